@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a rank learns who it is and meets the others before any message can flow: put, fence, get.
+// Why: the library starts the same way under its own mpirun, under every PMIx server, alone, and as
+// threads of a unit test.
+//
+// Life cycle: make_boot() -> put_card()/put() -> fence() -> card()/get() of any rank, as late as
+// wanted -> fence() again where a barrier is needed -> finalize(). A second make_boot() after
+// finalize() is legal (sessions). What was put before a fence is visible to everybody after it.
+// Lifetime: owned by the Process. Threads: one caller at a time per object.
+// Errors: everything but abort() throws tern::Error.
+// See: tests/unit/boot_test.cc, tests/mpi/launch.sh, tests/mpi/launch_pmix.sh.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tern::boot {
+
+// A card is what a rank tells everybody about itself: how to reach it and what it was built with.
+inline constexpr std::size_t kCardSize = 128;
+using Card = std::array<std::byte, kCardSize>;
+
+// What a rank knows of its job without asking anybody.
+struct Job {
+  int rank = 0;
+  int size = 1;
+  std::string id;                // equal on all ranks, unique among the jobs of these hosts
+  std::string launcher;          // in words, for messages: "mpirun", "Slurm", "none", ...
+  std::vector<int> local_ranks;  // world ranks on this rank's host, ascending, this one included
+  int local_index = 0;           // where this rank stands in local_ranks
+  int app = 0;                   // MPI_APPNUM: which of mpirun's ':' sections; -1 unknown
+  int universe_size = 0;         // MPI_UNIVERSE_SIZE; 0 unknown
+  int server_pid = 0;            // mpirun's pid where it is an ancestor of all local ranks, else 0
+};
+
+class Boot {
+ public:
+  virtual ~Boot() = default;
+  Boot(const Boot&) = delete;
+  Boot& operator=(const Boot&) = delete;
+
+  [[nodiscard]] const Job& job() const noexcept { return job_; }
+  [[nodiscard]] int rank() const noexcept { return job_.rank; }
+  [[nodiscard]] int size() const noexcept { return job_.size; }
+  [[nodiscard]] const std::vector<int>& local_ranks() const noexcept { return job_.local_ranks; }
+  [[nodiscard]] bool is_local(int rank) const noexcept;
+
+  // Which way was taken: "mpirun", "pmix", "singleton" or "fake".
+  [[nodiscard]] virtual const char* name() const noexcept = 0;
+
+  // Hosts: two ranks share memory only if their node is the same. Nodes count from 0 in the order
+  // of their lowest rank. The first call may ask the server about every node of the job.
+  [[nodiscard]] virtual int node(int rank) = 0;
+  [[nodiscard]] virtual std::string host(int rank) = 0;
+
+  virtual void put_card(const Card& card) = 0;
+  [[nodiscard]] virtual Card card(int rank) = 0;
+
+  // Keys are short names; values are bytes of any length (a few KiB at most, please).
+  virtual void put(std::string_view key, std::string_view value) = 0;
+  [[nodiscard]] virtual std::string get(int rank, std::string_view key) = 0;
+
+  // Publishes what was put and waits for all ranks of the job, asleep.
+  virtual void fence() = 0;
+
+  // Ends the whole job with this exit code. Does not return, save in the fake, which remembers it.
+  virtual void abort(int code, const char* text) noexcept = 0;
+
+  // Tells the launcher that this rank is done. Not collective: fence first where that matters.
+  virtual void finalize() = 0;
+
+  // A card given and taken as the caller's own struct.
+  template <class T>
+  void put_card_as(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kCardSize);
+    Card bytes{};
+    std::memcpy(bytes.data(), &value, sizeof value);
+    put_card(bytes);
+  }
+  template <class T>
+  [[nodiscard]] T card_as(int rank) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kCardSize);
+    const Card bytes = card(rank);
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+
+ protected:
+  Boot() = default;
+  void check_rank(int rank, const char* what) const;
+
+  Job job_;
+};
+
+// The way this process was started: our mpirun's shared memory, a PMIx server, or alone.
+// Throws where a launcher is there that cannot be used (srun without --mpi=pmix) and says the cure.
+[[nodiscard]] std::unique_ptr<Boot> make_boot();
+
+}  // namespace tern::boot
