@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+# Unit tests, one program a file: unit_tests += tests/unit/FOLDER/NAME_test (its source is NAME_test.cc).
