@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# TERN_PACKAGE: one macro for every --with-PACKAGE[=DIR|no], so that each package is asked for in the same way.
+# TERN_LATER:   the same option for a package that no code uses yet; it is accepted and named in the summary.
+
+# TERN_PACKAGE(name, HEADER, LIBRARY, FUNCTION, DEBIAN-PACKAGE)
+# A required package. Sets NAME_CFLAGS, NAME_LIBS and tern_NAME (for the summary). With DIR the headers are
+# DIR/include and the library DIR/lib; without it pkg-config is asked, then the compiler's own folders.
+AC_DEFUN([TERN_PACKAGE], [
+  AC_ARG_WITH([$1], [AS_HELP_STRING([--with-$1=DIR], [where $1 is installed (required; Debian: $5)])],
+              [], [with_$1=yes])
+  AS_CASE([$with_$1],
+    [no], [AC_MSG_ERROR([$1 is required: leave --without-$1 out])],
+    [yes], [PKG_CHECK_MODULES(m4_toupper([$1]), [$1], [tern_$1=`$PKG_CONFIG --modversion $1`],
+              [m4_toupper([$1])_LIBS="-l$3"; tern_$1=found])],
+    [m4_toupper([$1])_CFLAGS="-I$with_$1/include"
+     m4_toupper([$1])_LIBS="-L$with_$1/lib -Wl,-rpath,$with_$1/lib -l$3"
+     tern_$1=$with_$1])
+  AC_SUBST(m4_toupper([$1])_CFLAGS)
+  AC_SUBST(m4_toupper([$1])_LIBS)
+  tern_save_CPPFLAGS=$CPPFLAGS; CPPFLAGS="$CPPFLAGS $m4_toupper([$1])_CFLAGS"
+  tern_save_LIBS=$LIBS; LIBS="$m4_toupper([$1])_LIBS $LIBS"
+  AC_CHECK_HEADER([$2], [], [TERN_MISSING([$1], [the header $2], [$5])])
+  AC_CHECK_FUNC([$4], [], [TERN_MISSING([$1], [the library lib$3], [$5])])
+  CPPFLAGS=$tern_save_CPPFLAGS; LIBS=$tern_save_LIBS
+])
+
+# TERN_MISSING(name, what, DEBIAN-PACKAGE): stops, and says what would help.
+AC_DEFUN([TERN_MISSING], [
+  AC_MSG_ERROR([$2 of $1 was not found.
+  Debian and Ubuntu have it in the package $3: apt-get install $3
+  If it is installed elsewhere: --with-$1=DIR (DIR/include and DIR/lib).])
+])
+
+# TERN_LATER(name)
+AC_DEFUN([TERN_LATER], [
+  AC_ARG_WITH([$1], [AS_HELP_STRING([--with-$1=DIR], [where $1 is installed (accepted; not used yet)])],
+              [], [with_$1=no])
+  AS_IF([test "x$with_$1" = xno], [tern_$1="no"], [tern_$1="later (asked for $with_$1; no code uses it yet)"])
+])
