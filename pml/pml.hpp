@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pml: point-to-point messages: matching, protocols, requests.
+// Why: api and coll speak of buffers and ranks; transports of frames. This room is between them.
+// Life cycle: made by api::Instance after boot and transports; ended after the last request.
+// Threads: every call takes the channel's lock itself when the level is MPI_THREAD_MULTIPLE (calls named *_locked
+// expect it held: coll's engine runs inside progress).
+// Ordering: messages of one (communicator, plane, source, destination) match in the order they were sent.
+// Completion: isend/irecv give a request that completes in progress; a request carries error class and text.
+// See: tests/unit/pml/, pml/README.md.
+#pragma once
+
+#include <cstdint>
+
+#include "core/communicator.hpp"
+#include "core/datatype.hpp"
+#include "core/process.hpp"
+#include "core/request.hpp"
+
+namespace tern::pml {
+
+/// Separate matching spaces of one communicator; two bits on the wire.
+enum class Plane : uint32_t { kUser = 0, kCollective = 1, kPartitioned = 2, kInternal = 3 };
+
+enum class Mode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
+
+/// Where a buffer lives. Everything is host until the GPU's memory comes.
+enum class MemoryKind : uint8_t { kHost, kDevice, kManaged };
+
+/// `count` elements of `type` at `address`.
+struct Buffer {
+  void* address;
+  MPI_Count count;
+  core::Datatype* type;
+  MemoryKind kind = MemoryKind::kHost;
+  [[nodiscard]] size_t bytes() const noexcept {
+    return static_cast<size_t>(count) * static_cast<size_t>(type->size());
+  }
+};
+
+/// To or from whom: the rank in the communicator (no MPI_PROC_NULL here: callers answer that), tag, plane.
+struct Envelope {
+  core::Communicator* communicator;
+  int rank;  // MPI_ANY_SOURCE allowed in receives
+  int tag;   // MPI_ANY_TAG allowed in receives
+  Plane plane = Plane::kUser;
+};
+
+class Pml {
+ public:
+  virtual ~Pml() = default;
+
+  /// Blocking. Return an error class with fail() text.
+  [[nodiscard]] virtual int send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept = 0;
+  [[nodiscard]] virtual int recv(const Buffer& buffer, const Envelope& from,
+                                 core::Outcome* outcome) noexcept = 0;
+
+  /// Nonblocking. On success *request has one reference for the caller (it may be complete already, and shared).
+  [[nodiscard]] virtual int isend(const Buffer& buffer, const Envelope& to, Mode mode,
+                                  core::Request** request) noexcept = 0;
+  [[nodiscard]] virtual int irecv(const Buffer& buffer, const Envelope& from,
+                                  core::Request** request) noexcept = 0;
+  /// The same for callers inside progress (the channel's lock is held): coll's host engine.
+  [[nodiscard]] virtual int isend_locked(const Buffer& buffer, const Envelope& to,
+                                         core::Request** request) noexcept = 0;
+  [[nodiscard]] virtual int irecv_locked(const Buffer& buffer, const Envelope& from,
+                                         core::Request** request) noexcept = 0;
+
+  /// Persistent: not started.
+  [[nodiscard]] virtual int send_init(const Buffer& buffer, const Envelope& to, Mode mode,
+                                      core::Request** request) noexcept = 0;
+  [[nodiscard]] virtual int recv_init(const Buffer& buffer, const Envelope& from,
+                                      core::Request** request) noexcept = 0;
+
+  /// *found says whether a matching message is there; outcome describes it.
+  [[nodiscard]] virtual int iprobe(const Envelope& from, bool* found,
+                                   core::Outcome* outcome) noexcept = 0;
+  [[nodiscard]] virtual int probe(const Envelope& from, core::Outcome* outcome) noexcept = 0;
+
+  /// A communicator came to life, or ends: messages for its context are matched, or refused.
+  virtual void add_context(core::Communicator& communicator) = 0;
+  virtual void remove_context(core::Communicator& communicator) noexcept = 0;
+};
+
+}  // namespace tern::pml

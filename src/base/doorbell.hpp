@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Doorbell: a word in shared memory on which a rank sleeps and by which its peers wake it.
+// Protocol: the sleeper arms the bell, polls everything once more, then sleeps; a sender publishes its data and
+// then rings. The missed-wake race (store then load on both sides) is closed by the sleeper's fence together
+// with the sender's fence where `fenced`; unfenced senders rely on the sleeper's time-out.
+// Threads: any number may ring; one sleeps per arm().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tern {
+
+class Doorbell {
+ public:
+  /// Sender, after its data is published. No system call unless the owner sleeps.
+  void ring(bool fenced) noexcept {
+    if (fenced) std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (__builtin_expect(state_.load(std::memory_order_relaxed) != kAwake, 0)) wake();
+  }
+
+  /// Owner: says that it is about to sleep. Poll once more between arm() and sleep().
+  void arm() noexcept {
+    state_.store(kAsleep, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  /// Owner: does not sleep after all.
+  void disarm() noexcept { state_.store(kAwake, std::memory_order_relaxed); }
+  /// Owner: sleeps until rung or `microseconds` have passed; disarmed afterwards.
+  void sleep(int64_t microseconds) noexcept;
+
+ private:
+  enum State : uint32_t { kAwake = 0, kAsleep = 1 };
+  void wake() noexcept;
+
+  std::atomic<uint32_t> state_{kAwake};
+};
+
+}  // namespace tern

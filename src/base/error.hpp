@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors: the exception of set-up code, the code-and-text of the data path, and broken invariants.
+// Why: a message to the user says what was wrong, with which values; the class alone never does.
+// Threads: the text of fail() is the calling thread's own.
+// See: ARCHITECTURE.md "Errors".
+#pragma once
+
+#include <exception>
+#include <string>
+
+#define TERN_PRINTF(fmt_index, first_arg) __attribute__((format(printf, fmt_index, first_arg)))
+#define TERN_COLD __attribute__((cold, noinline))
+#define TERN_LIKELY(x) __builtin_expect(!!(x), 1)
+#define TERN_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+namespace tern {
+
+/// printf into a string.
+[[nodiscard]] std::string strf(const char* format, ...) TERN_PRINTF(1, 2);
+
+/// What set-up code throws: an MPI error class (MPI_ERR_*) and a sentence. Never crosses the C boundary.
+class Error : public std::exception {
+ public:
+  Error(int mpi_class, std::string text) : class_(mpi_class), text_(std::move(text)) {}
+  [[nodiscard]] int mpi_class() const noexcept { return class_; }
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  int class_;
+  std::string text_;
+};
+
+/// Data path: remembers the sentence for the calling thread and returns `mpi_class`.
+/// Usage: `return fail(MPI_ERR_RANK, "dest is %d, but %s has ranks 0..%d", ...)`.
+[[nodiscard]] TERN_COLD int fail(int mpi_class, const char* format, ...) noexcept TERN_PRINTF(2, 3);
+
+/// The same from a caught exception.
+[[nodiscard]] TERN_COLD int fail(const Error& error) noexcept;
+
+/// fail() for an error that belongs to another object than the call's own (a request's communicator).
+/// `object` is a core::Object*; base does not look at it.
+[[nodiscard]] TERN_COLD int fail_on(void* object, int mpi_class, const char* format, ...) noexcept
+    TERN_PRINTF(3, 4);
+
+/// The text and object of the last fail() of this thread. take() empties it.
+struct LastError {
+  std::string text;
+  void* object = nullptr;
+};
+[[nodiscard]] LastError take_last_error() noexcept;
+
+/// "MPI_ERR_RANK" for an error class of the standard; "error class 4711" is for the caller to make.
+[[nodiscard]] const char* error_class_name(int mpi_class) noexcept;  // nullptr where unknown
+
+/// A broken invariant: prints expression, place and rank (TERN_ABORT_HOOK), then aborts.
+[[noreturn]] TERN_COLD void invariant_broken(const char* expression, const char* file,
+                                             int line) noexcept;
+
+}  // namespace tern
+
+#define TERN_ASSERT(expression) \
+  (TERN_LIKELY(expression) ? (void)0 : ::tern::invariant_broken(#expression, __FILE__, __LINE__))

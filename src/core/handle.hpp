@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// HandleTable: from the word that the user holds to the object, never trusting the word.
+// Why: a stale, freed or garbage handle is an error class, never a crash.
+// Word: below 4096 a constant of the ABI; else 32 bits of generation, one bit 0, 4 bits of kind, 27 bits of
+// index (from 4096). The low half is what MPI_*_toint gives.
+// Threads: find is lock-free; insert, renew and erase take the table's own lock.
+// See: tests/unit/core/handle_test.cc.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/object.hpp"
+
+namespace tern::core {
+
+class HandleTable {
+ public:
+  static constexpr uint32_t kPredefined = 4096;
+  static constexpr uint32_t kIndexBits = 27;
+  static constexpr uint32_t kIndexMask = (1U << kIndexBits) - 1;
+
+  HandleTable();
+  HandleTable(const HandleTable&) = delete;
+  HandleTable& operator=(const HandleTable&) = delete;
+  ~HandleTable();
+
+  /// The object of `word`, or nullptr where the word is stale, garbage or of another kind.
+  /// T needs `static constexpr Kind kKind`.
+  template <class T>
+  [[nodiscard]] T* find(uintptr_t word) const noexcept {
+    Object* object = look_up(word, T::kKind);
+    return static_cast<T*>(object);
+  }
+  template <class T, class Handle>
+  [[nodiscard]] T* find(Handle* handle) const noexcept {
+    return find<T>(reinterpret_cast<uintptr_t>(handle));
+  }
+
+  /// Gives `object` a word (also stored in it). Throws Error(MPI_ERR_NO_MEM) when 2^27 are in use.
+  uintptr_t insert(Object& object);
+  /// Makes the constant `abi_value` (< 4096) name `object`.
+  void set_predefined(uintptr_t abi_value, Object& object);
+  /// Ends the word of `object`; a later find of it gives nullptr.
+  void erase(Object& object) noexcept;
+  /// A fresh word in the same place: the old one becomes stale. For pooled objects (requests).
+  uintptr_t renew(Object& object) noexcept;
+  /// The full word for the low 31 bits (MPI_*_fromint); 0 where there is none.
+  [[nodiscard]] uintptr_t from_int(int value) const noexcept;
+  /// All user handles of a kind still in use (leak reports).
+  [[nodiscard]] std::vector<Object*> live(Kind kind) const;
+
+ private:
+  struct Entry {
+    std::atomic<Object*> object{nullptr};
+    std::atomic<uint32_t> generation{1};
+  };
+  static constexpr uint32_t kChunk = 1024;
+  static constexpr uint32_t kChunks = (1U << kIndexBits) / kChunk;
+  static constexpr uint32_t kConstants = 1024;  // the ABI's handle constants are below this
+  using Chunk = std::array<Entry, kChunk>;
+
+  [[nodiscard]] Entry* entry(uint32_t index) const noexcept {
+    const Chunk* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
+    if (chunk == nullptr) return nullptr;
+    return const_cast<Entry*>(&(*chunk)[index % kChunk]);
+  }
+  [[nodiscard]] Object* look_up(uintptr_t word, Kind kind) const noexcept {
+    Object* object;
+    if (word < kPredefined) {
+      object = word < kConstants ? predefined_[word] : nullptr;
+    } else {
+      const Entry* found = entry(static_cast<uint32_t>(word) & kIndexMask);
+      if (found == nullptr) return nullptr;
+      object = found->object.load(std::memory_order_acquire);
+      if (object == nullptr || object->handle() != word) return nullptr;
+    }
+    return object != nullptr && object->kind() == kind ? object : nullptr;
+  }
+  static uintptr_t word_of(Kind kind, uint32_t index, uint32_t generation) noexcept {
+    return (static_cast<uintptr_t>(generation) << 32) |
+           (static_cast<uintptr_t>(kind) << kIndexBits) | index;
+  }
+
+  std::array<Object*, kConstants> predefined_{};
+  std::atomic<Chunk*>* chunks_;  // kChunks of them, in pages that are touched only when used
+  std::mutex mutex_;
+  std::vector<uint32_t> free_;
+  uint32_t next_ = kPredefined;
+};
+
+}  // namespace tern::core

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Progress: what a rank does while it waits: polls the rooms that registered, then leaves the core.
+// Why: with more ranks than cores a waiting rank that spins keeps the rank it waits for from running.
+// Threads: poll() under the channel's lock when the level is MPI_THREAD_MULTIPLE; wait() takes it itself.
+// See: design of sleeping in ARCHITECTURE.md; tests/unit/core/progress_test.cc.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "base/doorbell.hpp"
+
+namespace tern::core {
+
+class Progress {
+ public:
+  /// Returns how many events it handled; 0 says nothing happened.
+  using Poll = int (*)(void* self) noexcept;
+  static constexpr int kMostPollers = 16;
+
+  /// Registers a poller (transports first, schedules after). Never more than kMostPollers.
+  void add(Poll poller, void* self) noexcept;
+  void remove(void* self) noexcept;
+
+  /// One round over all pollers. Caller holds the lock where threads are many.
+  int poll() noexcept {
+    int events = 0;
+    for (int i = 0; i < count_; ++i) events += entries_[i].poll(entries_[i].self);
+    return events;
+  }
+
+  /// Polls until done() is true; sleeps as configured. Caller holds the lock; it is let go while asleep.
+  template <class Done>
+  void wait(Done&& done) noexcept {
+    uint32_t idle_rounds = 0;
+    while (!done()) {
+      if (poll() != 0) {
+        idle_rounds = 0;
+        continue;
+      }
+      if (++idle_rounds > spins_) idle(idle_rounds);
+    }
+  }
+
+  /// One step of waiting after `rounds` polls that found nothing: yields, then sleeps on the doorbell.
+  /// Must be followed by another poll.
+  void idle(uint32_t rounds) noexcept;
+
+  /// `spins`: polls before the first yield. `yields`: yields before the first sleep.
+  void configure(Doorbell* doorbell, uint32_t spins, uint32_t yields, bool threaded) noexcept;
+  [[nodiscard]] uint32_t spins() const noexcept { return spins_; }
+
+  /// The lock of the channel; a no-op below MPI_THREAD_MULTIPLE.
+  void lock() noexcept {
+    if (threaded_) mutex_.lock();
+  }
+  void unlock() noexcept {
+    if (threaded_) mutex_.unlock();
+  }
+
+ private:
+  struct Entry {
+    Poll poll;
+    void* self;
+  };
+  Entry entries_[kMostPollers] = {};
+  int count_ = 0;
+  bool threaded_ = false;
+  uint32_t spins_ = 1000;
+  uint32_t yields_ = 100;
+  Doorbell* doorbell_ = nullptr;
+  std::mutex mutex_;
+};
+
+/// Holds the channel's lock for a scope.
+class ChannelLock {
+ public:
+  explicit ChannelLock(Progress& progress) noexcept : progress_(progress) { progress_.lock(); }
+  ChannelLock(const ChannelLock&) = delete;
+  ChannelLock& operator=(const ChannelLock&) = delete;
+  ~ChannelLock() { progress_.unlock(); }
+
+ private:
+  Progress& progress_;
+};
+
+}  // namespace tern::core

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Request: an operation under way, of any room (point to point, collective, persistent, the user's).
+// Lifetime: pooled by its owner. The user's handle is one reference, the running operation another; it goes back to
+// its pool when both are gone. Threads: complete() is the release, done() the acquire of everything it brought.
+// See: MPI-5.0 section 3.7; tests/unit/core/request_test.cc.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/object.hpp"
+#include "mpi.h"
+
+namespace tern::core {
+
+class Communicator;
+
+/// What a finished operation leaves for MPI_Status.
+struct Outcome {
+  int source = MPI_ANY_SOURCE;
+  int tag = MPI_ANY_TAG;
+  int error = MPI_SUCCESS;
+  bool cancelled = false;
+  MPI_Count bytes = 0;
+};
+
+/// Writes `outcome` to a status (nothing where it is MPI_STATUS_IGNORE). MPI_ERROR is set only when `with_error`.
+void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) noexcept;
+/// An empty status as the standard defines it (MPI_ANY_SOURCE, MPI_ANY_TAG, no error, zero bytes).
+void fill_empty_status(MPI_Status* status, bool with_error) noexcept;
+/// The byte count and the cancelled flag in a status's reserved fields.
+[[nodiscard]] MPI_Count status_bytes(const MPI_Status& status) noexcept;
+void set_status_bytes(MPI_Status& status, MPI_Count bytes) noexcept;
+[[nodiscard]] bool status_cancelled(const MPI_Status& status) noexcept;
+void set_status_cancelled(MPI_Status& status, bool cancelled) noexcept;
+
+class Request : public Object {
+ public:
+  static constexpr Kind kKind = Kind::kRequest;
+  Request() noexcept : Object(Kind::kRequest) {}
+
+  [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+  /// The operation's last word: outcome is written before.
+  void complete() noexcept { done_.store(true, std::memory_order_release); }
+  void restart() noexcept { done_.store(false, std::memory_order_relaxed); }
+
+  [[nodiscard]] bool persistent() const noexcept { return persistent_; }
+  /// False for a persistent request between completion and the next MPI_Start.
+  [[nodiscard]] bool active() const noexcept { return active_; }
+  void set_active(bool active) noexcept { active_ = active; }
+
+  Outcome outcome;
+  std::string* error_text = nullptr;     // set with outcome.error by operations that fail late; owned
+  Communicator* communicator = nullptr;  // whose error handler hears of it; null for none
+
+  /// Persistent ones: begins the operation. Returns an error class (fail()).
+  [[nodiscard]] virtual int start() noexcept;
+  /// Tries to cancel; the outcome says whether it worked.
+  virtual void cancel() noexcept {}
+  /// Called once when a wait or test hands the completion to the user (generalised requests query here).
+  [[nodiscard]] virtual int deliver() noexcept { return MPI_SUCCESS; }
+
+ protected:
+  bool persistent_ = false;
+  bool active_ = true;
+
+ private:
+  std::atomic<bool> done_{false};
+};
+
+}  // namespace tern::core
