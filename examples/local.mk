@@ -1,2 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Examples: compiled with the installed mpicc alone; installed as sources under share/doc.
+# Examples are compiled by the installed mpicc and mpicxx, as a user does it; here they only travel in the tarball.
+EXTRA_DIST += \
+	examples/README.md \
+	examples/digits/README.md \
+	examples/digits/data/README.md \
+	examples/digits/data/digits.txt \
+	examples/digits/digits.cc \
+	examples/hello/README.md \
+	examples/hello/hello.c \
+	examples/ring/README.md \
+	examples/ring/ring.c

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all benchmarks share: options, binding, timed batches, patterns in buffers, and the line of a result.
+// Why: every program must treat every MPI library the same way and print what `compare` can read.
+// Use: bench_open, then bench_time and bench_report for each measurement, then bench_close. Plain C11 and MPI;
+//      each program is this header and one .c file.
+// Output: `name size ranks value unit`, one line a measurement, on rank 0's stdout; complaints go to stderr.
+#pragma once
+
+#define _GNU_SOURCE 1
+#include <mpi.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+  int rank, ranks;
+  double seconds;         // budget of one measurement
+  size_t min, max;        // sizes in bytes, by powers of two
+  size_t rotate;          // bytes that the buffers rotate over; 0: hot buffers
+  int window;             // messages in flight
+  int tags;               // different tags in a window
+  int unexpected;         // receives are posted after the messages were sent
+  const char* operations; // comma-separated filter; NULL: all
+} Bench;
+
+enum { kMaxBatches = 400, kCacheLine = 64, kPage = 4096 };
+
+// ---- set-up ---------------------------------------------------------------------------------------------
+
+_Noreturn static void bench_usage(const char* program, const char* wrong) {
+  if (wrong) fprintf(stderr, "%s: option '%s' is not known or lacks its value\n", program, wrong);
+  fprintf(wrong ? stderr : stdout,
+          "usage: %s [--seconds S] [--min BYTES] [--max BYTES] [--rotate MIB] [--window N] [--tags N]\n"
+          "          [--unexpected] [--operations A,B,...]\n"
+          "  --seconds     budget of one measurement (each size is one), default 0.1\n"
+          "  --rotate      move over buffers of this many MiB, beyond the last cache\n"
+          "  BENCH_BIND=1  in the environment binds each rank to core rank %% cores\n",
+          program);
+  exit(wrong ? 2 : 0);
+}
+
+// The rank before MPI_Init, as the launchers tell it; -1 when none does.
+static int bench_rank_from_launcher(void) {
+  static const char* const names[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    const char* value = getenv(names[i]);
+    if (value) return atoi(value);
+  }
+  return -1;
+}
+
+static void bench_bind(int rank) {
+  const char* wanted = getenv("BENCH_BIND");
+  if (rank < 0 || !wanted || strcmp(wanted, "1") != 0) return;
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET((size_t)(rank % cores), &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0) perror("bench: sched_setaffinity");
+}
+
+static int bench_option(Bench* bench, const char* name, const char* value) {
+  if (strcmp(name, "--unexpected") == 0) return bench->unexpected = 1, 1;
+  if (!value) return 0;
+  if (strcmp(name, "--seconds") == 0) return bench->seconds = atof(value), 2;
+  if (strcmp(name, "--min") == 0) return bench->min = strtoull(value, NULL, 10), 2;
+  if (strcmp(name, "--max") == 0) return bench->max = strtoull(value, NULL, 10), 2;
+  if (strcmp(name, "--rotate") == 0) return bench->rotate = strtoull(value, NULL, 10) << 20, 2;
+  if (strcmp(name, "--window") == 0) return bench->window = atoi(value), 2;
+  if (strcmp(name, "--tags") == 0) return bench->tags = atoi(value), 2;
+  if (strcmp(name, "--operations") == 0) return bench->operations = value, 2;
+  return 0;
+}
+
+// Binds before MPI_Init where the launcher tells the rank, so that the library sees its final core.
+static Bench bench_open(int argc, char** argv, size_t max) {
+  Bench bench = {.seconds = 0.1, .min = 1, .max = max, .window = 64, .tags = 1};
+  for (int i = 1; i < argc;) {
+    if (strcmp(argv[i], "--help") == 0) bench_usage(argv[0], NULL);
+    const int used = bench_option(&bench, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+    if (used == 0) bench_usage(argv[0], argv[i]);
+    i += used;
+  }
+  if (bench.window < 1 || bench.tags < 1 || bench.seconds <= 0) bench_usage(argv[0], "a value below 1");
+  bench_bind(bench_rank_from_launcher());
+  MPI_Init(NULL, NULL);
+  MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
+  bench_bind(bench.rank);
+  return bench;
+}
+
+static int bench_close(void) {
+  MPI_Finalize();
+  return 0;
+}
+
+_Noreturn static void bench_fail(const Bench* bench, const char* what, size_t size) {
+  fprintf(stderr, "bench: rank %d of %d: %s (%zu bytes)\n", bench->rank, bench->ranks, what, size);
+  fflush(NULL);
+  MPI_Abort(MPI_COMM_WORLD, 3);
+  abort();
+}
+
+static inline void bench_need_ranks(const Bench* bench, int least) {
+  if (bench->ranks >= least) return;
+  if (bench->rank == 0) fprintf(stderr, "bench: needs at least %d ranks, has %d\n", least, bench->ranks);
+  MPI_Finalize();
+  exit(2);
+}
+
+// ---- time -----------------------------------------------------------------------------------------------
+
+typedef void (*BenchBody)(void* state, long iterations);
+
+static int bench_by_value(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+// One batch on every rank of MPI_COMM_WORLD; the time of the slowest, known to rank 0.
+static double bench_batch(BenchBody body, void* state, long iterations) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  body(state, iterations);
+  const double mine = MPI_Wtime() - start;
+  double slowest = mine;
+  MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  return slowest;
+}
+
+// Median seconds of one iteration over batches of about a thirtieth of the budget; on rank 0, elsewhere 0.
+// Rank 0 alone decides how long a batch is and when it is enough, so that a slow library ends in time too.
+static inline double bench_time(const Bench* bench, BenchBody body, void* state) {
+  double times[kMaxBatches];
+  const double begin = MPI_Wtime();
+  long iterations = 1;
+  int batches = 0;
+  for (;;) {
+    const long now = iterations;
+    const double elapsed = bench_batch(body, state, now);
+    const int spent = MPI_Wtime() - begin > bench->seconds;
+    if (bench->rank == 0) {
+      if (elapsed < bench->seconds / 60 && !spent) iterations *= 2, batches = 0;
+      else times[batches++] = elapsed / (double)now;
+      if ((spent && batches > 0) || batches == kMaxBatches) iterations = 0;
+    }
+    MPI_Bcast(&iterations, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    if (iterations == 0) break;
+  }
+  if (bench->rank != 0) return 0;
+  qsort(times, (size_t)batches, sizeof *times, bench_by_value);
+  return batches % 2 ? times[batches / 2] : (times[batches / 2 - 1] + times[batches / 2]) / 2;
+}
+
+static inline void bench_report(const Bench* bench, const char* name, size_t size, double value, const char* unit) {
+  if (bench->rank != 0) return;
+  printf("%s %zu %d %.6g %s\n", name, size, bench->ranks, value, unit);
+  fflush(stdout);
+}
+
+// ---- buffers --------------------------------------------------------------------------------------------
+
+// A buffer that a benchmark sends from or receives into: always the same bytes (hot), or the next ones of a
+// pool that no cache holds (rotating).
+typedef struct {
+  char* base;
+  size_t bytes, stride, next;
+} BenchBuffer;
+
+static inline BenchBuffer bench_buffer(const Bench* bench, size_t largest) {
+  BenchBuffer buffer = {.bytes = bench->rotate > largest ? bench->rotate : largest};
+  buffer.bytes = (buffer.bytes + kPage) / kPage * kPage;
+  buffer.base = aligned_alloc(kPage, buffer.bytes);
+  if (!buffer.base) bench_fail(bench, "no memory for a buffer", buffer.bytes);
+  memset(buffer.base, 1, buffer.bytes);
+  return buffer;
+}
+
+static inline void bench_rotate_by(BenchBuffer* buffer, const Bench* bench, size_t size) {
+  buffer->stride = bench->rotate ? (size + kPage - 1) / kPage * kPage + kCacheLine : 0;
+  buffer->next = 0;
+}
+
+static inline void* bench_next(BenchBuffer* buffer, size_t size) {
+  if (buffer->stride == 0) return buffer->base;
+  if (buffer->next + size > buffer->bytes) buffer->next = 0;
+  char* at = buffer->base + buffer->next;
+  buffer->next += buffer->stride;
+  return at;
+}
+
+static inline unsigned char bench_pattern(size_t index, int seed) {
+  return (unsigned char)(index * 31 + (index >> 8) * 7 + (size_t)seed * 101 + 1);
+}
+
+static inline void bench_fill(void* bytes, size_t size, int seed) {
+  for (size_t i = 0; i < size; ++i) ((unsigned char*)bytes)[i] = bench_pattern(i, seed);
+}
+
+static inline void bench_expect(const Bench* bench, const void* bytes, size_t size, int seed, const char* what) {
+  for (size_t i = 0; i < size; ++i)
+    if (((const unsigned char*)bytes)[i] != bench_pattern(i, seed)) bench_fail(bench, what, size);
+}

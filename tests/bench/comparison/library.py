@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An MPI library under measurement: its compiler, its launcher, and how both are asked."""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class SetupError(Exception):
+    """Something that the user must mend; the text says what and how."""
+
+
+# What each launcher wants, so that no library binds and the benchmark's own BENCH_BIND decides for all alike.
+FLAVOURS = (
+    ("openmpi", re.compile(r"Open MPI|OpenRTE|prte", re.I), ["--bind-to", "none", "--oversubscribe"]),
+    ("mpich", re.compile(r"HYDRA|MPICH", re.I), ["-bind-to", "none"]),
+    ("tern", re.compile(r"Tern", re.I), ["--bind-to", "none"]),
+)
+
+ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@dataclass
+class Library:
+    name: str
+    mpicc: Path
+    mpirun: Path
+    flavour: str = "unknown"
+    options: list = field(default_factory=list)
+    version: str = ""
+    programs: Path = Path()
+
+    def command(self, ranks, program, arguments):
+        return [str(self.mpirun), *self.options, "-n", str(ranks), str(self.programs / program), *arguments]
+
+
+def environment(bind):
+    return {**os.environ, **ENVIRONMENT, "BENCH_BIND": "1" if bind else "0"}
+
+
+def find(name, where):
+    """A library from `NAME=PREFIX` or `NAME=PATH_OF_MPICC`."""
+    path = Path(shutil.which(where) or where).absolute() if "/" not in where else Path(where).absolute()
+    mpicc = path / "bin" / "mpicc" if path.is_dir() else path
+    if not os.access(mpicc, os.X_OK):
+        raise SetupError(f"{name}: no mpicc that can run at {mpicc}; give an install prefix or the path of mpicc")
+    for launcher in ("mpirun", "mpiexec"):
+        mpirun = mpicc.parent / launcher
+        if os.access(mpirun, os.X_OK):
+            return describe(Library(name, mpicc, mpirun))
+    raise SetupError(f"{name}: no mpirun or mpiexec beside {mpicc}")
+
+
+def describe(library):
+    answer = subprocess.run([str(library.mpirun), "--version"], capture_output=True, text=True, timeout=60,
+                            env=environment(False))
+    text = answer.stdout + answer.stderr
+    for flavour, pattern, options in FLAVOURS:
+        if pattern.search(text):
+            library.flavour, library.options = flavour, list(options)
+            break
+    number = re.search(r"\d+\.\d+(\.\d+)?\S*", text)
+    library.version = number.group(0) if number else "unknown version"
+    return library
+
+
+def build(library, sources, programs, out):
+    """Compiles the programs that changed; raises SetupError with the compiler's words."""
+    library.programs = out / library.name
+    library.programs.mkdir(parents=True, exist_ok=True)
+    for program in programs:
+        source, target = sources / f"{program}.c", library.programs / program
+        newest = max(f.stat().st_mtime for f in (source, sources / "bench.h", library.mpicc))
+        if target.exists() and target.stat().st_mtime > newest:
+            continue
+        command = [str(library.mpicc), "-std=c11", "-O2", str(source), "-o", str(target)]
+        answer = subprocess.run(command, capture_output=True, text=True, env=environment(False))
+        if answer.returncode != 0:
+            raise SetupError(f"{library.name}: {' '.join(command)} failed:\n{answer.stdout}{answer.stderr}")

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the benchmarks of all libraries alternately and gathers their lines."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from . import library as libraries
+
+
+class Key(NamedTuple):
+    """One thing measured."""
+    name: str
+    size: int
+    ranks: int
+    unit: str
+
+
+@dataclass
+class Results:
+    values: dict = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))  # Key -> library -> [value]
+    failures: list = field(default_factory=list)
+
+    def add(self, library, key, value):
+        self.values[key][library].append(value)
+
+
+def parse(text, ranks):
+    """The lines `name size ranks value unit`; anything else (a launcher's warnings) is passed over."""
+    for line in text.splitlines():
+        words = line.split()
+        try:
+            if len(words) == 5 and int(words[2]) == ranks:
+                yield Key(words[0], int(words[1]), ranks, words[4]), float(words[3])
+        except ValueError:
+            continue
+
+
+def launch(library, bench, ranks, bind, timeout, arguments):
+    """One run: (output, seconds, what failed or None). The whole process group is gone afterwards."""
+    command = library.command(ranks, bench.program, arguments)
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                               text=True, errors="replace", env=libraries.environment(bind), start_new_session=True)
+    wrong = None
+    try:
+        output, complaints = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        output, complaints = stop(process)
+        wrong = f"not finished after {timeout:g} s; the sizes measured until then count"
+    seconds = time.monotonic() - start
+    if wrong is None and process.returncode != 0:
+        last = [line for line in complaints.splitlines() if line.strip(" -*=")][-4:]
+        wrong = f"exit code {process.returncode}: {' | '.join(last) or 'no message'}"
+    return output, seconds, wrong
+
+
+def stop(process):
+    """TERM lets a launcher end its ranks; KILL takes what stays."""
+    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        try:
+            os.killpg(process.pid, number)
+            return process.communicate(timeout=patience)
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            break
+    return process.communicate()
+
+
+def run_once(results, library, bench, ranks, options):
+    arguments = [*bench.arguments]
+    if bench.budget:
+        arguments += ["--seconds", f"{bench.budget * options.budget:g}", *options.arguments]
+    bind = options.bind and ranks <= os.cpu_count()
+    output, seconds, wrong = launch(library, bench, ranks, bind, options.timeout, arguments)
+    if wrong:
+        results.failures.append((bench.name, ranks, library.name, wrong))
+        print(f"  {library.name}: {bench.name}, {ranks} ranks: {wrong}", file=sys.stderr)
+    elif bench.program == "empty":
+        results.add(library.name, Key("startup", 0, ranks, "ms"), seconds * 1e3)
+    for key, value in parse(output, ranks):
+        results.add(library.name, key, value)
+    return wrong is None
+
+
+def run_all(suite, measured, options):
+    """A B C, B C A, C A B, ...: every library meets the machine's moods alike. Two failures end a library's part."""
+    results = Results()
+    for bench in suite:
+        for ranks in options.ranks or bench.ranks:
+            patience = {library.name: 2 for library in measured}
+            for repeat in range(options.repeat):
+                print(f"{bench.name}, {ranks} ranks, round {repeat + 1} of {options.repeat}", file=sys.stderr)
+                turn = repeat % len(measured)
+                for library in measured[turn:] + measured[:turn]:
+                    if patience[library.name] and not run_once(results, library, bench, ranks, options):
+                        patience[library.name] -= 1
+    return results

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured, and the bars that Tern sets itself. One row each; nothing else decides."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bench:
+    """`ranks`: one run for each. `budget`: seconds of one measurement, passed as --seconds (0: takes no options)."""
+    name: str
+    program: str
+    ranks: tuple
+    what: str
+    arguments: tuple = ()
+    budget: float = 0.1
+
+
+BENCHES = (
+    Bench("latency", "latency", (2,), "ping-pong, half a round trip, hot buffers"),
+    Bench("latency_rotate", "latency", (2,), "ping-pong over 128 MiB of buffers, beyond L3", ("--rotate", "128")),
+    Bench("bandwidth", "bandwidth", (2,), "window of 64 messages, then an answer"),
+    Bench("bandwidth_rotate", "bandwidth", (2,), "the same over 128 MiB of buffers", ("--rotate", "128")),
+    Bench("message_rate", "message_rate", (2,), "8 B messages, window 64", (), 0.5),
+    Bench("message_rate_tags", "message_rate", (2,), "window 512 with 512 tags, received in reverse",
+          ("--window", "512", "--tags", "512"), 0.5),
+    Bench("message_rate_unexpected", "message_rate", (2,), "window 512, receives posted after the arrival",
+          ("--window", "512", "--tags", "512", "--unexpected"), 0.5),
+    Bench("ring", "ring", (2, 4, 8), "an 8 B token round all ranks, time of a hop", (), 1.0),
+    Bench("startup", "empty", (2, 8, 32), "mpirun of MPI_Init and MPI_Finalize, timed from outside", (), 0),
+    Bench("memory", "memory", (2, 8, 32), "proportional set size of a rank", (), 1.0),
+    Bench("idle", "idle", (9,), "processor time of ranks that wait", (), 2.0),
+    Bench("collectives", "collectives", (2, 4, 8), "collectives by size, slowest rank", (), 0.1),
+)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A promise: the geometric mean over `sizes` (None: all) of Tern / best peer, as times, stays below."""
+    what: str
+    name: str
+    ranks: int
+    at_least: float
+    aim: float
+    sizes: tuple = None
+
+
+BARS = (
+    Bar("latency, 8 B", "latency", 2, 1.0, 0.9, (8,)),
+    Bar("latency, 1 B to 4 MiB, geometric mean", "latency", 2, 1.0, 0.8),
+    Bar("bandwidth, window 64, geometric mean", "bandwidth", 2, 1.0, 0.75),
+    Bar("message rate, 8 B", "message_rate", 2, 1.0, 0.8),
+    Bar("empty job, 2 ranks", "startup", 2, 0.6, 0.25),
+    Bar("empty job, 8 ranks", "startup", 8, 0.6, 0.25),
+    Bar("empty job, 32 ranks", "startup", 32, 0.6, 0.25),
+    Bar("ring of 8 B, a hop, 4 ranks", "ring", 4, 0.5, 0.1),
+    Bar("ring of 8 B, a hop, 8 ranks", "ring", 8, 0.5, 0.1),
+)
+
+DEFAULT = ("latency", "bandwidth", "message_rate", "startup", "ring")
+
+RATES = ("MB/s", "M/s")  # more is better; of every other unit less is
+
+
+def by_names(names):
+    known = {bench.name: bench for bench in BENCHES}
+    wrong = [name for name in names if name not in known]
+    if wrong:
+        raise ValueError(f"no benchmark named {', '.join(wrong)}; there are {', '.join(known)}")
+    return [known[name] for name in names]
