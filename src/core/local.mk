@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # Library sources of this folder, one line each: libtern_la_SOURCES += src/core/example.cc
+libtern_la_SOURCES += src/core/error_handler.cc
+libtern_la_SOURCES += src/core/info.cc
+libtern_la_SOURCES += src/core/attribute.cc

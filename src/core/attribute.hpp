@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes: the values that users (and libraries) hang on communicators, datatypes and windows,
+// and the keys with their copy and delete callbacks. Lifetime: a Keyval lives until it was freed by
+// the user and by the last attribute that uses it; an Attributes belongs to its object. Threads:
+// under the object's own rules; keys are made under a lock. See: MPI-5.0 section 7.7;
+// tests/mpi/attributes.c, tests/unit/core/attribute_test.cc.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/object.hpp"
+#include "mpi.h"
+
+namespace tern::core {
+
+/// One key: which kind of object it fits, and what happens when the object is duplicated or freed.
+/// The callbacks of MPI_Comm_, MPI_Type_ and MPI_Win_create_keyval differ in the handle's type
+/// only.
+struct Keyval {
+  using Copy = int(void* handle, int keyval, void* extra, void* in, void* out, int* flag);
+  using Delete = int(void* handle, int keyval, void* value, void* extra);
+  Kind kind = Kind::kNone;
+  Copy* copy = nullptr;     // MPI_COMM_NULL_COPY_FN is null: nothing is copied
+  Delete* erase = nullptr;  // MPI_COMM_NULL_DELETE_FN is null: nothing is called
+  void* extra = nullptr;
+};
+
+/// All keys of a process. Keys of users begin at kFirst; below are the predefined ones of the ABI.
+class Keyvals {
+ public:
+  static constexpr int kFirst = 4096;
+  int add(const Keyval& keyval);
+  /// The key, also while it is freed but still used by the caller's attribute; nullptr where
+  /// unknown.
+  [[nodiscard]] std::shared_ptr<const Keyval> find(int number, Kind kind) const noexcept;
+  /// False where there is no such key of this kind.
+  bool erase(int number, Kind kind) noexcept;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<int, std::shared_ptr<const Keyval>> keyvals_;
+  int next_ = kFirst;
+};
+
+/// The attributes of one object, in the order in which they were set.
+class Attributes {
+ public:
+  /// The value of a key; false where it is not set.
+  bool get(int keyval, void** value) const noexcept;
+  /// Sets it; an old value is deleted first by its callback. Returns the callback's error.
+  [[nodiscard]] int set(std::shared_ptr<const Keyval> key, int keyval, void* value,
+                        uintptr_t owner);
+  /// Deletes one; MPI_ERR_KEYVAL where it is not set. Returns the callback's error.
+  [[nodiscard]] int erase(int keyval, uintptr_t owner);
+
+  /// For MPI_Comm_dup and MPI_Type_dup: runs the copy callbacks of `from` (the attributes of
+  /// `old_owner`) into
+  /// `*to` (made when needed). On an error the callbacks so far are not undone: delete_all(to) does
+  /// that.
+  [[nodiscard]] static int copy_all(const Attributes* from, uintptr_t old_owner, Attributes** to);
+  /// For the end of an object: runs the delete callbacks, last set first, and deletes *attributes.
+  /// Where a callback fails, its error is returned and what is left stays.
+  [[nodiscard]] static int delete_all(Attributes** attributes, uintptr_t owner);
+
+ private:
+  struct Entry {
+    int keyval;
+    std::shared_ptr<const Keyval> key;
+    void* value;
+  };
+  [[nodiscard]] static int run_delete(const Entry& entry, uintptr_t owner);
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tern::core

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// ErrorHandler: the user's function called, the predefined handlers made.
+#include "core/error_handler.hpp"
+
+#include "base/error.hpp"
+#include "core/process.hpp"
+
+namespace tern::core {
+
+void ErrorHandler::call(uintptr_t handle, int code) const noexcept {
+  switch (target_) {
+    case Kind::kCommunicator: {
+      auto word = reinterpret_cast<MPI_Comm>(handle);
+      return user_.communicator(&word, &code);
+    }
+    case Kind::kFile: {
+      auto word = reinterpret_cast<MPI_File>(handle);
+      return user_.file(&word, &code);
+    }
+    case Kind::kSession: {
+      auto word = reinterpret_cast<MPI_Session>(handle);
+      return user_.session(&word, &code);
+    }
+    case Kind::kWindow: {
+      auto word = reinterpret_cast<MPI_Win>(handle);
+      return user_.window(&word, &code);
+    }
+    default:
+      return;
+  }
+}
+
+void make_predefined_error_handlers(Process& process) {
+  using Action = ErrorHandler::Action;
+  const auto make = [&process](MPI_Errhandler constant, Action action) {
+    process.handles.set_predefined(reinterpret_cast<uintptr_t>(constant),
+                                   *new ErrorHandler(action));
+  };
+  make(MPI_ERRORS_ARE_FATAL, Action::kFatal);
+  make(MPI_ERRORS_ABORT, Action::kAbort);
+  make(MPI_ERRORS_RETURN, Action::kReturn);
+}
+
+ErrorHandler& predefined_error_handler(Process& process, MPI_Errhandler constant) noexcept {
+  ErrorHandler* found = process.handles.find<ErrorHandler>(constant);
+  TERN_ASSERT(found != nullptr);
+  return *found;
+}
+
+}  // namespace tern::core

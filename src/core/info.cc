@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Info: look-up by walking; infos have few keys.
+#include "core/info.hpp"
+
+#include <algorithm>
+
+#include "core/process.hpp"
+
+namespace tern::core {
+namespace {
+
+template <class Entries>
+auto position(Entries& entries, std::string_view key) noexcept {
+  return std::find_if(entries.begin(), entries.end(),
+                      [key](const auto& entry) { return entry.first == key; });
+}
+
+}  // namespace
+
+const std::string* Info::get(std::string_view key) const noexcept {
+  const auto found = position(entries_, key);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+void Info::set(std::string_view key, std::string_view value) {
+  const auto found = position(entries_, key);
+  if (found != entries_.end()) {
+    found->second = value;
+  } else {
+    entries_.emplace_back(key, value);
+  }
+}
+
+bool Info::erase(std::string_view key) noexcept {
+  const auto found = position(entries_, key);
+  if (found == entries_.end()) return false;
+  entries_.erase(found);
+  return true;
+}
+
+void Info::merge(const Info& other) {
+  for (const auto& [key, value] : other.entries_) set(key, value);
+}
+
+void make_predefined_infos(Process& process) {
+  process.handles.set_predefined(reinterpret_cast<uintptr_t>(MPI_INFO_ENV), *new Info);
+}
+
+}  // namespace tern::core
