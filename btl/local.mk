@@ -1,2 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Library sources of this folder, one line each: libtern_la_SOURCES += btl/example.cc
+libtern_la_SOURCES += btl/table.cc
+libtern_la_SOURCES += btl/self/self.cc
+libtern_la_SOURCES += btl/sm/cma.cc
+libtern_la_SOURCES += btl/sm/endpoint.cc
+libtern_la_SOURCES += btl/sm/segment.cc
+libtern_la_SOURCES += btl/sm/sm.cc

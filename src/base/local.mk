@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Library sources of this folder, one line each: libtern_la_SOURCES += src/base/example.cc
+libtern_la_SOURCES += src/base/doorbell.cc
+libtern_la_SOURCES += src/base/error.cc
+libtern_la_SOURCES += src/base/fd.cc
+libtern_la_SOURCES += src/base/log.cc
+libtern_la_SOURCES += src/base/params.cc

@@ -3,3 +3,7 @@
 libtern_la_SOURCES += src/core/error_handler.cc
 libtern_la_SOURCES += src/core/info.cc
 libtern_la_SOURCES += src/core/attribute.cc
+libtern_la_SOURCES += src/core/handle.cc
+libtern_la_SOURCES += src/core/process.cc
+libtern_la_SOURCES += src/core/progress.cc
+libtern_la_SOURCES += src/core/request.cc

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SharedClaims: two processes share out the chunks of one transfer without a message.
+// Why: two cores that copy halves beat one; a partner that never comes costs nothing.
+// Threads: any, of both processes. Lifetime: the sender's segment.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tern::btl {
+
+struct alignas(64) SharedClaims {
+  std::atomic<uint64_t> taken{0};     // low half: chunks from the front; high half: from the back
+  std::atomic<uint32_t> finished{0};  // chunks copied
+  std::atomic<uint32_t> failed{0};    // errno of a copy that failed
+
+  static constexpr uint64_t kNone = UINT64_MAX;
+
+  /// The next chunk of `chunks` from the front (or the back), kNone when all are taken.
+  uint64_t claim_front(uint64_t chunks) noexcept {
+    const uint64_t before = taken.fetch_add(1, std::memory_order_acq_rel);
+    const uint64_t front = before & UINT32_MAX;
+    return front + (before >> 32) < chunks ? front : kNone;
+  }
+  uint64_t claim_back(uint64_t chunks) noexcept {
+    const uint64_t before = taken.fetch_add(uint64_t{1} << 32, std::memory_order_acq_rel);
+    const uint64_t back = before >> 32;
+    return (before & UINT32_MAX) + back < chunks ? chunks - 1 - back : kNone;
+  }
+};
+
+}  // namespace tern::btl

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copying between two lists of memory pieces of one process.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace tern::btl {
+
+/// As many bytes as the shorter list has. The pieces may overlap where both lists are one piece.
+inline void copy_pieces(const iovec* to, size_t tos, const iovec* from, size_t froms) noexcept {
+  size_t i = 0, j = 0, in_to = 0, in_from = 0;
+  while (i < tos && j < froms) {
+    const size_t bytes = std::min(to[i].iov_len - in_to, from[j].iov_len - in_from);
+    std::memmove(static_cast<char*>(to[i].iov_base) + in_to,
+                 static_cast<const char*>(from[j].iov_base) + in_from, bytes);
+    in_to += bytes;
+    in_from += bytes;
+    if (in_to == to[i].iov_len) ++i, in_to = 0;
+    if (in_from == from[j].iov_len) ++j, in_from = 0;
+  }
+}
+
+}  // namespace tern::btl

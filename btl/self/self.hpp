@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Self: messages of a rank to itself: a frame arrives inside send().
+// Why: the pml's protocols need no special case for the own rank.
+#pragma once
+
+#include <memory>
+
+#include "btl/btl.hpp"
+
+namespace tern::btl::self {
+
+class Self final : public Btl {
+ public:
+  Self(core::Process& process, Sink& sink);
+  ~Self() override;
+  const char* name() const noexcept override { return "self"; }
+  void fill_card(Card&) override {}
+  Endpoint* connect(core::Peer& peer) override;
+  int progress() noexcept override { return 0; }
+
+ private:
+  core::Process& process_;
+  Sink& sink_;
+  std::unique_ptr<Endpoint> endpoint_;
+};
+
+}  // namespace tern::btl::self

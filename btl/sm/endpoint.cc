@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SmEndpoint: frames out and in, copies straight between processes.
+#include "btl/sm/endpoint.hpp"
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "btl/copy.hpp"
+#include "btl/sm/cma.hpp"
+#include "core/peer.hpp"
+#include "mpi.h"
+
+namespace tern::btl::sm {
+namespace {
+
+/// Claims a ring of the peer's segment for frames from `own_rank`.
+uint32_t claim_ring(const Segment& segment, uint32_t own_rank) {
+  const uint32_t ring = segment.head().rings_claimed.load(std::memory_order_relaxed);
+  if (ring >= segment.shape().rings)
+    throw Error(MPI_ERR_INTERN, strf("all %u rings of rank %u are taken", ring,
+                                     segment.head().rank));
+  const uint32_t mine = segment.head().rings_claimed.fetch_add(1, std::memory_order_acq_rel);
+  segment.control(mine).owner.store(own_rank + 1, std::memory_order_release);
+  return mine;
+}
+
+}  // namespace
+
+SmEndpoint::SmEndpoint(Shared& shared, core::Peer& peer, const Card& card)
+    : shared_(shared), peer_(peer), card_(card), segment_(Segment::attach(card, peer.rank)) {
+  const uint32_t ring = claim_ring(segment_, shared.own_rank);
+  writer_ =
+      RingWriter(segment_.ring(ring), segment_.shape().ring_lines, &segment_.control(ring));
+}
+
+void SmEndpoint::bind_reader(uint32_t index) noexcept {
+  reader_ = RingReader(shared_.own.ring(index), shared_.own.shape().ring_lines,
+                       &shared_.own.control(index));
+  reader_bound_ = true;
+}
+
+bool SmEndpoint::send(const Header& header, const void* payload) noexcept {
+  if (TERN_LIKELY(header.bytes <= kInline)) {
+    Line* line = writer_.reserve(1);
+    if (TERN_UNLIKELY(line == nullptr)) return false;
+    std::memcpy(line->bytes + sizeof(Header), payload, header.bytes);
+    writer_.publish(line, header, 1);
+    ring_doorbell();
+    return true;
+  }
+  std::byte* room = begin(header.bytes);
+  if (room == nullptr) return false;
+  std::memcpy(room, payload, header.bytes);
+  commit(header);
+  return true;
+}
+
+std::byte* SmEndpoint::begin(size_t bytes) noexcept {
+  const bool in_ring = bytes <= shared_.inline_limit;
+  open_lines_ = in_ring ? lines_for(bytes) : 1;
+  open_line_ = writer_.reserve(open_lines_);
+  if (open_line_ == nullptr) return nullptr;
+  if (in_ring) {
+    open_block_ = Pool::kNone;
+    return open_line_->bytes + sizeof(Header);
+  }
+  open_block_ = shared_.pool.take();
+  return open_block_ == Pool::kNone ? nullptr : shared_.own.block(open_block_);
+}
+
+void SmEndpoint::commit(const Header& header) noexcept {
+  Header sent = header;
+  if (open_block_ != Pool::kNone) {
+    const PoolPayload where{open_block_};
+    std::memcpy(open_line_->bytes + sizeof(Header), &where, sizeof where);
+    sent.kind |= kPooled;
+    shared_.pool.sent(open_block_);
+  }
+  writer_.publish(open_line_, sent, open_lines_);
+  ring_doorbell();
+}
+
+bool SmEndpoint::peek(Frame* frame) noexcept {
+  if (TERN_UNLIKELY(!reader_bound_)) return false;
+  const Line* line = reader_.front(&frame->header);
+  if (line == nullptr) return false;
+  const std::byte* payload = line->bytes + sizeof(Header);
+  if (TERN_LIKELY((frame->header.kind & kPooled) == 0)) {
+    frame->payload = payload;
+    front_lines_ = lines_for(frame->header.bytes);
+    front_block_ = Pool::kNone;
+    return true;
+  }
+  PoolPayload where;
+  std::memcpy(&where, payload, sizeof where);
+  frame->header.kind = static_cast<uint8_t>(frame->header.kind & ~kPooled);
+  frame->payload = segment_.block(where.block);
+  front_lines_ = 1;
+  front_block_ = where.block;
+  return true;
+}
+
+void SmEndpoint::pop() noexcept {
+  bool tell = reader_.consume(front_lines_);
+  if (front_block_ != Pool::kNone) {
+    segment_.flag(front_block_).busy.store(0, std::memory_order_release);
+    tell = true;
+  }
+  if (TERN_UNLIKELY(tell)) ring_doorbell();
+}
+
+bool SmEndpoint::same_process() const noexcept { return card_.pid == ::getpid(); }
+
+bool SmEndpoint::one_sided() noexcept {
+  if (TERN_UNLIKELY(cma_ == Tried::kNot)) {
+    const auto* word = reinterpret_cast<const void*>(card_.segment_address);
+    const int error =
+        same_process() ? 0 : cma_probe(card_.pid, word, segment_.head().magic);
+    cma_ = error == 0 ? Tried::kWorks : Tried::kRefused;
+    if (error != 0)
+      log_line("large messages to rank %u of this host take two copies instead of one: reading its memory is "
+               "refused (%s). Cure: allow ptrace among processes of one user (sysctl kernel.yama.ptrace_scope=0, "
+               "docker --cap-add=SYS_PTRACE), or set TERN_SM_SINGLE_COPY=pipeline to say so on purpose",
+               peer_.rank, std::strerror(error));
+  }
+  return cma_ == Tried::kWorks;
+}
+
+int SmEndpoint::get(const iovec* local, size_t locals, const iovec* remote,
+                    size_t remotes) noexcept {
+  if (!same_process()) return cma_get(card_.pid, local, locals, remote, remotes);
+  copy_pieces(local, locals, remote, remotes);
+  return 0;
+}
+
+int SmEndpoint::put(const iovec* local, size_t locals, const iovec* remote,
+                    size_t remotes) noexcept {
+  if (!same_process()) return cma_put(card_.pid, local, locals, remote, remotes);
+  copy_pieces(remote, remotes, local, locals);
+  return 0;
+}
+
+SharedClaims* SmEndpoint::open_claims(uint32_t* name) noexcept {
+  *name = 0;
+  if (shared_.free_claims.empty()) return nullptr;
+  const uint32_t slot = shared_.free_claims.back();
+  shared_.free_claims.pop_back();
+  SharedClaims& claims = shared_.own.claims(slot);
+  claims.taken.store(0, std::memory_order_relaxed);
+  claims.finished.store(0, std::memory_order_relaxed);
+  claims.failed.store(0, std::memory_order_relaxed);
+  *name = slot + 1;
+  return &claims;
+}
+
+void SmEndpoint::close_claims(uint32_t name) noexcept { shared_.free_claims.push_back(name - 1); }
+
+SharedClaims* SmEndpoint::peer_claims(uint32_t name) noexcept {
+  return name == 0 || name > kClaims ? nullptr : &segment_.claims(name - 1);
+}
+
+}  // namespace tern::btl::sm

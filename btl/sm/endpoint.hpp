@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SmEndpoint: one peer on this host: the ring towards it, the ring from it, its segment.
+// Lifetime: Sm. Threads: under the channel's lock.
+#pragma once
+
+#include "btl/btl.hpp"
+#include "btl/sm/pool.hpp"
+#include "btl/sm/ring.hpp"
+#include "btl/sm/segment.hpp"
+
+namespace tern::btl::sm {
+
+/// What all endpoints of a process share.
+struct Shared {
+  const Segment& own;
+  Pool pool;
+  std::vector<uint32_t> free_claims;
+  uint32_t own_rank;
+  size_t inline_limit;  // payload bytes that travel in a ring's lines
+  bool fenced;          // more ranks than cores: waiters sleep at once, so senders fence before they look
+};
+
+class SmEndpoint final : public Endpoint {
+ public:
+  /// Attaches the peer's segment and claims a ring there. Throws Error.
+  SmEndpoint(Shared& shared, core::Peer& peer, const Card& card);
+
+  bool send(const Header& header, const void* payload) noexcept override;
+  std::byte* begin(size_t bytes) noexcept override;
+  void commit(const Header& header) noexcept override;
+  size_t max_payload() const noexcept override { return kBlockBytes; }
+  bool peek(Frame* frame) noexcept override;
+  void pop() noexcept override;
+  bool one_sided() noexcept override;
+  int get(const iovec* local, size_t locals, const iovec* remote,
+          size_t remotes) noexcept override;
+  int put(const iovec* local, size_t locals, const iovec* remote,
+          size_t remotes) noexcept override;
+  SharedClaims* open_claims(uint32_t* name) noexcept override;
+  void close_claims(uint32_t name) noexcept override;
+  SharedClaims* peer_claims(uint32_t name) noexcept override;
+  const char* transport() const noexcept override { return "sm"; }
+
+  /// The ring `index` of the own segment is written by this peer.
+  void bind_reader(uint32_t index) noexcept;
+  [[nodiscard]] bool bound() const noexcept { return reader_bound_; }
+  [[nodiscard]] core::Peer& peer() const noexcept { return peer_; }
+
+ private:
+  [[nodiscard]] bool same_process() const noexcept;
+  void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
+
+  Shared& shared_;
+  core::Peer& peer_;
+  Card card_;
+  Segment segment_;
+  RingWriter writer_;
+  RingReader reader_;
+  bool reader_bound_ = false;
+  Line* open_line_ = nullptr;  // between begin and commit
+  uint64_t open_lines_ = 0;
+  uint32_t open_block_ = Pool::kNone;
+  uint64_t front_lines_ = 0;  // between peek and pop
+  uint32_t front_block_ = Pool::kNone;
+  enum class Tried : uint8_t { kNot, kWorks, kRefused } cma_ = Tried::kNot;
+};
+
+}  // namespace tern::btl::sm

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// RingWriter and RingReader: frames through lines of 64 bytes, one writer, one reader.
+// Why: a small message is one cache line: header and up to 48 bytes of payload, seen by one load of its mark.
+// Protocol: a frame takes 1 to kMostLines consecutive lines; its first line's mark is the lap (1..255, never 0) and is
+// stored last. The reader clears the first word of the further lines before it gives them back, so stale payload
+// never looks like a mark. A frame that does not fit before the end of the ring is preceded by a skip frame.
+// Credit: the reader publishes what it consumed each quarter of the ring; the writer keeps a copy.
+// Cost: two cache-line transfers for a small frame; consumed is read when the copy says full.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "btl/sm/segment.hpp"
+
+namespace tern::btl::sm {
+
+inline constexpr size_t kInline = kLine - sizeof(Header);
+inline constexpr uint8_t kPooled = 0x80;  // of Header::kind: the payload is in the writer's pool
+inline constexpr uint8_t kSkip = 0x7f;    // of Header::kind: go on at the start of the ring
+
+inline uint64_t lines_for(size_t payload) noexcept {
+  return (payload + sizeof(Header) + kLine - 1) / kLine;
+}
+
+/// Marks run from 1 to 255: 0 is a line that was never written.
+inline uint8_t next_lap(uint8_t lap) noexcept {
+  return lap == 255 ? uint8_t{1} : static_cast<uint8_t>(lap + 1);
+}
+
+/// The two words of a header; the first, with the mark, is stored last.
+struct HeaderWords {
+  uint64_t first, second;
+};
+
+inline void store_header(Line* line, const Header& header) noexcept {
+  HeaderWords words;
+  std::memcpy(&words, &header, sizeof words);
+  auto* target = reinterpret_cast<uint64_t*>(line);
+  std::atomic_ref<uint64_t>(target[1]).store(words.second, std::memory_order_relaxed);
+  std::atomic_ref<uint64_t>(target[0]).store(words.first, std::memory_order_release);
+}
+
+class RingWriter {
+ public:
+  RingWriter() = default;
+  RingWriter(Line* lines, uint32_t count, RingControl* control) noexcept
+      : lines_(lines), count_(count), control_(control) {}
+
+  /// The place of a frame of `needed` lines, or nullptr when the ring is full.
+  [[nodiscard]] Line* reserve(uint64_t needed) noexcept {
+    const uint64_t place = head_ & (count_ - 1);
+    if (TERN_UNLIKELY(place + needed > count_)) {
+      if (!has_room(count_ - place + needed)) return nullptr;
+      skip(place);
+      return lines_;
+    }
+    return has_room(needed) ? lines_ + place : nullptr;
+  }
+  /// Publishes the frame at `line`, as reserved.
+  void publish(Line* line, Header header, uint64_t used) noexcept {
+    header.mark = lap_;
+    store_header(line, header);
+    head_ += used;
+    if ((head_ & (count_ - 1)) == 0) lap_ = next_lap(lap_);
+  }
+
+ private:
+  [[nodiscard]] bool has_room(uint64_t needed) noexcept {
+    if (TERN_LIKELY(head_ + needed <= consumed_ + count_)) return true;
+    consumed_ = control_->consumed.load(std::memory_order_acquire);
+    return head_ + needed <= consumed_ + count_;
+  }
+  void skip(uint64_t place) noexcept {
+    publish(lines_ + place, Header{0, kSkip, 0, 0, 0, 0}, count_ - place);
+  }
+
+  Line* lines_ = nullptr;
+  uint64_t count_ = 1;
+  uint64_t head_ = 0, consumed_ = 0;
+  uint8_t lap_ = 1;
+  RingControl* control_ = nullptr;
+};
+
+class RingReader {
+ public:
+  RingReader() = default;
+  RingReader(Line* lines, uint32_t count, RingControl* control) noexcept
+      : lines_(lines), count_(count), control_(control) {}
+
+  /// The first line of the next frame, or nullptr.
+  [[nodiscard]] const Line* front(Header* header) noexcept {
+    for (;;) {
+      Line* line = lines_ + (tail_ & (count_ - 1));
+      auto* words = reinterpret_cast<uint64_t*>(line);
+      const uint64_t first = std::atomic_ref<uint64_t>(words[0]).load(std::memory_order_acquire);
+      if (static_cast<uint8_t>(first) != lap_) return nullptr;
+      const HeaderWords both{first,
+                             std::atomic_ref<uint64_t>(words[1]).load(std::memory_order_relaxed)};
+      std::memcpy(header, &both, sizeof *header);
+      if (TERN_LIKELY(header->kind != kSkip)) return line;
+      consume(count_ - (tail_ & (count_ - 1)));
+    }
+  }
+  /// Gives the lines of the front frame back. True when the writer should hear of new credit.
+  bool consume(uint64_t used) noexcept {
+    Line* line = lines_ + (tail_ & (count_ - 1));
+    for (uint64_t i = 1; i < used; ++i)
+      std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(line + i))
+          .store(0, std::memory_order_relaxed);
+    tail_ += used;
+    if ((tail_ & (count_ - 1)) == 0) lap_ = next_lap(lap_);
+    if (tail_ - published_ < count_ / 4) return false;
+    published_ = tail_;
+    control_->consumed.store(tail_, std::memory_order_release);
+    return true;
+  }
+  void prefetch() const noexcept {
+    __builtin_prefetch(lines_ + ((tail_ + 2) & (count_ - 1)));
+  }
+
+ private:
+  Line* lines_ = nullptr;
+  uint64_t count_ = 1;
+  uint64_t tail_ = 0, published_ = 0;
+  uint8_t lap_ = 1;
+  RingControl* control_ = nullptr;
+};
+
+}  // namespace tern::btl::sm

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Segment: created, and attached through the owner's descriptor.
+#include "btl/sm/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "mpi.h"
+
+namespace tern::btl::sm {
+namespace {
+
+constexpr uint64_t kMagic = 0x7465726e2d736d31;  // "tern-sm1"
+constexpr size_t kPage = 4096;
+
+size_t page_up(size_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }
+
+struct Offsets {
+  size_t controls, claims, flags, rings, blocks, end;
+  explicit Offsets(const Shape& shape) noexcept {
+    controls = page_up(sizeof(SegmentHead));
+    claims = controls + shape.rings * sizeof(RingControl);
+    flags = claims + kClaims * sizeof(SharedClaims);
+    rings = page_up(flags + shape.blocks * sizeof(BlockFlag));
+    blocks = page_up(rings + size_t{shape.rings} * shape.ring_lines * sizeof(Line));
+    end = blocks + size_t{shape.blocks} * kBlockBytes;
+  }
+};
+
+Fd open_of_process(const Card& card, uint32_t rank) {
+  const std::string path = strf("/proc/%d/fd/%d", card.pid, card.segment_fd);
+  Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  struct stat status {};
+  if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
+    throw Error(MPI_ERR_OTHER,
+                strf("cannot attach the shared memory of rank %u (%s: %s); ranks of one host must run as "
+                     "the same user and see each other's processes (one PID namespace)",
+                     rank, path.c_str(), std::strerror(errno)));
+  if (status.st_ino != card.segment_inode ||
+      static_cast<uint64_t>(status.st_size) != card.segment_bytes)
+    throw Error(MPI_ERR_OTHER, strf("%s is not the shared memory that rank %u announced (another PID "
+                                    "namespace, or that rank has died)",
+                                    path.c_str(), rank));
+  return fd;
+}
+
+}  // namespace
+
+size_t Shape::bytes() const noexcept { return Offsets(*this).end; }
+
+void Segment::lay_out(const Shape& shape) noexcept {
+  const Offsets offsets(shape);
+  shape_ = shape;
+  controls_ = offsets.controls;
+  claims_ = offsets.claims;
+  flags_ = offsets.flags;
+  rings_ = offsets.rings;
+  blocks_ = offsets.blocks;
+}
+
+Segment Segment::create(const Shape& shape, uint32_t rank) {
+  Segment segment;
+  segment.fd_ = make_memfd("tern", shape.bytes());
+  segment.map_ = Mapping::shared(segment.fd_.get(), shape.bytes());
+  segment.base_ = segment.map_.data();
+  segment.lay_out(shape);
+  SegmentHead& head = segment.head();
+  head.rings = shape.rings;
+  head.ring_lines = shape.ring_lines;
+  head.blocks = shape.blocks;
+  head.rank = rank;
+  head.magic = kMagic;
+  return segment;
+}
+
+Segment Segment::attach(const Card& card, uint32_t rank) {
+  Fd fd = open_of_process(card, rank);
+  Segment segment;
+  if (card.pid == ::getpid()) {
+    segment.base_ = reinterpret_cast<std::byte*>(card.segment_address);
+  } else {
+    segment.map_ = Mapping::shared(fd.get(), card.segment_bytes);  // the descriptor is not kept
+    segment.base_ = segment.map_.data();
+  }
+  const SegmentHead& head = segment.head();
+  const Shape shape{head.rings, head.ring_lines, head.blocks};
+  if (head.magic != kMagic || head.rank != rank || shape.bytes() != card.segment_bytes)
+    throw Error(MPI_ERR_OTHER, strf("the shared memory of rank %u is not one of this version of Tern", rank));
+  segment.lay_out(shape);
+  return segment;
+}
+
+}  // namespace tern::btl::sm

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Segment: the memory of one rank that its node mates map: doorbell, rings towards it, payload pool from it.
+// Why: a memfd has no name: nothing in /dev/shm, nothing left behind, and only processes that may open
+// /proc/PID/fd of their own user can attach.
+// Layout: SegmentHead | RingControl[rings] | SharedClaims[kClaims] | BlockFlag[blocks] | rings | pool blocks.
+// Pages are touched only when used.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/doorbell.hpp"
+#include "base/fd.hpp"
+#include "btl/btl.hpp"
+#include "btl/claims.hpp"
+
+namespace tern::btl::sm {
+
+inline constexpr size_t kLine = 64;
+inline constexpr uint32_t kClaims = 64;
+inline constexpr size_t kBlockBytes = 32768;
+
+struct alignas(kLine) Line {
+  std::byte bytes[kLine];
+};
+
+struct SegmentHead {
+  uint64_t magic;
+  uint32_t rings, ring_lines, blocks, rank;
+  alignas(kLine) Doorbell doorbell;
+  alignas(kLine) std::atomic<uint32_t> rings_claimed;  // by senders, in order
+};
+
+/// Of one ring: who writes it, and how far it was read.
+struct RingControl {
+  alignas(kLine) std::atomic<uint32_t> owner;     // the sender's rank + 1; 0 while it is being claimed
+  alignas(kLine) std::atomic<uint64_t> consumed;  // lines, ever
+};
+
+/// 1 while a pool block waits for its reader.
+struct alignas(kLine) BlockFlag {
+  std::atomic<uint32_t> busy;
+};
+
+/// What a frame whose payload is in the pool has in its line.
+struct PoolPayload {
+  uint32_t block;
+};
+
+struct Shape {
+  uint32_t rings, ring_lines, blocks;
+  [[nodiscard]] size_t bytes() const noexcept;
+};
+
+/// A mapped segment, own or a peer's.
+class Segment {
+ public:
+  Segment() = default;
+  /// A fresh one. Throws Error.
+  static Segment create(const Shape& shape, uint32_t rank);
+  /// The peer's, as its card says. Throws Error naming the cure.
+  static Segment attach(const Card& card, uint32_t rank);
+
+  [[nodiscard]] SegmentHead& head() const noexcept { return *at<SegmentHead>(0); }
+  [[nodiscard]] RingControl& control(uint32_t ring) const noexcept {
+    return at<RingControl>(controls_)[ring];
+  }
+  [[nodiscard]] SharedClaims& claims(uint32_t slot) const noexcept {
+    return at<SharedClaims>(claims_)[slot];
+  }
+  [[nodiscard]] BlockFlag& flag(uint32_t block) const noexcept {
+    return at<BlockFlag>(flags_)[block];
+  }
+  [[nodiscard]] Line* ring(uint32_t ring) const noexcept {
+    return at<Line>(rings_) + size_t{ring} * shape_.ring_lines;
+  }
+  [[nodiscard]] std::byte* block(uint32_t block) const noexcept {
+    return base_ + blocks_ + size_t{block} * kBlockBytes;
+  }
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] const Fd& fd() const noexcept { return fd_; }
+  [[nodiscard]] bool valid() const noexcept { return base_ != nullptr; }
+  [[nodiscard]] std::byte* base() const noexcept { return base_; }
+
+ private:
+  template <class T>
+  [[nodiscard]] T* at(size_t offset) const noexcept {
+    return reinterpret_cast<T*>(base_ + offset);
+  }
+  void lay_out(const Shape& shape) noexcept;
+
+  Fd fd_;
+  Mapping map_;                // invalid where another rank of this process owns it
+  std::byte* base_ = nullptr;
+  Shape shape_{};
+  size_t controls_ = 0, claims_ = 0, flags_ = 0, rings_ = 0, blocks_ = 0;
+};
+
+}  // namespace tern::btl::sm

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sm: the transport between the ranks of one host, over shared memory.
+// See: btl/README.md, tests/unit/btl/.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "btl/btl.hpp"
+#include "btl/sm/endpoint.hpp"
+
+namespace tern::btl::sm {
+
+class Sm final : public Btl {
+ public:
+  Sm(core::Process& process, Sink& sink);
+  ~Sm() override;
+
+  const char* name() const noexcept override { return "sm"; }
+  void fill_card(Card& card) override;
+  Endpoint* connect(core::Peer& peer) override;
+  int progress() noexcept override;
+
+  /// Where this rank sleeps and is rung.
+  [[nodiscard]] Doorbell& doorbell() const noexcept { return segment_.head().doorbell; }
+
+ private:
+  SmEndpoint& endpoint_of(core::Peer& peer);
+  void meet_new_senders() noexcept;
+  int drain(SmEndpoint& endpoint) noexcept;
+
+  core::Process& process_;
+  Sink& sink_;
+  Segment segment_;
+  Shared shared_;
+  std::vector<std::unique_ptr<SmEndpoint>> endpoints_;  // in the order of first contact
+  std::vector<SmEndpoint*> senders_;                    // those with a ring towards this rank
+  uint32_t met_ = 0;                                    // rings of the own segment that are bound
+};
+
+}  // namespace tern::btl::sm

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of transports: a new one is a row here and a configure check.
+#include "btl/table.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "btl/self/self.hpp"
+#include "btl/sm/sm.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+#include "mpi.h"
+
+namespace tern::btl {
+
+Table::Table(core::Process& process, Sink& sink) : process_(process) {
+  btls_.push_back(std::make_unique<self::Self>(process, sink));
+  if (process.node_size > 1) {
+    auto sm = std::make_unique<sm::Sm>(process, sink);
+    doorbell_ = &sm->doorbell();
+    polled_.push_back(sm.get());
+    btls_.push_back(std::move(sm));
+  }
+}
+
+Table::~Table() = default;
+
+Card Table::card() {
+  Card card{};
+  card.wire_version = kWireVersion;
+  for (auto& btl : btls_) btl->fill_card(card);
+  return card;
+}
+
+Endpoint& Table::connect(core::Peer& peer) {
+  if (peer.endpoint != nullptr) return *peer.endpoint;
+  for (auto& btl : btls_) {
+    Endpoint* endpoint = btl->connect(peer);
+    if (endpoint == nullptr) continue;
+    peer.endpoint = endpoint;
+    if (process_.params.explain != 0)
+      log_line("to rank %u: transport %s", peer.rank, endpoint->transport());
+    return *endpoint;
+  }
+  throw Error(MPI_ERR_OTHER,
+              strf("no transport reaches rank %u: it is on another host, and this build has transports "
+                   "for one host only",
+                   peer.rank));
+}
+
+}  // namespace tern::btl

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transports of this build, in the order in which they are asked.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/doorbell.hpp"
+#include "btl/btl.hpp"
+
+namespace tern::btl {
+
+/// All transports, and the way from a peer to its endpoint.
+class Table {
+ public:
+  /// Makes every transport that works here. Throws Error.
+  Table(core::Process& process, Sink& sink);
+  ~Table();
+
+  /// What boot exchanges.
+  [[nodiscard]] Card card();
+  /// The endpoint to a peer, made at the first call. Throws Error where no transport reaches it.
+  Endpoint& connect(core::Peer& peer);
+  /// One round over all transports: how many frames arrived.
+  int progress() noexcept {
+    int frames = 0;
+    for (Btl* btl : polled_) frames += btl->progress();
+    return frames;
+  }
+  /// Where this rank sleeps; nullptr where nobody can ring.
+  [[nodiscard]] Doorbell* doorbell() const noexcept { return doorbell_; }
+
+ private:
+  core::Process& process_;
+  std::vector<std::unique_ptr<Btl>> btls_;
+  std::vector<Btl*> polled_;
+  Doorbell* doorbell_ = nullptr;
+};
+
+}  // namespace tern::btl

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Request: statuses, and what a request does that nobody overrides.
+#include "core/request.hpp"
+
+#include "base/error.hpp"
+
+namespace tern::core {
+namespace {
+
+// The ABI's status has three public fields and five reserved ints; Tern keeps bytes and the cancelled flag there.
+constexpr int kBytesLow = 0, kBytesHigh = 1, kCancelled = 2;
+
+}  // namespace
+
+void set_status_bytes(MPI_Status& status, MPI_Count bytes) noexcept {
+  status.MPI_internal[kBytesLow] = static_cast<int>(bytes & 0xffffffff);
+  status.MPI_internal[kBytesHigh] = static_cast<int>(bytes >> 32);
+}
+
+MPI_Count status_bytes(const MPI_Status& status) noexcept {
+  const auto low = static_cast<uint32_t>(status.MPI_internal[kBytesLow]);
+  return (static_cast<MPI_Count>(status.MPI_internal[kBytesHigh]) << 32) |
+         static_cast<MPI_Count>(low);
+}
+
+void set_status_cancelled(MPI_Status& status, bool cancelled) noexcept {
+  status.MPI_internal[kCancelled] = cancelled ? 1 : 0;
+}
+
+bool status_cancelled(const MPI_Status& status) noexcept {
+  return status.MPI_internal[kCancelled] != 0;
+}
+
+void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) noexcept {
+  if (status == MPI_STATUS_IGNORE) return;
+  status->MPI_SOURCE = outcome.source;
+  status->MPI_TAG = outcome.tag;
+  if (with_error) status->MPI_ERROR = outcome.error;
+  set_status_bytes(*status, outcome.bytes);
+  set_status_cancelled(*status, outcome.cancelled);
+}
+
+void fill_empty_status(MPI_Status* status, bool with_error) noexcept {
+  fill_status(status, Outcome{}, with_error);
+}
+
+int Request::start() noexcept {
+  return fail(MPI_ERR_REQUEST, "the request is not persistent; only MPI_*_init makes requests that can be started");
+}
+
+}  // namespace tern::core
