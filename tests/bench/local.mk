@@ -1,2 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# Benchmarks: plain MPI programs that compare builds with each mpicc.
+# Benchmarks are compiled by the mpicc of each library that `compare` measures; here they only travel in the tarball.
+EXTRA_DIST += \
+	tests/bench/README.md \
+	tests/bench/bandwidth.c \
+	tests/bench/bench.h \
+	tests/bench/collectives.c \
+	tests/bench/compare \
+	tests/bench/comparison/library.py \
+	tests/bench/comparison/machine.py \
+	tests/bench/comparison/measure.py \
+	tests/bench/comparison/ratios.py \
+	tests/bench/comparison/report.py \
+	tests/bench/comparison/suite.py \
+	tests/bench/comparison/svg.py \
+	tests/bench/empty.c \
+	tests/bench/idle.c \
+	tests/bench/latency.c \
+	tests/bench/memory.c \
+	tests/bench/message_rate.c \
+	tests/bench/ring.c \
+	tests/bench/setup-peers
