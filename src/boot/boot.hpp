@@ -101,6 +101,7 @@ class Boot {
 
 // The way this process was started: our mpirun's shared memory, a PMIx server, or alone.
 // Throws where a launcher is there that cannot be used (srun without --mpi=pmix) and says the cure.
-[[nodiscard]] std::unique_ptr<Boot> make_boot();
+// `way` (the parameter TERN_BOOT) insists on one: "auto", "mpirun", "pmix" or "singleton".
+[[nodiscard]] std::unique_ptr<Boot> make_boot(std::string_view way = "auto");
 
 }  // namespace tern::boot

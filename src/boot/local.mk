@@ -1,2 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Library sources of this folder, one line each: libtern_la_SOURCES += src/boot/example.cc
+# How a rank meets the others: src/boot/README.md.
+libtern_la_SOURCES += \
+  src/boot/boot.cc src/boot/boot.hpp src/boot/ways.hpp \
+  src/boot/fake.cc src/boot/fake.hpp \
+  src/boot/mpirun_boot.cc \
+  src/boot/pmix_boot.cc \
+  src/boot/pmix_library.cc src/boot/pmix_library.hpp \
+  src/boot/shared_job.cc src/boot/shared_job.hpp \
+  src/boot/singleton_boot.cc

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank of our own mpirun: meets the others in the memory that mpirun left open for it.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "boot/shared_job.hpp"
+#include "boot/ways.hpp"
+#include "mpi.h"
+
+namespace tern::boot {
+namespace {
+
+class MpirunBoot final : public Boot {
+ public:
+  MpirunBoot(SharedJob shared, int event_fd, int rank)
+      : shared_(std::move(shared)), event_fd_(event_fd) {
+    const SharedJob::Facts facts = shared_.facts();
+    job_.rank = rank;
+    job_.size = facts.size;
+    job_.id = facts.id;
+    job_.launcher = "mpirun";
+    job_.local_ranks.resize(static_cast<std::size_t>(facts.size));
+    std::iota(job_.local_ranks.begin(), job_.local_ranks.end(), 0);
+    job_.local_index = rank;
+    job_.app = shared_.app(rank);
+    job_.universe_size = facts.universe_size;
+    job_.server_pid = facts.server_pid;
+    shared_.set_state(rank, RankState::kInitialised);
+  }
+
+  const char* name() const noexcept override { return "mpirun"; }
+  int node(int rank) override {
+    check_rank(rank, "the node");
+    return 0;
+  }
+  std::string host(int rank) override {
+    check_rank(rank, "the host");
+    return this_host();
+  }
+  void put_card(const Card& card) override { shared_.put_card(rank(), card); }
+  Card card(int rank) override {
+    check_rank(rank, "the card");
+    return shared_.card(rank);
+  }
+  void put(std::string_view key, std::string_view value) override {
+    shared_.put(rank(), key, value);
+  }
+  std::string get(int rank, std::string_view key) override {
+    check_rank(rank, "a key");
+    std::string value;
+    if (!shared_.get(rank, key, &value))
+      throw Error(MPI_ERR_OTHER, strf("rank %d has put no key \"%.*s\"", rank,
+                                      static_cast<int>(key.size()), key.data()));
+    return value;
+  }
+  void fence() override { shared_.fence(); }
+
+  void abort(int code, const char* text) noexcept override {
+    shared_.record_abort(rank(), code, text);
+    const std::uint64_t one = 1;
+    // Without its reader mpirun is gone, and its guard ends this process.
+    [[maybe_unused]] const auto written = ::write(event_fd_.get(), &one, sizeof one);
+    ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
+  }
+
+  void finalize() override { shared_.set_state(rank(), RankState::kFinalised); }
+
+ private:
+  SharedJob shared_;
+  Fd event_fd_;
+};
+
+}  // namespace
+
+std::unique_ptr<Boot> make_mpirun_boot() {
+  const char* fd_text = std::getenv(kBootVariable);
+  const char* rank_text = std::getenv("PMIX_RANK");
+  const char* job_text = std::getenv("PMIX_NAMESPACE");
+  if (fd_text == nullptr || rank_text == nullptr || job_text == nullptr) return nullptr;
+  const int memory_fd = std::atoi(fd_text);
+  const int rank = std::atoi(rank_text);
+  // A descendant of a rank may have the variable and not the descriptor: then this is not its way.
+  SharedJob shared = SharedJob::attach(memory_fd);
+  if (!shared.valid()) return nullptr;
+  const SharedJob::Facts facts = shared.facts();
+  if (facts.id != job_text || rank < 0 || rank >= facts.size) return nullptr;
+  // The descriptors stay open for a second make_boot(), but not for programs that this one starts.
+  const int event_fd = facts.event_fd;
+  ::fcntl(memory_fd, F_SETFD, FD_CLOEXEC);
+  ::fcntl(event_fd, F_SETFD, FD_CLOEXEC);
+  const int own_event = ::fcntl(event_fd, F_DUPFD_CLOEXEC, 3);
+  return std::make_unique<MpirunBoot>(std::move(shared), own_event, rank);
+}
+
+}  // namespace tern::boot

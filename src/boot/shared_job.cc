@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shared memory of a job under mpirun.
+#include "boot/shared_job.hpp"
+
+#include <linux/futex.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/error.hpp"
+#include "mpi.h"
+
+namespace tern::boot {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x31746f6f424e5254;  // "TRNBoot1"
+constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse: costs nothing until written
+constexpr std::size_t kHeapBase = 1024 * 1024;
+constexpr std::uint32_t kRecordAlign = 8;
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+}
+void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+struct SharedJob::Header {
+  std::uint64_t magic;
+  std::uint32_t size;
+  std::int32_t universe_size;
+  std::int32_t server_pid;
+  std::int32_t event_fd;
+  char id[64];
+  alignas(64) std::atomic<std::uint32_t> arrived;
+  std::atomic<std::uint32_t> generation;
+  alignas(64) std::atomic<std::uint32_t> heap_next;
+  std::atomic<std::uint32_t> abort_claimed;
+  std::atomic<std::uint32_t> abort_ready;
+  std::int32_t abort_rank;
+  std::int32_t abort_code;
+  char abort_text[512];
+};
+
+struct alignas(64) SharedJob::Slot {
+  Card card;
+  std::atomic<RankState> state;
+  std::atomic<std::uint32_t> newest_record;  // offset; 0: none
+  std::int32_t app;
+};
+
+// Followed by the key and the value.
+struct SharedJob::Record {
+  std::uint32_t older;  // offset of this rank's record before; 0: none
+  std::uint32_t key_bytes;
+  std::uint32_t value_bytes;
+};
+
+std::size_t SharedJob::bytes_for(int size) {
+  const auto ranks = static_cast<std::size_t>(size);
+  return sizeof(Header) + ranks * sizeof(Slot) + kHeapBase + ranks * kHeapPerRank;
+}
+
+SharedJob SharedJob::create(int fd, const Facts& facts) {
+  SharedJob job(Mapping::shared(fd, bytes_for(facts.size)));
+  job.size_ = static_cast<std::uint32_t>(facts.size);
+  auto* header = new (job.map_.data()) Header{};
+  header->size = job.size_;
+  header->universe_size = facts.universe_size;
+  header->server_pid = facts.server_pid;
+  header->event_fd = facts.event_fd;
+  facts.id.copy(header->id, sizeof header->id - 1);
+  const std::size_t heap = sizeof(Header) + job.size_ * sizeof(Slot);
+  header->heap_next = static_cast<std::uint32_t>(heap);
+  header->magic = kMagic;
+  return job;
+}
+
+SharedJob SharedJob::attach(int fd) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0 || info.st_size < static_cast<off_t>(sizeof(Header))) return {};
+  SharedJob job(Mapping::shared(fd, static_cast<std::size_t>(info.st_size)));
+  const Header& header = job.header();
+  const std::uint32_t size = header.size;
+  if (header.magic != kMagic || size == 0 || size > INT32_MAX / sizeof(Slot) ||
+      job.map_.size() != bytes_for(static_cast<int>(size)))
+    return {};
+  job.size_ = size;
+  return job;
+}
+
+SharedJob::Header& SharedJob::header() const noexcept {
+  return *reinterpret_cast<Header*>(map_.data());
+}
+
+SharedJob::Slot& SharedJob::slot(int rank) const noexcept {
+  TERN_ASSERT(rank >= 0 && static_cast<std::uint32_t>(rank) < size_);
+  auto* slots = reinterpret_cast<Slot*>(map_.data() + sizeof(Header));
+  return slots[rank];
+}
+
+SharedJob::Facts SharedJob::facts() const {
+  const Header& h = header();
+  return {static_cast<int>(size_), h.universe_size, h.server_pid, h.event_fd,
+          std::string(h.id, ::strnlen(h.id, sizeof h.id))};
+}
+
+void SharedJob::set_app(int rank, int app) noexcept { slot(rank).app = app; }
+int SharedJob::app(int rank) const noexcept { return slot(rank).app; }
+void SharedJob::set_state(int rank, RankState state) noexcept { slot(rank).state = state; }
+RankState SharedJob::state(int rank) const noexcept { return slot(rank).state; }
+void SharedJob::put_card(int rank, const Card& card) noexcept { slot(rank).card = card; }
+Card SharedJob::card(int rank) const noexcept { return slot(rank).card; }
+
+void SharedJob::put(int rank, std::string_view key, std::string_view value) {
+  Header& h = header();
+  const std::size_t limit = map_.size();
+  const std::size_t need = (sizeof(Record) + key.size() + value.size() + kRecordAlign - 1) /
+                           kRecordAlign * kRecordAlign;
+  std::uint32_t offset = h.heap_next.load(std::memory_order_relaxed);
+  do {
+    if (offset > limit || need > limit - offset)
+      throw Error(MPI_ERR_NO_MEM,
+                  strf("the start-up memory of this job is full: key \"%.*s\" with %zu bytes does "
+                       "not fit; put fewer or smaller values",
+                       static_cast<int>(key.size()), key.data(), value.size()));
+  } while (!h.heap_next.compare_exchange_weak(offset, static_cast<std::uint32_t>(offset + need)));
+  Slot& mine = slot(rank);
+  auto* record = new (map_.data() + offset)
+      Record{mine.newest_record.load(std::memory_order_relaxed),
+             static_cast<std::uint32_t>(key.size()), static_cast<std::uint32_t>(value.size())};
+  auto* text = reinterpret_cast<char*>(record + 1);
+  key.copy(text, key.size());
+  value.copy(text + key.size(), value.size());
+  mine.newest_record.store(offset, std::memory_order_release);
+}
+
+const SharedJob::Record* SharedJob::record_at(std::uint32_t offset) const noexcept {
+  const std::size_t begin = sizeof(Header) + size_ * sizeof(Slot);
+  if (offset < begin || offset % kRecordAlign != 0 || offset + sizeof(Record) > map_.size())
+    return nullptr;
+  return reinterpret_cast<const Record*>(map_.data() + offset);
+}
+
+bool SharedJob::get(int rank, std::string_view key, std::string* value) const {
+  std::uint32_t offset = slot(rank).newest_record.load(std::memory_order_acquire);
+  while (const Record* shared = record_at(offset)) {
+    const Record record = *shared;  // one reading: it is checked and used, never read again
+    const std::size_t room = map_.size() - offset - sizeof(Record);
+    if (record.key_bytes > room || record.value_bytes > room - record.key_bytes) return false;
+    const auto* text = reinterpret_cast<const char*>(shared + 1);
+    if (std::string_view(text, record.key_bytes) == key) {
+      value->assign(text + record.key_bytes, record.value_bytes);
+      return true;
+    }
+    if (record.older >= offset && record.older != 0) return false;  // lists only go back
+    offset = record.older;
+  }
+  return false;
+}
+
+void SharedJob::fence() noexcept {
+  Header& h = header();
+  const std::uint32_t seen = h.generation.load(std::memory_order_acquire);
+  if (h.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
+    h.arrived.store(0, std::memory_order_relaxed);
+    h.generation.fetch_add(1, std::memory_order_release);
+    futex_wake_all(h.generation);
+    return;
+  }
+  while (h.generation.load(std::memory_order_acquire) == seen) futex_wait(h.generation, seen);
+}
+
+void SharedJob::record_abort(int rank, int code, std::string_view text) noexcept {
+  Header& h = header();
+  set_state(rank, RankState::kAborted);
+  if (h.abort_claimed.exchange(1) != 0) return;
+  h.abort_rank = rank;
+  h.abort_code = code;
+  text.copy(h.abort_text, std::min(text.size(), sizeof h.abort_text - 1));
+  h.abort_ready.store(1, std::memory_order_release);
+}
+
+SharedJob::Abort SharedJob::abort() const {
+  const Header& h = header();
+  if (h.abort_ready.load(std::memory_order_acquire) == 0) return {};
+  return {h.abort_rank, h.abort_code,
+          std::string(h.abort_text, ::strnlen(h.abort_text, sizeof h.abort_text))};
+}
+
+}  // namespace tern::boot

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shared memory by which mpirun's ranks on one machine meet: cards, keys, fence, abort.
+// Why: a PMIx client costs a rank 10 ms; this costs two system calls.
+// Layout: header, one slot per rank, a heap of key records that only grows. Everything read from it
+// is checked: a rank that scribbles here may break its own job, never run code in another rank.
+// Lifetime: mpirun creates it; a rank inherits the descriptor, maps it and closes the descriptor.
+// Threads: every function may be called by many processes at once, save create().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/fd.hpp"
+#include "boot/boot.hpp"
+
+namespace tern::boot {
+
+// What a rank has told of itself. mpirun judges an exit by it.
+enum class RankState : std::uint32_t { kStarted, kInitialised, kFinalised, kAborted };
+
+// Leads a rank here: the number of the inherited descriptor. The rank itself is PMIX_RANK, and
+// PMIX_NAMESPACE must be the job's id, so that a launcher inside a rank is not misled.
+inline constexpr const char* kBootVariable = "TERN_BOOT_FD";
+
+class SharedJob {
+ public:
+  struct Facts {
+    int size = 1;
+    int universe_size = 0;
+    int server_pid = 0;
+    int event_fd = -1;  // inherited by the ranks: a write wakes mpirun
+    std::string id;
+  };
+
+  SharedJob() = default;
+  static SharedJob create(int fd, const Facts& facts);
+  // Invalid (not an error) where `fd` is not such a memory.
+  static SharedJob attach(int fd);
+  static std::size_t bytes_for(int size);
+
+  [[nodiscard]] bool valid() const noexcept { return map_.valid(); }
+  [[nodiscard]] Facts facts() const;
+
+  void set_app(int rank, int app) noexcept;
+  [[nodiscard]] int app(int rank) const noexcept;
+  void set_state(int rank, RankState state) noexcept;
+  [[nodiscard]] RankState state(int rank) const noexcept;
+
+  void put_card(int rank, const Card& card) noexcept;
+  [[nodiscard]] Card card(int rank) const noexcept;
+  void put(int rank, std::string_view key, std::string_view value);
+  // False where the rank has put no such key.
+  [[nodiscard]] bool get(int rank, std::string_view key, std::string* value) const;
+
+  void fence() noexcept;
+
+  // The first abort of the job wins; others are told nothing.
+  void record_abort(int rank, int code, std::string_view text) noexcept;
+  struct Abort {
+    int rank = -1;  // -1: none
+    int code = 0;
+    std::string text;
+  };
+  [[nodiscard]] Abort abort() const;
+
+ private:
+  struct Header;
+  struct Slot;
+  struct Record;
+  explicit SharedJob(Mapping map) noexcept : map_(std::move(map)) {}
+  [[nodiscard]] Header& header() const noexcept;
+  [[nodiscard]] Slot& slot(int rank) const noexcept;
+  [[nodiscard]] const Record* record_at(std::uint32_t offset) const noexcept;
+
+  Mapping map_;
+  std::uint32_t size_ = 0;  // read once and checked; the header's word is not trusted again
+};
+
+}  // namespace tern::boot

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A world of one, started by hand: no launcher, no server.
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+
+#include "base/error.hpp"
+#include "boot/ways.hpp"
+#include "mpi.h"
+
+namespace tern::boot {
+namespace {
+
+class SingletonBoot final : public Boot {
+ public:
+  SingletonBoot() {
+    job_.id = strf("singleton-%s-%d", this_host().c_str(), ::getpid());
+    job_.launcher = "none";
+    job_.local_ranks = {0};
+    job_.universe_size = 1;
+  }
+
+  const char* name() const noexcept override { return "singleton"; }
+  int node(int rank) override {
+    check_rank(rank, "the node");
+    return 0;
+  }
+  std::string host(int rank) override {
+    check_rank(rank, "the host");
+    return this_host();
+  }
+  void put_card(const Card& card) override { card_ = card; }
+  Card card(int rank) override {
+    check_rank(rank, "the card");
+    return card_;
+  }
+  void put(std::string_view key, std::string_view value) override {
+    values_[std::string(key)] = value;
+  }
+  std::string get(int rank, std::string_view key) override {
+    check_rank(rank, "a key");
+    const auto found = values_.find(std::string(key));
+    if (found == values_.end())
+      throw Error(MPI_ERR_OTHER, strf("no key \"%.*s\" was put", static_cast<int>(key.size()),
+                                      key.data()));
+    return found->second;
+  }
+  void fence() override {}
+  void abort(int code, const char* text) noexcept override {
+    std::fprintf(stderr, "Tern: MPI_Abort(%d)%s%s\n", code, *text != '\0' ? ": " : "", text);
+    ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
+  }
+  void finalize() override {}
+
+ private:
+  Card card_{};
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace
+
+std::unique_ptr<Boot> make_singleton_boot() { return std::make_unique<SingletonBoot>(); }
+
+}  // namespace tern::boot
