@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# The suites of ./quickstart check, and their sum. Sourced by quickstart. A suite is a function suite_NAME that
+# prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
+usual_suites=(lint unit mpi cmake asan tsan)
+long_suites=(clang dist)
+other_suites=(abi)
+full=
+
+# A build tree of its own with the unit tests of one compiler or sanitizer, and their run.
+unit_tests_in() {
+  local dir=$1
+  shift
+  configure_in "$dir" --disable-dependency-tracking "$@" 
+  step "build ${dir##*/}" "the compiler's message is in the log" make -C "$dir" -j "$jobs" tests-built
+  tests/unit/run --build "$dir"
+}
+
+suite_unit() {
+  step "build unit tests" "the compiler's message is in the log" make -C "$build" -j "$jobs" tests-built
+  tests/unit/run --build "$build"
+}
+
+suite_asan() { unit_tests_in "$top/_build-asan" --enable-sanitizers=address,undefined; }
+suite_tsan() { unit_tests_in "$top/_build-tsan" --enable-sanitizers=thread; }
+suite_clang() { CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --enable-werror; }
+suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
+suite_abi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full mpi/abi; }
+suite_lint() { tests/lint/run --prefix "$prefix"; }
+suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
+suite_dist() { tests/dist/run --build "$build"; }
+
+# run_suite NAME: shows its lines, adds its totals to the sum; one that ends without totals counts as a failure.
+run_suite() {
+  local name=$1 start=$SECONDS log=$logs/check-$1.log counts status=0
+  say "== $name"
+  (set -e; "suite_$name") 2>&1 | tee "$log" | sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d" || status=$?
+  counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1 || true)
+  if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts == *" 0 failed"* ]]; }; then
+    say "FAIL $name: ended with status $status and no totals of its own"
+    counts='0 passed, 1 failed, 0 skipped'
+  fi
+  say "== $name: $counts ($((SECONDS - start)) s)"
+  set -- ${counts//[!0-9 ]/}
+  passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+}
+
+check() {
+  local suites=() word name passed=0 failed=0 skipped=0
+  for word in "$@"; do
+    case " ${usual_suites[*]} ${long_suites[*]} ${other_suites[*]} " in
+      *" $word "*) suites+=("$word"); continue ;;
+    esac
+    [ "$word" = --full ] ||
+      fail "check: \"$word\" is no suite; did you mean \"$(nearest "$word" --full "${usual_suites[@]}" "${long_suites[@]}" abi)\"?"
+    full=--full
+  done
+  if [ ${#suites[@]} = 0 ]; then
+    suites=("${usual_suites[@]}")
+    [ -z "$full" ] || suites+=("${long_suites[@]}")
+  fi
+  install_packages "$build_packages$check_packages"
+  case " ${suites[*]} " in *" clang "* | *" dist "*) install_packages "$full_packages" ;; esac
+  build
+  for name in "${suites[@]}"; do run_suite "$name"; done
+  say "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" = 0 ]
+}
