@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicator: a group with a context of its own.
-// Context ids: a communicator is (creator, counter), unique without agreement: the creator is the peer that leads
-// its creation. On the wire travels the receiver's local index of it: the first message to a peer carries the
-// long id, the peer answers with its index (pml/context.hpp). World and self have the fixed indices 1 and 2.
-// Lifetime: reference counted: the user's handle, and every request on it. Threads: as the standard says.
-// See: MPI-5.0 chapter 7; tests/unit/core/communicator_test.cc.
+// Context ids: what is made on all members of a communicator, in the same order (as the standard
+// demands), gets the same id everywhere without a message: a hash of the parent's id, of how many
+// were derived before, and of what tells siblings apart. So dup, create and create_group send
+// nothing. An id is 96 bits; a process with a million communicators alive meets two equal ones with
+// a chance below 2^-56. On the wire travels the receiver's local index of it: the first message to
+// a peer carries the id, the peer answers with its index (pml). World and self have the fixed
+// indices 1 and 2. Lifetime: reference counted: the user's handle, and every request on it.
+// Threads: as the standard says; what threads may do at the same time on one communicator
+// (create_group) takes the channel's lock. See: MPI-5.0 chapter 7;
+// tests/unit/core/communicator_test.cc.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "core/error_handler.hpp"
 #include "core/group.hpp"
+#include "core/info.hpp"
 #include "core/object.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
@@ -20,17 +28,24 @@
 namespace tern::core {
 
 class Attributes;
-class ErrorHandler;
-class Info;
 
-/// Unique in the job: who led the creation (namespace 16 bits | rank 32 bits: see make_creator) and its count.
+/// Unique among the communicators that a process is a member of. Compared, never taken apart.
 struct ContextId {
   uint64_t creator = 0;
   uint32_t counter = 0;
   bool operator==(const ContextId&) const = default;
 };
 
-/// What the collectives' room keeps per communicator (cached schedules, slots); owned by the communicator.
+/// Why a communicator was derived; part of the hash, so that different calls never meet.
+enum class Derivation : uint32_t { kDuplicate = 1, kSplit, kCreate, kCreateGroup };
+
+/// The id of what is derived from `parent`: `number` counts the derivations, `sibling` tells parts
+/// apart.
+[[nodiscard]] ContextId derive_context(ContextId parent, Derivation why, uint64_t number,
+                                       uint64_t sibling) noexcept;
+
+/// What the collectives' room keeps per communicator (cached schedules, slots); owned by the
+/// communicator.
 struct CollState {
   virtual ~CollState() = default;
 };
@@ -40,8 +55,12 @@ class Communicator final : public Object {
   static constexpr Kind kKind = Kind::kCommunicator;
   static constexpr uint32_t kWorldIndex = 1;
   static constexpr uint32_t kSelfIndex = 2;
+  /// Called with the last reference, before the communicator goes: the room above forgets the
+  /// context.
+  using Ending = void (*)(Communicator&) noexcept;
 
-  /// `rank` is the caller's in `group`. Enters no handle table and registers no context: core/communicator.cc does.
+  /// `rank` is the caller's in `group`. Enters no handle table and registers no context:
+  /// api::publish does.
   Communicator(Process& process, Ref<Group> group, int rank, ContextId id, uint32_t index) noexcept;
   ~Communicator() override;
 
@@ -70,16 +89,24 @@ class Communicator final : public Object {
   }
   void set_remote_index(int rank, uint32_t index);
 
+  /// The number of the next collective derivation (dup, split, create): equal on all members.
+  [[nodiscard]] uint32_t next_derivation() noexcept { return ++derivations_; }
+  /// How many create_groups had this digest (of tag and members) before: equal on those members.
+  [[nodiscard]] uint32_t next_creation(uint64_t digest);
+
   std::string name;
   Ref<ErrorHandler> error_handler;
-  Attributes* attributes = nullptr;
-  Ref<Info> info;
+  Attributes* attributes = nullptr;  // deleted by free's rules, at the latest with the communicator
+  Ref<Info> info;                    // the hints that are set
   std::unique_ptr<CollState> coll;
   uint32_t coll_sequence = 0;  // collectives started on it; the tag of each
   bool freed = false;          // the user's handle is gone; pending operations keep it alive
+  Ending ending = nullptr;
 
  private:
-  friend class CommunicatorBuilder;  // core/communicator.cc
+  friend void make_predefined_communicators(Process& process);
+  void destroy() noexcept override;
+
   Process& process_;
   Ref<Group> group_, remote_;
   int rank_, size_;
@@ -87,10 +114,22 @@ class Communicator final : public Object {
   uint32_t index_;
   bool uniform_ = false;   // every member has the same index (world, self)
   bool identity_ = false;  // rank r is peer r
+  uint32_t derivations_ = 0;
   std::vector<uint32_t> remote_index_;
+  std::unordered_map<uint64_t, uint32_t> creations_;
 };
 
-/// Makes MPI_COMM_WORLD and MPI_COMM_SELF of the process and enters them in its handle table.
+/// A communicator of `group` (which has this process) with a fresh index and the parent's error
+/// handler.
+[[nodiscard]] Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group,
+                                                    ContextId id);
+
+/// Makes MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY of the process and enters them in its
+/// handle table. Needs world_rank and world_size; the predefined error handlers are used where they
+/// are there.
 void make_predefined_communicators(Process& process);
+/// Takes them out again (their `ending` is called where set). The last step of MPI_Finalize that
+/// uses messages is past.
+void end_predefined_communicators(Process& process) noexcept;
 
 }  // namespace tern::core

@@ -7,3 +7,5 @@ libtern_la_SOURCES += src/core/handle.cc
 libtern_la_SOURCES += src/core/process.cc
 libtern_la_SOURCES += src/core/progress.cc
 libtern_la_SOURCES += src/core/request.cc
+libtern_la_SOURCES += src/core/group.cc
+libtern_la_SOURCES += src/core/communicator.cc
