@@ -18,13 +18,15 @@ int main(int argc, char** argv) {
   char line[MPI_MAX_PROCESSOR_NAME + 64];
   snprintf(line, sizeof line, "Hello from rank %d of %d on %s", rank, size, host);
 
-  /* Output of several processes may interleave; rank 0 prints everybody's line, so the order is certain. */
+  /* Output of several processes may interleave; rank 0 prints everybody's line, so the order is
+   * certain. */
   if (rank != 0) {
     MPI_Send(line, (int)strlen(line) + 1, MPI_CHAR, 0, kLineTag, MPI_COMM_WORLD);
   } else {
     puts(line);
     for (int source = 1; source < size; ++source) {
-      MPI_Recv(line, (int)sizeof line, MPI_CHAR, source, kLineTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(line, (int)sizeof line, MPI_CHAR, source, kLineTag, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
       puts(line);
     }
     printf("Library: %.*s\n", (int)strcspn(library, "\n"), library);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A token of 8 bytes goes round all ranks; prints the time of one hop and checks that nobody was left out.
- * Why: a ring is the harshest test of waiting, for only one rank has work at any moment. */
+ * A token of 8 bytes goes round all ranks; prints the time of one hop and checks that nobody was
+ * left out. Why: a ring is the harshest test of waiting, for only one rank has work at any moment.
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const long rounds = argc > 1 ? atol(argv[1]) : 1000;
   if (rounds < 1) {
-    if (rank == 0) fprintf(stderr, "usage: ring [ROUNDS], with ROUNDS at least 1 (got '%s')\n", argv[1]);
+    if (rank == 0)
+      fprintf(stderr, "usage: ring [ROUNDS], with ROUNDS at least 1 (got '%s')\n", argv[1]);
     MPI_Finalize();
     return 2;
   }
@@ -46,8 +48,12 @@ int main(int argc, char** argv) {
   if (rank == 0) {
     const long expected = rounds * size;
     wrong = token != expected;
-    if (wrong) fprintf(stderr, "ring: the token is %ld after %ld rounds of %d ranks, expected %ld\n", token, rounds, size, expected);
-    else printf("%ld rounds of %d ranks: %.3f us per hop, token %ld as expected\n", rounds, size, seconds / ((double)rounds * size) * 1e6, token);
+    if (wrong)
+      fprintf(stderr, "ring: the token is %ld after %ld rounds of %d ranks, expected %ld\n", token,
+              rounds, size, expected);
+    else
+      printf("%ld rounds of %d ranks: %.3f us per hop, token %ld as expected\n", rounds, size,
+             seconds / ((double)rounds * size) * 1e6, token);
   }
   MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Finalize();

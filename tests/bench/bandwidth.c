@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bandwidth from rank 0 to rank 1: a window of messages, then an answer of zero bytes, by size.
-// All messages of a window use one buffer, as benchmarks of this field do (the last one wins, all are equal);
-// with --rotate each has its own, beyond L3.
+// All messages of a window use one buffer, as benchmarks of this field do (the last one wins, all
+// are equal); with --rotate each has its own, beyond L3.
 #include "bench.h"
 
 enum { kTag = 1, kAnswerTag = 2 };
@@ -20,23 +20,32 @@ static void stream(void* state, long iterations) {
   for (long i = 0; i < iterations; ++i) {
     for (int m = 0; m < window; ++m) {
       void* at = bench_next(&s->buffer, s->size);
-      if (s->bench->rank == 0) MPI_Isend(at, count, MPI_CHAR, 1, kTag, MPI_COMM_WORLD, &s->requests[m]);
-      else MPI_Irecv(at, count, MPI_CHAR, 0, kTag, MPI_COMM_WORLD, &s->requests[m]);
+      if (s->bench->rank == 0)
+        MPI_Isend(at, count, MPI_CHAR, 1, kTag, MPI_COMM_WORLD, &s->requests[m]);
+      else
+        MPI_Irecv(at, count, MPI_CHAR, 0, kTag, MPI_COMM_WORLD, &s->requests[m]);
     }
     MPI_Waitall(window, s->requests, MPI_STATUSES_IGNORE);
-    if (s->bench->rank == 0) MPI_Recv(NULL, 0, MPI_CHAR, 1, kAnswerTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    else MPI_Send(NULL, 0, MPI_CHAR, 0, kAnswerTag, MPI_COMM_WORLD);
+    if (s->bench->rank == 0)
+      MPI_Recv(NULL, 0, MPI_CHAR, 1, kAnswerTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+      MPI_Send(NULL, 0, MPI_CHAR, 0, kAnswerTag, MPI_COMM_WORLD);
   }
 }
 
 static void verify(Stream* s) {
   if (s->bench->rank > 1) return;
   char* first = s->buffer.base;
-  if (s->bench->rank == 0) bench_fill(first, s->size, 5);
-  else memset(first, 0, s->size);
+  if (s->bench->rank == 0)
+    bench_fill(first, s->size, 5);
+  else
+    memset(first, 0, s->size);
   s->buffer.next = 0;
-  if (s->bench->rank == 0) MPI_Send(bench_next(&s->buffer, s->size), (int)s->size, MPI_CHAR, 1, kTag, MPI_COMM_WORLD);
-  else MPI_Recv(bench_next(&s->buffer, s->size), (int)s->size, MPI_CHAR, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (s->bench->rank == 0)
+    MPI_Send(bench_next(&s->buffer, s->size), (int)s->size, MPI_CHAR, 1, kTag, MPI_COMM_WORLD);
+  else
+    MPI_Recv(bench_next(&s->buffer, s->size), (int)s->size, MPI_CHAR, 0, kTag, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
   s->buffer.next = 0;
   if (!s->bench->rotate) stream(s, 1);
   bench_expect(s->bench, first, s->size, 5, "bandwidth: received other bytes than were sent");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all benchmarks share: options, binding, timed batches, patterns in buffers, and the line of a result.
-// Why: every program must treat every MPI library the same way and print what `compare` can read.
-// Use: bench_open, then bench_time and bench_report for each measurement, then bench_close. Plain C11 and MPI;
+// What all benchmarks share: options, binding, timed batches, patterns in buffers, and the line of
+// a result. Why: every program must treat every MPI library the same way and print what `compare`
+// can read. Use: bench_open, then bench_time and bench_report for each measurement, then
+// bench_close. Plain C11 and MPI;
 //      each program is this header and one .c file.
-// Output: `name size ranks value unit`, one line a measurement, on rank 0's stdout; complaints go to stderr.
+// Output: `name size ranks value unit`, one line a measurement, on rank 0's stdout; complaints go
+// to stderr.
 #pragma once
 
 #define _GNU_SOURCE 1
@@ -17,34 +19,36 @@
 
 typedef struct {
   int rank, ranks;
-  double seconds;         // budget of one measurement
-  size_t min, max;        // sizes in bytes, by powers of two
-  size_t rotate;          // bytes that the buffers rotate over; 0: hot buffers
-  int window;             // messages in flight
-  int tags;               // different tags in a window
-  int unexpected;         // receives are posted after the messages were sent
-  const char* operations; // comma-separated filter; NULL: all
+  double seconds;          // budget of one measurement
+  size_t min, max;         // sizes in bytes, by powers of two
+  size_t rotate;           // bytes that the buffers rotate over; 0: hot buffers
+  int window;              // messages in flight
+  int tags;                // different tags in a window
+  int unexpected;          // receives are posted after the messages were sent
+  const char* operations;  // comma-separated filter; NULL: all
 } Bench;
 
 enum { kMaxBatches = 400, kCacheLine = 64, kPage = 4096 };
 
-// ---- set-up ---------------------------------------------------------------------------------------------
+// ---- set-up -----------------------------------------------------------------------------------
 
 _Noreturn static void bench_usage(const char* program, const char* wrong) {
   if (wrong) fprintf(stderr, "%s: option '%s' is not known or lacks its value\n", program, wrong);
-  fprintf(wrong ? stderr : stdout,
-          "usage: %s [--seconds S] [--min BYTES] [--max BYTES] [--rotate MIB] [--window N] [--tags N]\n"
-          "          [--unexpected] [--operations A,B,...]\n"
-          "  --seconds     budget of one measurement (each size is one), default 0.1\n"
-          "  --rotate      move over buffers of this many MiB, beyond the last cache\n"
-          "  BENCH_BIND=1  in the environment binds each rank to core rank %% cores\n",
-          program);
+  fprintf(
+      wrong ? stderr : stdout,
+      "usage: %s [--seconds S] [--min BYTES] [--max BYTES] [--rotate MIB] [--window N] [--tags N]\n"
+      "          [--unexpected] [--operations A,B,...]\n"
+      "  --seconds     budget of one measurement (each size is one), default 0.1\n"
+      "  --rotate      move over buffers of this many MiB, beyond the last cache\n"
+      "  BENCH_BIND=1  in the environment binds each rank to core rank %% cores\n",
+      program);
   exit(wrong ? 2 : 0);
 }
 
 // The rank before MPI_Init, as the launchers tell it; -1 when none does.
 static int bench_rank_from_launcher(void) {
-  static const char* const names[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+  static const char* const names[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                                      "SLURM_PROCID"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     const char* value = getenv(names[i]);
     if (value) return atoi(value);
@@ -84,7 +88,8 @@ static Bench bench_open(int argc, char** argv, size_t max) {
     if (used == 0) bench_usage(argv[0], argv[i]);
     i += used;
   }
-  if (bench.window < 1 || bench.tags < 1 || bench.seconds <= 0) bench_usage(argv[0], "a value below 1");
+  if (bench.window < 1 || bench.tags < 1 || bench.seconds <= 0)
+    bench_usage(argv[0], "a value below 1");
   bench_bind(bench_rank_from_launcher());
   MPI_Init(NULL, NULL);
   MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
@@ -107,12 +112,13 @@ _Noreturn static void bench_fail(const Bench* bench, const char* what, size_t si
 
 static inline void bench_need_ranks(const Bench* bench, int least) {
   if (bench->ranks >= least) return;
-  if (bench->rank == 0) fprintf(stderr, "bench: needs at least %d ranks, has %d\n", least, bench->ranks);
+  if (bench->rank == 0)
+    fprintf(stderr, "bench: needs at least %d ranks, has %d\n", least, bench->ranks);
   MPI_Finalize();
   exit(2);
 }
 
-// ---- time -----------------------------------------------------------------------------------------------
+// ---- time -------------------------------------------------------------------------------------
 
 typedef void (*BenchBody)(void* state, long iterations);
 
@@ -132,8 +138,9 @@ static double bench_batch(BenchBody body, void* state, long iterations) {
   return slowest;
 }
 
-// Median seconds of one iteration over batches of about a thirtieth of the budget; on rank 0, elsewhere 0.
-// Rank 0 alone decides how long a batch is and when it is enough, so that a slow library ends in time too.
+// Median seconds of one iteration over batches of about a thirtieth of the budget; on rank 0,
+// elsewhere 0. Rank 0 alone decides how long a batch is and when it is enough, so that a slow
+// library ends in time too.
 static inline double bench_time(const Bench* bench, BenchBody body, void* state) {
   double times[kMaxBatches];
   const double begin = MPI_Wtime();
@@ -144,8 +151,10 @@ static inline double bench_time(const Bench* bench, BenchBody body, void* state)
     const double elapsed = bench_batch(body, state, now);
     const int spent = MPI_Wtime() - begin > bench->seconds;
     if (bench->rank == 0) {
-      if (elapsed < bench->seconds / 60 && !spent) iterations *= 2, batches = 0;
-      else times[batches++] = elapsed / (double)now;
+      if (elapsed < bench->seconds / 60 && !spent)
+        iterations *= 2, batches = 0;
+      else
+        times[batches++] = elapsed / (double)now;
       if ((spent && batches > 0) || batches == kMaxBatches) iterations = 0;
     }
     MPI_Bcast(&iterations, 1, MPI_LONG, 0, MPI_COMM_WORLD);
@@ -156,16 +165,17 @@ static inline double bench_time(const Bench* bench, BenchBody body, void* state)
   return batches % 2 ? times[batches / 2] : (times[batches / 2 - 1] + times[batches / 2]) / 2;
 }
 
-static inline void bench_report(const Bench* bench, const char* name, size_t size, double value, const char* unit) {
+static inline void bench_report(const Bench* bench, const char* name, size_t size, double value,
+                                const char* unit) {
   if (bench->rank != 0) return;
   printf("%s %zu %d %.6g %s\n", name, size, bench->ranks, value, unit);
   fflush(stdout);
 }
 
-// ---- buffers --------------------------------------------------------------------------------------------
+// ---- buffers ----------------------------------------------------------------------------------
 
-// A buffer that a benchmark sends from or receives into: always the same bytes (hot), or the next ones of a
-// pool that no cache holds (rotating).
+// A buffer that a benchmark sends from or receives into: always the same bytes (hot), or the next
+// ones of a pool that no cache holds (rotating).
 typedef struct {
   char* base;
   size_t bytes, stride, next;
@@ -201,7 +211,8 @@ static inline void bench_fill(void* bytes, size_t size, int seed) {
   for (size_t i = 0; i < size; ++i) ((unsigned char*)bytes)[i] = bench_pattern(i, seed);
 }
 
-static inline void bench_expect(const Bench* bench, const void* bytes, size_t size, int seed, const char* what) {
+static inline void bench_expect(const Bench* bench, const void* bytes, size_t size, int seed,
+                                const char* what) {
   for (size_t i = 0; i < size; ++i)
     if (((const unsigned char*)bytes)[i] != bench_pattern(i, seed)) bench_fail(bench, what, size);
 }

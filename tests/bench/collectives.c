@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives by size, blocking and (as i...) nonblocking: time of one call, back to back, slowest rank.
-// Size is what one rank contributes to one other: the whole vector of allreduce, reduce and bcast, one block of the
-// others. The root moves on with each call, so that it cannot run ahead of the rest.
+// Collectives by size, blocking and (as i...) nonblocking: time of one call, back to back, slowest
+// rank. Size is what one rank contributes to one other: the whole vector of allreduce, reduce and
+// bcast, one block of the others. The root moves on with each call, so that it cannot run ahead of
+// the rest.
 #include "bench.h"
 
 typedef struct {
@@ -13,26 +14,69 @@ typedef struct {
 } Collective;
 
 #define CALL(name) static void name(void* state, int root, MPI_Request* request)
-#define UNPACK                             \
-  Collective* c = state;                   \
-  const int n = c->count;                  \
-  const MPI_Comm world = MPI_COMM_WORLD;   \
+#define UNPACK                           \
+  Collective* c = state;                 \
+  const int n = c->count;                \
+  const MPI_Comm world = MPI_COMM_WORLD; \
   (void)root, (void)request, (void)n, (void)c
 
-CALL(barrier) { UNPACK; MPI_Barrier(world); }
-CALL(ibarrier) { UNPACK; MPI_Ibarrier(world, request); }
-CALL(bcast) { UNPACK; MPI_Bcast(c->in, n, MPI_CHAR, root, world); }
-CALL(ibcast) { UNPACK; MPI_Ibcast(c->in, n, MPI_CHAR, root, world, request); }
-CALL(reduce) { UNPACK; MPI_Reduce(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, root, world); }
-CALL(allreduce) { UNPACK; MPI_Allreduce(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, world); }
-CALL(iallreduce) { UNPACK; MPI_Iallreduce(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, world, request); }
-CALL(allgather) { UNPACK; MPI_Allgather(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, world); }
-CALL(gather) { UNPACK; MPI_Gather(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, root, world); }
-CALL(scatter) { UNPACK; MPI_Scatter(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, root, world); }
-CALL(alltoall) { UNPACK; MPI_Alltoall(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, world); }
+CALL(barrier) {
+  UNPACK;
+  MPI_Barrier(world);
+}
+CALL(ibarrier) {
+  UNPACK;
+  MPI_Ibarrier(world, request);
+}
+CALL(bcast) {
+  UNPACK;
+  MPI_Bcast(c->in, n, MPI_CHAR, root, world);
+}
+CALL(ibcast) {
+  UNPACK;
+  MPI_Ibcast(c->in, n, MPI_CHAR, root, world, request);
+}
+CALL(reduce) {
+  UNPACK;
+  MPI_Reduce(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, root, world);
+}
+CALL(allreduce) {
+  UNPACK;
+  MPI_Allreduce(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, world);
+}
+CALL(iallreduce) {
+  UNPACK;
+  MPI_Iallreduce(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, world, request);
+}
+CALL(allgather) {
+  UNPACK;
+  MPI_Allgather(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, world);
+}
+CALL(gather) {
+  UNPACK;
+  MPI_Gather(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, root, world);
+}
+CALL(scatter) {
+  UNPACK;
+  MPI_Scatter(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, root, world);
+}
+CALL(alltoall) {
+  UNPACK;
+  MPI_Alltoall(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, world);
+}
 
-// What a rank holds of `in` after the call with root 0, to be compared with a pattern; see expected().
-typedef enum { kNothing, kRootPattern, kSum, kSumAtRoot, kBlocks, kBlocksAtRoot, kMyBlock, kExchanged } Result;
+// What a rank holds of `in` after the call with root 0, to be compared with a pattern; see
+// expected().
+typedef enum {
+  kNothing,
+  kRootPattern,
+  kSum,
+  kSumAtRoot,
+  kBlocks,
+  kBlocksAtRoot,
+  kMyBlock,
+  kExchanged
+} Result;
 
 typedef struct {
   const char* name;
@@ -67,7 +111,7 @@ static void repeat(void* state, long iterations) {
   }
 }
 
-// ---- check: one call with root 0 --------------------------------------------------------------------------
+// ---- check: one call with root 0 --------------------------------------------------------------
 
 static void fill(const Collective* c, const Operation* op, size_t size) {
   const int rank = c->bench->rank;
@@ -77,14 +121,17 @@ static void fill(const Collective* c, const Operation* op, size_t size) {
   if (op->reduces)
     for (int i = 0; i < c->count; ++i) ((double*)(void*)c->out)[i] = rank + i % 1000;
   else
-    for (size_t b = 0; b < blocks; ++b) bench_fill(c->out + b * size, size, rank * 1000 + (op->result == kExchanged || op->result == kMyBlock ? (int)b : 0));
+    for (size_t b = 0; b < blocks; ++b)
+      bench_fill(c->out + b * size, size,
+                 rank * 1000 + (op->result == kExchanged || op->result == kMyBlock ? (int)b : 0));
 }
 
 static void expect_sum(const Collective* c, size_t size) {
   const int ranks = c->bench->ranks;
   for (int i = 0; i < c->count; ++i) {
     const double want = ranks * (ranks - 1) / 2.0 + (double)ranks * (i % 1000);
-    if (((double*)(void*)c->in)[i] != want) bench_fail(c->bench, "collectives: the sum is wrong", size);
+    if (((double*)(void*)c->in)[i] != want)
+      bench_fail(c->bench, "collectives: the sum is wrong", size);
   }
 }
 
@@ -96,8 +143,8 @@ static void expect(const Collective* c, const Operation* op, size_t size) {
   if (op->result == kMyBlock) bench_expect(bench, c->in, size, bench->rank, op->name);
   if (op->result == kBlocks || op->result == kExchanged || (op->result == kBlocksAtRoot && root))
     for (int r = 0; r < bench->ranks; ++r)
-      bench_expect(bench, c->in + (size_t)r * size, size, r * 1000 + (op->result == kExchanged ? bench->rank : 0),
-                   op->name);
+      bench_expect(bench, c->in + (size_t)r * size, size,
+                   r * 1000 + (op->result == kExchanged ? bench->rank : 0), op->name);
 }
 
 static void measure(Collective* c, const Operation* op, size_t size) {
@@ -122,12 +169,16 @@ int main(int argc, char** argv) {
   const Bench bench = bench_open(argc, argv, 4u << 20);
   const size_t bytes = (bench.max < (1u << 20) ? bench.max : (1u << 20)) * (size_t)bench.ranks;
   const size_t room = bytes > bench.max ? bytes : bench.max;
-  Collective c = {.bench = &bench, .out = bench_buffer(&bench, room).base, .in = bench_buffer(&bench, room).base};
+  Collective c = {.bench = &bench,
+                  .out = bench_buffer(&bench, room).base,
+                  .in = bench_buffer(&bench, room).base};
   for (int o = 0; o < kOperationCount; ++o) {
     const Operation* op = &kOperations[o];
     if (!wanted(&bench, op->name)) continue;
-    const size_t least = op->min > bench.min ? op->min : bench.min, most = op->max < bench.max ? op->max : bench.max;
-    if (op->max == 0) measure(&c, op, 0);
+    const size_t least = op->min > bench.min ? op->min : bench.min,
+                 most = op->max < bench.max ? op->max : bench.max;
+    if (op->max == 0)
+      measure(&c, op, 0);
     else
       for (size_t size = least; size <= most; size *= 8) measure(&c, op, size);
   }

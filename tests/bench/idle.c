@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waiting costs: rank 0 sleeps outside MPI while all others wait in MPI_Recv, then in MPI_Barrier. Prints the
-// processor time of those who wait, in percent of one core for all of them together, and how long it takes until
-// all have woken and answered.
-#include "bench.h"
-
+// What waiting costs: rank 0 sleeps outside MPI while all others wait in MPI_Recv, then in
+// MPI_Barrier. Prints the processor time of those who wait, in percent of one core for all of them
+// together, and how long it takes until all have woken and answered.
 #include <sys/resource.h>
+
+#include "bench.h"
 
 enum { kTag = 1, kAnswerTag = 2 };
 
@@ -26,7 +26,8 @@ static double wait_in_recv(const Bench* bench) {
   usleep((useconds_t)(bench->seconds * 1e6));
   const double start = MPI_Wtime();
   for (int r = 1; r < bench->ranks; ++r) MPI_Send(&byte, 1, MPI_CHAR, r, kTag, MPI_COMM_WORLD);
-  for (int r = 1; r < bench->ranks; ++r) MPI_Recv(&byte, 1, MPI_CHAR, r, kAnswerTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int r = 1; r < bench->ranks; ++r)
+    MPI_Recv(&byte, 1, MPI_CHAR, r, kAnswerTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return MPI_Wtime() - start;
 }
 
@@ -37,7 +38,8 @@ static double wait_in_barrier(const Bench* bench) {
   return bench->rank == 0 ? MPI_Wtime() - start : 0;
 }
 
-static void measure(const Bench* bench, double (*wait)(const Bench*), const char* share_name, const char* wake_name) {
+static void measure(const Bench* bench, double (*wait)(const Bench*), const char* share_name,
+                    const char* wake_name) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double before = processor_seconds(), start = MPI_Wtime();
   const double wake = wait(bench);

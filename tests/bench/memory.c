@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a rank: its proportional set size (a page that N processes share counts a Nth for each), after MPI_Init
-// and after everybody has talked to everybody; mean over the ranks and the largest.
+// Memory of a rank: its proportional set size (a page that N processes share counts a Nth for
+// each), after MPI_Init and after everybody has talked to everybody; mean over the ranks and the
+// largest.
 #include "bench.h"
 
 enum { kInit, kAlltoall, kMoments };
@@ -16,7 +17,8 @@ static double proportional_set_size(void) {
   return kib;
 }
 
-static void report(const Bench* bench, const char* mean_name, const char* most_name, const double* all, int moment) {
+static void report(const Bench* bench, const char* mean_name, const char* most_name,
+                   const double* all, int moment) {
   double sum = 0, most = 0;
   for (int r = 0; r < bench->ranks; ++r) {
     const double kib = all[r * kMoments + moment];
@@ -31,7 +33,8 @@ static void report(const Bench* bench, const char* mean_name, const char* most_n
 int main(int argc, char** argv) {
   const Bench bench = bench_open(argc, argv, 1);
   double mine[kMoments];
-  // A barrier would open connections, which are not to be counted yet: time makes sure that all have come up.
+  // A barrier would open connections, which are not to be counted yet: time makes sure that all
+  // have come up.
   usleep((useconds_t)(bench.seconds * 1e6));
   mine[kInit] = proportional_set_size();
   usleep((useconds_t)(bench.seconds * 0.5e6));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small messages a second from rank 0 to rank 1, a window at a time.
-// --tags N: the window's messages carry N tags and are received in reverse order, so that matching has to search.
+// --tags N: the window's messages carry N tags and are received in reverse order, so that matching
+// has to search.
 // --unexpected: all of a window has arrived before its receives are posted.
 #include "bench.h"
 
@@ -26,7 +27,8 @@ static void send_window(Flood* f) {
 
 static void receive_window(Flood* f) {
   const int window = f->bench->window, tags = f->bench->tags;
-  if (f->bench->unexpected) MPI_Recv(NULL, 0, MPI_CHAR, 0, kSentTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (f->bench->unexpected)
+    MPI_Recv(NULL, 0, MPI_CHAR, 0, kSentTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   int posted = 0;
   for (int tag = tags - 1; tag >= 0; --tag)
     for (int m = tag; m < window; m += tags)
@@ -47,7 +49,8 @@ static void verify(Flood* f) {
   memset(f->in, 0, window * sizeof *f->in);
   flood(f, 1);
   if (f->bench->rank == 1 && memcmp(f->in, f->out, window * sizeof *f->in) != 0)
-    bench_fail(f->bench, "message_rate: messages were lost, changed or matched in the wrong order", kSize);
+    bench_fail(f->bench, "message_rate: messages were lost, changed or matched in the wrong order",
+               kSize);
 }
 
 int main(int argc, char** argv) {
@@ -55,11 +58,15 @@ int main(int argc, char** argv) {
   bench_need_ranks(&bench, 2);
   if (bench.tags > bench.window) bench.tags = bench.window;
   const size_t window = (size_t)bench.window;
-  Flood f = {.bench = &bench, .out = calloc(window, kSize), .in = calloc(window, kSize),
+  Flood f = {.bench = &bench,
+             .out = calloc(window, kSize),
+             .in = calloc(window, kSize),
              .requests = calloc(window, sizeof *f.requests)};
   verify(&f);
   const double seconds = bench_time(&bench, flood, &f);
-  const char* name = bench.unexpected ? "message_rate_unexpected" : bench.tags > 1 ? "message_rate_tags" : "message_rate";
+  const char* name = bench.unexpected ? "message_rate_unexpected"
+                     : bench.tags > 1 ? "message_rate_tags"
+                                      : "message_rate";
   bench_report(&bench, name, kSize, bench.window / seconds * 1e-6, "M/s");
   free(f.out);
   free(f.in);
