@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the lints share: the files of the source tree, and how a verdict is printed."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+TOP = Path(__file__).resolve().parents[2]
+CODE = (".cc", ".hpp", ".h", ".c", ".cu")
+SCRIPTS = (".py", ".sh", ".mk", ".m4", ".ac", ".am", ".in")
+NOT_OURS = ("_", "build-aux", "autom4te.cache", "gen", "tern-")
+
+
+def files():
+    """Every file of the project, relative to its top: what git knows or would add; without git, what lies there."""
+    try:
+        listed = subprocess.run(["git", "-C", str(TOP), "ls-files", "-co", "--exclude-standard"], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        listed = [str((Path(base) / name).relative_to(TOP)) for base, _, names in os.walk(TOP) for name in names]
+        listed = [name for name in listed if not name.startswith(NOT_OURS)]
+    return sorted(name for name in listed if (TOP / name).is_file())
+
+
+def code(*suffixes):
+    return [name for name in files() if name.endswith(suffixes or CODE)]
+
+
+def text(name):
+    return (TOP / name).read_text(errors="replace")
+
+
+def is_script(name):
+    """Has no suffix, and its first line names an interpreter."""
+    with open(TOP / name, "rb") as file:
+        return "." not in Path(name).name and file.read(2) == b"#!"
+
+
+def verdict(what, breaches, cure):
+    """Prints one line that the total counts, and each breach; ends the script."""
+    if breaches:
+        print(f"FAIL {what}: {len(breaches)} found. {cure}")
+        print("\n".join("    " + str(line) for line in breaches))
+        sys.exit(1)
+    print(f"PASS {what}")
+    sys.exit(0)
+
+
+def skip(what, why):
+    print(f"SKIP {what}: {why}")
+    sys.exit(0)
