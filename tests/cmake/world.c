@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The smallest program that shows a world: compiled as C and as C++ by tests/cmake.
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char** argv) {
+  int rank = -1, size = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  printf("rank %d of %d\n", rank, size);
+  MPI_Finalize();
+  return 0;
+}
