@@ -2,8 +2,6 @@
 // What waiting costs: rank 0 sleeps outside MPI while all others wait in MPI_Recv, then in
 // MPI_Barrier. Prints the processor time of those who wait, in percent of one core for all of them
 // together, and how long it takes until all have woken and answered.
-#include <sys/resource.h>
-
 #include "bench.h"
 
 enum { kTag = 1, kAnswerTag = 2 };

@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	tests/bench/bench.h \
 	tests/bench/collectives.c \
 	tests/bench/compare \
+	tests/bench/comparison/document.py \
 	tests/bench/comparison/library.py \
 	tests/bench/comparison/machine.py \
 	tests/bench/comparison/measure.py \
