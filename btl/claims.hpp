@@ -18,6 +18,7 @@ struct alignas(64) SharedClaims {
 
   /// The next chunk of `chunks` from the front (or the back), kNone when all are taken.
   uint64_t claim_front(uint64_t chunks) noexcept {
+    if (all_taken(chunks)) return kNone;  // callers ask again while they wait for the other end
     const uint64_t before = taken.fetch_add(1, std::memory_order_acq_rel);
     const uint64_t front = before & UINT32_MAX;
     return front + (before >> 32) < chunks ? front : kNone;
@@ -26,6 +27,10 @@ struct alignas(64) SharedClaims {
     const uint64_t before = taken.fetch_add(uint64_t{1} << 32, std::memory_order_acq_rel);
     const uint64_t back = before >> 32;
     return (before & UINT32_MAX) + back < chunks ? chunks - 1 - back : kNone;
+  }
+  [[nodiscard]] bool all_taken(uint64_t chunks) const noexcept {
+    const uint64_t now = taken.load(std::memory_order_acquire);
+    return (now & UINT32_MAX) + (now >> 32) >= chunks;
   }
 };
 

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Library sources of this folder, one line each: libtern_la_SOURCES += pml/example.cc
+libtern_la_SOURCES += pml/arrivals.cc
+libtern_la_SOURCES += pml/p2p.cc
+libtern_la_SOURCES += pml/rendezvous.cc
+libtern_la_SOURCES += pml/sending.cc

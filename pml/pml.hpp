@@ -28,9 +28,9 @@ enum class MemoryKind : uint8_t { kHost, kDevice, kManaged };
 
 /// `count` elements of `type` at `address`.
 struct Buffer {
-  void* address;
-  MPI_Count count;
-  core::Datatype* type;
+  void* address = nullptr;
+  MPI_Count count = 0;
+  core::Datatype* type = nullptr;
   MemoryKind kind = MemoryKind::kHost;
   [[nodiscard]] size_t bytes() const noexcept {
     return static_cast<size_t>(count) * static_cast<size_t>(type->size());
@@ -39,9 +39,9 @@ struct Buffer {
 
 /// To or from whom: the rank in the communicator (no MPI_PROC_NULL here: callers answer that), tag, plane.
 struct Envelope {
-  core::Communicator* communicator;
-  int rank;  // MPI_ANY_SOURCE allowed in receives
-  int tag;   // MPI_ANY_TAG allowed in receives
+  core::Communicator* communicator = nullptr;
+  int rank = 0;  // MPI_ANY_SOURCE allowed in receives
+  int tag = 0;   // MPI_ANY_TAG allowed in receives
   Plane plane = Plane::kUser;
 };
 

@@ -55,8 +55,7 @@ class Communicator final : public Object {
   static constexpr Kind kKind = Kind::kCommunicator;
   static constexpr uint32_t kWorldIndex = 1;
   static constexpr uint32_t kSelfIndex = 2;
-  /// Called with the last reference, before the communicator goes: the room above forgets the
-  /// context.
+  /// Called with the last reference, under the channel's lock: the room above forgets the context.
   using Ending = void (*)(Communicator&) noexcept;
 
   /// `rank` is the caller's in `group`. Enters no handle table and registers no context:
@@ -82,6 +81,8 @@ class Communicator final : public Object {
 
   /// This process's index of the context (arriving headers name it).
   [[nodiscard]] uint32_t index() const noexcept { return index_; }
+  /// pml: where messages for this id came before the communicator was made, they have chosen its index.
+  void set_index(uint32_t index) noexcept { index_ = index; }
   /// The index by which the peer of `rank` knows this context; 0 until it has told us.
   [[nodiscard]] uint32_t remote_index(int rank) const noexcept {
     if (uniform_) return index_;
@@ -101,6 +102,7 @@ class Communicator final : public Object {
   std::unique_ptr<CollState> coll;
   uint32_t coll_sequence = 0;  // collectives started on it; the tag of each
   bool freed = false;          // the user's handle is gone; pending operations keep it alive
+  int pending = 0;             // operations under way (under the channel's lock); see core/request.hpp
   Ending ending = nullptr;
 
  private:
@@ -123,6 +125,10 @@ class Communicator final : public Object {
 /// handler.
 [[nodiscard]] Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group,
                                                     ContextId id);
+
+/// A hash of `tag` and of the members' ranks in `parent`, in order: equal on all members.
+[[nodiscard]] uint64_t digest_members(const Communicator& parent, const Group& group,
+                                      int tag) noexcept;
 
 /// Makes MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY of the process and enters them in its
 /// handle table. Needs world_rank and world_size; the predefined error handlers are used where they

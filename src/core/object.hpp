@@ -49,6 +49,9 @@ class Object {
     return references_.load(std::memory_order_relaxed);
   }
 
+  /// A pooled object that came to its end serves again, with one reference.
+  void revive() noexcept { references_.store(1, std::memory_order_relaxed); }
+
  protected:
   /// How the last reference ends; pooled objects go back to their pool instead.
   virtual void destroy() noexcept { delete this; }

@@ -10,6 +10,9 @@
 namespace tern::btl {
 class Endpoint;
 }
+namespace tern::pml {
+struct PeerState;
+}
 
 namespace tern::core {
 
@@ -19,7 +22,7 @@ struct Peer {
   uint32_t rank = 0;        // in that namespace
   bool failed = false;      // known to be dead
   btl::Endpoint* endpoint = nullptr;  // owned by its btl; null before the first message
-  uint32_t next_send = 0;   // pml: sequence number of the next message to it
+  pml::PeerState* pml = nullptr;      // owned by the pml; null before the first message
 };
 
 }  // namespace tern::core

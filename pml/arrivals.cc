@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames in: matching, eager data, messages kept for later.
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "core/peer.hpp"
+#include "pml/p2p.hpp"
+
+namespace tern::pml {
+namespace {
+
+/// Reads what stands before the data, piece by piece; short() says that the frame was too small for it.
+class PrefixReader {
+ public:
+  PrefixReader(const std::byte* payload, size_t bytes) noexcept : next_(payload), left_(bytes) {}
+  template <class T>
+  [[nodiscard]] T take() noexcept {
+    T value{};
+    if (left_ < sizeof value) {
+      short_ = true;
+      return value;
+    }
+    std::memcpy(&value, next_, sizeof value);
+    next_ += sizeof value;
+    left_ -= sizeof value;
+    return value;
+  }
+  [[nodiscard]] bool too_short() const noexcept { return short_; }
+  [[nodiscard]] const std::byte* next() const noexcept { return next_; }
+  [[nodiscard]] size_t left() const noexcept { return left_; }
+
+ private:
+  const std::byte* next_;
+  size_t left_;
+  bool short_ = false;
+};
+
+}  // namespace
+
+void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
+  PeerState& peer = state_of(from);
+  PrefixReader reader(frame.payload, frame.header.bytes);
+  switch (frame.header.kind & ~wire::kLong) {
+    case wire::kEager:
+    case wire::kEagerSync:
+    case wire::kRts: {
+      btl::Header header = frame.header;
+      if ((header.kind & wire::kLong) != 0) {
+        const auto id = reader.take<wire::LongContext>();
+        Contexts::Entry& entry = contexts_.hear_of(
+            {id.creator, static_cast<uint32_t>(id.counter)}, process_);
+        header.context = wire::context_word(entry.index, header.context & 3);
+        header.kind &= static_cast<uint8_t>(~wire::kLong);
+        if (entry.told_last != from.index)
+          send_control(peer, wire::kContext, wire::ContextTold{id, entry.index});
+        entry.told_last = from.index;
+      }
+      if (!reader.too_short()) match_arrival(peer, header, reader.next(), reader.left());
+      break;
+    }
+    case wire::kGo:
+      take_go(reader.take<wire::Go>());
+      break;
+    case wire::kData: {
+      const auto prefix = reader.take<wire::DataPrefix>();
+      take_data(prefix, reader.next(), reader.left());
+      break;
+    }
+    case wire::kDone:
+      take_done(reader.take<wire::Done>());
+      break;
+    case wire::kContext:
+      learn_context(peer, reader.take<wire::ContextTold>());
+      break;
+    default:
+      log_line("a frame of unknown kind %u from rank %u is ignored", frame.header.kind, from.rank);
+  }
+}
+
+void P2p::start(RecvRequest& request) noexcept {
+  request.restart();
+  request.outcome = {};
+  request.transfer = {};
+  request.peer = nullptr;
+  request.retain();  // the operation's reference
+  ++request.communicator->pending;
+  if (!request.buffer.type->predefined()) request.buffer.type->retain();
+  Message* message = unexpected_.find(request.key);
+  if (message != nullptr)
+    take_message(request, *message);
+  else
+    posted_.post(request);
+}
+
+void P2p::match_arrival(PeerState& peer, const btl::Header& header, const std::byte* payload,
+                        size_t bytes) noexcept {
+  const Key key{header.context, peer.peer->index, header.tag};
+  RecvRequest* request = posted_.take(key);
+  if (request == nullptr) {
+    keep(peer, key, header, payload, bytes);
+    return;
+  }
+  request->peer = &peer;
+  PrefixReader reader(payload, bytes);
+  if (header.kind == wire::kRts) {
+    const auto rts = reader.take<wire::Rts>();
+    if (!reader.too_short()) take_rts(*request, peer, header, rts);
+    return;
+  }
+  if (header.kind == wire::kEagerSync) {
+    const auto prefix = reader.take<wire::SyncPrefix>();
+    send_control(peer, wire::kDone, wire::Done{prefix.sender, MPI_SUCCESS});
+  }
+  take_eager(*request, header, reader.next(), reader.left());
+}
+
+void P2p::keep(PeerState& peer, const Key& key, const btl::Header& header,
+               const std::byte* payload, size_t bytes) noexcept {
+  Message* message = messages_.take();
+  if (message == nullptr) message = messages_.add(std::make_unique<Message>());
+  message->key = key;
+  message->from = &peer;
+  message->header = header;
+  message->sender = 0;
+  message->rts = {};
+  PrefixReader reader(payload, bytes);
+  if (header.kind == wire::kRts) message->rts = reader.take<wire::Rts>();
+  if (header.kind == wire::kEagerSync) message->sender = reader.take<wire::SyncPrefix>().sender;
+  message->data.assign(reader.next(), reader.next() + reader.left());
+  unexpected_.add(*message);
+}
+
+void P2p::take_message(RecvRequest& request, Message& message) noexcept {
+  unexpected_.remove(message);
+  request.peer = message.from;
+  if (message.header.kind == wire::kRts) {
+    take_rts(request, *message.from, message.header, message.rts);
+  } else {
+    if (message.sender != 0)
+      send_control(*message.from, wire::kDone, wire::Done{message.sender, MPI_SUCCESS});
+    take_eager(request, message.header, message.data.data(), message.data.size());
+  }
+  constexpr size_t kKeptCapacity = 256;
+  if (message.data.capacity() > kKeptCapacity) std::vector<std::byte>().swap(message.data);
+  messages_.give(message);
+}
+
+void P2p::take_eager(RecvRequest& request, const btl::Header& header, const std::byte* data,
+                     size_t bytes) noexcept {
+  const size_t room = request.buffer.bytes();
+  const size_t taken = bytes <= room ? bytes : room;
+  const core::Datatype& type = *request.buffer.type;
+  if (TERN_LIKELY(type.contiguous()))
+    std::memcpy(static_cast<std::byte*>(request.buffer.address) + type.true_lb(), data, taken);
+  else
+    type.unpack(request.buffer.address, request.buffer.count, 0, data, taken);
+  request.outcome.source = static_cast<int>(header.source);
+  request.outcome.tag = header.tag;
+  request.outcome.bytes = static_cast<MPI_Count>(taken);
+  if (TERN_UNLIKELY(bytes > room)) {
+    request.error_text = new std::string(
+        strf("the message from rank %u with tag %d has %zu bytes, but the receive has room for %zu; the first "
+             "%zu are kept",
+             header.source, header.tag, bytes, room, room));
+    finish(request, MPI_ERR_TRUNCATE);
+    return;
+  }
+  finish(request, MPI_SUCCESS);
+}
+
+void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
+                   const wire::Rts& rts) noexcept {
+  const size_t room = request.buffer.bytes();
+  request.peer = &peer;
+  request.outcome.source = static_cast<int>(header.source);
+  request.outcome.tag = header.tag;
+  request.transfer.bytes = rts.bytes <= room ? rts.bytes : room;
+  request.transfer.partner = rts.sender;
+  request.transfer.remote_address = rts.address;
+  request.outcome.bytes = static_cast<MPI_Count>(request.transfer.bytes);
+  if (rts.bytes > room) {
+    request.outcome.error = MPI_ERR_TRUNCATE;
+    request.error_text = new std::string(
+        strf("the message from rank %u with tag %d has %llu bytes, but the receive has room for %zu; the first "
+             "%zu are kept",
+             header.source, header.tag, static_cast<unsigned long long>(rts.bytes), room, room));
+  }
+  const bool plain = rts.address != 0 && request.buffer.type->contiguous();
+  if (request.transfer.bytes == 0) {
+    tell_done(request, MPI_SUCCESS);
+  } else if (!plain || request.transfer.bytes < pull_limit_ || !peer.endpoint->one_sided()) {
+    receive_pipeline(request);
+  } else {
+    request.transfer.claims =
+        rts.bytes <= room ? peer.endpoint->peer_claims(rts.claims) : nullptr;
+    if (request.transfer.claims != nullptr) receive_both_ends(request);
+    pulling_.push_back(&request);
+  }
+}
+
+// `error` is added to one that is there already (truncation).
+void P2p::finish(RecvRequest& request, int error) noexcept {
+  if (!request.buffer.type->predefined()) request.buffer.type->release();
+  core::Communicator* communicator = request.communicator;
+  if (error != MPI_SUCCESS) request.outcome.error = error;
+  request.complete();
+  request.release();
+  if (--communicator->pending == 0 && communicator->freed) communicator->release();
+}
+
+void P2p::learn_context(PeerState& peer, const wire::ContextTold& told) noexcept {
+  core::Communicator* communicator =
+      contexts_.find({told.id.creator, static_cast<uint32_t>(told.id.counter)});
+  if (communicator == nullptr) return;  // freed meanwhile
+  const int rank = communicator->target().rank_of(peer.peer->index);
+  if (rank != MPI_UNDEFINED)
+    communicator->set_remote_index(rank, static_cast<uint32_t>(told.index));
+}
+
+}  // namespace tern::pml

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// P2p: the calls of pml.hpp, and the requests behind them.
+#include "pml/p2p.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "core/peer.hpp"
+
+namespace tern::pml {
+namespace {
+
+constexpr size_t kMostEager = 32704;  // with everything before it in one frame of every transport
+constexpr int kPollsBetweenRounds = 64;  // looks at one ring between two rounds over all transports
+
+uint32_t context_of(const Envelope& from) noexcept {
+  return wire::context_word(from.communicator->index(), static_cast<uint32_t>(from.plane));
+}
+
+}  // namespace
+
+P2p::P2p(core::Process& process)
+    : process_(process),
+      transports_(process, *this),
+      eager_limit_(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),
+      pull_limit_(static_cast<size_t>(process.params.sm_pull_limit)),
+      both_limit_(static_cast<size_t>(process.params.sm_both_limit)),
+      threaded_(process.thread_level == core::ThreadLevel::kMultiple) {
+  const std::string& way = process.params.sm_single_copy;
+  if (way == "pipeline") pull_limit_ = both_limit_ = SIZE_MAX;
+  else if (way == "pull") both_limit_ = SIZE_MAX;
+  else if (way == "both") pull_limit_ = both_limit_ = 0;
+  else if (way != "auto")
+    throw Error(MPI_ERR_ARG, strf("TERN_SM_SINGLE_COPY is \"%s\", but it must be auto, pipeline, pull or both",
+                                  way.c_str()));
+  sends_.set_threaded(threaded_);
+  recvs_.set_threaded(threaded_);
+  completed_ = &make_send(Buffer{}, Envelope{}, Mode::kStandard);
+  completed_->complete();
+  process.progress.add([](void* self) noexcept { return static_cast<P2p*>(self)->progress(); },
+                       this);
+}
+
+P2p::~P2p() {
+  process_.progress.remove(this);
+  for (auto& send : sends_.all()) process_.handles.erase(*send);
+  for (auto& recv : recvs_.all()) process_.handles.erase(*recv);
+  for (auto& state : peers_) {
+    state->peer->pml = nullptr;
+    state->peer->endpoint = nullptr;
+  }
+}
+
+int P2p::progress() noexcept {
+  int events = transports_.progress();
+  if (TERN_UNLIKELY(!waiting_.empty())) events += send_waiting();
+  if (TERN_UNLIKELY(!pulling_.empty() || !pushing_.empty())) events += move_transfers();
+  return events;
+}
+
+PeerState& P2p::state_of(core::Peer& peer) {
+  if (TERN_LIKELY(peer.pml != nullptr)) return *peer.pml;
+  auto state = std::make_unique<PeerState>();
+  state->peer = &peer;
+  state->endpoint = &transports_.connect(peer);
+  peers_.push_back(std::move(state));
+  peer.pml = peers_.back().get();
+  return *peer.pml;
+}
+
+PeerState* P2p::state_of(core::Communicator& communicator, int rank, int* error) noexcept {
+  core::Peer& peer = communicator.peer(rank);
+  if (TERN_LIKELY(peer.pml != nullptr)) return peer.pml;
+  try {
+    return &state_of(peer);
+  } catch (const Error& failure) {
+    *error = fail(failure);
+    return nullptr;
+  }
+}
+
+SendRequest& P2p::make_send(const Buffer& buffer, const Envelope& to, Mode mode) {
+  SendRequest* request = sends_.take();
+  if (request == nullptr) {
+    request = sends_.add(std::make_unique<SendRequest>(*this));
+    process_.handles.insert(*request);
+  }
+  request->buffer = buffer;
+  request->to = to;
+  request->mode = mode;
+  request->communicator = to.communicator;
+  return *request;
+}
+
+RecvRequest& P2p::make_recv(const Buffer& buffer, const Envelope& from) {
+  RecvRequest* request = recvs_.take();
+  if (request == nullptr) {
+    request = recvs_.add(std::make_unique<RecvRequest>(*this));
+    process_.handles.insert(*request);
+  }
+  request->buffer = buffer;
+  request->from = from;
+  request->communicator = from.communicator;
+  request->key = key_of(from);
+  return *request;
+}
+
+Key P2p::key_of(const Envelope& from) const noexcept {
+  const uint32_t source =
+      from.rank == MPI_ANY_SOURCE ? kAnySource : from.communicator->peer(from.rank).index;
+  return {context_of(from), source, from.tag};
+}
+
+int P2p::send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  int error = MPI_SUCCESS;
+  PeerState* peer = state_of(*to.communicator, to.rank, &error);
+  if (TERN_UNLIKELY(peer == nullptr)) return error;
+  const size_t bytes = buffer.bytes();
+  if (TERN_LIKELY(mode != Mode::kSynchronous && send_eager_now(*peer, buffer, to, bytes)))
+    return MPI_SUCCESS;
+  SendRequest& request = make_send(buffer, to, mode);
+  request.peer = peer;
+  start(request);
+  return wait_for(request, nullptr);
+}
+
+int P2p::recv(const Buffer& buffer, const Envelope& from, core::Outcome* outcome) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !threaded_) {
+    int error = MPI_SUCCESS;
+    PeerState* peer = state_of(*from.communicator, from.rank, &error);
+    if (TERN_UNLIKELY(peer == nullptr)) return error;
+    error = recv_at_once(buffer, from, *peer, outcome);
+    if (TERN_LIKELY(error != MPI_ERR_PENDING)) return error;
+  }
+  RecvRequest& request = make_recv(buffer, from);
+  start(request);
+  return wait_for(request, outcome);
+}
+
+// Nothing is posted: looks at the source's own ring and copies from there, without a request. MPI_ERR_PENDING says
+// that the general way must be taken (another message is first, or the wait is long).
+int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
+                      core::Outcome* outcome) noexcept {
+  const uint32_t context = context_of(from);
+  btl::Endpoint& endpoint = *peer.endpoint;
+  btl::Frame frame;
+  for (uint32_t rounds = 0;; ++rounds) {
+    if (!unexpected_.empty() || !posted_.empty()) return MPI_ERR_PENDING;
+    for (int polls = 0; polls < kPollsBetweenRounds; ++polls) {
+      if (!endpoint.peek(&frame)) continue;
+      const btl::Header& header = frame.header;
+      if (header.kind != wire::kEager || header.context != context ||
+          (header.tag != from.tag && from.tag != MPI_ANY_TAG) || !buffer.type->contiguous() ||
+          header.bytes > buffer.bytes())
+        return MPI_ERR_PENDING;
+      std::memcpy(static_cast<std::byte*>(buffer.address) + buffer.type->true_lb(), frame.payload,
+                  header.bytes);
+      if (outcome != nullptr)
+        *outcome = {static_cast<int>(header.source), header.tag, MPI_SUCCESS, false, header.bytes};
+      endpoint.pop();
+      return MPI_SUCCESS;
+    }
+    if (rounds * kPollsBetweenRounds >= process_.progress.spins()) return MPI_ERR_PENDING;
+    process_.progress.poll();
+  }
+}
+
+int P2p::wait_for(core::Request& request, core::Outcome* outcome) noexcept {
+  process_.progress.wait([&request] { return request.done(); });
+  const int error = request.outcome.error;
+  if (outcome != nullptr) *outcome = request.outcome;
+  const int code = TERN_LIKELY(error == MPI_SUCCESS)
+                       ? MPI_SUCCESS
+                       : fail(error, "%s", request.error_text == nullptr
+                                               ? "the operation failed"
+                                               : request.error_text->c_str());
+  request.release();
+  return code;
+}
+
+int P2p::isend_locked(const Buffer& buffer, const Envelope& to, core::Request** request) noexcept {
+  return isend_held(buffer, to, Mode::kStandard, request);
+}
+
+int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
+                      core::Request** request) noexcept {
+  RecvRequest& made = make_recv(buffer, from);
+  start(made);
+  *request = &made;
+  return MPI_SUCCESS;
+}
+
+int P2p::irecv(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  return irecv_locked(buffer, from, request);
+}
+
+int P2p::isend(const Buffer& buffer, const Envelope& to, Mode mode,
+               core::Request** request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  return isend_held(buffer, to, mode, request);
+}
+
+int P2p::isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
+                    core::Request** request) noexcept {
+  int error = MPI_SUCCESS;
+  PeerState* peer = state_of(*to.communicator, to.rank, &error);
+  if (TERN_UNLIKELY(peer == nullptr)) return error;
+  if (TERN_LIKELY(mode != Mode::kSynchronous &&
+                  send_eager_now(*peer, buffer, to, buffer.bytes()))) {
+    completed_->retain();
+    *request = completed_;
+    return MPI_SUCCESS;
+  }
+  SendRequest& made = make_send(buffer, to, mode);
+  made.peer = peer;
+  start(made);
+  *request = &made;
+  return MPI_SUCCESS;
+}
+
+int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
+                   core::Request** request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  SendRequest& made = make_send(buffer, to, mode);
+  made.set_persistent(true);
+  made.complete();
+  *request = &made;
+  return MPI_SUCCESS;
+}
+
+int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  RecvRequest& made = make_recv(buffer, from);
+  made.set_persistent(true);
+  made.complete();
+  *request = &made;
+  return MPI_SUCCESS;
+}
+
+int P2p::restart(SendRequest& request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  int error = MPI_SUCCESS;
+  request.peer = state_of(*request.to.communicator, request.to.rank, &error);
+  if (request.peer == nullptr) return error;
+  request.set_active(true);
+  start(request);
+  return MPI_SUCCESS;
+}
+
+int P2p::restart(RecvRequest& request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  request.set_active(true);
+  start(request);
+  return MPI_SUCCESS;
+}
+
+void P2p::cancel(RecvRequest& request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  if (request.done() || !Posted<RecvRequest>::holds(request)) return;
+  posted_.remove(request);
+  request.outcome = {};
+  request.outcome.cancelled = true;
+  finish(request, MPI_SUCCESS);
+}
+
+void P2p::recycle(SendRequest& request) noexcept {
+  process_.handles.renew(request);
+  request.set_persistent(false);
+  delete request.error_text;
+  request.error_text = nullptr;
+  request.revive();
+  sends_.give(request);
+}
+
+void P2p::recycle(RecvRequest& request) noexcept {
+  process_.handles.renew(request);
+  request.set_persistent(false);
+  delete request.error_text;
+  request.error_text = nullptr;
+  request.revive();
+  recvs_.give(request);
+}
+
+core::Outcome P2p::describe(const Message& message) const noexcept {
+  const bool rts = message.rts.sender != 0;
+  return {static_cast<int>(message.header.source), message.header.tag, MPI_SUCCESS, false,
+          static_cast<MPI_Count>(rts ? message.rts.bytes : message.data.size())};
+}
+
+int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  const Key key = key_of(from);
+  Message* message = unexpected_.find(key);
+  if (message == nullptr) {
+    process_.progress.poll();
+    message = unexpected_.find(key);
+  }
+  *found = message != nullptr;
+  if (message != nullptr) *outcome = describe(*message);
+  return MPI_SUCCESS;
+}
+
+int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  const Key key = key_of(from);
+  Message* message = nullptr;
+  process_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; });
+  *outcome = describe(*message);
+  return MPI_SUCCESS;
+}
+
+void P2p::add_context(core::Communicator& communicator) {
+  const core::ChannelLock lock(process_.progress);
+  contexts_.add(communicator);
+}
+
+void P2p::remove_context(core::Communicator& communicator) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  contexts_.remove(communicator);
+}
+
+int SendRequest::start() noexcept { return pml.restart(*this); }
+void SendRequest::destroy() noexcept { pml.recycle(*this); }
+int RecvRequest::start() noexcept { return pml.restart(*this); }
+void RecvRequest::cancel() noexcept { pml.cancel(*this); }
+void RecvRequest::destroy() noexcept { pml.recycle(*this); }
+
+}  // namespace tern::pml

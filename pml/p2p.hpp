@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// P2p: the Pml of every transport: matching, eager and rendezvous protocols.
+// Lifetime: api::Instance. Threads: see pml.hpp.
+// Files: p2p.cc (calls), sending.cc (frames out), arrivals.cc (frames in), rendezvous.cc (large messages).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "btl/table.hpp"
+#include "pml/contexts.hpp"
+#include "pml/matching.hpp"
+#include "pml/object_pool.hpp"
+#include "pml/pml.hpp"
+#include "pml/requests.hpp"
+
+namespace tern::pml {
+
+class P2p final : public Pml, public btl::Sink {
+ public:
+  explicit P2p(core::Process& process);
+  ~P2p() override;
+
+  [[nodiscard]] btl::Table& transports() noexcept { return transports_; }
+
+  int send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept override;
+  int recv(const Buffer& buffer, const Envelope& from, core::Outcome* outcome) noexcept override;
+  int isend(const Buffer& buffer, const Envelope& to, Mode mode,
+            core::Request** request) noexcept override;
+  int irecv(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept override;
+  int isend_locked(const Buffer& buffer, const Envelope& to,
+                   core::Request** request) noexcept override;
+  int irecv_locked(const Buffer& buffer, const Envelope& from,
+                   core::Request** request) noexcept override;
+  int send_init(const Buffer& buffer, const Envelope& to, Mode mode,
+                core::Request** request) noexcept override;
+  int recv_init(const Buffer& buffer, const Envelope& from,
+                core::Request** request) noexcept override;
+  int iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept override;
+  int probe(const Envelope& from, core::Outcome* outcome) noexcept override;
+  void add_context(core::Communicator& communicator) override;
+  void remove_context(core::Communicator& communicator) noexcept override;
+
+  void arrived(core::Peer& from, const btl::Frame& frame) noexcept override;
+
+  // For the requests.
+  int restart(SendRequest& request) noexcept;
+  int restart(RecvRequest& request) noexcept;
+  void cancel(RecvRequest& request) noexcept;
+  void recycle(SendRequest& request) noexcept;
+  void recycle(RecvRequest& request) noexcept;
+
+ private:
+  // p2p.cc
+  int progress() noexcept;
+  PeerState& state_of(core::Peer& peer);  // throws Error where nothing reaches it
+  PeerState* state_of(core::Communicator& communicator, int rank, int* error) noexcept;
+  int isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
+                 core::Request** request) noexcept;
+  SendRequest& make_send(const Buffer& buffer, const Envelope& to, Mode mode);
+  RecvRequest& make_recv(const Buffer& buffer, const Envelope& from);
+  Key key_of(const Envelope& from) const noexcept;
+  int recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
+                   core::Outcome* outcome) noexcept;
+  int wait_for(core::Request& request, core::Outcome* outcome) noexcept;
+  core::Outcome describe(const Message& message) const noexcept;
+
+  // sending.cc
+  bool send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
+                      size_t bytes) noexcept;
+  void start(SendRequest& request) noexcept;
+  bool emit(SendRequest& request) noexcept;
+  void send_control(PeerState& peer, uint8_t kind, const void* payload, size_t bytes) noexcept;
+  template <class T>
+  void send_control(PeerState& peer, uint8_t kind, const T& payload) noexcept {
+    static_assert(sizeof(T) <= sizeof(PeerState::Control::payload));
+    send_control(peer, kind, &payload, sizeof payload);
+  }
+  void list_waiting(PeerState& peer) noexcept;
+  int send_waiting() noexcept;
+  bool flush(PeerState& peer) noexcept;
+  void finish(SendRequest& request, int error) noexcept;
+
+  // arrivals.cc
+  void start(RecvRequest& request) noexcept;
+  void match_arrival(PeerState& peer, const btl::Header& header, const std::byte* payload,
+                     size_t bytes) noexcept;
+  void keep(PeerState& peer, const Key& key, const btl::Header& header, const std::byte* payload,
+            size_t bytes) noexcept;
+  void take_message(RecvRequest& request, Message& message) noexcept;
+  void take_eager(RecvRequest& request, const btl::Header& header, const std::byte* data,
+                  size_t bytes) noexcept;
+  void take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
+                const wire::Rts& rts) noexcept;
+  void finish(RecvRequest& request, int error) noexcept;
+  void learn_context(PeerState& peer, const wire::ContextTold& told) noexcept;
+
+  // rendezvous.cc
+  void receive_pipeline(RecvRequest& request) noexcept;
+  void receive_both_ends(RecvRequest& request) noexcept;
+  void take_go(const wire::Go& go) noexcept;
+  void take_data(const wire::DataPrefix& prefix, const std::byte* data, size_t bytes) noexcept;
+  void take_done(const wire::Done& done) noexcept;
+  int move_transfers() noexcept;
+  bool pull(RecvRequest& request, bool* moved) noexcept;  // true when it is finished
+  bool pull_chunk(RecvRequest& request) noexcept;
+  bool push(SendRequest& request, bool* moved) noexcept;  // true when it has nothing more to push
+  bool push_fragments(SendRequest& request, bool* moved) noexcept;
+  bool push_chunk(SendRequest& request, bool* moved) noexcept;
+  void tell_done(RecvRequest& request, int error) noexcept;
+
+  core::Process& process_;
+  btl::Table transports_;
+  Contexts contexts_;
+  Posted<RecvRequest> posted_;
+  Unexpected<Message> unexpected_;
+  ObjectPool<SendRequest> sends_;
+  ObjectPool<RecvRequest> recvs_;
+  ObjectPool<Message> messages_;
+  std::vector<std::unique_ptr<PeerState>> peers_;
+  std::vector<PeerState*> waiting_;      // peers with sends or controls that found no room
+  std::vector<RecvRequest*> pulling_;    // receives that copy from their sender's memory
+  std::vector<SendRequest*> pushing_;    // sends that move data
+  SendRequest* completed_ = nullptr;     // shared by all sends that were done at once
+  size_t eager_limit_;
+  size_t pull_limit_, both_limit_;
+  bool threaded_;
+};
+
+}  // namespace tern::pml

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large messages: the pipeline through the transport's memory, the receiver's pull, and both ends copying.
+// The receiver chooses when it has matched the announcement (Rts); see take_rts for the order of preference.
+//   pipeline   receiver: Go; sender: Data, Data, ...; done with the last byte
+//   pull       receiver: copies; Done
+//   both ends  receiver: Go with its address; both claim chunks, from the front and from the back; Done
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "core/peer.hpp"
+#include "pml/p2p.hpp"
+
+namespace tern::pml {
+namespace {
+
+constexpr size_t kChunk = 131072;  // of pull and both ends: one system call each
+
+uint64_t chunks_of(const Transfer& transfer) noexcept {
+  return (transfer.bytes + kChunk - 1) / kChunk;
+}
+
+std::byte* data_of(const Buffer& buffer) noexcept {
+  return static_cast<std::byte*>(buffer.address) + buffer.type->true_lb();
+}
+
+/// The bytes of chunk `index`: offset and length.
+struct Range {
+  size_t offset, length;
+  Range(const Transfer& transfer, uint64_t index) noexcept
+      : offset(index * kChunk), length(std::min(kChunk, transfer.bytes - offset)) {}
+};
+
+template <class T>
+void drop(std::vector<T*>& list, size_t i) noexcept {
+  list[i] = list.back();
+  list.pop_back();
+}
+
+}  // namespace
+
+void P2p::receive_pipeline(RecvRequest& request) noexcept {
+  send_control(*request.peer, wire::kGo,
+               wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes, 0,
+                        wire::Way::kPipeline, 0});
+}
+
+void P2p::receive_both_ends(RecvRequest& request) noexcept {
+  send_control(*request.peer, wire::kGo,
+               wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes,
+                        reinterpret_cast<uint64_t>(data_of(request.buffer)), wire::Way::kBothEnds,
+                        0});
+}
+
+void P2p::take_go(const wire::Go& go) noexcept {
+  auto* request = dynamic_cast<SendRequest*>(process_.handles.find<core::Request>(go.sender));
+  if (request == nullptr || request->done()) {
+    log_line("a go-ahead for a send that does not exist is ignored");
+    return;
+  }
+  request->transfer.partner = go.receiver;
+  request->transfer.bytes = std::min<size_t>(request->transfer.bytes, go.bytes);
+  request->transfer.remote_address = go.address;
+  if (go.way == wire::Way::kPipeline) request->transfer.claims = nullptr;
+  request->pushing = true;
+  pushing_.push_back(request);
+}
+
+void P2p::take_data(const wire::DataPrefix& prefix, const std::byte* data, size_t bytes) noexcept {
+  auto* request = dynamic_cast<RecvRequest*>(process_.handles.find<core::Request>(prefix.receiver));
+  if (request == nullptr || request->done() || prefix.offset != request->transfer.moved ||
+      bytes > request->transfer.bytes - request->transfer.moved) {
+    log_line("%zu bytes for a receive that does not exist are ignored", bytes);
+    return;
+  }
+  const core::Datatype& type = *request->buffer.type;
+  if (type.contiguous())
+    std::memcpy(data_of(request->buffer) + prefix.offset, data, bytes);
+  else
+    type.unpack(request->buffer.address, request->buffer.count, prefix.offset, data, bytes);
+  request->transfer.moved += bytes;
+  if (request->transfer.moved == request->transfer.bytes) finish(*request, MPI_SUCCESS);
+}
+
+void P2p::take_done(const wire::Done& done) noexcept {
+  auto* request = dynamic_cast<SendRequest*>(process_.handles.find<core::Request>(done.sender));
+  if (request == nullptr || request->done()) {
+    log_line("the completion of a send that does not exist is ignored");
+    return;
+  }
+  if (request->pushing) {
+    request->pushing = false;
+    pushing_.erase(std::find(pushing_.begin(), pushing_.end(), request));
+  }
+  if (done.error != MPI_SUCCESS)
+    request->error_text =
+        new std::string(strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",
+                             request->to.rank));
+  finish(*request, static_cast<int>(done.error));
+}
+
+void P2p::tell_done(RecvRequest& request, int error) noexcept {
+  send_control(*request.peer, wire::kDone,
+               wire::Done{request.transfer.partner, static_cast<uint64_t>(error)});
+  finish(request, error);
+}
+
+int P2p::move_transfers() noexcept {
+  int events = 0;
+  for (size_t i = 0; i < pulling_.size();) {
+    RecvRequest& request = *pulling_[i];
+    bool moved = false;
+    const bool ended = pull(request, &moved);
+    if (moved) ++events;
+    if (ended)
+      drop(pulling_, i);
+    else
+      ++i;
+  }
+  for (size_t i = 0; i < pushing_.size();) {
+    SendRequest& request = *pushing_[i];
+    bool moved = false;
+    const bool ended = push(request, &moved);
+    if (moved) ++events;
+    if (ended)
+      drop(pushing_, i);
+    else
+      ++i;
+  }
+  return events;
+}
+
+bool P2p::pull(RecvRequest& request, bool* moved) noexcept {
+  Transfer& transfer = request.transfer;
+  if (transfer.claims == nullptr) {
+    *moved = true;
+    if (!pull_chunk(request)) return true;
+    if (transfer.moved < transfer.bytes) return false;
+    tell_done(request, MPI_SUCCESS);
+    return true;
+  }
+  btl::SharedClaims& claims = *transfer.claims;
+  const uint64_t chunks = chunks_of(transfer);
+  const uint64_t chunk = claims.claim_front(chunks);
+  if (chunk != btl::SharedClaims::kNone) {
+    const Range range(transfer, chunk);
+    const iovec local{data_of(request.buffer) + range.offset, range.length};
+    const iovec remote{reinterpret_cast<void*>(transfer.remote_address + range.offset),
+                       range.length};
+    const int error = request.peer->endpoint->get(&local, 1, &remote, 1);
+    if (error != 0) claims.failed.store(static_cast<uint32_t>(error), std::memory_order_relaxed);
+    claims.finished.fetch_add(1, std::memory_order_acq_rel);
+    *moved = true;
+  }
+  if (claims.finished.load(std::memory_order_acquire) < chunks) return false;
+  const uint32_t error = claims.failed.load(std::memory_order_relaxed);
+  if (error != 0)
+    request.error_text =
+        new std::string(strf("copying between the two processes failed: %s; is the buffer valid memory?",
+                             std::strerror(static_cast<int>(error))));
+  tell_done(request, error == 0 ? MPI_SUCCESS : MPI_ERR_BUFFER);
+  return true;
+}
+
+// False when it failed (the request is finished then).
+bool P2p::pull_chunk(RecvRequest& request) noexcept {
+  Transfer& transfer = request.transfer;
+  constexpr size_t kPullAtOnce = 4 * kChunk;
+  const size_t length = std::min(kPullAtOnce, transfer.bytes - transfer.moved);
+  const iovec local{data_of(request.buffer) + transfer.moved, length};
+  const iovec remote{reinterpret_cast<void*>(transfer.remote_address + transfer.moved), length};
+  const int error = request.peer->endpoint->get(&local, 1, &remote, 1);
+  if (error == 0) {
+    transfer.moved += length;
+    return true;
+  }
+  request.error_text =
+      new std::string(strf("reading %zu bytes from rank %d failed: %s; is the buffer valid memory?",
+                           length, request.outcome.source, std::strerror(error)));
+  tell_done(request, MPI_ERR_BUFFER);
+  return false;
+}
+
+bool P2p::push(SendRequest& request, bool* moved) noexcept {
+  return request.transfer.claims != nullptr ? push_chunk(request, moved)
+                                            : push_fragments(request, moved);
+}
+
+bool P2p::push_fragments(SendRequest& request, bool* moved) noexcept {
+  Transfer& transfer = request.transfer;
+  btl::Endpoint& endpoint = *request.peer->endpoint;
+  const size_t most = endpoint.max_payload() - sizeof(wire::DataPrefix);
+  while (transfer.moved < transfer.bytes) {
+    const size_t length = std::min(most, transfer.bytes - transfer.moved);
+    std::byte* room = endpoint.begin(sizeof(wire::DataPrefix) + length);
+    if (room == nullptr) return false;
+    const wire::DataPrefix prefix{transfer.partner, transfer.moved};
+    std::memcpy(room, &prefix, sizeof prefix);
+    if (request.buffer.type->contiguous())
+      std::memcpy(room + sizeof prefix, data_of(request.buffer) + transfer.moved, length);
+    else
+      request.buffer.type->pack(request.buffer.address, request.buffer.count, transfer.moved,
+                                room + sizeof prefix, length);
+    transfer.moved += length;
+    *moved = true;
+    endpoint.commit({0, wire::kData, static_cast<uint16_t>(sizeof prefix + length), 0, 0, 0});
+  }
+  request.pushing = false;
+  finish(request, MPI_SUCCESS);
+  return true;
+}
+
+bool P2p::push_chunk(SendRequest& request, bool* moved) noexcept {
+  btl::SharedClaims& claims = *request.transfer.claims;
+  const uint64_t chunk = claims.claim_back(chunks_of(request.transfer));
+  if (chunk == btl::SharedClaims::kNone) {
+    request.pushing = false;  // the receiver's Done finishes it
+    return true;
+  }
+  const Range range(request.transfer, chunk);
+  const iovec local{data_of(request.buffer) + range.offset, range.length};
+  const iovec remote{reinterpret_cast<void*>(request.transfer.remote_address + range.offset),
+                     range.length};
+  const int error = request.peer->endpoint->put(&local, 1, &remote, 1);
+  if (error != 0) claims.failed.store(static_cast<uint32_t>(error), std::memory_order_relaxed);
+  claims.finished.fetch_add(1, std::memory_order_acq_rel);
+  *moved = true;
+  return false;
+}
+
+}  // namespace tern::pml

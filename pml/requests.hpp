@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SendRequest, RecvRequest, Message: what the pml keeps of operations and messages under way.
+// Lifetime: pooled by P2p; a request returns to its pool with its last reference (core/request.hpp).
+// Threads: under the channel's lock; done() is read without it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "btl/btl.hpp"
+#include "btl/claims.hpp"
+#include "pml/match.hpp"
+#include "pml/pml.hpp"
+#include "pml/wire.hpp"
+
+namespace tern::pml {
+
+class P2p;
+struct SendRequest;
+
+/// The pml's side of a peer.
+struct PeerState {
+  core::Peer* peer;
+  btl::Endpoint* endpoint;
+  SendRequest* first_waiting = nullptr;  // sends that found no room, in order
+  SendRequest* last_waiting = nullptr;
+  struct Control {
+    btl::Header header;
+    std::byte payload[48];
+  };
+  std::vector<Control> controls;  // frames about transfers that found no room
+  bool listed = false;            // in P2p's list of peers with something waiting
+};
+
+/// Common to both directions: a transfer of data that is under way.
+struct Transfer {
+  size_t bytes = 0;  // that travel
+  size_t moved = 0;  // of these, done (pipeline, pull)
+  uint64_t partner = 0;         // the other end's request
+  uint64_t remote_address = 0;  // of its data, where it is one block
+  btl::SharedClaims* claims = nullptr;
+};
+
+struct SendRequest final : core::Request {
+  explicit SendRequest(P2p& owner) noexcept : pml(owner) {}
+  int start() noexcept override;
+  void destroy() noexcept override;
+
+  P2p& pml;
+  Buffer buffer{};
+  Envelope to{};
+  Mode mode = Mode::kStandard;
+  PeerState* peer = nullptr;
+  SendRequest* next_waiting = nullptr;
+  Transfer transfer;
+  uint32_t claims_name = 0;
+  bool pushing = false;  // in P2p's list of sends that move data
+  friend class P2p;
+  void set_persistent(bool persistent) noexcept {
+    persistent_ = persistent;
+    active_ = !persistent;
+  }
+};
+
+struct RecvRequest final : core::Request {
+  explicit RecvRequest(P2p& owner) noexcept : pml(owner) {}
+  int start() noexcept override;
+  void cancel() noexcept override;
+  void destroy() noexcept override;
+
+  P2p& pml;
+  Buffer buffer{};
+  Envelope from{};
+  Key key{};
+  uint64_t posted_at = 0;
+  Hook<RecvRequest> hooks[1];
+  PeerState* peer = nullptr;  // once matched
+  Transfer transfer;
+  bool both_ends = false;
+  void set_persistent(bool persistent) noexcept {
+    persistent_ = persistent;
+    active_ = !persistent;
+  }
+};
+
+/// A message that came before its receive.
+struct Message {
+  Key key{};
+  Hook<Message> hooks[4];
+  Message* earlier = nullptr;
+  Message* later = nullptr;
+  PeerState* from = nullptr;
+  btl::Header header{};
+  uint64_t sender = 0;  // to be told when it is matched (synchronous), else 0
+  wire::Rts rts{};
+  std::vector<std::byte> data;  // of an eager message; its capacity is kept for small ones
+};
+
+}  // namespace tern::pml

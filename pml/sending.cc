@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames out: eager messages, announcements of large ones, and what waits for room.
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "core/peer.hpp"
+#include "pml/p2p.hpp"
+
+namespace tern::pml {
+namespace {
+
+btl::Header header_for(const Envelope& to, uint8_t kind, uint32_t index, size_t payload) noexcept {
+  return {0,
+          kind,
+          static_cast<uint16_t>(payload),
+          wire::context_word(index, static_cast<uint32_t>(to.plane)),
+          to.tag,
+          static_cast<uint32_t>(to.communicator->rank())};
+}
+
+/// Writes what stands before the data, piece by piece.
+class PrefixWriter {
+ public:
+  explicit PrefixWriter(std::byte* room) noexcept : next_(room) {}
+  template <class T>
+  void put(const T& value) noexcept {
+    std::memcpy(next_, &value, sizeof value);
+    next_ += sizeof value;
+  }
+  [[nodiscard]] std::byte* next() const noexcept { return next_; }
+
+ private:
+  std::byte* next_;
+};
+
+}  // namespace
+
+// The common case, without a request: small, nothing waits before it, the peer knows the communicator.
+bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
+                         size_t bytes) noexcept {
+  const uint32_t index = to.communicator->remote_index(to.rank);
+  if (bytes > eager_limit_ || index == 0 || peer.first_waiting != nullptr) return false;
+  const btl::Header header = header_for(to, wire::kEager, index, bytes);
+  const core::Datatype& type = *buffer.type;
+  if (TERN_LIKELY(type.contiguous()))
+    return peer.endpoint->send(header,
+                               static_cast<const std::byte*>(buffer.address) + type.true_lb());
+  std::byte* room = peer.endpoint->begin(bytes);
+  if (room == nullptr) return false;
+  type.pack(buffer.address, buffer.count, 0, room, bytes);
+  peer.endpoint->commit(header);
+  return true;
+}
+
+void P2p::start(SendRequest& request) noexcept {
+  request.restart();
+  request.outcome = {};
+  request.transfer = {};
+  request.transfer.bytes = request.buffer.bytes();
+  request.next_waiting = nullptr;
+  request.retain();  // the operation's reference
+  ++request.communicator->pending;
+  if (!request.buffer.type->predefined()) request.buffer.type->retain();
+  PeerState& peer = *request.peer;
+  if (peer.first_waiting == nullptr && emit(request)) return;
+  (peer.last_waiting == nullptr ? peer.first_waiting : peer.last_waiting->next_waiting) = &request;
+  peer.last_waiting = &request;
+  list_waiting(peer);
+}
+
+// Sends the first frame of `request`: the whole of an eager message, the announcement of a large one. False where
+// there is no room.
+bool P2p::emit(SendRequest& request) noexcept {
+  const size_t bytes = request.transfer.bytes;
+  const uint32_t index = request.communicator->remote_index(request.to.rank);
+  const bool eager = bytes <= eager_limit_;
+  const bool sync = request.mode == Mode::kSynchronous;
+  const size_t prefix = (index == 0 ? sizeof(wire::LongContext) : 0) +
+                        (!eager ? sizeof(wire::Rts) : sync ? sizeof(wire::SyncPrefix) : 0);
+  const size_t payload = prefix + (eager ? bytes : 0);
+  std::byte* room = request.peer->endpoint->begin(payload);
+  if (room == nullptr) return false;
+  PrefixWriter writer(room);
+  if (index == 0) {
+    const core::ContextId id = request.communicator->id();
+    writer.put(wire::LongContext{id.creator, id.counter});
+  }
+  const core::Datatype& type = *request.buffer.type;
+  uint8_t kind = eager ? (sync ? wire::kEagerSync : wire::kEager) : wire::kRts;
+  if (!eager) {
+    const auto* data = static_cast<const std::byte*>(request.buffer.address) + type.true_lb();
+    request.transfer.claims = bytes >= both_limit_ && type.contiguous()
+                                  ? request.peer->endpoint->open_claims(&request.claims_name)
+                                  : nullptr;
+    if (request.transfer.claims == nullptr) request.claims_name = 0;
+    writer.put(wire::Rts{bytes, request.handle(),
+                         type.contiguous() ? reinterpret_cast<uint64_t>(data) : 0,
+                         request.claims_name, 0});
+  } else if (sync) {
+    writer.put(wire::SyncPrefix{request.handle()});
+  }
+  if (eager) type.pack(request.buffer.address, request.buffer.count, 0, writer.next(), bytes);
+  if (index == 0) kind |= wire::kLong;
+  request.peer->endpoint->commit(header_for(request.to, kind, index, payload));
+  if (eager && !sync) finish(request, MPI_SUCCESS);
+  return true;
+}
+
+void P2p::finish(SendRequest& request, int error) noexcept {
+  if (request.claims_name != 0) {
+    request.peer->endpoint->close_claims(request.claims_name);
+    request.claims_name = 0;
+  }
+  if (!request.buffer.type->predefined()) request.buffer.type->release();
+  core::Communicator* communicator = request.communicator;
+  request.outcome.error = error;
+  request.complete();
+  request.release();
+  if (--communicator->pending == 0 && communicator->freed) communicator->release();
+}
+
+void P2p::send_control(PeerState& peer, uint8_t kind, const void* payload, size_t bytes) noexcept {
+  const btl::Header header{0, kind, static_cast<uint16_t>(bytes), 0, 0, 0};
+  if (peer.controls.empty() && peer.endpoint->send(header, payload)) return;
+  PeerState::Control control{};
+  control.header = header;
+  std::memcpy(control.payload, payload, bytes);
+  peer.controls.push_back(control);
+  list_waiting(peer);
+}
+
+void P2p::list_waiting(PeerState& peer) noexcept {
+  if (peer.listed) return;
+  peer.listed = true;
+  waiting_.push_back(&peer);
+}
+
+int P2p::send_waiting() noexcept {
+  int sent = 0;
+  for (size_t i = 0; i < waiting_.size();) {
+    PeerState& peer = *waiting_[i];
+    if (flush(peer)) {
+      peer.listed = false;
+      waiting_[i] = waiting_.back();
+      waiting_.pop_back();
+      ++sent;
+    } else {
+      ++i;
+    }
+  }
+  return sent;
+}
+
+// True when nothing waits any more.
+bool P2p::flush(PeerState& peer) noexcept {
+  size_t sent = 0;
+  while (sent < peer.controls.size() &&
+         peer.endpoint->send(peer.controls[sent].header, peer.controls[sent].payload))
+    ++sent;
+  peer.controls.erase(peer.controls.begin(),
+                      peer.controls.begin() + static_cast<std::ptrdiff_t>(sent));
+  if (!peer.controls.empty()) return false;
+  while (peer.first_waiting != nullptr) {
+    SendRequest* request = peer.first_waiting;
+    SendRequest* next = request->next_waiting;  // emit may finish and recycle it
+    if (!emit(*request)) return false;
+    peer.first_waiting = next;
+    if (next == nullptr) peer.last_waiting = nullptr;
+  }
+  return true;
+}
+
+}  // namespace tern::pml

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pml's frames say: the kinds, and what stands before the data of each.
+// Why: one place that both ends read. A change here is a new btl::kWireVersion.
+// Names of requests are their handle words: looked up and checked on arrival, never trusted as pointers.
+#pragma once
+
+#include <cstdint>
+
+#include "core/communicator.hpp"
+
+namespace tern::pml::wire {
+
+enum Kind : uint8_t {
+  kEager = 1,      // data
+  kEagerSync = 2,  // SyncPrefix, data: answered by kDone when matched
+  kRts = 3,        // Rts: a large message waits for its receive
+  kGo = 4,         // Go: receiver to sender: how the data travels
+  kData = 5,       // DataPrefix, data
+  kDone = 6,       // Done: receiver to sender: it has everything (or failed)
+  kContext = 7,    // ContextTold: the index by which to name a communicator from now on
+};
+/// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane alone.
+inline constexpr uint8_t kLong = 0x40;
+
+struct LongContext {
+  uint64_t creator;
+  uint64_t counter;
+};
+struct SyncPrefix {
+  uint64_t sender;
+};
+struct Rts {
+  uint64_t bytes;
+  uint64_t sender;
+  uint64_t address;  // of the data where it is one block, else 0
+  uint32_t claims;   // name of the sender's SharedClaims, 0 for none
+  uint32_t reserved;
+};
+enum class Way : uint32_t { kPipeline = 1, kBothEnds = 2 };
+struct Go {
+  uint64_t sender;
+  uint64_t receiver;
+  uint64_t bytes;    // how many the receiver takes
+  uint64_t address;  // kBothEnds: where they go
+  Way way;
+  uint32_t reserved;
+};
+struct DataPrefix {
+  uint64_t receiver;
+  uint64_t offset;
+};
+struct Done {
+  uint64_t sender;
+  uint64_t error;  // MPI error class
+};
+struct ContextTold {
+  LongContext id;
+  uint64_t index;
+};
+
+/// The header's context: index and plane in one word.
+inline uint32_t context_word(uint32_t index, uint32_t plane) noexcept { return index << 2 | plane; }
+
+}  // namespace tern::pml::wire
