@@ -16,10 +16,10 @@ fill_in = $(AM_V_GEN)$(SED) -e "s|@bin_to_include@|`$(relative)=$(bindir) $(incl
   -e 's|@wrap_cc@|$(WRAP_CC)|' -e 's|@wrap_cxx@|$(WRAP_CXX)|' \
   -e 's|@PACKAGE_VERSION@|$(PACKAGE_VERSION)|'
 
-mpicc: src/tools/wrappers/mpicc.in Makefile
+mpicc: src/tools/wrappers/mpicc.in config.status
 	$(fill_in) $(srcdir)/src/tools/wrappers/mpicc.in > $@.tmp && chmod +x $@.tmp && mv $@.tmp $@
 
-tern.pc: src/tools/wrappers/tern.pc.in Makefile
+tern.pc: src/tools/wrappers/tern.pc.in config.status
 	$(fill_in) $(srcdir)/src/tools/wrappers/tern.pc.in > $@.tmp && mv $@.tmp $@
 
 wrappers-install:
