@@ -95,6 +95,15 @@ Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group, Co
   return made;
 }
 
+uint64_t digest_members(const Communicator& parent, const Group& group, int tag) noexcept {
+  uint64_t digest = mix(static_cast<uint64_t>(tag) + 0x9e3779b97f4a7c15ULL);
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const int member = parent.group().rank_of(group.peer_index(rank));
+    digest = mix(digest + 0x9e3779b97f4a7c15ULL + static_cast<uint64_t>(member));
+  }
+  return digest;
+}
+
 void make_predefined_communicators(Process& process) {
   make_predefined_groups(process);
   const auto rank = static_cast<uint32_t>(process.world_rank);

@@ -6,10 +6,11 @@
 // nothing. An id is 96 bits; a process with a million communicators alive meets two equal ones with
 // a chance below 2^-56. On the wire travels the receiver's local index of it: the first message to
 // a peer carries the id, the peer answers with its index (pml). World and self have the fixed
-// indices 1 and 2. Lifetime: reference counted: the user's handle, and every request on it.
+// indices 1 and 2.
+// Lifetime: ends when the user has freed it and no operation is pending, whichever comes last.
 // Threads: as the standard says; what threads may do at the same time on one communicator
-// (create_group) takes the channel's lock. See: MPI-5.0 chapter 7;
-// tests/unit/core/communicator_test.cc.
+// (create_group) takes the channel's lock.
+// See: MPI-5.0 chapter 7; tests/unit/core/communicator_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +82,7 @@ class Communicator final : public Object {
 
   /// This process's index of the context (arriving headers name it).
   [[nodiscard]] uint32_t index() const noexcept { return index_; }
-  /// pml: where messages for this id came before the communicator was made, they have chosen its index.
+  /// pml: messages for this id that came before the communicator was made have chosen its index.
   void set_index(uint32_t index) noexcept { index_ = index; }
   /// The index by which the peer of `rank` knows this context; 0 until it has told us.
   [[nodiscard]] uint32_t remote_index(int rank) const noexcept {
@@ -102,7 +103,7 @@ class Communicator final : public Object {
   std::unique_ptr<CollState> coll;
   uint32_t coll_sequence = 0;  // collectives started on it; the tag of each
   bool freed = false;          // the user's handle is gone; pending operations keep it alive
-  int pending = 0;             // operations under way (under the channel's lock); see core/request.hpp
+  int pending = 0;             // operations under way; under the channel's lock
   Ending ending = nullptr;
 
  private:

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What communicators tell of themselves, and their end: MPI-5.0 sections 7.4.1, 7.4.3 and 7.8.
+#include "api/comm.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "api/group.hpp"
+#include "core/attribute.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::api {
+
+namespace {
+
+using core::Communicator;
+
+void forget_context(Communicator& communicator) noexcept {
+  communicator.process().pml->remove_context(communicator);
+}
+
+}  // namespace
+
+void publish(core::Ref<Communicator> communicator, MPI_Comm* handle) {
+  core::Process& process = communicator->process();
+  process.pml->add_context(*communicator);
+  communicator->ending = forget_context;
+  *handle = reinterpret_cast<MPI_Comm>(process.handles.insert(*communicator));
+  (void)communicator.leak();  // the handle's reference
+}
+
+int require_intra(const Communicator& communicator, const char* what) noexcept {
+  if (!communicator.inter()) return MPI_SUCCESS;
+  return fail(MPI_ERR_COMM, "%s is not supported on an inter-communicator", what);
+}
+
+int comm_size(Communicator& comm, int* size) noexcept {
+  *size = comm.size();
+  return MPI_SUCCESS;
+}
+
+int comm_rank(Communicator& comm, int* rank) noexcept {
+  *rank = comm.rank();
+  return MPI_SUCCESS;
+}
+
+int comm_test_inter(Communicator& comm, int* flag) noexcept {
+  *flag = comm.inter() ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int comm_remote_size(Communicator& comm, int* size) noexcept {
+  if (!comm.inter())
+    return fail(MPI_ERR_COMM, "comm is an intra-communicator, which has no remote group");
+  *size = comm.remote_group()->size();
+  return MPI_SUCCESS;
+}
+
+int comm_group(Communicator& comm, MPI_Group* group) noexcept {
+  return attempt([&] {
+    publish(core::Ref<core::Group>::adopt(new core::Group(comm.group())), group);
+    return MPI_SUCCESS;
+  });
+}
+
+int comm_remote_group(Communicator& comm, MPI_Group* group) noexcept {
+  if (!comm.inter())
+    return fail(MPI_ERR_COMM, "comm is an intra-communicator, which has no remote group");
+  return attempt([&] {
+    publish(core::Ref<core::Group>::adopt(new core::Group(*comm.remote_group())), group);
+    return MPI_SUCCESS;
+  });
+}
+
+int comm_compare(Communicator& comm1, Communicator& comm2, int* result) noexcept {
+  if (&comm1 == &comm2) {
+    *result = MPI_IDENT;
+    return MPI_SUCCESS;
+  }
+  *result = MPI_UNEQUAL;
+  if (comm1.inter() != comm2.inter()) return MPI_SUCCESS;
+  int kind = core::group_compare(comm1.group(), comm2.group());
+  if (kind != MPI_UNEQUAL && comm1.inter()) {
+    const int remote = core::group_compare(*comm1.remote_group(), *comm2.remote_group());
+    kind = remote == MPI_UNEQUAL ? MPI_UNEQUAL : remote == MPI_SIMILAR ? MPI_SIMILAR : kind;
+  }
+  *result = kind == MPI_IDENT ? MPI_CONGRUENT : kind;
+  return MPI_SUCCESS;
+}
+
+int comm_set_name(Communicator& comm, const char* comm_name) noexcept {
+  return attempt([&] {
+    comm.name.assign(comm_name, strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1));
+    return MPI_SUCCESS;
+  });
+}
+
+int comm_get_name(Communicator& comm, char* comm_name, int* resultlen) noexcept {
+  *resultlen = static_cast<int>(comm.name.size());
+  std::memcpy(comm_name, comm.name.c_str(), comm.name.size() + 1);
+  return MPI_SUCCESS;
+}
+
+int comm_free(MPI_Comm* comm) noexcept {
+  core::Process& process = *the_process;
+  auto* found = process.handles.find<Communicator>(*comm);
+  if (found->predefined())
+    return fail(MPI_ERR_COMM, "%s cannot be freed; only communicators that the program made can",
+                found->name.c_str());
+  const int code = core::Attributes::delete_all(&found->attributes, found->handle());
+  if (code != MPI_SUCCESS) return code;
+  *comm = MPI_COMM_NULL;
+  process.handles.erase(*found);
+  const core::ChannelLock lock(process.progress);
+  found->freed = true;
+  if (found->pending == 0) found->release();  // else the last operation does
+  return MPI_SUCCESS;
+}
+
+int comm_disconnect(MPI_Comm* comm) noexcept {
+  auto* found = the_process->handles.find<Communicator>(*comm);
+  if (found->predefined())
+    return fail(MPI_ERR_COMM,
+                "%s cannot be disconnected; only communicators that the program made can",
+                found->name.c_str());
+  {
+    const core::ChannelLock lock(the_process->progress);
+    the_process->progress.wait([found] { return found->pending == 0; });
+  }
+  return comm_free(comm);
+}
+
+}  // namespace tern::api

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hints of communicators: MPI-5.0 section 7.4.4.
+#include <string_view>
+
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "api/comm.hpp"
+
+namespace tern::api {
+
+namespace {
+
+/// The hints that this library knows, with the value that holds where none was set.
+struct Hint {
+  const char* key;
+  const char* standard;
+  bool settable;  // to true or false
+};
+constexpr Hint kHints[] = {
+    {"mpi_assert_allow_overtaking", "false", true},
+    {"mpi_assert_exact_length", "false", true},
+    {"mpi_assert_no_any_source", "false", true},
+    {"mpi_assert_no_any_tag", "false", true},
+    {"mpi_assert_strict_persistent_collective_ordering", "false", true},
+    {"mpi_memory_alloc_kinds", "mpi,system", false},
+};
+
+}  // namespace
+
+int set_hints(core::Communicator& communicator, const core::Info* info) {
+  if (info == nullptr) return MPI_SUCCESS;
+  core::Info wanted;
+  for (const Hint& hint : kHints) {
+    const std::string* value = hint.settable ? info->get(hint.key) : nullptr;
+    if (value == nullptr) continue;
+    if (*value != "true" && *value != "false")
+      return fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be \"true\" or \"false\"",
+                  hint.key, value->c_str());
+    wanted.set(hint.key, *value);
+  }
+  if (!communicator.info) communicator.info = core::Ref<core::Info>::adopt(new core::Info);
+  communicator.info->merge(wanted);
+  return MPI_SUCCESS;
+}
+
+int comm_set_info(core::Communicator& comm, core::Info* info) noexcept {
+  return attempt([&] { return set_hints(comm, info); });
+}
+
+int comm_get_info(core::Communicator& comm, MPI_Info* info_used) noexcept {
+  return attempt([&] {
+    auto used = core::Ref<core::Info>::adopt(new core::Info);
+    for (const Hint& hint : kHints)
+      if (*hint.standard != '\0') used->set(hint.key, hint.standard);
+    if (comm.info) used->merge(*comm.info);
+    *info_used = reinterpret_cast<MPI_Info>(any_process().handles.insert(*used));
+    (void)used.leak();  // the handle's reference
+    return MPI_SUCCESS;
+  });
+}
+
+}  // namespace tern::api
