@@ -1,2 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 # The generated entry points and the rule that makes them: see Makefile.am for GEN.
+abi_generators = src/abi/generate.py src/abi/table.py src/abi/emit_entry.py src/abi/emit_man.py
+EXTRA_DIST += src/abi/functions.txt src/abi/exports.map $(abi_generators)
+
+libtern_la_SOURCES += src/abi/checks.cc
+libtern_la_SOURCES += src/abi/raise.cc
+
+# One file a chapter of functions.txt, so that several compile at once.
+abi_entry_points = \
+  gen/abi/env.cc gen/abi/abi.cc gen/abi/info.cc gen/abi/errhandler.cc gen/abi/attribute.cc \
+  gen/abi/status.cc gen/abi/request.cc gen/abi/pt2pt.cc gen/abi/buffer.cc gen/abi/partitioned.cc \
+  gen/abi/datatype.cc gen/abi/op.cc gen/abi/group.cc gen/abi/comm.cc gen/abi/topology.cc \
+  gen/abi/coll.cc gen/abi/neighbor.cc gen/abi/session.cc gen/abi/dynamic.cc gen/abi/rma.cc \
+  gen/abi/io.cc gen/abi/tool.cc
+nodist_libmpi_abi_la_SOURCES += $(abi_entry_points)
+libmpi_abi_la_SOURCES += src/abi/mpix.cc
+include_HEADERS += include/mpi.h include/mpix.h
+
+BUILT_SOURCES += gen/abi.stamp
+CLEANFILES += gen/abi.stamp gen/api/bodies.hpp $(abi_entry_points)
+$(abi_entry_points) gen/api/bodies.hpp: gen/abi.stamp
+gen/abi.stamp: $(srcdir)/src/abi/functions.txt $(addprefix $(srcdir)/,$(abi_generators))
+	$(AM_V_GEN)$(PYTHON) $(srcdir)/src/abi/generate.py --table $(srcdir)/src/abi/functions.txt --out gen
+	@touch $@
+
+# Manual pages of section 3, one a function: Makefile.am installs them.
+abi-install-man: gen/abi.stamp
+	$(MKDIR_P) $(DESTDIR)$(mandir)/man3 && $(INSTALL_DATA) gen/man3/*.3 $(DESTDIR)$(mandir)/man3
+
+abi-uninstall-man:
+	cd gen/man3 && for page in *.3; do rm -f $(DESTDIR)$(mandir)/man3/$$page; done
+.PHONY: abi-install-man abi-uninstall-man

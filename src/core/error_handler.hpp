@@ -4,6 +4,8 @@
 // immutable. See: MPI-5.0 section 9.3; src/abi/raise.cc (delivers errors); tests/mpi/errhandler.c.
 #pragma once
 
+#include <atomic>
+
 #include "core/object.hpp"
 #include "mpi.h"
 
@@ -46,6 +48,12 @@ class ErrorHandler final : public Object {
   [[nodiscard]] bool fits(Kind kind) const noexcept {
     return action_ != Action::kUser || target_ == kind;
   }
+  /// References that the user holds: by MPI_X_create_errhandler and each MPI_X_get_errhandler. The handle goes with the
+  /// last of them, the object when nothing has it set any more.
+  void add_user() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] bool drop_user() noexcept {
+    return users_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
   /// Calls the user's function with the handle of the object and the code.
   void call(uintptr_t handle, int code) const noexcept;
 
@@ -56,6 +64,7 @@ class ErrorHandler final : public Object {
     MPI_Session_errhandler_function* session;
     MPI_Win_errhandler_function* window;
   };
+  std::atomic<int> users_{1};
   Action action_ = Action::kUser;
   Kind target_ = Kind::kNone;
   Function user_{};

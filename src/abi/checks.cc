@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentences of the argument checks.
+#include "abi/checks.hpp"
+
+#include <cinttypes>
+
+namespace tern::abi {
+namespace {
+
+std::string shown_name(const core::Communicator& comm) {
+  return comm.name.empty() ? "the communicator" : comm.name;
+}
+
+const core::Communicator* communicator_of(const Call& call) noexcept {
+  const bool is_one = call.at != nullptr && call.at->kind() == core::Kind::kCommunicator;
+  return is_one ? static_cast<const core::Communicator*>(call.at) : nullptr;
+}
+
+int explain_member(Call call, int mpi_class, const char* what, int rank, const char* also) {
+  const core::Communicator* comm = communicator_of(call);
+  if (comm == nullptr) return raise(call, fail(mpi_class, "%s is %d", what, rank));
+  return raise(call, fail(mpi_class, "%s is %d, but %s has ranks 0..%d%s", what, rank,
+                          shown_name(*comm).c_str(), comm->peer_count() - 1, also));
+}
+
+}  // namespace
+
+bool legal_low_address(const void* buffer, MPI_Count, const core::Datatype& type) noexcept {
+  if (type.size() == 0) return true;
+  return buffer == MPI_BOTTOM && (type.true_lb() >= 4096 || type.true_lb() < 0);
+}
+
+int null_argument(Call call, const char* what) noexcept {
+  return raise(call, fail(MPI_ERR_ARG, "%s is a null pointer: pass the address of a variable", what));
+}
+
+int explain_count(Call call, const char* what, MPI_Count value) noexcept {
+  return raise(call, fail(MPI_ERR_COUNT, "%s is %" PRId64 ", but it must not be negative", what, value));
+}
+
+int explain_bytes(Call call, const char* what, MPI_Count value) noexcept {
+  return raise(call, fail(MPI_ERR_SIZE, "%s is %" PRId64 " bytes, but it must not be negative", what,
+                          value));
+}
+
+int explain_tag(Call call, const char* what, int tag) noexcept {
+  const char* also = tag == MPI_ANY_TAG ? " (MPI_ANY_TAG is for receives)" : "";
+  return raise(call, fail(MPI_ERR_TAG, "%s is %d, but tags are 0..2147483647%s", what, tag, also));
+}
+
+int explain_rank(Call call, const char* what, int rank) noexcept {
+  const bool any_to = rank == MPI_ANY_SOURCE;
+  return explain_member(call, MPI_ERR_RANK, what, rank,
+                        any_to ? " (MPI_ANY_SOURCE is for receives)" : "");
+}
+
+int explain_root(Call call, const char* what, int root) noexcept {
+  return explain_member(call, MPI_ERR_ROOT, what, root,
+                        root == MPI_ROOT || root == MPI_PROC_NULL
+                            ? " (MPI_ROOT and MPI_PROC_NULL are for inter-communicators)"
+                            : "");
+}
+
+int explain_op(Call call, const char* what, const core::Op& op) noexcept {
+  const bool replace = op.handle() == reinterpret_cast<uintptr_t>(MPI_REPLACE);
+  return raise(call, fail(MPI_ERR_OP, "%s is %s, which is for one-sided communication only", what,
+                          replace ? "MPI_REPLACE" : "MPI_NO_OP"));
+}
+
+int explain_buffer(Call call, const char* what, const void* buffer, MPI_Count count,
+                   const core::Datatype&) noexcept {
+  if (buffer == MPI_IN_PLACE)
+    return raise(call, fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which is not allowed here", what));
+  if (buffer == nullptr)
+    return raise(call, fail(MPI_ERR_BUFFER, "%s is a null pointer, but the count is %" PRId64, what,
+                            count));
+  return raise(call, fail(MPI_ERR_BUFFER, "%s is %p, which is no address of data", what, buffer));
+}
+
+int not_committed(Call call, const char* what, const core::Datatype& type) noexcept {
+  const char* name = type.name.empty() ? "a derived datatype" : type.name.c_str();
+  return raise(call, fail(MPI_ERR_TYPE, "%s is %s that was not committed: call MPI_Type_commit first",
+                          what, name));
+}
+
+}  // namespace tern::abi

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C++ of the entry points: for each row its function(s), checks, the call of the body, the weak MPI_ name."""
+from table import HANDLES, WIDE
+
+HEAD = '''// SPDX-License-Identifier: Apache-2.0
+// Generated from src/abi/functions.txt by src/abi/generate.py: the entry points of chapter "{chapter}".
+#include "mpi.h"
+
+#include "abi/checks.hpp"
+#include "abi/entry.hpp"
+#include "api/bodies.hpp"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+using namespace tern;
+using namespace tern::abi;
+
+extern "C" {{
+'''
+TAIL = '}  // extern "C"\n'
+HEARS = ('comm', 'win', 'file', 'session')  # kinds of objects with an error handler
+
+
+def body_name(function, large):
+    return function.name.lower() + ('_c' if large and function.own_c else '')
+
+
+def body_param(function, p):
+    """The parameter as the body declares it; None where the body does not see it."""
+    if p.raw == '...':
+        return None
+    if function.raw or p.raw is not None:
+        return p.declare(large=True)
+    if p.handle and p.direction == 'in' and not p.array and HANDLES[p.kind][1]:
+        return f"{HANDLES[p.kind][1]}{'*' if p.kind == 'hints' else '&'} {p.name}"
+    if p.wide:
+        const = 'const ' if p.direction == 'in' and p.array else ''
+        star = '*' if p.array or p.direction != 'in' else ''
+        return f'{const}{WIDE[p.kind][2]}{star} {p.name}'
+    return p.declare(large=True).replace('[]', '') if not p.array else pointer(p.declare(large=True))
+
+
+def pointer(declaration):
+    """`const int ranks[]` -> `const int* ranks`."""
+    kind, name = declaration.rsplit(' ', 1)
+    return f'{kind}* {name[:-2]}' if name.endswith('[]') else declaration
+
+
+def prototype_of_body(function, large):
+    shown = ', '.join(filter(None, (body_param(function, p) for p in function.params)))
+    if function.own_c and not large:
+        shown = shown.replace('_function_c*', '_function*')
+    return f'{function.returns} {body_name(function, large)}({shown}) noexcept;'
+
+
+class Entry:
+    """Writes one entry point. Names of resolved values are the parameter's name with `_` behind."""
+
+    def __init__(self, function, large):
+        self.f, self.large, self.out = function, large, []
+        self.rooted = any(p.root_only for p in function.params)
+        self.moves_data = any(p.kind in ('buffer', 'inplace') for p in function.params)
+        self.object = next((p for p in function.params
+                            if p.kind in HEARS and not p.array and p.direction != 'out'), None)
+
+    def line(self, text):
+        self.out.append('  ' + text)
+
+    def refuse(self, condition, answer):
+        self.line(f'if ({condition}) [[unlikely]] return {answer};')
+
+    # -- when an argument counts at all
+
+    def condition(self, p):
+        """The C++ condition under which `p` is significant; '' for always."""
+        found = []
+        if p.root_only:
+            found.append('roles.root')
+        elif self.rooted and p.kind in ('count', 'disp', 'datatype') and self.has_root_types():
+            found.append('roles.leaf')
+        before = self.f.params[:self.f.params.index(p)]
+        near = next((q for q in reversed(before) if q.kind in ('buffer', 'inplace')), None)
+        if near and near.kind == 'inplace' and p.kind in ('count', 'disp', 'datatype'):
+            found.append(f'{near.name} != MPI_IN_PLACE')
+        return ' && '.join(found)
+
+    def has_root_types(self):
+        return any(p.root_only and p.kind == 'datatype' for p in self.f.params)
+
+    # -- handles
+
+    def resolve(self, p):
+        value = p.name if p.direction == 'in' else f'*{p.name}'
+        kind = HANDLES[p.kind][1]
+        if p.direction != 'in':
+            self.refuse(f'{p.name} == nullptr', f'null_argument(call, "{p.name}")')
+        look_up = f'call.find<{kind}>({value})'
+        if p.kind == 'hints':
+            look_up = f'{value} == MPI_INFO_NULL ? nullptr : {look_up}'
+        elif p.kind == 'datatype' and self.condition(p):
+            look_up = f'{self.condition(p)} ? {look_up} : ignored_type(call)'
+        self.line(f'{kind}* const {p.name}_ = {look_up};')
+        failed = f'{p.name}_ == nullptr'
+        if p.kind == 'hints':
+            failed += f' && {value} != MPI_INFO_NULL'
+        self.refuse(failed, f'bad_handle<{kind}>(call, "{p.name}", {value})')
+
+    def is_object(self, p):
+        return p.handle and HANDLES[p.kind][1] and not p.array and p.direction != 'out'
+
+    def resolve_all(self):
+        if self.object:
+            self.resolve(self.object)
+            self.line(f'call.at = {self.object.name}_;')
+        if any(p.kind == 'root' for p in self.f.params):
+            self.refuse(f'bad_root(root, *{self.object.name}_)', 'explain_root(call, "root", root)')
+        if self.rooted:
+            self.line(f'const Roles roles(root, *{self.object.name}_);')
+        for p in self.f.params:
+            if self.is_object(p) and p is not self.object:
+                self.resolve(p)
+
+    # -- widening
+
+    def length_of(self, p):
+        comm = f'*{self.object.name}_' if self.object else None
+        named = {'peers': f'peers({comm})', 'members': f'members({comm})',
+                 'indegree': f'indegree({comm})', 'outdegree': f'outdegree({comm})'}
+        return p.length if any(q.name == p.length for q in self.f.params) else named[p.length]
+
+    def widen(self):
+        for p in self.f.params:
+            condition = self.condition(p)
+            if p.only_large and not self.large and p.direction == 'out' and not p.array:
+                self.line(f'MPI_Count {p.name}_ = 0;')
+            if not p.wide:
+                continue
+            if p.array and p.direction == 'in' and WIDE[p.kind][0] == 'int' and not self.large:
+                value = f'{condition} ? {p.name} : nullptr' if condition else p.name
+                self.line(f'const Widened<{WIDE[p.kind][2]}> {p.name}_({value}, {self.length_of(p)});')
+                self.refuse(f'{p.name}_.failed()', 'no_memory(call)')
+            elif not p.array and p.direction == 'in' and condition:
+                self.line(f'const {WIDE[p.kind][2]} {p.name}_ = {condition} ? {p.name} : 0;')
+
+    def local_outs(self):
+        """Before the body: room for results that must be narrowed."""
+        for p in self.f.params:
+            if p.wide and not p.array and p.direction != 'in' and not self.large:
+                start = f'*{p.name}' if p.direction == 'inout' else '0'
+                self.line(f'{WIDE[p.kind][2]} {p.name}_ = {start};')
+
+    def narrow(self):
+        for p in self.f.params:
+            if p.wide and not p.array and p.direction != 'in' and not self.large:
+                value = f'narrowed({p.name}_)' if WIDE[p.kind][0] == 'int' else f'{p.name}_'
+                self.line(f'if (code == MPI_SUCCESS) *{p.name} = {value};')
+
+    # -- checks
+
+    def resolved(self, p):
+        scalar = p.wide and not p.array and p.direction == 'in'
+        return f'{p.name}_' if scalar and self.condition(p) else p.name
+
+    def checks(self):
+        found = []
+        for p in self.f.c_params(self.large):
+            if p.raw is None:
+                found += self.checks_of(p)
+        if found:
+            self.line('if (TERN_LIKELY(call.process->checks)) {')
+            for condition, answer in found:
+                self.line(f'  if ({condition}) [[unlikely]] return {answer};')
+            self.line('}')
+
+    def checks_of(self, p):
+        name, comm = p.name, f'*{self.object.name}_' if self.object else None
+        if p.direction != 'in' and not p.array and p.kind not in ('buffer', 'inplace'):
+            if p.may_be_null or self.is_object(p):
+                return []
+            return [(f'{name} == nullptr', f'null_argument(call, "{name}")')]
+        if p.array:
+            length = next((q for q in self.f.params if q.name == p.length), None)
+            if not length or p.may_be_null:
+                return []
+            return [(f'{name} == nullptr && {length.name} > 0', f'null_argument(call, "{name}")')]
+        if p.kind in ('buffer', 'inplace'):
+            return self.buffer_check(p)
+        if p.kind == 'datatype' and self.moves_data:
+            return [(f'!{name}_->committed()', f'not_committed(call, "{name}", *{name}_)')]
+        value = self.resolved(p)
+        simple = {'count': f'{value} < 0', 'length': f'{value} < 0', 'bytes': f'{value} < 0',
+                  'tag': f'bad_tag({value})', 'anytag': f'bad_any_tag({value})',
+                  'string': f'{value} == nullptr'}
+        if p.kind in simple:
+            kind = 'count' if p.kind == 'length' else 'tag' if p.kind == 'anytag' else p.kind
+            answer = f'null_argument(call, "{name}")' if kind == 'string' else \
+                f'explain_{kind}(call, "{name}", {value})'
+            return [(simple[p.kind], answer)]
+        ranked = self.object and self.object.kind == 'comm' and p.kind in ('dest', 'source', 'rank')
+        if ranked:
+            return [(f'bad_{p.kind}({name}, {comm})', f'explain_rank(call, "{name}", {name})')]
+        if p.kind == 'op' and self.moves_data:
+            return [(f'bad_reduction(*{name}_)', f'explain_op(call, "{name}", *{name}_)')]
+        return []
+
+    def buffer_check(self, p):
+        behind = self.f.params[self.f.params.index(p) + 1:]
+        count = next((q for q in behind if q.kind == 'count'), None)
+        kind = next((q for q in behind if q.kind == 'datatype'), None)
+        if not count or not kind or count.array or kind.array or p.kind == 'buffer' and \
+                behind.index(count) > behind.index(kind):
+            return []
+        may = f'{p.name} != MPI_IN_PLACE && ' if p.kind == 'inplace' else ''
+        must = 'roles.root && ' if p.root_only else ''
+        arguments = f'{p.name}, {self.resolved(count)}, *{kind.name}_'
+        return [(f'{must}{may}bad_buffer({arguments})',
+                 f'explain_buffer(call, "{p.name}", {arguments})')]
+
+    # -- the call of the body
+
+    def argument(self, p):
+        if p.only_large and not self.large:
+            return 'nullptr' if p.array else '0' if p.direction == 'in' else f'&{p.name}_'
+        if self.is_object(p) and p.direction == 'in':
+            return f'{p.name}_' if p.kind == 'hints' else f'*{p.name}_'
+        condition = self.condition(p)
+        if p.wide and p.array and WIDE[p.kind][0] == 'int' and not self.large:
+            return f'{p.name}_.get()'
+        if p.array and condition:
+            return f'{condition} ? {p.name} : nullptr'
+        if p.wide and not p.array and p.direction != 'in' and not self.large:
+            return f'&{p.name}_'
+        return self.resolved(p)
+
+    def call_body(self):
+        arguments = ', '.join(self.argument(p) for p in self.f.params if p.raw != '...')
+        call = f'api::{body_name(self.f, self.large)}({arguments})'
+        narrows = not self.large and any(
+            p.wide and not p.array and p.direction != 'in' for p in self.f.params)
+        if narrows:
+            self.local_outs()
+            self.line(f'const int code = {call};')
+            self.narrow()
+            self.line('return call.end(code);')
+        else:
+            self.line(f'return call.end({call});')
+
+    def text(self):
+        suffix = '_c' if self.large else ''
+        name = f'"MPI_{self.f.name}{suffix}"'
+        if self.f.raw:
+            self.raw_body(name)
+        elif not self.f.has_body:
+            self.line(f'return unsupported({{{name}, api::the_process}}{self.stub_object()});')
+        else:
+            self.line(f'Call call{{{name}, {"&api::any_process()" if self.f.anytime else "api::the_process"}}};')
+            if not self.f.anytime:
+                self.refuse('call.process == nullptr', 'not_running(call)')
+            self.resolve_all()
+            self.widen()
+            self.checks()
+            self.call_body()
+        head = self.f.prototype(self.large, 'PMPI_', suffix)
+        return f'{head} {{\n' + '\n'.join(self.out) + '\n}\n'
+
+    def stub_object(self):
+        if self.object:
+            star = '' if self.object.direction == 'in' else f'{self.object.name} == nullptr ? nullptr : *'
+            return f', {star}{self.object.name}'
+        return ', MPI_FILE_NULL' if self.f.chapter == 'io' else ''
+
+    def raw_body(self, name):
+        arguments = ', '.join(p.name for p in self.f.params if p.raw != '...')
+        if self.f.has_body:
+            self.line(f'return api::{body_name(self.f, self.large)}({arguments});')
+        elif self.f.chapter == 'tool':
+            self.line('return MPI_T_ERR_NOT_SUPPORTED;')
+        else:
+            self.line(f'name_unsupported({name});')
+            self.line(f'return {self.f.returns}{{}};')
+
+
+def alias(new, old, weak):
+    how = 'weak, ' if weak else ''
+    return f'__attribute__(({how}alias("{old}"))) decltype({old}) {new};\n'
+
+
+def entry_points(function):
+    """All entry points of one row, each with its weak MPI_ name."""
+    parts = []
+    for name, large in function.forms():
+        if name != function.name and function.same_c:
+            parts.append(alias(f'PMPI_{name}', f'PMPI_{function.name}', False))
+        else:
+            parts.append(Entry(function, large).text())
+        parts.append(alias(f'MPI_{name}', f'PMPI_{name}', True))
+    return ''.join(parts)
+
+
+def chapter_file(chapter, rows):
+    return HEAD.format(chapter=chapter) + '\n' + '\n'.join(entry_points(f) for f in rows) + '\n' + TAIL
+
+
+BODIES_HEAD = '''// SPDX-License-Identifier: Apache-2.0
+// Generated from src/abi/functions.txt by src/abi/generate.py: the bodies of the MPI functions.
+// Arguments are resolved and checked: handles are objects, counts are wide. A body returns MPI_SUCCESS or
+// tern::fail(...). Results: handles and statuses as the user sees them.
+#pragma once
+
+#include "mpi.h"
+
+namespace tern::core {
+class Communicator;
+class Datatype;
+class ErrorHandler;
+class Group;
+class Info;
+class Op;
+class Session;
+}  // namespace tern::core
+namespace tern::rma {
+class Window;
+}
+namespace tern::io {
+class File;
+}
+
+namespace tern::api {
+'''
+
+
+def bodies_file(chapters):
+    parts = [BODIES_HEAD]
+    for chapter, rows in chapters.items():
+        parts.append(f'\n// {chapter}\n')
+        for f in rows:
+            parts.append(prototype_of_body(f, False) + '\n')
+            if f.own_c:
+                parts.append(prototype_of_body(f, True) + '\n')
+    parts.append('\n}  // namespace tern::api\n')
+    return ''.join(parts)

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a generated entry point is made of: the call, its handles, its way out.
+// Why: the generated code stays short, and everything that is rare stays out of line.
+// Threads: any; a Call is a value of the calling thread.
+// See: src/abi/checks.hpp (the argument checks), src/abi/raise.cc (errors), src/abi/generate.py.
+#pragma once
+
+#include <memory>
+#include <new>
+
+#include "api/process.hpp"
+#include "base/error.hpp"
+#include "core/communicator.hpp"
+#include "core/datatype.hpp"
+#include "core/error_handler.hpp"
+#include "core/group.hpp"
+#include "core/info.hpp"
+#include "core/op.hpp"
+#include "core/process.hpp"
+#include "core/session.hpp"
+#include "mpi.h"
+
+namespace tern::abi {
+
+/// One call of the C API. `at` is the object whose error handler hears of errors; null: MPI_COMM_SELF's.
+struct Call {
+  const char* name;
+  core::Process* process;
+  core::Object* at = nullptr;
+
+  template <class T, class Handle>
+  [[nodiscard]] T* find(Handle handle) const noexcept {
+    return process->handles.find<T>(handle);
+  }
+  /// The way out: raises what the body returned.
+  [[nodiscard]] int end(int code) const noexcept;
+};
+
+/// Delivers the code and the sentence of fail() to the error handler; returns the code if that returns.
+[[nodiscard]] TERN_COLD int raise(Call call, int code) noexcept;
+
+inline int Call::end(int code) const noexcept {
+  return TERN_LIKELY(code == MPI_SUCCESS) ? code : raise(*this, code);
+}
+
+/// The call came before MPI_Init or after MPI_Finalize.
+[[nodiscard]] TERN_COLD int not_running(Call call) noexcept;
+/// `what` is the parameter's name; the class of the error is the kind's.
+[[nodiscard]] TERN_COLD int bad_handle(Call call, core::Kind kind, const char* what,
+                                       uintptr_t word) noexcept;
+template <class T, class Handle>
+[[nodiscard]] TERN_COLD int bad_handle(Call call, const char* what, Handle handle) noexcept {
+  return bad_handle(call, T::kKind, what, reinterpret_cast<uintptr_t>(handle));
+}
+[[nodiscard]] TERN_COLD int no_memory(Call call) noexcept;
+
+/// Stubs: functions that have no body yet.
+[[nodiscard]] TERN_COLD int unsupported(Call call) noexcept;
+[[nodiscard]] TERN_COLD int unsupported(Call call, MPI_Comm comm) noexcept;
+[[nodiscard]] TERN_COLD int unsupported(Call call, MPI_Session session) noexcept;
+[[nodiscard]] TERN_COLD int unsupported(Call call, MPI_Win win) noexcept;
+/// Files have their own default: the handler of MPI_FILE_NULL, which returns.
+[[nodiscard]] TERN_COLD int unsupported(Call call, MPI_File file) noexcept;
+/// For functions that return no error code: says on stderr that there is no `name`.
+TERN_COLD void name_unsupported(const char* name) noexcept;
+
+/// The values of an int array as a wider type; a null array stays null.
+template <class Wide>
+class Widened {
+ public:
+  Widened(const int* values, MPI_Count length) noexcept {
+    if (values == nullptr) return;
+    const size_t count = length > 0 ? static_cast<size_t>(length) : 0;
+    if (count > kInPlace) many_.reset(new (std::nothrow) Wide[count]);
+    wide_ = count > kInPlace ? many_.get() : few_;
+    if (wide_ == nullptr) failed_ = true;
+    for (size_t i = 0; i < count && wide_ != nullptr; ++i) wide_[i] = values[i];
+  }
+  [[nodiscard]] const Wide* get() const noexcept { return wide_; }
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+
+ private:
+  static constexpr size_t kInPlace = 64;
+  Wide few_[kInPlace];
+  std::unique_ptr<Wide[]> many_;
+  Wide* wide_ = nullptr;
+  bool failed_ = false;
+};
+
+/// What a body wrote as MPI_Count, for an int: MPI_UNDEFINED where it does not fit.
+inline int narrowed(MPI_Count value) noexcept {
+  return value == static_cast<int>(value) ? static_cast<int>(value) : MPI_UNDEFINED;
+}
+
+}  // namespace tern::abi

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what follows from the table of MPI functions.
+
+  generate.py --table src/abi/functions.txt --out gen    gen/abi/*.cc, gen/api/bodies.hpp, gen/man3/*.3
+  generate.py --table src/abi/functions.txt --chapters   the names of the chapters (one .cc file each)
+  generate.py --table src/abi/functions.txt --prototypes all C prototypes, one a line
+  generate.py --table src/abi/functions.txt --names      all names, one a line
+
+A file whose content stays the same is not touched, so nothing is rebuilt for it.
+"""
+import argparse
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import emit_entry  # noqa: E402
+import emit_man  # noqa: E402
+import table  # noqa: E402
+
+
+def write(path, text):
+    try:
+        with open(path, encoding='utf-8') as old:
+            if old.read() == text:
+                return
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'w', encoding='utf-8') as new:
+        new.write(text)
+
+
+def generate(rows, out):
+    chapters = table.chapters(rows)
+    for chapter, functions in chapters.items():
+        write(f'{out}/abi/{chapter}.cc', emit_entry.chapter_file(chapter, functions))
+    write(f'{out}/api/bodies.hpp', emit_entry.bodies_file(chapters))
+    for function in rows:
+        write(f'{out}/man3/MPI_{function.name}.3', emit_man.page(function))
+
+
+def prototypes(rows):
+    for function in rows:
+        for name, large in function.forms():
+            yield function.prototype(large, suffix='_c' if name != function.name else '')
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument('--table', required=True)
+    options.add_argument('--out')
+    options.add_argument('--chapters', action='store_true')
+    options.add_argument('--prototypes', action='store_true')
+    options.add_argument('--names', action='store_true')
+    chosen = options.parse_args()
+    try:
+        rows = table.read(chosen.table)
+    except table.TableError as error:
+        sys.exit(f'{chosen.table}: {error}')
+    if chosen.out:
+        generate(rows, chosen.out)
+    if chosen.chapters:
+        print('\n'.join(table.chapters(rows)))
+    if chosen.prototypes:
+        print('\n'.join(prototypes(rows)))
+    if chosen.names:
+        print('\n'.join('MPI_' + name for row in rows for name, _ in row.forms()))
+
+
+if __name__ == '__main__':
+    main()

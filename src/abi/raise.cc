@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors on their way to the user: the sentence completed, the object's error handler found and obeyed.
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+
+#include "abi/entry.hpp"
+#include "api/errors.hpp"
+#include "base/log.hpp"
+
+namespace tern::abi {
+namespace {
+
+using core::Kind;
+
+/// The object that hears of the error: fail_on's, the call's, MPI_COMM_SELF; null before MPI_Init.
+core::Object* listener(const Call& call, void* named) noexcept {
+  if (named != nullptr) return static_cast<core::Object*>(named);
+  if (call.at != nullptr) return call.at;
+  return call.process == nullptr ? nullptr : call.process->self;
+}
+
+std::string class_name(int code) {
+  const char* name = error_class_name(api::class_of(code));
+  return name != nullptr ? std::string(name) : strf("error class %d", code);
+}
+
+struct KindNames {
+  const char *noun, *null_name;
+  int mpi_class;
+  uintptr_t null_word;
+};
+
+KindNames names_of(Kind kind) noexcept {
+  const auto word = [](auto handle) { return reinterpret_cast<uintptr_t>(handle); };
+  switch (kind) {
+    case Kind::kCommunicator:
+      return {"communicator", "MPI_COMM_NULL", MPI_ERR_COMM, word(MPI_COMM_NULL)};
+    case Kind::kDatatype:
+      return {"datatype", "MPI_DATATYPE_NULL", MPI_ERR_TYPE, word(MPI_DATATYPE_NULL)};
+    case Kind::kGroup:
+      return {"group", "MPI_GROUP_NULL", MPI_ERR_GROUP, word(MPI_GROUP_NULL)};
+    case Kind::kOp:
+      return {"operation", "MPI_OP_NULL", MPI_ERR_OP, word(MPI_OP_NULL)};
+    case Kind::kErrorHandler:
+      return {"error handler", "MPI_ERRHANDLER_NULL", MPI_ERR_ERRHANDLER, word(MPI_ERRHANDLER_NULL)};
+    case Kind::kInfo:
+      return {"info object", "MPI_INFO_NULL", MPI_ERR_INFO, word(MPI_INFO_NULL)};
+    case Kind::kRequest:
+      return {"request", "MPI_REQUEST_NULL", MPI_ERR_REQUEST, word(MPI_REQUEST_NULL)};
+    case Kind::kMessage:
+      return {"message", "MPI_MESSAGE_NULL", MPI_ERR_REQUEST, word(MPI_MESSAGE_NULL)};
+    case Kind::kSession:
+      return {"session", "MPI_SESSION_NULL", MPI_ERR_SESSION, word(MPI_SESSION_NULL)};
+    case Kind::kFile:
+      return {"file", "MPI_FILE_NULL", MPI_ERR_FILE, word(MPI_FILE_NULL)};
+    case Kind::kWindow:
+      return {"window", "MPI_WIN_NULL", MPI_ERR_WIN, word(MPI_WIN_NULL)};
+    case Kind::kNone:
+      break;
+  }
+  return {"handle", "null", MPI_ERR_ARG, 0};
+}
+
+}  // namespace
+
+int raise(Call call, int code) noexcept {
+  const LastError last = take_last_error();
+  const std::string reason =
+      last.text.empty() ? api::class_sentence(api::class_of(code)) : last.text;
+  const std::string text =
+      strf("%s: %s (%s)", call.name, reason.c_str(), class_name(code).c_str());
+  return api::deliver(call.process, listener(call, last.object), code, text);
+}
+
+int not_running(Call call) noexcept {
+  const char* when = api::was_finalized() ? "after MPI_Finalize" : "before MPI_Init";
+  return raise(call, fail(MPI_ERR_OTHER, "called %s, which this function does not allow", when));
+}
+
+int bad_handle(Call call, core::Kind kind, const char* what, uintptr_t word) noexcept {
+  const KindNames names = names_of(kind);
+  if (word == names.null_word)
+    return raise(call, fail(names.mpi_class, "%s is %s, but a %s is needed", what, names.null_name,
+                            names.noun));
+  return raise(call, fail(names.mpi_class,
+                          "%s is 0x%" PRIxPTR ", which is no %s (already freed, or never made)", what,
+                          word, names.noun));
+}
+
+int no_memory(Call call) noexcept {
+  return raise(call, fail(MPI_ERR_NO_MEM, "no memory for the arguments"));
+}
+
+int unsupported(Call call) noexcept {
+  return raise(call, fail(MPI_ERR_UNSUPPORTED_OPERATION, "this version of Tern does not have it yet"));
+}
+
+int unsupported(Call call, MPI_Comm comm) noexcept {
+  if (call.process != nullptr) call.at = call.find<core::Communicator>(comm);
+  return unsupported(call);
+}
+
+int unsupported(Call call, MPI_Session session) noexcept {
+  if (call.process != nullptr) call.at = call.find<core::Session>(session);
+  return unsupported(call);
+}
+
+int unsupported(Call call, MPI_Win) noexcept { return unsupported(call); }
+
+int unsupported(Call call, MPI_File) noexcept {
+  const std::string text = strf("%s: this version of Tern does not have it yet (%s)", call.name,
+                                "MPI_ERR_UNSUPPORTED_OPERATION");
+  api::remember_error(MPI_ERR_UNSUPPORTED_OPERATION, text);
+  return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+void name_unsupported(const char* name) noexcept {
+  log_line("%s: this version of Tern does not have it yet", name);
+}
+
+}  // namespace tern::abi

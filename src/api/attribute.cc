@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the chapter "attribute": keys, and attributes of communicators and datatypes.
+// See: MPI-5.0 section 7.7 and, for the deprecated names, chapter 16.
+#include "core/attribute.hpp"
+
+#include "api/bodies.hpp"
+#include "api/process.hpp"
+#include "core/communicator.hpp"
+#include "core/datatype.hpp"
+
+namespace tern::api {
+namespace {
+
+using core::Attributes;
+using core::Keyval;
+using core::Kind;
+
+template <class CopyFunction, class DeleteFunction>
+int create_keyval(Kind kind, CopyFunction* copy, DeleteFunction* erase, int* keyval,
+                  void* extra) noexcept {
+  return guarded([&] {
+    *keyval = instance().keyvals.add({kind, reinterpret_cast<Keyval::Copy*>(copy),
+                                      reinterpret_cast<Keyval::Delete*>(erase), extra});
+  });
+}
+
+int invalid(int keyval, const char* noun) noexcept {
+  if (keyval == MPI_KEYVAL_INVALID)
+    return fail(MPI_ERR_KEYVAL, "the attribute key is MPI_KEYVAL_INVALID");
+  if (keyval < core::Keyvals::kFirst)
+    return fail(MPI_ERR_KEYVAL, "%d is no attribute key that a user may set or free", keyval);
+  return fail(MPI_ERR_KEYVAL, "%d is no attribute key of a %s (already freed, or never made)", keyval,
+              noun);
+}
+
+int free_keyval(int* keyval, Kind kind, const char* noun) noexcept {
+  if (!instance().keyvals.erase(*keyval, kind)) return invalid(*keyval, noun);
+  *keyval = MPI_KEYVAL_INVALID;
+  return MPI_SUCCESS;
+}
+
+template <class Owner>
+int set_attribute(Owner& owner, int keyval, void* value, const char* noun) noexcept {
+  auto key = instance().keyvals.find(keyval, Owner::kKind);
+  if (key == nullptr) return invalid(keyval, noun);
+  int code = MPI_SUCCESS;
+  const int failed = guarded([&] {
+    if (owner.attributes == nullptr) owner.attributes = new Attributes;
+    code = owner.attributes->set(std::move(key), keyval, value, owner.handle());
+  });
+  return failed != MPI_SUCCESS ? failed : code;
+}
+
+template <class Owner>
+int get_attribute(Owner& owner, int keyval, void* value, int* flag, const char* noun) noexcept {
+  *flag = 0;
+  if (instance().keyvals.find(keyval, Owner::kKind) == nullptr) return invalid(keyval, noun);
+  const bool found =
+      owner.attributes != nullptr && owner.attributes->get(keyval, static_cast<void**>(value));
+  *flag = found ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+template <class Owner>
+int delete_attribute(Owner& owner, int keyval, const char* noun) noexcept {
+  if (instance().keyvals.find(keyval, Owner::kKind) == nullptr) return invalid(keyval, noun);
+  if (owner.attributes == nullptr)
+    return fail(MPI_ERR_KEYVAL, "attribute key %d is not set on this %s", keyval, noun);
+  return owner.attributes->erase(keyval, owner.handle());
+}
+
+/// The address of a predefined attribute's value; *known is false where `keyval` is none.
+int* predefined(int keyval, bool* known) noexcept {
+  Instance& own = instance();
+  *known = true;
+  switch (keyval) {
+    case MPI_TAG_UB:
+      return &own.tag_ub;
+    case MPI_IO:
+      return &own.io;
+    case MPI_HOST:
+      return &own.host;
+    case MPI_WTIME_IS_GLOBAL:
+      return &own.wtime_is_global;
+    case MPI_APPNUM:
+      return own.appnum >= 0 ? &own.appnum : nullptr;
+    case MPI_UNIVERSE_SIZE:
+      return own.universe_size > 0 ? &own.universe_size : nullptr;
+    case MPI_LASTUSEDCODE:
+      own.last_used_code = own.error_codes.last();
+      return &own.last_used_code;
+    default:
+      *known = false;
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+int comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* erase,
+                       int* comm_keyval, void* extra_state) noexcept {
+  return create_keyval(Kind::kCommunicator, copy, erase, comm_keyval, extra_state);
+}
+int keyval_create(MPI_Copy_function* copy, MPI_Delete_function* erase, int* keyval,
+                  void* extra_state) noexcept {
+  return create_keyval(Kind::kCommunicator, copy, erase, keyval, extra_state);
+}
+int type_create_keyval(MPI_Type_copy_attr_function* copy, MPI_Type_delete_attr_function* erase,
+                       int* type_keyval, void* extra_state) noexcept {
+  return create_keyval(Kind::kDatatype, copy, erase, type_keyval, extra_state);
+}
+int win_create_keyval(MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* erase,
+                      int* win_keyval, void* extra_state) noexcept {
+  return create_keyval(Kind::kWindow, copy, erase, win_keyval, extra_state);
+}
+
+int comm_free_keyval(int* comm_keyval) noexcept {
+  return free_keyval(comm_keyval, Kind::kCommunicator, "communicator");
+}
+int keyval_free(int* keyval) noexcept { return comm_free_keyval(keyval); }
+int type_free_keyval(int* type_keyval) noexcept {
+  return free_keyval(type_keyval, Kind::kDatatype, "datatype");
+}
+int win_free_keyval(int* win_keyval) noexcept {
+  return free_keyval(win_keyval, Kind::kWindow, "window");
+}
+
+int comm_set_attr(core::Communicator& comm, int comm_keyval, void* attribute_val) noexcept {
+  return set_attribute(comm, comm_keyval, attribute_val, "communicator");
+}
+int attr_put(core::Communicator& comm, int keyval, void* attribute_val) noexcept {
+  return comm_set_attr(comm, keyval, attribute_val);
+}
+int type_set_attr(core::Datatype& datatype, int type_keyval, void* attribute_val) noexcept {
+  return set_attribute(datatype, type_keyval, attribute_val, "datatype");
+}
+
+int comm_get_attr(core::Communicator& comm, int comm_keyval, void* attribute_val,
+                  int* flag) noexcept {
+  bool known = false;
+  int* value = predefined(comm_keyval, &known);
+  if (!known) return get_attribute(comm, comm_keyval, attribute_val, flag, "communicator");
+  *flag = value != nullptr ? 1 : 0;
+  if (value != nullptr) *static_cast<void**>(attribute_val) = value;
+  return MPI_SUCCESS;
+}
+int attr_get(core::Communicator& comm, int keyval, void* attribute_val, int* flag) noexcept {
+  return comm_get_attr(comm, keyval, attribute_val, flag);
+}
+int type_get_attr(core::Datatype& datatype, int type_keyval, void* attribute_val,
+                  int* flag) noexcept {
+  return get_attribute(datatype, type_keyval, attribute_val, flag, "datatype");
+}
+
+int comm_delete_attr(core::Communicator& comm, int comm_keyval) noexcept {
+  return delete_attribute(comm, comm_keyval, "communicator");
+}
+int attr_delete(core::Communicator& comm, int keyval) noexcept {
+  return comm_delete_attr(comm, keyval);
+}
+int type_delete_attr(core::Datatype& datatype, int type_keyval) noexcept {
+  return delete_attribute(datatype, type_keyval, "datatype");
+}
+
+}  // namespace tern::api

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the chapter "environment": start, end, versions, clocks, memory.
+// See: MPI-5.0 chapters 9 and 11.
+#include <limits.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/bodies.hpp"
+#include "api/process.hpp"
+#include "core/communicator.hpp"
+#include "core/info.hpp"
+#include "tern_config.h"
+
+namespace tern::api {
+namespace {
+
+using core::ThreadLevel;
+
+struct LevelName {
+  int constant;
+  ThreadLevel level;
+};
+constexpr LevelName kLevels[] = {
+    {MPI_THREAD_SINGLE, ThreadLevel::kSingle},
+    {MPI_THREAD_FUNNELED, ThreadLevel::kFunneled},
+    {MPI_THREAD_SERIALIZED, ThreadLevel::kSerialized},
+    {MPI_THREAD_MULTIPLE, ThreadLevel::kMultiple},
+};
+
+int constant_of(ThreadLevel level) noexcept {
+  for (const LevelName& row : kLevels)
+    if (row.level == level) return row.constant;
+  return MPI_THREAD_SINGLE;
+}
+
+/// TERN_CHECK and the rest have been read: what was asked for is granted.
+int start_world(int required) noexcept {
+  Instance& own = instance();
+  if (own.world_started)
+    return fail(MPI_ERR_OTHER, "MPI was initialised before%s; it can be done once only",
+                own.world_ended ? " and finalised" : "");
+  const ThreadLevel* granted = nullptr;
+  for (const LevelName& row : kLevels)
+    if (row.constant == required) granted = &row.level;
+  if (granted == nullptr)
+    return fail(MPI_ERR_ARG, "required is %d, but must be MPI_THREAD_SINGLE, FUNNELED, SERIALIZED "
+                             "or MULTIPLE", required);
+  const int code = guarded([&] { own.start(*granted); });
+  if (code != MPI_SUCCESS) return code;
+  own.main_thread = std::this_thread::get_id();
+  own.world_started = true;
+  return MPI_SUCCESS;
+}
+
+double seconds(const timespec& time) noexcept {
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Copies into a user's array of `limit` characters, end included; the length goes to *length.
+void give_string(const std::string& text, char* out, int limit, int* length) noexcept {
+  const size_t copied = std::min(text.size(), static_cast<size_t>(limit - 1));
+  std::memcpy(out, text.data(), copied);
+  out[copied] = '\0';
+  *length = static_cast<int>(copied);
+}
+
+}  // namespace
+
+int init(int*, char***) noexcept { return start_world(MPI_THREAD_SINGLE); }
+
+int init_thread(int*, char***, int required, int* provided) noexcept {
+  const int code = start_world(required);
+  if (code == MPI_SUCCESS) *provided = required;
+  return code;
+}
+
+int initialized(int* flag) noexcept {
+  *flag = instance().world_started ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int finalized(int* flag) noexcept {
+  *flag = was_finalized() ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int finalize() noexcept {
+  Instance& own = instance();
+  if (!own.world_started || own.world_ended)
+    return fail(MPI_ERR_OTHER, own.world_ended ? "MPI was finalised before"
+                                               : "MPI was not initialised by MPI_Init");
+  return guarded([&own] {
+    own.end_world();
+    own.stop();
+  });
+}
+
+int query_thread(int* provided) noexcept {
+  *provided = constant_of(the_process->thread_level);
+  return MPI_SUCCESS;
+}
+
+int is_thread_main(int* flag) noexcept {
+  *flag = instance().main_thread == std::this_thread::get_id() ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int abort(core::Communicator& comm, int errorcode) noexcept {
+  const std::string text =
+      strf("MPI_Abort was called on %s with code %d",
+           comm.name.empty() ? "a communicator" : comm.name.c_str(), errorcode);
+  log_line("%s", text.c_str());
+  abort_job(&comm.process(), errorcode, text.c_str());
+}
+
+int get_version(int* version, int* subversion) noexcept {
+  *version = MPI_VERSION;
+  *subversion = MPI_SUBVERSION;
+  return MPI_SUCCESS;
+}
+
+int get_library_version(char* version, int* resultlen) noexcept {
+  give_string("Tern MPI " PACKAGE_VERSION ", MPI 5.0, ABI 1.0", version,
+              MPI_MAX_LIBRARY_VERSION_STRING, resultlen);
+  return MPI_SUCCESS;
+}
+
+int get_processor_name(char* name, int* resultlen) noexcept {
+  char host[HOST_NAME_MAX + 1] = {};
+  if (::gethostname(host, sizeof host - 1) != 0) return fail(MPI_ERR_OTHER, "the host has no name");
+  give_string(host, name, MPI_MAX_PROCESSOR_NAME, resultlen);
+  return MPI_SUCCESS;
+}
+
+int get_hw_resource_info(MPI_Info* hw_info) noexcept {
+  return guarded([hw_info] {
+    auto* info = new core::Info;
+    *hw_info = reinterpret_cast<MPI_Info>(any_process().handles.insert(*info));
+  });
+}
+
+int pcontrol(const int) noexcept { return MPI_SUCCESS; }
+
+double wtime() noexcept {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return seconds(now);
+}
+
+double wtick() noexcept {
+  timespec step;
+  ::clock_getres(CLOCK_MONOTONIC, &step);
+  return seconds(step);
+}
+
+int alloc_mem(MPI_Aint size, core::Info* info, void* baseptr) noexcept {
+  size_t alignment = 64;
+  const std::string* wish = info == nullptr ? nullptr : info->get("mpi_minimum_memory_alignment");
+  if (wish != nullptr) alignment = std::max(alignment, std::strtoul(wish->c_str(), nullptr, 10));
+  void* memory = nullptr;
+  const size_t bytes = std::max<size_t>(static_cast<size_t>(size), 1);
+  if ((alignment & (alignment - 1)) != 0 || ::posix_memalign(&memory, alignment, bytes) != 0)
+    return fail(MPI_ERR_NO_MEM, "no %zu bytes of memory aligned to %zu", bytes, alignment);
+  *static_cast<void**>(baseptr) = memory;
+  return MPI_SUCCESS;
+}
+
+int free_mem(void* base) noexcept {
+  std::free(base);
+  return MPI_SUCCESS;
+}
+
+}  // namespace tern::api

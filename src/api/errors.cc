@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Error codes: the user's tables, the standard's sentences, and the end of a job.
+#include "api/errors.hpp"
+
+#include <cstdlib>
+
+#include "api/process.hpp"
+#include "base/error.hpp"
+#include "core/communicator.hpp"
+#include "core/error_handler.hpp"
+#include "core/session.hpp"
+
+namespace tern::api {
+namespace {
+
+struct Remembered {
+  int code = 0;
+  std::string text;
+};
+thread_local Remembered last_raised;
+
+struct Sentence {
+  int mpi_class;
+  const char* text;
+};
+
+constexpr Sentence kSentences[] = {
+    {MPI_SUCCESS, "no error"},
+    {MPI_ERR_BUFFER, "invalid buffer address"},
+    {MPI_ERR_COUNT, "invalid count"},
+    {MPI_ERR_TYPE, "invalid datatype"},
+    {MPI_ERR_TAG, "invalid tag"},
+    {MPI_ERR_COMM, "invalid communicator"},
+    {MPI_ERR_RANK, "invalid rank"},
+    {MPI_ERR_REQUEST, "invalid request or message"},
+    {MPI_ERR_ROOT, "invalid root"},
+    {MPI_ERR_GROUP, "invalid group"},
+    {MPI_ERR_OP, "invalid reduction operation"},
+    {MPI_ERR_TOPOLOGY, "invalid topology"},
+    {MPI_ERR_DIMS, "invalid dimensions"},
+    {MPI_ERR_ARG, "invalid argument"},
+    {MPI_ERR_UNKNOWN, "unknown error"},
+    {MPI_ERR_TRUNCATE, "the message is longer than the receive buffer"},
+    {MPI_ERR_OTHER, "other error"},
+    {MPI_ERR_INTERN, "internal error of the library"},
+    {MPI_ERR_PENDING, "the request is not complete"},
+    {MPI_ERR_IN_STATUS, "the error is in the statuses"},
+    {MPI_ERR_ACCESS, "permission denied"},
+    {MPI_ERR_AMODE, "invalid access mode of a file"},
+    {MPI_ERR_ASSERT, "invalid assertion"},
+    {MPI_ERR_BAD_FILE, "invalid file name"},
+    {MPI_ERR_BASE, "invalid base of a window"},
+    {MPI_ERR_CONVERSION, "error in a data conversion function"},
+    {MPI_ERR_DISP, "invalid displacement"},
+    {MPI_ERR_DUP_DATAREP, "the data representation exists already"},
+    {MPI_ERR_FILE_EXISTS, "the file exists"},
+    {MPI_ERR_FILE_IN_USE, "the file is open"},
+    {MPI_ERR_FILE, "invalid file handle"},
+    {MPI_ERR_INFO_KEY, "the info key is too long or empty"},
+    {MPI_ERR_INFO_NOKEY, "the info key is not set"},
+    {MPI_ERR_INFO_VALUE, "the info value is too long or not allowed"},
+    {MPI_ERR_INFO, "invalid info object"},
+    {MPI_ERR_IO, "input or output failed"},
+    {MPI_ERR_KEYVAL, "invalid attribute key"},
+    {MPI_ERR_LOCKTYPE, "invalid lock type"},
+    {MPI_ERR_NAME, "the service name is not published"},
+    {MPI_ERR_NO_MEM, "out of memory"},
+    {MPI_ERR_NOT_SAME, "an argument differs between processes"},
+    {MPI_ERR_NO_SPACE, "no space left for the file"},
+    {MPI_ERR_NO_SUCH_FILE, "there is no such file"},
+    {MPI_ERR_PORT, "invalid port name"},
+    {MPI_ERR_QUOTA, "the quota is exceeded"},
+    {MPI_ERR_READ_ONLY, "the file or file system is read-only"},
+    {MPI_ERR_RMA_ATTACH, "memory cannot be attached"},
+    {MPI_ERR_RMA_CONFLICT, "conflicting accesses to a window"},
+    {MPI_ERR_RMA_RANGE, "the target memory is outside the window"},
+    {MPI_ERR_RMA_SHARED, "memory cannot be shared"},
+    {MPI_ERR_RMA_SYNC, "wrong synchronisation of a window"},
+    {MPI_ERR_SERVICE, "the service name cannot be withdrawn"},
+    {MPI_ERR_SIZE, "invalid size"},
+    {MPI_ERR_SPAWN, "processes cannot be started"},
+    {MPI_ERR_UNSUPPORTED_DATAREP, "the data representation is not supported"},
+    {MPI_ERR_UNSUPPORTED_OPERATION, "the operation is not supported"},
+    {MPI_ERR_WIN, "invalid window"},
+    {MPI_ERR_RMA_FLAVOR, "wrong flavour of window"},
+    {MPI_ERR_PROC_ABORTED, "a peer process has ended"},
+    {MPI_ERR_VALUE_TOO_LARGE, "a value does not fit its type"},
+    {MPI_ERR_SESSION, "invalid session"},
+    {MPI_ERR_ERRHANDLER, "invalid error handler"},
+    {MPI_ERR_ABI, "wrong use of the ABI"},
+    {MPI_T_ERR_CANNOT_INIT, "the tool interface cannot be initialised"},
+    {MPI_T_ERR_NOT_ACCESSIBLE, "the tool interface cannot be used now"},
+    {MPI_T_ERR_NOT_INITIALIZED, "the tool interface is not initialised"},
+    {MPI_T_ERR_NOT_SUPPORTED, "the tool interface does not have this function"},
+    {MPI_T_ERR_MEMORY, "the tool interface is out of memory"},
+    {MPI_T_ERR_INVALID, "invalid use of the tool interface"},
+    {MPI_T_ERR_INVALID_INDEX, "invalid index"},
+    {MPI_T_ERR_INVALID_ITEM, "invalid item of an enumeration"},
+    {MPI_T_ERR_INVALID_SESSION, "invalid performance session"},
+    {MPI_T_ERR_INVALID_HANDLE, "invalid handle of a variable"},
+    {MPI_T_ERR_INVALID_NAME, "there is no variable of this name"},
+    {MPI_T_ERR_OUT_OF_HANDLES, "out of handles of variables"},
+    {MPI_T_ERR_OUT_OF_SESSIONS, "out of performance sessions"},
+    {MPI_T_ERR_CVAR_SET_NOT_NOW, "the control variable cannot be set now"},
+    {MPI_T_ERR_CVAR_SET_NEVER, "the control variable cannot be set"},
+    {MPI_T_ERR_PVAR_NO_WRITE, "the performance variable cannot be written"},
+    {MPI_T_ERR_PVAR_NO_STARTSTOP, "the performance variable cannot be started or stopped"},
+    {MPI_T_ERR_PVAR_NO_ATOMIC, "the performance variable cannot be read and reset at once"},
+};
+
+core::ErrorHandler* handler_of(const core::Object& object) noexcept {
+  switch (object.kind()) {
+    case core::Kind::kCommunicator:
+      return static_cast<const core::Communicator&>(object).error_handler.get();
+    case core::Kind::kSession:
+      return static_cast<const core::Session&>(object).error_handler.get();
+    default:
+      return nullptr;
+  }
+}
+
+const char* sentence(int mpi_class) noexcept {
+  for (const Sentence& row : kSentences)
+    if (row.mpi_class == mpi_class) return row.text;
+  return nullptr;
+}
+
+}  // namespace
+
+int ErrorCodes::add(int mpi_class) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const int code = ++last_;
+  entries_[code] = {mpi_class == 0 ? code : mpi_class, {}};
+  return code;
+}
+
+int ErrorCodes::add_class() { return add(0); }
+int ErrorCodes::add_code(int mpi_class) { return add(mpi_class); }
+
+bool ErrorCodes::set_text(int code, std::string text) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = entries_.find(code);
+  if (found == entries_.end()) return false;
+  found->second.text = std::move(text);
+  return true;
+}
+
+bool ErrorCodes::remove(int code) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (entries_.erase(code) == 0) return false;
+  last_ = entries_.empty() ? MPI_ERR_LASTCODE : entries_.rbegin()->first;
+  return true;
+}
+
+bool ErrorCodes::remove_text(int code) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = entries_.find(code);
+  if (found == entries_.end() || found->second.text.empty()) return false;
+  found->second.text.clear();
+  return true;
+}
+
+bool ErrorCodes::added(int code) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return entries_.count(code) != 0;
+}
+
+bool ErrorCodes::has_codes(int mpi_class) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (const auto& [code, entry] : entries_)
+    if (entry.mpi_class == mpi_class && code != mpi_class) return true;
+  return false;
+}
+
+int ErrorCodes::class_of(int code) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = entries_.find(code);
+  return found == entries_.end() ? code : found->second.mpi_class;
+}
+
+std::string ErrorCodes::text(int code) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = entries_.find(code);
+  return found == entries_.end() ? std::string() : found->second.text;
+}
+
+int ErrorCodes::last() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return last_;
+}
+
+int class_of(int code) noexcept {
+  return standard_class(code) ? code : instance().error_codes.class_of(code);
+}
+
+bool standard_class(int code) noexcept { return sentence(code) != nullptr; }
+
+std::string class_sentence(int mpi_class) {
+  const char* text = sentence(mpi_class);
+  return text != nullptr ? text : "unknown error class";
+}
+
+void remember_error(int code, const std::string& text) noexcept { last_raised = {code, text}; }
+
+std::string remembered_error(int code) noexcept {
+  return last_raised.code == code ? last_raised.text : std::string();
+}
+
+int deliver(core::Process* process, core::Object* object, int code,
+            const std::string& text) noexcept {
+  using Action = core::ErrorHandler::Action;
+  core::ErrorHandler* handler = object == nullptr ? nullptr : handler_of(*object);
+  remember_error(code, text);
+  const Action action = handler == nullptr ? Action::kFatal : handler->action();
+  if (action == Action::kReturn) return code;
+  if (action == Action::kUser) {
+    const core::Ref<core::ErrorHandler> kept(handler);  // the function may set another one
+    handler->call(object->handle(), code);
+    return code;
+  }
+  log_line("%s", text.c_str());
+  abort_job(process, code, text.c_str());
+}
+
+int fail_no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "out of memory"); }
+
+void abort_job(core::Process* process, int code, const char* text) noexcept {
+  if (process != nullptr && process->boot != nullptr) process->boot->abort(code, text);
+  std::_Exit(code == 0 || (code & 0xff) != 0 ? code & 0xff : 1);
+}
+
+bool was_finalized() noexcept { return instance().world_ended; }
+
+}  // namespace tern::api

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Error codes and what is said about them: classes and codes of the user, the last sentence of a thread.
+// Threads: any; the last error is the calling thread's, the tables have a lock.
+// See: MPI-5.0 section 9.4 and 9.5; src/abi/raise.cc (uses it).
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "core/process.hpp"
+#include "mpi.h"
+
+namespace tern::api {
+
+/// The error classes and codes that the user has added.
+class ErrorCodes {
+ public:
+  int add_class();
+  /// `mpi_class` may be the standard's or the user's.
+  int add_code(int mpi_class);
+  /// False where the user has not added it.
+  bool set_text(int code, std::string text);
+  bool remove(int code);
+  bool remove_text(int code);
+  [[nodiscard]] bool added(int code) const;
+  /// Whether a code of it still exists.
+  [[nodiscard]] bool has_codes(int mpi_class) const;
+  [[nodiscard]] int class_of(int code) const;
+  [[nodiscard]] std::string text(int code) const;
+  /// MPI_LASTUSEDCODE.
+  [[nodiscard]] int last() const;
+
+ private:
+  struct Entry {
+    int mpi_class;
+    std::string text;
+  };
+  int add(int mpi_class);
+  mutable std::mutex mutex_;
+  std::map<int, Entry> entries_;
+  int last_ = MPI_ERR_LASTCODE;
+};
+
+/// The class of a code: itself for the standard's, what MPI_Add_error_code said for the user's.
+[[nodiscard]] int class_of(int code) noexcept;
+/// One sentence about a class of the standard ("invalid rank"); "unknown error class" otherwise.
+[[nodiscard]] std::string class_sentence(int mpi_class);
+[[nodiscard]] bool standard_class(int code) noexcept;
+
+/// Keeps the whole text of an error that is being raised, for MPI_Error_string on the same thread.
+void remember_error(int code, const std::string& text) noexcept;
+/// The text remembered for this code on this thread; empty where another error came after it.
+[[nodiscard]] std::string remembered_error(int code) noexcept;
+
+/// Hands an error with its whole text to the error handler of `object` (null: fatal); returns `code` where the
+/// handler returns.
+int deliver(core::Process* process, core::Object* object, int code,
+            const std::string& text) noexcept;
+
+[[nodiscard]] int fail_no_memory() noexcept;
+/// Ends the job with `code`; without a launcher, this process. `text` goes to the launcher's message.
+[[noreturn]] void abort_job(core::Process* process, int code, const char* text) noexcept;
+[[nodiscard]] bool was_finalized() noexcept;
+
+}  // namespace tern::api

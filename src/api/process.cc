@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Instance: a Process made ready, brought into its job and taken out of it.
+#include "api/process.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "core/communicator.hpp"
+#include "core/datatype.hpp"
+#include "core/error_handler.hpp"
+#include "core/info.hpp"
+#include "core/op.hpp"
+
+extern char** environ;
+
+namespace tern::api {
+
+core::Process* the_process = nullptr;
+
+namespace {
+
+/// CPUs that the ranks of this host share: the launcher's, because a rank itself may be bound to one.
+int shared_cpus(int server_pid) noexcept {
+  cpu_set_t set;
+  const pid_t whose = server_pid != 0 ? server_pid : ::getppid();
+  if (::sched_getaffinity(whose, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+}  // namespace
+
+Instance& instance() noexcept {
+  static Instance* const only = new Instance;  // never deleted: handles outlive static destructors
+  return *only;
+}
+
+/// What exists before MPI_Init: parameters, and the objects that need no job.
+Instance::Instance() : tag_ub(INT_MAX) {
+  std::vector<std::string> complaints;
+  try {
+    process.params = Params::from(environ, &complaints);
+  } catch (const Error& error) {
+    complaints.emplace_back(error.what());
+  }
+  for (const std::string& complaint : complaints) log_line("%s", complaint.c_str());
+  process.checks = process.params.check != "0";
+  core::make_predefined_error_handlers(process);
+  core::make_predefined_infos(process);
+  core::make_predefined_types(process);
+  core::make_predefined_ops(process);
+  core::make_predefined_groups(process);
+}
+
+void Instance::count_cores() {
+  const boot::Job& job = boot_->job();
+  process.node_size = static_cast<int>(job.local_ranks.size());
+  process.oversubscribed = process.node_size > shared_cpus(job.server_pid);
+}
+
+void Instance::enter_job(core::ThreadLevel level) {
+  boot_ = boot::make_boot(process.params.boot);
+  process.boot = boot_.get();
+  process.world_rank = boot_->rank();
+  process.world_size = boot_->size();
+  process.thread_level = level;
+  set_log_rank(process.world_rank);
+  count_cores();
+  appnum = boot_->job().app;
+  universe_size = boot_->job().universe_size;
+  core::make_predefined_communicators(process);
+}
+
+void Instance::leave_job() {
+  boot_->finalize();
+  process.boot = nullptr;
+  boot_.reset();
+}
+
+void Instance::start(core::ThreadLevel level) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (users_ == 0) enter_job(level);
+  ++users_;
+  the_process = &process;
+}
+
+void Instance::end_world() {
+  core::Communicator& self = *process.self;
+  const int code = core::Attributes::delete_all(&self.attributes, self.handle());
+  if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
+  world_ended = true;
+}
+
+void Instance::stop() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (--users_ > 0) return;
+  the_process = nullptr;
+  leave_job();
+}
+
+}  // namespace tern::api

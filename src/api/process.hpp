@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one Process of this operating-system process, for the C API alone.
+// Why: MPI's C functions name no process; everything below src/api gets its Process handed down.
+// Life cycle: the Process is made at the first call that needs one (MPI_Info_create may come before MPI_Init);
+// start() brings it into the job, stop() takes it out when the last user (MPI_Init, sessions) left; its
+// objects stay until the program ends, because handles may be asked for after MPI_Finalize.
+// Threads: start() and stop() one at a time (a lock); the_process and any_process() from any thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "api/errors.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "core/attribute.hpp"
+#include "core/info.hpp"
+#include "core/process.hpp"
+
+namespace tern::api {
+
+/// What MPI_Abi_set_fortran_* has told. logical_size 0: nothing yet.
+struct FortranAbi {
+  int logical_size = 0;
+  int64_t logical_true = 0, logical_false = 0;  // as bytes
+  core::Ref<core::Info> info;
+};
+
+/// Everything the C API owns: the Process, the rooms that hang from it, and MPI's own tables.
+class Instance {
+ public:
+  Instance();
+
+  core::Process process;
+  core::Keyvals keyvals;
+  ErrorCodes error_codes;
+  FortranAbi fortran;
+  std::thread::id main_thread;      // that called MPI_Init
+  std::atomic<int> tool_users = 0;  // MPI_T_init_thread without its MPI_T_finalize
+  bool world_started = false;       // MPI_Init was called
+  bool world_ended = false;         // MPI_Finalize was called
+  // Values of predefined attributes: users get their addresses.
+  int tag_ub, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0, appnum = 0,
+              universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
+
+  /// One more user of MPI (the world, a session). Throws Error.
+  void start(core::ThreadLevel level);
+  /// MPI_Finalize's first step: the attributes of MPI_COMM_SELF are deleted while MPI still works. Throws Error.
+  void end_world();
+  /// One user less. The last one leaves the job.
+  void stop();
+
+ private:
+  void enter_job(core::ThreadLevel level);
+  void leave_job();
+  void count_cores();
+
+  std::mutex mutex_;
+  int users_ = 0;
+  bool objects_made_ = false;
+  std::unique_ptr<boot::Boot> boot_;
+};
+
+/// Made at first use.
+[[nodiscard]] Instance& instance() noexcept;
+
+/// Non-null between MPI_Init and MPI_Finalize (and while a session is open).
+extern core::Process* the_process;
+
+/// The Process whether or not MPI is initialised.
+[[nodiscard]] inline core::Process& any_process() noexcept { return instance().process; }
+
+/// Runs set-up code for a body: what it throws becomes the body's error code.
+template <class Work>
+[[nodiscard]] int guarded(Work&& work) noexcept {
+  try {
+    work();
+    return 0;
+  } catch (const Error& error) {
+    return fail(error);
+  } catch (const std::bad_alloc&) {
+    return fail_no_memory();
+  }
+}
+
+}  // namespace tern::api

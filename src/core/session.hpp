@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Session: a user's own way into MPI (MPI_Session_init), beside the world of MPI_Init.
+// Lifetime: the user's handle. Threads: immutable but for the error handler.
+// See: MPI-5.0 section 11.3.
+#pragma once
+
+#include "core/error_handler.hpp"
+#include "core/info.hpp"
+#include "core/object.hpp"
+
+namespace tern::core {
+
+class Session final : public Object {
+ public:
+  static constexpr Kind kKind = Kind::kSession;
+  Session() noexcept : Object(Kind::kSession) {}
+
+  Ref<ErrorHandler> error_handler;
+  Ref<Info> info;
+};
+
+}  // namespace tern::core
