@@ -12,9 +12,13 @@ AC_DEFUN([TERN_PACKAGE], [
     [no], [AC_MSG_ERROR([$1 is required: leave --without-$1 out])],
     [yes], [PKG_CHECK_MODULES(m4_toupper([$1]), [$1], [tern_$1=`$PKG_CONFIG --modversion $1`],
               [m4_toupper([$1])_LIBS="-l$3"; tern_$1=found])],
-    [m4_toupper([$1])_CFLAGS="-I$with_$1/include"
+    [AS_IF([test ! -f "$with_$1/include/$2"],
+       [AC_MSG_ERROR([--with-$1=$with_$1: there is no $with_$1/include/$2])])
+     m4_toupper([$1])_CFLAGS="-I$with_$1/include"
      m4_toupper([$1])_LIBS="-L$with_$1/lib -Wl,-rpath,$with_$1/lib -l$3"
      tern_$1=$with_$1])
+  # As system headers: their warnings are not ours.
+  m4_toupper([$1])_CFLAGS=`AS_ECHO(["$m4_toupper([$1])_CFLAGS"]) | $SED 's/-I\( *\)/-isystem /g'`
   AC_SUBST(m4_toupper([$1])_CFLAGS)
   AC_SUBST(m4_toupper([$1])_LIBS)
   tern_save_CPPFLAGS=$CPPFLAGS; CPPFLAGS="$CPPFLAGS $m4_toupper([$1])_CFLAGS"
