@@ -2,7 +2,7 @@
 // Op: a reduction operation, predefined or the user's.
 // Why: collectives call one function pointer per chunk; which loop it is was decided before.
 // Threads: const members from any.
-// See: MPI-5.0 section 6.9; tests/unit/core/op_test.cc.
+// See: MPI-5.0 section 6.9; core/reduce/ (the loops); tests/unit/core/op_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -13,37 +13,53 @@
 namespace tern::core {
 
 class Datatype;
+class Process;
 
 class Op final : public Object {
  public:
   static constexpr Kind kKind = Kind::kOp;
-  /// inout[i] = in[i] (op) inout[i] for `count` elements of one basic type.
+  /// inout[i] = in[i] (op) inout[i] for `count` elements of one basic type, as they lie in memory (pairs padded).
   using Loop = void (*)(const void* in, void* inout, size_t count) noexcept;
 
-  Op() noexcept : Object(Kind::kOp) {}
+  Op(MPI_User_function* function, bool commutative) noexcept
+      : Object(kKind), commutative_(commutative), user_(function) {}
+  Op(MPI_User_function_c* function, bool commutative) noexcept
+      : Object(kKind), commutative_(commutative), user_large_(function) {}
 
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
-  [[nodiscard]] bool user_defined() const noexcept {
-    return user_ != nullptr || user_large_ != nullptr;
-  }
-  /// True where the op may be applied to this type (MPI's tables for predefined ones).
+  [[nodiscard]] bool user_defined() const noexcept { return name_ == nullptr; }
+  /// "MPI_SUM"; "a user-defined operation" for others.
+  [[nodiscard]] const char* name() const noexcept;
+  /// True where a reduction may apply the op to this type: MPI's tables for predefined ops, and derived types all
+  /// of whose elements are of one such type. MPI_REPLACE and MPI_NO_OP take part in no reduction.
   [[nodiscard]] bool accepts(const Datatype& type) const noexcept;
-  /// The loop for a predefined op on a predefined basic type; nullptr where not allowed or user-defined.
+  /// 0, or MPI_ERR_OP with a sentence that names both.
+  [[nodiscard]] int check(const Datatype& type) const noexcept;
+  /// The loop for a predefined op on a predefined type (MPI_REPLACE and MPI_NO_OP have theirs);
+  /// nullptr where not allowed or user-defined.
   [[nodiscard]] Loop loop(const Datatype& basic) const noexcept;
 
-  /// inout = in (op) inout on `count` elements of `type` (any type for user ops; types whose basic() is
-  /// accepted for predefined ones, packed densely: count counts elements of `type`). Host memory.
+  /// inout = in (op) inout on `count` elements of `type`; both buffers are laid out as `type` says. The type is
+  /// any for user ops, one whose basic() has a loop for predefined ops. Host memory.
   void apply(const void* in, void* inout, MPI_Count count, const Datatype& type) const noexcept;
 
  private:
-  friend class OpBuilder;  // core/op.cc
+  friend void make_predefined_ops(Process& process);
+  Op(const char* name, const Loop* loops, bool reduces) noexcept
+      : Object(kKind), name_(name), loops_(loops), reduces_(reduces) {}
+  void call_user(const void* in, void* inout, MPI_Count count, const Datatype& type) const noexcept;
+
+  const char* name_ = nullptr;
+  const Loop* loops_ = nullptr;  // by Number: a row of the table of loops
+  bool reduces_ = true;
   bool commutative_ = true;
   MPI_User_function* user_ = nullptr;
   MPI_User_function_c* user_large_ = nullptr;
-  int predefined_index_ = -1;  // row of the table of loops
 };
 
 /// Makes the predefined operations of the ABI and enters them in the process's handle table.
 void make_predefined_ops(Process& process);
+/// Ends them; no handle of a predefined operation may be used afterwards.
+void free_predefined_ops(Process& process) noexcept;
 
 }  // namespace tern::core

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datatype: packing, unpacking, pieces, and counting of basic elements.
+#include "core/datatype.hpp"
+
+#include <cstring>
+
+#include "core/datatype_copy.hpp"
+#include "core/datatype_recipe.hpp"
+#include "core/datatype_walk.hpp"
+
+namespace tern::core {
+namespace {
+
+/// The visitor that writes down where the bytes are; neighbours become one piece.
+class PieceList {
+ public:
+  PieceList(iovec* out, size_t most) noexcept : out_(out), most_(most) {}
+
+  [[nodiscard]] bool full() const noexcept { return full_; }
+  [[nodiscard]] size_t used() const noexcept { return used_; }
+  [[nodiscard]] size_t covered() const noexcept { return covered_; }
+
+  void run(uintptr_t at, int64_t length) noexcept {
+    if (full_) return;
+    const size_t bytes = static_cast<size_t>(length);
+    if (used_ > 0 && at == end_) {
+      out_[used_ - 1].iov_len += bytes;
+    } else if (used_ < most_) {
+      out_[used_++] = {reinterpret_cast<void*>(at), bytes};
+    } else {
+      full_ = true;
+      return;
+    }
+    end_ = at + bytes;
+    covered_ += bytes;
+  }
+  void strided(uintptr_t at, int64_t stride, int64_t block, int64_t count) noexcept {
+    for (int64_t i = 0; i < count && !full_; ++i)
+      run(at + static_cast<uintptr_t>(i * stride), block);
+  }
+  void grid(uintptr_t at, int64_t rows, int64_t row_stride, int64_t count, int64_t stride,
+            int64_t block) noexcept {
+    for (int64_t row = 0; row < rows && !full_; ++row)
+      strided(at + static_cast<uintptr_t>(row * row_stride), stride, block, count);
+  }
+  void listed(uintptr_t origin, const int64_t* places, int64_t count, int64_t block) noexcept {
+    for (int64_t i = 0; i < count && !full_; ++i)
+      run(origin + static_cast<uintptr_t>(places[i]), block);
+  }
+  void blocks(uintptr_t origin, const int64_t* places, const int64_t* starts,
+              int64_t count) noexcept {
+    for (int64_t i = 0; i < count && !full_; ++i)
+      run(origin + static_cast<uintptr_t>(places[i]), starts[i + 1] - starts[i]);
+  }
+
+ private:
+  iovec* out_;
+  size_t most_;
+  size_t used_ = 0;
+  size_t covered_ = 0;
+  uintptr_t end_ = 0;
+  bool full_ = false;
+};
+
+}  // namespace
+
+Datatype::~Datatype() = default;
+
+template <class Visitor>
+void Datatype::visit(const void* buf, MPI_Count count, size_t offset, size_t bytes,
+                     Visitor& visitor) const noexcept {
+  if (bytes == 0 || !layout_.node) return;
+  const uintptr_t origin = reinterpret_cast<uintptr_t>(buf) + static_cast<uintptr_t>(layout_.at);
+  const int64_t from = static_cast<int64_t>(offset);
+  const int64_t to = from + static_cast<int64_t>(bytes);
+  Walk<Visitor> walk(visitor);
+  if (contiguous_)
+    visitor.run(origin + offset, static_cast<int64_t>(bytes));
+  else if (count == 1)
+    walk.range(*layout_.node, origin, from, to);
+  else
+    walk.strided(count, extent_, *layout_.node, origin, from, to);
+}
+
+void Datatype::pack(const void* buf, MPI_Count count, size_t offset, void* out,
+                    size_t bytes) const noexcept {
+  Copier<true> copier(static_cast<char*>(out));
+  visit(buf, count, offset, bytes, copier);
+}
+
+void Datatype::unpack(void* buf, MPI_Count count, size_t offset, const void* in,
+                      size_t bytes) const noexcept {
+  Copier<false> copier(static_cast<const char*>(in));
+  visit(buf, count, offset, bytes, copier);
+}
+
+size_t Datatype::pieces(const void* buf, MPI_Count count, size_t offset, size_t limit, iovec* out,
+                        size_t most, size_t* covered) const noexcept {
+  const size_t total = static_cast<size_t>(count * size_);
+  limit = offset < total ? std::min(limit, total - offset) : 0;
+  PieceList list(out, most);
+  visit(buf, count, offset, limit, list);
+  *covered = list.covered();
+  return list.used();
+}
+
+MPI_Count Datatype::elements_in(MPI_Count bytes) const noexcept {
+  if (size_ <= 0) return 0;
+  const MPI_Count whole = bytes / size_;
+  const MPI_Count rest = bytes % size_;
+  if (rest == 0) return whole * elements_;
+  const MPI_Count more = recipe_->elements_in(*this, rest);
+  return more < 0 ? -1 : whole * elements_ + more;
+}
+
+MPI_Count Datatype::bytes_of(MPI_Count elements) const noexcept {
+  if (elements_ == 0) return 0;
+  const MPI_Count rest = elements % elements_;
+  return elements / elements_ * size_ + (rest == 0 ? 0 : recipe_->bytes_of(*this, rest));
+}
+
+}  // namespace tern::core

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// TypeBuilder: the constructors of derived datatypes.
+// Counts, lengths and displacements are MPI_Count whatever form of the call was used; arrays have `count` entries.
+// Errors: Error(MPI_ERR_COUNT) where sizes exceed 64 bits, MPI_ERR_ARG for a wrong argument. The result has one
+// reference, no handle, and is not committed.
+// See: MPI-5.0 section 5.1.2; src/api/datatype_create.cc.
+#pragma once
+
+#include "core/datatype.hpp"
+#include "core/datatype_bounds.hpp"
+#include "core/datatype_recipe.hpp"
+
+namespace tern::core {
+
+class TypeBuilder {
+ public:
+  using NewType = Ref<Datatype>;
+  /// `large`: the call was the _c form of the function, which shows in the contents of the type.
+  explicit TypeBuilder(bool large = false) noexcept : large_(large) {}
+
+  NewType contiguous(MPI_Count count, Datatype& old) const;
+  NewType vector(MPI_Count count, MPI_Count length, MPI_Count stride, Datatype& old) const;
+  NewType hvector(MPI_Count count, MPI_Count length, MPI_Count stride_bytes, Datatype& old) const;
+  /// Displacements in elements (indexed) or in bytes (hindexed), as the standard has it.
+  NewType indexed(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
+                  Datatype& old) const;
+  NewType hindexed(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
+                   Datatype& old) const;
+  NewType indexed_block(MPI_Count count, MPI_Count length, const MPI_Count* places,
+                        Datatype& old) const;
+  NewType hindexed_block(MPI_Count count, MPI_Count length, const MPI_Count* places,
+                         Datatype& old) const;
+  NewType structure(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
+                    Datatype* const* types) const;
+  NewType resized(Datatype& old, MPI_Count lb, MPI_Count extent) const;
+  NewType subarray(int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
+                   const MPI_Count* starts, int order, Datatype& old) const;
+  NewType dup(Datatype& old) const;
+  /// A second object of the same type with the same recipe (MPI_Type_get_contents hands such out).
+  static NewType copy(const Datatype& old);
+
+  /// A predefined type; `index_place` is where the second half of a pair lies (0: no pair).
+  static Datatype* predefined(const char* name, MPI_Count size, Number number, int alignment,
+                              MPI_Aint index_place);
+
+ private:
+  struct List;  // the arguments of the four indexed constructors
+  NewType listed(Recipe recipe, const List& list, Datatype& old) const;
+  static Extremes extremes(const Datatype& type) noexcept;
+  static Extremes repeated(const Datatype& old, MPI_Count count, MPI_Count stride);
+  static NewType of_one(Recipe recipe, Placed layout, const Extremes& bounds, Datatype& old);
+  static void settle(Datatype& type, Recipe recipe, Placed layout, const Extremes& bounds);
+
+  bool large_;
+};
+
+}  // namespace tern::core

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layout: where the bytes of one element of a datatype lie, as a small tree of regular forms.
+// Why: however a type was put together, packing meets only these forms: columns, faces and tables of blocks run
+// in tight loops, and a million equal blocks cost one number each.
+// Order: parts are in packing order, which is the order of the type map; only neighbours are merged.
+// Lifetime: nodes are immutable and shared by all types that contain them. Threads: any.
+// See: core/datatype_walk.hpp (reads it), core/datatype_build.cc (makes it), tests/unit/core/datatype_test.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tern::core {
+
+class Layout;
+using LayoutPtr = std::shared_ptr<const Layout>;
+
+/// A layout moved by `at` bytes; without a node it holds no data.
+struct Placed {
+  int64_t at = 0;
+  LayoutPtr node;
+  [[nodiscard]] int64_t size() const noexcept;
+};
+
+/// One node. Displacements are bytes from the node's own origin.
+class Layout {
+ public:
+  enum class Form : uint8_t {
+    kBlock,     // `size` bytes in one piece
+    kStrided,   // `count` times `child`, `stride` bytes apart
+    kList,      // `child` at each of `places`
+    kBlocks,    // blocks at `places`; block i holds the packed bytes starts[i] to starts[i + 1]
+    kSequence,  // parts[i] at places[i]; starts as above
+  };
+  Form form = Form::kBlock;
+  int64_t size = 0;    // packed bytes, never 0
+  int64_t low = 0;     // the first byte of data,
+  int64_t high = 0;    // and the byte behind the last one
+  int64_t count = 0;   // of kStrided and kList
+  int64_t stride = 0;  // of kStrided
+  int64_t span = 0;    // count * stride of kStrided: a next copy there continues the pattern
+  LayoutPtr child;     // of kStrided and kList
+  std::vector<int64_t> places;
+  std::vector<int64_t> starts;
+  std::vector<LayoutPtr> parts;  // of kSequence
+
+  [[nodiscard]] bool block() const noexcept { return form == Form::kBlock; }
+};
+
+inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
+
+/// a + b and a * b, or Error(MPI_ERR_COUNT) that says that the datatype is too large.
+[[nodiscard]] int64_t add_bytes(int64_t a, int64_t b);
+[[nodiscard]] int64_t multiply_bytes(int64_t a, int64_t b);
+
+/// `bytes` in one piece.
+[[nodiscard]] Placed block_layout(int64_t bytes);
+/// `count` copies of `child`, `stride` bytes apart, in the simplest form.
+[[nodiscard]] Placed strided_layout(int64_t count, int64_t stride, const Placed& child);
+
+/// Collects parts in packing order and gives the simplest form that holds them.
+class Assembly {
+ public:
+  void reserve(size_t parts);
+  /// Appends `part`, moved by `at` bytes. Parts without data leave no trace.
+  void add(int64_t at, const Placed& part);
+  /// Appends one block of `bytes` (not 0).
+  void add_block(int64_t at, int64_t bytes);
+  [[nodiscard]] Placed finish();
+
+ private:
+  void add_node(int64_t at, const LayoutPtr& node);
+  void to_nodes();
+  [[nodiscard]] Placed finish_blocks();
+  [[nodiscard]] Placed finish_nodes();
+
+  bool only_blocks_ = true;
+  std::vector<int64_t> places_;
+  std::vector<int64_t> lengths_;  // while only_blocks_
+  std::vector<LayoutPtr> nodes_;  // afterwards
+};
+
+}  // namespace tern::core
