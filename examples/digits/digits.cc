@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains a small neural network on handwritten digits with all ranks: each takes its part of every
 // batch, gradients are summed by nonblocking allreduce, layer by layer, while the layers below are
-// still being computed. Why: the smallest honest picture of data-parallel training, from reading
-// the data to equal weights everywhere.
+// still being computed.
+// Why: the smallest honest picture of data-parallel training, from data to equal weights.
+// ranks: 1 2 3 4 8
+// expect-stdout: reads 97\.\d %[^!]*same weights: yes
 #include <mpi.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every rank says who it is and where it runs, in rank order. */
+ * Every rank says who it is and where it runs, in rank order.
+ * expect-stdout: Hello from rank 0 of \d+ on */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

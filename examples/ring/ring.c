@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A token of 8 bytes goes round all ranks; prints the time of one hop and checks that nobody was
- * left out. Why: a ring is the harshest test of waiting, for only one rank has work at any moment.
- */
+ * left out.
+ * Why: a ring is the harshest test of waiting, for only one rank has work at any moment.
+ * ranks: 1 2 4 8
+ * args: 200
+ * expect-stdout: token \d+ as expected */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	tests/bench/bench.h \
 	tests/bench/collectives.c \
 	tests/bench/compare \
+	tests/bench/comparison/README.md \
 	tests/bench/comparison/document.py \
 	tests/bench/comparison/library.py \
 	tests/bench/comparison/machine.py \
@@ -14,6 +15,7 @@ EXTRA_DIST += \
 	tests/bench/comparison/report.py \
 	tests/bench/comparison/suite.py \
 	tests/bench/comparison/svg.py \
+	tests/bench/comparison/test \
 	tests/bench/empty.c \
 	tests/bench/idle.c \
 	tests/bench/latency.c \

@@ -2,6 +2,7 @@
 """Runs the benchmarks of all libraries alternately and gathers their lines."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -30,15 +31,15 @@ class Results:
         self.values[key][library].append(value)
 
 
+LINE = re.compile(r"(\w+) (\d+) (\d+) ([-+.e\d]+) (\S+)")
+
+
 def parse(text, ranks):
     """The lines `name size ranks value unit`; anything else (a launcher's warnings) is passed over."""
     for line in text.splitlines():
-        words = line.split()
-        try:
-            if len(words) == 5 and int(words[2]) == ranks:
-                yield Key(words[0], int(words[1]), ranks, words[4]), float(words[3])
-        except ValueError:
-            continue
+        found = LINE.fullmatch(line)
+        if found and int(found[3]) == ranks:
+            yield Key(found[1], int(found[2]), ranks, found[5]), float(found[4])
 
 
 def launch(library, bench, ranks, bind, timeout, arguments):

@@ -9,24 +9,27 @@ from .suite import BARS, RATES
 
 
 class Row(NamedTuple):
-    """One measurement of all libraries. `ratio`: subject / best peer as times (below 1: ahead), or None."""
+    """One measurement of all libraries. Ratios: subject / best peer as times (below 1: ahead), or None."""
     key: tuple
     medians: dict
-    best: str
-    ratio: float
+    ratio: float   # of the medians over all rounds
+    rounds: list   # of each round alone, which shows how far the machine's noise goes
+
+
+def ratio_of(key, by_library, subject):
+    """Of one value for each library."""
+    rate = key.unit in RATES
+    peers = [value for name, value in by_library.items() if name != subject and value > 0]
+    mine = by_library.get(subject, 0)
+    if not peers or mine <= 0:
+        return None
+    return max(peers) / mine if rate else mine / min(peers)
 
 
 def row(key, values, subject):
     medians = {name: median(list_) for name, list_ in values.items() if list_}
-    peers = {name: value for name, value in medians.items() if name != subject and value > 0}
-    if not peers:
-        return Row(key, medians, None, None)
-    rate = key.unit in RATES
-    best = (max if rate else min)(peers, key=peers.get)
-    mine = medians.get(subject, 0)
-    if mine <= 0:
-        return Row(key, medians, best, None)
-    return Row(key, medians, best, peers[best] / mine if rate else mine / peers[best])
+    rounds = [ratio_of(key, dict(zip(values, of_round)), subject) for of_round in zip(*values.values())]
+    return Row(key, medians, ratio_of(key, medians, subject), rounds)
 
 
 def rows(results, subject):
@@ -41,7 +44,7 @@ def geometric_mean(ratios):
 class Verdict(NamedTuple):
     bar: object
     ratio: float
-    rows: list
+    rounds: list  # the ratio of each round
 
     def word(self):
         if self.ratio is None:
@@ -55,4 +58,5 @@ def verdicts(all_rows):
     for bar in BARS:
         mine = [r for r in all_rows if r.key.name == bar.name and r.key.ranks == bar.ranks
                 and (bar.sizes is None or r.key.size in bar.sizes)]
-        yield Verdict(bar, geometric_mean([r.ratio for r in mine]), mine)
+        rounds = [geometric_mean(ratios) for ratios in zip(*(r.rounds for r in mine))]
+        yield Verdict(bar, geometric_mean([r.ratio for r in mine]), [ratio for ratio in rounds if ratio])

@@ -46,13 +46,18 @@ def group_table(name, ranks, unit, rows, names):
     return table([f"{name}, {ranks} ranks ({unit})", *names, f"{names[0]} / best peer"], lines)
 
 
+def range_words(ratios):
+    return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "-"
+
+
 def bars_table(all_rows, subject):
     lines = []
     for verdict in verdicts(all_rows):
         bar = verdict.bar
-        lines.append([bar.what, ratio_words(verdict.ratio), ratio_words(bar.at_least), ratio_words(bar.aim),
-                      verdict.word()])
-    return table([f"bar ({subject} / best peer, times)", "measured", "at least", "aim", "verdict"], lines)
+        lines.append([bar.what, ratio_words(verdict.ratio), range_words(verdict.rounds), ratio_words(bar.at_least),
+                      ratio_words(bar.aim), verdict.word()])
+    return table([f"bar ({subject} / best peer, times)", "measured", "single rounds", "at least", "aim", "verdict"],
+                 lines)
 
 
 def failures(results):

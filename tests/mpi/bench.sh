@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every benchmark compiles, finds its data right and prints its lines; compare's arithmetic holds.
+# timeout: 300
+. "$TOP/tests/verdicts.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$log"' EXIT
+cd "$work" || exit 1
+
+measures() { # measures LINES RANKS PROGRAM ARGUMENTS...: so many lines `name size ranks value unit`
+  local lines=$1 ranks=$2 program=$3
+  shift 3
+  [ -x "$program" ] || "$MPICC" -std=c11 -O2 -Wall -Wextra "$TOP/tests/bench/$program.c" -o "$program" || return 1
+  "$MPIRUN" -n "$ranks" "./$program" --seconds 0.005 "$@" | tee out || return 1
+  [ "$(grep -cE "^[a-z_]+ [0-9]+ $ranks [0-9.e+-]+ [A-Za-z/%]+$" out)" = "$lines" ]
+}
+
+check "compare's arithmetic" "$TOP/tests/bench/comparison/test"
+check "latency" measures 23 2 latency
+check "latency, rotating" measures 17 2 latency --rotate 8 --max 65536
+check "bandwidth" measures 17 2 bandwidth --max 65536
+check "bandwidth, rotating" measures 17 2 bandwidth --rotate 8 --max 65536
+check "message rate" measures 1 2 message_rate
+check "message rate, tags" measures 1 2 message_rate --window 256 --tags 256
+check "message rate, unexpected" measures 1 2 message_rate --window 256 --tags 16 --unexpected
+check "ring, more ranks than cores" measures 1 5 ring
+check "idle" measures 4 3 idle
+check "memory" measures 4 3 memory
+check "collectives, 2 ranks" measures 53 2 collectives --max 65536
+check "collectives, 3 ranks" measures 53 3 collectives --max 65536
+check "an unknown option is refused" sh -c "! $MPIRUN -n 2 ./latency --weather"
+check "compare builds, runs and tells" "$TOP/tests/bench/compare" --mpi a="$PREFIX" --mpi b="$MPICC" \
+  --bench latency,startup --ranks 2 --repeat 1 --budget 0.05 --svg --out out-of-compare
+check "compare drew a plot" grep -q polyline out-of-compare/latency-2.svg
+totals
