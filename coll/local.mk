@@ -1,2 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-# Library sources of this folder, one line each: libtern_la_SOURCES += coll/example.cc
+# Collectives: schedules, the algorithms that emit them, their verifier and the engine that runs them.
+libtern_la_SOURCES += coll/schedule.cc
+libtern_la_SOURCES += coll/builder.cc
+libtern_la_SOURCES += coll/symbol.cc
+libtern_la_SOURCES += coll/verify.cc
+libtern_la_SOURCES += coll/algorithms/table.cc
+libtern_la_SOURCES += coll/algorithms/halving.cc
+libtern_la_SOURCES += coll/algorithms/barrier_dissemination.cc
+libtern_la_SOURCES += coll/algorithms/bcast_binomial.cc
+libtern_la_SOURCES += coll/algorithms/bcast_chain.cc
+libtern_la_SOURCES += coll/algorithms/bcast_scatter_allgather.cc
+libtern_la_SOURCES += coll/algorithms/gather_binomial.cc
+libtern_la_SOURCES += coll/algorithms/gather_linear.cc
+libtern_la_SOURCES += coll/algorithms/scatter_binomial.cc
+libtern_la_SOURCES += coll/algorithms/scatter_linear.cc
+libtern_la_SOURCES += coll/algorithms/allgather_bruck.cc
+libtern_la_SOURCES += coll/algorithms/allgather_ring.cc
+libtern_la_SOURCES += coll/algorithms/alltoall_bruck.cc
+libtern_la_SOURCES += coll/algorithms/alltoall_pairwise.cc
+libtern_la_SOURCES += coll/algorithms/reduce_binomial.cc
+libtern_la_SOURCES += coll/algorithms/reduce_scatter_gather.cc
+libtern_la_SOURCES += coll/algorithms/allreduce_recursive_doubling.cc
+libtern_la_SOURCES += coll/algorithms/allreduce_rabenseifner.cc
+libtern_la_SOURCES += coll/algorithms/allreduce_ring.cc
+libtern_la_SOURCES += coll/algorithms/reduce_scatter_pairwise.cc
+libtern_la_SOURCES += coll/algorithms/reduce_scatter_ordered.cc
+libtern_la_SOURCES += coll/algorithms/scan_recursive_doubling.cc

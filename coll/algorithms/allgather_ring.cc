@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ring allgather: every rank hands on to the next what it got from the one before.
+// Cost: p - 1 rounds, n (p - 1) / p bytes. Serves irregular blocks. See: Chan et al. 2007.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+void allgather_ring(Builder& b) {
+  b.copy(Builder::input(), Builder::output(b.rank()));
+  for (int32_t round = 0; round + 1 < b.ranks(); ++round) {
+    b.send(b.ring(1), Builder::output(b.ring(-round)));
+    b.recv(b.ring(-1), Builder::output(b.ring(-round - 1)));
+  }
+}
+
+}  // namespace tern::coll

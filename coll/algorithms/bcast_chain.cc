@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chain broadcast: each rank hands chunk after chunk to the next; all links are busy once the chain is full.
+// Cost: p - 1 + k rounds of n / k bytes for k chunks. See: Watts, van de Geijn 1995.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+void bcast_chain(Builder& b) {
+  const int32_t place = b.wrap(b.rank() - b.root());
+  if (place > 0) b.recv(b.ring(-1), Builder::output());
+  if (place + 1 < b.ranks()) b.send(b.ring(1), Builder::output());
+}
+
+}  // namespace tern::coll

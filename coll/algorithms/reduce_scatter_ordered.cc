@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reduce-scatter in rank order: every rank collects its block from all others, then combines them from the highest rank
+// down. For operations whose operands may not change places.
+// Definitions: stage slot r holds rank r's contribution.
+// Cost: p - 1 messages of one block each way, scratch of p blocks.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+void reduce_scatter_ordered(Builder& b) {
+  const int32_t last = b.ranks() - 1;
+  const Slice result = Builder::output();
+  const auto part = [&](int32_t rank) {
+    return rank == b.rank() ? Builder::input(rank) : Builder::staged(rank, b.rank());
+  };
+  b.stage(b.ranks());
+  b.window(32);
+  for (int32_t round = 1; round < b.ranks(); ++round) {
+    b.recv(b.ring(-round), part(b.ring(-round)));
+    b.send(b.ring(round), Builder::input(b.ring(round)));
+  }
+  b.copy(part(last), result);
+  for (int32_t rank = last - 1; rank >= 0; --rank) b.reduce(part(rank), result, result);
+}
+
+}  // namespace tern::coll

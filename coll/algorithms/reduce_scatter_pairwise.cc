@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairwise reduce-scatter: in round k every rank sends the k-th after it that rank's block, and adds what comes from the
+// k-th before it to its own. Sends come straight from the input and wait for nothing.
+// Cost: p - 1 rounds, n (p - 1) / p bytes. Commutative only. See: Thakur, Rabenseifner, Gropp 2005.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+void reduce_scatter_pairwise(Builder& b) {
+  constexpr int32_t kSlots = 4;
+  b.stage(kSlots);
+  b.copy(Builder::input(b.rank()), Builder::output());
+  for (int32_t round = 1; round < b.ranks(); ++round) {
+    const Slice received = Builder::staged(round % kSlots, b.rank());
+    b.send(b.ring(round), Builder::input(b.ring(round)));
+    b.recv(b.ring(-round), received);
+    b.reduce(received, Builder::output(), Builder::output());
+  }
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear scatter: the root sends every rank its block, with a window.
+// Cost: p - 1 messages at the root, each of one block; no copies. Serves irregular blocks.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+void scatter_linear(Builder& b) {
+  if (b.rank() != b.root()) {
+    b.recv(b.root(), Builder::output());
+    return;
+  }
+  b.window(32);
+  for (int32_t distance = 1; distance < b.ranks(); ++distance) {
+    const int32_t to = b.ring(distance);
+    b.send(to, Builder::input(to));
+  }
+  b.copy(Builder::input(b.rank()), Builder::output());
+}
+
+}  // namespace tern::coll

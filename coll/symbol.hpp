@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Symbol: what a block holds, as the list of contributions in operand order (verifier).
+// A contribution is block `block` of the ranks [low, high), reduced in rank order where they are several.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tern::coll {
+
+struct Run {
+  int32_t block, low, high;
+  bool operator==(const Run&) const = default;
+};
+
+class Symbol {
+ public:
+  Symbol() = default;  // never written
+  Symbol(int32_t block, int32_t low, int32_t high) : runs_{{block, low, high}} {}
+
+  [[nodiscard]] bool written() const noexcept { return !runs_.empty(); }
+  [[nodiscard]] bool operator==(const Symbol&) const = default;
+  /// This op right; `commutative` sorts the contributions, so that their order is forgotten.
+  void append(const Symbol& right, bool commutative);
+  /// Sets of ranks (barrier): block 0 of each; mark() sets known[rank] for its members.
+  [[nodiscard]] static Symbol of_ranks(const std::vector<char>& known);
+  void mark(std::vector<char>& known) const noexcept;
+  /// "block 2 of ranks 0..3, 5" for messages.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  void merge();
+  std::vector<Run> runs_;
+};
+
+}  // namespace tern::coll
