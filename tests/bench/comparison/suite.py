@@ -27,7 +27,7 @@ BENCHES = (
           ("--window", "512", "--tags", "512", "--unexpected"), 0.5),
     Bench("ring", "ring", (2, 4, 8), "an 8 B token round all ranks, time of a hop", (), 1.0),
     Bench("startup", "empty", (2, 8, 32), "mpirun of MPI_Init and MPI_Finalize, timed from outside", (), 0),
-    Bench("memory", "memory", (2, 8, 32), "proportional set size of a rank", (), 1.0),
+    Bench("memory", "memory", (2, 8, 64), "proportional set size of a rank", (), 2.0),
     Bench("idle", "idle", (9,), "processor time of ranks that wait", (), 2.0),
     Bench("collectives", "collectives", (2, 4, 8), "collectives by size, slowest rank", (), 0.1),
 )
