@@ -43,6 +43,8 @@ class Datatype final : public Object {
   [[nodiscard]] const Datatype* basic() const noexcept { return basic_; }
   /// What the elements of a predefined type are to a reduction; kNone for derived types.
   [[nodiscard]] Number number() const noexcept { return number_; }
+  /// A type that MPI made and the user may not free, though it is no constant (Fortran's parameterised ones).
+  [[nodiscard]] bool permanent() const noexcept { return permanent_; }
 
   /// Basic elements in one element (both halves of a pair count).
   [[nodiscard]] MPI_Count elements() const noexcept { return elements_; }
@@ -82,6 +84,7 @@ class Datatype final : public Object {
   int alignment_ = 1;
   bool lb_marked_ = false, ub_marked_ = false;  // set by resizing: wins over the data's bounds
   bool committed_ = false;
+  bool permanent_ = false;
   bool contiguous_ = false;
   Number number_ = Number::kNone;
   const Datatype* basic_ = nullptr;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI-5.0 section 5.2: pack and unpack. The packed form is the data alone, in the order of the type map.
+#include "api/bodies.hpp"
+#include "api/datatype.hpp"
+
+namespace tern::api {
+namespace {
+
+using core::Datatype;
+
+int check_packing(const Datatype& type, MPI_Count count, MPI_Count room, const char* of,
+                  MPI_Count position, MPI_Count* bytes) noexcept {
+  if (!type.committed())
+    return fail(MPI_ERR_TYPE, "the datatype is not committed; call MPI_Type_commit first");
+  if (position < 0 || position > room)
+    return fail(MPI_ERR_ARG, "position is %lld, but %s is %lld bytes",
+                static_cast<long long>(position), of, static_cast<long long>(room));
+  if (__builtin_mul_overflow(count, type.size(), bytes) || *bytes > room - position)
+    return fail(MPI_ERR_TRUNCATE,
+                "%lld elements of %lld bytes at position %lld do not fit: %s is %lld bytes",
+                static_cast<long long>(count), static_cast<long long>(type.size()),
+                static_cast<long long>(position), of, static_cast<long long>(room));
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int pack(const void* inbuf, MPI_Count incount, Datatype& datatype, void* outbuf, MPI_Count outsize,
+         MPI_Count* position, core::Communicator&) noexcept {
+  MPI_Count bytes = 0;
+  const int code = check_packing(datatype, incount, outsize, "outsize", *position, &bytes);
+  if (code != MPI_SUCCESS) return code;
+  datatype.pack(inbuf, incount, 0, static_cast<char*>(outbuf) + *position,
+                static_cast<size_t>(bytes));
+  *position += bytes;
+  return MPI_SUCCESS;
+}
+
+int unpack(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf,
+           MPI_Count outcount, Datatype& datatype, core::Communicator&) noexcept {
+  MPI_Count bytes = 0;
+  const int code = check_packing(datatype, outcount, insize, "insize", *position, &bytes);
+  if (code != MPI_SUCCESS) return code;
+  datatype.unpack(outbuf, outcount, 0, static_cast<const char*>(inbuf) + *position,
+                  static_cast<size_t>(bytes));
+  *position += bytes;
+  return MPI_SUCCESS;
+}
+
+int pack_size(MPI_Count incount, Datatype& datatype, core::Communicator&,
+              MPI_Count* size) noexcept {
+  if (__builtin_mul_overflow(incount, datatype.size(), size)) *size = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+}  // namespace tern::api
