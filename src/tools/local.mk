@@ -1,2 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 # The programs that users run: mpirun and the compiler wrappers.
+
+# mpirun: all of it but main() is a library, which its unit tests link too. What it takes from other rooms is listed
+# by file, so that it builds without the rest of libtern.
+noinst_LTLIBRARIES += libmpirun.la
+libmpirun_la_SOURCES = \
+  src/tools/mpirun/binding.cc src/tools/mpirun/binding.hpp \
+  src/tools/mpirun/environment.cc src/tools/mpirun/environment.hpp \
+  src/tools/mpirun/guard.cc src/tools/mpirun/guard.hpp \
+  src/tools/mpirun/job.cc src/tools/mpirun/job.hpp \
+  src/tools/mpirun/lines.cc src/tools/mpirun/lines.hpp \
+  src/tools/mpirun/loop.cc src/tools/mpirun/loop.hpp \
+  src/tools/mpirun/options.cc src/tools/mpirun/options.hpp \
+  src/tools/mpirun/sink.cc src/tools/mpirun/sink.hpp \
+  src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \
+  src/tools/mpirun/streams.cc src/tools/mpirun/streams.hpp \
+  src/base/error.cc src/base/fd.cc src/base/params.cc \
+  src/boot/pmix_library.cc src/boot/shared_job.cc \
+  src/topo/cpus.cc
+
+bin_PROGRAMS += mpirun
+mpirun_SOURCES = src/tools/mpirun/main.cc
+mpirun_LDADD = libmpirun.la
+# libstdc++ inside: loading it would take longer than starting a rank.
+mpirun_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc
+
+install-exec-local:
+	$(MKDIR_P) "$(DESTDIR)$(bindir)" && cd "$(DESTDIR)$(bindir)" && rm -f mpiexec && $(LN_S) mpirun mpiexec
+uninstall-local:
+	rm -f "$(DESTDIR)$(bindir)/mpiexec"

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# Library sources of this folder, one line each: libtern_la_SOURCES += src/topo/example.cc
+# The machine: src/topo/README.md.
+libtern_la_SOURCES += src/topo/cpus.cc src/topo/cpus.hpp

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building environment blocks.
+#include "tools/mpirun/environment.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "boot/shared_job.hpp"
+
+namespace tern::mpirun {
+namespace {
+
+// What would make a rank believe that it belongs to another job.
+constexpr const char* kStrangers[] = {"PMIX_", "PMI_", "OMPI_COMM_WORLD_", "TERN_BOOT_FD=",
+                                      "MPI_LOCALRANKID=", "MPI_LOCALNRANKS=", "SLURM_PROCID=",
+                                      "SLURM_LOCALID=", "HYDI_", "PRTE_LAUNCHED="};
+
+bool is_stranger(const char* entry) {
+  if (std::strncmp(entry, "PMIX_MCA_", 9) == 0) return false;  // the user's own settings
+  return std::any_of(std::begin(kStrangers), std::end(kStrangers), [entry](const char* prefix) {
+    return std::strncmp(entry, prefix, std::strlen(prefix)) == 0;
+  });
+}
+
+}  // namespace
+
+Environment::Environment(const char* const* inherited, const std::string& job_id, int ranks,
+                         int universe_size) {
+  for (; *inherited != nullptr; ++inherited)
+    if (!is_stranger(*inherited)) common_.emplace_back(*inherited);
+  const std::string size = std::to_string(ranks);
+  set("PMIX_NAMESPACE", job_id);
+  set("OMPI_COMM_WORLD_SIZE", size);
+  set("OMPI_COMM_WORLD_LOCAL_SIZE", size);
+  set("OMPI_UNIVERSE_SIZE", std::to_string(universe_size));
+  set("MPI_LOCALNRANKS", size);
+}
+
+void Environment::put(std::vector<std::string>& into, const std::string& name,
+                      const std::string& value) {
+  const std::string start = name + "=";
+  for (std::string& entry : into)
+    if (entry.compare(0, start.size(), start) == 0) {
+      entry = start + value;
+      return;
+    }
+  into.push_back(start + value);
+}
+
+void Environment::set(const std::string& name, const std::string& value) {
+  put(common_, name, value);
+}
+
+char* const* Environment::of_rank(int rank, const Pairs& extra) {
+  const std::string number = std::to_string(rank);
+  own_.clear();
+  for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+                           "OMPI_COMM_WORLD_NODE_RANK", "MPI_LOCALRANKID"})
+    own_.push_back(strf("%s=%s", name, number.c_str()));
+  for (const auto& [name, value] : extra) put(own_, name, value);
+  block_.clear();
+  for (std::string& entry : own_) block_.push_back(entry.data());
+  const auto replaced = [&extra](const std::string& entry) {
+    return std::any_of(extra.begin(), extra.end(), [&entry](const auto& pair) {
+      return entry.compare(0, pair.first.size() + 1, pair.first + "=") == 0;
+    });
+  };
+  for (std::string& entry : common_)
+    if (!replaced(entry)) block_.push_back(entry.data());
+  block_.push_back(nullptr);
+  return block_.data();
+}
+
+}  // namespace tern::mpirun

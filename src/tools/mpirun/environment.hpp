@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment of the ranks: mpirun's own, less what another launcher left there, plus who each
+// rank is, in the words of PMIx and in those that wrapper scripts of other launchers read.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tern::mpirun {
+
+class Environment {
+ public:
+  // What all ranks of a job have.
+  Environment(const char* const* inherited, const std::string& job_id, int ranks,
+              int universe_size);
+
+  void set(const std::string& name, const std::string& value);
+
+  // The block of one rank; valid until the next call.
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  [[nodiscard]] char* const* of_rank(int rank, const Pairs& extra);
+
+ private:
+  void put(std::vector<std::string>& into, const std::string& name, const std::string& value);
+
+  std::vector<std::string> common_;
+  std::vector<std::string> own_;
+  std::vector<char*> block_;
+};
+
+}  // namespace tern::mpirun

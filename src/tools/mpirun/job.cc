@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting ranks and judging their ends.
+#include "tools/mpirun/job.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "base/error.hpp"
+#include "mpi.h"
+#include "tools/mpirun/binding.hpp"
+#include "tools/mpirun/spawn.hpp"
+#include "topo/cpus.hpp"
+
+extern "C" char** environ;
+
+namespace tern::mpirun {
+namespace {
+
+constexpr double kPatience = 0.5;       // seconds between SIGTERM and SIGKILL after a failure
+constexpr double kUserPatience = 2.0;   // the same after the user's Ctrl-C
+constexpr double kSilentGrace = 2.0;    // for the others when one left without MPI_Finalize
+constexpr double kDrainPatience = 0.2;  // for outputs held open by processes that left the job
+
+std::string make_id() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return strf("tern-%d-%llx", ::getpid(),
+              static_cast<unsigned long long>(now.tv_sec) * 1'000'000'000ULL +
+                  static_cast<unsigned long long>(now.tv_nsec));
+}
+
+}  // namespace
+
+Job::Job(Loop& loop, const Options& options, const sigset_t& mask)
+    : loop_(loop), options_(options), mask_(mask), host_(topo::host_name()), id_(make_id()),
+      size_(options.ranks()), guard_(size_),
+      memory_fd_(make_memfd("tern-boot", boot::SharedJob::bytes_for(size_))),
+      event_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      shared_(boot::SharedJob::create(
+          memory_fd_.get(), {size_, std::max(size_, topo::allowed_cpu_count()), ::getpid(),
+                             event_fd_.get(), id_})),
+      environment_(environ, id_, size_, std::max(size_, topo::allowed_cpu_count())),
+      stdout_(loop, 1), stderr_(loop, 2), streams_(loop) {
+  environment_.set(boot::kBootVariable, std::to_string(memory_fd_.get()));
+  for (const auto& [name, value] : options.environment) environment_.set(name, value);
+  stdout_.on_change = stderr_.on_change = [this] {
+    if (stdout_.broken() && !ending_) interrupt(SIGPIPE);
+    streams_.pause_or_resume();
+    maybe_stop();
+  };
+  streams_.on_all_closed = [this] { maybe_stop(); };
+}
+
+Job::~Job() { reap(); }
+
+void Job::say(const std::string& text) { stderr_.write(this, "mpirun: " + text + "\n"); }
+
+void Job::start() {
+  std::vector<std::string> paths;
+  for (const App& app : options_.apps) paths.push_back(find_program(app.command[0], app.directory));
+  const bool places = options_.bind != Bind::kNone || options_.report_bindings;
+  const auto cores = places ? topo::allowed_cores() : std::vector<topo::Core>{};
+  bindings_ = bind_ranks(options_.bind, size_, cores);
+  loop_.watch(event_fd_.get(), EPOLLIN, [this] { on_event(); });
+  guard_.keep_alive(loop_);
+  if (options_.timeout_s > 0) loop_.after(options_.timeout_s, [this] { on_timeout(); });
+  int number = 0;
+  for (std::size_t app = 0; app < options_.apps.size(); ++app)
+    for (int i = 0; i < options_.apps[app].ranks && !ending_; ++i, ++number) {
+      if (options_.report_bindings)
+        say(binding_in_words(number, bindings_[static_cast<std::size_t>(number)], cores));
+      start_rank(number, static_cast<int>(app), paths[app]);
+    }
+  if (running_ == 0) all_ended();
+}
+
+int Job::input_of(const Rank& rank) {
+  if (rank.number == 0) return 0;
+  if (!null_.valid()) null_ = Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  return null_.get();
+}
+
+// A job of one writes straight to mpirun's outputs: there is nobody to be kept apart from.
+void Job::connect_outputs(Rank& rank, Fd* output, Fd* error) {
+  if (size_ == 1 && !options_.tag_output) return;
+  const std::string tag = options_.tag_output ? strf("[%d] ", rank.number) : std::string();
+  *output = streams_.add(rank.number, stdout_, tag);
+  *error = streams_.add(rank.number, stderr_, tag);
+}
+
+void Job::start_rank(int number, int app_index, const std::string& path) {
+  ranks_.push_back(std::make_unique<Rank>());
+  Rank& rank = *ranks_.back();
+  rank.number = number;
+  rank.app = &options_.apps[static_cast<std::size_t>(app_index)];
+  shared_.set_app(number, app_index);
+  Fd output, error;
+  connect_outputs(rank, &output, &error);
+  std::vector<char*> arguments;
+  for (const std::string& word : rank.app->command)
+    arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  Spawn request;
+  request.path = path.c_str();
+  request.arguments = arguments.data();
+  request.environment = environment_.of_rank(number, rank.app->environment);
+  request.directory = rank.app->directory.empty() ? nullptr : rank.app->directory.c_str();
+  request.cpus = &bindings_[static_cast<std::size_t>(number)];
+  request.input = input_of(rank);
+  if (output.valid()) request.output = output.get();
+  if (error.valid()) request.error = error.get();
+  request.inherited[0] = memory_fd_.get();
+  request.inherited[1] = event_fd_.get();
+  request.announce = guard_.pid_of(number);
+  request.signal_mask = &mask_;
+  const SpawnResult result = spawn(request);
+  rank.pid = result.pid;
+  if (result.error != 0) {
+    rank.ended = true;
+    fail(result.error == ENOENT ? 127 : 126,
+         strf("cannot start rank %d on host %s: %s: %s%s", number, host_.c_str(), result.step,
+              std::strerror(result.error),
+              result.error == ENOEXEC ? " (does a script lack its #! line?)" : ""));
+    return;
+  }
+  ++running_;
+  rank.pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, rank.pid, 0)));
+  loop_.watch(rank.pidfd.get(), EPOLLIN, [this, &rank] { on_exit(rank); });
+}
+
+std::string Job::name_of(const Rank& rank) const {
+  return strf("rank %d on host %s (pid %d, %s)", rank.number, host_.c_str(), rank.pid,
+              rank.app->command[0].c_str());
+}
+
+std::string Job::fate_of_others() const {
+  if (running_ == 0) return "No other rank was running.";
+  return running_ == 1 ? "The other rank is being ended."
+                       : strf("The other %d ranks are being ended.", running_);
+}
+
+void Job::on_exit(Rank& rank) {
+  siginfo_t how{};
+  // WNOWAIT: it stays a zombie, so that its number and its group's stay taken.
+  if (::waitid(P_PID, static_cast<id_t>(rank.pid), &how, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      how.si_pid == 0)
+    return;
+  loop_.forget(rank.pidfd.get());
+  rank.pidfd.reset();
+  rank.ended = true;
+  --running_;
+  streams_.drain(rank.number);  // its last words come before ours
+  on_event();
+  judge(rank, how);
+  if (running_ == 0) all_ended();
+}
+
+void Job::judge(const Rank& rank, const siginfo_t& how) {
+  if (ending_) return;
+  const boot::RankState state = shared_.state(rank.number);
+  if (how.si_code != CLD_EXITED) {
+    fail(128 + how.si_status,
+         strf("%s was killed by signal %d (%s%s). %s", name_of(rank).c_str(), how.si_status,
+              ::strsignal(how.si_status), how.si_code == CLD_DUMPED ? ", core dumped" : "",
+              fate_of_others().c_str()));
+  } else if (how.si_status != 0 && state == boot::RankState::kFinalised) {
+    // It has done its part in MPI: the others may end in peace.
+    if (!failed_) exit_code_ = how.si_status;
+    failed_ = true;
+    say(strf("%s ended with exit code %d after MPI_Finalize.", name_of(rank).c_str(),
+             how.si_status));
+  } else if (how.si_status != 0) {
+    fail(how.si_status,
+         strf("%s ended with exit code %d%s. %s", name_of(rank).c_str(), how.si_status,
+              state == boot::RankState::kInitialised ? " without MPI_Finalize" : "",
+              fate_of_others().c_str()));
+  } else if (state == boot::RankState::kInitialised) {
+    judge_silent_end(rank);
+  }
+}
+
+// Exit code 0, but the others may wait for it for ever.
+void Job::judge_silent_end(const Rank& rank) {
+  say(strf("%s ended with exit code 0, but without MPI_Finalize.%s", name_of(rank).c_str(),
+           running_ > 0 ? " Ranks that still run in two seconds will be ended, as they may wait "
+                          "for it."
+                        : ""));
+  loop_.after(kSilentGrace, [this] {
+    if (running_ > 0 && !ending_)
+      fail(1, strf("%d rank%s still ran after another had left without MPI_Finalize. %s", running_,
+                   running_ == 1 ? "" : "s", fate_of_others().c_str()));
+  });
+}
+
+void Job::on_event() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = ::read(event_fd_.get(), &count, sizeof count);
+  const boot::SharedJob::Abort abort = shared_.abort();
+  if (abort.rank < 0 || abort.rank >= static_cast<int>(ranks_.size()) || ending_) return;
+  const int code = (abort.code & 0xff) != 0 ? abort.code & 0xff : 1;
+  const int others = running_ - (ranks_[static_cast<std::size_t>(abort.rank)]->ended ? 0 : 1);
+  fail(code, strf("%s called MPI_Abort with code %d%s%s. The other %d rank%s being ended.",
+                  name_of(*ranks_[static_cast<std::size_t>(abort.rank)]).c_str(), abort.code,
+                  abort.text.empty() ? "" : ": ", abort.text.c_str(), others,
+                  others == 1 ? " is" : "s are"));
+}
+
+void Job::fail(int exit_code, const std::string& text) {
+  say(text);
+  if (!failed_) exit_code_ = exit_code;
+  failed_ = true;
+  end_ranks(SIGTERM, kPatience);
+}
+
+void Job::on_timeout() {
+  if (running_ == 0 || ending_) return;
+  fail(124, strf("the job still ran after %g seconds (--timeout): %d of %d ranks. They are being "
+                 "ended.",
+                 options_.timeout_s, running_, size_));
+}
+
+void Job::send_all(int signal) noexcept {
+  for (const auto& rank : ranks_)
+    if (rank->pid > 0) ::kill(-rank->pid, signal);
+}
+
+void Job::end_ranks(int signal, double patience) {
+  ending_ = true;
+  send_all(signal);
+  send_all(SIGCONT);
+  loop_.after(patience, [this] { send_all(SIGKILL); });
+}
+
+void Job::interrupt(int signal) {
+  if (!failed_) exit_code_ = 128 + signal;
+  failed_ = true;
+  if (interrupted_) return send_all(SIGKILL);
+  interrupted_ = true;
+  end_ranks(signal == SIGPIPE ? SIGTERM : signal, kUserPatience);
+}
+
+void Job::all_ended() {
+  send_all(SIGKILL);  // what the ranks have started and left behind
+  if (!streams_.all_closed()) loop_.after(kDrainPatience, [this] { streams_.close_all(); });
+  maybe_stop();
+}
+
+void Job::maybe_stop() {
+  if (running_ == 0 && streams_.all_closed() && stdout_.empty() && stderr_.empty()) loop_.stop();
+}
+
+void Job::reap() {
+  send_all(SIGKILL);
+  for (const auto& rank : ranks_) {
+    if (rank->pid > 0) ::waitpid(rank->pid, nullptr, 0);
+    *guard_.pid_of(rank->number) = 0;
+  }
+}
+
+}  // namespace tern::mpirun

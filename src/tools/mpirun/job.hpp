@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a job: starts its ranks, watches them, ends all when one fails, and knows the exit code.
+// Rules: the first failure decides the exit code (128 + signal where one killed a rank). A rank that
+// fails before MPI_Finalize takes the others with it: SIGTERM, half a second later SIGKILL. Ranks are
+// reaped only when all have ended, so that their process groups keep their numbers until then.
+// Threads: the loop's.
+#pragma once
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "boot/shared_job.hpp"
+#include "tools/mpirun/environment.hpp"
+#include "tools/mpirun/guard.hpp"
+#include "tools/mpirun/loop.hpp"
+#include "tools/mpirun/options.hpp"
+#include "tools/mpirun/sink.hpp"
+#include "tools/mpirun/streams.hpp"
+
+namespace tern::mpirun {
+
+class Job {
+ public:
+  // `signals` are those that mpirun blocks; `mask` is the one its ranks get.
+  Job(Loop& loop, const Options& options, const sigset_t& mask);
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  ~Job();
+
+  void start();
+  [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
+
+  // Ends all ranks: first this signal, SIGKILL after `patience` seconds.
+  void end_ranks(int signal, double patience);
+  // The user's signal: passed on; a second one kills.
+  void interrupt(int signal);
+  void send_all(int signal) noexcept;
+
+  void say(const std::string& text);
+
+ private:
+  struct Rank {
+    int number = 0;
+    const App* app = nullptr;
+    pid_t pid = -1;
+    Fd pidfd;
+    bool ended = false;
+  };
+
+  void start_rank(int number, int app_index, const std::string& path);
+  void connect_outputs(Rank& rank, Fd* output, Fd* error);
+  [[nodiscard]] int input_of(const Rank& rank);
+  void on_exit(Rank& rank);
+  void judge(const Rank& rank, const siginfo_t& how);
+  void judge_silent_end(const Rank& rank);
+  void on_event();
+  void fail(int exit_code, const std::string& text);
+  void on_timeout();
+  void all_ended();
+  void maybe_stop();
+  void reap();
+  [[nodiscard]] std::string name_of(const Rank& rank) const;
+  [[nodiscard]] std::string fate_of_others() const;
+
+  Loop& loop_;
+  const Options& options_;
+  sigset_t mask_;
+  std::string host_;
+  std::string id_;
+  int size_;
+  Guard guard_;
+  Fd memory_fd_;
+  Fd event_fd_;
+  boot::SharedJob shared_;
+  Environment environment_;
+  Sink stdout_, stderr_;
+  Streams streams_;
+  Fd null_;
+  std::vector<std::vector<int>> bindings_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  int running_ = 0;
+  int exit_code_ = 0;
+  bool failed_ = false;       // exit_code_ is decided
+  bool ending_ = false;       // ranks end because we told them to
+  bool interrupted_ = false;
+  bool abort_seen_ = false;
+};
+
+}  // namespace tern::mpirun

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cutting output into lines.
+#include "tools/mpirun/lines.hpp"
+
+#include <utility>
+
+namespace tern::mpirun {
+
+void LineSplitter::feed(std::string_view bytes, std::string* out) {
+  const std::size_t end = bytes.rfind('\n');
+  if (end != std::string_view::npos) {
+    emit(std::exchange(held_, {}), out);
+    emit(bytes.substr(0, end + 1), out);
+    bytes.remove_prefix(end + 1);
+  }
+  held_ += bytes;
+  if (held_.size() > longest_) emit(std::exchange(held_, {}), out);
+}
+
+void LineSplitter::finish(std::string* out) { emit(std::exchange(held_, {}), out); }
+
+void LineSplitter::emit(std::string_view bytes, std::string* out) {
+  if (bytes.empty()) return;
+  if (tag_.empty()) {
+    out->append(bytes);
+  } else {
+    while (!bytes.empty()) {
+      if (!in_line_) out->append(tag_);
+      const std::size_t end = bytes.find('\n');
+      const std::size_t piece = end == std::string_view::npos ? bytes.size() : end + 1;
+      out->append(bytes.substr(0, piece));
+      in_line_ = end == std::string_view::npos;
+      bytes.remove_prefix(piece);
+    }
+  }
+  in_line_ = out->back() != '\n';
+}
+
+}  // namespace tern::mpirun

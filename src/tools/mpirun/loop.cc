@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event loop over epoll.
+#include "tools/mpirun/loop.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "base/error.hpp"
+#include "mpi.h"
+
+namespace tern::mpirun {
+namespace {
+
+std::int64_t now_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+Loop::Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(::eventfd(0, EFD_CLOEXEC)) {
+  if (!epoll_.valid() || !wake_.valid())
+    throw Error(MPI_ERR_OTHER, strf("mpirun cannot make its event loop: %s", std::strerror(errno)));
+  watch(wake_.get(), EPOLLIN, [this] { run_posted(); });
+}
+
+void Loop::watch(int fd, std::uint32_t events, Handler handler) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  const int verb = handlers_.count(fd) != 0 ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  if (::epoll_ctl(epoll_.get(), verb, fd, &event) != 0)
+    throw Error(MPI_ERR_OTHER, strf("mpirun cannot watch descriptor %d: %s", fd,
+                                    std::strerror(errno)));
+  handlers_[fd] = std::move(handler);
+}
+
+void Loop::forget(int fd) noexcept {
+  if (handlers_.erase(fd) != 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void Loop::after(double seconds, Handler handler) {
+  timers_.emplace(now_ns() + static_cast<std::int64_t>(seconds * 1e9), std::move(handler));
+}
+
+void Loop::post(Handler handler) {
+  const std::lock_guard lock(mutex_);
+  posted_.push_back(std::move(handler));
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+}
+
+void Loop::run_posted() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
+  std::vector<Handler> now;
+  {
+    const std::lock_guard lock(mutex_);
+    now.swap(posted_);
+  }
+  for (auto& handler : now) handler();
+}
+
+int Loop::milliseconds_to_next_timer() const {
+  if (timers_.empty()) return -1;
+  const std::int64_t left = timers_.begin()->first - now_ns();
+  return static_cast<int>(std::clamp<std::int64_t>((left + 999'999) / 1'000'000, 0, 3'600'000));
+}
+
+void Loop::run_timers() {
+  while (!timers_.empty() && timers_.begin()->first <= now_ns()) {
+    const Handler handler = std::move(timers_.begin()->second);
+    timers_.erase(timers_.begin());
+    handler();
+  }
+}
+
+void Loop::run() {
+  epoll_event events[64];
+  while (running_) {
+    const int count = ::epoll_wait(epoll_.get(), events, 64, milliseconds_to_next_timer());
+    for (int i = 0; i < count && running_; ++i) {
+      const auto found = handlers_.find(events[i].data.fd);
+      if (found == handlers_.end()) continue;  // forgotten by a handler before it
+      const Handler handler = found->second;   // it may forget itself
+      handler();
+    }
+    run_timers();
+  }
+}
+
+}  // namespace tern::mpirun

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event loop of mpirun: descriptors, timers, and calls posted by other threads.
+// Why: everything mpirun does is an answer to an event; nothing polls, nothing blocks.
+// Threads: post() from any thread, everything else from the one that runs the loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "base/fd.hpp"
+
+namespace tern::mpirun {
+
+class Loop {
+ public:
+  using Handler = std::function<void()>;
+
+  Loop();
+
+  // Calls `handler` whenever `fd` is ready for `events` (EPOLLIN, EPOLLOUT). One handler per fd.
+  void watch(int fd, std::uint32_t events, Handler handler);
+  void forget(int fd) noexcept;
+
+  // Once, after this many seconds.
+  void after(double seconds, Handler handler);
+
+  // Runs `handler` in the loop's thread.
+  void post(Handler handler);
+
+  void run();
+  void stop() noexcept { running_ = false; }
+
+ private:
+  [[nodiscard]] int milliseconds_to_next_timer() const;
+  void run_timers();
+  void run_posted();
+
+  Fd epoll_;
+  Fd wake_;
+  bool running_ = true;
+  std::unordered_map<int, Handler> handlers_;
+  std::multimap<std::int64_t, Handler> timers_;  // by CLOCK_MONOTONIC in ns
+  std::mutex mutex_;
+  std::vector<Handler> posted_;
+};
+
+}  // namespace tern::mpirun

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// vfork and exec of one rank.
+#include "tools/mpirun/spawn.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "mpi.h"
+
+namespace tern::mpirun {
+namespace {
+
+constexpr int kMostCpus = 8192;
+
+// Runs in the child, in the parent's memory: system calls only.
+int bind_self(const std::vector<int>& cpus) noexcept {
+  if (cpus.empty()) return 0;
+  unsigned long mask[kMostCpus / (8 * sizeof(unsigned long))] = {};
+  for (const int cpu : cpus)
+    CPU_SET_S(static_cast<std::size_t>(cpu), sizeof mask, reinterpret_cast<cpu_set_t*>(mask));
+  return ::sched_setaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask));
+}
+
+// dup2 that also clears close-on-exec where both numbers are the same.
+int move_fd(int from, int to) noexcept {
+  return from == to ? ::fcntl(to, F_SETFD, 0) : ::dup2(from, to);
+}
+
+const char* prepare_child(const Spawn& spawn, pid_t parent) noexcept {
+  if (::setpgid(0, 0) != 0) return "making a process group";
+  *spawn.announce = ::getpid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // mpirun died before the line above
+  if (move_fd(spawn.input, 0) < 0 || move_fd(spawn.output, 1) < 0 || move_fd(spawn.error, 2) < 0)
+    return "connecting stdin, stdout and stderr";
+  for (const int fd : spawn.inherited)
+    if (fd >= 0 && ::fcntl(fd, F_SETFD, 0) != 0) return "passing the start-up memory on";
+  if (bind_self(*spawn.cpus) != 0) return "binding to its processors";
+  if (spawn.directory != nullptr && ::chdir(spawn.directory) != 0) return spawn.directory;
+  ::signal(SIGPIPE, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, spawn.signal_mask, nullptr);
+  return nullptr;
+}
+
+bool is_program(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string absolute(const std::string& path, const std::string& directory) {
+  return path[0] == '/' || directory.empty() ? path : directory + "/" + path;
+}
+
+}  // namespace
+
+SpawnResult spawn(const Spawn& spawn) noexcept {
+  SpawnResult result;
+  volatile int child_error = 0;
+  const char* volatile child_step = "";
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::vfork();
+  if (pid == 0) {
+    const char* step = prepare_child(spawn, parent);
+    if (step == nullptr) {
+      ::execve(spawn.path, spawn.arguments, spawn.environment);
+      step = spawn.path;
+    }
+    child_step = step;
+    child_error = errno;
+    ::_exit(127);
+  }
+  result.pid = pid;
+  result.error = pid < 0 ? errno : child_error;
+  result.step = pid < 0 ? "starting a process" : child_step;
+  return result;
+}
+
+std::string find_program(const std::string& program, const std::string& directory) {
+  if (program.find('/') != std::string::npos) {
+    const std::string path = absolute(program, directory);
+    if (is_program(path)) return program;
+    const char* why = ::access(path.c_str(), F_OK) != 0 ? std::strerror(errno)
+                      : ::access(path.c_str(), X_OK) != 0
+                          ? "it may not be executed (chmod +x makes it so)"
+                          : "it is not a file";
+    throw Error(MPI_ERR_NO_SUCH_FILE, strf("cannot start %s: %s", path.c_str(), why));
+  }
+  const char* list = std::getenv("PATH");
+  std::string rest = list != nullptr ? list : "/usr/local/bin:/usr/bin:/bin";
+  for (std::size_t begin = 0; begin <= rest.size();) {
+    const std::size_t end = std::min(rest.find(':', begin), rest.size());
+    const std::string folder = rest.substr(begin, end - begin);
+    const std::string path = (folder.empty() ? "." : folder) + "/" + program;
+    if (is_program(absolute(path, directory))) return path;
+    begin = end + 1;
+  }
+  const bool here = is_program(absolute("./" + program, directory));
+  throw Error(MPI_ERR_NO_SUCH_FILE,
+              strf("cannot start %s: no such program in PATH%s", program.c_str(),
+                   here ? strf("; did you mean ./%s?", program.c_str()).c_str() : ""));
+}
+
+}  // namespace tern::mpirun
