@@ -23,6 +23,9 @@ class P2p final : public Pml, public btl::Sink {
 
   [[nodiscard]] btl::Table& transports() noexcept { return transports_; }
 
+  /// Progress until no frame waits for room: before this process leaves its job.
+  void send_all_waiting() noexcept;
+
   int send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept override;
   int recv(const Buffer& buffer, const Envelope& from, core::Outcome* outcome) noexcept override;
   int isend(const Buffer& buffer, const Envelope& to, Mode mode,

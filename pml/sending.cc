@@ -152,6 +152,11 @@ int P2p::send_waiting() noexcept {
   return sent;
 }
 
+void P2p::send_all_waiting() noexcept {
+  const core::ChannelLock lock(process_.progress);
+  process_.progress.wait([this] { return waiting_.empty(); });
+}
+
 // True when nothing waits any more.
 bool P2p::flush(PeerState& peer) noexcept {
   size_t sent = 0;

@@ -50,7 +50,6 @@ Instance::Instance() : tag_ub(INT_MAX) {
   core::make_predefined_infos(process);
   core::make_predefined_types(process);
   core::make_predefined_ops(process);
-  core::make_predefined_groups(process);
 }
 
 void Instance::count_cores() {
@@ -69,10 +68,15 @@ void Instance::enter_job(core::ThreadLevel level) {
   count_cores();
   appnum = boot_->job().app;
   universe_size = boot_->job().universe_size;
-  core::make_predefined_communicators(process);
+  rooms_ = std::make_unique<Rooms>(process);
 }
 
 void Instance::leave_job() {
+  rooms_->leave();
+  rooms_.reset();
+  rooms_->leave();
+  core::end_predefined_communicators(process);
+  rooms_.reset();
   boot_->finalize();
   process.boot = nullptr;
   boot_.reset();

@@ -13,6 +13,8 @@
 #include <thread>
 
 #include "api/errors.hpp"
+#include "api/rooms.hpp"
+#include "api/rooms.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "core/attribute.hpp"
@@ -59,8 +61,8 @@ class Instance {
 
   std::mutex mutex_;
   int users_ = 0;
-  bool objects_made_ = false;
   std::unique_ptr<boot::Boot> boot_;
+  std::unique_ptr<Rooms> rooms_;
 };
 
 /// Made at first use.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rooms: what a Process needs to speak with the others: transports, messages, collectives.
+// Why: the C API and unit tests (ranks as threads) bring a Process into its job the same way.
+// Life cycle: construct (exchanges cards, waits for all ranks), use, leave(), destroy.
+// Threads: one caller.
+#pragma once
+
+#include <memory>
+
+#include "core/process.hpp"
+
+namespace tern::pml {
+class P2p;
+}
+
+namespace tern::api {
+
+class Rooms {
+ public:
+  /// `process.boot`, ranks and thread level are set. Throws Error.
+  explicit Rooms(core::Process& process);
+  ~Rooms();
+  /// Sends what waits and meets all ranks: afterwards nobody needs this one's memory. Throws Error.
+  void leave();
+
+ private:
+  void configure_waiting();
+
+  core::Process& process_;
+  std::unique_ptr<pml::P2p> pml_;
+  std::unique_ptr<coll::Coll> coll_;
+};
+
+}  // namespace tern::api
