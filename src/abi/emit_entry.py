@@ -119,6 +119,16 @@ class Entry:
         for p in self.f.params:
             if self.is_object(p) and p is not self.object:
                 self.resolve(p)
+            elif p.kind in ('request', 'live_request') and p.direction != 'out' and not p.array:
+                self.check_request(p)
+
+    def check_request(self, p):
+        if p.direction != 'in':
+            self.refuse(f'{p.name} == nullptr', f'null_argument(call, "{p.name}")')
+        value = p.name if p.direction == 'in' else f'*{p.name}'
+        null = f'{value} != MPI_REQUEST_NULL && ' if p.kind == 'request' else ''
+        self.refuse(f'{null}call.find<core::Request>({value}) == nullptr',
+                    f'bad_handle<core::Request>(call, "{p.name}", {value})')
 
     # -- widening
 
@@ -175,7 +185,7 @@ class Entry:
     def checks_of(self, p):
         name, comm = p.name, f'*{self.object.name}_' if self.object else None
         if p.direction != 'in' and not p.array and p.kind not in ('buffer', 'inplace'):
-            if p.may_be_null or self.is_object(p):
+            if p.may_be_null or self.is_object(p) or p.direction == 'inout' and 'request' in p.kind:
                 return []
             return [(f'{name} == nullptr', f'null_argument(call, "{name}")')]
         if p.array:

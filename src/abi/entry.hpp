@@ -17,6 +17,7 @@
 #include "core/info.hpp"
 #include "core/op.hpp"
 #include "core/process.hpp"
+#include "core/request.hpp"
 #include "core/session.hpp"
 #include "mpi.h"
 

@@ -18,8 +18,9 @@ HANDLES = {  # kind -> (C type, class of the object behind it, error class of a 
     'session': ('MPI_Session', 'core::Session', 'MPI_ERR_SESSION'),
     'win': ('MPI_Win', 'rma::Window', 'MPI_ERR_WIN'),
     'file': ('MPI_File', 'io::File', 'MPI_ERR_FILE'),
-    # Resolved by the body: null, inactive and finished ones are all legal somewhere.
+    # Reach the body as they are: checked here only, because null is legal (request) or the body swaps them.
     'request': ('MPI_Request', None, 'MPI_ERR_REQUEST'),
+    'live_request': ('MPI_Request', None, 'MPI_ERR_REQUEST'),
     'message': ('MPI_Message', None, 'MPI_ERR_REQUEST'),
 }
 
@@ -42,7 +43,7 @@ MEANING = {  # kind -> what man pages say of it
     'rma_op': 'predefined reduction operation', 'errhandler': 'error handler',
     'info': 'info object', 'hints': 'info object with hints, or MPI_INFO_NULL',
     'session': 'session', 'win': 'window', 'file': 'file', 'request': 'request',
-    'message': 'matched message', 'count': 'number of elements, not negative',
+    'message': 'matched message', 'live_request': 'request, not MPI_REQUEST_NULL', 'count': 'number of elements, not negative',
     'wide': 'integer', 'length': 'length of an array, not negative', 'disp': 'displacement', 'span': 'bytes', 'int': 'integer',
     'flag': 'true (not 0) or false (0)', 'keyval': 'attribute key',
     'tag': 'message tag, 0 to MPI_TAG_UB', 'anytag': 'message tag or MPI_ANY_TAG',

@@ -73,8 +73,6 @@ void Instance::enter_job(core::ThreadLevel level) {
 
 void Instance::leave_job() {
   rooms_->leave();
-  rooms_.reset();
-  rooms_->leave();
   core::end_predefined_communicators(process);
   rooms_.reset();
   boot_->finalize();

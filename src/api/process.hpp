@@ -14,7 +14,6 @@
 
 #include "api/errors.hpp"
 #include "api/rooms.hpp"
-#include "api/rooms.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "core/attribute.hpp"
