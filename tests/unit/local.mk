@@ -3,3 +3,5 @@
 unit_tests += tests/unit/core/group_test
 unit_tests += tests/unit/core/communicator_test
 unit_tests += tests/unit/coll/verify_test
+unit_tests += tests/unit/core/datatype_test
+unit_tests += tests/unit/core/op_test
