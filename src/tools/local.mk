@@ -12,6 +12,9 @@ libmpirun_la_SOURCES = \
   src/tools/mpirun/lines.cc src/tools/mpirun/lines.hpp \
   src/tools/mpirun/loop.cc src/tools/mpirun/loop.hpp \
   src/tools/mpirun/options.cc src/tools/mpirun/options.hpp \
+  src/tools/mpirun/pmix_door.cc src/tools/mpirun/pmix_door.hpp \
+  src/tools/mpirun/pmix_server.cc src/tools/mpirun/pmix_server.hpp \
+  src/tools/mpirun/relay.cc src/tools/mpirun/relay.hpp \
   src/tools/mpirun/sink.cc src/tools/mpirun/sink.hpp \
   src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \
   src/tools/mpirun/streams.cc src/tools/mpirun/streams.hpp \

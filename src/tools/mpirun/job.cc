@@ -48,8 +48,13 @@ Job::Job(Loop& loop, const Options& options, const sigset_t& mask)
       shared_(boot::SharedJob::create(
           memory_fd_.get(), {size_, std::max(size_, topo::allowed_cpu_count()), ::getpid(),
                              event_fd_.get(), id_})),
+      door_(loop, {id_, host_, size_, std::max(size_, topo::allowed_cpu_count()),
+                   static_cast<int>(options.apps.size()), event_fd_.get()},
+            shared_, guard_),
       environment_(environ, id_, size_, std::max(size_, topo::allowed_cpu_count())),
       stdout_(loop, 1), stderr_(loop, 2), streams_(loop) {
+  door_.tell(environment_);
+  door_.on_trouble = [this](const std::string& text) { say(text); };
   environment_.set(boot::kBootVariable, std::to_string(memory_fd_.get()));
   for (const auto& [name, value] : options.environment) environment_.set(name, value);
   stdout_.on_change = stderr_.on_change = [this] {

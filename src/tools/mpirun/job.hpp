@@ -19,6 +19,7 @@
 #include "tools/mpirun/guard.hpp"
 #include "tools/mpirun/loop.hpp"
 #include "tools/mpirun/options.hpp"
+#include "tools/mpirun/pmix_door.hpp"
 #include "tools/mpirun/sink.hpp"
 #include "tools/mpirun/streams.hpp"
 
@@ -77,6 +78,7 @@ class Job {
   Fd memory_fd_;
   Fd event_fd_;
   boot::SharedJob shared_;
+  PmixDoor door_;
   Environment environment_;
   Sink stdout_, stderr_;
   Streams streams_;
