@@ -18,6 +18,7 @@ libmpirun_la_SOURCES = \
   src/tools/mpirun/sink.cc src/tools/mpirun/sink.hpp \
   src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \
   src/tools/mpirun/streams.cc src/tools/mpirun/streams.hpp \
+  src/tools/mpirun/terminal_input.cc src/tools/mpirun/terminal_input.hpp \
   src/base/error.cc src/base/fd.cc src/base/log.cc src/base/params.cc \
   src/boot/pmix_library.cc src/boot/shared_job.cc \
   src/topo/cpus.cc

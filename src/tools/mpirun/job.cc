@@ -89,7 +89,11 @@ void Job::start() {
 }
 
 int Job::input_of(const Rank& rank) {
-  if (rank.number == 0) return 0;
+  if (rank.number == 0) {
+    if (::isatty(0) == 0) return 0;
+    terminal_ = std::make_unique<TerminalInput>(loop_, 0);
+    return terminal_->reader();
+  }
   if (!null_.valid()) null_ = Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
   return null_.get();
 }
@@ -128,6 +132,7 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
   request.announce = guard_.pid_of(number);
   request.signal_mask = &mask_;
   const SpawnResult result = spawn(request);
+  if (number == 0 && terminal_ != nullptr) terminal_->rank_started();
   rank.pid = result.pid;
   if (result.error != 0) {
     rank.ended = true;
@@ -236,6 +241,11 @@ void Job::on_timeout() {
 void Job::send_all(int signal) noexcept {
   for (const auto& rank : ranks_)
     if (rank->pid > 0) ::kill(-rank->pid, signal);
+}
+
+void Job::continue_all() {
+  send_all(SIGCONT);
+  if (terminal_ != nullptr) terminal_->look_again();
 }
 
 void Job::end_ranks(int signal, double patience) {

@@ -22,6 +22,7 @@
 #include "tools/mpirun/pmix_door.hpp"
 #include "tools/mpirun/sink.hpp"
 #include "tools/mpirun/streams.hpp"
+#include "tools/mpirun/terminal_input.hpp"
 
 namespace tern::mpirun {
 
@@ -41,6 +42,7 @@ class Job {
   // The user's signal: passed on; a second one kills.
   void interrupt(int signal);
   void send_all(int signal) noexcept;
+  void continue_all();
 
   void say(const std::string& text);
 
@@ -82,6 +84,7 @@ class Job {
   Environment environment_;
   Sink stdout_, stderr_;
   Streams streams_;
+  std::unique_ptr<TerminalInput> terminal_;  // where stdin is one
   Fd null_;
   std::vector<std::vector<int>> bindings_;
   std::vector<std::unique_ptr<Rank>> ranks_;

@@ -34,7 +34,8 @@ void on_signal(Job& job, int fd) {
   signalfd_siginfo info{};
   if (::read(fd, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return;
   const int signal = static_cast<int>(info.ssi_signo);
-  if (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGCONT) return job.send_all(signal);
+  if (signal == SIGUSR1 || signal == SIGUSR2) return job.send_all(signal);
+  if (signal == SIGCONT) return job.continue_all();
   if (signal != SIGTSTP) return job.interrupt(signal);
   job.send_all(SIGSTOP);
   ::raise(SIGSTOP);
