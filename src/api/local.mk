@@ -22,3 +22,4 @@ libtern_la_SOURCES += src/api/datatype_create.cc
 libtern_la_SOURCES += src/api/datatype_decode.cc
 libtern_la_SOURCES += src/api/datatype_pack.cc
 libtern_la_SOURCES += src/api/op.cc
+libtern_la_SOURCES += src/api/session.cc

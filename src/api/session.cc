@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the chapter "session": sessions, and the process sets mpi://WORLD and mpi://SELF.
+// See: MPI-5.0 section 11.3.
+#include "core/session.hpp"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/bodies.hpp"
+#include "api/process.hpp"
+#include "core/group.hpp"
+
+namespace tern::api {
+namespace {
+
+constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF"};
+constexpr int kSetCount = 2;
+
+/// Which of kSets; -1 for an unknown name. Names of sets are not case sensitive.
+int find_set(const char* name) noexcept {
+  for (int i = 0; i < kSetCount; ++i)
+    if (::strcasecmp(kSets[i], name) == 0) return i;
+  return -1;
+}
+
+int unknown_set(const char* name) noexcept {
+  return fail(MPI_ERR_ARG, "there is no process set \"%s\"; there are mpi://WORLD and mpi://SELF", name);
+}
+
+core::ThreadLevel wanted_level(const core::Info* info) noexcept {
+  const std::string* wish = info == nullptr ? nullptr : info->get("thread_level");
+  if (wish == nullptr || *wish == "MPI_THREAD_MULTIPLE") return core::ThreadLevel::kMultiple;
+  if (*wish == "MPI_THREAD_SERIALIZED") return core::ThreadLevel::kSerialized;
+  if (*wish == "MPI_THREAD_FUNNELED") return core::ThreadLevel::kFunneled;
+  return core::ThreadLevel::kSingle;
+}
+
+void give_info(core::Ref<core::Info> made, MPI_Info* out) {
+  any_process().handles.insert(*made);
+  *out = reinterpret_cast<MPI_Info>(made.leak()->handle());
+}
+
+}  // namespace
+
+int session_init(core::Info* info, core::ErrorHandler& errhandler, MPI_Session* session) noexcept {
+  if (!errhandler.fits(core::Kind::kSession))
+    return fail(MPI_ERR_ERRHANDLER, "the error handler was not made for a session");
+  return guarded([&] {
+    auto made = core::Ref<core::Session>::adopt(new core::Session);
+    made->error_handler = core::Ref<core::ErrorHandler>(&errhandler);
+    made->info = core::Ref<core::Info>::adopt(new core::Info);
+    if (info != nullptr) made->info->merge(*info);
+    instance().start(wanted_level(info));
+    any_process().handles.insert(*made);
+    *session = reinterpret_cast<MPI_Session>(made.leak()->handle());
+  });
+}
+
+int session_finalize(MPI_Session* session) noexcept {
+  core::Session& object = *any_process().handles.find<core::Session>(*session);
+  *session = MPI_SESSION_NULL;
+  any_process().handles.erase(object);
+  object.release();
+  return guarded([] { instance().stop(); });
+}
+
+int session_get_num_psets(core::Session&, core::Info*, int* npset_names) noexcept {
+  *npset_names = kSetCount;
+  return MPI_SUCCESS;
+}
+
+int session_get_nth_pset(core::Session&, core::Info*, int n, int* pset_len,
+                         char* pset_name) noexcept {
+  if (n < 0 || n >= kSetCount)
+    return fail(MPI_ERR_ARG, "n is %d, but there are %d process sets", n, kSetCount);
+  const size_t needed = std::strlen(kSets[n]) + 1;
+  if (*pset_len > 0) {
+    const size_t copied = std::min(needed, static_cast<size_t>(*pset_len)) - 1;
+    std::memcpy(pset_name, kSets[n], copied);
+    pset_name[copied] = '\0';
+  }
+  *pset_len = static_cast<int>(needed);
+  return MPI_SUCCESS;
+}
+
+int session_get_info(core::Session& session, MPI_Info* info_used) noexcept {
+  return guarded([&] {
+    auto made = core::Ref<core::Info>::adopt(new core::Info);
+    made->merge(*session.info);
+    give_info(std::move(made), info_used);
+  });
+}
+
+int session_get_pset_info(core::Session&, const char* pset_name, MPI_Info* info) noexcept {
+  const int set = find_set(pset_name);
+  if (set < 0) return unknown_set(pset_name);
+  return guarded([&] {
+    auto made = core::Ref<core::Info>::adopt(new core::Info);
+    made->set("mpi_size", strf("%d", set == 0 ? any_process().world_size : 1));
+    give_info(std::move(made), info);
+  });
+}
+
+int group_from_session_pset(core::Session&, const char* pset_name, MPI_Group* newgroup) noexcept {
+  const int set = find_set(pset_name);
+  if (set < 0) return unknown_set(pset_name);
+  return guarded([&] {
+    core::Process& process = any_process();
+    const uint32_t first = set == 0 ? 0 : static_cast<uint32_t>(process.world_rank);
+    auto made = core::Ref<core::Group>::adopt(
+        new core::Group(first, 1, set == 0 ? process.world_size : 1));
+    process.handles.insert(*made);
+    *newgroup = reinterpret_cast<MPI_Group>(made.leak()->handle());
+  });
+}
+
+}  // namespace tern::api
