@@ -29,7 +29,7 @@ typedef struct {
   const char* operations;  // comma-separated filter; NULL: all
 } Bench;
 
-enum { kMaxBatches = 400, kCacheLine = 64, kPage = 4096 };
+enum { kMaxBatches = 400, kCacheLine = 64, kPage = 4096, kControlTag = 32003 };
 
 // ---- set-up -----------------------------------------------------------------------------------
 
@@ -128,42 +128,50 @@ static int bench_by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// One batch on every rank of MPI_COMM_WORLD; the time of the slowest, known to rank 0.
-static double bench_batch(BenchBody body, void* state, long iterations) {
-  MPI_Barrier(MPI_COMM_WORLD);
+// Rank 0 tells all how many iterations come next. Plain messages, here and below, so that a
+// benchmark uses no part of the library that it does not measure.
+static inline long bench_agree(const Bench* bench, long iterations) {
+  for (int r = 1; bench->rank == 0 && r < bench->ranks; ++r)
+    MPI_Send(&iterations, 1, MPI_LONG, r, kControlTag, MPI_COMM_WORLD);
+  if (bench->rank != 0)
+    MPI_Recv(&iterations, 1, MPI_LONG, 0, kControlTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return iterations;
+}
+
+// One batch on every rank; the time of the slowest, known to rank 0.
+static inline double bench_batch(const Bench* bench, BenchBody body, void* state, long iterations) {
   const double start = MPI_Wtime();
   body(state, iterations);
-  const double mine = MPI_Wtime() - start;
-  double slowest = mine;
-  MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  double slowest = MPI_Wtime() - start, other;
+  for (int r = 1; bench->rank == 0 && r < bench->ranks; ++r) {
+    MPI_Recv(&other, 1, MPI_DOUBLE, r, kControlTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (other > slowest) slowest = other;
+  }
+  if (bench->rank != 0) MPI_Send(&slowest, 1, MPI_DOUBLE, 0, kControlTag, MPI_COMM_WORLD);
   return slowest;
 }
 
-// Median seconds of one iteration over batches of about a thirtieth of the budget; on rank 0,
-// elsewhere 0. Rank 0 alone decides how long a batch is and when it is enough, so that a slow
-// library ends in time too.
+// Seconds of one iteration: the lower quartile of batches that take a sixtieth of the budget each,
+// for what disturbs a batch only ever makes it longer; on rank 0, elsewhere 0. Rank 0 alone decides
+// how long a batch is and when it is enough, so that a slow library ends in time too.
 static inline double bench_time(const Bench* bench, BenchBody body, void* state) {
   double times[kMaxBatches];
   const double begin = MPI_Wtime();
-  long iterations = 1;
+  long next = 1, iterations;
   int batches = 0;
-  for (;;) {
-    const long now = iterations;
-    const double elapsed = bench_batch(body, state, now);
+  while ((iterations = bench_agree(bench, next)) > 0) {
+    const double elapsed = bench_batch(bench, body, state, iterations);
     const int spent = MPI_Wtime() - begin > bench->seconds;
-    if (bench->rank == 0) {
-      if (elapsed < bench->seconds / 60 && !spent)
-        iterations *= 2, batches = 0;
-      else
-        times[batches++] = elapsed / (double)now;
-      if ((spent && batches > 0) || batches == kMaxBatches) iterations = 0;
-    }
-    MPI_Bcast(&iterations, 1, MPI_LONG, 0, MPI_COMM_WORLD);
-    if (iterations == 0) break;
+    if (bench->rank != 0) continue;
+    if (elapsed < bench->seconds / 60 && !spent)
+      next *= 2, batches = 0;
+    else
+      times[batches++] = elapsed / (double)iterations;
+    if ((spent && batches > 0) || batches == kMaxBatches) next = 0;
   }
   if (bench->rank != 0) return 0;
   qsort(times, (size_t)batches, sizeof *times, bench_by_value);
-  return batches % 2 ? times[batches / 2] : (times[batches / 2 - 1] + times[batches / 2]) / 2;
+  return times[batches / 4];
 }
 
 static inline void bench_report(const Bench* bench, const char* name, size_t size, double value,

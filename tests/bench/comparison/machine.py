@@ -30,9 +30,31 @@ def memory_gib():
     return 0
 
 
-def describe(measured, options):
+def busy_share(seconds=0.2):
+    """Of all cores, how much was used in the next moments (0 to 1)."""
+    def ticks():
+        words = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
+        return sum(words[:8]), words[3] + words[4]
+    total, idle = ticks()
+    time.sleep(seconds)
+    later, later_idle = ticks()
+    return 1 - (later_idle - idle) / max(later - total, 1)
+
+
+def wait_for_quiet(patience, share=0.1):
+    """Until others use less than `share` of the cores; False when `patience` seconds did not bring that."""
+    end = time.monotonic() + patience
+    while busy_share() > share:
+        if time.monotonic() > end:
+            return False
+    return True
+
+
+def describe(measured, options, results):
     versions = ", ".join(f"{library.name} {library.version}" for library in measured)
     return (f"{time.strftime('%Y-%m-%d')}: {os.cpu_count()} cores, {processor()}, {caches()}, "
-            f"{memory_gib():.0f} GiB, Linux {platform.release()}, load {os.getloadavg()[0]:.1f} at the start.\n"
+            f"{memory_gib():.0f} GiB, Linux {platform.release()}.\n"
             f"{versions}; medians of {options.repeat} alternating runs, "
-            f"{'ranks bound while they fit the cores' if options.bind else 'ranks not bound'}.")
+            f"{'ranks bound while they fit the cores' if options.bind else 'ranks not bound'}; "
+            f"{results.disturbed} of {results.runs} runs began while others used the machine"
+            f"{', at a higher priority than theirs' if options.priority else ''}.")
