@@ -37,8 +37,8 @@ class Library:
         return [str(self.mpirun), *self.options, "-n", str(ranks), str(self.programs / program), *arguments]
 
 
-def environment(bind):
-    return {**os.environ, **ENVIRONMENT, "BENCH_BIND": "1" if bind else "0"}
+def environment(bind=False, priority=False):
+    return {**os.environ, **ENVIRONMENT, "BENCH_BIND": str(int(bind)), "BENCH_PRIORITY": str(int(priority))}
 
 
 def find(name, where):
@@ -56,7 +56,7 @@ def find(name, where):
 
 def describe(library):
     answer = subprocess.run([str(library.mpirun), "--version"], capture_output=True, text=True, timeout=60,
-                            env=environment(False))
+                            env=environment())
     text = answer.stdout + answer.stderr
     for flavour, pattern, options in FLAVOURS:
         if pattern.search(text):
@@ -77,6 +77,6 @@ def build(library, sources, programs, out):
         if target.exists() and target.stat().st_mtime > newest:
             continue
         command = [str(library.mpicc), "-std=c11", "-O2", str(source), "-o", str(target)]
-        answer = subprocess.run(command, capture_output=True, text=True, env=environment(False))
+        answer = subprocess.run(command, capture_output=True, text=True, env=environment())
         if answer.returncode != 0:
             raise SetupError(f"{library.name}: {' '.join(command)} failed:\n{answer.stdout}{answer.stderr}")

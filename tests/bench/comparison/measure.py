@@ -45,16 +45,11 @@ def parse(text, ranks):
             yield Key(found[1], int(found[2]), ranks, found[5]), float(found[4])
 
 
-# A new session is scheduled as one group where the kernel has autogroups; there nice alone counts within it.
-BEFORE_ALL_OTHERS = ["nice", "-n", "-20", "sh", "-c",
-                     '[ ! -e /proc/self/autogroup ] || echo -20 >/proc/self/autogroup; exec "$@"', "sh"]
-
-
-def launch(command, bind, timeout):
+def launch(command, environment, timeout):
     """One run: (output, seconds, what failed or None). The whole process group is gone afterwards."""
     start = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                               text=True, errors="replace", env=libraries.environment(bind), start_new_session=True)
+                               text=True, errors="replace", env=environment, start_new_session=True)
     wrong = None
     try:
         output, complaints = process.communicate(timeout=timeout)
@@ -88,8 +83,8 @@ def run_once(results, library, bench, ranks, options):
     bind = options.bind and ranks <= os.cpu_count()
     results.runs += 1
     results.disturbed += not machine.wait_for_quiet(options.quiet)
-    command = (BEFORE_ALL_OTHERS if options.priority else []) + library.command(ranks, bench.program, arguments)
-    output, seconds, wrong = launch(command, bind, options.timeout)
+    output, seconds, wrong = launch(library.command(ranks, bench.program, arguments),
+                                    libraries.environment(bind, options.priority), options.timeout)
     if wrong:
         results.failures.append((bench.name, ranks, library.name, wrong))
         print(f"  {library.name}: {bench.name}, {ranks} ranks: {wrong}", file=sys.stderr)
