@@ -124,7 +124,7 @@ void SharedJob::put(int rank, std::string_view key, std::string_view value) {
                            kRecordAlign * kRecordAlign;
   std::uint32_t offset = h.heap_next.load(std::memory_order_relaxed);
   do {
-    if (offset > limit || need > limit - offset)
+    if (record_at(offset) == nullptr || need > limit - offset)
       throw Error(MPI_ERR_NO_MEM,
                   strf("the start-up memory of this job is full: key \"%.*s\" with %zu bytes does "
                        "not fit; put fewer or smaller values",

@@ -5,3 +5,13 @@ unit_tests += tests/unit/core/communicator_test
 unit_tests += tests/unit/coll/verify_test
 unit_tests += tests/unit/core/datatype_test
 unit_tests += tests/unit/core/op_test
+unit_tests += tests/unit/boot/boot_test
+unit_tests += tests/unit/boot/shared_job_test
+unit_tests += tests/unit/topo/cpus_test
+# mpirun's own parts, without the library.
+unit_tests += tests/unit/tools/binding_test
+unit_tests += tests/unit/tools/lines_test
+unit_tests += tests/unit/tools/options_test
+tests_unit_tools_binding_test_LDADD = libmpirun.la $(GTEST_LIBS)
+tests_unit_tools_lines_test_LDADD = libmpirun.la $(GTEST_LIBS)
+tests_unit_tools_options_test_LDADD = libmpirun.la $(GTEST_LIBS)

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// One behaviour suite over the ways to start that need no launcher of their own: the fake, and
+// mpirun's shared memory with ranks as threads.
+#include "boot/boot.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/fd.hpp"
+#include "boot/fake.hpp"
+#include "boot/shared_job.hpp"
+#include "boot/ways.hpp"
+
+namespace tern::boot {
+namespace {
+
+struct Address {
+  int rank;
+  char text[100];
+};
+
+// Makes the Boot of each rank; called in turn, by one thread.
+class Maker {
+ public:
+  virtual ~Maker() = default;
+  virtual std::unique_ptr<Boot> make(int rank) = 0;
+};
+
+class FakeMaker final : public Maker {
+ public:
+  explicit FakeMaker(int size) : job_(size) {}
+  std::unique_ptr<Boot> make(int rank) override { return job_.boot(rank); }
+
+ private:
+  FakeJob job_;
+};
+
+// What mpirun leaves in the environment of a rank, set for each in turn.
+class MpirunMaker final : public Maker {
+ public:
+  explicit MpirunMaker(int size)
+      : fd_(make_memfd("test", SharedJob::bytes_for(size))), event_(::eventfd(0, EFD_CLOEXEC)),
+        job_(SharedJob::create(fd_.get(), {size, size, 1, event_.get(), "job-1"})) {}
+  ~MpirunMaker() override {
+    for (const char* name : {"TERN_BOOT_FD", "PMIX_RANK", "PMIX_NAMESPACE"}) ::unsetenv(name);
+  }
+  std::unique_ptr<Boot> make(int rank) override {
+    ::setenv("TERN_BOOT_FD", std::to_string(fd_.get()).c_str(), 1);
+    ::setenv("PMIX_RANK", std::to_string(rank).c_str(), 1);
+    ::setenv("PMIX_NAMESPACE", "job-1", 1);
+    return make_mpirun_boot();
+  }
+
+ private:
+  Fd fd_, event_;
+  SharedJob job_;
+};
+
+class BootTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<Maker> maker(int size) const {
+    if (std::string(GetParam()) == "fake") return std::make_unique<FakeMaker>(size);
+    return std::make_unique<MpirunMaker>(size);
+  }
+
+  template <class Body>
+  void run(int size, Body body) {
+    const auto made = maker(size);
+    std::vector<std::unique_ptr<Boot>> boots;
+    for (int rank = 0; rank < size; ++rank) boots.push_back(made->make(rank));
+    std::vector<std::thread> threads;
+    for (auto& boot : boots) threads.emplace_back([&body, &boot] { body(*boot); });
+    for (auto& thread : threads) thread.join();
+  }
+};
+
+TEST_P(BootTest, KnowsTheJob) {
+  run(4, [&](Boot& boot) {
+    EXPECT_EQ(boot.size(), 4);
+    EXPECT_STREQ(boot.name(), GetParam());
+    EXPECT_EQ(boot.local_ranks(), (std::vector<int>{0, 1, 2, 3}));
+    EXPECT_EQ(boot.job().local_index, boot.rank());
+    EXPECT_TRUE(boot.is_local(3));
+    EXPECT_FALSE(boot.is_local(4));
+    EXPECT_EQ(boot.node(3), 0);
+    EXPECT_FALSE(boot.job().id.empty());
+  });
+}
+
+TEST_P(BootTest, CardsAreThereAfterTheFence) {
+  run(8, [](Boot& boot) {
+    Address mine{boot.rank(), {}};
+    std::snprintf(mine.text, sizeof mine.text, "address of %d", boot.rank());
+    boot.put_card_as(mine);
+    boot.fence();
+    for (int rank = 0; rank < boot.size(); ++rank) {
+      const auto other = boot.card_as<Address>(rank);
+      EXPECT_EQ(other.rank, rank);
+      EXPECT_EQ(std::string(other.text), strf("address of %d", rank));
+    }
+    boot.fence();
+  });
+}
+
+TEST_P(BootTest, KeysOfAnyLength) {
+  run(3, [](Boot& boot) {
+    const std::string zeros(3000, '\0');
+    boot.put("empty", "");
+    boot.put("zeros", zeros);
+    boot.put("who", strf("%d", boot.rank()));
+    boot.put("who", strf("again %d", boot.rank()));
+    boot.fence();
+    for (int rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(boot.get(rank, "empty"), "");
+      EXPECT_EQ(boot.get(rank, "zeros"), zeros);
+      EXPECT_EQ(boot.get(rank, "who"), strf("again %d", rank));
+      EXPECT_THROW((void)boot.get(rank, "wh"), Error);
+    }
+    boot.fence();
+  });
+}
+
+TEST_P(BootTest, NobodyLeavesAFenceBeforeAllHaveCome) {
+  constexpr int kRounds = 200;
+  std::atomic<int> arrived{0};
+  run(5, [&](Boot& boot) {
+    for (int round = 1; round <= kRounds; ++round) {
+      ++arrived;
+      boot.fence();
+      EXPECT_GE(arrived.load(), 5 * round);
+      boot.fence();
+    }
+  });
+  EXPECT_EQ(arrived.load(), 5 * kRounds);
+}
+
+TEST_P(BootTest, WrongRanksAreRefusedByName) {
+  run(2, [](Boot& boot) {
+    for (const int rank : {-1, 2}) {
+      EXPECT_THROW((void)boot.card(rank), Error);
+      EXPECT_THROW((void)boot.get(rank, "key"), Error);
+      EXPECT_THROW((void)boot.node(rank), Error);
+    }
+    try {
+      (void)boot.card(7);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("rank 7"), std::string::npos) << error.what();
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, BootTest, ::testing::Values("fake", "mpirun"),
+                         [](const auto& way) { return std::string(way.param); });
+
+TEST(FakeJob, DeclaredHosts) {
+  const FakeJob job(5, {"b", "a", "b", "a", "c"});
+  const auto boot = job.boot(3);
+  EXPECT_EQ(boot->local_ranks(), (std::vector<int>{1, 3}));
+  EXPECT_EQ(boot->job().local_index, 1);
+  EXPECT_FALSE(boot->is_local(0));
+  const int nodes[] = {0, 1, 0, 1, 2};
+  for (int rank = 0; rank < 5; ++rank) EXPECT_EQ(boot->node(rank), nodes[rank]);
+  EXPECT_EQ(boot->host(4), "c");
+  EXPECT_THROW(FakeJob(3, {"a", "b"}), Error);
+}
+
+TEST(FakeJob, AnAbortFreesThoseWhoWait) {
+  const FakeJob job(2);
+  const auto one = job.boot(0), other = job.boot(1);
+  std::thread waiting([&] { EXPECT_THROW(one->fence(), Error); });
+  other->abort(42, "enough");
+  waiting.join();
+  EXPECT_EQ(job.abort_code(), 42);
+}
+
+TEST(MakeBoot, AloneIsAWorldOfOne) {
+  const auto boot = make_boot("singleton");
+  EXPECT_EQ(boot->size(), 1);
+  boot->put("k", "v");
+  boot->put_card_as(17);
+  boot->fence();
+  EXPECT_EQ(boot->get(0, "k"), "v");
+  EXPECT_EQ(boot->card_as<int>(0), 17);
+}
+
+TEST(MakeBoot, AWrongWayIsRefused) {
+  EXPECT_THROW((void)make_boot("carrier-pigeon"), Error);
+  ::unsetenv("PMIX_NAMESPACE");
+  EXPECT_THROW((void)make_boot("pmix"), Error);
+  EXPECT_THROW((void)make_boot("mpirun"), Error);
+}
+
+TEST(MakeBoot, SrunWithoutPmixNamesTheCure) {
+  ::setenv("SLURM_PROCID", "1", 1);
+  ::setenv("SLURM_STEP_ID", "0", 1);
+  ::setenv("SLURM_NTASKS", "4", 1);
+  try {
+    (void)make_boot();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("srun --mpi=pmix"), std::string::npos);
+  }
+  for (const char* name : {"SLURM_PROCID", "SLURM_STEP_ID", "SLURM_NTASKS"}) ::unsetenv(name);
+}
+
+}  // namespace
+}  // namespace tern::boot
