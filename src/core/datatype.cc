@@ -53,6 +53,12 @@ class PieceList {
       run(origin + static_cast<uintptr_t>(places[i]), starts[i + 1] - starts[i]);
   }
 
+  void records(uintptr_t at, int64_t stride, int64_t count, const int64_t* places,
+               const int64_t* starts, int64_t blocks_of_one) noexcept {
+    for (int64_t i = 0; i < count && !full_; ++i)
+      blocks(at + static_cast<uintptr_t>(i * stride), places, starts, blocks_of_one);
+  }
+
  private:
   iovec* out_;
   size_t most_;

@@ -4,7 +4,7 @@
 // Cost: finding the first byte is one step per level (a division, or a search in the table of a struct).
 // A Visitor has: full() (stop early), run(at, bytes), strided(at, stride, block, count),
 // grid(at, rows, row_stride, count, stride, block), listed(origin, places, count, block),
-// blocks(origin, places, starts, count). Addresses are integers: MPI_BOTTOM is 0.
+// blocks(origin, places, starts, count), records(at, stride, count, places, starts, blocks). Addresses are integers: MPI_BOTTOM is 0.
 #pragma once
 
 #include <algorithm>
@@ -74,6 +74,9 @@ class Walk {
     if (child.block()) return visitor_.strided(at, stride, child.size, count);
     if (child.form == Layout::Form::kStrided && child.child->block())
       return visitor_.grid(at, count, stride, child.count, child.stride, child.child->size);
+    if (child.form == Layout::Form::kBlocks && child.places.size() <= kFewBlocks)
+      return visitor_.records(at, stride, count, child.places.data(), child.starts.data(),
+                              static_cast<int64_t>(child.places.size()));
     for (int64_t i = 0; i < count && !visitor_.full(); ++i)
       range(child, at + static_cast<uintptr_t>(i * stride), 0, child.size);
   }
@@ -124,6 +127,7 @@ class Walk {
     }
   }
 
+  static constexpr size_t kFewBlocks = 16;  // a record that is copied block by block
   Visitor& visitor_;
 };
 

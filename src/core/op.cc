@@ -68,6 +68,12 @@ class PieceReducer {
       run(origin + static_cast<uintptr_t>(places[i]), starts[i + 1] - starts[i]);
   }
 
+  void records(uintptr_t at, int64_t stride, int64_t count, const int64_t* places,
+               const int64_t* starts, int64_t blocks_of_one) noexcept {
+    for (int64_t i = 0; i < count; ++i)
+      blocks(at + static_cast<uintptr_t>(i * stride), places, starts, blocks_of_one);
+  }
+
  private:
   void reduce(uintptr_t at, size_t count) noexcept {
     loop_(reinterpret_cast<const void*>(at + shift_), reinterpret_cast<void*>(at), count);

@@ -27,10 +27,7 @@ class DatatypeTest : public ::testing::Test {
 /// Memory in which a type may reach far to both sides of its origin.
 class Arena {
  public:
-  explicit Arena(unsigned seed) : bytes_(kReach * 2) {
-    std::mt19937 random(seed);
-    for (char& byte : bytes_) byte = static_cast<char>(random());
-  }
+  Arena() : bytes_(noise()) {}
   [[nodiscard]] char* origin() { return bytes_.data() + kReach; }
   [[nodiscard]] bool holds(const Model& model, int64_t count) const {
     return reach(model, count) < kReach;
@@ -44,7 +41,16 @@ class Arena {
       most = std::max({most, std::abs(byte), std::abs(byte + (count - 1) * model.extent())});
     return most;
   }
-  static constexpr int64_t kReach = 1 << 16;
+  static const std::vector<char>& noise() {
+    static const std::vector<char> bytes = [] {
+      std::mt19937 random(7);
+      std::vector<char> made(kReach * 2);
+      for (char& byte : made) byte = static_cast<char>(random());
+      return made;
+    }();
+    return bytes;
+  }
+  static constexpr int64_t kReach = 1 << 14;
 };
 
 std::vector<char> packed_by_model(const Model& model, int64_t count, const char* origin) {
@@ -101,7 +107,7 @@ void expect_pieces(const Datatype& type, int64_t count, char* origin, size_t fro
 
 void expect_unpacked(const Sample& sample, int64_t count, size_t from, size_t limit,
                      const std::vector<char>& packed) {
-  Arena target(99), expected(99);
+  Arena target, expected;
   sample.type->unpack(target.origin(), count, from, packed.data() + from, limit);
   const Model& model = sample.model;
   for (size_t byte = from; byte < from + limit; ++byte) {
@@ -112,16 +118,17 @@ void expect_unpacked(const Sample& sample, int64_t count, size_t from, size_t li
   EXPECT_EQ(target.bytes_, expected.bytes_);
 }
 
-void expect_like_model(const Sample& sample, RandomTypes& random) {
+/// False where the type reaches too far to be packed here.
+bool expect_like_model(const Sample& sample, RandomTypes& random) {
   expect_bounds(*sample.type, sample.model);
   expect_elements(*sample.type, sample.model);
-  Arena arena(7);
+  Arena arena;
   const int64_t count = random.pick(1, 4);
-  if (!arena.holds(sample.model, count)) return;
+  if (!arena.holds(sample.model, count)) return false;
   const std::vector<char> packed = packed_by_model(sample.model, count, arena.origin());
   std::vector<char> got(packed.size(), 'x');
   sample.type->pack(arena.origin(), count, 0, got.data(), got.size());
-  ASSERT_EQ(got, packed);
+  EXPECT_EQ(got, packed);
   for (int part = 0; part < 6 && !packed.empty(); ++part) {
     const size_t from =
         static_cast<size_t>(random.pick(0, static_cast<int64_t>(packed.size()) - 1));
@@ -129,24 +136,24 @@ void expect_like_model(const Sample& sample, RandomTypes& random) {
         static_cast<size_t>(random.pick(1, static_cast<int64_t>(packed.size() - from)));
     std::vector<char> some(limit + 1, 'x');
     sample.type->pack(arena.origin(), count, from, some.data(), limit);
-    ASSERT_EQ(0, std::memcmp(some.data(), packed.data() + from, limit));
-    ASSERT_EQ(some.back(), 'x') << "wrote beyond the end";
+    EXPECT_EQ(0, std::memcmp(some.data(), packed.data() + from, limit));
+    EXPECT_EQ(some.back(), 'x') << "wrote beyond the end";
     expect_pieces(*sample.type, count, arena.origin(), from, limit, packed);
     if (part < 2) expect_unpacked(sample, count, from, limit, packed);
   }
+  return !packed.empty();
 }
 
 TEST_F(DatatypeTest, RandomTypesPackLikeTheListOfTheirBytes) {
   RandomTypes random(process_, 20250605);
-  int with_data = 0;
+  int packed = 0;
   for (int i = 0; i < 1500; ++i) {
     const Sample sample = random.make(1 + i % 4);
     if (sample.model.bytes.size() > 3000) continue;
-    with_data += !sample.model.bytes.empty();
-    expect_like_model(sample, random);
+    packed += expect_like_model(sample, random);
     ASSERT_FALSE(HasFailure()) << "type number " << i;
   }
-  EXPECT_GT(with_data, 700);
+  EXPECT_GT(packed, 700);
 }
 
 TEST_F(DatatypeTest, PredefinedSizesAreTheAbis) {
@@ -282,7 +289,11 @@ TEST_F(DatatypeTest, AMillionRandomBlocksAreMadeInMilliseconds) {
     type = build_.indexed(kBlocks, lengths.data(), places.data(), of(MPI_DOUBLE));
     type->commit();
   });
-  EXPECT_LT(seconds, 0.25) << "generous for sanitizers and shared machines";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  EXPECT_LT(seconds, 5);
+#else
+  EXPECT_LT(seconds, 0.25) << "generous, for the machine may be shared";
+#endif
   RecordProperty("milliseconds", std::to_string(seconds * 1e3));
   EXPECT_EQ(type->size(), 8 * std::accumulate(lengths.begin(), lengths.end(), MPI_Count{0}));
 }
