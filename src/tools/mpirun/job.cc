@@ -58,7 +58,7 @@ Job::Job(Loop& loop, const Options& options, const sigset_t& mask)
   environment_.set(boot::kBootVariable, std::to_string(memory_fd_.get()));
   for (const auto& [name, value] : options.environment) environment_.set(name, value);
   stdout_.on_change = stderr_.on_change = [this] {
-    if (stdout_.broken() && !ending_) interrupt(SIGPIPE);
+    if (stdout_.error() != 0 && !ending_) on_lost_output(stdout_.error());
     streams_.pause_or_resume();
     maybe_stop();
   };
@@ -236,6 +236,13 @@ void Job::on_timeout() {
   fail(124, strf("the job still ran after %g seconds (--timeout): %d of %d ranks. They are being "
                  "ended.",
                  options_.timeout_s, running_, size_));
+}
+
+// A reader that went away (mpirun ... | head) is no failure to talk about; a full disk is.
+void Job::on_lost_output(int error) {
+  if (error == EPIPE) return interrupt(SIGPIPE);
+  fail(1, strf("cannot write the ranks' output: %s. The ranks are being ended.",
+               std::strerror(error)));
 }
 
 void Job::send_all(int signal) noexcept {

@@ -64,6 +64,7 @@ class Job {
   void on_event();
   void fail(int exit_code, const std::string& text);
   void on_timeout();
+  void on_lost_output(int error);
   void all_ended();
   void maybe_stop();
   void reap();

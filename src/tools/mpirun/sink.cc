@@ -25,13 +25,14 @@ bool always_ready(int fd) {
 Sink::Sink(Loop& loop, int fd) : loop_(loop), fd_(fd), direct_(always_ready(fd)) {}
 
 void Sink::write(const void* source, std::string_view bytes) {
-  if (broken_ || bytes.empty()) return;
+  if (error_ != 0 || bytes.empty()) return;
   if (unfinished_ != nullptr && unfinished_ != source) queue_ += '\n';
   queue_ += bytes;
   unfinished_ = bytes.back() == '\n' ? nullptr : source;
   if (direct_) {
     while (!empty() && write_some(queue_.size())) {}
     compact();
+    if (error_ != 0 && on_change) loop_.post(on_change);
   } else if (!watching_) {
     watching_ = true;
     loop_.watch(fd_, EPOLLOUT, [this] { pump(); });
@@ -43,7 +44,7 @@ bool Sink::write_some(std::size_t most) {
   const ssize_t written = ::write(fd_, queue_.data() + sent_, bytes);
   if (written > 0) sent_ += static_cast<std::size_t>(written);
   if (written >= 0 || errno == EINTR || errno == EAGAIN) return true;
-  broken_ = true;
+  error_ = errno;
   sent_ = queue_.size();
   return false;
 }

@@ -22,7 +22,8 @@ class Sink {
 
   [[nodiscard]] bool empty() const noexcept { return queue_.size() == sent_; }
   [[nodiscard]] bool full() const noexcept { return queue_.size() - sent_ > kFull; }
-  [[nodiscard]] bool broken() const noexcept { return broken_; }
+  // The errno of the write that failed; 0: all is well. A broken sink drops what it is given.
+  [[nodiscard]] int error() const noexcept { return error_; }
 
   // Called when a full sink has room again, when it is empty, and when it broke.
   Loop::Handler on_change;
@@ -37,7 +38,7 @@ class Sink {
   int fd_;
   bool direct_;  // a regular file: always ready
   bool watching_ = false;
-  bool broken_ = false;
+  int error_ = 0;
   std::string queue_;
   std::size_t sent_ = 0;
   const void* unfinished_ = nullptr;  // whose line is open at the end of the queue
