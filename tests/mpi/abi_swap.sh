@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A program built by MPICH 5's mpicc_abi runs on Tern by changing the library path, and one built by Tern's mpicc runs
+# on MPICH. MPICH comes from PyPI; PEERS names a folder that has mpich/ already (tests/bench/setup-peers).
+# timeout: 300
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mpich=${PEERS:-$work}/mpich
+if [ ! -x "$mpich/bin/mpicc_abi" ]; then
+  { python3 -m venv "$mpich" && "$mpich/bin/pip" install --disable-pip-version-check 'mpich>=5'; } >"$work/log" 2>&1 ||
+    { echo "MPICH cannot be installed from PyPI: $(tail -n 1 "$work/log")"; exit 77; }
+fi
+tern_lib=$(dirname "$(ls "$PREFIX"/lib*/libmpi_abi.so.1 | head -n 1)")
+
+run() { # run WHAT LIBRARY-PATH EXPECTED COMMAND...
+  local what=$1 path=$2 expected=$3 output
+  shift 3
+  output=$(LD_LIBRARY_PATH=$path "$@" 2>&1) || { echo "$what failed:"; echo "$output"; exit 1; }
+  case $output in
+    *"$expected"*) echo "$what: $output" ;;
+    *) echo "$what did not run on $expected: $output"; exit 1 ;;
+  esac
+}
+
+"$mpich/bin/mpicc_abi" -O1 "$TOP/tests/mpi/abi_program.c" -o "$work/by_mpich"
+"$MPICC" -O1 "$TOP/tests/mpi/abi_program.c" -o "$work/by_tern"
+for ranks in 1 2 4; do
+  run "built by MPICH, run on Tern" "$tern_lib" "library: Tern" "$MPIRUN" -n $ranks "$work/by_mpich"
+  run "built by Tern, run on MPICH" "$mpich/lib" "library: MPICH" "$mpich/bin/mpiexec" -n $ranks "$work/by_tern"
+done
