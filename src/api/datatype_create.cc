@@ -10,6 +10,8 @@ namespace {
 using core::Datatype;
 using core::TypeBuilder;
 
+constexpr bool kLarge = true;
+
 void check_lengths(MPI_Count count, const MPI_Count* lengths) {
   for (MPI_Count i = 0; i < count; ++i)
     if (lengths[i] < 0)
@@ -17,9 +19,49 @@ void check_lengths(MPI_Count count, const MPI_Count* lengths) {
                                     static_cast<long long>(i), static_cast<long long>(lengths[i])));
 }
 
-int make_struct(bool large, MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
-                const MPI_Datatype* types, MPI_Datatype* newtype) noexcept {
-  return create_type(newtype, [&] {
+int make_contiguous(TypeBuilder build, MPI_Count count, Datatype& old, MPI_Datatype* made) {
+  return create_type(made, [&] { return build.contiguous(count, old); });
+}
+
+int make_vector(TypeBuilder build, MPI_Count count, MPI_Count length, MPI_Count stride,
+                Datatype& old, MPI_Datatype* made) {
+  return create_type(made, [&] { return build.vector(count, length, stride, old); });
+}
+
+int make_hvector(TypeBuilder build, MPI_Count count, MPI_Count length, MPI_Count stride,
+                 Datatype& old, MPI_Datatype* made) {
+  return create_type(made, [&] { return build.hvector(count, length, stride, old); });
+}
+
+int make_indexed(TypeBuilder build, MPI_Count count, const MPI_Count* lengths,
+                 const MPI_Count* places, Datatype& old, MPI_Datatype* made) {
+  return create_type(made, [&] {
+    check_lengths(count, lengths);
+    return build.indexed(count, lengths, places, old);
+  });
+}
+
+int make_hindexed(TypeBuilder build, MPI_Count count, const MPI_Count* lengths,
+                  const MPI_Count* places, Datatype& old, MPI_Datatype* made) {
+  return create_type(made, [&] {
+    check_lengths(count, lengths);
+    return build.hindexed(count, lengths, places, old);
+  });
+}
+
+int make_indexed_block(TypeBuilder build, MPI_Count count, MPI_Count length,
+                       const MPI_Count* places, Datatype& old, MPI_Datatype* made) {
+  return create_type(made, [&] { return build.indexed_block(count, length, places, old); });
+}
+
+int make_hindexed_block(TypeBuilder build, MPI_Count count, MPI_Count length,
+                        const MPI_Count* places, Datatype& old, MPI_Datatype* made) {
+  return create_type(made, [&] { return build.hindexed_block(count, length, places, old); });
+}
+
+int make_struct(TypeBuilder build, MPI_Count count, const MPI_Count* lengths,
+                const MPI_Count* places, const MPI_Datatype* types, MPI_Datatype* made) {
+  return create_type(made, [&] {
     check_lengths(count, lengths);
     std::vector<Datatype*> parts(static_cast<size_t>(count));
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -30,94 +72,94 @@ int make_struct(bool large, MPI_Count count, const MPI_Count* lengths, const MPI
                        types[i] == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL"
                                                      : "no datatype (was it freed?)"));
     }
-    return TypeBuilder(large).structure(count, lengths, places, parts.data());
+    return build.structure(count, lengths, places, parts.data());
   });
 }
 
-void check_subarray(int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
-                    const MPI_Count* starts, int order) {
-  if (dims < 1) throw Error(MPI_ERR_ARG, strf("ndims is %d; an array has 1 or more", dims));
-  if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)
-    throw Error(MPI_ERR_ARG, strf("order is %d; it is MPI_ORDER_C or MPI_ORDER_FORTRAN", order));
-  for (int i = 0; i < dims; ++i)
-    if (sizes[i] < 1 || subsizes[i] < 1 || subsizes[i] > sizes[i] || starts[i] < 0 ||
-        starts[i] > sizes[i] - subsizes[i])
-      throw Error(MPI_ERR_ARG,
-                  strf("dimension %d has size %lld, subsize %lld and start %lld; the subarray must "
-                       "have 1 or more elements and lie within the array",
-                       i, static_cast<long long>(sizes[i]), static_cast<long long>(subsizes[i]),
-                       static_cast<long long>(starts[i])));
-}
-
-int make_subarray(bool large, int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
-                  const MPI_Count* starts, int order, Datatype& old,
-                  MPI_Datatype* newtype) noexcept {
-  return create_type(newtype, [&] {
-    check_subarray(dims, sizes, subsizes, starts, order);
-    return TypeBuilder(large).subarray(dims, sizes, subsizes, starts, order, old);
-  });
+int make_resized(TypeBuilder build, Datatype& old, MPI_Count lb, MPI_Count extent,
+                 MPI_Datatype* made) {
+  return create_type(made, [&] { return build.resized(old, lb, extent); });
 }
 
 }  // namespace
 
-int type_contiguous(MPI_Count count, Datatype& oldtype, MPI_Datatype* newtype) noexcept {
-  return create_type(newtype, [&] { return TypeBuilder().contiguous(count, oldtype); });
+int type_contiguous(MPI_Count count, Datatype& old, MPI_Datatype* made) noexcept {
+  return make_contiguous(TypeBuilder(), count, old, made);
+}
+int type_contiguous_c(MPI_Count count, Datatype& old, MPI_Datatype* made) noexcept {
+  return make_contiguous(TypeBuilder(kLarge), count, old, made);
 }
 
-int type_vector(MPI_Count count, MPI_Count blocklength, MPI_Count stride, Datatype& oldtype,
-                MPI_Datatype* newtype) noexcept {
-  return create_type(newtype,
-                     [&] { return TypeBuilder().vector(count, blocklength, stride, oldtype); });
+int type_vector(MPI_Count count, MPI_Count length, MPI_Count stride, Datatype& old,
+                MPI_Datatype* made) noexcept {
+  return make_vector(TypeBuilder(), count, length, stride, old, made);
+}
+int type_vector_c(MPI_Count count, MPI_Count length, MPI_Count stride, Datatype& old,
+                  MPI_Datatype* made) noexcept {
+  return make_vector(TypeBuilder(kLarge), count, length, stride, old, made);
 }
 
-int type_create_hvector(MPI_Count count, MPI_Count blocklength, MPI_Count stride, Datatype& oldtype,
-                        MPI_Datatype* newtype) noexcept {
-  return create_type(newtype,
-                     [&] { return TypeBuilder().hvector(count, blocklength, stride, oldtype); });
+int type_create_hvector(MPI_Count count, MPI_Count length, MPI_Count stride, Datatype& old,
+                        MPI_Datatype* made) noexcept {
+  return make_hvector(TypeBuilder(), count, length, stride, old, made);
+}
+int type_create_hvector_c(MPI_Count count, MPI_Count length, MPI_Count stride, Datatype& old,
+                          MPI_Datatype* made) noexcept {
+  return make_hvector(TypeBuilder(kLarge), count, length, stride, old, made);
 }
 
-int type_indexed(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
-                 Datatype& oldtype, MPI_Datatype* newtype) noexcept {
-  return create_type(newtype, [&] {
-    check_lengths(count, lengths);
-    return TypeBuilder().indexed(count, lengths, places, oldtype);
-  });
+int type_indexed(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places, Datatype& old,
+                 MPI_Datatype* made) noexcept {
+  return make_indexed(TypeBuilder(), count, lengths, places, old, made);
+}
+int type_indexed_c(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
+                   Datatype& old, MPI_Datatype* made) noexcept {
+  return make_indexed(TypeBuilder(kLarge), count, lengths, places, old, made);
 }
 
 int type_create_hindexed(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
-                         Datatype& oldtype, MPI_Datatype* newtype) noexcept {
-  return create_type(newtype, [&] {
-    check_lengths(count, lengths);
-    return TypeBuilder().hindexed(count, lengths, places, oldtype);
-  });
+                         Datatype& old, MPI_Datatype* made) noexcept {
+  return make_hindexed(TypeBuilder(), count, lengths, places, old, made);
+}
+int type_create_hindexed_c(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
+                           Datatype& old, MPI_Datatype* made) noexcept {
+  return make_hindexed(TypeBuilder(kLarge), count, lengths, places, old, made);
 }
 
-int type_create_indexed_block(MPI_Count count, MPI_Count blocklength, const MPI_Count* places,
-                              Datatype& oldtype, MPI_Datatype* newtype) noexcept {
-  return create_type(
-      newtype, [&] { return TypeBuilder().indexed_block(count, blocklength, places, oldtype); });
+int type_create_indexed_block(MPI_Count count, MPI_Count length, const MPI_Count* places,
+                              Datatype& old, MPI_Datatype* made) noexcept {
+  return make_indexed_block(TypeBuilder(), count, length, places, old, made);
+}
+int type_create_indexed_block_c(MPI_Count count, MPI_Count length, const MPI_Count* places,
+                                Datatype& old, MPI_Datatype* made) noexcept {
+  return make_indexed_block(TypeBuilder(kLarge), count, length, places, old, made);
 }
 
-int type_create_hindexed_block(MPI_Count count, MPI_Count blocklength, const MPI_Count* places,
-                               Datatype& oldtype, MPI_Datatype* newtype) noexcept {
-  return create_type(
-      newtype, [&] { return TypeBuilder().hindexed_block(count, blocklength, places, oldtype); });
+int type_create_hindexed_block(MPI_Count count, MPI_Count length, const MPI_Count* places,
+                               Datatype& old, MPI_Datatype* made) noexcept {
+  return make_hindexed_block(TypeBuilder(), count, length, places, old, made);
+}
+int type_create_hindexed_block_c(MPI_Count count, MPI_Count length, const MPI_Count* places,
+                                 Datatype& old, MPI_Datatype* made) noexcept {
+  return make_hindexed_block(TypeBuilder(kLarge), count, length, places, old, made);
 }
 
 int type_create_struct(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
-                       const MPI_Datatype* types, MPI_Datatype* newtype) noexcept {
-  return make_struct(false, count, lengths, places, types, newtype);
+                       const MPI_Datatype* types, MPI_Datatype* made) noexcept {
+  return make_struct(TypeBuilder(), count, lengths, places, types, made);
+}
+int type_create_struct_c(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
+                         const MPI_Datatype* types, MPI_Datatype* made) noexcept {
+  return make_struct(TypeBuilder(kLarge), count, lengths, places, types, made);
 }
 
-int type_create_resized(Datatype& oldtype, MPI_Count lb, MPI_Count extent,
-                        MPI_Datatype* newtype) noexcept {
-  return create_type(newtype, [&] { return TypeBuilder().resized(oldtype, lb, extent); });
+int type_create_resized(Datatype& old, MPI_Count lb, MPI_Count extent,
+                        MPI_Datatype* made) noexcept {
+  return make_resized(TypeBuilder(), old, lb, extent, made);
 }
-
-int type_create_subarray(int ndims, const MPI_Count* sizes, const MPI_Count* subsizes,
-                         const MPI_Count* starts, int order, Datatype& oldtype,
-                         MPI_Datatype* newtype) noexcept {
-  return make_subarray(false, ndims, sizes, subsizes, starts, order, oldtype, newtype);
+int type_create_resized_c(Datatype& old, MPI_Count lb, MPI_Count extent,
+                          MPI_Datatype* made) noexcept {
+  return make_resized(TypeBuilder(kLarge), old, lb, extent, made);
 }
 
 }  // namespace tern::api

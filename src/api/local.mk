@@ -23,3 +23,4 @@ libtern_la_SOURCES += src/api/datatype_decode.cc
 libtern_la_SOURCES += src/api/datatype_pack.cc
 libtern_la_SOURCES += src/api/op.cc
 libtern_la_SOURCES += src/api/session.cc
+libtern_la_SOURCES += src/api/datatype_array.cc

@@ -35,6 +35,18 @@ class TypeBuilder {
   NewType resized(Datatype& old, MPI_Count lb, MPI_Count extent) const;
   NewType subarray(int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
                    const MPI_Count* starts, int order, Datatype& old) const;
+  /// The part of a process grid's block of an array that `rank` of `size` holds (MPI_Type_create_darray).
+  struct Distribution {
+    int size, rank, dims;
+    const MPI_Count* sizes;
+    const int* kinds;      // MPI_DISTRIBUTE_* of each dimension
+    const int* arguments;  // block lengths, or MPI_DISTRIBUTE_DFLT_DARG
+    const int* grid;       // processes in each dimension
+    int order;
+  };
+  NewType darray(const Distribution& array, Datatype& old) const;
+  /// An unnamed predefined type of Fortran, like `named`: its recipe has `precision` and `range`.
+  static NewType parameterised(int combiner, int precision, int range, Datatype& named);
   NewType dup(Datatype& old) const;
   /// A second object of the same type with the same recipe (MPI_Type_get_contents hands such out).
   static NewType copy(const Datatype& old);

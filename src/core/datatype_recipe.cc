@@ -21,7 +21,7 @@ PairSizes pair_sizes(const Datatype& type) noexcept {
 }  // namespace
 
 MPI_Count Recipe::elements_in(const Datatype& type, MPI_Count bytes) const noexcept {
-  if (combiner == MPI_COMBINER_NAMED) return pair_sizes(type).value == bytes ? 1 : -1;
+  if (types.empty()) return pair_sizes(type).value == bytes ? 1 : -1;
   if (repeats.empty()) return types[0]->elements_in(bytes);
   MPI_Count elements = 0;
   for (size_t i = 0; i < types.size() && bytes > 0; ++i) {
@@ -37,7 +37,7 @@ MPI_Count Recipe::elements_in(const Datatype& type, MPI_Count bytes) const noexc
 }
 
 MPI_Count Recipe::bytes_of(const Datatype& type, MPI_Count elements) const noexcept {
-  if (combiner == MPI_COMBINER_NAMED) return elements == 1 ? pair_sizes(type).value : 0;
+  if (types.empty()) return elements == 1 ? pair_sizes(type).value : 0;
   if (repeats.empty()) return types[0]->bytes_of(elements);
   MPI_Count bytes = 0;
   for (size_t i = 0; i < types.size() && elements > 0; ++i) {

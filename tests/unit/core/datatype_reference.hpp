@@ -74,7 +74,7 @@ class RandomTypes {
 
   Sample make(int depth) {
     if (depth == 0 || pick(0, 9) == 0) return basic();
-    switch (pick(0, 8)) {
+    switch (pick(0, 9)) {
       case 0:
         return contiguous(depth);
       case 1:
@@ -91,6 +91,8 @@ class RandomTypes {
         return structure(depth);
       case 7:
         return resized(depth);
+      case 8:
+        return darray(depth);
       default:
         return subarray(depth);
     }
@@ -205,12 +207,55 @@ class RandomTypes {
                                          *old.type),
                   {}};
     ModelMaker maker;
-    std::vector<int64_t> index(static_cast<size_t>(dims), 0);
     place_elements(maker, old.model, sizes, subsizes, starts, order, 0, 0);
     sample.model = maker.done();
     sample.model.lb = 0;
     sample.model.ub = old.model.extent();
     for (const MPI_Count size : sizes) sample.model.ub *= size;
+    sample.model.lb_marked = sample.model.ub_marked = true;
+    return sample;
+  }
+  /// The indices of one dimension that a coordinate holds: blocks are dealt in turn.
+  static std::vector<int64_t> dealt(int64_t size, int64_t block, int processes, int coordinate) {
+    std::vector<int64_t> held;
+    for (int64_t i = 0; i < size; ++i)
+      if (i / block % processes == coordinate) held.push_back(i);
+    return held;
+  }
+  Sample darray(int depth) {
+    Sample old = make(depth - 1);
+    const int order = pick(0, 1) == 0 ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
+    const int kinds[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE};
+    MPI_Count sizes[2];
+    int kind[2], arguments[2], grid[2], coordinate[2];
+    std::vector<int64_t> held[2];
+    for (int d = 0; d < 2; ++d) {
+      sizes[d] = pick(1, 7);
+      kind[d] = kinds[pick(0, 2)];
+      grid[d] = kind[d] == MPI_DISTRIBUTE_NONE ? 1 : static_cast<int>(pick(1, 3));
+      coordinate[d] = static_cast<int>(pick(0, grid[d] - 1));
+      const int even = static_cast<int>((sizes[d] + grid[d] - 1) / grid[d]);
+      const bool standard = pick(0, 1) == 0;
+      const int length = kind[d] == MPI_DISTRIBUTE_BLOCK ? even + static_cast<int>(pick(0, 1))
+                                                         : static_cast<int>(pick(1, 3));
+      arguments[d] = standard ? MPI_DISTRIBUTE_DFLT_DARG : length;
+      const int block = kind[d] == MPI_DISTRIBUTE_NONE    ? static_cast<int>(sizes[d])
+                        : !standard                       ? length
+                        : kind[d] == MPI_DISTRIBUTE_BLOCK ? even
+                                                          : 1;
+      held[d] = dealt(sizes[d], block, grid[d], coordinate[d]);
+    }
+    ModelMaker maker;
+    const int slow = order == MPI_ORDER_C ? 0 : 1, fast = 1 - slow;
+    for (const int64_t i : held[slow])
+      for (const int64_t j : held[fast])
+        maker.place(old.model, (i * sizes[fast] + j) * old.model.extent());
+    Sample sample{TypeBuilder().darray({grid[0] * grid[1], coordinate[0] * grid[1] + coordinate[1],
+                                        2, sizes, kind, arguments, grid, order},
+                                       *old.type),
+                  maker.done()};
+    sample.model.lb = 0;
+    sample.model.ub = old.model.extent() * sizes[0] * sizes[1];
     sample.model.lb_marked = sample.model.ub_marked = true;
     return sample;
   }
