@@ -6,9 +6,10 @@
 namespace tern::coll {
 
 void barrier_dissemination(Builder& b) {
-  for (int32_t distance = 1; distance < b.ranks(); distance *= 2) {
-    b.signal(b.ring(distance), distance);
-    b.wait(b.ring(-distance), distance);
+  int32_t round = 0;
+  for (int32_t distance = 1; distance < b.ranks(); distance *= 2, ++round) {
+    b.signal(b.ring(distance), round);
+    b.wait(b.ring(-distance), round);
   }
 }
 

@@ -23,4 +23,6 @@ libtern_la_SOURCES += src/api/datatype_decode.cc
 libtern_la_SOURCES += src/api/datatype_pack.cc
 libtern_la_SOURCES += src/api/op.cc
 libtern_la_SOURCES += src/api/session.cc
+libtern_la_SOURCES += src/api/coll.cc
+libtern_la_SOURCES += src/api/coll_reduce.cc
 libtern_la_SOURCES += src/api/datatype_array.cc

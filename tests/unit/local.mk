@@ -15,3 +15,6 @@ unit_tests += tests/unit/tools/options_test
 tests_unit_tools_binding_test_LDADD = libmpirun.la $(GTEST_LIBS)
 tests_unit_tools_lines_test_LDADD = libmpirun.la $(GTEST_LIBS)
 tests_unit_tools_options_test_LDADD = libmpirun.la $(GTEST_LIBS)
+unit_tests += tests/unit/coll/engine_test
+unit_tests += tests/unit/abi/handles_test
+unit_tests += tests/unit/core/attribute_test

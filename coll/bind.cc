@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binding: from the caller's buffers to the areas that a schedule's slices lie in.
+// Movement operations speak bytes wherever the data is dense, so that ranks may describe it by different types; vectors
+// of a broadcast are packed where they are not. Reductions speak elements of the caller's type, in scratch too.
+#include <algorithm>
+#include <cstdlib>
+
+#include "coll/coll.hpp"
+#include "coll/engine_host.hpp"
+
+namespace tern::coll {
+namespace {
+
+constexpr size_t kLine = 64;
+constexpr size_t kKeptMemory = size_t{1} << 20;
+
+size_t round_up(size_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
+
+/// Counts and displacements of blocks one after the other.
+void adjacent(const std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {
+  displs.resize(counts.size());
+  MPI_Aint next = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    displs[i] = next;
+    next += static_cast<MPI_Aint>(counts[i]);
+  }
+}
+
+MPI_Count total(const Area& area, int32_t blocks) noexcept {
+  if (area.counts == nullptr) return area.block * blocks;
+  MPI_Count sum = 0;
+  for (int32_t i = 0; i < blocks; ++i) sum += area.counts[i];
+  return sum;
+}
+
+/// Block `block` of `area` as an area of its own.
+Area block_of(Area area, int32_t block) noexcept {
+  if (area.counts == nullptr) {
+    area.base += area.block * block * area.extent;
+    return area;
+  }
+  area.base += area.displs[block] * area.extent;
+  area.block = area.counts[block];
+  area.counts = nullptr;
+  area.displs = nullptr;
+  return area;
+}
+
+pml::Buffer buffer_of(const Area& area) noexcept {
+  return {area.base, area.block * area.scale, area.type};
+}
+
+}  // namespace
+
+void Execution::bind(const Operation& operation, const Algorithm& algorithm,
+                     CachedSchedule& cached) {
+  operation_ = operation;
+  communicator = operation.communicator;
+  input_type_ = core::Ref<core::Datatype>(operation.input.type);
+  output_type_ = core::Ref<core::Datatype>(operation.output.type);
+  op_ = core::Ref<core::Op>(operation.op);
+  schedule_ = &cached.schedule;
+  own_arrays(operation_.input, input_counts_, input_displs_);
+  own_arrays(operation_.output, output_counts_, output_displs_);
+  bind_areas(algorithm.chunk);
+  cached_ = &cached;
+  cached.running.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Execution::own_arrays(Side& side, std::vector<MPI_Count>& counts,
+                           std::vector<MPI_Aint>& displs) {
+  if (side.counts == nullptr) return;
+  const auto ranks = static_cast<size_t>(schedule_->ranks);
+  counts.assign(side.counts, side.counts + ranks);
+  if (side.displs != nullptr)
+    displs.assign(side.displs, side.displs + ranks);
+  else
+    adjacent(counts, displs);
+  side.counts = counts.data();
+  side.displs = displs.data();
+}
+
+Area Execution::area_of(const Side& side) const noexcept {
+  Area area;
+  area.base = static_cast<std::byte*>(side.address);
+  area.type = side.type;
+  area.block = side.count;
+  area.counts = side.counts;
+  area.displs = side.displs;
+  if (side.type == nullptr) {
+    area.type = coll_.byte_type();
+    return area;
+  }
+  area.extent = side.type->extent();
+  if (reduces(schedule_->collective) || !side.type->contiguous()) return area;
+  area.base += side.type->true_lb();
+  area.type = coll_.byte_type();
+  area.scale = side.type->size();
+  if (!splits(schedule_->collective)) return area;
+  area.block *= area.scale;  // a vector is cut at bytes: ranks may name it by different types
+  area.extent = area.scale = 1;
+  return area;
+}
+
+// The unit of scratch, and the blocks that it holds.
+Area Execution::area_like() const noexcept {
+  const Collective what = schedule_->collective;
+  if (reduces(what)) return area_of(operation_.input);
+  const bool root = schedule_->rank == schedule_->root;
+  const bool input =
+      (what == Collective::kGather && !root) || (what == Collective::kScatter && root);
+  const Side& side = input ? operation_.input : operation_.output;
+  Area like;
+  like.type = coll_.byte_type();
+  if (side.type != nullptr) like.block = side.count * side.type->size();
+  return like;
+}
+
+void Execution::bind_areas(size_t chunk) {
+  Area input = area_of(operation_.input);
+  Area output = area_of(operation_.output);
+  aside_ = Aside::kNothing;
+  aside_bytes_ = 0;
+  aside_origin_ = 0;
+  if (operation_.in_place) bind_in_place(input, output);
+  if (schedule_->collective == Collective::kBcast) pack_bcast(output);
+  bind_memory(area_like(), chunk, input, output);
+}
+
+// What was put aside lies at the front of the memory, the scratch of each pass behind it.
+void Execution::bind_memory(const Area& like, size_t chunk, Area& input, Area& output) {
+  geometry_.bind(*schedule_, input, output, like, chunk);
+  run_count_ = static_cast<size_t>(std::min<MPI_Count>(geometry_.passes(), kMostPasses));
+  const size_t scratch = round_up(geometry_.scratch().bytes(*schedule_));
+  const size_t needed = aside_bytes_ + run_count_ * scratch + kLine;
+  if (memory_.size() > kKeptMemory && needed < memory_.size() / 2) memory_ = {};
+  if (memory_.size() < needed) memory_.resize(needed);
+  bind_passes(scratch);
+  if (aside_ == Aside::kNothing) return;
+  put_aside_.base = memory_.data() + aside_origin_;
+  (aside_ == Aside::kInput ? input : output).base = put_aside_.base;
+  geometry_.bind(*schedule_, input, output, like, chunk);
+}
+
+void Execution::bind_passes(size_t scratch) {
+  if (runs_.size() < run_count_) runs_.resize(run_count_);
+  for (size_t i = 0; i < run_count_; ++i) {
+    runs_[i].scratch = memory_.data() + aside_bytes_ + i * scratch;
+    runs_[i].lanes.resize(static_cast<size_t>(schedule_->lanes()));
+    for (int lane = 0; lane < schedule_->lanes(); ++lane)
+      runs_[i].lanes[static_cast<size_t>(lane)].flights.reserve(
+          static_cast<size_t>(schedule_->lane_size(lane)));
+  }
+}
+
+void Execution::bind_in_place(Area& input, Area& output) {
+  const int32_t rank = schedule_->rank;
+  switch (schedule_->collective) {
+    case Collective::kScatter:
+      output = block_of(input, rank);
+      return;
+    case Collective::kGather:
+    case Collective::kAllgather:
+      input = block_of(output, rank);
+      return;
+    case Collective::kAlltoall:
+      return put_blocks_aside(input, output);
+    case Collective::kReduceScatter:
+      return put_vector_aside(input);
+    default:
+      input = output;
+  }
+}
+
+// The input is overwritten while it is still to be sent: its blocks move to memory of the execution, as bytes.
+void Execution::put_blocks_aside(Area& input, const Area& output) {
+  const MPI_Count size = operation_.output.type->size();
+  aside_ = Aside::kInput;
+  aside_blocks_ = schedule_->ranks;
+  of_user_ = output;
+  input = Area{};
+  input.type = coll_.byte_type();
+  input.block = operation_.output.count * size;
+  if (output.counts != nullptr) {
+    aside_counts_ = output_counts_;
+    for (MPI_Count& count : aside_counts_) count *= size;
+    adjacent(aside_counts_, aside_displs_);
+    input.counts = aside_counts_.data();
+    input.displs = aside_displs_.data();
+  }
+  aside_bytes_ = round_up(static_cast<size_t>(total(input, schedule_->ranks)));
+  put_aside_ = input;
+}
+
+// The same for a vector to be reduced: it keeps its layout.
+void Execution::put_vector_aside(Area& input) {
+  const core::Datatype& type = *input.type;
+  const MPI_Count count = total(input, schedule_->ranks);
+  const MPI_Aint span = std::abs(type.extent()) * std::max<MPI_Count>(count - 1, 0);
+  aside_ = Aside::kInput;
+  aside_blocks_ = 1;
+  aside_bytes_ = round_up(static_cast<size_t>(span + type.true_extent()));
+  of_user_ = input;
+  of_user_.block = count;
+  of_user_.counts = nullptr;
+  put_aside_ = of_user_;
+  aside_origin_ = (type.extent() < 0 ? span : 0) - type.true_lb();
+}
+
+// A vector with holes is cut at bytes like everybody else's: it is packed first (root) or unpacked at the end.
+void Execution::pack_bcast(Area& output) {
+  core::Datatype& type = *operation_.output.type;
+  if (type.contiguous()) return;
+  aside_ = Aside::kBcast;
+  aside_blocks_ = 1;
+  of_user_ = output;
+  output = Area{};
+  output.type = coll_.byte_type();
+  output.block = operation_.output.count * type.size();
+  aside_bytes_ = round_up(static_cast<size_t>(output.block));
+  put_aside_ = output;
+}
+
+void Execution::copy_aside(bool back) const noexcept {
+  for (int32_t i = 0; i < aside_blocks_; ++i) {
+    const pml::Buffer user = buffer_of(block_of(of_user_, i));
+    const pml::Buffer aside = buffer_of(block_of(put_aside_, i));
+    back ? copy_data(aside, user) : copy_data(user, aside);
+  }
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// ScheduleCache: look-up, and room for new ones.
+#include "coll/cache.hpp"
+
+namespace tern::coll {
+
+size_t ScheduleCache::Hash::operator()(const Key& key) const noexcept {
+  const auto mix = [](uint64_t seed, uint64_t value) {
+    return (seed ^ value) * 0x9E3779B97F4A7C15ULL;
+  };
+  uint64_t hash = mix(0, reinterpret_cast<uintptr_t>(key.algorithm));
+  hash = mix(hash, (static_cast<uint64_t>(static_cast<uint32_t>(key.ranks)) << 32) |
+                       static_cast<uint32_t>(key.rank));
+  return mix(hash, static_cast<uint32_t>(key.root)) >> 7;
+}
+
+CachedSchedule& ScheduleCache::get(const Algorithm& algorithm, int32_t ranks, int32_t rank,
+                                   int32_t root) {
+  const Key key{&algorithm, ranks, rank, root};
+  const auto found = schedules_.find(key);
+  if (found != schedules_.end()) {
+    found->second->last_use = ++clock_;
+    return *found->second;
+  }
+  auto made = std::make_unique<CachedSchedule>(build(algorithm, ranks, rank, root));
+  made->last_use = ++clock_;
+  steps_ += made->schedule.steps.size();
+  make_room();
+  return *(schedules_[key] = std::move(made));
+}
+
+void ScheduleCache::make_room() {
+  while (steps_ > kMostSteps) {
+    auto oldest = schedules_.end();
+    for (auto it = schedules_.begin(); it != schedules_.end(); ++it)
+      if (it->second->running == 0 &&
+          (oldest == schedules_.end() || it->second->last_use < oldest->second->last_use))
+        oldest = it;
+    if (oldest == schedules_.end()) return;
+    steps_ -= oldest->second->schedule.steps.size();
+    schedules_.erase(oldest);
+  }
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// ScheduleCache: schedules by shape, built at the first use.
+// Why: a schedule depends on (algorithm, ranks, rank, root) alone, so communicators of one shape share it: a thousand
+// pairs hold one schedule, and an idle communicator none.
+// Bound: beyond kMostSteps steps in all, those that nobody runs leave, the longest unused first.
+// Lifetime: Coll. Threads: under the channel's lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+struct CachedSchedule {
+  explicit CachedSchedule(Schedule made) noexcept : schedule(std::move(made)) {}
+  const Schedule schedule;
+  std::atomic<int> running{0};  // executions; it stays while there is one
+  uint64_t last_use = 0;
+};
+
+class ScheduleCache {
+ public:
+  static constexpr size_t kMostSteps = size_t{1} << 18;
+
+  /// Throws std::bad_alloc.
+  CachedSchedule& get(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root);
+  [[nodiscard]] size_t steps() const noexcept { return steps_; }
+  [[nodiscard]] size_t size() const noexcept { return schedules_.size(); }
+
+ private:
+  struct Key {
+    const Algorithm* algorithm;
+    int32_t ranks, rank, root;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const noexcept;
+  };
+  void make_room();
+
+  std::unordered_map<Key, std::unique_ptr<CachedSchedule>, Hash> schedules_;
+  size_t steps_ = 0;
+  uint64_t clock_ = 0;
+};
+
+}  // namespace tern::coll

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Coll: from an operation to an execution under way.
+#include "coll/coll.hpp"
+
+#include <new>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "coll/engine_host.hpp"
+
+namespace tern::coll {
+
+Coll::Coll(core::Process& process)
+    : process_(process), byte_(&core::predefined_type(process, MPI_BYTE)) {
+  pool_.set_threaded(process.thread_level == core::ThreadLevel::kMultiple);
+  process.progress.add(&Coll::poll, this);
+}
+
+Coll::~Coll() {
+  process_.progress.remove(this);
+  for (const auto& execution : pool_.all())
+    if (execution->handle() != 0) process_.handles.erase(*execution);
+}
+
+std::unique_ptr<Coll> make(core::Process& process) { return std::make_unique<Coll>(process); }
+
+int Coll::poll(void* self) noexcept {
+  Coll& coll = *static_cast<Coll*>(self);
+  int events = 0;
+  for (size_t i = 0; i < coll.running_.size();) {
+    if (!coll.running_[i]->advance(events)) {
+      ++i;
+      continue;
+    }
+    coll.running_[i] = coll.running_.back();
+    coll.running_.pop_back();
+  }
+  return events;
+}
+
+void Coll::go(Execution& execution) noexcept {
+  int events = 0;
+  execution.launch();
+  if (!execution.advance(events)) running_.push_back(&execution);  // reserved by take()
+}
+
+Question question_of(const Operation& operation) noexcept {
+  const Collective what = operation.collective;
+  const core::Communicator& comm = *operation.communicator;
+  const bool root = comm.rank() == operation.root;
+  const bool input = reduces(what) || (what == Collective::kGather && !root) ||
+                     (what == Collective::kScatter && root);
+  const Side& side = input ? operation.input : operation.output;
+  Question question{what, comm.size(), 0};
+  question.equal_blocks = !operation.irregular;
+  if (question.equal_blocks && side.type != nullptr)
+    question.bytes = static_cast<size_t>(side.count) * static_cast<size_t>(side.type->size());
+  question.commutative = operation.op == nullptr || operation.op->commutative();
+  return question;
+}
+
+void Coll::force(const Algorithm& algorithm) noexcept {
+  forced_[static_cast<int>(algorithm.collective)] = &algorithm;
+}
+
+const Algorithm& Coll::choose(const Operation& operation) {
+  const Question question = question_of(operation);
+  const Algorithm* forced = forced_[static_cast<int>(operation.collective)];
+  const Algorithm& algorithm =
+      forced != nullptr && can(*forced, question) ? *forced : select(question);
+  if (TERN_UNLIKELY(process_.params.explain != 0) && operation.communicator->rank() == 0)
+    log_line("%s", explain(question, algorithm).c_str());
+  return algorithm;
+}
+
+Execution* Coll::take() {
+  Execution* execution = pool_.take();
+  if (execution != nullptr) return execution;
+  execution = pool_.add(std::make_unique<Execution>(*this));
+  running_.reserve(pool_.all().size());
+  return execution;
+}
+
+void Coll::give_back(Execution& execution) noexcept {
+  if (execution.handle() != 0) process_.handles.renew(execution);
+  pool_.give(execution);
+}
+
+int Coll::prepare(const Operation& operation, Execution** made) noexcept {
+  const core::Communicator& comm = *operation.communicator;
+  try {
+    const Algorithm& algorithm = choose(operation);
+    const int root = rooted(operation.collective) ? operation.root : 0;
+    CachedSchedule& cached = cache_.get(algorithm, comm.size(), comm.rank(), root);
+    *made = take();
+    (*made)->bind(operation, algorithm, cached);
+    return MPI_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    if (*made != nullptr) (*made)->release();
+    return fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks; its scratch is a part of the data",
+                name_of(operation.collective), comm.size());
+  }
+}
+
+int Coll::run(const Operation& operation) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  Execution* execution = nullptr;
+  int code = prepare(operation, &execution);
+  if (code != MPI_SUCCESS) return code;
+  go(*execution);
+  process_.progress.wait([execution] { return execution->done(); });
+  code = execution->outcome.error;
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) code = fail(code, "%s", execution->error_text->c_str());
+  execution->release();
+  return code;
+}
+
+int Coll::start(const Operation& operation, core::Request** request) noexcept {
+  const int code = init(operation, false, request);
+  if (code != MPI_SUCCESS) return code;
+  const core::ChannelLock lock(process_.progress);
+  go(static_cast<Execution&>(**request));
+  return MPI_SUCCESS;
+}
+
+int Coll::init(const Operation& operation, bool persistent, core::Request** request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  Execution* execution = nullptr;
+  const int code = prepare(operation, &execution);
+  if (code != MPI_SUCCESS) return code;
+  try {
+    if (execution->handle() == 0) process_.handles.insert(*execution);
+  } catch (const Error& error) {
+    execution->release();
+    return fail(error);
+  }
+  if (persistent) execution->set_persistent();
+  *request = execution;
+  return MPI_SUCCESS;
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Coll: the collectives of one process: selection, cached schedules, executions under way.
+// Life cycle: made by api::Rooms after the pml; ended before it, after the last collective.
+// Threads: run() and the start functions from any thread; they take the channel's lock.
+// Order: collectives of one communicator are numbered as they start; the number is part of their messages' tags.
+// See: coll/README.md.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "coll/cache.hpp"
+#include "coll/operation.hpp"
+#include "coll/select.hpp"
+#include "core/process.hpp"
+#include "core/request.hpp"
+#include "pml/object_pool.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::coll {
+
+class Execution;
+
+class Coll {
+ public:
+  explicit Coll(core::Process& process);
+  Coll(const Coll&) = delete;
+  Coll& operator=(const Coll&) = delete;
+  ~Coll();
+
+  /// Blocking. Returns an error class with fail() text.
+  [[nodiscard]] int run(const Operation& operation) noexcept;
+  /// Nonblocking: *request has a handle and one reference for the caller.
+  [[nodiscard]] int start(const Operation& operation, core::Request** request) noexcept;
+  /// Bound, not started. `persistent`: to be started any number of times (MPI_Start).
+  [[nodiscard]] int init(const Operation& operation, bool persistent,
+                         core::Request** request) noexcept;
+
+  /// From now on this algorithm serves its operation wherever it can.
+  void force(const Algorithm& algorithm) noexcept;
+
+  // For executions.
+  [[nodiscard]] pml::Pml& pml() const noexcept { return *process_.pml; }
+  [[nodiscard]] core::Datatype* byte_type() const noexcept { return byte_; }
+  /// Launches a bound execution. Lock held.
+  void go(Execution& execution) noexcept;
+  void give_back(Execution& execution) noexcept;
+
+  [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
+
+ private:
+  static int poll(void* self) noexcept;
+  [[nodiscard]] int prepare(const Operation& operation, Execution** made) noexcept;
+  [[nodiscard]] Execution* take();
+  [[nodiscard]] const Algorithm& choose(const Operation& operation);
+
+  core::Process& process_;
+  core::Datatype* byte_;
+  ScheduleCache cache_;
+  const Algorithm* forced_[kCollectives] = {};
+  pml::ObjectPool<Execution> pool_;
+  std::vector<Execution*> running_;  // has room for all of the pool
+};
+
+[[nodiscard]] std::unique_ptr<Coll> make(core::Process& process);
+
+/// What selection asks about an operation.
+[[nodiscard]] Question question_of(const Operation& operation) noexcept;
+
+}  // namespace tern::coll

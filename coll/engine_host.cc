@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host engine: runs the steps of a bound schedule.
+#include "coll/engine_host.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "coll/coll.hpp"
+
+namespace tern::coll {
+namespace {
+
+// The tag of a message: sequence of the collective, pass, lane (signals: kSignals + slot).
+constexpr uint32_t kSequences = 1U << 15;
+constexpr int kPassBits = 8, kLowBits = 8;
+constexpr int kSignals = 128;
+
+bool dense(const pml::Buffer& buffer) noexcept { return buffer.type->contiguous(); }
+
+std::byte* start_of(const pml::Buffer& buffer) noexcept {
+  return static_cast<std::byte*>(buffer.address) + buffer.type->true_lb();
+}
+
+// Both layouts have holes: a piece at a time through a small buffer.
+void copy_by_pieces(const pml::Buffer& from, const pml::Buffer& to) noexcept {
+  std::byte piece[4096];
+  const size_t total = from.bytes();
+  for (size_t done = 0; done < total; done += sizeof piece) {
+    const size_t bytes = std::min(sizeof piece, total - done);
+    from.type->pack(from.address, from.count, done, piece, bytes);
+    to.type->unpack(to.address, to.count, done, piece, bytes);
+  }
+}
+
+}  // namespace
+
+void copy_data(const pml::Buffer& from, const pml::Buffer& to) noexcept {
+  const size_t bytes = from.bytes();
+  if (bytes == 0 || from.address == to.address) return;
+  if (dense(from) && dense(to))
+    std::memmove(start_of(to), start_of(from), bytes);
+  else if (dense(from))
+    to.type->unpack(to.address, to.count, 0, start_of(from), bytes);
+  else if (dense(to))
+    from.type->pack(from.address, from.count, 0, start_of(to), bytes);
+  else
+    copy_by_pieces(from, to);
+}
+
+int Execution::tag(const PassRun& pass, int low) const noexcept {
+  const auto part = static_cast<int>(pass.number & ((1 << kPassBits) - 1));
+  return static_cast<int>(sequence_ % kSequences) << (kPassBits + kLowBits) | part << kLowBits |
+         low;
+}
+
+void Execution::launch() noexcept {
+  sequence_ = operation_.communicator->coll_sequence++;
+  ++operation_.communicator->pending;
+  retain();
+  outcome = {};
+  outcome.source = MPI_UNDEFINED;
+  error_text = nullptr;
+  restart();
+  const bool root = schedule_->rank == schedule_->root;
+  if (aside_ == Aside::kInput || (aside_ == Aside::kBcast && root)) copy_aside(false);
+  next_pass_ = 0;
+  active_passes_ = 0;
+  for (size_t i = 0; i < run_count_; ++i) next_pass(runs_[i]);
+}
+
+int Execution::start() noexcept {
+  const core::ChannelLock lock(operation_.communicator->process().progress);
+  set_active(true);
+  coll_.go(*this);
+  return MPI_SUCCESS;
+}
+
+void Execution::next_pass(PassRun& pass) noexcept {
+  pass.active = next_pass_ < geometry_.passes();
+  if (!pass.active) return;
+  pass.number = next_pass_++;
+  ++active_passes_;
+  for (LaneRun& lane : pass.lanes) lane.issued = 0;
+}
+
+bool Execution::advance(int& events) noexcept {
+  for (size_t i = 0; i < run_count_; ++i)
+    while (runs_[i].active && advance_pass(runs_[i], events)) {
+      --active_passes_;
+      next_pass(runs_[i]);
+    }
+  if (active_passes_ != 0) return false;
+  finish();
+  return true;
+}
+
+void Execution::finish() noexcept {
+  if (aside_ == Aside::kBcast && schedule_->rank != schedule_->root) copy_aside(true);
+  core::Communicator* comm = operation_.communicator;
+  complete();
+  release();
+  if (--comm->pending == 0 && comm->freed) comm->release();
+}
+
+// True when the pass is complete.
+bool Execution::advance_pass(PassRun& pass, int& events) noexcept {
+  bool moved = true;
+  bool complete = true;
+  while (moved) {
+    moved = false;
+    complete = true;
+    for (int lane = 0; lane < schedule_->lanes(); ++lane) {
+      moved |= advance_lane(pass, lane, events);
+      complete &= pass.lanes[static_cast<size_t>(lane)].complete() == schedule_->lane_size(lane);
+    }
+  }
+  return complete;
+}
+
+bool Execution::advance_lane(PassRun& pass, int lane, int& events) noexcept {
+  LaneRun& run = pass.lanes[static_cast<size_t>(lane)];
+  int moved = run.flights.empty() ? 0 : retire(run);
+  const int32_t size = schedule_->lane_size(lane);
+  while (run.issued < size) {
+    const Step& step = schedule_->step(lane, run.issued);
+    if (!ready(pass, lane, step)) break;
+    issue(pass, lane, run.issued++, step);
+    ++moved;
+  }
+  events += moved;
+  return moved != 0;
+}
+
+bool Execution::ready(const PassRun& pass, int lane, const Step& step) const noexcept {
+  if (pass.lanes[static_cast<size_t>(lane)].complete() < step.after) return false;
+  return step.wait_steps == 0 || pass.lanes[step.wait_lane].complete() >= step.wait_steps;
+}
+
+int Execution::retire(LaneRun& lane) noexcept {
+  size_t kept = 0;
+  for (const Flight& flight : lane.flights) {
+    if (!flight.request->done()) {
+      lane.flights[kept++] = flight;
+      continue;
+    }
+    const core::Request& request = *flight.request;
+    if (TERN_UNLIKELY(request.outcome.error != MPI_SUCCESS))
+      take_error(request.outcome.error,
+                 request.error_text == nullptr ? "a message failed" : request.error_text->c_str());
+    flight.request->release();
+  }
+  const size_t retired = lane.flights.size() - kept;
+  lane.flights.resize(kept);
+  return static_cast<int>(retired);
+}
+
+void Execution::issue(PassRun& pass, int lane, int32_t index, const Step& step) noexcept {
+  switch (step.verb) {
+    case Verb::kSend:
+    case Verb::kRecv:
+    case Verb::kSignal:
+    case Verb::kWait:
+      return message(pass, lane, index, step);
+    case Verb::kCopy:
+      for (int i = 0; i < step.destinations; ++i)
+        copy_data(geometry_.at(schedule_->source(step), pass.number, pass.scratch),
+                  geometry_.at(schedule_->destination(step, i), pass.number, pass.scratch));
+      return;
+    case Verb::kReduce:
+      return reduce(pass, step);
+    case Verb::kJoin:
+      return;
+    case Verb::kPut:
+    case Verb::kGet:
+      TERN_ASSERT(false && "the host engine maps no peer's memory");
+  }
+}
+
+void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step) noexcept {
+  const bool data = step.verb == Verb::kSend || step.verb == Verb::kRecv;
+  const bool sends = step.verb == Verb::kSend || step.verb == Verb::kSignal;
+  pml::Buffer buffer{nullptr, 0, coll_.byte_type()};
+  if (data) {
+    buffer = geometry_.at(sends ? schedule_->source(step) : schedule_->destination(step),
+                          pass.number, pass.scratch);
+    if (buffer.bytes() == 0) return;  // both ends know
+  }
+  const pml::Envelope envelope{operation_.communicator, step.peer,
+                               tag(pass, data ? lane : kSignals + step.slot % kSignals),
+                               pml::Plane::kCollective};
+  core::Request* request = nullptr;
+  const int code = sends ? coll_.pml().isend_locked(buffer, envelope, &request)
+                         : coll_.pml().irecv_locked(buffer, envelope, &request);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return take_error(code, take_last_error().text.c_str());
+  LaneRun& run = pass.lanes[static_cast<size_t>(lane)];
+  run.flights.push_back({index, request});  // reserved when bound
+  if (request->done()) retire(run);
+}
+
+void Execution::reduce(const PassRun& pass, const Step& step) noexcept {
+  const pml::Buffer to = geometry_.at(schedule_->destination(step), pass.number, pass.scratch);
+  const int last = step.sources - 1;
+  copy_data(geometry_.at(schedule_->source(step, last), pass.number, pass.scratch), to);
+  for (int i = last - 1; i >= 0; --i) {
+    const pml::Buffer from = geometry_.at(schedule_->source(step, i), pass.number, pass.scratch);
+    if (to.count > 0) operation_.op->apply(from.address, to.address, to.count, *to.type);
+  }
+}
+
+void Execution::take_error(int code, const char* text) noexcept {
+  if (outcome.error != MPI_SUCCESS) return;
+  outcome.error = code;
+  text_ = strf("%s: %s", name_of(schedule_->collective), text);
+  error_text = &text_;
+}
+
+void Execution::destroy() noexcept {
+  if (cached_ != nullptr) cached_->running.fetch_sub(1, std::memory_order_relaxed);
+  cached_ = nullptr;
+  input_type_ = {};
+  output_type_ = {};
+  op_ = {};
+  persistent_ = false;
+  active_ = true;
+  revive();
+  coll_.give_back(*this);
+}
+
+}  // namespace tern::coll

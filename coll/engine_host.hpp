@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Execution: one collective under way on the host: a schedule bound to buffers, run by progress over the pml.
+// Why: blocking (start and wait), nonblocking (start) and persistent (start again) are the same object.
+// Passes (chunks) overlap, up to kMostPasses at once, each with scratch of its own; lanes go as their dependencies allow.
+// Lifetime: pooled by Coll; the user's handle is one reference, running another. Threads: under the channel's lock.
+// See: coll/schedule.hpp (what the steps mean); tests/unit/coll/engine_test.cc.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coll/cache.hpp"
+#include "coll/geometry.hpp"
+#include "coll/operation.hpp"
+#include "core/request.hpp"
+
+namespace tern::coll {
+
+class Coll;
+
+class Execution final : public core::Request {
+ public:
+  explicit Execution(Coll& owner) noexcept : coll_(owner) {}
+
+  /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution ends.
+  void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached);
+  /// Begins under the communicator's next sequence number; advance() must follow.
+  void launch() noexcept;
+  /// Does what can be done now; adds the steps that began or ended to `events`. True when the operation is complete: then
+  /// the execution may be gone.
+  bool advance(int& events) noexcept;
+  void set_persistent() noexcept {
+    persistent_ = true;
+    active_ = false;
+  }
+  int start() noexcept override;
+  void destroy() noexcept override;
+
+ private:
+  static constexpr size_t kMostPasses = 3;
+
+  struct Flight {
+    int32_t step;
+    core::Request* request;
+  };
+  struct LaneRun {
+    int32_t issued = 0;
+    std::vector<Flight> flights;  // by step
+    [[nodiscard]] int32_t complete() const noexcept {
+      return flights.empty() ? issued : flights.front().step;
+    }
+  };
+  struct PassRun {
+    bool active = false;
+    MPI_Count number = 0;
+    std::byte* scratch = nullptr;
+    std::vector<LaneRun> lanes;
+  };
+
+  // What must be copied before the first step or after the last: see bind.cc.
+  enum class Aside : uint8_t { kNothing, kInput, kBcast };
+
+  // Binding (bind.cc).
+  void bind_areas(size_t chunk);
+  void own_arrays(Side& side, std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs);
+  [[nodiscard]] Area area_of(const Side& side) const noexcept;
+  [[nodiscard]] Area area_like() const noexcept;
+  void bind_in_place(Area& input, Area& output);
+  void put_blocks_aside(Area& input, const Area& output);
+  void put_vector_aside(Area& input);
+  void pack_bcast(Area& output);
+  void bind_memory(const Area& like, size_t chunk, Area& input, Area& output);
+  void bind_passes(size_t scratch);
+  void copy_aside(bool back) const noexcept;
+
+  // Running (engine_host.cc).
+  bool advance_pass(PassRun& pass, int& events) noexcept;
+  bool advance_lane(PassRun& pass, int lane, int& events) noexcept;
+  [[nodiscard]] bool ready(const PassRun& pass, int lane, const Step& step) const noexcept;
+  int retire(LaneRun& lane) noexcept;
+  void issue(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
+  void message(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
+  void reduce(const PassRun& pass, const Step& step) noexcept;
+  void next_pass(PassRun& pass) noexcept;
+  void finish() noexcept;
+  void take_error(int code, const char* text) noexcept;
+  [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
+
+  Coll& coll_;
+  Operation operation_{};
+  CachedSchedule* cached_ = nullptr;
+  const Schedule* schedule_ = nullptr;
+  Geometry geometry_;
+  core::Ref<core::Datatype> input_type_, output_type_;
+  core::Ref<core::Op> op_;
+  std::vector<MPI_Count> input_counts_, output_counts_, aside_counts_;
+  std::vector<MPI_Aint> input_displs_, output_displs_, aside_displs_;
+  std::vector<std::byte> memory_;  // what is put aside, then each pass's scratch
+  std::vector<PassRun> runs_;
+  size_t run_count_ = 0;
+  MPI_Count next_pass_ = 0;
+  size_t active_passes_ = 0;
+  uint32_t sequence_ = 0;
+  std::string text_;
+
+  Aside aside_ = Aside::kNothing;
+  size_t aside_bytes_ = 0;
+  ptrdiff_t aside_origin_ = 0;  // from the memory's start to element 0 of what was put aside
+  int32_t aside_blocks_ = 0;
+  Area of_user_, put_aside_;
+};
+
+/// Copies between two buffers that hold the same bytes of data, whatever their layouts.
+void copy_data(const pml::Buffer& from, const pml::Buffer& to) noexcept;
+
+}  // namespace tern::coll

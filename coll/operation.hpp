@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operation: a collective call in the terms of coll/collective.hpp: what it is, and the two buffers.
+// Why: forty MPI functions (blocking, nonblocking, irregular) become one description.
+#pragma once
+
+#include "coll/collective.hpp"
+#include "core/communicator.hpp"
+#include "core/datatype.hpp"
+#include "core/op.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+
+/// One buffer of the caller's. Blocks of `count` elements one after the other, or of counts[i] elements at displs[i]
+/// (elements from `address`; without displs one after the other). Operations that split: one vector of `count`.
+struct Side {
+  void* address = nullptr;
+  MPI_Count count = 0;
+  core::Datatype* type = nullptr;
+  const MPI_Count* counts = nullptr;
+  const MPI_Aint* displs = nullptr;
+};
+
+struct Operation {
+  Collective collective;
+  core::Communicator* communicator;
+  int root = 0;
+  core::Op* op = nullptr;
+  /// A side that the rank lacks (output of a reduce away from the root, ...) is left as it is.
+  Side input, output;
+  /// MPI_IN_PLACE was given: the input's (scatter: the output's) address and type mean nothing.
+  bool in_place = false;
+  /// Blocks differ (gatherv, ...), on this rank or on others.
+  bool irregular = false;
+};
+
+}  // namespace tern::coll

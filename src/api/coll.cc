@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the chapter "collective communication": operations that move data, and the barrier.
+// Each operation is described once; its blocking, nonblocking and persistent forms start that description.
+// See: MPI-5.0 chapter 6.
+#include "api/coll.hpp"
+
+#include "api/bodies.hpp"
+#include "api/process.hpp"
+
+namespace tern::api {
+namespace {
+
+using coll::Collective;
+using coll::Operation;
+using coll::Side;
+using core::Communicator;
+using core::Datatype;
+
+Side side_of(const void* buffer, MPI_Count count, Datatype& type) noexcept {
+  return {const_cast<void*>(buffer), count, &type, nullptr, nullptr};
+}
+
+Side side_of(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
+             Datatype& type) noexcept {
+  return {const_cast<void*>(buffer), 0, &type, counts, displs};
+}
+
+long long bytes_of(const Side& side, int block) noexcept {
+  const MPI_Count count = side.counts != nullptr ? side.counts[block] : side.count;
+  return static_cast<long long>(count * side.type->size());
+}
+
+/// What a rank sends itself must be what it receives from itself.
+Described agreed(Described what, int input_block, int output_block) noexcept {
+  const Operation& operation = what.operation;
+  if (what.code != MPI_SUCCESS || operation.in_place) return what;
+  const long long sent = bytes_of(operation.input, input_block);
+  const long long received = bytes_of(operation.output, output_block);
+  if (sent != received)
+    what.code =
+        fail(sent > received ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+             "rank %d sends itself %lld bytes (send count and type) but receives %lld from itself "
+             "(receive count and type); they must be the same",
+             operation.communicator->rank(), sent, received);
+  return what;
+}
+
+Described barrier_of(Communicator& comm) noexcept { return describe(Collective::kBarrier, comm); }
+
+Described bcast_of(void* buffer, MPI_Count count, Datatype& type, int root,
+                   Communicator& comm) noexcept {
+  Described what = describe(Collective::kBcast, comm);
+  what.operation.root = root;
+  what.operation.output = side_of(buffer, count, type);
+  return what;
+}
+
+Described gathered(const Side& input, const Side& output, bool irregular, int root,
+                   Communicator& comm) noexcept {
+  Described what = describe(Collective::kGather, comm);
+  Operation& operation = what.operation;
+  operation.root = root;
+  operation.irregular = irregular;
+  operation.in_place = input.address == MPI_IN_PLACE;
+  if (!operation.in_place) operation.input = input;
+  if (comm.rank() != root && operation.in_place)
+    what.code =
+        fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
+             comm.rank(), root);
+  if (comm.rank() != root) return what;
+  operation.output = output;
+  return agreed(what, 0, root);
+}
+
+Described gather_of(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                    MPI_Count recvcount, Datatype& recvtype, int root,
+                    Communicator& comm) noexcept {
+  return gathered(side_of(sendbuf, sendcount, sendtype), side_of(recvbuf, recvcount, recvtype),
+                  false, root, comm);
+}
+
+Described gatherv_of(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                     const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
+                     int root, Communicator& comm) noexcept {
+  return gathered(side_of(sendbuf, sendcount, sendtype),
+                  side_of(recvbuf, recvcounts, displs, recvtype), true, root, comm);
+}
+
+Described scattered(const Side& input, const Side& output, bool irregular, int root,
+                    Communicator& comm) noexcept {
+  Described what = describe(Collective::kScatter, comm);
+  Operation& operation = what.operation;
+  operation.root = root;
+  operation.irregular = irregular;
+  operation.in_place = output.address == MPI_IN_PLACE;
+  if (!operation.in_place) operation.output = output;
+  if (comm.rank() != root && operation.in_place)
+    what.code =
+        fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
+             comm.rank(), root);
+  if (comm.rank() != root) return what;
+  operation.input = input;
+  return agreed(what, root, 0);
+}
+
+Described scatter_of(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                     MPI_Count recvcount, Datatype& recvtype, int root,
+                     Communicator& comm) noexcept {
+  return scattered(side_of(sendbuf, sendcount, sendtype), side_of(recvbuf, recvcount, recvtype),
+                   false, root, comm);
+}
+
+Described scatterv_of(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* displs,
+                      Datatype& sendtype, void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
+                      int root, Communicator& comm) noexcept {
+  return scattered(side_of(sendbuf, sendcounts, displs, sendtype),
+                   side_of(recvbuf, recvcount, recvtype), true, root, comm);
+}
+
+Described exchanged(Collective collective, const Side& input, const Side& output, bool irregular,
+                    Communicator& comm) noexcept {
+  Described what = describe(collective, comm);
+  Operation& operation = what.operation;
+  operation.irregular = irregular;
+  operation.in_place = input.address == MPI_IN_PLACE;
+  if (!operation.in_place) operation.input = input;
+  operation.output = output;
+  return agreed(what, comm.rank(), comm.rank());
+}
+
+Described allgather_of(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                       MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
+  return exchanged(Collective::kAllgather, side_of(sendbuf, sendcount, sendtype),
+                   side_of(recvbuf, recvcount, recvtype), false, comm);
+}
+
+Described allgatherv_of(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                        const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
+                        Communicator& comm) noexcept {
+  return exchanged(Collective::kAllgather, side_of(sendbuf, sendcount, sendtype),
+                   side_of(recvbuf, recvcounts, displs, recvtype), true, comm);
+}
+
+Described alltoall_of(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                      MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
+  return exchanged(Collective::kAlltoall, side_of(sendbuf, sendcount, sendtype),
+                   side_of(recvbuf, recvcount, recvtype), false, comm);
+}
+
+Described alltoallv_of(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
+                       Datatype& sendtype, void* recvbuf, const MPI_Count* recvcounts,
+                       const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm) noexcept {
+  return exchanged(Collective::kAlltoall, side_of(sendbuf, sendcounts, sdispls, sendtype),
+                   side_of(recvbuf, recvcounts, rdispls, recvtype), true, comm);
+}
+
+}  // namespace
+
+Described describe(Collective collective, Communicator& comm) noexcept {
+  Described what;
+  what.operation.collective = collective;
+  what.operation.communicator = &comm;
+  if (comm.inter())
+    what.code =
+        fail(MPI_ERR_UNSUPPORTED_OPERATION,
+             "%s on the inter-communicator %s: collectives between groups are not there yet",
+             coll::name_of(collective), comm.name.c_str());
+  return what;
+}
+
+int run(const Described& what) noexcept {
+  return what.code != MPI_SUCCESS ? what.code : the_process->coll->run(what.operation);
+}
+
+int begin(const Described& what, MPI_Request* request) noexcept {
+  core::Request* made = nullptr;
+  const int code =
+      what.code != MPI_SUCCESS ? what.code : the_process->coll->start(what.operation, &made);
+  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
+  return code;
+}
+
+int plan(const Described& what, MPI_Request* request) noexcept {
+  core::Request* made = nullptr;
+  const int code =
+      what.code != MPI_SUCCESS ? what.code : the_process->coll->init(what.operation, true, &made);
+  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
+  return code;
+}
+
+int barrier(Communicator& comm) noexcept { return run(barrier_of(comm)); }
+
+int ibarrier(Communicator& comm, MPI_Request* request) noexcept {
+  return begin(barrier_of(comm), request);
+}
+
+int barrier_init(Communicator& comm, core::Info*, MPI_Request* request) noexcept {
+  return plan(barrier_of(comm), request);
+}
+
+int bcast(void* buffer, MPI_Count count, Datatype& datatype, int root,
+          Communicator& comm) noexcept {
+  return run(bcast_of(buffer, count, datatype, root, comm));
+}
+
+int ibcast(void* buffer, MPI_Count count, Datatype& datatype, int root, Communicator& comm,
+           MPI_Request* request) noexcept {
+  return begin(bcast_of(buffer, count, datatype, root, comm), request);
+}
+
+int bcast_init(void* buffer, MPI_Count count, Datatype& datatype, int root, Communicator& comm,
+               core::Info*, MPI_Request* request) noexcept {
+  return plan(bcast_of(buffer, count, datatype, root, comm), request);
+}
+
+int gather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+           MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm) noexcept {
+  return run(gather_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
+}
+
+int igather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+            MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm,
+            MPI_Request* request) noexcept {
+  return begin(gather_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+               request);
+}
+
+int gather_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm, core::Info*,
+                MPI_Request* request) noexcept {
+  return plan(gather_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+              request);
+}
+
+int gatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+            const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype, int root,
+            Communicator& comm) noexcept {
+  return run(
+      gatherv_of(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm));
+}
+
+int igatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+             const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype, int root,
+             Communicator& comm, MPI_Request* request) noexcept {
+  return begin(
+      gatherv_of(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
+      request);
+}
+
+int gatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                 const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype, int root,
+                 Communicator& comm, core::Info*, MPI_Request* request) noexcept {
+  return plan(
+      gatherv_of(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
+      request);
+}
+
+int scatter(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+            MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm) noexcept {
+  return run(scatter_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
+}
+
+int iscatter(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+             MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm,
+             MPI_Request* request) noexcept {
+  return begin(scatter_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+               request);
+}
+
+int scatter_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                 MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm, core::Info*,
+                 MPI_Request* request) noexcept {
+  return plan(scatter_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+              request);
+}
+
+int scatterv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* displs,
+             Datatype& sendtype, void* recvbuf, MPI_Count recvcount, Datatype& recvtype, int root,
+             Communicator& comm) noexcept {
+  return run(
+      scatterv_of(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm));
+}
+
+int iscatterv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* displs,
+              Datatype& sendtype, void* recvbuf, MPI_Count recvcount, Datatype& recvtype, int root,
+              Communicator& comm, MPI_Request* request) noexcept {
+  return begin(
+      scatterv_of(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm),
+      request);
+}
+
+int scatterv_init(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* displs,
+                  Datatype& sendtype, void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
+                  int root, Communicator& comm, core::Info*, MPI_Request* request) noexcept {
+  return plan(
+      scatterv_of(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm),
+      request);
+}
+
+int allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+              MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
+  return run(allgather_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+}
+
+int iallgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+               MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
+               MPI_Request* request) noexcept {
+  return begin(allgather_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),
+               request);
+}
+
+int allgather_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                   MPI_Count recvcount, Datatype& recvtype, Communicator& comm, core::Info*,
+                   MPI_Request* request) noexcept {
+  return plan(allgather_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),
+              request);
+}
+
+int allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+               const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
+               Communicator& comm) noexcept {
+  return run(
+      allgatherv_of(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
+}
+
+int iallgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
+                Communicator& comm, MPI_Request* request) noexcept {
+  return begin(
+      allgatherv_of(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
+      request);
+}
+
+int allgatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                    const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
+                    Communicator& comm, core::Info*, MPI_Request* request) noexcept {
+  return plan(
+      allgatherv_of(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
+      request);
+}
+
+int alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+             MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
+  return run(alltoall_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+}
+
+int ialltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+              MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
+              MPI_Request* request) noexcept {
+  return begin(alltoall_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),
+               request);
+}
+
+int alltoall_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                  MPI_Count recvcount, Datatype& recvtype, Communicator& comm, core::Info*,
+                  MPI_Request* request) noexcept {
+  return plan(alltoall_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),
+              request);
+}
+
+int alltoallv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
+              Datatype& sendtype, void* recvbuf, const MPI_Count* recvcounts,
+              const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm) noexcept {
+  return run(alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                          recvtype, comm));
+}
+
+int ialltoallv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
+               Datatype& sendtype, void* recvbuf, const MPI_Count* recvcounts,
+               const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm,
+               MPI_Request* request) noexcept {
+  return begin(alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                            recvtype, comm),
+               request);
+}
+
+int alltoallv_init(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
+                   Datatype& sendtype, void* recvbuf, const MPI_Count* recvcounts,
+                   const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm, core::Info*,
+                   MPI_Request* request) noexcept {
+  return plan(alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                           recvtype, comm),
+              request);
+}
+
+}  // namespace tern::api

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three ways to drive a collective, for the bodies of the chapter.
+// Why: every form of an operation differs only in how its one description is started.
+#pragma once
+
+#include "coll/coll.hpp"
+#include "coll/operation.hpp"
+
+namespace tern::api {
+
+/// An operation, or the error that its arguments are (with fail() text).
+struct Described {
+  coll::Operation operation{};
+  int code = MPI_SUCCESS;
+};
+
+/// Starts and waits.
+[[nodiscard]] int run(const Described& what) noexcept;
+/// MPI_I...
+[[nodiscard]] int begin(const Described& what, MPI_Request* request) noexcept;
+/// MPI_..._init
+[[nodiscard]] int plan(const Described& what, MPI_Request* request) noexcept;
+
+/// The beginning of every description: refuses inter-communicators for now.
+[[nodiscard]] Described describe(coll::Collective collective, core::Communicator& comm) noexcept;
+
+}  // namespace tern::api

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the chapter "collective communication": reductions.
+// Each operation is described once; its blocking, nonblocking and persistent forms start that description.
+// See: MPI-5.0 chapter 6.
+#include "api/coll.hpp"
+
+#include "api/bodies.hpp"
+#include "api/process.hpp"
+
+namespace tern::api {
+namespace {
+
+using coll::Collective;
+using coll::Operation;
+using coll::Side;
+using core::Communicator;
+using core::Datatype;
+
+/// Common to all: the operation must take the type; buffers must differ unless MPI_IN_PLACE says that they do not.
+/// Under MPI_IN_PLACE the input is where the result will be.
+Described reduced(Collective collective, const Side& input, const Side& output, core::Op& op,
+                  Communicator& comm) noexcept {
+  Described what = describe(collective, comm);
+  Operation& operation = what.operation;
+  operation.op = &op;
+  operation.in_place = input.address == MPI_IN_PLACE;
+  operation.input = input;
+  if (operation.in_place) operation.input.address = output.address;
+  operation.output = output;
+  if (what.code == MPI_SUCCESS) what.code = op.check(*input.type);
+  if (what.code == MPI_SUCCESS && input.address == output.address && input.count > 0 &&
+      !operation.in_place)
+    what.code = fail(MPI_ERR_BUFFER,
+                     "sendbuf and recvbuf are both %p on rank %d; pass MPI_IN_PLACE as sendbuf to "
+                     "reduce in place",
+                     input.address, comm.rank());
+  return what;
+}
+
+Side vector_of(const void* buffer, MPI_Count count, Datatype& type) noexcept {
+  return {const_cast<void*>(buffer), count, &type, nullptr, nullptr};
+}
+
+Described reduce_of(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type,
+                    core::Op& op, int root, Communicator& comm) noexcept {
+  const bool is_root = comm.rank() == root;
+  const Side output = is_root ? vector_of(recvbuf, count, type) : Side{};
+  Described what = reduced(Collective::kReduce, vector_of(sendbuf, count, type), output, op, comm);
+  what.operation.root = root;
+  if (!is_root && sendbuf == MPI_IN_PLACE)
+    what.code =
+        fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
+             comm.rank(), root);
+  return what;
+}
+
+Described allreduce_of(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type,
+                       core::Op& op, Communicator& comm) noexcept {
+  return reduced(Collective::kAllreduce, vector_of(sendbuf, count, type),
+                 vector_of(recvbuf, count, type), op, comm);
+}
+
+Described reduce_scatter_block_of(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                                  Datatype& type, core::Op& op, Communicator& comm) noexcept {
+  return reduced(Collective::kReduceScatter, vector_of(sendbuf, recvcount, type),
+                 vector_of(recvbuf, recvcount, type), op, comm);
+}
+
+Described reduce_scatter_of(const void* sendbuf, void* recvbuf, const MPI_Count* recvcounts,
+                            Datatype& type, core::Op& op, Communicator& comm) noexcept {
+  Side input = vector_of(sendbuf, 0, type);
+  input.counts = recvcounts;
+  Described what = reduced(Collective::kReduceScatter, input,
+                           vector_of(recvbuf, recvcounts[comm.rank()], type), op, comm);
+  what.operation.irregular = true;
+  return what;
+}
+
+Described scan_of(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, core::Op& op,
+                  Communicator& comm) noexcept {
+  return reduced(Collective::kScan, vector_of(sendbuf, count, type),
+                 vector_of(recvbuf, count, type), op, comm);
+}
+
+Described exscan_of(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type,
+                    core::Op& op, Communicator& comm) noexcept {
+  return reduced(Collective::kExscan, vector_of(sendbuf, count, type),
+                 vector_of(recvbuf, count, type), op, comm);
+}
+
+}  // namespace
+
+int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
+           int root, Communicator& comm) noexcept {
+  return run(reduce_of(sendbuf, recvbuf, count, datatype, op, root, comm));
+}
+
+int ireduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
+            int root, Communicator& comm, MPI_Request* request) noexcept {
+  return begin(reduce_of(sendbuf, recvbuf, count, datatype, op, root, comm), request);
+}
+
+int reduce_init(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype,
+                core::Op& op, int root, Communicator& comm, core::Info*,
+                MPI_Request* request) noexcept {
+  return plan(reduce_of(sendbuf, recvbuf, count, datatype, op, root, comm), request);
+}
+
+int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
+              Communicator& comm) noexcept {
+  return run(allreduce_of(sendbuf, recvbuf, count, datatype, op, comm));
+}
+
+int iallreduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype,
+               core::Op& op, Communicator& comm, MPI_Request* request) noexcept {
+  return begin(allreduce_of(sendbuf, recvbuf, count, datatype, op, comm), request);
+}
+
+int allreduce_init(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype,
+                   core::Op& op, Communicator& comm, core::Info*, MPI_Request* request) noexcept {
+  return plan(allreduce_of(sendbuf, recvbuf, count, datatype, op, comm), request);
+}
+
+int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                         Datatype& datatype, core::Op& op, Communicator& comm) noexcept {
+  return run(reduce_scatter_block_of(sendbuf, recvbuf, recvcount, datatype, op, comm));
+}
+
+int ireduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                          Datatype& datatype, core::Op& op, Communicator& comm,
+                          MPI_Request* request) noexcept {
+  return begin(reduce_scatter_block_of(sendbuf, recvbuf, recvcount, datatype, op, comm), request);
+}
+
+int reduce_scatter_block_init(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                              Datatype& datatype, core::Op& op, Communicator& comm, core::Info*,
+                              MPI_Request* request) noexcept {
+  return plan(reduce_scatter_block_of(sendbuf, recvbuf, recvcount, datatype, op, comm), request);
+}
+
+int reduce_scatter(const void* sendbuf, void* recvbuf, const MPI_Count* recvcounts,
+                   Datatype& datatype, core::Op& op, Communicator& comm) noexcept {
+  return run(reduce_scatter_of(sendbuf, recvbuf, recvcounts, datatype, op, comm));
+}
+
+int ireduce_scatter(const void* sendbuf, void* recvbuf, const MPI_Count* recvcounts,
+                    Datatype& datatype, core::Op& op, Communicator& comm,
+                    MPI_Request* request) noexcept {
+  return begin(reduce_scatter_of(sendbuf, recvbuf, recvcounts, datatype, op, comm), request);
+}
+
+int reduce_scatter_init(const void* sendbuf, void* recvbuf, const MPI_Count* recvcounts,
+                        Datatype& datatype, core::Op& op, Communicator& comm, core::Info*,
+                        MPI_Request* request) noexcept {
+  return plan(reduce_scatter_of(sendbuf, recvbuf, recvcounts, datatype, op, comm), request);
+}
+
+int scan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
+         Communicator& comm) noexcept {
+  return run(scan_of(sendbuf, recvbuf, count, datatype, op, comm));
+}
+
+int iscan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
+          Communicator& comm, MPI_Request* request) noexcept {
+  return begin(scan_of(sendbuf, recvbuf, count, datatype, op, comm), request);
+}
+
+int scan_init(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
+              Communicator& comm, core::Info*, MPI_Request* request) noexcept {
+  return plan(scan_of(sendbuf, recvbuf, count, datatype, op, comm), request);
+}
+
+int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
+           Communicator& comm) noexcept {
+  return run(exscan_of(sendbuf, recvbuf, count, datatype, op, comm));
+}
+
+int iexscan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
+            Communicator& comm, MPI_Request* request) noexcept {
+  return begin(exscan_of(sendbuf, recvbuf, count, datatype, op, comm), request);
+}
+
+int exscan_init(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype,
+                core::Op& op, Communicator& comm, core::Info*, MPI_Request* request) noexcept {
+  return plan(exscan_of(sendbuf, recvbuf, count, datatype, op, comm), request);
+}
+
+}  // namespace tern::api

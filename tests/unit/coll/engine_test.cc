@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host engine: every algorithm gives the right data for counts around its borders, in place and not, on every root,
+// blocks equal and not, whatever the order in which messages arrive.
+#include "coll/engine_host.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/error.hpp"
+#include "fake_pml.hpp"
+
+namespace tern::coll {
+namespace {
+
+using core::Datatype;
+using core::Op;
+
+// Elements are functions x -> a x + b modulo a prime; composing them does not commute.
+constexpr int kPrime = 10007;
+struct Element {
+  int a, b;
+  bool operator==(const Element&) const = default;
+};
+Element value(int rank, int64_t i) {
+  return {static_cast<int>((rank * 31 + i * 7 + 2) % kPrime),
+          static_cast<int>((rank + i * 5) % kPrime)};
+}
+Element compose(Element f, Element g) {
+  return {static_cast<int>(int64_t{f.a} * g.a % kPrime),
+          static_cast<int>((int64_t{f.a} * g.b + f.b) % kPrime)};
+}
+Element add(Element f, Element g) { return {(f.a + g.a) % kPrime, (f.b + g.b) % kPrime}; }
+
+template <Element combine(Element, Element)>
+void user_function(void* in, void* inout, int* count, MPI_Datatype*) {
+  for (int i = 0; i < *count; ++i) {
+    auto& right = static_cast<Element*>(inout)[i];
+    right = combine(static_cast<const Element*>(in)[i], right);
+  }
+}
+
+struct Case {
+  const Algorithm* algorithm;
+  int ranks, root;
+  int64_t count;  // of a block, or of the vector
+  bool in_place;
+  bool irregular;
+};
+
+class Job {
+ public:
+  explicit Job(const Case& what)
+      : case_(what),
+        world_(what.ranks, static_cast<unsigned>(what.ranks * 100 + what.root)),
+        ordered_(&user_function<compose>, false),
+        commutative_(&user_function<add>, true) {
+    for (auto& rank : world_.ranks) rank->coll->force(*what.algorithm);
+    for (int r = 0; r < what.ranks; ++r) fill(r);
+  }
+
+  // Runs it `rounds` times, all under way at once with buffers of their own where rounds > 1.
+  void run() {
+    std::vector<core::Request*> requests;
+    for (int r = 0; r < case_.ranks; ++r) {
+      const Operation operation = operation_of(r);
+      core::Request* request = nullptr;
+      ASSERT_EQ(coll(r).start(operation, &request), MPI_SUCCESS) << take_last_error().text;
+      requests.push_back(request);
+    }
+    ASSERT_TRUE(world_.finish(requests)) << "nothing moves any more";
+    for (core::Request* request : requests) {
+      EXPECT_EQ(request->outcome.error, MPI_SUCCESS);
+      request->release();
+    }
+    for (int r = 0; r < case_.ranks; ++r) check(r);
+  }
+
+ private:
+  struct Buffers {
+    std::vector<Element> input, output;
+    std::vector<MPI_Count> input_counts, output_counts;
+    std::vector<MPI_Aint> input_displs, output_displs;
+  };
+  [[nodiscard]] Collective what() const { return case_.algorithm->collective; }
+  [[nodiscard]] Coll& coll(int r) { return *world_.ranks[static_cast<size_t>(r)]->coll; }
+  [[nodiscard]] Datatype& type(int r) {
+    return core::predefined_type(world_.ranks[static_cast<size_t>(r)]->process, MPI_2INT);
+  }
+  [[nodiscard]] int64_t block(int from, int to) const {
+    if (!case_.irregular) return case_.count;
+    if (what() != Collective::kAlltoall) from = 0;
+    // In place what is sent has the size of what is received.
+    const bool symmetric = case_.in_place && what() == Collective::kAlltoall;
+    return (from * (symmetric ? 3 : 5) + to * 3 + case_.count) % 7;
+  }
+  [[nodiscard]] bool has_output(int r) const {
+    return r == case_.root || (what() != Collective::kReduce && what() != Collective::kGather);
+  }
+  [[nodiscard]] bool has_input(int r) const {
+    return what() != Collective::kBcast && (r == case_.root || what() != Collective::kScatter);
+  }
+  [[nodiscard]] int input_blocks() const {
+    const bool many = what() == Collective::kScatter || what() == Collective::kAlltoall ||
+                      what() == Collective::kReduceScatter;
+    return many ? case_.ranks : 1;
+  }
+  [[nodiscard]] int output_blocks() const {
+    const bool many = what() == Collective::kGather || what() == Collective::kAllgather ||
+                      what() == Collective::kAlltoall;
+    return many ? case_.ranks : 1;
+  }
+  // Blocks of irregular operations have a gap of two elements between them; a reduced vector has none.
+  static int64_t lay_out(int blocks, bool gaps, const std::function<int64_t(int)>& size,
+                         std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {
+    int64_t at = 0;
+    for (int b = 0; b < blocks; ++b) {
+      counts.push_back(size(b));
+      displs.push_back(at);
+      at += size(b) + (gaps ? 2 : 0);
+    }
+    return at;
+  }
+
+  void fill(int r) {
+    Buffers buffers;
+    const bool gaps = case_.irregular && what() != Collective::kReduceScatter;
+    const auto own = [&](int) { return splits(what()) ? case_.count : block(0, r); };
+    const int64_t in = lay_out(
+        input_blocks(), gaps, [&](int b) { return input_blocks() == 1 ? own(b) : block(r, b); },
+        buffers.input_counts, buffers.input_displs);
+    const int64_t out = lay_out(
+        output_blocks(), gaps,
+        [&](int b) {
+          if (output_blocks() == 1) return own(b);
+          return what() == Collective::kAlltoall ? block(b, r) : block(0, b);
+        },
+        buffers.output_counts, buffers.output_displs);
+    buffers.input.resize(static_cast<size_t>(in));
+    buffers.output.assign(static_cast<size_t>(out), Element{-1, -1});
+    if (has_input(r))
+      for (int b = 0; b < input_blocks(); ++b) fill_block(buffers, r, b);
+    if (what() == Collective::kBcast && r == case_.root)
+      for (int64_t i = 0; i < out; ++i) buffers.output[static_cast<size_t>(i)] = value(r, i);
+    buffers_.push_back(std::move(buffers));
+    if (case_.in_place) put_in_place(r);
+  }
+  void fill_block(Buffers& buffers, int r, int b) const {
+    const auto place = static_cast<size_t>(b);
+    for (int64_t i = 0; i < buffers.input_counts[place]; ++i)
+      buffers.input[static_cast<size_t>(buffers.input_displs[place] + i)] = value(r, tag(b, i));
+  }
+  // What element i of input block b is called in value().
+  static int64_t tag(int b, int64_t i) { return b * 1000003 + i; }
+
+  void put_in_place(int r) {
+    Buffers& mine = buffers_.back();
+    const bool here = r == case_.root || !rooted(what());
+    if (!here || what() == Collective::kBcast || what() == Collective::kScatter) return;
+    if (what() == Collective::kReduceScatter) mine.output.resize(mine.input.size());
+    const int32_t to = in_place_block(what(), r, case_.root, 0);
+    const int64_t at = to > 0 ? mine.output_displs[static_cast<size_t>(to)] : 0;
+    const int64_t count =
+        what() == Collective::kReduceScatter ? std::ssize(mine.input) : mine.input_counts[0];
+    if (what() != Collective::kAlltoall)
+      std::copy_n(mine.input.begin(), count, mine.output.begin() + at);
+    if (what() == Collective::kAlltoall) refill_alltoall(mine, r);
+  }
+  // In place the blocks sent have the places and sizes of those received.
+  void refill_alltoall(Buffers& mine, int r) const {
+    mine.output.assign(mine.output.size(), Element{-1, -1});
+    for (int b = 0; b < case_.ranks; ++b)
+      for (int64_t i = 0; i < mine.output_counts[static_cast<size_t>(b)]; ++i)
+        mine.output[static_cast<size_t>(mine.output_displs[static_cast<size_t>(b)] + i)] =
+            value(r, tag(b, i));
+  }
+
+  [[nodiscard]] Side side(std::vector<Element>& data, std::vector<MPI_Count>& counts,
+                          std::vector<MPI_Aint>& displs, int r) {
+    Side side{data.data(), counts[0], &type(r), nullptr, nullptr};
+    if (!case_.irregular || counts.size() == 1) return side;
+    side.count = 0;
+    side.counts = counts.data();
+    if (what() != Collective::kReduceScatter) side.displs = displs.data();
+    return side;
+  }
+
+  Operation operation_of(int r) {
+    Buffers& mine = buffers_[static_cast<size_t>(r)];
+    Operation operation{};
+    operation.collective = what();
+    operation.communicator = world_.ranks[static_cast<size_t>(r)]->process.world;
+    operation.root = case_.root;
+    operation.irregular = case_.irregular;
+    if (reduces(what()))
+      operation.op = (case_.algorithm->limits & kCommutative) != 0 ? &commutative_ : &ordered_;
+    if (what() == Collective::kBarrier) return operation;
+    if (has_input(r)) operation.input = side(mine.input, mine.input_counts, mine.input_displs, r);
+    if (has_output(r))
+      operation.output = side(mine.output, mine.output_counts, mine.output_displs, r);
+    operation.in_place =
+        case_.in_place && what() != Collective::kBcast && (r == case_.root || !rooted(what()));
+    if (!operation.in_place) return operation;
+    if (what() == Collective::kScatter)
+      operation.output = {};
+    else if (reduces(what()))
+      operation.input.address = operation.output.address;
+    else
+      operation.input = {};
+    return operation;
+  }
+
+  [[nodiscard]] Element reduced(int first, int end, int64_t name) const {
+    Element sum = value(first, name);
+    for (int r = first + 1; r < end; ++r)
+      sum = (case_.algorithm->limits & kCommutative) != 0 ? add(sum, value(r, name))
+                                                          : compose(sum, value(r, name));
+    return sum;
+  }
+  [[nodiscard]] Element expected(int r, int b, int64_t i) const {
+    switch (what()) {
+      case Collective::kBcast:
+        return value(case_.root, i);
+      case Collective::kGather:
+      case Collective::kAllgather:
+        return value(b, tag(0, i));
+      case Collective::kScatter:
+        return value(case_.root, tag(r, i));
+      case Collective::kAlltoall:
+        return value(b, tag(r, i));
+      case Collective::kReduceScatter:
+        return reduced(0, case_.ranks, tag(r, i));
+      case Collective::kScan:
+        return reduced(0, r + 1, tag(0, i));
+      case Collective::kExscan:
+        return reduced(0, r, tag(0, i));
+      default:
+        return reduced(0, case_.ranks, tag(0, i));
+    }
+  }
+  void check(int r) {
+    const Buffers& mine = buffers_[static_cast<size_t>(r)];
+    const bool nothing = what() == Collective::kBarrier || !has_output(r) ||
+                         (what() == Collective::kExscan && r == 0) ||
+                         (case_.in_place && what() == Collective::kScatter && r == case_.root);
+    if (nothing) return;
+    std::vector<char> covered(mine.output.size(), 0);
+    for (int b = 0; b < output_blocks(); ++b)
+      for (int64_t i = 0; i < mine.output_counts[static_cast<size_t>(b)]; ++i) {
+        const auto at = static_cast<size_t>(mine.output_displs[static_cast<size_t>(b)] + i);
+        covered[at] = 1;
+        const Element wanted = expected(r, b, i);
+        ASSERT_TRUE(mine.output[at] == wanted)
+            << name_of(what()) << " " << case_.algorithm->name << ", " << case_.ranks
+            << " ranks, root " << case_.root << ", count " << case_.count << ", in place "
+            << case_.in_place << ": rank " << r << " block " << b << " element " << i << " is ("
+            << mine.output[at].a << ", " << mine.output[at].b << "), expected (" << wanted.a << ", "
+            << wanted.b << ")";
+      }
+    if (!case_.irregular || what() == Collective::kReduceScatter) return;
+    for (size_t at = 0; at < covered.size(); ++at) {
+      EXPECT_TRUE(covered[at] != 0 || mine.output[at] == (Element{-1, -1})) << "gap overwritten";
+    }
+  }
+
+  const Case case_;
+  FakeWorld world_;
+  Op ordered_, commutative_;
+  std::vector<Buffers> buffers_;
+};
+
+class EveryAlgorithm : public testing::TestWithParam<Algorithm> {
+ protected:
+  void all(const std::vector<int>& rank_counts, const std::vector<int64_t>& counts,
+           bool irregular) {
+    for (const int ranks : rank_counts)
+      for (const int64_t count : counts)
+        for (const bool in_place : {false, true})
+          for (int root = 0; root < (rooted(GetParam().collective) ? ranks : 1); ++root) {
+            Job(Case{&GetParam(), ranks, root, count, in_place, irregular}).run();
+            if (HasFatalFailure()) return;
+          }
+  }
+};
+std::string test_name(const testing::TestParamInfo<Algorithm>& row) {
+  return std::string(name_of(row.param.collective)) + "_" + row.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
+                         testing::ValuesIn(algorithms().begin(), algorithms().end()), test_name);
+
+TEST_P(EveryAlgorithm, MovesAndReducesEqualBlocks) {
+  all({1, 2, 3, 4, 5, 7, 8, 13}, {0, 1, 3, 37}, false);
+}
+
+TEST_P(EveryAlgorithm, PipelinesLargeVectors) {
+  const int64_t chunk =
+      std::max<int64_t>(4096, static_cast<int64_t>(GetParam().chunk / sizeof(Element)));
+  all({2, 3, 6}, {chunk - 1, chunk + 1, 4 * chunk + 3}, false);
+}
+
+TEST_P(EveryAlgorithm, MovesAndReducesBlocksOfDifferentSizes) {
+  const Collective what = GetParam().collective;
+  if ((GetParam().limits & kEqualBlocks) != 0 || splits(what) || what == Collective::kBarrier)
+    GTEST_SKIP() << "has no irregular form";
+  all({1, 2, 3, 4, 5, 8}, {0, 1, 2, 6}, true);
+}
+
+}  // namespace
+}  // namespace tern::coll

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pml in memory: N ranks of one thread; messages are delivered in random order, as far as MPI's order allows.
+// Why: collectives are tested against every timing, without transports.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "coll/coll.hpp"
+#include "coll/engine_host.hpp"
+#include "core/communicator.hpp"
+#include "core/datatype.hpp"
+#include "core/op.hpp"
+#include "core/process.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::coll {
+
+struct FakeRequest final : core::Request {
+  pml::Buffer buffer;
+  std::vector<std::byte> early;  // of a send that was complete at once
+};
+
+/// All ranks' messages.
+class Wire {
+ public:
+  explicit Wire(unsigned seed) : random_(seed) {}
+  using Key = std::tuple<int, int, uint32_t, int>;  // from, to, communicator, tag
+
+  void post(bool send, const Key& key, FakeRequest* request) {
+    Queue& queue = queues_[key];
+    (send ? queue.sends : queue.recvs).push_back(request);
+    const size_t mine = (send ? queue.sends : queue.recvs).size();
+    if (mine <= (send ? queue.recvs : queue.sends).size()) matched_.push_back(key);
+  }
+  /// Delivers one message; false where none can be.
+  bool deliver() {
+    if (matched_.empty()) return false;
+    std::swap(matched_[random_() % matched_.size()], matched_.back());
+    Queue& queue = queues_[matched_.back()];
+    matched_.pop_back();
+    hand_over(*queue.sends.front(), *queue.recvs.front());
+    queue.sends.pop_front();
+    queue.recvs.pop_front();
+    return true;
+  }
+  [[nodiscard]] bool chance() { return random_() % 2 == 0; }
+  int64_t messages = 0;
+
+ private:
+  struct Queue {
+    std::deque<FakeRequest*> sends, recvs;
+  };
+  void hand_over(FakeRequest& send, FakeRequest& recv) {
+    ++messages;
+    if (!send.early.empty() || send.buffer.bytes() == 0) {
+      recv.buffer.type->unpack(recv.buffer.address, recv.buffer.count, 0, send.early.data(),
+                               std::min(send.early.size(), recv.buffer.bytes()));
+    } else {
+      copy_data(send.buffer, recv.buffer);
+    }
+    if (send.buffer.bytes() > recv.buffer.bytes()) recv.outcome.error = MPI_ERR_TRUNCATE;
+    for (FakeRequest* request : {&send, &recv}) {
+      if (!request->done()) request->complete();
+      request->release();
+    }
+  }
+  std::mt19937 random_;
+  std::map<Key, Queue> queues_;
+  std::vector<Key> matched_;
+};
+
+class FakePml final : public pml::Pml {
+ public:
+  explicit FakePml(Wire& wire) : wire_(wire) {}
+  int isend_locked(const pml::Buffer& buffer, const pml::Envelope& to,
+                   core::Request** request) noexcept override {
+    auto* made = make(buffer, request);
+    if (buffer.bytes() < 100 || wire_.chance()) {
+      made->early.resize(buffer.bytes());
+      buffer.type->pack(buffer.address, buffer.count, 0, made->early.data(), buffer.bytes());
+      made->complete();
+    }
+    wire_.post(true, {to.communicator->rank(), to.rank, to.communicator->index(), to.tag}, made);
+    return MPI_SUCCESS;
+  }
+  int irecv_locked(const pml::Buffer& buffer, const pml::Envelope& from,
+                   core::Request** request) noexcept override {
+    wire_.post(false, {from.rank, from.communicator->rank(), from.communicator->index(), from.tag},
+               make(buffer, request));
+    return MPI_SUCCESS;
+  }
+  int send(const pml::Buffer&, const pml::Envelope&, pml::Mode) noexcept override { return -1; }
+  int recv(const pml::Buffer&, const pml::Envelope&, core::Outcome*) noexcept override {
+    return -1;
+  }
+  int isend(const pml::Buffer&, const pml::Envelope&, pml::Mode,
+            core::Request**) noexcept override {
+    return -1;
+  }
+  int irecv(const pml::Buffer&, const pml::Envelope&, core::Request**) noexcept override {
+    return -1;
+  }
+  int send_init(const pml::Buffer&, const pml::Envelope&, pml::Mode,
+                core::Request**) noexcept override {
+    return -1;
+  }
+  int recv_init(const pml::Buffer&, const pml::Envelope&, core::Request**) noexcept override {
+    return -1;
+  }
+  int iprobe(const pml::Envelope&, bool*, core::Outcome*) noexcept override { return -1; }
+  int probe(const pml::Envelope&, core::Outcome*) noexcept override { return -1; }
+  void add_context(core::Communicator&) override {}
+  void remove_context(core::Communicator&) noexcept override {}
+
+ private:
+  FakeRequest* make(const pml::Buffer& buffer, core::Request** request) {
+    auto* made = new FakeRequest;
+    made->buffer = buffer;
+    made->retain();  // the wire's
+    *request = made;
+    return made;
+  }
+  Wire& wire_;
+};
+
+/// One rank.
+struct FakeRank {
+  core::Process process;
+  FakePml pml;
+  std::unique_ptr<Coll> coll;
+  FakeRank(Wire& wire, int rank, int size) : pml(wire) {
+    process.world_rank = rank;
+    process.world_size = size;
+    process.pml = &pml;
+    core::make_predefined_types(process);
+    core::make_predefined_ops(process);
+    core::make_predefined_communicators(process);
+    coll = make(process);
+  }
+  ~FakeRank() {
+    coll.reset();
+    core::end_predefined_communicators(process);
+    core::free_predefined_ops(process);
+    core::free_predefined_types(process);
+  }
+};
+
+/// Some ranks in one thread.
+class FakeWorld {
+ public:
+  explicit FakeWorld(int size, unsigned seed = 1) : wire(seed) {
+    for (int r = 0; r < size; ++r) ranks.push_back(std::make_unique<FakeRank>(wire, r, size));
+  }
+  /// Runs until all requests are complete; false where nothing moves any more.
+  bool finish(const std::vector<core::Request*>& requests) {
+    for (;;) {
+      bool all = true;
+      for (const core::Request* request : requests) all &= request->done();
+      if (all) return true;
+      bool moved = wire.deliver();
+      for (auto& rank : ranks) moved |= rank->process.progress.poll() != 0;
+      if (!moved) return false;
+    }
+  }
+  Wire wire;
+  std::vector<std::unique_ptr<FakeRank>> ranks;
+};
+
+}  // namespace tern::coll
