@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+# PMIx both ways: a client that knows nothing of Tern under our mpirun, and Tern programs under every PMIx server
+# that this machine has: ours, prterun, Open MPI's mpirun, Slurm.
+# timeout: 180
+. "$TOP/tests/verdicts.sh"
+work=$(mktemp -d)
+trap 'stop_slurm; rm -rf "$work" "$log"' EXIT
+cd "$work" || exit 1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1
+export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 TMPDIR=$work
+daemons=()
+stop_slurm() { [ ${#daemons[@]} = 0 ] || kill "${daemons[@]}" 2>/dev/null; }
+
+cat >client.c <<'END'
+#include <pmix.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static int fail(const char* what, int code) {
+  fprintf(stderr, "%s: %s\n", what, PMIx_Error_string(code));
+  exit(1);
+}
+int main(int argc, char** argv) {
+  pmix_proc_t me, other;
+  pmix_value_t value, *got;
+  pmix_info_t collect;
+  char text[64], expected[64];
+  bool yes = true;
+  int code = PMIx_Init(&me, NULL, 0);
+  if (code) fail("PMIx_Init", code);
+  const char* what = argc > 1 ? argv[1] : "";
+  PMIX_LOAD_PROCID(&other, me.nspace, PMIX_RANK_WILDCARD);
+  if ((code = PMIx_Get(&other, PMIX_JOB_SIZE, NULL, 0, &got))) fail("job size", code);
+  const unsigned size = got->data.uint32;
+  snprintf(text, sizeof text, "card of %u", me.rank);
+  PMIX_VALUE_LOAD(&value, text, PMIX_STRING);
+  if ((code = PMIx_Put(PMIX_GLOBAL, "card", &value)) || (code = PMIx_Commit())) fail("put", code);
+  PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+  if ((code = PMIx_Fence(&other, 1, &collect, 1))) fail("fence", code);
+  for (other.rank = 0; other.rank < size; ++other.rank) {
+    if ((code = PMIx_Get(&other, "card", NULL, 0, &got))) fail("get", code);
+    snprintf(expected, sizeof expected, "card of %u", other.rank);
+    if (strcmp(got->data.string, expected)) fail(got->data.string, PMIX_ERROR);
+  }
+  if (!strcmp(what, "abort") && me.rank == 1) PMIx_Abort(9, "the client gave up", NULL, 0);
+  if (!strcmp(what, "die") && me.rank == 1) raise(SIGSEGV);
+  if (!strcmp(what, "exit") && me.rank == 1) exit(4);
+  if (*what) sleep(60);
+  PMIx_Finalize(NULL, 0);
+  printf("done %u of %u\n", me.rank, size);
+  return 0;
+}
+END
+cat >world.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, size, sum = -1;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  printf("world %d sum %d\n", size, sum);
+  return 0;
+}
+END
+
+worlds() { # worlds N COMMAND...: N ranks in one world
+  local n=$1 got
+  shift
+  got=$(timeout 60 "$@" 2>errors | grep -c "^world $n sum $((n * (n - 1) / 2))$")
+  cat errors
+  [ "$got" = "$n" ]
+}
+clients() { # clients N COMMAND...
+  local n=$1 got
+  shift
+  got=$(timeout 60 "$@" | grep -c "^done [0-9]* of $n$")
+  [ "$got" = "$n" ]
+}
+fails() { # fails CODE PATTERN COMMAND...
+  local code=$1 pattern=$2 got
+  shift 2
+  timeout 20 "$@" >/dev/null 2>errors
+  got=$?
+  printf 'exit %s: %s\n' "$got" "$(cat errors)"
+  [ "$got" = "$code" ] && grep -q -e "$pattern" errors
+}
+nothing_left() { ! ls -d "$work"/tern-* 2>/dev/null && ! pgrep -P $$ -x mpirun; }
+
+# A foreign client under our mpirun
+if pkg-config --exists pmix && ${CC:-cc} client.c -o client $(pkg-config --cflags --libs pmix) -w; then
+  for n in 1 2 5; do check "a PMIx client, $n ranks" clients $n "$MPIRUN" -n $n ./client; done
+  check "sections know the whole job" clients 3 "$MPIRUN" -n 1 ./client : -n 2 ./client
+  check "PMIx_Abort" fails 9 'rank 1 .*called MPI_Abort with code 9: the client gave up' "$MPIRUN" -n 3 ./client abort
+  check "a client that dies" fails 139 'rank 1 .*signal 11' "$MPIRUN" -n 3 ./client die
+  check "a client that leaves" fails 4 'rank 1 .*exit code 4 without MPI_Finalize' "$MPIRUN" -n 3 ./client exit
+  check "the server's folder is gone" nothing_left
+  "$MPIRUN" -n 2 ./client wait >/dev/null 2>&1 &
+  sleep 1
+  check "the server has a folder while it runs" ls -d "$work"/tern-mpirun.*
+  kill -9 $! && wait $! 2>/dev/null
+  sleep 0.5
+  check "kill -9 of mpirun removes it" nothing_left
+else
+  skip "a foreign PMIx client" "no libpmix-dev"
+fi
+
+# Tern under PMIx servers
+if ! "$MPICC" world.c -o world; then
+  skip "Tern programs under PMIx servers" "no mpicc"
+  totals
+fi
+check "our mpirun's server" worlds 3 env TERN_BOOT=pmix "$MPIRUN" -n 3 ./world
+for launcher in prterun mpirun.openmpi; do
+  if command -v $launcher >/dev/null; then
+    check "$launcher" worlds 3 $launcher --oversubscribe -n 3 ./world
+  else
+    skip "$launcher" "not on this machine"
+  fi
+done
+
+# Slurm: real daemons, four nodes on this machine
+write_slurm_conf() {
+  local host
+  host=$(hostname -s)
+  mkdir -p s/state s/log s/spool/n{0..3} s/tmp/n{0..3}
+  sed "s|\$S|$work/s|g; s|HOST|$host|g" >s/slurm.conf <<'END'
+ClusterName=tern
+SlurmctldHost=HOST(127.0.0.1)
+SlurmctldPort=16817
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+StateSaveLocation=$S/state
+SlurmdSpoolDir=$S/spool/%n
+TmpFS=$S/tmp/%n
+SlurmctldPidFile=$S/slurmctld.pid
+SlurmdPidFile=$S/slurmd-%n.pid
+SlurmctldLogFile=$S/log/ctld.log
+SlurmdLogFile=$S/log/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/builtin
+ReturnToService=2
+SlurmdParameters=config_overrides
+NodeName=n[0-3] NodeHostname=HOST NodeAddr=127.0.0.1 Port=[17001-17004] CPUs=4 RealMemory=500 State=UNKNOWN
+PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+END
+}
+start_slurm() {
+  local i
+  write_slurm_conf
+  export SLURM_CONF=$work/s/slurm.conf
+  if ! pgrep -x munged >/dev/null; then
+    install -d -o munge -g munge -m 755 /run/munge && runuser -u munge -- munged
+    daemons+=("$(pgrep -x munged)")
+  fi
+  slurmctld -D >/dev/null 2>&1 &
+  daemons+=($!)
+  for i in 0 1 2 3; do
+    slurmd -D -N n$i >/dev/null 2>&1 &
+    daemons+=($!)
+  done
+  for ((i = 0; i < 100; i++)); do
+    [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = 4 ] && return 0
+    sleep 0.1
+  done
+  tail -n 5 s/log/*
+  return 1
+}
+if [ "$(id -u)" = 0 ] && command -v slurmctld slurmd munged srun >/dev/null; then
+  check "Slurm starts" start_slurm
+  check "srun --mpi=pmix" worlds 4 srun --mpi=pmix -N 1 -n 4 ./world
+  check "srun without --mpi=pmix names the cure" fails 16 'srun --mpi=pmix' srun -N 1 -n 2 ./world
+  check "mpirun inside an allocation of one node" worlds 2 salloc -Q -N 1 -n 2 "$MPIRUN" -n 2 ./world
+else
+  skip "Slurm" "needs root, slurm-wlm and munge"
+fi
+totals
