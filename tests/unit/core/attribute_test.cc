@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes: copy and delete callbacks, their order, and what happens when one fails.
+#include "core/attribute.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace {
+
+using namespace tern::core;
+
+struct Log {
+  std::vector<int> copied, deleted;
+  int fail_at = -1;  // the key whose delete callback refuses
+};
+int seven = 7, eight = 8;
+
+int copy(void*, int key, void* extra, void* in, void* out, int* flag) {
+  static_cast<Log*>(extra)->copied.push_back(key);
+  *static_cast<void**>(out) = in;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+int do_not_copy(void*, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+int erase(void*, int key, void*, void* extra) {
+  auto* log = static_cast<Log*>(extra);
+  if (log->fail_at == key) return MPI_ERR_OTHER;
+  log->deleted.push_back(key);
+  return MPI_SUCCESS;
+}
+
+class AttributesTest : public testing::Test {
+ protected:
+  int key(Keyval::Copy* how) { return keyvals_.add({Kind::kCommunicator, how, erase, &log_}); }
+  int set(int key, void* value) {
+    return attributes_->set(keyvals_.find(key, Kind::kCommunicator), key, value, kOwner);
+  }
+  ~AttributesTest() override { delete attributes_; }
+
+  static constexpr uintptr_t kOwner = 0x101;
+  Keyvals keyvals_;
+  Log log_;
+  Attributes* attributes_ = new Attributes;
+};
+
+TEST_F(AttributesTest, SetAgainDeletesTheOldValue) {
+  const int k = key(copy);
+  ASSERT_EQ(set(k, &seven), MPI_SUCCESS);
+  ASSERT_EQ(set(k, &eight), MPI_SUCCESS);
+  EXPECT_EQ(log_.deleted, std::vector<int>{k});
+  void* value = nullptr;
+  EXPECT_TRUE(attributes_->get(k, &value));
+  EXPECT_EQ(value, &eight);
+}
+
+TEST_F(AttributesTest, CopyAllAsksEachKey) {
+  const int yes = key(copy), no = key(do_not_copy), null = key(nullptr),
+            dup = key(reinterpret_cast<Keyval::Copy*>(MPI_COMM_DUP_FN));
+  for (const int k : {yes, no, null, dup}) ASSERT_EQ(set(k, &seven), MPI_SUCCESS);
+  Attributes* to = nullptr;
+  ASSERT_EQ(Attributes::copy_all(attributes_, kOwner, &to), MPI_SUCCESS);
+  void* value = nullptr;
+  EXPECT_TRUE(to->get(yes, &value) && value == &seven);
+  EXPECT_TRUE(to->get(dup, &value));
+  EXPECT_FALSE(to->get(no, &value));
+  EXPECT_FALSE(to->get(null, &value));
+  EXPECT_EQ(log_.copied, std::vector<int>{yes});
+  ASSERT_EQ(Attributes::delete_all(&to, kOwner), MPI_SUCCESS);
+  EXPECT_EQ(to, nullptr);
+}
+
+TEST_F(AttributesTest, DeleteAllGoesBackwardsAndStopsAtAnError) {
+  const int a = key(copy), b = key(copy), c = key(copy);
+  for (const int k : {a, b, c}) ASSERT_EQ(set(k, &seven), MPI_SUCCESS);
+  log_.fail_at = b;
+  EXPECT_EQ(Attributes::delete_all(&attributes_, kOwner), MPI_ERR_OTHER);
+  EXPECT_EQ(log_.deleted, std::vector<int>{c});
+  ASSERT_NE(attributes_, nullptr);
+  log_.fail_at = -1;
+  EXPECT_EQ(Attributes::delete_all(&attributes_, kOwner), MPI_SUCCESS);
+  EXPECT_EQ(log_.deleted, (std::vector<int>{c, b, a}));
+  EXPECT_EQ(attributes_, nullptr);
+}
+
+TEST_F(AttributesTest, AFreedKeyLivesWhileAnAttributeUsesIt) {
+  const int k = key(copy);
+  ASSERT_EQ(set(k, &seven), MPI_SUCCESS);
+  EXPECT_TRUE(keyvals_.erase(k, Kind::kCommunicator));
+  EXPECT_FALSE(keyvals_.erase(k, Kind::kCommunicator)) << "freed twice";
+  EXPECT_EQ(keyvals_.find(k, Kind::kCommunicator), nullptr);
+  EXPECT_EQ(Attributes::delete_all(&attributes_, kOwner), MPI_SUCCESS);
+  EXPECT_EQ(log_.deleted, std::vector<int>{k});
+}
+
+TEST_F(AttributesTest, AKeyFitsItsKindOnly) {
+  EXPECT_EQ(keyvals_.find(key(copy), Kind::kDatatype), nullptr);
+  EXPECT_EQ(keyvals_.find(MPI_TAG_UB, Kind::kCommunicator), nullptr);
+}
+
+}  // namespace
