@@ -9,7 +9,10 @@ cd "$work" || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1
 export PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 TMPDIR=$work
 daemons=()
-stop_slurm() { [ ${#daemons[@]} = 0 ] || kill "${daemons[@]}" 2>/dev/null; }
+stop_slurm() {
+  [ ${#daemons[@]} = 0 ] || kill "${daemons[@]}" 2>/dev/null
+  wait
+}
 
 cat >client.c <<'END'
 #include <pmix.h>
@@ -101,8 +104,8 @@ if pkg-config --exists pmix && ${CC:-cc} client.c -o client $(pkg-config --cflag
   check "a client that leaves" fails 4 'rank 1 .*exit code 4 without MPI_Finalize' "$MPIRUN" -n 3 ./client exit
   check "the server's folder is gone" nothing_left
   "$MPIRUN" -n 2 ./client wait >/dev/null 2>&1 &
-  sleep 1
-  check "the server has a folder while it runs" ls -d "$work"/tern-mpirun.*
+  has_folder() { for _ in {1..100}; do ls -d "$work"/tern-mpirun.* 2>/dev/null && return; sleep 0.1; done; false; }
+  check "the server has a folder while it runs" has_folder
   kill -9 $! && wait $! 2>/dev/null
   sleep 0.5
   check "kill -9 of mpirun removes it" nothing_left
@@ -165,7 +168,8 @@ start_slurm() {
   export SLURM_CONF=$work/s/slurm.conf
   if ! pgrep -x munged >/dev/null; then
     install -d -o munge -g munge -m 755 /run/munge && runuser -u munge -- munged
-    daemons+=("$(pgrep -x munged)")
+    sleep 0.2
+    daemons+=("$(cat /run/munge/munged.pid)")
   fi
   slurmctld -D >/dev/null 2>&1 &
   daemons+=($!)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# How MPI programs end: MPI_Abort, without MPI_Finalize, after it, killed inside MPI; and what mpirun says and returns.
+# timeout: 120
+. "$TOP/tests/verdicts.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$log"' EXIT
+cd "$work" || exit 1
+cat >ends.c <<'END'
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  const char* how = argv[1];
+  const int code = argc > 2 ? atoi(argv[2]) : 0;
+  int rank, size;
+  if (!strcmp(how, "before")) exit(code);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const int one = rank == (size > 1 ? 1 : 0);
+  if (one && !strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, code);
+  if (one && !strcmp(how, "exit")) exit(code);
+  if (one && !strcmp(how, "kill")) raise(code);
+  if (!strcmp(how, "all")) exit(code);
+  if (strcmp(how, "after")) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (!one) usleep(200000);
+  if (!one) printf("peaceful end\n");
+  return one ? code : 0;
+}
+END
+check "mpicc" "$MPICC" ends.c -o ends
+ends() { # ends CODE PATTERN ARGUMENTS...: of three ranks, within five seconds
+  local code=$1 pattern=$2 got
+  shift 2
+  timeout 5 "$MPIRUN" -n 3 ./ends "$@" >out 2>err
+  got=$?
+  printf 'exit %s: %s\n' "$got" "$(cat out err)"
+  [ "$got" = "$code" ] && grep -q -e "$pattern" err && ! pgrep -f "$work/ends"
+}
+silent() { ends "$@" && [ ! -s err ]; }
+check "MPI_Abort(5)" ends 5 'rank 1 on host .* called MPI_Abort with code 5' abort 5
+check "MPI_Abort(0) is no success" ends 1 'called MPI_Abort with code 0' abort 0
+check "MPI_Abort(256) neither" ends 1 'called MPI_Abort with code 256' abort 256
+check "killed in the middle" ends 139 'rank 1 .*signal 11' kill 11
+check "SIGKILL" ends 137 'rank 1 .*signal 9' kill 9
+check "exit(3) without MPI_Finalize" ends 3 'rank 1 .*exit code 3 without MPI_Finalize' exit 3
+check "exit(0) without MPI_Finalize while others wait" ends 1 'rank 1 .*exit code 0, but without MPI_Finalize' exit 0
+check "all exit(0) without MPI_Finalize: said, no failure" ends 0 'without MPI_Finalize' all 0
+check "exit before MPI_Init" ends 6 'ended with exit code 6\.' before 6
+check "a code after MPI_Finalize" ends 4 'rank 1 .*exit code 4 after MPI_Finalize' after 4
+check "it ends nobody else" grep -c 'peaceful end' out
+check "success is silent" test "$("$MPIRUN" -n 3 ./ends after 0 2>&1 | sort -u)" = "peaceful end"
+check "MPI_Abort of a world of one" sh -c './ends abort 5; [ $? = 5 ]'
+check "a rank inside a script" sh -c "'$MPIRUN' -n 3 sh -c './ends abort 7; exit 0'; [ \$? = 7 ]"
+totals
