@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The default error handler: the sentence with the rank, and the end of the job.
+// ranks: singleton 2
+// expect-exit: nonzero
+// expect-stderr: \[rank \d\] MPI_Send: dest is 1000, but MPI_COMM_WORLD has ranks 0\.\.\d \(MPI_ERR_RANK\)
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char** argv) {
+  int value = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Send(&value, 1, MPI_INT, 1000, 0, MPI_COMM_WORLD);
+  puts("the job goes on after a fatal error");
+  MPI_Finalize();
+  return 0;
+}
