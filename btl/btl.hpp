@@ -76,6 +76,11 @@ class Endpoint {
   /// Room for a payload of `bytes`, to be filled before commit(); nothing else may be sent in between.
   [[nodiscard]] virtual std::byte* begin(size_t bytes) noexcept = 0;
   virtual void commit(const Header& header) noexcept = 0;
+  /// begin() for one of many fragments of a large message: also nullptr where more in flight would only leave the
+  /// caches.
+  [[nodiscard]] virtual std::byte* begin_fragment(size_t bytes) noexcept { return begin(bytes); }
+  /// Bytes of a fragment that suit this transport; at most max_payload().
+  [[nodiscard]] virtual size_t fragment_bytes() const noexcept { return max_payload(); }
   [[nodiscard]] virtual size_t max_payload() const noexcept = 0;
 
   /// The next frame from this peer, if there is one. The same until pop().

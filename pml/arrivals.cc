@@ -2,6 +2,7 @@
 // Frames in: matching, eager data, messages kept for later.
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "core/peer.hpp"
@@ -152,7 +153,7 @@ void P2p::take_eager(RecvRequest& request, const btl::Header& header, const std:
   const size_t taken = bytes <= room ? bytes : room;
   const core::Datatype& type = *request.buffer.type;
   if (TERN_LIKELY(type.contiguous()))
-    std::memcpy(static_cast<std::byte*>(request.buffer.address) + type.true_lb(), data, taken);
+    copy_bytes(static_cast<std::byte*>(request.buffer.address) + type.true_lb(), data, taken);
   else
     type.unpack(request.buffer.address, request.buffer.count, 0, data, taken);
   request.outcome.source = static_cast<int>(header.source);

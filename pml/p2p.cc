@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "core/peer.hpp"
 
@@ -156,7 +157,7 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& pee
           (header.tag != from.tag && from.tag != MPI_ANY_TAG) || !buffer.type->contiguous() ||
           header.bytes > buffer.bytes())
         return MPI_ERR_PENDING;
-      std::memcpy(static_cast<std::byte*>(buffer.address) + buffer.type->true_lb(), frame.payload,
+      copy_bytes(static_cast<std::byte*>(buffer.address) + buffer.type->true_lb(), frame.payload,
                   header.bytes);
       if (outcome != nullptr)
         *outcome = {static_cast<int>(header.source), header.tag, MPI_SUCCESS, false, header.bytes};
@@ -319,7 +320,6 @@ void P2p::add_context(core::Communicator& communicator) {
 }
 
 void P2p::remove_context(core::Communicator& communicator) noexcept {
-  const core::ChannelLock lock(process_.progress);
   contexts_.remove(communicator);
 }
 

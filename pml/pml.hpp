@@ -76,7 +76,8 @@ class Pml {
                                    core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int probe(const Envelope& from, core::Outcome* outcome) noexcept = 0;
 
-  /// A communicator came to life, or ends: messages for its context are matched, or refused.
+  /// A communicator came to life, or ends: messages for its context are matched, or refused. remove_context is
+  /// called with the channel's lock held, add_context without.
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "core/peer.hpp"
@@ -76,7 +77,7 @@ void P2p::take_data(const wire::DataPrefix& prefix, const std::byte* data, size_
   }
   const core::Datatype& type = *request->buffer.type;
   if (type.contiguous())
-    std::memcpy(data_of(request->buffer) + prefix.offset, data, bytes);
+    copy_bytes(data_of(request->buffer) + prefix.offset, data, bytes);
   else
     type.unpack(request->buffer.address, request->buffer.count, prefix.offset, data, bytes);
   request->transfer.moved += bytes;
@@ -190,15 +191,15 @@ bool P2p::push(SendRequest& request, bool* moved) noexcept {
 bool P2p::push_fragments(SendRequest& request, bool* moved) noexcept {
   Transfer& transfer = request.transfer;
   btl::Endpoint& endpoint = *request.peer->endpoint;
-  const size_t most = endpoint.max_payload() - sizeof(wire::DataPrefix);
+  const size_t most = endpoint.fragment_bytes() - sizeof(wire::DataPrefix);
   while (transfer.moved < transfer.bytes) {
     const size_t length = std::min(most, transfer.bytes - transfer.moved);
-    std::byte* room = endpoint.begin(sizeof(wire::DataPrefix) + length);
+    std::byte* room = endpoint.begin_fragment(sizeof(wire::DataPrefix) + length);
     if (room == nullptr) return false;
     const wire::DataPrefix prefix{transfer.partner, transfer.moved};
     std::memcpy(room, &prefix, sizeof prefix);
     if (request.buffer.type->contiguous())
-      std::memcpy(room + sizeof prefix, data_of(request.buffer) + transfer.moved, length);
+      copy_bytes(room + sizeof prefix, data_of(request.buffer) + transfer.moved, length);
     else
       request.buffer.type->pack(request.buffer.address, request.buffer.count, transfer.moved,
                                 room + sizeof prefix, length);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "btl/copy.hpp"
@@ -51,7 +52,7 @@ bool SmEndpoint::send(const Header& header, const void* payload) noexcept {
   }
   std::byte* room = begin(header.bytes);
   if (room == nullptr) return false;
-  std::memcpy(room, payload, header.bytes);
+  copy_bytes(room, payload, header.bytes);
   commit(header);
   return true;
 }
@@ -67,6 +68,10 @@ std::byte* SmEndpoint::begin(size_t bytes) noexcept {
   }
   open_block_ = shared_.pool.take();
   return open_block_ == Pool::kNone ? nullptr : shared_.own.block(open_block_);
+}
+
+std::byte* SmEndpoint::begin_fragment(size_t bytes) noexcept {
+  return shared_.pool.in_flight() < shared_.fragments ? begin(bytes) : nullptr;
 }
 
 void SmEndpoint::commit(const Header& header) noexcept {

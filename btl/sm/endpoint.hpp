@@ -17,6 +17,8 @@ struct Shared {
   std::vector<uint32_t> free_claims;
   uint32_t own_rank;
   size_t inline_limit;  // payload bytes that travel in a ring's lines
+  size_t fragment_bytes;  // of the pipeline, and how many of them in flight still fit the cache
+  size_t fragments;
   bool fenced;          // more ranks than cores: waiters sleep at once, so senders fence before they look
 };
 
@@ -28,6 +30,8 @@ class SmEndpoint final : public Endpoint {
   bool send(const Header& header, const void* payload) noexcept override;
   std::byte* begin(size_t bytes) noexcept override;
   void commit(const Header& header) noexcept override;
+  std::byte* begin_fragment(size_t bytes) noexcept override;
+  size_t fragment_bytes() const noexcept override { return shared_.fragment_bytes; }
   size_t max_payload() const noexcept override { return kBlockBytes; }
   bool peek(Frame* frame) noexcept override;
   void pop() noexcept override;

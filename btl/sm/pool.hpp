@@ -29,6 +29,11 @@ class Pool {
     free_.pop_back();
     return block;
   }
+  /// Blocks that still wait for their readers.
+  [[nodiscard]] size_t in_flight() noexcept {
+    reclaim();
+    return busy_.size();
+  }
   /// `block` goes out in the next frame.
   void sent(uint32_t block) noexcept {
     segment_.flag(block).busy.store(1, std::memory_order_relaxed);

@@ -25,6 +25,10 @@ namespace tern {
     "shared memory: bytes of the ring of one pair of ranks that talk; a power of two")              \
   X(sm_pool_bytes, "TERN_SM_POOL", Size, 4194304, 1048576, 1073741824,                              \
     "shared memory: bytes of payload that one rank may have in flight")                             \
+  X(sm_fragment, "TERN_SM_FRAGMENT", Size, 32768, 4096, 32768,                                      \
+    "shared memory: bytes of one fragment of a large message that is copied twice")                 \
+  X(sm_fragments, "TERN_SM_FRAGMENTS", Count, 8, 2, 128,                                            \
+    "shared memory: fragments in flight; more would leave the cache")                               \
   X(sm_single_copy, "TERN_SM_SINGLE_COPY", Text, "auto", 0, 0,                                      \
     "large messages: auto, pipeline (two copies), pull (receiver reads), both (both ends copy)")    \
   X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 32768, 0, 1073741824,                                \
