@@ -3,13 +3,7 @@
 #include "api/rooms.hpp"
 
 #include "boot/boot.hpp"
-#if __has_include("coll/coll.hpp")
 #include "coll/coll.hpp"
-#else
-namespace tern::coll {
-class Coll {};
-}  // namespace tern::coll
-#endif
 #include "core/communicator.hpp"
 #include "pml/p2p.hpp"
 
@@ -33,10 +27,8 @@ Rooms::Rooms(core::Process& process) : process_(process), pml_(new pml::P2p(proc
   core::make_predefined_communicators(process);
   pml_->add_context(*process.world);
   pml_->add_context(*process.self);
-#if __has_include("coll/coll.hpp")
   coll_ = coll::make(process);
   process.coll = coll_.get();
-#endif
 }
 
 Rooms::~Rooms() {
