@@ -88,6 +88,7 @@ static void cancel_and_free(void) {
   OK(MPI_Wait(&request, &status));
   OK(MPI_Test_cancelled(&status, &cancelled));
   CHECK_EQ(cancelled, 1);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_Start(&request));
   OK(MPI_Send(&rank, 1, MPI_INT, right, 8, MPI_COMM_WORLD));
   OK(MPI_Wait(&request, &status));
