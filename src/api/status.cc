@@ -41,12 +41,10 @@ int status_set_elements(MPI_Status* status, core::Datatype& datatype, MPI_Count 
   return status_set_elements_x(status, datatype, count);
 }
 
-/// `count` counts basic elements. Where these are of one type, its size says the bytes; for a mixed type the
-/// element is counted whole (the reverse of MPI_Get_elements for complete elements).
+/// `count` counts basic elements, as MPI_Get_elements does.
 int status_set_elements_x(MPI_Status* status, core::Datatype& datatype, MPI_Count count) noexcept {
   if (count < 0) return fail(MPI_ERR_COUNT, "count is negative");
-  const core::Datatype* basic = datatype.basic();
-  core::set_status_bytes(*status, count * (basic != nullptr ? basic : &datatype)->size());
+  core::set_status_bytes(*status, datatype.bytes_of(count));
   return MPI_SUCCESS;
 }
 
