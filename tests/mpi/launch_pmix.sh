@@ -166,9 +166,9 @@ start_slurm() {
   local i
   write_slurm_conf
   export SLURM_CONF=$work/s/slurm.conf
-  if ! pgrep -x munged >/dev/null; then
+  if ! munge -n >/dev/null 2>&1; then
     install -d -o munge -g munge -m 755 /run/munge && runuser -u munge -- munged
-    sleep 0.2
+    for ((i = 0; i < 50; i++)); do munge -n >/dev/null 2>&1 && break; sleep 0.1; done
     daemons+=("$(cat /run/munge/munged.pid)")
   fi
   slurmctld -D >/dev/null 2>&1 &
