@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 chapter 5, datatypes: commit, free, sizes and bounds, names, counts of a status, addresses.
+// MPI-5.0 chapter 5, datatypes: commit, free, sizes and bounds, names, counts of a status,
+// addresses.
 #include "core/datatype.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bodies of the datatype chapter share: handles of new types, and what is said about bad ones.
+// What the bodies of the datatype chapter share: handles of new types, and what is said about bad
+// ones.
 #pragma once
 
 #include "api/process.hpp"
@@ -12,7 +13,8 @@ int give_type(core::Ref<core::Datatype> type, MPI_Datatype* handle);
 
 /// The type, or nullptr.
 [[nodiscard]] core::Datatype* find_type(MPI_Datatype handle) noexcept;
-/// Says what is wrong with a handle that find_type did not find; `parameter` is its name in the call.
+/// Says what is wrong with a handle that find_type did not find; `parameter` is its name in the
+/// call.
 [[nodiscard]] int no_type(const char* parameter, MPI_Datatype handle) noexcept;
 
 /// Runs a constructor and hands its type to the user.

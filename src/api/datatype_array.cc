@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 5.1: datatypes of parts of arrays, types by size, Fortran's parameterised types, pairs.
+// MPI-5.0 section 5.1: datatypes of parts of arrays, types by size, Fortran's parameterised types,
+// pairs.
 #include "api/bodies.hpp"
 #include "api/datatype.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 5.2: pack and unpack. The packed form is the data alone, in the order of the type map.
+// MPI-5.0 section 5.2: pack and unpack. The packed form is the data alone, in the order of the type
+// map.
 #include "api/bodies.hpp"
 #include "api/datatype.hpp"
 

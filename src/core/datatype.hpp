@@ -29,7 +29,8 @@ class Datatype final : public Object {
   Datatype() noexcept : Object(kKind) {}
   ~Datatype() override;
 
-  /// Bytes of data in one element; -1 (MPI_UNDEFINED for the user) where this build has no such type.
+  /// Bytes of data in one element; -1 (MPI_UNDEFINED for the user) where this build has no such
+  /// type.
   [[nodiscard]] MPI_Count size() const noexcept { return size_; }
   [[nodiscard]] MPI_Aint lb() const noexcept { return lb_; }
   [[nodiscard]] MPI_Aint extent() const noexcept { return extent_; }
@@ -43,25 +44,28 @@ class Datatype final : public Object {
   [[nodiscard]] const Datatype* basic() const noexcept { return basic_; }
   /// What the elements of a predefined type are to a reduction; kNone for derived types.
   [[nodiscard]] Number number() const noexcept { return number_; }
-  /// A type that MPI made and the user may not free, though it is no constant (Fortran's parameterised ones).
+  /// A type that MPI made and the user may not free, though it is no constant (Fortran's
+  /// parameterised ones).
   [[nodiscard]] bool permanent() const noexcept { return permanent_; }
 
   /// Basic elements in one element (both halves of a pair count).
   [[nodiscard]] MPI_Count elements() const noexcept { return elements_; }
-  /// Basic elements in the first `bytes` packed bytes of any number of elements; -1 where `bytes` ends inside one.
+  /// Basic elements in the first `bytes` packed bytes of any number of elements; -1 where `bytes`
+  /// ends inside one.
   [[nodiscard]] MPI_Count elements_in(MPI_Count bytes) const noexcept;
   /// The other way: the packed bytes of the first `elements` basic elements.
   [[nodiscard]] MPI_Count bytes_of(MPI_Count elements) const noexcept;
 
-  /// Copies the bytes [offset, offset + bytes) of the packed form of (buf, count) to `out` / from `in`.
+  /// Copies the bytes [offset, offset + bytes) of the packed form of (buf, count) to `out` / from
+  /// `in`.
   /// Any byte may be the border. Data path: no allocation, no failure. For host memory.
   void pack(const void* buf, MPI_Count count, size_t offset, void* out,
             size_t bytes) const noexcept;
   void unpack(void* buf, MPI_Count count, size_t offset, const void* in,
               size_t bytes) const noexcept;
 
-  /// The memory pieces of the packed bytes [offset, offset + limit): fills at most `most` entries, sets
-  /// `covered` to the bytes they hold, returns how many entries.
+  /// The memory pieces of the packed bytes [offset, offset + limit): fills at most `most` entries,
+  /// sets `covered` to the bytes they hold, returns how many entries.
   size_t pieces(const void* buf, MPI_Count count, size_t offset, size_t limit, iovec* out,
                 size_t most, size_t* covered) const noexcept;
 

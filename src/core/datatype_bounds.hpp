@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bounds: lower and upper bound of a type under construction.
-// Bounds set by resizing stick: where a part has one, the bounds of plain data no longer count (MPI-5.0 5.1.6).
+// Bounds set by resizing stick: where a part has one, the bounds of plain data no longer count
+// (MPI-5.0 5.1.6).
 #pragma once
 
 #include <algorithm>

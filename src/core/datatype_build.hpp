@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // TypeBuilder: the constructors of derived datatypes.
-// Counts, lengths and displacements are MPI_Count whatever form of the call was used; arrays have `count` entries.
-// Errors: Error(MPI_ERR_COUNT) where sizes exceed 64 bits, MPI_ERR_ARG for a wrong argument. The result has one
-// reference, no handle, and is not committed.
+// Counts, lengths and displacements are MPI_Count whatever form of the call was used; arrays have
+// `count` entries.
+// Errors: Error(MPI_ERR_COUNT) where sizes exceed 64 bits, MPI_ERR_ARG for a wrong argument. The
+// result has one reference, no handle, and is not committed.
 // See: MPI-5.0 section 5.1.2; src/api/datatype_create.cc.
 #pragma once
 
@@ -35,7 +36,8 @@ class TypeBuilder {
   NewType resized(Datatype& old, MPI_Count lb, MPI_Count extent) const;
   NewType subarray(int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
                    const MPI_Count* starts, int order, Datatype& old) const;
-  /// The part of a process grid's block of an array that `rank` of `size` holds (MPI_Type_create_darray).
+  /// The part of a process grid's block of an array that `rank` of `size` holds
+  /// (MPI_Type_create_darray).
   struct Distribution {
     int size, rank, dims;
     const MPI_Count* sizes;

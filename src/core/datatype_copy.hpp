@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copier: the visitor that packs or unpacks, with loops made for the small blocks that matter.
-// Why: a call of memcpy per 8-byte block costs more than the bytes; blocks of usual sizes are moved by constants.
-// The place in the packed form is a local of each loop: as a member it would be reloaded after every store,
-// which may alias it.
+// Why: a call of memcpy per 8-byte block costs more than the bytes; blocks of usual sizes are moved
+// by constants.
+// The place in the packed form is a local of each loop: as a member it would be reloaded after
+// every store, which may alias it.
 // See: core/datatype_walk.hpp.
 #pragma once
 
@@ -62,7 +63,8 @@ class Copier {
     packed_ = packed;
   }
 
-  /// A record of `blocks` blocks, `count` times: a few records at a time, block by block, stay in the cache.
+  /// A record of `blocks` blocks, `count` times: a few records at a time, block by block, stay in
+  /// the cache.
   void records(uintptr_t at, int64_t stride, int64_t count, const int64_t* places,
                const int64_t* starts, int64_t blocks) noexcept {
     const int64_t bytes = starts[blocks];
@@ -118,7 +120,8 @@ class Copier {
       std::memcpy(user, packed, bytes);
   }
 
-  /// `count` blocks, `stride` apart in memory and `step` apart in the packed form; returns where that ends.
+  /// `count` blocks, `stride` apart in memory and `step` apart in the packed form; returns where
+  /// that ends.
   template <class Size>
   static Packed column(Packed packed, size_t step, uintptr_t at, int64_t stride, int64_t count,
                        Size size) noexcept {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layout: where the bytes of one element of a datatype lie, as a small tree of regular forms.
-// Why: however a type was put together, packing meets only these forms: columns, faces and tables of blocks run
-// in tight loops, and a million equal blocks cost one number each.
-// Order: parts are in packing order, which is the order of the type map; only neighbours are merged.
+// Why: however a type was put together, packing meets only these forms: columns, faces and tables
+// of blocks run in tight loops, and a million equal blocks cost one number each.
+// Order: parts are in packing order, which is the order of the type map; only neighbours are
+// merged.
 // Lifetime: nodes are immutable and shared by all types that contain them. Threads: any.
-// See: core/datatype_walk.hpp (reads it), core/datatype_build.cc (makes it), tests/unit/core/datatype_test.cc.
+// See: core/datatype_walk.hpp (reads it), core/datatype_build.cc (makes it),
+// tests/unit/core/datatype_test.cc.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recipe: the constructor call that made a datatype, as MPI_Type_get_envelope and _get_contents give it back.
-// Lifetime: shared by a type and its duplicates; holds references on the types it is made of. Threads: read-only.
+// Recipe: the constructor call that made a datatype, as MPI_Type_get_envelope and _get_contents
+// give it back.
+// Lifetime: shared by a type and its duplicates; holds references on the types it is made of.
+// Threads: read-only.
 // See: MPI-5.0 section 5.1.13.
 #pragma once
 
@@ -23,7 +25,8 @@ struct Recipe {
   std::vector<MPI_Count>
       repeats;  // of each of `types`, in packing order; empty: one type fills the whole
 
-  /// Basic elements in the first `bytes` of one element of `type`; -1 where they end inside a basic element.
+  /// Basic elements in the first `bytes` of one element of `type`; -1 where they end inside a basic
+  /// element.
   [[nodiscard]] MPI_Count elements_in(const Datatype& type, MPI_Count bytes) const noexcept;
   /// The packed bytes of the first `elements` basic elements of one element of `type`.
   [[nodiscard]] MPI_Count bytes_of(const Datatype& type, MPI_Count elements) const noexcept;

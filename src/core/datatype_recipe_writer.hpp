@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecipeWriter: sorts the arguments of a constructor call into the arrays of MPI_Type_get_contents.
-// A call of the _c form, or one with a value that no int holds, has its counts and addresses in large_counts.
+// A call of the _c form, or one with a value that no int holds, has its counts and addresses in
+// large_counts.
 #pragma once
 
 #include <limits>

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walk: visits the memory of a range of packed bytes, in packing order, in runs as regular as the layout allows.
-// Why: packing, unpacking, pieces for single copy and reductions of derived types are one traversal.
-// Cost: finding the first byte is one step per level (a division, or a search in the table of a struct).
+// Walk: visits the memory of a range of packed bytes, in packing order, in runs as regular as the
+// layout allows.
+// Why: packing, unpacking, pieces for single copy and reductions of derived types are one
+// traversal.
+// Cost: finding the first byte is one step per level (a division, or a search in the table of a
+// struct).
 // A Visitor has: full() (stop early), run(at, bytes), strided(at, stride, block, count),
 // grid(at, rows, row_stride, count, stride, block), listed(origin, places, count, block),
-// blocks(origin, places, starts, count), records(at, stride, count, places, starts, blocks). Addresses are integers: MPI_BOTTOM is 0.
+// blocks(origin, places, starts, count), records(at, stride, count, places, starts, blocks).
+// Addresses are integers: MPI_BOTTOM is 0.
 #pragma once
 
 #include <algorithm>

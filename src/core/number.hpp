@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Number: what an element of a predefined type is to a reduction, whatever language gave it its name.
+// Number: what an element of a predefined type is to a reduction, whatever language gave it its
+// name.
 // Why: MPI_INT, MPI_INT32_T, MPI_INTEGER and MPI_INTEGER4 are one row of the table of loops.
-// See: core/reduce/loops.hpp (the C++ type of each), core/datatype_predefined.cc (which constant is which).
+// See: core/reduce/loops.inc (the C++ type of each), core/datatype_predefined.cc (which constant is
+// which).
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,8 @@ class PieceReducer {
 
   [[nodiscard]] static constexpr bool full() noexcept { return false; }
 
-  /// Elements whose packed bytes begin in this run are reduced; a padded one goes on in the next run.
+  /// Elements whose packed bytes begin in this run are reduced; a padded one goes on in the next
+  /// run.
   void run(uintptr_t at, int64_t bytes) noexcept {
     if (!padded_) return reduce(at, static_cast<size_t>(bytes / basic_bytes_));
     for (; position_ < bytes; position_ += basic_bytes_)

@@ -18,7 +18,8 @@ class Process;
 class Op final : public Object {
  public:
   static constexpr Kind kKind = Kind::kOp;
-  /// inout[i] = in[i] (op) inout[i] for `count` elements of one basic type, as they lie in memory (pairs padded).
+  /// inout[i] = in[i] (op) inout[i] for `count` elements of one basic type, as they lie in memory
+  /// (pairs padded).
   using Loop = void (*)(const void* in, void* inout, size_t count) noexcept;
 
   Op(MPI_User_function* function, bool commutative) noexcept
@@ -30,8 +31,9 @@ class Op final : public Object {
   [[nodiscard]] bool user_defined() const noexcept { return name_ == nullptr; }
   /// "MPI_SUM"; "a user-defined operation" for others.
   [[nodiscard]] const char* name() const noexcept;
-  /// True where a reduction may apply the op to this type: MPI's tables for predefined ops, and derived types all
-  /// of whose elements are of one such type. MPI_REPLACE and MPI_NO_OP take part in no reduction.
+  /// True where a reduction may apply the op to this type: MPI's tables for predefined ops, and
+  /// derived types all of whose elements are of one such type. MPI_REPLACE and MPI_NO_OP take part
+  /// in no reduction.
   [[nodiscard]] bool accepts(const Datatype& type) const noexcept;
   /// 0, or MPI_ERR_OP with a sentence that names both.
   [[nodiscard]] int check(const Datatype& type) const noexcept;
@@ -39,8 +41,8 @@ class Op final : public Object {
   /// nullptr where not allowed or user-defined.
   [[nodiscard]] Loop loop(const Datatype& basic) const noexcept;
 
-  /// inout = in (op) inout on `count` elements of `type`; both buffers are laid out as `type` says. The type is
-  /// any for user ops, one whose basic() has a loop for predefined ops. Host memory.
+  /// inout = in (op) inout on `count` elements of `type`; both buffers are laid out as `type` says.
+  /// The type is any for user ops, one whose basic() has a loop for predefined ops. Host memory.
   void apply(const void* in, void* inout, MPI_Count count, const Datatype& type) const noexcept;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction loops for x86-64 processors with AVX2 (no fused multiply-add: results are the baseline's, bit by bit).
+// Reduction loops for x86-64 processors with AVX2 (no fused multiply-add: results are the
+// baseline's, bit by bit).
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -14,7 +15,7 @@
 #pragma GCC target("avx2")
 #endif
 #define TERN_REDUCE_TABLE kAvx2
-#include "core/reduce/loops.hpp"
+#include "core/reduce/loops.inc"
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif

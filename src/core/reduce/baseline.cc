@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction loops for any processor of the architecture (on x86-64: SSE2), and the choice between the tables.
+// Reduction loops for any processor of the architecture (on x86-64: SSE2), and the choice between
+// the tables.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
 #define TERN_REDUCE_TABLE kBaseline
-#include "core/reduce/loops.hpp"
+#include "core/reduce/loops.inc"
 
 namespace tern::core::reduce {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Half: IEEE binary16 (MPI_REAL2), computed in float and rounded to nearest even.
-// Why: no compiler of ours has the type on every processor. Internal linkage: see loops.hpp.
+// Why: no compiler of ours has the type on every processor. Internal linkage: see loops.inc.
+#pragma once
+
 #include <cstdint>
 
 namespace tern::core::reduce {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of reduction loops: one row per predefined operation, one column per Number, per instruction set.
+// The table of reduction loops: one row per predefined operation, one column per Number, per
+// instruction set.
 // Why: MPI_Allreduce looks its loop up once; what is not allowed is a null pointer.
-// Add an operation: a row here and in op.cc, its functor in loops.hpp. Add an instruction set: a file like avx2.cc.
+// Add an operation: a row here and in op.cc, its functor in loops.inc. Add an instruction set: a
+// file like avx2.cc.
 // See: MPI-5.0 section 6.9.2 (which operation takes which type).
 #pragma once
 

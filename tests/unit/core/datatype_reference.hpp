@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An obvious model of a datatype: the list of its bytes, made by the definitions of the standard, one by one.
+// An obvious model of a datatype: the list of its bytes, made by the definitions of the standard,
+// one by one.
 // Why: random types are compared with it; it knows no strides, no blocks and no merging.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes: random ones against a list of bytes, bounds of the standard's examples, large and small extremes.
+// Datatypes: random ones against a list of bytes, bounds of the standard's examples, large and
+// small extremes.
 #include "core/datatype.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations: every predefined one on every predefined type against plain C++, user functions, refusals.
+// Operations: every predefined one on every predefined type against plain C++, user functions,
+// refusals.
 #include "core/op.hpp"
 
 #include <gtest/gtest.h>
@@ -79,42 +80,35 @@ T reference(MPI_Op op, T a, T b) {
   }
 }
 
-#define INTEGERS(X)                                                                                \
-  X(MPI_INT, int)                                                                                  \
-  X(MPI_LONG, long)                                                                                \
-  X(MPI_SHORT, short) X(MPI_UNSIGNED_SHORT, unsigned short) X(MPI_UNSIGNED, unsigned)              \
-      X(MPI_UNSIGNED_LONG, unsigned long) X(MPI_LONG_LONG_INT, long long)                          \
-          X(MPI_UNSIGNED_LONG_LONG, unsigned long long) X(MPI_SIGNED_CHAR, signed char)            \
-              X(MPI_UNSIGNED_CHAR, unsigned char) X(MPI_INT8_T, int8_t) X(MPI_UINT8_T, uint8_t)    \
-                  X(MPI_INT16_T, int16_t) X(MPI_UINT16_T, uint16_t) X(MPI_INT32_T, int32_t)        \
-                      X(MPI_UINT32_T, uint32_t) X(MPI_INT64_T, int64_t) X(MPI_UINT64_T, uint64_t)  \
-                          X(MPI_AINT, MPI_Aint) X(MPI_COUNT, MPI_Count) X(MPI_OFFSET, MPI_Offset)  \
-                              X(MPI_INTEGER, int) X(MPI_INTEGER1, int8_t) X(MPI_INTEGER2, int16_t) \
-                                  X(MPI_INTEGER4, int32_t) X(MPI_INTEGER8, int64_t)                \
-                                      X(MPI_INTEGER16, __int128) X(MPI_CHAR, char)
-#define FLOATS(X)                                                                    \
-  X(MPI_FLOAT, float)                                                                \
-  X(MPI_DOUBLE, double)                                                              \
-  X(MPI_LONG_DOUBLE, long double) X(MPI_REAL, float) X(MPI_DOUBLE_PRECISION, double) \
-      X(MPI_REAL4, float) X(MPI_REAL8, double)
-#define COMPLEXES(X)                                                                 \
-  X(MPI_C_FLOAT_COMPLEX, float)                                                      \
-  X(MPI_C_DOUBLE_COMPLEX, double)                                                    \
-  X(MPI_C_LONG_DOUBLE_COMPLEX, long double) X(MPI_CXX_FLOAT_COMPLEX, float)          \
-      X(MPI_CXX_DOUBLE_COMPLEX, double) X(MPI_CXX_LONG_DOUBLE_COMPLEX, long double)  \
-          X(MPI_COMPLEX, float) X(MPI_DOUBLE_COMPLEX, double) X(MPI_COMPLEX8, float) \
-              X(MPI_COMPLEX16, double)
-#define LOGICALS(X)                                                          \
-  X(MPI_LOGICAL, int32_t)                                                    \
-  X(MPI_LOGICAL1, int8_t)                                                    \
-  X(MPI_LOGICAL2, int16_t) X(MPI_LOGICAL4, int32_t) X(MPI_LOGICAL8, int64_t) \
-      X(MPI_LOGICAL16, __int128) X(MPI_C_BOOL, uint8_t) X(MPI_CXX_BOOL, uint8_t)
-#define PAIRS(X)                                                                \
-  X(MPI_FLOAT_INT, float, int)                                                  \
-  X(MPI_DOUBLE_INT, double, int)                                                \
-  X(MPI_LONG_INT, long, int) X(MPI_2INT, int, int) X(MPI_SHORT_INT, short, int) \
-      X(MPI_LONG_DOUBLE_INT, long double, int) X(MPI_2REAL, float, float)       \
-          X(MPI_2DOUBLE_PRECISION, double, double) X(MPI_2INTEGER, int, int)
+// clang-format off
+#define INTEGERS(X)                                                                             \
+  X(MPI_INT, int) X(MPI_LONG, long) X(MPI_SHORT, short) X(MPI_UNSIGNED_SHORT, unsigned short)   \
+  X(MPI_UNSIGNED, unsigned) X(MPI_UNSIGNED_LONG, unsigned long) X(MPI_LONG_LONG_INT, long long) \
+  X(MPI_UNSIGNED_LONG_LONG, unsigned long long) X(MPI_SIGNED_CHAR, signed char)                 \
+  X(MPI_UNSIGNED_CHAR, unsigned char) X(MPI_INT8_T, int8_t) X(MPI_UINT8_T, uint8_t)             \
+  X(MPI_INT16_T, int16_t) X(MPI_UINT16_T, uint16_t) X(MPI_INT32_T, int32_t)                     \
+  X(MPI_UINT32_T, uint32_t) X(MPI_INT64_T, int64_t) X(MPI_UINT64_T, uint64_t)                   \
+  X(MPI_AINT, MPI_Aint) X(MPI_COUNT, MPI_Count) X(MPI_OFFSET, MPI_Offset) X(MPI_INTEGER, int)   \
+  X(MPI_INTEGER1, int8_t) X(MPI_INTEGER2, int16_t) X(MPI_INTEGER4, int32_t)                     \
+  X(MPI_INTEGER8, int64_t) X(MPI_INTEGER16, __int128) X(MPI_CHAR, char)
+#define FLOATS(X)                                                                              \
+  X(MPI_FLOAT, float) X(MPI_DOUBLE, double) X(MPI_LONG_DOUBLE, long double) X(MPI_REAL, float) \
+  X(MPI_DOUBLE_PRECISION, double) X(MPI_REAL4, float) X(MPI_REAL8, double)
+#define COMPLEXES(X)                                                            \
+  X(MPI_C_FLOAT_COMPLEX, float) X(MPI_C_DOUBLE_COMPLEX, double)                 \
+  X(MPI_C_LONG_DOUBLE_COMPLEX, long double) X(MPI_CXX_FLOAT_COMPLEX, float)     \
+  X(MPI_CXX_DOUBLE_COMPLEX, double) X(MPI_CXX_LONG_DOUBLE_COMPLEX, long double) \
+  X(MPI_COMPLEX, float) X(MPI_DOUBLE_COMPLEX, double) X(MPI_COMPLEX8, float)    \
+  X(MPI_COMPLEX16, double)
+#define LOGICALS(X)                                                            \
+  X(MPI_LOGICAL, int32_t) X(MPI_LOGICAL1, int8_t) X(MPI_LOGICAL2, int16_t)     \
+  X(MPI_LOGICAL4, int32_t) X(MPI_LOGICAL8, int64_t) X(MPI_LOGICAL16, __int128) \
+  X(MPI_C_BOOL, uint8_t) X(MPI_CXX_BOOL, uint8_t)
+#define PAIRS(X)                                                                                \
+  X(MPI_FLOAT_INT, float, int) X(MPI_DOUBLE_INT, double, int) X(MPI_LONG_INT, long, int)        \
+  X(MPI_2INT, int, int) X(MPI_SHORT_INT, short, int) X(MPI_LONG_DOUBLE_INT, long double, int)   \
+  X(MPI_2REAL, float, float) X(MPI_2DOUBLE_PRECISION, double, double) X(MPI_2INTEGER, int, int)
+// clang-format on
 
 TEST_F(OpTest, Integers) {
 #define X(constant, type)                                                                         \
