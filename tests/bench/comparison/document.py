@@ -9,27 +9,33 @@ BLOCK = re.compile(r"(<!-- measured (?P<name>\w+) -->\n)(?P<body>.*?)(?=<!-- end
 
 
 def sections(results, rows, names, machine):
-    """What may stand between markers, by name: a table for each benchmark's program, `bars`, `machine`."""
-    found = {"machine": machine}
+    """What may stand between markers, by name: tables by the name of what was measured, `bars`, `machine`."""
+    found = {}
     for (name, ranks, unit), group in report.groups(rows).items():
-        table = report.group_table(name, ranks, unit, group, names)
-        found.setdefault(name, []).append(table)
+        found.setdefault(name, []).append(report.group_table(name, ranks, unit, group, names))
+    found = {name: "\n\n".join(tables) for name, tables in found.items()}
+    found["machine"] = machine
     if len(names) > 1:
         found["bars"] = report.bars_table(rows, names[0])
-    found["failures"] = report.failures(results) or "None."
-    return {name: part if isinstance(part, str) else "\n\n".join(part) for name, part in found.items()}
+    return found
 
 
-def update(path, parts):
+def merge_failures(old, new, benches):
+    """The lines `- BENCH, ...` of `new`, and those of `old` that tell of benchmarks not run now."""
+    kept = [line for line in old.splitlines() if line.startswith("- ") and line[2:].split(",")[0] not in benches]
+    return "\n".join(kept + new.splitlines()) or "None."
+
+
+def update(path, parts, failures="", benches=()):
     """Replaces the blocks that were measured now and leaves the others; returns the names that have no block."""
     used = set()
 
     def replace(match):
         name = match["name"]
-        if name not in parts:
-            return match[0]
         used.add(name)
-        return f"{match[1]}\n{parts[name]}\n\n"
+        if name == "failures":
+            return f"{match[1]}\n{merge_failures(match['body'], failures, benches)}\n\n"
+        return f"{match[1]}\n{parts[name]}\n\n" if name in parts else match[0]
 
     path.write_text(BLOCK.sub(replace, path.read_text()))
     return [name for name in parts if name not in used]

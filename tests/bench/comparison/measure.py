@@ -27,6 +27,7 @@ class Key(NamedTuple):
 class Results:
     values: dict = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))  # Key -> library -> [value]
     failures: list = field(default_factory=list)
+    benches: set = field(default_factory=set)  # that were run, with or without success
     runs: int = 0
     disturbed: int = 0  # of these runs, begun although others used the machine
 
@@ -82,6 +83,7 @@ def run_once(results, library, bench, ranks, options):
         arguments += ["--seconds", f"{bench.budget * options.budget:g}", *options.arguments]
     bind = options.bind and ranks <= os.cpu_count()
     results.runs += 1
+    results.benches.add(bench.name)
     results.disturbed += not machine.wait_for_quiet(options.quiet)
     output, seconds, wrong = launch(library.command(ranks, bench.program, arguments),
                                     libraries.environment(bind, options.priority), options.timeout)
