@@ -114,7 +114,8 @@ struct Card {
   int32_t segment_fd;  // in that process
   uint64_t segment_inode;
   uint64_t segment_bytes;
-  uint64_t segment_address;  // in that process: probes of one-sided copies read it; ranks that are threads share it
+  uint64_t
+      segment_address;  // in that process: probes of one-sided copies read it; ranks that are threads share it
 };
 inline constexpr uint32_t kWireVersion = 1;
 

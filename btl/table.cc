@@ -41,10 +41,11 @@ Endpoint& Table::connect(core::Peer& peer) {
       log_line("to rank %u: transport %s", peer.rank, endpoint->transport());
     return *endpoint;
   }
-  throw Error(MPI_ERR_OTHER,
-              strf("no transport reaches rank %u: it is on another host, and this build has transports "
-                   "for one host only",
-                   peer.rank));
+  throw Error(
+      MPI_ERR_OTHER,
+      strf("no transport reaches rank %u: it is on another host, and this build has transports "
+           "for one host only",
+           peer.rank));
 }
 
 }  // namespace tern::btl

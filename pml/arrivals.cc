@@ -49,8 +49,8 @@ void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
       btl::Header header = frame.header;
       if ((header.kind & wire::kLong) != 0) {
         const auto id = reader.take<wire::LongContext>();
-        Contexts::Entry& entry = contexts_.hear_of(
-            {id.creator, static_cast<uint32_t>(id.counter)}, process_);
+        Contexts::Entry& entry =
+            contexts_.hear_of({id.creator, static_cast<uint32_t>(id.counter)}, process_);
         header.context = wire::context_word(entry.index, header.context & 3);
         header.kind &= static_cast<uint8_t>(~wire::kLong);
         if (entry.told_last != from.index)
@@ -116,8 +116,8 @@ void P2p::match_arrival(PeerState& peer, const btl::Header& header, const std::b
   take_eager(*request, header, reader.next(), reader.left());
 }
 
-void P2p::keep(PeerState& peer, const Key& key, const btl::Header& header,
-               const std::byte* payload, size_t bytes) noexcept {
+void P2p::keep(PeerState& peer, const Key& key, const btl::Header& header, const std::byte* payload,
+               size_t bytes) noexcept {
   Message* message = messages_.take();
   if (message == nullptr) message = messages_.add(std::make_unique<Message>());
   message->key = key;
@@ -160,10 +160,11 @@ void P2p::take_eager(RecvRequest& request, const btl::Header& header, const std:
   request.outcome.tag = header.tag;
   request.outcome.bytes = static_cast<MPI_Count>(taken);
   if (TERN_UNLIKELY(bytes > room)) {
-    request.error_text = new std::string(
-        strf("the message from rank %u with tag %d has %zu bytes, but the receive has room for %zu; the first "
-             "%zu are kept",
-             header.source, header.tag, bytes, room, room));
+    request.error_text =
+        new std::string(strf("the message from rank %u with tag %d has %zu bytes, but the receive "
+                             "has room for %zu; the first "
+                             "%zu are kept",
+                             header.source, header.tag, bytes, room, room));
     finish(request, MPI_ERR_TRUNCATE);
     return;
   }
@@ -183,7 +184,8 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
   if (rts.bytes > room) {
     request.outcome.error = MPI_ERR_TRUNCATE;
     request.error_text = new std::string(
-        strf("the message from rank %u with tag %d has %llu bytes, but the receive has room for %zu; the first "
+        strf("the message from rank %u with tag %d has %llu bytes, but the receive has room for "
+             "%zu; the first "
              "%zu are kept",
              header.source, header.tag, static_cast<unsigned long long>(rts.bytes), room, room));
   }
@@ -193,8 +195,7 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
   } else if (!plain || request.transfer.bytes < pull_limit_ || !peer.endpoint->one_sided()) {
     receive_pipeline(request);
   } else {
-    request.transfer.claims =
-        rts.bytes <= room ? peer.endpoint->peer_claims(rts.claims) : nullptr;
+    request.transfer.claims = rts.bytes <= room ? peer.endpoint->peer_claims(rts.claims) : nullptr;
     if (request.transfer.claims != nullptr) receive_both_ends(request);
     pulling_.push_back(&request);
   }

@@ -74,9 +74,7 @@ class KeyedQueues {
     --items_;
   }
 
-  [[nodiscard]] static bool holds(const T& item) noexcept {
-    return item.hooks[I].queue != nullptr;
-  }
+  [[nodiscard]] static bool holds(const T& item) noexcept { return item.hooks[I].queue != nullptr; }
 
  private:
   static constexpr size_t kFirstBuckets = 64;

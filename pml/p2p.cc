@@ -29,12 +29,16 @@ P2p::P2p(core::Process& process)
       both_limit_(static_cast<size_t>(process.params.sm_both_limit)),
       threaded_(process.thread_level == core::ThreadLevel::kMultiple) {
   const std::string& way = process.params.sm_single_copy;
-  if (way == "pipeline") pull_limit_ = both_limit_ = SIZE_MAX;
-  else if (way == "pull") both_limit_ = SIZE_MAX;
-  else if (way == "both") pull_limit_ = both_limit_ = 0;
+  if (way == "pipeline")
+    pull_limit_ = both_limit_ = SIZE_MAX;
+  else if (way == "pull")
+    both_limit_ = SIZE_MAX;
+  else if (way == "both")
+    pull_limit_ = both_limit_ = 0;
   else if (way != "auto")
-    throw Error(MPI_ERR_ARG, strf("TERN_SM_SINGLE_COPY is \"%s\", but it must be auto, pipeline, pull or both",
-                                  way.c_str()));
+    throw Error(MPI_ERR_ARG,
+                strf("TERN_SM_SINGLE_COPY is \"%s\", but it must be auto, pipeline, pull or both",
+                     way.c_str()));
   sends_.set_threaded(threaded_);
   recvs_.set_threaded(threaded_);
   completed_ = &make_send(Buffer{}, Envelope{}, Mode::kStandard);
@@ -158,7 +162,7 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& pee
           header.bytes > buffer.bytes())
         return MPI_ERR_PENDING;
       copy_bytes(static_cast<std::byte*>(buffer.address) + buffer.type->true_lb(), frame.payload,
-                  header.bytes);
+                 header.bytes);
       if (outcome != nullptr)
         *outcome = {static_cast<int>(header.source), header.tag, MPI_SUCCESS, false, header.bytes};
       endpoint.pop();
@@ -175,9 +179,9 @@ int P2p::wait_for(core::Request& request, core::Outcome* outcome) noexcept {
   if (outcome != nullptr) *outcome = request.outcome;
   const int code = TERN_LIKELY(error == MPI_SUCCESS)
                        ? MPI_SUCCESS
-                       : fail(error, "%s", request.error_text == nullptr
-                                               ? "the operation failed"
-                                               : request.error_text->c_str());
+                       : fail(error, "%s",
+                              request.error_text == nullptr ? "the operation failed"
+                                                            : request.error_text->c_str());
   request.release();
   return code;
 }

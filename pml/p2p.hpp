@@ -121,10 +121,10 @@ class P2p final : public Pml, public btl::Sink {
   ObjectPool<RecvRequest> recvs_;
   ObjectPool<Message> messages_;
   std::vector<std::unique_ptr<PeerState>> peers_;
-  std::vector<PeerState*> waiting_;      // peers with sends or controls that found no room
-  std::vector<RecvRequest*> pulling_;    // receives that copy from their sender's memory
-  std::vector<SendRequest*> pushing_;    // sends that move data
-  SendRequest* completed_ = nullptr;     // shared by all sends that were done at once
+  std::vector<PeerState*> waiting_;    // peers with sends or controls that found no room
+  std::vector<RecvRequest*> pulling_;  // receives that copy from their sender's memory
+  std::vector<SendRequest*> pushing_;  // sends that move data
+  SendRequest* completed_ = nullptr;   // shared by all sends that were done at once
   size_t eager_limit_;
   size_t pull_limit_, both_limit_;
   bool threaded_;

@@ -48,10 +48,10 @@ void P2p::receive_pipeline(RecvRequest& request) noexcept {
 }
 
 void P2p::receive_both_ends(RecvRequest& request) noexcept {
-  send_control(*request.peer, wire::kGo,
-               wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes,
-                        reinterpret_cast<uint64_t>(data_of(request.buffer)), wire::Way::kBothEnds,
-                        0});
+  send_control(
+      *request.peer, wire::kGo,
+      wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes,
+               reinterpret_cast<uint64_t>(data_of(request.buffer)), wire::Way::kBothEnds, 0});
 }
 
 void P2p::take_go(const wire::Go& go) noexcept {
@@ -95,9 +95,9 @@ void P2p::take_done(const wire::Done& done) noexcept {
     pushing_.erase(std::find(pushing_.begin(), pushing_.end(), request));
   }
   if (done.error != MPI_SUCCESS)
-    request->error_text =
-        new std::string(strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",
-                             request->to.rank));
+    request->error_text = new std::string(
+        strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",
+             request->to.rank));
   finish(*request, static_cast<int>(done.error));
 }
 
@@ -157,9 +157,9 @@ bool P2p::pull(RecvRequest& request, bool* moved) noexcept {
   if (claims.finished.load(std::memory_order_acquire) < chunks) return false;
   const uint32_t error = claims.failed.load(std::memory_order_relaxed);
   if (error != 0)
-    request.error_text =
-        new std::string(strf("copying between the two processes failed: %s; is the buffer valid memory?",
-                             std::strerror(static_cast<int>(error))));
+    request.error_text = new std::string(
+        strf("copying between the two processes failed: %s; is the buffer valid memory?",
+             std::strerror(static_cast<int>(error))));
   tell_done(request, error == 0 ? MPI_SUCCESS : MPI_ERR_BUFFER);
   return true;
 }

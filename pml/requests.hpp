@@ -34,8 +34,8 @@ struct PeerState {
 
 /// Common to both directions: a transfer of data that is under way.
 struct Transfer {
-  size_t bytes = 0;  // that travel
-  size_t moved = 0;  // of these, done (pipeline, pull)
+  size_t bytes = 0;             // that travel
+  size_t moved = 0;             // of these, done (pipeline, pull)
   uint64_t partner = 0;         // the other end's request
   uint64_t remote_address = 0;  // of its data, where it is one block
   btl::SharedClaims* claims = nullptr;

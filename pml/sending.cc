@@ -76,8 +76,10 @@ bool P2p::emit(SendRequest& request) noexcept {
   const uint32_t index = request.communicator->remote_index(request.to.rank);
   const bool eager = bytes <= eager_limit_;
   const bool sync = request.mode == Mode::kSynchronous;
-  const size_t prefix = (index == 0 ? sizeof(wire::LongContext) : 0) +
-                        (!eager ? sizeof(wire::Rts) : sync ? sizeof(wire::SyncPrefix) : 0);
+  const size_t prefix =
+      (index == 0 ? sizeof(wire::LongContext) : 0) + (!eager ? sizeof(wire::Rts)
+                                                      : sync ? sizeof(wire::SyncPrefix)
+                                                             : 0);
   const size_t payload = prefix + (eager ? bytes : 0);
   std::byte* room = request.peer->endpoint->begin(payload);
   if (room == nullptr) return false;

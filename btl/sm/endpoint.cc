@@ -19,8 +19,8 @@ namespace {
 uint32_t claim_ring(const Segment& segment, uint32_t own_rank) {
   const uint32_t ring = segment.head().rings_claimed.load(std::memory_order_relaxed);
   if (ring >= segment.shape().rings)
-    throw Error(MPI_ERR_INTERN, strf("all %u rings of rank %u are taken", ring,
-                                     segment.head().rank));
+    throw Error(MPI_ERR_INTERN,
+                strf("all %u rings of rank %u are taken", ring, segment.head().rank));
   const uint32_t mine = segment.head().rings_claimed.fetch_add(1, std::memory_order_acq_rel);
   segment.control(mine).owner.store(own_rank + 1, std::memory_order_release);
   return mine;
@@ -31,8 +31,7 @@ uint32_t claim_ring(const Segment& segment, uint32_t own_rank) {
 SmEndpoint::SmEndpoint(Shared& shared, core::Peer& peer, const Card& card)
     : shared_(shared), peer_(peer), card_(card), segment_(Segment::attach(card, peer.rank)) {
   const uint32_t ring = claim_ring(segment_, shared.own_rank);
-  writer_ =
-      RingWriter(segment_.ring(ring), segment_.shape().ring_lines, &segment_.control(ring));
+  writer_ = RingWriter(segment_.ring(ring), segment_.shape().ring_lines, &segment_.control(ring));
 }
 
 void SmEndpoint::bind_reader(uint32_t index) noexcept {
@@ -120,14 +119,16 @@ bool SmEndpoint::same_process() const noexcept { return card_.pid == ::getpid();
 bool SmEndpoint::one_sided() noexcept {
   if (TERN_UNLIKELY(cma_ == Tried::kNot)) {
     const auto* word = reinterpret_cast<const void*>(card_.segment_address);
-    const int error =
-        same_process() ? 0 : cma_probe(card_.pid, word, segment_.head().magic);
+    const int error = same_process() ? 0 : cma_probe(card_.pid, word, segment_.head().magic);
     cma_ = error == 0 ? Tried::kWorks : Tried::kRefused;
     if (error != 0)
-      log_line("large messages to rank %u of this host take two copies instead of one: reading its memory is "
-               "refused (%s). Cure: allow ptrace among processes of one user (sysctl kernel.yama.ptrace_scope=0, "
-               "docker --cap-add=SYS_PTRACE), or set TERN_SM_SINGLE_COPY=pipeline to say so on purpose",
-               peer_.rank, std::strerror(error));
+      log_line(
+          "large messages to rank %u of this host take two copies instead of one: reading its "
+          "memory is "
+          "refused (%s). Cure: allow ptrace among processes of one user (sysctl "
+          "kernel.yama.ptrace_scope=0, "
+          "docker --cap-add=SYS_PTRACE), or set TERN_SM_SINGLE_COPY=pipeline to say so on purpose",
+          peer_.rank, std::strerror(error));
   }
   return cma_ == Tried::kWorks;
 }

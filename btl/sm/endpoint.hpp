@@ -16,10 +16,10 @@ struct Shared {
   Pool pool;
   std::vector<uint32_t> free_claims;
   uint32_t own_rank;
-  size_t inline_limit;  // payload bytes that travel in a ring's lines
+  size_t inline_limit;    // payload bytes that travel in a ring's lines
   size_t fragment_bytes;  // of the pipeline, and how many of them in flight still fit the cache
   size_t fragments;
-  bool fenced;          // more ranks than cores: waiters sleep at once, so senders fence before they look
+  bool fenced;  // more ranks than cores: waiters sleep at once, so senders fence before they look
 };
 
 class SmEndpoint final : public Endpoint {
@@ -36,10 +36,8 @@ class SmEndpoint final : public Endpoint {
   bool peek(Frame* frame) noexcept override;
   void pop() noexcept override;
   bool one_sided() noexcept override;
-  int get(const iovec* local, size_t locals, const iovec* remote,
-          size_t remotes) noexcept override;
-  int put(const iovec* local, size_t locals, const iovec* remote,
-          size_t remotes) noexcept override;
+  int get(const iovec* local, size_t locals, const iovec* remote, size_t remotes) noexcept override;
+  int put(const iovec* local, size_t locals, const iovec* remote, size_t remotes) noexcept override;
   SharedClaims* open_claims(uint32_t* name) noexcept override;
   void close_claims(uint32_t name) noexcept override;
   SharedClaims* peer_claims(uint32_t name) noexcept override;

@@ -117,9 +117,7 @@ class RingReader {
     control_->consumed.store(tail_, std::memory_order_release);
     return true;
   }
-  void prefetch() const noexcept {
-    __builtin_prefetch(lines_ + ((tail_ + 2) & (count_ - 1)));
-  }
+  void prefetch() const noexcept { __builtin_prefetch(lines_ + ((tail_ + 2) & (count_ - 1))); }
 
  private:
   Line* lines_ = nullptr;

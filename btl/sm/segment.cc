@@ -36,15 +36,17 @@ Fd open_of_process(const Card& card, uint32_t rank) {
   Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat status {};
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
-    throw Error(MPI_ERR_OTHER,
-                strf("cannot attach the shared memory of rank %u (%s: %s); ranks of one host must run as "
-                     "the same user and see each other's processes (one PID namespace)",
-                     rank, path.c_str(), std::strerror(errno)));
+    throw Error(
+        MPI_ERR_OTHER,
+        strf("cannot attach the shared memory of rank %u (%s: %s); ranks of one host must run as "
+             "the same user and see each other's processes (one PID namespace)",
+             rank, path.c_str(), std::strerror(errno)));
   if (status.st_ino != card.segment_inode ||
       static_cast<uint64_t>(status.st_size) != card.segment_bytes)
-    throw Error(MPI_ERR_OTHER, strf("%s is not the shared memory that rank %u announced (another PID "
-                                    "namespace, or that rank has died)",
-                                    path.c_str(), rank));
+    throw Error(MPI_ERR_OTHER,
+                strf("%s is not the shared memory that rank %u announced (another PID "
+                     "namespace, or that rank has died)",
+                     path.c_str(), rank));
   return fd;
 }
 
@@ -89,7 +91,8 @@ Segment Segment::attach(const Card& card, uint32_t rank) {
   const SegmentHead& head = segment.head();
   const Shape shape{head.rings, head.ring_lines, head.blocks};
   if (head.magic != kMagic || head.rank != rank || shape.bytes() != card.segment_bytes)
-    throw Error(MPI_ERR_OTHER, strf("the shared memory of rank %u is not one of this version of Tern", rank));
+    throw Error(MPI_ERR_OTHER,
+                strf("the shared memory of rank %u is not one of this version of Tern", rank));
   segment.lay_out(shape);
   return segment;
 }

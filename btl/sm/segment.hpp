@@ -34,7 +34,7 @@ struct SegmentHead {
 
 /// Of one ring: who writes it, and how far it was read.
 struct RingControl {
-  alignas(kLine) std::atomic<uint32_t> owner;     // the sender's rank + 1; 0 while it is being claimed
+  alignas(kLine) std::atomic<uint32_t> owner;  // the sender's rank + 1; 0 while it is being claimed
   alignas(kLine) std::atomic<uint64_t> consumed;  // lines, ever
 };
 
@@ -91,7 +91,7 @@ class Segment {
   void lay_out(const Shape& shape) noexcept;
 
   Fd fd_;
-  Mapping map_;                // invalid where another rank of this process owns it
+  Mapping map_;  // invalid where another rank of this process owns it
   std::byte* base_ = nullptr;
   Shape shape_{};
   size_t controls_ = 0, claims_ = 0, flags_ = 0, rings_ = 0, blocks_ = 0;

@@ -18,7 +18,8 @@ namespace {
 constexpr int kFramesPerRound = 64;
 
 Shape shape_for(const core::Process& process) {
-  const auto lines = static_cast<uint32_t>(static_cast<size_t>(process.params.sm_ring_bytes) / kLine);
+  const auto lines =
+      static_cast<uint32_t>(static_cast<size_t>(process.params.sm_ring_bytes) / kLine);
   const auto blocks =
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_pool_bytes) / kBlockBytes);
   return {static_cast<uint32_t>(process.node_size), lines, blocks};
@@ -74,9 +75,10 @@ SmEndpoint& Sm::endpoint_of(core::Peer& peer) {
     if (&endpoint->peer() == &peer) return *endpoint;
   const Card card = process_.boot->card_as<Card>(static_cast<int>(peer.rank));
   if (card.wire_version != kWireVersion)
-    throw Error(MPI_ERR_OTHER, strf("rank %u speaks version %u of Tern's wire, this rank %u: all ranks need the "
-                                    "same installation",
-                                    peer.rank, card.wire_version, kWireVersion));
+    throw Error(MPI_ERR_OTHER,
+                strf("rank %u speaks version %u of Tern's wire, this rank %u: all ranks need the "
+                     "same installation",
+                     peer.rank, card.wire_version, kWireVersion));
   endpoints_.push_back(std::make_unique<SmEndpoint>(shared_, peer, card));
   return *endpoints_.back();
 }

@@ -91,8 +91,9 @@ int finish(core::Request& request, core::Outcome* outcome) noexcept {
   if (outcome != nullptr) *outcome = request.outcome;
   int code = request.outcome.error;
   if (code != MPI_SUCCESS)
-    code = fail(code, "%s",
-                request.error_text == nullptr ? "the operation failed" : request.error_text->c_str());
+    code =
+        fail(code, "%s",
+             request.error_text == nullptr ? "the operation failed" : request.error_text->c_str());
   request.release();
   return code;
 }
@@ -212,8 +213,7 @@ int sendrecv_replace(void* buf, MPI_Count count, core::Datatype& datatype, int d
 int probe(int source, int tag, core::Communicator& comm, MPI_Status* status) noexcept {
   core::Outcome outcome = kFromNobody;
   int code = MPI_SUCCESS;
-  if (source != MPI_PROC_NULL)
-    code = the_process->pml->probe({&comm, source, tag}, &outcome);
+  if (source != MPI_PROC_NULL) code = the_process->pml->probe({&comm, source, tag}, &outcome);
   core::fill_status(status, outcome, false);
   return code;
 }

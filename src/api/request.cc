@@ -22,8 +22,9 @@ bool idle(MPI_Request handle) noexcept {
 }
 
 int bad_request(MPI_Request handle, int position) noexcept {
-  return fail(MPI_ERR_REQUEST, "array_of_requests[%d] is %p, which is no request (already completed or freed, or "
-                               "never made)",
+  return fail(MPI_ERR_REQUEST,
+              "array_of_requests[%d] is %p, which is no request (already completed or freed, or "
+              "never made)",
               position, static_cast<void*>(handle));
 }
 
@@ -43,9 +44,9 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
   core::fill_status(status, request.outcome, with_error);
   if (with_error && status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
   if (TERN_UNLIKELY(code != MPI_SUCCESS))
-    code = fail_on(request.communicator, code, "%s",
-                   request.error_text == nullptr ? "the operation failed"
-                                                 : request.error_text->c_str());
+    code = fail_on(
+        request.communicator, code, "%s",
+        request.error_text == nullptr ? "the operation failed" : request.error_text->c_str());
   if (request.persistent()) {
     request.set_active(false);
   } else {
@@ -273,7 +274,9 @@ int test_cancelled(const MPI_Status* status, int* flag) noexcept {
 int start(MPI_Request* request) noexcept {
   core::Request* started = find(*request);
   if (!started->persistent())
-    return fail(MPI_ERR_REQUEST, "the request is not persistent; only MPI_*_init makes requests that can be started");
+    return fail(
+        MPI_ERR_REQUEST,
+        "the request is not persistent; only MPI_*_init makes requests that can be started");
   if (started->active())
     return fail(MPI_ERR_REQUEST, "the request was started already; complete it first");
   return started->start();

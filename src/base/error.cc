@@ -31,7 +31,8 @@ struct ClassName {
   const char* name;
 };
 
-#define NAME(x) {x, #x}
+#define NAME(x) \
+  { x, #x }
 constexpr ClassName kClassNames[] = {
     NAME(MPI_SUCCESS),
     NAME(MPI_ERR_BUFFER),

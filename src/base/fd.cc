@@ -13,8 +13,8 @@ namespace tern {
 Mapping Mapping::shared(int fd, size_t bytes) {
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED)
-    throw Error(MPI_ERR_NO_MEM, strf("cannot map %zu bytes of shared memory: %s", bytes,
-                                     std::strerror(errno)));
+    throw Error(MPI_ERR_NO_MEM,
+                strf("cannot map %zu bytes of shared memory: %s", bytes, std::strerror(errno)));
   return {address, bytes};
 }
 

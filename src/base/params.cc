@@ -20,10 +20,9 @@ struct Unit {
   int64_t factor;
 };
 
-constexpr Unit kSizeUnits[] = {{"", 1},          {"b", 1},         {"k", 1 << 10},
-                               {"kb", 1 << 10},  {"kib", 1 << 10}, {"m", 1 << 20},
-                               {"mb", 1 << 20},  {"mib", 1 << 20}, {"g", 1 << 30},
-                               {"gb", 1 << 30},  {"gib", 1 << 30}};
+constexpr Unit kSizeUnits[] = {{"", 1},          {"b", 1},        {"k", 1 << 10},  {"kb", 1 << 10},
+                               {"kib", 1 << 10}, {"m", 1 << 20},  {"mb", 1 << 20}, {"mib", 1 << 20},
+                               {"g", 1 << 30},   {"gb", 1 << 30}, {"gib", 1 << 30}};
 constexpr Unit kTimeUnits[] = {{"", 1}, {"us", 1}, {"ms", 1000}, {"s", 1000000}};
 constexpr Unit kPlain[] = {{"", 1}};
 
@@ -44,16 +43,16 @@ int64_t parse_number(const std::string& text, const std::string& what, const Uni
   std::string known;
   for (const Unit& unit : units)
     if (*unit.suffix != '\0') known += strf("%s%s", known.empty() ? "" : ", ", unit.suffix);
-  throw Error(MPI_ERR_ARG, strf("%s is \"%s\", which is not a number%s%s", what.c_str(),
-                                text.c_str(), known.empty() ? "" : " with one of the units ",
-                                known.c_str()));
+  throw Error(MPI_ERR_ARG,
+              strf("%s is \"%s\", which is not a number%s%s", what.c_str(), text.c_str(),
+                   known.empty() ? "" : " with one of the units ", known.c_str()));
 }
 
 int64_t in_range(int64_t value, const ParamRow& row, const std::string& text) {
   if (value < row.least || value > row.most)
-    throw Error(MPI_ERR_ARG, strf("%s is \"%s\", but it must be between %lld and %lld", row.name,
-                                  text.c_str(), static_cast<long long>(row.least),
-                                  static_cast<long long>(row.most)));
+    throw Error(MPI_ERR_ARG,
+                strf("%s is \"%s\", but it must be between %lld and %lld", row.name, text.c_str(),
+                     static_cast<long long>(row.least), static_cast<long long>(row.most)));
   return value;
 }
 
@@ -96,9 +95,9 @@ std::vector<std::string> names() {
 
 std::string unknown_name(const std::string& name) {
   const std::string near = nearest_name(name, names());
-  return near.empty() ? strf("%s is not a parameter of Tern (tern_info lists them)", name.c_str())
-                      : strf("%s is not a parameter of Tern; did you mean %s?", name.c_str(),
-                             near.c_str());
+  return near.empty()
+             ? strf("%s is not a parameter of Tern (tern_info lists them)", name.c_str())
+             : strf("%s is not a parameter of Tern; did you mean %s?", name.c_str(), near.c_str());
 }
 
 bool is_foreign(const std::string& name) {
@@ -136,10 +135,10 @@ std::vector<ParamRow> Params::rows() {
 }
 
 void Params::set(const std::string& name, const std::string& value) {
-#define TERN_SET(field, name_, kind, standard, least, most, meaning)                   \
-  if (name == name_) {                                                                 \
+#define TERN_SET(field, name_, kind, standard, least, most, meaning)                       \
+  if (name == name_) {                                                                     \
     assign(field, ParamRow{name_, #kind, to_text(standard), least, most, meaning}, value); \
-    return;                                                                            \
+    return;                                                                                \
   }
   TERN_PARAMS(TERN_SET)
 #undef TERN_SET

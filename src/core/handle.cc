@@ -67,8 +67,7 @@ void HandleTable::erase(Object& object) noexcept {
 
 uintptr_t HandleTable::renew(Object& object) noexcept {
   const uint32_t index = static_cast<uint32_t>(object.handle()) & kIndexMask;
-  const uint32_t generation =
-      entry(index)->generation.fetch_add(1, std::memory_order_relaxed) + 1;
+  const uint32_t generation = entry(index)->generation.fetch_add(1, std::memory_order_relaxed) + 1;
   const uintptr_t word = word_of(object.kind(), index, generation);
   object.set_handle(word);
   return word;

@@ -17,10 +17,10 @@ struct PeerState;
 namespace tern::core {
 
 struct Peer {
-  uint32_t index = 0;       // in Process's table
-  uint32_t nspace = 0;      // which namespace (0: the own one)
-  uint32_t rank = 0;        // in that namespace
-  bool failed = false;      // known to be dead
+  uint32_t index = 0;                 // in Process's table
+  uint32_t nspace = 0;                // which namespace (0: the own one)
+  uint32_t rank = 0;                  // in that namespace
+  bool failed = false;                // known to be dead
   btl::Endpoint* endpoint = nullptr;  // owned by its btl; null before the first message
   pml::PeerState* pml = nullptr;      // owned by the pml; null before the first message
 };

@@ -46,12 +46,12 @@ class Process {
   HandleTable handles;
   Progress progress;
 
-  int world_rank = 0;           // in the namespace that launched this process
+  int world_rank = 0;  // in the namespace that launched this process
   int world_size = 1;
   int node_size = 1;            // ranks of that namespace on this host, this one included
   bool oversubscribed = false;  // more ranks than cores here: nobody spins
   ThreadLevel thread_level = ThreadLevel::kSingle;
-  bool checks = true;           // argument checks of the C API
+  bool checks = true;  // argument checks of the C API
 
   Communicator* world = nullptr;
   Communicator* self = nullptr;

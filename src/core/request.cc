@@ -45,7 +45,8 @@ void fill_empty_status(MPI_Status* status, bool with_error) noexcept {
 }
 
 int Request::start() noexcept {
-  return fail(MPI_ERR_REQUEST, "the request is not persistent; only MPI_*_init makes requests that can be started");
+  return fail(MPI_ERR_REQUEST,
+              "the request is not persistent; only MPI_*_init makes requests that can be started");
 }
 
 }  // namespace tern::core

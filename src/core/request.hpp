@@ -50,7 +50,7 @@ class Request : public Object {
   void set_active(bool active) noexcept { active_ = active; }
 
   Outcome outcome;
-  std::string* error_text = nullptr;     // set with outcome.error by operations that fail late; owned
+  std::string* error_text = nullptr;  // set with outcome.error by operations that fail late; owned
   Communicator* communicator = nullptr;  // whose error handler hears of it; null for none
 
   /// Persistent ones: begins the operation. Returns an error class (fail()).

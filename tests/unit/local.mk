@@ -18,3 +18,7 @@ tests_unit_tools_options_test_LDADD = libmpirun.la $(GTEST_LIBS)
 unit_tests += tests/unit/coll/engine_test
 unit_tests += tests/unit/abi/handles_test
 unit_tests += tests/unit/core/attribute_test
+# Ranks as threads: tests/unit/world.hpp.
+unit_tests += tests/unit/btl/ring_test
+unit_tests += tests/unit/pml/matching_test
+unit_tests += tests/unit/pml/protocol_test

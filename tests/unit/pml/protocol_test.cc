@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every protocol of point-to-point messages, with ranks as threads: sizes around every border, all ways of large
+// messages, wildcards, truncation, synchronous mode, many messages outstanding.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "tests/unit/world.hpp"
+
+namespace tern::test {
+namespace {
+
+using core::Outcome;
+using core::Process;
+using pml::Buffer;
+using pml::Envelope;
+using pml::Mode;
+
+Buffer bytes_of(Process& process, std::vector<uint8_t>& data) {
+  return {data.data(), static_cast<MPI_Count>(data.size()),
+          &core::predefined_type(process, MPI_BYTE)};
+}
+
+std::vector<uint8_t> pattern(size_t bytes, unsigned seed) {
+  std::vector<uint8_t> data(bytes);
+  for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<uint8_t>(i * 131 + seed);
+  return data;
+}
+
+int wait(Process& process, core::Request* request) {
+  process.progress.lock();
+  process.progress.wait([request] { return request->done(); });
+  process.progress.unlock();
+  const int error = request->outcome.error;
+  request->release();
+  return error;
+}
+
+Envelope with(Process& process, int rank, int tag) { return {process.world, rank, tag}; }
+
+/// The parameter: how large messages travel.
+class Protocol : public testing::TestWithParam<const char*> {
+ protected:
+  World world(int ranks) { return World(ranks, {{"TERN_SM_SINGLE_COPY", GetParam()}}); }
+};
+
+TEST_P(Protocol, EverySizeArrivesWhole) {
+  const std::vector<size_t> sizes = {0,    1,    47,   48,    49,    2031,  2032,   2033,
+                                     8191, 8192, 8193, 32751, 32752, 32753, 262145, 3000001};
+  world(2).run([&](Process& process) {
+    for (const size_t size : sizes) {
+      const auto sent = pattern(size, 7);
+      auto data = process.world_rank == 0 ? sent : std::vector<uint8_t>(size);
+      if (process.world_rank == 0) {
+        ASSERT_EQ(process.pml->send(bytes_of(process, data), with(process, 1, 5), Mode::kStandard),
+                  0);
+      } else {
+        Outcome outcome;
+        ASSERT_EQ(process.pml->recv(bytes_of(process, data), with(process, 0, 5), &outcome), 0);
+        EXPECT_EQ(data, sent) << size;
+        EXPECT_EQ(outcome.bytes, static_cast<MPI_Count>(size));
+        EXPECT_EQ(outcome.source, 0);
+        EXPECT_EQ(outcome.tag, 5);
+      }
+    }
+  });
+}
+
+TEST_P(Protocol, BothDirectionsAtOnce) {
+  world(2).run([&](Process& process) {
+    const int other = 1 - process.world_rank;
+    auto out = pattern(1500000, static_cast<unsigned>(process.world_rank));
+    std::vector<uint8_t> in(out.size());
+    core::Request* send = nullptr;
+    core::Request* receive = nullptr;
+    ASSERT_EQ(
+        process.pml->isend(bytes_of(process, out), with(process, other, 1), Mode::kStandard, &send),
+        0);
+    ASSERT_EQ(process.pml->irecv(bytes_of(process, in), with(process, other, 1), &receive), 0);
+    EXPECT_EQ(wait(process, receive), 0);
+    EXPECT_EQ(wait(process, send), 0);
+    EXPECT_EQ(in, pattern(in.size(), static_cast<unsigned>(other)));
+  });
+}
+
+TEST_P(Protocol, TruncationKeepsWhatFits) {
+  world(2).run([&](Process& process) {
+    for (const size_t size : {100UL, 20000UL, 500000UL}) {
+      auto data = pattern(size, 3);
+      if (process.world_rank == 0) {
+        ASSERT_EQ(process.pml->send(bytes_of(process, data), with(process, 1, 0), Mode::kStandard),
+                  0);
+        continue;
+      }
+      std::vector<uint8_t> half(size / 2);
+      Outcome outcome;
+      EXPECT_EQ(process.pml->recv(bytes_of(process, half), with(process, 0, 0), &outcome),
+                MPI_ERR_TRUNCATE);
+      data.resize(half.size());
+      EXPECT_EQ(half, data);
+    }
+  });
+}
+
+TEST_P(Protocol, ToItself) {
+  world(1).run([&](Process& process) {
+    for (const size_t size : {0UL, 100UL, 100000UL, 1000000UL}) {
+      auto out = pattern(size, 9);
+      std::vector<uint8_t> in(size);
+      core::Request* send = nullptr;
+      ASSERT_EQ(
+          process.pml->isend(bytes_of(process, out), with(process, 0, 2), Mode::kStandard, &send),
+          0);
+      ASSERT_EQ(process.pml->recv(bytes_of(process, in), with(process, MPI_ANY_SOURCE, 2), nullptr),
+                0);
+      EXPECT_EQ(wait(process, send), 0);
+      EXPECT_EQ(in, out);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Protocol, testing::Values("auto", "pipeline", "pull", "both"));
+
+TEST(PointToPoint, MessagesOfOneEnvelopeKeepTheirOrder) {
+  constexpr int kMessages = 5000;
+  World(2).run([](Process& process) {
+    core::Datatype& type = core::predefined_type(process, MPI_INT);
+    for (int i = 0; i < kMessages; ++i) {
+      int value = process.world_rank == 0 ? i : -1;
+      const Buffer buffer{&value, 1, &type};
+      if (process.world_rank == 0) {
+        ASSERT_EQ(process.pml->send(buffer, with(process, 1, 0), Mode::kStandard), 0);
+      } else {
+        ASSERT_EQ(process.pml->recv(buffer, with(process, 0, 0), nullptr), 0);
+        ASSERT_EQ(value, i);
+      }
+    }
+  });
+}
+
+TEST(PointToPoint, UnexpectedMessagesAreFoundByTagBackwards) {
+  constexpr int kMessages = 3000;
+  World(2).run([](Process& process) {
+    core::Datatype& type = core::predefined_type(process, MPI_INT);
+    if (process.world_rank == 0) {
+      for (int tag = 0; tag < kMessages; ++tag)
+        ASSERT_EQ(process.pml->send({&tag, 1, &type}, with(process, 1, tag), Mode::kStandard), 0);
+      return;
+    }
+    for (int tag = kMessages - 1; tag >= 0; --tag) {
+      int value = -1;
+      ASSERT_EQ(process.pml->recv({&value, 1, &type}, with(process, 0, tag), nullptr), 0);
+      ASSERT_EQ(value, tag);
+    }
+  });
+}
+
+TEST(PointToPoint, WildcardsTakeTheEarliestOfEachSource) {
+  World(4).run([](Process& process) {
+    core::Datatype& type = core::predefined_type(process, MPI_INT);
+    if (process.world_rank != 0) {
+      for (int i = 0; i < 100; ++i)
+        ASSERT_EQ(process.pml->send({&i, 1, &type}, with(process, 0, i % 3), Mode::kStandard), 0);
+      return;
+    }
+    std::vector<int> next(4, 0);
+    for (int i = 0; i < 300; ++i) {
+      int value = -1;
+      Outcome outcome;
+      ASSERT_EQ(process.pml->recv({&value, 1, &type}, with(process, MPI_ANY_SOURCE, MPI_ANY_TAG),
+                                  &outcome),
+                0);
+      const auto source = static_cast<size_t>(outcome.source);
+      ASSERT_EQ(value, next[source]++);
+      ASSERT_EQ(outcome.tag, value % 3);
+    }
+  });
+}
+
+TEST(PointToPoint, SynchronousSendEndsOnlyWhenMatched) {
+  World(2).run([](Process& process) {
+    core::Datatype& type = core::predefined_type(process, MPI_INT);
+    int value = 4, go = 0;
+    if (process.world_rank == 0) {
+      core::Request* send = nullptr;
+      ASSERT_EQ(
+          process.pml->isend({&value, 1, &type}, with(process, 1, 0), Mode::kSynchronous, &send),
+          0);
+      for (int i = 0; i < 100; ++i) process.progress.poll();
+      EXPECT_FALSE(send->done());
+      ASSERT_EQ(process.pml->send({&go, 1, &type}, with(process, 1, 1), Mode::kStandard), 0);
+      EXPECT_EQ(wait(process, send), 0);
+    } else {
+      ASSERT_EQ(process.pml->recv({&go, 1, &type}, with(process, 0, 1), nullptr), 0);
+      ASSERT_EQ(process.pml->recv({&value, 1, &type}, with(process, 0, 0), nullptr), 0);
+    }
+  });
+}
+
+TEST(PointToPoint, ManySendsThatFindNoRoomKeepTheirOrder) {
+  constexpr int kMessages = 2000;
+  World(2).run([](Process& process) {
+    std::vector<std::vector<uint8_t>> data;
+    std::vector<core::Request*> sends;
+    for (int i = 0; i < kMessages; ++i)
+      data.push_back(pattern(process.world_rank == 0 ? 4000 : 0, static_cast<unsigned>(i)));
+    if (process.world_rank == 0) {
+      for (auto& message : data) {
+        core::Request* send = nullptr;
+        ASSERT_EQ(process.pml->isend(bytes_of(process, message), with(process, 1, 0),
+                                     Mode::kStandard, &send),
+                  0);
+        sends.push_back(send);
+      }
+      for (core::Request* send : sends) EXPECT_EQ(wait(process, send), 0);
+      return;
+    }
+    for (int i = 0; i < kMessages; ++i) {
+      std::vector<uint8_t> in(4000);
+      ASSERT_EQ(process.pml->recv(bytes_of(process, in), with(process, 0, 0), nullptr), 0);
+      ASSERT_EQ(in, pattern(4000, static_cast<unsigned>(i)));
+    }
+  });
+}
+
+TEST(PointToPoint, ProbeSeesWhatTheReceiveTakes) {
+  World(2).run([](Process& process) {
+    for (const size_t size : {10UL, 100000UL}) {
+      auto data = pattern(size, 1);
+      if (process.world_rank == 0) {
+        ASSERT_EQ(process.pml->send(bytes_of(process, data), with(process, 1, 8), Mode::kStandard),
+                  0);
+        continue;
+      }
+      Outcome outcome;
+      ASSERT_EQ(process.pml->probe(with(process, MPI_ANY_SOURCE, MPI_ANY_TAG), &outcome), 0);
+      EXPECT_EQ(outcome.bytes, static_cast<MPI_Count>(size));
+      EXPECT_EQ(outcome.tag, 8);
+      std::vector<uint8_t> in(size);
+      ASSERT_EQ(process.pml->recv(bytes_of(process, in), with(process, 0, 8), nullptr), 0);
+      EXPECT_EQ(in, data);
+    }
+  });
+}
+
+TEST(PointToPoint, CancelledReceiveTakesNothing) {
+  World(2).run([](Process& process) {
+    core::Datatype& type = core::predefined_type(process, MPI_INT);
+    int value = 1, wrong = -1;
+    if (process.world_rank == 0) {
+      ASSERT_EQ(process.pml->recv({&value, 1, &type}, with(process, 1, 9), nullptr), 0);
+      value = 42;
+      ASSERT_EQ(process.pml->send({&value, 1, &type}, with(process, 1, 0), Mode::kStandard), 0);
+      return;
+    }
+    core::Request* receive = nullptr;
+    ASSERT_EQ(process.pml->irecv({&wrong, 1, &type}, with(process, 0, 0), &receive), 0);
+    receive->cancel();
+    EXPECT_TRUE(receive->outcome.cancelled);
+    EXPECT_EQ(wait(process, receive), 0);
+    ASSERT_EQ(process.pml->send({&value, 1, &type}, with(process, 0, 9), Mode::kStandard), 0);
+    ASSERT_EQ(process.pml->recv({&value, 1, &type}, with(process, 0, 0), nullptr), 0);
+    EXPECT_EQ(value, 42);
+    EXPECT_EQ(wrong, -1);
+  });
+}
+
+TEST(PointToPoint, ThreadsOfOneRankSendAndReceiveAtOnce) {
+  constexpr int kThreads = 3, kMessages = 300;
+  World(2, {}, core::ThreadLevel::kMultiple).run([](Process& process) {
+    std::vector<std::thread> threads;
+    for (int tag = 0; tag < kThreads; ++tag)
+      threads.emplace_back([&process, tag] {
+        const int other = 1 - process.world_rank;
+        for (int i = 0; i < kMessages; ++i) {
+          auto out = pattern(static_cast<size_t>(i) * 40, static_cast<unsigned>(tag));
+          std::vector<uint8_t> in(out.size());
+          core::Request* receive = nullptr;
+          ASSERT_EQ(process.pml->irecv(bytes_of(process, in), with(process, other, tag), &receive),
+                    0);
+          ASSERT_EQ(
+              process.pml->send(bytes_of(process, out), with(process, other, tag), Mode::kStandard),
+              0);
+          ASSERT_EQ(wait(process, receive), 0);
+          ASSERT_EQ(in, out);
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+}  // namespace
+}  // namespace tern::test

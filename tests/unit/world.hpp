@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// World: N ranks as N threads of one test, each with a Process of its own and the real rooms above it.
+// Why: matching, protocols and collectives run under sanitizers and a debugger without a launcher.
+// Usage: World(4).run([](core::Process& process) { ... every rank runs this ... });
+// What a rank throws, or asserts with GoogleTest, fails the test; a rank that throws ends the others' waiting by the
+// test's own time limit.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "api/rooms.hpp"
+#include "boot/fake.hpp"
+#include "core/communicator.hpp"
+#include "core/datatype.hpp"
+#include "core/error_handler.hpp"
+#include "core/info.hpp"
+#include "core/op.hpp"
+#include "core/process.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::test {
+
+class World {
+ public:
+  using Rank = std::function<void(core::Process&)>;
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+
+  /// `settings`: parameters by name, as the environment would give them.
+  explicit World(int ranks, Settings settings = {},
+                 core::ThreadLevel level = core::ThreadLevel::kSingle)
+      : ranks_(ranks), settings_(std::move(settings)), level_(level), job_(ranks) {}
+
+  void run(const Rank& body) {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks_; ++rank)
+      threads.emplace_back([this, rank, &body] { run_rank(rank, body); });
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  void run_rank(int rank, const Rank& body) {
+    try {
+      core::Process process;
+      for (const auto& [name, value] : settings_) process.params.set(name, value);
+      core::make_predefined_error_handlers(process);
+      core::make_predefined_infos(process);
+      core::make_predefined_types(process);
+      core::make_predefined_ops(process);
+      core::make_predefined_groups(process);
+      const std::unique_ptr<boot::Boot> boot = job_.boot(rank);
+      process.boot = boot.get();
+      process.world_rank = boot->rank();
+      process.world_size = boot->size();
+      process.node_size = static_cast<int>(boot->local_ranks().size());
+      process.oversubscribed = true;  // threads of a test share few cores
+      process.thread_level = level_;
+      {
+        api::Rooms rooms(process);
+        body(process);
+        rooms.leave();
+        core::end_predefined_communicators(process);
+      }
+      boot->finalize();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "rank " << rank << ": " << error.what();
+    }
+  }
+
+  int ranks_;
+  Settings settings_;
+  core::ThreadLevel level_;
+  boot::FakeJob job_;
+};
+
+}  // namespace tern::test
