@@ -12,7 +12,10 @@ AC_DEFUN([TERN_FLAGS], [
   TERN_CFLAGS="-Wall -Wextra -Wshadow -Wconversion -fvisibility=hidden -fno-plt -pthread"
   TERN_LDFLAGS="-pthread -Wl,-z,relro -Wl,-z,now -Wl,--enable-new-dtags"
   AS_IF([test "x$enable_werror" = xyes], [TERN_CFLAGS="$TERN_CFLAGS -Werror"])
+  # A name that no source defines is found when the library is linked; sanitizers leave theirs to the program.
+  TERN_COMPLETE="-Wl,-z,defs"
   AS_IF([test "x$enable_sanitizers" != xno], [
+    TERN_COMPLETE=
     TERN_CFLAGS="$TERN_CFLAGS -fsanitize=$enable_sanitizers -fno-sanitize-recover=all -fno-omit-frame-pointer"
     TERN_LDFLAGS="$TERN_LDFLAGS -fsanitize=$enable_sanitizers"
     tern_save_CXXFLAGS=$CXXFLAGS; CXXFLAGS="$CXXFLAGS -fsanitize=$enable_sanitizers"
@@ -41,4 +44,5 @@ template <std::integral T> constexpr T twice(T x) { return x + x; }]], [[return 
   AC_SUBST([TERN_CFLAGS])
   AC_SUBST([TERN_CXXFLAGS])
   AC_SUBST([TERN_LDFLAGS])
+  AC_SUBST([TERN_COMPLETE])
 ])
