@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
    Tern's extensions of MPI: names that begin with MPIX_.
-   Why: mpi.h is the standard ABI and nothing else; a program that needs more says so by including this. */
+   Why: mpi.h is the standard ABI and nothing else; who needs more says so by including this. */
 #ifndef MPIX_H_TERN
 #define MPIX_H_TERN
 

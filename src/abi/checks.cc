@@ -31,16 +31,18 @@ bool legal_low_address(const void* buffer, MPI_Count, const core::Datatype& type
 }
 
 int null_argument(Call call, const char* what) noexcept {
-  return raise(call, fail(MPI_ERR_ARG, "%s is a null pointer: pass the address of a variable", what));
+  return raise(call,
+               fail(MPI_ERR_ARG, "%s is a null pointer: pass the address of a variable", what));
 }
 
 int explain_count(Call call, const char* what, MPI_Count value) noexcept {
-  return raise(call, fail(MPI_ERR_COUNT, "%s is %" PRId64 ", but it must not be negative", what, value));
+  return raise(call,
+               fail(MPI_ERR_COUNT, "%s is %" PRId64 ", but it must not be negative", what, value));
 }
 
 int explain_bytes(Call call, const char* what, MPI_Count value) noexcept {
-  return raise(call, fail(MPI_ERR_SIZE, "%s is %" PRId64 " bytes, but it must not be negative", what,
-                          value));
+  return raise(call, fail(MPI_ERR_SIZE, "%s is %" PRId64 " bytes, but it must not be negative",
+                          what, value));
 }
 
 int explain_tag(Call call, const char* what, int tag) noexcept {
@@ -72,15 +74,16 @@ int explain_buffer(Call call, const char* what, const void* buffer, MPI_Count co
   if (buffer == MPI_IN_PLACE)
     return raise(call, fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which is not allowed here", what));
   if (buffer == nullptr)
-    return raise(call, fail(MPI_ERR_BUFFER, "%s is a null pointer, but the count is %" PRId64, what,
-                            count));
+    return raise(
+        call, fail(MPI_ERR_BUFFER, "%s is a null pointer, but the count is %" PRId64, what, count));
   return raise(call, fail(MPI_ERR_BUFFER, "%s is %p, which is no address of data", what, buffer));
 }
 
 int not_committed(Call call, const char* what, const core::Datatype& type) noexcept {
   const char* name = type.name.empty() ? "a derived datatype" : type.name.c_str();
-  return raise(call, fail(MPI_ERR_TYPE, "%s is %s that was not committed: call MPI_Type_commit first",
-                          what, name));
+  return raise(
+      call, fail(MPI_ERR_TYPE, "%s is %s that was not committed: call MPI_Type_commit first", what,
+                 name));
 }
 
 }  // namespace tern::abi

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The argument checks of the entry points: what is cheap inline, what is said when one fails out of line.
+// The argument checks of the entry points: what is cheap inline, what is said when one fails out of
+// line.
 // Why: a wrong argument is named with its value where it enters, and a right one costs a compare.
 // Cost: all checks of a call together under 3 ns (tests/unit/abi/checks_cost_test.cc measures it).
 // See: src/abi/emit_entry.py (which check goes with which kind), MPI-5.0 section 9.3.
@@ -30,7 +31,8 @@ inline bool bad_root(int root, const core::Communicator& comm) noexcept {
          !(comm.inter() && (root == MPI_ROOT || root == MPI_PROC_NULL));
 }
 
-/// Which arguments of a rooted collective count at this rank: the root's own, those of all others (leaf).
+/// Which arguments of a rooted collective count at this rank: the root's own, those of all others
+/// (leaf).
 struct Roles {
   bool root, leaf;
   Roles(int rank, const core::Communicator& comm) noexcept
@@ -47,7 +49,8 @@ inline core::Datatype* ignored_type(const Call& call) noexcept {
 inline int peers(const core::Communicator& comm) noexcept { return comm.peer_count(); }
 inline int members(const core::Communicator& comm) noexcept { return comm.size(); }
 
-/// Null is MPI_BOTTOM: legal with a datatype made of addresses, or without data. The first page never is data.
+/// Null is MPI_BOTTOM: legal with a datatype made of addresses, or without data. The first page
+/// never is data.
 TERN_COLD bool legal_low_address(const void* buffer, MPI_Count count,
                                  const core::Datatype& type) noexcept;
 inline bool bad_buffer(const void* buffer, MPI_Count count, const core::Datatype& type) noexcept {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C++ of the entry points: for each row its function(s), checks, the call of the body, the weak MPI_ name."""
+"""C++ of the entry points: for each row its functions, checks, the body, the weak MPI_ names."""
 from table import HANDLES, WIDE
 
 HEAD = '''// SPDX-License-Identifier: Apache-2.0
-// Generated from src/abi/functions.txt by src/abi/generate.py: the entry points of chapter "{chapter}".
+// Generated from src/abi/functions.txt by generate.py: the entry points of chapter "{chapter}".
 #include "mpi.h"
 
 #include "abi/checks.hpp"
@@ -37,7 +37,7 @@ def body_param(function, p):
         const = 'const ' if p.direction == 'in' and p.array else ''
         star = '*' if p.array or p.direction != 'in' else ''
         return f'{const}{WIDE[p.kind][2]}{star} {p.name}'
-    return p.declare(large=True).replace('[]', '') if not p.array else pointer(p.declare(large=True))
+    return pointer(p.declare(large=True))
 
 
 def pointer(declaration):
@@ -147,7 +147,8 @@ class Entry:
                 continue
             if p.array and p.direction == 'in' and WIDE[p.kind][0] == 'int' and not self.large:
                 value = f'{condition} ? {p.name} : nullptr' if condition else p.name
-                self.line(f'const Widened<{WIDE[p.kind][2]}> {p.name}_({value}, {self.length_of(p)});')
+                wide = f'Widened<{WIDE[p.kind][2]}>'
+                self.line(f'const {wide} {p.name}_({value}, {self.length_of(p)});')
                 self.refuse(f'{p.name}_.failed()', 'no_memory(call)')
             elif not p.array and p.direction == 'in' and condition:
                 self.line(f'const {WIDE[p.kind][2]} {p.name}_ = {condition} ? {p.name} : 0;')
@@ -263,7 +264,8 @@ class Entry:
         elif not self.f.has_body:
             self.line(f'return unsupported({{{name}, api::the_process}}{self.stub_object()});')
         else:
-            self.line(f'Call call{{{name}, {"&api::any_process()" if self.f.anytime else "api::the_process"}}};')
+            process = '&api::any_process()' if self.f.anytime else 'api::the_process'
+            self.line(f'Call call{{{name}, {process}}};')
             if not self.f.anytime:
                 self.refuse('call.process == nullptr', 'not_running(call)')
             self.resolve_all()
@@ -275,8 +277,8 @@ class Entry:
 
     def stub_object(self):
         if self.object:
-            star = '' if self.object.direction == 'in' else f'{self.object.name} == nullptr ? nullptr : *'
-            return f', {star}{self.object.name}'
+            name = self.object.name
+            return f', {name}' if self.object.direction == 'in' else f', {name} ? *{name} : nullptr'
         return ', MPI_FILE_NULL' if self.f.chapter == 'io' else ''
 
     def raw_body(self, name):
@@ -308,13 +310,14 @@ def entry_points(function):
 
 
 def chapter_file(chapter, rows):
-    return HEAD.format(chapter=chapter) + '\n' + '\n'.join(entry_points(f) for f in rows) + '\n' + TAIL
+    functions = '\n'.join(entry_points(f) for f in rows)
+    return f'{HEAD.format(chapter=chapter)}\n{functions}\n{TAIL}'
 
 
 BODIES_HEAD = '''// SPDX-License-Identifier: Apache-2.0
 // Generated from src/abi/functions.txt by src/abi/generate.py: the bodies of the MPI functions.
-// Arguments are resolved and checked: handles are objects, counts are wide. A body returns MPI_SUCCESS or
-// tern::fail(...). Results: handles and statuses as the user sees them.
+// Arguments are resolved and checked: handles are objects, counts are wide. A body returns
+// MPI_SUCCESS or tern::fail(...). Results: handles and statuses as the user sees them.
 #pragma once
 
 #include "mpi.h"

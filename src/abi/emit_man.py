@@ -34,13 +34,14 @@ def errors(function):
     found = {}
     for p in function.params:
         if p.handle and p.direction != 'out':
-            found.setdefault(HANDLES[p.kind][2], f'a handle is no valid {MEANING[p.kind].split(",")[0]}')
+            noun = MEANING[p.kind].split(',')[0]
+            found.setdefault(HANDLES[p.kind][2], f'a handle is no valid {noun}')
         elif p.kind in ERRORS:
             found.setdefault(*ERRORS[p.kind])
         elif p.direction != 'in' and p.raw is None:
             found.setdefault('MPI_ERR_ARG', 'an address for a result is null')
     if not function.has_body:
-        found = {'MPI_ERR_UNSUPPORTED_OPERATION': 'always: this version of Tern does not have it yet'}
+        found = {'MPI_ERR_UNSUPPORTED_OPERATION': 'always: Tern does not have this function yet'}
     return found
 
 
@@ -59,7 +60,8 @@ def page(function):
         for p in shown:
             lines += ['.TP', f'.I {p.name}', meaning(p)]
     if function.gives_code:
-        lines += ['.SH RETURN VALUE', 'MPI_SUCCESS or an error code, which goes to the error handler first.']
+        lines += ['.SH RETURN VALUE',
+                  'MPI_SUCCESS or an error code, which goes to the error handler first.']
         if errors(function):
             lines.append('.SH ERRORS')
             for error, why in errors(function).items():

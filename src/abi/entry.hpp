@@ -23,7 +23,8 @@
 
 namespace tern::abi {
 
-/// One call of the C API. `at` is the object whose error handler hears of errors; null: MPI_COMM_SELF's.
+/// One call of the C API. `at` is the object whose error handler hears of errors; null:
+/// MPI_COMM_SELF's.
 struct Call {
   const char* name;
   core::Process* process;
@@ -37,7 +38,8 @@ struct Call {
   [[nodiscard]] int end(int code) const noexcept;
 };
 
-/// Delivers the code and the sentence of fail() to the error handler; returns the code if that returns.
+/// Delivers the code and the sentence of fail() to the error handler; returns the code if that
+/// returns.
 [[nodiscard]] TERN_COLD int raise(Call call, int code) noexcept;
 
 inline int Call::end(int code) const noexcept {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what follows from the table of MPI functions.
 
-  generate.py --table src/abi/functions.txt --out gen    gen/abi/*.cc, gen/api/bodies.hpp, gen/man3/*.3
-  generate.py --table src/abi/functions.txt --chapters   the names of the chapters (one .cc file each)
+  generate.py --table src/abi/functions.txt --out gen    gen/abi, gen/api/bodies.hpp, gen/man3
+  generate.py --table src/abi/functions.txt --chapters   the chapters (one .cc file each)
   generate.py --table src/abi/functions.txt --prototypes all C prototypes, one a line
   generate.py --table src/abi/functions.txt --names      all names, one a line
 
@@ -47,7 +47,8 @@ def prototypes(rows):
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = argparse.ArgumentParser(description=__doc__,
+                                      formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument('--table', required=True)
     options.add_argument('--out')
     options.add_argument('--chapters', action='store_true')

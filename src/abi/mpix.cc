@@ -10,20 +10,22 @@ extern "C" {
 
 /// 0 until buffers in GPU memory are understood.
 int PMPIX_Query_cuda_support(void) { return 0; }
-__attribute__((weak, alias("PMPIX_Query_cuda_support"))) decltype(PMPIX_Query_cuda_support)
-    MPIX_Query_cuda_support;
+__attribute__((
+    weak,
+    alias("PMPIX_Query_cuda_support"))) decltype(PMPIX_Query_cuda_support) MPIX_Query_cuda_support;
 
 int PMPIX_GPU_query_support(int gpu_type, int* is_supported) {
   const abi::Call call{"MPIX_GPU_query_support", api::the_process};
   if (is_supported == nullptr)
     return abi::raise(call, fail(MPI_ERR_ARG, "is_supported is a null pointer"));
   if (gpu_type < MPIX_GPU_SUPPORT_CUDA || gpu_type > MPIX_GPU_SUPPORT_HIP)
-    return abi::raise(call, fail(MPI_ERR_ARG, "gpu_type is %d, which is no MPIX_GPU_SUPPORT_ value",
-                                 gpu_type));
+    return abi::raise(
+        call, fail(MPI_ERR_ARG, "gpu_type is %d, which is no MPIX_GPU_SUPPORT_ value", gpu_type));
   *is_supported = gpu_type == MPIX_GPU_SUPPORT_CUDA ? PMPIX_Query_cuda_support() : 0;
   return MPI_SUCCESS;
 }
-__attribute__((weak, alias("PMPIX_GPU_query_support"))) decltype(PMPIX_GPU_query_support)
-    MPIX_GPU_query_support;
+__attribute__((
+    weak,
+    alias("PMPIX_GPU_query_support"))) decltype(PMPIX_GPU_query_support) MPIX_GPU_query_support;
 
 }  // extern "C"

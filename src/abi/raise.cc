@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors on their way to the user: the sentence completed, the object's error handler found and obeyed.
+// Errors on their way to the user: the sentence completed, the object's error handler found and
+// obeyed.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -43,7 +44,8 @@ KindNames names_of(Kind kind) noexcept {
     case Kind::kOp:
       return {"operation", "MPI_OP_NULL", MPI_ERR_OP, word(MPI_OP_NULL)};
     case Kind::kErrorHandler:
-      return {"error handler", "MPI_ERRHANDLER_NULL", MPI_ERR_ERRHANDLER, word(MPI_ERRHANDLER_NULL)};
+      return {"error handler", "MPI_ERRHANDLER_NULL", MPI_ERR_ERRHANDLER,
+              word(MPI_ERRHANDLER_NULL)};
     case Kind::kInfo:
       return {"info object", "MPI_INFO_NULL", MPI_ERR_INFO, word(MPI_INFO_NULL)};
     case Kind::kRequest:
@@ -68,8 +70,7 @@ int raise(Call call, int code) noexcept {
   const LastError last = take_last_error();
   const std::string reason =
       last.text.empty() ? api::class_sentence(api::class_of(code)) : last.text;
-  const std::string text =
-      strf("%s: %s (%s)", call.name, reason.c_str(), class_name(code).c_str());
+  const std::string text = strf("%s: %s (%s)", call.name, reason.c_str(), class_name(code).c_str());
   return api::deliver(call.process, listener(call, last.object), code, text);
 }
 
@@ -84,8 +85,8 @@ int bad_handle(Call call, core::Kind kind, const char* what, uintptr_t word) noe
     return raise(call, fail(names.mpi_class, "%s is %s, but a %s is needed", what, names.null_name,
                             names.noun));
   return raise(call, fail(names.mpi_class,
-                          "%s is 0x%" PRIxPTR ", which is no %s (already freed, or never made)", what,
-                          word, names.noun));
+                          "%s is 0x%" PRIxPTR ", which is no %s (already freed, or never made)",
+                          what, word, names.noun));
 }
 
 int no_memory(Call call) noexcept {
@@ -93,7 +94,8 @@ int no_memory(Call call) noexcept {
 }
 
 int unsupported(Call call) noexcept {
-  return raise(call, fail(MPI_ERR_UNSUPPORTED_OPERATION, "this version of Tern does not have it yet"));
+  return raise(call,
+               fail(MPI_ERR_UNSUPPORTED_OPERATION, "this version of Tern does not have it yet"));
 }
 
 int unsupported(Call call, MPI_Comm comm) noexcept {

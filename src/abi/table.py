@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of MPI functions as Python objects: what functions.txt says, and how each kind looks in C.
+"""The table of MPI functions as objects: what functions.txt says, how each kind looks in C.
 
 functions.txt explains its own syntax; KINDS below is the vocabulary of its parameter kinds.
 """
@@ -18,7 +18,7 @@ HANDLES = {  # kind -> (C type, class of the object behind it, error class of a 
     'session': ('MPI_Session', 'core::Session', 'MPI_ERR_SESSION'),
     'win': ('MPI_Win', 'rma::Window', 'MPI_ERR_WIN'),
     'file': ('MPI_File', 'io::File', 'MPI_ERR_FILE'),
-    # Reach the body as they are: checked here only, because null is legal (request) or the body swaps them.
+    # Checked, and passed as they are: null is legal (request), or the body replaces them.
     'request': ('MPI_Request', None, 'MPI_ERR_REQUEST'),
     'live_request': ('MPI_Request', None, 'MPI_ERR_REQUEST'),
     'message': ('MPI_Message', None, 'MPI_ERR_REQUEST'),
@@ -32,7 +32,8 @@ WIDE = {  # kind -> (C type, C type in the _c function, type the body sees)
 }
 
 PLAIN = {  # kind -> C type, the same in every form
-    'int': 'int', 'flag': 'int', 'keyval': 'int', 'tag': 'int', 'anytag': 'int', 'dest': 'int', 'length': 'int',
+    'int': 'int', 'flag': 'int', 'keyval': 'int', 'tag': 'int', 'anytag': 'int', 'dest': 'int',
+    'length': 'int',
     'source': 'int', 'root': 'int', 'rank': 'int', 'target': 'int', 'aint': 'MPI_Aint',
     'bytes': 'MPI_Aint', 'offset': 'MPI_Offset', 'longcount': 'MPI_Count', 'status': 'MPI_Status',
     'large_count': 'MPI_Count', 'large_counts': 'MPI_Count',
@@ -43,8 +44,9 @@ MEANING = {  # kind -> what man pages say of it
     'rma_op': 'predefined reduction operation', 'errhandler': 'error handler',
     'info': 'info object', 'hints': 'info object with hints, or MPI_INFO_NULL',
     'session': 'session', 'win': 'window', 'file': 'file', 'request': 'request',
-    'message': 'matched message', 'live_request': 'request, not MPI_REQUEST_NULL', 'count': 'number of elements, not negative',
-    'wide': 'integer', 'length': 'length of an array, not negative', 'disp': 'displacement', 'span': 'bytes', 'int': 'integer',
+    'message': 'matched message', 'live_request': 'request, not MPI_REQUEST_NULL',
+    'count': 'number of elements, not negative', 'length': 'length of an array, not negative',
+    'wide': 'integer', 'disp': 'displacement', 'span': 'bytes', 'int': 'integer',
     'flag': 'true (not 0) or false (0)', 'keyval': 'attribute key',
     'tag': 'message tag, 0 to MPI_TAG_UB', 'anytag': 'message tag or MPI_ANY_TAG',
     'dest': 'rank of the receiver, or MPI_PROC_NULL',
@@ -52,7 +54,8 @@ MEANING = {  # kind -> what man pages say of it
     'root': 'rank of the root', 'rank': 'rank', 'target': 'rank of the target, or MPI_PROC_NULL',
     'aint': 'address or bytes', 'bytes': 'bytes, not negative', 'offset': 'file offset',
     'longcount': 'large integer', 'large_count': 'large integer', 'large_counts': 'large integers',
-    'status': 'status', 'buffer': 'address of the data', 'inplace': 'address of the data or MPI_IN_PLACE',
+    'status': 'status', 'buffer': 'address of the data',
+    'inplace': 'address of the data or MPI_IN_PLACE',
     'pointer': 'address', 'address': 'address of a pointer', 'string': 'string',
 }
 
@@ -99,7 +102,8 @@ class Param:
             return self.raw
         if self.kind in ('buffer', 'inplace', 'pointer', 'address', 'string'):
             base = 'char' if self.kind == 'string' else 'void'
-            const = 'const ' if self.direction == 'in' and self.kind not in ('pointer', 'address') else ''
+            reads = self.direction == 'in' and self.kind not in ('pointer', 'address')
+            const = 'const ' if reads else ''
             return f'{const}{base}* {self.name}'
         scalar = self._scalar(large)
         if self.array:
@@ -133,7 +137,8 @@ class Function:
 
     @property
     def has_large(self):
-        return self.same_c or any(p.wide or p.only_large or p.kind.endswith('~') for p in self.params)
+        return self.same_c or any(
+            p.wide or p.only_large or p.kind.endswith('~') for p in self.params)
 
     def forms(self):
         """(C name without MPI_, large) of every entry point of this row."""
@@ -153,7 +158,8 @@ class TableError(Exception):
     pass
 
 
-ROW = re.compile(r'^(?P<mark>[+-]) (?P<name>\w+)(?P<tags>( @\w+)*)( -> (?P<returns>\w+))?:(?P<params>.*)$')
+ROW = re.compile(r'^(?P<mark>[+-]) (?P<name>\w+)(?P<tags>( @\w+)*)( -> (?P<returns>\w+))?:'
+                 r'(?P<params>.*)$')
 PARAM = re.compile(r'^(?P<root>root:)?(?P<dir><>|>)?(?P<null>\?)?(?P<kind>\w+(?:\*~|\*)?)'
                    r'(?: (?P<name>\w+))?(?:\[(?P<length>\w*)\])?$')
 KNOWN = {*HANDLES, *WIDE, *PLAIN, 'buffer', 'inplace', 'pointer', 'address', 'string'}
@@ -171,8 +177,9 @@ def parse_param(text, line):
     if kind not in KNOWN and not kind.startswith('MPI_'):
         raise TableError(f'line {line}: "{kind}" in "{text}" is no kind; the list is at the top')
     direction = {'>': 'out', '<>': 'inout', None: 'in'}[found['dir']]
-    return Param(kind, found['name'] or kind, direction, found['length'],
-                 bool(found['root']), bool(found['null']) or kind == 'status' and direction == 'out')
+    may_be_null = bool(found['null']) or kind == 'status' and direction == 'out'
+    return Param(kind, found['name'] or kind, direction, found['length'], bool(found['root']),
+                 may_be_null)
 
 
 def parse_row(text, chapter, line):
@@ -181,15 +188,15 @@ def parse_row(text, chapter, line):
         raise TableError(f'line {line}: cannot read the row "{text[:60]}"')
     tags = found['tags'].split()
     function = Function(found['name'], chapter, found['mark'] == '+', line=line,
-                        anytime='@anytime' in tags, own_c='@own_c' in tags, same_c='@same_c' in tags,
-                        returns=found['returns'] or 'int')
+                        anytime='@anytime' in tags, own_c='@own_c' in tags,
+                        same_c='@same_c' in tags, returns=found['returns'] or 'int')
     listed = [t.strip() for t in found['params'].split(',') if t.strip()]
     function.params = [parse_param(t, line) for t in listed]
     return function
 
 
 def read(path):
-    """All rows of the table, in order. A line that begins with spaces continues the row before it."""
+    """All rows of the table, in order. A line that begins with spaces continues a row."""
     rows, chapter, pending, start = [], None, '', 0
     with open(path, encoding='utf-8') as lines:
         for number, line in enumerate([*lines, '\n'], 1):

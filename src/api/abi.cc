@@ -21,8 +21,8 @@ int to_int(Handle handle) noexcept {
 template <class Handle>
 Handle from_int(int number) noexcept {
   const uintptr_t word = any_process().handles.from_int(number);
-  return reinterpret_cast<Handle>(word != 0 ? word : static_cast<uintptr_t>(
-                                                         static_cast<unsigned>(number)));
+  return reinterpret_cast<Handle>(
+      word != 0 ? word : static_cast<uintptr_t>(static_cast<unsigned>(number)));
 }
 
 int new_info(MPI_Info* out) noexcept {
@@ -34,7 +34,7 @@ int new_info(MPI_Info* out) noexcept {
 
 }  // namespace
 
-#define TERN_CONVERSIONS(lower, type, parameter)                         \
+#define TERN_CONVERSIONS(lower, type, parameter)                           \
   int lower##_toint(type parameter) noexcept { return to_int(parameter); } \
   type lower##_fromint(int parameter) noexcept { return from_int<type>(parameter); }
 

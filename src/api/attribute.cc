@@ -29,8 +29,8 @@ int invalid(int keyval, const char* noun) noexcept {
     return fail(MPI_ERR_KEYVAL, "the attribute key is MPI_KEYVAL_INVALID");
   if (keyval < core::Keyvals::kFirst)
     return fail(MPI_ERR_KEYVAL, "%d is no attribute key that a user may set or free", keyval);
-  return fail(MPI_ERR_KEYVAL, "%d is no attribute key of a %s (already freed, or never made)", keyval,
-              noun);
+  return fail(MPI_ERR_KEYVAL, "%d is no attribute key of a %s (already freed, or never made)",
+              keyval, noun);
 }
 
 int free_keyval(int* keyval, Kind kind, const char* noun) noexcept {

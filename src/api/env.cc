@@ -47,8 +47,10 @@ int start_world(int required) noexcept {
   for (const LevelName& row : kLevels)
     if (row.constant == required) granted = &row.level;
   if (granted == nullptr)
-    return fail(MPI_ERR_ARG, "required is %d, but must be MPI_THREAD_SINGLE, FUNNELED, SERIALIZED "
-                             "or MULTIPLE", required);
+    return fail(MPI_ERR_ARG,
+                "required is %d, but must be MPI_THREAD_SINGLE, FUNNELED, SERIALIZED "
+                "or MULTIPLE",
+                required);
   const int code = guarded([&] { own.start(*granted); });
   if (code != MPI_SUCCESS) return code;
   own.main_thread = std::this_thread::get_id();

@@ -24,8 +24,8 @@ int create(Function* function, MPI_Errhandler* out) noexcept {
   });
 }
 
-/// The handle of a handler for the user, who holds a reference with it. After MPI_Errhandler_free a handler that
-/// is still set somewhere has no handle: it gets a new one.
+/// The handle of a handler for the user, who holds a reference with it. After MPI_Errhandler_free a
+/// handler that is still set somewhere has no handle: it gets a new one.
 int give(core::Ref<ErrorHandler>& handler, MPI_Errhandler* out) noexcept {
   if (!handler)
     handler = core::Ref<ErrorHandler>(
@@ -53,9 +53,7 @@ int unknown_code(int code) noexcept {
   return fail(MPI_ERR_ARG, "%d is no error class or code of MPI or of MPI_Add_error_class", code);
 }
 
-bool known(int code) noexcept {
-  return standard_class(code) || instance().error_codes.added(code);
-}
+bool known(int code) noexcept { return standard_class(code) || instance().error_codes.added(code); }
 
 /// MPI_X_call_errhandler: success means that the handler was called and came back.
 int call(core::Object& object, const char* name, int code) noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes and what is said about them: classes and codes of the user, the last sentence of a thread.
+// Error codes and what is said about them: classes and codes of the user, the last sentence of a
+// thread.
 // Threads: any; the last error is the calling thread's, the tables have a lock.
 // See: MPI-5.0 section 9.4 and 9.5; src/abi/raise.cc (uses it).
 #pragma once
@@ -53,13 +54,14 @@ void remember_error(int code, const std::string& text) noexcept;
 /// The text remembered for this code on this thread; empty where another error came after it.
 [[nodiscard]] std::string remembered_error(int code) noexcept;
 
-/// Hands an error with its whole text to the error handler of `object` (null: fatal); returns `code` where the
-/// handler returns.
+/// Hands an error with its whole text to the error handler of `object` (null: fatal); returns
+/// `code` where the handler returns.
 int deliver(core::Process* process, core::Object* object, int code,
             const std::string& text) noexcept;
 
 [[nodiscard]] int fail_no_memory() noexcept;
-/// Ends the job with `code`; without a launcher, this process. `text` goes to the launcher's message.
+/// Ends the job with `code`; without a launcher, this process. `text` goes to the launcher's
+/// message.
 [[noreturn]] void abort_job(core::Process* process, int code, const char* text) noexcept;
 [[nodiscard]] bool was_finalized() noexcept;
 

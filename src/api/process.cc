@@ -21,7 +21,8 @@ core::Process* the_process = nullptr;
 
 namespace {
 
-/// CPUs that the ranks of this host share: the launcher's, because a rank itself may be bound to one.
+/// CPUs that the ranks of this host share: the launcher's, because a rank itself may be bound to
+/// one.
 int shared_cpus(int server_pid) noexcept {
   cpu_set_t set;
   const pid_t whose = server_pid != 0 ? server_pid : ::getppid();

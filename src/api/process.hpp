@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one Process of this operating-system process, for the C API alone.
 // Why: MPI's C functions name no process; everything below src/api gets its Process handed down.
-// Life cycle: the Process is made at the first call that needs one (MPI_Info_create may come before MPI_Init);
-// start() brings it into the job, stop() takes it out when the last user (MPI_Init, sessions) left; its
-// objects stay until the program ends, because handles may be asked for after MPI_Finalize.
-// Threads: start() and stop() one at a time (a lock); the_process and any_process() from any thread.
+// Life cycle: the Process is made at the first call that needs one (MPI_Info_create may come before
+// MPI_Init); start() brings it into the job, stop() takes it out when the last user (MPI_Init,
+// sessions) left; its objects stay until the program ends, because handles may be asked for after
+// MPI_Finalize.
+// Threads: start() and stop() one at a time (a lock); the_process and any_process() from any
+// thread.
 #pragma once
 
 #include <atomic>
@@ -48,7 +50,8 @@ class Instance {
 
   /// One more user of MPI (the world, a session). Throws Error.
   void start(core::ThreadLevel level);
-  /// MPI_Finalize's first step: the attributes of MPI_COMM_SELF are deleted while MPI still works. Throws Error.
+  /// MPI_Finalize's first step: the attributes of MPI_COMM_SELF are deleted while MPI still works.
+  /// Throws Error.
   void end_world();
   /// One user less. The last one leaves the job.
   void stop();

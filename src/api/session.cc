@@ -26,7 +26,8 @@ int find_set(const char* name) noexcept {
 }
 
 int unknown_set(const char* name) noexcept {
-  return fail(MPI_ERR_ARG, "there is no process set \"%s\"; there are mpi://WORLD and mpi://SELF", name);
+  return fail(MPI_ERR_ARG, "there is no process set \"%s\"; there are mpi://WORLD and mpi://SELF",
+              name);
 }
 
 core::ThreadLevel wanted_level(const core::Info* info) noexcept {
@@ -109,8 +110,8 @@ int group_from_session_pset(core::Session&, const char* pset_name, MPI_Group* ne
   return guarded([&] {
     core::Process& process = any_process();
     const uint32_t first = set == 0 ? 0 : static_cast<uint32_t>(process.world_rank);
-    auto made = core::Ref<core::Group>::adopt(
-        new core::Group(first, 1, set == 0 ? process.world_size : 1));
+    auto made =
+        core::Ref<core::Group>::adopt(new core::Group(first, 1, set == 0 ? process.world_size : 1));
     process.handles.insert(*made);
     *newgroup = reinterpret_cast<MPI_Group>(made.leak()->handle());
   });

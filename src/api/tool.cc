@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): Tern's parameters as control variables; nothing else is offered yet.
+// Bodies of the chapter "tool" (MPI_T): Tern's parameters as control variables; nothing else is
+// offered yet.
 // Why: tools and users read the parameters in effect by the standard's own interface.
 // See: MPI-5.0 chapter 15; base/params.hpp (the table).
 #include <algorithm>
@@ -30,7 +31,8 @@ const ParamRow* row_of(MPI_T_cvar_handle handle) noexcept {
   return nullptr;
 }
 
-/// The interface's way to give strings: *length is the room, then the length with the end; null asks only.
+/// The interface's way to give strings: *length is the room, then the length with the end; null
+/// asks only.
 void give(const char* text, char* out, int* length) noexcept {
   const int needed = static_cast<int>(std::strlen(text)) + 1;
   if (length == nullptr) return;

@@ -48,8 +48,8 @@ class ErrorHandler final : public Object {
   [[nodiscard]] bool fits(Kind kind) const noexcept {
     return action_ != Action::kUser || target_ == kind;
   }
-  /// References that the user holds: by MPI_X_create_errhandler and each MPI_X_get_errhandler. The handle goes with the
-  /// last of them, the object when nothing has it set any more.
+  /// References that the user holds: by MPI_X_create_errhandler and each MPI_X_get_errhandler. The
+  /// handle goes with the last of them, the object when nothing has it set any more.
   void add_user() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] bool drop_user() noexcept {
     return users_.fetch_sub(1, std::memory_order_acq_rel) == 1;

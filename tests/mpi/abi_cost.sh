@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the argument checks of one call cost: MPI_Send to MPI_PROC_NULL with them and without. At most 3 ns.
+# What the argument checks of one call cost: MPI_Send to MPI_PROC_NULL with them and without. At
+# most 3 ns.
 # timeout: 120
 set -eu
 work=$(mktemp -d)

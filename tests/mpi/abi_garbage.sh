@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Null, garbage, stale and foreign handles in every function that has a body: error classes, never a crash.
+# Null, garbage, stale and foreign handles in every function that has a body: error classes, never a
+# crash.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

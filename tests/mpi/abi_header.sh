@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# mpi.h, constant by constant and prototype by prototype, against the standard's data; and against the table.
+# mpi.h, constant by constant and prototype by prototype, against the standard's data; and against
+# the table.
 set -eu
 standard=${MPI_STANDARD:-$TOP/../shared/mpi-standard}
 work=$(mktemp -d)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A little of everything that crosses the ABI: constants, layouts, callbacks, handles as integers. abi_swap.sh runs
-// it on another library than it was built with; alone it is a test like the others.
+// A little of everything that crosses the ABI: constants, layouts, callbacks, handles as integers.
+// abi_swap.sh runs it on another library than it was built with; alone it is a test like the
+// others.
 #include <stddef.h>
 
 #include "check.h"
@@ -9,7 +10,8 @@ static void messages(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int out[3] = {rank, 10 * rank, 7}, in[5] = {0}, count = -1;
   MPI_Status status;
-  MPI_Sendrecv(out, 3, MPI_INT, right, 5, in, 5, MPI_INT, left, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+  MPI_Sendrecv(out, 3, MPI_INT, right, 5, in, 5, MPI_INT, left, MPI_ANY_TAG, MPI_COMM_WORLD,
+               &status);
   MPI_Get_count(&status, MPI_INT, &count);
   CHECK(count == 3 && in[0] == left && in[1] == 10 * left && in[2] == 7);
   CHECK(status.MPI_SOURCE == left && status.MPI_TAG == 5);
@@ -28,16 +30,36 @@ static void messages(void) {
 
 static void types(void) {
   int bytes = 0;
-  const struct { MPI_Datatype type; int bytes; } sizes[] = {
-      {MPI_CHAR, 1}, {MPI_SHORT, 2}, {MPI_INT, 4}, {MPI_LONG, 8}, {MPI_LONG_LONG, 8}, {MPI_FLOAT, 4},
-      {MPI_DOUBLE, 8}, {MPI_LONG_DOUBLE, (int)sizeof(long double)}, {MPI_C_BOOL, 1}, {MPI_INT64_T, 8},
-      {MPI_C_DOUBLE_COMPLEX, 16}, {MPI_DOUBLE_INT, 12}, {MPI_2INT, 8}, {MPI_AINT, 8}, {MPI_COUNT, 8},
-      {MPI_OFFSET, 8}, {MPI_BYTE, 1}, {MPI_WCHAR, 4}, {MPI_UINT16_T, 2}};
+  const struct {
+    MPI_Datatype type;
+    int bytes;
+  } sizes[] = {{MPI_CHAR, 1},
+               {MPI_SHORT, 2},
+               {MPI_INT, 4},
+               {MPI_LONG, 8},
+               {MPI_LONG_LONG, 8},
+               {MPI_FLOAT, 4},
+               {MPI_DOUBLE, 8},
+               {MPI_LONG_DOUBLE, (int)sizeof(long double)},
+               {MPI_C_BOOL, 1},
+               {MPI_INT64_T, 8},
+               {MPI_C_DOUBLE_COMPLEX, 16},
+               {MPI_DOUBLE_INT, 12},
+               {MPI_2INT, 8},
+               {MPI_AINT, 8},
+               {MPI_COUNT, 8},
+               {MPI_OFFSET, 8},
+               {MPI_BYTE, 1},
+               {MPI_WCHAR, 4},
+               {MPI_UINT16_T, 2}};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
     MPI_Type_size(sizes[i].type, &bytes);
     CHECK(bytes == sizes[i].bytes);
   }
-  struct pair { int a; double b; } here = {rank, 2.5 * rank}, there = {-1, -1};
+  struct pair {
+    int a;
+    double b;
+  } here = {rank, 2.5 * rank}, there = {-1, -1};
   MPI_Aint places[2] = {offsetof(struct pair, a), offsetof(struct pair, b)}, lb, extent;
   MPI_Datatype parts[2] = {MPI_INT, MPI_DOUBLE}, type;
   MPI_Type_create_struct(2, (int[]){1, 1}, places, parts, &type);
@@ -45,7 +67,8 @@ static void types(void) {
   MPI_Type_get_extent(type, &lb, &extent);
   CHECK(lb == 0 && extent == sizeof(struct pair));
   const int other = size - 1 - rank;
-  MPI_Sendrecv(&here, 1, type, other, 8, &there, 1, type, other, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&here, 1, type, other, 8, &there, 1, type, other, 8, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
   CHECK(there.a == other && there.b == 2.5 * other);
   CHECK(MPI_Type_fromint(MPI_Type_toint(type)) == type && MPI_Type_toint(MPI_INT) == 521);
   MPI_Type_free(&type);
@@ -61,7 +84,7 @@ static int copy(MPI_Comm comm, int key, void* extra, void* in, void* out, int* f
   ++copied;
   return MPI_SUCCESS;
 }
-static int delete(MPI_Comm comm, int key, void* value, void* extra) {
+static int delete (MPI_Comm comm, int key, void* value, void* extra) {
   (void)comm, (void)key, (void)value, (void)extra;
   ++deleted;
   return MPI_SUCCESS;
@@ -125,8 +148,8 @@ static void collectives(void) {
   MPI_Bcast(&root_value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   CHECK(root_value == 6.25);
   int* gathered = malloc(sizeof(int) * (size_t)size);
-  MPI_Gather(&rank, 1, MPI_INT, rank == 0 ? gathered : NULL, 1, rank == 0 ? MPI_INT : MPI_DATATYPE_NULL, 0,
-             MPI_COMM_WORLD);
+  MPI_Gather(&rank, 1, MPI_INT, rank == 0 ? gathered : NULL, 1,
+             rank == 0 ? MPI_INT : MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
   for (int i = 0; rank == 0 && i < size; ++i) CHECK(gathered[i] == i);
   free(gathered);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -160,6 +183,7 @@ int main(int argc, char** argv) {
   collectives();
   infos();
   MPI_Finalize();
-  if (rank == 0) printf("MPI %d.%d, %d ranks, library: %.40s\n", version, subversion, size, library);
+  if (rank == 0)
+    printf("MPI %d.%d, %d ranks, library: %.40s\n", version, subversion, size, library);
   return 0;
 }

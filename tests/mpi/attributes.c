@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes on communicators and datatypes through dup and free; the predefined ones; MPI_COMM_SELF's at the end.
+// Attributes on communicators and datatypes through dup and free; the predefined ones;
+// MPI_COMM_SELF's at the end.
 // ranks: singleton 2
 #include "check.h"
 

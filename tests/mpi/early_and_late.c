@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be called before MPI_Init and after MPI_Finalize: infos, versions, clocks, error strings, statuses, tools.
+// What may be called before MPI_Init and after MPI_Finalize: infos, versions, clocks, error
+// strings, statuses, tools.
 // ranks: singleton 2
 #include "check.h"
 
@@ -52,7 +53,8 @@ static void tools(void) {
     char name[64], text[256];
     int room = sizeof name, elements = 0;
     MPI_Datatype type;
-    CHECK_EQ(MPI_T_cvar_get_info(i, name, &room, NULL, &type, NULL, NULL, NULL, NULL, NULL), MPI_SUCCESS);
+    CHECK_EQ(MPI_T_cvar_get_info(i, name, &room, NULL, &type, NULL, NULL, NULL, NULL, NULL),
+             MPI_SUCCESS);
     CHECK(strncmp(name, "TERN_", 5) == 0 && (type == MPI_CHAR || type == MPI_COUNT));
     CHECK_EQ(MPI_T_cvar_handle_alloc(i, NULL, &handle, &elements), MPI_SUCCESS);
     CHECK(elements == (type == MPI_CHAR ? 256 : 1));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error handlers: set, inherited, called with handle and code, freed while in use; classes and codes of the user.
+// Error handlers: set, inherited, called with handle and code, freed while in use; classes and
+// codes of the user.
 // ranks: singleton 2
 #include "check.h"
 

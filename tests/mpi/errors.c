@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong arguments give the right class, and their sentence says what was wrong with which values on which rank.
+// Wrong arguments give the right class, and their sentence says what was wrong with which values on
+// which rank.
 // ranks: singleton 2
 #include "check.h"
 
@@ -21,19 +22,25 @@ static void point_to_point(void) {
   char ranks[64];
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status;
-  snprintf(ranks, sizeof ranks, "dest is %d, but MPI_COMM_WORLD has ranks 0..%d (MPI_ERR_RANK)", size, size - 1);
+  snprintf(ranks, sizeof ranks, "dest is %d, but MPI_COMM_WORLD has ranks 0..%d (MPI_ERR_RANK)",
+           size, size - 1);
   SAYS(Send, (&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD), ERR_RANK, ranks);
-  SAYS(Send, (&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD), ERR_RANK, "MPI_ANY_SOURCE is for receives");
+  SAYS(Send, (&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD), ERR_RANK,
+       "MPI_ANY_SOURCE is for receives");
   SAYS(Send, (&value, -3, MPI_INT, 0, 0, MPI_COMM_WORLD), ERR_COUNT, "count is -3");
   SAYS(Send_c, (&value, -3, MPI_INT, 0, 0, MPI_COMM_WORLD), ERR_COUNT, "count is -3");
   SAYS(Send, (&value, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD), ERR_TAG, "tag is -2");
   SAYS(Recv, (&value, 1, MPI_INT, 0, -7, MPI_COMM_WORLD, &status), ERR_TAG, "tag is -7");
   SAYS(Recv, (&value, 1, MPI_INT, -9, 0, MPI_COMM_WORLD, &status), ERR_RANK, "source is -9");
-  SAYS(Send, (NULL, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), ERR_BUFFER, "buf is a null pointer, but the count is 1");
-  SAYS(Isend, (MPI_IN_PLACE, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), ERR_BUFFER, "MPI_IN_PLACE");
-  SAYS(Isend, (&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL), ERR_ARG, "request is a null pointer");
+  SAYS(Send, (NULL, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), ERR_BUFFER,
+       "buf is a null pointer, but the count is 1");
+  SAYS(Isend, (MPI_IN_PLACE, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), ERR_BUFFER,
+       "MPI_IN_PLACE");
+  SAYS(Isend, (&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL), ERR_ARG,
+       "request is a null pointer");
   SAYS(Send, (&value, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD), ERR_TYPE, "MPI_DATATYPE_NULL");
-  SAYS(Send, (&value, 1, MPI_INT, 0, 0, MPI_COMM_NULL), ERR_COMM, "comm is MPI_COMM_NULL, but a communicator");
+  SAYS(Send, (&value, 1, MPI_INT, 0, 0, MPI_COMM_NULL), ERR_COMM,
+       "comm is MPI_COMM_NULL, but a communicator");
   SAYS(Start, (&request), ERR_REQUEST, "MPI_REQUEST_NULL");
   OK(MPI_Send(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
   OK(MPI_Wait(&request, &status));
@@ -55,21 +62,27 @@ static void collectives(void) {
   int value = 0;
   SAYS(Bcast, (&value, 1, MPI_INT, size, MPI_COMM_WORLD), ERR_ROOT, "root is");
   SAYS(Bcast, (&value, 1, MPI_INT, MPI_ROOT, MPI_COMM_WORLD), ERR_ROOT, "for inter-communicators");
-  SAYS(Allreduce, (MPI_IN_PLACE, &value, 1, MPI_INT, MPI_REPLACE, MPI_COMM_WORLD), ERR_OP, "one-sided");
-  SAYS(Allreduce, (MPI_IN_PLACE, &value, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD), ERR_OP, "MPI_OP_NULL");
-  SAYS(Allreduce, (MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), ERR_BUFFER, "recvbuf is a null");
+  SAYS(Allreduce, (MPI_IN_PLACE, &value, 1, MPI_INT, MPI_REPLACE, MPI_COMM_WORLD), ERR_OP,
+       "one-sided");
+  SAYS(Allreduce, (MPI_IN_PLACE, &value, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD), ERR_OP,
+       "MPI_OP_NULL");
+  SAYS(Allreduce, (MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), ERR_BUFFER,
+       "recvbuf is a null");
 }
 
-// Calls without an object: their errors go to MPI_COMM_SELF, and functions without a body name themselves.
+// Calls without an object: their errors go to MPI_COMM_SELF, and functions without a body name
+// themselves.
 static void without_object(void) {
   int flag = 0, key = MPI_KEYVAL_INVALID;
   void* value = NULL;
   MPI_File file = MPI_FILE_NULL;
   SAYS(Info_set, (MPI_INFO_NULL, "key", "value"), ERR_INFO, "MPI_INFO_NULL");
   SAYS(Info_set, (MPI_INFO_ENV, "key", "value"), ERR_INFO, "MPI_INFO_ENV cannot be changed");
-  SAYS(Comm_get_attr, (MPI_COMM_WORLD, MPI_KEYVAL_INVALID, &value, &flag), ERR_KEYVAL, "MPI_KEYVAL_INVALID");
+  SAYS(Comm_get_attr, (MPI_COMM_WORLD, MPI_KEYVAL_INVALID, &value, &flag), ERR_KEYVAL,
+       "MPI_KEYVAL_INVALID");
   SAYS(Comm_free_keyval, (&key), ERR_KEYVAL, "MPI_KEYVAL_INVALID");
-  FAILS(MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file), MPI_ERR_UNSUPPORTED_OPERATION);
+  FAILS(MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+        MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
 int main(int argc, char** argv) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handle table under pseudo-random programs, by the fuzz target's own driver; and threads that look up while
-// others free.
+// The handle table under pseudo-random programs, by the fuzz target's own driver; and threads that
+// look up while others free.
 #include <gtest/gtest.h>
 
 #include <atomic>
