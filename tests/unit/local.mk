@@ -22,3 +22,4 @@ unit_tests += tests/unit/core/attribute_test
 unit_tests += tests/unit/btl/ring_test
 unit_tests += tests/unit/pml/matching_test
 unit_tests += tests/unit/pml/protocol_test
+unit_tests += tests/unit/coll/geometry_test
