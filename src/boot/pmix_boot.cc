@@ -50,19 +50,44 @@ bool Value::number(long long* out) const noexcept {
   if (value_ == nullptr) return false;
   const auto& data = value_->data;
   switch (value_->type) {
-    case PMIX_INT: *out = data.integer; return true;
-    case PMIX_INT8: *out = data.int8; return true;
-    case PMIX_INT16: *out = data.int16; return true;
-    case PMIX_INT32: *out = data.int32; return true;
-    case PMIX_INT64: *out = data.int64; return true;
-    case PMIX_UINT: *out = data.uint; return true;
-    case PMIX_UINT8: *out = data.uint8; return true;
-    case PMIX_UINT16: *out = data.uint16; return true;
-    case PMIX_UINT32: *out = data.uint32; return true;
-    case PMIX_UINT64: *out = static_cast<long long>(data.uint64); return true;
-    case PMIX_SIZE: *out = static_cast<long long>(data.size); return true;
-    case PMIX_PROC_RANK: *out = data.rank; return true;
-    default: return false;
+    case PMIX_INT:
+      *out = data.integer;
+      return true;
+    case PMIX_INT8:
+      *out = data.int8;
+      return true;
+    case PMIX_INT16:
+      *out = data.int16;
+      return true;
+    case PMIX_INT32:
+      *out = data.int32;
+      return true;
+    case PMIX_INT64:
+      *out = data.int64;
+      return true;
+    case PMIX_UINT:
+      *out = data.uint;
+      return true;
+    case PMIX_UINT8:
+      *out = data.uint8;
+      return true;
+    case PMIX_UINT16:
+      *out = data.uint16;
+      return true;
+    case PMIX_UINT32:
+      *out = data.uint32;
+      return true;
+    case PMIX_UINT64:
+      *out = static_cast<long long>(data.uint64);
+      return true;
+    case PMIX_SIZE:
+      *out = static_cast<long long>(data.size);
+      return true;
+    case PMIX_PROC_RANK:
+      *out = data.rank;
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -82,7 +82,7 @@ SharedJob SharedJob::create(int fd, const Facts& facts) {
 }
 
 SharedJob SharedJob::attach(int fd) {
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size < static_cast<off_t>(sizeof(Header))) return {};
   SharedJob job(Mapping::shared(fd, static_cast<std::size_t>(info.st_size)));
   const Header& header = job.header();
@@ -120,8 +120,8 @@ Card SharedJob::card(int rank) const noexcept { return slot(rank).card; }
 void SharedJob::put(int rank, std::string_view key, std::string_view value) {
   Header& h = header();
   const std::size_t limit = map_.size();
-  const std::size_t need = (sizeof(Record) + key.size() + value.size() + kRecordAlign - 1) /
-                           kRecordAlign * kRecordAlign;
+  const std::size_t need =
+      (sizeof(Record) + key.size() + value.size() + kRecordAlign - 1) / kRecordAlign * kRecordAlign;
   std::uint32_t offset = h.heap_next.load(std::memory_order_relaxed);
   do {
     if (record_at(offset) == nullptr || need > limit - offset)

@@ -42,8 +42,8 @@ class SingletonBoot final : public Boot {
     check_rank(rank, "a key");
     const auto found = values_.find(std::string(key));
     if (found == values_.end())
-      throw Error(MPI_ERR_OTHER, strf("no key \"%.*s\" was put", static_cast<int>(key.size()),
-                                      key.data()));
+      throw Error(MPI_ERR_OTHER,
+                  strf("no key \"%.*s\" was put", static_cast<int>(key.size()), key.data()));
     return found->second;
   }
   void fence() override {}

@@ -29,6 +29,8 @@ mpirun_LDADD = libmpirun.la
 # libstdc++ inside: loading it would take longer than starting a rank.
 mpirun_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc
 
+dist_man_MANS += man/man1/mpirun.1
+
 install-exec-local:
 	$(MKDIR_P) "$(DESTDIR)$(bindir)" && cd "$(DESTDIR)$(bindir)" && rm -f mpiexec && $(LN_S) mpirun mpiexec
 uninstall-local:

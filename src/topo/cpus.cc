@@ -87,8 +87,8 @@ std::vector<Core> allowed_cores(const std::string& sysfs) {
   for (const int cpu : cpus) {
     int first = cpu;
     if (threads) {
-      const auto siblings = parse_cpu_list(read_small(strf(
-          "%s/devices/system/cpu/cpu%d/topology/thread_siblings_list", sysfs.c_str(), cpu)));
+      const auto siblings = parse_cpu_list(read_small(
+          strf("%s/devices/system/cpu/cpu%d/topology/thread_siblings_list", sysfs.c_str(), cpu)));
       if (!siblings.empty()) first = siblings.front();
     }
     const auto found = numa.find(cpu);

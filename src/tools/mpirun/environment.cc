@@ -12,9 +12,16 @@ namespace tern::mpirun {
 namespace {
 
 // What would make a rank believe that it belongs to another job.
-constexpr const char* kStrangers[] = {"PMIX_", "PMI_", "OMPI_COMM_WORLD_", "TERN_BOOT_FD=",
-                                      "MPI_LOCALRANKID=", "MPI_LOCALNRANKS=", "SLURM_PROCID=",
-                                      "SLURM_LOCALID=", "HYDI_", "PRTE_LAUNCHED="};
+constexpr const char* kStrangers[] = {"PMIX_",
+                                      "PMI_",
+                                      "OMPI_COMM_WORLD_",
+                                      "TERN_BOOT_FD=",
+                                      "MPI_LOCALRANKID=",
+                                      "MPI_LOCALNRANKS=",
+                                      "SLURM_PROCID=",
+                                      "SLURM_LOCALID=",
+                                      "HYDI_",
+                                      "PRTE_LAUNCHED="};
 
 bool is_stranger(const char* entry) {
   if (std::strncmp(entry, "PMIX_MCA_", 9) == 0) return false;  // the user's own settings

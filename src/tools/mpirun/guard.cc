@@ -29,8 +29,8 @@ Guard::Guard(int ranks) : ranks_(ranks) {
   const std::size_t bytes = sizeof(Table) + static_cast<std::size_t>(ranks) * sizeof(pid_t);
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw Error(MPI_ERR_NO_MEM, strf("mpirun cannot get %zu bytes: %s", bytes,
-                                     std::strerror(errno)));
+    throw Error(MPI_ERR_NO_MEM,
+                strf("mpirun cannot get %zu bytes: %s", bytes, std::strerror(errno)));
   memory_ = Mapping(memory, bytes);
   table_ = static_cast<Table*>(memory);
   start();
@@ -58,8 +58,8 @@ void Guard::start() {
   const Fd reading(ends[0]);
   pid_ = ::fork();
   if (pid_ < 0)
-    throw Error(MPI_ERR_OTHER, strf("mpirun cannot start its guard process: %s",
-                                    std::strerror(errno)));
+    throw Error(MPI_ERR_OTHER,
+                strf("mpirun cannot start its guard process: %s", std::strerror(errno)));
   if (pid_ == 0) stand_guard(reading.get());
   pidfd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
 }
@@ -82,9 +82,11 @@ void Guard::stand_guard(int pipe_end) noexcept {
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::dup2(pipe_end, 0);
-  ::close_range(1, ~0u, 0);  // above all the writing end, and the outputs that somebody may wait for
+  ::close_range(1, ~0u,
+                0);  // above all the writing end, and the outputs that somebody may wait for
   char byte;
-  while (::read(0, &byte, 1) < 0 && errno == EINTR) {}
+  while (::read(0, &byte, 1) < 0 && errno == EINTR) {
+  }
   for (int rank = 0; rank < ranks_; ++rank)
     if (const pid_t pid = table_->pids[rank]; pid > 0) {
       ::kill(-pid, SIGKILL);

@@ -40,7 +40,7 @@ class Guard {
   Mapping memory_;
   Table* table_;
   int ranks_;
-  Fd pipe_;    // writing end
+  Fd pipe_;  // writing end
   Fd pidfd_;
   pid_t pid_ = -1;
   Loop* loop_ = nullptr;

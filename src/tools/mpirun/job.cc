@@ -38,21 +38,38 @@ std::string make_id() {
                   static_cast<unsigned long long>(now.tv_nsec));
 }
 
+// Two pipes and a process a rank: 1,024 descriptors would do for 300 ranks. Returns the old limit.
+rlimit raise_open_files() {
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit most{before.rlim_max, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &most);
+  return before;
+}
+
 }  // namespace
 
 Job::Job(Loop& loop, const Options& options, const sigset_t& mask)
-    : loop_(loop), options_(options), mask_(mask), host_(topo::host_name()), id_(make_id()),
-      size_(options.ranks()), guard_(size_),
+    : loop_(loop),
+      options_(options),
+      mask_(mask),
+      open_files_(raise_open_files()),
+      host_(topo::host_name()),
+      id_(make_id()),
+      size_(options.ranks()),
+      universe_(std::max(size_, topo::allowed_cpu_count())),
+      guard_(size_),
       memory_fd_(make_memfd("tern-boot", boot::SharedJob::bytes_for(size_))),
       event_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      shared_(boot::SharedJob::create(
-          memory_fd_.get(), {size_, std::max(size_, topo::allowed_cpu_count()), ::getpid(),
-                             event_fd_.get(), id_})),
-      door_(loop, {id_, host_, size_, std::max(size_, topo::allowed_cpu_count()),
-                   static_cast<int>(options.apps.size()), event_fd_.get()},
+      shared_(boot::SharedJob::create(memory_fd_.get(),
+                                      {size_, universe_, ::getpid(), event_fd_.get(), id_})),
+      door_(loop,
+            {id_, host_, size_, universe_, static_cast<int>(options.apps.size()), event_fd_.get()},
             shared_, guard_),
-      environment_(environ, id_, size_, std::max(size_, topo::allowed_cpu_count())),
-      stdout_(loop, 1), stderr_(loop, 2), streams_(loop) {
+      environment_(environ, id_, size_, universe_),
+      stdout_(loop, 1),
+      stderr_(loop, 2),
+      streams_(loop) {
   door_.tell(environment_);
   door_.on_trouble = [this](const std::string& text) { say(text); };
   environment_.set(boot::kBootVariable, std::to_string(memory_fd_.get()));
@@ -131,6 +148,7 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
   request.inherited[1] = event_fd_.get();
   request.announce = guard_.pid_of(number);
   request.signal_mask = &mask_;
+  request.open_files = &open_files_;
   const SpawnResult result = spawn(request);
   if (number == 0 && terminal_ != nullptr) terminal_->rank_started();
   rank.pid = result.pid;

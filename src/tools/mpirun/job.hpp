@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a job: starts its ranks, watches them, ends all when one fails, and knows the exit code.
-// Rules: the first failure decides the exit code (128 + signal where one killed a rank). A rank that
-// fails before MPI_Finalize takes the others with it: SIGTERM, half a second later SIGKILL. Ranks are
-// reaped only when all have ended, so that their process groups keep their numbers until then.
+// The life of a job: starts its ranks, watches them, ends all when one fails, and knows the exit
+// code.
+// Rules: the first failure decides the exit code (128 + signal where one killed a rank). A rank
+// that
+// fails before MPI_Finalize takes the others with it: SIGTERM, half a second later SIGKILL. Ranks
+// are reaped only when all have ended, so that their process groups keep their numbers until then.
 // Threads: the loop's.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <csignal>
@@ -74,9 +77,11 @@ class Job {
   Loop& loop_;
   const Options& options_;
   sigset_t mask_;
+  rlimit open_files_;  // as mpirun found it
   std::string host_;
   std::string id_;
   int size_;
+  int universe_;  // MPI_UNIVERSE_SIZE: the larger of ranks and allowed processors
   Guard guard_;
   Fd memory_fd_;
   Fd event_fd_;
@@ -91,8 +96,8 @@ class Job {
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
   int exit_code_ = 0;
-  bool failed_ = false;       // exit_code_ is decided
-  bool ending_ = false;       // ranks end because we told them to
+  bool failed_ = false;  // exit_code_ is decided
+  bool ending_ = false;  // ranks end because we told them to
   bool interrupted_ = false;
   bool abort_seen_ = false;
 };

@@ -27,8 +27,8 @@ class LineSplitter {
 
   std::string tag_;
   std::size_t longest_;
-  std::string held_;         // the beginning of a line
-  bool in_line_ = false;     // a piece of an over-long line was shown
+  std::string held_;      // the beginning of a line
+  bool in_line_ = false;  // a piece of an over-long line was shown
 };
 
 }  // namespace tern::mpirun

@@ -17,9 +17,9 @@ namespace {
 struct Parser;
 
 struct Row {
-  const char* names;   // separated by spaces, without dashes; the first is the one in messages
-  int values;          // how many words follow
-  const char* shown;   // for --help; nullptr: taken, but not shown
+  const char* names;  // separated by spaces, without dashes; the first is the one in messages
+  int values;         // how many words follow
+  const char* shown;  // for --help; nullptr: taken, but not shown
   const char* meaning;
   void (*act)(Parser&, const char* const* values);
 };
@@ -57,9 +57,7 @@ double Parser::seconds(const char* text) const {
 
 constexpr int kMostRanks = 65536;
 
-void set_ranks(Parser& p, const char* const* v) {
-  p.app.ranks = p.count(v[0], kMostRanks);
-}
+void set_ranks(Parser& p, const char* const* v) { p.app.ranks = p.count(v[0], kMostRanks); }
 void set_directory(Parser& p, const char* const* v) { p.app.directory = v[0]; }
 void set_pair(Parser& p, const char* const* v) { p.app.environment.emplace_back(v[0], v[1]); }
 void set_pair_everywhere(Parser& p, const char* const* v) {
@@ -76,10 +74,14 @@ void set_exported(Parser& p, const char* const* v) {
 }
 void set_bind(Parser& p, const char* const* v) {
   const std::string what = v[0];
-  if (what == "core") p.options.bind = Bind::kCore;
-  else if (what == "numa") p.options.bind = Bind::kNuma;
-  else if (what == "none") p.options.bind = Bind::kNone;
-  else p.refuse(strf("\"%s\" is none of core, numa, none", v[0]));
+  if (what == "core")
+    p.options.bind = Bind::kCore;
+  else if (what == "numa")
+    p.options.bind = Bind::kNuma;
+  else if (what == "none")
+    p.options.bind = Bind::kNone;
+  else
+    p.refuse(strf("\"%s\" is none of core, numa, none", v[0]));
 }
 void set_timeout(Parser& p, const char* const* v) { p.options.timeout_s = p.seconds(v[0]); }
 void set_tag(Parser& p, const char* const*) { p.options.tag_output = true; }
@@ -138,11 +140,10 @@ bool names_contain(const char* names, const std::string& name) {
     }
   }
   const std::string nearest = nearest_name(name, known);
-  throw Error(MPI_ERR_ARG,
-              nearest.empty()
-                  ? strf("unknown option %s; mpirun --help lists them", typed.c_str())
-                  : strf("unknown option %s; did you mean %s%s?", typed.c_str(),
-                         nearest.size() > 5 ? "--" : "-", nearest.c_str()));
+  throw Error(MPI_ERR_ARG, nearest.empty()
+                               ? strf("unknown option %s; mpirun --help lists them", typed.c_str())
+                               : strf("unknown option %s; did you mean %s%s?", typed.c_str(),
+                                      nearest.size() > 5 ? "--" : "-", nearest.c_str()));
 }
 
 std::size_t Parser::take_option(std::size_t at) {
@@ -161,8 +162,8 @@ std::size_t Parser::take_option(std::size_t at) {
     const auto needed = static_cast<std::size_t>(row.values);
     while (values.size() < needed && at < words.size()) values.push_back(words[at++].c_str());
     if (values.size() != needed)
-      refuse(strf("takes %d value%s; mpirun --help shows it", row.values,
-                  row.values == 1 ? "" : "s"));
+      refuse(
+          strf("takes %d value%s; mpirun --help shows it", row.values, row.values == 1 ? "" : "s"));
     row.act(*this, values.data());
     return at;
   }
@@ -193,8 +194,12 @@ Options parse_options(const std::vector<std::string>& words) {
     if (words[at] == ":") {
       parser.end_section(at++);
     } else if (words[at].size() > 1 && words[at][0] == '-') {
-      if (words[at] == "--") ++at;
-      else { at = parser.take_option(at); continue; }
+      if (words[at] == "--")
+        ++at;
+      else {
+        at = parser.take_option(at);
+        continue;
+      }
     } else {
       while (at < words.size() && words[at] != ":") parser.app.command.push_back(words[at++]);
     }
@@ -212,8 +217,9 @@ std::string help_text() {
       "Starts the ranks of an MPI program on this machine and ends when they have ended.\n\n";
   for (const Row& row : kRows)
     if (row.shown != nullptr) text += strf("  %-26s %s\n", row.shown, row.meaning);
-  return text + "\nThe exit code is that of the first rank that failed (128 + its signal).\n"
-                "See man mpirun.\n";
+  return text +
+         "\nThe exit code is that of the first rank that failed (128 + its signal).\n"
+         "See man mpirun.\n";
 }
 
 }  // namespace tern::mpirun

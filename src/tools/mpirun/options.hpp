@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the user typed after mpirun, understood.
-// Errors: parse_options() throws tern::Error with a sentence that names the word and the nearest one.
+// Errors: parse_options() throws tern::Error with a sentence that names the word and the nearest
+// one.
 // See: man1/mpirun, tests/unit/tools/options_test.cc.
 #pragma once
 
@@ -16,7 +17,7 @@ enum class Bind { kShare, kCore, kNuma, kNone };
 struct App {
   int ranks = 1;
   std::vector<std::string> command;
-  std::string directory;                                          // empty: where mpirun stands
+  std::string directory;                                         // empty: where mpirun stands
   std::vector<std::pair<std::string, std::string>> environment;  // set for these ranks
 };
 

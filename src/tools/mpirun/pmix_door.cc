@@ -74,7 +74,10 @@ std::string make_directory() {
 }  // namespace
 
 PmixDoor::PmixDoor(Loop& loop, PmixFacts facts, boot::SharedJob& shared, Guard& guard)
-    : loop_(loop), facts_(std::move(facts)), shared_(shared), guard_(guard),
+    : loop_(loop),
+      facts_(std::move(facts)),
+      shared_(shared),
+      guard_(guard),
       listener_(tcp_socket()) {
   const sockaddr_in address = loopback(0);
   // Without it only foreign MPI libraries fail to start, and they say so.
@@ -126,8 +129,8 @@ void PmixDoor::let_in(Fd client) {
   const sockaddr_in address = loopback(server_->port());
   Fd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!server.valid() || ::connect(server.get(), generic(address), sizeof address) != 0)
-    throw Error(MPI_ERR_OTHER, strf("mpirun cannot reach its own PMIx server: %s",
-                                    std::strerror(errno)));
+    throw Error(MPI_ERR_OTHER,
+                strf("mpirun cannot reach its own PMIx server: %s", std::strerror(errno)));
   const int on = 1;
   for (const int fd : {client.get(), server.get()})
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -30,8 +30,8 @@ Upcalls the_upcalls;
 
 void check(pmix_status_t status, const char* what) {
   if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return;
-  throw Error(MPI_ERR_OTHER, strf("the PMIx server of mpirun: %s failed: %s", what,
-                                  pmix().Error_string(status)));
+  throw Error(MPI_ERR_OTHER,
+              strf("the PMIx server of mpirun: %s failed: %s", what, pmix().Error_string(status)));
 }
 
 // A list of attributes that owns its strings and arrays.
@@ -103,8 +103,8 @@ pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, voi
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char text[],
-                       pmix_proc_t[], size_t, pmix_op_cbfunc_t, void*) {
+pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char text[], pmix_proc_t[],
+                       size_t, pmix_op_cbfunc_t, void*) {
   if (!ours(proc)) return PMIX_ERR_BAD_PARAM;
   the_upcalls.shared->record_abort(static_cast<int>(proc->rank), status,
                                    text != nullptr ? text : "");
@@ -119,7 +119,9 @@ pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t,
   auto copy = std::make_shared<std::string>(data != nullptr ? data : "", bytes);
   std::free(data);  // the upcall's to release
   the_upcalls.loop->post([copy, done, done_data] {
-    const auto release = [](void* kept) { delete static_cast<std::shared_ptr<std::string>*>(kept); };
+    const auto release = [](void* kept) {
+      delete static_cast<std::shared_ptr<std::string>*>(kept);
+    };
     done(PMIX_SUCCESS, copy->data(), copy->size(), done_data, release,
          new std::shared_ptr<std::string>(copy));
   });

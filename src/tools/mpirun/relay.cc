@@ -52,8 +52,8 @@ void Relay::move(Side& from, Side& to) {
     if (way.ended) ::shutdown(to.fd.get(), SHUT_WR);
   }
   if (way.held.empty()) return;
-  const ssize_t put = ::send(to.fd.get(), way.held.data() + way.sent, way.held.size() - way.sent,
-                             MSG_NOSIGNAL);
+  const ssize_t put =
+      ::send(to.fd.get(), way.held.data() + way.sent, way.held.size() - way.sent, MSG_NOSIGNAL);
   if (put < 0 && errno != EAGAIN && errno != EINTR) return finish();
   if (put > 0) way.sent += static_cast<std::size_t>(put);
   if (way.sent == way.held.size()) {

@@ -15,7 +15,7 @@ namespace {
 
 // Regular files and /dev/null cannot be waited for and never make one wait.
 bool always_ready(int fd) {
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd, &info) != 0) return true;  // closed: the first write will say so
   return S_ISREG(info.st_mode) || (S_ISCHR(info.st_mode) && ::isatty(fd) == 0);
 }
@@ -30,7 +30,8 @@ void Sink::write(const void* source, std::string_view bytes) {
   queue_ += bytes;
   unfinished_ = bytes.back() == '\n' ? nullptr : source;
   if (direct_) {
-    while (!empty() && write_some(queue_.size())) {}
+    while (!empty() && write_some(queue_.size())) {
+    }
     compact();
     if (error_ != 0 && on_change) loop_.post(on_change);
   } else if (!watching_) {

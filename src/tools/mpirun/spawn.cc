@@ -45,13 +45,14 @@ const char* prepare_child(const Spawn& spawn, pid_t parent) noexcept {
     if (fd >= 0 && ::fcntl(fd, F_SETFD, 0) != 0) return "passing the start-up memory on";
   if (bind_self(*spawn.cpus) != 0) return "binding to its processors";
   if (spawn.directory != nullptr && ::chdir(spawn.directory) != 0) return spawn.directory;
+  ::setrlimit(RLIMIT_NOFILE, spawn.open_files);
   ::signal(SIGPIPE, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, spawn.signal_mask, nullptr);
   return nullptr;
 }
 
 bool is_program(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
          ::access(path.c_str(), X_OK) == 0;
 }

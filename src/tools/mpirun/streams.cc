@@ -17,13 +17,12 @@ namespace tern::mpirun {
 Fd Streams::add(int rank, Sink& sink, const std::string& tag) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw Error(MPI_ERR_OTHER,
-                strf("mpirun cannot make a pipe for rank %d: %s; see ulimit -n", rank,
-                     std::strerror(errno)));
+    throw Error(MPI_ERR_OTHER, strf("mpirun cannot make a pipe for rank %d: %s; see ulimit -n",
+                                    rank, std::strerror(errno)));
   // The rank's end stays blocking: they are two open files.
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  streams_.push_back(std::make_unique<Stream>(
-      Stream{rank, Fd(ends[0]), &sink, LineSplitter(tag), false}));
+  streams_.push_back(
+      std::make_unique<Stream>(Stream{rank, Fd(ends[0]), &sink, LineSplitter(tag), false}));
   ++open_;
   watch(*streams_.back());
   return Fd(ends[1]);
@@ -62,7 +61,8 @@ void Streams::close(Stream& stream) {
 void Streams::drain(int rank) {
   for (auto& stream : streams_)
     if (stream->rank == rank && stream->fd.valid())
-      while (!stream->sink->full() && read_once(*stream)) {}
+      while (!stream->sink->full() && read_once(*stream)) {
+      }
 }
 
 void Streams::pause_or_resume() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is typed at mpirun's terminal, for rank 0.
-// Why: rank 0 inherits a stdin that is a file or a pipe (so that it takes exactly what it reads, and
-// the next command of a script gets the rest), but ranks are not the terminal's foreground group and
-// would be stopped for reading it.
+// Why: rank 0 inherits a stdin that is a file or a pipe (so that it takes exactly what it reads,
+// and
+// the next command of a script gets the rest), but ranks are not the terminal's foreground group
+// and would be stopped for reading it.
 // Lifetime: may not outlive the loop. Threads: the loop's.
 #pragma once
 

@@ -44,7 +44,8 @@ class FakeMaker final : public Maker {
 class MpirunMaker final : public Maker {
  public:
   explicit MpirunMaker(int size)
-      : fd_(make_memfd("test", SharedJob::bytes_for(size))), event_(::eventfd(0, EFD_CLOEXEC)),
+      : fd_(make_memfd("test", SharedJob::bytes_for(size))),
+        event_(::eventfd(0, EFD_CLOEXEC)),
         job_(SharedJob::create(fd_.get(), {size, size, 1, event_.get(), "job-1"})) {}
   ~MpirunMaker() override {
     for (const char* name : {"TERN_BOOT_FD", "PMIX_RANK", "PMIX_NAMESPACE"}) ::unsetenv(name);

@@ -16,7 +16,8 @@ namespace {
 
 struct Memory {
   explicit Memory(int size)
-      : bytes(SharedJob::bytes_for(size)), fd(make_memfd("test", bytes)),
+      : bytes(SharedJob::bytes_for(size)),
+        fd(make_memfd("test", bytes)),
         job(SharedJob::create(fd.get(), {size, 2 * size, 99, 5, "job"})) {}
   std::size_t bytes;
   Fd fd;
@@ -62,8 +63,7 @@ TEST(SharedJob, AFullHeapIsAnErrorAndKeepsWhatWasThere) {
   Memory memory(1);
   memory.job.put(0, "first", "value");
   const std::string block(60000, 'b');
-  EXPECT_THROW(
-      for (int i = 0; i < 1000; ++i) memory.job.put(0, strf("key %d", i), block), Error);
+  EXPECT_THROW(for (int i = 0; i < 1000; ++i) memory.job.put(0, strf("key %d", i), block), Error);
   std::string value;
   EXPECT_TRUE(memory.job.get(0, "first", &value));
   EXPECT_EQ(value, "value");

@@ -40,8 +40,8 @@ TEST(Options, EverySpellingOfTheNumber) {
 }
 
 TEST(Options, Sections) {
-  const Options options = parse_options({"-n", "2", "-wdir", "/tmp", "a", "x", ":", "-np", "3", "-env",
-                                         "K", "v", "b", ":", "c"});
+  const Options options = parse_options(
+      {"-n", "2", "-wdir", "/tmp", "a", "x", ":", "-np", "3", "-env", "K", "v", "b", ":", "c"});
   ASSERT_EQ(options.apps.size(), 3u);
   EXPECT_EQ(options.ranks(), 6);
   EXPECT_EQ(options.apps[0].directory, "/tmp");
@@ -106,7 +106,8 @@ TEST(Options, OthersOptionsAreRefusedByName) {
 
 TEST(Options, HelpShowsWhatIsTaken) {
   const std::string help = help_text();
-  for (const char* name : {"-np", "-wdir", "--bind-to", "--timeout", "--report-bindings", "--version"})
+  for (const char* name :
+       {"-np", "-wdir", "--bind-to", "--timeout", "--report-bindings", "--version"})
     EXPECT_SAYS(help, name);
 }
 
