@@ -4,6 +4,7 @@
 import re
 
 from . import report
+from .ratios import verdicts
 
 BLOCK = re.compile(r"(<!-- measured (?P<name>\w+) -->\n)(?P<body>.*?)(?=<!-- end -->)", re.S)
 
@@ -15,7 +16,7 @@ def sections(results, rows, names, machine):
         found.setdefault(name, []).append(report.group_table(name, ranks, unit, group, names))
     found = {name: "\n\n".join(tables) for name, tables in found.items()}
     found["machine"] = machine
-    if len(names) > 1:
+    if all(verdict.ratio for verdict in verdicts(rows)):  # a run of some benchmarks leaves the table of all bars alone
         found["bars"] = report.bars_table(rows, names[0])
     return found
 
