@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # mpirun: options, environment, input and output.
-# timeout: 120
+# timeout: 240
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
@@ -97,8 +97,8 @@ one='if [ $PMIX_RANK = 0 ]; then'
 check "10 MB of stdout, byte for byte" prints "$sum" sh -c "'$MPIRUN' -n 2 sh -c '$one cat bytes; fi' | md5sum"
 check "a slow reader loses nothing" prints "$sum" \
   sh -c "'$MPIRUN' -n 2 sh -c '$one cat bytes; fi' | (sleep 0.5; md5sum)"
-check "a closed stdout ends the job" timeout 5 sh -c "'$MPIRUN' -n 2 yes | head -n 3 >/dev/null"
-check "a full disk ends the job and is named" fails 1 'No space left' timeout 5 sh -c "'$MPIRUN' -n 2 yes 3>&1 >/dev/full"
+check "a closed stdout ends the job" timeout 30 sh -c "'$MPIRUN' -n 2 yes | head -n 3 >/dev/null"
+check "a full disk ends the job and is named" fails 1 'No space left' timeout 30 sh -c "'$MPIRUN' -n 2 yes 3>&1 >/dev/full"
 
 # Input
 check "10 MB of stdin to rank 0, from a file" prints "$sum" "$MPIRUN" -n 3 sh -c "$one md5sum; fi" <bytes
