@@ -45,11 +45,45 @@ def errors(function):
     return found
 
 
-def page(function):
+FAMILIES = (  # (how the name ends, words) where summaries.txt has no line
+    ('_toint', 'a handle as an integer'), ('_fromint', 'the handle of an integer'),
+    ('_create_errhandler', 'makes an error handler of a function'),
+    ('_get_errhandler', 'the error handler of an object'),
+    ('_set_errhandler', 'sets the error handler of an object'),
+    ('_call_errhandler', 'calls the error handler of an object'),
+    ('_create_keyval', 'makes an attribute key'), ('_free_keyval', 'frees an attribute key'),
+    ('_get_attr', 'the value of an attribute'), ('_set_attr', 'sets an attribute'),
+    ('_delete_attr', 'deletes an attribute'),
+    ('_attach_buffer', 'gives memory for buffered sends'),
+    ('_detach_buffer', 'takes back the memory for buffered sends'),
+    ('_iflush_buffer', 'waits for all buffered sends, nonblocking'),
+    ('_flush_buffer', 'waits for all buffered sends'))
+
+
+def read_summaries(path):
+    with open(path, encoding='utf-8') as lines:
+        rows = [line.rstrip().split(': ', 1) for line in lines if not line.startswith('#')]
+    return dict(rows)
+
+
+def summary(name, words):
+    """The words of the function, of the one it is a form of, of its family, or of its name."""
+    if name in words:
+        return words[name]
+    if name.endswith('_init') and name[:-5] in words:
+        return words[name[:-5]] + ', persistent'
+    if name[0] == 'I' and name[1:].capitalize() in words:
+        return words[name[1:].capitalize()] + ', nonblocking'
+    family = next((text for end, text in FAMILIES if name.endswith(end)), None)
+    spelt = name.lower().replace('_', ' ')
+    return family or (f'tool interface: {spelt[2:]}' if name.startswith('T_') else spelt)
+
+
+def page(function, words):
     name = f'MPI_{function.name}'
     lines = [f'.\\" Generated from src/abi/functions.txt by src/abi/generate.py.',
              f'.TH {name} 3 "" "Tern MPI" "MPI functions: {function.chapter}"',
-             '.SH NAME', f'{name} \\- MPI-5.0 function of chapter {function.chapter}',
+             '.SH NAME', f'{name} \\- {summary(function.name, words)}',
              '.SH SYNOPSIS', '.nf', '#include <mpi.h>', '']
     for form, large in function.forms():
         lines.append(function.prototype(large, suffix='_c' if form != function.name else '') + ';')

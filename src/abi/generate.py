@@ -14,7 +14,8 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 import emit_entry  # noqa: E402
 import emit_man  # noqa: E402
 import table  # noqa: E402
@@ -36,8 +37,9 @@ def generate(rows, out):
     for chapter, functions in chapters.items():
         write(f'{out}/abi/{chapter}.cc', emit_entry.chapter_file(chapter, functions))
     write(f'{out}/api/bodies.hpp', emit_entry.bodies_file(chapters))
+    words = emit_man.read_summaries(os.path.join(HERE, 'summaries.txt'))
     for function in rows:
-        write(f'{out}/man3/MPI_{function.name}.3', emit_man.page(function))
+        write(f'{out}/man3/MPI_{function.name}.3', emit_man.page(function, words))
 
 
 def prototypes(rows):

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "session": sessions, and the process sets mpi://WORLD and mpi://SELF.
+// Bodies of the chapter "session": sessions, the process sets mpi://WORLD and mpi://SELF, and
+// communicators made of their groups. All processes know each other, so such a communicator is
+// derived from the world inside, and its members agree on its id without a message.
 // See: MPI-5.0 section 11.3.
 #include "core/session.hpp"
 
@@ -8,8 +10,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
-#include "api/process.hpp"
+#include "api/comm.hpp"
+#include "core/communicator.hpp"
 #include "core/group.hpp"
 
 namespace tern::api {
@@ -36,6 +40,13 @@ core::ThreadLevel wanted_level(const core::Info* info) noexcept {
   if (*wish == "MPI_THREAD_SERIALIZED") return core::ThreadLevel::kSerialized;
   if (*wish == "MPI_THREAD_FUNNELED") return core::ThreadLevel::kFunneled;
   return core::ThreadLevel::kSingle;
+}
+
+uint64_t digest(const char* text) noexcept {
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  for (; *text != '\0'; ++text)
+    hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3ULL;
+  return hash;
 }
 
 void give_info(core::Ref<core::Info> made, MPI_Info* out) {
@@ -114,6 +125,29 @@ int group_from_session_pset(core::Session&, const char* pset_name, MPI_Group* ne
         core::Ref<core::Group>::adopt(new core::Group(first, 1, set == 0 ? process.world_size : 1));
     process.handles.insert(*made);
     *newgroup = reinterpret_cast<MPI_Group>(made.leak()->handle());
+  });
+}
+
+int comm_create_from_group(core::Group& group, const char* stringtag, core::Info* info,
+                           core::ErrorHandler& errhandler, MPI_Comm* newcomm) noexcept {
+  core::Communicator& world = *the_process->world;
+  *newcomm = MPI_COMM_NULL;
+  if (!errhandler.fits(core::Kind::kCommunicator))
+    return fail(MPI_ERR_ERRHANDLER, "the error handler was not made for a communicator");
+  if (group.size() == 0) return MPI_SUCCESS;
+  if (group.rank_of(world.group().peer_index(world.rank())) == MPI_UNDEFINED)
+    return fail(MPI_ERR_GROUP, "the calling process is no member of the group (of %d)",
+                group.size());
+  return attempt([&] {
+    const uint64_t members = core::digest_members(world, group, 0) ^ digest(stringtag);
+    const auto id = core::derive_context(world.id(), core::Derivation::kCreateGroup,
+                                         world.next_creation(members), members);
+    auto copy = core::Ref<core::Group>::adopt(new core::Group(group));
+    core::Ref<core::Communicator> made = core::derive_communicator(world, std::move(copy), id);
+    made->error_handler = core::Ref<core::ErrorHandler>(&errhandler);
+    const int code = set_hints(*made, info);
+    if (code == MPI_SUCCESS) publish(std::move(made), newcomm);
+    return code;
   });
 }
 
