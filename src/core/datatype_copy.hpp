@@ -46,8 +46,16 @@ class Copier {
   void listed(uintptr_t origin, const int64_t* places, int64_t count, int64_t block) noexcept {
     by_block(block, [&](auto size) {
       Packed packed = packed_;
-      for (int64_t i = 0; i < count; ++i, packed += static_cast<size_t>(size))
-        move(packed, origin + static_cast<uintptr_t>(places[i]), size);
+      const auto place = [&](int64_t k) { return origin + static_cast<uintptr_t>(places[k]); };
+      const size_t step = static_cast<size_t>(size);
+      int64_t i = 0;
+      for (; i + 4 <= count; i += 4, packed += 4 * step) {
+        move(packed, place(i), size);
+        move(packed + step, place(i + 1), size);
+        move(packed + 2 * step, place(i + 2), size);
+        move(packed + 3 * step, place(i + 3), size);
+      }
+      for (; i < count; ++i, packed += step) move(packed, place(i), size);
       packed_ = packed;
     });
   }
@@ -139,18 +147,20 @@ class Copier {
     return packed;
   }
 
+  /// Lengths that change from block to block: 8 to 32 bytes are four moves of 8 that may overlap,
+  /// because a branch on the length would be guessed wrong.
   static void move_short(Packed packed, uintptr_t at, size_t bytes) noexcept {
-    switch (bytes) {
-      case 4:
-        return move(packed, at, Constant<4>{});
-      case 8:
-        return move(packed, at, Constant<8>{});
-      case 16:
-        return move(packed, at, Constant<16>{});
-      case 24:
-        return move(packed, at, Constant<24>{});
-      default:
-        return move(packed, at, bytes);
+    if (bytes - 8 <= 24) {
+      const size_t last = bytes - 8, second = std::min<size_t>(8, last);
+      const size_t third = std::min<size_t>(16, last);
+      move(packed, at, Constant<8>{});
+      move(packed + second, at + second, Constant<8>{});
+      move(packed + third, at + third, Constant<8>{});
+      move(packed + last, at + last, Constant<8>{});
+    } else if (bytes == 4) {
+      move(packed, at, Constant<4>{});
+    } else {
+      move(packed, at, bytes);
     }
   }
 

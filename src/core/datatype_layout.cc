@@ -48,22 +48,9 @@ Placed list_layout(std::vector<int64_t> places, LayoutPtr child) {
 
 }  // namespace
 
-int64_t add_bytes(int64_t a, int64_t b) {
-  int64_t sum;
-  if (__builtin_add_overflow(a, b, &sum))
-    throw Error(MPI_ERR_COUNT, strf("the datatype is too large: displacement %lld + %lld bytes is "
-                                    "beyond 64 bits",
-                                    static_cast<long long>(a), static_cast<long long>(b)));
-  return sum;
-}
-
-int64_t multiply_bytes(int64_t a, int64_t b) {
-  int64_t product;
-  if (__builtin_mul_overflow(a, b, &product))
-    throw Error(MPI_ERR_COUNT,
-                strf("the datatype is too large: %lld times %lld bytes is beyond 64 bits",
-                     static_cast<long long>(a), static_cast<long long>(b)));
-  return product;
+void bytes_overflow(int64_t a, const char* operation, int64_t b) {
+  throw Error(MPI_ERR_COUNT, strf("the datatype is too large: %lld %s %lld bytes is beyond 64 bits",
+                                  static_cast<long long>(a), operation, static_cast<long long>(b)));
 }
 
 Placed block_layout(int64_t bytes) {
@@ -104,7 +91,7 @@ Placed strided_layout(int64_t count, int64_t stride, const Placed& child) {
 
 void Assembly::reserve(size_t parts) {
   places_.reserve(parts);
-  lengths_.reserve(parts);
+  starts_.reserve(parts + 1);
 }
 
 void Assembly::add(int64_t at, const Placed& part) {
@@ -126,16 +113,6 @@ void Assembly::add(int64_t at, const Placed& part) {
   add_node(origin, part.node);
 }
 
-void Assembly::add_block(int64_t at, int64_t bytes) {
-  if (!only_blocks_) return add_node(at, block_layout(bytes).node);
-  if (!places_.empty() && places_.back() + lengths_.back() == at) {
-    lengths_.back() = add_bytes(lengths_.back(), bytes);
-    return;
-  }
-  places_.push_back(at);
-  lengths_.push_back(bytes);
-}
-
 void Assembly::add_node(int64_t at, const LayoutPtr& node) {
   if (node->block() && !nodes_.empty() && nodes_.back()->block() &&
       places_.back() + nodes_.back()->size == at) {
@@ -151,8 +128,7 @@ void Assembly::to_nodes() {
   if (!only_blocks_) return;
   only_blocks_ = false;
   nodes_.reserve(places_.capacity());
-  for (const int64_t bytes : lengths_) nodes_.push_back(block_layout(bytes).node);
-  lengths_.clear();
+  for (size_t i = 0; i < places_.size(); ++i) nodes_.push_back(block_layout(length(i)).node);
 }
 
 Placed Assembly::finish() {
@@ -161,22 +137,17 @@ Placed Assembly::finish() {
 }
 
 Placed Assembly::finish_blocks() {
-  const int64_t first = lengths_[0];
+  const int64_t first = starts_[1];
   if (places_.size() == 1) return {places_[0], block_layout(first).node};
-  if (std::all_of(lengths_.begin(), lengths_.end(), [&](int64_t b) { return b == first; }))
-    return list_layout(std::move(places_), block_layout(first).node);
+  size_t equal = 1;
+  while (equal < places_.size() && length(equal) == first) ++equal;
+  if (equal == places_.size()) return list_layout(std::move(places_), block_layout(first).node);
   auto node = std::make_shared<Layout>();
   node->form = Form::kBlocks;
-  node->low = std::numeric_limits<int64_t>::max();
-  node->high = std::numeric_limits<int64_t>::min();
-  node->starts.reserve(lengths_.size() + 1);
-  node->starts.push_back(0);
-  for (size_t i = 0; i < places_.size(); ++i) {
-    node->low = std::min(node->low, places_[i]);
-    node->high = std::max(node->high, add_bytes(places_[i], lengths_[i]));
-    node->starts.push_back(add_bytes(node->starts.back(), lengths_[i]));
-  }
-  node->size = node->starts.back();
+  node->low = low_;
+  node->high = high_;
+  node->size = starts_.back();
+  node->starts = std::move(starts_);
   node->places = std::move(places_);
   return {0, node};
 }

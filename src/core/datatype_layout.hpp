@@ -9,8 +9,10 @@
 // tests/unit/core/datatype_test.cc.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -53,9 +55,22 @@ class Layout {
 
 inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
 
-/// a + b and a * b, or Error(MPI_ERR_COUNT) that says that the datatype is too large.
-[[nodiscard]] int64_t add_bytes(int64_t a, int64_t b);
-[[nodiscard]] int64_t multiply_bytes(int64_t a, int64_t b);
+/// Throws Error(MPI_ERR_COUNT): the datatype is too large.
+[[noreturn]] void bytes_overflow(int64_t a, const char* operation, int64_t b);
+
+/// a + b and a * b; bytes_overflow where they are beyond 64 bits.
+[[nodiscard]] inline int64_t add_bytes(int64_t a, int64_t b) {
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
+    bytes_overflow(a, "+", b);
+  return sum;
+}
+[[nodiscard]] inline int64_t multiply_bytes(int64_t a, int64_t b) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) [[unlikely]]
+    bytes_overflow(a, "times", b);
+  return product;
+}
 
 /// `bytes` in one piece.
 [[nodiscard]] Placed block_layout(int64_t bytes);
@@ -69,10 +84,24 @@ class Assembly {
   /// Appends `part`, moved by `at` bytes. Parts without data leave no trace.
   void add(int64_t at, const Placed& part);
   /// Appends one block of `bytes` (not 0).
-  void add_block(int64_t at, int64_t bytes);
+  void add_block(int64_t at, int64_t bytes) {
+    if (!only_blocks_) return add_node(at, block_layout(bytes).node);
+    const int64_t end = add_bytes(at, bytes);
+    if (!places_.empty() && at == end_) {
+      starts_.back() = add_bytes(starts_.back(), bytes);
+    } else {
+      places_.push_back(at);
+      starts_.push_back(add_bytes(starts_.back(), bytes));
+    }
+    low_ = std::min(low_, at);
+    high_ = std::max(high_, end_ = end);
+  }
   [[nodiscard]] Placed finish();
 
  private:
+  [[nodiscard]] int64_t length(size_t block) const noexcept {
+    return starts_[block + 1] - starts_[block];
+  }
   void add_node(int64_t at, const LayoutPtr& node);
   void to_nodes();
   [[nodiscard]] Placed finish_blocks();
@@ -80,8 +109,11 @@ class Assembly {
 
   bool only_blocks_ = true;
   std::vector<int64_t> places_;
-  std::vector<int64_t> lengths_;  // while only_blocks_
-  std::vector<LayoutPtr> nodes_;  // afterwards
+  std::vector<int64_t> starts_{0};  // while only_blocks_
+  int64_t end_ = 0;                 // of the last block in memory
+  int64_t low_ = std::numeric_limits<int64_t>::max();
+  int64_t high_ = std::numeric_limits<int64_t>::min();
+  std::vector<LayoutPtr> nodes_;  // once there are other parts than blocks
 };
 
 }  // namespace tern::core
