@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Btl: a byte transfer layer carries frames to peers and, where it can, reads and writes their memory.
+// Btl: a byte transfer layer carries frames to peers and, where it can, reads and writes their
+// memory.
 //
-// Life cycle. A Btl is made with the process (table.cc: viable() says why not), adds its part to the card that
-// boot exchanges, and connects to a peer at the first message, never before: connect() gives an Endpoint or
-// nullptr where this transport cannot reach that peer (the next one is asked). Endpoints live as long as the Btl.
+// Life cycle. A Btl is made with the process (table.cc: viable() says why not), adds its part to
+// the card that boot exchanges, and connects to a peer at the first message, never before:
+// connect() gives an Endpoint or nullptr where this transport cannot reach that peer (the next one
+// is asked). Endpoints live as long as the Btl.
 //
-// Frames. A frame is a 16-byte Header and at most max_payload() bytes. begin() gives the room for the payload in
-// the transport's own memory, the caller fills it (packing derived types right there), commit() sends it. send()
-// does both for a plain block. nullptr or false say "no room now": try again after progress; nothing was sent.
+// Frames. A frame is a 16-byte Header and at most max_payload() bytes. begin() gives the room for
+// the payload in the transport's own memory, the caller fills it (packing derived types right
+// there), commit() sends it. send() does both for a plain block. nullptr or false say "no room
+// now": try again after progress; nothing was sent.
 //
-// Ordering. Frames of one endpoint arrive in the order of their commits. get and put are not ordered with frames.
+// Ordering. Frames of one endpoint arrive in the order of their commits. get and put are not
+// ordered with frames.
 //
-// Arrival. progress() hands frames to the Sink; the payload is valid during that call only. A caller that waits for
-// one peer may look itself: peek() shows the next frame of that peer, pop() consumes it. The Sink may send from
-// inside arrived(), never call progress().
+// Arrival. progress() hands frames to the Sink; the payload is valid during that call only. A
+// caller that waits for one peer may look itself: peek() shows the next frame of that peer, pop()
+// consumes it. The Sink may send from inside arrived(), never call progress().
 //
-// Completion. send, begin/commit: the source may be reused on return. get and put: on return (one-sided transports
-// that complete later will bring a completion argument).
+// Completion. send, begin/commit: the source may be reused on return. get and put: on return
+// (one-sided transports that complete later will bring a completion argument).
 //
-// Threads. All calls on one Btl under its channel's lock. Other processes use the shared memory at any time.
+// Threads. All calls on one Btl under its channel's lock. Other processes use the shared memory at
+// any time.
 //
-// Sleeping. ready_to_sleep() may veto; a transport that cannot ring the doorbell of a sleeping peer says so there.
+// Sleeping. ready_to_sleep() may veto; a transport that cannot ring the doorbell of a sleeping peer
+// says so there.
 #pragma once
 
 #include <sys/uio.h>
@@ -63,7 +69,8 @@ class Sink {
   virtual void arrived(core::Peer& from, const Frame& frame) noexcept = 0;
 };
 
-/// A counter pair in memory that both ends see: one claims chunks from the front, the other from the back.
+/// A counter pair in memory that both ends see: one claims chunks from the front, the other from
+/// the back.
 struct SharedClaims;
 
 /// The way to one peer.
@@ -71,13 +78,15 @@ class Endpoint {
  public:
   virtual ~Endpoint() = default;
 
-  /// Sends a frame whose payload is one block of at most max_payload() bytes. `header.bytes` says how many.
+  /// Sends a frame whose payload is one block of at most max_payload() bytes. `header.bytes` says
+  /// how many.
   [[nodiscard]] virtual bool send(const Header& header, const void* payload) noexcept = 0;
-  /// Room for a payload of `bytes`, to be filled before commit(); nothing else may be sent in between.
+  /// Room for a payload of `bytes`, to be filled before commit(); nothing else may be sent in
+  /// between.
   [[nodiscard]] virtual std::byte* begin(size_t bytes) noexcept = 0;
   virtual void commit(const Header& header) noexcept = 0;
-  /// begin() for one of many fragments of a large message: also nullptr where more in flight would only leave the
-  /// caches.
+  /// begin() for one of many fragments of a large message: also nullptr where more in flight would
+  /// only leave the caches.
   [[nodiscard]] virtual std::byte* begin_fragment(size_t bytes) noexcept { return begin(bytes); }
   /// Bytes of a fragment that suit this transport; at most max_payload().
   [[nodiscard]] virtual size_t fragment_bytes() const noexcept { return max_payload(); }
@@ -89,13 +98,15 @@ class Endpoint {
 
   /// Whether get and put work with this peer (found by trying once; the reason is explained).
   [[nodiscard]] virtual bool one_sided() noexcept { return false; }
-  /// Copies between own memory and the peer's: 0 or an errno. At most 1,024 pieces and 0x7ffff000 bytes a call.
+  /// Copies between own memory and the peer's: 0 or an errno. At most 1,024 pieces and 0x7ffff000
+  /// bytes a call.
   [[nodiscard]] virtual int get(const iovec* local, size_t locals, const iovec* remote,
                                 size_t remotes) noexcept = 0;
   [[nodiscard]] virtual int put(const iovec* local, size_t locals, const iovec* remote,
                                 size_t remotes) noexcept = 0;
 
-  /// A claim pair that the peer can see too: own (named by *name, 0 where none is free) and the peer's.
+  /// A claim pair that the peer can see too: own (named by *name, 0 where none is free) and the
+  /// peer's.
   virtual SharedClaims* open_claims(uint32_t* name) noexcept {
     *name = 0;
     return nullptr;
@@ -114,8 +125,8 @@ struct Card {
   int32_t segment_fd;  // in that process
   uint64_t segment_inode;
   uint64_t segment_bytes;
-  uint64_t
-      segment_address;  // in that process: probes of one-sided copies read it; ranks that are threads share it
+  uint64_t segment_address;  // in that process: probes of one-sided copies read it; ranks that are
+                             // threads share it
 };
 inline constexpr uint32_t kWireVersion = 1;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binding: from the caller's buffers to the areas that a schedule's slices lie in.
-// Movement operations speak bytes wherever the data is dense, so that ranks may describe it by different types; vectors
-// of a broadcast are packed where they are not. Reductions speak elements of the caller's type, in scratch too.
+// Movement operations speak bytes wherever the data is dense, so that ranks may describe it by
+// different types; vectors of a broadcast are packed where they are not. Reductions speak elements
+// of the caller's type, in scratch too.
 #include <algorithm>
 #include <cstdlib>
 
@@ -172,7 +173,8 @@ void Execution::bind_in_place(Area& input, Area& output) {
   }
 }
 
-// The input is overwritten while it is still to be sent: its blocks move to memory of the execution, as bytes.
+// The input is overwritten while it is still to be sent: its blocks move to memory of the
+// execution, as bytes.
 void Execution::put_blocks_aside(Area& input, const Area& output) {
   const MPI_Count size = operation_.output.type->size();
   aside_ = Aside::kInput;
@@ -207,7 +209,8 @@ void Execution::put_vector_aside(Area& input) {
   aside_origin_ = (type.extent() < 0 ? span : 0) - type.true_lb();
 }
 
-// A vector with holes is cut at bytes like everybody else's: it is packed first (root) or unpacked at the end.
+// A vector with holes is cut at bytes like everybody else's: it is packed first (root) or unpacked
+// at the end.
 void Execution::pack_bcast(Area& output) {
   core::Datatype& type = *operation_.output.type;
   if (type.contiguous()) return;

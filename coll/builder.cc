@@ -187,7 +187,8 @@ Schedule Builder::finish() {
     made_.steps.insert(made_.steps.end(), lane.steps.begin(), lane.steps.end());
   }
   made_.lane_begin.push_back(static_cast<uint32_t>(made_.steps.size()));
-  // A vector's blocks are adjacent whatever their sizes (reduce_scatter's input too); other buffers' only if equal.
+  // A vector's blocks are adjacent whatever their sizes (reduce_scatter's input too); other
+  // buffers' only if equal.
   for (const Slice& slice : made_.slices) {
     const bool vector = splits(made_.collective) || made_.collective == Collective::kReduceScatter;
     if (slice.blocks > 1 && (!vector || slice.space == Space::kStage)) made_.uniform = true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builder: the verbs by which an algorithm emits the schedule of one rank.
-// Why: an algorithm reads as the sentences of its description; dependencies follow from the slices that steps read and
-// write, so no algorithm states them and none can forget one.
-// Input and output count as one memory wherever MPI_IN_PLACE may make them one: every schedule works in place.
+// Why: an algorithm reads as the sentences of its description; dependencies follow from the slices
+// that steps read and write, so no algorithm states them and none can forget one. Input and output
+// count as one memory wherever MPI_IN_PLACE may make them one: every schedule works in place.
 // Threads: one builder, one thread. Errors: a slice out of bounds is a broken invariant.
 #pragma once
 

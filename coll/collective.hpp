@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collective: the collective operations that have schedules, and what each rank starts and ends with.
-// Blocks: an operation's buffers are cut into blocks that schedules name by number. Movement operations have one
-// block per rank; reductions and broadcast have one vector that the algorithm splits into as many as it likes.
+// Collective: the collective operations that have schedules, and what each rank starts and ends
+// with. Blocks: an operation's buffers are cut into blocks that schedules name by number. Movement
+// operations have one block per rank; reductions and broadcast have one vector that the algorithm
+// splits into as many as it likes.
 //
 //   operation       input (blocks)   output (blocks)   afterwards
 //   barrier         -                -                 everybody has entered
 //   bcast           -                split             the root's output, everywhere
 //   gather          1                ranks (root)      output i = input of rank i
-//   scatter         ranks (root)     1                 output = block of this rank in the root's input
-//   allgather       1                ranks             output i = input of rank i
-//   alltoall        ranks            ranks             output i = block of this rank in rank i's input
-//   reduce          split            split (root)      input 0 op input 1 op ... in rank order
-//   allreduce       split            split             the same, everywhere
-//   reduce_scatter  ranks            1                 block of this rank of the reduced vector
-//   scan, exscan    split            split             inputs 0 to rank (exscan: rank - 1; nothing on rank 0)
+//   scatter         ranks (root)     1                 output = block of this rank in the root's
+//   input allgather       1                ranks             output i = input of rank i alltoall
+//   ranks            ranks             output i = block of this rank in rank i's input reduce split
+//   split (root)      input 0 op input 1 op ... in rank order allreduce       split split the same,
+//   everywhere reduce_scatter  ranks            1                 block of this rank of the reduced
+//   vector scan, exscan    split            split             inputs 0 to rank (exscan: rank - 1;
+//   nothing on rank 0)
 //
 // The irregular forms (gatherv, ...) are the same operations bound to blocks of different sizes.
 #pragma once
@@ -49,8 +50,8 @@ inline constexpr int kCollectives = 11;
   return c == Collective::kBcast || (reduces(c) && c != Collective::kReduceScatter);
 }
 
-/// The output block that is the same memory as input block `block` under MPI_IN_PLACE; -1 for none (alltoall and
-/// reduce_scatter get a copy of their input instead).
+/// The output block that is the same memory as input block `block` under MPI_IN_PLACE; -1 for none
+/// (alltoall and reduce_scatter get a copy of their input instead).
 [[nodiscard]] constexpr int32_t in_place_block(Collective c, int32_t rank, int32_t root,
                                                int32_t block) noexcept {
   switch (c) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Execution: one collective under way on the host: a schedule bound to buffers, run by progress over the pml.
-// Why: blocking (start and wait), nonblocking (start) and persistent (start again) are the same object.
-// Passes (chunks) overlap, up to kMostPasses at once, each with scratch of its own; lanes go as their dependencies allow.
-// Lifetime: pooled by Coll; the user's handle is one reference, running another. Threads: under the channel's lock.
-// See: coll/schedule.hpp (what the steps mean); tests/unit/coll/engine_test.cc.
+// Execution: one collective under way on the host: a schedule bound to buffers, run by progress
+// over the pml. Why: blocking (start and wait), nonblocking (start) and persistent (start again)
+// are the same object. Passes (chunks) overlap, up to kMostPasses at once, each with scratch of its
+// own; lanes go as their dependencies allow. Lifetime: pooled by Coll; the user's handle is one
+// reference, running another. Threads: under the channel's lock. See: coll/schedule.hpp (what the
+// steps mean); tests/unit/coll/engine_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +25,13 @@ class Execution final : public core::Request {
  public:
   explicit Execution(Coll& owner) noexcept : coll_(owner) {}
 
-  /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution ends.
+  /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution
+  /// ends.
   void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached);
   /// Begins under the communicator's next sequence number; advance() must follow.
   void launch() noexcept;
-  /// Does what can be done now; adds the steps that began or ended to `events`. True when the operation is complete: then
-  /// the execution may be gone.
+  /// Does what can be done now; adds the steps that began or ended to `events`. True when the
+  /// operation is complete: then the execution may be gone.
   bool advance(int& events) noexcept;
   void set_persistent() noexcept {
     persistent_ = true;

@@ -79,7 +79,8 @@ Geometry::Range Geometry::block_range(const Area& area, const Slice& slice) noex
   if (area.counts == nullptr) return {slice.first * area.block, slice.blocks * area.block};
   const MPI_Count first = area.displs[slice.first];
   const int32_t last = slice.first + slice.blocks - 1;
-  // Several blocks of different sizes are one slice only where they are adjacent (reduce_scatter's input).
+  // Several blocks of different sizes are one slice only where they are adjacent (reduce_scatter's
+  // input).
   return {first, area.displs[last] + area.counts[last] - first};
 }
 

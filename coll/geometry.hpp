@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geometry: from a schedule's symbolic slices to elements of one operation's buffers.
-// Why: schedules know block numbers alone; everything about counts, types and displacements is here, computed when a
-// step runs, in constant time.
-// Units: an area counts elements of the caller's type; dense data travels as bytes (`scale` of them an element).
-// Lifetime: of one execution; the arrays it points to belong to the execution.
-// See: tests/unit/coll/geometry_test.cc.
+// Why: schedules know block numbers alone; everything about counts, types and displacements is
+// here, computed when a step runs, in constant time. Units: an area counts elements of the caller's
+// type; dense data travels as bytes (`scale` of them an element). Lifetime: of one execution; the
+// arrays it points to belong to the execution. See: tests/unit/coll/geometry_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +34,8 @@ struct ScratchNeed {
 
 class Geometry {
  public:
-  /// `unit` is the type and extent of scratch elements; blocks of scratch are sized like those of `like`.
+  /// `unit` is the type and extent of scratch elements; blocks of scratch are sized like those of
+  /// `like`.
   void bind(const Schedule& schedule, const Area& input, const Area& output, const Area& like,
             size_t chunk) noexcept;
 

@@ -9,6 +9,7 @@ libtern_la_SOURCES += coll/algorithms/halving.cc
 libtern_la_SOURCES += coll/algorithms/barrier_dissemination.cc
 libtern_la_SOURCES += coll/algorithms/bcast_binomial.cc
 libtern_la_SOURCES += coll/algorithms/bcast_chain.cc
+libtern_la_SOURCES += coll/algorithms/bcast_linear.cc
 libtern_la_SOURCES += coll/algorithms/bcast_scatter_allgather.cc
 libtern_la_SOURCES += coll/algorithms/gather_binomial.cc
 libtern_la_SOURCES += coll/algorithms/gather_linear.cc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operation: a collective call in the terms of coll/collective.hpp: what it is, and the two buffers.
-// Why: forty MPI functions (blocking, nonblocking, irregular) become one description.
+// Operation: a collective call in the terms of coll/collective.hpp: what it is, and the two
+// buffers. Why: forty MPI functions (blocking, nonblocking, irregular) become one description.
 #pragma once
 
 #include "coll/collective.hpp"
@@ -11,8 +11,9 @@
 
 namespace tern::coll {
 
-/// One buffer of the caller's. Blocks of `count` elements one after the other, or of counts[i] elements at displs[i]
-/// (elements from `address`; without displs one after the other). Operations that split: one vector of `count`.
+/// One buffer of the caller's. Blocks of `count` elements one after the other, or of counts[i]
+/// elements at displs[i] (elements from `address`; without displs one after the other). Operations
+/// that split: one vector of `count`.
 struct Side {
   void* address = nullptr;
   MPI_Count count = 0;

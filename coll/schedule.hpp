@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedule: what one rank does in a collective, as data: steps on symbolic slices, in lanes, with dependencies.
-// Why: blocking, nonblocking and persistent forms, and the host's and the GPU's engines, run the same thing; it can be
-// proved, drawn and simulated. It depends on (collective, algorithm, ranks, rank, root) and on no count, type,
-// operation or address.
+// Schedule: what one rank does in a collective, as data: steps on symbolic slices, in lanes, with
+// dependencies. Why: blocking, nonblocking and persistent forms, and the host's and the GPU's
+// engines, run the same thing; it can be proved, drawn and simulated. It depends on (collective,
+// algorithm, ranks, rank, root) and on no count, type, operation or address.
 //
-// Steps. The steps of a lane start in order. Step i also waits until the first `after` steps of its lane are
-// complete, and the first `wait_steps` of lane `wait_lane`. A send is complete when its source may be written
-// again. Messages of one lane between two ranks match in order; lane l talks to lane l.
-// Chunks. The steps are the body of a loop: pass t works on the t-th part of every block, with its own copy of the
-// scratch; passes share nothing and may overlap. Size changes the number of passes, never the steps.
-// Slices. Blocks of input or output; of a mirror, a scratch cut like the vector (`place` is `first` plus as many blocks
-// as mirrors lie before it); or of the stage, a row of scratch slots that each hold one block of any number (`place` is
-// the slot, `first` names the block whose size it has). `owner` is the rank in whose memory a put's or get's far slice
-// lies.
+// Steps. The steps of a lane start in order. Step i also waits until the first `after` steps of its
+// lane are complete, and the first `wait_steps` of lane `wait_lane`. A send is complete when its
+// source may be written again. Messages of one lane between two ranks match in order; lane l talks
+// to lane l. Chunks. The steps are the body of a loop: pass t works on the t-th part of every
+// block, with its own copy of the scratch; passes share nothing and may overlap. Size changes the
+// number of passes, never the steps. Slices. Blocks of input or output; of a mirror, a scratch cut
+// like the vector (`place` is `first` plus as many blocks as mirrors lie before it); or of the
+// stage, a row of scratch slots that each hold one block of any number (`place` is the slot,
+// `first` names the block whose size it has). `owner` is the rank in whose memory a put's or get's
+// far slice lies.
 //
-// Lifetime: immutable, shared by every execution. See: coll/builder.hpp (makes them), coll/verify.hpp (proves them).
+// Lifetime: immutable, shared by every execution. See: coll/builder.hpp (makes them),
+// coll/verify.hpp (proves them).
 #pragma once
 
 #include <cstdint>
@@ -40,10 +42,11 @@ struct Slice {
 };
 
 enum class Verb : uint8_t {
-  kSend,  // source to the peer
-  kRecv,  // destination from the peer
-  kCopy,  // source to every destination
-  kReduce,  // source 0 op source 1 op ... to the destination, which is the last source or none of them
+  kSend,    // source to the peer
+  kRecv,    // destination from the peer
+  kCopy,    // source to every destination
+  kReduce,  // source 0 op source 1 op ... to the destination, which is the last source or none of
+            // them
   kPut,     // source to a destination in the peer's memory
   kGet,     // source in the peer's memory to a destination
   kSignal,  // tells the peer's slot, after every earlier step of this lane

@@ -26,7 +26,7 @@ constexpr int32_t kMany = INT32_MAX;
 // clang-format off
 constexpr Rule kRules[] = {
   {kBarrier, kMany, kAny, "dissemination"},
-  {kBcast, 2, kAny, "chain"},
+  {kBcast, 2, kAny, "linear"},
   {kBcast, kMany, 512 * kKi, "binomial"},
   {kBcast, kMany, kAny, "scatter_allgather"},
   {kGather, kMany, 1 * kKi, "binomial"},

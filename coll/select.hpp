@@ -20,7 +20,8 @@ struct Question {
 
 /// True where the algorithm's limits allow the operation.
 [[nodiscard]] bool can(const Algorithm& algorithm, const Question& question) noexcept;
-/// The first row of the table whose bounds hold and whose algorithm can do it. Never without an answer.
+/// The first row of the table whose bounds hold and whose algorithm can do it. Never without an
+/// answer.
 [[nodiscard]] const Algorithm& select(const Question& question) noexcept;
 /// "allreduce of 4096 bytes on 4 ranks: ring, up to ... bytes" for TERN_EXPLAIN.
 [[nodiscard]] std::string explain(const Question& question, const Algorithm& algorithm);

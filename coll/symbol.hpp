@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symbol: what a block holds, as the list of contributions in operand order (verifier).
-// A contribution is block `block` of the ranks [low, high), reduced in rank order where they are several.
+// A contribution is block `block` of the ranks [low, high), reduced in rank order where they are
+// several.
 #pragma once
 
 #include <cstdint>

@@ -148,7 +148,8 @@ class Execution {
     return true;
   }
 
-  // known[step][lane]: what the dependencies of a step, and theirs, guarantee to be complete when it starts.
+  // known[step][lane]: what the dependencies of a step, and theirs, guarantee to be complete when
+  // it starts.
   void learn(RankState& state, int l, int32_t index, const Step& step) {
     LaneState& lane = state.lanes[static_cast<size_t>(l)];
     std::vector<int32_t> known(state.lanes.size(), 0);
@@ -322,7 +323,8 @@ class Execution {
     finish(recv.rank, recv.lane, recv.step);
   }
 
-  // Who is known to have entered, by the first `steps` steps of a lane. The set is kept as sorted runs of ranks.
+  // Who is known to have entered, by the first `steps` steps of a lane. The set is kept as sorted
+  // runs of ranks.
   Symbol heard(const RankState& state, int l, int32_t steps) {
     std::vector<char> known(ranks_.size(), 0);
     known[static_cast<size_t>(state.schedule->rank)] = 1;
@@ -331,7 +333,8 @@ class Execution {
     return Symbol::of_ranks(known);
   }
 
-  // The size of block `number` as any rank would compute it, for sizes that differ from block to block.
+  // The size of block `number` as any rank would compute it, for sizes that differ from block to
+  // block.
   static int64_t size_of(const Schedule& s, const Slice& slice, int32_t i) {
     const int32_t block = slice.first + i;
     if (splits(s.collective)) return 1000 + block;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verifier: executes the schedules of all ranks on symbols and proves what they do.
-// Proved, for every timing of messages and every block size: each rank ends with what coll/collective.hpp promises, in
-// place and not; operands keep rank order where the algorithm claims it; no deadlock even if every send waits for its
-// receive; matching sends and receives have the same size; no two steps of a rank touch the same slice unordered when
-// one writes; nobody reads what nobody wrote, writes its input, or uses a buffer it lacks; scratch is bounded.
-// A value is the list of contributions it holds, so passes and chunks (which share nothing) need no proof of their own.
-// Not proved yet: puts and gets (no algorithm has them); a schedule with them is reported as unproved.
-// See: tests/unit/coll/verify_test.cc.
+// Proved, for every timing of messages and every block size: each rank ends with what
+// coll/collective.hpp promises, in place and not; operands keep rank order where the algorithm
+// claims it; no deadlock even if every send waits for its receive; matching sends and receives have
+// the same size; no two steps of a rank touch the same slice unordered when one writes; nobody
+// reads what nobody wrote, writes its input, or uses a buffer it lacks; scratch is bounded. A value
+// is the list of contributions it holds, so passes and chunks (which share nothing) need no proof
+// of their own. Not proved yet: puts and gets (no algorithm has them); a schedule with them is
+// reported as unproved. See: tests/unit/coll/verify_test.cc.
 #pragma once
 
 #include <string>
@@ -23,7 +24,8 @@ struct Proof {
   [[nodiscard]] bool holds() const noexcept { return fault.empty(); }
 };
 
-/// `schedules[r]` is rank r's. `in_place`: as under MPI_IN_PLACE. `commutative`: operands may change places.
+/// `schedules[r]` is rank r's. `in_place`: as under MPI_IN_PLACE. `commutative`: operands may
+/// change places.
 [[nodiscard]] Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commutative);
 
 struct Algorithm;

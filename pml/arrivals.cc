@@ -11,7 +11,8 @@
 namespace tern::pml {
 namespace {
 
-/// Reads what stands before the data, piece by piece; short() says that the frame was too small for it.
+/// Reads what stands before the data, piece by piece; short() says that the frame was too small for
+/// it.
 class PrefixReader {
  public:
   PrefixReader(const std::byte* payload, size_t bytes) noexcept : next_(payload), left_(bytes) {}

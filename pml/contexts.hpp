@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: from the job-wide id of a communicator to this process's index of it, and to the communicator.
-// Why: making a communicator needs no agreement on a number; messages may even come before it is made here.
-// Threads: under the channel's lock. See: core/communicator.hpp, tests/unit/pml/contexts_test.cc.
+// Contexts: from the job-wide id of a communicator to this process's index of it, and to the
+// communicator. Why: making a communicator needs no agreement on a number; messages may even come
+// before it is made here. Threads: under the channel's lock. See: core/communicator.hpp,
+// tests/unit/pml/contexts_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ class Contexts {
     uint32_t told_last = UINT32_MAX;   // the peer that was told the index most recently
   };
 
-  /// The communicator is made: it takes the index that early messages have chosen, else keeps its own (or a new one).
+  /// The communicator is made: it takes the index that early messages have chosen, else keeps its
+  /// own (or a new one).
   void add(core::Communicator& communicator) {
     auto [place, fresh] = entries_.try_emplace(communicator.id(), Entry{0, &communicator});
     Entry& entry = place->second;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeyedQueues: first-in first-out queues by (context, source, tag), hashed, intrusive.
 // Why: a specific receive costs the same whether one or a million other messages wait.
-// Cost: one hash and a short chain per append, first or remove; queues that became empty stay until the table is
-// rebuilt, so that a pattern that repeats allocates nothing.
-// Threads: under the channel's lock. See: tests/unit/pml/match_test.cc.
+// Cost: one hash and a short chain per append, first or remove; queues that became empty stay until
+// the table is rebuilt, so that a pattern that repeats allocates nothing. Threads: under the
+// channel's lock. See: tests/unit/pml/match_test.cc.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Posted and Unexpected: which receive takes which message, in MPI's order, wildcards included.
-// Why: the order among specific and wildcard receives is the order of posting; among messages that of arrival.
-// Cost: an arrival looks into the tables that are not empty; wildcard indices of unexpected messages are built
-// when the first such receive comes, so programs without wildcards do not pay for them.
-// Threads: under the channel's lock. See: tests/unit/pml/matching_test.cc.
+// Why: the order among specific and wildcard receives is the order of posting; among messages that
+// of arrival. Cost: an arrival looks into the tables that are not empty; wildcard indices of
+// unexpected messages are built when the first such receive comes, so programs without wildcards do
+// not pay for them. Threads: under the channel's lock. See: tests/unit/pml/matching_test.cc.
 #pragma once
 
 #include "base/error.hpp"
@@ -60,7 +60,8 @@ class Posted {
   uint64_t clock_ = 0;
 };
 
-/// Messages that wait. T has hooks[4], `Key key` (no wildcards) and `T *earlier, *later` (all, by arrival).
+/// Messages that wait. T has hooks[4], `Key key` (no wildcards) and `T *earlier, *later` (all, by
+/// arrival).
 template <class T>
 class Unexpected {
  public:

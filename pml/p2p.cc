@@ -145,8 +145,9 @@ int P2p::recv(const Buffer& buffer, const Envelope& from, core::Outcome* outcome
   return wait_for(request, outcome);
 }
 
-// Nothing is posted: looks at the source's own ring and copies from there, without a request. MPI_ERR_PENDING says
-// that the general way must be taken (another message is first, or the wait is long).
+// Nothing is posted: looks at the source's own ring and copies from there, without a request.
+// MPI_ERR_PENDING says that the general way must be taken (another message is first, or the wait is
+// long).
 int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
                       core::Outcome* outcome) noexcept {
   const uint32_t context = context_of(from);
@@ -227,11 +228,31 @@ int P2p::isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
   return MPI_SUCCESS;
 }
 
+namespace {
+
+/// A persistent request keeps its type and its communicator: the user may free both before the
+/// request.
+void hold(const Buffer& buffer, core::Communicator& communicator) noexcept {
+  if (!buffer.type->predefined()) buffer.type->retain();
+  ++communicator.pending;
+  ++communicator.kept;
+}
+
+/// Under the channel's lock: the communicator's end needs it.
+void let_go(const Buffer& buffer, core::Communicator& communicator) noexcept {
+  if (!buffer.type->predefined()) buffer.type->release();
+  --communicator.kept;
+  if (--communicator.pending == 0 && communicator.freed) communicator.release();
+}
+
+}  // namespace
+
 int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
                    core::Request** request) noexcept {
   const core::ChannelLock lock(process_.progress);
   SendRequest& made = make_send(buffer, to, mode);
   made.set_persistent(true);
+  hold(buffer, *to.communicator);
   made.complete();
   *request = &made;
   return MPI_SUCCESS;
@@ -241,6 +262,7 @@ int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** r
   const core::ChannelLock lock(process_.progress);
   RecvRequest& made = make_recv(buffer, from);
   made.set_persistent(true);
+  hold(buffer, *from.communicator);
   made.complete();
   *request = &made;
   return MPI_SUCCESS;
@@ -274,6 +296,7 @@ void P2p::cancel(RecvRequest& request) noexcept {
 
 void P2p::recycle(SendRequest& request) noexcept {
   process_.handles.renew(request);
+  if (request.persistent()) let_go(request.buffer, *request.communicator);
   request.set_persistent(false);
   delete request.error_text;
   request.error_text = nullptr;
@@ -283,6 +306,7 @@ void P2p::recycle(SendRequest& request) noexcept {
 
 void P2p::recycle(RecvRequest& request) noexcept {
   process_.handles.renew(request);
+  if (request.persistent()) let_go(request.buffer, *request.communicator);
   request.set_persistent(false);
   delete request.error_text;
   request.error_text = nullptr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // P2p: the Pml of every transport: matching, eager and rendezvous protocols.
 // Lifetime: api::Instance. Threads: see pml.hpp.
-// Files: p2p.cc (calls), sending.cc (frames out), arrivals.cc (frames in), rendezvous.cc (large messages).
+// Files: p2p.cc (calls), sending.cc (frames out), arrivals.cc (frames in), rendezvous.cc (large
+// messages).
 #pragma once
 
 #include <memory>

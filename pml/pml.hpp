@@ -2,10 +2,10 @@
 // Pml: point-to-point messages: matching, protocols, requests.
 // Why: api and coll speak of buffers and ranks; transports of frames. This room is between them.
 // Life cycle: made by api::Instance after boot and transports; ended after the last request.
-// Threads: every call takes the channel's lock itself when the level is MPI_THREAD_MULTIPLE (calls named *_locked
-// expect it held: coll's engine runs inside progress).
-// Ordering: messages of one (communicator, plane, source, destination) match in the order they were sent.
-// Completion: isend/irecv give a request that completes in progress; a request carries error class and text.
+// Threads: every call takes the channel's lock itself when the level is MPI_THREAD_MULTIPLE (calls
+// named *_locked expect it held: coll's engine runs inside progress). Ordering: messages of one
+// (communicator, plane, source, destination) match in the order they were sent. Completion:
+// isend/irecv give a request that completes in progress; a request carries error class and text.
 // See: tests/unit/pml/, pml/README.md.
 #pragma once
 
@@ -37,7 +37,8 @@ struct Buffer {
   }
 };
 
-/// To or from whom: the rank in the communicator (no MPI_PROC_NULL here: callers answer that), tag, plane.
+/// To or from whom: the rank in the communicator (no MPI_PROC_NULL here: callers answer that), tag,
+/// plane.
 struct Envelope {
   core::Communicator* communicator = nullptr;
   int rank = 0;  // MPI_ANY_SOURCE allowed in receives
@@ -54,7 +55,8 @@ class Pml {
   [[nodiscard]] virtual int recv(const Buffer& buffer, const Envelope& from,
                                  core::Outcome* outcome) noexcept = 0;
 
-  /// Nonblocking. On success *request has one reference for the caller (it may be complete already, and shared).
+  /// Nonblocking. On success *request has one reference for the caller (it may be complete already,
+  /// and shared).
   [[nodiscard]] virtual int isend(const Buffer& buffer, const Envelope& to, Mode mode,
                                   core::Request** request) noexcept = 0;
   [[nodiscard]] virtual int irecv(const Buffer& buffer, const Envelope& from,
@@ -76,8 +78,8 @@ class Pml {
                                    core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int probe(const Envelope& from, core::Outcome* outcome) noexcept = 0;
 
-  /// A communicator came to life, or ends: messages for its context are matched, or refused. remove_context is
-  /// called with the channel's lock held, add_context without.
+  /// A communicator came to life, or ends: messages for its context are matched, or refused.
+  /// remove_context is called with the channel's lock held, add_context without.
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large messages: the pipeline through the transport's memory, the receiver's pull, and both ends copying.
-// The receiver chooses when it has matched the announcement (Rts); see take_rts for the order of preference.
+// Large messages: the pipeline through the transport's memory, the receiver's pull, and both ends
+// copying. The receiver chooses when it has matched the announcement (Rts); see take_rts for the
+// order of preference.
 //   pipeline   receiver: Go; sender: Data, Data, ...; done with the last byte
 //   pull       receiver: copies; Done
-//   both ends  receiver: Go with its address; both claim chunks, from the front and from the back; Done
+//   both ends  receiver: Go with its address; both claim chunks, from the front and from the back;
+//   Done
 #include <algorithm>
 #include <cstring>
 

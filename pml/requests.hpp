@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SendRequest, RecvRequest, Message: what the pml keeps of operations and messages under way.
-// Lifetime: pooled by P2p; a request returns to its pool with its last reference (core/request.hpp).
-// Threads: under the channel's lock; done() is read without it.
+// Lifetime: pooled by P2p; a request returns to its pool with its last reference
+// (core/request.hpp). Threads: under the channel's lock; done() is read without it.
 #pragma once
 
 #include <string>

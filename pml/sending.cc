@@ -36,7 +36,8 @@ class PrefixWriter {
 
 }  // namespace
 
-// The common case, without a request: small, nothing waits before it, the peer knows the communicator.
+// The common case, without a request: small, nothing waits before it, the peer knows the
+// communicator.
 bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                          size_t bytes) noexcept {
   const uint32_t index = to.communicator->remote_index(to.rank);
@@ -69,8 +70,8 @@ void P2p::start(SendRequest& request) noexcept {
   list_waiting(peer);
 }
 
-// Sends the first frame of `request`: the whole of an eager message, the announcement of a large one. False where
-// there is no room.
+// Sends the first frame of `request`: the whole of an eager message, the announcement of a large
+// one. False where there is no room.
 bool P2p::emit(SendRequest& request) noexcept {
   const size_t bytes = request.transfer.bytes;
   const uint32_t index = request.communicator->remote_index(request.to.rank);

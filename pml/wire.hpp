@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the pml's frames say: the kinds, and what stands before the data of each.
 // Why: one place that both ends read. A change here is a new btl::kWireVersion.
-// Names of requests are their handle words: looked up and checked on arrival, never trusted as pointers.
+// Names of requests are their handle words: looked up and checked on arrival, never trusted as
+// pointers.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ enum Kind : uint8_t {
   kDone = 6,       // Done: receiver to sender: it has everything (or failed)
   kContext = 7,    // ContextTold: the index by which to name a communicator from now on
 };
-/// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane alone.
+/// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane
+/// alone.
 inline constexpr uint8_t kLong = 0x40;
 
 struct LongContext {

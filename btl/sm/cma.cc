@@ -22,7 +22,8 @@ struct Walk {
   size_t count;
   size_t inside = 0;  // bytes of the first piece that are done
 
-  // Fills `window` with at most kMostPieces pieces of at most `limit` bytes together; how many, and their bytes.
+  // Fills `window` with at most kMostPieces pieces of at most `limit` bytes together; how many, and
+  // their bytes.
   size_t window(iovec* window, size_t limit, size_t* bytes) const noexcept {
     size_t used = 0, skip = inside;
     *bytes = 0;

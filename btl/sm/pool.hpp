@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pool: blocks of the own segment that carry payload too large for a ring's lines.
-// Why: one pool per sender, not per pair; blocks are reused last-in first-out, so few of them stay in cache.
-// Protocol: the sender marks a block busy and names it in a frame; the reader clears the mark when it has copied.
-// Threads: the owner under the channel's lock; readers (other processes) only clear marks.
+// Why: one pool per sender, not per pair; blocks are reused last-in first-out, so few of them stay
+// in cache. Protocol: the sender marks a block busy and names it in a frame; the reader clears the
+// mark when it has copied. Threads: the owner under the channel's lock; readers (other processes)
+// only clear marks.
 #pragma once
 
 #include <vector>
@@ -41,8 +42,8 @@ class Pool {
   }
 
  private:
-  // Looks at a few of the oldest, at all only when there is no other: a reader that stalls must not make every
-  // send scan the pool.
+  // Looks at a few of the oldest, at all only when there is no other: a reader that stalls must not
+  // make every send scan the pool.
   void reclaim() noexcept {
     const size_t limit = free_.empty() ? busy_.size() : kLook;
     for (size_t i = 0, looked = 0; i < busy_.size() && looked < limit; ++looked) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // RingWriter and RingReader: frames through lines of 64 bytes, one writer, one reader.
-// Why: a small message is one cache line: header and up to 48 bytes of payload, seen by one load of its mark.
-// Protocol: a frame takes 1 to kMostLines consecutive lines; its first line's mark is the lap (1..255, never 0) and is
-// stored last. The reader clears the first word of the further lines before it gives them back, so stale payload
-// never looks like a mark. A frame that does not fit before the end of the ring is preceded by a skip frame.
-// Credit: the reader publishes what it consumed each quarter of the ring; the writer keeps a copy.
-// Cost: two cache-line transfers for a small frame; consumed is read when the copy says full.
+// Why: a small message is one cache line: header and up to 48 bytes of payload, seen by one load of
+// its mark. Protocol: a frame takes 1 to kMostLines consecutive lines; its first line's mark is the
+// lap (1..255, never 0) and is stored last. The reader clears the first word of the further lines
+// before it gives them back, so stale payload never looks like a mark. A frame that does not fit
+// before the end of the ring is preceded by a skip frame. Credit: the reader publishes what it
+// consumed each quarter of the ring; the writer keeps a copy. Cost: two cache-line transfers for a
+// small frame; consumed is read when the copy says full.
 #pragma once
 
 #include <algorithm>
@@ -43,6 +44,14 @@ inline void store_header(Line* line, const Header& header) noexcept {
   std::atomic_ref<uint64_t>(target[0]).store(words.first, std::memory_order_release);
 }
 
+inline void prefetch_to_write(const Line* line) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*line));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 class RingWriter {
  public:
   RingWriter() = default;
@@ -59,15 +68,19 @@ class RingWriter {
     }
     return has_room(needed) ? lines_ + place : nullptr;
   }
-  /// Publishes the frame at `line`, as reserved.
+  /// Publishes the frame at `line`, as reserved. A line a little ahead is asked for to be written,
+  /// so that a burst of small frames does not wait for each line by itself; not the next one, which
+  /// the reader polls.
   void publish(Line* line, Header header, uint64_t used) noexcept {
     header.mark = lap_;
     store_header(line, header);
     head_ += used;
     if ((head_ & (count_ - 1)) == 0) lap_ = next_lap(lap_);
+    prefetch_to_write(lines_ + ((head_ + kAhead) & (count_ - 1)));
   }
 
  private:
+  static constexpr uint64_t kAhead = 3;
   [[nodiscard]] bool has_room(uint64_t needed) noexcept {
     if (TERN_LIKELY(head_ + needed <= consumed_ + count_)) return true;
     consumed_ = control_->consumed.load(std::memory_order_acquire);
@@ -97,6 +110,7 @@ class RingReader {
       auto* words = reinterpret_cast<uint64_t*>(line);
       const uint64_t first = std::atomic_ref<uint64_t>(words[0]).load(std::memory_order_acquire);
       if (static_cast<uint8_t>(first) != lap_) return nullptr;
+      __builtin_prefetch(lines_ + ((tail_ + kAhead) & (count_ - 1)));
       const HeaderWords both{first,
                              std::atomic_ref<uint64_t>(words[1]).load(std::memory_order_relaxed)};
       std::memcpy(header, &both, sizeof *header);
@@ -117,9 +131,10 @@ class RingReader {
     control_->consumed.store(tail_, std::memory_order_release);
     return true;
   }
-  void prefetch() const noexcept { __builtin_prefetch(lines_ + ((tail_ + 2) & (count_ - 1))); }
 
  private:
+  static constexpr uint64_t kAhead = 2;
+
   Line* lines_ = nullptr;
   uint64_t count_ = 1;
   uint64_t tail_ = 0, published_ = 0;

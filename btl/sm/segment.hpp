@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segment: the memory of one rank that its node mates map: doorbell, rings towards it, payload pool from it.
-// Why: a memfd has no name: nothing in /dev/shm, nothing left behind, and only processes that may open
-// /proc/PID/fd of their own user can attach.
-// Layout: SegmentHead | RingControl[rings] | SharedClaims[kClaims] | BlockFlag[blocks] | rings | pool blocks.
-// Pages are touched only when used.
+// Segment: the memory of one rank that its node mates map: doorbell, rings towards it, payload pool
+// from it. Why: a memfd has no name: nothing in /dev/shm, nothing left behind, and only processes
+// that may open /proc/PID/fd of their own user can attach. Layout: SegmentHead | RingControl[rings]
+// | SharedClaims[kClaims] | BlockFlag[blocks] | rings | pool blocks. Pages are touched only when
+// used.
 #pragma once
 
 #include <atomic>

@@ -41,6 +41,7 @@ struct Algorithm {
 void barrier_dissemination(Builder& b);
 void bcast_binomial(Builder& b);
 void bcast_chain(Builder& b);
+void bcast_linear(Builder& b);
 void bcast_scatter_allgather(Builder& b);
 void gather_binomial(Builder& b);
 void gather_linear(Builder& b);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bruck's allgather: the blocks that a rank holds double every round; they are turned into rank order at the end.
-// Definitions: stage slot i holds the block of the i-th rank after this one.
+// Bruck's allgather: the blocks that a rank holds double every round; they are turned into rank
+// order at the end. Definitions: stage slot i holds the block of the i-th rank after this one.
 // Cost: ceil(log2 p) rounds, n (p - 1) / p bytes, one copy of n. See: Bruck et al. 1997.
 #include "coll/algorithms/algorithms.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairwise alltoall: in round k every rank sends to the k-th after it and receives from the k-th before it.
-// Several rounds are under way at once; the order keeps any one rank from being everybody's first target.
-// Cost: p - 1 messages of one block; no copies. Serves irregular blocks.
+// Pairwise alltoall: in round k every rank sends to the k-th after it and receives from the k-th
+// before it. Several rounds are under way at once; the order keeps any one rank from being
+// everybody's first target. Cost: p - 1 messages of one block; no copies. Serves irregular blocks.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

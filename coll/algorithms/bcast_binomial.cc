@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binomial broadcast: who has the data hands it to the farthest rank that has none, so the holders double.
-// Chunks follow each other down the tree.
-// Cost: ceil(log2 p) rounds, n bytes each. See: Johnsson, Ho 1989.
+// Binomial broadcast: who has the data hands it to the farthest rank that has none, so the holders
+// double. Chunks follow each other down the tree. Cost: ceil(log2 p) rounds, n bytes each. See:
+// Johnsson, Ho 1989.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binomial gather: a node collects the blocks of its subtree, then hands them on as one message.
-// Definitions: node v is the v-th rank after the root; its subtree are the nodes from v on, in stage slots 0, 1, ...
-// Cost: ceil(log2 p) rounds, at most n / 2 bytes in one. See: Chan, Heimlich, Purkayastha, van de Geijn 2007.
+// Definitions: node v is the v-th rank after the root; its subtree are the nodes from v on, in
+// stage slots 0, 1, ... Cost: ceil(log2 p) rounds, at most n / 2 bytes in one. See: Chan, Heimlich,
+// Purkayastha, van de Geijn 2007.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
 
 namespace tern::coll {
 namespace {
 
-// Nodes [node, node + width) are the ranks after the root, which wrap: at most two runs of the root's output.
+// Nodes [node, node + width) are the ranks after the root, which wrap: at most two runs of the
+// root's output.
 void recv_subtree_at_root(Builder& b, int32_t node, int32_t width) {
   const int32_t first = b.wrap(node + b.root());
   const int32_t before_wrap = width < b.ranks() - first ? width : b.ranks() - first;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Meeting of partial results, and the reduce-scatter half of Rabenseifner's algorithms.
-// Why: recursive doubling and halving share one bookkeeping: where the partial result lies so that left op right can
-// be left in place, in rank order, for any number of ranks.
-// See: coll/algorithms/ranks.hpp (Fold); Thakur, Rabenseifner, Gropp 2005.
+// Why: recursive doubling and halving share one bookkeeping: where the partial result lies so that
+// left op right can be left in place, in rank order, for any number of ranks. See:
+// coll/algorithms/ranks.hpp (Fold); Thakur, Rabenseifner, Gropp 2005.
 #pragma once
 
 #include "coll/algorithms/ranks.hpp"
@@ -39,8 +39,9 @@ void meet(Builder& b, Held& held, int32_t partner);
 /// The pairs of the fold combine: idle ranks send their input, their partners hold both.
 void fold_in(Builder& b, const Fold& fold, Held& held);
 
-/// Halves the vector (split into fold.size() blocks) with ever farther partners, until each active rank holds one
-/// reduced block. Partners of round k differ in bit k, so what meets is adjacent in rank order.
+/// Halves the vector (split into fold.size() blocks) with ever farther partners, until each active
+/// rank holds one reduced block. Partners of round k differ in bit k, so what meets is adjacent in
+/// rank order.
 void halve(Builder& b, const Fold& fold, Held& held);
 
 /// The block that halve() leaves with an active rank.

@@ -21,8 +21,8 @@ namespace tern::coll {
   return power;
 }
 
-/// A tree in which node v (0 the root) has the children v + 1, v + 2, v + 4, ... below v's lowest set bit, each with
-/// the `width` nodes from it on. `width` is cut at the number of ranks.
+/// A tree in which node v (0 the root) has the children v + 1, v + 2, v + 4, ... below v's lowest
+/// set bit, each with the `width` nodes from it on. `width` is cut at the number of ranks.
 struct Binomial {
   int32_t ranks, node;
   [[nodiscard]] constexpr int32_t reach() const noexcept { return low_bit(node, ranks); }
@@ -36,8 +36,8 @@ struct Binomial {
   }
 };
 
-/// Any number of ranks as a power of two of pairs and singles, in order: the first 2 * extra ranks go in pairs, whose
-/// even member hands its part to the odd one and gets the result from it.
+/// Any number of ranks as a power of two of pairs and singles, in order: the first 2 * extra ranks
+/// go in pairs, whose even member hands its part to the odd one and gets the result from it.
 struct Fold {
   int32_t ranks, rank;
   [[nodiscard]] constexpr int32_t size() const noexcept { return floor_power(ranks); }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binomial reduction to the root: leaves first, partial results meet in pairs. Two forms: around the root, which lets
-// operands change places; and in rank order to rank 0, which hands the result on to the root.
-// Definitions: `held` is where the partial result of this node's subtree lies; two stage slots take turns, so that
-// held op received can be left where the received part lies.
-// Cost: ceil(log2 p) rounds (one more in order), n bytes each. See: Thakur, Rabenseifner, Gropp 2005.
+// Binomial reduction to the root: leaves first, partial results meet in pairs. Two forms: around
+// the root, which lets operands change places; and in rank order to rank 0, which hands the result
+// on to the root. Definitions: `held` is where the partial result of this node's subtree lies; two
+// stage slots take turns, so that held op received can be left where the received part lies. Cost:
+// ceil(log2 p) rounds (one more in order), n bytes each. See: Thakur, Rabenseifner, Gropp 2005.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
 

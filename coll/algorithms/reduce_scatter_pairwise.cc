@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairwise reduce-scatter: in round k every rank sends the k-th after it that rank's block, and adds what comes from the
-// k-th before it to its own. Sends come straight from the input and wait for nothing.
-// Cost: p - 1 rounds, n (p - 1) / p bytes. Commutative only. See: Thakur, Rabenseifner, Gropp 2005.
+// Pairwise reduce-scatter: in round k every rank sends the k-th after it that rank's block, and
+// adds what comes from the k-th before it to its own. Sends come straight from the input and wait
+// for nothing. Cost: p - 1 rounds, n (p - 1) / p bytes. Commutative only. See: Thakur,
+// Rabenseifner, Gropp 2005.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

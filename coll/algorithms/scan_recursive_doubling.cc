@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scan and exscan by recursive doubling: in round k a rank gets the partial result of the 2^k ranks up to the one
-// 2^k before it, and puts it on the left of its own. Rank order is kept.
-// Cost: ceil(log2 p) rounds of n bytes. See: Hillis, Steele 1986.
+// Scan and exscan by recursive doubling: in round k a rank gets the partial result of the 2^k ranks
+// up to the one 2^k before it, and puts it on the left of its own. Rank order is kept. Cost:
+// ceil(log2 p) rounds of n bytes. See: Hillis, Steele 1986.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

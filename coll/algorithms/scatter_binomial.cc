@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binomial scatter: a node gets the blocks of its subtree as one message and hands the halves on.
-// Definitions: node v is the v-th rank after the root; its subtree are the nodes from v on, in stage slots 0, 1, ...
-// Cost: ceil(log2 p) rounds, at most n / 2 bytes in one. See: Chan, Heimlich, Purkayastha, van de Geijn 2007.
+// Definitions: node v is the v-th rank after the root; its subtree are the nodes from v on, in
+// stage slots 0, 1, ... Cost: ceil(log2 p) rounds, at most n / 2 bytes in one. See: Chan, Heimlich,
+// Purkayastha, van de Geijn 2007.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
 
 namespace tern::coll {
 namespace {
 
-// The root's input is in rank order, so a subtree that wraps round the last rank goes as two messages.
+// The root's input is in rank order, so a subtree that wraps round the last rank goes as two
+// messages.
 int32_t before_wrap(const Builder& b, int32_t first, int32_t width) {
   return width < b.ranks() - first ? width : b.ranks() - first;
 }

@@ -15,6 +15,7 @@ constexpr Algorithm kTable[] = {
   {kBarrier, "dissemination", barrier_dissemination, kAnything, 0, "log p; 0", "Hensgen et al. 1988"},
   {kBcast, "binomial", bcast_binomial, kAnything, 128 * kKi, "log p; n", "Johnsson, Ho 1989"},
   {kBcast, "chain", bcast_chain, kAnything, 128 * kKi, "p - 1 + chunks; n", "Watts, van de Geijn 1995"},
+  {kBcast, "linear", bcast_linear, kAnything, 0, "p; n p", ""},
   {kBcast, "scatter_allgather", bcast_scatter_allgather, kAnything, 0, "log p + p; 2n", "Barnett et al. 1994"},
   {kGather, "binomial", gather_binomial, kEqualBlocks, 0, "log p; n/2", "Chan et al. 2007"},
   {kGather, "linear", gather_linear, kAnything, 0, "p; n/p", ""},

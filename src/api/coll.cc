@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the chapter "collective communication": operations that move data, and the barrier.
-// Each operation is described once; its blocking, nonblocking and persistent forms start that description.
-// See: MPI-5.0 chapter 6.
+// Each operation is described once; its blocking, nonblocking and persistent forms start that
+// description. See: MPI-5.0 chapter 6.
 #include "api/coll.hpp"
 
 #include "api/bodies.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the chapter "collective communication": reductions.
-// Each operation is described once; its blocking, nonblocking and persistent forms start that description.
-// See: MPI-5.0 chapter 6.
+// Each operation is described once; its blocking, nonblocking and persistent forms start that
+// description. See: MPI-5.0 chapter 6.
 #include "api/coll.hpp"
 
 #include "api/bodies.hpp"
@@ -16,8 +16,8 @@ using coll::Side;
 using core::Communicator;
 using core::Datatype;
 
-/// Common to all: the operation must take the type; buffers must differ unless MPI_IN_PLACE says that they do not.
-/// Under MPI_IN_PLACE the input is where the result will be.
+/// Common to all: the operation must take the type; buffers must differ unless MPI_IN_PLACE says
+/// that they do not. Under MPI_IN_PLACE the input is where the result will be.
 Described reduced(Collective collective, const Side& input, const Side& output, core::Op& op,
                   Communicator& comm) noexcept {
   Described what = describe(collective, comm);

@@ -127,7 +127,7 @@ int comm_disconnect(MPI_Comm* comm) noexcept {
                 found->name.c_str());
   {
     const core::ChannelLock lock(the_process->progress);
-    the_process->progress.wait([found] { return found->pending == 0; });
+    the_process->progress.wait([found] { return found->pending == found->kept; });
   }
   return comm_free(comm);
 }

@@ -12,8 +12,8 @@ namespace tern::api {
 /// reference. Throws Error.
 void publish(core::Ref<core::Communicator> communicator, MPI_Comm* handle);
 
-/// Takes over those hints of `info` (may be null) that this library knows; the others are ignored, as
-/// MPI has it. MPI_ERR_INFO_VALUE for a value that a known hint cannot have.
+/// Takes over those hints of `info` (may be null) that this library knows; the others are ignored,
+/// as MPI has it. MPI_ERR_INFO_VALUE for a value that a known hint cannot have.
 [[nodiscard]] int set_hints(core::Communicator& communicator, const core::Info* info);
 
 /// MPI_ERR_COMM for an inter-communicator, where `what` is not there yet.

@@ -40,13 +40,17 @@ int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
 }
 
 /// A request that is complete from birth: a duplicate needs nobody's answer.
-MPI_Request completed_request() {
-  auto request = Ref<core::Request>::adopt(new core::Request);
-  request->complete();
-  const uintptr_t word = the_process->handles.insert(*request);
-  (void)request.leak();  // the handle's reference
-  return reinterpret_cast<MPI_Request>(word);
-}
+class DoneRequest final : public core::Request {
+ public:
+  DoneRequest() {
+    complete();
+    the_process->handles.insert(*this);
+  }
+  void destroy() noexcept override {
+    the_process->handles.erase(*this);
+    delete this;
+  }
+};
 
 /// MPI_ERR_GROUP where a member of `group` is none of `parent`.
 int check_subset(const Communicator& parent, const Group& group) {
@@ -140,7 +144,7 @@ int comm_idup_with_info(Communicator& comm, core::Info* info, MPI_Comm* newcomm,
                         MPI_Request* request) noexcept {
   return attempt([&] {
     const int code = duplicate(comm, info, newcomm);
-    if (code == MPI_SUCCESS) *request = completed_request();
+    if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>((new DoneRequest)->handle());
     return code;
   });
 }

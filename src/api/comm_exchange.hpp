@@ -10,10 +10,9 @@
 
 namespace tern::api {
 
-/// Gathers `bytes` of every member in `all` (size() * bytes, by rank; the caller fills in its part).
-/// `number` is the same on all members and new for each exchange. Returns an error class with
-/// fail() text.
-/// Cost: ceil(log2 n) rounds, (n - 1) * bytes sent per rank (Bruck et al. 1997).
+/// Gathers `bytes` of every member in `all` (size() * bytes, by rank; the caller fills in its
+/// part). `number` is the same on all members and new for each exchange. Returns an error class
+/// with fail() text. Cost: ceil(log2 n) rounds, (n - 1) * bytes sent per rank (Bruck et al. 1997).
 [[nodiscard]] int allgather(core::Communicator& communicator, void* all, size_t bytes,
                             uint32_t number);
 

@@ -36,7 +36,8 @@ int check_all(int count, const MPI_Request* handles) noexcept {
   return MPI_SUCCESS;
 }
 
-/// Hands a completed request to the user: status, error code, and the end of the handle (or of the activity).
+/// Hands a completed request to the user: status, error code, and the end of the handle (or of the
+/// activity).
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
   int code = request.deliver();
@@ -257,7 +258,12 @@ int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexc
 int request_free(MPI_Request* request) noexcept {
   core::Request* freed = find(*request);
   *request = MPI_REQUEST_NULL;
-  freed->release();
+  if (freed->persistent()) {  // it may end the communicator that it kept
+    const core::ChannelLock lock(the_process->progress);
+    freed->release();
+  } else {
+    freed->release();
+  }
   return MPI_SUCCESS;
 }
 

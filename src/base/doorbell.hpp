@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doorbell: a word in shared memory on which a rank sleeps and by which its peers wake it.
-// Protocol: the sleeper arms the bell, polls everything once more, then sleeps; a sender publishes its data and
-// then rings. The missed-wake race (store then load on both sides) is closed by the sleeper's fence together
-// with the sender's fence where `fenced`; unfenced senders rely on the sleeper's time-out.
-// Threads: any number may ring; one sleeps per arm().
+// Protocol: the sleeper arms the bell, polls everything once more, then sleeps; a sender publishes
+// its data and then rings. The missed-wake race (store then load on both sides) is closed by the
+// sleeper's fence together with the sender's fence where `fenced`; unfenced senders rely on the
+// sleeper's time-out. Threads: any number may ring; one sleeps per arm().
 #pragma once
 
 #include <atomic>

@@ -18,7 +18,8 @@ namespace tern {
 /// printf into a string.
 [[nodiscard]] std::string strf(const char* format, ...) TERN_PRINTF(1, 2);
 
-/// What set-up code throws: an MPI error class (MPI_ERR_*) and a sentence. Never crosses the C boundary.
+/// What set-up code throws: an MPI error class (MPI_ERR_*) and a sentence. Never crosses the C
+/// boundary.
 class Error : public std::exception {
  public:
   Error(int mpi_class, std::string text) : class_(mpi_class), text_(std::move(text)) {}
@@ -37,8 +38,8 @@ class Error : public std::exception {
 /// The same from a caught exception.
 [[nodiscard]] TERN_COLD int fail(const Error& error) noexcept;
 
-/// fail() for an error that belongs to another object than the call's own (a request's communicator).
-/// `object` is a core::Object*; base does not look at it.
+/// fail() for an error that belongs to another object than the call's own (a request's
+/// communicator). `object` is a core::Object*; base does not look at it.
 [[nodiscard]] TERN_COLD int fail_on(void* object, int mpi_class, const char* format, ...) noexcept
     TERN_PRINTF(3, 4);
 

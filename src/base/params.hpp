@@ -12,7 +12,8 @@
 namespace tern {
 
 // X(field, name, kind, default, least, most, meaning)
-// kinds: Size (bytes; units k, m, g), Time (microseconds; units us, ms, s), Count, Switch (0 or 1), Text
+// kinds: Size (bytes; units k, m, g), Time (microseconds; units us, ms, s), Count, Switch (0 or 1),
+// Text
 // clang-format off
 #define TERN_PARAMS(X)                                                                             \
   X(check, "TERN_CHECK", Text, "1", 0, 0,                                                          \
@@ -85,7 +86,8 @@ class Params {
   [[nodiscard]] std::string get(const std::string& name) const;
 };
 
-/// The candidate with the least edit distance to `name`; empty where none is near (over 1/3 of its length).
+/// The candidate with the least edit distance to `name`; empty where none is near (over 1/3 of its
+/// length).
 [[nodiscard]] std::string nearest_name(const std::string& name,
                                        const std::vector<std::string>& candidates);
 

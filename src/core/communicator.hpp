@@ -103,7 +103,8 @@ class Communicator final : public Object {
   std::unique_ptr<CollState> coll;
   uint32_t coll_sequence = 0;  // collectives started on it; the tag of each
   bool freed = false;          // the user's handle is gone; pending operations keep it alive
-  int pending = 0;             // operations under way; under the channel's lock
+  int pending = 0;             // operations under way, and kept; under the channel's lock
+  int kept = 0;                // persistent requests that were made for it
   Ending ending = nullptr;
 
  private:

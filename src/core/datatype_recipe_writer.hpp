@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "core/datatype.hpp"
 #include "core/datatype_recipe.hpp"
 
 namespace tern::core {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // HandleTable: from the word that the user holds to the object, never trusting the word.
 // Why: a stale, freed or garbage handle is an error class, never a crash.
-// Word: below 4096 a constant of the ABI; else 32 bits of generation, one bit 0, 4 bits of kind, 27 bits of
-// index (from 4096). The low half is what MPI_*_toint gives.
-// Threads: find is lock-free; insert, renew and erase take the table's own lock.
-// See: tests/unit/core/handle_test.cc.
+// Word: below 4096 a constant of the ABI; else 32 bits of generation, one bit 0, 4 bits of kind, 27
+// bits of index (from 4096). The low half is what MPI_*_toint gives. Threads: find is lock-free;
+// insert, renew and erase take the table's own lock. See: tests/unit/core/handle_test.cc.
 #pragma once
 
 #include <array>

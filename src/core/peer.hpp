@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer: another process (or this one) as this process knows it.
-// Why: a peer is an index into Process's table keyed by (namespace, rank), never a world rank, so that spawned
-// and connected processes fit in later.
-// Lifetime: Process. Made at first contact; endpoint and pml state at the first message.
+// Why: a peer is an index into Process's table keyed by (namespace, rank), never a world rank, so
+// that spawned and connected processes fit in later. Lifetime: Process. Made at first contact;
+// endpoint and pml state at the first message.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Progress: what a rank does while it waits: polls the rooms that registered, then leaves the core.
-// Why: with more ranks than cores a waiting rank that spins keeps the rank it waits for from running.
-// Threads: poll() under the channel's lock when the level is MPI_THREAD_MULTIPLE; wait() takes it itself.
-// See: design of sleeping in ARCHITECTURE.md; tests/unit/core/progress_test.cc.
+// Why: with more ranks than cores a waiting rank that spins keeps the rank it waits for from
+// running. Threads: poll() under the channel's lock when the level is MPI_THREAD_MULTIPLE; wait()
+// takes it itself. See: design of sleeping in ARCHITECTURE.md; tests/unit/core/progress_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class Progress {
     return events;
   }
 
-  /// Polls until done() is true; sleeps as configured. Caller holds the lock; it is let go while asleep.
+  /// Polls until done() is true; sleeps as configured. Caller holds the lock; it is let go while
+  /// asleep.
   template <class Done>
   void wait(Done&& done) noexcept {
     uint32_t idle_rounds = 0;
@@ -42,8 +43,8 @@ class Progress {
     }
   }
 
-  /// One step of waiting after `rounds` polls that found nothing: yields, then sleeps on the doorbell.
-  /// Must be followed by another poll.
+  /// One step of waiting after `rounds` polls that found nothing: yields, then sleeps on the
+  /// doorbell. Must be followed by another poll.
   void idle(uint32_t rounds) noexcept;
 
   /// `spins`: polls before the first yield. `yields`: yields before the first sleep.

@@ -7,7 +7,8 @@
 namespace tern::core {
 namespace {
 
-// The ABI's status has three public fields and five reserved ints; Tern keeps bytes and the cancelled flag there.
+// The ABI's status has three public fields and five reserved ints; Tern keeps bytes and the
+// cancelled flag there.
 constexpr int kBytesLow = 0, kBytesHigh = 1, kCancelled = 2;
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request: an operation under way, of any room (point to point, collective, persistent, the user's).
-// Lifetime: pooled by its owner. The user's handle is one reference, the running operation another; it goes back to
-// its pool when both are gone. Threads: complete() is the release, done() the acquire of everything it brought.
-// See: MPI-5.0 section 3.7; tests/unit/core/request_test.cc.
+// Request: an operation under way, of any room (point to point, collective, persistent, the
+// user's). Lifetime: pooled by its owner. The user's handle is one reference, the running operation
+// another; it goes back to its pool when both are gone. Threads: complete() is the release, done()
+// the acquire of everything it brought. See: MPI-5.0 section 3.7; tests/unit/core/request_test.cc.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,8 @@ struct Outcome {
   MPI_Count bytes = 0;
 };
 
-/// Writes `outcome` to a status (nothing where it is MPI_STATUS_IGNORE). MPI_ERROR is set only when `with_error`.
+/// Writes `outcome` to a status (nothing where it is MPI_STATUS_IGNORE). MPI_ERROR is set only when
+/// `with_error`.
 void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) noexcept;
 /// An empty status as the standard defines it (MPI_ANY_SOURCE, MPI_ANY_TAG, no error, zero bytes).
 void fill_empty_status(MPI_Status* status, bool with_error) noexcept;
@@ -57,7 +58,8 @@ class Request : public Object {
   [[nodiscard]] virtual int start() noexcept;
   /// Tries to cancel; the outcome says whether it worked.
   virtual void cancel() noexcept {}
-  /// Called once when a wait or test hands the completion to the user (generalised requests query here).
+  /// Called once when a wait or test hands the completion to the user (generalised requests query
+  /// here).
   [[nodiscard]] virtual int deliver() noexcept { return MPI_SUCCESS; }
 
  protected:

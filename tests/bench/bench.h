@@ -67,8 +67,8 @@ static void bench_bind(int rank) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) perror("bench: sched_setaffinity");
 }
 
-// Before all other processes of the machine. Where the kernel schedules sessions as groups, niceness
-// counts within a group only, and some launchers give each rank a session of its own.
+// Before all other processes of the machine. Where the kernel schedules sessions as groups,
+// niceness counts within a group only, and some launchers give each rank a session of its own.
 static void bench_take_priority(void) {
   const char* wanted = getenv("BENCH_PRIORITY");
   if (!wanted || strcmp(wanted, "1") != 0) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the multi-process tests share: checks that say where and on which rank they failed, and known data.
-// Why: a test prints nothing when it passes and ends the whole job at the first thing that is wrong.
+// What the multi-process tests share: checks that say where and on which rank they failed, and
+// known data. Why: a test prints nothing when it passes and ends the whole job at the first thing
+// that is wrong.
 #ifndef TERN_TESTS_CHECK_H
 #define TERN_TESTS_CHECK_H
 

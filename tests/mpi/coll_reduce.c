@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: every operation on every C type that it takes, against a serial reference: reduce on every root,
-// allreduce, reduce_scatter(_block), scan, exscan; in place and not, blocking and nonblocking.
-// ranks: 1 2 3 4 5 8
-// timeout: 180
+// Reductions: every operation on every C type that it takes, against a serial reference: reduce on
+// every root, allreduce, reduce_scatter(_block), scan, exscan; in place and not, blocking and
+// nonblocking. ranks: 1 2 3 4 5 8 timeout: 180
 #include <complex.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,7 +26,8 @@ static const struct {
               {"land", MPI_LAND}, {"lor", MPI_LOR},   {"lxor", MPI_LXOR}, {"band", MPI_BAND},
               {"bor", MPI_BOR},   {"bxor", MPI_BXOR}};
 
-// Small whole numbers, so that sums and products of floating types are exact; mostly 1 to keep products small.
+// Small whole numbers, so that sums and products of floating types are exact; mostly 1 to keep
+// products small.
 static int small(int from, size_t i) {
   const int x = (int)((i * 7 + (size_t)from * 3) % 5);
   return x < 3 ? 1 : x - 2;

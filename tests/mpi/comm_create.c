@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way to make a communicator: members, ranks, order, and that its messages stay apart from the others'.
-// ranks: 1 2 3 4 8
+// Every way to make a communicator: members, ranks, order, and that its messages stay apart from
+// the others'. ranks: 1 2 3 4 8
 #include "check.h"
 
 // A ring of messages in `comm`; the same tags run in the parent at the same time and must not mix.
@@ -76,6 +76,26 @@ static void nonblocking_duplicate(void) {
   if (rank != 0) OK(MPI_Comm_idup(MPI_COMM_WORLD, &made, &request));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   check_and_free(&made, size, all);
+}
+
+// Disconnect is free that waits for what is under way; a request of idup ends like every other.
+static void disconnect(void) {
+  MPI_Comm comm;
+  MPI_Request requests[3];
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  int in = -1;
+  OK(MPI_Comm_idup(MPI_COMM_WORLD, &comm, &requests[0]));
+  const MPI_Request old = requests[0];
+  OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+  OK(MPI_Recv_init(&in, 1, MPI_INT, left, 0, comm, &requests[2]));
+  OK(MPI_Irecv(&in, 1, MPI_INT, left, 0, comm, &requests[0]));
+  CHECK(requests[0] != old);
+  OK(MPI_Issend(&rank, 1, MPI_INT, right, 0, comm, &requests[1]));
+  OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  OK(MPI_Comm_disconnect(&comm));
+  CHECK(comm == MPI_COMM_NULL);
+  CHECK_EQ(in, left);
+  OK(MPI_Request_free(&requests[2]));
 }
 
 static void splits(void) {
@@ -161,6 +181,7 @@ int main(int argc, char** argv) {
   duplicates();
   OK(MPI_Barrier(MPI_COMM_WORLD));
   nonblocking_duplicate();
+  disconnect();
   splits();
   split_of_split();
   from_groups();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a new communicator takes over from its parent (the error handler; by dup the attributes), and what free does
-// to attributes while operations are pending.
-// ranks: 1 2 4
+// What a new communicator takes over from its parent (the error handler; by dup the attributes),
+// and what free does to attributes while operations are pending. ranks: 1 2 4
 #include "check.h"
 
 static int copies, deletes, heard, refuse;
@@ -80,8 +79,8 @@ static void attributes(void) {
   CHECK(!flag && copies == 1);
   OK(MPI_Comm_free(&child));
   CHECK_EQ(deletes, 1);
-  refuse =
-      1;  // a copy callback that fails makes dup fail; what it copied is deleted, the parent stays whole
+  refuse = 1;  // a copy callback that fails makes dup fail; what it copied is deleted, the parent
+               // stays whole
   OK(MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN));
   CHECK(MPI_Comm_dup(parent, &child) != MPI_SUCCESS);
   refuse = 0;

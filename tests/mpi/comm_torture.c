@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators made and freed ten thousand times, many alive at once, freed while messages are under way.
-// ranks: 1 2 4
-// timeout: 120
+// Communicators made and freed ten thousand times, many alive at once, freed while messages are
+// under way. ranks: 1 2 4 timeout: 120
 #include "check.h"
 
 static void ping(MPI_Comm comm, int value) {
@@ -43,7 +42,8 @@ static void overlapping_groups(int rounds) {
   OK(MPI_Group_incl(world, 2, with_right, &pairs[1]));
   for (int i = 0; i < rounds; ++i) {
     const int first = (i + rank) % 2;
-    // Ring of pairs: even ranks begin on one side, odd ones on the other (the last of an odd ring waits).
+    // Ring of pairs: even ranks begin on one side, odd ones on the other (the last of an odd ring
+    // waits).
     OK(MPI_Comm_create_group(MPI_COMM_WORLD, pairs[first], 5, &comms[first]));
     OK(MPI_Comm_create_group(MPI_COMM_WORLD, pairs[1 - first], 5, &comms[1 - first]));
     for (int k = 0; k < 2; ++k) {

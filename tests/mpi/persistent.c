@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent requests: started many times, in every mode, alone and together, with every way of completion.
-// ranks: 1 2 3 4
+// Persistent requests: started many times, in every mode, alone and together, with every way of
+// completion. ranks: 1 2 3 4
 #include "check.h"
 
 typedef int Init(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
@@ -97,6 +97,36 @@ static void cancel_and_free(void) {
   OK(MPI_Request_free(&request));
 }
 
+// The user may free communicator and type first; the requests work on until they are freed
+// themselves.
+static void outlives_communicator(void) {
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  int in[4] = {0}, out[4] = {rank, -1, rank + 1, -1};
+  MPI_Comm comm;
+  MPI_Datatype type;
+  MPI_Request requests[2];
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Type_vector(2, 1, 2, MPI_INT, &type));
+  OK(MPI_Type_commit(&type));
+  OK(MPI_Recv_init(in, 1, type, left, 1, comm, &requests[0]));
+  OK(MPI_Send_init(out, 1, type, right, 1, comm, &requests[1]));
+  OK(MPI_Type_free(&type));
+  OK(MPI_Comm_free(&comm));
+  for (int round = 0; round < 3; ++round) {
+    memset(in, 0, sizeof in);
+    OK(MPI_Startall(2, requests));
+    OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    CHECK_EQ(in[0], left);
+    CHECK_EQ(in[1], 0);
+    CHECK_EQ(in[2], left + 1);
+  }
+  OK(MPI_Start(&requests[0]));
+  OK(MPI_Start(&requests[1]));
+  OK(MPI_Request_free(&requests[1]));
+  OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+  OK(MPI_Request_free(&requests[0]));
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   static const int sizes[] = {0, 8, 48, 5000, 8192, 8193, 40000, 300000};
@@ -110,5 +140,7 @@ int main(int argc, char** argv) {
   mixed();
   OK(MPI_Barrier(MPI_COMM_WORLD));
   cancel_and_free();
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  outlives_communicator();
   return end();
 }

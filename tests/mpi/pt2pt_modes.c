@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard, synchronous and ready sends, blocking and not, at every size around a protocol's border.
-// ranks: 1 2 3 4 8
-// timeout: 120
+// Standard, synchronous and ready sends, blocking and not, at every size around a protocol's
+// border. ranks: 1 2 3 4 8 timeout: 120
 #include "check.h"
 
 enum Mode { kStandard, kSynchronous, kReady, kModes };
@@ -19,7 +18,8 @@ static void isend(enum Mode mode, int bytes, int to, int tag, MPI_Request* reque
   if (mode == kReady) OK(MPI_Irsend(out, bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, request));
 }
 
-// Every rank sends to its right neighbour. `early`: the receive is posted before (as ready mode needs).
+// Every rank sends to its right neighbour. `early`: the receive is posted before (as ready mode
+// needs).
 static void shift(enum Mode mode, int bytes, int blocking, int early, int tag) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Request sending, receiving;

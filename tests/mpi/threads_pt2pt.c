@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: four threads per rank, on tags of one communicator and on communicators of their own.
-// ranks: 1 2 4
-// timeout: 120
+// MPI_THREAD_MULTIPLE: four threads per rank, on tags of one communicator and on communicators of
+// their own. ranks: 1 2 4 timeout: 120
 #include <pthread.h>
 
 #include "check.h"
@@ -67,7 +66,8 @@ static void* make_communicators(void* argument) {
   return NULL;
 }
 
-// One rank's threads wait for each other's messages: a thread that waits must not keep the others out.
+// One rank's threads wait for each other's messages: a thread that waits must not keep the others
+// out.
 static void* chain(void* argument) {
   const struct Worker* self = argument;
   int value = -1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: N ranks as N threads of one test, each with a Process of its own and the real rooms above it.
-// Why: matching, protocols and collectives run under sanitizers and a debugger without a launcher.
-// Usage: World(4).run([](core::Process& process) { ... every rank runs this ... });
-// What a rank throws, or asserts with GoogleTest, fails the test; a rank that throws ends the others' waiting by the
-// test's own time limit.
+// World: N ranks as N threads of one test, each with a Process of its own and the real rooms above
+// it. Why: matching, protocols and collectives run under sanitizers and a debugger without a
+// launcher. Usage: World(4).run([](core::Process& process) { ... every rank runs this ... }); What
+// a rank throws, or asserts with GoogleTest, fails the test; a rank that throws ends the others'
+// waiting by the test's own time limit.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -9,16 +9,16 @@ from .ratios import verdicts
 BLOCK = re.compile(r"(<!-- measured (?P<name>\w+) -->\n)(?P<body>.*?)(?=<!-- end -->)", re.S)
 
 
-def sections(results, rows, names, machine):
+def sections(rows, names, machine, conditions):
     """What may stand between markers, by name: tables by the name of what was measured, `bars`, `machine`."""
     found = {}
     for (name, ranks, unit), group in report.groups(rows).items():
         found.setdefault(name, []).append(report.group_table(name, ranks, unit, group, names))
     found = {name: "\n\n".join(tables) for name, tables in found.items()}
-    found["machine"] = machine
     if all(verdict.ratio for verdict in verdicts(rows)):  # a run of some benchmarks leaves the table of all bars alone
         found["bars"] = report.bars_table(rows, names[0])
-    return found
+    found = {name: f"{table}\n\n{conditions}" for name, table in found.items()}
+    return {"machine": machine, **found}
 
 
 def merge_failures(old, new, benches):

@@ -50,11 +50,15 @@ def wait_for_quiet(patience, share=0.1):
     return True
 
 
-def describe(measured, options, results):
+def describe(measured):
     versions = ", ".join(f"{library.name} {library.version}" for library in measured)
-    return (f"{time.strftime('%Y-%m-%d')}: {os.cpu_count()} cores, {processor()}, {caches()}, "
-            f"{memory_gib():.0f} GiB, Linux {platform.release()}.\n"
-            f"{versions}; medians of {options.repeat} alternating runs, "
-            f"{'ranks bound while they fit the cores' if options.bind else 'ranks not bound'}; "
-            f"{results.disturbed} of {results.runs} runs began while others used the machine"
-            f"{', at a higher priority than theirs' if options.priority else ''}.")
+    return (f"{os.cpu_count()} cores, {processor()}, {caches()}, {memory_gib():.0f} GiB, "
+            f"Linux {platform.release()}; {versions}.")
+
+
+def conditions(options, results):
+    """How the figures were taken, in one line."""
+    return (f"{time.strftime('%Y-%m-%d')}, medians of {options.repeat} rounds, "
+            f"{'ranks bound while they fit the cores' if options.bind else 'ranks not bound'}; others used the machine "
+            f"at the start of {results.disturbed} of {results.runs} runs"
+            f"{' (--priority)' if options.priority else ''}.")

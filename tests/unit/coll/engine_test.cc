@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host engine: every algorithm gives the right data for counts around its borders, in place and not, on every root,
-// blocks equal and not, whatever the order in which messages arrive.
+// The host engine: every algorithm gives the right data for counts around its borders, in place and
+// not, on every root, blocks equal and not, whatever the order in which messages arrive.
 #include "coll/engine_host.hpp"
 
 #include <gtest/gtest.h>
@@ -110,7 +110,8 @@ class Job {
                       what() == Collective::kAlltoall;
     return many ? case_.ranks : 1;
   }
-  // Blocks of irregular operations have a gap of two elements between them; a reduced vector has none.
+  // Blocks of irregular operations have a gap of two elements between them; a reduced vector has
+  // none.
   static int64_t lay_out(int blocks, bool gaps, const std::function<int64_t(int)>& size,
                          std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {
     int64_t at = 0;

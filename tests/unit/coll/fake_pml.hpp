@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pml in memory: N ranks of one thread; messages are delivered in random order, as far as MPI's order allows.
-// Why: collectives are tested against every timing, without transports.
+// A pml in memory: N ranks of one thread; messages are delivered in random order, as far as MPI's
+// order allows. Why: collectives are tested against every timing, without transports.
 #pragma once
 
 #include <algorithm>

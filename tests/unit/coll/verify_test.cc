@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every algorithm is proved at every rank count to 64 and every root up to 9 ranks, and at samples beyond; and the
-// verifier catches what mutations break.
+// Every algorithm is proved at every rank count to 64 and every root up to 9 ranks, and at samples
+// beyond; and the verifier catches what mutations break.
 #include "coll/verify.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,8 @@ TEST_P(EveryAlgorithm, IsProvedAtSampledLargeRankCounts) {
   }
 }
 
-// What a schedule says must matter: dropping a step, turning slices round, forgetting dependencies is caught.
+// What a schedule says must matter: dropping a step, turning slices round, forgetting dependencies
+// is caught.
 class Mutations : public testing::Test {
  protected:
   static std::vector<Schedule> all(const Algorithm& row, int32_t ranks) {
@@ -86,8 +87,8 @@ TEST_F(Mutations, ForgottenDependenciesAreCaught) {
         has_dependencies |= step.after > 0;
         step.after = 0;
       }
-    const bool by_window_only =
-        row.emit == gather_linear || row.emit == scatter_linear || row.emit == alltoall_pairwise;
+    const bool by_window_only = row.emit == gather_linear || row.emit == scatter_linear ||
+                                row.emit == bcast_linear || row.emit == alltoall_pairwise;
     if (!has_dependencies || by_window_only) continue;
     EXPECT_TRUE(caught(row, schedules)) << name_of(row.collective) << " " << row.name;
   }
@@ -118,7 +119,8 @@ TEST_F(Mutations, SwappedSlicesAreCaught) {
       Slice& two = victim.slices[random() % victim.slices.size()];
       if (one == two || one.space != two.space) continue;
       std::swap(one, two);
-      // Which stage slots are used, and in which order a window's messages go, is free where both agree.
+      // Which stage slots are used, and in which order a window's messages go, is free where both
+      // agree.
       if (one.space == Space::kStage) continue;
       ++tried;
       if (caught(row, schedules)) continue;

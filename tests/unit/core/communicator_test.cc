@@ -48,8 +48,8 @@ TEST(Communicator, EqualStepsGiveEqualIdsOnAllMembers) {
   }
 }
 
-// A tree of communicators as programs build them: small numbers everywhere, deep and wide. Whatever is weak in the
-// hash would show here as two equal ids, or as halves that repeat.
+// A tree of communicators as programs build them: small numbers everywhere, deep and wide. Whatever
+// is weak in the hash would show here as two equal ids, or as halves that repeat.
 TEST(Communicator, IdsNeverMeet) {
   std::set<std::pair<uint64_t, uint32_t>> ids;
   std::set<uint64_t> halves;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every protocol of point-to-point messages, with ranks as threads: sizes around every border, all ways of large
-// messages, wildcards, truncation, synchronous mode, many messages outstanding.
+// Every protocol of point-to-point messages, with ranks as threads: sizes around every border, all
+// ways of large messages, wildcards, truncation, synchronous mode, many messages outstanding.
 #include <gtest/gtest.h>
 
 #include <cstdint>

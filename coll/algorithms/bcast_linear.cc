@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear broadcast: the root sends to everybody; between two ranks there is nothing better.
+// Cost: p - 1 messages of n bytes at the root, one at the others.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+void bcast_linear(Builder& b) {
+  if (b.rank() != b.root()) {
+    b.recv(b.root(), Builder::output());
+    return;
+  }
+  b.window(32);
+  for (int32_t distance = 1; distance < b.ranks(); ++distance)
+    b.send(b.ring(distance), Builder::output());
+}
+
+}  // namespace tern::coll
