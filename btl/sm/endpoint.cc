@@ -44,7 +44,7 @@ bool SmEndpoint::send(const Header& header, const void* payload) noexcept {
   if (TERN_LIKELY(header.bytes <= kInline)) {
     Line* line = writer_.reserve(1);
     if (TERN_UNLIKELY(line == nullptr)) return false;
-    std::memcpy(line->bytes + sizeof(Header), payload, header.bytes);
+    copy_bytes(line->bytes + sizeof(Header), payload, header.bytes);
     writer_.publish(line, header, 1);
     ring_doorbell();
     return true;

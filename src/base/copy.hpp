@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #if defined(__SSE2__)
@@ -29,8 +30,33 @@ inline void copy_lines(std::byte* to, const std::byte* from, size_t lines) noexc
 }
 #endif
 
-/// The two blocks do not overlap.
+/// At most 64 bytes: pieces of one size that overlap where they must, no call, no loop.
+inline void copy_few(std::byte* to, const std::byte* from, size_t bytes) noexcept {
+  const auto both_ends = [=](auto piece) {
+    auto last = piece;
+    std::memcpy(&piece, from, sizeof piece);
+    std::memcpy(&last, from + bytes - sizeof last, sizeof last);
+    std::memcpy(to, &piece, sizeof piece);
+    std::memcpy(to + bytes - sizeof last, &last, sizeof last);
+  };
+  struct Half {
+    uint64_t words[2];
+  };
+  struct Whole {
+    uint64_t words[4];
+  };
+  if (bytes >= 32) return both_ends(Whole{});
+  if (bytes >= 16) return both_ends(Half{});
+  if (bytes >= 8) return both_ends(uint64_t{});
+  if (bytes >= 4) return both_ends(uint32_t{});
+  if (bytes >= 2) return both_ends(uint16_t{});
+  if (bytes == 1) *to = *from;
+}
+
+/// The two blocks do not overlap; of no bytes, either may be null.
 inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {
+  if (bytes <= 64)
+    return copy_few(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
 #if defined(__SSE2__)
   constexpr size_t kLeastLoop = 512;
   if (bytes >= kLeastLoop) {
