@@ -15,6 +15,8 @@ HandleTable::HandleTable()
 }
 
 HandleTable::~HandleTable() {
+  for (Object* object : predefined_)
+    if (object != nullptr) object->release();
   for (uint32_t index = kPredefined; index < next_ + kChunk; index += kChunk)
     delete chunks_[index / kChunk].load(std::memory_order_relaxed);
   std::free(chunks_);
@@ -44,7 +46,7 @@ uintptr_t HandleTable::insert(Object& object) {
 }
 
 void HandleTable::set_predefined(uintptr_t abi_value, Object& object) {
-  TERN_ASSERT(abi_value != 0 && abi_value < kConstants);
+  TERN_ASSERT(abi_value != 0 && abi_value < kConstants && predefined_[abi_value] == nullptr);
   object.set_handle(abi_value);
   predefined_[abi_value] = &object;
 }

@@ -53,7 +53,6 @@ class World {
       core::make_predefined_infos(process);
       core::make_predefined_types(process);
       core::make_predefined_ops(process);
-      core::make_predefined_groups(process);
       const std::unique_ptr<boot::Boot> boot = job_.boot(rank);
       process.boot = boot.get();
       process.world_rank = boot->rank();
