@@ -42,6 +42,10 @@ class PrefixReader {
 
 void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
   PeerState& peer = state_of(from);
+  if (TERN_LIKELY(frame.header.kind == wire::kEager)) {
+    match_arrival(peer, frame.header, frame.payload, frame.header.bytes);
+    return;
+  }
   PrefixReader reader(frame.payload, frame.header.bytes);
   switch (frame.header.kind & ~wire::kLong) {
     case wire::kEager:
@@ -83,7 +87,6 @@ void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
 void P2p::start(RecvRequest& request) noexcept {
   request.restart();
   request.outcome = {};
-  request.transfer = {};
   request.peer = nullptr;
   request.retain();  // the operation's reference
   ++request.communicator->pending;
@@ -178,6 +181,7 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
   request.peer = &peer;
   request.outcome.source = static_cast<int>(header.source);
   request.outcome.tag = header.tag;
+  request.transfer = {};
   request.transfer.bytes = rts.bytes <= room ? rts.bytes : room;
   request.transfer.partner = rts.sender;
   request.transfer.remote_address = rts.address;

@@ -51,6 +51,7 @@ class KeyedQueues {
   [[nodiscard]] size_t size() const noexcept { return items_; }
 
   [[nodiscard]] T* first(const Key& key) const noexcept {
+    if (recent_ != nullptr && recent_->key == key) return recent_->first;
     for (const Queue<T>* queue = buckets_[slot(key)]; queue != nullptr; queue = queue->next)
       if (queue->key == key) return queue->first;
     return nullptr;
@@ -83,8 +84,9 @@ class KeyedQueues {
     return key.hash() & (buckets_.size() - 1);
   }
   Queue<T>& queue_of(const Key& key) {
+    if (recent_ != nullptr && recent_->key == key) return *recent_;
     for (Queue<T>* queue = buckets_[slot(key)]; queue != nullptr; queue = queue->next)
-      if (queue->key == key) return *queue;
+      if (queue->key == key) return *(recent_ = queue);
     if (in_buckets_ >= buckets_.size()) rebuild();
     Queue<T>* queue = free_;
     if (queue != nullptr) {
@@ -96,10 +98,11 @@ class KeyedQueues {
     *queue = {key, nullptr, nullptr, buckets_[slot(key)]};
     buckets_[slot(key)] = queue;
     ++in_buckets_;
-    return *queue;
+    return *(recent_ = queue);
   }
   // Frees the empty queues; doubles the buckets where that was not enough.
   void rebuild() {
+    recent_ = nullptr;
     std::vector<Queue<T>*> kept;
     for (Queue<T>* queue : buckets_)
       while (queue != nullptr) {
@@ -124,6 +127,7 @@ class KeyedQueues {
   std::vector<Queue<T>*> buckets_;
   std::vector<std::unique_ptr<Queue<T>>> all_;
   Queue<T>* free_ = nullptr;
+  Queue<T>* recent_ = nullptr;  // of the last append: programs repeat themselves
   size_t items_ = 0;
   size_t in_buckets_ = 0;
 };

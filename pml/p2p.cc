@@ -64,8 +64,7 @@ int P2p::progress() noexcept {
   return events;
 }
 
-PeerState& P2p::state_of(core::Peer& peer) {
-  if (TERN_LIKELY(peer.pml != nullptr)) return *peer.pml;
+PeerState& P2p::contact(core::Peer& peer) {
   auto state = std::make_unique<PeerState>();
   state->peer = &peer;
   state->endpoint = &transports_.connect(peer);

@@ -8,7 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/error.hpp"
 #include "btl/table.hpp"
+#include "core/peer.hpp"
 #include "pml/contexts.hpp"
 #include "pml/matching.hpp"
 #include "pml/object_pool.hpp"
@@ -57,7 +59,10 @@ class P2p final : public Pml, public btl::Sink {
  private:
   // p2p.cc
   int progress() noexcept;
-  PeerState& state_of(core::Peer& peer);  // throws Error where nothing reaches it
+  PeerState& state_of(core::Peer& peer) {  // throws Error where nothing reaches it
+    return TERN_LIKELY(peer.pml != nullptr) ? *peer.pml : contact(peer);
+  }
+  PeerState& contact(core::Peer& peer);
   PeerState* state_of(core::Communicator& communicator, int rank, int* error) noexcept;
   int isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
                  core::Request** request) noexcept;

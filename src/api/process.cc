@@ -65,6 +65,7 @@ void Instance::enter_job(core::ThreadLevel level) {
   process.world_rank = boot_->rank();
   process.world_size = boot_->size();
   process.thread_level = level;
+  core::threads_share_objects = level == core::ThreadLevel::kMultiple;
   set_log_rank(process.world_rank);
   count_cores();
   appnum = boot_->job().app;
@@ -76,6 +77,7 @@ void Instance::leave_job() {
   rooms_->leave();
   core::end_predefined_communicators(process);
   rooms_.reset();
+  core::threads_share_objects = true;
   boot_->finalize();
   process.boot = nullptr;
   boot_.reset();

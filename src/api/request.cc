@@ -3,6 +3,10 @@
 // See: MPI-5.0 sections 3.7 and 3.9.
 #include "core/request.hpp"
 
+#include <memory>
+#include <new>
+#include <utility>
+
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/communicator.hpp"
@@ -28,13 +32,48 @@ int bad_request(MPI_Request handle, int position) noexcept {
               position, static_cast<void*>(handle));
 }
 
-/// All handles of an array name requests, or nothing.
-int check_all(int count, const MPI_Request* handles) noexcept {
-  for (int i = 0; i < count; ++i)
-    if (handles[i] != MPI_REQUEST_NULL && find(handles[i]) == nullptr)
-      return bad_request(handles[i], i);
-  return MPI_SUCCESS;
-}
+/// The requests that an array of handles names, looked up once; null where an entry is idle.
+class Requests {
+ public:
+  Requests(int count, const MPI_Request* handles) noexcept : count_(count) {
+    if (count > kFew) {
+      many_.reset(new (std::nothrow) core::Request*[static_cast<size_t>(count)]);
+      if (many_ == nullptr) {
+        code_ = fail(MPI_ERR_NO_MEM, "no memory to look at %d requests", count);
+        return;
+      }
+      all_ = many_.get();
+    }
+    for (int i = 0; i < count && code_ == MPI_SUCCESS; ++i) look_up(handles[i], i);
+  }
+  /// MPI_ERR_REQUEST where an entry is no request at all, MPI_ERR_NO_MEM.
+  [[nodiscard]] int code() const noexcept { return code_; }
+  [[nodiscard]] int count() const noexcept { return count_; }
+  [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
+  [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
+  [[nodiscard]] bool complete(int i) const noexcept {
+    return all_[i] == nullptr || all_[i]->done();
+  }
+
+ private:
+  static constexpr int kFew = 128;
+  void look_up(MPI_Request handle, int i) noexcept {
+    all_[i] = nullptr;
+    if (handle == MPI_REQUEST_NULL) return;
+    core::Request* found = find(handle);
+    if (TERN_UNLIKELY(found == nullptr)) {
+      code_ = bad_request(handle, i);
+    } else if (found->active()) {
+      all_[i] = found;
+      ++active_;
+    }
+  }
+
+  int count_, active_ = 0, code_ = MPI_SUCCESS;
+  core::Request* few_[kFew];
+  core::Request** all_ = few_;
+  std::unique_ptr<core::Request*[]> many_;
+};
 
 /// Hands a completed request to the user: status, error code, and the end of the handle (or of the
 /// activity).
@@ -42,8 +81,10 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
   int code = request.deliver();
   if (code == MPI_SUCCESS) code = request.outcome.error;
-  core::fill_status(status, request.outcome, with_error);
-  if (with_error && status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
+  if (status != MPI_STATUS_IGNORE) {
+    core::fill_status(status, request.outcome, with_error);
+    if (with_error) status->MPI_ERROR = code;
+  }
   if (TERN_UNLIKELY(code != MPI_SUCCESS))
     code = fail_on(
         request.communicator, code, "%s",
@@ -57,38 +98,29 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
   return code;
 }
 
-/// One completed entry of an array: like collect, but the errors of several go into the statuses.
-int collect_one_of(MPI_Request* handle, MPI_Status* status, bool with_error) noexcept {
-  if (idle(*handle)) {
-    core::fill_empty_status(status, with_error);
-    return MPI_SUCCESS;
-  }
-  return collect(*find(*handle), handle, status, with_error);
+/// One complete entry of an array: like collect, but the errors of several go into the statuses.
+int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* status,
+                   bool with_error) noexcept {
+  if (request != nullptr) return collect(*request, handle, status, with_error);
+  core::fill_empty_status(status, with_error);
+  return MPI_SUCCESS;
 }
 
 MPI_Status* at(MPI_Status* statuses, int i) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-bool complete(MPI_Request handle) noexcept { return idle(handle) || find(handle)->done(); }
-
-bool all_complete(int count, const MPI_Request* handles) noexcept {
-  for (int i = 0; i < count; ++i)
-    if (!complete(handles[i])) return false;
+bool all_complete(const Requests& requests) noexcept {
+  for (int i = 0; i < requests.count(); ++i)
+    if (!requests.complete(i)) return false;
   return true;
 }
 
 /// The first active and completed entry; -1 where there is none.
-int first_complete(int count, const MPI_Request* handles) noexcept {
-  for (int i = 0; i < count; ++i)
-    if (!idle(handles[i]) && find(handles[i])->done()) return i;
+int first_complete(const Requests& requests) noexcept {
+  for (int i = 0; i < requests.count(); ++i)
+    if (requests[i] != nullptr && requests[i]->done()) return i;
   return -1;
-}
-
-bool all_idle(int count, const MPI_Request* handles) noexcept {
-  for (int i = 0; i < count; ++i)
-    if (!idle(handles[i])) return false;
-  return true;
 }
 
 /// One round of progress, so that a program that only tests gets on.
@@ -103,45 +135,54 @@ void wait_until(Done&& done) noexcept {
   the_process->progress.wait(done);
 }
 
-/// Collects all of an array, which are complete. MPI_ERR_IN_STATUS where one failed.
-int collect_all(int count, MPI_Request* handles, MPI_Status* statuses) noexcept {
-  bool failed = false;
-  for (int i = 0; i < count && !failed; ++i)
-    failed = !idle(handles[i]) && find(handles[i])->outcome.error != MPI_SUCCESS;
-  int first_error = MPI_SUCCESS;
-  LastError text;
-  for (int i = 0; i < count; ++i) {
-    const int code = collect_one_of(&handles[i], at(statuses, i), failed);
-    if (code == MPI_SUCCESS || first_error != MPI_SUCCESS) continue;
-    first_error = code;
-    text = take_last_error();
+/// The first error of several, with its sentence.
+class FirstError {
+ public:
+  void note(int code) noexcept {
+    if (TERN_LIKELY(code == MPI_SUCCESS)) return;
+    LastError heard = take_last_error();
+    if (!failed_) first_ = std::move(heard);
+    failed_ = true;
   }
-  if (TERN_LIKELY(first_error == MPI_SUCCESS)) return MPI_SUCCESS;
-  return fail_on(text.object, MPI_ERR_IN_STATUS, "at least one request failed; the first: %s",
-                 text.text.c_str());
+  [[nodiscard]] int code() const noexcept {
+    return TERN_LIKELY(!failed_)
+               ? MPI_SUCCESS
+               : fail_on(first_.object, MPI_ERR_IN_STATUS,
+                         "at least one request failed; the first: %s", first_.text.c_str());
+  }
+
+ private:
+  bool failed_ = false;
+  LastError first_;
+};
+
+/// Collects all of an array, which are complete. MPI_ERR_IN_STATUS where one failed: then all
+/// statuses get an error code.
+int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* statuses) noexcept {
+  bool failed = false;
+  for (int i = 0; i < requests.count(); ++i)
+    failed |= requests[i] != nullptr && requests[i]->outcome.error != MPI_SUCCESS;
+  FirstError error;
+  for (int i = 0; i < requests.count(); ++i)
+    error.note(collect_one_of(requests[i], &handles[i], at(statuses, i), failed));
+  return error.code();
 }
 
 /// Collects the completed ones into the front of indices and statuses.
-int collect_some(int count, MPI_Request* handles, int* outcount, int* indices,
+int collect_some(const Requests& requests, MPI_Request* handles, int* outcount, int* indices,
                  MPI_Status* statuses) noexcept {
   bool failed = false;
-  for (int i = 0; i < count; ++i)
-    if (!idle(handles[i]) && find(handles[i])->done())
-      failed |= find(handles[i])->outcome.error != MPI_SUCCESS;
-  int collected = 0, first_error = MPI_SUCCESS;
-  LastError text;
-  for (int i = 0; i < count; ++i) {
-    if (idle(handles[i]) || !find(handles[i])->done()) continue;
-    const int code = collect_one_of(&handles[i], at(statuses, collected), failed);
-    indices[collected++] = i;
-    if (code == MPI_SUCCESS || first_error != MPI_SUCCESS) continue;
-    first_error = code;
-    text = take_last_error();
+  int found = 0;  // decided once: others may complete meanwhile
+  for (int i = 0; i < requests.count(); ++i) {
+    if (requests[i] == nullptr || !requests[i]->done()) continue;
+    failed |= requests[i]->outcome.error != MPI_SUCCESS;
+    indices[found++] = i;
   }
-  *outcount = collected;
-  if (first_error == MPI_SUCCESS) return MPI_SUCCESS;
-  return fail_on(text.object, MPI_ERR_IN_STATUS, "at least one request failed; the first: %s",
-                 text.text.c_str());
+  FirstError error;
+  for (int k = 0; k < found; ++k)
+    error.note(collect(*requests[indices[k]], &handles[indices[k]], at(statuses, k), failed));
+  *outcount = found;
+  return error.code();
 }
 
 }  // namespace
@@ -169,77 +210,78 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
   return MPI_SUCCESS;
 }
 
-int waitall(int count, MPI_Request* requests, MPI_Status* statuses) noexcept {
-  const int bad = check_all(count, requests);
-  if (bad != MPI_SUCCESS) return bad;
+int waitall(int count, MPI_Request* handles, MPI_Status* statuses) noexcept {
+  const Requests requests(count, handles);
+  if (requests.code() != MPI_SUCCESS) return requests.code();
   int next = 0;  // all before it are complete
-  wait_until([&] {
-    while (next < count && complete(requests[next])) ++next;
+  const auto done = [&] {
+    while (next < count && requests.complete(next)) ++next;
     return next == count;
-  });
-  return collect_all(count, requests, statuses);
+  };
+  if (!done()) wait_until(done);
+  return collect_all(requests, handles, statuses);
 }
 
-int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept {
-  const int bad = check_all(count, requests);
-  if (bad != MPI_SUCCESS) return bad;
+int testall(int count, MPI_Request* handles, int* flag, MPI_Status* statuses) noexcept {
+  const Requests requests(count, handles);
+  if (requests.code() != MPI_SUCCESS) return requests.code();
   *flag = 1;
-  if (!all_complete(count, requests)) poll_once();
-  if (all_complete(count, requests)) return collect_all(count, requests, statuses);
+  if (!all_complete(requests)) poll_once();
+  if (all_complete(requests)) return collect_all(requests, handles, statuses);
   *flag = 0;
   return MPI_SUCCESS;
 }
 
-int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) noexcept {
-  const int bad = check_all(count, requests);
-  if (bad != MPI_SUCCESS) return bad;
+int waitany(int count, MPI_Request* handles, int* index, MPI_Status* status) noexcept {
+  const Requests requests(count, handles);
+  if (requests.code() != MPI_SUCCESS) return requests.code();
   *index = MPI_UNDEFINED;
   core::fill_empty_status(status, false);
-  if (all_idle(count, requests)) return MPI_SUCCESS;
-  wait_until([&] { return (*index = first_complete(count, requests)) >= 0; });
-  return collect(*find(requests[*index]), &requests[*index], status, false);
+  if (requests.all_idle()) return MPI_SUCCESS;
+  wait_until([&] { return (*index = first_complete(requests)) >= 0; });
+  return collect(*requests[*index], &handles[*index], status, false);
 }
 
-int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) noexcept {
-  const int bad = check_all(count, requests);
-  if (bad != MPI_SUCCESS) return bad;
+int testany(int count, MPI_Request* handles, int* index, int* flag, MPI_Status* status) noexcept {
+  const Requests requests(count, handles);
+  if (requests.code() != MPI_SUCCESS) return requests.code();
   *flag = 1;
   *index = MPI_UNDEFINED;
-  if (all_idle(count, requests)) {
+  if (requests.all_idle()) {
     core::fill_empty_status(status, false);
     return MPI_SUCCESS;
   }
-  int found = first_complete(count, requests);
+  int found = first_complete(requests);
   if (found < 0) {
     poll_once();
-    found = first_complete(count, requests);
+    found = first_complete(requests);
   }
   if (found < 0) {
     *flag = 0;
     return MPI_SUCCESS;
   }
   *index = found;
-  return collect(*find(requests[found]), &requests[found], status, false);
+  return collect(*requests[found], &handles[found], status, false);
 }
 
-int waitsome(int count, MPI_Request* requests, int* outcount, int* indices,
+int waitsome(int count, MPI_Request* handles, int* outcount, int* indices,
              MPI_Status* statuses) noexcept {
-  const int bad = check_all(count, requests);
-  if (bad != MPI_SUCCESS) return bad;
+  const Requests requests(count, handles);
+  if (requests.code() != MPI_SUCCESS) return requests.code();
   *outcount = MPI_UNDEFINED;
-  if (all_idle(count, requests)) return MPI_SUCCESS;
-  wait_until([&] { return first_complete(count, requests) >= 0; });
-  return collect_some(count, requests, outcount, indices, statuses);
+  if (requests.all_idle()) return MPI_SUCCESS;
+  wait_until([&] { return first_complete(requests) >= 0; });
+  return collect_some(requests, handles, outcount, indices, statuses);
 }
 
-int testsome(int count, MPI_Request* requests, int* outcount, int* indices,
+int testsome(int count, MPI_Request* handles, int* outcount, int* indices,
              MPI_Status* statuses) noexcept {
-  const int bad = check_all(count, requests);
-  if (bad != MPI_SUCCESS) return bad;
+  const Requests requests(count, handles);
+  if (requests.code() != MPI_SUCCESS) return requests.code();
   *outcount = MPI_UNDEFINED;
-  if (all_idle(count, requests)) return MPI_SUCCESS;
+  if (requests.all_idle()) return MPI_SUCCESS;
   poll_once();
-  return collect_some(count, requests, outcount, indices, statuses);
+  return collect_some(requests, handles, outcount, indices, statuses);
 }
 
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept {

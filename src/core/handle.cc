@@ -69,7 +69,9 @@ void HandleTable::erase(Object& object) noexcept {
 
 uintptr_t HandleTable::renew(Object& object) noexcept {
   const uint32_t index = static_cast<uint32_t>(object.handle()) & kIndexMask;
-  const uint32_t generation = entry(index)->generation.fetch_add(1, std::memory_order_relaxed) + 1;
+  std::atomic<uint32_t>& current = entry(index)->generation;  // only the place's owner changes it
+  const uint32_t generation = current.load(std::memory_order_relaxed) + 1;
+  current.store(generation, std::memory_order_relaxed);
   const uintptr_t word = word_of(object.kind(), index, generation);
   object.set_handle(word);
   return word;

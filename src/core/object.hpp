@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Object: what every MPI object behind a handle has in common.
 // Lifetime: reference counted; the user's handle is one reference, each pending use another.
-// Threads: references are atomic; everything else is the object's own affair.
+// Threads: references are atomic where threads share objects; everything else is the object's own
+// affair.
 #pragma once
 
 #include <atomic>
@@ -10,6 +11,11 @@
 namespace tern::core {
 
 class Process;
+
+/// True where threads may use one object at once (MPI_THREAD_MULTIPLE, and before the level is
+/// known): only then a count costs an atomic operation, which is a third of a small message's time.
+/// Set while no other thread calls MPI (api::Instance).
+inline bool threads_share_objects = true;
 
 /// What a handle word names. The values are part of a handle's bits (4 bits).
 enum class Kind : uint32_t {
@@ -40,10 +46,15 @@ class Object {
   void set_handle(uintptr_t word) noexcept { handle_ = word; }
   [[nodiscard]] bool predefined() const noexcept { return handle_ != 0 && handle_ < 4096; }
 
-  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept {
+    if (threads_share_objects)
+      references_.fetch_add(1, std::memory_order_relaxed);
+    else
+      references_.store(references() + 1, std::memory_order_relaxed);
+  }
   /// Deletes the object with the last reference. Predefined objects are never deleted this way.
   void release() noexcept {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+    if (drop() == 0) destroy();
   }
   [[nodiscard]] int references() const noexcept {
     return references_.load(std::memory_order_relaxed);
@@ -57,6 +68,14 @@ class Object {
   virtual void destroy() noexcept { delete this; }
 
  private:
+  /// References that are left.
+  int drop() noexcept {
+    if (threads_share_objects) return references_.fetch_sub(1, std::memory_order_acq_rel) - 1;
+    const int left = references() - 1;
+    references_.store(left, std::memory_order_relaxed);
+    return left;
+  }
+
   const Kind kind_;
   std::atomic<int> references_{1};
   uintptr_t handle_ = 0;
