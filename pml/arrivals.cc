@@ -195,9 +195,11 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
              header.source, header.tag, static_cast<unsigned long long>(rts.bytes), room, room));
   }
   const bool plain = rts.address != 0 && request.buffer.type->contiguous();
+  request.large = true;
+  ++receiving_;
   if (request.transfer.bytes == 0) {
     tell_done(request, MPI_SUCCESS);
-  } else if (!plain || request.transfer.bytes < pull_limit_ || !peer.endpoint->one_sided()) {
+  } else if (!plain || prefers_pipeline(request.transfer.bytes) || !peer.endpoint->one_sided()) {
     receive_pipeline(request);
   } else {
     request.transfer.claims = rts.bytes <= room ? peer.endpoint->peer_claims(rts.claims) : nullptr;
@@ -206,8 +208,20 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
   }
 }
 
+// Two copies by two cores overlap, one by the receiver alone does not: the pipeline is faster for a
+// message that travels alone. With more under way each core has a copy of its own to make, and with
+// more ranks than cores nobody helps: then one copy is less work.
+bool P2p::prefers_pipeline(size_t bytes) const noexcept {
+  if (pull_limit_ == SIZE_MAX) return true;
+  return bytes < pull_limit_ && receiving_ == 1 && !process_.oversubscribed;
+}
+
 // `error` is added to one that is there already (truncation).
 void P2p::finish(RecvRequest& request, int error) noexcept {
+  if (request.large) {
+    request.large = false;
+    --receiving_;
+  }
   if (!request.buffer.type->predefined()) request.buffer.type->release();
   core::Communicator* communicator = request.communicator;
   if (error != MPI_SUCCESS) request.outcome.error = error;

@@ -102,6 +102,7 @@ class P2p final : public Pml, public btl::Sink {
   void take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
                 const wire::Rts& rts) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
+  [[nodiscard]] bool prefers_pipeline(size_t bytes) const noexcept;
   void learn_context(PeerState& peer, const wire::ContextTold& told) noexcept;
 
   // rendezvous.cc
@@ -130,6 +131,7 @@ class P2p final : public Pml, public btl::Sink {
   std::vector<PeerState*> waiting_;    // peers with sends or controls that found no room
   std::vector<RecvRequest*> pulling_;  // receives that copy from their sender's memory
   std::vector<SendRequest*> pushing_;  // sends that move data
+  int receiving_ = 0;                  // large messages that are matched and not yet here
   SendRequest* completed_ = nullptr;   // shared by all sends that were done at once
   size_t eager_limit_;
   size_t pull_limit_, both_limit_;

@@ -76,7 +76,7 @@ struct RecvRequest final : core::Request {
   Hook<RecvRequest> hooks[1];
   PeerState* peer = nullptr;  // once matched
   Transfer transfer;
-  bool both_ends = false;
+  bool large = false;  // its data is under way
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
     active_ = !persistent;

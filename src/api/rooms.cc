@@ -12,10 +12,10 @@ namespace {
 
 // Polls of a waiting rank before it yields: a core of its own may spin about a millisecond.
 constexpr uint32_t kSpinsAlone = 20000;
-constexpr uint32_t kYieldsAlone = 200;
+constexpr int64_t kYieldsAloneUs = 50;
 // More ranks than cores: whoever waits gives the core away at once, and sleeps soon.
 constexpr uint32_t kSpinsCrowded = 0;
-constexpr uint32_t kYieldsCrowded = 20;
+constexpr int64_t kYieldsCrowdedUs = 100;
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void Rooms::configure_waiting() {
     spins = static_cast<uint32_t>(process_.params.spin) * kPollsPerMicrosecond;
   }
   process_.progress.configure(pml_->transports().doorbell(), spins,
-                              crowded ? kYieldsCrowded : kYieldsAlone,
+                              crowded ? kYieldsCrowdedUs : kYieldsAloneUs,
                               process_.thread_level == core::ThreadLevel::kMultiple);
 }
 

@@ -32,10 +32,10 @@ namespace tern {
     "shared memory: fragments in flight; more would leave the cache")                               \
   X(sm_single_copy, "TERN_SM_SINGLE_COPY", Text, "auto", 0, 0,                                      \
     "large messages: auto, pipeline (two copies), pull (receiver reads), both (both ends copy)")    \
-  X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 32768, 0, 1073741824,                                \
-    "from this many bytes the single-copy protocol replaces the pipeline")                          \
-  X(sm_both_limit, "TERN_SM_BOTH_LIMIT", Size, 131072, 0, 1073741824,                               \
-    "from this many bytes sender and receiver copy together")                                       \
+  X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 131072, 0, 1073741824,                               \
+    "from this many bytes a message that travels alone is copied once, too")                        \
+  X(sm_both_limit, "TERN_SM_BOTH_LIMIT", Size, 8192, 0, 1073741824,                                 \
+    "from this many bytes sender and receiver share the copies of what is copied once")             \
   X(spin, "TERN_SPIN", Time, 0, 0, 1000000,                                                         \
     "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                 \
   X(boot, "TERN_BOOT", Text, "auto", 0, 0,                                                          \

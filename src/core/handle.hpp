@@ -42,8 +42,8 @@ class HandleTable {
 
   /// Gives `object` a word (also stored in it). Throws Error(MPI_ERR_NO_MEM) when 2^27 are in use.
   uintptr_t insert(Object& object);
-  /// Makes the constant `abi_value` (< 1024) name `object`. Takes the caller's reference over, until
-  /// erase() or the table's end.
+  /// Makes the constant `abi_value` (< 1024) name `object`. Takes the caller's reference over,
+  /// until erase() or the table's end.
   void set_predefined(uintptr_t abi_value, Object& object);
   /// Ends the word of `object`; a later find of it gives nullptr.
   void erase(Object& object) noexcept;

@@ -3,6 +3,7 @@
 #include "core/progress.hpp"
 
 #include <sched.h>
+#include <time.h>
 
 #include "base/error.hpp"
 
@@ -11,6 +12,12 @@ namespace {
 constexpr int64_t kFirstSleepUs = 1000;
 constexpr int64_t kLongestSleepUs = 10000;
 constexpr uint32_t kRoundsBeforeLongSleep = 16;
+
+int64_t now_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+}
 }  // namespace
 
 void Progress::add(Poll poller, void* self) noexcept {
@@ -25,18 +32,20 @@ void Progress::remove(void* self) noexcept {
   count_ = kept;
 }
 
-void Progress::configure(Doorbell* doorbell, uint32_t spins, uint32_t yields,
+void Progress::configure(Doorbell* doorbell, uint32_t spins, int64_t yield_us,
                          bool threaded) noexcept {
   doorbell_ = doorbell;
   spins_ = spins;
-  yields_ = yields;
+  yield_ns_ = yield_us * 1000;
   threaded_ = threaded;
 }
 
 void Progress::idle(uint32_t rounds) noexcept {
-  const uint32_t past_spinning = rounds - spins_;
+  if (rounds == spins_ + 1) idle_since_ = now_ns();
+  const bool yields = doorbell_ == nullptr || now_ns() - idle_since_ <= yield_ns_;
+  if (yields) first_sleep_ = rounds + 1;
   unlock();
-  if (past_spinning <= yields_ || doorbell_ == nullptr) {
+  if (yields) {
     ::sched_yield();
     lock();
     return;
@@ -48,7 +57,7 @@ void Progress::idle(uint32_t rounds) noexcept {
   if (found) {
     doorbell_->disarm();
   } else {
-    const bool early = past_spinning - yields_ < kRoundsBeforeLongSleep;
+    const bool early = rounds - first_sleep_ < kRoundsBeforeLongSleep;
     doorbell_->sleep(early ? kFirstSleepUs : kLongestSleepUs);
   }
   lock();

@@ -47,8 +47,9 @@ class Progress {
   /// doorbell. Must be followed by another poll.
   void idle(uint32_t rounds) noexcept;
 
-  /// `spins`: polls before the first yield. `yields`: yields before the first sleep.
-  void configure(Doorbell* doorbell, uint32_t spins, uint32_t yields, bool threaded) noexcept;
+  /// `spins`: polls before the first yield. `yield_us`: microseconds of yields before the first
+  /// sleep.
+  void configure(Doorbell* doorbell, uint32_t spins, int64_t yield_us, bool threaded) noexcept;
   [[nodiscard]] uint32_t spins() const noexcept { return spins_; }
 
   /// The lock of the channel; a no-op below MPI_THREAD_MULTIPLE.
@@ -68,7 +69,9 @@ class Progress {
   int count_ = 0;
   bool threaded_ = false;
   uint32_t spins_ = 1000;
-  uint32_t yields_ = 100;
+  int64_t yield_ns_ = 100000;
+  int64_t idle_since_ = 0;    // of the wait that yields now
+  uint32_t first_sleep_ = 0;  // its round
   Doorbell* doorbell_ = nullptr;
   std::mutex mutex_;
 };
