@@ -79,6 +79,9 @@ void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
     case wire::kContext:
       learn_context(peer, reader.take<wire::ContextTold>());
       break;
+    case wire::kPace:
+      peer.eager_limit = reader.take<wire::Pace>().eager != 0 ? eager_limit_ : 0;
+      break;
     default:
       log_line("a frame of unknown kind %u from rank %u is ignored", frame.header.kind, from.rank);
   }
@@ -134,6 +137,17 @@ void P2p::keep(PeerState& peer, const Key& key, const btl::Header& header, const
   if (header.kind == wire::kEagerSync) message->sender = reader.take<wire::SyncPrefix>().sender;
   message->data.assign(reader.next(), reader.next() + reader.left());
   unexpected_.add(*message);
+  count_kept(peer, message->data.size(), 0);
+}
+
+// A sender whose messages nobody receives is told to send announcements only, and when half of them
+// are gone, that it may go on.
+void P2p::count_kept(PeerState& peer, size_t more, size_t less) noexcept {
+  peer.kept += more - less;
+  const bool slow = peer.slowed ? peer.kept * 2 > unexpected_limit_ : peer.kept > unexpected_limit_;
+  if (TERN_LIKELY(slow == peer.slowed)) return;
+  peer.slowed = slow;
+  send_control(peer, wire::kPace, wire::Pace{slow ? uint64_t{0} : uint64_t{1}});
 }
 
 void P2p::take_message(RecvRequest& request, Message& message) noexcept {
@@ -144,6 +158,7 @@ void P2p::take_message(RecvRequest& request, Message& message) noexcept {
   } else {
     if (message.sender != 0)
       send_control(*message.from, wire::kDone, wire::Done{message.sender, MPI_SUCCESS});
+    count_kept(*message.from, 0, message.data.size());
     take_eager(request, message.header, message.data.data(), message.data.size());
   }
   constexpr size_t kKeptCapacity = 256;

@@ -25,6 +25,7 @@ P2p::P2p(core::Process& process)
     : process_(process),
       transports_(process, *this),
       eager_limit_(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),
+      unexpected_limit_(static_cast<size_t>(process.params.unexpected_limit)),
       pull_limit_(static_cast<size_t>(process.params.sm_pull_limit)),
       both_limit_(static_cast<size_t>(process.params.sm_both_limit)),
       threaded_(process.thread_level == core::ThreadLevel::kMultiple) {
@@ -67,6 +68,7 @@ int P2p::progress() noexcept {
 PeerState& P2p::contact(core::Peer& peer) {
   auto state = std::make_unique<PeerState>();
   state->peer = &peer;
+  state->eager_limit = eager_limit_;
   state->endpoint = &transports_.connect(peer);
   peers_.push_back(std::move(state));
   peer.pml = peers_.back().get();

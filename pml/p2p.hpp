@@ -96,6 +96,7 @@ class P2p final : public Pml, public btl::Sink {
                      size_t bytes) noexcept;
   void keep(PeerState& peer, const Key& key, const btl::Header& header, const std::byte* payload,
             size_t bytes) noexcept;
+  void count_kept(PeerState& peer, size_t more, size_t less) noexcept;
   void take_message(RecvRequest& request, Message& message) noexcept;
   void take_eager(RecvRequest& request, const btl::Header& header, const std::byte* data,
                   size_t bytes) noexcept;
@@ -133,7 +134,7 @@ class P2p final : public Pml, public btl::Sink {
   std::vector<SendRequest*> pushing_;  // sends that move data
   int receiving_ = 0;                  // large messages that are matched and not yet here
   SendRequest* completed_ = nullptr;   // shared by all sends that were done at once
-  size_t eager_limit_;
+  size_t eager_limit_, unexpected_limit_;
   size_t pull_limit_, both_limit_;
   bool threaded_;
 };

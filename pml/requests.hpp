@@ -30,6 +30,9 @@ struct PeerState {
   };
   std::vector<Control> controls;  // frames about transfers that found no room
   bool listed = false;            // in P2p's list of peers with something waiting
+  size_t eager_limit;             // towards it: 0 while it has too much of ours without a receive
+  size_t kept = 0;                // payload from it that waits for receives
+  bool slowed = false;            // it was told to send announcements only
 };
 
 /// Common to both directions: a transfer of data that is under way.

@@ -41,7 +41,7 @@ class PrefixWriter {
 bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                          size_t bytes) noexcept {
   const uint32_t index = to.communicator->remote_index(to.rank);
-  if (bytes > eager_limit_ || index == 0 || peer.first_waiting != nullptr) return false;
+  if (bytes > peer.eager_limit || index == 0 || peer.first_waiting != nullptr) return false;
   const btl::Header header = header_for(to, wire::kEager, index, bytes);
   const core::Datatype& type = *buffer.type;
   if (TERN_LIKELY(type.contiguous()))
@@ -75,7 +75,7 @@ void P2p::start(SendRequest& request) noexcept {
 bool P2p::emit(SendRequest& request) noexcept {
   const size_t bytes = request.transfer.bytes;
   const uint32_t index = request.communicator->remote_index(request.to.rank);
-  const bool eager = bytes <= eager_limit_;
+  const bool eager = bytes <= request.peer->eager_limit;
   const bool sync = request.mode == Mode::kSynchronous;
   const size_t prefix =
       (index == 0 ? sizeof(wire::LongContext) : 0) + (!eager ? sizeof(wire::Rts)

@@ -19,6 +19,7 @@ enum Kind : uint8_t {
   kData = 5,       // DataPrefix, data
   kDone = 6,       // Done: receiver to sender: it has everything (or failed)
   kContext = 7,    // ContextTold: the index by which to name a communicator from now on
+  kPace = 8,       // Pace: receiver to sender: what may be sent before its receive is known
 };
 /// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane
 /// alone.
@@ -58,6 +59,9 @@ struct Done {
 struct ContextTold {
   LongContext id;
   uint64_t index;
+};
+struct Pace {
+  uint64_t eager;  // nonzero: as usual; zero: announcements only
 };
 
 /// The header's context: index and plane in one word.

@@ -22,6 +22,8 @@ namespace tern {
     "print every choice of transport, protocol and fallback with its reason")                       \
   X(eager_limit, "TERN_EAGER_LIMIT", Size, 8192, 0, 65536,                                          \
     "messages up to this many bytes are sent before the receive is known")                          \
+  X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, 0, 1099511627776,                     \
+    "payload of messages without a receive that a rank keeps of each sender; more waits there")     \
   X(sm_ring_bytes, "TERN_SM_RING", Size, 16384, 4096, 1048576,                                      \
     "shared memory: bytes of the ring of one pair of ranks that talk; a power of two")              \
   X(sm_pool_bytes, "TERN_SM_POOL", Size, 4194304, 1048576, 1073741824,                              \
