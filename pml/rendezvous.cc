@@ -65,7 +65,10 @@ void P2p::take_go(const wire::Go& go) noexcept {
   request->transfer.partner = go.receiver;
   request->transfer.bytes = std::min<size_t>(request->transfer.bytes, go.bytes);
   request->transfer.remote_address = go.address;
-  if (go.way == wire::Way::kPipeline) request->transfer.claims = nullptr;
+  if (go.way == wire::Way::kPipeline)
+    request->transfer.claims = nullptr;
+  else if (!request->peer->endpoint->one_sided())
+    return;  // the receiver copies everything
   request->pushing = true;
   pushing_.push_back(request);
 }

@@ -116,19 +116,24 @@ void SmEndpoint::pop() noexcept {
 
 bool SmEndpoint::same_process() const noexcept { return card_.pid == ::getpid(); }
 
+// Once in a process: where one peer refuses, most do.
+void SmEndpoint::explain_refusal(int error) noexcept {
+  if (shared_.refusal_said) return;
+  shared_.refusal_said = true;
+  log_line(
+      "large messages between ranks of this host take two copies instead of one: process_vm_readv "
+      "of rank %u says %s. Cure: allow ptrace among processes of one user (sysctl "
+      "kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE), or set "
+      "TERN_SM_SINGLE_COPY=pipeline to say so on purpose",
+      peer_.rank, std::strerror(error));
+}
+
 bool SmEndpoint::one_sided() noexcept {
   if (TERN_UNLIKELY(cma_ == Tried::kNot)) {
     const auto* word = reinterpret_cast<const void*>(card_.segment_address);
     const int error = same_process() ? 0 : cma_probe(card_.pid, word, segment_.head().magic);
     cma_ = error == 0 ? Tried::kWorks : Tried::kRefused;
-    if (error != 0)
-      log_line(
-          "large messages to rank %u of this host take two copies instead of one: reading its "
-          "memory is "
-          "refused (%s). Cure: allow ptrace among processes of one user (sysctl "
-          "kernel.yama.ptrace_scope=0, "
-          "docker --cap-add=SYS_PTRACE), or set TERN_SM_SINGLE_COPY=pipeline to say so on purpose",
-          peer_.rank, std::strerror(error));
+    if (error != 0) explain_refusal(error);
   }
   return cma_ == Tried::kWorks;
 }

@@ -19,6 +19,7 @@ struct Shared {
   size_t inline_limit;    // payload bytes that travel in a ring's lines
   size_t fragment_bytes;  // of the pipeline, and how many of them in flight still fit the cache
   size_t fragments;
+  bool refusal_said = false;
   bool fenced;  // more ranks than cores: waiters sleep at once, so senders fence before they look
 };
 
@@ -50,6 +51,7 @@ class SmEndpoint final : public Endpoint {
 
  private:
   [[nodiscard]] bool same_process() const noexcept;
+  void explain_refusal(int error) noexcept;
   void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
 
   Shared& shared_;
