@@ -9,7 +9,7 @@ from .ratios import verdicts
 BLOCK = re.compile(r"(<!-- measured (?P<name>\w+) -->\n)(?P<body>.*?)(?=<!-- end -->)", re.S)
 
 
-def sections(rows, names, machine, conditions):
+def sections(rows, names, machine, conditions, prefix=""):
     """What may stand between markers, by name: tables by the name of what was measured, `bars`, `machine`."""
     found = {}
     for (name, ranks, unit), group in report.groups(rows).items():
@@ -18,7 +18,7 @@ def sections(rows, names, machine, conditions):
     if all(verdict.ratio for verdict in verdicts(rows)):  # a run of some benchmarks leaves the table of all bars alone
         found["bars"] = report.bars_table(rows, names[0])
     found = {name: f"{table}\n\n{conditions}" for name, table in found.items()}
-    return {"machine": machine, **found}
+    return {prefix + name: body for name, body in {"machine": machine, **found}.items()}
 
 
 def merge_failures(old, new, benches):
@@ -27,14 +27,14 @@ def merge_failures(old, new, benches):
     return "\n".join(kept + new.splitlines()) or "None."
 
 
-def update(path, parts, failures="", benches=()):
+def update(path, parts, failures=None, benches=()):
     """Replaces the blocks that were measured now and leaves the others; returns the names that have no block."""
     used = set()
 
     def replace(match):
         name = match["name"]
         used.add(name)
-        if name == "failures":
+        if name == "failures" and failures is not None:
             return f"{match[1]}\n{merge_failures(match['body'], failures, benches)}\n\n"
         return f"{match[1]}\n{parts[name]}\n\n" if name in parts else match[0]
 

@@ -32,17 +32,21 @@ class Library:
     options: list = field(default_factory=list)
     version: str = ""
     programs: Path = Path()
+    settings: dict = field(default_factory=dict)  # environment variables of its runs
 
     def command(self, ranks, program, arguments):
         return [str(self.mpirun), *self.options, "-n", str(ranks), str(self.programs / program), *arguments]
 
 
-def environment(bind=False, priority=False):
-    return {**os.environ, **ENVIRONMENT, "BENCH_BIND": str(int(bind)), "BENCH_PRIORITY": str(int(priority))}
+def environment(bind=False, priority=False, settings=None):
+    return {**os.environ, **ENVIRONMENT, **(settings or {}), "BENCH_BIND": str(int(bind)), "BENCH_PRIORITY": str(int(priority))}
 
 
 def find(name, where):
-    """A library from `NAME=PREFIX` or `NAME=PATH_OF_MPICC`."""
+    """A library from `NAME=PREFIX` or `NAME=PATH_OF_MPICC`, both with `,VARIABLE=VALUE` as often as wanted."""
+    where, *settings = where.split(",")
+    if wrong := [text for text in settings if "=" not in text]:
+        raise SetupError(f"{name}: expected VARIABLE=VALUE after the comma, not {wrong[0]}")
     path = Path(shutil.which(where) or where).absolute() if "/" not in where else Path(where).absolute()
     mpicc = path / "bin" / "mpicc" if path.is_dir() else path
     if not os.access(mpicc, os.X_OK):
@@ -50,7 +54,7 @@ def find(name, where):
     for launcher in ("mpirun", "mpiexec"):
         mpirun = mpicc.parent / launcher
         if os.access(mpirun, os.X_OK):
-            return describe(Library(name, mpicc, mpirun))
+            return describe(Library(name, mpicc, mpirun, settings=dict(text.split("=", 1) for text in settings)))
     raise SetupError(f"{name}: no mpirun or mpiexec beside {mpicc}")
 
 

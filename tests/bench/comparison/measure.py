@@ -86,7 +86,7 @@ def run_once(results, library, bench, ranks, options):
     results.benches.add(bench.name)
     results.disturbed += not machine.wait_for_quiet(options.quiet)
     output, seconds, wrong = launch(library.command(ranks, bench.program, arguments),
-                                    libraries.environment(bind, options.priority), options.timeout)
+                                    libraries.environment(bind, options.priority, library.settings), options.timeout)
     if wrong:
         results.failures.append((bench.name, ranks, library.name, wrong))
         print(f"  {library.name}: {bench.name}, {ranks} ranks: {wrong}", file=sys.stderr)
