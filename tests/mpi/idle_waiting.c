@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that wait leave the core: more ranks than cores, all but one wait for a message, and
+// together they use less than a twentieth of a core; the message wakes them at once.
+// ranks: 9
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static double cpu_seconds(void) {
+  struct rusage used;
+  CHECK(getrusage(RUSAGE_SELF, &used) == 0);
+  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  if (sysconf(_SC_NPROCESSORS_ONLN) >= size) {
+    if (rank == 0) printf("as many cores as ranks: they may spin\n");
+    MPI_Finalize();
+    return 77;
+  }
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  const double before = cpu_seconds(), start = MPI_Wtime();
+  int word = 1;
+  if (rank == 0) {
+    sleep(2);
+    for (int dest = 1; dest < size; ++dest)
+      OK(MPI_Send(&word, 1, MPI_INT, dest, 0, MPI_COMM_WORLD));
+  } else {
+    OK(MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  }
+  const double wall = MPI_Wtime() - start;
+  double used = rank == 0 ? 0 : cpu_seconds() - before, all = 0;
+  OK(MPI_Reduce(&used, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
+  if (rank == 0 && all > 0.05 * wall)
+    FAIL("%d waiting ranks used %.1f %% of a core", size - 1, 100 * all / wall);
+  if (wall > 4) FAIL("woken only after %.1f s", wall);
+  return end();
+}

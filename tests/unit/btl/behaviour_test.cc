@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What btl.hpp promises, over every transport: a new one is a row of kTransports.
+// Ranks are threads; each sends to its right neighbour (with one rank, to itself).
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "boot/fake.hpp"
+#include "btl/claims.hpp"
+#include "btl/self/self.hpp"
+#include "btl/sm/sm.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+
+namespace tern::btl {
+namespace {
+
+struct Transport {
+  const char* name;
+  int ranks;
+  std::unique_ptr<Btl> (*make)(core::Process&, Sink&);
+};
+
+template <class T>
+std::unique_ptr<Btl> make(core::Process& process, Sink& sink) {
+  return std::make_unique<T>(process, sink);
+}
+
+constexpr Transport kTransports[] = {
+    {"self", 1, make<self::Self>},
+    {"sm", 2, make<sm::Sm>},
+    {"sm_of_three", 3, make<sm::Sm>},
+};
+
+/// The bytes of frame `number`.
+std::vector<std::byte> pattern(uint32_t number, size_t bytes) {
+  std::vector<std::byte> made(bytes);
+  for (size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::byte>(number * 7 + i);
+  return made;
+}
+
+/// Keeps what arrives, checked against its number.
+class Collector final : public Sink {
+ public:
+  void arrived(core::Peer& from, const Frame& frame) noexcept override {
+    const auto expected = pattern(frame.header.context, frame.header.bytes);
+    if (frame.header.bytes > 0)
+      damaged += std::memcmp(frame.payload, expected.data(), expected.size()) != 0;
+    misplaced += frame.header.context != frames || frame.header.source != from.rank;
+    ++frames;
+  }
+  uint32_t frames = 0;
+  int damaged = 0, misplaced = 0;
+};
+
+struct Rank {
+  core::Process& process;
+  Btl& btl;
+  Collector& collector;
+  Endpoint& right;
+  uint32_t sent = 0;
+
+  void idle() {
+    if (btl.progress() == 0) std::this_thread::yield();
+  }
+  Header header(size_t bytes) {
+    return {0,    1,  static_cast<uint16_t>(bytes),
+            sent, -1, static_cast<uint32_t>(process.world_rank)};
+  }
+  void send(size_t bytes) {
+    const auto payload = pattern(sent, bytes);
+    while (!right.send(header(bytes), payload.data())) idle();
+    ++sent;
+  }
+  void send_in_place(size_t bytes) {
+    std::byte* room;
+    while ((room = right.begin(bytes)) == nullptr) idle();
+    const auto payload = pattern(sent, bytes);
+    if (bytes > 0) std::memcpy(room, payload.data(), bytes);
+    right.commit(header(bytes));
+    ++sent;
+  }
+  /// Until as many frames came from the left as went to the right.
+  void settle() {
+    while (collector.frames < sent) idle();
+    EXPECT_EQ(collector.damaged, 0);
+    EXPECT_EQ(collector.misplaced, 0);
+  }
+};
+
+class Behaviour : public testing::TestWithParam<Transport> {
+ protected:
+  void run(const std::function<void(Rank&)>& body) {
+    const boot::FakeJob job(GetParam().ranks);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < GetParam().ranks; ++rank)
+      threads.emplace_back([&, rank] { run_rank(job, rank, body); });
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  static void run_rank(const boot::FakeJob& job, int rank, const std::function<void(Rank&)>& body) {
+    core::Process process;
+    Collector collector;
+    const std::unique_ptr<boot::Boot> boot = job.boot(rank);
+    process.boot = boot.get();
+    process.world_rank = rank;
+    process.world_size = process.node_size = GetParam().ranks;
+    process.oversubscribed = true;
+    const auto btl = GetParam().make(process, collector);
+    Card card{};
+    card.wire_version = kWireVersion;
+    btl->fill_card(card);
+    boot->put_card_as(card);
+    boot->fence();
+    const auto right = static_cast<uint32_t>((rank + 1) % GetParam().ranks);
+    Endpoint* endpoint = btl->connect(process.peer(right));
+    ASSERT_NE(endpoint, nullptr);
+    Rank self{process, *btl, collector, *endpoint};
+    body(self);
+    self.settle();
+    boot->fence();
+  }
+};
+
+TEST_P(Behaviour, FramesOfEveryLengthArriveInOrderAndWhole) {
+  run([](Rank& rank) {
+    for (size_t bytes = 0; bytes <= rank.right.max_payload(); bytes += bytes < 200 ? 1 : bytes / 7)
+      bytes % 2 == 0 ? rank.send(bytes) : rank.send_in_place(bytes);
+    rank.send(rank.right.max_payload());
+    rank.send_in_place(rank.right.max_payload());
+  });
+}
+
+TEST_P(Behaviour, AFullTransportRefusesAndLosesNothing) {
+  run([](Rank& rank) {
+    for (int i = 0; i < 8000; ++i) rank.send(static_cast<size_t>(i) % 300);
+  });
+}
+
+TEST_P(Behaviour, FragmentsAreAtMostWhatAFrameHolds) {
+  run([](Rank& rank) {
+    EXPECT_LE(rank.right.fragment_bytes(), rank.right.max_payload());
+    for (int i = 0; i < 100; ++i) {
+      const size_t bytes = rank.right.fragment_bytes();
+      std::byte* room;
+      while ((room = rank.right.begin_fragment(bytes)) == nullptr) rank.idle();
+      const auto payload = pattern(rank.sent, bytes);
+      std::memcpy(room, payload.data(), bytes);
+      rank.right.commit(rank.header(bytes));
+      ++rank.sent;
+    }
+  });
+}
+
+TEST_P(Behaviour, ConnectingAgainGivesTheSameEndpoint) {
+  run([](Rank& rank) {
+    const int right = (rank.process.world_rank + 1) % rank.process.world_size;
+    EXPECT_EQ(rank.btl.connect(rank.process.peer(static_cast<uint32_t>(right))), &rank.right);
+    EXPECT_NE(rank.right.transport(), nullptr);
+  });
+}
+
+TEST_P(Behaviour, OneSidedCopiesReachThePeersMemory) {
+  run([](Rank& rank) {
+    if (!rank.right.one_sided()) GTEST_SKIP();
+    std::vector<int> theirs(1000), mine(1000);
+    std::iota(theirs.begin(), theirs.end(), 5);
+    // Ranks are threads here: any memory of this process is the peer's, too.
+    const iovec local[] = {{mine.data(), 400}, {mine.data() + 100, 3600}};
+    const iovec remote[] = {{theirs.data(), 4000}};
+    EXPECT_EQ(rank.right.get(local, 2, remote, 1), 0);
+    EXPECT_EQ(mine, theirs);
+    std::fill(theirs.begin(), theirs.end(), 0);
+    EXPECT_EQ(rank.right.put(local, 2, remote, 1), 0);
+    EXPECT_EQ(mine, theirs);
+  });
+}
+
+TEST_P(Behaviour, ClaimsAreGivenBackAndNeverShared) {
+  run([](Rank& rank) {
+    std::vector<uint32_t> names;
+    for (int round = 0; round < 3; ++round) {
+      uint32_t name = 0;
+      while (SharedClaims* claims = rank.right.open_claims(&name)) {
+        EXPECT_NE(name, 0U);
+        EXPECT_EQ(claims->claim_front(2), 0U);
+        EXPECT_EQ(claims->claim_back(2), 1U);
+        EXPECT_EQ(claims->claim_front(2), SharedClaims::kNone);
+        names.push_back(name);
+      }
+      EXPECT_EQ(name, 0U);
+      for (const uint32_t open : names) rank.right.close_claims(open);
+      names.clear();
+    }
+    EXPECT_EQ(rank.right.peer_claims(0), nullptr);
+    EXPECT_EQ(rank.right.peer_claims(1U << 30), nullptr);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Behaviour, testing::ValuesIn(kTransports),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace tern::btl
