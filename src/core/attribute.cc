@@ -34,22 +34,25 @@ int run_copy(const Keyval& key, int keyval, uintptr_t owner, void* in, void** ou
 
 int Keyvals::add(const Keyval& keyval) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  keyvals_[next_] = std::make_shared<const Keyval>(keyval);
+  std::erase_if(slots_, [](const auto& slot) { return slot.second.key.expired(); });
+  auto key = std::make_shared<const Keyval>(keyval);
+  slots_[next_] = {key, key};
   return next_++;
 }
 
 std::shared_ptr<const Keyval> Keyvals::find(int number, Kind kind) const noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
-  const auto found = keyvals_.find(number);
-  if (found == keyvals_.end() || found->second->kind != kind) return nullptr;
-  return found->second;
+  const auto found = slots_.find(number);
+  if (found == slots_.end()) return nullptr;
+  auto key = found->second.key.lock();
+  return key != nullptr && key->kind == kind ? key : nullptr;
 }
 
 bool Keyvals::erase(int number, Kind kind) noexcept {
+  if (find(number, kind) == nullptr) return false;
   const std::lock_guard<std::mutex> guard(mutex_);
-  const auto found = keyvals_.find(number);
-  if (found == keyvals_.end() || found->second->kind != kind) return false;
-  keyvals_.erase(found);
+  const auto found = slots_.find(number);
+  if (found != slots_.end()) found->second.held.reset();
   return true;
 }
 

@@ -34,15 +34,19 @@ class Keyvals {
  public:
   static constexpr int kFirst = 4096;
   int add(const Keyval& keyval);
-  /// The key, also while it is freed but still used by the caller's attribute; nullptr where
-  /// unknown.
+  /// The key, also while it is freed but still used by an attribute; nullptr where unknown.
   [[nodiscard]] std::shared_ptr<const Keyval> find(int number, Kind kind) const noexcept;
-  /// False where there is no such key of this kind.
+  /// Frees it: attributes that have it keep it usable by its number until the last of them goes.
+  /// Again changes nothing. False where there is no such key of this kind.
   bool erase(int number, Kind kind) noexcept;
 
  private:
+  struct Slot {
+    std::shared_ptr<const Keyval> held;  // until it is freed
+    std::weak_ptr<const Keyval> key;
+  };
   mutable std::mutex mutex_;
-  std::map<int, std::shared_ptr<const Keyval>> keyvals_;
+  std::map<int, Slot> slots_;
   int next_ = kFirst;
 };
 

@@ -68,6 +68,32 @@ static void communicators(void) {
   OK(MPI_Comm_free_keyval(&key));
 }
 
+// A key that is freed while attributes have it lives on with them, under its number.
+static void freed_key(void) {
+  int key, again, flag;
+  char place[4];
+  void* value;
+  MPI_Comm dup;
+  copies = deletes = 0;
+  OK(MPI_Comm_create_keyval(copy_comm, delete_comm, &key, NULL));
+  OK(MPI_Comm_set_attr(MPI_COMM_WORLD, key, place));
+  again = key;
+  OK(MPI_Comm_free_keyval(&again));
+  CHECK_EQ(again, MPI_KEYVAL_INVALID);
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &dup));
+  OK(MPI_Comm_get_attr(dup, key, &value, &flag));
+  CHECK(flag && value == place + 1);
+  OK(MPI_Comm_delete_attr(MPI_COMM_WORLD, key));
+  again = key;
+  OK(MPI_Comm_free_keyval(&again));  // as a delete callback may
+  OK(MPI_Comm_free(&dup));
+  CHECK(copies == 1 && deletes == 2);
+  FAILS(MPI_Comm_get_attr(MPI_COMM_WORLD, key, &value, &flag), MPI_ERR_KEYVAL);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  FAILS(MPI_Comm_free_keyval(&key), MPI_ERR_KEYVAL);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+}
+
 static void types(void) {
   int key, flag;
   void* value;
@@ -105,6 +131,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   communicators();
+  freed_key();
   types();
   predefined();
   for (int i = 0; i < 3; ++i) {

@@ -92,10 +92,13 @@ TEST_F(AttributesTest, AFreedKeyLivesWhileAnAttributeUsesIt) {
   const int k = key(copy);
   ASSERT_EQ(set(k, &seven), MPI_SUCCESS);
   EXPECT_TRUE(keyvals_.erase(k, Kind::kCommunicator));
-  EXPECT_FALSE(keyvals_.erase(k, Kind::kCommunicator)) << "freed twice";
-  EXPECT_EQ(keyvals_.find(k, Kind::kCommunicator), nullptr);
+  EXPECT_TRUE(keyvals_.erase(k, Kind::kCommunicator)) << "freed twice, and in use";
+  EXPECT_NE(key(copy), k);
+  EXPECT_NE(keyvals_.find(k, Kind::kCommunicator), nullptr);
   EXPECT_EQ(Attributes::delete_all(&attributes_, kOwner), MPI_SUCCESS);
   EXPECT_EQ(log_.deleted, std::vector<int>{k});
+  EXPECT_EQ(keyvals_.find(k, Kind::kCommunicator), nullptr);
+  EXPECT_FALSE(keyvals_.erase(k, Kind::kCommunicator)) << "gone with its last attribute";
 }
 
 TEST_F(AttributesTest, AKeyFitsItsKindOnly) {
