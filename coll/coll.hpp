@@ -2,8 +2,8 @@
 // Coll: the collectives of one process: selection, cached schedules, executions under way.
 // Life cycle: made by api::Rooms after the pml; ended before it, after the last collective.
 // Threads: run() and the start functions from any thread; they take the channel's lock.
-// Order: collectives of one communicator are numbered as they start; the number is part of their
-// messages' tags. See: coll/README.md.
+// Order: collectives of one communicator are numbered as they start, persistent ones as they are
+// made; the number is part of their messages' tags. See: coll/README.md.
 #pragma once
 
 #include <memory>

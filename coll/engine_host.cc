@@ -12,7 +12,8 @@ namespace tern::coll {
 namespace {
 
 // The tag of a message: sequence of the collective, pass, lane (signals: kSignals + slot).
-constexpr uint32_t kSequences = 1U << 15;
+// Persistent collectives have sequences of their own: from kSequences.
+constexpr uint32_t kSequences = 1U << 14;
 constexpr int kPassBits = 8, kLowBits = 8;
 constexpr int kSignals = 128;
 
@@ -50,12 +51,17 @@ void copy_data(const pml::Buffer& from, const pml::Buffer& to) noexcept {
 
 int Execution::tag(const PassRun& pass, int low) const noexcept {
   const auto part = static_cast<int>(pass.number & ((1 << kPassBits) - 1));
-  return static_cast<int>(sequence_ % kSequences) << (kPassBits + kLowBits) | part << kLowBits |
-         low;
+  return static_cast<int>(sequence_) << (kPassBits + kLowBits) | part << kLowBits | low;
+}
+
+void Execution::set_persistent() noexcept {
+  persistent_ = true;
+  active_ = false;
+  sequence_ = kSequences + operation_.communicator->coll_persistent++ % kSequences;
 }
 
 void Execution::launch() noexcept {
-  sequence_ = operation_.communicator->coll_sequence++;
+  if (!persistent_) sequence_ = operation_.communicator->coll_sequence++ % kSequences;
   ++operation_.communicator->pending;
   retain();
   outcome = {};

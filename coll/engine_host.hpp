@@ -28,15 +28,14 @@ class Execution final : public core::Request {
   /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution
   /// ends.
   void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached);
-  /// Begins under the communicator's next sequence number; advance() must follow.
+  /// Begins; advance() must follow.
   void launch() noexcept;
   /// Does what can be done now; adds the steps that began or ended to `events`. True when the
   /// operation is complete: then the execution may be gone.
   bool advance(int& events) noexcept;
-  void set_persistent() noexcept {
-    persistent_ = true;
-    active_ = false;
-  }
+  /// Takes its number now: persistent collectives are made in the same order on all ranks, but may
+  /// be started in any.
+  void set_persistent() noexcept;
   int start() noexcept override;
   void destroy() noexcept override;
 

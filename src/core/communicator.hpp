@@ -101,10 +101,11 @@ class Communicator final : public Object {
   Attributes* attributes = nullptr;  // deleted by free's rules, at the latest with the communicator
   Ref<Info> info;                    // the hints that are set
   std::unique_ptr<CollState> coll;
-  uint32_t coll_sequence = 0;  // collectives started on it; the tag of each
-  bool freed = false;          // the user's handle is gone; pending operations keep it alive
-  int pending = 0;             // operations under way, and kept; under the channel's lock
-  int kept = 0;                // persistent requests that were made for it
+  uint32_t coll_sequence = 0;    // collectives started on it; the tag of each
+  uint32_t coll_persistent = 0;  // persistent ones made for it; likewise
+  bool freed = false;            // the user's handle is gone; pending operations keep it alive
+  int pending = 0;               // operations under way, and kept; under the channel's lock
+  int kept = 0;                  // persistent requests that were made for it
   Ending ending = nullptr;
 
  private:

@@ -106,6 +106,30 @@ static void persistent(void) {
   for (int i = 0; i < 3; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
+// Persistent collectives are made in one order and started in any, beside others.
+static void persistent_in_any_order(void) {
+  enum { kMade = 4 };
+  int values[kMade], sum;
+  MPI_Request requests[kMade], barrier;
+  for (int i = 0; i < kMade; ++i)
+    OK(MPI_Bcast_init(&values[i], 1, MPI_INT, i % size, MPI_COMM_WORLD, MPI_INFO_NULL,
+                      &requests[i]));
+  for (int round = 0; round < 30; ++round) {
+    for (int i = 0; i < kMade; ++i) values[i] = rank == i % size ? 100 * i + round : -1;
+    for (int i = 0; i < kMade; ++i) {
+      OK(MPI_Start(&requests[(i + rank + round) % kMade]));
+      if (i != 1) continue;
+      OK(MPI_Ibarrier(MPI_COMM_WORLD, &barrier));
+      OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+      CHECK_EQ(sum, size * (size - 1) / 2);
+    }
+    OK(MPI_Waitall(kMade, requests, MPI_STATUSES_IGNORE));
+    OK(MPI_Wait(&barrier, MPI_STATUS_IGNORE));
+    for (int i = 0; i < kMade; ++i) CHECK_EQ(values[i], 100 * i + round);
+  }
+  for (int i = 0; i < kMade; ++i) OK(MPI_Request_free(&requests[i]));
+}
+
 // Nobody leaves before the last has entered: the clock is the machine's.
 static void barriers(void) {
   for (int round = 0; round < 20; ++round) {
@@ -132,6 +156,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_split(MPI_COMM_WORLD, rank < (size + 1) / 2 ? 0 : MPI_UNDEFINED, rank, &comms[3]));
   for (int round = 0; round < kRounds; ++round) mixed(comms, 5);
   persistent();
+  persistent_in_any_order();
   barriers();
   // A communicator may be freed while a collective on it is under way.
   MPI_Request request;
