@@ -32,7 +32,7 @@ def body_param(function, p):
     if function.raw or p.raw is not None:
         return p.declare(large=True)
     if p.handle and p.direction == 'in' and not p.array and HANDLES[p.kind][1]:
-        return f"{HANDLES[p.kind][1]}{'*' if p.kind == 'hints' else '&'} {p.name}"
+        return f"{HANDLES[p.kind][1]}{'*' if p.null else '&'} {p.name}"
     if p.wide:
         const = 'const ' if p.direction == 'in' and p.array else ''
         star = '*' if p.array or p.direction != 'in' else ''
@@ -95,14 +95,14 @@ class Entry:
         if p.direction != 'in':
             self.refuse(f'{p.name} == nullptr', f'null_argument(call, "{p.name}")')
         look_up = f'call.find<{kind}>({value})'
-        if p.kind == 'hints':
-            look_up = f'{value} == MPI_INFO_NULL ? nullptr : {look_up}'
+        if p.null:
+            look_up = f'{value} == {p.null} ? nullptr : {look_up}'
         elif p.kind == 'datatype' and self.condition(p):
             look_up = f'{self.condition(p)} ? {look_up} : ignored_type(call)'
         self.line(f'{kind}* const {p.name}_ = {look_up};')
         failed = f'{p.name}_ == nullptr'
-        if p.kind == 'hints':
-            failed += f' && {value} != MPI_INFO_NULL'
+        if p.null:
+            failed += f' && {value} != {p.null}'
         self.refuse(failed, f'bad_handle<{kind}>(call, "{p.name}", {value})')
 
     def is_object(self, p):
@@ -233,7 +233,7 @@ class Entry:
         if p.only_large and not self.large:
             return 'nullptr' if p.array else '0' if p.direction == 'in' else f'&{p.name}_'
         if self.is_object(p) and p.direction == 'in':
-            return f'{p.name}_' if p.kind == 'hints' else f'*{p.name}_'
+            return f'{p.name}_' if p.null else f'*{p.name}_'
         condition = self.condition(p)
         if p.wide and p.array and WIDE[p.kind][0] == 'int' and not self.large:
             return f'{p.name}_.get()'

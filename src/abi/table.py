@@ -87,6 +87,14 @@ class Param:
     def handle(self):
         return self.kind in HANDLES
 
+    @property
+    def null(self):
+        """The null handle, where that is a legal argument: the body then gets a pointer; else ''."""
+        if self.kind == 'hints':
+            return 'MPI_INFO_NULL'
+        legal = self.may_be_null and self.handle and not self.array and self.direction == 'in'
+        return f'{HANDLES[self.kind][0].upper()}_NULL' if legal else ''
+
     def _scalar(self, large):
         if self.kind in WIDE:
             return WIDE[self.kind][1 if large else 0]

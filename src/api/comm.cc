@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
@@ -97,9 +98,10 @@ int comm_set_name(Communicator& comm, const char* comm_name) noexcept {
   });
 }
 
-int comm_get_name(Communicator& comm, char* comm_name, int* resultlen) noexcept {
-  *resultlen = static_cast<int>(comm.name.size());
-  std::memcpy(comm_name, comm.name.c_str(), comm.name.size() + 1);
+int comm_get_name(Communicator* comm, char* comm_name, int* resultlen) noexcept {
+  const std::string_view name = comm == nullptr ? "MPI_COMM_NULL" : std::string_view(comm->name);
+  *resultlen = static_cast<int>(name.copy(comm_name, name.size()));
+  comm_name[name.size()] = '\0';
   return MPI_SUCCESS;
 }
 

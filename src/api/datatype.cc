@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "api/bodies.hpp"
 #include "api/datatype.hpp"
@@ -86,9 +87,11 @@ int type_get_true_extent_x(Datatype& datatype, MPI_Count* true_lb,
   return type_get_true_extent(datatype, true_lb, true_extent);
 }
 
-int type_get_name(Datatype& datatype, char* type_name, int* resultlen) noexcept {
-  std::memcpy(type_name, datatype.name.c_str(), datatype.name.size() + 1);
-  *resultlen = static_cast<int>(datatype.name.size());
+int type_get_name(Datatype* datatype, char* type_name, int* resultlen) noexcept {
+  const std::string_view name =
+      datatype == nullptr ? "MPI_DATATYPE_NULL" : std::string_view(datatype->name);
+  *resultlen = static_cast<int>(name.copy(type_name, name.size()));
+  type_name[name.size()] = '\0';
   return MPI_SUCCESS;
 }
 int type_set_name(Datatype& datatype, const char* type_name) noexcept {

@@ -17,6 +17,9 @@ static void predefined(void) {
   CHECK_EQ(length, 14);
   OK(MPI_Comm_get_name(MPI_COMM_SELF, name, &length));
   CHECK(strcmp(name, "MPI_COMM_SELF") == 0);
+  OK(MPI_Comm_get_name(MPI_COMM_NULL, name, &length));
+  CHECK(strcmp(name, "MPI_COMM_NULL") == 0);
+  CHECK_EQ(length, 13);
 }
 
 static void names(void) {

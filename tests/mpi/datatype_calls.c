@@ -91,6 +91,9 @@ static void names_and_handles(void) {
   OK(MPI_Type_dup(type, &copy));
   OK(MPI_Type_get_name(type, name, &length));
   CHECK(strcmp(name, "two floats") == 0);
+  OK(MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length));
+  CHECK(strcmp(name, "MPI_DATATYPE_NULL") == 0);
+  CHECK_EQ(length, 17);
   stale = type;
   OK(MPI_Type_free(&type));
   CHECK(type == MPI_DATATYPE_NULL);
