@@ -9,11 +9,13 @@ AC_DEFUN([TERN_PACKAGE], [
   AC_ARG_WITH([$1], [AS_HELP_STRING([--with-$1=DIR], [where $1 is installed (required; Debian: $5)])],
               [], [with_$1=yes])
   AS_CASE([$with_$1],
-    [no], [AC_MSG_ERROR([$1 is required: leave --without-$1 out])],
+    [no], [AC_MSG_ERROR([$1 is required: leave --with-$1=no (--without-$1) out.
+  TERN_WHERE([$1], [$5])])],
     [yes], [PKG_CHECK_MODULES(m4_toupper([$1]), [$1], [tern_$1=`$PKG_CONFIG --modversion $1`],
               [m4_toupper([$1])_LIBS="-l$3"; tern_$1=found])],
     [AS_IF([test ! -f "$with_$1/include/$2"],
-       [AC_MSG_ERROR([--with-$1=$with_$1: there is no $with_$1/include/$2])])
+       [AC_MSG_ERROR([--with-$1=$with_$1: there is no $with_$1/include/$2.
+  TERN_WHERE([$1], [$5])])])
      m4_toupper([$1])_CFLAGS="-I$with_$1/include"
      m4_toupper([$1])_LIBS="-L$with_$1/lib -Wl,-rpath,$with_$1/lib -l$3"
      tern_$1=$with_$1])
@@ -31,9 +33,12 @@ AC_DEFUN([TERN_PACKAGE], [
 # TERN_MISSING(name, what, DEBIAN-PACKAGE): stops, and says what would help.
 AC_DEFUN([TERN_MISSING], [
   AC_MSG_ERROR([$2 of $1 was not found.
-  Debian and Ubuntu have it in the package $3: apt-get install $3
-  If it is installed elsewhere: --with-$1=DIR (DIR/include and DIR/lib).])
+  TERN_WHERE([$1], [$3])])
 ])
+
+# TERN_WHERE(name, DEBIAN-PACKAGE): the cure, as text.
+m4_define([TERN_WHERE], [Debian and Ubuntu have it in the package $2: apt-get install $2
+  If it is installed elsewhere: --with-$1=DIR (DIR/include and DIR/lib).])
 
 # TERN_LATER(name)
 AC_DEFUN([TERN_LATER], [
