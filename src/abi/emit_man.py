@@ -100,5 +100,5 @@ def page(function, words):
             lines.append('.SH ERRORS')
             for error, why in errors(function).items():
                 lines += ['.TP', f'.B {error}', why]
-    lines += ['.SH SEE ALSO', '.BR tern (7),', 'the MPI-5.0 standard']
+    lines += ['.SH SEE ALSO', '.BR mpirun (1),', 'the MPI-5.0 standard']
     return '\n'.join(lines) + '\n'

@@ -33,4 +33,6 @@ abi-install-man: gen/abi.stamp
 
 abi-uninstall-man:
 	cd gen/man3 && for page in *.3; do rm -f $(DESTDIR)$(mandir)/man3/$$page; done
+clean-local:
+	rm -rf gen/man3
 .PHONY: abi-install-man abi-uninstall-man
