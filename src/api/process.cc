@@ -40,13 +40,9 @@ Instance& instance() noexcept {
 /// What exists before MPI_Init: parameters, and the objects that need no job.
 Instance::Instance() : tag_ub(INT_MAX) {
   std::vector<std::string> complaints;
-  try {
-    process.params = Params::from(environ, &complaints);
-  } catch (const Error& error) {
-    complaints.emplace_back(error.what());
-  }
+  process.params = Params::from(environ, &complaints);
   for (const std::string& complaint : complaints) log_line("%s", complaint.c_str());
-  process.checks = process.params.check != "0";
+  process.checks = process.params.check != 0;
   core::make_predefined_error_handlers(process);
   core::make_predefined_infos(process);
   core::make_predefined_types(process);

@@ -95,14 +95,27 @@ std::vector<std::string> names() {
 
 std::string unknown_name(const std::string& name) {
   const std::string near = nearest_name(name, names());
-  return near.empty()
-             ? strf("%s is not a parameter of Tern (tern_info lists them)", name.c_str())
-             : strf("%s is not a parameter of Tern; did you mean %s?", name.c_str(), near.c_str());
+  if (!near.empty())
+    return strf("%s is not a parameter of Tern; did you mean %s?", name.c_str(), near.c_str());
+  std::string all;
+  for (const std::string& known : names()) all += (all.empty() ? "" : ", ") + known;
+  return strf("%s is not a parameter of Tern, which are %s", name.c_str(), all.c_str());
 }
 
 bool is_foreign(const std::string& name) {
   return std::any_of(std::begin(kForeignNames), std::end(kForeignNames),
                      [&](const char* foreign) { return name == foreign; });
+}
+
+void set_or_complain(Params& params, const std::string& name, const char* value,
+                     std::vector<std::string>* complaints) {
+  try {
+    params.set(name, value);
+  } catch (const Error& error) {
+    if (complaints == nullptr) return;
+    complaints->push_back(
+        strf("%s; its default, %s, is used", error.what(), Params().get(name).c_str()));
+  }
 }
 
 }  // namespace
@@ -162,7 +175,7 @@ Params Params::from(const char* const* environment, std::vector<std::string>* co
     if (equals == nullptr) continue;
     const std::string name(*environment, static_cast<size_t>(equals - *environment));
     if (std::find(known.begin(), known.end(), name) != known.end())
-      params.set(name, equals + 1);
+      set_or_complain(params, name, equals + 1, complaints);
     else if (!is_foreign(name) && complaints != nullptr)
       complaints->push_back(unknown_name(name));
   }

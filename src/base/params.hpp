@@ -2,7 +2,7 @@
 // Every parameter of Tern: one documented table, read from the environment.
 // Why: a user finds all of them in one place, and a wrong name or value never passes in silence.
 // Lifetime: one Params per Process, filled once. Threads: read-only afterwards.
-// See: tern_info (prints it), man7 tern-parameters (generated from it).
+// See: tests/unit/base/params_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace tern {
 // Text
 // clang-format off
 #define TERN_PARAMS(X)                                                                             \
-  X(check, "TERN_CHECK", Text, "1", 0, 0,                                                          \
+  X(check, "TERN_CHECK", Switch, 1, 0, 1,                                                           \
     "0 turns the argument checks of every call off; 1 (default) leaves them on")                    \
   X(explain, "TERN_EXPLAIN", Switch, 0, 0, 1,                                                       \
     "print every choice of transport, protocol and fallback with its reason")                       \
@@ -74,8 +74,9 @@ class Params {
 #undef TERN_FIELD_Switch
 #undef TERN_FIELD_Text
 
-  /// Reads `environment` ("NAME=VALUE", null-terminated; normally ::environ). Wrong values throw
-  /// Error(MPI_ERR_ARG) with the range; unknown TERN_ names become sentences in `complaints`.
+  /// Reads `environment` ("NAME=VALUE", null-terminated; normally ::environ). A wrong value leaves
+  /// that parameter at its default; it and every unknown TERN_ name become a sentence in
+  /// `complaints`.
   static Params from(const char* const* environment, std::vector<std::string>* complaints);
 
   /// The table, in order.
