@@ -42,6 +42,17 @@ void refuse_srun_without_pmix() {
                      tasks));
 }
 
+// MPICH's mpiexec speaks PMI-1 only: again many worlds of one.
+void refuse_pmi_launcher() {
+  const char* size = std::getenv("PMI_SIZE");
+  if (std::getenv("PMI_RANK") != nullptr && size != nullptr && std::atoi(size) > 1)
+    throw Error(MPI_ERR_OTHER,
+                strf("a launcher without PMIx (MPICH's mpiexec?) started %s processes, so they "
+                     "cannot find each other; start them by Tern's mpirun, or by a launcher with "
+                     "PMIx (TERN_BOOT=singleton makes each a world of its own)",
+                     size));
+}
+
 }  // namespace
 
 std::unique_ptr<Boot> make_boot(std::string_view way) {
@@ -50,7 +61,10 @@ std::unique_ptr<Boot> make_boot(std::string_view way) {
   std::unique_ptr<Boot> boot;
   if (any || way == "mpirun") boot = make_mpirun_boot();
   if (boot == nullptr && (any || way == "pmix") && pmix) boot = make_pmix_boot();
-  if (boot == nullptr && any) refuse_srun_without_pmix();
+  if (boot == nullptr && any) {
+    refuse_srun_without_pmix();
+    refuse_pmi_launcher();
+  }
   if (boot == nullptr && (any || way == "singleton")) boot = make_singleton_boot();
   if (boot != nullptr) return boot;
   if (way == "mpirun" || way == "pmix")

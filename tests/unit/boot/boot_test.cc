@@ -197,17 +197,28 @@ TEST(MakeBoot, AWrongWayIsRefused) {
   EXPECT_THROW((void)make_boot("mpirun"), Error);
 }
 
-TEST(MakeBoot, SrunWithoutPmixNamesTheCure) {
-  ::setenv("SLURM_PROCID", "1", 1);
-  ::setenv("SLURM_STEP_ID", "0", 1);
-  ::setenv("SLURM_NTASKS", "4", 1);
-  try {
-    (void)make_boot();
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("srun --mpi=pmix"), std::string::npos);
+/// Launchers that would make many worlds of one: their environment, and the cure that must be
+/// named.
+struct Foreign {
+  std::vector<std::pair<const char*, const char*>> environment;
+  const char* cure;
+};
+
+TEST(MakeBoot, LaunchersWithoutPmixAreRefusedWithTheCure) {
+  const Foreign foreign[] = {
+      {{{"SLURM_PROCID", "1"}, {"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS", "4"}}, "srun --mpi=pmix"},
+      {{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, "start them by Tern's mpirun"}};
+  for (const Foreign& launcher : foreign) {
+    for (const auto& [name, value] : launcher.environment) ::setenv(name, value, 1);
+    try {
+      (void)make_boot();
+      ADD_FAILURE() << "a world of one, in silence; expected: " << launcher.cure;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(launcher.cure), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(make_boot("singleton")->size(), 1);
+    for (const auto& [name, value] : launcher.environment) ::unsetenv(name);
   }
-  for (const char* name : {"SLURM_PROCID", "SLURM_STEP_ID", "SLURM_NTASKS"}) ::unsetenv(name);
 }
 
 }  // namespace
