@@ -112,11 +112,10 @@ int is_thread_main(int* flag) noexcept {
 }
 
 int abort(core::Communicator& comm, int errorcode) noexcept {
-  const std::string text =
-      strf("MPI_Abort was called on %s with code %d",
-           comm.name.empty() ? "a communicator" : comm.name.c_str(), errorcode);
-  log_line("%s", text.c_str());
-  abort_job(&comm.process(), errorcode, text.c_str());
+  const std::string call =
+      strf("MPI_Abort on %s", comm.name.empty() ? "a communicator" : comm.name.c_str());
+  log_line("%s with code %d", call.c_str(), errorcode);
+  abort_job(&comm.process(), errorcode, call.c_str());
 }
 
 int get_version(int* version, int* subversion) noexcept {

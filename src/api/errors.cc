@@ -2,6 +2,7 @@
 // Error codes: the user's tables, the standard's sentences, and the end of a job.
 #include "api/errors.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "api/process.hpp"
@@ -224,7 +225,22 @@ int deliver(core::Process* process, core::Object* object, int code,
 
 int fail_no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "out of memory"); }
 
+namespace {
+
+/// What the program printed before its end is not lost. A stream that another thread holds is left
+/// alone.
+void flush_output() noexcept {
+  for (FILE* const stream : {stdout, stderr}) {
+    if (::ftrylockfile(stream) != 0) continue;
+    ::fflush_unlocked(stream);
+    ::funlockfile(stream);
+  }
+}
+
+}  // namespace
+
 void abort_job(core::Process* process, int code, const char* text) noexcept {
+  flush_output();
   if (process != nullptr && process->boot != nullptr) process->boot->abort(code, text);
   std::_Exit(code == 0 || (code & 0xff) != 0 ? code & 0xff : 1);
 }

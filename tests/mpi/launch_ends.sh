@@ -43,9 +43,9 @@ ends() { # ends CODE PATTERN ARGUMENTS...: of three ranks, and no rank stays
   [ "$got" = "$code" ] && grep -q -e "$pattern" err && ! pgrep -f "$work/ends"
 }
 silent() { ends "$@" && [ ! -s err ]; }
-check "MPI_Abort(5)" ends 5 'rank 1 on host .* called MPI_Abort with code 5' abort 5
-check "MPI_Abort(0) is no success" ends 1 'called MPI_Abort with code 0' abort 0
-check "MPI_Abort(256) neither" ends 1 'called MPI_Abort with code 256' abort 256
+check "MPI_Abort(5)" ends 5 'rank 1 on host .* aborted the job with code 5: MPI_Abort on MPI_COMM_WORLD' abort 5
+check "MPI_Abort(0) is no success" ends 1 'aborted the job with code 0' abort 0
+check "MPI_Abort(256) neither" ends 1 'aborted the job with code 256' abort 256
 check "killed in the middle" ends 139 'rank 1 .*signal 11' kill 11
 check "SIGKILL" ends 137 'rank 1 .*signal 9' kill 9
 check "exit(3) without MPI_Finalize" ends 3 'rank 1 .*exit code 3 without MPI_Finalize' exit 3

@@ -99,7 +99,7 @@ nothing_left() { ! ls -d "$work"/tern-* 2>/dev/null && ! pgrep -P $$ -x mpirun; 
 if pkg-config --exists pmix && ${CC:-cc} client.c -o client $(pkg-config --cflags --libs pmix) -w; then
   for n in 1 2 5; do check "a PMIx client, $n ranks" clients $n "$MPIRUN" -n $n ./client; done
   check "sections know the whole job" clients 3 "$MPIRUN" -n 1 ./client : -n 2 ./client
-  check "PMIx_Abort" fails 9 'rank 1 .*called MPI_Abort with code 9: the client gave up' "$MPIRUN" -n 3 ./client abort
+  check "PMIx_Abort" fails 9 'rank 1 .*aborted the job with code 9: the client gave up' "$MPIRUN" -n 3 ./client abort
   check "a client that dies" fails 139 'rank 1 .*signal 11' "$MPIRUN" -n 3 ./client die
   check "a client that leaves" fails 4 'rank 1 .*exit code 4 without MPI_Finalize' "$MPIRUN" -n 3 ./client exit
   check "the server's folder is gone" nothing_left

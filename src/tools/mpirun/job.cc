@@ -236,7 +236,7 @@ void Job::on_event() {
   if (abort.rank < 0 || abort.rank >= static_cast<int>(ranks_.size()) || ending_) return;
   const int code = (abort.code & 0xff) != 0 ? abort.code & 0xff : 1;
   const int others = running_ - (ranks_[static_cast<std::size_t>(abort.rank)]->ended ? 0 : 1);
-  fail(code, strf("%s called MPI_Abort with code %d%s%s. The other %d rank%s being ended.",
+  fail(code, strf("%s aborted the job with code %d%s%s. The other %d rank%s being ended.",
                   name_of(*ranks_[static_cast<std::size_t>(abort.rank)]).c_str(), abort.code,
                   abort.text.empty() ? "" : ": ", abort.text.c_str(), others,
                   others == 1 ? " is" : "s are"));
