@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "abi/entry.hpp"
 #include "api/errors.hpp"
@@ -82,8 +83,9 @@ int not_running(Call call) noexcept {
 int bad_handle(Call call, core::Kind kind, const char* what, uintptr_t word) noexcept {
   const KindNames names = names_of(kind);
   if (word == names.null_word)
-    return raise(call, fail(names.mpi_class, "%s is %s, but a %s is needed", what, names.null_name,
-                            names.noun));
+    return raise(call,
+                 fail(names.mpi_class, "%s is %s, but %s %s is needed", what, names.null_name,
+                      std::strchr("aeiou", names.noun[0]) != nullptr ? "an" : "a", names.noun));
   return raise(call, fail(names.mpi_class,
                           "%s is 0x%" PRIxPTR ", which is no %s (already freed, or never made)",
                           what, word, names.noun));

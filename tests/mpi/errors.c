@@ -42,6 +42,8 @@ static void point_to_point(void) {
   SAYS(Send, (&value, 1, MPI_INT, 0, 0, MPI_COMM_NULL), ERR_COMM,
        "comm is MPI_COMM_NULL, but a communicator");
   SAYS(Start, (&request), ERR_REQUEST, "MPI_REQUEST_NULL");
+  SAYS(Allreduce, (MPI_IN_PLACE, &value, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD), ERR_OP,
+       "op is MPI_OP_NULL, but an operation is needed");
   OK(MPI_Send(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
   OK(MPI_Wait(&request, &status));
 }
