@@ -99,7 +99,6 @@ class Job {
   bool failed_ = false;  // exit_code_ is decided
   bool ending_ = false;  // ranks end because we told them to
   bool interrupted_ = false;
-  bool abort_seen_ = false;
 };
 
 }  // namespace tern::mpirun
