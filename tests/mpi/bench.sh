@@ -31,4 +31,12 @@ check "an unknown option is refused" sh -c "! $MPIRUN -n 2 ./latency --weather"
 check "compare builds, runs and tells" "$TOP/tests/bench/compare" --mpi a="$PREFIX" --mpi b="$MPICC" \
   --bench latency,startup --ranks 2 --repeat 1 --budget 0.05 --svg --out out-of-compare
 check "compare drew a plot" grep -q polyline out-of-compare/latency-2.svg
+stopped() { # compare that is told to end takes its ranks along
+  local pid name=$PWD/stopped
+  "$TOP/tests/bench/compare" --mpi a="$PREFIX" --bench idle --ranks 2 --budget 20 --quiet 0 --out "$name" &
+  pid=$!
+  for _ in $(seq 200); do pgrep -f "^$name/.*idle" >/dev/null && break; sleep 0.1; done
+  pgrep -f "^$name/.*idle" && kill "$pid" && ! wait "$pid" && ! pgrep -f "^$name/.*idle"
+}
+check "compare that is ended leaves no rank" stopped
 totals

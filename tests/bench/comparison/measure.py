@@ -57,6 +57,9 @@ def launch(command, environment, timeout):
     except subprocess.TimeoutExpired:
         output, complaints = stop(process)
         wrong = f"not finished after {timeout:g} s; the sizes measured until then count"
+    except BaseException:       # Ctrl-C, TERM: no rank stays behind
+        stop(process)
+        raise
     seconds = time.monotonic() - start
     if wrong is None and process.returncode != 0:
         last = [line for line in complaints.splitlines() if line.strip(" -*=")][-4:]
