@@ -30,10 +30,32 @@ long long bytes_of(const Side& side, int block) noexcept {
   return static_cast<long long>(count * side.type->size());
 }
 
-/// What a rank sends itself must be what it receives from itself.
+/// Where the data of a block begins.
+uintptr_t start_of(const Side& side, int block) noexcept {
+  const MPI_Count elements = side.displs != nullptr ? side.displs[block] : block * side.count;
+  return reinterpret_cast<uintptr_t>(side.address) +
+         static_cast<uintptr_t>(elements * side.type->extent() + side.type->true_lb());
+}
+
+bool same_place(const Operation& operation, int input_block, int output_block) noexcept {
+  return bytes_of(operation.input, input_block) > 0 &&
+         bytes_of(operation.output, output_block) > 0 &&
+         start_of(operation.input, input_block) == start_of(operation.output, output_block);
+}
+
+/// What a rank sends itself must be what it receives from itself, and in another place.
 Described agreed(Described what, int input_block, int output_block) noexcept {
   const Operation& operation = what.operation;
   if (what.code != MPI_SUCCESS || operation.in_place) return what;
+  if (same_place(operation, input_block, output_block) || same_place(operation, 0, 0)) {
+    what.code =
+        fail(MPI_ERR_BUFFER,
+             "sendbuf (%p) and recvbuf (%p) share memory on rank %d; pass MPI_IN_PLACE as "
+             "%s to leave its data where it is",
+             operation.input.address, operation.output.address, operation.communicator->rank(),
+             operation.collective == Collective::kScatter ? "recvbuf" : "sendbuf");
+    return what;
+  }
   const long long sent = bytes_of(operation.input, input_block);
   const long long received = bytes_of(operation.output, output_block);
   if (sent != received)

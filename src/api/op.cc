@@ -50,6 +50,9 @@ int reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, core::Datat
                  core::Op& op) noexcept {
   const int code = op.check(datatype);
   if (code != MPI_SUCCESS) return code;
+  if (inbuf == inoutbuf && count > 0)
+    return fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are both %p; they must not share memory",
+                inbuf);
   if (count > 0) op.apply(inbuf, inoutbuf, count, datatype);
   return MPI_SUCCESS;
 }

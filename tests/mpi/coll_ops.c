@@ -92,10 +92,42 @@ static void errors(void) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   FAILS(MPI_Allreduce(&real, &real + 0, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD), MPI_ERR_OP);
   FAILS(MPI_Allreduce(&one, &one, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  FAILS(MPI_Reduce_local(&one, &one, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
   FAILS(MPI_Bcast(&one, 1, MPI_INT, size, MPI_COMM_WORLD), MPI_ERR_ROOT);
   FAILS(MPI_Bcast(&one, -1, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
   FAILS(MPI_Allgather(&one, 1, MPI_INT, &two, 2, MPI_INT, MPI_COMM_WORLD), MPI_ERR_COUNT);
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+}
+
+static void add_at(void* in, void* inout, int* count, MPI_Datatype* type) {
+  MPI_Aint lb, extent;
+  OK(MPI_Type_get_true_extent(*type, &lb, &extent));
+  CHECK_EQ(extent, (long)sizeof(int));
+  CHECK_EQ(*count, 1);
+  *(int*)((char*)inout + lb) += *(int*)((char*)in + lb);
+}
+
+// MPI_BOTTOM is a null pointer; away from the root recvbuf may be the same.
+static void from_bottom(void) {
+  int value = rank + 1, sum[2] = {0};
+  const int one = 1;
+  MPI_Aint place;
+  MPI_Datatype type;
+  MPI_Op op;
+  OK(MPI_Get_address(&value, &place));
+  OK(MPI_Type_create_hindexed(1, &one, &place, MPI_INT, &type));
+  OK(MPI_Type_commit(&type));
+  OK(MPI_Op_create(add_at, 1, &op));
+  if (rank == 0)
+    OK(MPI_Reduce(MPI_IN_PLACE, MPI_BOTTOM, 1, type, op, 0, MPI_COMM_WORLD));
+  else
+    OK(MPI_Reduce(MPI_BOTTOM, NULL, 1, type, op, 0, MPI_COMM_WORLD));
+  CHECK_EQ(value, rank == 0 ? size * (size + 1) / 2 : rank + 1);
+  if (size == 1) OK(MPI_Gather(MPI_BOTTOM, 1, type, sum, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  OK(MPI_Op_free(&op));
+  OK(MPI_Type_free(&type));
 }
 
 int main(int argc, char** argv) {
@@ -114,6 +146,7 @@ int main(int argc, char** argv) {
   }
   CHECK(size == 1 || calls > 0);
   errors();
+  from_bottom();
   OK(MPI_Op_free(&op));
   OK(MPI_Type_free(&map_type));
   OK(MPI_Type_free(&indexed));
