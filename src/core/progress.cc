@@ -40,10 +40,36 @@ void Progress::configure(Doorbell* doorbell, uint32_t spins, int64_t yield_us,
   threaded_ = threaded;
 }
 
-void Progress::idle(uint32_t rounds) noexcept {
-  if (rounds == spins_ + 1) idle_since_ = now_ns();
+// Tries for a while before it sleeps: the lock is held for a fraction of the time that waking
+// takes.
+void Progress::lock_among_threads() noexcept {
+  if (mutex_.try_lock()) return;
+  wanted_.fetch_add(1, std::memory_order_relaxed);
+  constexpr int kTries = 400, kTriesOnCore = 300;
+  bool mine = false;
+  for (int i = 0; i < kTries && !mine; ++i) {
+    mine = mutex_.try_lock();
+    if (!mine && i >= kTriesOnCore) ::sched_yield();
+  }
+  if (!mine) mutex_.lock();
+  wanted_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// A mutex alone would not do: whoever lets it go and takes it again is faster than the one that is
+// woken for it.
+void Progress::give_way() noexcept {
+  const int before = wanted_.load(std::memory_order_relaxed);
+  unlock();
+  constexpr int kPatience = 400, kPatienceOnCore = 300;  // rounds; they may have left the core
+  for (int i = 0; i < kPatience && wanted_.load(std::memory_order_relaxed) >= before; ++i)
+    if (i >= kPatienceOnCore) ::sched_yield();
+  lock();
+}
+
+void Progress::idle(uint32_t step) noexcept {
+  if (step == 1) idle_since_ = now_ns();
   const bool yields = doorbell_ == nullptr || now_ns() - idle_since_ <= yield_ns_;
-  if (yields) first_sleep_ = rounds + 1;
+  if (yields) first_sleep_ = step + 1;
   unlock();
   if (yields) {
     ::sched_yield();
@@ -57,7 +83,7 @@ void Progress::idle(uint32_t rounds) noexcept {
   if (found) {
     doorbell_->disarm();
   } else {
-    const bool early = rounds - first_sleep_ < kRoundsBeforeLongSleep;
+    const bool early = step - first_sleep_ < kRoundsBeforeLongSleep;
     doorbell_->sleep(early ? kFirstSleepUs : kLongestSleepUs);
   }
   lock();

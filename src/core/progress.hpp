@@ -5,10 +5,13 @@
 // takes it itself. See: design of sleeping in ARCHITECTURE.md; tests/unit/core/progress_test.cc.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
 #include "base/doorbell.hpp"
+#include "base/error.hpp"
 
 namespace tern::core {
 
@@ -34,18 +37,22 @@ class Progress {
   template <class Done>
   void wait(Done&& done) noexcept {
     uint32_t idle_rounds = 0;
+    ++waiting_;
     while (!done()) {
       if (poll() != 0) {
         idle_rounds = 0;
         continue;
       }
-      if (++idle_rounds > spins_) idle(idle_rounds);
+      if (TERN_UNLIKELY(wanted_.load(std::memory_order_relaxed) != 0)) give_way();
+      const uint32_t spins = waiting_ == 1 ? spins_ : std::min(spins_, kSpinsOfMany);
+      if (++idle_rounds > spins) idle(idle_rounds - spins);
     }
+    --waiting_;
   }
 
-  /// One step of waiting after `rounds` polls that found nothing: yields, then sleeps on the
-  /// doorbell. Must be followed by another poll.
-  void idle(uint32_t rounds) noexcept;
+  /// One step of waiting, the one of this number (from 1) after the polls that found nothing:
+  /// yields, then sleeps on the doorbell. Must be followed by another poll.
+  void idle(uint32_t step) noexcept;
 
   /// `spins`: polls before the first yield. `yield_us`: microseconds of yields before the first
   /// sleep.
@@ -54,13 +61,17 @@ class Progress {
 
   /// The lock of the channel; a no-op below MPI_THREAD_MULTIPLE.
   void lock() noexcept {
-    if (threaded_) mutex_.lock();
+    if (TERN_UNLIKELY(threaded_)) lock_among_threads();
   }
   void unlock() noexcept {
-    if (threaded_) mutex_.unlock();
+    if (TERN_UNLIKELY(threaded_)) mutex_.unlock();
   }
 
  private:
+  void lock_among_threads() noexcept;
+  /// Lets the threads have the lock that wait for it; the caller holds it before and after.
+  void give_way() noexcept;
+
   struct Entry {
     Poll poll;
     void* self;
@@ -74,6 +85,9 @@ class Progress {
   uint32_t first_sleep_ = 0;  // its round
   Doorbell* doorbell_ = nullptr;
   std::mutex mutex_;
+  std::atomic<int> wanted_{0};                  // threads that wait for the lock
+  int waiting_ = 0;                             // threads inside wait(); under the lock
+  static constexpr uint32_t kSpinsOfMany = 50;  // several threads wait: each leaves the core soon
 };
 
 /// Holds the channel's lock for a scope.

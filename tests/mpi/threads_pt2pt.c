@@ -71,7 +71,7 @@ static void* make_communicators(void* argument) {
 static void* chain(void* argument) {
   const struct Worker* self = argument;
   int value = -1;
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 20000; ++round) {
     if (self->id > 0) {
       OK(MPI_Recv(&value, 1, MPI_INT, rank, 100 + self->id, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
       CHECK_EQ(value, round);
