@@ -147,7 +147,7 @@ Described exchanged(Collective collective, const Side& input, const Side& output
   operation.in_place = input.address == MPI_IN_PLACE;
   if (!operation.in_place) operation.input = input;
   operation.output = output;
-  return agreed(what, comm.rank(), comm.rank());
+  return agreed(what, collective == Collective::kAllgather ? 0 : comm.rank(), comm.rank());
 }
 
 Described allgather_of(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,

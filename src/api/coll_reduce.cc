@@ -28,8 +28,9 @@ Described reduced(Collective collective, const Side& input, const Side& output, 
   if (operation.in_place) operation.input.address = output.address;
   operation.output = output;
   if (what.code == MPI_SUCCESS) what.code = op.check(*input.type);
-  if (what.code == MPI_SUCCESS && output.type != nullptr && input.address == output.address &&
-      input.count > 0 && !operation.in_place)
+  const bool shared = output.type != nullptr && input.address == output.address &&
+                      (input.count > 0 || output.count > 0);
+  if (what.code == MPI_SUCCESS && shared && !operation.in_place)
     what.code = fail(MPI_ERR_BUFFER,
                      "sendbuf and recvbuf are both %p on rank %d; pass MPI_IN_PLACE as sendbuf to "
                      "reduce in place",
