@@ -99,6 +99,8 @@ int info_get_string(core::Info& info, const char* key, int* buflen, char* value,
                     int* flag) noexcept {
   if (const int code = check_key(key)) return code;
   if (*buflen < 0) return fail(MPI_ERR_ARG, "*buflen is %d, but must not be negative", *buflen);
+  if (*buflen > 0 && value == nullptr)
+    return fail(MPI_ERR_ARG, "value is a null pointer, but *buflen is %d", *buflen);
   const std::string* found = info.get(key);
   *flag = found != nullptr ? 1 : 0;
   if (found == nullptr) return MPI_SUCCESS;

@@ -42,6 +42,20 @@ core::ThreadLevel wanted_level(const core::Info* info) noexcept {
   return core::ThreadLevel::kSingle;
 }
 
+const char* name_of(core::ThreadLevel level) noexcept {
+  switch (level) {
+    case core::ThreadLevel::kSingle:
+      return "MPI_THREAD_SINGLE";
+    case core::ThreadLevel::kFunneled:
+      return "MPI_THREAD_FUNNELED";
+    case core::ThreadLevel::kSerialized:
+      return "MPI_THREAD_SERIALIZED";
+    case core::ThreadLevel::kMultiple:
+      return "MPI_THREAD_MULTIPLE";
+  }
+  return "";
+}
+
 uint64_t digest(const char* text) noexcept {
   uint64_t hash = 0xcbf29ce484222325ULL;
   for (; *text != '\0'; ++text)
@@ -87,6 +101,8 @@ int session_get_nth_pset(core::Session&, core::Info*, int n, int* pset_len,
                          char* pset_name) noexcept {
   if (n < 0 || n >= kSetCount)
     return fail(MPI_ERR_ARG, "n is %d, but there are %d process sets", n, kSetCount);
+  if (*pset_len > 0 && pset_name == nullptr)
+    return fail(MPI_ERR_ARG, "pset_name is a null pointer, but *pset_len is %d", *pset_len);
   const size_t needed = std::strlen(kSets[n]) + 1;
   if (*pset_len > 0) {
     const size_t copied = std::min(needed, static_cast<size_t>(*pset_len)) - 1;
@@ -101,6 +117,7 @@ int session_get_info(core::Session& session, MPI_Info* info_used) noexcept {
   return guarded([&] {
     auto made = core::Ref<core::Info>::adopt(new core::Info);
     made->merge(*session.info);
+    made->set("thread_level", name_of(any_process().thread_level));
     give_info(std::move(made), info_used);
   });
 }

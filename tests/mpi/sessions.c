@@ -53,7 +53,10 @@ int main(void) {
     CHECK(!flag);
     OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &sets));
     CHECK_EQ(sets, 2);
-    int length = sizeof name;
+    int length = 0;
+    OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, NULL));
+    CHECK_EQ(length, 12);
+    length = sizeof name;
     OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, name));
     CHECK(strcmp(name, "mpi://WORLD") == 0);
     CHECK_EQ(length, (int)strlen(name) + 1);
@@ -61,6 +64,11 @@ int main(void) {
     length = sizeof name;
     OK(MPI_Info_get_string(info, "mpi_size", &length, name, &flag));
     CHECK(flag && atoi(name) >= 1);
+    OK(MPI_Info_free(&info));
+    OK(MPI_Session_get_info(session, &info));
+    length = sizeof name;
+    OK(MPI_Info_get_string(info, "thread_level", &length, name, &flag));
+    CHECK(flag && strcmp(name, "MPI_THREAD_MULTIPLE") == 0);
     OK(MPI_Info_free(&info));
     use(session);
     OK(MPI_Session_finalize(&session));
