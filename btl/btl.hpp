@@ -25,8 +25,8 @@
 // Threads. All calls on one Btl under its channel's lock. Other processes use the shared memory at
 // any time.
 //
-// Sleeping. A rank sleeps on its doorbell (Table::doorbell). Whoever commits a frame to it, or frees
-// room that it may wait for, rings; the sleeper polls once more between arming and sleeping.
+// Sleeping. A rank sleeps on its doorbell (Table::doorbell). Whoever commits a frame to it, or
+// frees room that it may wait for, rings; the sleeper polls once more between arming and sleeping.
 #pragma once
 
 #include <sys/uio.h>

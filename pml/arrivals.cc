@@ -82,6 +82,9 @@ void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
     case wire::kPace:
       peer.eager_limit = reader.take<wire::Pace>().eager != 0 ? eager_limit_ : 0;
       break;
+    case wire::kWithdraw:
+      withdraw(peer, reader.take<wire::Withdraw>().sender);
+      break;
     default:
       log_line("a frame of unknown kind %u from rank %u is ignored", frame.header.kind, from.rank);
   }
@@ -243,6 +246,18 @@ void P2p::finish(RecvRequest& request, int error) noexcept {
   request.complete();
   request.release();
   if (--communicator->pending == 0 && communicator->freed) communicator->release();
+}
+
+void P2p::withdraw(PeerState& peer, uint64_t sender) noexcept {
+  for (Message* message = unexpected_.first(); message != nullptr; message = message->later) {
+    if (message->from != &peer || (message->sender != sender && message->rts.sender != sender))
+      continue;
+    unexpected_.remove(*message);
+    count_kept(peer, 0, message->data.size());
+    messages_.give(*message);
+    send_control(peer, wire::kDone, wire::Done{sender, wire::kWithdrawn});
+    return;
+  }
 }
 
 void P2p::learn_context(PeerState& peer, const wire::ContextTold& told) noexcept {

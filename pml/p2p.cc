@@ -286,6 +286,19 @@ int P2p::restart(RecvRequest& request) noexcept {
   return MPI_SUCCESS;
 }
 
+// What was not sent yet is taken back here; what waits at the receiver, there, and the answer
+// completes the request. A message that has its receive completes as if nothing had been asked.
+void P2p::cancel(SendRequest& request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  if (request.done()) return;
+  if (unlist(request)) {
+    request.outcome.cancelled = true;
+    finish(request, MPI_SUCCESS);
+  } else if (!request.pushing) {
+    send_control(*request.peer, wire::kWithdraw, wire::Withdraw{request.handle()});
+  }
+}
+
 void P2p::cancel(RecvRequest& request) noexcept {
   const core::ChannelLock lock(process_.progress);
   if (request.done() || !Posted<RecvRequest>::holds(request)) return;
@@ -355,6 +368,7 @@ void P2p::remove_context(core::Communicator& communicator) noexcept {
 int SendRequest::start() noexcept { return pml.restart(*this); }
 void SendRequest::destroy() noexcept { pml.recycle(*this); }
 int RecvRequest::start() noexcept { return pml.restart(*this); }
+void SendRequest::cancel() noexcept { pml.cancel(*this); }
 void RecvRequest::cancel() noexcept { pml.cancel(*this); }
 void RecvRequest::destroy() noexcept { pml.recycle(*this); }
 

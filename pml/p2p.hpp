@@ -52,6 +52,7 @@ class P2p final : public Pml, public btl::Sink {
   // For the requests.
   int restart(SendRequest& request) noexcept;
   int restart(RecvRequest& request) noexcept;
+  void cancel(SendRequest& request) noexcept;
   void cancel(RecvRequest& request) noexcept;
   void recycle(SendRequest& request) noexcept;
   void recycle(RecvRequest& request) noexcept;
@@ -85,6 +86,7 @@ class P2p final : public Pml, public btl::Sink {
     static_assert(sizeof(T) <= sizeof(PeerState::Control::payload));
     send_control(peer, kind, &payload, sizeof payload);
   }
+  bool unlist(SendRequest& request) noexcept;
   void list_waiting(PeerState& peer) noexcept;
   int send_waiting() noexcept;
   bool flush(PeerState& peer) noexcept;
@@ -104,6 +106,7 @@ class P2p final : public Pml, public btl::Sink {
                 const wire::Rts& rts) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
   [[nodiscard]] bool prefers_pipeline(size_t bytes) const noexcept;
+  void withdraw(PeerState& peer, uint64_t sender) noexcept;
   void learn_context(PeerState& peer, const wire::ContextTold& told) noexcept;
 
   // rendezvous.cc

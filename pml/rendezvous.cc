@@ -99,6 +99,11 @@ void P2p::take_done(const wire::Done& done) noexcept {
     request->pushing = false;
     pushing_.erase(std::find(pushing_.begin(), pushing_.end(), request));
   }
+  if (done.error == wire::kWithdrawn) {
+    request->outcome.cancelled = true;
+    finish(*request, MPI_SUCCESS);
+    return;
+  }
   if (done.error != MPI_SUCCESS)
     request->error_text = new std::string(
         strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",

@@ -47,6 +47,7 @@ struct Transfer {
 struct SendRequest final : core::Request {
   explicit SendRequest(P2p& owner) noexcept : pml(owner) {}
   int start() noexcept override;
+  void cancel() noexcept override;
   void destroy() noexcept override;
 
   P2p& pml;

@@ -139,6 +139,19 @@ void P2p::list_waiting(PeerState& peer) noexcept {
   waiting_.push_back(&peer);
 }
 
+// Takes a request out of the queue of those that found no room; false where it is not there.
+bool P2p::unlist(SendRequest& request) noexcept {
+  PeerState& peer = *request.peer;
+  SendRequest* before = nullptr;
+  for (SendRequest* at = peer.first_waiting; at != nullptr; before = at, at = at->next_waiting) {
+    if (at != &request) continue;
+    (before == nullptr ? peer.first_waiting : before->next_waiting) = at->next_waiting;
+    if (peer.last_waiting == at) peer.last_waiting = before;
+    return true;
+  }
+  return false;
+}
+
 int P2p::send_waiting() noexcept {
   int sent = 0;
   for (size_t i = 0; i < waiting_.size();) {

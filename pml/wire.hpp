@@ -20,6 +20,7 @@ enum Kind : uint8_t {
   kDone = 6,       // Done: receiver to sender: it has everything (or failed)
   kContext = 7,    // ContextTold: the index by which to name a communicator from now on
   kPace = 8,       // Pace: receiver to sender: what may be sent before its receive is known
+  kWithdraw = 9,   // Withdraw: sender to receiver: forget an announced message that nobody received
 };
 /// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane
 /// alone.
@@ -59,6 +60,11 @@ struct Done {
 struct ContextTold {
   LongContext id;
   uint64_t index;
+};
+/// Done::error of a message that was withdrawn: no class of MPI.
+inline constexpr uint64_t kWithdrawn = UINT64_MAX;
+struct Withdraw {
+  uint64_t sender;
 };
 struct Pace {
   uint64_t eager;  // nonzero: as usual; zero: announcements only

@@ -104,6 +104,31 @@ static void cancel_matched(void) {
   CHECK_EQ(in, left);
 }
 
+// A send that nobody receives is taken back, at sizes of each protocol; one that was received is
+// not.
+static void cancel_send(MPI_Comm comm) {
+  static char data[300000];
+  static const int sizes[] = {8193, 300000, 8};
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  for (int i = 0; i < 3; ++i) {
+    MPI_Request request;
+    MPI_Status status;
+    int cancelled = -1;
+    if (sizes[i] > 8)
+      OK(MPI_Isend(data, sizes[i], MPI_BYTE, right, 7, comm, &request));
+    else
+      OK(MPI_Issend(data, sizes[i], MPI_BYTE, right, 7, comm, &request));
+    OK(MPI_Cancel(&request));
+    OK(MPI_Wait(&request, &status));
+    OK(MPI_Test_cancelled(&status, &cancelled));
+    CHECK_EQ(cancelled, 1);
+  }
+  OK(MPI_Barrier(comm));
+  int found = 1;
+  OK(MPI_Iprobe(left, 7, comm, &found, MPI_STATUS_IGNORE));
+  CHECK_EQ(found, 0);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   free_sends();
@@ -112,6 +137,7 @@ int main(int argc, char** argv) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   const int left = (rank + size - 1) % size;
   cancel_receive(left, 4);
+  cancel_send(MPI_COMM_WORLD);
   cancel_receive(MPI_ANY_SOURCE, 4);
   cancel_receive(left, MPI_ANY_TAG);
   cancel_receive(MPI_ANY_SOURCE, MPI_ANY_TAG);
