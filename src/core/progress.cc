@@ -66,10 +66,10 @@ void Progress::give_way() noexcept {
   lock();
 }
 
-void Progress::idle(uint32_t step) noexcept {
-  if (step == 1) idle_since_ = now_ns();
-  const bool yields = doorbell_ == nullptr || now_ns() - idle_since_ <= yield_ns_;
-  if (yields) first_sleep_ = step + 1;
+void Progress::idle(uint32_t step, Idleness* idleness) noexcept {
+  if (step == 1) idleness->since_ns = now_ns();
+  const bool yields = doorbell_ == nullptr || now_ns() - idleness->since_ns <= yield_ns_;
+  if (yields) idleness->first_sleep = step + 1;
   unlock();
   if (yields) {
     ::sched_yield();
@@ -83,7 +83,7 @@ void Progress::idle(uint32_t step) noexcept {
   if (found) {
     doorbell_->disarm();
   } else {
-    const bool early = step - first_sleep_ < kRoundsBeforeLongSleep;
+    const bool early = step - idleness->first_sleep < kRoundsBeforeLongSleep;
     doorbell_->sleep(early ? kFirstSleepUs : kLongestSleepUs);
   }
   lock();

@@ -37,6 +37,7 @@ class Progress {
   template <class Done>
   void wait(Done&& done) noexcept {
     uint32_t idle_rounds = 0;
+    Idleness idleness;
     ++waiting_;
     while (!done()) {
       if (poll() != 0) {
@@ -45,14 +46,10 @@ class Progress {
       }
       if (TERN_UNLIKELY(wanted_.load(std::memory_order_relaxed) != 0)) give_way();
       const uint32_t spins = waiting_ == 1 ? spins_ : std::min(spins_, kSpinsOfMany);
-      if (++idle_rounds > spins) idle(idle_rounds - spins);
+      if (++idle_rounds > spins) idle(idle_rounds - spins, &idleness);
     }
     --waiting_;
   }
-
-  /// One step of waiting, the one of this number (from 1) after the polls that found nothing:
-  /// yields, then sleeps on the doorbell. Must be followed by another poll.
-  void idle(uint32_t step) noexcept;
 
   /// `spins`: polls before the first yield. `yield_us`: microseconds of yields before the first
   /// sleep.
@@ -68,6 +65,16 @@ class Progress {
   }
 
  private:
+  /// Of one thread's wait: since when it has found nothing to do.
+  struct Idleness {
+    int64_t since_ns = 0;
+    uint32_t first_sleep = 0;  // its step
+  };
+
+  /// One step of waiting, the one of this number (from 1) after the polls that found nothing:
+  /// yields, then sleeps on the doorbell. Must be followed by another poll.
+  void idle(uint32_t step, Idleness* idleness) noexcept;
+
   void lock_among_threads() noexcept;
   /// Lets the threads have the lock that wait for it; the caller holds it before and after.
   void give_way() noexcept;
@@ -81,8 +88,6 @@ class Progress {
   bool threaded_ = false;
   uint32_t spins_ = 1000;
   int64_t yield_ns_ = 100000;
-  int64_t idle_since_ = 0;    // of the wait that yields now
-  uint32_t first_sleep_ = 0;  // its round
   Doorbell* doorbell_ = nullptr;
   std::mutex mutex_;
   std::atomic<int> wanted_{0};                  // threads that wait for the lock
