@@ -115,6 +115,8 @@ class Endpoint {
   [[nodiscard]] virtual SharedClaims* peer_claims(uint32_t /*name*/) noexcept { return nullptr; }
 
   [[nodiscard]] virtual const char* transport() const noexcept = 0;
+  /// Why this transport: "shared memory: the same host".
+  [[nodiscard]] virtual const char* reason() const noexcept = 0;
 };
 
 /// What each rank tells the others through boot (at most 128 bytes).

@@ -37,8 +37,6 @@ Endpoint& Table::connect(core::Peer& peer) {
     Endpoint* endpoint = btl->connect(peer);
     if (endpoint == nullptr) continue;
     peer.endpoint = endpoint;
-    if (process_.params.explain != 0)
-      log_line("to rank %u: transport %s", peer.rank, endpoint->transport());
     return *endpoint;
   }
   throw Error(

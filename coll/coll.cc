@@ -68,9 +68,22 @@ const Algorithm& Coll::choose(const Operation& operation) {
   const Algorithm* forced = forced_[static_cast<int>(operation.collective)];
   const Algorithm& algorithm =
       forced != nullptr && can(*forced, question) ? *forced : select(question);
-  if (TERN_UNLIKELY(process_.params.explain != 0) && operation.communicator->rank() == 0)
-    log_line("%s", explain(question, algorithm).c_str());
+  if (TERN_UNLIKELY(process_.explain.on()) && operation.communicator->rank() == 0)
+    explain_once(*operation.communicator, question, algorithm);
   return algorithm;
+}
+
+void Coll::explain_once(const core::Communicator& communicator, const Question& question,
+                        const Algorithm& algorithm) {
+  const std::string text = explain(question, algorithm) + " (" + communicator.name + ")";
+  if (!explained_.insert(text).second) return;
+  process_.explain.say("collective",
+                       {{"operation", name_of(question.collective)},
+                        {"bytes", question.bytes},
+                        {"ranks", static_cast<unsigned long long>(question.ranks)},
+                        {"algorithm", algorithm.name},
+                        {"communicator", communicator.name}},
+                       text);
 }
 
 Execution* Coll::take() {

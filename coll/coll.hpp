@@ -7,6 +7,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "coll/cache.hpp"
@@ -53,11 +55,14 @@ class Coll {
   [[nodiscard]] int prepare(const Operation& operation, Execution** made) noexcept;
   [[nodiscard]] Execution* take();
   [[nodiscard]] const Algorithm& choose(const Operation& operation);
+  TERN_COLD void explain_once(const core::Communicator& communicator, const Question& question,
+                              const Algorithm& algorithm);
 
   core::Process& process_;
   core::Datatype* byte_;
   ScheduleCache cache_;
   const Algorithm* forced_[kCollectives] = {};
+  std::set<std::string> explained_;  // for TERN_EXPLAIN: each choice once
   pml::ObjectPool<Execution> pool_;
   std::vector<Execution*> running_;  // has room for all of the pool
 };

@@ -36,10 +36,6 @@ P2p::P2p(core::Process& process)
     both_limit_ = SIZE_MAX;
   else if (way == "both")
     pull_limit_ = both_limit_ = 0;
-  else if (way != "auto")
-    throw Error(MPI_ERR_ARG,
-                strf("TERN_SM_SINGLE_COPY is \"%s\", but it must be auto, pipeline, pull or both",
-                     way.c_str()));
   sends_.set_threaded(threaded_);
   recvs_.set_threaded(threaded_);
   completed_ = &make_send(Buffer{}, Envelope{}, Mode::kStandard);
@@ -72,6 +68,7 @@ PeerState& P2p::contact(core::Peer& peer) {
   state->endpoint = &transports_.connect(peer);
   peers_.push_back(std::move(state));
   peer.pml = peers_.back().get();
+  if (process_.explain.on()) explain_contact(*peer.pml);
   return *peer.pml;
 }
 

@@ -26,6 +26,9 @@ class P2p final : public Pml, public btl::Sink {
 
   [[nodiscard]] btl::Table& transports() noexcept { return transports_; }
 
+  /// TERN_EXPLAIN: what went to each peer, before this process leaves its job.
+  void explain_traffic() const noexcept;
+
   /// Progress until no frame waits for room: before this process leaves its job.
   void send_all_waiting() noexcept;
 
@@ -74,6 +77,9 @@ class P2p final : public Pml, public btl::Sink {
                    core::Outcome* outcome) noexcept;
   int wait_for(core::Request& request, core::Outcome* outcome) noexcept;
   core::Outcome describe(const Message& message) const noexcept;
+
+  // explain.cc
+  TERN_COLD void explain_contact(const PeerState& peer) const noexcept;
 
   // sending.cc
   bool send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,

@@ -65,6 +65,8 @@ void P2p::take_go(const wire::Go& go) noexcept {
   request->transfer.partner = go.receiver;
   request->transfer.bytes = std::min<size_t>(request->transfer.bytes, go.bytes);
   request->transfer.remote_address = go.address;
+  Traffic& sent = request->peer->sent;
+  ++(go.way == wire::Way::kPipeline ? sent.piped : sent.shared);
   if (go.way == wire::Way::kPipeline)
     request->transfer.claims = nullptr;
   else if (!request->peer->endpoint->one_sided())

@@ -18,6 +18,22 @@ namespace tern::pml {
 class P2p;
 struct SendRequest;
 
+/// What has gone to a peer, and how: for TERN_EXPLAIN.
+struct Traffic {
+  uint64_t eager = 0, eager_bytes = 0;          // sent before the receive was known
+  uint64_t announced = 0, announced_bytes = 0;  // larger ones, of these:
+  uint64_t piped = 0, shared = 0;  // in fragments; copied by both ends. The rest was read
+  void count(size_t bytes) noexcept {
+    ++eager;
+    eager_bytes += bytes;
+  }
+  void count(size_t bytes, bool at_once) noexcept {
+    if (at_once) return count(bytes);
+    ++announced;
+    announced_bytes += bytes;
+  }
+};
+
 /// The pml's side of a peer.
 struct PeerState {
   core::Peer* peer;
@@ -33,6 +49,7 @@ struct PeerState {
   size_t eager_limit;             // towards it: 0 while it has too much of ours without a receive
   size_t kept = 0;                // payload from it that waits for receives
   bool slowed = false;            // it was told to send announcements only
+  Traffic sent;
 };
 
 /// Common to both directions: a transfer of data that is under way.

@@ -44,13 +44,16 @@ bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& 
   if (bytes > peer.eager_limit || index == 0 || peer.first_waiting != nullptr) return false;
   const btl::Header header = header_for(to, wire::kEager, index, bytes);
   const core::Datatype& type = *buffer.type;
-  if (TERN_LIKELY(type.contiguous()))
-    return peer.endpoint->send(header,
-                               static_cast<const std::byte*>(buffer.address) + type.true_lb());
-  std::byte* room = peer.endpoint->begin(bytes);
-  if (room == nullptr) return false;
-  type.pack(buffer.address, buffer.count, 0, room, bytes);
-  peer.endpoint->commit(header);
+  if (TERN_LIKELY(type.contiguous())) {
+    const auto* data = static_cast<const std::byte*>(buffer.address) + type.true_lb();
+    if (TERN_UNLIKELY(!peer.endpoint->send(header, data))) return false;
+  } else {
+    std::byte* room = peer.endpoint->begin(bytes);
+    if (room == nullptr) return false;
+    type.pack(buffer.address, buffer.count, 0, room, bytes);
+    peer.endpoint->commit(header);
+  }
+  peer.sent.count(bytes);
   return true;
 }
 
@@ -106,6 +109,7 @@ bool P2p::emit(SendRequest& request) noexcept {
   if (eager) type.pack(request.buffer.address, request.buffer.count, 0, writer.next(), bytes);
   if (index == 0) kind |= wire::kLong;
   request.peer->endpoint->commit(header_for(request.to, kind, index, payload));
+  request.peer->sent.count(bytes, eager);
   if (eager && !sync) finish(request, MPI_SUCCESS);
   return true;
 }

@@ -45,6 +45,7 @@ class SelfEndpoint final : public Endpoint {
     return 0;
   }
   const char* transport() const noexcept override { return "self"; }
+  const char* reason() const noexcept override { return "copies: the same process"; }
 
  private:
   core::Peer& peer_;

@@ -120,12 +120,13 @@ bool SmEndpoint::same_process() const noexcept { return card_.pid == ::getpid();
 void SmEndpoint::explain_refusal(int error) noexcept {
   if (shared_.refusal_said) return;
   shared_.refusal_said = true;
-  log_line(
-      "large messages between ranks of this host take two copies instead of one: process_vm_readv "
-      "of rank %u says %s. Cure: allow ptrace among processes of one user (sysctl "
-      "kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE), or set "
-      "TERN_SM_SINGLE_COPY=pipeline to say so on purpose",
-      peer_.rank, std::strerror(error));
+  shared_.explain.warn(
+      "fallback", {{"peer", peer_.rank}, {"what", "two copies"}, {"why", std::strerror(error)}},
+      strf("large messages between ranks of this host take two copies instead of one: "
+           "process_vm_readv of rank %u says %s. Cure: allow ptrace among processes of one user "
+           "(sysctl kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE), or set "
+           "TERN_SM_SINGLE_COPY=pipeline to say so on purpose",
+           peer_.rank, std::strerror(error)));
 }
 
 bool SmEndpoint::one_sided() noexcept {

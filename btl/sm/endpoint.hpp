@@ -3,6 +3,7 @@
 // Lifetime: Sm. Threads: under the channel's lock.
 #pragma once
 
+#include "base/explain.hpp"
 #include "btl/btl.hpp"
 #include "btl/sm/pool.hpp"
 #include "btl/sm/ring.hpp"
@@ -19,6 +20,7 @@ struct Shared {
   size_t inline_limit;    // payload bytes that travel in a ring's lines
   size_t fragment_bytes;  // of the pipeline, and how many of them in flight still fit the cache
   size_t fragments;
+  const Explain& explain;
   bool refusal_said = false;
   bool fenced;  // more ranks than cores: waiters sleep at once, so senders fence before they look
 };
@@ -43,6 +45,7 @@ class SmEndpoint final : public Endpoint {
   void close_claims(uint32_t name) noexcept override;
   SharedClaims* peer_claims(uint32_t name) noexcept override;
   const char* transport() const noexcept override { return "sm"; }
+  const char* reason() const noexcept override { return "shared memory: the same host"; }
 
   /// The ring `index` of the own segment is written by this peer.
   void bind_reader(uint32_t index) noexcept;

@@ -44,6 +44,7 @@ Sm::Sm(core::Process& process, Sink& sink)
               static_cast<size_t>(process.params.sm_ring_bytes) / 8 - sizeof(Header),
               static_cast<size_t>(process.params.sm_fragment),
               static_cast<size_t>(process.params.sm_fragments),
+              process.explain,
               false,
               process.oversubscribed} {
   if ((process.params.sm_ring_bytes & (process.params.sm_ring_bytes - 1)) != 0)

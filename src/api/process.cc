@@ -7,6 +7,8 @@
 
 #include <climits>
 
+#include "base/config.hpp"
+#include "base/log.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
 #include "core/error_handler.hpp"
@@ -39,14 +41,20 @@ Instance& instance() noexcept {
 
 /// What exists before MPI_Init: parameters, and the objects that need no job.
 Instance::Instance() : tag_ub(INT_MAX) {
-  std::vector<std::string> complaints;
-  process.params = Params::from(environ, &complaints);
-  for (const std::string& complaint : complaints) log_line("%s", complaint.c_str());
-  process.checks = process.params.check != 0;
+  process.params = load_params(environ, &complaints_);
+  process.checks = process.params.check != "0";
   core::make_predefined_error_handlers(process);
   core::make_predefined_infos(process);
   core::make_predefined_types(process);
   core::make_predefined_ops(process);
+}
+
+/// About parameters: mpirun has said them once for all ranks, else one rank of each host does.
+void Instance::complain() {
+  const bool said = std::string_view(boot_->name()) == "mpirun";
+  if (!said && boot_->job().local_index == 0)
+    for (const std::string& complaint : complaints_) log_line("%s", complaint.c_str());
+  complaints_.clear();
 }
 
 void Instance::count_cores() {
@@ -63,6 +71,8 @@ void Instance::enter_job(core::ThreadLevel level) {
   process.thread_level = level;
   core::threads_share_objects = level == core::ThreadLevel::kMultiple;
   set_log_rank(process.world_rank);
+  complain();
+  process.explain.configure(process.params.explain, process.world_rank);
   count_cores();
   appnum = boot_->job().app;
   universe_size = boot_->job().universe_size;

@@ -60,11 +60,13 @@ class Instance {
   void enter_job(core::ThreadLevel level);
   void leave_job();
   void count_cores();
+  void complain();
 
   std::mutex mutex_;
   int users_ = 0;
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<Rooms> rooms_;
+  std::vector<std::string> complaints_;  // about parameters, until they can be said
 };
 
 /// Made at first use.

@@ -52,6 +52,7 @@ void Rooms::configure_waiting() {
 
 void Rooms::leave() {
   pml_->send_all_waiting();
+  pml_->explain_traffic();
   process_.boot->fence();
 }
 

@@ -49,7 +49,7 @@ void give_value(Value* out, Value value) noexcept {
   if (out != nullptr) *out = value;
 }
 
-bool is_text(const ParamRow& row) noexcept { return std::strcmp(row.kind, "Text") == 0; }
+bool is_text(const ParamRow& row) noexcept { return !row.is_number(); }
 constexpr int kTextRoom = 256;
 
 int none_of(int index) noexcept {

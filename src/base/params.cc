@@ -24,6 +24,7 @@ constexpr Unit kSizeUnits[] = {{"", 1},          {"b", 1},        {"k", 1 << 10}
                                {"kib", 1 << 10}, {"m", 1 << 20},  {"mb", 1 << 20}, {"mib", 1 << 20},
                                {"g", 1 << 30},   {"gb", 1 << 30}, {"gib", 1 << 30}};
 constexpr Unit kTimeUnits[] = {{"", 1}, {"us", 1}, {"ms", 1000}, {"s", 1000000}};
+constexpr Unit kSecondUnits[] = {{"", 1000000}, {"s", 1000000}, {"ms", 1000}, {"min", 60000000}};
 constexpr Unit kPlain[] = {{"", 1}};
 
 template <size_t N>
@@ -48,21 +49,51 @@ int64_t parse_number(const std::string& text, const std::string& what, const Uni
                    known.empty() ? "" : " with one of the units ", known.c_str()));
 }
 
-int64_t in_range(int64_t value, const ParamRow& row, const std::string& text) {
-  if (value < row.least || value > row.most)
-    throw Error(MPI_ERR_ARG,
-                strf("%s is \"%s\", but it must be between %lld and %lld", row.name, text.c_str(),
-                     static_cast<long long>(row.least), static_cast<long long>(row.most)));
-  return value;
+constexpr ParamRange between(int64_t least, int64_t most) { return {least, most, nullptr}; }
+constexpr ParamRange one_of(const char* words) { return {0, 0, words}; }
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  size_t from = 0;
+  for (size_t at; (at = text.find(separator, from)) != std::string::npos; from = at + 1)
+    parts.push_back(text.substr(from, at - from));
+  parts.push_back(text.substr(from));
+  return parts;
 }
 
-void assign(std::string& field, const ParamRow&, const std::string& text) { field = text; }
+bool matches(const std::string& word, const std::string& pattern) {
+  if (pattern.back() != '*') return word == pattern;
+  const size_t head = pattern.size() - 1;
+  return word.size() > head && word.compare(0, head, pattern, 0, head) == 0;
+}
+
+bool is_among(const std::string& word, const char* words) {
+  const std::vector<std::string> known = split(words, '|');
+  return std::any_of(known.begin(), known.end(),
+                     [&](const std::string& pattern) { return matches(word, pattern); });
+}
+
+[[noreturn]] void out_of_range(const ParamRow& row, const std::string& text) {
+  throw Error(MPI_ERR_ARG, strf("%s is \"%s\", but it must be %s", row.name, text.c_str(),
+                                row.range_in_words().c_str()));
+}
+
+void assign(std::string& field, const ParamRow& row, const std::string& text) {
+  if (row.range.words != nullptr) {
+    const bool many = std::strcmp(row.kind, "Words") == 0;
+    for (const std::string& word : many ? split(text, ',') : std::vector<std::string>{text})
+      if (!is_among(word, row.range.words)) out_of_range(row, text);
+  }
+  field = text;
+}
 void assign(int64_t& field, const ParamRow& row, const std::string& text) {
   const std::string kind = row.kind;
-  const int64_t value = kind == "Size"   ? parse_size(text, row.name)
-                        : kind == "Time" ? parse_time_us(text, row.name)
-                                         : parse_number(text, row.name, kPlain);
-  field = in_range(value, row, text);
+  const int64_t value = kind == "Size"      ? parse_size(text, row.name)
+                        : kind == "Time"    ? parse_time_us(text, row.name)
+                        : kind == "Seconds" ? parse_number(text, row.name, kSecondUnits)
+                                            : parse_number(text, row.name, kPlain);
+  if (value < row.range.least || value > row.range.most) out_of_range(row, text);
+  field = value;
 }
 
 std::string to_text(const std::string& field) { return field; }
@@ -107,15 +138,10 @@ bool is_foreign(const std::string& name) {
                      [&](const char* foreign) { return name == foreign; });
 }
 
-void set_or_complain(Params& params, const std::string& name, const char* value,
-                     std::vector<std::string>* complaints) {
-  try {
-    params.set(name, value);
-  } catch (const Error& error) {
-    if (complaints == nullptr) return;
-    complaints->push_back(
-        strf("%s; its default, %s, is used", error.what(), Params().get(name).c_str()));
-  }
+std::string trimmed(const std::string& text) {
+  const size_t from = text.find_first_not_of(" \t\r");
+  if (from == std::string::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
 }
 
 }  // namespace
@@ -141,17 +167,17 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 }
 
 std::vector<ParamRow> Params::rows() {
-#define TERN_ROW(field, name, kind, standard, least, most, meaning) \
-  ParamRow{name, #kind, to_text(standard), least, most, meaning},
+#define TERN_ROW(field, name, kind, standard, range, meaning) \
+  ParamRow{name, #kind, to_text(standard), range, meaning},
   return {TERN_PARAMS(TERN_ROW)};
 #undef TERN_ROW
 }
 
 void Params::set(const std::string& name, const std::string& value) {
-#define TERN_SET(field, name_, kind, standard, least, most, meaning)                       \
-  if (name == name_) {                                                                     \
-    assign(field, ParamRow{name_, #kind, to_text(standard), least, most, meaning}, value); \
-    return;                                                                                \
+#define TERN_SET(field, name_, kind, standard, range, meaning)                       \
+  if (name == name_) {                                                               \
+    assign(field, ParamRow{name_, #kind, to_text(standard), range, meaning}, value); \
+    return;                                                                          \
   }
   TERN_PARAMS(TERN_SET)
 #undef TERN_SET
@@ -159,26 +185,94 @@ void Params::set(const std::string& name, const std::string& value) {
 }
 
 std::string Params::get(const std::string& name) const {
-#define TERN_GET(field, name_, kind, standard, least, most, meaning) \
+#define TERN_GET(field, name_, kind, standard, range, meaning) \
   if (name == name_) return to_text(field);
   TERN_PARAMS(TERN_GET)
 #undef TERN_GET
   throw Error(MPI_ERR_ARG, unknown_name(name));
 }
 
-Params Params::from(const char* const* environment, std::vector<std::string>* complaints) {
-  Params params;
-  const std::vector<std::string> known = names();
+bool ParamRow::is_number() const noexcept {
+  return std::strcmp(kind, "Text") != 0 && std::strncmp(kind, "Word", 4) != 0;
+}
+
+std::string ParamRow::range_in_words() const {
+  if (is_number())
+    return strf("between %lld and %lld", static_cast<long long>(range.least),
+                static_cast<long long>(range.most));
+  if (range.words == nullptr) return {};
+  std::string text = std::strcmp(kind, "Words") == 0 ? "some (with commas) of " : "one of ";
+  for (const std::string& word : split(range.words, '|'))
+    text += (text.back() == ' ' ? "" : ", ") +
+            (word.back() == '*' ? word.substr(0, word.size() - 1) + "..." : word);
+  return text;
+}
+
+std::string Params::source(const std::string& name) const {
+  for (const auto& [known, source] : sources_)
+    if (known == name) return source;
+  return "default";
+}
+
+bool Params::checks(const char* word) const {
+  const std::vector<std::string> words = split(check, ',');
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& known) { return known == word || known == "all"; });
+}
+
+void Params::take(const std::string& name, const std::string& value, const std::string& source,
+                  std::vector<std::string>* complaints) {
+  const bool environment = source == "environment";
+  try {
+    if (environment && is_foreign(name)) return;
+    set(name, value);
+    for (auto& [known, old] : sources_)
+      if (known == name) {
+        old = source;
+        return;
+      }
+    sources_.emplace_back(name, source);
+  } catch (const Error& error) {
+    if (complaints == nullptr) return;
+    const std::vector<std::string> known = names();
+    std::string text = environment ? error.what() : strf("%s: %s", source.c_str(), error.what());
+    if (std::find(known.begin(), known.end(), name) != known.end())
+      text += strf("; %s, %s, is used",
+                   Params::source(name) == "default" ? "its default" : "the value before it",
+                   get(name).c_str());
+    complaints->push_back(text);
+  }
+}
+
+void Params::take_environment(const char* const* environment,
+                              std::vector<std::string>* complaints) {
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     if (std::strncmp(*environment, "TERN_", 5) != 0) continue;
     const char* equals = std::strchr(*environment, '=');
     if (equals == nullptr) continue;
-    const std::string name(*environment, static_cast<size_t>(equals - *environment));
-    if (std::find(known.begin(), known.end(), name) != known.end())
-      set_or_complain(params, name, equals + 1, complaints);
-    else if (!is_foreign(name) && complaints != nullptr)
-      complaints->push_back(unknown_name(name));
+    take(std::string(*environment, equals), equals + 1, "environment", complaints);
   }
+}
+
+void Params::take_file(const std::string& text, const std::string& file,
+                       std::vector<std::string>* complaints) {
+  int number = 0;
+  for (const std::string& whole : split(text, '\n')) {
+    const std::string source = strf("%s:%d", file.c_str(), ++number);
+    const std::string line = trimmed(whole.substr(0, whole.find('#')));
+    if (line.empty()) continue;
+    const size_t equals = line.find('=');
+    if (equals != std::string::npos)
+      take(trimmed(line.substr(0, equals)), trimmed(line.substr(equals + 1)), source, complaints);
+    else if (complaints != nullptr)
+      complaints->push_back(
+          strf("%s: \"%s\" is no line NAME = VALUE", source.c_str(), line.c_str()));
+  }
+}
+
+Params Params::from(const char* const* environment, std::vector<std::string>* complaints) {
+  Params params;
+  params.take_environment(environment, complaints);
   return params;
 }
 

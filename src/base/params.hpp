@@ -1,83 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every parameter of Tern: one documented table, read from the environment.
+// Every parameter of Tern: one documented table, read from files and the environment.
 // Why: a user finds all of them in one place, and a wrong name or value never passes in silence.
 // Lifetime: one Params per Process, filled once. Threads: read-only afterwards.
-// See: tests/unit/base/params_test.cc.
+// See: base/config.hpp (where the files are), tests/unit/base/params_test.cc.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tern {
 
-// X(field, name, kind, default, least, most, meaning)
-// kinds: Size (bytes; units k, m, g), Time (microseconds; units us, ms, s), Count, Switch (0 or 1),
-// Text
+// X(field, name, kind, default, range, meaning)
+// kinds: Size (bytes; units k, m, g), Time (microseconds; units us, ms, s), Seconds (units ms, s,
+// min; kept in microseconds), Count, Switch (0 or 1), Text (anything), Word (one of), Words (some
+// of, with commas). In one_of() a "*" at the end of a word stands for anything.
 // clang-format off
 #define TERN_PARAMS(X)                                                                             \
-  X(check, "TERN_CHECK", Switch, 1, 0, 1,                                                           \
-    "0 turns the argument checks of every call off; 1 (default) leaves them on")                    \
-  X(explain, "TERN_EXPLAIN", Switch, 0, 0, 1,                                                       \
-    "print every choice of transport, protocol and fallback with its reason")                       \
-  X(eager_limit, "TERN_EAGER_LIMIT", Size, 8192, 0, 65536,                                          \
+  X(check, "TERN_CHECK", Words, "1", one_of("0|1|types|leaks|all"),                                 \
+    "0: no argument checks; 1: arguments; types: also the types and counts of sender and receiver; "\
+    "leaks: also what is not freed at MPI_Finalize")                                                \
+  X(explain, "TERN_EXPLAIN", Word, "0", one_of("0|1|json:*"),                                       \
+    "print every choice of transport, protocol and fallback with its reason; json:FILE appends it " \
+    "to a file, a line of JSON each")                                                               \
+  X(hang, "TERN_HANG", Seconds, 0, between(0, 86400000000),                                         \
+    "say who waits for whom when no rank has made progress for so long; 0: never")                  \
+  X(eager_limit, "TERN_EAGER_LIMIT", Size, 8192, between(0, 65536),                                 \
     "messages up to this many bytes are sent before the receive is known")                          \
-  X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, 0, 1099511627776,                     \
+  X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, between(0, 1099511627776),            \
     "payload of messages without a receive that a rank keeps of each sender; more waits there")     \
-  X(sm_ring_bytes, "TERN_SM_RING", Size, 16384, 4096, 1048576,                                      \
+  X(sm_ring_bytes, "TERN_SM_RING", Size, 16384, between(4096, 1048576),                             \
     "shared memory: bytes of the ring of one pair of ranks that talk; a power of two")              \
-  X(sm_pool_bytes, "TERN_SM_POOL", Size, 4194304, 1048576, 1073741824,                              \
+  X(sm_pool_bytes, "TERN_SM_POOL", Size, 4194304, between(1048576, 1073741824),                     \
     "shared memory: bytes of payload that one rank may have in flight")                             \
-  X(sm_fragment, "TERN_SM_FRAGMENT", Size, 32768, 4096, 32768,                                      \
+  X(sm_fragment, "TERN_SM_FRAGMENT", Size, 32768, between(4096, 32768),                             \
     "shared memory: bytes of one fragment of a large message that is copied twice")                 \
-  X(sm_fragments, "TERN_SM_FRAGMENTS", Count, 8, 2, 128,                                            \
+  X(sm_fragments, "TERN_SM_FRAGMENTS", Count, 8, between(2, 128),                                   \
     "shared memory: fragments in flight; more would leave the cache")                               \
-  X(sm_single_copy, "TERN_SM_SINGLE_COPY", Text, "auto", 0, 0,                                      \
+  X(sm_single_copy, "TERN_SM_SINGLE_COPY", Word, "auto", one_of("auto|pipeline|pull|both"),         \
     "large messages: auto, pipeline (two copies), pull (receiver reads), both (both ends copy)")    \
-  X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 131072, 0, 1073741824,                               \
+  X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 131072, between(0, 1073741824),                      \
     "from this many bytes a message that travels alone is copied once, too")                        \
-  X(sm_both_limit, "TERN_SM_BOTH_LIMIT", Size, 8192, 0, 1073741824,                                 \
+  X(sm_both_limit, "TERN_SM_BOTH_LIMIT", Size, 8192, between(0, 1073741824),                        \
     "from this many bytes sender and receiver share the copies of what is copied once")             \
-  X(spin, "TERN_SPIN", Time, 0, 0, 1000000,                                                         \
+  X(spin, "TERN_SPIN", Time, 0, between(0, 1000000),                                                \
     "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                 \
-  X(boot, "TERN_BOOT", Text, "auto", 0, 0,                                                          \
+  X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|singleton"),                          \
     "how ranks find each other: auto, mpirun, pmix, singleton")                                     \
-  X(boot_fd, "TERN_BOOT_FD", Count, -1, -1, 1048576,                                                \
+  X(boot_fd, "TERN_BOOT_FD", Count, -1, between(-1, 1048576),                                       \
     "set by mpirun: the descriptor of its start-up memory")
 // clang-format on
 
 /// Names that begin with TERN_ and belong to tools, not to the library (no warning about them).
 inline constexpr const char* kForeignNames[] = {"TERN_CC", "TERN_CXX", "TERN_FC"};
 
+/// What a parameter may be: numbers from least to most, or words between "|" (null: anything).
+struct ParamRange {
+  int64_t least = 0, most = 0;
+  const char* words = nullptr;
+};
+
 struct ParamRow {
   const char* name;
-  const char* kind;      // "Size", "Time", "Count", "Switch", "Text"
+  const char* kind;      // as in the table
   std::string standard;  // the default, as text
-  int64_t least, most;
+  ParamRange range;
   const char* meaning;
+  [[nodiscard]] bool is_number() const noexcept;
+  /// "4096 to 1048576", "one of 0, 1, types"; empty where anything goes.
+  [[nodiscard]] std::string range_in_words() const;
 };
 
 class Params {
  public:
 #define TERN_FIELD_Size int64_t
 #define TERN_FIELD_Time int64_t
+#define TERN_FIELD_Seconds int64_t
 #define TERN_FIELD_Count int64_t
 #define TERN_FIELD_Switch int64_t
 #define TERN_FIELD_Text std::string
-#define TERN_FIELD(field, name, kind, standard, least, most, meaning) \
-  TERN_FIELD_##kind field = standard;
+#define TERN_FIELD_Word std::string
+#define TERN_FIELD_Words std::string
+#define TERN_FIELD(field, name, kind, standard, range, meaning) TERN_FIELD_##kind field = standard;
   TERN_PARAMS(TERN_FIELD)
 #undef TERN_FIELD
 #undef TERN_FIELD_Size
 #undef TERN_FIELD_Time
+#undef TERN_FIELD_Seconds
 #undef TERN_FIELD_Count
 #undef TERN_FIELD_Switch
 #undef TERN_FIELD_Text
+#undef TERN_FIELD_Word
+#undef TERN_FIELD_Words
 
   /// Reads `environment` ("NAME=VALUE", null-terminated; normally ::environ). A wrong value leaves
   /// that parameter at its default; it and every unknown TERN_ name become a sentence in
   /// `complaints`.
   static Params from(const char* const* environment, std::vector<std::string>* complaints);
+  /// The same over what is there already.
+  void take_environment(const char* const* environment, std::vector<std::string>* complaints);
+  /// Lines "NAME = VALUE" and comments from "#" on; `file` names them in source() and complaints.
+  void take_file(const std::string& text, const std::string& file,
+                 std::vector<std::string>* complaints);
 
   /// The table, in order.
   static std::vector<ParamRow> rows();
@@ -87,6 +112,15 @@ class Params {
 
   /// The present value as text.
   [[nodiscard]] std::string get(const std::string& name) const;
+  /// Where the present value comes from: "default", "environment", "FILE:LINE".
+  [[nodiscard]] std::string source(const std::string& name) const;
+  /// Whether TERN_CHECK names this word (or all).
+  [[nodiscard]] bool checks(const char* word) const;
+
+ private:
+  void take(const std::string& name, const std::string& value, const std::string& source,
+            std::vector<std::string>* complaints);
+  std::vector<std::pair<std::string, std::string>> sources_;  // of what is not the default
 };
 
 /// The candidate with the least edit distance to `name`; empty where none is near (over 1/3 of its

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/explain.hpp"
 #include "base/params.hpp"
 #include "core/handle.hpp"
 #include "core/progress.hpp"
@@ -43,6 +44,7 @@ class Process {
   ~Process();
 
   Params params;
+  Explain explain;
   HandleTable handles;
   Progress progress;
 

@@ -12,6 +12,7 @@ libmpirun_la_SOURCES = \
   src/tools/mpirun/lines.cc src/tools/mpirun/lines.hpp \
   src/tools/mpirun/loop.cc src/tools/mpirun/loop.hpp \
   src/tools/mpirun/options.cc src/tools/mpirun/options.hpp \
+  src/tools/mpirun/parameters.cc src/tools/mpirun/parameters.hpp \
   src/tools/mpirun/pmix_door.cc src/tools/mpirun/pmix_door.hpp \
   src/tools/mpirun/pmix_server.cc src/tools/mpirun/pmix_server.hpp \
   src/tools/mpirun/relay.cc src/tools/mpirun/relay.hpp \
@@ -19,7 +20,7 @@ libmpirun_la_SOURCES = \
   src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \
   src/tools/mpirun/streams.cc src/tools/mpirun/streams.hpp \
   src/tools/mpirun/terminal_input.cc src/tools/mpirun/terminal_input.hpp \
-  src/base/error.cc src/base/fd.cc src/base/log.cc src/base/params.cc \
+  src/base/config.cc src/base/error.cc src/base/fd.cc src/base/log.cc src/base/params.cc \
   src/boot/pmix_library.cc src/boot/shared_job.cc \
   src/topo/cpus.cc
 

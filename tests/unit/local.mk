@@ -24,4 +24,5 @@ unit_tests += tests/unit/btl/behaviour_test
 unit_tests += tests/unit/pml/matching_test
 unit_tests += tests/unit/pml/protocol_test
 unit_tests += tests/unit/coll/geometry_test
+unit_tests += tests/unit/base/config_test
 unit_tests += tests/unit/base/params_test

@@ -13,6 +13,7 @@
 #include "tools/mpirun/job.hpp"
 #include "tools/mpirun/loop.hpp"
 #include "tools/mpirun/options.hpp"
+#include "tools/mpirun/parameters.hpp"
 
 namespace tern::mpirun {
 namespace {
@@ -48,6 +49,7 @@ int run(const Options& options) {
   Job job(loop, options, mask);
   const Fd signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC));
   loop.watch(signal_fd.get(), EPOLLIN, [&] { on_signal(job, signal_fd.get()); });
+  for (const std::string& complaint : parameter_complaints(options)) job.say(complaint);
   job.start();
   loop.run();
   return job.exit_code();

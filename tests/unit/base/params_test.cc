@@ -35,7 +35,8 @@ TEST(Params, UnitsOfSizesAndTimes) {
   EXPECT_TRUE(got.complaints.empty());
   EXPECT_EQ(got.params.eager_limit, 16384);
   EXPECT_EQ(got.params.spin, 2000);
-  EXPECT_EQ(got.params.check, 0);
+  EXPECT_EQ(got.params.check, "0");
+  EXPECT_FALSE(got.params.checks("types"));
 }
 
 TEST(Params, AWrongValueIsNamedAndLeavesTheOthersAlone) {
@@ -45,8 +46,8 @@ TEST(Params, AWrongValueIsNamedAndLeavesTheOthersAlone) {
   EXPECT_TRUE(has(got.complaints[0], "its default, 0, is used")) << got.complaints[0];
   EXPECT_TRUE(has(got.complaints[1], "TERN_CHECK is \"maybe\"")) << got.complaints[1];
   EXPECT_TRUE(has(got.complaints[2], "between 4096 and 1048576")) << got.complaints[2];
-  EXPECT_EQ(got.params.explain, 1);
-  EXPECT_EQ(got.params.check, 1);
+  EXPECT_EQ(got.params.explain, "1");
+  EXPECT_EQ(got.params.check, "1");
   EXPECT_EQ(got.params.sm_ring_bytes, Params().sm_ring_bytes);
 }
 
@@ -66,6 +67,30 @@ TEST(Params, SetAndGetByName) {
   EXPECT_THROW(params.set("TERN_SM_FRAGMENTS", ""), Error);
   EXPECT_THROW(params.set("TERN_SM_FRAGMENT_COUNT_OF_ALL", "4"), Error);
   EXPECT_THROW((void)params.get("NOTHING"), Error);
+}
+
+TEST(Params, WordsAreOneOrSomeOfThoseInTheTable) {
+  Params params;
+  params.set("TERN_CHECK", "types,leaks");
+  EXPECT_TRUE(params.checks("types"));
+  params.set("TERN_CHECK", "all");
+  EXPECT_TRUE(params.checks("leaks"));
+  params.set("TERN_EXPLAIN", "json:/tmp/a,b");
+  EXPECT_EQ(params.explain, "json:/tmp/a,b");
+  params.set("TERN_HANG", "2min");
+  EXPECT_EQ(params.hang, 120000000);
+  for (const char* wrong : {"", "types,", "types leaks", "Types"})
+    EXPECT_THROW(params.set("TERN_CHECK", wrong), Error) << wrong;
+  for (const char* wrong : {"json:", "2", "0,1"})
+    EXPECT_THROW(params.set("TERN_EXPLAIN", wrong), Error) << wrong;
+  try {
+    params.set("TERN_SM_SINGLE_COPY", "triple");
+    FAIL() << "taken";
+  } catch (const Error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "TERN_SM_SINGLE_COPY is \"triple\", but it must be one of auto, pipeline, pull, both");
+  }
 }
 
 TEST(Params, NumbersThatAreNone) {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checking parameters ahead of the ranks.
+#include "tools/mpirun/parameters.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/config.hpp"
+
+extern "C" char** environ;
+
+namespace tern::mpirun {
+namespace {
+
+void complain_about(const std::vector<std::pair<std::string, std::string>>& pairs,
+                    std::vector<std::string>* complaints) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : pairs) lines.push_back(name + "=" + value);
+  std::vector<const char*> block;
+  for (const std::string& line : lines) block.push_back(line.c_str());
+  block.push_back(nullptr);
+  std::vector<std::string> found;
+  (void)Params::from(block.data(), &found);
+  for (std::string& text : found)
+    if (std::find(complaints->begin(), complaints->end(), text) == complaints->end())
+      complaints->push_back(std::move(text));
+}
+
+}  // namespace
+
+std::vector<std::string> parameter_complaints(const Options& options) {
+  std::vector<std::string> complaints;
+  (void)load_params(environ, &complaints);
+  complain_about(options.environment, &complaints);
+  for (const App& app : options.apps) complain_about(app.environment, &complaints);
+  return complaints;
+}
+
+}  // namespace tern::mpirun
