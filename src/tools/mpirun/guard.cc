@@ -48,6 +48,7 @@ volatile pid_t* Guard::pid_of(int rank) noexcept { return &table_->pids[rank]; }
 void Guard::set_directory(const std::string& path) {
   TERN_ASSERT(path.size() < sizeof table_->directory);
   path.copy(table_->directory, path.size());
+  table_->directory[path.size()] = '\0';
 }
 
 void Guard::start() {

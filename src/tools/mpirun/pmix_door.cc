@@ -7,7 +7,9 @@
 #include <netinet/tcp.h>
 #include <pmix_version.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,14 +63,16 @@ long owner_of_peer(int peer_port, int own_port) {
   return owner;
 }
 
-std::string make_directory() {
+// A name that nobody can guess, for a directory of this user alone.
+std::string directory_name() {
   const char* base = std::getenv("TMPDIR");
-  std::string path = strf("%s/tern-mpirun.XXXXXX", base != nullptr && *base == '/' ? base : "/tmp");
-  if (path.size() > 200) path = "/tmp/tern-mpirun.XXXXXX";
-  if (::mkdtemp(path.data()) == nullptr)
-    throw Error(MPI_ERR_OTHER, strf("mpirun cannot make a directory %s for its PMIx server: %s",
-                                    path.c_str(), std::strerror(errno)));
-  return path;
+  if (base == nullptr || *base != '/' || std::strlen(base) > 160) base = "/tmp";
+  std::uint64_t random[2] = {};
+  if (::getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
+    throw Error(MPI_ERR_OTHER,
+                strf("mpirun gets no random numbers from the kernel: %s", std::strerror(errno)));
+  return strf("%s/tern-mpirun.%016llx%016llx", base, static_cast<unsigned long long>(random[0]),
+              static_cast<unsigned long long>(random[1]));
 }
 
 }  // namespace
@@ -105,8 +109,13 @@ void PmixDoor::tell(Environment& environment) const {
 }
 
 void PmixDoor::start_server() {
-  const std::string directory = make_directory();
-  guard_.set_directory(directory);
+  const std::string directory = directory_name();
+  guard_.set_directory(directory);  // before it is made: mpirun may be killed at any moment
+  if (::mkdir(directory.c_str(), 0700) != 0)
+    throw Error(MPI_ERR_OTHER,
+                strf("mpirun cannot make the directory %s for its PMIx server: %s; ranks that need "
+                     "PMIx cannot start (TMPDIR names another place)",
+                     directory.c_str(), std::strerror(errno)));
   server_ = std::make_unique<PmixServer>(loop_, facts_, shared_, directory);
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/error.hpp"
@@ -19,14 +20,15 @@ namespace {
 
 const boot::PmixLibrary& pmix() { return boot::pmix_library(); }
 
-// What the upcalls work on: libpmix hands them no pointer of ours.
+// What the upcalls work on: libpmix hands them no pointer of ours. Its thread outlives the server.
 struct Upcalls {
   Loop* loop;
   boot::SharedJob* shared;
-  int ranks;
+  int ranks;  // 0: the server has ended
   int event_fd;
 };
 Upcalls the_upcalls;
+std::mutex the_upcalls_mutex;
 
 void check(pmix_status_t status, const char* what) {
   if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return;
@@ -87,17 +89,20 @@ class Attributes {
   std::deque<pmix_data_array_t> arrays_;
 };
 
+// With the mutex held.
 bool ours(const pmix_proc_t* proc) {
   return proc != nullptr && proc->rank < static_cast<pmix_rank_t>(the_upcalls.ranks);
 }
 
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
+  const std::lock_guard lock(the_upcalls_mutex);
   if (ours(proc))
     the_upcalls.shared->set_state(static_cast<int>(proc->rank), boot::RankState::kInitialised);
   return PMIX_OPERATION_SUCCEEDED;
 }
 
 pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
+  const std::lock_guard lock(the_upcalls_mutex);
   if (ours(proc))
     the_upcalls.shared->set_state(static_cast<int>(proc->rank), boot::RankState::kFinalised);
   return PMIX_OPERATION_SUCCEEDED;
@@ -105,6 +110,7 @@ pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, voi
 
 pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char text[], pmix_proc_t[],
                        size_t, pmix_op_cbfunc_t, void*) {
+  const std::lock_guard lock(the_upcalls_mutex);
   if (!ours(proc)) return PMIX_ERR_BAD_PARAM;
   the_upcalls.shared->record_abort(static_cast<int>(proc->rank), status,
                                    text != nullptr ? text : "");
@@ -116,8 +122,10 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char te
 // All ranks are on this host: what was collected here is everything.
 pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t, char* data,
                        size_t bytes, pmix_modex_cbfunc_t done, void* done_data) {
-  auto copy = std::make_shared<std::string>(data != nullptr ? data : "", bytes);
+  auto copy = std::make_shared<std::string>(data != nullptr ? std::string(data, bytes) : "");
   std::free(data);  // the upcall's to release
+  const std::lock_guard lock(the_upcalls_mutex);
+  if (the_upcalls.ranks == 0) return PMIX_ERR_NOT_AVAILABLE;
   the_upcalls.loop->post([copy, done, done_data] {
     const auto release = [](void* kept) {
       delete static_cast<std::shared_ptr<std::string>*>(kept);
@@ -221,6 +229,11 @@ PmixServer::PmixServer(Loop& loop, const PmixFacts& facts, boot::SharedJob& shar
   if (port_ == 0) throw Error(MPI_ERR_OTHER, "the PMIx server of mpirun names no TCP port");
 }
 
-PmixServer::~PmixServer() { pmix().server_finalize(); }
+// No PMIx_server_finalize: after clients that died it may wait for ever for a lock that libpmix's
+// own thread took along (4.2.2). mpirun is about to end; the server's folder goes with the guard.
+PmixServer::~PmixServer() {
+  const std::lock_guard lock(the_upcalls_mutex);
+  the_upcalls = {};
+}
 
 }  // namespace tern::mpirun
