@@ -124,6 +124,7 @@ class P2p final : public Pml, public btl::Sink {
   int move_transfers() noexcept;
   bool pull(RecvRequest& request, bool* moved) noexcept;  // true when it is finished
   bool pull_chunk(RecvRequest& request) noexcept;
+  void copy_failed(RecvRequest& request, int error) noexcept;
   bool push(SendRequest& request, bool* moved) noexcept;  // true when it has nothing more to push
   bool push_fragments(SendRequest& request, bool* moved) noexcept;
   bool push_chunk(SendRequest& request, bool* moved) noexcept;

@@ -6,7 +6,10 @@
 //   pull       receiver: copies; Done
 //   both ends  receiver: Go with its address; both claim chunks, from the front and from the back;
 //   Done
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "base/copy.hpp"
@@ -169,10 +172,9 @@ bool P2p::pull(RecvRequest& request, bool* moved) noexcept {
   if (claims.finished.load(std::memory_order_acquire) < chunks) return false;
   const uint32_t error = claims.failed.load(std::memory_order_relaxed);
   if (error != 0)
-    request.error_text = new std::string(
-        strf("copying between the two processes failed: %s; is the buffer valid memory?",
-             std::strerror(static_cast<int>(error))));
-  tell_done(request, error == 0 ? MPI_SUCCESS : MPI_ERR_BUFFER);
+    copy_failed(request, static_cast<int>(error));
+  else
+    tell_done(request, MPI_SUCCESS);
   return true;
 }
 
@@ -188,11 +190,25 @@ bool P2p::pull_chunk(RecvRequest& request) noexcept {
     transfer.moved += length;
     return true;
   }
-  request.error_text =
-      new std::string(strf("reading %zu bytes from rank %d failed: %s; is the buffer valid memory?",
-                           length, request.outcome.source, std::strerror(error)));
-  tell_done(request, MPI_ERR_BUFFER);
+  copy_failed(request, error);
   return false;
+}
+
+// Of a peer that has died the launcher knows why, and says so first.
+void P2p::copy_failed(RecvRequest& request, int error) noexcept {
+  const int source = request.outcome.source;
+  if (error == ESRCH) {
+    constexpr useconds_t kLauncherFirst = 200'000;
+    ::usleep(kLauncherFirst);
+    request.error_text = new std::string(strf("rank %d has died while it sent %zu bytes", source,
+                                              request.transfer.bytes));
+  } else {
+    request.error_text = new std::string(
+        strf("copying %zu bytes from rank %d failed: %s; is its buffer, or this rank's, no valid "
+             "memory?",
+             request.transfer.bytes, source, std::strerror(error)));
+  }
+  tell_done(request, error == ESRCH ? MPI_ERR_PROC_ABORTED : MPI_ERR_BUFFER);
 }
 
 bool P2p::push(SendRequest& request, bool* moved) noexcept {
