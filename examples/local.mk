@@ -6,6 +6,11 @@ EXTRA_DIST += \
 	examples/digits/data/README.md \
 	examples/digits/data/digits.txt \
 	examples/digits/digits.cc \
+	examples/heat/README.md \
+	examples/heat/grid.hpp \
+	examples/heat/heat.cc \
+	examples/heat/heat.png \
+	examples/heat/png.hpp \
 	examples/hello/README.md \
 	examples/hello/hello.c \
 	examples/ring/README.md \
