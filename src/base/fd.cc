@@ -2,6 +2,8 @@
 // Shared memory files and their mappings.
 #include "base/fd.hpp"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -19,14 +21,22 @@ Mapping Mapping::shared(int fd, size_t bytes) {
 }
 
 Fd make_memfd(const char* name, size_t bytes) {
-  Fd fd(::memfd_create(name, MFD_CLOEXEC));
+  Fd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid())
     throw Error(MPI_ERR_NO_MEM,
                 strf("cannot create a shared memory file: %s", std::strerror(errno)));
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
     throw Error(MPI_ERR_NO_MEM, strf("cannot give a shared memory file %zu bytes: %s", bytes,
                                      std::strerror(errno)));
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    throw Error(MPI_ERR_OTHER,
+                strf("cannot seal the size of a shared memory file: %s", std::strerror(errno)));
   return fd;
+}
+
+bool has_sealed_size(int fd) noexcept {
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
 }  // namespace tern
