@@ -11,34 +11,74 @@
 namespace tern::pml {
 namespace {
 
-/// Reads what stands before the data, piece by piece; short() says that the frame was too small for
-/// it.
+/// Reads what stands before the data, piece by piece, from a frame that is long enough
+/// (well_formed). Each byte is read once: the sender may still be writing.
 class PrefixReader {
  public:
   PrefixReader(const std::byte* payload, size_t bytes) noexcept : next_(payload), left_(bytes) {}
   template <class T>
   [[nodiscard]] T take() noexcept {
-    T value{};
-    if (left_ < sizeof value) {
-      short_ = true;
-      return value;
-    }
+    T value;
     std::memcpy(&value, next_, sizeof value);
     next_ += sizeof value;
     left_ -= sizeof value;
     return value;
   }
-  [[nodiscard]] bool too_short() const noexcept { return short_; }
   [[nodiscard]] const std::byte* next() const noexcept { return next_; }
   [[nodiscard]] size_t left() const noexcept { return left_; }
 
  private:
   const std::byte* next_;
   size_t left_;
-  bool short_ = false;
 };
 
+/// What stands before the data of a frame of this kind; SIZE_MAX of no kind.
+size_t prefix_bytes(uint8_t kind) noexcept {
+  const size_t context = (kind & wire::kLong) != 0 ? sizeof(wire::LongContext) : 0;
+  switch (kind) {
+    case wire::kEager:
+    case wire::kEager | wire::kLong:
+      return context;
+    case wire::kEagerSync:
+    case wire::kEagerSync | wire::kLong:
+      return context + sizeof(wire::SyncPrefix);
+    case wire::kRts:
+    case wire::kRts | wire::kLong:
+      return context + sizeof(wire::Rts);
+    case wire::kGo:
+      return sizeof(wire::Go);
+    case wire::kData:
+      return sizeof(wire::DataPrefix);
+    case wire::kDone:
+      return sizeof(wire::Done);
+    case wire::kContext:
+      return sizeof(wire::ContextTold);
+    case wire::kPace:
+      return sizeof(wire::Pace);
+    case wire::kWithdraw:
+      return sizeof(wire::Withdraw);
+    default:
+      return SIZE_MAX;
+  }
+}
+
+bool well_formed(const btl::Header& header, uint32_t from) noexcept {
+  const size_t least = prefix_bytes(header.kind);
+  if (header.bytes >= least) return true;
+  log_line("a frame of kind %u with %u bytes from rank %u is %s and is ignored", header.kind,
+           header.bytes, from, least == SIZE_MAX ? "of unknown kind" : "too short");
+  return false;
+}
+
 }  // namespace
+
+int source_of(const Envelope& from, const PeerState& peer, const btl::Header& header) noexcept {
+  if (from.rank != MPI_ANY_SOURCE) return from.rank;
+  const core::Group& group = from.communicator->target();
+  const auto said = static_cast<int>(header.source);
+  if (said >= 0 && said < group.size() && group.peer_index(said) == peer.peer->index) return said;
+  return group.rank_of(peer.peer->index);
+}
 
 void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
   PeerState& peer = state_of(from);
@@ -46,35 +86,19 @@ void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
     match_arrival(peer, frame.header, frame.payload, frame.header.bytes);
     return;
   }
+  if (!well_formed(frame.header, from.rank)) return;
   PrefixReader reader(frame.payload, frame.header.bytes);
-  switch (frame.header.kind & ~wire::kLong) {
-    case wire::kEager:
-    case wire::kEagerSync:
-    case wire::kRts: {
-      btl::Header header = frame.header;
-      if ((header.kind & wire::kLong) != 0) {
-        const auto id = reader.take<wire::LongContext>();
-        Contexts::Entry& entry =
-            contexts_.hear_of({id.creator, static_cast<uint32_t>(id.counter)}, process_);
-        header.context = wire::context_word(entry.index, header.context & 3);
-        header.kind &= static_cast<uint8_t>(~wire::kLong);
-        if (entry.told_last != from.index)
-          send_control(peer, wire::kContext, wire::ContextTold{id, entry.index});
-        entry.told_last = from.index;
-      }
-      if (!reader.too_short()) match_arrival(peer, header, reader.next(), reader.left());
-      break;
-    }
+  switch (frame.header.kind) {
     case wire::kGo:
-      take_go(reader.take<wire::Go>());
+      take_go(peer, reader.take<wire::Go>());
       break;
     case wire::kData: {
       const auto prefix = reader.take<wire::DataPrefix>();
-      take_data(prefix, reader.next(), reader.left());
+      take_data(peer, prefix, reader.next(), reader.left());
       break;
     }
     case wire::kDone:
-      take_done(reader.take<wire::Done>());
+      take_done(peer, reader.take<wire::Done>());
       break;
     case wire::kContext:
       learn_context(peer, reader.take<wire::ContextTold>());
@@ -86,8 +110,26 @@ void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
       withdraw(peer, reader.take<wire::Withdraw>().sender);
       break;
     default:
-      log_line("a frame of unknown kind %u from rank %u is ignored", frame.header.kind, from.rank);
+      take_message_frame(peer, frame);
   }
+}
+
+// A message, or the announcement of one. In long form it is answered with the short name of its
+// communicator.
+void P2p::take_message_frame(PeerState& peer, const btl::Frame& frame) noexcept {
+  PrefixReader reader(frame.payload, frame.header.bytes);
+  btl::Header header = frame.header;
+  if ((header.kind & wire::kLong) != 0) {
+    const auto id = reader.take<wire::LongContext>();
+    Contexts::Entry& entry =
+        contexts_.hear_of({id.creator, static_cast<uint32_t>(id.counter)}, process_);
+    header.context = wire::context_word(entry.index, header.context & 3);
+    header.kind &= static_cast<uint8_t>(~wire::kLong);
+    if (entry.told_last != peer.peer->index)
+      send_control(peer, wire::kContext, wire::ContextTold{id, entry.index});
+    entry.told_last = peer.peer->index;
+  }
+  match_arrival(peer, header, reader.next(), reader.left());
 }
 
 void P2p::start(RecvRequest& request) noexcept {
@@ -115,8 +157,7 @@ void P2p::match_arrival(PeerState& peer, const btl::Header& header, const std::b
   request->peer = &peer;
   PrefixReader reader(payload, bytes);
   if (header.kind == wire::kRts) {
-    const auto rts = reader.take<wire::Rts>();
-    if (!reader.too_short()) take_rts(*request, peer, header, rts);
+    take_rts(*request, peer, header, reader.take<wire::Rts>());
     return;
   }
   if (header.kind == wire::kEagerSync) {
@@ -178,15 +219,15 @@ void P2p::take_eager(RecvRequest& request, const btl::Header& header, const std:
     copy_bytes(static_cast<std::byte*>(request.buffer.address) + type.true_lb(), data, taken);
   else
     type.unpack(request.buffer.address, request.buffer.count, 0, data, taken);
-  request.outcome.source = static_cast<int>(header.source);
+  request.outcome.source = source_of(request.from, *request.peer, header);
   request.outcome.tag = header.tag;
   request.outcome.bytes = static_cast<MPI_Count>(taken);
   if (TERN_UNLIKELY(bytes > room)) {
     request.error_text =
-        new std::string(strf("the message from rank %u with tag %d has %zu bytes, but the receive "
+        new std::string(strf("the message from rank %d with tag %d has %zu bytes, but the receive "
                              "has room for %zu; the first "
                              "%zu are kept",
-                             header.source, header.tag, bytes, room, room));
+                             request.outcome.source, header.tag, bytes, room, room));
     finish(request, MPI_ERR_TRUNCATE);
     return;
   }
@@ -197,7 +238,7 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
                    const wire::Rts& rts) noexcept {
   const size_t room = request.buffer.bytes();
   request.peer = &peer;
-  request.outcome.source = static_cast<int>(header.source);
+  request.outcome.source = source_of(request.from, peer, header);
   request.outcome.tag = header.tag;
   request.transfer = {};
   request.transfer.bytes = rts.bytes <= room ? rts.bytes : room;
@@ -207,10 +248,11 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
   if (rts.bytes > room) {
     request.outcome.error = MPI_ERR_TRUNCATE;
     request.error_text = new std::string(
-        strf("the message from rank %u with tag %d has %llu bytes, but the receive has room for "
+        strf("the message from rank %d with tag %d has %llu bytes, but the receive has room for "
              "%zu; the first "
              "%zu are kept",
-             header.source, header.tag, static_cast<unsigned long long>(rts.bytes), room, room));
+             request.outcome.source, header.tag, static_cast<unsigned long long>(rts.bytes), room,
+             room));
   }
   const bool plain = rts.address != 0 && request.buffer.type->contiguous();
   request.large = true;
@@ -237,7 +279,7 @@ bool P2p::prefers_pipeline(size_t bytes) const noexcept {
 // `error` is added to one that is there already (truncation).
 void P2p::finish(RecvRequest& request, int error) noexcept {
   if (request.large) {
-    request.large = false;
+    request.large = request.fragments = false;
     --receiving_;
   }
   if (!request.buffer.type->predefined()) request.buffer.type->release();
@@ -249,6 +291,7 @@ void P2p::finish(RecvRequest& request, int error) noexcept {
 }
 
 void P2p::withdraw(PeerState& peer, uint64_t sender) noexcept {
+  if (sender == 0) return;  // no handle: plain messages have it
   for (Message* message = unexpected_.first(); message != nullptr; message = message->later) {
     if (message->from != &peer || (message->sender != sender && message->rts.sender != sender))
       continue;

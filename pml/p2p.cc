@@ -162,8 +162,7 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& pee
         return MPI_ERR_PENDING;
       copy_bytes(static_cast<std::byte*>(buffer.address) + buffer.type->true_lb(), frame.payload,
                  header.bytes);
-      if (outcome != nullptr)
-        *outcome = {static_cast<int>(header.source), header.tag, MPI_SUCCESS, false, header.bytes};
+      if (outcome != nullptr) *outcome = {from.rank, header.tag, MPI_SUCCESS, false, header.bytes};
       endpoint.pop();
       return MPI_SUCCESS;
     }
@@ -325,9 +324,9 @@ void P2p::recycle(RecvRequest& request) noexcept {
   recvs_.give(request);
 }
 
-core::Outcome P2p::describe(const Message& message) const noexcept {
-  const bool rts = message.rts.sender != 0;
-  return {static_cast<int>(message.header.source), message.header.tag, MPI_SUCCESS, false,
+core::Outcome P2p::describe(const Message& message, const Envelope& from) const noexcept {
+  const bool rts = message.header.kind == wire::kRts;
+  return {source_of(from, *message.from, message.header), message.header.tag, MPI_SUCCESS, false,
           static_cast<MPI_Count>(rts ? message.rts.bytes : message.data.size())};
 }
 
@@ -340,7 +339,7 @@ int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexc
     message = unexpected_.find(key);
   }
   *found = message != nullptr;
-  if (message != nullptr) *outcome = describe(*message);
+  if (message != nullptr) *outcome = describe(*message, from);
   return MPI_SUCCESS;
 }
 
@@ -349,7 +348,7 @@ int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
   const Key key = key_of(from);
   Message* message = nullptr;
   process_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; });
-  *outcome = describe(*message);
+  *outcome = describe(*message, from);
   return MPI_SUCCESS;
 }
 

@@ -76,7 +76,7 @@ class P2p final : public Pml, public btl::Sink {
   int recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
                    core::Outcome* outcome) noexcept;
   int wait_for(core::Request& request, core::Outcome* outcome) noexcept;
-  core::Outcome describe(const Message& message) const noexcept;
+  core::Outcome describe(const Message& message, const Envelope& from) const noexcept;
 
   // explain.cc
   TERN_COLD void explain_contact(const PeerState& peer) const noexcept;
@@ -100,6 +100,7 @@ class P2p final : public Pml, public btl::Sink {
 
   // arrivals.cc
   void start(RecvRequest& request) noexcept;
+  void take_message_frame(PeerState& peer, const btl::Frame& frame) noexcept;
   void match_arrival(PeerState& peer, const btl::Header& header, const std::byte* payload,
                      size_t bytes) noexcept;
   void keep(PeerState& peer, const Key& key, const btl::Header& header, const std::byte* payload,
@@ -118,9 +119,10 @@ class P2p final : public Pml, public btl::Sink {
   // rendezvous.cc
   void receive_pipeline(RecvRequest& request) noexcept;
   void receive_both_ends(RecvRequest& request) noexcept;
-  void take_go(const wire::Go& go) noexcept;
-  void take_data(const wire::DataPrefix& prefix, const std::byte* data, size_t bytes) noexcept;
-  void take_done(const wire::Done& done) noexcept;
+  void take_go(const PeerState& from, const wire::Go& go) noexcept;
+  void take_data(const PeerState& from, const wire::DataPrefix& prefix, const std::byte* data,
+                 size_t bytes) noexcept;
+  void take_done(const PeerState& from, const wire::Done& done) noexcept;
   int move_transfers() noexcept;
   bool pull(RecvRequest& request, bool* moved) noexcept;  // true when it is finished
   bool pull_chunk(RecvRequest& request) noexcept;

@@ -47,6 +47,7 @@ void drop(std::vector<T*>& list, size_t i) noexcept {
 }  // namespace
 
 void P2p::receive_pipeline(RecvRequest& request) noexcept {
+  request.fragments = true;
   send_control(*request.peer, wire::kGo,
                wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes, 0,
                         wire::Way::kPipeline, 0});
@@ -59,18 +60,22 @@ void P2p::receive_both_ends(RecvRequest& request) noexcept {
                reinterpret_cast<uint64_t>(data_of(request.buffer)), wire::Way::kBothEnds, 0});
 }
 
-void P2p::take_go(const wire::Go& go) noexcept {
+void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
   auto* request = dynamic_cast<SendRequest*>(process_.handles.find<core::Request>(go.sender));
-  if (request == nullptr || request->done()) {
-    log_line("a go-ahead for a send that does not exist is ignored");
+  const bool pipeline = go.way == wire::Way::kPipeline;
+  if (request == nullptr || request->awaits != SendRequest::Awaits::kGoOrDone ||
+      request->peer != &from ||
+      (!pipeline && (request->transfer.claims == nullptr || go.bytes != request->transfer.bytes))) {
+    log_line("a go-ahead for a send that does not wait for it is ignored");
     return;
   }
+  request->awaits = pipeline ? SendRequest::Awaits::kNothing : SendRequest::Awaits::kDone;
   request->transfer.partner = go.receiver;
   request->transfer.bytes = std::min<size_t>(request->transfer.bytes, go.bytes);
   request->transfer.remote_address = go.address;
   Traffic& sent = request->peer->sent;
-  ++(go.way == wire::Way::kPipeline ? sent.piped : sent.shared);
-  if (go.way == wire::Way::kPipeline)
+  ++(pipeline ? sent.piped : sent.shared);
+  if (pipeline)
     request->transfer.claims = nullptr;
   else if (!request->peer->endpoint->one_sided())
     return;  // the receiver copies everything
@@ -78,9 +83,11 @@ void P2p::take_go(const wire::Go& go) noexcept {
   pushing_.push_back(request);
 }
 
-void P2p::take_data(const wire::DataPrefix& prefix, const std::byte* data, size_t bytes) noexcept {
+void P2p::take_data(const PeerState& from, const wire::DataPrefix& prefix, const std::byte* data,
+                    size_t bytes) noexcept {
   auto* request = dynamic_cast<RecvRequest*>(process_.handles.find<core::Request>(prefix.receiver));
-  if (request == nullptr || request->done() || prefix.offset != request->transfer.moved ||
+  if (request == nullptr || !request->fragments || request->peer != &from ||
+      prefix.offset != request->transfer.moved ||
       bytes > request->transfer.bytes - request->transfer.moved) {
     log_line("%zu bytes for a receive that does not exist are ignored", bytes);
     return;
@@ -94,10 +101,11 @@ void P2p::take_data(const wire::DataPrefix& prefix, const std::byte* data, size_
   if (request->transfer.moved == request->transfer.bytes) finish(*request, MPI_SUCCESS);
 }
 
-void P2p::take_done(const wire::Done& done) noexcept {
+void P2p::take_done(const PeerState& from, const wire::Done& done) noexcept {
   auto* request = dynamic_cast<SendRequest*>(process_.handles.find<core::Request>(done.sender));
-  if (request == nullptr || request->done()) {
-    log_line("the completion of a send that does not exist is ignored");
+  if (request == nullptr || request->awaits == SendRequest::Awaits::kNothing ||
+      request->peer != &from) {
+    log_line("the completion of a send that does not wait for it is ignored");
     return;
   }
   if (request->pushing) {
@@ -113,7 +121,7 @@ void P2p::take_done(const wire::Done& done) noexcept {
     request->error_text = new std::string(
         strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",
              request->to.rank));
-  finish(*request, static_cast<int>(done.error));
+  finish(*request, done.error < MPI_ERR_LASTCODE ? static_cast<int>(done.error) : MPI_ERR_OTHER);
 }
 
 void P2p::tell_done(RecvRequest& request, int error) noexcept {
@@ -200,8 +208,8 @@ void P2p::copy_failed(RecvRequest& request, int error) noexcept {
   if (error == ESRCH) {
     constexpr useconds_t kLauncherFirst = 200'000;
     ::usleep(kLauncherFirst);
-    request.error_text = new std::string(strf("rank %d has died while it sent %zu bytes", source,
-                                              request.transfer.bytes));
+    request.error_text = new std::string(
+        strf("rank %d has died while it sent %zu bytes", source, request.transfer.bytes));
   } else {
     request.error_text = new std::string(
         strf("copying %zu bytes from rank %d failed: %s; is its buffer, or this rank's, no valid "

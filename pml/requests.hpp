@@ -75,6 +75,8 @@ struct SendRequest final : core::Request {
   SendRequest* next_waiting = nullptr;
   Transfer transfer;
   uint32_t claims_name = 0;
+  /// What the receiver may say next; anything else from it is refused.
+  enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;
   bool pushing = false;  // in P2p's list of sends that move data
   friend class P2p;
   void set_persistent(bool persistent) noexcept {
@@ -97,7 +99,8 @@ struct RecvRequest final : core::Request {
   Hook<RecvRequest> hooks[1];
   PeerState* peer = nullptr;  // once matched
   Transfer transfer;
-  bool large = false;  // its data is under way
+  bool large = false;      // its data is under way
+  bool fragments = false;  // and comes as kData
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
     active_ = !persistent;
@@ -116,5 +119,10 @@ struct Message {
   wire::Rts rts{};
   std::vector<std::byte> data;  // of an eager message; its capacity is kept for small ones
 };
+
+/// The sender's rank in the receive's communicator: what the header says is checked where the
+/// receive does not name it.
+[[nodiscard]] int source_of(const Envelope& from, const PeerState& peer,
+                            const btl::Header& header) noexcept;
 
 }  // namespace tern::pml

@@ -63,6 +63,7 @@ void P2p::start(SendRequest& request) noexcept {
   request.transfer = {};
   request.transfer.bytes = request.buffer.bytes();
   request.next_waiting = nullptr;
+  request.awaits = SendRequest::Awaits::kNothing;
   request.retain();  // the operation's reference
   ++request.communicator->pending;
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
@@ -94,6 +95,8 @@ bool P2p::emit(SendRequest& request) noexcept {
   }
   const core::Datatype& type = *request.buffer.type;
   uint8_t kind = eager ? (sync ? wire::kEagerSync : wire::kEager) : wire::kRts;
+  if (!eager || sync)
+    request.awaits = eager ? SendRequest::Awaits::kDone : SendRequest::Awaits::kGoOrDone;
   if (!eager) {
     const auto* data = static_cast<const std::byte*>(request.buffer.address) + type.true_lb();
     request.transfer.claims = bytes >= both_limit_ && type.contiguous()
@@ -121,6 +124,7 @@ void P2p::finish(SendRequest& request, int error) noexcept {
   }
   if (!request.buffer.type->predefined()) request.buffer.type->release();
   core::Communicator* communicator = request.communicator;
+  request.awaits = SendRequest::Awaits::kNothing;
   request.outcome.error = error;
   request.complete();
   request.release();

@@ -2,6 +2,7 @@
 // SmEndpoint: frames out and in, copies straight between processes.
 #include "btl/sm/endpoint.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/copy.hpp"
@@ -17,11 +18,10 @@ namespace {
 
 /// Claims a ring of the peer's segment for frames from `own_rank`.
 uint32_t claim_ring(const Segment& segment, uint32_t own_rank) {
-  const uint32_t ring = segment.head().rings_claimed.load(std::memory_order_relaxed);
-  if (ring >= segment.shape().rings)
-    throw Error(MPI_ERR_INTERN,
-                strf("all %u rings of rank %u are taken", ring, segment.head().rank));
   const uint32_t mine = segment.head().rings_claimed.fetch_add(1, std::memory_order_acq_rel);
+  if (mine >= segment.shape().rings)
+    throw Error(MPI_ERR_INTERN,
+                strf("all %u rings of rank %u are taken", mine, segment.head().rank));
   segment.control(mine).owner.store(own_rank + 1, std::memory_order_release);
   return mine;
 }
@@ -31,7 +31,10 @@ uint32_t claim_ring(const Segment& segment, uint32_t own_rank) {
 SmEndpoint::SmEndpoint(Shared& shared, core::Peer& peer, const Card& card)
     : shared_(shared), peer_(peer), card_(card), segment_(Segment::attach(card, peer.rank)) {
   const uint32_t ring = claim_ring(segment_, shared.own_rank);
-  writer_ = RingWriter(segment_.ring(ring), segment_.shape().ring_lines, &segment_.control(ring));
+  const uint32_t lines = segment_.shape().ring_lines;  // the peer may have set its own
+  inline_limit_ =
+      std::min(shared.inline_limit, std::max<size_t>(lines / 8, 1) * kLine) - sizeof(Header);
+  writer_ = RingWriter(segment_.ring(ring), lines, &segment_.control(ring));
 }
 
 void SmEndpoint::bind_reader(uint32_t index) noexcept {
@@ -57,7 +60,7 @@ bool SmEndpoint::send(const Header& header, const void* payload) noexcept {
 }
 
 std::byte* SmEndpoint::begin(size_t bytes) noexcept {
-  const bool in_ring = bytes <= shared_.inline_limit;
+  const bool in_ring = bytes <= inline_limit_;
   open_lines_ = in_ring ? lines_for(bytes) : 1;
   open_line_ = writer_.reserve(open_lines_);
   if (open_line_ == nullptr) return nullptr;
@@ -85,8 +88,10 @@ void SmEndpoint::commit(const Header& header) noexcept {
   ring_doorbell();
 }
 
+// What the peer has written is checked before it is used: nothing outside the ring and the pool is
+// read, whatever stands there.
 bool SmEndpoint::peek(Frame* frame) noexcept {
-  if (TERN_UNLIKELY(!reader_bound_)) return false;
+  if (TERN_UNLIKELY(!reader_bound_ || damaged_)) return false;
   const Line* line = reader_.front(&frame->header);
   if (line == nullptr) return false;
   const std::byte* payload = line->bytes + sizeof(Header);
@@ -94,10 +99,13 @@ bool SmEndpoint::peek(Frame* frame) noexcept {
     frame->payload = payload;
     front_lines_ = lines_for(frame->header.bytes);
     front_block_ = Pool::kNone;
-    return true;
+    damaged_ = front_lines_ > reader_.lines_to_end();
+    return TERN_LIKELY(!damaged_);
   }
   PoolPayload where;
   std::memcpy(&where, payload, sizeof where);
+  damaged_ = where.block >= segment_.shape().blocks || frame->header.bytes > kBlockBytes;
+  if (TERN_UNLIKELY(damaged_)) return false;
   frame->header.kind = static_cast<uint8_t>(frame->header.kind & ~kPooled);
   frame->payload = segment_.block(where.block);
   front_lines_ = 1;

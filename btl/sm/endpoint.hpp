@@ -17,7 +17,7 @@ struct Shared {
   Pool pool;
   std::vector<uint32_t> free_claims;
   uint32_t own_rank;
-  size_t inline_limit;    // payload bytes that travel in a ring's lines
+  size_t inline_limit;    // bytes of a frame that travel in a ring's lines, header included
   size_t fragment_bytes;  // of the pipeline, and how many of them in flight still fit the cache
   size_t fragments;
   const Explain& explain;
@@ -50,6 +50,8 @@ class SmEndpoint final : public Endpoint {
   /// The ring `index` of the own segment is written by this peer.
   void bind_reader(uint32_t index) noexcept;
   [[nodiscard]] bool bound() const noexcept { return reader_bound_; }
+  /// The peer's frames make no sense: none is read any more.
+  [[nodiscard]] bool damaged() const noexcept { return damaged_; }
   [[nodiscard]] core::Peer& peer() const noexcept { return peer_; }
 
  private:
@@ -64,6 +66,8 @@ class SmEndpoint final : public Endpoint {
   RingWriter writer_;
   RingReader reader_;
   bool reader_bound_ = false;
+  bool damaged_ = false;
+  size_t inline_limit_ = 0;    // payload bytes that travel in this ring's lines
   Line* open_line_ = nullptr;  // between begin and commit
   uint64_t open_lines_ = 0;
   uint32_t open_block_ = Pool::kNone;

@@ -115,9 +115,11 @@ class RingReader {
                              std::atomic_ref<uint64_t>(words[1]).load(std::memory_order_relaxed)};
       std::memcpy(header, &both, sizeof *header);
       if (TERN_LIKELY(header->kind != kSkip)) return line;
-      consume(count_ - (tail_ & (count_ - 1)));
+      consume(lines_to_end());
     }
   }
+  /// Lines from the front frame to the end of the ring: it cannot have more.
+  [[nodiscard]] uint64_t lines_to_end() const noexcept { return count_ - (tail_ & (count_ - 1)); }
   /// Gives the lines of the front frame back. True when the writer should hear of new credit.
   bool consume(uint64_t used) noexcept {
     Line* line = lines_ + (tail_ & (count_ - 1));

@@ -42,7 +42,8 @@ Fd open_of_process(const Card& card, uint32_t rank) {
              "the same user and see each other's processes (one PID namespace)",
              rank, path.c_str(), std::strerror(errno)));
   if (status.st_ino != card.segment_inode ||
-      static_cast<uint64_t>(status.st_size) != card.segment_bytes)
+      static_cast<uint64_t>(status.st_size) != card.segment_bytes ||
+      card.segment_bytes < sizeof(SegmentHead) || !has_sealed_size(fd.get()))
     throw Error(MPI_ERR_OTHER,
                 strf("%s is not the shared memory that rank %u announced (another PID "
                      "namespace, or that rank has died)",
@@ -53,6 +54,13 @@ Fd open_of_process(const Card& card, uint32_t rank) {
 }  // namespace
 
 size_t Shape::bytes() const noexcept { return Offsets(*this).end; }
+
+// Small enough that sizes do not overflow; the ring's places are found by masking.
+bool Shape::sensible() const noexcept {
+  constexpr uint32_t kMost = 1 << 20;
+  return rings <= kMost && blocks <= kMost && ring_lines > 0 && ring_lines <= kMost &&
+         (ring_lines & (ring_lines - 1)) == 0;
+}
 
 void Segment::lay_out(const Shape& shape) noexcept {
   const Offsets offsets(shape);
@@ -90,7 +98,8 @@ Segment Segment::attach(const Card& card, uint32_t rank) {
   }
   const SegmentHead& head = segment.head();
   const Shape shape{head.rings, head.ring_lines, head.blocks};
-  if (head.magic != kMagic || head.rank != rank || shape.bytes() != card.segment_bytes)
+  if (head.magic != kMagic || head.rank != rank || !shape.sensible() ||
+      shape.bytes() != card.segment_bytes)
     throw Error(MPI_ERR_OTHER,
                 strf("the shared memory of rank %u is not one of this version of Tern", rank));
   segment.lay_out(shape);

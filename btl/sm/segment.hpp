@@ -51,6 +51,7 @@ struct PoolPayload {
 struct Shape {
   uint32_t rings, ring_lines, blocks;
   [[nodiscard]] size_t bytes() const noexcept;
+  [[nodiscard]] bool sensible() const noexcept;
 };
 
 /// A mapped segment, own or a peer's.

@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
@@ -41,7 +43,7 @@ Sm::Sm(core::Process& process, Sink& sink)
               Pool(segment_),
               all_claims(),
               static_cast<uint32_t>(process.world_rank),
-              static_cast<size_t>(process.params.sm_ring_bytes) / 8 - sizeof(Header),
+              static_cast<size_t>(process.params.sm_ring_bytes) / 8,
               static_cast<size_t>(process.params.sm_fragment),
               static_cast<size_t>(process.params.sm_fragments),
               process.explain,
@@ -76,6 +78,9 @@ SmEndpoint& Sm::endpoint_of(core::Peer& peer) {
   for (auto& endpoint : endpoints_)
     if (&endpoint->peer() == &peer) return *endpoint;
   const Card card = process_.boot->card_as<Card>(static_cast<int>(peer.rank));
+  if (card.pid == ::getpid() && !process_.boot->job().threads)
+    throw Error(MPI_ERR_OTHER, strf("the card of rank %u names the process of this rank (%d)",
+                                    peer.rank, card.pid));
   if (card.wire_version != kWireVersion)
     throw Error(MPI_ERR_OTHER,
                 strf("rank %u speaks version %u of Tern's wire, this rank %u: all ranks need the "
@@ -87,20 +92,37 @@ SmEndpoint& Sm::endpoint_of(core::Peer& peer) {
 
 // A ring claimed in the own segment: somebody is about to send for the first time.
 void Sm::meet_new_senders() noexcept {
-  const uint32_t claimed = segment_.head().rings_claimed.load(std::memory_order_acquire);
+  const uint32_t claimed = std::min(segment_.head().rings_claimed.load(std::memory_order_acquire),
+                                    segment_.shape().rings);
   while (met_ < claimed) {
     const uint32_t owner = segment_.control(met_).owner.load(std::memory_order_acquire);
     if (owner == 0) return;  // still being claimed
     try {
-      SmEndpoint& endpoint = endpoint_of(process_.peer(owner - 1));
-      endpoint.bind_reader(met_++);
-      senders_.push_back(&endpoint);
+      meet(owner - 1);
     } catch (const Error& error) {
-      log_line("%s", error.what());
-      process_.boot->abort(1, error.what());
-      return;
+      return give_up(error.what());
     }
   }
+}
+
+void Sm::meet(uint32_t rank) {
+  if (!process_.boot->is_local(static_cast<int>(rank)))
+    throw Error(MPI_ERR_INTERN, strf("a ring of the shared memory is damaged: it names rank %u, "
+                                     "which is not on this host",
+                                     rank));
+  SmEndpoint& endpoint = endpoint_of(process_.peer(rank));
+  if (endpoint.bound())
+    throw Error(MPI_ERR_INTERN, strf("the shared memory is damaged: two rings name rank %u", rank));
+  endpoint.bind_reader(met_++);
+  senders_.push_back(&endpoint);
+}
+
+// Once: under a launcher this process ends here.
+void Sm::give_up(const std::string& why) noexcept {
+  if (given_up_) return;
+  given_up_ = true;
+  log_line("%s", why.c_str());
+  process_.boot->abort(1, why.c_str());
 }
 
 int Sm::drain(SmEndpoint& endpoint) noexcept {
@@ -111,6 +133,11 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
     endpoint.pop();
     ++frames;
   }
+  if (TERN_UNLIKELY(endpoint.damaged()))
+    give_up(
+        strf("the shared memory between rank %u and this one is damaged: a frame of kind %u "
+             "says that it has %u bytes. Does a rank write outside its arrays?",
+             endpoint.peer().rank, frame.header.kind, frame.header.bytes));
   return frames;
 }
 

@@ -27,7 +27,9 @@ class Sm final : public Btl {
  private:
   SmEndpoint& endpoint_of(core::Peer& peer);
   void meet_new_senders() noexcept;
+  void meet(uint32_t rank);
   int drain(SmEndpoint& endpoint) noexcept;
+  void give_up(const std::string& why) noexcept;
 
   core::Process& process_;
   Sink& sink_;
@@ -35,7 +37,8 @@ class Sm final : public Btl {
   Shared shared_;
   std::vector<std::unique_ptr<SmEndpoint>> endpoints_;  // in the order of first contact
   std::vector<SmEndpoint*> senders_;                    // those with a ring towards this rank
-  uint32_t met_ = 0;                                    // rings of the own segment that are bound
+  bool given_up_ = false;
+  uint32_t met_ = 0;  // rings of the own segment that are bound
 };
 
 }  // namespace tern::btl::sm

@@ -36,6 +36,7 @@ struct Job {
   int local_index = 0;           // where this rank stands in local_ranks
   int app = 0;                   // MPI_APPNUM: which of mpirun's ':' sections; -1 unknown
   int universe_size = 0;         // MPI_UNIVERSE_SIZE; 0 unknown
+  bool threads = false;          // ranks are threads of one process (unit tests)
   int server_pid = 0;            // mpirun's pid where it is an ancestor of all local ranks, else 0
 };
 

@@ -49,6 +49,7 @@ class FakeBoot final : public Boot {
     job_.universe_size = state_->size;
     job_.id = strf("fake-%p", static_cast<void*>(state_.get()));
     job_.launcher = "a unit test";
+    job_.threads = true;
     check_rank(rank, "the Boot");
     const auto& hosts = state_->hosts;
     const auto mine = static_cast<std::size_t>(rank);
