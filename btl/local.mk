@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 libtern_la_SOURCES += btl/table.cc
+libtern_la_SOURCES += btl/trial.cc
 libtern_la_SOURCES += btl/self/self.cc
+libtern_la_SOURCES += btl/self/trial.cc
 libtern_la_SOURCES += btl/sm/cma.cc
 libtern_la_SOURCES += btl/sm/endpoint.cc
 libtern_la_SOURCES += btl/sm/segment.cc
 libtern_la_SOURCES += btl/sm/sm.cc
+libtern_la_SOURCES += btl/sm/trial.cc

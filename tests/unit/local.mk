@@ -26,3 +26,8 @@ unit_tests += tests/unit/pml/protocol_test
 unit_tests += tests/unit/coll/geometry_test
 unit_tests += tests/unit/base/config_test
 unit_tests += tests/unit/base/params_test
+# tern_info, and what it asks of other rooms.
+unit_tests += tests/unit/btl/trial_test
+unit_tests += tests/unit/topo/tree_test
+unit_tests += tests/unit/tools/tern_info_test
+tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)

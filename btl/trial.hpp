@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether each transport works on this machine, found by carrying bytes with it.
+// Why: "it should" is no answer to "why is it slow"; containers, kernels and limits differ.
+// Cost: milliseconds; two short-lived processes. Threads: one caller, before others are started.
+// See: tern_info(1), tests/unit/btl/trial_test.cc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tern::btl {
+
+struct Trial {
+  std::string name;     // "sm"
+  std::string reaches;  // "ranks of the same host"
+  bool works = false;
+  std::string finding;  // what was done, or what went wrong
+  std::string cure;     // empty where it works
+};
+
+/// Tries all transports of this build, in the order of the table.
+[[nodiscard]] std::vector<Trial> try_transports();
+
+// Each transport's own (btl/FOLDER/trial.cc).
+namespace self {
+std::vector<Trial> try_here();
+}
+namespace sm {
+std::vector<Trial> try_here();
+}
+
+}  // namespace tern::btl

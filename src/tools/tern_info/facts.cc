@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collecting the facts.
+#include "tools/tern_info/facts.hpp"
+
+#include <hwloc.h>
+#include <pmix_version.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/config.hpp"
+#include "base/error.hpp"
+#include "base/params.hpp"
+#include "boot/pmix_library.hpp"
+#include "build_facts.h"
+#include "mpi.h"
+#include "tern_config.h"
+#include "tools/tern_info/words.hpp"
+#include "topo/cpus.hpp"
+#include "topo/hwloc_library.hpp"
+
+namespace tern::info {
+namespace {
+
+Dependency pmix() {
+  Dependency library{"PMIx",
+                     strf("%ld.%ld.%ld", long{PMIX_VERSION_MAJOR}, long{PMIX_VERSION_MINOR},
+                          long{PMIX_VERSION_RELEASE}),
+                     false, ""};
+  try {
+    library.found = boot::pmix_library().Get_version();
+    library.found.resize(library.found.find_last_not_of(" ,\n") + 1);
+    library.opened = true;
+  } catch (const Error& error) {
+    library.found = error.what();
+  }
+  return library;
+}
+
+Dependency hwloc() {
+  Dependency library{"hwloc", HWLOC_VERSION, false, ""};
+  try {
+    const unsigned version = topo::hwloc_library().get_api_version();
+    library.found = strf("interface %u.%u", version >> 16, version >> 8 & 0xff);
+    library.opened = true;
+  } catch (const Error& error) {
+    library.found = error.what();
+  }
+  return library;
+}
+
+const char* environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::string state_of(const std::string& path) {
+  return ::access(path.c_str(), R_OK) == 0     ? "read"
+         : errno == ENOENT || errno == ENOTDIR ? "not there"
+                                               : std::strerror(errno);
+}
+
+}  // namespace
+
+std::vector<Fact> build_facts() {
+  utsname system{};
+  ::uname(&system);
+  return {{"version", PACKAGE_VERSION},
+          {"standard", strf("MPI %d.%d, ABI %d.%d, libmpi_abi.so.1", MPI_VERSION, MPI_SUBVERSION,
+                            MPI_ABI_VERSION, MPI_ABI_SUBVERSION)},
+          {"prefix", install_prefix()},
+          {"compiler", TERN_BUILD_COMPILER " (" __VERSION__ ")"},
+          {"flags", TERN_BUILD_FLAGS},
+          {"configured by", TERN_BUILD_CONFIGURE},
+          {"host", topo::host_name()},
+          {"system", strf("%s %s %s", system.sysname, system.release, system.machine)}};
+}
+
+std::vector<Dependency> dependencies() {
+  return {pmix(),
+          hwloc(),
+          {"CUDA", "", false, ""},
+          {"UCX", "", false, ""},
+          {"libfabric", "", false, ""}};
+}
+
+Launch launch_here(const std::string& wanted) {
+  const bool any = wanted == "auto";
+  const bool mpirun = *environment("TERN_BOOT_FD") != '\0';
+  const bool pmix = *environment("PMIX_NAMESPACE") != '\0';
+  if (mpirun && (any || wanted == "mpirun"))
+    return {"mpirun", "Tern's mpirun started this process"};
+  if (pmix && (any || wanted == "pmix"))
+    return {"pmix",
+            strf("a PMIx launcher started this process (job %s)", environment("PMIX_NAMESPACE"))};
+  if (wanted == "mpirun" || wanted == "pmix")
+    return {"", strf("TERN_BOOT=%s, but no such launcher started this process", wanted.c_str())};
+  if (any && *environment("SLURM_PROCID") != '\0' && std::atoi(environment("SLURM_NTASKS")) > 1)
+    return {"", strf("srun started %s tasks without PMIx; start them by srun --mpi=pmix",
+                     environment("SLURM_NTASKS"))};
+  if (any && *environment("PMI_RANK") != '\0' && std::atoi(environment("PMI_SIZE")) > 1)
+    return {"", strf("a launcher without PMIx started %s processes; start them by Tern's mpirun",
+                     environment("PMI_SIZE"))};
+  return {"singleton", any ? "no launcher started this process: a program would be a world of one"
+                           : "TERN_BOOT=singleton asks for it: a world of one"};
+}
+
+void add_parameters(Facts* facts) {
+  const Params params = load_params(::environ, &facts->complaints);
+  for (const ParamRow& row : Params::rows())
+    facts->parameters.push_back({row.name, row.kind, params.get(row.name), row.standard,
+                                 params.source(row.name), range_in_words(row), row.meaning});
+  for (const std::string& path : config_files()) facts->files.push_back({path, state_of(path)});
+}
+
+void add_topology(Facts* facts) {
+  try {
+    facts->topology = topo::machine_tree();
+  } catch (const Error& error) {
+    facts->topology_problem = error.what();
+  }
+}
+
+}  // namespace tern::info

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tern_info knows, apart from how it is printed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "btl/trial.hpp"
+#include "topo/tree.hpp"
+
+namespace tern::info {
+
+struct Fact {
+  std::string name, value;
+};
+
+/// A library that Tern opens when it needs it.
+struct Dependency {
+  std::string name;
+  std::string built_with;  // version; empty: not in this build
+  bool opened = false;
+  std::string found;  // version at run time, or why it was not opened
+};
+
+struct Launch {
+  std::string way;      // as TERN_BOOT names it; empty where starting would fail
+  std::string because;  // a sentence
+};
+
+struct Parameter {
+  std::string name, kind, value, standard, source, range, meaning;
+};
+
+struct ConfigFile {
+  std::string path, state;  // "read", "not there", or the system's reason
+};
+
+struct Facts {
+  std::vector<Fact> build;
+  std::vector<Dependency> dependencies;
+  Launch launch;
+  std::vector<btl::Trial> transports;
+  std::optional<topo::Tree> topology;
+  std::string topology_problem;
+  std::vector<Parameter> parameters;
+  std::vector<std::string> complaints;  // about wrong parameters
+  std::vector<ConfigFile> files;
+};
+
+[[nodiscard]] std::vector<Fact> build_facts();
+[[nodiscard]] std::vector<Dependency> dependencies();
+/// How an MPI program started here, in this environment, finds its ranks.
+[[nodiscard]] Launch launch_here(const std::string& wanted);
+void add_parameters(Facts* facts);
+void add_topology(Facts* facts);
+
+}  // namespace tern::info

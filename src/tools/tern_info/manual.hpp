@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of parameters as the list of a manual page.
+#pragma once
+
+#include <string>
+
+namespace tern::info {
+
+/// The whole page tern_parameters(7), in mdoc.
+[[nodiscard]] std::string parameters_as_mdoc();
+
+}  // namespace tern::info

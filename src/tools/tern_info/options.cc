@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of options, and reading by it.
+#include "tools/tern_info/options.hpp"
+
+#include "base/error.hpp"
+#include "base/params.hpp"
+#include "mpi.h"
+
+namespace tern::info {
+namespace {
+
+struct Option {
+  const char* name;
+  bool Options::*switched;      // either this
+  std::string Options::*value;  // or that
+  const char* argument;
+  const char* meaning;
+};
+
+constexpr Option kOptions[] = {
+    {"--build", &Options::build, nullptr, "", "version, compiler, libraries, launcher"},
+    {"--transports", &Options::transports, nullptr, "", "which transports work here, by trying"},
+    {"--topology", &Options::topology, nullptr, "", "the machine in a picture"},
+    {"--parameters", &Options::parameters, nullptr, "", "all parameters, values and sources"},
+    {"--json", &Options::json, nullptr, "", "the same for programs"},
+    {"--svg", nullptr, &Options::svg, "FILE", "draw the machine into FILE (- for standard output)"},
+    {"--man", &Options::manual, nullptr, "", "the parameters as mdoc, for the manual page"},
+    {"--version", &Options::version, nullptr, "", "the version alone"},
+    {"--help", &Options::help, nullptr, "", "this text"},
+};
+
+const Option& option_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Option& option : kOptions) {
+    if (name == option.name) return option;
+    names.emplace_back(option.name);
+  }
+  const std::string near = nearest_name(name, names);
+  throw Error(MPI_ERR_ARG, strf("%s is no option; %s", name.c_str(),
+                                near.empty() ? "tern_info --help lists them"
+                                             : strf("did you mean %s?", near.c_str()).c_str()));
+}
+
+}  // namespace
+
+Options parse_options(const std::vector<std::string>& words) {
+  Options options;
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string word = words[i] == "-h" ? "--help" : words[i] == "-V" ? "--version" : words[i];
+    if (word.empty() || word[0] != '-')
+      throw Error(MPI_ERR_ARG,
+                  strf("\"%s\" is no option, and tern_info takes nothing else", word.c_str()));
+    const size_t equals = word.find('=');
+    const Option& option = option_named(word.substr(0, equals));
+    const bool has_value = equals != std::string::npos;
+    if (option.switched != nullptr) {
+      if (has_value) throw Error(MPI_ERR_ARG, strf("%s takes no value", option.name));
+      options.*option.switched = true;
+      continue;
+    }
+    if (!has_value && i + 1 == words.size())
+      throw Error(MPI_ERR_ARG, strf("%s needs a %s", option.name, option.argument));
+    options.*option.value = has_value ? word.substr(equals + 1) : words[++i];
+    if ((options.*option.value).empty())
+      throw Error(MPI_ERR_ARG, strf("%s needs a %s", option.name, option.argument));
+  }
+  return options;
+}
+
+std::string help_text() {
+  std::string text =
+      "usage: tern_info [OPTION...]\n"
+      "Says what this installation of Tern MPI is, what works on this machine, and how it is set.\n"
+      "Without --build, --transports, --topology or --parameters it says all of it.\n";
+  for (const Option& option : kOptions)
+    text += strf("  %-16s %s\n", (std::string(option.name) + " " + option.argument).c_str(),
+                 option.meaning);
+  return text;
+}
+
+}  // namespace tern::info

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of tern_info.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tern::info {
+
+struct Options {
+  // What is shown; all of it where nothing is asked for.
+  bool build = false, transports = false, topology = false, parameters = false;
+  bool json = false;
+  bool manual = false;  // the parameters as a part of a manual page
+  bool version = false, help = false;
+  std::string svg;  // where the picture goes; empty: none is drawn
+};
+
+/// Throws tern::Error with the nearest option.
+[[nodiscard]] Options parse_options(const std::vector<std::string>& words);
+[[nodiscard]] std::string help_text();
+
+}  // namespace tern::info

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine in a picture: nested boxes as text, and as SVG.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "topo/tree.hpp"
+
+namespace tern::info {
+
+/// What the text may use.
+struct Page {
+  size_t columns = 80;
+  bool utf8 = false;
+};
+
+/// The terminal's width between 60 and 120 columns, 80 where there is none; UTF-8 by the locale.
+[[nodiscard]] Page page_here();
+
+/// On machines of more than 32 PUs equal neighbours are drawn once.
+[[nodiscard]] std::string draw_text(const topo::Tree& tree, const Page& page);
+[[nodiscard]] std::string draw_svg(const topo::Tree& tree);
+
+}  // namespace tern::info

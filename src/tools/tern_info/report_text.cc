@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The facts as sections of text.
+#include "base/error.hpp"
+#include "tools/tern_info/report.hpp"
+#include "tools/tern_info/words.hpp"
+
+namespace tern::info {
+namespace {
+
+constexpr int kNameWide = 16;
+
+std::string fact(const std::string& name, const std::string& value, const Page& page) {
+  return paragraph(strf("  %-*s", kNameWide, name.c_str()), value, page.columns);
+}
+
+std::string build_text(const Facts& facts, const Page& page) {
+  std::string text = "Tern MPI\n";
+  for (const Fact& each : facts.build) text += fact(each.name, each.value, page);
+  text += "\nLibraries, opened when they are needed\n";
+  for (const Dependency& library : facts.dependencies)
+    text += fact(library.name,
+                 library.built_with.empty() ? "not in this build"
+                 : library.opened ? strf("built with %s, opened: %s", library.built_with.c_str(),
+                                         library.found.c_str())
+                                  : strf("built with %s, CANNOT BE OPENED: %s",
+                                         library.built_with.c_str(), library.found.c_str()),
+                 page);
+  text += "\nA program that is started here\n";
+  return text + fact(facts.launch.way.empty() ? "would fail" : facts.launch.way,
+                     facts.launch.because, page);
+}
+
+std::string transports_text(const Facts& facts, const Page& page) {
+  std::string text = "Transports, each tried just now\n";
+  for (const btl::Trial& trial : facts.transports) {
+    text +=
+        fact(trial.name,
+             strf("%s: %s", trial.works ? "works" : "DOES NOT WORK", trial.finding.c_str()), page);
+    text += fact("", "reaches " + trial.reaches, page);
+    if (!trial.cure.empty()) text += fact("", "cure: " + trial.cure, page);
+  }
+  return text;
+}
+
+std::string topology_text(const Facts& facts, const Page& page) {
+  if (facts.topology) return draw_text(*facts.topology, page);
+  return paragraph("", "The machine cannot be drawn: " + facts.topology_problem, page.columns);
+}
+
+std::string parameters_text(const Facts& facts, const Page& page) {
+  std::string text = "Parameters (the later wins: files in this order, the environment)\n";
+  for (const ConfigFile& file : facts.files)
+    text += paragraph("  ", file.path + ": " + file.state, page.columns);
+  for (const Parameter& parameter : facts.parameters) {
+    text += strf("  %s = %s  [%s]\n", parameter.name.c_str(),
+                 value_in_words(parameter.kind, parameter.value).c_str(), parameter.source.c_str());
+    text += paragraph("      ", parameter.meaning, page.columns);
+    if (!parameter.range.empty()) text += paragraph("      ", parameter.range, page.columns);
+  }
+  if (!facts.complaints.empty()) text += "\nWrong settings\n";
+  for (const std::string& complaint : facts.complaints)
+    text += paragraph("  ", complaint, page.columns);
+  return text;
+}
+
+}  // namespace
+
+std::string report_text(const Facts& facts, const Page& page) {
+  std::string text;
+  const auto add = [&](bool wanted, std::string (*section)(const Facts&, const Page&)) {
+    if (wanted) text += (text.empty() ? "" : "\n") + section(facts, page);
+  };
+  add(!facts.build.empty(), build_text);
+  add(!facts.transports.empty(), transports_text);
+  add(facts.topology.has_value() || !facts.topology_problem.empty(), topology_text);
+  add(!facts.parameters.empty(), parameters_text);
+  return text;
+}
+
+}  // namespace tern::info

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// libhwloc, opened when it is first needed.
+// Why: it costs milliseconds, and only questions beyond cores and NUMA nodes need it.
+// Lifetime: once loaded it stays. Threads: any.
+#pragma once
+
+#include <hwloc.h>
+
+namespace tern::topo {
+
+// clang-format off
+#define TERN_HWLOC_FUNCTIONS(X)                                                                 \
+  X(get_api_version) X(topology_set_flags) X(topology_is_thissystem)                            \
+  X(topology_init) X(topology_load) X(topology_destroy)                                         \
+  X(get_type_depth) X(get_nbobjs_by_depth) X(get_obj_by_depth) X(bitmap_isset) X(bitmap_next)
+// clang-format on
+
+struct HwlocLibrary {
+#define TERN_HWLOC_POINTER(name) decltype(&hwloc_##name) name = nullptr;
+  TERN_HWLOC_FUNCTIONS(TERN_HWLOC_POINTER)
+#undef TERN_HWLOC_POINTER
+};
+
+// Throws Error(MPI_ERR_OTHER) that names the Debian package where the library is not found.
+const HwlocLibrary& hwloc_library();
+
+}  // namespace tern::topo

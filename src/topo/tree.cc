@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// From hwloc's objects to our tree.
+#include "topo/tree.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "base/error.hpp"
+#include "mpi.h"
+#include "topo/cpus.hpp"
+#include "topo/hwloc_library.hpp"
+
+namespace tern::topo {
+namespace {
+
+using Kind = Part::Kind;
+using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+
+Topology load_topology() {
+  const HwlocLibrary& hwloc = hwloc_library();
+  hwloc_topology_t topology = nullptr;
+  if (hwloc.topology_init(&topology) != 0)
+    throw Error(MPI_ERR_OTHER, strf("hwloc cannot start: %s", std::strerror(errno)));
+  Topology owner(topology, hwloc.topology_destroy);
+  hwloc.topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  if (hwloc.topology_load(topology) != 0)
+    throw Error(MPI_ERR_OTHER, strf("hwloc cannot read the machine: %s", std::strerror(errno)));
+  return owner;
+}
+
+class Reader {
+ public:
+  explicit Reader(bool this_machine) : this_machine_(this_machine) {
+    for (const Core& core : allowed_cores())
+      allowed_.insert(allowed_.end(), core.cpus.begin(), core.cpus.end());
+  }
+
+  // Appends what `object` holds to `parts`: itself where its kind is drawn, else its parts.
+  void read(hwloc_obj_t object, std::vector<Part>* parts) const {
+    Part part;
+    if (!kind_of(object, &part)) return read_inside(object, parts);
+    if (part.kind == Kind::kPackage || part.kind == Kind::kMachine) {
+      read_inside(object, &part.parts);
+      parts->push_back(std::move(part));
+      return;
+    }
+    // A NUMA node of a smaller part is drawn around it.
+    std::vector<Part> inside;
+    for (hwloc_obj_t child = object->first_child; child != nullptr; child = child->next_sibling)
+      read(child, &part.parts);
+    inside.push_back(std::move(part));
+    wrap(object, std::move(inside), parts);
+  }
+
+ private:
+  void read_inside(hwloc_obj_t object, std::vector<Part>* parts) const {
+    std::vector<Part> inside;
+    for (hwloc_obj_t child = object->first_child; child != nullptr; child = child->next_sibling)
+      read(child, &inside);
+    wrap(object, std::move(inside), parts);
+  }
+
+  // Puts `inside` into the first NUMA node of `object`; further ones (other memory) stand beside.
+  static void wrap(hwloc_obj_t object, std::vector<Part> inside, std::vector<Part>* parts) {
+    hwloc_obj_t memory = object->memory_first_child;
+    while (memory != nullptr && memory->type != HWLOC_OBJ_NUMANODE)
+      memory = memory->memory_first_child;  // a cache of the memory's side
+    if (memory == nullptr) {
+      std::move(inside.begin(), inside.end(), std::back_inserter(*parts));
+      return;
+    }
+    for (bool first = true; memory != nullptr; memory = memory->next_sibling, first = false) {
+      if (memory->type != HWLOC_OBJ_NUMANODE) continue;
+      Part numa{Kind::kNuma,
+                static_cast<int>(memory->os_index),
+                memory->attr->numanode.local_memory,
+                true,
+                {}};
+      if (first) numa.parts = std::move(inside);
+      parts->push_back(std::move(numa));
+    }
+  }
+
+  bool kind_of(hwloc_obj_t object, Part* part) const {
+    part->number = static_cast<int>(object->logical_index);
+    switch (object->type) {
+      case HWLOC_OBJ_MACHINE:
+        part->kind = Kind::kMachine;
+        part->bytes = object->total_memory;
+        return true;
+      case HWLOC_OBJ_PACKAGE:
+        part->kind = Kind::kPackage;
+        return true;
+      case HWLOC_OBJ_L3CACHE:
+        part->kind = Kind::kL3;
+        part->bytes = object->attr->cache.size;
+        return true;
+      case HWLOC_OBJ_CORE:
+        part->kind = Kind::kCore;
+        return true;
+      case HWLOC_OBJ_PU:
+        part->kind = Kind::kPu;
+        part->number = static_cast<int>(object->os_index);
+        part->allowed = !this_machine_ ||
+                        std::find(allowed_.begin(), allowed_.end(), part->number) != allowed_.end();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool this_machine_;
+  std::vector<int> allowed_;
+};
+
+}  // namespace
+
+Tree machine_tree() {
+  const Topology topology = load_topology();
+  Tree tree;
+  tree.this_machine = hwloc_library().topology_is_thissystem(topology.get()) != 0;
+  std::vector<Part> parts;
+  Reader(tree.this_machine).read(hwloc_library().get_obj_by_depth(topology.get(), 0, 0), &parts);
+  if (parts.size() != 1 || pus_of(parts.front()).empty())
+    throw Error(MPI_ERR_OTHER, "hwloc shows no processor");
+  tree.machine = std::move(parts.front());
+  return tree;
+}
+
+const char* name_of(Part::Kind kind) noexcept {
+  switch (kind) {
+    case Kind::kMachine:
+      return "Machine";
+    case Kind::kPackage:
+      return "Package";
+    case Kind::kNuma:
+      return "NUMA node";
+    case Kind::kL3:
+      return "L3";
+    case Kind::kCore:
+      return "Core";
+    case Kind::kPu:
+      return "PU";
+  }
+  return "";
+}
+
+std::vector<int> pus_of(const Part& part, bool allowed_only) {
+  if (part.kind == Kind::kPu)
+    return part.allowed || !allowed_only ? std::vector<int>{part.number} : std::vector<int>{};
+  std::vector<int> all;
+  for (const Part& inner : part.parts)
+    for (const int pu : pus_of(inner, allowed_only)) all.push_back(pu);
+  return all;
+}
+
+size_t count_of(const Part& part, Part::Kind kind) {
+  size_t count = part.kind == kind ? 1 : 0;
+  for (const Part& inner : part.parts) count += count_of(inner, kind);
+  return count;
+}
+
+bool alike(const Part& a, const Part& b) {
+  return a.kind == b.kind && a.bytes == b.bytes && a.allowed == b.allowed &&
+         std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), alike);
+}
+
+}  // namespace tern::topo

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# tern_info: every part as text and as JSON, the transports by trying, machines that hwloc makes up, wrong use.
+# timeout: 120
+. "$TOP/tests/verdicts.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$log"' EXIT
+cd "$work" || exit 1
+export XDG_CONFIG_HOME=$work/config XDG_CONFIG_DIRS=$work/site
+unset LC_ALL LC_CTYPE LANG
+
+says() { # says PATTERN COMMAND...: it succeeds, and its output has the pattern
+  local pattern=$1 output
+  shift
+  output=$("$@") || return 1
+  printf '%s\n' "$output"
+  grep -q -e "$pattern" <<<"$output"
+}
+
+refuses() { # refuses PATTERN ARGUMENT...: exit status 2 and the sentence
+  local pattern=$1 status=0 output
+  shift
+  output=$(tern_info "$@" 2>&1 >/dev/null) || status=$?
+  printf '%s\n' "$output"
+  [ "$status" = 2 ] && grep -q -e "$pattern" <<<"$output"
+}
+
+tern_info --json >all.json
+valid() { # valid EXPRESSION: of the JSON of everything, true in Python
+  python3 -c 'import json, sys
+facts = json.load(open("all.json"))
+sys.exit(not eval(sys.argv[1]))' "$1"
+}
+
+check "everything as text" says '^Transports, each tried' tern_info
+check "--build names version and prefix" says "^  prefix  *$PREFIX\$" tern_info --build
+check "--version" says '^tern_info (Tern MPI) [0-9]' tern_info --version
+check "nothing in it depends on the time" sh -c 'tern_info >one; sleep 1; tern_info >two; cmp one two'
+check "JSON is valid" python3 -m json.tool all.json
+check "JSON has all parts" valid '{"build", "dependencies", "launch", "transports", "topology", "parameters", "files", "complaints"} <= set(facts)'
+check "PMIx and hwloc were opened" valid 'all(d["opened"] and d["version"] for d in facts["dependencies"][:2])'
+check "without a launcher a program is alone" valid 'facts["launch"]["way"] == "singleton"'
+check "under mpirun it is not" says '"way": "mpirun"' "$MPIRUN" -n 1 tern_info --build --json
+check "srun without PMIx would fail" says 'would fail .*srun' env SLURM_PROCID=0 SLURM_NTASKS=4 tern_info --build
+
+check "self and shared memory work" valid '[t["works"] for t in facts["transports"][:2]] == [True, True]'
+cat >refuse.c <<'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                               BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+                               BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                               BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog program = {sizeof code / sizeof *code, code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 3;
+  return argc > 1 ? execvp(argv[1], argv + 1) : 4;
+}
+END
+check "a program that refuses copies compiles" mpicc refuse.c -o refuse
+check "refused copies have errno and cure" says 'DOES NOT WORK: process_vm_readv .*' ./refuse tern_info --transports
+check "the errno is named" says 'errno 1' ./refuse tern_info --transports
+check "the cure is named" says 'cure: .*ptrace' ./refuse tern_info --transports
+check "without descriptors it says so" says 'DOES NOT WORK: .*' sh -c 'ulimit -n 4; tern_info --transports'
+
+export HWLOC_SYNTHETIC="pack:4 numa:2 l3:1 core:8 pu:2"
+check "a large machine is drawn once for equal parts" says 'Package 1 to 3: the same, PUs 32-127' tern_info --topology
+check "NUMA nodes stand inside packages" says '| | + NUMA node 0, ' tern_info --topology
+check "the picture keeps to 80 columns" sh -c '! tern_info --topology | grep -E "^.{81}"'
+check "boxes by the locale" says '│' env LC_ALL=C.UTF-8 tern_info --topology
+check "it says that the machine is made up" says "made up by hwloc" tern_info --topology
+check "SVG is written" tern_info --svg machine.svg
+check "SVG has all parts" python3 -c 'import xml.etree.ElementTree as tree
+parts = [e for e in tree.parse("machine.svg").iter() if e.tag.endswith("rect")]
+assert len(parts) == 1 + 4 + 8 + 8 + 64 + 128, len(parts)'
+check "SVG on standard output" says '^<svg ' tern_info --svg -
+unset HWLOC_SYNTHETIC
+if [ "$(getconf _NPROCESSORS_ONLN)" = 1 ]; then
+  skip "a processor that may not be used is marked" "there is only one"
+else
+  check "a processor that may not be used is marked" says "([0-9 ]*)" taskset -c 0 tern_info --topology
+fi
+
+mkdir -p config/tern site/tern
+printf 'TERN_SPIN = 20us\nTERN_EAGER = 1\n' >site/tern/tern.conf
+printf '# mine\nTERN_SPIN = 30us\nTERN_SM_POOL = 1k\n' >config/tern/tern.conf
+check "a file's value with its place" says "^  TERN_SPIN = 30 us  \[$work/config/tern/tern.conf:2\]" tern_info --parameters
+check "the environment wins" says '^  TERN_SPIN = 7 us  \[environment\]' env TERN_SPIN=7 tern_info --parameters
+check "files that were looked at" says "^  $work/site/tern/tern.conf: read" tern_info --parameters
+check "a wrong value is reported" says 'TERN_SM_POOL is .*, but it must be between' tern_info --parameters --json
+check "an unknown name is reported with the nearest" says 'TERN_HNG is not a parameter of Tern; did you mean TERN_HANG' env TERN_HNG=1 tern_info --parameters --json
+check "that is JSON, too" sh -c 'tern_info --parameters --json | python3 -m json.tool'
+check "the manual page has all parameters" sh -c '[ "$(tern_info --man | grep -c "^.It Ev TERN_")" = "$(tern_info --json | grep -c "\"default\":")" ]'
+
+check "a wrong option gets the nearest" refuses 'did you mean --topology' --toplogy
+check "a value that is missing" refuses 'needs a FILE' --svg
+check "words are refused" refuses 'no option' everything
+check "a file that cannot be written" sh -c 'tern_info --svg /nowhere/a.svg 2>&1 | grep "cannot write /nowhere/a.svg: No such file" && ! tern_info --svg /nowhere/a.svg'
+totals
