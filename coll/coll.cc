@@ -121,7 +121,8 @@ int Coll::run(const Operation& operation) noexcept {
   int code = prepare(operation, &execution);
   if (code != MPI_SUCCESS) return code;
   go(*execution);
-  process_.progress.wait([execution] { return execution->done(); });
+  process_.progress.wait([execution] { return execution->done(); },
+                         [execution](WaitReport* report) { execution->describe(report); });
   code = execution->outcome.error;
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) code = fail(code, "%s", execution->error_text->c_str());
   execution->release();

@@ -233,4 +233,23 @@ void Execution::destroy() noexcept {
   coll_.give_back(*this);
 }
 
+void Execution::describe(WaitReport* report) const {
+  const core::Communicator& comm = *operation_.communicator;
+  report->words += strf("its part in %s %s on %s",
+                        std::strchr("aeiou", name_of(operation_.collective)[0]) ? "an" : "a",
+                        name_of(operation_.collective),
+                        comm.name.empty() ? "a communicator without a name" : comm.name.c_str());
+  const char* separator = ": ";
+  for (size_t run = 0; run < run_count_; ++run)
+    for (const LaneRun& lane : runs_[run].lanes)
+      for (const Flight& flight : lane.flights) {
+        if (!runs_[run].active || flight.request->done()) continue;
+        WaitReport one;
+        flight.request->describe(&one);
+        if (*separator == ':') report->words += separator + one.words;
+        separator = "";
+        for (const int rank : one.ranks) report->wait_for(rank);
+      }
+}
+
 }  // namespace tern::coll

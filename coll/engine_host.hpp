@@ -37,6 +37,7 @@ class Execution final : public core::Request {
   /// be started in any.
   void set_persistent() noexcept;
   int start() noexcept override;
+  void describe(WaitReport* report) const override;
   void destroy() noexcept override;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_EXPLAIN: how messages go to a peer, at the first one and in sum.
+// Messages in words: how they go to a peer (TERN_EXPLAIN), what a request waits for.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -13,7 +13,70 @@ std::string words_of(uint64_t count) {
   return strf("%llu message%s", static_cast<unsigned long long>(count), count == 1 ? "" : "s");
 }
 
+std::string shown_name(const core::Communicator& communicator) {
+  return communicator.name.empty() ? "a communicator without a name" : communicator.name;
+}
+
+std::string shown_tag(const Envelope& envelope) {
+  if (envelope.plane != Plane::kUser) return {};
+  return envelope.tag == MPI_ANY_TAG ? ", any tag" : strf(", tag %d", envelope.tag);
+}
+
+int world_rank_of(const Envelope& envelope) {
+  return static_cast<int>(envelope.communicator->peer(envelope.rank).rank);
+}
+
 }  // namespace
+
+void describe_source(const Envelope& from, WaitReport* report) {
+  const core::Communicator& communicator = *from.communicator;
+  const std::string name = shown_name(communicator);
+  if (from.rank != MPI_ANY_SOURCE) {
+    report->words += strf("from rank %d of %s%s", from.rank, name.c_str(), shown_tag(from).c_str());
+    report->wait_for(world_rank_of(from));
+    return;
+  }
+  report->words += strf("from any rank of %s%s", name.c_str(), shown_tag(from).c_str());
+  report->any = true;
+  for (int rank = 0; rank < communicator.peer_count(); ++rank)
+    if (const auto& peer = communicator.peer(rank);
+        static_cast<int>(peer.rank) != communicator.process().world_rank)
+      report->wait_for(static_cast<int>(peer.rank));
+}
+
+void RecvRequest::describe(WaitReport* report) const {
+  if (!large) {
+    report->words += strf("a message of up to %s ", bytes_in_words(buffer.bytes()).c_str());
+    return describe_source(from, report);
+  }
+  report->words += strf("the data (%s of %s are here) ", bytes_in_words(transfer.moved).c_str(),
+                        bytes_in_words(transfer.bytes).c_str());
+  Envelope matched = from;
+  matched.rank = outcome.source;
+  matched.tag = outcome.tag;
+  describe_source(matched, report);
+}
+
+void SendRequest::describe(WaitReport* report) const {
+  const bool matched = pushing || transfer.partner != 0;
+  report->words += strf("rank %d of %s to %s %s%s", to.rank, shown_name(*to.communicator).c_str(),
+                        matched ? "take all of" : "receive", bytes_in_words(transfer.bytes).c_str(),
+                        shown_tag(to).c_str());
+  report->wait_for(world_rank_of(to));
+}
+
+void P2p::describe_open(WaitReport* report) const {
+  int open = 0;
+  const auto look_at = [&](const core::Request& request) {
+    if (request.done() || !request.active()) return;
+    WaitReport one;
+    request.describe(&one);
+    if (open++ == 0) report->words += "; under way: " + one.words;
+  };
+  for (const auto& request : recvs_.all()) look_at(*request);
+  for (const auto& request : sends_.all()) look_at(*request);
+  if (open > 1) report->words += strf(" (and %d more)", open - 1);
+}
 
 void P2p::explain_contact(const PeerState& peer) const noexcept {
   btl::Endpoint& endpoint = *peer.endpoint;

@@ -172,7 +172,8 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& pee
 }
 
 int P2p::wait_for(core::Request& request, core::Outcome* outcome) noexcept {
-  process_.progress.wait([&request] { return request.done(); });
+  process_.progress.wait([&request] { return request.done(); },
+                         [&request](WaitReport* report) { request.describe(report); });
   const int error = request.outcome.error;
   if (outcome != nullptr) *outcome = request.outcome;
   const int code = TERN_LIKELY(error == MPI_SUCCESS)
@@ -335,7 +336,7 @@ int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexc
   const Key key = key_of(from);
   Message* message = unexpected_.find(key);
   if (message == nullptr) {
-    process_.progress.poll();
+    process_.progress.poll_for_caller();
     message = unexpected_.find(key);
   }
   *found = message != nullptr;
@@ -347,7 +348,11 @@ int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(process_.progress);
   const Key key = key_of(from);
   Message* message = nullptr;
-  process_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; });
+  process_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; },
+                         [&from](WaitReport* report) {
+                           report->words += "a message ";
+                           describe_source(from, report);
+                         });
   *outcome = describe(*message, from);
   return MPI_SUCCESS;
 }

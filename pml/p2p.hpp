@@ -50,6 +50,8 @@ class P2p final : public Pml, public btl::Sink {
   void add_context(core::Communicator& communicator) override;
   void remove_context(core::Communicator& communicator) noexcept override;
 
+  void describe_open(WaitReport* report) const override;
+
   void arrived(core::Peer& from, const btl::Frame& frame) noexcept override;
 
   // For the requests.

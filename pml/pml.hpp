@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "base/wait_report.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
 #include "core/process.hpp"
@@ -82,6 +83,9 @@ class Pml {
   /// remove_context is called with the channel's lock held, add_context without.
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;
+
+  /// Adds the operations under way to a report's words. Lock held.
+  virtual void describe_open(WaitReport* report) const = 0;
 };
 
 }  // namespace tern::pml

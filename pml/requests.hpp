@@ -18,6 +18,9 @@ namespace tern::pml {
 class P2p;
 struct SendRequest;
 
+/// "from rank 1 of MPI_COMM_WORLD with tag 7" into the report's words, and the ranks it means.
+void describe_source(const Envelope& from, WaitReport* report);
+
 /// What has gone to a peer, and how: for TERN_EXPLAIN.
 struct Traffic {
   uint64_t eager = 0, eager_bytes = 0;          // sent before the receive was known
@@ -65,6 +68,7 @@ struct SendRequest final : core::Request {
   explicit SendRequest(P2p& owner) noexcept : pml(owner) {}
   int start() noexcept override;
   void cancel() noexcept override;
+  void describe(WaitReport* report) const override;
   void destroy() noexcept override;
 
   P2p& pml;
@@ -89,6 +93,7 @@ struct RecvRequest final : core::Request {
   explicit RecvRequest(P2p& owner) noexcept : pml(owner) {}
   int start() noexcept override;
   void cancel() noexcept override;
+  void describe(WaitReport* report) const override;
   void destroy() noexcept override;
 
   P2p& pml;

@@ -178,7 +178,12 @@ int P2p::send_waiting() noexcept {
 
 void P2p::send_all_waiting() noexcept {
   const core::ChannelLock lock(process_.progress);
-  process_.progress.wait([this] { return waiting_.empty(); });
+  process_.progress.wait([this] { return waiting_.empty(); },
+                         [this](WaitReport* report) {
+                           report->words += "room to send what is still under way";
+                           for (const PeerState* peer : waiting_)
+                             report->wait_for(static_cast<int>(peer->peer->rank));
+                         });
 }
 
 // True when nothing waits any more.

@@ -11,6 +11,7 @@
 #include "api/process.hpp"
 #include "base/error.hpp"
 #include "core/communicator.hpp"
+#include "core/current_call.hpp"
 #include "core/datatype.hpp"
 #include "core/error_handler.hpp"
 #include "core/group.hpp"
@@ -26,6 +27,9 @@ namespace tern::abi {
 /// One call of the C API. `at` is the object whose error handler hears of errors; null:
 /// MPI_COMM_SELF's.
 struct Call {
+  Call(const char* function, core::Process* of) noexcept : name(function), process(of) {
+    core::current_call = function;
+  }
   const char* name;
   core::Process* process;
   core::Object* at = nullptr;

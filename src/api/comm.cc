@@ -129,7 +129,12 @@ int comm_disconnect(MPI_Comm* comm) noexcept {
                 found->name.c_str());
   {
     const core::ChannelLock lock(the_process->progress);
-    the_process->progress.wait([found] { return found->pending == found->kept; });
+    the_process->progress.wait(
+        [found] { return found->pending == found->kept; },
+        [found](WaitReport* report) {
+          report->words += strf("the end of %d operations on %s", found->pending - found->kept,
+                                found->name.empty() ? "the communicator" : found->name.c_str());
+        });
   }
   return comm_free(comm);
 }

@@ -20,7 +20,8 @@ int wait_for(Communicator& communicator, core::Request* request) {
   core::Progress& progress = communicator.process().progress;
   {
     const core::ChannelLock lock(progress);
-    progress.wait([request] { return request->done(); });
+    progress.wait([request] { return request->done(); },
+                  [request](WaitReport* report) { request->describe(report); });
   }
   const int code = request->outcome.error;
   request->release();

@@ -9,6 +9,7 @@ libtern_la_SOURCES += src/api/info.cc
 libtern_la_SOURCES += src/api/process.cc
 libtern_la_SOURCES += src/api/status.cc
 libtern_la_SOURCES += src/api/tool.cc
+libtern_la_SOURCES += src/api/watch.cc
 libtern_la_SOURCES += src/api/comm.cc
 libtern_la_SOURCES += src/api/comm_create.cc
 libtern_la_SOURCES += src/api/comm_exchange.cc

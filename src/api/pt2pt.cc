@@ -86,7 +86,8 @@ int finish(core::Request& request, core::Outcome* outcome) noexcept {
   core::Progress& progress = the_process->progress;
   {
     const core::ChannelLock lock(progress);
-    progress.wait([&request] { return request.done(); });
+    progress.wait([&request] { return request.done(); },
+                  [&request](WaitReport* report) { request.describe(report); });
   }
   if (outcome != nullptr) *outcome = request.outcome;
   int code = request.outcome.error;

@@ -126,13 +126,35 @@ int first_complete(const Requests& requests) noexcept {
 /// One round of progress, so that a program that only tests gets on.
 void poll_once() noexcept {
   const core::ChannelLock lock(the_process->progress);
-  the_process->progress.poll();
+  the_process->progress.poll_for_caller();
 }
 
-template <class Done>
-void wait_until(Done&& done) noexcept {
+template <class Done, class Describe>
+void wait_until(Done&& done, const Describe& describe) noexcept {
   const core::ChannelLock lock(the_process->progress);
-  the_process->progress.wait(done);
+  the_process->progress.wait(done, describe);
+}
+
+/// The incomplete ones of an array: the first in words, the ranks of all. `any`: one is enough.
+void describe_requests(const Requests& requests, bool any, WaitReport* report) {
+  int incomplete = 0;
+  WaitReport wildcard;
+  for (int i = 0; i < requests.count(); ++i) {
+    if (requests.complete(i)) continue;
+    WaitReport one;
+    requests[i]->describe(&one);
+    if (incomplete++ == 0) report->words += one.words;
+    if (one.any && !any) {  // who else is needed is certain, whom this one means is not
+      wildcard = one;
+      continue;
+    }
+    for (const int rank : one.ranks) report->wait_for(rank);
+  }
+  report->any = any || report->ranks.empty();
+  if (report->ranks.empty()) report->ranks = wildcard.ranks;
+  if (incomplete > 1)
+    report->words += strf(" (and %d more of %d requests%s)", incomplete - 1, requests.count(),
+                          any ? ", one is enough" : "");
 }
 
 /// The first error of several, with its sentence.
@@ -193,7 +215,9 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
     return MPI_SUCCESS;
   }
   core::Request* waited = find(*request);
-  if (!waited->done()) wait_until([waited] { return waited->done(); });
+  if (!waited->done())
+    wait_until([waited] { return waited->done(); },
+               [waited](WaitReport* report) { waited->describe(report); });
   return collect(*waited, request, status, false);
 }
 
@@ -218,7 +242,8 @@ int waitall(int count, MPI_Request* handles, MPI_Status* statuses) noexcept {
     while (next < count && requests.complete(next)) ++next;
     return next == count;
   };
-  if (!done()) wait_until(done);
+  if (!done())
+    wait_until(done, [&](WaitReport* report) { describe_requests(requests, false, report); });
   return collect_all(requests, handles, statuses);
 }
 
@@ -238,7 +263,8 @@ int waitany(int count, MPI_Request* handles, int* index, MPI_Status* status) noe
   *index = MPI_UNDEFINED;
   core::fill_empty_status(status, false);
   if (requests.all_idle()) return MPI_SUCCESS;
-  wait_until([&] { return (*index = first_complete(requests)) >= 0; });
+  wait_until([&] { return (*index = first_complete(requests)) >= 0; },
+             [&](WaitReport* report) { describe_requests(requests, true, report); });
   return collect(*requests[*index], &handles[*index], status, false);
 }
 
@@ -270,7 +296,8 @@ int waitsome(int count, MPI_Request* handles, int* outcount, int* indices,
   if (requests.code() != MPI_SUCCESS) return requests.code();
   *outcount = MPI_UNDEFINED;
   if (requests.all_idle()) return MPI_SUCCESS;
-  wait_until([&] { return first_complete(requests) >= 0; });
+  wait_until([&] { return first_complete(requests) >= 0; },
+             [&](WaitReport* report) { describe_requests(requests, true, report); });
   return collect_some(requests, handles, outcount, indices, statuses);
 }
 

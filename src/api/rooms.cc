@@ -2,6 +2,7 @@
 // Rooms: brought up in the order of the stairs, left in reverse.
 #include "api/rooms.hpp"
 
+#include "api/watch.hpp"
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
 #include "core/communicator.hpp"
@@ -29,9 +30,11 @@ Rooms::Rooms(core::Process& process) : process_(process), pml_(new pml::P2p(proc
   pml_->add_context(*process.self);
   coll_ = coll::make(process);
   process.coll = coll_.get();
+  watch_ = std::make_unique<HangWatch>(process);
 }
 
 Rooms::~Rooms() {
+  watch_.reset();
   coll_.reset();
   pml_.reset();
   process_.coll = nullptr;

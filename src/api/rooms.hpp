@@ -15,6 +15,8 @@ class P2p;
 
 namespace tern::api {
 
+class HangWatch;
+
 class Rooms {
  public:
   /// `process.boot`, ranks and thread level are set. Throws Error.
@@ -29,6 +31,7 @@ class Rooms {
   core::Process& process_;
   std::unique_ptr<pml::P2p> pml_;
   std::unique_ptr<coll::Coll> coll_;
+  std::unique_ptr<HangWatch> watch_;
 };
 
 }  // namespace tern::api

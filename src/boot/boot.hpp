@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -72,6 +73,19 @@ class Boot {
 
   // Ends the whole job with this exit code. Does not return, save in the fake, which remembers it.
   virtual void abort(int code, const char* text) noexcept = 0;
+
+  // Reports on waiting. The number of the launcher's last question "what do you wait for?"; 0: none
+  // yet. Cheap: asked before every sleep.
+  [[nodiscard]] virtual std::uint32_t question() const noexcept { return 0; }
+  // Its answer: encoded WaitReports of at most room() bytes.
+  virtual void answer(std::uint32_t /*question*/, std::string_view /*reports*/) noexcept {}
+  [[nodiscard]] virtual std::size_t answer_room() const noexcept { return 0; }
+  // Since when (CLOCK_MONOTONIC, ns) this rank waits without progress; 0: it does not.
+  virtual void tell_waiting(std::int64_t /*since_ns*/) noexcept {}
+  // Where this process keeps the name of its last MPI call, for a launcher that looks there.
+  virtual void tell_call_address(const void* /*name*/) noexcept {}
+  // Whether the launcher asks, and finds out by itself that no rank gets on.
+  [[nodiscard]] virtual bool is_watched() const noexcept { return false; }
 
   // Tells the launcher that this rank is done. Not collective: fence first where that matters.
   virtual void finalize() = 0;

@@ -59,7 +59,7 @@ class MpirunBoot final : public Boot {
                                       static_cast<int>(key.size()), key.data()));
     return value;
   }
-  void fence() override { shared_.fence(); }
+  void fence() override { shared_.fence(rank()); }
 
   void abort(int code, const char* text) noexcept override {
     shared_.record_abort(rank(), code, text);
@@ -68,6 +68,19 @@ class MpirunBoot final : public Boot {
     [[maybe_unused]] const auto written = ::write(event_fd_.get(), &one, sizeof one);
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
   }
+
+  std::uint32_t question() const noexcept override { return shared_.question(); }
+  void answer(std::uint32_t question, std::string_view reports) noexcept override {
+    shared_.answer(rank(), question, reports);
+  }
+  std::size_t answer_room() const noexcept override { return SharedJob::kAnswerRoom; }
+  void tell_waiting(std::int64_t since_ns) noexcept override {
+    shared_.set_waiting(rank(), since_ns);
+  }
+  void tell_call_address(const void* name) noexcept override {
+    shared_.set_call_address(rank(), reinterpret_cast<std::uint64_t>(name));
+  }
+  bool is_watched() const noexcept override { return true; }
 
   void finalize() override { shared_.set_state(rank(), RankState::kFinalised); }
 

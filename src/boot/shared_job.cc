@@ -16,7 +16,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x31746f6f424e5254;  // "TRNBoot1"
+constexpr std::uint64_t kMagic = 0x32746f6f424e5254;  // "TRNBoot2"
 constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse: costs nothing until written
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
@@ -39,6 +39,7 @@ struct SharedJob::Header {
   char id[64];
   alignas(64) std::atomic<std::uint32_t> arrived;
   std::atomic<std::uint32_t> generation;
+  std::atomic<std::uint32_t> question;
   alignas(64) std::atomic<std::uint32_t> heap_next;
   std::atomic<std::uint32_t> abort_claimed;
   std::atomic<std::uint32_t> abort_ready;
@@ -52,6 +53,16 @@ struct alignas(64) SharedJob::Slot {
   std::atomic<RankState> state;
   std::atomic<std::uint32_t> newest_record;  // offset; 0: none
   std::int32_t app;
+  std::atomic<std::uint32_t> fences;  // entered and left: odd inside
+  std::atomic<std::int64_t> waiting_since;
+  std::atomic<std::uint64_t> call_address;
+};
+
+// At the end of the memory, a page a rank: costs nothing until written.
+struct SharedJob::Answer {
+  std::atomic<std::uint32_t> question;
+  std::uint32_t bytes;
+  char text[kAnswerRoom];
 };
 
 // Followed by the key and the value.
@@ -63,8 +74,11 @@ struct SharedJob::Record {
 
 std::size_t SharedJob::bytes_for(int size) {
   const auto ranks = static_cast<std::size_t>(size);
-  return sizeof(Header) + ranks * sizeof(Slot) + kHeapBase + ranks * kHeapPerRank;
+  return sizeof(Header) + ranks * sizeof(Slot) + kHeapBase + ranks * kHeapPerRank +
+         ranks * sizeof(Answer);
 }
+
+std::size_t SharedJob::heap_end() const noexcept { return map_.size() - size_ * sizeof(Answer); }
 
 SharedJob SharedJob::create(int fd, const Facts& facts) {
   SharedJob job(Mapping::shared(fd, bytes_for(facts.size)));
@@ -119,7 +133,7 @@ Card SharedJob::card(int rank) const noexcept { return slot(rank).card; }
 
 void SharedJob::put(int rank, std::string_view key, std::string_view value) {
   Header& h = header();
-  const std::size_t limit = map_.size();
+  const std::size_t limit = heap_end();
   const std::size_t need =
       (sizeof(Record) + key.size() + value.size() + kRecordAlign - 1) / kRecordAlign * kRecordAlign;
   std::uint32_t offset = h.heap_next.load(std::memory_order_relaxed);
@@ -142,7 +156,7 @@ void SharedJob::put(int rank, std::string_view key, std::string_view value) {
 
 const SharedJob::Record* SharedJob::record_at(std::uint32_t offset) const noexcept {
   const std::size_t begin = sizeof(Header) + size_ * sizeof(Slot);
-  if (offset < begin || offset % kRecordAlign != 0 || offset + sizeof(Record) > map_.size())
+  if (offset < begin || offset % kRecordAlign != 0 || offset + sizeof(Record) > heap_end())
     return nullptr;
   return reinterpret_cast<const Record*>(map_.data() + offset);
 }
@@ -151,7 +165,7 @@ bool SharedJob::get(int rank, std::string_view key, std::string* value) const {
   std::uint32_t offset = slot(rank).newest_record.load(std::memory_order_acquire);
   while (const Record* shared = record_at(offset)) {
     const Record record = *shared;  // one reading: it is checked and used, never read again
-    const std::size_t room = map_.size() - offset - sizeof(Record);
+    const std::size_t room = heap_end() - offset - sizeof(Record);
     if (record.key_bytes > room || record.value_bytes > room - record.key_bytes) return false;
     const auto* text = reinterpret_cast<const char*>(shared + 1);
     if (std::string_view(text, record.key_bytes) == key) {
@@ -164,16 +178,59 @@ bool SharedJob::get(int rank, std::string_view key, std::string* value) const {
   return false;
 }
 
-void SharedJob::fence() noexcept {
+void SharedJob::fence(int rank) noexcept {
   Header& h = header();
+  std::atomic<std::uint32_t>& fences = slot(rank).fences;
+  fences.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t seen = h.generation.load(std::memory_order_acquire);
   if (h.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
     h.arrived.store(0, std::memory_order_relaxed);
     h.generation.fetch_add(1, std::memory_order_release);
     futex_wake_all(h.generation);
-    return;
+  } else {
+    while (h.generation.load(std::memory_order_acquire) == seen) futex_wait(h.generation, seen);
   }
-  while (h.generation.load(std::memory_order_acquire) == seen) futex_wait(h.generation, seen);
+  fences.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool SharedJob::in_fence(int rank) const noexcept { return slot(rank).fences.load() % 2 == 1; }
+
+SharedJob::Answer& SharedJob::answer_of(int rank) const noexcept {
+  TERN_ASSERT(rank >= 0 && static_cast<std::uint32_t>(rank) < size_);
+  return reinterpret_cast<Answer*>(map_.data() + heap_end())[rank];
+}
+
+void SharedJob::ask() noexcept { header().question.fetch_add(1); }
+std::uint32_t SharedJob::question() const noexcept {
+  return header().question.load(std::memory_order_relaxed);
+}
+
+void SharedJob::answer(int rank, std::uint32_t question, std::string_view text) noexcept {
+  Answer& mine = answer_of(rank);
+  mine.bytes = static_cast<std::uint32_t>(std::min(text.size(), kAnswerRoom));
+  text.copy(mine.text, mine.bytes);
+  mine.question.store(question, std::memory_order_release);
+}
+
+bool SharedJob::answered(int rank, std::string* text) const {
+  const Answer& its = answer_of(rank);
+  if (its.question.load(std::memory_order_acquire) != question()) return false;
+  const std::uint32_t bytes = its.bytes;
+  text->assign(its.text, std::min<std::size_t>(bytes, kAnswerRoom));
+  return true;
+}
+
+void SharedJob::set_waiting(int rank, std::int64_t since_ns) noexcept {
+  slot(rank).waiting_since.store(since_ns, std::memory_order_relaxed);
+}
+std::int64_t SharedJob::waiting_since(int rank) const noexcept {
+  return slot(rank).waiting_since.load(std::memory_order_relaxed);
+}
+void SharedJob::set_call_address(int rank, std::uint64_t address) noexcept {
+  slot(rank).call_address.store(address, std::memory_order_relaxed);
+}
+std::uint64_t SharedJob::call_address(int rank) const noexcept {
+  return slot(rank).call_address.load(std::memory_order_relaxed);
 }
 
 void SharedJob::record_abort(int rank, int code, std::string_view text) noexcept {

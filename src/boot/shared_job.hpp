@@ -54,7 +54,23 @@ class SharedJob {
   // False where the rank has put no such key.
   [[nodiscard]] bool get(int rank, std::string_view key, std::string* value) const;
 
-  void fence() noexcept;
+  void fence(int rank) noexcept;
+  // Whether the rank waits in a fence now.
+  [[nodiscard]] bool in_fence(int rank) const noexcept;
+
+  // "What do you wait for?": mpirun asks, ranks that wait answer in their part of the memory.
+  static constexpr std::size_t kAnswerRoom = 4080;
+  void ask() noexcept;
+  [[nodiscard]] std::uint32_t question() const noexcept;
+  void answer(int rank, std::uint32_t question, std::string_view text) noexcept;
+  // False where the rank has not answered the last question.
+  [[nodiscard]] bool answered(int rank, std::string* text) const;
+  // Since when the rank waits without progress (CLOCK_MONOTONIC, ns); 0: it does not.
+  void set_waiting(int rank, std::int64_t since_ns) noexcept;
+  [[nodiscard]] std::int64_t waiting_since(int rank) const noexcept;
+  // Where in its own memory the rank keeps the name of its main thread's last MPI call.
+  void set_call_address(int rank, std::uint64_t address) noexcept;
+  [[nodiscard]] std::uint64_t call_address(int rank) const noexcept;
 
   // The first abort of the job wins; others are told nothing.
   void record_abort(int rank, int code, std::string_view text) noexcept;
@@ -69,9 +85,12 @@ class SharedJob {
   struct Header;
   struct Slot;
   struct Record;
+  struct Answer;
   explicit SharedJob(Mapping map) noexcept : map_(std::move(map)) {}
   [[nodiscard]] Header& header() const noexcept;
   [[nodiscard]] Slot& slot(int rank) const noexcept;
+  [[nodiscard]] Answer& answer_of(int rank) const noexcept;
+  [[nodiscard]] std::size_t heap_end() const noexcept;
   [[nodiscard]] const Record* record_at(std::uint32_t offset) const noexcept;
 
   Mapping map_;

@@ -6,8 +6,12 @@
 #include <time.h>
 
 #include "base/error.hpp"
+#include "core/current_call.hpp"
 
 namespace tern::core {
+
+constinit thread_local const char* current_call = nullptr;
+
 namespace {
 constexpr int64_t kFirstSleepUs = 1000;
 constexpr int64_t kLongestSleepUs = 10000;
@@ -66,27 +70,89 @@ void Progress::give_way() noexcept {
   lock();
 }
 
+void Progress::list(Idleness& idleness) noexcept {
+  idleness.listed = true;
+  idleness.call = current_call;
+  idleness.next = sleepers_;
+  sleepers_ = &idleness;
+}
+
+void Progress::unlist(Idleness& idleness) noexcept {
+  Idleness** at = &sleepers_;
+  while (*at != &idleness) at = &(*at)->next;
+  *at = idleness.next;
+  if (watch_ != nullptr) watch_->awake();
+}
+
+void Progress::look_after_polling() noexcept {
+  if (empty_polls_ == kPollsBetweenLooks + 1) polling_since_ns_ = now_ns();
+  if (watch_ != nullptr && sleepers_ == nullptr) watch_->asleep(*this);
+}
+
+std::vector<WaitReport> Progress::reports() const {
+  std::vector<WaitReport> all;
+  const int64_t now = now_ns();
+  for (const Idleness* one = sleepers_; one != nullptr; one = one->next) {
+    WaitReport report;
+    report.call = one->call == nullptr ? "" : one->call;
+    report.seconds = static_cast<double>(now - one->since_ns) * 1e-9;
+    report.words = "waits for ";
+    one->describe(one->context, &report);
+    all.push_back(std::move(report));
+  }
+  if (all.empty() && current_call != nullptr)
+    all.push_back({current_call,
+                   "polls, and finds nothing",
+                   {},
+                   false,
+                   static_cast<double>(now - polling_since_ns_) * 1e-9});
+  return all;
+}
+
+int64_t Progress::idle_since_ns() const noexcept {
+  if (sleepers_ == nullptr) return polling_since_ns_;
+  int64_t latest = 0;
+  for (const Idleness* one = sleepers_; one != nullptr; one = one->next)
+    latest = std::max(latest, one->since_ns);
+  return latest;
+}
+
 void Progress::idle(uint32_t step, Idleness* idleness) noexcept {
   if (step == 1) idleness->since_ns = now_ns();
-  const bool yields = doorbell_ == nullptr || now_ns() - idleness->since_ns <= yield_ns_;
-  if (yields) idleness->first_sleep = step + 1;
-  unlock();
-  if (yields) {
+  if (now_ns() - idleness->since_ns <= yield_ns_) {
+    idleness->first_sleep = step + 1;
+    unlock();
     ::sched_yield();
-    lock();
-    return;
+    return lock();
   }
+  if (watch_ != nullptr) {
+    if (!idleness->listed) list(*idleness);
+    watch_->asleep(*this);
+  }
+  unlock();
+  const bool early = step - idleness->first_sleep < kRoundsBeforeLongSleep;
+  if (doorbell_ == nullptr)
+    sleep_unrung();
+  else
+    sleep_on_doorbell(early ? kFirstSleepUs : kLongestSleepUs);
+  lock();
+}
+
+// Alone: only another thread of this rank can bring what is waited for.
+void Progress::sleep_unrung() const noexcept {
+  constexpr timespec kNap{0, 50000};
+  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kNap, nullptr);
+}
+
+void Progress::sleep_on_doorbell(int64_t most_us) noexcept {
   doorbell_->arm();
   lock();
   const bool found = poll() != 0;
   unlock();
-  if (found) {
+  if (found)
     doorbell_->disarm();
-  } else {
-    const bool early = step - idleness->first_sleep < kRoundsBeforeLongSleep;
-    doorbell_->sleep(early ? kFirstSleepUs : kLongestSleepUs);
-  }
-  lock();
+  else
+    doorbell_->sleep(most_us);
 }
 
 }  // namespace tern::core

@@ -9,11 +9,23 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "base/doorbell.hpp"
 #include "base/error.hpp"
+#include "base/wait_report.hpp"
 
 namespace tern::core {
+
+class Progress;
+
+/// Looks after waiting ranks: hears of every sleep, before it, and of the end of a wait that slept.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+  virtual void asleep(Progress& progress) noexcept = 0;
+  virtual void awake() noexcept = 0;
+};
 
 class Progress {
  public:
@@ -33,11 +45,11 @@ class Progress {
   }
 
   /// Polls until done() is true; sleeps as configured. Caller holds the lock; it is let go while
-  /// asleep.
-  template <class Done>
-  void wait(Done&& done) noexcept {
+  /// asleep. `describe`(WaitReport*) says what is waited for, should somebody ask.
+  template <class Done, class Describe>
+  void wait(Done&& done, const Describe& describe) noexcept {
     uint32_t idle_rounds = 0;
-    Idleness idleness;
+    Idleness idleness(describe);
     ++waiting_;
     while (!done()) {
       if (poll() != 0) {
@@ -49,7 +61,29 @@ class Progress {
       if (++idle_rounds > spins) idle(idle_rounds - spins, &idleness);
     }
     --waiting_;
+    if (TERN_UNLIKELY(idleness.listed)) unlist(idleness);
   }
+
+  /// A round for a caller that comes back (a test, a probe): like poll(), but a rank that only
+  /// polls and finds nothing is looked after, too.
+  int poll_for_caller() noexcept {
+    const int events = poll();
+    if (TERN_LIKELY(events != 0))
+      empty_polls_ = 0;
+    else if (TERN_UNLIKELY((++empty_polls_ & kPollsBetweenLooks) == 0))
+      look_after_polling();
+    return events;
+  }
+
+  /// Null takes it away. Must outlive all waits.
+  void set_watch(Watch* watch) noexcept { watch_ = watch; }
+  /// What the threads that sleep in wait() wait for; of a rank that only polls: that. Caller holds
+  /// the lock.
+  [[nodiscard]] std::vector<WaitReport> reports() const;
+  /// No thread sleeps in wait(): somebody polls.
+  [[nodiscard]] bool only_polls() const noexcept { return sleepers_ == nullptr; }
+  /// CLOCK_MONOTONIC (ns) since when nothing has happened to the waiting threads.
+  [[nodiscard]] int64_t idle_since_ns() const noexcept;
 
   /// `spins`: polls before the first yield. `yield_us`: microseconds of yields before the first
   /// sleep.
@@ -65,15 +99,31 @@ class Progress {
   }
 
  private:
-  /// Of one thread's wait: since when it has found nothing to do.
+  /// Of one thread's wait: since when it has found nothing to do, and what it waits for.
   struct Idleness {
+    template <class Describe>
+    explicit Idleness(const Describe& how) noexcept
+        : describe([](const void* described, WaitReport* report) {
+            (*static_cast<const Describe*>(described))(report);
+          }),
+          context(&how) {}
+    void (*describe)(const void* context, WaitReport* report);
+    const void* context;
     int64_t since_ns = 0;
     uint32_t first_sleep = 0;  // its step
+    bool listed = false;
+    const char* call = nullptr;
+    Idleness* next = nullptr;
   };
 
   /// One step of waiting, the one of this number (from 1) after the polls that found nothing:
   /// yields, then sleeps on the doorbell. Must be followed by another poll.
   void idle(uint32_t step, Idleness* idleness) noexcept;
+  void sleep_unrung() const noexcept;
+  void sleep_on_doorbell(int64_t most_us) noexcept;
+  void list(Idleness& idleness) noexcept;
+  TERN_COLD void unlist(Idleness& idleness) noexcept;
+  TERN_COLD void look_after_polling() noexcept;
 
   void lock_among_threads() noexcept;
   /// Lets the threads have the lock that wait for it; the caller holds it before and after.
@@ -90,8 +140,13 @@ class Progress {
   int64_t yield_ns_ = 100000;
   Doorbell* doorbell_ = nullptr;
   std::mutex mutex_;
-  std::atomic<int> wanted_{0};                  // threads that wait for the lock
-  int waiting_ = 0;                             // threads inside wait(); under the lock
+  std::atomic<int> wanted_{0};  // threads that wait for the lock
+  int waiting_ = 0;             // threads inside wait(); under the lock
+  Watch* watch_ = nullptr;
+  Idleness* sleepers_ = nullptr;  // threads that have slept in their wait; under the lock
+  uint32_t empty_polls_ = 0;      // of poll_for_caller(), one after the other
+  int64_t polling_since_ns_ = 0;  // without result
+  static constexpr uint32_t kPollsBetweenLooks = 1023;
   static constexpr uint32_t kSpinsOfMany = 50;  // several threads wait: each leaves the core soon
 };
 

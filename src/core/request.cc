@@ -50,4 +50,6 @@ int Request::start() noexcept {
               "the request is not persistent; only MPI_*_init makes requests that can be started");
 }
 
+void Request::describe(WaitReport* report) const { report->words += "an operation"; }
+
 }  // namespace tern::core

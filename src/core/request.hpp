@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/wait_report.hpp"
 #include "core/object.hpp"
 #include "mpi.h"
 
@@ -58,6 +59,8 @@ class Request : public Object {
   [[nodiscard]] virtual int start() noexcept;
   /// Tries to cancel; the outcome says whether it worked.
   virtual void cancel() noexcept {}
+  /// What it waits for, in words and by ranks; for a report to the user.
+  virtual void describe(WaitReport* report) const;
   /// Called once when a wait or test hands the completion to the user (generalised requests query
   /// here).
   [[nodiscard]] virtual int deliver() noexcept { return MPI_SUCCESS; }

@@ -8,6 +8,7 @@ libmpirun_la_SOURCES = \
   src/tools/mpirun/binding.cc src/tools/mpirun/binding.hpp \
   src/tools/mpirun/environment.cc src/tools/mpirun/environment.hpp \
   src/tools/mpirun/guard.cc src/tools/mpirun/guard.hpp \
+  src/tools/mpirun/hang.cc src/tools/mpirun/hang.hpp \
   src/tools/mpirun/job.cc src/tools/mpirun/job.hpp \
   src/tools/mpirun/lines.cc src/tools/mpirun/lines.hpp \
   src/tools/mpirun/loop.cc src/tools/mpirun/loop.hpp \
@@ -20,7 +21,8 @@ libmpirun_la_SOURCES = \
   src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \
   src/tools/mpirun/streams.cc src/tools/mpirun/streams.hpp \
   src/tools/mpirun/terminal_input.cc src/tools/mpirun/terminal_input.hpp \
-  src/base/config.cc src/base/error.cc src/base/fd.cc src/base/log.cc src/base/params.cc \
+  src/tools/mpirun/wait_graph.cc src/tools/mpirun/wait_graph.hpp \
+  src/base/config.cc src/base/error.cc src/base/fd.cc src/base/log.cc src/base/params.cc src/base/wait_report.cc \
   src/boot/pmix_library.cc src/boot/shared_job.cc \
   src/topo/cpus.cc
 

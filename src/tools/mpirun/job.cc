@@ -17,6 +17,7 @@
 #include "base/error.hpp"
 #include "mpi.h"
 #include "tools/mpirun/binding.hpp"
+#include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/spawn.hpp"
 #include "topo/cpus.hpp"
 
@@ -63,6 +64,8 @@ Job::Job(Loop& loop, const Options& options, const sigset_t& mask)
       event_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       shared_(boot::SharedJob::create(memory_fd_.get(),
                                       {size_, universe_, ::getpid(), event_fd_.get(), id_})),
+      hang_(loop, shared_,
+            {[this] { return ranks_now(); }, [this](const std::string& line) { say(line); }}),
       door_(loop,
             {id_, host_, size_, universe_, static_cast<int>(options.apps.size()), event_fd_.get()},
             shared_, guard_),
@@ -95,6 +98,8 @@ void Job::start() {
   loop_.watch(event_fd_.get(), EPOLLIN, [this] { on_event(); });
   guard_.keep_alive(loop_);
   if (options_.timeout_s > 0) loop_.after(options_.timeout_s, [this] { on_timeout(); });
+  if (const auto hang = parameters_of(options_).hang; hang > 0)
+    hang_.watch(static_cast<double>(hang) * 1e-6);
   int number = 0;
   for (std::size_t app = 0; app < options_.apps.size(); ++app)
     for (int i = 0; i < options_.apps[app].ranks && !ending_; ++i, ++number) {
@@ -249,11 +254,20 @@ void Job::fail(int exit_code, const std::string& text) {
   end_ranks(SIGTERM, kPatience);
 }
 
+std::vector<Hang::Rank> Job::ranks_now() const {
+  std::vector<Hang::Rank> all;
+  for (const auto& rank : ranks_) all.push_back({rank->pid, rank->ended});
+  return all;
+}
+
 void Job::on_timeout() {
   if (running_ == 0 || ending_) return;
-  fail(124, strf("the job still ran after %g seconds (--timeout): %d of %d ranks. They are being "
-                 "ended.",
-                 options_.timeout_s, running_, size_));
+  hang_.report(strf("--timeout after %g seconds", options_.timeout_s), [this] {
+    if (running_ == 0 || ending_) return;
+    fail(124, strf("the job still ran after %g seconds (--timeout): %d of %d ranks. They are being "
+                   "ended.",
+                   options_.timeout_s, running_, size_));
+  });
 }
 
 // A reader that went away (mpirun ... | head) is no failure to talk about; a full disk is.

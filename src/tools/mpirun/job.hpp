@@ -20,6 +20,7 @@
 #include "boot/shared_job.hpp"
 #include "tools/mpirun/environment.hpp"
 #include "tools/mpirun/guard.hpp"
+#include "tools/mpirun/hang.hpp"
 #include "tools/mpirun/loop.hpp"
 #include "tools/mpirun/options.hpp"
 #include "tools/mpirun/pmix_door.hpp"
@@ -39,6 +40,9 @@ class Job {
 
   void start();
   [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
+
+  // The user's question: who waits for whom?
+  void tell_waiting(const std::string& reason) { hang_.report(reason, {}); }
 
   // Ends all ranks: first this signal, SIGKILL after `patience` seconds.
   void end_ranks(int signal, double patience);
@@ -67,6 +71,7 @@ class Job {
   void on_event();
   void fail(int exit_code, const std::string& text);
   void on_timeout();
+  [[nodiscard]] std::vector<Hang::Rank> ranks_now() const;
   void on_lost_output(int error);
   void all_ended();
   void maybe_stop();
@@ -86,6 +91,7 @@ class Job {
   Fd memory_fd_;
   Fd event_fd_;
   boot::SharedJob shared_;
+  Hang hang_;
   PmixDoor door_;
   Environment environment_;
   Sink stdout_, stderr_;

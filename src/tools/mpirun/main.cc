@@ -23,7 +23,7 @@ constexpr int kUsageError = 2;
 // Signals become events; returns the mask that the ranks get.
 sigset_t block_signals(sigset_t* blocked) {
   ::sigemptyset(blocked);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT})
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGQUIT})
     ::sigaddset(blocked, signal);
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, blocked, &before);
@@ -36,6 +36,7 @@ void on_signal(Job& job, int fd) {
   if (::read(fd, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return;
   const int signal = static_cast<int>(info.ssi_signo);
   if (signal == SIGUSR1 || signal == SIGUSR2) return job.send_all(signal);
+  if (signal == SIGQUIT) return job.tell_waiting("SIGQUIT");
   if (signal == SIGCONT) return job.continue_all();
   if (signal != SIGTSTP) return job.interrupt(signal);
   job.send_all(SIGSTOP);

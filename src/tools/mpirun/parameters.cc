@@ -36,4 +36,18 @@ std::vector<std::string> parameter_complaints(const Options& options) {
   return complaints;
 }
 
+Params parameters_of(const Options& options) {
+  Params params = load_params(environ, nullptr);
+  const auto add = [&params](const std::vector<std::pair<std::string, std::string>>& pairs) {
+    for (const auto& [name, value] : pairs) {
+      const std::string line = name + "=" + value;
+      const char* block[] = {line.c_str(), nullptr};
+      params.take_environment(block, nullptr);
+    }
+  };
+  add(options.environment);
+  if (!options.apps.empty()) add(options.apps[0].environment);
+  return params;
+}
+
 }  // namespace tern::mpirun

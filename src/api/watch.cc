@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports on waiting.
+#include "api/watch.hpp"
+
+#include <time.h>
+
+#include <exception>
+
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "core/current_call.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::api {
+
+HangWatch::HangWatch(core::Process& process) noexcept
+    : process_(process), watched_(process.boot->is_watched()), answered_(process.boot->question()) {
+  process.boot->tell_call_address(&core::current_call);
+  if (watched_ || process.params.hang > 0) process.progress.set_watch(this);
+}
+
+HangWatch::~HangWatch() { process_.progress.set_watch(nullptr); }
+
+void HangWatch::asleep(core::Progress& progress) noexcept {
+  const int64_t since = progress.idle_since_ns();
+  if (!watched_) return speak_up(progress, since);
+  process_.boot->tell_waiting(since);
+  const uint32_t question = process_.boot->question();
+  if (TERN_UNLIKELY(question != answered_)) answer(progress, question);
+}
+
+void HangWatch::awake() noexcept { process_.boot->tell_waiting(0); }
+
+std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const {
+  std::vector<WaitReport> all = progress.reports();
+  if (all.size() == 1 && progress.only_polls()) process_.pml->describe_open(&all[0]);
+  return all;
+}
+
+void HangWatch::answer(const core::Progress& progress, uint32_t question) noexcept {
+  answered_ = question;
+  try {
+    process_.boot->answer(question, encode(reports(progress), process_.boot->answer_room()));
+  } catch (const std::exception& error) {
+    log_line("cannot say what this rank waits for: %s", error.what());
+  }
+}
+
+void HangWatch::speak_up(const core::Progress& progress, int64_t since_ns) noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t waited = int64_t{now.tv_sec} * 1000000000 + now.tv_nsec - since_ns;
+  if (waited < process_.params.hang * 1000 || spoken_ == since_ns) return;
+  spoken_ = since_ns;
+  try {
+    for (const WaitReport& report : reports(progress))
+      log_line("no progress for %.1f s in %s: %s (TERN_HANG; Tern's mpirun tells it of all ranks)",
+               report.seconds, report.call.c_str(), report.words.c_str());
+  } catch (const std::exception& error) {
+    log_line("cannot say what this rank waits for: %s", error.what());
+  }
+}
+
+}  // namespace tern::api

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// "Who waits for whom": asks all ranks what they wait for, and prints what they and the system say.
+// When: SIGQUIT, --timeout, or TERN_HANG seconds without progress in any rank.
+// How: a number in the memory that the ranks share; those that wait in MPI see it before their next
+// sleep and answer there. The others are outside MPI: the system says what they do.
+// Threads: the loop's. Lifetime: Job.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "boot/shared_job.hpp"
+#include "tools/mpirun/loop.hpp"
+#include "tools/mpirun/wait_graph.hpp"
+
+namespace tern::mpirun {
+
+class Hang {
+ public:
+  struct Rank {
+    pid_t pid = -1;
+    bool ended = false;
+  };
+  struct Job {
+    std::function<std::vector<Rank>()> ranks;
+    std::function<void(const std::string& line)> say;
+  };
+
+  Hang(Loop& loop, boot::SharedJob& shared, Job job);
+
+  // Asks, waits a moment for answers, prints, then calls `then` (which may be empty).
+  void report(const std::string& reason, std::function<void()> then);
+  // From now on: report when no rank has made progress for so long.
+  void watch(double seconds);
+
+ private:
+  void collect(int rounds, const std::string& reason, const std::function<void()>& then);
+  [[nodiscard]] bool all_answered() const;
+  void print(const std::string& reason);
+  [[nodiscard]] std::string line_of(int rank, const Rank& known, WaitNode* node) const;
+  [[nodiscard]] std::string fence_of(int rank, const std::vector<Rank>& all, WaitNode* node) const;
+  [[nodiscard]] std::string last_call(int rank, pid_t pid) const;
+  void look();
+
+  Loop& loop_;
+  boot::SharedJob& shared_;
+  Job job_;
+  double hang_s_ = 0;
+  std::int64_t reported_ = 0;  // the newest "waits since" of the last report: not reported again
+};
+
+}  // namespace tern::mpirun
