@@ -117,6 +117,7 @@ class FakePml final : public pml::Pml {
   int probe(const pml::Envelope&, core::Outcome*) noexcept override { return -1; }
   void add_context(core::Communicator&) override {}
   void remove_context(core::Communicator&) noexcept override {}
+  void describe_open(WaitReport*) const override {}
 
  private:
   FakeRequest* make(const pml::Buffer& buffer, core::Request** request) {

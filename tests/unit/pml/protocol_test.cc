@@ -31,7 +31,8 @@ std::vector<uint8_t> pattern(size_t bytes, unsigned seed) {
 
 int wait(Process& process, core::Request* request) {
   process.progress.lock();
-  process.progress.wait([request] { return request->done(); });
+  process.progress.wait([request] { return request->done(); },
+                        [request](WaitReport* report) { request->describe(report); });
   process.progress.unlock();
   const int error = request->outcome.error;
   request->release();
