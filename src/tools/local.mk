@@ -6,31 +6,41 @@
 noinst_LTLIBRARIES += libmpirun.la
 libmpirun_la_SOURCES = \
   src/tools/mpirun/binding.cc src/tools/mpirun/binding.hpp \
+  src/tools/mpirun/debugger.cc src/tools/mpirun/debugger.hpp \
+  src/tools/mpirun/dry_run.cc src/tools/mpirun/dry_run.hpp \
+  src/tools/mpirun/elsewhere.cc src/tools/mpirun/elsewhere.hpp \
   src/tools/mpirun/environment.cc src/tools/mpirun/environment.hpp \
+  src/tools/mpirun/feed.cc src/tools/mpirun/feed.hpp \
   src/tools/mpirun/guard.cc src/tools/mpirun/guard.hpp \
+  src/tools/mpirun/handover.cc \
   src/tools/mpirun/hang.cc src/tools/mpirun/hang.hpp \
+  src/tools/mpirun/hosts.cc src/tools/mpirun/hosts.hpp \
   src/tools/mpirun/job.cc src/tools/mpirun/job.hpp \
   src/tools/mpirun/lines.cc src/tools/mpirun/lines.hpp \
   src/tools/mpirun/loop.cc src/tools/mpirun/loop.hpp \
+  src/tools/mpirun/option_elsewhere.cc src/tools/mpirun/option_parser.hpp \
+  src/tools/mpirun/option_table.cc src/tools/mpirun/option_values.cc \
   src/tools/mpirun/options.cc src/tools/mpirun/options.hpp \
+  src/tools/mpirun/output_files.cc src/tools/mpirun/output_files.hpp \
   src/tools/mpirun/parameters.cc src/tools/mpirun/parameters.hpp \
+  src/tools/mpirun/placement.cc src/tools/mpirun/placement.hpp \
   src/tools/mpirun/pmix_door.cc src/tools/mpirun/pmix_door.hpp \
   src/tools/mpirun/pmix_server.cc src/tools/mpirun/pmix_server.hpp \
   src/tools/mpirun/relay.cc src/tools/mpirun/relay.hpp \
   src/tools/mpirun/sink.cc src/tools/mpirun/sink.hpp \
   src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \
+  src/tools/mpirun/standard_input.cc src/tools/mpirun/standard_input.hpp \
   src/tools/mpirun/streams.cc src/tools/mpirun/streams.hpp \
-  src/tools/mpirun/terminal_input.cc src/tools/mpirun/terminal_input.hpp \
   src/tools/mpirun/wait_graph.cc src/tools/mpirun/wait_graph.hpp \
   src/base/config.cc src/base/error.cc src/base/fd.cc src/base/log.cc src/base/params.cc src/base/wait_report.cc \
   src/boot/pmix_library.cc src/boot/shared_job.cc \
-  src/topo/cpus.cc
+  src/topo/core_hold.cc src/topo/cpus.cc src/topo/hwloc_library.cc src/topo/machine.cc
 
 bin_PROGRAMS += mpirun
 mpirun_SOURCES = src/tools/mpirun/main.cc
 mpirun_LDADD = libmpirun.la
 # libstdc++ inside: loading it would take longer than starting a rank.
-mpirun_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc
+mpirun_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc -Wl,--export-dynamic-symbol=MPIR_*
 
 dist_man_MANS += man/man1/mpirun.1
 

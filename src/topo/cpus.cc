@@ -26,17 +26,6 @@ std::string read_small(const std::string& path) {
   return {buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
 
-std::vector<int> allowed_cpus() {
-  std::vector<int> cpus;
-  cpu_set_t* mask = CPU_ALLOC(kMostCpus);
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
-  if (::sched_getaffinity(0, bytes, mask) == 0)
-    for (int cpu = 0; cpu < kMostCpus; ++cpu)
-      if (CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes, mask)) cpus.push_back(cpu);
-  CPU_FREE(mask);
-  return cpus;
-}
-
 // NUMA node of each processor; missing where the machine has one node.
 std::map<int, int> numa_of_cpus(const std::string& sysfs) {
   std::map<int, int> numa;
@@ -50,6 +39,17 @@ std::map<int, int> numa_of_cpus(const std::string& sysfs) {
 }
 
 }  // namespace
+
+std::vector<int> allowed_cpus() {
+  std::vector<int> cpus;
+  cpu_set_t* mask = CPU_ALLOC(kMostCpus);
+  const std::size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
+  if (::sched_getaffinity(0, bytes, mask) == 0)
+    for (int cpu = 0; cpu < kMostCpus; ++cpu)
+      if (CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes, mask)) cpus.push_back(cpu);
+  CPU_FREE(mask);
+  return cpus;
+}
 
 std::vector<int> parse_cpu_list(const std::string& text) {
   std::vector<int> cpus;

@@ -17,10 +17,15 @@ namespace tern::topo {
 struct Core {
   std::vector<int> cpus;
   int numa = 0;
+  int package = 0;  // these two by hwloc only (machine.hpp)
+  int l3 = 0;
 };
 
 // The allowed cores, by NUMA node and then by number. `sysfs` is "/sys" but in tests.
 [[nodiscard]] std::vector<Core> allowed_cores(const std::string& sysfs = "/sys");
+
+// The processors of the affinity mask, which a cgroup's cpuset narrows.
+[[nodiscard]] std::vector<int> allowed_cpus();
 
 // How many hardware threads the affinity mask allows (at least 1): one cheap system call.
 [[nodiscard]] int allowed_cpu_count() noexcept;

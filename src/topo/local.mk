@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The machine: src/topo/README.md.
 libtern_la_SOURCES += \
+  src/topo/core_hold.cc src/topo/core_hold.hpp \
   src/topo/cpus.cc src/topo/cpus.hpp \
   src/topo/hwloc_library.cc src/topo/hwloc_library.hpp \
+  src/topo/machine.cc src/topo/machine.hpp \
   src/topo/tree.cc src/topo/tree.hpp

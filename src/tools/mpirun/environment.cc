@@ -59,6 +59,14 @@ void Environment::set(const std::string& name, const std::string& value) {
   put(common_, name, value);
 }
 
+void Environment::unset(const std::string& name) {
+  const std::string start = name + "=";
+  const auto named = [&start](const std::string& entry) {
+    return entry.compare(0, start.size(), start) == 0;
+  };
+  common_.erase(std::remove_if(common_.begin(), common_.end(), named), common_.end());
+}
+
 char* const* Environment::of_rank(int rank, const Pairs& extra) {
   const std::string number = std::to_string(rank);
   own_.clear();

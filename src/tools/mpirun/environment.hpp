@@ -4,8 +4,9 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "tools/mpirun/options.hpp"
 
 namespace tern::mpirun {
 
@@ -16,9 +17,9 @@ class Environment {
               int universe_size);
 
   void set(const std::string& name, const std::string& value);
+  void unset(const std::string& name);
 
   // The block of one rank; valid until the next call.
-  using Pairs = std::vector<std::pair<std::string, std::string>>;
   [[nodiscard]] char* const* of_rank(int rank, const Pairs& extra);
 
  private:

@@ -16,9 +16,10 @@
 
 #include "base/error.hpp"
 #include "mpi.h"
-#include "tools/mpirun/binding.hpp"
+#include "tools/mpirun/debugger.hpp"
 #include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/spawn.hpp"
+#include "tools/mpirun/standard_input.hpp"
 #include "topo/cpus.hpp"
 
 extern "C" char** environ;
@@ -50,7 +51,7 @@ rlimit raise_open_files() {
 
 }  // namespace
 
-Job::Job(Loop& loop, const Options& options, const sigset_t& mask)
+Job::Job(Loop& loop, const Options& options, Places places, const sigset_t& mask)
     : loop_(loop),
       options_(options),
       mask_(mask),
@@ -72,11 +73,9 @@ Job::Job(Loop& loop, const Options& options, const sigset_t& mask)
       environment_(environ, id_, size_, universe_),
       stdout_(loop, 1),
       stderr_(loop, 2),
-      streams_(loop) {
-  door_.tell(environment_);
-  door_.on_trouble = [this](const std::string& text) { say(text); };
-  environment_.set(boot::kBootVariable, std::to_string(memory_fd_.get()));
-  for (const auto& [name, value] : options.environment) environment_.set(name, value);
+      streams_(loop),
+      places_(std::move(places)) {
+  set_environment();
   stdout_.on_change = stderr_.on_change = [this] {
     if (stdout_.error() != 0 && !ending_) on_lost_output(stdout_.error());
     streams_.pause_or_resume();
@@ -87,45 +86,80 @@ Job::Job(Loop& loop, const Options& options, const sigset_t& mask)
 
 Job::~Job() { reap(); }
 
+void Job::set_environment() {
+  for (const std::string& name : options_.unset) environment_.unset(name);
+  door_.tell(environment_);
+  door_.on_trouble = [this](const std::string& text) { say(text); };
+  environment_.set(boot::kBootVariable, std::to_string(memory_fd_.get()));
+  for (const auto& [name, value] : options_.environment) environment_.set(name, value);
+}
+
 void Job::say(const std::string& text) { stderr_.write(this, "mpirun: " + text + "\n"); }
 
+void Job::remark(const std::string& text) {
+  if (!options_.quiet) say(text);
+}
+
 void Job::start() {
-  std::vector<std::string> paths;
-  for (const App& app : options_.apps) paths.push_back(find_program(app.command[0], app.directory));
-  const bool places = options_.bind != Bind::kNone || options_.report_bindings;
-  const auto cores = places ? topo::allowed_cores() : std::vector<topo::Core>{};
-  bindings_ = bind_ranks(options_.bind, size_, cores);
+  const std::vector<std::string> paths = find_programs(options_);
   loop_.watch(event_fd_.get(), EPOLLIN, [this] { on_event(); });
   guard_.keep_alive(loop_);
   if (options_.timeout_s > 0) loop_.after(options_.timeout_s, [this] { on_timeout(); });
+  if (options_.report_bindings && !places_.remark.empty()) say(places_.remark);
+  if (options_.input == Input::kAll && needs_feed(0)) feed_ = std::make_unique<Feed>(loop_, 0);
+  make_debugger_table(size_);
   if (const auto hang = parameters_of(options_).hang; hang > 0)
     hang_.watch(static_cast<double>(hang) * 1e-6);
   int number = 0;
   for (std::size_t app = 0; app < options_.apps.size(); ++app)
     for (int i = 0; i < options_.apps[app].ranks && !ending_; ++i, ++number) {
       if (options_.report_bindings)
-        say(binding_in_words(number, bindings_[static_cast<std::size_t>(number)], cores));
+        say(binding_in_words(number, places_.cpus[static_cast<std::size_t>(number)],
+                             places_.machine.cores));
       start_rank(number, static_cast<int>(app), paths[app]);
     }
+  ranks_started();
+}
+
+void Job::ranks_started() {
+  const bool stopped = being_debugged();
+  if (!ending_) tell_debugger_started();
+  if (stopped) send_all(SIGCONT);
+  if (feed_ != nullptr) feed_->look();
   if (running_ == 0) all_ended();
 }
 
-int Job::input_of(const Rank& rank) {
-  if (rank.number == 0) {
-    if (::isatty(0) == 0) return 0;
-    terminal_ = std::make_unique<TerminalInput>(loop_, 0);
-    return terminal_->reader();
+Fd Job::connect_input(const Rank& rank) {
+  const bool reads = options_.input == Input::kAll ||
+                     (options_.input == Input::kRank && rank.number == options_.input_rank);
+  if (!reads) return open_null();
+  if (options_.input == Input::kRank && ::isatty(0) == 1) feed_ = std::make_unique<Feed>(loop_, 0);
+  if (feed_ != nullptr) return feed_->add();
+  return options_.input == Input::kAll ? open_again(0) : Fd();
+}
+
+Fd Job::connect_output(const Rank& rank, Sink& shown, const char* name) {
+  const bool marked = options_.tag_output || options_.timestamp_output;
+  Sink* sink = &shown;
+  if (!options_.output_directory.empty()) {
+    Fd file = open_output(options_.output_directory, rank.number, name);
+    if (!marked) return file;
+    sink = &files_.emplace_back(std::make_unique<OutputFile>(loop_, std::move(file)))->sink;
+    sink->on_change = [this, sink] {
+      if (sink->error() != 0 && !ending_) on_lost_output(sink->error());
+    };
   }
-  if (!null_.valid()) null_ = Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  return null_.get();
+  const std::string tag = options_.tag_output ? strf("[%d] ", rank.number) : std::string();
+  return streams_.add(rank.number, *sink, LineSplitter(tag, LineSplitter::kLongest, options_.timestamp_output));
 }
 
 // A job of one writes straight to mpirun's outputs: there is nobody to be kept apart from.
 void Job::connect_outputs(Rank& rank, Fd* output, Fd* error) {
-  if (size_ == 1 && !options_.tag_output) return;
-  const std::string tag = options_.tag_output ? strf("[%d] ", rank.number) : std::string();
-  *output = streams_.add(rank.number, stdout_, tag);
-  *error = streams_.add(rank.number, stderr_, tag);
+  if (size_ == 1 && !options_.tag_output && !options_.timestamp_output &&
+      options_.output_directory.empty())
+    return;
+  *output = connect_output(rank, stdout_, "stdout");
+  *error = connect_output(rank, stderr_, "stderr");
 }
 
 void Job::start_rank(int number, int app_index, const std::string& path) {
@@ -136,6 +170,7 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
   shared_.set_app(number, app_index);
   Fd output, error;
   connect_outputs(rank, &output, &error);
+  const Fd input = connect_input(rank);
   std::vector<char*> arguments;
   for (const std::string& word : rank.app->command)
     arguments.push_back(const_cast<char*>(word.c_str()));
@@ -145,8 +180,9 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
   request.arguments = arguments.data();
   request.environment = environment_.of_rank(number, rank.app->environment);
   request.directory = rank.app->directory.empty() ? nullptr : rank.app->directory.c_str();
-  request.cpus = &bindings_[static_cast<std::size_t>(number)];
-  request.input = input_of(rank);
+  if (places_.machine.this_machine) request.cpus = &places_.cpus[static_cast<std::size_t>(number)];
+  request.stop_at_start = being_debugged();
+  if (input.valid()) request.input = input.get();
   if (output.valid()) request.output = output.get();
   if (error.valid()) request.error = error.get();
   request.inherited[0] = memory_fd_.get();
@@ -155,7 +191,6 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
   request.signal_mask = &mask_;
   request.open_files = &open_files_;
   const SpawnResult result = spawn(request);
-  if (number == 0 && terminal_ != nullptr) terminal_->rank_started();
   rank.pid = result.pid;
   if (result.error != 0) {
     rank.ended = true;
@@ -166,6 +201,7 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
     return;
   }
   ++running_;
+  show_to_debugger(number, host_, rank.app->directory, path, rank.pid);
   rank.pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, rank.pid, 0)));
   loop_.watch(rank.pidfd.get(), EPOLLIN, [this, &rank] { on_exit(rank); });
 }
@@ -223,10 +259,10 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
 
 // Exit code 0, but the others may wait for it for ever.
 void Job::judge_silent_end(const Rank& rank) {
-  say(strf("%s ended with exit code 0, but without MPI_Finalize.%s", name_of(rank).c_str(),
-           running_ > 0 ? " Ranks that still run in two seconds will be ended, as they may wait "
-                          "for it."
-                        : ""));
+  remark(strf("%s ended with exit code 0, but without MPI_Finalize.%s", name_of(rank).c_str(),
+              running_ > 0 ? " Ranks that still run in two seconds will be ended, as they may wait "
+                             "for it."
+                           : ""));
   loop_.after(kSilentGrace, [this] {
     if (running_ > 0 && !ending_)
       fail(1, strf("%d rank%s still ran after another had left without MPI_Finalize. %s", running_,
@@ -249,6 +285,7 @@ void Job::on_event() {
 
 void Job::fail(int exit_code, const std::string& text) {
   say(text);
+  if (being_debugged()) tell_debugger_aborting(text);
   if (!failed_) exit_code_ = exit_code;
   failed_ = true;
   end_ranks(SIGTERM, kPatience);
@@ -284,7 +321,7 @@ void Job::send_all(int signal) noexcept {
 
 void Job::continue_all() {
   send_all(SIGCONT);
-  if (terminal_ != nullptr) terminal_->look_again();
+  if (feed_ != nullptr) feed_->look();
 }
 
 void Job::end_ranks(int signal, double patience) {

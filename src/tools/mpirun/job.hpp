@@ -19,21 +19,23 @@
 #include "base/fd.hpp"
 #include "boot/shared_job.hpp"
 #include "tools/mpirun/environment.hpp"
+#include "tools/mpirun/feed.hpp"
 #include "tools/mpirun/guard.hpp"
 #include "tools/mpirun/hang.hpp"
 #include "tools/mpirun/loop.hpp"
 #include "tools/mpirun/options.hpp"
+#include "tools/mpirun/output_files.hpp"
+#include "tools/mpirun/placement.hpp"
 #include "tools/mpirun/pmix_door.hpp"
 #include "tools/mpirun/sink.hpp"
 #include "tools/mpirun/streams.hpp"
-#include "tools/mpirun/terminal_input.hpp"
 
 namespace tern::mpirun {
 
 class Job {
  public:
-  // `signals` are those that mpirun blocks; `mask` is the one its ranks get.
-  Job(Loop& loop, const Options& options, const sigset_t& mask);
+  // `mask` is the signal mask that the ranks get.
+  Job(Loop& loop, const Options& options, Places places, const sigset_t& mask);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
   ~Job();
@@ -52,6 +54,8 @@ class Job {
   void continue_all();
 
   void say(const std::string& text);
+  // What is no error; silent with --quiet.
+  void remark(const std::string& text);
 
  private:
   struct Rank {
@@ -64,7 +68,10 @@ class Job {
 
   void start_rank(int number, int app_index, const std::string& path);
   void connect_outputs(Rank& rank, Fd* output, Fd* error);
-  [[nodiscard]] int input_of(const Rank& rank);
+  [[nodiscard]] Fd connect_output(const Rank& rank, Sink& shown, const char* name);
+  [[nodiscard]] Fd connect_input(const Rank& rank);
+  void set_environment();
+  void ranks_started();
   void on_exit(Rank& rank);
   void judge(const Rank& rank, const siginfo_t& how);
   void judge_silent_end(const Rank& rank);
@@ -96,9 +103,9 @@ class Job {
   Environment environment_;
   Sink stdout_, stderr_;
   Streams streams_;
-  std::unique_ptr<TerminalInput> terminal_;  // where stdin is one
-  Fd null_;
-  std::vector<std::vector<int>> bindings_;
+  std::vector<std::unique_ptr<OutputFile>> files_;
+  std::unique_ptr<Feed> feed_;  // where ranks cannot have mpirun's stdin itself
+  Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
   int exit_code_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // mpirun: starts the ranks of an MPI program on this machine.
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -10,10 +11,15 @@
 #include "base/error.hpp"
 #include "mpi.h"
 #include "tern_config.h"
+#include "tools/mpirun/dry_run.hpp"
+#include "tools/mpirun/elsewhere.hpp"
 #include "tools/mpirun/job.hpp"
 #include "tools/mpirun/loop.hpp"
 #include "tools/mpirun/options.hpp"
 #include "tools/mpirun/parameters.hpp"
+#include "tools/mpirun/placement.hpp"
+#include "tools/mpirun/spawn.hpp"
+#include "tools/mpirun/standard_input.hpp"
 
 namespace tern::mpirun {
 namespace {
@@ -43,11 +49,11 @@ void on_signal(Job& job, int fd) {
   ::raise(SIGSTOP);
 }
 
-int run(const Options& options) {
+int run(const Options& options, Places places) {
   sigset_t signals;
   const sigset_t mask = block_signals(&signals);
   Loop loop;
-  Job job(loop, options, mask);
+  Job job(loop, options, std::move(places), mask);
   const Fd signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC));
   loop.watch(signal_fd.get(), EPOLLIN, [&] { on_signal(job, signal_fd.get()); });
   for (const std::string& complaint : parameter_complaints(options)) job.say(complaint);
@@ -56,7 +62,34 @@ int run(const Options& options) {
   return job.exit_code();
 }
 
+// Our own descriptors must not take the place of a standard input that is closed.
+void open_standard_input() {
+  if (::fcntl(0, F_GETFD) < 0) (void)open_null().release();
+}
+
+int start_elsewhere(const Handover& handover, bool dry_run) {
+  if (!dry_run) hand_over(handover);
+  return std::printf("starts: %s\n%s", quoted(handover.words).c_str(), handover.programs.c_str()) <
+         0;
+}
+
+int start(Options& options) {
+  const Allocation allocation = allocation_here();
+  switch (launcher_for(options, allocation)) {
+    case Launcher::kSrun:
+      return start_elsewhere(for_srun(options, allocation), options.dry_run);
+    case Launcher::kPrterun:
+      return start_elsewhere(for_prterun(options), options.dry_run);
+    case Launcher::kSelf:
+      break;
+  }
+  Places places = place_job(options);
+  if (!options.dry_run) return run(options, std::move(places));
+  return std::fputs(dry_run_text(options, places, find_programs(options)).c_str(), stdout) < 0;
+}
+
 int main(int argc, char** argv) {
+  open_standard_input();
   Options options;
   try {
     options = parse_options({argv + 1, argv + argc});
@@ -67,10 +100,11 @@ int main(int argc, char** argv) {
   if (options.help) return std::fputs(help_text().c_str(), stdout) < 0;
   if (options.version) return std::printf("mpirun (Tern MPI) %s\n", PACKAGE_VERSION) < 0;
   try {
-    return run(options);
+    return start(options);
   } catch (const Error& error) {
     std::fprintf(stderr, "mpirun: %s\n", error.what());
-    return error.mpi_class() == MPI_ERR_NO_SUCH_FILE ? 127 : 1;
+    if (error.mpi_class() == MPI_ERR_NO_SUCH_FILE) return 127;
+    return error.mpi_class() == MPI_ERR_ARG ? kUsageError : 1;
   }
 }
 

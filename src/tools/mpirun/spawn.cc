@@ -5,10 +5,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -21,10 +24,10 @@ namespace {
 constexpr int kMostCpus = 8192;
 
 // Runs in the child, in the parent's memory: system calls only.
-int bind_self(const std::vector<int>& cpus) noexcept {
-  if (cpus.empty()) return 0;
+int bind_self(const std::vector<int>* cpus) noexcept {
+  if (cpus == nullptr || cpus->empty()) return 0;
   unsigned long mask[kMostCpus / (8 * sizeof(unsigned long))] = {};
-  for (const int cpu : cpus)
+  for (const int cpu : *cpus)
     CPU_SET_S(static_cast<std::size_t>(cpu), sizeof mask, reinterpret_cast<cpu_set_t*>(mask));
   return ::sched_setaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask));
 }
@@ -43,7 +46,7 @@ const char* prepare_child(const Spawn& spawn, pid_t parent) noexcept {
     return "connecting stdin, stdout and stderr";
   for (const int fd : spawn.inherited)
     if (fd >= 0 && ::fcntl(fd, F_SETFD, 0) != 0) return "passing the start-up memory on";
-  if (bind_self(*spawn.cpus) != 0) return "binding to its processors";
+  if (bind_self(spawn.cpus) != 0) return "binding to its processors";
   if (spawn.directory != nullptr && ::chdir(spawn.directory) != 0) return spawn.directory;
   ::setrlimit(RLIMIT_NOFILE, spawn.open_files);
   ::signal(SIGPIPE, SIG_DFL);
@@ -55,6 +58,13 @@ bool is_program(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
          ::access(path.c_str(), X_OK) == 0;
+}
+
+// A traced program stops when exec is done; a debugger can have it once we let go.
+void leave_stopped(pid_t pid) noexcept {
+  int status = 0;
+  if (::waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))
+    ::ptrace(PTRACE_DETACH, pid, nullptr, reinterpret_cast<void*>(std::intptr_t{SIGSTOP}));
 }
 
 std::string absolute(const std::string& path, const std::string& directory) {
@@ -71,6 +81,7 @@ SpawnResult spawn(const Spawn& spawn) noexcept {
   const pid_t pid = ::vfork();
   if (pid == 0) {
     const char* step = prepare_child(spawn, parent);
+    if (spawn.stop_at_start) ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
     if (step == nullptr) {
       ::execve(spawn.path, spawn.arguments, spawn.environment);
       step = spawn.path;
@@ -79,13 +90,15 @@ SpawnResult spawn(const Spawn& spawn) noexcept {
     child_error = errno;
     ::_exit(127);
   }
+  if (spawn.stop_at_start && pid > 0 && child_error == 0) leave_stopped(pid);
   result.pid = pid;
   result.error = pid < 0 ? errno : child_error;
   result.step = pid < 0 ? "starting a process" : child_step;
   return result;
 }
 
-std::string find_program(const std::string& program, const std::string& directory) {
+std::string find_program(const std::string& program, const std::string& directory,
+                         const std::string& search_path) {
   if (program.find('/') != std::string::npos) {
     const std::string path = absolute(program, directory);
     if (is_program(path)) return program;
@@ -96,7 +109,8 @@ std::string find_program(const std::string& program, const std::string& director
     throw Error(MPI_ERR_NO_SUCH_FILE, strf("cannot start %s: %s", path.c_str(), why));
   }
   const char* list = std::getenv("PATH");
-  std::string rest = list != nullptr ? list : "/usr/local/bin:/usr/bin:/bin";
+  const std::string usual = list != nullptr ? list : "/usr/local/bin:/usr/bin:/bin";
+  const std::string rest = search_path.empty() ? usual : search_path + ":" + usual;
   for (std::size_t begin = 0; begin <= rest.size();) {
     const std::size_t end = std::min(rest.find(':', begin), rest.size());
     const std::string folder = rest.substr(begin, end - begin);
@@ -106,8 +120,16 @@ std::string find_program(const std::string& program, const std::string& director
   }
   const bool here = is_program(absolute("./" + program, directory));
   throw Error(MPI_ERR_NO_SUCH_FILE,
-              strf("cannot start %s: no such program in PATH%s", program.c_str(),
+              strf("cannot start %s: no such program in %sPATH%s", program.c_str(),
+                   search_path.empty() ? "" : strf("%s or ", search_path.c_str()).c_str(),
                    here ? strf("; did you mean ./%s?", program.c_str()).c_str() : ""));
+}
+
+std::vector<std::string> find_programs(const Options& options) {
+  std::vector<std::string> paths;
+  for (const App& app : options.apps)
+    paths.push_back(find_program(app.command[0], app.directory, app.search_path));
+  return paths;
 }
 
 }  // namespace tern::mpirun

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/mpirun/options.hpp"
+
 namespace tern::mpirun {
 
 struct Spawn {
@@ -21,12 +23,13 @@ struct Spawn {
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
   const char* directory = nullptr;         // nullptr: stay
-  const std::vector<int>* cpus = nullptr;  // empty: not bound
+  const std::vector<int>* cpus = nullptr;  // nullptr, empty: not bound
   int input = 0, output = 1, error = 2;
   int inherited[2] = {-1, -1};         // kept open under their own numbers
   volatile pid_t* announce = nullptr;  // gets the pid before the program starts
   const sigset_t* signal_mask = nullptr;
   const rlimit* open_files = nullptr;  // mpirun raises its own limit
+  bool stop_at_start = false;          // before its first instruction, until SIGCONT
 };
 
 struct SpawnResult {
@@ -35,10 +38,14 @@ struct SpawnResult {
   const char* step = "";  // what failed, in words
 };
 
+// The program of each section, found. Throws as find_program() does.
+[[nodiscard]] std::vector<std::string> find_programs(const Options& options);
+
 [[nodiscard]] SpawnResult spawn(const Spawn& spawn) noexcept;
 
-// Finds `program` as a shell in `directory` would. Throws tern::Error saying where it was looked
-// for.
-[[nodiscard]] std::string find_program(const std::string& program, const std::string& directory);
+// Finds `program` as a shell in `directory` would, in the folders of `search_path` before those of
+// PATH. Throws tern::Error saying where it was looked for.
+[[nodiscard]] std::string find_program(const std::string& program, const std::string& directory,
+                                       const std::string& search_path = {});
 
 }  // namespace tern::mpirun

@@ -14,7 +14,7 @@
 
 namespace tern::mpirun {
 
-Fd Streams::add(int rank, Sink& sink, const std::string& tag) {
+Fd Streams::add(int rank, Sink& sink, LineSplitter lines) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     throw Error(MPI_ERR_OTHER, strf("mpirun cannot make a pipe for rank %d: %s; see ulimit -n",
@@ -22,7 +22,7 @@ Fd Streams::add(int rank, Sink& sink, const std::string& tag) {
   // The rank's end stays blocking: they are two open files.
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   streams_.push_back(
-      std::make_unique<Stream>(Stream{rank, Fd(ends[0]), &sink, LineSplitter(tag), false}));
+      std::make_unique<Stream>(Stream{rank, Fd(ends[0]), &sink, std::move(lines), false}));
   ++open_;
   watch(*streams_.back());
   return Fd(ends[1]);

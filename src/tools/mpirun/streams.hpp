@@ -19,7 +19,7 @@ class Streams {
   explicit Streams(Loop& loop) : loop_(loop) {}
 
   // A pipe whose lines go to `sink`; returns the writing end, for the rank.
-  [[nodiscard]] Fd add(int rank, Sink& sink, const std::string& tag);
+  [[nodiscard]] Fd add(int rank, Sink& sink, LineSplitter lines);
 
   // Takes what this rank has written so far, before its end is reported.
   void drain(int rank);

@@ -2,6 +2,7 @@
 // Output by whole lines: any cut of the bytes gives the same lines, and no byte is lost or changed.
 #include "tools/mpirun/lines.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -61,6 +62,14 @@ TEST(LineSplitter, BinaryPassesInAnyCut) {
     lines.finish(&out);
     ASSERT_EQ(out, input);
   }
+}
+
+TEST(LineSplitter, TimeBeforeTheTag) {
+  LineSplitter lines("[3] ", LineSplitter::kLongest, true);
+  std::string out;
+  lines.feed("abc\nde", &out);
+  EXPECT_THAT(out,
+              testing::MatchesRegex("[0-9]+-[0-9]+-[0-9]+ [0-9]+:[0-9]+:[0-9]+.[0-9]+ .3. abc\n"));
 }
 
 }  // namespace

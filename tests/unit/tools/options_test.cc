@@ -3,8 +3,10 @@
 #include "tools/mpirun/options.hpp"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-#include <cstdlib>
+#include <fstream>
 
 #include "base/error.hpp"
 
@@ -31,7 +33,7 @@ TEST(Options, OneProgram) {
   EXPECT_FALSE(options.help);
 }
 
-TEST(Options, NoNumberIsOneRank) { EXPECT_EQ(parse_options({"a"}).ranks(), 1); }
+TEST(Options, ANumberNotSaidIsSettledLater) { EXPECT_EQ(parse_options({"a"}).ranks(), 0); }
 
 TEST(Options, EverySpellingOfTheNumber) {
   for (const char* name : {"-n", "--n", "-np", "--np", "-c"})
@@ -43,12 +45,12 @@ TEST(Options, Sections) {
   const Options options = parse_options(
       {"-n", "2", "-wdir", "/tmp", "a", "x", ":", "-np", "3", "-env", "K", "v", "b", ":", "c"});
   ASSERT_EQ(options.apps.size(), 3u);
-  EXPECT_EQ(options.ranks(), 6);
+  EXPECT_EQ(options.ranks(), 5);
   EXPECT_EQ(options.apps[0].directory, "/tmp");
   EXPECT_EQ(options.apps[1].directory, "");
   EXPECT_EQ(options.apps[1].environment.at(0).second, "v");
   EXPECT_TRUE(options.apps[2].environment.empty());
-  EXPECT_EQ(options.apps[2].ranks, 1);
+  EXPECT_EQ(options.apps[2].ranks, 0);
 }
 
 TEST(Options, Variables) {
@@ -64,20 +66,161 @@ TEST(Options, Variables) {
   EXPECT_SAYS(refusal({"-x", "=b", "a"}), "needs a name");
 }
 
+TEST(Options, VariablesOfOtherSpellings) {
+  ::setenv("TERN_TEST_THERE", "1", 1);
+  ::unsetenv("TERN_TEST_MISSING");
+  EXPECT_EQ(
+      parse_options({"-envall", "-genvall", "-genvlist", "TERN_TEST_THERE,PATH", "a"}).ranks(), 0);
+  EXPECT_SAYS(refusal({"-envlist", "PATH,TERN_TEST_MISSING", "a"}), "TERN_TEST_MISSING is not set");
+  EXPECT_SAYS(refusal({"-genv", "A=B", "1", "a"}), "\"A=B\"");
+  EXPECT_SAYS(refusal({"-env", "", "1", "a"}), "a variable needs a name");
+  EXPECT_EQ(parse_options({"--unset-env", "DISPLAY", "a"}).unset.at(0), "DISPLAY");
+}
+
+TEST(Options, Parameters) {
+  const Options options =
+      parse_options({"--set", "eager_limit=16k", "--set", "TERN_SPIN=1ms", "a"});
+  EXPECT_EQ(options.environment.at(0),
+            (std::pair<std::string, std::string>("TERN_EAGER_LIMIT", "16k")));
+  EXPECT_EQ(options.environment.at(1).first, "TERN_SPIN");
+  EXPECT_SAYS(refusal({"--set", "eager_limt=1", "a"}), "did you mean TERN_EAGER_LIMIT?");
+  EXPECT_SAYS(refusal({"--set", "eager_limit=1g", "a"}), "65536");
+  EXPECT_SAYS(refusal({"--set", "eager_limit", "a"}), "has no value");
+}
+
+TEST(Options, RanksOnEachHost) {
+  for (const char* name : {"-N", "-ppn", "-npernode", "-perhost"})
+    EXPECT_EQ(parse_options({name, "3", "a"}).per_node, 3) << name;
+  EXPECT_SAYS(refusal({"-ppn", "0", "a"}), "\"0\"");
+}
+
+TEST(Options, Soft) {
+  EXPECT_EQ(parse_options({"-n", "8", "-soft", "1,4:8,2:16:2,9:1:-1", "a"}).ranks(), 8);
+  for (const char* wrong : {"x", "1:2:3:4", "", "1,", "1:2:0", "-1"})
+    EXPECT_SAYS(refusal({"-soft", wrong, "a"}), "is none of n, a:b, a:b:c") << wrong;
+}
+
+TEST(Options, Architecture) {
+  EXPECT_SAYS(refusal({"-arch", "vax", "a"}), "\"vax\" is not this machine's");
+#ifdef __x86_64__
+  EXPECT_EQ(refusal({"-arch", "x86_64", "a"}), "(taken)");
+  EXPECT_EQ(refusal({"-arch", "amd64", "a"}), "(taken)");
+#endif
+}
+
+TEST(Options, Folders) {
+  const Options options = parse_options({"-path", "/a:/b", "-wd", "/c", "a"});
+  EXPECT_EQ(options.apps[0].search_path, "/a:/b");
+  EXPECT_EQ(options.apps[0].directory, "/c");
+}
+
+TEST(Options, Hosts) {
+  const Options options =
+      parse_options({"-host", "a:2,b", "-H", "c", "p", ":", "-hosts", "d", "q"});
+  ASSERT_EQ(options.hosts.size(), 4u);
+  EXPECT_EQ(options.hosts[0].slots, 2);
+  EXPECT_EQ(options.hosts[3].name, "d");
+  EXPECT_SAYS(refusal({"-host", "a:0", "p"}), "-host: \"0\" is not a number of ranks");
+  EXPECT_SAYS(refusal({"-host", "a,,b", "p"}), "no host");
+  EXPECT_SAYS(refusal({"-f", "/no/such", "p"}), "-f: cannot read /no/such");
+}
+
+TEST(Options, BindTo) {
+  const auto bound = [](const char* what) {
+    return parse_options({"--bind-to", what, "a"}).placing;
+  };
+  EXPECT_EQ(bound("none").bind, Bind::kNone);
+  EXPECT_EQ(bound("share").bind, Bind::kShare);
+  EXPECT_EQ(bound("core").bind_unit, Unit::kCore);
+  EXPECT_EQ(bound("hwthread").bind_unit, Unit::kThread);
+  EXPECT_EQ(bound("socket").bind_unit, Unit::kPackage);
+  EXPECT_EQ(bound("package").bind_unit, Unit::kPackage);
+  EXPECT_EQ(bound("NUMA").bind_unit, Unit::kNuma);
+  EXPECT_EQ(bound("l3cache").bind_unit, Unit::kL3);
+  EXPECT_TRUE(bound("core:overload-allowed").take_held);
+  EXPECT_FALSE(bound("core:if-supported").take_held);
+  EXPECT_SAYS(refusal({"--bind-to", "cor", "a"}), "did you mean core?");
+  EXPECT_SAYS(refusal({"--bind-to", "user:1", "a"}), "\"user\"");
+  EXPECT_SAYS(refusal({"--bind-to", "slot", "a"}), "use none");
+  EXPECT_SAYS(refusal({"--bind-to", "core:2", "a"}), "overload-allowed");
+}
+
+TEST(Options, MapBy) {
+  const auto mapped = [](const char* what) {
+    return parse_options({"--map-by", what, "a"}).placing;
+  };
+  EXPECT_EQ(mapped("slot").map, Unit::kMachine);
+  EXPECT_EQ(mapped("node").map, Unit::kMachine);
+  EXPECT_EQ(mapped("core").map, Unit::kCore);
+  EXPECT_EQ(mapped("socket").map, Unit::kPackage);
+  EXPECT_EQ(mapped("ppr:2:numa").map, Unit::kNuma);
+  EXPECT_EQ(mapped("ppr:2:numa").per_unit, 2);
+  EXPECT_EQ(mapped("ppr:2:socket:PE=3").cores_each, 3);
+  EXPECT_EQ(mapped("slot:PE=4").cores_each, 4);
+  EXPECT_EQ(mapped(":pe=4").cores_each, 4);
+  EXPECT_FALSE(mapped("core:NOOVERSUBSCRIBE").may_oversubscribe);
+  EXPECT_FALSE(parse_options({"--nooversubscribe", "a"}).placing.may_oversubscribe);
+  EXPECT_SAYS(refusal({"--map-by", "numa:PE=0", "a"}), "\"0\" is not a number of cores");
+  EXPECT_SAYS(refusal({"--map-by", "nuam", "a"}), "slot, node, ppr:N:WHAT");
+  EXPECT_SAYS(refusal({"--map-by", "ppr:2", "a"}), "ppr:N:WHAT");
+  EXPECT_SAYS(refusal({"--map-by", "ppr:x:core", "a"}), "\"x\"");
+  EXPECT_SAYS(refusal({"--map-by", "core:span", "a"}), "\"span\"");
+}
+
+TEST(Options, RankBy) {
+  EXPECT_EQ(parse_options({"--rank-by", "numa", "a"}).placing.rank, Unit::kNuma);
+  EXPECT_TRUE(parse_options({"--rank-by", "slot", "a"}).placing.rank_given);
+  EXPECT_FALSE(parse_options({"--rank-by", "node", "a"}).placing.rank_given);
+  EXPECT_SAYS(refusal({"--rank-by", "fill", "a"}), "\"fill\" is none of");
+}
+
+TEST(Options, Streams) {
+  EXPECT_EQ(parse_options({"--stdin", "all", "a"}).input, Input::kAll);
+  EXPECT_EQ(parse_options({"-s", "none", "a"}).input, Input::kNone);
+  EXPECT_EQ(parse_options({"--stdin", "3", "a"}).input_rank, 3);
+  EXPECT_SAYS(refusal({"--stdin", "some", "a"}), "\"some\" is neither a rank nor all nor none");
+  EXPECT_SAYS(refusal({"--stdin", "-1", "a"}), "neither a rank");
+  EXPECT_EQ(parse_options({"--output", "d", "a"}).output_directory, "d");
+  EXPECT_EQ(parse_options({"--output", "dir=d", "a"}).output_directory, "d");
+  EXPECT_EQ(parse_options({"--output-filename", "d", "a"}).output_directory, "d");
+  EXPECT_TRUE(parse_options({"--output", "tag", "a"}).tag_output);
+  EXPECT_TRUE(parse_options({"--output", "timestamp", "a"}).timestamp_output);
+  EXPECT_TRUE(parse_options({"-l", "a"}).tag_output);
+  EXPECT_TRUE(parse_options({"-prepend-rank", "a"}).tag_output);
+  EXPECT_TRUE(parse_options({"--timestamp-output", "a"}).timestamp_output);
+  EXPECT_SAYS(refusal({"--output", "", "a"}), "name of a directory");
+}
+
+TEST(Options, OfTheStandard) {
+  for (const char* name : {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"})
+    EXPECT_EQ(parse_options({"-initial-errhandler", name, "a"}).environment.at(0),
+              (std::pair<std::string, std::string>("TERN_INITIAL_ERRHANDLER", name)));
+  EXPECT_SAYS(refusal({"-initial-errhandler", "fatal", "a"}), "mpi_errors_return");
+  const char* kinds = "mpi:alloc_mem:win_allocate,system,cuda:device,x.y";
+  EXPECT_EQ(parse_options({"-memory-alloc-kinds", kinds, "a"}).environment.at(0).second, kinds);
+  EXPECT_SAYS(refusal({"-memory-alloc-kinds", "mpi,,system", "a"}), "no list of kinds");
+  EXPECT_SAYS(refusal({"-memory-alloc-kinds", "mpi:alloc", "a"}), "\"alloc\" is none of alloc_mem");
+  EXPECT_SAYS(refusal({"-memory-alloc-kinds", "system:numa", "a"}), "no restrictions");
+}
+
 TEST(Options, Switches) {
-  const Options options = parse_options({"--bind-to", "numa", "--oversubscribe", "--tag-output",
-                                         "--timeout", "1.5", "-report-bindings", "a"});
-  EXPECT_EQ(options.bind, Bind::kNuma);
+  const Options options =
+      parse_options({"--oversubscribe", "--tag-output", "--timeout", "1.5", "-report-bindings",
+                     "--quiet", "--dry-run", "--timestamp", "--allow-run-as-root", "a"});
   EXPECT_TRUE(options.tag_output);
   EXPECT_TRUE(options.report_bindings);
+  EXPECT_TRUE(options.quiet);
+  EXPECT_TRUE(options.dry_run);
+  EXPECT_TRUE(options.timestamp_output);
   EXPECT_DOUBLE_EQ(options.timeout_s, 1.5);
-  EXPECT_EQ(parse_options({"--bind-to=none", "a"}).bind, Bind::kNone);
   EXPECT_TRUE(parse_options({"--help"}).help);
   EXPECT_TRUE(parse_options({"-V"}).version);
 }
 
 TEST(Options, TwoDashesEndThem) {
   EXPECT_EQ(parse_options({"-n", "2", "--", "a"}).apps[0].command[0], "a");
+  EXPECT_EQ(parse_options({"--", "-a", "-n"}).apps[0].command,
+            (std::vector<std::string>{"-a", "-n"}));
 }
 
 TEST(Options, RefusalsNameTheWordAndTheCure) {
@@ -87,8 +230,10 @@ TEST(Options, RefusalsNameTheWordAndTheCure) {
   EXPECT_SAYS(refusal({"-n", "four", "a"}), "\"four\"");
   EXPECT_SAYS(refusal({"-n", "0", "a"}), "from 1 to");
   EXPECT_SAYS(refusal({"-n", "2x", "a"}), "\"2x\"");
+  EXPECT_SAYS(refusal({"-n", "99999999999999999999", "a"}), "from 1 to");
+  EXPECT_SAYS(refusal({"-n", "65536", "a", ":", "-n", "1", "b"}), "65537 ranks are more");
   EXPECT_SAYS(refusal({"-n"}), "takes 1 value");
-  EXPECT_SAYS(refusal({"--bind-to", "socket", "a"}), "core, numa, none");
+  EXPECT_SAYS(refusal({"-env", "A"}), "takes 2 values");
   EXPECT_SAYS(refusal({"--timeout", "-3", "a"}), "positive number of seconds");
   EXPECT_SAYS(refusal({"--timeout", "nan", "a"}), "positive number of seconds");
   EXPECT_SAYS(refusal({}), "no program");
@@ -96,19 +241,90 @@ TEST(Options, RefusalsNameTheWordAndTheCure) {
   EXPECT_SAYS(refusal({":", "a"}), "word 1");
   EXPECT_SAYS(refusal({"a", ":"}), "no program");
   EXPECT_SAYS(refusal({"--tag-output=yes", "a"}), "takes 0 values");
+  EXPECT_SAYS(refusal({"-", "a"}), "(taken)");  // a program called "-", as for a shell
 }
 
 TEST(Options, OthersOptionsAreRefusedByName) {
-  EXPECT_SAYS(refusal({"--mca", "btl", "tcp", "a"}), "Open MPI's");
-  EXPECT_SAYS(refusal({"-hostfile", "h", "a"}), "names hosts");
-  EXPECT_SAYS(refusal({"--map-by", "core", "a"}), "--bind-to");
+  const std::pair<const char*, const char*> answers[] = {{"--mca", "--set NAME=VALUE"},
+                                                         {"-rf", "--map-by"},
+                                                         {"--display", "--dry-run"},
+                                                         {"-npersocket", "ppr:N:package"},
+                                                         {"--cpus-per-rank", "slot:PE=N"},
+                                                         {"-verbose", "TERN_EXPLAIN"},
+                                                         {"-outfile-pattern", "--output"},
+                                                         {"-bootstrap", "srun or prterun"},
+                                                         {"-iface", "shared memory"},
+                                                         {"-genvnone", "env -i"},
+                                                         {"-print-rank-map", "--report"},
+                                                         {"--xterm", "xterm -e"},
+                                                         {"--merge-stderr-to-stdout", "2>&1"},
+                                                         {"-gpus-per-proc", "CUDA_VISIBLE_DEVICES"},
+                                                         {"--ntasks", "use -n"},
+                                                         {"--enable-recovery", "ends the job"},
+                                                         {"--debug", "MPIR_proctable"},
+                                                         {"-ckpoint-interval", "no checkpoints"}};
+  for (const auto& [option, answer] : answers) {
+    EXPECT_SAYS(refusal({option, "a"}), answer) << option;
+    EXPECT_EQ(refusal({option, "a"}).rfind(option, 0), 0u) << "it names what was typed";
+  }
 }
 
 TEST(Options, HelpShowsWhatIsTaken) {
   const std::string help = help_text();
-  for (const char* name :
-       {"-np", "-wdir", "--bind-to", "--timeout", "--report-bindings", "--version"})
+  for (const char* name : {"-np", "-wdir", "--bind-to", "--timeout", "--report-bindings",
+                           "--version", "--stdin", "--output", "--set", "--map-by", "--rank-by",
+                           "-initial-errhandler", "-memory-alloc-kinds", "--dry-run", "--app"})
     EXPECT_SAYS(help, name);
+}
+
+class AppFile : public ::testing::Test {
+ protected:
+  AppFile() {
+    char name[] = "/tmp/tern-options-test.XXXXXX";
+    ::close(::mkstemp(name));
+    path = name;
+  }
+  ~AppFile() override { ::unlink(path.c_str()); }
+  void write(const char* text) const { std::ofstream(path) << text; }
+  std::string path;
+};
+
+TEST_F(AppFile, ALineIsASection) {
+  write(
+      "# comment\n\n-n 2 -env A 'b c' ./a \"x y\" z\\ w '' # end\n"
+      "-n 3 \\\n  ./b\n./c : ./d\n");
+  for (const char* name : {"-app", "--file", "-configfile"}) {
+    const Options options = parse_options({name, path});
+    ASSERT_EQ(options.apps.size(), 4u) << name;
+    EXPECT_EQ(options.apps[0].command, (std::vector<std::string>{"./a", "x y", "z w", ""}));
+    EXPECT_EQ(options.apps[0].environment[0].second, "b c");
+    EXPECT_EQ(options.apps[1].ranks, 3);
+    EXPECT_EQ(options.apps[3].command[0], "./d");
+  }
+}
+
+TEST_F(AppFile, WithOptionsAroundIt) {
+  write("-n 2 a\n");
+  const Options options = parse_options({"-l", "--app", path, ":", "-n", "1", "b"});
+  EXPECT_TRUE(options.tag_output);
+  EXPECT_EQ(options.ranks(), 3);
+  EXPECT_SAYS(refusal({"--app", path, "b"}), "\"b\" stands behind an app file");
+}
+
+TEST_F(AppFile, ErrorsNameTheLine) {
+  write("a\n-n many b\n");
+  EXPECT_SAYS(refusal({"--app", path}), path + ":2: -n: \"many\"");
+  write("-n 2\n");
+  EXPECT_SAYS(refusal({"--app", path}), path + ":1: no program");
+  write("a 'b\n");
+  EXPECT_SAYS(refusal({"--app", path}), path + ":1: a ' is not closed");
+  write("-bindto core a\n");
+  EXPECT_SAYS(refusal({"--app", path}), ":1: unknown option -bindto; did you mean --bind-to?");
+  write("# nothing\n");
+  EXPECT_SAYS(refusal({"--app", path}), "names no program");
+  write(("--app " + path + "\n").c_str());
+  EXPECT_SAYS(refusal({"--app", path}), "cannot name another one");
+  EXPECT_SAYS(refusal({"--app", "/no/such"}), "--app: cannot read /no/such: No such file");
 }
 
 }  // namespace

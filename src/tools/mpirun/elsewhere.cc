@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing another launcher and becoming it.
+#include "tools/mpirun/elsewhere.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/fd.hpp"
+#include "mpi.h"
+#include "tools/mpirun/hosts.hpp"
+#include "tools/mpirun/spawn.hpp"
+#include "topo/cpus.hpp"
+
+namespace tern::mpirun {
+namespace {
+
+// Steps that are shells of an allocation have numbers from here on (SLURM_BATCH_SCRIPT and others).
+constexpr unsigned long kFirstSpecialStep = 0xfffffff0;
+
+int number_in(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? 0 : std::atoi(text);
+}
+
+bool in_path(const char* program) {
+  try {
+    (void)find_program(program, {});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+[[noreturn]] void refuse(const Host* other, const Allocation& allocation) {
+  const std::string what =
+      other != nullptr
+          ? strf("host %s is not this one (%s)", other->name.c_str(), topo::host_name().c_str())
+          : strf("this Slurm allocation has %d nodes", allocation.nodes);
+  const char* cure =
+      allocation.exists
+          ? "srun is not in PATH (Debian: apt-get install slurm-client; it needs Slurm's PMIx "
+            "plugin), and neither is prterun (PRRTE)"
+          : "install PRRTE, so that prterun is in PATH, or start the job in a Slurm allocation";
+  throw Error(MPI_ERR_OTHER,
+              strf("%s. mpirun itself starts ranks on its own host and leaves others to srun "
+                   "--mpi=pmix or prterun: %s",
+                   what.c_str(), cure));
+}
+
+}  // namespace
+
+Allocation allocation_here() {
+  Allocation found;
+  found.exists = std::getenv("SLURM_JOB_ID") != nullptr;
+  if (!found.exists) return found;
+  found.nodes = std::max(number_in("SLURM_JOB_NUM_NODES"), 1);
+  found.tasks = std::max(number_in("SLURM_NTASKS"), 0);
+  const char* step = std::getenv("SLURM_STEP_ID");
+  found.in_step = step != nullptr && std::strtoul(step, nullptr, 10) < kFirstSpecialStep;
+  return found;
+}
+
+Launcher launcher_for(const Options& options, const Allocation& allocation) {
+  const Host* other = first_other_host(options.hosts);
+  const bool many = allocation.exists && allocation.nodes > 1 && !allocation.in_step;
+  if (other == nullptr && (!many || !options.hosts.empty())) return Launcher::kSelf;
+  if (allocation.exists && in_path("srun")) return Launcher::kSrun;
+  if (in_path("prterun")) return Launcher::kPrterun;
+  refuse(other, allocation);
+}
+
+void hand_over(const Handover& handover) {
+  std::vector<std::string> words = handover.words;
+  Fd programs;
+  if (!handover.programs.empty()) {
+    programs = make_memfd("tern-programs", handover.programs.size());
+    ::ftruncate(programs.get(), 0);
+    if (::pwrite(programs.get(), handover.programs.data(), handover.programs.size(), 0) < 0)
+      throw Error(MPI_ERR_OTHER,
+                  strf("mpirun cannot pass the programs on: %s", std::strerror(errno)));
+    std::replace(words.begin(), words.end(), std::string(kProgramsFile),
+                 strf("/proc/self/fd/%d", ::dup(programs.get())));  // stays open across exec
+  }
+  for (const std::string& name : handover.unset) ::unsetenv(name.c_str());
+  for (const auto& [name, value] : handover.environment) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  throw Error(MPI_ERR_OTHER,
+              strf("mpirun cannot start %s: %s", arguments[0], std::strerror(errno)));
+}
+
+}  // namespace tern::mpirun

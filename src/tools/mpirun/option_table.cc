@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of options and what each does.
+#include <sys/utsname.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include "base/error.hpp"
+#include "base/params.hpp"
+#include "mpi.h"
+#include "tools/mpirun/hosts.hpp"
+#include "tools/mpirun/option_parser.hpp"
+
+namespace tern::mpirun {
+namespace {
+
+using Parser = OptionParser;
+using Values = const char* const*;
+
+void set_ranks(Parser& p, Values v) { p.app.ranks = p.number(v[0], "ranks", 1, kMostRanks); }
+void set_per_node(Parser& p, Values v) {
+  p.options.per_node = p.number(v[0], "ranks", 1, kMostRanks);
+}
+void set_directory(Parser& p, Values v) { p.app.directory = v[0]; }
+void set_path(Parser& p, Values v) { p.app.search_path = v[0]; }
+void set_pair(Parser& p, Values v) { p.variable(v[0], v[1]); }
+void set_pair_everywhere(Parser& p, Values v) {
+  p.variable(v[0], v[1]);
+  p.options.environment.push_back(p.app.environment.back());
+  p.app.environment.pop_back();
+}
+void set_exported(Parser& p, Values v) {
+  const char* equals = std::strchr(v[0], '=');
+  if (equals == v[0] || *v[0] == '\0') p.refuse("a variable needs a name: -x NAME=VALUE");
+  if (equals != nullptr)
+    p.variable(std::string(v[0], equals), equals + 1);
+  else
+    p.inherited_variable(v[0]);
+}
+void set_list(Parser& p, Values v) {
+  const std::string list = v[0];
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    p.inherited_variable(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+void set_unset(Parser& p, Values v) { p.options.unset.emplace_back(v[0]); }
+
+// The standard lets a launcher start fewer where it must; this one never must.
+void set_soft(Parser& p, Values v) { parse_soft(p, v[0]); }
+
+void set_architecture(Parser& p, Values v) {
+  utsname name{};
+  ::uname(&name);
+  const std::string wanted = v[0], machine = name.machine;
+  const bool alias = machine == "x86_64" ? wanted == "amd64" || wanted == "x86-64"
+                                         : machine == "aarch64" && wanted == "arm64";
+  if (wanted != machine && !alias)
+    p.refuse(strf("\"%s\" is not this machine's, which is %s", v[0], name.machine));
+}
+
+template <void add(std::vector<Host>&, const std::string&)>
+void set_hosts(Parser& p, Values v) {
+  try {
+    add(p.options.hosts, v[0]);
+  } catch (const Error& error) {
+    p.refuse(error.what());
+  }
+}
+
+void set_app_file(Parser& p, Values v) { p.app_file(v[0]); }
+void set_bind(Parser& p, Values v) { parse_bind_to(p, v[0]); }
+void set_map(Parser& p, Values v) { parse_map_by(p, v[0]); }
+void set_rank_order(Parser& p, Values v) { parse_rank_by(p, v[0]); }
+void set_oversubscribe(Parser& p, Values) { p.options.placing.may_oversubscribe = true; }
+void set_no_oversubscribe(Parser& p, Values) { p.options.placing.may_oversubscribe = false; }
+
+void set_output(Parser& p, Values v) {
+  const std::string what = v[0];
+  if (what.empty()) p.refuse("needs the name of a directory");
+  if (what == "tag")
+    p.options.tag_output = true;
+  else if (what == "timestamp")
+    p.options.timestamp_output = true;
+  else
+    p.options.output_directory = what.compare(0, 4, "dir=") == 0 ? what.substr(4) : what;
+}
+
+void set_input(Parser& p, Values v) {
+  const std::string who = v[0];
+  p.options.input = who == "all" ? Input::kAll : who == "none" ? Input::kNone : Input::kRank;
+  if (p.options.input != Input::kRank) return;
+  if (who.empty() || who.find_first_not_of("0123456789") != std::string::npos || who.size() > 6)
+    p.refuse(strf("\"%s\" is neither a rank nor all nor none", v[0]));
+  p.options.input_rank = std::atoi(v[0]);
+}
+
+void set_error_handler(Parser& p, Values v) {
+  static const std::vector<std::string> kKnown = {"mpi_errors_are_fatal", "mpi_errors_abort",
+                                                  "mpi_errors_return"};
+  for (const std::string& known : kKnown)
+    if (known == v[0]) {
+      p.options.environment.emplace_back("TERN_INITIAL_ERRHANDLER", known);
+      return;
+    }
+  p.refuse(
+      strf("\"%s\" is none of mpi_errors_are_fatal, mpi_errors_abort, mpi_errors_return", v[0]));
+}
+
+void set_memory_kinds(Parser& p, Values v) {
+  parse_memory_kinds(p, v[0]);
+  p.options.environment.emplace_back("TERN_MEMORY_ALLOC_KINDS", v[0]);
+}
+
+// Checked here, so that a wrong one stops the job before it starts and is said once.
+void set_parameter(Parser& p, Values v) {
+  const char* equals = std::strchr(v[0], '=');
+  if (equals == nullptr) p.refuse(strf("\"%s\" has no value: --set NAME=VALUE", v[0]));
+  std::string name(v[0], equals);
+  for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  if (name.compare(0, 5, "TERN_") != 0) name.insert(0, "TERN_");
+  try {
+    Params().set(name, equals + 1);
+  } catch (const Error& error) {
+    p.refuse(error.what());
+  }
+  p.options.environment.emplace_back(name, equals + 1);
+}
+
+void set_timeout(Parser& p, Values v) { p.options.timeout_s = p.seconds(v[0]); }
+void set_tag(Parser& p, Values) { p.options.tag_output = true; }
+void set_timestamp(Parser& p, Values) { p.options.timestamp_output = true; }
+void set_report(Parser& p, Values) { p.options.report_bindings = true; }
+void set_quiet(Parser& p, Values) { p.options.quiet = true; }
+void set_dry_run(Parser& p, Values) { p.options.dry_run = true; }
+void set_help(Parser& p, Values) { p.options.help = true; }
+void set_version(Parser& p, Values) { p.options.version = true; }
+void set_nothing(Parser&, Values) {}
+
+// clang-format off
+constexpr OptionRow kRows[] = {
+  {"", 0, "Which programs, how many ranks:", nullptr, nullptr},
+  {"n np c", 1, "-n N, -np N", "start N ranks of this program (1 where not given)", set_ranks},
+  {"N ppn npernode perhost", 1, "-N N, -ppn N", "N ranks on each host", set_per_node},
+  {"app file configfile", 1, "--app FILE, -file FILE",
+   "read the programs from a file: on each line options, a program and its arguments", set_app_file},
+  {"soft", 1, "-soft LIST", "numbers of ranks that would do (n, a:b, a:b:c); all are always started", set_soft},
+  {"arch", 1, "-arch NAME", "only on this architecture (uname -m)", set_architecture},
+  {"wdir wd", 1, "-wdir DIR", "start these ranks in DIR", set_directory},
+  {"path", 1, "-path DIRS", "search these folders, between ':', for the program before PATH", set_path},
+  {"", 0, "Variables:", nullptr, nullptr},
+  {"x", 1, "-x NAME[=VALUE]", "set a variable for these ranks (they inherit all others)", set_exported},
+  {"env", 2, "-env NAME VALUE", "the same", set_pair},
+  {"genv", 2, "-genv NAME VALUE", "set a variable for all ranks", set_pair_everywhere},
+  {"envlist genvlist", 1, nullptr, nullptr, set_list},
+  {"envall genvall", 0, nullptr, nullptr, set_nothing},
+  {"unset-env", 1, "--unset-env NAME", "take a variable away from all ranks", set_unset},
+  {"set", 1, "--set NAME=VALUE", "set a parameter of Tern, such as eager_limit=16k; see tern_info", set_parameter},
+  {"", 0, "Where:", nullptr, nullptr},
+  {"host hosts H", 1, "-host A[:N],B...", "hosts, and how many ranks each is meant for", set_hosts<add_hosts>},
+  {"hostfile machinefile f machine", 1, "--hostfile FILE, -f FILE", "the same from a file, a host on each line",
+   set_hosts<add_host_file>},
+  {"bind-to", 1, "--bind-to WHAT",
+   "share (an equal share of the cores; the default), core, hwthread, l3cache, numa, package, none", set_bind},
+  {"map-by", 1, "--map-by WHAT[:PE=N]",
+   "slot, hwthread, core, l3cache, numa, package, node: ranks go round these; ppr:N:WHAT: N on each", set_map},
+  {"rank-by", 1, "--rank-by WHAT", "slot, or one of the same: how ranks are numbered", set_rank_order},
+  {"oversubscribe", 0, "--oversubscribe", "more ranks than cores (always allowed)", set_oversubscribe},
+  {"nooversubscribe", 0, nullptr, nullptr, set_no_oversubscribe},
+  {"report-bindings", 0, "--report-bindings", "print the processors of each rank", set_report},
+  {"dry-run", 0, "--dry-run", "print what would be started where, and start nothing", set_dry_run},
+  {"", 0, "Input and output:", nullptr, nullptr},
+  {"stdin s", 1, "--stdin RANK|all|none", "who gets the standard input (rank 0)", set_input},
+  {"output output-filename", 1, "--output DIR", "write DIR/rank.N/stdout and stderr instead of showing them", set_output},
+  {"tag-output l prepend-rank", 0, "--tag-output, -l", "begin each line of output with its rank", set_tag},
+  {"timestamp timestamp-output", 0, "--timestamp", "begin each line of output with the time", set_timestamp},
+  {"quiet q", 0, "-q, --quiet", "no remarks of mpirun; errors are still said", set_quiet},
+  {"", 0, "The job:", nullptr, nullptr},
+  {"timeout", 1, "--timeout SECONDS", "end the job after that time, with exit code 124", set_timeout},
+  {"initial-errhandler", 1, "-initial-errhandler NAME",
+   "mpi_errors_are_fatal (the default), mpi_errors_abort, mpi_errors_return", set_error_handler},
+  {"memory-alloc-kinds", 1, "-memory-alloc-kinds LIST", "kinds of memory the program wants to use: system,mpi,...",
+   set_memory_kinds},
+  {"version V", 0, "-V, --version", "print the version", set_version},
+  {"help h", 0, "-h, --help", "print this", set_help},
+  {"allow-run-as-root", 0, nullptr, nullptr, set_nothing},
+};
+// clang-format on
+
+}  // namespace
+
+OptionTable option_table() noexcept { return {std::begin(kRows), std::end(kRows)}; }
+
+}  // namespace tern::mpirun

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// From options to processors.
+#include "tools/mpirun/placement.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "mpi.h"
+#include "tools/mpirun/elsewhere.hpp"
+#include "tools/mpirun/hosts.hpp"
+
+namespace tern::mpirun {
+namespace {
+
+using Cores = std::vector<topo::Core>;
+
+bool needs_cores(const Options& options) {
+  const Placing& placing = options.placing;
+  return placing.bind != Bind::kNone || options.report_bindings || options.dry_run ||
+         placing.per_unit > 0 || !placing.may_oversubscribe;
+}
+
+bool needs_hwloc(const Placing& placing) {
+  const auto beyond = [](Unit unit) { return unit == Unit::kL3 || unit == Unit::kPackage; };
+  return beyond(placing.map) || (placing.rank_given && beyond(placing.rank)) ||
+         (placing.bind == Bind::kUnit && beyond(placing.bind_unit)) || topo::machine_is_made_up();
+}
+
+topo::Machine read_machine(const Options& options) {
+  if (!needs_cores(options)) return {};
+  if (needs_hwloc(options.placing)) return topo::machine_by_hwloc();
+  return {topo::allowed_cores(), true};
+}
+
+int unsaid_ranks(const Options& options, const Cores& cores) {
+  if (options.placing.per_unit > 0)
+    return options.placing.per_unit * static_cast<int>(parts_of(options.placing.map, cores).size());
+  if (options.per_node > 0) return options.per_node;
+  if (const int slots = slots_of(options.hosts); slots > 0) return slots;
+  const Allocation allocation = allocation_here();
+  return allocation.in_step ? 1 : std::max(1, allocation.tasks);
+}
+
+// Ranks bound to a NUMA node or more share it; only what is a rank's own is held.
+bool takes_cores(const Placing& placing) {
+  if (placing.take_held || placing.bind == Bind::kNone) return false;
+  return placing.bind == Bind::kShare || placing.cores_each > 0 ||
+         placing.bind_unit == Unit::kCore || placing.bind_unit == Unit::kThread;
+}
+
+std::string held_by_others(std::size_t held, std::size_t all, const char* then) {
+  return strf("%zu of the %zu cores are held by another mpirun; %s", held, all, then);
+}
+
+// Cores that nobody else holds, where they are enough.
+void bind_to_free(Places& places, const Placing& placing, int ranks) {
+  const Cores& all = places.machine.cores;
+  const auto each = static_cast<std::size_t>(std::max(1, placing.cores_each));
+  const bool share = placing.bind == Bind::kShare && placing.cores_each == 0;
+  const Cores free = places.hold.take(all);
+  const std::size_t others = all.size() - free.size();
+  const std::size_t wanted = static_cast<std::size_t>(ranks) * each;
+  if (others > 0 && free.size() < wanted && wanted <= all.size() && share) {
+    places.remark = held_by_others(others, all.size(), "nothing is bound");
+    places.cpus.assign(static_cast<std::size_t>(ranks), {});
+  } else if (others > 0 && ranks == 1 && share && !free.empty()) {
+    places.remark = held_by_others(others, all.size(), "rank 0 gets the others");
+    for (const topo::Core& core : free)
+      places.cpus[0].insert(places.cpus[0].end(), core.cpus.begin(), core.cpus.end());
+    return places.hold.release();  // it has no core of its own
+  } else if (others > 0 && (free.size() < wanted || placing.per_unit > 0)) {
+    places.remark = held_by_others(others, all.size(), "ranks get some of them nevertheless");
+    places.cpus = bind_ranks(placing, ranks, all);
+  } else {
+    places.cpus = bind_ranks(placing, ranks, free);
+  }
+  Cpus ours;
+  for (const Cpus& cpus : places.cpus) ours.insert(ours.end(), cpus.begin(), cpus.end());
+  places.hold.keep(ours);
+}
+
+}  // namespace
+
+void settle_ranks(Options& options, const Cores& cores) {
+  const int unsaid = unsaid_ranks(options, cores);
+  for (App& app : options.apps)
+    if (app.ranks == 0) app.ranks = options.apps.size() == 1 ? unsaid : 1;
+  const int ranks = options.ranks();
+  if (ranks > kMostRanks)
+    throw Error(MPI_ERR_ARG, strf("%d ranks are more than mpirun starts on one machine (%d)", ranks,
+                                  kMostRanks));
+  if (options.input == Input::kRank && options.input_rank >= ranks)
+    throw Error(MPI_ERR_ARG, strf("--stdin: \"%d\" is no rank of this job, whose ranks are 0..%d",
+                                  options.input_rank, ranks - 1));
+}
+
+Places place_on(topo::Machine machine, Options& options, topo::CoreHold hold) {
+  Places places{std::move(machine), {}, std::move(hold), {}};
+  settle_ranks(options, places.machine.cores);
+  const int ranks = options.ranks();
+  places.cpus.resize(static_cast<std::size_t>(ranks));
+  if (places.machine.cores.empty()) return places;
+  if (places.machine.this_machine && takes_cores(options.placing))
+    bind_to_free(places, options.placing, ranks);
+  else
+    places.cpus = bind_ranks(options.placing, ranks, places.machine.cores);
+  if (!places.machine.this_machine)
+    places.remark = "this is another machine, made by hwloc's variables; nothing is bound";
+  return places;
+}
+
+Places place_job(Options& options) {
+  return place_on(read_machine(options), options, topo::CoreHold());
+}
+
+}  // namespace tern::mpirun

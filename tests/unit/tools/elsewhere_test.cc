@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who starts a job, and mpirun's options in other launchers' words.
+#include "tools/mpirun/elsewhere.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "tools/mpirun/dry_run.hpp"
+
+namespace tern::mpirun {
+namespace {
+
+const Allocation kFourNodes{true, 4, 0, false};
+
+// A PATH in which the launchers are that a test puts there.
+class Elsewhere : public ::testing::Test {
+ protected:
+  Elsewhere() {
+    char name[] = "/tmp/tern-elsewhere-test.XXXXXX";
+    root = ::mkdtemp(name);
+    path = ::getenv("PATH");
+    ::setenv("PATH", root.c_str(), 1);
+  }
+  ~Elsewhere() override {
+    ::setenv("PATH", path.c_str(), 1);
+    std::filesystem::remove_all(root);
+  }
+  void install(const char* name) const {
+    std::ofstream(root + "/" + name) << "#!/bin/sh\n";
+    ::chmod((root + "/" + name).c_str(), 0755);
+  }
+  static Launcher launcher(const std::vector<std::string>& words, const Allocation& allocation) {
+    return launcher_for(parse_options(words), allocation);
+  }
+  static std::string refusal(const std::vector<std::string>& words, const Allocation& allocation) {
+    try {
+      (void)launcher(words, allocation);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "(taken)";
+  }
+  std::string root, path;
+};
+
+std::string srun(const std::vector<std::string>& words) {
+  return quoted(for_srun(parse_options(words), kFourNodes).words);
+}
+std::string prterun(const std::vector<std::string>& words) {
+  return quoted(for_prterun(parse_options(words)).words);
+}
+std::string srun_refusal(const std::vector<std::string>& words) {
+  try {
+    return srun(words);
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST_F(Elsewhere, OneNodeIsOurs) {
+  install("srun");
+  install("prterun");
+  EXPECT_EQ(launcher({"a"}, {}), Launcher::kSelf);
+  EXPECT_EQ(launcher({"a"}, {true, 1, 4, false}), Launcher::kSelf);
+  EXPECT_EQ(launcher({"-host", "localhost", "a"}, {}), Launcher::kSelf);
+  EXPECT_EQ(launcher({"-host", "localhost", "a"}, kFourNodes), Launcher::kSelf);
+  EXPECT_EQ(launcher({"a"}, {true, 4, 0, true}), Launcher::kSelf) << "inside a step";
+}
+
+TEST_F(Elsewhere, WhoReachesOthers) {
+  install("prterun");
+  EXPECT_EQ(launcher({"-host", "192.0.2.7", "a"}, {}), Launcher::kPrterun);
+  EXPECT_EQ(launcher({"a"}, kFourNodes), Launcher::kPrterun);
+  install("srun");
+  EXPECT_EQ(launcher({"-host", "192.0.2.7", "a"}, {}), Launcher::kPrterun) << "no allocation";
+  EXPECT_EQ(launcher({"a"}, kFourNodes), Launcher::kSrun);
+  EXPECT_EQ(launcher({"-host", "192.0.2.7", "a"}, {true, 1, 0, false}), Launcher::kSrun);
+}
+
+TEST_F(Elsewhere, NobodyReachesOthers) {
+  const std::string alone = refusal({"-host", "192.0.2.7", "a"}, {});
+  EXPECT_NE(alone.find("host 192.0.2.7 is not this one"), std::string::npos) << alone;
+  EXPECT_NE(alone.find("install PRRTE"), std::string::npos) << alone;
+  const std::string slurm = refusal({"a"}, kFourNodes);
+  EXPECT_NE(slurm.find("this Slurm allocation has 4 nodes"), std::string::npos) << slurm;
+  EXPECT_NE(slurm.find("apt-get install slurm-client"), std::string::npos) << slurm;
+}
+
+TEST(Srun, Options) {
+  EXPECT_EQ(srun({"-n", "8", "./a", "-x"}),
+            "srun --mpi=pmix --export=ALL -n 8 --overcommit --input=0 ./a -x");
+  EXPECT_EQ(srun({"./a"}), "srun --mpi=pmix --export=ALL --overcommit --input=0 ./a");
+}
+
+TEST(Srun, Places) {
+  const auto has = [](const std::vector<std::string>& words, const char* part) {
+    const std::string text = srun(words);
+    EXPECT_NE((" " + text + " ").find(" " + std::string(part) + " "), std::string::npos) << text;
+  };
+  has({"-N", "2", "a"}, "-n 8 --ntasks-per-node=2 -N 4");
+  has({"-n", "5", "-N", "2", "a"}, "-n 5 --ntasks-per-node=2 -N 3");
+  has({"-host", "n1:2,n2:3", "a"}, "-n 5 -w n1,n2");
+  has({"--bind-to", "core", "a"}, "--cpu-bind=cores");
+  has({"--bind-to", "none", "--report-bindings", "a"}, "--cpu-bind=verbose,none");
+  has({"--map-by", "slot:PE=4", "a"}, "--cpus-per-task=4");
+  has({"--map-by", "ppr:2:node", "a"}, "--ntasks-per-node=2");
+  has({"-l", "a"}, "--label");
+  has({"--stdin", "all", "a"}, "--input=all");
+  has({"--stdin", "none", "a"}, "--input=none");
+  has({"--timeout", "90", "a"}, "--time=1:30");
+  has({"-q", "a"}, "--quiet");
+  has({"-wdir", "/x", "a"}, "--chdir=/x a");
+  has({"-x", "A=b c", "./a"}, "env 'A=b c' ./a");
+  EXPECT_NE(srun_refusal({"--timestamp", "a"}).find("--timestamp: srun"), std::string::npos);
+  EXPECT_NE(srun_refusal({"--bind-to", "l3", "a"}).find("numa is the nearest"), std::string::npos);
+  EXPECT_NE(srun_refusal({"--map-by", "ppr:2:numa", "a"}).find("use -N"), std::string::npos);
+  EXPECT_NE(srun_refusal({"--output", "d", "a"}).find("-n N"), std::string::npos);
+}
+
+TEST(Srun, WhatIsForAllGoesByTheEnvironment) {
+  const Handover out =
+      for_srun(parse_options({"-genv", "A", "1", "--unset-env", "B", "a"}), kFourNodes);
+  EXPECT_EQ(out.environment.at(0).first, "A");
+  EXPECT_EQ(out.unset.at(0), "B");
+}
+
+TEST(Srun, SeveralPrograms) {
+  const Handover out = for_srun(
+      parse_options({"-n", "2", "./a", "x y", ":", "-wdir", "/d", "-env", "K", "v", "./b"}),
+      kFourNodes);
+  EXPECT_EQ(out.programs, "0-1 ./a 'x y'\n2 env -C /d K=v ./b\n");
+  EXPECT_EQ(out.words.at(4), "3");
+  EXPECT_EQ(out.words.back(), kProgramsFile);
+}
+
+TEST(Prterun, Options) {
+  EXPECT_EQ(prterun({"-n", "4", "-host", "a:2,b", "-x", "K=v", "-genv", "G", "1", "-wdir", "/d",
+                     "./p", ":", "-n", "1", "./q"}),
+            "prterun --map-by slot:OVERSUBSCRIBE --host a:2,b -n 4 --wdir /d -x G=1 -x K=v ./p : "
+            "--host a:2,b -n 1 -x G=1 ./q");
+  EXPECT_EQ(prterun({"-N", "2", "--bind-to", "socket", "--rank-by", "slot", "-l", "--stdin", "all",
+                     "--timeout", "1.5", "--output", "d", "--timestamp", "--report-bindings", "p"}),
+            "prterun --map-by ppr:2:node:OVERSUBSCRIBE --rank-by slot --bind-to package --display "
+            "bind --output tag --output timestamp --output dir=d --stdin all --timeout 2 p");
+  EXPECT_EQ(prterun({"--map-by", "ppr:1:numa:PE=2,nooversubscribe", "--bind-to", "none", "p"}),
+            "prterun --map-by ppr:1:numa:PE=2 --bind-to none p");
+}
+
+TEST(DryRun, Quoting) {
+  EXPECT_EQ(quoted({"a", "b c", "", "it's", "A=b"}), "a 'b c' '' 'it'\\''s' A=b");
+}
+
+}  // namespace
+}  // namespace tern::mpirun
