@@ -53,26 +53,35 @@ void refuse_pmi_launcher() {
                      size));
 }
 
-}  // namespace
-
-std::unique_ptr<Boot> make_boot(std::string_view way) {
+const char* way_without_mpirun(std::string_view way) {
   const bool any = way == "auto";
   const bool pmix = std::getenv("PMIX_NAMESPACE") != nullptr;
-  std::unique_ptr<Boot> boot;
-  if (any || way == "mpirun") boot = make_mpirun_boot();
-  if (boot == nullptr && (any || way == "pmix") && pmix) boot = make_pmix_boot();
-  if (boot == nullptr && any) {
+  if ((any || way == "pmix") && pmix) return "pmix";
+  if (any) {
     refuse_srun_without_pmix();
     refuse_pmi_launcher();
   }
-  if (boot == nullptr && (any || way == "singleton")) boot = make_singleton_boot();
-  if (boot != nullptr) return boot;
+  if (any || way == "singleton") return "singleton";
   if (way == "mpirun" || way == "pmix")
     throw Error(MPI_ERR_OTHER, strf("TERN_BOOT=%.*s, but this process was not started by %s",
                                     static_cast<int>(way.size()), way.data(),
-                                    pmix ? "Tern's mpirun" : "a PMIx launcher"));
+                                    way == "mpirun" ? "Tern's mpirun" : "a PMIx launcher"));
   throw Error(MPI_ERR_ARG, strf("TERN_BOOT=%.*s is none of auto, mpirun, pmix, singleton",
                                 static_cast<int>(way.size()), way.data()));
+}
+
+}  // namespace
+
+const char* way_here(std::string_view way) {
+  if ((way == "auto" || way == "mpirun") && is_rank_of_mpirun()) return "mpirun";
+  return way_without_mpirun(way);
+}
+
+std::unique_ptr<Boot> make_boot(std::string_view way) {
+  if (way == "auto" || way == "mpirun")
+    if (std::unique_ptr<Boot> boot = make_mpirun_boot()) return boot;
+  const bool pmix = std::string_view(way_without_mpirun(way)) == "pmix";
+  return pmix ? make_pmix_boot() : make_singleton_boot();
 }
 
 }  // namespace tern::boot

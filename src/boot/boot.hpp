@@ -119,4 +119,8 @@ class Boot {
 // `way` (the parameter TERN_BOOT) insists on one: "auto", "mpirun", "pmix" or "singleton".
 [[nodiscard]] std::unique_ptr<Boot> make_boot(std::string_view way = "auto");
 
+// The way that make_boot() would take, without joining the job: "mpirun", "pmix" or "singleton".
+// Throws as make_boot() does.
+[[nodiscard]] const char* way_here(std::string_view way = "auto");
+
 }  // namespace tern::boot

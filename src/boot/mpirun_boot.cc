@@ -89,26 +89,40 @@ class MpirunBoot final : public Boot {
   Fd event_fd_;
 };
 
-}  // namespace
+// The memory that mpirun left open for this rank; not valid where it did not start this process.
+struct Inheritance {
+  SharedJob shared;
+  int memory_fd = -1, rank = -1;
+};
 
-std::unique_ptr<Boot> make_mpirun_boot() {
+Inheritance inheritance() {
   const char* fd_text = std::getenv(kBootVariable);
   const char* rank_text = std::getenv("PMIX_RANK");
   const char* job_text = std::getenv("PMIX_NAMESPACE");
-  if (fd_text == nullptr || rank_text == nullptr || job_text == nullptr) return nullptr;
+  if (fd_text == nullptr || rank_text == nullptr || job_text == nullptr) return {};
   const int memory_fd = std::atoi(fd_text);
   const int rank = std::atoi(rank_text);
   // A descendant of a rank may have the variable and not the descriptor: then this is not its way.
   SharedJob shared = SharedJob::attach(memory_fd);
-  if (!shared.valid()) return nullptr;
+  if (!shared.valid()) return {};
   const SharedJob::Facts facts = shared.facts();
-  if (facts.id != job_text || rank < 0 || rank >= facts.size) return nullptr;
+  if (facts.id != job_text || rank < 0 || rank >= facts.size) return {};
+  return {std::move(shared), memory_fd, rank};
+}
+
+}  // namespace
+
+bool is_rank_of_mpirun() { return inheritance().shared.valid(); }
+
+std::unique_ptr<Boot> make_mpirun_boot() {
+  Inheritance mine = inheritance();
+  if (!mine.shared.valid()) return nullptr;
   // The descriptors stay open for a second make_boot(), but not for programs that this one starts.
-  const int event_fd = facts.event_fd;
-  ::fcntl(memory_fd, F_SETFD, FD_CLOEXEC);
+  const int event_fd = mine.shared.facts().event_fd;
+  ::fcntl(mine.memory_fd, F_SETFD, FD_CLOEXEC);
   ::fcntl(event_fd, F_SETFD, FD_CLOEXEC);
   const int own_event = ::fcntl(event_fd, F_DUPFD_CLOEXEC, 3);
-  return std::make_unique<MpirunBoot>(std::move(shared), own_event, rank);
+  return std::make_unique<MpirunBoot>(std::move(mine.shared), own_event, mine.rank);
 }
 
 }  // namespace tern::boot

@@ -12,6 +12,9 @@ std::unique_ptr<Boot> make_mpirun_boot();
 std::unique_ptr<Boot> make_pmix_boot();
 std::unique_ptr<Boot> make_singleton_boot();
 
+// Whether make_mpirun_boot() would give one.
+bool is_rank_of_mpirun();
+
 // This host's name, for messages.
 std::string this_host();
 

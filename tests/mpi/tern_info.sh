@@ -40,7 +40,9 @@ check "JSON has all parts" valid '{"build", "dependencies", "launch", "transport
 check "PMIx and hwloc were opened" valid 'all(d["opened"] and d["version"] for d in facts["dependencies"][:2])'
 check "without a launcher a program is alone" valid 'facts["launch"]["way"] == "singleton"'
 check "under mpirun it is not" says '"way": "mpirun"' "$MPIRUN" -n 1 tern_info --build --json
-check "srun without PMIx would fail" says 'would fail .*srun' env SLURM_PROCID=0 SLURM_NTASKS=4 tern_info --build
+check "asking does not join the job" sh -c '! "$MPIRUN" -n 2 tern_info --build 2>&1 | grep -i finalize'
+check "srun without PMIx would fail" says 'would fail .*srun' \
+  env SLURM_PROCID=0 SLURM_STEP_ID=0 SLURM_NTASKS=4 tern_info --build
 
 check "self and shared memory work" valid '[t["works"] for t in facts["transports"][:2]] == [True, True]'
 cat >refuse.c <<'END'

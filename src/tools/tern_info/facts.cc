@@ -14,6 +14,7 @@
 #include "base/config.hpp"
 #include "base/error.hpp"
 #include "base/params.hpp"
+#include "boot/boot.hpp"
 #include "boot/pmix_library.hpp"
 #include "build_facts.h"
 #include "mpi.h"
@@ -52,11 +53,6 @@ Dependency hwloc() {
   return library;
 }
 
-const char* environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 std::string state_of(const std::string& path) {
   return ::access(path.c_str(), R_OK) == 0     ? "read"
          : errno == ENOENT || errno == ENOTDIR ? "not there"
@@ -88,24 +84,16 @@ std::vector<Dependency> dependencies() {
 }
 
 Launch launch_here(const std::string& wanted) {
-  const bool any = wanted == "auto";
-  const bool mpirun = *environment("TERN_BOOT_FD") != '\0';
-  const bool pmix = *environment("PMIX_NAMESPACE") != '\0';
-  if (mpirun && (any || wanted == "mpirun"))
-    return {"mpirun", "Tern's mpirun started this process"};
-  if (pmix && (any || wanted == "pmix"))
-    return {"pmix",
-            strf("a PMIx launcher started this process (job %s)", environment("PMIX_NAMESPACE"))};
-  if (wanted == "mpirun" || wanted == "pmix")
-    return {"", strf("TERN_BOOT=%s, but no such launcher started this process", wanted.c_str())};
-  if (any && *environment("SLURM_PROCID") != '\0' && std::atoi(environment("SLURM_NTASKS")) > 1)
-    return {"", strf("srun started %s tasks without PMIx; start them by srun --mpi=pmix",
-                     environment("SLURM_NTASKS"))};
-  if (any && *environment("PMI_RANK") != '\0' && std::atoi(environment("PMI_SIZE")) > 1)
-    return {"", strf("a launcher without PMIx started %s processes; start them by Tern's mpirun",
-                     environment("PMI_SIZE"))};
-  return {"singleton", any ? "no launcher started this process: a program would be a world of one"
-                           : "TERN_BOOT=singleton asks for it: a world of one"};
+  try {
+    const std::string way = boot::way_here(wanted);
+    if (way == "mpirun") return {way, "Tern's mpirun started this process"};
+    if (way == "pmix")
+      return {way,
+              strf("a PMIx launcher started this process (job %s)", std::getenv("PMIX_NAMESPACE"))};
+    return {way, "no launcher started this process: a program would be a world of one rank"};
+  } catch (const Error& error) {
+    return {"", error.what()};
+  }
 }
 
 void add_parameters(Facts* facts) {

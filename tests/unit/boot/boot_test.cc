@@ -190,6 +190,19 @@ TEST(MakeBoot, AloneIsAWorldOfOne) {
   EXPECT_EQ(boot->card_as<int>(0), 17);
 }
 
+TEST(MakeBoot, TheWayHereIsTheOneThatIsTaken) {
+  {
+    MpirunMaker mpirun(1);
+    const auto boot = mpirun.make(0);
+    EXPECT_STREQ(way_here(), boot->name());
+    EXPECT_STREQ(way_here("pmix"), "pmix");
+    EXPECT_STREQ(way_here("singleton"), "singleton");
+  }
+  EXPECT_STREQ(way_here(), make_boot()->name());
+  EXPECT_THROW((void)way_here("mpirun"), Error);
+  EXPECT_THROW((void)way_here("carrier-pigeon"), Error);
+}
+
 TEST(MakeBoot, AWrongWayIsRefused) {
   EXPECT_THROW((void)make_boot("carrier-pigeon"), Error);
   ::unsetenv("PMIX_NAMESPACE");
