@@ -47,7 +47,10 @@ P2p::P2p(core::Process& process)
 P2p::~P2p() {
   process_.progress.remove(this);
   for (auto& send : sends_.all()) process_.handles.erase(*send);
-  for (auto& recv : recvs_.all()) process_.handles.erase(*recv);
+  for (auto& recv : recvs_.all()) {
+    process_.handles.erase(*recv);
+    delete recv->error_text;  // of an operation that never ended
+  }
   for (auto& state : peers_) {
     state->peer->pml = nullptr;
     state->peer->endpoint = nullptr;

@@ -205,6 +205,7 @@ bool P2p::pull_chunk(RecvRequest& request) noexcept {
 // Of a peer that has died the launcher knows why, and says so first.
 void P2p::copy_failed(RecvRequest& request, int error) noexcept {
   const int source = request.outcome.source;
+  delete request.error_text;  // it may be one about truncation
   if (error == ESRCH) {
     constexpr useconds_t kLauncherFirst = 200'000;
     ::usleep(kLauncherFirst);

@@ -23,6 +23,7 @@ class Sm final : public Btl {
 
   /// Where this rank sleeps and is rung.
   [[nodiscard]] Doorbell& doorbell() const noexcept { return segment_.head().doorbell; }
+  [[nodiscard]] const Segment& segment() const noexcept { return segment_; }
 
  private:
   SmEndpoint& endpoint_of(core::Peer& peer);

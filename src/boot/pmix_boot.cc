@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "boot/pmix_library.hpp"
+#include "boot/pmix_value.hpp"
 #include "boot/shared_job.hpp"
 #include "boot/ways.hpp"
 #include "mpi.h"
@@ -28,7 +29,7 @@ pmix_info_t flag(const char* key) {
   return info;
 }
 
-// A value from PMIx, released at the end. Servers differ in the integer types that they send.
+// A value from PMIx, released at the end.
 class Value {
  public:
   explicit Value(pmix_value_t* value) noexcept : value_(value) {}
@@ -39,68 +40,16 @@ class Value {
     pmix_library().Value_destruct(value_);
     std::free(value_);
   }
-  [[nodiscard]] bool number(long long* out) const noexcept;
-  [[nodiscard]] bool bytes(std::string* out) const;
+  [[nodiscard]] bool number(long long* out) const noexcept {
+    return value_ != nullptr && number_of(*value_, out);
+  }
+  [[nodiscard]] bool bytes(std::string* out) const {
+    return value_ != nullptr && bytes_of(*value_, out);
+  }
 
  private:
   pmix_value_t* value_;
 };
-
-bool Value::number(long long* out) const noexcept {
-  if (value_ == nullptr) return false;
-  const auto& data = value_->data;
-  switch (value_->type) {
-    case PMIX_INT:
-      *out = data.integer;
-      return true;
-    case PMIX_INT8:
-      *out = data.int8;
-      return true;
-    case PMIX_INT16:
-      *out = data.int16;
-      return true;
-    case PMIX_INT32:
-      *out = data.int32;
-      return true;
-    case PMIX_INT64:
-      *out = data.int64;
-      return true;
-    case PMIX_UINT:
-      *out = data.uint;
-      return true;
-    case PMIX_UINT8:
-      *out = data.uint8;
-      return true;
-    case PMIX_UINT16:
-      *out = data.uint16;
-      return true;
-    case PMIX_UINT32:
-      *out = data.uint32;
-      return true;
-    case PMIX_UINT64:
-      *out = static_cast<long long>(data.uint64);
-      return true;
-    case PMIX_SIZE:
-      *out = static_cast<long long>(data.size);
-      return true;
-    case PMIX_PROC_RANK:
-      *out = data.rank;
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool Value::bytes(std::string* out) const {
-  if (value_ == nullptr) return false;
-  if (value_->type == PMIX_STRING && value_->data.string != nullptr) {
-    *out = value_->data.string;
-    return true;
-  }
-  if (value_->type != PMIX_BYTE_OBJECT) return false;
-  out->assign(value_->data.bo.bytes, value_->data.bo.size);
-  return true;
-}
 
 const char* launcher_in_words() {
   if (std::getenv(kBootVariable) != nullptr) return "mpirun";
@@ -154,15 +103,16 @@ PmixBoot::PmixBoot() {
                 strf("the environment names a PMIx server (PMIX_NAMESPACE=%s), but it cannot be "
                      "reached: %s; is the launcher still there? Unset PMIX_NAMESPACE to run alone",
                      std::getenv("PMIX_NAMESPACE"), pmix_.Error_string(status)));
-  job_.rank = static_cast<int>(self_.rank);
-  job_.size = static_cast<int>(number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0));
-  if (job_.size <= job_.rank)
-    throw Error(MPI_ERR_OTHER, strf("the PMIx server says that rank %d is in a job of %d ranks",
-                                    job_.rank, job_.size));
+  job_.rank = count_of(self_.rank, -1);
+  const long long size = number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
+  job_.size = count_of(size, 0);
+  if (job_.rank < 0 || job_.size <= job_.rank)
+    throw Error(MPI_ERR_OTHER, strf("the PMIx server says that rank %u is in a job of %lld ranks",
+                                    self_.rank, size));
   job_.id = self_.nspace;
   job_.launcher = launcher_in_words();
-  job_.app = static_cast<int>(number(self_.rank, PMIX_APPNUM, -1));
-  job_.universe_size = static_cast<int>(number(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, 0));
+  job_.app = count_of(number(self_.rank, PMIX_APPNUM, -1), -1);
+  job_.universe_size = count_of(number(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, 0), 0);
   learn_local_ranks();
 }
 
@@ -187,16 +137,8 @@ long long PmixBoot::number(pmix_rank_t rank, const char* key, long long otherwis
 
 void PmixBoot::learn_local_ranks() {
   std::string list;
-  if (Value(ask(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS)).bytes(&list)) {
-    for (const char* at = list.c_str(); *at != '\0';) {
-      char* end = nullptr;
-      const long rank = std::strtol(at, &end, 10);
-      if (end == at) break;
-      if (rank >= 0 && rank < job_.size) job_.local_ranks.push_back(static_cast<int>(rank));
-      at = *end == ',' ? end + 1 : end;
-    }
-  }
-  std::sort(job_.local_ranks.begin(), job_.local_ranks.end());
+  if (Value(ask(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS)).bytes(&list))
+    job_.local_ranks = ranks_of(list, job_.size);
   if (!is_local(job_.rank)) job_.local_ranks = {job_.rank};  // no or a senseless answer
   const auto& ranks = job_.local_ranks;
   job_.local_index =
@@ -222,12 +164,7 @@ int PmixBoot::node(int rank) {
   return nodes_[static_cast<std::size_t>(rank)];
 }
 
-Card PmixBoot::card(int rank) {
-  const std::string bytes = get(rank, kCardKey);
-  Card card{};
-  std::memcpy(card.data(), bytes.data(), std::min(bytes.size(), card.size()));
-  return card;
-}
+Card PmixBoot::card(int rank) { return card_of(get(rank, kCardKey)); }
 
 void PmixBoot::put(std::string_view key, std::string_view value) {
   pmix_value_t pmix_value{};

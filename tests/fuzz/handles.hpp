@@ -10,34 +10,19 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "bytes.hpp"
 #include "core/handle.hpp"
 #include "core/info.hpp"
 #include "core/session.hpp"
 
 namespace tern::fuzz {
 
-/// Reads numbers from the input; zeros after its end.
-class Bytes {
- public:
-  Bytes(const uint8_t* data, size_t size) : data_(data), left_(size) {}
-  [[nodiscard]] bool empty() const { return left_ == 0; }
-  template <class T>
-  T take() {
-    T value{};
-    const size_t bytes = left_ < sizeof value ? left_ : sizeof value;
-    std::memcpy(&value, data_, bytes);
-    data_ += bytes;
-    left_ -= bytes;
-    return value;
-  }
-
- private:
-  const uint8_t* data_;
-  size_t left_;
-};
-
 class HandleModel {
  public:
+  explicit HandleModel(core::HandleTable& table) : table_(table) {}
+  ~HandleModel() {
+    for (const auto& [word, object] : words_) table_.erase(*object);
+  }
   void insert(bool session) {
     core::Object* made = session ? static_cast<core::Object*>(new core::Session) : new core::Info;
     objects_.emplace_back(made);
@@ -81,14 +66,15 @@ class HandleModel {
     return object->handle() == 0 ? nullptr : object;
   }
 
-  core::HandleTable table_;
+  core::HandleTable& table_;
   std::vector<std::unique_ptr<core::Object>> objects_;
   std::unordered_map<uintptr_t, core::Object*> words_;
   std::vector<uintptr_t> seen_;
 };
 
 inline void drive_handles(const uint8_t* data, size_t size) {
-  HandleModel model;
+  static auto* table = new core::HandleTable;  // making one costs more than a whole program
+  HandleModel model(*table);
   Bytes bytes(data, size);
   while (!bytes.empty()) {
     const auto what = bytes.take<uint8_t>();

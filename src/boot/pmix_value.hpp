@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values from a PMIx server, checked: numbers of any integer type, bytes, lists of ranks, cards.
+// Why: servers differ in the types that they send, and what comes from outside is not believed.
+// Threads: any.
+#pragma once
+
+#include <pmix.h>
+
+#include <string>
+#include <vector>
+
+#include "boot/boot.hpp"
+
+namespace tern::boot {
+
+// False where it is no number, or one that does not fit.
+[[nodiscard]] bool number_of(const pmix_value_t& value, long long* out) noexcept;
+// A string or a byte object.
+[[nodiscard]] bool bytes_of(const pmix_value_t& value, std::string* out);
+// `number` where it is a count or a rank that an int holds.
+[[nodiscard]] int count_of(long long number, int otherwise) noexcept;
+// "0,1,5" ascending, each once; what is no rank of a job of `size` is left out.
+[[nodiscard]] std::vector<int> ranks_of(const std::string& list, int size);
+// What is missing of a short one is zero.
+[[nodiscard]] Card card_of(const std::string& bytes) noexcept;
+
+}  // namespace tern::boot

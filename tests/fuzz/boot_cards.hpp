@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// drive_boot_cards: a program in bytes: a peer's card with any of its bytes changed, a peer that
+// writes anywhere into the shared memory of both, and a rank that connects, sends and polls.
+// Why: whatever stands in shared memory, nothing outside of it is read or written. libFuzzer and
+// tests/unit/btl/hostile_test share it.
+#pragma once
+
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "boot/boot.hpp"
+#include "btl/sm/segment.hpp"
+#include "btl/sm/sm.hpp"
+#include "bytes.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+
+namespace tern::fuzz {
+
+/// Rank 0 of two; the other's card is what the program says.
+class CardBoot final : public boot::Boot {
+ public:
+  boot::Card card_of_peer{};
+  bool aborted = false;
+
+  CardBoot() {
+    job_.size = 2;
+    job_.local_ranks = {0, 1};
+  }
+  const char* name() const noexcept override { return "fuzz"; }
+  int node(int) override { return 0; }
+  std::string host(int) override { return "here"; }
+  void put_card(const boot::Card&) override {}
+  boot::Card card(int rank) override {
+    check_rank(rank, "the card");
+    return card_of_peer;
+  }
+  void put(std::string_view, std::string_view) override {}
+  std::string get(int, std::string_view) override { return {}; }
+  void fence() override {}
+  void abort(int, const char*) noexcept override { aborted = true; }
+  void finalize() override {}
+};
+
+/// Reads all of every payload.
+class ReadingSink final : public btl::Sink {
+ public:
+  void arrived(core::Peer&, const btl::Frame& frame) noexcept override {
+    copy_.assign(frame.payload, frame.payload + frame.header.bytes);
+  }
+
+ private:
+  std::vector<std::byte> copy_;
+};
+
+/// The hostile peer: a process that only keeps the file open, and its memory as it should be.
+class CardPeer {
+ public:
+  static constexpr btl::sm::Shape kShape{2, 64, 4};
+  static constexpr size_t kInteresting = 24 * 1024;  // everything but the pool's blocks
+
+  CardPeer() : segment_(btl::sm::Segment::create(kShape, 1)) {
+    holder_ = ::fork();
+    if (holder_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (;;) ::pause();
+    }
+    fresh_.assign(memory(), memory() + kInteresting);
+  }
+  [[nodiscard]] std::byte* memory() const { return segment_.base(); }
+  void reset() const { std::memcpy(memory(), fresh_.data(), fresh_.size()); }
+
+  [[nodiscard]] btl::Card card(ino_t inode) const {
+    btl::Card card{};
+    card.wire_version = btl::kWireVersion;
+    card.pid = holder_;
+    card.segment_fd = segment_.fd().get();
+    card.segment_inode = inode;
+    card.segment_bytes = kShape.bytes();
+    card.segment_address = reinterpret_cast<uint64_t>(memory());
+    return card;
+  }
+  [[nodiscard]] const Fd& fd() const { return segment_.fd(); }
+  [[nodiscard]] pid_t holder() const { return holder_; }
+
+ private:
+  btl::sm::Segment segment_;
+  std::vector<std::byte> fresh_;
+  pid_t holder_ = -1;
+};
+
+class CardProgram {
+ public:
+  CardProgram(core::Process& process, CardBoot& boot, const CardPeer& peer, Bytes bytes)
+      : boot_(boot), peer_(peer), bytes_(bytes), rank_(process.peer(1)), sm_(process, sink_) {
+    peer_.reset();
+    btl::Card own{};
+    sm_.fill_card(own);
+    own_ = reinterpret_cast<std::byte*>(own.segment_address);
+    boot_.aborted = false;
+    make_card();
+  }
+  void run() {
+    constexpr int kMostSteps = 64;
+    for (int step = 0; step < kMostSteps && !bytes_.empty(); ++step) this->step();
+  }
+
+ private:
+  // The true card, some bytes changed; never another process of this machine.
+  void make_card() {
+    struct stat status {};
+    TERN_ASSERT(::fstat(peer_.fd().get(), &status) == 0);
+    btl::Card card = peer_.card(status.st_ino);
+    uint8_t image[sizeof card];
+    std::memcpy(image, &card, sizeof card);
+    for (int flips = bytes_.take<uint8_t>() % 4; flips > 0; --flips) {
+      const auto place = bytes_.take<uint8_t>();
+      image[place % sizeof image] = bytes_.take<uint8_t>();
+    }
+    std::memcpy(&card, image, sizeof card);
+    if (card.pid != peer_.holder() && card.pid > 0) card.pid = ::getpid();
+    std::memcpy(boot_.card_of_peer.data(), &card, sizeof card);
+  }
+  void step() {
+    switch (bytes_.take<uint8_t>() % 8) {
+      case 0:
+        return connect();
+      case 1:
+        return send();
+      case 2:
+        return scribble(peer_.memory());
+      case 3:
+        return scribble(own_);
+      case 4:
+        return frame();
+      case 5:
+        return look();
+      default:
+        static_cast<void>(sm_.progress());
+    }
+  }
+  void connect() {
+    try {
+      if (endpoint_ == nullptr) endpoint_ = sm_.connect(rank_);
+    } catch (const Error&) {
+    }
+  }
+  void send() {
+    if (endpoint_ == nullptr) return;
+    const auto size = static_cast<size_t>(bytes_.take<uint16_t>()) % btl::sm::kBlockBytes;
+    const std::vector<std::byte> payload(size);
+    btl::Header header{};
+    header.kind = 1;
+    header.bytes = static_cast<uint16_t>(size);
+    static_cast<void>(endpoint_->send(header, payload.data()));
+  }
+  void scribble(std::byte* memory) {
+    const auto place = bytes_.take<uint16_t>() % (CardPeer::kInteresting - sizeof(uint64_t));
+    const auto block = bytes_.block(bytes_.take<uint8_t>() % 9);
+    if (!block.empty()) std::memcpy(memory + place, block.data(), block.size());
+  }
+  // What a sender writes: a ring that has an owner, and a header in one of its lines.
+  void frame() {
+    const btl::sm::Segment& segment = sm_.segment();
+    const auto ring = bytes_.take<uint8_t>() % 2u;
+    segment.control(ring).owner = 1u + (bytes_.take<uint8_t>() % 3u);
+    segment.head().rings_claimed = bytes_.take<uint8_t>() % 4u;
+    const auto line = bytes_.take<uint16_t>() % segment.shape().ring_lines;
+    auto header = bytes_.take<btl::Header>();
+    if ((header.mark & 0x80) != 0) header.mark = 1;
+    std::memcpy(segment.ring(ring)[line].bytes, &header, sizeof header);
+  }
+  void look() {
+    btl::Frame frame;
+    if (endpoint_ == nullptr || !endpoint_->peek(&frame)) return;
+    sink_.arrived(rank_, frame);
+    endpoint_->pop();
+  }
+
+  CardBoot& boot_;
+  const CardPeer& peer_;
+  Bytes bytes_;
+  core::Peer& rank_;
+  ReadingSink sink_;
+  btl::sm::Sm sm_;
+  std::byte* own_ = nullptr;
+  btl::Endpoint* endpoint_ = nullptr;
+};
+
+inline void drive_boot_cards(const uint8_t* data, size_t size) {
+  struct Fixture {
+    core::Process process;
+    CardBoot boot;
+    CardPeer peer;
+  };
+  static auto* fixture = [] {
+    auto* made = new Fixture;
+    made->process.boot = &made->boot;
+    made->process.world_size = made->process.node_size = 2;
+    made->process.params.set("TERN_SM_RING", "4k");
+    made->process.params.set("TERN_SM_POOL", "1m");
+    return made;
+  }();
+  CardProgram(fixture->process, fixture->boot, fixture->peer, Bytes(data, size)).run();
+}
+
+}  // namespace tern::fuzz
