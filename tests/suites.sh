@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The suites of ./quickstart check, and their sum. Sourced by quickstart. A suite is a function suite_NAME that
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
-usual_suites=(lint unit mpi cmake asan tsan)
+usual_suites=(lint unit mpi cmake asan tsan fuzz)
 long_suites=(clang dist)
 other_suites=(abi)
 full=
@@ -31,6 +31,14 @@ suite_clang() { CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --enable-
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
 suite_abi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full mpi/abi; }
 suite_lint() { tests/lint/run --prefix "$prefix"; }
+# libFuzzer comes with clang alone; line numbers are for what it finds.
+suite_fuzz() {
+  local dir=$top/_build-fuzz
+  CC=clang CXX=clang++ configure_in "$dir" --enable-sanitizers=fuzzer-no-link,address,undefined \
+    CFLAGS='-O1 -g1' CXXFLAGS='-O1 -g1'
+  step "build fuzz targets" "the compiler's message is in the log" make -C "$dir" -j "$jobs" fuzz-built
+  tests/fuzz/run --build "$dir"
+}
 suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
 suite_dist() { tests/dist/run --build "$build"; }
 
@@ -64,7 +72,7 @@ check() {
     [ -z "$full" ] || suites+=("${long_suites[@]}")
   fi
   install_packages "$build_packages$check_packages"
-  case " ${suites[*]} " in *" clang "* | *" dist "*) install_packages "$full_packages" ;; esac
+  case " ${suites[*]} " in *" clang "* | *" dist "* | *" fuzz "*) install_packages "$full_packages" ;; esac
   build
   for name in "${suites[@]}"; do run_suite "$name"; done
   say "$passed passed, $failed failed, $skipped skipped"

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -19,9 +20,9 @@
 #include "boot/boot.hpp"
 #include "btl/sm/segment.hpp"
 #include "btl/sm/sm.hpp"
-#include "bytes.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
+#include "tests/fuzz/bytes.hpp"
 
 namespace tern::fuzz {
 
@@ -75,6 +76,12 @@ class CardPeer {
     }
     fresh_.assign(memory(), memory() + kInteresting);
   }
+  ~CardPeer() {
+    ::kill(holder_, SIGKILL);
+    ::waitpid(holder_, nullptr, 0);
+  }
+  CardPeer(const CardPeer&) = delete;
+  CardPeer& operator=(const CardPeer&) = delete;
   [[nodiscard]] std::byte* memory() const { return segment_.base(); }
   void reset() const { std::memcpy(memory(), fresh_.data(), fresh_.size()); }
 

@@ -14,7 +14,6 @@
 #include "base/error.hpp"
 #include "boot/fake.hpp"
 #include "btl/claims.hpp"
-#include "bytes.hpp"
 #include "core/datatype.hpp"
 #include "core/error_handler.hpp"
 #include "core/group.hpp"
@@ -23,6 +22,7 @@
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "pml/p2p.hpp"
+#include "tests/fuzz/bytes.hpp"
 
 namespace tern::fuzz {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "bytes.hpp"
 #include "core/handle.hpp"
 #include "core/info.hpp"
 #include "core/session.hpp"
+#include "tests/fuzz/bytes.hpp"
 
 namespace tern::fuzz {
 

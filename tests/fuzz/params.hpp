@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/params.hpp"
-#include "bytes.hpp"
+#include "tests/fuzz/bytes.hpp"
 
 namespace tern::fuzz {
 

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "boot/pmix_value.hpp"
-#include "bytes.hpp"
+#include "tests/fuzz/bytes.hpp"
 
 namespace tern::fuzz {
 
@@ -35,8 +35,7 @@ inline void drive_pmix_values(const uint8_t* data, size_t size) {
   }
   std::string taken;
   if (!boot::bytes_of(value, &taken)) return;
-  TERN_ASSERT(taken.size() == std::max(text.size(), content.size()) ||
-              taken.size() < text.size());
+  TERN_ASSERT(taken.size() == std::max(text.size(), content.size()) || taken.size() < text.size());
   const std::vector<int> ranks = boot::ranks_of(taken, 1000);
   for (size_t i = 0; i < ranks.size(); ++i) {
     TERN_ASSERT(ranks[i] >= 0 && ranks[i] < 1000);

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/fd.hpp"
 #include "boot/shared_job.hpp"
-#include "bytes.hpp"
+#include "tests/fuzz/bytes.hpp"
 
 namespace tern::fuzz {
 

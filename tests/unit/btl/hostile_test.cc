@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared memory that a peer damages: what stands there is checked before it is used.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <random>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/fd.hpp"
+#include "tests/fuzz/boot_cards.hpp"
+
+namespace tern::btl::sm {
+namespace {
+
+/// Rank 0 and its memory; the peer's process holds a true segment.
+class Damaged : public testing::Test {
+ protected:
+  Damaged() {
+    process_.boot = &boot_;
+    process_.world_size = process_.node_size = 2;
+    struct stat status {};
+    EXPECT_EQ(::fstat(peer_.fd().get(), &status), 0);
+    card_ = peer_.card(status.st_ino);
+    put_card();
+    sm_ = std::make_unique<Sm>(process_, sink_);
+  }
+  void put_card() { std::memcpy(boot_.card_of_peer.data(), &card_, sizeof card_); }
+  // The peer claims ring 0 here and writes this header into its first line.
+  void write(const Header& header, uint32_t block = 0) {
+    const Segment& segment = sm_->segment();
+    segment.control(0).owner = 2;
+    segment.head().rings_claimed = 1;
+    std::memcpy(segment.ring(0)->bytes + sizeof header, &block, sizeof block);
+    std::memcpy(segment.ring(0)->bytes, &header, sizeof header);
+  }
+
+  core::Process process_;
+  fuzz::CardBoot boot_;
+  fuzz::CardPeer peer_;
+  fuzz::ReadingSink sink_;
+  Card card_{};
+  std::unique_ptr<Sm> sm_;
+};
+
+TEST_F(Damaged, ATrueFrameArrives) {
+  write({1, 1, 40, 0, 0, 1});
+  EXPECT_EQ(sm_->progress(), 1);
+  EXPECT_FALSE(boot_.aborted);
+}
+
+TEST_F(Damaged, AFrameLongerThanTheRingEndsTheJob) {
+  write({1, 1, 65535, 0, 0, 1});
+  EXPECT_EQ(sm_->progress(), 0);
+  EXPECT_TRUE(boot_.aborted);
+  EXPECT_EQ(sm_->progress(), 0);
+}
+
+TEST_F(Damaged, AFrameInABlockThatIsNotThereEndsTheJob) {
+  write({1, kPooled | 1, 100, 0, 0, 1}, fuzz::CardPeer::kShape.blocks);
+  EXPECT_EQ(sm_->progress(), 0);
+  EXPECT_TRUE(boot_.aborted);
+}
+
+TEST_F(Damaged, AFrameLargerThanItsBlockEndsTheJob) {
+  write({1, kPooled | 1, kBlockBytes + 1, 0, 0, 1}, fuzz::CardPeer::kShape.blocks - 1);
+  EXPECT_EQ(sm_->progress(), 0);
+  EXPECT_TRUE(boot_.aborted);
+}
+
+TEST_F(Damaged, RingsOfNobodyEndTheJob) {
+  sm_->segment().control(0).owner = 4'000'000'000;
+  sm_->segment().head().rings_claimed = 1;
+  EXPECT_EQ(sm_->progress(), 0);
+  EXPECT_TRUE(boot_.aborted);
+}
+
+TEST_F(Damaged, MoreRingsThanThereAreAreNotLookedAt) {
+  write({1, 1, 8, 0, 0, 1});
+  sm_->segment().control(1).owner = 0;
+  sm_->segment().head().rings_claimed = UINT32_MAX;
+  EXPECT_EQ(sm_->progress(), 1);
+}
+
+TEST_F(Damaged, CardsThatNameSomethingElseAreRefused) {
+  for (const auto& change : std::vector<void (*)(Card&)>{
+           [](Card& card) { card.pid = ::getpid(); }, [](Card& card) { card.segment_fd = 0; },
+           [](Card& card) { ++card.segment_inode; }, [](Card& card) { card.segment_bytes = 16; },
+           [](Card& card) { ++card.wire_version; }}) {
+    const Card before = card_;
+    change(card_);
+    put_card();
+    EXPECT_THROW(sm_->connect(process_.peer(1)), Error);
+    card_ = before;
+  }
+  put_card();
+  EXPECT_NE(sm_->connect(process_.peer(1)), nullptr);
+}
+
+TEST_F(Damaged, AHeadThatMakesNoSenseIsRefused) {
+  auto& head = *reinterpret_cast<SegmentHead*>(peer_.memory());
+  head.ring_lines = 3;
+  EXPECT_THROW(sm_->connect(process_.peer(1)), Error);
+  head.ring_lines = 64;
+  head.rings = 1u << 31;
+  EXPECT_THROW(sm_->connect(process_.peer(1)), Error);
+  head.rings = 2;
+  head.rings_claimed = 2;
+  EXPECT_THROW(sm_->connect(process_.peer(1)), Error) << "no ring is left";
+}
+
+TEST_F(Damaged, NobodyCanTakePagesAway) {
+  EXPECT_TRUE(has_sealed_size(peer_.fd().get()));
+  EXPECT_NE(::ftruncate(peer_.fd().get(), 0), 0);
+  EXPECT_NE(::ftruncate(sm_->segment().fd().get(), 0), 0);
+}
+
+TEST(DamagedProgram, RandomPrograms) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<uint8_t> program(200);
+    for (uint8_t& byte : program) byte = static_cast<uint8_t>(random());
+    fuzz::drive_boot_cards(program.data(), program.size());
+  }
+}
+
+}  // namespace
+}  // namespace tern::btl::sm
