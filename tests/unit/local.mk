@@ -42,7 +42,6 @@ unit_tests += tests/unit/btl/trial_test
 unit_tests += tests/unit/topo/tree_test
 unit_tests += tests/unit/tools/tern_info_test
 tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
-unit_tests += tests/unit/base/wait_report_test
 unit_tests += tests/unit/pml/hostile_test
 unit_tests += tests/unit/btl/hostile_test
 unit_tests += tests/unit/boot/hostile_test
