@@ -48,6 +48,12 @@ namespace tern {
     "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                 \
   X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|singleton"),                          \
     "how ranks find each other: auto, mpirun, pmix, singleton")                                     \
+  X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, "mpi_errors_are_fatal",                    \
+    one_of("mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return"),                              \
+    "set by mpirun -initial-errhandler: the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at "  \
+    "first, and of calls without an object")                                                        \
+  X(memory_alloc_kinds, "TERN_MEMORY_ALLOC_KINDS", Text, "", one_of(nullptr),                           \
+    "set by mpirun -memory-alloc-kinds: the kinds of memory that the program asks for")             \
   X(boot_fd, "TERN_BOOT_FD", Count, -1, between(-1, 1048576),                                       \
     "set by mpirun: the descriptor of its start-up memory")
 // clang-format on

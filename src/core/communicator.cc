@@ -25,7 +25,7 @@ Communicator* enter(Process& process, MPI_Comm constant, Communicator* communica
                     const char* name) {
   communicator->name = name;
   communicator->error_handler =
-      Ref<ErrorHandler>(process.handles.find<ErrorHandler>(MPI_ERRORS_ARE_FATAL));
+      Ref<ErrorHandler>(&initial_error_handler(process));
   process.handles.set_predefined(reinterpret_cast<uintptr_t>(constant), *communicator);
   return communicator;
 }

@@ -43,7 +43,10 @@ void Info::merge(const Info& other) {
 }
 
 void make_predefined_infos(Process& process) {
-  process.handles.set_predefined(reinterpret_cast<uintptr_t>(MPI_INFO_ENV), *new Info);
+  auto* env = new Info;
+  if (!process.params.memory_alloc_kinds.empty())
+    env->set("mpi_memory_alloc_kinds", process.params.memory_alloc_kinds);
+  process.handles.set_predefined(reinterpret_cast<uintptr_t>(MPI_INFO_ENV), *env);
 }
 
 }  // namespace tern::core
