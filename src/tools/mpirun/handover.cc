@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mpirun's options in the words of srun and prterun.
 #include <cmath>
+#include <set>
 
 #include "base/error.hpp"
 #include "mpi.h"
@@ -65,6 +66,12 @@ std::string joined_hosts(const std::vector<Host>& hosts, bool with_slots) {
   return text;
 }
 
+std::size_t distinct(const std::vector<Host>& hosts) {
+  std::set<std::string> names;
+  for (const Host& host : hosts) names.insert(host.name);
+  return names.size();
+}
+
 Words program_of(const App& app) {
   Words words = app.command;
   if (!app.search_path.empty())
@@ -88,7 +95,7 @@ Words wrapped(const App& app, bool with_folder) {
 int srun_ranks(const Options& options, const Allocation& allocation) {
   if (options.apps.size() == 1 && options.apps[0].ranks == 0) {
     const int hosts =
-        options.hosts.empty() ? allocation.nodes : static_cast<int>(options.hosts.size());
+        options.hosts.empty() ? allocation.nodes : static_cast<int>(distinct(options.hosts));
     int slots = 0;
     for (const Host& host : options.hosts) slots += host.slots;
     return options.per_node > 0 ? options.per_node * hosts : slots;
@@ -189,13 +196,13 @@ Handover for_srun(const Options& options, const Allocation& allocation) {
   words = {"srun", "--mpi=pmix", "--export=ALL"};
   const int ranks = srun_ranks(options, allocation);
   if (ranks > 0) words.insert(words.end(), {"-n", std::to_string(ranks)});
-  if (options.per_node > 0) {
-    words.push_back(strf("--ntasks-per-node=%d", options.per_node));
-    if (ranks > 0)
-      words.insert(words.end(),
-                   {"-N", strf("%d", (ranks + options.per_node - 1) / options.per_node)});
-  }
-  if (!options.hosts.empty()) words.insert(words.end(), {"-w", joined_hosts(options.hosts, false)});
+  if (options.per_node > 0) words.push_back(strf("--ntasks-per-node=%d", options.per_node));
+  if (!options.hosts.empty())
+    words.insert(words.end(), {"-N", std::to_string(distinct(options.hosts)), "-w",
+                               joined_hosts(options.hosts, false)});
+  else if (options.per_node > 0 && ranks > 0)
+    words.insert(words.end(),
+                 {"-N", std::to_string((ranks + options.per_node - 1) / options.per_node)});
   srun_places(options, words);
   srun_streams(options, ranks, words);
   if (options.timeout_s > 0) {

@@ -104,7 +104,8 @@ TEST(Srun, Places) {
   };
   has({"-N", "2", "a"}, "-n 8 --ntasks-per-node=2 -N 4");
   has({"-n", "5", "-N", "2", "a"}, "-n 5 --ntasks-per-node=2 -N 3");
-  has({"-host", "n1:2,n2:3", "a"}, "-n 5 -w n1,n2");
+  has({"-host", "n1:2,n2:3", "a"}, "-n 5 -N 2 -w n1,n2");
+  has({"-N", "2", "-host", "n1,n2,n1", "a"}, "-n 4 --ntasks-per-node=2 -N 2 -w n1,n2,n1");
   has({"--bind-to", "core", "a"}, "--cpu-bind=cores");
   has({"--bind-to", "none", "--report-bindings", "a"}, "--cpu-bind=verbose,none");
   has({"--map-by", "slot:PE=4", "a"}, "--cpus-per-task=4");

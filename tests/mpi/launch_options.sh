@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+# mpirun's options as users of several launchers type them, on real processes.
+# timeout: 240
+. "$TOP/tests/verdicts.sh"
+export LC_ALL=C
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$log"' EXIT
+cd "$work" || exit 1
+
+prints() { # prints EXPECTED COMMAND...: exit 0 and exactly these lines, in any order
+  local expected=$1 got
+  shift
+  got=$("$@" | sort) || { printf 'failed; got:\n%s\n' "$got"; return 1; }
+  [ "$got" = "$expected" ] || { printf 'got:\n%s\nexpected:\n%s\n' "$got" "$expected"; return 1; }
+}
+fails() { # fails CODE PATTERN COMMAND...: this exit code, and stderr has the pattern
+  local code=$1 pattern=$2 got errors
+  shift 2
+  errors=$("$@" 2>&1 >/dev/null)
+  got=$?
+  printf 'exit %s: %s\n' "$got" "$errors"
+  [ "$got" = "$code" ] && grep -q -e "$pattern" <<<"$errors"
+}
+shows() { # shows PATTERN COMMAND...: exit 0, and stdout has the pattern
+  local pattern=$1 got
+  shift
+  got=$("$@") || return 1
+  grep -q -e "$pattern" <<<"$got" || { printf '%s\n' "$got"; return 1; }
+}
+unset SLURM_JOB_ID SLURM_NTASKS
+
+# How many
+check "-ppn" prints $'a\na\na' "$MPIRUN" -ppn 3 echo a
+check "-N" prints $'a\na' "$MPIRUN" -N 2 echo a
+check "slots of hosts" prints $'a\na\na' "$MPIRUN" -host localhost:2,127.0.0.1:1 echo a
+printf '# here\nlocalhost slots=2\n' >hosts
+for option in --hostfile -hostfile -machinefile -f; do
+  check "$option" prints $'a\na' "$MPIRUN" $option hosts echo a
+done
+check "-soft" prints $'a\na' "$MPIRUN" -n 2 -soft 1:4:2 echo a
+check "-arch of this machine" prints a "$MPIRUN" -n 1 -arch "$(uname -m)" echo a
+check "-arch of another" fails 2 '"vax" is not this machine' "$MPIRUN" -arch vax true
+check "ppr on a machine that is made up" shows '^8 ranks' \
+  env HWLOC_SYNTHETIC='pack:2 numa:2 core:4 pu:1' "$MPIRUN" --map-by ppr:2:numa --dry-run true
+check "more ranks than ppr has room for" fails 2 'room for 4 on 2 parts' \
+  env HWLOC_SYNTHETIC='pack:2 core:4 pu:1' "$MPIRUN" -n 5 --map-by ppr:2:package true
+
+# Programs
+mkdir -p tools other
+printf '#!/bin/sh\necho tool\n' >tools/the-tool && chmod +x tools/the-tool
+check "-path" prints $'tool\ntool' "$MPIRUN" -n 2 -path other:tools the-tool
+check "-path without the program" fails 127 'no such program in other or PATH' "$MPIRUN" -path other the-tool
+cat >job.app <<'END'
+# two programs
+-n 2 -env WHO 'the first' sh -c "echo $WHO" # quoted
+-n 1 \
+  echo second
+END
+for option in --app -app -file -configfile; do
+  check "$option" prints $'second\nthe first\nthe first' env WHO='the first' "$MPIRUN" $option job.app
+done
+printf -- '-n two echo\n' >wrong.app
+check "an error in an app file names the line" fails 2 'wrong.app:1: -n: "two"' "$MPIRUN" --app wrong.app
+
+# Variables
+check "-genvlist" prints 1 env A=1 "$MPIRUN" -genvlist A sh -c 'echo $A'
+check "--unset-env" prints $'none\nnone' env A=1 "$MPIRUN" -n 2 --unset-env A sh -c 'echo ${A-none}'
+check "--set" prints $'16k\n16k' "$MPIRUN" -n 2 --set eager_limit=16k sh -c 'echo $TERN_EAGER_LIMIT'
+check "--set of no parameter" fails 2 'did you mean TERN_EAGER_LIMIT' "$MPIRUN" --set eagerlimit=1 true
+check "--set of a wrong value starts nothing" fails 2 '65536' "$MPIRUN" --set eager_limit=1g sh -c 'echo started >&2'
+check "-initial-errhandler" prints mpi_errors_return "$MPIRUN" -initial-errhandler mpi_errors_return sh -c 'echo $TERN_INITIAL_ERRHANDLER'
+
+# Where
+big='pack:2 numa:2 l3:1 core:4 pu:2'
+dry() { env HWLOC_SYNTHETIC="$big" "$MPIRUN" --dry-run "$@" true | grep '^rank'; }
+where() { # where EXPECTED OPTIONS...: processors of each rank on a machine of 16 cores, 32 threads
+  local expected=$1 got
+  shift
+  got=$(dry "$@" | sed 's/^rank [0-9]*: //; s/processors //; s/ (.*//' | paste -sd' ')
+  [ "$got" = "$expected" ] || { printf 'got %s, expected %s\n' "$got" "$expected"; return 1; }
+}
+check "equal shares" where '0-7 8-15 16-23 24-31' -n 4
+check "three ranks" where '0-9 10-19 20-31' -n 3
+check "one rank is not bound" where 'not bound' -n 1
+check "17 ranks are not bound" where "$(yes 'not bound' | head -n 17 | paste -sd' ')" -n 17
+check "--bind-to core" where '0-1 2-3' -n 2 --bind-to core
+check "--bind-to hwthread" where '0 1 2' -n 3 --bind-to hwthread
+check "--bind-to numa" where '0-7 16-23' -n 2 --bind-to numa
+check "--bind-to l3cache" where '0-7 16-23' -n 2 --bind-to l3cache
+check "--bind-to package" where '0-15 0-15 16-31' -n 3 --bind-to package
+check "--bind-to none" where 'not bound not bound' -n 2 --bind-to none
+check "--map-by numa" where '0-7 8-15 16-23 24-31' -n 4 --map-by numa
+check "--map-by package" where '0-7 16-23 8-15 24-31' -n 4 --map-by package
+check "--rank-by slot" where '0-7 8-15 16-23 24-31' -n 4 --map-by package --rank-by slot
+check "--map-by slot:PE=2" where '0-3 4-7' -n 2 --map-by slot:PE=2
+check "--map-by ppr:1:package:PE=3" where '0-5 16-21' --map-by ppr:1:package:PE=3
+check "PE beyond the cores" fails 2 '3 ranks of 8 cores each do not fit the 16' \
+  env HWLOC_SYNTHETIC="$big" "$MPIRUN" -n 3 --map-by slot:PE=8 true
+check "--nooversubscribe" fails 2 '17 ranks are more than the 16 cores' \
+  env HWLOC_SYNTHETIC="$big" "$MPIRUN" -n 17 --nooversubscribe true
+check "a machine that is made up starts ranks unbound" prints $'a\na' env HWLOC_SYNTHETIC="$big" "$MPIRUN" -n 2 echo a
+
+# Cores of other jobs: whatever runs here, what one job holds no other is bound to.
+mask='grep Cpus_allowed_list /proc/self/status | cut -f2'
+if [ "$(nproc)" -ge 2 ]; then
+  apart() {
+    local i holder
+    for ((i = 0; i < 50; i++)); do
+      rm -f go mine.*
+      "$MPIRUN" -n 2 sh -c "$mask >mine.\$PMIX_RANK; while [ ! -e go ]; do sleep 0.05; done" &
+      holder=$!
+      while [ "$(cat mine.0 mine.1 2>/dev/null | wc -l)" != 2 ]; do sleep 0.02; done
+      [ "$(cat mine.0)" != "$(cat mine.1)" ] && break  # it holds the cores; else another job does
+      : >go
+      wait "$holder"
+      sleep 0.2
+    done
+    [ "$(cat mine.0)" != "$(cat mine.1)" ] || { echo "the cores of this machine were never free"; return 77; }
+    "$MPIRUN" --report-bindings -n 2 true 2>report
+    : >go
+    wait "$holder"
+    cat report
+    grep -q 'cores are held by another mpirun; nothing is bound' report && grep -q 'rank 1: not bound' report
+  }
+  apart >apart.log 2>&1
+  case $? in
+    77) skip "two jobs do not take the same cores" "$(tail -n 1 apart.log)" ;;
+    0) check "two jobs do not take the same cores" true ;;
+    *) check "two jobs do not take the same cores" sh -c 'cat apart.log; false' ;;
+  esac
+  check "overload-allowed takes them" sh -c \
+    "[ \$('$MPIRUN' --bind-to share:overload-allowed -n 2 sh -c '$mask' | sort -u | wc -l) = 2 ]"
+else
+  skip "two jobs do not take the same cores" "one core"
+fi
+
+# What would be done
+check "--dry-run starts nothing" sh -c "'$MPIRUN' --dry-run -n 2 touch started >out && [ ! -e started ]"
+check "--dry-run shows command and variables" prints $'  in   tools\n  in   tools\n  runs ./the-tool \'a b\'\n  runs ./the-tool \'a b\'\n  with A=1\n  with A=1' \
+  sh -c "'$MPIRUN' --dry-run -n 2 -x A=1 -wdir tools ./the-tool 'a b' | grep '^  '"
+check "--dry-run of a program that is not there" fails 127 'no such program' "$MPIRUN" --dry-run no-such-program
+check "-q keeps errors" fails 3 'exit code 3' "$MPIRUN" -q -n 2 sh -c 'exit 3'
+
+# Other hosts
+check "a host that is not this one" fails 1 'host 192.0.2.7 is not this one .*install PRRTE' \
+  env PATH=/usr/bin:/bin "$MPIRUN" -host 192.0.2.7 true
+mkdir bin
+printf '#!/bin/sh\nprintf "%%s\\n" "$@"; echo "A=$A"\n' >bin/prterun && chmod +x bin/prterun
+check "prterun gets the job" prints $'--host\n--map-by\n-n\n-x\n./p\n192.0.2.7:2\n2\nA=1\nA=1\nslot:OVERSUBSCRIBE' \
+  env PATH="$PWD/bin:$PATH" "$MPIRUN" -host 192.0.2.7:2 -n 2 -genv A 1 ./p
+check "--dry-run says so" shows '^starts: prterun --map-by' env PATH="$PWD/bin:$PATH" "$MPIRUN" --dry-run -host 192.0.2.7 ./p
+
+# Other launchers' options
+check "each is refused by its name" fails 2 '^mpirun: --rankfile .*--map-by' "$MPIRUN" --rankfile x true
+check "outfile-pattern" fails 2 '--output DIR' "$MPIRUN" -outfile-pattern x true
+totals
