@@ -182,6 +182,8 @@ std::string end_of_rank(pid_t pid, const char* failure) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   if (WIFSIGNALED(status)) return strf("a process was killed by signal %d", WTERMSIG(status));
+  if (*failure == '\0' && status != 0)
+    return strf("a process ended with exit code %d", WEXITSTATUS(status));
   return failure;
 }
 
@@ -208,9 +210,9 @@ const char* cure_of(int error) {
   return "large messages are copied twice";
 }
 
-Trial judge_copies(const Meeting& meeting, const std::string& failure) {
+Trial judge_copies(const Meeting& meeting, bool frames_work) {
   Trial trial{"sm single copy", "ranks of the same host, large messages", false, "", ""};
-  if (!failure.empty()) {
+  if (!frames_work) {
     trial.finding = "not tried, as shared memory failed";
     trial.cure = "as for shared memory";
     return trial;
@@ -245,7 +247,8 @@ std::vector<Trial> try_here() {
   // What a rank says of the other's absence is the less telling half.
   if (failure.empty() || failure.find("did not happen") != std::string::npos)
     failure = other.empty() ? failure : other;
-  return {judge_frames(meeting, failure), judge_copies(meeting, failure)};
+  const Trial frames = judge_frames(meeting, failure);
+  return {frames, judge_copies(meeting, frames.works)};
 }
 
 }  // namespace tern::btl::sm

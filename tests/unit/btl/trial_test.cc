@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <csignal>
+
 namespace tern::btl {
 namespace {
 
@@ -23,19 +25,34 @@ TEST(Trial, EveryTransportIsTriedAndSaysWhatItDid) {
   EXPECT_TRUE(trials[1].works) << trials[1].finding;
 }
 
-TEST(Trial, WithoutDescriptorsSharedMemoryIsRefusedWithTheReason) {
+// By a limit that the kernel keeps for memory files, too.
+std::vector<Trial> try_with_files_of(rlim_t bytes) {
   rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit none{0, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const std::vector<Trial> trials = sm::try_here();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{bytes, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  std::vector<Trial> trials = sm::try_here();
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  return trials;
+}
+
+TEST(Trial, WithoutMemoryFilesSharedMemoryIsRefusedWithTheReason) {
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const std::vector<Trial> trials = try_with_files_of(4096);
+  std::signal(SIGXFSZ, handler);
   ASSERT_EQ(trials.size(), 2u);
   EXPECT_FALSE(trials[0].works);
-  EXPECT_NE(trials[0].finding.find("Too many open files"), std::string::npos) << trials[0].finding;
+  EXPECT_NE(trials[0].finding.find("File too large"), std::string::npos) << trials[0].finding;
   EXPECT_FALSE(trials[0].cure.empty());
   EXPECT_FALSE(trials[1].works);
   EXPECT_NE(trials[1].finding.find("not tried"), std::string::npos);
+}
+
+TEST(Trial, AProcessThatDiesIsReported) {
+  const std::vector<Trial> trials = try_with_files_of(4096);  // SIGXFSZ kills it
+  EXPECT_FALSE(trials[0].works);
+  EXPECT_NE(trials[0].finding.find("killed by signal"), std::string::npos) << trials[0].finding;
+  EXPECT_FALSE(trials[1].works);
 }
 
 }  // namespace
