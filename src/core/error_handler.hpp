@@ -74,8 +74,8 @@ class ErrorHandler final : public Object {
 /// table.
 void make_predefined_error_handlers(Process& process);
 /// The predefined handler of an ABI constant (MPI_ERRORS_RETURN, ...).
-/// What mpirun -initial-errhandler says: of MPI_COMM_WORLD, MPI_COMM_SELF, and of errors that belong
-/// to no object.
+/// What mpirun -initial-errhandler says: of MPI_COMM_WORLD, MPI_COMM_SELF, and of errors that
+/// belong to no object.
 [[nodiscard]] ErrorHandler& initial_error_handler(Process& process) noexcept;
 
 [[nodiscard]] ErrorHandler& predefined_error_handler(Process& process,

@@ -150,7 +150,8 @@ Fd Job::connect_output(const Rank& rank, Sink& shown, const char* name) {
     };
   }
   const std::string tag = options_.tag_output ? strf("[%d] ", rank.number) : std::string();
-  return streams_.add(rank.number, *sink, LineSplitter(tag, LineSplitter::kLongest, options_.timestamp_output));
+  return streams_.add(rank.number, *sink,
+                      LineSplitter(tag, LineSplitter::kLongest, options_.timestamp_output));
 }
 
 // A job of one writes straight to mpirun's outputs: there is nobody to be kept apart from.

@@ -64,7 +64,7 @@ struct Options {
   bool dry_run = false;
   bool help = false;
   bool version = false;
-  double timeout_s = 0;               // 0: none
+  double timeout_s = 0;  // 0: none
 
   [[nodiscard]] int ranks() const noexcept;
 };
