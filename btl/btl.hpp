@@ -132,6 +132,9 @@ struct Card {
 };
 inline constexpr uint32_t kWireVersion = 1;
 
+/// A hash of the parameters that must be equal on all ranks: they change what is sent.
+[[nodiscard]] uint32_t shared_parameters(const core::Process& process) noexcept;
+
 class Btl {
  public:
   virtual ~Btl() = default;

@@ -24,9 +24,14 @@ Table::Table(core::Process& process, Sink& sink) : process_(process) {
 
 Table::~Table() = default;
 
+uint32_t shared_parameters(const core::Process& process) noexcept {
+  return process.params.checks("types") ? 1 : 0;
+}
+
 Card Table::card() {
   Card card{};
   card.wire_version = kWireVersion;
+  card.parameter_hash = shared_parameters(process_);
   for (auto& btl : btls_) btl->fill_card(card);
   return card;
 }

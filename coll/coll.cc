@@ -96,6 +96,7 @@ Execution* Coll::take() {
 
 void Coll::give_back(Execution& execution) noexcept {
   if (execution.handle() != 0) process_.handles.renew(execution);
+  execution.made_at = {};
   pool_.give(execution);
 }
 
@@ -148,6 +149,7 @@ int Coll::init(const Operation& operation, bool persistent, core::Request** requ
     execution->release();
     return fail(error);
   }
+  execution->made_at = core::current_call;
   if (persistent) execution->set_persistent();
   *request = execution;
   return MPI_SUCCESS;

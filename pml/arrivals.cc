@@ -34,17 +34,19 @@ class PrefixReader {
 
 /// What stands before the data of a frame of this kind; SIZE_MAX of no kind.
 size_t prefix_bytes(uint8_t kind) noexcept {
-  const size_t context = (kind & wire::kLong) != 0 ? sizeof(wire::LongContext) : 0;
-  switch (kind) {
+  const size_t before = ((kind & wire::kLong) != 0 ? sizeof(wire::LongContext) : 0) +
+                        ((kind & wire::kSigned) != 0 ? sizeof(wire::Signature) : 0);
+  switch (kind & ~(wire::kLong | wire::kSigned)) {
     case wire::kEager:
-    case wire::kEager | wire::kLong:
-      return context;
+      return before;
     case wire::kEagerSync:
-    case wire::kEagerSync | wire::kLong:
-      return context + sizeof(wire::SyncPrefix);
+      return before + sizeof(wire::SyncPrefix);
     case wire::kRts:
-    case wire::kRts | wire::kLong:
-      return context + sizeof(wire::Rts);
+      return before + sizeof(wire::Rts);
+    default:
+      break;
+  }
+  switch (kind) {
     case wire::kGo:
       return sizeof(wire::Go);
     case wire::kData:
@@ -129,7 +131,15 @@ void P2p::take_message_frame(PeerState& peer, const btl::Frame& frame) noexcept 
       send_control(peer, wire::kContext, wire::ContextTold{id, entry.index});
     entry.told_last = peer.peer->index;
   }
+  wire::Signature signature;
+  if ((header.kind & wire::kSigned) != 0) {
+    signature = reader.take<wire::Signature>();
+    signature.words[sizeof signature.words - 1] = '\0';
+    header.kind &= static_cast<uint8_t>(~wire::kSigned);
+    arriving_ = &signature;
+  }
   match_arrival(peer, header, reader.next(), reader.left());
+  arriving_ = nullptr;
 }
 
 void P2p::start(RecvRequest& request) noexcept {
@@ -157,13 +167,16 @@ void P2p::match_arrival(PeerState& peer, const btl::Header& header, const std::b
   request->peer = &peer;
   PrefixReader reader(payload, bytes);
   if (header.kind == wire::kRts) {
-    take_rts(*request, peer, header, reader.take<wire::Rts>());
+    const auto rts = reader.take<wire::Rts>();
+    check_signature(*request, peer, header, arriving_, rts.bytes);
+    take_rts(*request, peer, header, rts);
     return;
   }
   if (header.kind == wire::kEagerSync) {
     const auto prefix = reader.take<wire::SyncPrefix>();
     send_control(peer, wire::kDone, wire::Done{prefix.sender, MPI_SUCCESS});
   }
+  check_signature(*request, peer, header, arriving_, reader.left());
   take_eager(*request, header, reader.next(), reader.left());
 }
 
@@ -176,6 +189,7 @@ void P2p::keep(PeerState& peer, const Key& key, const btl::Header& header, const
   message->header = header;
   message->sender = 0;
   message->rts = {};
+  message->signature.reset(arriving_ == nullptr ? nullptr : new wire::Signature(*arriving_));
   PrefixReader reader(payload, bytes);
   if (header.kind == wire::kRts) message->rts = reader.take<wire::Rts>();
   if (header.kind == wire::kEagerSync) message->sender = reader.take<wire::SyncPrefix>().sender;
@@ -197,7 +211,10 @@ void P2p::count_kept(PeerState& peer, size_t more, size_t less) noexcept {
 void P2p::take_message(RecvRequest& request, Message& message) noexcept {
   unexpected_.remove(message);
   request.peer = message.from;
-  if (message.header.kind == wire::kRts) {
+  const bool large = message.header.kind == wire::kRts;
+  check_signature(request, *message.from, message.header, message.signature.get(),
+                  large ? message.rts.bytes : message.data.size());
+  if (large) {
     take_rts(request, *message.from, message.header, message.rts);
   } else {
     if (message.sender != 0)

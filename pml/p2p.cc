@@ -12,7 +12,7 @@
 namespace tern::pml {
 namespace {
 
-constexpr size_t kMostEager = 32704;  // with everything before it in one frame of every transport
+constexpr size_t kMostEager = 32640;  // with everything before it in one frame of every transport
 constexpr int kPollsBetweenRounds = 64;  // looks at one ring between two rounds over all transports
 
 uint32_t context_of(const Envelope& from) noexcept {
@@ -28,7 +28,9 @@ P2p::P2p(core::Process& process)
       unexpected_limit_(static_cast<size_t>(process.params.unexpected_limit)),
       pull_limit_(static_cast<size_t>(process.params.sm_pull_limit)),
       both_limit_(static_cast<size_t>(process.params.sm_both_limit)),
-      threaded_(process.thread_level == core::ThreadLevel::kMultiple) {
+      threaded_(process.thread_level == core::ThreadLevel::kMultiple),
+      signs_(process.params.checks("types")),
+      tracks_(process.params.checks("leaks")) {
   const std::string& way = process.params.sm_single_copy;
   if (way == "pipeline")
     pull_limit_ = both_limit_ = SIZE_MAX;
@@ -40,6 +42,7 @@ P2p::P2p(core::Process& process)
   recvs_.set_threaded(threaded_);
   completed_ = &make_send(Buffer{}, Envelope{}, Mode::kStandard);
   completed_->complete();
+  completed_->made_at = {};
   process.progress.add([](void* self) noexcept { return static_cast<P2p*>(self)->progress(); },
                        this);
 }
@@ -96,6 +99,7 @@ SendRequest& P2p::make_send(const Buffer& buffer, const Envelope& to, Mode mode)
   request->to = to;
   request->mode = mode;
   request->communicator = to.communicator;
+  if (TERN_UNLIKELY(tracks_)) request->made_at = core::current_call;
   return *request;
 }
 
@@ -108,6 +112,7 @@ RecvRequest& P2p::make_recv(const Buffer& buffer, const Envelope& from) {
   request->buffer = buffer;
   request->from = from;
   request->communicator = from.communicator;
+  if (TERN_UNLIKELY(tracks_)) request->made_at = core::current_call;
   request->key = key_of(from);
   return *request;
 }
@@ -134,7 +139,7 @@ int P2p::send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
 
 int P2p::recv(const Buffer& buffer, const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(process_.progress);
-  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !threaded_) {
+  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !threaded_ && !signs_) {
     int error = MPI_SUCCESS;
     PeerState* peer = state_of(*from.communicator, from.rank, &error);
     if (TERN_UNLIKELY(peer == nullptr)) return error;
@@ -216,7 +221,7 @@ int P2p::isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
   int error = MPI_SUCCESS;
   PeerState* peer = state_of(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
-  if (TERN_LIKELY(mode != Mode::kSynchronous &&
+  if (TERN_LIKELY(mode != Mode::kSynchronous && !tracks_ &&
                   send_eager_now(*peer, buffer, to, buffer.bytes()))) {
     completed_->retain();
     *request = completed_;
@@ -315,6 +320,7 @@ void P2p::recycle(SendRequest& request) noexcept {
   delete request.error_text;
   request.error_text = nullptr;
   request.revive();
+  request.made_at = {};
   sends_.give(request);
 }
 
@@ -325,6 +331,7 @@ void P2p::recycle(RecvRequest& request) noexcept {
   delete request.error_text;
   request.error_text = nullptr;
   request.revive();
+  request.made_at = {};
   recvs_.give(request);
 }
 

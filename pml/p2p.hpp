@@ -108,6 +108,8 @@ class P2p final : public Pml, public btl::Sink {
   void keep(PeerState& peer, const Key& key, const btl::Header& header, const std::byte* payload,
             size_t bytes) noexcept;
   void count_kept(PeerState& peer, size_t more, size_t less) noexcept;
+  void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
+                       const wire::Signature* sent, size_t bytes) const;
   void take_message(RecvRequest& request, Message& message) noexcept;
   void take_eager(RecvRequest& request, const btl::Header& header, const std::byte* data,
                   size_t bytes) noexcept;
@@ -151,6 +153,9 @@ class P2p final : public Pml, public btl::Sink {
   size_t eager_limit_, unexpected_limit_;
   size_t pull_limit_, both_limit_;
   bool threaded_;
+  bool signs_;                                 // TERN_CHECK=types
+  bool tracks_;                                // TERN_CHECK=leaks: every request knows its call
+  const wire::Signature* arriving_ = nullptr;  // of the frame that is being matched
 };
 
 }  // namespace tern::pml

@@ -4,6 +4,7 @@
 // (core/request.hpp). Threads: under the channel's lock; done() is read without it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ namespace tern::pml {
 
 class P2p;
 struct SendRequest;
+
+/// What a send says of its types (TERN_CHECK=types).
+[[nodiscard]] wire::Signature signature_of(const Buffer& buffer) noexcept;
 
 /// "from rank 1 of MPI_COMM_WORLD with tag 7" into the report's words, and the ranks it means.
 void describe_source(const Envelope& from, WaitReport* report);
@@ -122,6 +126,7 @@ struct Message {
   btl::Header header{};
   uint64_t sender = 0;  // to be told when it is matched (synchronous), else 0
   wire::Rts rts{};
+  std::unique_ptr<wire::Signature> signature;  // where the sender signs
   std::vector<std::byte> data;  // of an eager message; its capacity is kept for small ones
 };
 

@@ -41,7 +41,8 @@ class PrefixWriter {
 bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                          size_t bytes) noexcept {
   const uint32_t index = to.communicator->remote_index(to.rank);
-  if (bytes > peer.eager_limit || index == 0 || peer.first_waiting != nullptr) return false;
+  if (bytes > peer.eager_limit || index == 0 || peer.first_waiting != nullptr || signs_)
+    return false;
   const btl::Header header = header_for(to, wire::kEager, index, bytes);
   const core::Datatype& type = *buffer.type;
   if (TERN_LIKELY(type.contiguous())) {
@@ -81,10 +82,12 @@ bool P2p::emit(SendRequest& request) noexcept {
   const uint32_t index = request.communicator->remote_index(request.to.rank);
   const bool eager = bytes <= request.peer->eager_limit;
   const bool sync = request.mode == Mode::kSynchronous;
-  const size_t prefix =
-      (index == 0 ? sizeof(wire::LongContext) : 0) + (!eager ? sizeof(wire::Rts)
-                                                      : sync ? sizeof(wire::SyncPrefix)
-                                                             : 0);
+  const bool is_signed = signs_ && request.to.plane == Plane::kUser;
+  const size_t prefix = (index == 0 ? sizeof(wire::LongContext) : 0) +
+                        (is_signed ? sizeof(wire::Signature) : 0) +
+                        (!eager ? sizeof(wire::Rts)
+                         : sync ? sizeof(wire::SyncPrefix)
+                                : 0);
   const size_t payload = prefix + (eager ? bytes : 0);
   std::byte* room = request.peer->endpoint->begin(payload);
   if (room == nullptr) return false;
@@ -94,6 +97,7 @@ bool P2p::emit(SendRequest& request) noexcept {
     writer.put(wire::LongContext{id.creator, id.counter});
   }
   const core::Datatype& type = *request.buffer.type;
+  if (is_signed) writer.put(signature_of(request.buffer));
   uint8_t kind = eager ? (sync ? wire::kEagerSync : wire::kEager) : wire::kRts;
   if (!eager || sync)
     request.awaits = eager ? SendRequest::Awaits::kDone : SendRequest::Awaits::kGoOrDone;
@@ -111,6 +115,7 @@ bool P2p::emit(SendRequest& request) noexcept {
   }
   if (eager) type.pack(request.buffer.address, request.buffer.count, 0, writer.next(), bytes);
   if (index == 0) kind |= wire::kLong;
+  if (is_signed) kind |= wire::kSigned;
   request.peer->endpoint->commit(header_for(request.to, kind, index, payload));
   request.peer->sent.count(bytes, eager);
   if (eager && !sync) finish(request, MPI_SUCCESS);

@@ -25,10 +25,19 @@ enum Kind : uint8_t {
 /// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane
 /// alone.
 inline constexpr uint8_t kLong = 0x40;
+/// Flag of a message's kind: a Signature stands before the rest (after the LongContext).
+inline constexpr uint8_t kSigned = 0x20;
 
 struct LongContext {
   uint64_t creator;
   uint64_t counter;
+};
+/// The basic types of what was sent, for TERN_CHECK=types.
+struct Signature {
+  uint64_t hash;
+  uint64_t elements;
+  uint64_t untyped;  // nonzero: MPI_PACKED, which matches everything
+  char words[40];    // "10 MPI_FLOAT", with an end
 };
 struct SyncPrefix {
   uint64_t sender;

@@ -86,6 +86,11 @@ SmEndpoint& Sm::endpoint_of(core::Peer& peer) {
                 strf("rank %u speaks version %u of Tern's wire, this rank %u: all ranks need the "
                      "same installation",
                      peer.rank, card.wire_version, kWireVersion));
+  if (card.parameter_hash != shared_parameters(process_))
+    throw Error(MPI_ERR_OTHER,
+                strf("rank %u and this rank have different parameters that must be equal on all "
+                     "ranks (TERN_CHECK with or without types): set them for all, by mpirun -genv",
+                     peer.rank));
   endpoints_.push_back(std::make_unique<SmEndpoint>(shared_, peer, card));
   return *endpoints_.back();
 }

@@ -27,8 +27,9 @@ namespace tern::abi {
 /// One call of the C API. `at` is the object whose error handler hears of errors; null:
 /// MPI_COMM_SELF's.
 struct Call {
-  Call(const char* function, core::Process* of) noexcept : name(function), process(of) {
-    core::current_call = function;
+  [[gnu::always_inline]] Call(const char* function, core::Process* of) noexcept
+      : name(function), process(of) {
+    core::current_call = {function, __builtin_return_address(0)};
   }
   const char* name;
   core::Process* process;

@@ -6,6 +6,7 @@ libtern_la_SOURCES += src/api/env.cc
 libtern_la_SOURCES += src/api/errhandler.cc
 libtern_la_SOURCES += src/api/errors.cc
 libtern_la_SOURCES += src/api/info.cc
+libtern_la_SOURCES += src/api/leaks.cc
 libtern_la_SOURCES += src/api/process.cc
 libtern_la_SOURCES += src/api/status.cc
 libtern_la_SOURCES += src/api/tool.cc

@@ -7,6 +7,7 @@
 
 #include <climits>
 
+#include "api/leaks.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "core/communicator.hpp"
@@ -80,6 +81,7 @@ void Instance::enter_job(core::ThreadLevel level) {
 }
 
 void Instance::leave_job() {
+  report_leaks(process);
   rooms_->leave();
   core::end_predefined_communicators(process);
   rooms_.reset();

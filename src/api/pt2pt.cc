@@ -206,7 +206,7 @@ int sendrecv_replace(void* buf, MPI_Count count, core::Datatype& datatype, int d
     datatype.pack(buf, count, 0, copy.data(), copy.size());
   });
   if (packed != MPI_SUCCESS) return packed;
-  core::Datatype& bytes = core::predefined_type(*the_process, MPI_BYTE);
+  core::Datatype& bytes = core::predefined_type(*the_process, MPI_PACKED);
   return sendrecv(copy.data(), static_cast<MPI_Count>(copy.size()), bytes, dest, sendtag, buf,
                   count, datatype, source, recvtag, comm, status);
 }

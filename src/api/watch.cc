@@ -15,7 +15,7 @@ namespace tern::api {
 
 HangWatch::HangWatch(core::Process& process) noexcept
     : process_(process), watched_(process.boot->is_watched()), answered_(process.boot->question()) {
-  process.boot->tell_call_address(&core::current_call);
+  process.boot->tell_call_address(&core::current_call.call);
   if (watched_ || process.params.hang > 0) process.progress.set_watch(this);
 }
 

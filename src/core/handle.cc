@@ -41,6 +41,7 @@ uintptr_t HandleTable::insert(Object& object) {
   const uintptr_t word =
       word_of(object.kind(), index, slot.generation.load(std::memory_order_relaxed));
   object.set_handle(word);
+  object.made_at = current_call;
   slot.object.store(&object, std::memory_order_release);
   return word;
 }

@@ -7,6 +7,7 @@ libtern_la_SOURCES += src/core/handle.cc
 libtern_la_SOURCES += src/core/process.cc
 libtern_la_SOURCES += src/core/progress.cc
 libtern_la_SOURCES += src/core/request.cc
+libtern_la_SOURCES += src/core/signature.cc
 libtern_la_SOURCES += src/core/group.cc
 libtern_la_SOURCES += src/core/communicator.cc
 libtern_la_SOURCES += src/core/datatype.cc

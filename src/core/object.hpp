@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/current_call.hpp"
+
 namespace tern::core {
 
 class Process;
@@ -59,6 +61,9 @@ class Object {
   [[nodiscard]] int references() const noexcept {
     return references_.load(std::memory_order_relaxed);
   }
+
+  /// Where a user's object was made (see HandleTable::insert); for reports of what is not freed.
+  CallPlace made_at;
 
   /// A pooled object that came to its end serves again, with one reference.
   void revive() noexcept { references_.store(1, std::memory_order_relaxed); }

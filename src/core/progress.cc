@@ -10,7 +10,7 @@
 
 namespace tern::core {
 
-constinit thread_local const char* current_call = nullptr;
+constinit thread_local CallPlace current_call;
 
 namespace {
 constexpr int64_t kFirstSleepUs = 1000;
@@ -72,7 +72,7 @@ void Progress::give_way() noexcept {
 
 void Progress::list(Idleness& idleness) noexcept {
   idleness.listed = true;
-  idleness.call = current_call;
+  idleness.call = current_call.call;
   idleness.next = sleepers_;
   sleepers_ = &idleness;
 }
@@ -100,8 +100,8 @@ std::vector<WaitReport> Progress::reports() const {
     one->describe(one->context, &report);
     all.push_back(std::move(report));
   }
-  if (all.empty() && current_call != nullptr)
-    all.push_back({current_call,
+  if (all.empty() && current_call.call != nullptr)
+    all.push_back({current_call.call,
                    "polls, and finds nothing",
                    {},
                    false,

@@ -8,9 +8,9 @@ static void ring(int bytes) {
   char *out = malloc((size_t)bytes + 1), *in = malloc((size_t)bytes + 1);
   MPI_Status status;
   fill(out, (size_t)bytes, (unsigned)rank);
-  OK(MPI_Sendrecv(out, bytes, MPI_BYTE, right, 10 + rank, in, bytes, MPI_CHAR, left, 10 + left,
+  OK(MPI_Sendrecv(out, bytes, MPI_BYTE, right, 10 + rank, in, bytes, MPI_BYTE, left, 10 + left,
                   MPI_COMM_WORLD, &status));
-  check_status(&status, left, 10 + left, MPI_CHAR, bytes);
+  check_status(&status, left, 10 + left, MPI_BYTE, bytes);
   CHECK_FILLED(in, (size_t)bytes, (unsigned)left);
   OK(MPI_Sendrecv_replace(out, bytes, MPI_BYTE, right, 5, left, 5, MPI_COMM_WORLD, &status));
   check_status(&status, left, 5, MPI_BYTE, bytes);
