@@ -130,7 +130,7 @@ struct Card {
   uint64_t segment_address;  // in that process: probes of one-sided copies read it; ranks that are
                              // threads share it
 };
-inline constexpr uint32_t kWireVersion = 1;
+inline constexpr uint32_t kWireVersion = 2;
 
 /// A hash of the parameters that must be equal on all ranks: they change what is sent.
 [[nodiscard]] uint32_t shared_parameters(const core::Process& process) noexcept;
