@@ -80,6 +80,8 @@ check "SVG has all parts" python3 -c 'import xml.etree.ElementTree as tree
 parts = [e for e in tree.parse("machine.svg").iter() if e.tag.endswith("rect")]
 assert len(parts) == 1 + 4 + 8 + 8 + 64 + 128, len(parts)'
 check "SVG on standard output" says '^<svg ' tern_info --svg -
+check "a description that hwloc refuses is not passed over" says 'hwloc did not take the machine' \
+  env HWLOC_SYNTHETIC=nonsense tern_info --topology
 unset HWLOC_SYNTHETIC
 if [ "$(getconf _NPROCESSORS_ONLN)" = 1 ]; then
   skip "a processor that may not be used is marked" "there is only one"

@@ -22,6 +22,7 @@
 #include "tools/tern_info/words.hpp"
 #include "topo/cpus.hpp"
 #include "topo/hwloc_library.hpp"
+#include "topo/machine.hpp"
 
 namespace tern::info {
 namespace {
@@ -107,6 +108,11 @@ void add_parameters(Facts* facts) {
 void add_topology(Facts* facts) {
   try {
     facts->topology = topo::machine_tree();
+    if (topo::machine_is_made_up() && facts->topology->this_machine &&
+        std::getenv("HWLOC_THISSYSTEM") == nullptr)
+      facts->topology_problem =
+          "hwloc did not take the machine that HWLOC_SYNTHETIC, HWLOC_XMLFILE or HWLOC_FSROOT "
+          "names; this is the real one";
   } catch (const Error& error) {
     facts->topology_problem = error.what();
   }

@@ -42,7 +42,7 @@ struct Facts {
   Launch launch;
   std::vector<btl::Trial> transports;
   std::optional<topo::Tree> topology;
-  std::string topology_problem;
+  std::string topology_problem;  // why there is none, or another one than was asked for
   std::vector<Parameter> parameters;
   std::vector<std::string> complaints;  // about wrong parameters
   std::vector<ConfigFile> files;
