@@ -60,11 +60,16 @@ bool is_program(const std::string& path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-// A traced program stops when exec is done; a debugger can have it once we let go.
+// A traced program stops when exec is done; a debugger can have it once we let go. WNOWAIT: should
+// it be killed here, its end is still there for on_exit().
 void leave_stopped(pid_t pid) noexcept {
-  int status = 0;
-  if (::waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))
-    ::ptrace(PTRACE_DETACH, pid, nullptr, reinterpret_cast<void*>(std::intptr_t{SIGSTOP}));
+  const auto wait_for = [pid](siginfo_t* what) {
+    return ::waitid(P_PID, static_cast<id_t>(pid), what, WSTOPPED | WEXITED | WNOWAIT) == 0;
+  };
+  siginfo_t what{};
+  if (!wait_for(&what) || what.si_code != CLD_TRAPPED) return;
+  ::ptrace(PTRACE_DETACH, pid, nullptr, reinterpret_cast<void*>(std::intptr_t{SIGSTOP}));
+  (void)wait_for(&what);  // it takes the signal before its next instruction, but not at once
 }
 
 std::string absolute(const std::string& path, const std::string& directory) {
