@@ -9,6 +9,7 @@
 
 #include "api/leaks.hpp"
 #include "base/config.hpp"
+#include "base/last_words.hpp"
 #include "base/log.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
@@ -36,7 +37,8 @@ int shared_cpus(int server_pid) noexcept {
 }  // namespace
 
 Instance& instance() noexcept {
-  static Instance* const only = new Instance;  // never deleted: handles outlive static destructors
+  // Never deleted: handles outlive static destructors.
+  static Instance* const only = (install_last_words(), new Instance);
   return *only;
 }
 

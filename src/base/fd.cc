@@ -8,15 +8,25 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/last_words.hpp"
 #include "mpi.h"
 
 namespace tern {
+namespace {
+
+std::string memory_limits() {
+  const int error = errno;
+  char text[128];
+  return error == ENOMEM ? memory_limits_in_words(text, sizeof text) : "";
+}
+
+}  // namespace
 
 Mapping Mapping::shared(int fd, size_t bytes) {
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED)
-    throw Error(MPI_ERR_NO_MEM,
-                strf("cannot map %zu bytes of shared memory: %s", bytes, std::strerror(errno)));
+    throw Error(MPI_ERR_NO_MEM, strf("cannot map %zu bytes of shared memory: %s%s", bytes,
+                                     std::strerror(errno), memory_limits().c_str()));
   return {address, bytes};
 }
 
