@@ -7,10 +7,8 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 
 #include "base/error.hpp"
@@ -90,12 +88,10 @@ void add_hosts(std::vector<Host>& hosts, const std::string& list) {
 }
 
 void add_host_file(std::vector<Host>& hosts, const std::string& path) {
-  std::ifstream file(path);
-  if (!file)
-    throw Error(MPI_ERR_ARG, strf("cannot read %s: %s", path.c_str(), std::strerror(errno)));
   const std::size_t before = hosts.size();
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
+  int number = 0;
+  for (const std::string& line : read_lines(path)) {
+    ++number;
     try {
       const auto words = split_words(line);
       if (words.empty()) continue;

@@ -30,6 +30,7 @@ class OptionParser {
   App app{};
 
  private:
+  void app_section(const std::string& text, const std::string& place) const;
   std::size_t take_option(const std::vector<std::string>& words, std::size_t at);
   void end_section(const std::vector<std::string>& words, std::size_t at);
   [[nodiscard]] std::string at_place(const std::string& text) const;
@@ -67,6 +68,9 @@ void parse_map_by(OptionParser& parser, const std::string& text);
 void parse_rank_by(OptionParser& parser, const std::string& text);
 void parse_soft(const OptionParser& parser, const std::string& text);
 void parse_memory_kinds(const OptionParser& parser, const std::string& text);
+
+// The lines of a file, without their ends. Throws tern::Error where it cannot be read.
+[[nodiscard]] std::vector<std::string> read_lines(const std::string& path);
 
 // The words of one line as a shell would cut them: quotes, backslashes, # comments. Throws
 // tern::Error where a quote is not closed.

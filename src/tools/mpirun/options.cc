@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 #include "base/error.hpp"
 #include "base/params.hpp"
@@ -90,29 +89,36 @@ void OptionParser::inherited_variable(const std::string& name) const {
                 name.c_str()));
 }
 
-// Each line is a section, read as if it stood on the command line.
+void OptionParser::app_section(const std::string& text, const std::string& place) const {
+  OptionParser one(options);
+  try {
+    const auto words = split_words(text);
+    if (!words.empty()) one.parse(words, place);
+  } catch (const Error& error) {
+    const bool named = std::strncmp(error.what(), place.c_str(), place.size()) == 0;
+    throw Error(MPI_ERR_ARG, named ? error.what() : place + ": " + error.what());
+  }
+}
+
+// Each line is a section, read as if it stood on the command line; a backslash joins it to the
+// next.
 void OptionParser::app_file(const char* path) {
   if (!place_.empty()) refuse("an app file cannot name another one");
-  std::ifstream file(path);
-  if (!file) refuse(strf("cannot read %s: %s", path, std::strerror(errno)));
+  std::vector<std::string> lines;
+  try {
+    lines = read_lines(path);
+  } catch (const Error& error) {
+    refuse(error.what());
+  }
   read_app_file_ = true;
-  std::string line, joined;
-  for (int number = 1; std::getline(file, line); ++number) {
-    joined += line;
-    if (!joined.empty() && joined.back() == '\\') {
-      joined.back() = ' ';
-      continue;
-    }
-    OptionParser one(options);
-    const std::string place = strf("%s:%d", path, number);
-    try {
-      const auto words = split_words(joined);
-      if (!words.empty()) one.parse(words, place);
-    } catch (const Error& error) {
-      const bool named = std::strncmp(error.what(), place.c_str(), place.size()) == 0;
-      throw Error(MPI_ERR_ARG, named ? error.what() : place + ": " + error.what());
-    }
-    joined.clear();
+  std::string section;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    section += lines[i];
+    const bool goes_on = !section.empty() && section.back() == '\\';
+    if (goes_on) section.back() = ' ';
+    if (goes_on && i + 1 < lines.size()) continue;
+    app_section(section, strf("%s:%zu", path, i + 1));
+    section.clear();
   }
   if (options.apps.empty()) refuse(strf("%s names no program", path));
 }

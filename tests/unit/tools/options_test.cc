@@ -303,6 +303,17 @@ TEST_F(AppFile, ALineIsASection) {
   }
 }
 
+TEST_F(AppFile, ItsLastLineMayLackAnEnd) {
+  write("-n 2 a\n-n 3 b");
+  EXPECT_EQ(parse_options({"--app", path}).ranks(), 5);
+  write("-n 2 a\n-n 3 b \\\n");
+  EXPECT_EQ(parse_options({"--app", path}).ranks(), 5);
+}
+
+TEST_F(AppFile, AFolderIsNone) {
+  EXPECT_SAYS(refusal({"--app", "/tmp"}), "--app: cannot read /tmp: Is a directory");
+}
+
 TEST_F(AppFile, WithOptionsAroundIt) {
   write("-n 2 a\n");
   const Options options = parse_options({"-l", "--app", path, ":", "-n", "1", "b"});
