@@ -23,6 +23,8 @@ for ranks in 1 2 3 4 5 6; do
   check "$ranks ranks make a picture" heat "$ranks" --output "$ranks.png"
   check "$ranks ranks make the same picture" cmp 1.png "$ranks.png"
 done
+check "types agree and nothing is left unfreed" sh -c "TERN_CHECK=types,leaks '$MPIRUN' -n 4 ./heat --size 96x70 --steps 20 --output checked.png 2>&1 >checked.out |
+  tee /dev/stderr | grep -c . | grep -qx 0"
 check "a narrow plate" heat 4 --size 1x9 --output narrow.png
 check "fewer steps make another picture" sh -c "'$MPIRUN' -n 2 ./heat --size 96x70 --steps 20 --output less.png && ! cmp 1.png less.png"
 check "the picture is a valid PNG" python3 - <<'END'
