@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+# Another user on the same machine cannot attach, read or write anything of a running job, nor guess a name of it.
+# timeout: 120
+. "$TOP/tests/verdicts.sh"
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null || ! setpriv --reuid=65534 --regid=65534 --clear-groups true; then
+  skip "two users" "needs root and setpriv"
+  totals
+fi
+work=$(mktemp -d)
+job=
+trap '[ -z "$job" ] || kill "$job" 2>/dev/null; rm -rf "$work" "$log"' EXIT
+chmod 711 "$work"
+cd "$work" || exit 1
+mkdir tmp && chmod 1777 tmp
+export TMPDIR=$work/tmp
+cat >wait.c <<'END_OF_C'
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) fclose(fopen("ready", "w"));
+  sleep(60);
+  MPI_Finalize();
+  return 0;
+}
+END_OF_C
+"$MPICC" wait.c -o wait || exit 1
+other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+start() { # start VARIABLE=VALUE...: the job runs, `pids` are all of it
+  local i
+  rm -f ready
+  env "$@" "$MPIRUN" -n 2 ./wait >out 2>err &
+  job=$!
+  for ((i = 0; i < 200; i++)); do [ -e ready ] && break; sleep 0.05; done
+  [ -e ready ] || { cat err; return 1; }
+  pids=("$job" $(pgrep -P "$job"))
+  [ ${#pids[@]} -ge 4 ] # mpirun, the guard, two ranks
+}
+stop() {
+  kill "$job"
+  wait "$job"
+  job=
+} 2>/dev/null
+# The other user tries every descriptor, memory and environment; each must be refused.
+cannot_open_anything() {
+  local pid path opened=0 tried=0
+  for pid in "${pids[@]}"; do
+    for path in "/proc/$pid/mem" "/proc/$pid/environ" "/proc/$pid/maps" $(ls -d /proc/"$pid"/fd/*); do
+      tried=$((tried + 1))
+      if other sh -c 'exec 3<"$1"' sh "$path" 2>/dev/null || other sh -c 'exec 3>>"$1"' sh "$path" 2>/dev/null; then
+        echo "another user opens $path ($(readlink "$path"))"
+        opened=$((opened + 1))
+      fi
+    done
+  done
+  [ $opened = 0 ] && [ $tried -gt 20 ]
+}
+cannot_signal() { ! other kill -0 "$job" 2>/dev/null && ! other kill -0 "${pids[-1]}" 2>/dev/null; }
+no_memory_by_name() {
+  local pid
+  for pid in "${pids[@]}"; do
+    ! ls -l "/proc/$pid/fd" | grep -E '/dev/shm/|/tmp/[^ ]*tern' || return 1
+  done
+}
+no_secret_in_command_lines() {
+  local pid
+  for pid in "${pids[@]}"; do tr '\0' ' ' <"/proc/$pid/cmdline" | grep -E 'TERN_BOOT|PMIX|uri|tcp4' && return 1; done
+  return 0
+}
+folders_are_closed() { # those of the PMIx server: 0700, names of 16 random bytes, and others see nothing inside
+  local folder
+  folder=$(ls -d tmp/tern-mpirun.*) || return 1
+  [ "$(stat -c %a "$folder")" = 700 ] && [[ $folder =~ \.[0-9a-f]{32}$ ]] && ! other ls "$folder" 2>/dev/null
+}
+door_is_closed() { # the PMIx port hangs up on another user before it says a word
+  local port
+  port=$(tr '\0' '\n' <"/proc/${pids[-1]}/environ" | sed -n 's/^PMIX_SERVER_URI4=.*:\([0-9]*\)$/\1/p')
+  [ -n "$port" ] || return 1
+  other timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/$1; printf "hello hello hello" >&3; head -c 1 <&3 | wc -c' x "$port" \
+    >answer 2>/dev/null
+  [ $? != 124 ] && [ "$(cat answer)" != 1 ] && ! ls -d tmp/tern-mpirun.* 2>/dev/null # no server was started for it
+}
+
+check "a job runs" start A=b
+check "nobody else opens its descriptors, memory and environment" cannot_open_anything
+check "nobody else signals it" cannot_signal
+check "its memory has no name" no_memory_by_name
+check "nothing is in TMPDIR" sh -c '! ls tmp | grep -v ^tmp'
+check "no secret in its command lines" no_secret_in_command_lines
+check "its PMIx door hangs up on others" door_is_closed
+stop
+check "a job with a PMIx server runs" start TERN_BOOT=pmix
+check "nobody else opens anything of it" cannot_open_anything
+check "the server's folder is closed and cannot be guessed" folders_are_closed
+check "no secret in its command lines" no_secret_in_command_lines
+stop
+totals
