@@ -106,7 +106,8 @@ void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
       learn_context(peer, reader.take<wire::ContextTold>());
       break;
     case wire::kPace:
-      peer.eager_limit = reader.take<wire::Pace>().eager != 0 ? eager_limit_ : 0;
+      peer.eager_limit =
+          reader.take<wire::Pace>().eager != 0 ? static_cast<int64_t>(eager_limit_) : -1;
       break;
     case wire::kWithdraw:
       withdraw(peer, reader.take<wire::Withdraw>().sender);
@@ -195,7 +196,7 @@ void P2p::keep(PeerState& peer, const Key& key, const btl::Header& header, const
   if (header.kind == wire::kEagerSync) message->sender = reader.take<wire::SyncPrefix>().sender;
   message->data.assign(reader.next(), reader.next() + reader.left());
   unexpected_.add(*message);
-  count_kept(peer, message->data.size(), 0);
+  count_kept(peer, kept_bytes(*message), 0);
 }
 
 // A sender whose messages nobody receives is told to send announcements only, and when half of them
@@ -219,7 +220,7 @@ void P2p::take_message(RecvRequest& request, Message& message) noexcept {
   } else {
     if (message.sender != 0)
       send_control(*message.from, wire::kDone, wire::Done{message.sender, MPI_SUCCESS});
-    count_kept(*message.from, 0, message.data.size());
+    count_kept(*message.from, 0, kept_bytes(message));
     take_eager(request, message.header, message.data.data(), message.data.size());
   }
   constexpr size_t kKeptCapacity = 256;
@@ -313,7 +314,7 @@ void P2p::withdraw(PeerState& peer, uint64_t sender) noexcept {
     if (message->from != &peer || (message->sender != sender && message->rts.sender != sender))
       continue;
     unexpected_.remove(*message);
-    count_kept(peer, 0, message->data.size());
+    count_kept(peer, 0, kept_bytes(*message));
     messages_.give(*message);
     send_control(peer, wire::kDone, wire::Done{sender, wire::kWithdrawn});
     return;

@@ -96,12 +96,13 @@ void P2p::explain_contact(const PeerState& peer) const noexcept {
       {{"peer", rank},
        {"transport", endpoint.transport()},
        {"why", endpoint.reason()},
-       {"eager_limit", peer.eager_limit},
+       {"eager_limit", static_cast<unsigned long long>(std::max<int64_t>(peer.eager_limit, 0))},
        {"single_copy", one_copy ? "yes" : "no"},
        {"pull_limit", pull_limit_},
        {"both_limit", both_limit_}},
       strf("to rank %u by %s (%s): up to %s at once; larger ones are announced and go %s", rank,
-           endpoint.transport(), endpoint.reason(), bytes_in_words(peer.eager_limit).c_str(),
+           endpoint.transport(), endpoint.reason(),
+           bytes_in_words(static_cast<uint64_t>(std::max<int64_t>(peer.eager_limit, 0))).c_str(),
            large.c_str()));
 }
 

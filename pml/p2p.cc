@@ -70,7 +70,7 @@ int P2p::progress() noexcept {
 PeerState& P2p::contact(core::Peer& peer) {
   auto state = std::make_unique<PeerState>();
   state->peer = &peer;
-  state->eager_limit = eager_limit_;
+  state->eager_limit = static_cast<int64_t>(eager_limit_);
   state->endpoint = &transports_.connect(peer);
   peers_.push_back(std::move(state));
   peer.pml = peers_.back().get();

@@ -53,7 +53,7 @@ struct PeerState {
   };
   std::vector<Control> controls;  // frames about transfers that found no room
   bool listed = false;            // in P2p's list of peers with something waiting
-  size_t eager_limit;             // towards it: 0 while it has too much of ours without a receive
+  int64_t eager_limit;            // towards it: -1 while it has too much of ours without a receive
   size_t kept = 0;                // payload from it that waits for receives
   bool slowed = false;            // it was told to send announcements only
   Traffic sent;
@@ -129,6 +129,11 @@ struct Message {
   std::unique_ptr<wire::Signature> signature;  // where the sender signs
   std::vector<std::byte> data;  // of an eager message; its capacity is kept for small ones
 };
+
+/// What a kept message counts: its payload and itself; an announcement must always get through.
+[[nodiscard]] inline size_t kept_bytes(const Message& message) noexcept {
+  return message.header.kind == wire::kRts ? 0 : message.data.size() + sizeof(Message);
+}
 
 /// The sender's rank in the receive's communicator: what the header says is checked where the
 /// receive does not name it.

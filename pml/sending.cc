@@ -41,7 +41,8 @@ class PrefixWriter {
 bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                          size_t bytes) noexcept {
   const uint32_t index = to.communicator->remote_index(to.rank);
-  if (bytes > peer.eager_limit || index == 0 || peer.first_waiting != nullptr || signs_)
+  if (static_cast<int64_t>(bytes) > peer.eager_limit || index == 0 ||
+      peer.first_waiting != nullptr || signs_)
     return false;
   const btl::Header header = header_for(to, wire::kEager, index, bytes);
   const core::Datatype& type = *buffer.type;
@@ -80,7 +81,7 @@ void P2p::start(SendRequest& request) noexcept {
 bool P2p::emit(SendRequest& request) noexcept {
   const size_t bytes = request.transfer.bytes;
   const uint32_t index = request.communicator->remote_index(request.to.rank);
-  const bool eager = bytes <= request.peer->eager_limit;
+  const bool eager = static_cast<int64_t>(bytes) <= request.peer->eager_limit;
   const bool sync = request.mode == Mode::kSynchronous;
   const bool is_signed = signs_ && request.to.plane == Plane::kUser;
   const size_t prefix = (index == 0 ? sizeof(wire::LongContext) : 0) +
