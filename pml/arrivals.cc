@@ -143,13 +143,17 @@ void P2p::take_message_frame(PeerState& peer, const btl::Frame& frame) noexcept 
   arriving_ = nullptr;
 }
 
-void P2p::start(RecvRequest& request) noexcept {
+void P2p::begin(RecvRequest& request) noexcept {
   request.restart();
   request.outcome = {};
   request.peer = nullptr;
   request.retain();  // the operation's reference
   ++request.communicator->pending;
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
+}
+
+void P2p::start(RecvRequest& request) noexcept {
+  begin(request);
   Message* message = unexpected_.find(request.key);
   if (message != nullptr)
     take_message(request, *message);
@@ -211,6 +215,11 @@ void P2p::count_kept(PeerState& peer, size_t more, size_t less) noexcept {
 
 void P2p::take_message(RecvRequest& request, Message& message) noexcept {
   unexpected_.remove(message);
+  accept(request, message);
+}
+
+// A message that is in no queue any more.
+void P2p::accept(RecvRequest& request, Message& message) noexcept {
   request.peer = message.from;
   const bool large = message.header.kind == wire::kRts;
   check_signature(request, *message.from, message.header, message.signature.get(),

@@ -47,6 +47,10 @@ class P2p final : public Pml, public btl::Sink {
                 core::Request** request) noexcept override;
   int iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept override;
   int probe(const Envelope& from, core::Outcome* outcome) noexcept override;
+  int improbe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept override;
+  int mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept override;
+  int mrecv(const Buffer& buffer, Matched& matched, core::Outcome* outcome) noexcept override;
+  int imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept override;
   void add_context(core::Communicator& communicator) override;
   void remove_context(core::Communicator& communicator) noexcept override;
 
@@ -80,6 +84,10 @@ class P2p final : public Pml, public btl::Sink {
   int wait_for(core::Request& request, core::Outcome* outcome) noexcept;
   core::Outcome describe(const Message& message, const Envelope& from) const noexcept;
 
+  // matched.cc
+  Matched* take_out(const Envelope& from, Message& message, core::Outcome* outcome) noexcept;
+  int start_matched(const Buffer& buffer, Matched& matched, RecvRequest** request) noexcept;
+
   // explain.cc
   TERN_COLD void explain_contact(const PeerState& peer) const noexcept;
 
@@ -111,6 +119,8 @@ class P2p final : public Pml, public btl::Sink {
   void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
                        const wire::Signature* sent, size_t bytes) const;
   void take_message(RecvRequest& request, Message& message) noexcept;
+  void accept(RecvRequest& request, Message& message) noexcept;
+  void begin(RecvRequest& request) noexcept;
   void take_eager(RecvRequest& request, const btl::Header& header, const std::byte* data,
                   size_t bytes) noexcept;
   void take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,

@@ -47,6 +47,18 @@ struct Envelope {
   Plane plane = Plane::kUser;
 };
 
+struct Message;
+
+/// A message that MPI_Mprobe or MPI_Improbe has taken from its queue (MPI_Message).
+class Matched final : public core::Object {
+ public:
+  static constexpr core::Kind kKind = core::Kind::kMessage;
+  Matched(const Envelope& envelope, Message& taken) noexcept
+      : Object(kKind), from(envelope), message(taken) {}
+  const Envelope from;  // of the probe: its communicator is kept
+  Message& message;
+};
+
 class Pml {
  public:
   virtual ~Pml() = default;
@@ -78,6 +90,18 @@ class Pml {
   [[nodiscard]] virtual int iprobe(const Envelope& from, bool* found,
                                    core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int probe(const Envelope& from, core::Outcome* outcome) noexcept = 0;
+
+  /// MPI_Improbe and MPI_Mprobe: the message leaves the queue; *matched (null where none was found)
+  /// has a handle and is the caller's until mrecv or imrecv.
+  [[nodiscard]] virtual int improbe(const Envelope& from, Matched** matched,
+                                    core::Outcome* outcome) noexcept = 0;
+  [[nodiscard]] virtual int mprobe(const Envelope& from, Matched** matched,
+                                   core::Outcome* outcome) noexcept = 0;
+  /// Receives a matched message; `matched` ends.
+  [[nodiscard]] virtual int mrecv(const Buffer& buffer, Matched& matched,
+                                  core::Outcome* outcome) noexcept = 0;
+  [[nodiscard]] virtual int imrecv(const Buffer& buffer, Matched& matched,
+                                   core::Request** request) noexcept = 0;
 
   /// A communicator came to life, or ends: messages for its context are matched, or refused.
   /// remove_context is called with the channel's lock held, add_context without.

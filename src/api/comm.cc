@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What communicators tell of themselves, and their end: MPI-5.0 sections 7.4.1, 7.4.3 and 7.8.
 #include "api/comm.hpp"
+#include "api/send_buffer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -113,6 +114,7 @@ int comm_free(MPI_Comm* comm) noexcept {
                 found->name.c_str());
   const int code = core::Attributes::delete_all(&found->attributes, found->handle());
   if (code != MPI_SUCCESS) return code;
+  end_send_buffer(found);
   *comm = MPI_COMM_NULL;
   process.handles.erase(*found);
   const core::ChannelLock lock(process.progress);

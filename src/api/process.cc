@@ -8,6 +8,7 @@
 #include <climits>
 
 #include "api/leaks.hpp"
+#include "api/send_buffer.hpp"
 #include "base/config.hpp"
 #include "base/last_words.hpp"
 #include "base/log.hpp"
@@ -83,6 +84,7 @@ void Instance::enter_job(core::ThreadLevel level) {
 }
 
 void Instance::leave_job() {
+  while (!send_buffers.empty()) end_send_buffer(send_buffers.begin()->first);
   report_leaks(process);
   rooms_->leave();
   core::end_predefined_communicators(process);

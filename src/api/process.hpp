@@ -10,9 +10,11 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "api/errors.hpp"
 #include "api/rooms.hpp"
@@ -31,6 +33,9 @@ struct FortranAbi {
   core::Ref<core::Info> info;
 };
 
+class CompoundRequest;
+class SendBuffer;
+
 /// Everything the C API owns: the Process, the rooms that hang from it, and MPI's own tables.
 class Instance {
  public:
@@ -40,7 +45,9 @@ class Instance {
   core::Keyvals keyvals;
   ErrorCodes error_codes;
   FortranAbi fortran;
-  std::thread::id main_thread;      // that called MPI_Init
+  std::vector<CompoundRequest*> compounds;                                  // under way
+  std::map<const core::Object*, std::unique_ptr<SendBuffer>> send_buffers;  // by owner; null: all
+  std::thread::id main_thread;                                              // that called MPI_Init
   std::atomic<int> tool_users = 0;  // MPI_T_init_thread without its MPI_T_finalize
   bool world_started = false;       // MPI_Init was called
   bool world_ended = false;         // MPI_Finalize was called

@@ -9,71 +9,11 @@
 
 #include "api/bodies.hpp"
 #include "api/process.hpp"
+#include "api/requests.hpp"
 #include "core/communicator.hpp"
 
 namespace tern::api {
 namespace {
-
-core::Request* find(MPI_Request handle) noexcept {
-  return the_process->handles.find<core::Request>(handle);
-}
-
-/// MPI_REQUEST_NULL, or a persistent request that was not started: complete, with an empty status.
-bool idle(MPI_Request handle) noexcept {
-  if (handle == MPI_REQUEST_NULL) return true;
-  const core::Request* request = find(handle);
-  return request != nullptr && !request->active();
-}
-
-int bad_request(MPI_Request handle, int position) noexcept {
-  return fail(MPI_ERR_REQUEST,
-              "array_of_requests[%d] is %p, which is no request (already completed or freed, or "
-              "never made)",
-              position, static_cast<void*>(handle));
-}
-
-/// The requests that an array of handles names, looked up once; null where an entry is idle.
-class Requests {
- public:
-  Requests(int count, const MPI_Request* handles) noexcept : count_(count) {
-    if (count > kFew) {
-      many_.reset(new (std::nothrow) core::Request*[static_cast<size_t>(count)]);
-      if (many_ == nullptr) {
-        code_ = fail(MPI_ERR_NO_MEM, "no memory to look at %d requests", count);
-        return;
-      }
-      all_ = many_.get();
-    }
-    for (int i = 0; i < count && code_ == MPI_SUCCESS; ++i) look_up(handles[i], i);
-  }
-  /// MPI_ERR_REQUEST where an entry is no request at all, MPI_ERR_NO_MEM.
-  [[nodiscard]] int code() const noexcept { return code_; }
-  [[nodiscard]] int count() const noexcept { return count_; }
-  [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
-  [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
-  [[nodiscard]] bool complete(int i) const noexcept {
-    return all_[i] == nullptr || all_[i]->done();
-  }
-
- private:
-  static constexpr int kFew = 128;
-  void look_up(MPI_Request handle, int i) noexcept {
-    all_[i] = nullptr;
-    if (handle == MPI_REQUEST_NULL) return;
-    core::Request* found = find(handle);
-    if (TERN_UNLIKELY(found == nullptr)) {
-      code_ = bad_request(handle, i);
-    } else if (found->active()) {
-      all_[i] = found;
-      ++active_;
-    }
-  }
-
-  int count_, active_ = 0, code_ = MPI_SUCCESS;
-  core::Request* few_[kFew];
-  core::Request** all_ = few_;
-  std::unique_ptr<core::Request*[]> many_;
-};
 
 /// Hands a completed request to the user: status, error code, and the end of the handle (or of the
 /// activity).
@@ -121,12 +61,6 @@ int first_complete(const Requests& requests) noexcept {
   for (int i = 0; i < requests.count(); ++i)
     if (requests[i] != nullptr && requests[i]->done()) return i;
   return -1;
-}
-
-/// One round of progress, so that a program that only tests gets on.
-void poll_once() noexcept {
-  const core::ChannelLock lock(the_process->progress);
-  the_process->progress.poll_for_caller();
 }
 
 template <class Done, class Describe>
@@ -214,7 +148,7 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
     core::fill_empty_status(status, false);
     return MPI_SUCCESS;
   }
-  core::Request* waited = find(*request);
+  core::Request* waited = find_request(*request);
   if (!waited->done())
     wait_until([waited] { return waited->done(); },
                [waited](WaitReport* report) { waited->describe(report); });
@@ -227,7 +161,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
     core::fill_empty_status(status, false);
     return MPI_SUCCESS;
   }
-  core::Request* tested = find(*request);
+  core::Request* tested = find_request(*request);
   if (!tested->done()) poll_once();
   if (tested->done()) return collect(*tested, request, status, false);
   *flag = 0;
@@ -311,21 +245,8 @@ int testsome(int count, MPI_Request* handles, int* outcount, int* indices,
   return collect_some(requests, handles, outcount, indices, statuses);
 }
 
-int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept {
-  *flag = 1;
-  if (idle(request)) {
-    core::fill_empty_status(status, false);
-    return MPI_SUCCESS;
-  }
-  core::Request* asked = find(request);
-  if (!asked->done()) poll_once();
-  *flag = asked->done() ? 1 : 0;
-  if (*flag != 0) core::fill_status(status, asked->outcome, false);
-  return MPI_SUCCESS;
-}
-
 int request_free(MPI_Request* request) noexcept {
-  core::Request* freed = find(*request);
+  core::Request* freed = find_request(*request);
   *request = MPI_REQUEST_NULL;
   if (freed->persistent()) {  // it may end the communicator that it kept
     const core::ChannelLock lock(the_process->progress);
@@ -337,7 +258,7 @@ int request_free(MPI_Request* request) noexcept {
 }
 
 int cancel(MPI_Request* request) noexcept {
-  find(*request)->cancel();
+  find_request(*request)->cancel();
   return MPI_SUCCESS;
 }
 
@@ -347,7 +268,7 @@ int test_cancelled(const MPI_Status* status, int* flag) noexcept {
 }
 
 int start(MPI_Request* request) noexcept {
-  core::Request* started = find(*request);
+  core::Request* started = find_request(*request);
   if (!started->persistent())
     return fail(
         MPI_ERR_REQUEST,
@@ -359,7 +280,7 @@ int start(MPI_Request* request) noexcept {
 
 int startall(int count, MPI_Request* requests) noexcept {
   for (int i = 0; i < count; ++i) {
-    if (find(requests[i]) == nullptr) return bad_request(requests[i], i);
+    if (find_request(requests[i]) == nullptr) return bad_request(requests[i], i);
     const int code = start(&requests[i]);
     if (code != MPI_SUCCESS) return code;
   }

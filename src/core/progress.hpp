@@ -75,6 +75,11 @@ class Progress {
     return events;
   }
 
+  /// Another thread of this rank may sleep while what it waits for has just been done by hand.
+  void wake() noexcept {
+    if (doorbell_ != nullptr) doorbell_->ring(true);
+  }
+
   /// Null takes it away. Must outlive all waits.
   void set_watch(Watch* watch) noexcept { watch_ = watch; }
   /// What the threads that sleep in wait() wait for; of a rank that only polls: that. Caller holds

@@ -115,6 +115,10 @@ class FakePml final : public pml::Pml {
   }
   int iprobe(const pml::Envelope&, bool*, core::Outcome*) noexcept override { return -1; }
   int probe(const pml::Envelope&, core::Outcome*) noexcept override { return -1; }
+  int improbe(const pml::Envelope&, pml::Matched**, core::Outcome*) noexcept override { return -1; }
+  int mprobe(const pml::Envelope&, pml::Matched**, core::Outcome*) noexcept override { return -1; }
+  int mrecv(const pml::Buffer&, pml::Matched&, core::Outcome*) noexcept override { return -1; }
+  int imrecv(const pml::Buffer&, pml::Matched&, core::Request**) noexcept override { return -1; }
   void add_context(core::Communicator&) override {}
   void remove_context(core::Communicator&) noexcept override {}
   void describe_open(WaitReport*) const override {}

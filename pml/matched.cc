@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matched probes: a message leaves its queue with the probe and waits for its own receive.
+#include <new>
+
+#include "base/error.hpp"
+#include "core/peer.hpp"
+#include "pml/p2p.hpp"
+
+namespace tern::pml {
+
+Matched* P2p::take_out(const Envelope& from, Message& message, core::Outcome* outcome) noexcept {
+  auto* matched = new (std::nothrow) Matched(from, message);
+  if (matched == nullptr) return nullptr;
+  *outcome = describe(message, from);
+  unexpected_.remove(message);
+  ++from.communicator->pending;
+  process_.handles.insert(*matched);
+  return matched;
+}
+
+int P2p::improbe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  const Key key = key_of(from);
+  *matched = nullptr;
+  Message* message = unexpected_.find(key);
+  if (message == nullptr) {
+    process_.progress.poll_for_caller();
+    message = unexpected_.find(key);
+  }
+  if (message == nullptr) return MPI_SUCCESS;
+  *matched = take_out(from, *message, outcome);
+  return *matched == nullptr ? fail(MPI_ERR_NO_MEM, "no memory for a message handle") : MPI_SUCCESS;
+}
+
+int P2p::mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  const Key key = key_of(from);
+  Message* message = nullptr;
+  process_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; },
+                         [&from](WaitReport* report) {
+                           report->words += "a message ";
+                           describe_source(from, report);
+                         });
+  *matched = take_out(from, *message, outcome);
+  return *matched == nullptr ? fail(MPI_ERR_NO_MEM, "no memory for a message handle") : MPI_SUCCESS;
+}
+
+int P2p::start_matched(const Buffer& buffer, Matched& matched, RecvRequest** request) noexcept {
+  core::Communicator& communicator = *matched.from.communicator;
+  RecvRequest& made = make_recv(buffer, matched.from);
+  begin(made);
+  --communicator.pending;  // the request keeps it now
+  accept(made, matched.message);
+  process_.handles.erase(matched);
+  matched.release();
+  *request = &made;
+  return MPI_SUCCESS;
+}
+
+int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  RecvRequest* made = nullptr;
+  const int code = start_matched(buffer, matched, &made);
+  *request = made;
+  return code;
+}
+
+int P2p::mrecv(const Buffer& buffer, Matched& matched, core::Outcome* outcome) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  RecvRequest* made = nullptr;
+  const int code = start_matched(buffer, matched, &made);
+  return code == MPI_SUCCESS ? wait_for(*made, outcome) : code;
+}
+
+}  // namespace tern::pml

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the chapter "buffer": buffered sends, and attaching memory for them.
+// Which buffer serves: the communicator's, else the process's. See: MPI-5.0 section 3.6.
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "api/compound.hpp"
+#include "api/process.hpp"
+#include "api/send_buffer.hpp"
+#include "core/communicator.hpp"
+#include "core/session.hpp"
+
+namespace tern::api {
+namespace {
+
+/// null: the process's own.
+using Owner = const core::Object*;
+
+SendBuffer* buffer_of(Owner owner) noexcept {
+  const auto& all = instance().send_buffers;
+  const auto found = all.find(owner);
+  return found == all.end() ? nullptr : found->second.get();
+}
+
+int attach(Owner owner, void* address, MPI_Count size) noexcept {
+  return attempt([&] {
+    if (address == nullptr && size != 0)
+      return fail(MPI_ERR_BUFFER, "the buffer is a null pointer, but its size is %lld",
+                  static_cast<long long>(size));
+    const core::ChannelLock lock(the_process->progress);
+    if (const SendBuffer* old = buffer_of(owner); old != nullptr)
+      return fail(MPI_ERR_BUFFER, "a buffer of %zu bytes is attached already; detach it first",
+                  old->bytes());
+    const bool automatic = address == MPI_BUFFER_AUTOMATIC;
+    instance().send_buffers[owner] =
+        std::make_unique<SendBuffer>(address, automatic ? 0 : static_cast<size_t>(size));
+    return MPI_SUCCESS;
+  });
+}
+
+int detach(Owner owner, void* buffer_addr, MPI_Count* size) noexcept {
+  const core::ChannelLock lock(the_process->progress);
+  SendBuffer* found = buffer_of(owner);
+  if (found == nullptr) return fail(MPI_ERR_BUFFER, "no buffer is attached");
+  found->flush();
+  *static_cast<void**>(buffer_addr) = found->address();
+  *size = static_cast<MPI_Count>(found->bytes());
+  instance().send_buffers.erase(owner);
+  return MPI_SUCCESS;
+}
+
+int flush(Owner owner) noexcept {
+  const core::ChannelLock lock(the_process->progress);
+  if (SendBuffer* found = buffer_of(owner); found != nullptr) found->flush();
+  return MPI_SUCCESS;
+}
+
+int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
+  return attempt([&] {
+    auto whole = core::Ref<CompoundRequest>::adopt(new CompoundRequest(of));
+    const core::ChannelLock lock(the_process->progress);
+    if (SendBuffer* found = buffer_of(owner); found != nullptr) found->add_to(*whole);
+    *request = reinterpret_cast<MPI_Request>(whole->handle());
+    whole.leak()->run();
+    return MPI_SUCCESS;
+  });
+}
+
+int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
+  return attempt([&] {
+    const core::ChannelLock lock(the_process->progress);
+    SendBuffer* serving = buffer_of(to.communicator);
+    if (serving == nullptr) serving = buffer_of(nullptr);
+    if (serving == nullptr)
+      return fail(MPI_ERR_BUFFER, "no buffer is attached: call MPI_Buffer_attach before");
+    return serving->send(data, to);
+  });
+}
+
+/// A buffered send is complete when it has returned; a persistent one sends at each start.
+class BufferedRequest final : public core::Request {
+ public:
+  BufferedRequest(const pml::Buffer& data, const pml::Envelope& to, bool persistent)
+      : data_(data), to_(to), type_(data.type), comm_(to.communicator) {
+    persistent_ = persistent;
+    active_ = !persistent;
+    communicator = to.communicator;
+    complete();
+    the_process->handles.insert(*this);
+  }
+  int start() noexcept override {
+    set_active(true);
+    return to_.rank == MPI_PROC_NULL ? MPI_SUCCESS : send_buffered(data_, to_);
+  }
+  void destroy() noexcept override {
+    the_process->handles.erase(*this);
+    delete this;
+  }
+
+ private:
+  pml::Buffer data_;
+  pml::Envelope to_;
+  core::Ref<core::Datatype> type_;
+  core::Ref<core::Communicator> comm_;
+};
+
+int give_request(const pml::Buffer& data, const pml::Envelope& to, bool persistent,
+                 MPI_Request* request) noexcept {
+  return guarded([&] {
+    auto* made = new BufferedRequest(data, to, persistent);
+    *request = reinterpret_cast<MPI_Request>(made->handle());
+  });
+}
+
+pml::Buffer data_of(const void* buf, MPI_Count count, core::Datatype& type) noexcept {
+  return {const_cast<void*>(buf), count, &type};
+}
+
+}  // namespace
+
+int bsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+          core::Communicator& comm) noexcept {
+  if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
+  return send_buffered(data_of(buf, count, datatype), {&comm, dest, tag});
+}
+
+int ibsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+           core::Communicator& comm, MPI_Request* request) noexcept {
+  const int code = bsend(buf, count, datatype, dest, tag, comm);
+  if (code != MPI_SUCCESS) return code;
+  return give_request(data_of(buf, count, datatype), {&comm, dest, tag}, false, request);
+}
+
+int bsend_init(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+               core::Communicator& comm, MPI_Request* request) noexcept {
+  return give_request(data_of(buf, count, datatype), {&comm, dest, tag}, true, request);
+}
+
+int buffer_attach(void* buffer, MPI_Count size) noexcept { return attach(nullptr, buffer, size); }
+int buffer_detach(void* buffer_addr, MPI_Count* size) noexcept {
+  return detach(nullptr, buffer_addr, size);
+}
+int buffer_flush() noexcept { return flush(nullptr); }
+int buffer_iflush(MPI_Request* request) noexcept {
+  return iflush(nullptr, the_process->self, request);
+}
+
+int comm_attach_buffer(core::Communicator& comm, void* buffer, MPI_Count size) noexcept {
+  return attach(&comm, buffer, size);
+}
+int comm_detach_buffer(core::Communicator& comm, void* buffer_addr, MPI_Count* size) noexcept {
+  return detach(&comm, buffer_addr, size);
+}
+int comm_flush_buffer(core::Communicator& comm) noexcept { return flush(&comm); }
+int comm_iflush_buffer(core::Communicator& comm, MPI_Request* request) noexcept {
+  return iflush(&comm, &comm, request);
+}
+
+int session_attach_buffer(core::Session& session, void* buffer, MPI_Count size) noexcept {
+  return attach(&session, buffer, size);
+}
+int session_detach_buffer(core::Session& session, void* buffer_addr, MPI_Count* size) noexcept {
+  return detach(&session, buffer_addr, size);
+}
+int session_flush_buffer(core::Session& session) noexcept { return flush(&session); }
+int session_iflush_buffer(core::Session& session, MPI_Request* request) noexcept {
+  return iflush(&session, the_process->self, request);
+}
+
+void end_send_buffer(const core::Object* owner) noexcept {
+  const core::ChannelLock lock(the_process->progress);
+  if (SendBuffer* found = buffer_of(owner); found != nullptr) found->flush();
+  instance().send_buffers.erase(owner);
+}
+
+}  // namespace tern::api

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compound requests: looked after by one poller while there are any.
+#include "api/compound.hpp"
+
+#include <string>
+#include <utility>
+
+#include "api/process.hpp"
+#include "core/communicator.hpp"
+
+namespace tern::api {
+namespace {
+
+std::vector<CompoundRequest*>& running() noexcept { return instance().compounds; }
+
+}  // namespace
+
+CompoundRequest::CompoundRequest(core::Communicator* of) {
+  communicator = of;
+  the_process->handles.insert(*this);
+}
+
+void CompoundRequest::run() noexcept {
+  retain();
+  if (try_to_finish()) return release();
+  if (running().empty()) the_process->progress.add(&CompoundRequest::poll, &running());
+  running().push_back(this);
+}
+
+int CompoundRequest::poll(void*) noexcept {
+  int events = 0;
+  auto& all = running();
+  for (size_t i = 0; i < all.size();) {
+    CompoundRequest* one = all[i];
+    if (!one->try_to_finish()) {
+      ++i;
+      continue;
+    }
+    all[i] = all.back();
+    all.pop_back();
+    one->release();
+    ++events;
+  }
+  if (all.empty()) the_process->progress.remove(&all);
+  return events;
+}
+
+bool CompoundRequest::try_to_finish() noexcept {
+  for (const core::Request* part : parts_)
+    if (!part->done()) return false;
+  core::Outcome whole;
+  for (core::Request* part : parts_) {
+    const int before = whole.error;
+    whole = part->outcome;
+    if (before != MPI_SUCCESS) whole.error = before;
+    if (part->error_text != nullptr && error_text == nullptr)
+      error_text = std::exchange(part->error_text, nullptr);
+    part->release();
+  }
+  parts_.clear();
+  outcome = whole;
+  complete();
+  return true;
+}
+
+void CompoundRequest::describe(WaitReport* report) const {
+  for (const core::Request* part : parts_)
+    if (!part->done()) return part->describe(report);
+}
+
+void CompoundRequest::destroy() noexcept {
+  the_process->handles.erase(*this);
+  for (core::Request* part : parts_) part->release();  // it never ran
+  delete error_text;
+  delete this;
+}
+
+}  // namespace tern::api

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of matched probes and their receives. See: MPI-5.0 section 3.8.2.
+#include "api/bodies.hpp"
+#include "api/process.hpp"
+#include "core/request.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::api {
+namespace {
+
+constexpr core::Outcome kFromNobody{MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0};
+
+pml::Buffer buffer_of(void* address, MPI_Count count, core::Datatype& type) noexcept {
+  return {address, count, &type};
+}
+
+MPI_Message handle_of(const pml::Matched* matched) noexcept {
+  return matched == nullptr ? MPI_MESSAGE_NULL : reinterpret_cast<MPI_Message>(matched->handle());
+}
+
+int find_matched(MPI_Message handle, pml::Matched** found) noexcept {
+  *found = the_process->handles.find<pml::Matched>(handle);
+  if (*found != nullptr) return MPI_SUCCESS;
+  return fail(MPI_ERR_REQUEST,
+              handle == MPI_MESSAGE_NULL
+                  ? "message is MPI_MESSAGE_NULL: nothing was matched, or it was received already"
+                  : "message is no matched message (received already, or never made)");
+}
+
+}  // namespace
+
+int mprobe(int source, int tag, core::Communicator& comm, MPI_Message* message,
+           MPI_Status* status) noexcept {
+  core::Outcome outcome = kFromNobody;
+  *message = MPI_MESSAGE_NO_PROC;
+  if (source != MPI_PROC_NULL) {
+    pml::Matched* matched = nullptr;
+    const int code = the_process->pml->mprobe({&comm, source, tag}, &matched, &outcome);
+    if (code != MPI_SUCCESS) return code;
+    *message = handle_of(matched);
+  }
+  core::fill_status(status, outcome, false);
+  return MPI_SUCCESS;
+}
+
+int improbe(int source, int tag, core::Communicator& comm, int* flag, MPI_Message* message,
+            MPI_Status* status) noexcept {
+  core::Outcome outcome = kFromNobody;
+  *flag = 1;
+  *message = MPI_MESSAGE_NO_PROC;
+  if (source != MPI_PROC_NULL) {
+    pml::Matched* matched = nullptr;
+    const int code = the_process->pml->improbe({&comm, source, tag}, &matched, &outcome);
+    if (code != MPI_SUCCESS) return code;
+    *flag = matched != nullptr ? 1 : 0;
+    *message = handle_of(matched);
+  }
+  if (*flag != 0) core::fill_status(status, outcome, false);
+  return MPI_SUCCESS;
+}
+
+int mrecv(void* buf, MPI_Count count, core::Datatype& datatype, MPI_Message* message,
+          MPI_Status* status) noexcept {
+  core::Outcome outcome = kFromNobody;
+  int code = MPI_SUCCESS;
+  if (*message != MPI_MESSAGE_NO_PROC) {
+    pml::Matched* matched = nullptr;
+    code = find_matched(*message, &matched);
+    if (code != MPI_SUCCESS) return code;
+    code = the_process->pml->mrecv(buffer_of(buf, count, datatype), *matched, &outcome);
+  }
+  *message = MPI_MESSAGE_NULL;
+  core::fill_status(status, outcome, false);
+  return code;
+}
+
+int imrecv(void* buf, MPI_Count count, core::Datatype& datatype, MPI_Message* message,
+           MPI_Request* request) noexcept {
+  if (*message == MPI_MESSAGE_NO_PROC) {
+    *message = MPI_MESSAGE_NULL;
+    core::Communicator& self = *the_process->self;
+    return irecv(buf, count, datatype, MPI_PROC_NULL, MPI_ANY_TAG, self, request);
+  }
+  pml::Matched* matched = nullptr;
+  int code = find_matched(*message, &matched);
+  if (code != MPI_SUCCESS) return code;
+  core::Request* made = nullptr;
+  code = the_process->pml->imrecv(buffer_of(buf, count, datatype), *matched, &made);
+  if (code != MPI_SUCCESS) return code;
+  *message = MPI_MESSAGE_NULL;
+  *request = reinterpret_cast<MPI_Request>(made->handle());
+  return MPI_SUCCESS;
+}
+
+}  // namespace tern::api

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays of requests, looked up once: what the wait, test and get_status functions have in common.
+// Lifetime: one call's. Threads: the caller's.
+#pragma once
+
+#include <memory>
+#include <new>
+
+#include "api/process.hpp"
+#include "core/request.hpp"
+
+namespace tern::api {
+
+inline core::Request* find_request(MPI_Request handle) noexcept {
+  return the_process->handles.find<core::Request>(handle);
+}
+
+/// MPI_REQUEST_NULL, or a persistent request that was not started: complete, with an empty status.
+inline bool idle(MPI_Request handle) noexcept {
+  if (handle == MPI_REQUEST_NULL) return true;
+  const core::Request* request = find_request(handle);
+  return request != nullptr && !request->active();
+}
+
+inline int bad_request(MPI_Request handle, int position) noexcept {
+  return fail(MPI_ERR_REQUEST,
+              "array_of_requests[%d] is %p, which is no request (already completed or freed, or "
+              "never made)",
+              position, static_cast<void*>(handle));
+}
+
+/// The requests that an array of handles names, looked up once; null where an entry is idle.
+class Requests {
+ public:
+  Requests(int count, const MPI_Request* handles) noexcept : count_(count) {
+    if (count > kFew) {
+      many_.reset(new (std::nothrow) core::Request*[static_cast<size_t>(count)]);
+      if (many_ == nullptr) {
+        code_ = fail(MPI_ERR_NO_MEM, "no memory to look at %d requests", count);
+        return;
+      }
+      all_ = many_.get();
+    }
+    for (int i = 0; i < count && code_ == MPI_SUCCESS; ++i) look_up(handles[i], i);
+  }
+  /// MPI_ERR_REQUEST where an entry is no request at all, MPI_ERR_NO_MEM.
+  [[nodiscard]] int code() const noexcept { return code_; }
+  [[nodiscard]] int count() const noexcept { return count_; }
+  [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
+  [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
+  [[nodiscard]] bool complete(int i) const noexcept {
+    return all_[i] == nullptr || all_[i]->done();
+  }
+
+ private:
+  static constexpr int kFew = 128;
+  void look_up(MPI_Request handle, int i) noexcept {
+    all_[i] = nullptr;
+    if (handle == MPI_REQUEST_NULL) return;
+    core::Request* found = find_request(handle);
+    if (TERN_UNLIKELY(found == nullptr)) {
+      code_ = bad_request(handle, i);
+    } else if (found->active()) {
+      all_[i] = found;
+      ++active_;
+    }
+  }
+
+  int count_, active_ = 0, code_ = MPI_SUCCESS;
+  core::Request* few_[kFew];
+  core::Request** all_ = few_;
+  std::unique_ptr<core::Request*[]> many_;
+};
+
+/// One round of progress, so that a program that only tests gets on.
+inline void poll_once() noexcept {
+  const core::ChannelLock lock(the_process->progress);
+  the_process->progress.poll_for_caller();
+}
+
+}  // namespace tern::api
