@@ -141,6 +141,8 @@ class Btl {
   [[nodiscard]] virtual const char* name() const noexcept = 0;
   /// Writes this transport's part of the card. Throws Error.
   virtual void fill_card(Card& card) = 0;
+  /// Whether connect() would give an endpoint; asks nobody and makes nothing.
+  [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
   /// The endpoint to `peer`, or nullptr where this transport does not reach it. Throws Error.
   virtual Endpoint* connect(core::Peer& peer) = 0;
   /// Hands what has arrived to the sink; how many frames.

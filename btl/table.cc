@@ -24,6 +24,15 @@ Table::Table(core::Process& process, Sink& sink) : process_(process) {
 
 Table::~Table() = default;
 
+namespace {
+[[noreturn]] void unreachable(const core::Peer& peer) {
+  throw Error(MPI_ERR_OTHER,
+              strf("no transport reaches rank %u: it is on another host, and this build has "
+                   "transports for one host only",
+                   peer.rank));
+}
+}  // namespace
+
 uint32_t shared_parameters(const core::Process& process) noexcept {
   return process.params.checks("types") ? 1 : 0;
 }
@@ -44,11 +53,13 @@ Endpoint& Table::connect(core::Peer& peer) {
     peer.endpoint = endpoint;
     return *endpoint;
   }
-  throw Error(
-      MPI_ERR_OTHER,
-      strf("no transport reaches rank %u: it is on another host, and this build has transports "
-           "for one host only",
-           peer.rank));
+  unreachable(peer);
+}
+
+void Table::require(const core::Peer& peer) const {
+  for (const auto& btl : btls_)
+    if (btl->reaches(peer)) return;
+  unreachable(peer);
 }
 
 }  // namespace tern::btl

@@ -21,6 +21,8 @@ class Table {
   [[nodiscard]] Card card();
   /// The endpoint to a peer, made at the first call. Throws Error where no transport reaches it.
   Endpoint& connect(core::Peer& peer);
+  /// Throws Error where no transport reaches the peer.
+  void require(const core::Peer& peer) const;
   /// One round over all transports: how many frames arrived.
   int progress() noexcept {
     int frames = 0;

@@ -34,6 +34,7 @@ int P2p::improbe(const Envelope& from, Matched** matched, core::Outcome* outcome
 
 int P2p::mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(process_.progress);
+  if (const int code = require_reachable(from); code != MPI_SUCCESS) return code;
   const Key key = key_of(from);
   Message* message = nullptr;
   process_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; },

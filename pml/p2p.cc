@@ -146,6 +146,7 @@ int P2p::recv(const Buffer& buffer, const Envelope& from, core::Outcome* outcome
     error = recv_at_once(buffer, from, *peer, outcome);
     if (TERN_LIKELY(error != MPI_ERR_PENDING)) return error;
   }
+  if (const int code = require_reachable(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   RecvRequest& request = make_recv(buffer, from);
   start(request);
   return wait_for(request, outcome);
@@ -197,8 +198,22 @@ int P2p::isend_locked(const Buffer& buffer, const Envelope& to, core::Request** 
   return isend_held(buffer, to, Mode::kStandard, request);
 }
 
+// A message from a rank that nothing reaches would be waited for in vain.
+int P2p::require_reachable(const Envelope& from) noexcept {
+  if (from.rank == MPI_ANY_SOURCE) return MPI_SUCCESS;
+  const core::Peer& peer = from.communicator->peer(from.rank);
+  if (TERN_LIKELY(peer.pml != nullptr)) return MPI_SUCCESS;
+  try {
+    transports_.require(peer);
+    return MPI_SUCCESS;
+  } catch (const Error& failure) {
+    return fail(failure);
+  }
+}
+
 int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
                       core::Request** request) noexcept {
+  if (const int code = require_reachable(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   RecvRequest& made = make_recv(buffer, from);
   start(made);
   *request = &made;
@@ -356,6 +371,7 @@ int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexc
 
 int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(process_.progress);
+  if (const int code = require_reachable(from); code != MPI_SUCCESS) return code;
   const Key key = key_of(from);
   Message* message = nullptr;
   process_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; },

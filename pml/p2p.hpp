@@ -78,6 +78,7 @@ class P2p final : public Pml, public btl::Sink {
                  core::Request** request) noexcept;
   SendRequest& make_send(const Buffer& buffer, const Envelope& to, Mode mode);
   RecvRequest& make_recv(const Buffer& buffer, const Envelope& from);
+  int require_reachable(const Envelope& from) noexcept;
   Key key_of(const Envelope& from) const noexcept;
   int recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
                    core::Outcome* outcome) noexcept;

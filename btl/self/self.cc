@@ -59,8 +59,12 @@ class SelfEndpoint final : public Endpoint {
 Self::Self(core::Process& process, Sink& sink) : process_(process), sink_(sink) {}
 Self::~Self() = default;
 
+bool Self::reaches(const core::Peer& peer) const noexcept {
+  return static_cast<int>(peer.rank) == process_.world_rank && peer.nspace == 0;
+}
+
 Endpoint* Self::connect(core::Peer& peer) {
-  if (static_cast<int>(peer.rank) != process_.world_rank || peer.nspace != 0) return nullptr;
+  if (!reaches(peer)) return nullptr;
   if (endpoint_ == nullptr) endpoint_ = std::make_unique<SelfEndpoint>(peer, sink_);
   return endpoint_.get();
 }

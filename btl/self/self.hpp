@@ -15,6 +15,7 @@ class Self final : public Btl {
   ~Self() override;
   const char* name() const noexcept override { return "self"; }
   void fill_card(Card&) override {}
+  bool reaches(const core::Peer& peer) const noexcept override;
   Endpoint* connect(core::Peer& peer) override;
   int progress() noexcept override { return 0; }
 

@@ -68,11 +68,11 @@ void Sm::fill_card(Card& card) {
   card.segment_address = reinterpret_cast<uint64_t>(segment_.base());
 }
 
-Endpoint* Sm::connect(core::Peer& peer) {
-  if (process_.boot == nullptr || !process_.boot->is_local(static_cast<int>(peer.rank)))
-    return nullptr;
-  return &endpoint_of(peer);
+bool Sm::reaches(const core::Peer& peer) const noexcept {
+  return process_.boot != nullptr && process_.boot->is_local(static_cast<int>(peer.rank));
 }
+
+Endpoint* Sm::connect(core::Peer& peer) { return reaches(peer) ? &endpoint_of(peer) : nullptr; }
 
 SmEndpoint& Sm::endpoint_of(core::Peer& peer) {
   for (auto& endpoint : endpoints_)

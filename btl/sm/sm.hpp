@@ -18,6 +18,7 @@ class Sm final : public Btl {
 
   const char* name() const noexcept override { return "sm"; }
   void fill_card(Card& card) override;
+  bool reaches(const core::Peer& peer) const noexcept override;
   Endpoint* connect(core::Peer& peer) override;
   int progress() noexcept override;
 

@@ -103,6 +103,16 @@ std::string to_text(Number field) {
   return std::to_string(field);
 }
 
+/// As set() reads it back.
+template <class Value>
+std::string shown(const Value& field, const char* /*kind*/) {
+  return to_text(field);
+}
+std::string shown(int64_t field, const char* kind) {
+  if (std::strcmp(kind, "Seconds") != 0) return to_text(field);
+  return field % 1000000 == 0 ? to_text(field / 1000000) : to_text(field / 1000) + "ms";
+}
+
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -186,7 +196,7 @@ void Params::set(const std::string& name, const std::string& value) {
 
 std::string Params::get(const std::string& name) const {
 #define TERN_GET(field, name_, kind, standard, range, meaning) \
-  if (name == name_) return to_text(field);
+  if (name == name_) return shown(field, #kind);
   TERN_PARAMS(TERN_GET)
 #undef TERN_GET
   throw Error(MPI_ERR_ARG, unknown_name(name));

@@ -159,13 +159,14 @@ check "files of output" sh -c "salloc -Q -N2 '$MPIRUN' -n 2 -N 1 --output stream
 check "several programs" prints $'0 of 3, sum 3 x y\n1 of 3, sum 3 z\n2 of 3, sum 3 z' \
   salloc -Q -N2 -w n0,n1 sh -c "'$MPIRUN' -host n0 -n 1 ./who 'x y' : -n 2 ./who z"
 check "the exit code" sh -c "salloc -Q -N2 '$MPIRUN' -N 1 sh -c 'exit 7'; [ \$? = 7 ]"
-between() {
-  timeout 60 salloc -Q -N2 "$MPIRUN" -N 1 ./send >out 2>&1
+between() { # between PROGRAM
+  timeout 60 salloc -Q -N2 "$MPIRUN" -N 1 "$1" >out 2>&1
   local code=$?
   printf 'exit %s: %s\n' "$code" "$(cat out)"
-  [ "$code" != 0 ] && [ "$code" != 124 ] && grep -q 'no transport reaches rank 1: it is on another host' out
+  [ "$code" != 0 ] && [ "$code" != 124 ] && grep -q 'no transport reaches rank .: it is on another host' out
 }
-check "a message to another host is refused with the reason" between
+check "a message to another host is refused with the reason" between ./send
+check "a collective over hosts, too" between ./who
 nowhere() {
   mkdir -p bin
   ln -sf "$(command -v sh)" bin/sh

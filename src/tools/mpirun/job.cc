@@ -201,9 +201,16 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
               result.error == ENOEXEC ? " (does a script lack its #! line?)" : ""));
     return;
   }
-  ++running_;
   show_to_debugger(number, host_, rank.app->directory, path, rank.pid);
+  watch(rank);
+}
+
+void Job::watch(Rank& rank) {
+  ++running_;
   rank.pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, rank.pid, 0)));
+  if (!rank.pidfd.valid())
+    throw Error(MPI_ERR_OTHER, strf("mpirun cannot watch rank %d: %s; see ulimit -n", rank.number,
+                                    std::strerror(errno)));
   loop_.watch(rank.pidfd.get(), EPOLLIN, [this, &rank] { on_exit(rank); });
 }
 

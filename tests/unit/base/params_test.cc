@@ -79,6 +79,9 @@ TEST(Params, WordsAreOneOrSomeOfThoseInTheTable) {
   EXPECT_EQ(params.explain, "json:/tmp/a,b");
   params.set("TERN_HANG", "2min");
   EXPECT_EQ(params.hang, 120000000);
+  EXPECT_EQ(params.get("TERN_HANG"), "120");
+  params.set("TERN_HANG", "1500ms");
+  EXPECT_EQ(params.get("TERN_HANG"), "1500ms");
   for (const char* wrong : {"", "types,", "types leaks", "Types"})
     EXPECT_THROW(params.set("TERN_CHECK", wrong), Error) << wrong;
   for (const char* wrong : {"json:", "2", "0,1"})
