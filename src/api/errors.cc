@@ -211,7 +211,7 @@ int deliver(core::Process* process, core::Object* object, int code,
             const std::string& text) noexcept {
   using Action = core::ErrorHandler::Action;
   core::ErrorHandler* handler =
-      object == nullptr ? &core::initial_error_handler(any_process()) : handler_of(*object);
+      object == nullptr ? core::initial_error_handler(any_process()) : handler_of(*object);
   remember_error(code, text);
   const Action action = handler == nullptr ? Action::kFatal : handler->action();
   if (action == Action::kReturn) return code;

@@ -24,7 +24,7 @@ constexpr uint64_t kWorldCreator =
 Communicator* enter(Process& process, MPI_Comm constant, Communicator* communicator,
                     const char* name) {
   communicator->name = name;
-  communicator->error_handler = Ref<ErrorHandler>(&initial_error_handler(process));
+  communicator->error_handler = Ref<ErrorHandler>(initial_error_handler(process));
   process.handles.set_predefined(reinterpret_cast<uintptr_t>(constant), *communicator);
   return communicator;
 }

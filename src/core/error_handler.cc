@@ -41,11 +41,11 @@ void make_predefined_error_handlers(Process& process) {
   make(MPI_ERRORS_RETURN, Action::kReturn);
 }
 
-ErrorHandler& initial_error_handler(Process& process) noexcept {
+ErrorHandler* initial_error_handler(Process& process) noexcept {
   const std::string& name = process.params.initial_errhandler;
-  return predefined_error_handler(process, name == "mpi_errors_return"  ? MPI_ERRORS_RETURN
-                                           : name == "mpi_errors_abort" ? MPI_ERRORS_ABORT
-                                                                        : MPI_ERRORS_ARE_FATAL);
+  return process.handles.find<ErrorHandler>(name == "mpi_errors_return"  ? MPI_ERRORS_RETURN
+                                            : name == "mpi_errors_abort" ? MPI_ERRORS_ABORT
+                                                                         : MPI_ERRORS_ARE_FATAL);
 }
 
 ErrorHandler& predefined_error_handler(Process& process, MPI_Errhandler constant) noexcept {

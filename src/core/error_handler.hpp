@@ -73,11 +73,11 @@ class ErrorHandler final : public Object {
 /// Makes MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT and MPI_ERRORS_RETURN and enters them in the handle
 /// table.
 void make_predefined_error_handlers(Process& process);
-/// The predefined handler of an ABI constant (MPI_ERRORS_RETURN, ...).
 /// What mpirun -initial-errhandler says: of MPI_COMM_WORLD, MPI_COMM_SELF, and of errors that
-/// belong to no object.
-[[nodiscard]] ErrorHandler& initial_error_handler(Process& process) noexcept;
+/// belong to no object. Null where the predefined ones are not made.
+[[nodiscard]] ErrorHandler* initial_error_handler(Process& process) noexcept;
 
+/// The predefined handler of an ABI constant (MPI_ERRORS_RETURN, ...).
 [[nodiscard]] ErrorHandler& predefined_error_handler(Process& process,
                                                      MPI_Errhandler constant) noexcept;
 
