@@ -25,17 +25,21 @@ void forget_context(Communicator& communicator) noexcept {
 
 }  // namespace
 
+void join(Communicator& communicator) {
+  communicator.process().pml->add_context(communicator);
+  communicator.ending = forget_context;
+}
+
 void publish(core::Ref<Communicator> communicator, MPI_Comm* handle) {
   core::Process& process = communicator->process();
-  process.pml->add_context(*communicator);
-  communicator->ending = forget_context;
+  join(*communicator);
   *handle = reinterpret_cast<MPI_Comm>(process.handles.insert(*communicator));
   (void)communicator.leak();  // the handle's reference
 }
 
 int require_intra(const Communicator& communicator, const char* what) noexcept {
   if (!communicator.inter()) return MPI_SUCCESS;
-  return fail(MPI_ERR_COMM, "%s is not supported on an inter-communicator", what);
+  return fail(MPI_ERR_COMM, "%s must be an intra-communicator, but is an inter-communicator", what);
 }
 
 int comm_size(Communicator& comm, int* size) noexcept {

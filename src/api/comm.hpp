@@ -12,11 +12,20 @@ namespace tern::api {
 /// reference. Throws Error.
 void publish(core::Ref<core::Communicator> communicator, MPI_Comm* handle);
 
+/// Makes a communicator known to the transports, without a handle. Throws Error.
+void join(core::Communicator& communicator);
+
+/// A communicator of `group` that nobody's but the members' calls make: those with the same
+/// `stringtag` and `why`. The caller is a member.
+[[nodiscard]] core::Ref<core::Communicator> from_group(const core::Group& group,
+                                                       const char* stringtag, core::Derivation why);
+[[nodiscard]] uint64_t digest_text(const char* text) noexcept;
+
 /// Takes over those hints of `info` (may be null) that this library knows; the others are ignored,
 /// as MPI has it. MPI_ERR_INFO_VALUE for a value that a known hint cannot have.
 [[nodiscard]] int set_hints(core::Communicator& communicator, const core::Info* info);
 
-/// MPI_ERR_COMM for an inter-communicator, where `what` is not there yet.
+/// MPI_ERR_COMM for an inter-communicator, where `what` cannot be.
 [[nodiscard]] int require_intra(const core::Communicator& communicator, const char* what) noexcept;
 
 }  // namespace tern::api

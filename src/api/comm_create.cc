@@ -3,12 +3,14 @@
 // Only split needs to hear from the others; the ids of the rest follow from the parent
 // (core/communicator.hpp), so dup, idup, create and create_group send no message and never wait.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
 #include "api/comm_exchange.hpp"
+#include "api/intercomm.hpp"
 #include "boot/boot.hpp"
 #include "core/attribute.hpp"
 #include "core/request.hpp"
@@ -23,10 +25,11 @@ using core::Group;
 using core::Ref;
 
 int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
-  if (const int code = require_intra(parent, "duplication"); code != MPI_SUCCESS) return code;
   const auto id =
       core::derive_context(parent.id(), Derivation::kDuplicate, parent.next_derivation(), 0);
-  Ref<Communicator> made = core::derive_communicator(parent, Ref<Group>(&parent.group()), id);
+  Ref<Communicator> made = core::derive_communicator(parent, Ref<Group>(&parent.group()), id,
+                                                     Ref<Group>(parent.remote_group()));
+  made->topology = parent.topology;
   int code = set_hints(*made, info);
   if (code != MPI_SUCCESS) return code;
   code = core::Attributes::copy_all(parent.attributes, parent.handle(), &made->attributes);
@@ -72,34 +75,65 @@ struct Ballot {
 };
 
 /// The members of `color`, ordered by key, those with equal keys by rank.
-Ref<Group> chosen(const Communicator& parent, const std::vector<Ballot>& ballots, int color) {
+Ref<Group> chosen(const Group& members, const Ballot* ballots, int color) {
   std::vector<int> ranks;
-  for (int rank = 0; rank < parent.size(); ++rank)
-    if (ballots[static_cast<size_t>(rank)].color == color) ranks.push_back(rank);
-  std::stable_sort(ranks.begin(), ranks.end(), [&ballots](int a, int b) {
-    return ballots[static_cast<size_t>(a)].key < ballots[static_cast<size_t>(b)].key;
-  });
+  for (int rank = 0; rank < members.size(); ++rank)
+    if (ballots[rank].color == color) ranks.push_back(rank);
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [ballots](int a, int b) { return ballots[a].key < ballots[b].key; });
   core::GroupBuilder builder;
-  for (const int rank : ranks) builder.add(parent.group().peer_index(rank));
+  for (const int rank : ranks) builder.add(members.peer_index(rank));
   return builder.finish();
+}
+
+/// Ballots travel between the sides of an inter-communicator as words.
+static_assert(sizeof(Ballot) == sizeof(Words::value_type));
+
+/// The other side's members of `color`; empty for an intra-communicator.
+int chosen_there(Communicator& parent, const std::vector<Ballot>& ours, int color, uint32_t number,
+                 Ref<Group>* out) {
+  Words mine(ours.size()), theirs;
+  std::memcpy(mine.data(), ours.data(), ours.size() * sizeof ours[0]);
+  const int code = trade(parent, mine, &theirs, number);
+  if (code != MPI_SUCCESS) return code;
+  std::vector<Ballot> ballots(theirs.size());
+  std::memcpy(ballots.data(), theirs.data(), theirs.size() * sizeof theirs[0]);
+  *out = chosen(*parent.remote_group(), ballots.data(), color);
+  return MPI_SUCCESS;
 }
 
 /// Every member takes part; `color` may be MPI_UNDEFINED. `info`: hints for the new one, or null.
 int split(Communicator& parent, int color, int key, const core::Info* info, MPI_Comm* out) {
-  if (const int code = require_intra(parent, "a split"); code != MPI_SUCCESS) return code;
   const uint32_t number = parent.next_derivation();
   std::vector<Ballot> ballots(static_cast<size_t>(parent.size()));
   ballots[static_cast<size_t>(parent.rank())] = {color, key};
-  const int code = allgather(parent, ballots.data(), sizeof(Ballot), number);
-  if (code != MPI_SUCCESS) return code;
+  Communicator& asked = parent.inter() ? own_side(parent) : parent;
+  Ref<Group> remote;
+  int code = allgather(asked, ballots.data(), sizeof(Ballot), number);
+  if (code == MPI_SUCCESS && parent.inter())
+    code = chosen_there(parent, ballots, color, number, &remote);
   *out = MPI_COMM_NULL;
-  if (color == MPI_UNDEFINED) return MPI_SUCCESS;
+  if (code != MPI_SUCCESS || color == MPI_UNDEFINED) return code;
   const auto id =
       core::derive_context(parent.id(), Derivation::kSplit, number, static_cast<uint64_t>(color));
-  Ref<Communicator> made = core::derive_communicator(parent, chosen(parent, ballots, color), id);
-  const int hinted = set_hints(*made, info);
-  if (hinted == MPI_SUCCESS) publish(std::move(made), out);
-  return hinted;
+  Ref<Group> own = chosen(parent.group(), ballots.data(), color);
+  if (parent.inter())
+    return publish_sides(parent, std::move(own), std::move(remote), id, info, out);
+  Ref<Communicator> made = core::derive_communicator(parent, std::move(own), id);
+  code = set_hints(*made, info);
+  if (code == MPI_SUCCESS) publish(std::move(made), out);
+  return code;
+}
+
+/// MPI_Comm_create on an inter-communicator: each side's rank 0 tells the other side its group.
+int create_sides(Communicator& parent, const Group& group, MPI_Comm* out) {
+  const uint32_t number = parent.next_derivation();
+  Words theirs;
+  const int code = trade(parent, members_of(group), &theirs, number);
+  if (code != MPI_SUCCESS) return code;
+  const auto id = core::derive_context(parent.id(), Derivation::kCreate, number, 0);
+  return publish_sides(parent, copy_of(group), group_of(theirs.data(), theirs.size()), id, nullptr,
+                       out);
 }
 
 /// Whether the kinds of split_type that ask for a resource ask for memory that all can share.
@@ -155,9 +189,9 @@ int comm_idup(Communicator& comm, MPI_Comm* newcomm, MPI_Request* request) noexc
 
 int comm_create(Communicator& comm, Group& group, MPI_Comm* newcomm) noexcept {
   return attempt([&] {
-    int code = require_intra(comm, "creation from a group");
-    if (code == MPI_SUCCESS) code = check_subset(comm, group);
+    const int code = check_subset(comm, group);
     if (code != MPI_SUCCESS) return code;
+    if (comm.inter()) return create_sides(comm, group, newcomm);
     const uint32_t number = comm.next_derivation();
     *newcomm = MPI_COMM_NULL;
     if (!has_caller(comm, group)) return code;
@@ -171,7 +205,7 @@ int comm_create(Communicator& comm, Group& group, MPI_Comm* newcomm) noexcept {
 
 int comm_create_group(Communicator& comm, Group& group, int tag, MPI_Comm* newcomm) noexcept {
   return attempt([&] {
-    int code = require_intra(comm, "creation from a group");
+    int code = require_intra(comm, "comm");
     if (code == MPI_SUCCESS) code = check_subset(comm, group);
     if (code != MPI_SUCCESS) return code;
     *newcomm = MPI_COMM_NULL;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "core/communicator.hpp"
 
@@ -15,5 +17,19 @@ namespace tern::api {
 /// with fail() text. Cost: ceil(log2 n) rounds, (n - 1) * bytes sent per rank (Bruck et al. 1997).
 [[nodiscard]] int allgather(core::Communicator& communicator, void* all, size_t bytes,
                             uint32_t number);
+
+/// What is exchanged where the receivers do not know how much it is.
+using Words = std::vector<uint64_t>;
+
+/// `words` of the root reach all members, along a binomial tree. `number`: as above.
+[[nodiscard]] int broadcast(core::Communicator& communicator, int root, Words* words,
+                            uint32_t number);
+/// Two processes exchange words; `tag` is a user's, apart from all other messages.
+[[nodiscard]] int swap(core::Communicator& communicator, int with, const Words& mine, Words* theirs,
+                       int tag);
+
+/// Tags of the internal plane are the user's (swap) or negative: below this for communicators,
+/// from here to half of it for neighbourhoods.
+inline constexpr int kFirstNeighborTag = -0x40000000;
 
 }  // namespace tern::api

@@ -22,6 +22,7 @@ libtern_la_SOURCES += src/api/comm_create.cc
 libtern_la_SOURCES += src/api/comm_exchange.cc
 libtern_la_SOURCES += src/api/comm_hints.cc
 libtern_la_SOURCES += src/api/group.cc
+libtern_la_SOURCES += src/api/intercomm.cc
 libtern_la_SOURCES += src/api/pt2pt.cc
 libtern_la_SOURCES += src/api/request.cc
 libtern_la_SOURCES += src/api/request_status.cc

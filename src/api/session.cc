@@ -56,19 +56,29 @@ const char* name_of(core::ThreadLevel level) noexcept {
   return "";
 }
 
-uint64_t digest(const char* text) noexcept {
-  uint64_t hash = 0xcbf29ce484222325ULL;
-  for (; *text != '\0'; ++text)
-    hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3ULL;
-  return hash;
-}
-
 void give_info(core::Ref<core::Info> made, MPI_Info* out) {
   any_process().handles.insert(*made);
   *out = reinterpret_cast<MPI_Info>(made.leak()->handle());
 }
 
 }  // namespace
+
+uint64_t digest_text(const char* text) noexcept {
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  for (; *text != '\0'; ++text)
+    hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3ULL;
+  return hash;
+}
+
+core::Ref<core::Communicator> from_group(const core::Group& group, const char* stringtag,
+                                         core::Derivation why) {
+  core::Communicator& world = *the_process->world;
+  const uint64_t members = core::digest_members(world, group, 0) ^ digest_text(stringtag);
+  const uint64_t counted = members + static_cast<uint64_t>(why);  // each reason counts for itself
+  const auto id = core::derive_context(world.id(), why, world.next_creation(counted), members);
+  return core::derive_communicator(world, core::Ref<core::Group>::adopt(new core::Group(group)),
+                                   id);
+}
 
 int session_init(core::Info* info, core::ErrorHandler& errhandler, MPI_Session* session) noexcept {
   if (!errhandler.fits(core::Kind::kSession))
@@ -156,11 +166,7 @@ int comm_create_from_group(core::Group& group, const char* stringtag, core::Info
     return fail(MPI_ERR_GROUP, "the calling process is no member of the group (of %d)",
                 group.size());
   return attempt([&] {
-    const uint64_t members = core::digest_members(world, group, 0) ^ digest(stringtag);
-    const auto id = core::derive_context(world.id(), core::Derivation::kCreateGroup,
-                                         world.next_creation(members), members);
-    auto copy = core::Ref<core::Group>::adopt(new core::Group(group));
-    core::Ref<core::Communicator> made = core::derive_communicator(world, std::move(copy), id);
+    auto made = from_group(group, stringtag, core::Derivation::kFromGroup);
     made->error_handler = core::Ref<core::ErrorHandler>(&errhandler);
     const int code = set_hints(*made, info);
     if (code == MPI_SUCCESS) publish(std::move(made), newcomm);

@@ -51,16 +51,24 @@ ContextId derive_context(ContextId parent, Derivation why, uint64_t number,
   return {state, static_cast<uint32_t>(second)};
 }
 
+ContextId meet_contexts(ContextId one, ContextId other) noexcept {
+  const bool ordered =
+      one.creator != other.creator ? one.creator < other.creator : one.counter < other.counter;
+  if (!ordered) std::swap(one, other);
+  return derive_context(one, Derivation::kMeet, other.creator, other.counter);
+}
+
 Communicator::Communicator(Process& process, Ref<Group> group, int rank, ContextId id,
-                           uint32_t index) noexcept
+                           uint32_t index, Ref<Group> remote) noexcept
     : Object(Kind::kCommunicator),
       process_(process),
       group_(std::move(group)),
+      remote_(std::move(remote)),
       rank_(rank),
       size_(group_->size()),
       id_(id),
       index_(index),
-      identity_(group_->identity()) {}
+      identity_(target().identity()) {}
 
 Communicator::~Communicator() { delete attributes; }
 
@@ -79,7 +87,8 @@ uint32_t Communicator::next_creation(uint64_t digest) {
   return ++creations_[digest];
 }
 
-Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group, ContextId id) {
+Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group, ContextId id,
+                                      Ref<Group> remote) {
   Process& process = parent.process();
   const int rank = group->rank_of(parent.group().peer_index(parent.rank()));
   TERN_ASSERT(rank != MPI_UNDEFINED);
@@ -88,8 +97,8 @@ Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group, Co
     const ChannelLock lock(process.progress);
     index = process.next_context_index();
   }
-  auto made =
-      Ref<Communicator>::adopt(new Communicator(process, std::move(group), rank, id, index));
+  auto made = Ref<Communicator>::adopt(
+      new Communicator(process, std::move(group), rank, id, index, std::move(remote)));
   made->error_handler = parent.error_handler;
   return made;
 }

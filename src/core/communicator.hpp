@@ -29,6 +29,7 @@
 namespace tern::core {
 
 class Attributes;
+class Topology;
 
 /// Unique among the communicators that a process is a member of. Compared, never taken apart.
 struct ContextId {
@@ -38,12 +39,25 @@ struct ContextId {
 };
 
 /// Why a communicator was derived; part of the hash, so that different calls never meet.
-enum class Derivation : uint32_t { kDuplicate = 1, kSplit, kCreate, kCreateGroup };
+enum class Derivation : uint32_t {
+  kDuplicate = 1,
+  kSplit,
+  kCreate,
+  kCreateGroup,
+  kFromGroup,
+  kMeet,   // two groups become an inter-communicator
+  kMerge,  // and one group again
+  kSide,   // the own group of an inter-communicator
+  kTopology,
+  kSub,
+};
 
 /// The id of what is derived from `parent`: `number` counts the derivations, `sibling` tells parts
 /// apart.
 [[nodiscard]] ContextId derive_context(ContextId parent, Derivation why, uint64_t number,
                                        uint64_t sibling) noexcept;
+/// The id of what two groups make that have nothing but these ids; the order does not count.
+[[nodiscard]] ContextId meet_contexts(ContextId one, ContextId other) noexcept;
 
 /// What the collectives' room keeps per communicator (cached schedules, slots); owned by the
 /// communicator.
@@ -61,7 +75,9 @@ class Communicator final : public Object {
 
   /// `rank` is the caller's in `group`. Enters no handle table and registers no context:
   /// api::publish does.
-  Communicator(Process& process, Ref<Group> group, int rank, ContextId id, uint32_t index) noexcept;
+  /// With `remote` it is an inter-communicator.
+  Communicator(Process& process, Ref<Group> group, int rank, ContextId id, uint32_t index,
+               Ref<Group> remote = {}) noexcept;
   ~Communicator() override;
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -100,12 +116,15 @@ class Communicator final : public Object {
   Ref<ErrorHandler> error_handler;
   Attributes* attributes = nullptr;  // deleted by free's rules, at the latest with the communicator
   Ref<Info> info;                    // the hints that are set
+  std::shared_ptr<const Topology> topology;  // null for none
+  Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's
   std::unique_ptr<CollState> coll;
-  uint32_t coll_sequence = 0;    // collectives started on it; the tag of each
-  uint32_t coll_persistent = 0;  // persistent ones made for it; likewise
-  bool freed = false;            // the user's handle is gone; pending operations keep it alive
-  int pending = 0;               // operations under way, and kept; under the channel's lock
-  int kept = 0;                  // persistent requests that were made for it
+  uint32_t coll_sequence = 0;      // collectives started on it; the tag of each
+  uint32_t coll_persistent = 0;    // persistent ones made for it; likewise
+  uint32_t neighbor_sequence = 0;  // neighbourhood collectives, started or made persistent
+  bool freed = false;              // the user's handle is gone; pending operations keep it alive
+  int pending = 0;                 // operations under way, and kept; under the channel's lock
+  int kept = 0;                    // persistent requests that were made for it
   Ending ending = nullptr;
 
  private:
@@ -125,9 +144,9 @@ class Communicator final : public Object {
 };
 
 /// A communicator of `group` (which has this process) with a fresh index and the parent's error
-/// handler.
+/// handler; with `remote` an inter-communicator.
 [[nodiscard]] Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group,
-                                                    ContextId id);
+                                                    ContextId id, Ref<Group> remote = {});
 
 /// A hash of `tag` and of the members' ranks in `parent`, in order: equal on all members.
 [[nodiscard]] uint64_t digest_members(const Communicator& parent, const Group& group,

@@ -17,6 +17,7 @@ struct Rank {
   Rank(int rank, int size) {
     process.world_rank = rank;
     process.world_size = size;
+    make_predefined_error_handlers(process);
     make_predefined_communicators(process);
   }
   ~Rank() { end_predefined_communicators(process); }
