@@ -36,3 +36,7 @@ libtern_la_SOURCES += src/api/session.cc
 libtern_la_SOURCES += src/api/coll.cc
 libtern_la_SOURCES += src/api/coll_reduce.cc
 libtern_la_SOURCES += src/api/datatype_array.cc
+libtern_la_SOURCES += src/api/topology.cc
+libtern_la_SOURCES += src/api/topology_cart.cc
+libtern_la_SOURCES += src/api/topology_graph.cc
+libtern_la_SOURCES += src/api/topology_edges.cc
