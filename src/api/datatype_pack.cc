@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 5.2: pack and unpack. The packed form is the data alone, in the order of the type
-// map.
+// MPI-5.0 sections 5.2 and 5.3: pack and unpack. The packed form is the data alone, in the order of
+// the type map; the external one is that in external32.
+#include <cstring>
+
 #include "api/bodies.hpp"
 #include "api/datatype.hpp"
+#include "core/external32.hpp"
 
 namespace tern::api {
 namespace {
 
 using core::Datatype;
 
-int check_packing(const Datatype& type, MPI_Count count, MPI_Count room, const char* of,
-                  MPI_Count position, MPI_Count* bytes) noexcept {
+/// `size`: of one element in the packed form.
+int check_packing(const Datatype& type, MPI_Count size, MPI_Count count, MPI_Count room,
+                  const char* of, MPI_Count position, MPI_Count* bytes) noexcept {
   if (!type.committed())
     return fail(MPI_ERR_TYPE, "the datatype is not committed; call MPI_Type_commit first");
   if (position < 0 || position > room)
     return fail(MPI_ERR_ARG, "position is %lld, but %s is %lld bytes",
                 static_cast<long long>(position), of, static_cast<long long>(room));
-  if (__builtin_mul_overflow(count, type.size(), bytes) || *bytes > room - position)
+  if (__builtin_mul_overflow(count, size, bytes) || *bytes > room - position)
     return fail(MPI_ERR_TRUNCATE,
                 "%lld elements of %lld bytes at position %lld do not fit: %s is %lld bytes",
-                static_cast<long long>(count), static_cast<long long>(type.size()),
+                static_cast<long long>(count), static_cast<long long>(size),
                 static_cast<long long>(position), of, static_cast<long long>(room));
   return MPI_SUCCESS;
+}
+
+int check_representation(const char* datarep) noexcept {
+  if (std::strcmp(datarep, "external32") == 0) return MPI_SUCCESS;
+  return fail(MPI_ERR_ARG, "datarep is \"%s\"; only \"external32\" is there", datarep);
 }
 
 }  // namespace
@@ -29,7 +38,8 @@ int check_packing(const Datatype& type, MPI_Count count, MPI_Count room, const c
 int pack(const void* inbuf, MPI_Count incount, Datatype& datatype, void* outbuf, MPI_Count outsize,
          MPI_Count* position, core::Communicator&) noexcept {
   MPI_Count bytes = 0;
-  const int code = check_packing(datatype, incount, outsize, "outsize", *position, &bytes);
+  const int code =
+      check_packing(datatype, datatype.size(), incount, outsize, "outsize", *position, &bytes);
   if (code != MPI_SUCCESS) return code;
   datatype.pack(inbuf, incount, 0, static_cast<char*>(outbuf) + *position,
                 static_cast<size_t>(bytes));
@@ -40,7 +50,8 @@ int pack(const void* inbuf, MPI_Count incount, Datatype& datatype, void* outbuf,
 int unpack(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf,
            MPI_Count outcount, Datatype& datatype, core::Communicator&) noexcept {
   MPI_Count bytes = 0;
-  const int code = check_packing(datatype, outcount, insize, "insize", *position, &bytes);
+  const int code =
+      check_packing(datatype, datatype.size(), outcount, insize, "insize", *position, &bytes);
   if (code != MPI_SUCCESS) return code;
   datatype.unpack(outbuf, outcount, 0, static_cast<const char*>(inbuf) + *position,
                   static_cast<size_t>(bytes));
@@ -51,6 +62,40 @@ int unpack(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbu
 int pack_size(MPI_Count incount, Datatype& datatype, core::Communicator&,
               MPI_Count* size) noexcept {
   if (__builtin_mul_overflow(incount, datatype.size(), size)) *size = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+int pack_external(const char* datarep, const void* inbuf, MPI_Count incount, Datatype& datatype,
+                  void* outbuf, MPI_Count outsize, MPI_Count* position) noexcept {
+  MPI_Count bytes = 0;
+  int code = check_representation(datarep);
+  if (code != MPI_SUCCESS) return code;
+  code = check_packing(datatype, core::external32_size(datatype), incount, outsize, "outsize",
+                       *position, &bytes);
+  if (code != MPI_SUCCESS) return code;
+  core::pack_external32(datatype, inbuf, incount, static_cast<char*>(outbuf) + *position);
+  *position += bytes;
+  return MPI_SUCCESS;
+}
+
+int unpack_external(const char* datarep, const void* inbuf, MPI_Count insize, MPI_Count* position,
+                    void* outbuf, MPI_Count outcount, Datatype& datatype) noexcept {
+  MPI_Count bytes = 0;
+  int code = check_representation(datarep);
+  if (code != MPI_SUCCESS) return code;
+  code = check_packing(datatype, core::external32_size(datatype), outcount, insize, "insize",
+                       *position, &bytes);
+  if (code != MPI_SUCCESS) return code;
+  core::unpack_external32(datatype, outbuf, outcount, static_cast<const char*>(inbuf) + *position);
+  *position += bytes;
+  return MPI_SUCCESS;
+}
+
+int pack_external_size(const char* datarep, MPI_Count incount, Datatype& datatype,
+                       MPI_Count* size) noexcept {
+  const int code = check_representation(datarep);
+  if (code != MPI_SUCCESS) return code;
+  if (__builtin_mul_overflow(incount, core::external32_size(datatype), size)) *size = MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
 

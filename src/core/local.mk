@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Library sources of this folder, one line each: libtern_la_SOURCES += src/core/example.cc
 libtern_la_SOURCES += src/core/error_handler.cc
+libtern_la_SOURCES += src/core/external32.cc
 libtern_la_SOURCES += src/core/info.cc
 libtern_la_SOURCES += src/core/attribute.cc
 libtern_la_SOURCES += src/core/handle.cc

@@ -126,6 +126,38 @@ static void packing(void) {
   OK(MPI_Type_free(&type));
 }
 
+static void packing_for_other_machines(void) {
+  const long numbers[4] = {1, 2, -3, 4};
+  long back[4] = {0, 0, 0, 0};
+  const unsigned char expected[8] = {0, 0, 0, 1, 255, 255, 255, 253};
+  MPI_Datatype type;
+  unsigned char buffer[16];
+  MPI_Aint position = 0, size;
+  MPI_Count large_position = 0, large_size;
+  OK(MPI_Type_vector(2, 1, 2, MPI_LONG, &type));
+  OK(MPI_Type_commit(&type));
+  OK(MPI_Pack_external_size("external32", 3, type, &size));
+  CHECK_EQ(size, 24);
+  OK(MPI_Pack_external("external32", numbers, 1, type, buffer, 16, &position));
+  CHECK_EQ(position, 8);
+  CHECK(memcmp(buffer, expected, 8) == 0);
+  OK(MPI_Pack_external("external32", numbers, 1, type, buffer, 16, &position));
+  FAILS(MPI_Pack_external("external32", numbers, 1, type, buffer, 16, &position), MPI_ERR_TRUNCATE);
+  FAILS(MPI_Pack_external("external64", numbers, 1, type, buffer, 16, &position), MPI_ERR_ARG);
+  position = 8;
+  OK(MPI_Unpack_external("external32", buffer, 16, &position, back, 1, type));
+  CHECK_EQ(position, 16);
+  CHECK(back[0] == 1 && back[1] == 0 && back[2] == -3 && back[3] == 0);
+  OK(MPI_Pack_external_size_c("external32", 1, type, &large_size));
+  CHECK_EQ(large_size, 8);
+  OK(MPI_Pack_external_c("external32", numbers, 1, type, buffer, 16, &large_position));
+  CHECK_EQ(large_position, 8);
+  large_position = 0;
+  OK(MPI_Unpack_external_c("external32", buffer, 16, &large_position, back, 2, MPI_LONG));
+  CHECK(back[0] == 1 && back[1] == -3);
+  OK(MPI_Type_free(&type));
+}
+
 static void types_of_fortran_and_by_size(void) {
   MPI_Datatype one, two, pair;
   int size, ints, addresses, types, combiner, integers[2];
@@ -139,6 +171,23 @@ static void types_of_fortran_and_by_size(void) {
   OK(MPI_Type_get_contents(one, 2, 0, 0, integers, NULL, NULL));
   CHECK(integers[0] == 12 && integers[1] == 100);
   FAILS(MPI_Type_free(&one), MPI_ERR_TYPE);
+  OK(MPI_Type_create_f90_integer(9, &one));
+  OK(MPI_Type_create_f90_integer(9, &two));
+  CHECK(one == two);
+  OK(MPI_Type_get_envelope(one, &ints, &addresses, &types, &combiner));
+  CHECK(combiner == MPI_COMBINER_F90_INTEGER && ints == 1 && addresses == 0 && types == 0);
+  OK(MPI_Type_get_contents(one, 1, 0, 0, integers, NULL, NULL));
+  CHECK_EQ(integers[0], 9);
+  FAILS(MPI_Type_create_f90_integer(39, &one), MPI_ERR_ARG);
+  FAILS(MPI_Type_create_f90_real(MPI_UNDEFINED, MPI_UNDEFINED, &one), MPI_ERR_ARG);
+  OK(MPI_Type_create_f90_complex(6, MPI_UNDEFINED, &one));
+  OK(MPI_Type_get_envelope(one, &ints, &addresses, &types, &combiner));
+  CHECK(combiner == MPI_COMBINER_F90_COMPLEX && ints == 2);
+  OK(MPI_Type_get_contents(one, 2, 0, 0, integers, NULL, NULL));
+  CHECK(integers[0] == 6 && integers[1] == MPI_UNDEFINED);
+  OK(MPI_Type_size(one, &size));
+  CHECK_EQ(size, 8);
+  OK(MPI_Type_create_f90_real(12, 100, &two));
   double a = 2, b = 3;
   OK(MPI_Reduce_local(&a, &b, 1, two, MPI_PROD));
   CHECK(b == 6);
@@ -147,6 +196,10 @@ static void types_of_fortran_and_by_size(void) {
   FAILS(MPI_Type_match_size(MPI_TYPECLASS_REAL, 3, &two), MPI_ERR_ARG);
   OK(MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &pair));
   CHECK(pair == MPI_DOUBLE_INT);
+  OK(MPI_Type_get_value_index(MPI_INT, MPI_INT, &pair));
+  CHECK(pair == MPI_2INT);
+  OK(MPI_Type_get_value_index(MPI_LONG_DOUBLE, MPI_INT, &pair));
+  CHECK(pair == MPI_LONG_DOUBLE_INT);
   OK(MPI_Type_get_value_index(MPI_BYTE, MPI_BYTE, &pair));
   CHECK(pair == MPI_DATATYPE_NULL);
 }
@@ -195,6 +248,7 @@ int main(int argc, char** argv) {
   counts_beyond_an_int();
   names_and_handles();
   packing();
+  packing_for_other_machines();
   types_of_fortran_and_by_size();
   wrong_arguments();
   operations();

@@ -7,6 +7,7 @@ unit_tests += tests/unit/coll/verify_test
 unit_tests += tests/unit/core/datatype_test
 unit_tests += tests/unit/core/op_test
 unit_tests += tests/unit/core/signature_test
+unit_tests += tests/unit/core/external32_test
 unit_tests += tests/unit/boot/boot_test
 unit_tests += tests/unit/boot/shared_job_test
 unit_tests += tests/unit/topo/core_hold_test
