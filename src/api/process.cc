@@ -8,6 +8,7 @@
 #include <climits>
 
 #include "api/leaks.hpp"
+#include "api/partitioned.hpp"
 #include "api/send_buffer.hpp"
 #include "base/config.hpp"
 #include "base/last_words.hpp"
@@ -87,6 +88,7 @@ void Instance::leave_job() {
   while (!send_buffers.empty()) end_send_buffer(send_buffers.begin()->first);
   report_leaks(process);
   rooms_->leave();
+  PartitionedRequest::abandon_all();
   core::end_predefined_communicators(process);
   rooms_.reset();
   core::threads_share_objects = true;

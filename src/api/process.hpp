@@ -34,6 +34,7 @@ struct FortranAbi {
 };
 
 class CompoundRequest;
+class PartitionedRequest;
 class SendBuffer;
 
 /// Everything the C API owns: the Process, the rooms that hang from it, and MPI's own tables.
@@ -46,6 +47,8 @@ class Instance {
   ErrorCodes error_codes;
   FortranAbi fortran;
   std::vector<CompoundRequest*> compounds;                                  // under way
+  std::vector<PartitionedRequest*> partitioned;                             // likewise
+  uint32_t partitioned_tags = 0;                                            // used in turn
   std::map<const core::Object*, std::unique_ptr<SendBuffer>> send_buffers;  // by owner; null: all
   std::thread::id main_thread;                                              // that called MPI_Init
   std::atomic<int> tool_users = 0;  // MPI_T_init_thread without its MPI_T_finalize
