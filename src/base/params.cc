@@ -128,9 +128,12 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const ParamRow& row : Params::rows()) all.emplace_back(row.name);
+const std::vector<std::string>& names() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> found;
+    for (const ParamRow& row : Params::rows()) found.emplace_back(row.name);
+    return found;
+  }();
   return all;
 }
 
@@ -168,6 +171,8 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   std::string best;
   size_t best_distance = name.size() / 3 + 1;
   for (const std::string& candidate : candidates) {
+    const size_t longer = std::max(name.size(), candidate.size());
+    if (longer - std::min(name.size(), candidate.size()) >= best_distance) continue;
     const size_t distance = edit_distance(name, candidate);
     if (distance >= best_distance) continue;
     best = candidate;
@@ -244,7 +249,7 @@ void Params::take(const std::string& name, const std::string& value, const std::
     sources_.emplace_back(name, source);
   } catch (const Error& error) {
     if (complaints == nullptr) return;
-    const std::vector<std::string> known = names();
+    const std::vector<std::string>& known = names();
     std::string text = environment ? error.what() : strf("%s: %s", source.c_str(), error.what());
     if (std::find(known.begin(), known.end(), name) != known.end())
       text += strf("; %s, %s, is used",

@@ -23,7 +23,6 @@ inline void drive_params(const uint8_t* data, size_t size) {
   const ParamRow& row = rows[size % rows.size()];
   try {
     params.set(row.name, text);
-    if (std::strcmp(row.kind, "Seconds") == 0) return;  // kept in microseconds
     const std::string taken = params.get(row.name);
     params.set(row.name, taken);  // what it says it takes back
     TERN_ASSERT(params.get(row.name) == taken);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages beyond 2 and 4 GiB, by a large count and by a large type.
+// Messages beyond 2 and 4 GiB, by a large count and by a large type; 1 GiB both ways at once.
 // Memory: 2 ranks hold 4.3 GiB each.
 // full: yes
 // ranks: 2
@@ -54,12 +54,25 @@ static void large_type(unsigned char* buffer, int megabytes) {
   OK(MPI_Type_free(&megabyte));
 }
 
+// 1 GiB each way at the same time.
+static void both_ways(unsigned char* buffer) {
+  const int bytes = 1 << 30, other = 1 - rank;
+  unsigned char* in = buffer + bytes;
+  mark(buffer, bytes, (unsigned)rank);
+  memset(in, 0, (size_t)bytes);
+  OK(MPI_Sendrecv(buffer, bytes, MPI_BYTE, other, 9, in, bytes, MPI_BYTE, other, 9, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE));
+  check_marks(in, bytes, (unsigned)other);
+  check_marks(buffer, bytes, (unsigned)rank);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   need(2);
   const MPI_Count most = (MPI_Count)4300 << 20;
   unsigned char* buffer = malloc((size_t)most);
   CHECK(buffer != NULL);
+  both_ways(buffer);
   large_count(buffer, 0x7fffffff);
   large_count(buffer, (MPI_Count)0x80000001);
   large_count(buffer, ((MPI_Count)1 << 32) + 12345);
