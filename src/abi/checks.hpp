@@ -7,6 +7,7 @@
 #pragma once
 
 #include "abi/entry.hpp"
+#include "core/topology.hpp"
 
 namespace tern::abi {
 
@@ -48,6 +49,13 @@ inline core::Datatype* ignored_type(const Call& call) noexcept {
 // Lengths of arrays with one element per process.
 inline int peers(const core::Communicator& comm) noexcept { return comm.peer_count(); }
 inline int members(const core::Communicator& comm) noexcept { return comm.size(); }
+// Neighbours; none where there is no topology, which the body refuses.
+inline int indegree(const core::Communicator& comm) noexcept {
+  return comm.topology == nullptr ? 0 : static_cast<int>(comm.topology->sources().size());
+}
+inline int outdegree(const core::Communicator& comm) noexcept {
+  return comm.topology == nullptr ? 0 : static_cast<int>(comm.topology->destinations().size());
+}
 
 /// Null is MPI_BOTTOM: legal with a datatype made of addresses, or without data. The first page
 /// never is data.

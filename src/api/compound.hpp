@@ -12,7 +12,7 @@
 
 namespace tern::api {
 
-class CompoundRequest final : public core::Request {
+class CompoundRequest : public core::Request {
  public:
   explicit CompoundRequest(core::Communicator* of);
   /// Takes the caller's reference over. The outcome of the one added last is the whole's.

@@ -42,3 +42,5 @@ libtern_la_SOURCES += src/api/topology.cc
 libtern_la_SOURCES += src/api/topology_cart.cc
 libtern_la_SOURCES += src/api/topology_graph.cc
 libtern_la_SOURCES += src/api/topology_edges.cc
+libtern_la_SOURCES += src/api/neighbor.cc
+libtern_la_SOURCES += src/api/neighbor_request.cc

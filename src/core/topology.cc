@@ -3,6 +3,7 @@
 #include "core/topology.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "mpi.h"
@@ -89,7 +90,7 @@ int floor_root(int n, int k) noexcept {
 /// Branch and bound over the ascending divisors.
 class Balance {
  public:
-  Balance(int nodes, int count) : current_(static_cast<size_t>(count), 1) {
+  Balance(int nodes, int count) : nodes_(nodes), current_(static_cast<size_t>(count), 1) {
     for (int d = 1; static_cast<long long>(d) * d <= nodes; ++d) {
       if (nodes % d != 0) continue;
       divisors_.push_back(d);
@@ -103,16 +104,30 @@ class Balance {
  private:
   [[nodiscard]] static int spread(const std::vector<int>& dims) { return dims[0] - dims.back(); }
 
+  /// Links that a cut across each dimension goes through, added up: what a halo costs.
+  [[nodiscard]] int64_t faces(const std::vector<int>& dims) const {
+    int64_t sum = 0;
+    for (const int dim : dims) sum += nodes_ / dim;
+    return sum;
+  }
+  /// Whether the current dimensions are better than the best so far.
+  [[nodiscard]] bool better() const {
+    if (best_.empty() || spread(current_) != spread(best_))
+      return best_.empty() || spread(current_) < spread(best_);
+    if (current_.back() != best_.back()) return current_.back() > best_.back();
+    return faces(current_) < faces(best_);
+  }
+
   /// What is left of the factors goes to the places from `at` on, none above `most`.
   void place(size_t at, int left, int most) {
     const auto places = static_cast<int>(current_.size() - at);
     const int root = floor_root(left, places);
     // The smallest is at most the root, so that is how small the spread can still be.
-    if (at > 0 && !best_.empty() && current_[0] - root >= spread(best_)) return;
+    if (at > 0 && !best_.empty() && current_[0] - root > spread(best_)) return;
     if (places == 1) {
       if (left > most) return;
       current_[at] = left;
-      if (best_.empty() || spread(current_) < spread(best_)) best_ = current_;
+      if (better()) best_ = current_;
       return;
     }
     // The largest of the rest is at least the root; the smaller ones first.
@@ -124,6 +139,7 @@ class Balance {
     }
   }
 
+  const int nodes_;
   std::vector<int> divisors_, current_, best_;
 };
 

@@ -68,7 +68,7 @@ class Topology {
 };
 
 /// The dimensions of a grid of `nodes` ranks, descending: the largest and the smallest are as close
-/// as can be, then the largest is as small as can be. An exact search. `count` > 0.
+/// as can be; among equals the smallest is as large as can be. An exact search. `count` > 0.
 [[nodiscard]] std::vector<int> balanced_dims(int nodes, int count);
 
 }  // namespace tern::core

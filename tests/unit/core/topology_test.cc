@@ -86,6 +86,12 @@ TEST(Dims, AreAsBalancedAsCanBe) {
     }
 }
 
+TEST(Dims, OfEqualSpreadsTheLargestSmallest) {
+  EXPECT_EQ(balanced_dims(5040, 3), (std::vector<int>{21, 16, 15}));  // not 20 x 18 x 14
+  EXPECT_EQ(balanced_dims(590520, 4), (std::vector<int>{38, 37, 21, 20}));
+  EXPECT_EQ(balanced_dims(71400, 3), (std::vector<int>{51, 40, 35}));
+}
+
 TEST(Dims, LargeNumbersTakeNoTime) {
   EXPECT_EQ(balanced_dims(1000000000, 3), (std::vector<int>{1000, 1000, 1000}));
   EXPECT_EQ(balanced_dims(2147483647, 2), (std::vector<int>{2147483647, 1}));
