@@ -57,6 +57,7 @@ Endpoint& Table::connect(core::Peer& peer) {
 }
 
 void Table::require(const core::Peer& peer) const {
+  if (peer.endpoint != nullptr) return;
   for (const auto& btl : btls_)
     if (btl->reaches(peer)) return;
   unreachable(peer);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "bytes.hpp"
+#include "tests/fuzz/bytes.hpp"
 #include "tools/mpirun/options.hpp"
 
 namespace tern::fuzz {
