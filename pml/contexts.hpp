@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "base/error.hpp"
 #include "core/communicator.hpp"
 
 namespace tern::pml {
@@ -27,8 +28,7 @@ class Contexts {
     Entry& entry = place->second;
     entry.communicator = &communicator;
     if (fresh) {
-      if (communicator.index() == 0)
-        communicator.set_index(communicator.process().next_context_index());
+      if (communicator.index() == 0) communicator.set_index(free_index(communicator.process()));
       entry.index = communicator.index();
     } else {
       communicator.set_index(entry.index);
@@ -39,7 +39,7 @@ class Contexts {
   /// The entry of an id that a message names; made where this is the first we hear of it.
   Entry& hear_of(core::ContextId id, core::Process& process) {
     auto [place, fresh] = entries_.try_emplace(id, Entry{0, nullptr});
-    if (fresh) place->second.index = process.next_context_index();
+    if (fresh) place->second.index = free_index(process);
     return place->second;
   }
   [[nodiscard]] core::Communicator* find(core::ContextId id) const noexcept {
@@ -48,6 +48,18 @@ class Contexts {
   }
 
  private:
+  /// After a billion communicators the numbers begin again: those in use are passed over.
+  uint32_t free_index(core::Process& process) const noexcept {
+    uint32_t index = process.next_context_index();
+    while (process.context_indices_repeat() && in_use(index)) index = process.next_context_index();
+    return index;
+  }
+  [[nodiscard]] TERN_COLD bool in_use(uint32_t index) const noexcept {
+    for (const auto& [id, entry] : entries_)
+      if (entry.index == index) return true;
+    return false;
+  }
+
   struct Hash {
     size_t operator()(const core::ContextId& id) const noexcept {
       return (id.creator * 0x9e3779b97f4a7c15) ^ (id.counter * 0xc2b2ae3d27d4eb4f);

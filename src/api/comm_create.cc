@@ -90,7 +90,7 @@ Ref<Group> chosen(const Group& members, const Ballot* ballots, int color) {
 static_assert(sizeof(Ballot) == sizeof(Words::value_type));
 
 /// The other side's members of `color`; empty for an intra-communicator.
-int chosen_there(Communicator& parent, const std::vector<Ballot>& ours, int color, uint32_t number,
+int chosen_there(Communicator& parent, const std::vector<Ballot>& ours, int color, uint64_t number,
                  Ref<Group>* out) {
   Words mine(ours.size()), theirs;
   std::memcpy(mine.data(), ours.data(), ours.size() * sizeof ours[0]);
@@ -104,7 +104,7 @@ int chosen_there(Communicator& parent, const std::vector<Ballot>& ours, int colo
 
 /// Every member takes part; `color` may be MPI_UNDEFINED. `info`: hints for the new one, or null.
 int split(Communicator& parent, int color, int key, const core::Info* info, MPI_Comm* out) {
-  const uint32_t number = parent.next_derivation();
+  const uint64_t number = parent.next_derivation();
   std::vector<Ballot> ballots(static_cast<size_t>(parent.size()));
   ballots[static_cast<size_t>(parent.rank())] = {color, key};
   Communicator& asked = parent.inter() ? own_side(parent) : parent;
@@ -127,7 +127,7 @@ int split(Communicator& parent, int color, int key, const core::Info* info, MPI_
 
 /// MPI_Comm_create on an inter-communicator: each side's rank 0 tells the other side its group.
 int create_sides(Communicator& parent, const Group& group, MPI_Comm* out) {
-  const uint32_t number = parent.next_derivation();
+  const uint64_t number = parent.next_derivation();
   Words theirs;
   const int code = trade(parent, members_of(group), &theirs, number);
   if (code != MPI_SUCCESS) return code;
@@ -192,7 +192,7 @@ int comm_create(Communicator& comm, Group& group, MPI_Comm* newcomm) noexcept {
     const int code = check_subset(comm, group);
     if (code != MPI_SUCCESS) return code;
     if (comm.inter()) return create_sides(comm, group, newcomm);
-    const uint32_t number = comm.next_derivation();
+    const uint64_t number = comm.next_derivation();
     *newcomm = MPI_COMM_NULL;
     if (!has_caller(comm, group)) return code;
     const int leader = comm.group().rank_of(group.peer_index(0));

@@ -45,7 +45,7 @@ int exchange(Communicator& communicator, pml::Buffer out, int to, pml::Buffer in
 }
 
 /// Below every tag of a user's.
-int tag_of(uint32_t number) { return INT_MIN + static_cast<int>(number & 0x3fffffff); }
+int tag_of(uint64_t number) { return INT_MIN + static_cast<int>(number & 0x3fffffff); }
 
 /// `words` as bytes.
 pml::Buffer data_of(const Words& words, core::Datatype& byte) {
@@ -67,7 +67,7 @@ int receive_from(Communicator& communicator, const pml::Buffer& in, int from, in
 
 }  // namespace
 
-int broadcast(Communicator& communicator, int root, Words* words, uint32_t number) {
+int broadcast(Communicator& communicator, int root, Words* words, uint64_t number) {
   const int size = communicator.size(), tag = tag_of(number);
   const int place = (communicator.rank() - root + size) % size;
   core::Datatype& byte = core::predefined_type(communicator.process(), MPI_BYTE);
@@ -104,7 +104,7 @@ int swap(Communicator& communicator, int with, const Words& mine, Words* theirs,
   return exchange(communicator, data_of(mine, byte), with, data_of(*theirs, byte), with, tag);
 }
 
-int allgather(Communicator& communicator, void* all, size_t bytes, uint32_t number) {
+int allgather(Communicator& communicator, void* all, size_t bytes, uint64_t number) {
   const int size = communicator.size(), rank = communicator.rank();
   const int tag = tag_of(number);
   core::Datatype& byte = core::predefined_type(communicator.process(), MPI_BYTE);

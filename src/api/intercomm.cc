@@ -28,7 +28,7 @@ Communicator& own_side(Communicator& inter) {
   return *inter.side;
 }
 
-int trade(Communicator& inter, const Words& ours, Words* theirs, uint32_t number) {
+int trade(Communicator& inter, const Words& ours, Words* theirs, uint64_t number) {
   Communicator& side = own_side(inter);
   int code = MPI_SUCCESS;
   if (inter.rank() == 0) {
@@ -123,7 +123,7 @@ int intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_c
     int code = require_intra(local_comm, "local_comm of MPI_Intercomm_create");
     if (code == MPI_SUCCESS) code = check_leader(local_leader, "local_leader", local_comm.size());
     if (code != MPI_SUCCESS) return code;
-    const uint32_t number = local_comm.next_derivation();
+    const uint64_t number = local_comm.next_derivation();
     const auto own = core::derive_context(local_comm.id(), Derivation::kMeet, number, 0);
     Words theirs;
     int met = MPI_SUCCESS;
@@ -150,7 +150,7 @@ int intercomm_merge(Communicator& intercomm, int high, MPI_Comm* newintracomm) n
   if (!intercomm.inter())
     return fail(MPI_ERR_COMM, "intercomm is an intra-communicator; there is nothing to merge");
   return attempt([&] {
-    const uint32_t number = intercomm.next_derivation();
+    const uint64_t number = intercomm.next_derivation();
     Words theirs;
     const int code = trade(intercomm, {high != 0 ? 1U : 0U}, &theirs, number);
     if (code != MPI_SUCCESS) return code;

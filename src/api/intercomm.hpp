@@ -18,7 +18,7 @@ namespace tern::api {
 /// What rank 0 of the other group gives (its `ours`) reaches every member of this group in
 /// `theirs`. Collective over both groups; `number` as for allgather().
 [[nodiscard]] int trade(core::Communicator& inter, const Words& ours, Words* theirs,
-                        uint32_t number);
+                        uint64_t number);
 
 /// Members by peer index, as they travel.
 [[nodiscard]] Words members_of(const core::Group& group);

@@ -66,7 +66,7 @@ core::Placement in_order(int ranks) {
 
 int publish_shaped(Communicator& parent, const core::Placement& order, core::Topology::Shape shape,
                    const core::Info* info, MPI_Comm* out) {
-  const uint32_t number = parent.next_derivation();
+  const uint64_t number = parent.next_derivation();
   *out = MPI_COMM_NULL;
   const int rank = rank_in(order, parent.rank());
   if (rank == MPI_UNDEFINED) return MPI_SUCCESS;

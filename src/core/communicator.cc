@@ -82,7 +82,7 @@ void Communicator::set_remote_index(int rank, uint32_t index) {
   remote_index_[static_cast<size_t>(rank)] = index;
 }
 
-uint32_t Communicator::next_creation(uint64_t digest) {
+uint64_t Communicator::next_creation(uint64_t digest) {
   const ChannelLock lock(process_.progress);
   return ++creations_[digest];
 }
@@ -92,13 +92,8 @@ Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group, Co
   Process& process = parent.process();
   const int rank = group->rank_of(parent.group().peer_index(parent.rank()));
   TERN_ASSERT(rank != MPI_UNDEFINED);
-  uint32_t index;
-  {
-    const ChannelLock lock(process.progress);
-    index = process.next_context_index();
-  }
   auto made = Ref<Communicator>::adopt(
-      new Communicator(process, std::move(group), rank, id, index, std::move(remote)));
+      new Communicator(process, std::move(group), rank, id, 0, std::move(remote)));
   made->error_handler = parent.error_handler;
   return made;
 }

@@ -108,9 +108,9 @@ class Communicator final : public Object {
   void set_remote_index(int rank, uint32_t index);
 
   /// The number of the next collective derivation (dup, split, create): equal on all members.
-  [[nodiscard]] uint32_t next_derivation() noexcept { return ++derivations_; }
+  [[nodiscard]] uint64_t next_derivation() noexcept { return ++derivations_; }
   /// How many create_groups had this digest (of tag and members) before: equal on those members.
-  [[nodiscard]] uint32_t next_creation(uint64_t digest);
+  [[nodiscard]] uint64_t next_creation(uint64_t digest);
 
   std::string name;
   Ref<ErrorHandler> error_handler;
@@ -138,13 +138,13 @@ class Communicator final : public Object {
   uint32_t index_;
   bool uniform_ = false;   // every member has the same index (world, self)
   bool identity_ = false;  // rank r is peer r
-  uint32_t derivations_ = 0;
+  uint64_t derivations_ = 0;
   std::vector<uint32_t> remote_index_;
-  std::unordered_map<uint64_t, uint32_t> creations_;
+  std::unordered_map<uint64_t, uint64_t> creations_;
 };
 
-/// A communicator of `group` (which has this process) with a fresh index and the parent's error
-/// handler; with `remote` an inter-communicator.
+/// A communicator of `group` (which has this process) with the parent's error handler, and without
+/// an index: Pml::add_context gives it one; with `remote` an inter-communicator.
 [[nodiscard]] Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group,
                                                     ContextId id, Ref<Group> remote = {});
 

@@ -75,15 +75,26 @@ class Process {
 
   /// The next context counter of this process (see core/communicator.hpp).
   uint32_t next_context_counter() noexcept { return ++context_counter_; }
-  /// The next local context index; 0 to 15 are reserved (world, self).
-  uint32_t next_context_index() noexcept { return ++context_index_; }
+  /// The next local context index; 0 to 15 are reserved (world, self). They come again after
+  /// kContextIndices: context_indices_repeat() tells whether they may be in use.
+  uint32_t next_context_index() noexcept {
+    if (++context_index_ == kContextIndices) {
+      context_index_ = kFirstContextIndex;
+      context_indices_repeat_ = true;
+    }
+    return context_index_;
+  }
+  [[nodiscard]] bool context_indices_repeat() const noexcept { return context_indices_repeat_; }
+  static constexpr uint32_t kFirstContextIndex = 16;
+  static constexpr uint32_t kContextIndices = 1U << 30;  // a header has two bits more for the plane
 
  private:
   Peer& make_peer(uint32_t index);
 
   std::vector<Peer*> peers_;
   uint32_t context_counter_ = 0;
-  uint32_t context_index_ = 15;
+  uint32_t context_index_ = kFirstContextIndex - 1;
+  bool context_indices_repeat_ = false;
 };
 
 }  // namespace tern::core
