@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames in: matching, eager data, messages kept for later.
+#include <algorithm>
 #include <cstring>
 
 #include "base/copy.hpp"
@@ -200,6 +201,11 @@ void P2p::keep(PeerState& peer, const Key& key, const btl::Header& header, const
   if (header.kind == wire::kEagerSync) message->sender = reader.take<wire::SyncPrefix>().sender;
   message->data.assign(reader.next(), reader.next() + reader.left());
   unexpected_.add(*message);
+  ++early_;
+  most_kept_ = std::max(most_kept_, uint64_t{unexpected_.size()});
+  if (TERN_UNLIKELY(watcher_ != nullptr))
+    watcher_->came_early({key.context, key.source, key.tag,
+                          header.kind == wire::kRts ? message->rts.bytes : message->data.size()});
   count_kept(peer, kept_bytes(*message), 0);
 }
 
@@ -312,6 +318,7 @@ void P2p::finish(RecvRequest& request, int error) noexcept {
   if (!request.buffer.type->predefined()) request.buffer.type->release();
   core::Communicator* communicator = request.communicator;
   if (error != MPI_SUCCESS) request.outcome.error = error;
+  ++received_;
   request.complete();
   request.release();
   if (--communicator->pending == 0 && communicator->freed) communicator->release();

@@ -6,3 +6,4 @@ libtern_la_SOURCES += pml/p2p.cc
 libtern_la_SOURCES += pml/rendezvous.cc
 libtern_la_SOURCES += pml/sending.cc
 libtern_la_SOURCES += pml/signatures.cc
+libtern_la_SOURCES += pml/statistics.cc

@@ -32,6 +32,9 @@ class Posted {
     return best;
   }
   [[nodiscard]] bool empty() const noexcept { return exact_.empty() && !wild(); }
+  [[nodiscard]] size_t size() const noexcept {
+    return exact_.size() + any_tag_.size() + any_source_.size() + any_.size();
+  }
   [[nodiscard]] static bool holds(const T& receive) noexcept {
     return receive.hooks[0].queue != nullptr;
   }

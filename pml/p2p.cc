@@ -172,6 +172,7 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& pee
       copy_bytes(static_cast<std::byte*>(buffer.address) + buffer.type->true_lb(), frame.payload,
                  header.bytes);
       if (outcome != nullptr) *outcome = {from.rank, header.tag, MPI_SUCCESS, false, header.bytes};
+      ++received_;
       endpoint.pop();
       return MPI_SUCCESS;
     }

@@ -55,6 +55,8 @@ class P2p final : public Pml, public btl::Sink {
   void remove_context(core::Communicator& communicator) noexcept override;
 
   void describe_open(WaitReport* report) const override;
+  void add_up(const core::Communicator* of, Statistics* sums) const noexcept override;
+  void watch_early(EarlyWatcher* watcher) noexcept override { watcher_ = watcher; }
 
   void arrived(core::Peer& from, const btl::Frame& frame) noexcept override;
 
@@ -159,8 +161,11 @@ class P2p final : public Pml, public btl::Sink {
   std::vector<PeerState*> waiting_;    // peers with sends or controls that found no room
   std::vector<RecvRequest*> pulling_;  // receives that copy from their sender's memory
   std::vector<SendRequest*> pushing_;  // sends that move data
-  int receiving_ = 0;                  // large messages that are matched and not yet here
-  SendRequest* completed_ = nullptr;   // shared by all sends that were done at once
+  uint64_t received_ = 0;              // for tools, as these:
+  uint64_t early_ = 0, most_kept_ = 0;
+  EarlyWatcher* watcher_ = nullptr;
+  int receiving_ = 0;                 // large messages that are matched and not yet here
+  SendRequest* completed_ = nullptr;  // shared by all sends that were done at once
   size_t eager_limit_, unexpected_limit_;
   size_t pull_limit_, both_limit_;
   bool threaded_;

@@ -47,6 +47,31 @@ struct Envelope {
   Plane plane = Plane::kUser;
 };
 
+/// What has happened since the job was entered, of all planes and peers; for tools.
+struct Statistics {
+  uint64_t eager = 0, eager_bytes = 0;               // messages sent before the receive was known
+  uint64_t announced = 0, announced_bytes = 0;       // larger ones, of these:
+  uint64_t in_fragments = 0, by_both_ends = 0;       // the rest was read by the receiver
+  uint64_t received = 0;                             // receives that ended
+  uint64_t unexpected = 0;                           // messages that came before their receive
+  uint64_t kept = 0, kept_bytes = 0, most_kept = 0;  // of these, here now; at most at once
+  uint64_t posted = 0;                               // receives that wait for a message
+};
+
+/// A message that came before its receive, for whoever watches.
+struct EarlyMessage {
+  uint32_t context;  // index of its communicator, and the plane
+  uint32_t peer;
+  int32_t tag;
+  uint64_t bytes;
+};
+class EarlyWatcher {
+ public:
+  virtual ~EarlyWatcher() = default;
+  /// Lock held: calls nothing of MPI.
+  virtual void came_early(const EarlyMessage& message) noexcept = 0;
+};
+
 struct Message;
 
 /// A message that MPI_Mprobe or MPI_Improbe has taken from its queue (MPI_Message).
@@ -107,6 +132,11 @@ class Pml {
   /// remove_context is called with the channel's lock held, add_context without.
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;
+
+  /// Of all, or (kept and posted only, of the user's plane) of one communicator. Lock held.
+  virtual void add_up(const core::Communicator* of, Statistics* sums) const noexcept = 0;
+  /// Null: nobody. Lock held.
+  virtual void watch_early(EarlyWatcher* watcher) noexcept = 0;
 
   /// Adds the operations under way to a report's words. Lock held.
   virtual void describe_open(WaitReport* report) const = 0;

@@ -10,6 +10,7 @@
 #include "api/leaks.hpp"
 #include "api/partitioned.hpp"
 #include "api/send_buffer.hpp"
+#include "api/tool.hpp"
 #include "base/config.hpp"
 #include "base/last_words.hpp"
 #include "base/log.hpp"
@@ -99,9 +100,11 @@ void Instance::leave_job() {
 
 void Instance::start(core::ThreadLevel level) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  if (users_ == 0) enter_job(level);
+  const bool first = users_ == 0;
+  if (first) enter_job(level);
   ++users_;
   the_process = &process;
+  if (first) watch_events();
 }
 
 void Instance::end_world() {

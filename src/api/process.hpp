@@ -36,6 +36,8 @@ struct FortranAbi {
 class CompoundRequest;
 class PartitionedRequest;
 class SendBuffer;
+class ToolRegistration;
+class ToolSession;
 
 /// Everything the C API owns: the Process, the rooms that hang from it, and MPI's own tables.
 class Instance {
@@ -52,8 +54,11 @@ class Instance {
   std::map<const core::Object*, std::unique_ptr<SendBuffer>> send_buffers;  // by owner; null: all
   std::thread::id main_thread;                                              // that called MPI_Init
   std::atomic<int> tool_users = 0;  // MPI_T_init_thread without its MPI_T_finalize
-  bool world_started = false;       // MPI_Init was called
-  bool world_ended = false;         // MPI_Finalize was called
+  std::mutex tool_mutex;            // of what follows
+  std::vector<std::shared_ptr<ToolSession>> tool_sessions;
+  std::vector<std::shared_ptr<ToolRegistration>> tool_registrations;
+  bool world_started = false;  // MPI_Init was called
+  bool world_ended = false;    // MPI_Finalize was called
   // Values of predefined attributes: users get their addresses.
   int tag_ub, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0, appnum = 0,
               universe_size = 0, last_used_code = MPI_ERR_LASTCODE;

@@ -118,8 +118,14 @@ int64_t Progress::idle_since_ns() const noexcept {
 }
 
 void Progress::idle(uint32_t step, Idleness* idleness) noexcept {
-  if (step == 1) idleness->since_ns = now_ns();
-  if (now_ns() - idleness->since_ns <= yield_ns_) {
+  const int64_t now = now_ns();
+  if (step == 1) idleness->since_ns = now;
+  leave_core(step, now, idleness);
+  idle_ns_ += now_ns() - now;
+}
+
+void Progress::leave_core(uint32_t step, int64_t now, Idleness* idleness) noexcept {
+  if (now - idleness->since_ns <= yield_ns_) {
     idleness->first_sleep = step + 1;
     unlock();
     ::sched_yield();

@@ -40,6 +40,7 @@ class Progress {
   /// One round over all pollers. Caller holds the lock where threads are many.
   int poll() noexcept {
     int events = 0;
+    ++rounds_;
     for (int i = 0; i < count_; ++i) events += entries_[i].poll(entries_[i].self);
     return events;
   }
@@ -90,6 +91,10 @@ class Progress {
   /// CLOCK_MONOTONIC (ns) since when nothing has happened to the waiting threads.
   [[nodiscard]] int64_t idle_since_ns() const noexcept;
 
+  /// Rounds of polls, and the time (ns) that waits spent yielding and sleeping; for tools.
+  [[nodiscard]] uint64_t rounds() const noexcept { return rounds_; }
+  [[nodiscard]] int64_t idle_ns() const noexcept { return idle_ns_; }
+
   /// `spins`: polls before the first yield. `yield_us`: microseconds of yields before the first
   /// sleep.
   void configure(Doorbell* doorbell, uint32_t spins, int64_t yield_us, bool threaded) noexcept;
@@ -124,6 +129,7 @@ class Progress {
   /// One step of waiting, the one of this number (from 1) after the polls that found nothing:
   /// yields, then sleeps on the doorbell. Must be followed by another poll.
   void idle(uint32_t step, Idleness* idleness) noexcept;
+  void leave_core(uint32_t step, int64_t now, Idleness* idleness) noexcept;
   void sleep_unrung() const noexcept;
   void sleep_on_doorbell(int64_t most_us) noexcept;
   void list(Idleness& idleness) noexcept;
@@ -149,6 +155,8 @@ class Progress {
   int waiting_ = 0;             // threads inside wait(); under the lock
   Watch* watch_ = nullptr;
   Idleness* sleepers_ = nullptr;  // threads that have slept in their wait; under the lock
+  uint64_t rounds_ = 0;
+  int64_t idle_ns_ = 0;
   uint32_t empty_polls_ = 0;      // of poll_for_caller(), one after the other
   int64_t polling_since_ns_ = 0;  // without result
   static constexpr uint32_t kPollsBetweenLooks = 1023;

@@ -55,7 +55,8 @@ static void tools(void) {
     MPI_Datatype type;
     CHECK_EQ(MPI_T_cvar_get_info(i, name, &room, NULL, &type, NULL, NULL, NULL, NULL, NULL),
              MPI_SUCCESS);
-    CHECK(strncmp(name, "TERN_", 5) == 0 && (type == MPI_CHAR || type == MPI_COUNT));
+    CHECK(strncmp(name, "TERN_", 5) == 0 &&
+          (type == MPI_CHAR || type == MPI_COUNT || type == MPI_INT));
     CHECK_EQ(MPI_T_cvar_handle_alloc(i, NULL, &handle, &elements), MPI_SUCCESS);
     CHECK(elements == (type == MPI_CHAR ? 256 : 1));
     CHECK_EQ(MPI_T_cvar_read(handle, text), MPI_SUCCESS);
@@ -63,7 +64,7 @@ static void tools(void) {
     CHECK_EQ(MPI_T_cvar_handle_free(&handle), MPI_SUCCESS);
   }
   CHECK_EQ(MPI_T_cvar_handle_alloc(count, NULL, &handle, &provided), MPI_T_ERR_INVALID_INDEX);
-  CHECK(MPI_T_pvar_get_num(&count) == MPI_SUCCESS && count == 0);
+  CHECK(MPI_T_pvar_get_num(&count) == MPI_SUCCESS && count > 5);
   CHECK_EQ(MPI_T_finalize(), MPI_SUCCESS);
 }
 

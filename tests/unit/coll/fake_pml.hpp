@@ -122,6 +122,8 @@ class FakePml final : public pml::Pml {
   void add_context(core::Communicator&) override {}
   void remove_context(core::Communicator&) noexcept override {}
   void describe_open(WaitReport*) const override {}
+  void add_up(const core::Communicator*, pml::Statistics*) const noexcept override {}
+  void watch_early(pml::EarlyWatcher*) noexcept override {}
 
  private:
   FakeRequest* make(const pml::Buffer& buffer, core::Request** request) {
