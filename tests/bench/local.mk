@@ -21,5 +21,6 @@ EXTRA_DIST += \
 	tests/bench/latency.c \
 	tests/bench/memory.c \
 	tests/bench/message_rate.c \
+	tests/bench/pack.c \
 	tests/bench/ring.c \
 	tests/bench/setup-peers
