@@ -21,6 +21,9 @@ void join(core::Communicator& communicator);
                                                        const char* stringtag, core::Derivation why);
 [[nodiscard]] uint64_t digest_text(const char* text) noexcept;
 
+/// The members of a process set; null where there is none of that name. Throws Error.
+[[nodiscard]] core::Ref<core::Group> group_of_set(const char* name);
+
 /// Takes over those hints of `info` (may be null) that this library knows; the others are ignored,
 /// as MPI has it. MPI_ERR_INFO_VALUE for a value that a known hint cannot have.
 [[nodiscard]] int set_hints(core::Communicator& communicator, const core::Info* info);

@@ -137,13 +137,6 @@ int get_processor_name(char* name, int* resultlen) noexcept {
   return MPI_SUCCESS;
 }
 
-int get_hw_resource_info(MPI_Info* hw_info) noexcept {
-  return guarded([hw_info] {
-    auto* info = new core::Info;
-    *hw_info = reinterpret_cast<MPI_Info>(any_process().handles.insert(*info));
-  });
-}
-
 int pcontrol(const int) noexcept { return MPI_SUCCESS; }
 
 double wtime() noexcept {

@@ -142,16 +142,22 @@ int session_get_pset_info(core::Session&, const char* pset_name, MPI_Info* info)
   });
 }
 
+core::Ref<core::Group> group_of_set(const char* name) {
+  const int set = find_set(name);
+  if (set < 0) return {};
+  const core::Process& process = any_process();
+  const uint32_t first = set == 0 ? 0 : static_cast<uint32_t>(process.world_rank);
+  return core::Ref<core::Group>::adopt(
+      new core::Group(first, 1, set == 0 ? process.world_size : 1));
+}
+
 int group_from_session_pset(core::Session&, const char* pset_name, MPI_Group* newgroup) noexcept {
-  const int set = find_set(pset_name);
-  if (set < 0) return unknown_set(pset_name);
-  return guarded([&] {
-    core::Process& process = any_process();
-    const uint32_t first = set == 0 ? 0 : static_cast<uint32_t>(process.world_rank);
-    auto made =
-        core::Ref<core::Group>::adopt(new core::Group(first, 1, set == 0 ? process.world_size : 1));
-    process.handles.insert(*made);
-    *newgroup = reinterpret_cast<MPI_Group>(made.leak()->handle());
+  return attempt([&] {
+    core::Ref<core::Group> made = group_of_set(pset_name);
+    if (!made) return unknown_set(pset_name);
+    *newgroup = reinterpret_cast<MPI_Group>(any_process().handles.insert(*made));
+    (void)made.leak();  // the handle's reference
+    return MPI_SUCCESS;
   });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way to make a communicator: members, ranks, order, and that its messages stay apart from
-// the others'. ranks: 1 2 3 4 8
+// the others'.
+//
+// ranks: 1 2 3 4 8
 #include "check.h"
 
 // A ring of messages in `comm`; the same tags run in the parent at the same time and must not mix.

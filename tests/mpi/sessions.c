@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI without MPI_Init: a session, its process sets, a communicator of a group, messages on it;
-// twice. ranks: singleton 1 2 3
+// twice.
+//
+// ranks: singleton 1 2 3
 #include "check.h"
 
 static MPI_Comm from_set(MPI_Session session, const char* set, const char* tag) {
