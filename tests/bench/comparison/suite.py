@@ -13,6 +13,7 @@ class Bench:
     what: str
     arguments: tuple = ()
     budget: float = 0.1
+    figures: tuple = ()  # what the names of its figures begin with, where that is not its own name
 
 
 BENCHES = (
@@ -28,9 +29,16 @@ BENCHES = (
     Bench("ring", "ring", (2, 4, 8), "an 8 B token round all ranks, time of a hop", (), 1.0),
     Bench("startup", "empty", (2, 8, 32), "mpirun of MPI_Init and MPI_Finalize, timed from outside", (), 0),
     Bench("memory", "memory", (2, 8, 64), "proportional set size of a rank", (), 2.0),
+    Bench("pack", "pack", (1,), "MPI_Pack and MPI_Unpack of a dozen layouts", (), 0.05,
+          ("pack_", "unpack_")),
+    Bench("send_layouts", "pack", (2,), "sending these layouts, and packing them by hand and sending", (), 0.1,
+          ("send_",)),
     Bench("idle", "idle", (9,), "processor time of ranks that wait", (), 2.0),
     Bench("collectives", "collectives", (2, 4, 8), "collectives by size, slowest rank", (), 0.1),
 )
+
+LAYOUTS = ("rows_4", "rows_8", "rows_64", "rows_4096", "column_of_doubles", "column_of_floats", "face_rows",
+           "face_points", "indexed_points", "indexed_blocks", "indexed_mixed", "structs")
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,9 @@ BARS = (
     Bar("empty job, 32 ranks", "startup", 32, 0.6, 0.25),
     Bar("ring of 8 B, a hop, 4 ranks", "ring", 4, 0.5, 0.1),
     Bar("ring of 8 B, a hop, 8 ranks", "ring", 8, 0.5, 0.1),
-)
+    Bar("send a column of 8 B blocks, 1 MiB", "send_column_of_doubles", 2, 0.8, 0.8, (1 << 20,)),
+) + tuple(Bar(f"{what} {layout.replace('_', ' ')}", f"{what}_{layout}", 1, 1.0, 0.6)
+          for layout in LAYOUTS for what in ("pack", "unpack"))
 
 DEFAULT = ("latency", "bandwidth", "message_rate", "startup", "ring")
 
