@@ -49,12 +49,8 @@ class Copier {
       const auto place = [&](int64_t k) { return origin + static_cast<uintptr_t>(places[k]); };
       const size_t step = static_cast<size_t>(size);
       int64_t i = 0;
-      for (; i + 4 <= count; i += 4, packed += 4 * step) {
-        move(packed, place(i), size);
-        move(packed + step, place(i + 1), size);
-        move(packed + 2 * step, place(i + 2), size);
-        move(packed + 3 * step, place(i + 3), size);
-      }
+      for (; i + 4 <= count; i += 4, packed += 4 * step)
+        move_four(packed, step, place(i), place(i + 1), place(i + 2), place(i + 3), size);
       for (; i < count; ++i, packed += step) move(packed, place(i), size);
       packed_ = packed;
     });
@@ -90,6 +86,13 @@ class Copier {
 
  private:
   static constexpr int64_t kRecords = 64;
+
+  template <class Word>
+  using Words __attribute__((vector_size(16))) = Word;
+  template <class Vector>
+  static void store(char* packed, Vector words) noexcept {
+    std::memcpy(packed, &words, sizeof words);
+  }
 
   template <size_t kBytes>
   struct Constant {
@@ -128,6 +131,45 @@ class Copier {
       std::memcpy(user, packed, bytes);
   }
 
+  template <class Word>
+  [[nodiscard]] static Word load(uintptr_t at) noexcept {
+    Word word;
+    std::memcpy(&word, reinterpret_cast<const void*>(at), sizeof word);
+    return word;
+  }
+
+  /// Four blocks, `step` apart in the packed form. Small ones that are packed side by side are
+  /// written together: stores are what a processor has fewest of.
+  template <class Size>
+  static void move_four(Packed packed, size_t step, uintptr_t a, uintptr_t b, uintptr_t c,
+                        uintptr_t d, Size size) noexcept {
+    if constexpr (kPack && std::is_same_v<Size, Constant<4>>) {
+      if (step == 4)
+        return store(packed, Words<uint32_t>{load<uint32_t>(a), load<uint32_t>(b),
+                                             load<uint32_t>(c), load<uint32_t>(d)});
+    } else if constexpr (kPack && std::is_same_v<Size, Constant<8>>) {
+      if (step == 8) {
+        store(packed, Words<uint64_t>{load<uint64_t>(a), load<uint64_t>(b)});
+        return store(packed + 16, Words<uint64_t>{load<uint64_t>(c), load<uint64_t>(d)});
+      }
+    }
+    move(packed, a, size);
+    move(packed + step, b, size);
+    move(packed + 2 * step, c, size);
+    move(packed + 3 * step, d, size);
+  }
+
+  /// The first of each two words of 4 bytes, by whole vectors, which never reach beyond the last
+  /// block. Returns how many it has packed.
+  static int64_t every_other(Packed packed, uintptr_t at, int64_t count) noexcept {
+    int64_t i = 0;
+    for (; i + 4 < count; i += 4, packed += 16, at += 32) {
+      const auto low = load<Words<uint32_t>>(at), high = load<Words<uint32_t>>(at + 16);
+      store(packed, Words<uint32_t>{low[0], low[2], high[0], high[2]});
+    }
+    return i;
+  }
+
   /// `count` blocks, `stride` apart in memory and `step` apart in the packed form; returns where
   /// that ends.
   template <class Size>
@@ -135,11 +177,14 @@ class Copier {
                        Size size) noexcept {
     const uintptr_t forward = static_cast<uintptr_t>(stride);
     int64_t i = 0;
+    if constexpr (kPack && std::is_same_v<Size, Constant<4>>)
+      if (stride == 8 && step == 4) {
+        i = every_other(packed, at, count);
+        packed += i * 4;
+        at += static_cast<uintptr_t>(i) * forward;
+      }
     for (; i + 4 <= count; i += 4) {
-      move(packed, at, size);
-      move(packed + step, at + forward, size);
-      move(packed + 2 * step, at + 2 * forward, size);
-      move(packed + 3 * step, at + 3 * forward, size);
+      move_four(packed, step, at, at + forward, at + 2 * forward, at + 3 * forward, size);
       packed += 4 * step;
       at += 4 * forward;
     }

@@ -12,6 +12,7 @@ namespace tern::core {
 namespace {
 
 using Form = Layout::Form;
+constexpr size_t kFewBlocks = 16;  // fewer are a record, which has loops of its own
 
 /// The common distance of neighbours, or false where there is none.
 bool evenly_spaced(const std::vector<int64_t>& places, int64_t* stride) {
@@ -44,6 +45,25 @@ Placed list_layout(std::vector<int64_t> places, LayoutPtr child) {
   set_bounds(*node, child);
   node->child = std::move(child);
   return {0, node};
+}
+
+/// The largest power of two, up to 64, that divides all of the given numbers.
+int64_t common_unit(const std::vector<int64_t>& numbers) noexcept {
+  constexpr int64_t kMost = 64;
+  int64_t bits = kMost;
+  for (const int64_t number : numbers) bits |= number;
+  return bits & -bits;
+}
+
+/// Blocks of several lengths, cut into units of one.
+std::vector<int64_t> cut(const std::vector<int64_t>& places, const std::vector<int64_t>& starts,
+                         int64_t unit) {
+  std::vector<int64_t> units;
+  units.reserve(static_cast<size_t>(starts.back() / unit));
+  for (size_t i = 0; i < places.size(); ++i)
+    for (int64_t at = 0; at < starts[i + 1] - starts[i]; at += unit)
+      units.push_back(places[i] + at);
+  return units;
 }
 
 }  // namespace
@@ -142,6 +162,11 @@ Placed Assembly::finish_blocks() {
   size_t equal = 1;
   while (equal < places_.size() && length(equal) == first) ++equal;
   if (equal == places_.size()) return list_layout(std::move(places_), block_layout(first).node);
+  // Points of which some are neighbours: as points they need no more memory, and no branches.
+  const int64_t unit = common_unit(starts_);
+  if (places_.size() > kFewBlocks &&
+      starts_.back() / unit <= 2 * static_cast<int64_t>(places_.size()))
+    return list_layout(cut(places_, starts_, unit), block_layout(unit).node);
   auto node = std::make_shared<Layout>();
   node->form = Form::kBlocks;
   node->low = low_;
