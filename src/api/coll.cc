@@ -4,6 +4,7 @@
 // description. See: MPI-5.0 chapter 6.
 #include "api/coll.hpp"
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 
@@ -47,6 +48,7 @@ bool same_place(const Operation& operation, int input_block, int output_block) n
 Described agreed(Described what, int input_block, int output_block) noexcept {
   const Operation& operation = what.operation;
   if (what.code != MPI_SUCCESS || operation.in_place) return what;
+  if (operation.communicator->inter()) return what;
   if (same_place(operation, input_block, output_block) || same_place(operation, 0, 0)) {
     what.code =
         fail(MPI_ERR_BUFFER,
@@ -85,11 +87,11 @@ Described gathered(const Side& input, const Side& output, bool irregular, int ro
   operation.irregular = irregular;
   operation.in_place = input.address == MPI_IN_PLACE;
   if (!operation.in_place) operation.input = input;
-  if (comm.rank() != root && operation.in_place)
+  if (!is_root(comm, root) && operation.in_place)
     what.code =
         fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
              comm.rank(), root);
-  if (comm.rank() != root) return what;
+  if (!is_root(comm, root)) return what;
   operation.output = output;
   return agreed(what, 0, root);
 }
@@ -116,11 +118,11 @@ Described scattered(const Side& input, const Side& output, bool irregular, int r
   operation.irregular = irregular;
   operation.in_place = output.address == MPI_IN_PLACE;
   if (!operation.in_place) operation.output = output;
-  if (comm.rank() != root && operation.in_place)
+  if (!is_root(comm, root) && operation.in_place)
     what.code =
         fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
              comm.rank(), root);
-  if (comm.rank() != root) return what;
+  if (!is_root(comm, root)) return what;
   operation.input = input;
   return agreed(what, root, 0);
 }
@@ -182,19 +184,34 @@ Described describe(Collective collective, Communicator& comm) noexcept {
   Described what;
   what.operation.collective = collective;
   what.operation.communicator = &comm;
-  if (comm.inter())
-    what.code =
-        fail(MPI_ERR_UNSUPPORTED_OPERATION,
-             "%s on the inter-communicator %s: collectives between groups are not there yet",
-             coll::name_of(collective), comm.name.c_str());
   return what;
 }
 
+namespace {
+
+/// MPI_IN_PLACE has no meaning between groups.
+int check_between(const coll::Operation& operation) noexcept {
+  if (!operation.in_place) return MPI_SUCCESS;
+  return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not there for inter-communicators");
+}
+
+}  // namespace
+
 int run(const Described& what) noexcept {
+  if (what.code == MPI_SUCCESS && what.operation.communicator->inter()) {
+    const int code = check_between(what.operation);
+    if (code != MPI_SUCCESS) return code;
+    return attempt([&] { return run(between_groups(what.operation)); });
+  }
   return what.code != MPI_SUCCESS ? what.code : the_process->coll->run(what.operation);
 }
 
 int begin(const Described& what, MPI_Request* request) noexcept {
+  if (what.code == MPI_SUCCESS && what.operation.communicator->inter()) {
+    const int code = check_between(what.operation);
+    if (code != MPI_SUCCESS) return code;
+    return attempt([&] { return begin(between_groups(what.operation), request); });
+  }
   core::Request* made = nullptr;
   const int code =
       what.code != MPI_SUCCESS ? what.code : the_process->coll->start(what.operation, &made);
@@ -203,6 +220,11 @@ int begin(const Described& what, MPI_Request* request) noexcept {
 }
 
 int plan(const Described& what, MPI_Request* request) noexcept {
+  if (what.code == MPI_SUCCESS && what.operation.communicator->inter()) {
+    const int code = check_between(what.operation);
+    if (code != MPI_SUCCESS) return code;
+    return attempt([&] { return plan(between_groups(what.operation), request); });
+  }
   core::Request* made = nullptr;
   const int code =
       what.code != MPI_SUCCESS ? what.code : the_process->coll->init(what.operation, true, &made);

@@ -3,6 +3,7 @@
 // Why: every form of an operation differs only in how its one description is started.
 #pragma once
 
+#include "api/exchange.hpp"
 #include "coll/coll.hpp"
 #include "coll/operation.hpp"
 
@@ -21,7 +22,15 @@ struct Described {
 /// MPI_..._init
 [[nodiscard]] int plan(const Described& what, MPI_Request* request) noexcept;
 
-/// The beginning of every description: refuses inter-communicators for now.
+/// What a collective on an inter-communicator sends and receives.
+[[nodiscard]] Exchange between_groups(const coll::Operation& operation);
+
+/// Whether the caller is the root: on an inter-communicator MPI_ROOT says so.
+[[nodiscard]] inline bool is_root(const core::Communicator& comm, int root) noexcept {
+  return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
+}
+
+/// The beginning of every description.
 [[nodiscard]] Described describe(coll::Collective collective, core::Communicator& comm) noexcept;
 
 }  // namespace tern::api

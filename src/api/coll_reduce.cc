@@ -44,11 +44,11 @@ Side vector_of(const void* buffer, MPI_Count count, Datatype& type) noexcept {
 
 Described reduce_of(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type,
                     core::Op& op, int root, Communicator& comm) noexcept {
-  const bool is_root = comm.rank() == root;
-  const Side output = is_root ? vector_of(recvbuf, count, type) : Side{};
+  const bool at_root = is_root(comm, root);
+  const Side output = at_root ? vector_of(recvbuf, count, type) : Side{};
   Described what = reduced(Collective::kReduce, vector_of(sendbuf, count, type), output, op, comm);
   what.operation.root = root;
-  if (!is_root && sendbuf == MPI_IN_PLACE)
+  if (!at_root && sendbuf == MPI_IN_PLACE)
     what.code =
         fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
              comm.rank(), root);

@@ -58,6 +58,7 @@ bool CompoundRequest::try_to_finish() noexcept {
     part->release();
   }
   parts_.clear();
+  if (whole.error == MPI_SUCCESS) finish();
   outcome = whole;
   complete();
   return true;

@@ -25,6 +25,10 @@ class CompoundRequest : public core::Request {
   void describe(WaitReport* report) const override;
   void destroy() noexcept override;
 
+ protected:
+  /// All parts are done, without an error; before the whole is.
+  virtual void finish() noexcept {}
+
  private:
   static int poll(void* self) noexcept;
   [[nodiscard]] bool try_to_finish() noexcept;

@@ -49,3 +49,5 @@ libtern_la_SOURCES += src/api/neighbor.cc
 libtern_la_SOURCES += src/api/neighbor_request.cc
 libtern_la_SOURCES += src/api/comm_split.cc
 libtern_la_SOURCES += src/api/hardware.cc
+libtern_la_SOURCES += src/api/exchange.cc
+libtern_la_SOURCES += src/api/intercomm_coll.cc

@@ -87,14 +87,8 @@ Neighborhood describe(Communicator& comm, const Parts& out, const Parts& in) {
   if (code == MPI_SUCCESS) code = check_types(in, sources, kReceive);
   what.refuse(code);
   if (code != MPI_SUCCESS) return what;
-  for (size_t i = 0; i < sources; ++i) {
-    const pml::Buffer buffer = part(in, i);
-    what.receive(buffer.address, buffer.count, *buffer.type);
-  }
-  for (size_t i = 0; i < destinations; ++i) {
-    const pml::Buffer buffer = part(out, i);
-    what.send(buffer.address, buffer.count, *buffer.type);
-  }
+  for (size_t i = 0; i < sources; ++i) what.receive(part(in, i));
+  for (size_t i = 0; i < destinations; ++i) what.send(part(out, i));
   return what;
 }
 
