@@ -3,7 +3,7 @@
 // Why: a call of memcpy per 8-byte block costs more than the bytes; blocks of usual sizes are moved
 // by constants.
 // The place in the packed form is a local of each loop: as a member it would be reloaded after
-// every store, which may alias it.
+// every store, which may alias it; so would what a lambda captures by reference.
 // See: core/datatype_walk.hpp.
 #pragma once
 
@@ -44,14 +44,16 @@ class Copier {
   }
 
   void listed(uintptr_t origin, const int64_t* places, int64_t count, int64_t block) noexcept {
-    by_block(block, [&](auto size) {
+    by_block(block, [this, origin, places, count](auto size) {
       Packed packed = packed_;
-      const auto place = [&](int64_t k) { return origin + static_cast<uintptr_t>(places[k]); };
       const size_t step = static_cast<size_t>(size);
-      int64_t i = 0;
-      for (; i + 4 <= count; i += 4, packed += 4 * step)
-        move_four(packed, step, place(i), place(i + 1), place(i + 2), place(i + 3), size);
-      for (; i < count; ++i, packed += step) move(packed, place(i), size);
+      const uintptr_t from = origin;
+      const int64_t* next = places;
+      const int64_t* const end = places + count;
+      const auto at = [from](int64_t place) { return from + static_cast<uintptr_t>(place); };
+      for (; end - next >= 4; next += 4, packed += 4 * step)
+        move_four(packed, step, at(next[0]), at(next[1]), at(next[2]), at(next[3]), size);
+      for (; next < end; ++next, packed += step) move(packed, at(*next), size);
       packed_ = packed;
     });
   }
