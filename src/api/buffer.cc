@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the chapter "buffer": buffered sends, and attaching memory for them.
-// Which buffer serves: the communicator's, else the process's. See: MPI-5.0 section 3.6.
+// Which buffer serves: the communicator's, else its session's, else the process's. See: MPI-5.0
+// section 3.6.
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/compound.hpp"
@@ -69,6 +70,8 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   return attempt([&] {
     const core::ChannelLock lock(the_process->progress);
     SendBuffer* serving = buffer_of(to.communicator);
+    const core::Object* session = to.communicator->session.get();
+    if (serving == nullptr && session != nullptr) serving = buffer_of(session);
     if (serving == nullptr) serving = buffer_of(nullptr);
     if (serving == nullptr)
       return fail(MPI_ERR_BUFFER, "no buffer is attached: call MPI_Buffer_attach before");

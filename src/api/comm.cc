@@ -19,6 +19,12 @@ namespace {
 
 using core::Communicator;
 
+void give_group(const Communicator& comm, const core::Group& members, MPI_Group* group) {
+  auto copy = core::Ref<core::Group>::adopt(new core::Group(members));
+  copy->session = comm.session;
+  publish(std::move(copy), group);
+}
+
 void forget_context(Communicator& communicator) noexcept {
   communicator.process().pml->remove_context(communicator);
 }
@@ -66,7 +72,7 @@ int comm_remote_size(Communicator& comm, int* size) noexcept {
 
 int comm_group(Communicator& comm, MPI_Group* group) noexcept {
   return attempt([&] {
-    publish(core::Ref<core::Group>::adopt(new core::Group(comm.group())), group);
+    give_group(comm, comm.group(), group);
     return MPI_SUCCESS;
   });
 }
@@ -75,7 +81,7 @@ int comm_remote_group(Communicator& comm, MPI_Group* group) noexcept {
   if (!comm.inter())
     return fail(MPI_ERR_COMM, "comm is an intra-communicator, which has no remote group");
   return attempt([&] {
-    publish(core::Ref<core::Group>::adopt(new core::Group(*comm.remote_group())), group);
+    give_group(comm, *comm.remote_group(), group);
     return MPI_SUCCESS;
   });
 }

@@ -24,6 +24,12 @@ namespace {
 
 using core::Group;
 
+/// A new group is of the session that `from` is of.
+void give(core::Ref<Group> made, const Group& from, MPI_Group* handle) {
+  made->session = from.session;
+  publish(std::move(made), handle);
+}
+
 int check_rank(const Group& group, int rank, int position, const char* array) {
   if (rank >= 0 && rank < group.size()) return MPI_SUCCESS;
   if (group.size() == 0)
@@ -125,21 +131,21 @@ int group_compare(Group& group1, Group& group2, int* result) noexcept {
 
 int group_union(Group& group1, Group& group2, MPI_Group* newgroup) noexcept {
   return attempt([&] {
-    publish(core::group_union(group1, group2), newgroup);
+    give(core::group_union(group1, group2), group1, newgroup);
     return MPI_SUCCESS;
   });
 }
 
 int group_intersection(Group& group1, Group& group2, MPI_Group* newgroup) noexcept {
   return attempt([&] {
-    publish(core::group_intersection(group1, group2), newgroup);
+    give(core::group_intersection(group1, group2), group1, newgroup);
     return MPI_SUCCESS;
   });
 }
 
 int group_difference(Group& group1, Group& group2, MPI_Group* newgroup) noexcept {
   return attempt([&] {
-    publish(core::group_difference(group1, group2), newgroup);
+    give(core::group_difference(group1, group2), group1, newgroup);
     return MPI_SUCCESS;
   });
 }
@@ -148,7 +154,7 @@ int group_incl(Group& group, int n, const int* ranks, MPI_Group* newgroup) noexc
   return attempt([&] {
     std::vector<int> chosen;
     const int code = list(group, n, ranks, &chosen);
-    if (code == MPI_SUCCESS) publish(including(group, chosen), newgroup);
+    if (code == MPI_SUCCESS) give(including(group, chosen), group, newgroup);
     return code;
   });
 }
@@ -157,7 +163,7 @@ int group_excl(Group& group, int n, const int* ranks, MPI_Group* newgroup) noexc
   return attempt([&] {
     std::vector<int> chosen;
     const int code = list(group, n, ranks, &chosen);
-    if (code == MPI_SUCCESS) publish(excluding(group, std::move(chosen)), newgroup);
+    if (code == MPI_SUCCESS) give(excluding(group, std::move(chosen)), group, newgroup);
     return code;
   });
 }
@@ -166,7 +172,7 @@ int group_range_incl(Group& group, int n, int ranges[][3], MPI_Group* newgroup) 
   return attempt([&] {
     std::vector<int> chosen;
     const int code = expand(group, n, ranges, &chosen);
-    if (code == MPI_SUCCESS) publish(including(group, chosen), newgroup);
+    if (code == MPI_SUCCESS) give(including(group, chosen), group, newgroup);
     return code;
   });
 }
@@ -175,7 +181,7 @@ int group_range_excl(Group& group, int n, int ranges[][3], MPI_Group* newgroup) 
   return attempt([&] {
     std::vector<int> chosen;
     const int code = expand(group, n, ranges, &chosen);
-    if (code == MPI_SUCCESS) publish(excluding(group, std::move(chosen)), newgroup);
+    if (code == MPI_SUCCESS) give(excluding(group, std::move(chosen)), group, newgroup);
     return code;
   });
 }

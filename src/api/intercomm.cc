@@ -222,6 +222,7 @@ int intercomm_create_from_groups(Group& local_group, int local_leader, MPI_Group
     auto made =
         core::derive_communicator(world, Ref<Group>(&side->group()), id_on(card), group_on(card));
     made->error_handler = Ref<core::ErrorHandler>(&errhandler);
+    made->session = local_group.session;
     made->side = std::move(side);
     code = set_hints(*made, info);
     if (code == MPI_SUCCESS) publish(std::move(made), newintercomm);

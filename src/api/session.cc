@@ -76,8 +76,10 @@ core::Ref<core::Communicator> from_group(const core::Group& group, const char* s
   const uint64_t members = core::digest_members(world, group, 0) ^ digest_text(stringtag);
   const uint64_t counted = members + static_cast<uint64_t>(why);  // each reason counts for itself
   const auto id = core::derive_context(world.id(), why, world.next_creation(counted), members);
-  return core::derive_communicator(world, core::Ref<core::Group>::adopt(new core::Group(group)),
-                                   id);
+  auto made =
+      core::derive_communicator(world, core::Ref<core::Group>::adopt(new core::Group(group)), id);
+  made->session = group.session;
+  return made;
 }
 
 int session_init(core::Info* info, core::ErrorHandler& errhandler, MPI_Session* session) noexcept {
@@ -151,10 +153,12 @@ core::Ref<core::Group> group_of_set(const char* name) {
       new core::Group(first, 1, set == 0 ? process.world_size : 1));
 }
 
-int group_from_session_pset(core::Session&, const char* pset_name, MPI_Group* newgroup) noexcept {
+int group_from_session_pset(core::Session& session, const char* pset_name,
+                            MPI_Group* newgroup) noexcept {
   return attempt([&] {
     core::Ref<core::Group> made = group_of_set(pset_name);
     if (!made) return unknown_set(pset_name);
+    made->session = core::Ref<core::Object>(&session);
     *newgroup = reinterpret_cast<MPI_Group>(any_process().handles.insert(*made));
     (void)made.leak();  // the handle's reference
     return MPI_SUCCESS;

@@ -95,6 +95,7 @@ Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group, Co
   auto made = Ref<Communicator>::adopt(
       new Communicator(process, std::move(group), rank, id, 0, std::move(remote)));
   made->error_handler = parent.error_handler;
+  made->session = parent.session;
   return made;
 }
 

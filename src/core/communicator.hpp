@@ -117,6 +117,7 @@ class Communicator final : public Object {
   Attributes* attributes = nullptr;  // deleted by free's rules, at the latest with the communicator
   Ref<Info> info;                    // the hints that are set
   std::shared_ptr<const Topology> topology;  // null for none
+  Ref<Object> session;                       // that it comes from; null for the world's
   Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's
   std::unique_ptr<CollState> coll;
   uint32_t coll_sequence = 0;    // collectives started on it; the tag of each

@@ -43,7 +43,11 @@ class Group final : public Object {
   explicit Group(const std::vector<uint32_t>& peers);
   /// The same members under a handle (and a life) of its own.
   explicit Group(const Group& other) noexcept
-      : Object(Kind::kGroup), range_(other.range_), size_(other.size_), shared_(other.shared_) {}
+      : Object(Kind::kGroup),
+        session(other.session),
+        range_(other.range_),
+        size_(other.size_),
+        shared_(other.shared_) {}
 
   [[nodiscard]] int size() const noexcept { return size_; }
   /// The peer index of a rank, 0 <= rank < size().
@@ -60,6 +64,8 @@ class Group final : public Object {
   [[nodiscard]] bool equals(const Group& other) const noexcept;
   /// Ranges that describe the group; 0 where it needs a table.
   [[nodiscard]] size_t runs() const noexcept;
+
+  Ref<Object> session;  // that it comes from; null for the world's
 
  private:
   friend class GroupBuilder;

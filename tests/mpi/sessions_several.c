@@ -37,6 +37,33 @@ static void wrong(MPI_Session session) {
   CHECK(group == MPI_GROUP_NULL && info == MPI_INFO_NULL);
 }
 
+// A buffer that is attached to a session serves the communicators that come from it.
+static void buffered(MPI_Session session) {
+  static char room[1024 + MPI_BSEND_OVERHEAD];
+  MPI_Group all = group_of(session, "mpi://WORLD"), first;
+  MPI_Comm comm, copy;
+  const int zero = 0;
+  int in = -1, members, me, back_size = 0;
+  void* back = NULL;
+  OK(MPI_Comm_create_from_group(all, "buffered", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+  OK(MPI_Comm_dup(comm, &copy));
+  OK(MPI_Comm_rank(copy, &me));
+  OK(MPI_Comm_size(copy, &members));
+  const int right = (me + 1) % members, left = (me + members - 1) % members;
+  FAILS(MPI_Bsend(&me, 1, MPI_INT, right, 1, copy), MPI_ERR_BUFFER);
+  OK(MPI_Session_attach_buffer(session, room, sizeof room));
+  OK(MPI_Bsend(&me, 1, MPI_INT, right, 1, copy));
+  OK(MPI_Recv(&in, 1, MPI_INT, left, 1, copy, MPI_STATUS_IGNORE));
+  CHECK_EQ(in, left);
+  OK(MPI_Session_detach_buffer(session, &back, &back_size));
+  CHECK(back == room && back_size == (int)sizeof room);
+  OK(MPI_Comm_free(&copy));
+  OK(MPI_Comm_free(&comm));
+  OK(MPI_Group_incl(all, 1, &zero, &first));
+  OK(MPI_Group_free(&first));
+  OK(MPI_Group_free(&all));
+}
+
 // The lower and the upper half of the processes.
 static void two_sides(MPI_Session session) {
   MPI_Group all = group_of(session, "mpi://WORLD"), sides[2];
@@ -73,6 +100,7 @@ int main(int argc, char** argv) {
   two_sides(first);
   OK(MPI_Session_finalize(&first));
   wrong(second);
+  buffered(second);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_Finalize());
   check_sum(second, "after the world");
