@@ -21,6 +21,7 @@ struct Tracked {
 };
 constexpr Tracked kTracked[] = {
     {Kind::kRequest, "request", "requests", "MPI_Wait, MPI_Test or MPI_Request_free"},
+    {Kind::kMessage, "message", "messages", "MPI_Mrecv"},
     {Kind::kCommunicator, "communicator", "communicators", "MPI_Comm_free"},
     {Kind::kDatatype, "datatype", "datatypes", "MPI_Type_free"},
     {Kind::kGroup, "group", "groups", "MPI_Group_free"},

@@ -86,7 +86,6 @@ void Instance::enter_job(core::ThreadLevel level) {
 }
 
 void Instance::leave_job() {
-  while (!send_buffers.empty()) end_send_buffer(send_buffers.begin()->first);
   report_leaks(process);
   rooms_->leave();
   PartitionedRequest::abandon_all();
@@ -116,6 +115,8 @@ void Instance::end_world() {
 
 void Instance::stop() {
   const std::lock_guard<std::mutex> guard(mutex_);
+  if (users_ == 1)
+    while (!send_buffers.empty()) end_send_buffer(send_buffers.begin()->first);
   if (--users_ > 0) return;
   the_process = nullptr;
   leave_job();

@@ -2,16 +2,27 @@
 // Reports on waiting.
 #include "api/watch.hpp"
 
-#include <time.h>
-
 #include <exception>
+#include <filesystem>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "core/current_call.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::api {
+namespace {
+
+constexpr int64_t kPollsHold = 200000000;  // a rank that only polls may leave MPI at any time
+
+/// Threads of this process; those outside MPI may bring what the others wait for.
+size_t count_threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
+  return static_cast<size_t>(std::distance(tasks, end));
+}
+
+}  // namespace
 
 HangWatch::HangWatch(core::Process& process) noexcept
     : process_(process), watched_(process.boot->is_watched()), answered_(process.boot->question()) {
@@ -24,16 +35,21 @@ HangWatch::~HangWatch() { process_.progress.set_watch(nullptr); }
 void HangWatch::asleep(core::Progress& progress) noexcept {
   const int64_t since = progress.idle_since_ns();
   if (!watched_) return speak_up(progress, since);
-  process_.boot->tell_waiting(since);
+  process_.boot->tell_waiting(since, progress.only_polls() ? now_ns() + kPollsHold : INT64_MAX);
   const uint32_t question = process_.boot->question();
   if (TERN_UNLIKELY(question != answered_)) answer(progress, question);
 }
 
-void HangWatch::awake() noexcept { process_.boot->tell_waiting(0); }
+void HangWatch::awake() noexcept { process_.boot->tell_waiting(0, 0); }
 
 std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const {
   std::vector<WaitReport> all = progress.reports();
   if (all.size() == 1 && progress.only_polls()) process_.pml->describe_open(&all[0]);
+  const size_t threads =
+      process_.thread_level == core::ThreadLevel::kMultiple ? count_threads() : all.size();
+  if (threads > all.size())  // it names nobody: the rank goes on
+    all.push_back(
+        {"", strf("%zu of its threads do not wait in MPI", threads - all.size()), {}, true, 0});
   return all;
 }
 
@@ -47,9 +63,7 @@ void HangWatch::answer(const core::Progress& progress, uint32_t question) noexce
 }
 
 void HangWatch::speak_up(const core::Progress& progress, int64_t since_ns) noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  const int64_t waited = int64_t{now.tv_sec} * 1000000000 + now.tv_nsec - since_ns;
+  const int64_t waited = now_ns() - since_ns;
   if (waited < process_.params.hang * 1000 || spoken_ == since_ns) return;
   spoken_ = since_ns;
   try {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cmath>
 #include <concepts>
 #include <cstdlib>
 #include <cstring>
@@ -27,20 +28,36 @@ constexpr Unit kTimeUnits[] = {{"", 1}, {"us", 1}, {"ms", 1000}, {"s", 1000000}}
 constexpr Unit kSecondUnits[] = {{"", 1000000}, {"s", 1000000}, {"ms", 1000}, {"min", 60000000}};
 constexpr Unit kPlain[] = {{"", 1}};
 
-template <size_t N>
-int64_t parse_number(const std::string& text, const std::string& what, const Unit (&units)[N]) {
+/// The number before the unit as whole steps of `factor`; false where it does not fit. Decimals are
+/// for units.
+bool scaled(const char* text, char** end, int64_t factor, int64_t* value) {
   errno = 0;
-  char* end = nullptr;
-  const long long number = std::strtoll(text.c_str(), &end, 10);
-  std::string suffix(end);
+  const long long whole = std::strtoll(text, end, 10);
+  if (*end == text || errno != 0) return false;
+  if (**end != '.') return !__builtin_mul_overflow(whole, factor, value);
+  const double number = std::strtod(text, end) * static_cast<double>(factor);
+  if (factor == 1 || !(std::fabs(number) < 9e18)) return false;
+  *value = static_cast<int64_t>(std::llround(number));
+  return true;
+}
+
+std::string unit_behind(const char* text) {
+  std::string suffix(text + std::strspn(text, "+-0123456789."));
   std::transform(suffix.begin(), suffix.end(), suffix.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (end != text.c_str() && errno == 0)
-    for (const Unit& unit : units) {
-      int64_t value = 0;
-      if (suffix == unit.suffix && !__builtin_mul_overflow(number, unit.factor, &value))
-        return value;
-    }
+  return suffix;
+}
+
+template <size_t N>
+int64_t parse_number(const std::string& text, const std::string& what, const Unit (&units)[N]) {
+  const std::string suffix = unit_behind(text.c_str());
+  for (const Unit& unit : units) {
+    char* end = nullptr;
+    int64_t value = 0;
+    if (suffix == unit.suffix && scaled(text.c_str(), &end, unit.factor, &value) &&
+        std::strlen(end) == suffix.size())
+      return value;
+  }
   std::string known;
   for (const Unit& unit : units)
     if (*unit.suffix != '\0') known += strf("%s%s", known.empty() ? "" : ", ", unit.suffix);
@@ -149,6 +166,13 @@ std::string unknown_name(const std::string& name) {
 bool is_foreign(const std::string& name) {
   return std::any_of(std::begin(kForeignNames), std::end(kForeignNames),
                      [&](const char* foreign) { return name == foreign; });
+}
+
+/// "eager_limit" is as good as TERN_EAGER_LIMIT where nothing else can be meant.
+std::string full_name(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return name.compare(0, 5, "TERN_") == 0 ? name : "TERN_" + name;
 }
 
 std::string trimmed(const std::string& text) {
@@ -278,7 +302,8 @@ void Params::take_file(const std::string& text, const std::string& file,
     if (line.empty()) continue;
     const size_t equals = line.find('=');
     if (equals != std::string::npos)
-      take(trimmed(line.substr(0, equals)), trimmed(line.substr(equals + 1)), source, complaints);
+      take(full_name(trimmed(line.substr(0, equals))), trimmed(line.substr(equals + 1)), source,
+           complaints);
     else if (complaints != nullptr)
       complaints->push_back(
           strf("%s: \"%s\" is no line NAME = VALUE", source.c_str(), line.c_str()));

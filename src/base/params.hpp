@@ -19,7 +19,7 @@ namespace tern {
 // clang-format off
 #define TERN_PARAMS(X)                                                                             \
   X(check, "TERN_CHECK", Words, "1", one_of("0|1|types|leaks|all"),                                 \
-    "0: no argument checks; 1: arguments; types: also the types and counts of sender and receiver; "\
+    "0: no argument checks; 1: arguments; types: also the types and counts of messages; "          \
     "leaks: also what is not freed at MPI_Finalize")                                                \
   X(explain, "TERN_EXPLAIN", Word, "0", one_of("0|1|json:*"),                                       \
     "print every choice of transport, protocol and fallback with its reason; json:FILE appends it " \

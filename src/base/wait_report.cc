@@ -55,16 +55,19 @@ void WaitReport::wait_for(int rank) {
 }
 
 std::string encode(const std::vector<WaitReport>& reports, size_t room) {
+  const std::string rest = encode_one({"", "more than fits here", {}, true, 0});
+  if (room < rest.size()) return {};
+  room -= rest.size();
   std::string text;
   for (const WaitReport& report : reports) {
     std::string line = encode_one(report);
     if (line.size() > room - text.size()) {
-      WaitReport less = report;  // of very many ranks a few still tell the story
-      less.ranks.resize(std::min<size_t>(less.ranks.size(), 64));
+      WaitReport less = report;  // without its ranks nobody is judged by half of them
+      less.ranks.clear();
       less.words.resize(std::min<size_t>(less.words.size(), 256));
       line = encode_one(less);
     }
-    if (line.size() > room - text.size()) break;
+    if (line.size() > room - text.size()) return text + rest;
     text += line;
   }
   return text;

@@ -22,7 +22,8 @@ struct WaitReport {
   void wait_for(int rank);
 };
 
-/// As text, at most `room` bytes: what does not fit is left out, report by report.
+/// As text, at most `room` bytes. What does not fit becomes reports that name no ranks, which are
+/// judged as going on.
 [[nodiscard]] std::string encode(const std::vector<WaitReport>& reports, size_t room);
 /// From text that another process wrote: whatever it is, nothing but text and numbers comes out.
 [[nodiscard]] std::vector<WaitReport> decode_wait_reports(std::string_view text);

@@ -74,8 +74,8 @@ class MpirunBoot final : public Boot {
     shared_.answer(rank(), question, reports);
   }
   std::size_t answer_room() const noexcept override { return SharedJob::kAnswerRoom; }
-  void tell_waiting(std::int64_t since_ns) noexcept override {
-    shared_.set_waiting(rank(), since_ns);
+  void tell_waiting(std::int64_t since_ns, std::int64_t until_ns) noexcept override {
+    shared_.set_waiting(rank(), since_ns, until_ns);
   }
   void tell_call_address(const void* name) noexcept override {
     shared_.set_call_address(rank(), reinterpret_cast<std::uint64_t>(name));

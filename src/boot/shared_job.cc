@@ -10,13 +10,14 @@
 #include <cstring>
 #include <new>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "mpi.h"
 
 namespace tern::boot {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x32746f6f424e5254;  // "TRNBoot2"
+constexpr std::uint64_t kMagic = 0x33746f6f424e5254;  // "TRNBoot3"
 constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse: costs nothing until written
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
@@ -55,6 +56,7 @@ struct alignas(64) SharedJob::Slot {
   std::int32_t app;
   std::atomic<std::uint32_t> fences;  // entered and left: odd inside
   std::atomic<std::int64_t> waiting_since;
+  std::atomic<std::int64_t> waiting_until;
   std::atomic<std::uint64_t> call_address;
 };
 
@@ -220,11 +222,13 @@ bool SharedJob::answered(int rank, std::string* text) const {
   return true;
 }
 
-void SharedJob::set_waiting(int rank, std::int64_t since_ns) noexcept {
+void SharedJob::set_waiting(int rank, std::int64_t since_ns, std::int64_t until_ns) noexcept {
+  slot(rank).waiting_until.store(until_ns, std::memory_order_relaxed);
   slot(rank).waiting_since.store(since_ns, std::memory_order_relaxed);
 }
 std::int64_t SharedJob::waiting_since(int rank) const noexcept {
-  return slot(rank).waiting_since.load(std::memory_order_relaxed);
+  const bool stale = slot(rank).waiting_until.load(std::memory_order_relaxed) < now_ns();
+  return stale ? 0 : slot(rank).waiting_since.load(std::memory_order_relaxed);
 }
 void SharedJob::set_call_address(int rank, std::uint64_t address) noexcept {
   slot(rank).call_address.store(address, std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "core/current_call.hpp"
 
@@ -16,12 +17,6 @@ namespace {
 constexpr int64_t kFirstSleepUs = 1000;
 constexpr int64_t kLongestSleepUs = 10000;
 constexpr uint32_t kRoundsBeforeLongSleep = 16;
-
-int64_t now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-}
 }  // namespace
 
 void Progress::add(Poll poller, void* self) noexcept {
@@ -84,6 +79,11 @@ void Progress::unlist(Idleness& idleness) noexcept {
   if (watch_ != nullptr) watch_->awake();
 }
 
+void Progress::stop_polling() noexcept {
+  empty_polls_ = 0;
+  if (watch_ != nullptr && sleepers_ == nullptr) watch_->awake();
+}
+
 void Progress::look_after_polling() noexcept {
   if (empty_polls_ == kPollsBetweenLooks + 1) polling_since_ns_ = now_ns();
   if (watch_ != nullptr && sleepers_ == nullptr) watch_->asleep(*this);
@@ -117,16 +117,16 @@ int64_t Progress::idle_since_ns() const noexcept {
   return latest;
 }
 
-void Progress::idle(uint32_t step, Idleness* idleness) noexcept {
+void Progress::idle(Idleness* idleness) noexcept {
   const int64_t now = now_ns();
-  if (step == 1) idleness->since_ns = now;
-  leave_core(step, now, idleness);
+  if (idleness->steps++ == 0) idleness->since_ns = now;
+  leave_core(now, idleness);
   idle_ns_ += now_ns() - now;
 }
 
-void Progress::leave_core(uint32_t step, int64_t now, Idleness* idleness) noexcept {
+void Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   if (now - idleness->since_ns <= yield_ns_) {
-    idleness->first_sleep = step + 1;
+    idleness->first_sleep = idleness->steps;
     unlock();
     ::sched_yield();
     return lock();
@@ -136,7 +136,7 @@ void Progress::leave_core(uint32_t step, int64_t now, Idleness* idleness) noexce
     watch_->asleep(*this);
   }
   unlock();
-  const bool early = step - idleness->first_sleep < kRoundsBeforeLongSleep;
+  const bool early = idleness->steps - idleness->first_sleep < kRoundsBeforeLongSleep;
   if (doorbell_ == nullptr)
     sleep_unrung();
   else

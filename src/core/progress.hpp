@@ -55,11 +55,12 @@ class Progress {
     while (!done()) {
       if (poll() != 0) {
         idle_rounds = 0;
+        idleness.steps = 0;
         continue;
       }
       if (TERN_UNLIKELY(wanted_.load(std::memory_order_relaxed) != 0)) give_way();
       const uint32_t spins = waiting_ == 1 ? spins_ : std::min(spins_, kSpinsOfMany);
-      if (++idle_rounds > spins) idle(idle_rounds - spins, &idleness);
+      if (++idle_rounds > spins) idle(&idleness);
     }
     --waiting_;
     if (TERN_UNLIKELY(idleness.listed)) unlist(idleness);
@@ -69,10 +70,12 @@ class Progress {
   /// polls and finds nothing is looked after, too.
   int poll_for_caller() noexcept {
     const int events = poll();
-    if (TERN_LIKELY(events != 0))
+    if (TERN_LIKELY(events != 0)) {
+      if (TERN_UNLIKELY(empty_polls_ > kPollsBetweenLooks)) stop_polling();
       empty_polls_ = 0;
-    else if (TERN_UNLIKELY((++empty_polls_ & kPollsBetweenLooks) == 0))
+    } else if (TERN_UNLIKELY((++empty_polls_ & kPollsBetweenLooks) == 0)) {
       look_after_polling();
+    }
     return events;
   }
 
@@ -120,21 +123,23 @@ class Progress {
     void (*describe)(const void* context, WaitReport* report);
     const void* context;
     int64_t since_ns = 0;
-    uint32_t first_sleep = 0;  // its step
+    uint32_t steps = 0;        // since then
+    uint32_t first_sleep = 0;  // the step
     bool listed = false;
     const char* call = nullptr;
     Idleness* next = nullptr;
   };
 
-  /// One step of waiting, the one of this number (from 1) after the polls that found nothing:
-  /// yields, then sleeps on the doorbell. Must be followed by another poll.
-  void idle(uint32_t step, Idleness* idleness) noexcept;
-  void leave_core(uint32_t step, int64_t now, Idleness* idleness) noexcept;
+  /// One step of waiting after the polls that found nothing: yields, then sleeps on the doorbell.
+  /// Must be followed by another poll.
+  void idle(Idleness* idleness) noexcept;
+  void leave_core(int64_t now, Idleness* idleness) noexcept;
   void sleep_unrung() const noexcept;
   void sleep_on_doorbell(int64_t most_us) noexcept;
   void list(Idleness& idleness) noexcept;
   TERN_COLD void unlist(Idleness& idleness) noexcept;
   TERN_COLD void look_after_polling() noexcept;
+  TERN_COLD void stop_polling() noexcept;
 
   void lock_among_threads() noexcept;
   /// Lets the threads have the lock that wait for it; the caller holds it before and after.

@@ -139,5 +139,10 @@ int main(int argc, char** argv) {
   check_automatic();
   check_communicators();
   check_persistent();
+  // MPI_Finalize detaches what is attached.
+  OK(MPI_Buffer_attach(memory, sizeof memory));
+  set(3);
+  OK(MPI_Bsend(data, kInts, MPI_INT, (rank + 1) % size, 4, MPI_COMM_WORLD));
+  take((rank + size - 1) % size, 4, 3, MPI_COMM_WORLD);
   return end();
 }

@@ -67,7 +67,7 @@ check "ranks in MPI_Finalize name who is missing" tells finalize \
 hangs() { # TERN_HANG reports once, by itself
   local text
   text=$("$MPIRUN" -n 3 -x TERN_HANG=300ms --timeout 2 ./stuck receives 2>&1)
-  [ "$(grep -c 'no rank has made progress' <<<"$text")" = 1 ] || { printf '%s\n' "$text"; return 1; }
+  [ "$(grep -c 'no rank has made progress in MPI' <<<"$text")" = 1 ] || { printf '%s\n' "$text"; return 1; }
 }
 check "TERN_HANG reports by itself, once" hangs
 check "TERN_HANG is quiet where a rank computes" sh -c \
@@ -86,6 +86,56 @@ asks() { # SIGQUIT: a report, and the job goes on
   grep -q 'who waits for whom (SIGQUIT)' report && grep -q 'Deadlock: rank 0 waits for 1' report
 }
 check "SIGQUIT reports and ends nobody" asks
+cat > busy.c <<'C'
+// Ranks that work in turn: whoever is asked waits sooner or later, but never for ever. With
+// "threads": the main thread waits for a message that another thread of the other rank will send.
+#include <mpi.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank;
+
+static void* send_late(void* nothing) {
+  sleep(2);
+  MPI_Send(&rank, 1, MPI_INT, 1 - rank, 1, MPI_COMM_WORLD);
+  return nothing;
+}
+
+int main(int argc, char** argv) {
+  int provided, x = 0;
+  pthread_t thread;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (strcmp(argv[1], "threads") == 0) {
+    pthread_create(&thread, NULL, send_late, NULL);
+    MPI_Recv(&x, 1, MPI_INT, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    pthread_join(thread, NULL);
+  }
+  if (strcmp(argv[1], "pingpong") == 0)
+    for (int i = 0; i < 100; ++i) {
+      if (i % 2 == rank) usleep(20000);
+      if (i % 2 == rank) MPI_Send(&x, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD);
+      else MPI_Recv(&x, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  MPI_Finalize();
+  return 0;
+}
+C
+"$MPICC" -pthread -o busy busy.c || exit 1
+never_cries() { # never_cries HOW: asked again and again, no deadlock is claimed, and it ends well
+  "$MPIRUN" -n 2 ./busy "$1" 2>report &
+  local pid=$!
+  for _ in 1 2 3 4 5 6; do
+    sleep 0.25
+    kill -QUIT $pid
+  done
+  wait $pid || { cat report; return 1; }
+  cat report
+  [ "$(grep -c 'who waits' report)" -ge 4 ] && ! grep -q Deadlock report
+}
+check "ranks that work in turn are no deadlock" never_cries pingpong
+check "a thread outside MPI may yet send" never_cries threads
 alone() {
   local text
   text=$(TERN_HANG=300ms timeout 2 ./stuck probe 2>&1)

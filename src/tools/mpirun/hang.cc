@@ -3,13 +3,13 @@
 #include "tools/mpirun/hang.hpp"
 
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 
 namespace tern::mpirun {
@@ -17,13 +17,8 @@ namespace {
 
 constexpr double kRound = 0.02;   // seconds between looks for answers
 constexpr int kRounds = 25;       // a sleeping rank looks up every 10 ms at the latest
+constexpr int kLeastRounds = 3;   // what was under way when they were asked has arrived by then
 constexpr int kRanksInFull = 64;  // more would hide the verdict
-
-std::int64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-}
 
 // State and processor time of a process by the kernel's word.
 std::string activity_of(pid_t pid) {
@@ -58,8 +53,18 @@ Hang::Hang(Loop& loop, boot::SharedJob& shared, Job job)
     : loop_(loop), shared_(shared), job_(std::move(job)) {}
 
 void Hang::report(const std::string& reason, std::function<void()> then) {
+  before_.clear();
+  for (int rank = 0; rank < static_cast<int>(job_.ranks().size()); ++rank)
+    before_.push_back({shared_.waiting_since(rank), shared_.in_fence(rank)});
   shared_.ask();
   collect(kRounds, reason, then);
+}
+
+bool Hang::is_steady(int rank) const {
+  if (static_cast<std::size_t>(rank) >= before_.size()) return false;
+  const Before& before = before_[static_cast<std::size_t>(rank)];
+  if (shared_.in_fence(rank)) return before.in_fence;
+  return before.waiting_since != 0 && before.waiting_since == shared_.waiting_since(rank);
 }
 
 bool Hang::all_answered() const {
@@ -73,7 +78,7 @@ bool Hang::all_answered() const {
 }
 
 void Hang::collect(int rounds, const std::string& reason, const std::function<void()>& then) {
-  if (rounds > 0 && !all_answered()) {
+  if (rounds > 0 && (rounds > kRounds - kLeastRounds || !all_answered())) {
     loop_.after(kRound, [this, rounds, reason, then] { collect(rounds - 1, reason, then); });
     return;
   }
@@ -95,7 +100,7 @@ std::string Hang::fence_of(int rank, const std::vector<Rank>& all, WaitNode* nod
   WaitReport report;
   for (std::size_t other = 0; other < all.size(); ++other)
     if (!shared_.in_fence(static_cast<int>(other))) report.wait_for(static_cast<int>(other));
-  node->state = WaitNode::State::kWaiting;
+  if (is_steady(rank)) node->state = WaitNode::State::kWaiting;
   std::string missing;
   for (std::size_t i = 0; i < report.ranks.size() && i < 8; ++i)
     missing += strf("%s%d", i == 0 ? "" : ", ", report.ranks[i]);
@@ -119,11 +124,14 @@ std::string Hang::line_of(int rank, const Rank& known, WaitNode* node) const {
     const char* told = call.empty() ? "outside MPI" : "outside MPI; its last call there was ";
     return told + call + " (" + activity_of(known.pid) + ")";
   }
-  node->state = WaitNode::State::kWaiting;
-  std::string line;
-  for (const WaitReport& report : node->reports)
-    line += strf("%s%s, %.1f s: %s", line.empty() ? "" : "; another thread: ", report.call.c_str(),
-                 report.seconds, report.words.c_str());
+  const bool steady = is_steady(rank);
+  if (steady) node->state = WaitNode::State::kWaiting;
+  std::string line = steady ? "" : "got on after the question; now ";
+  for (const WaitReport& report : node->reports) {
+    if (&report != &node->reports.front()) line += "; ";
+    if (!report.call.empty()) line += strf("%s, %.1f s: ", report.call.c_str(), report.seconds);
+    line += report.words;
+  }
   return line;
 }
 
@@ -161,7 +169,7 @@ void Hang::look() {
   const double waited = static_cast<double>(now_ns() - newest) * 1e-9;
   if (all_wait && newest > reported_ && waited >= hang_s_) {
     reported_ = newest;
-    report(strf("no rank has made progress for %.1f s", waited), {});
+    report(strf("no rank has made progress in MPI for %.1f s", waited), {});
   }
   loop_.after(std::clamp(hang_s_ / 4, 0.05, 5.0), [this] { look(); });
 }

@@ -49,6 +49,15 @@ class Hang {
   Loop& loop_;
   boot::SharedJob& shared_;
   Job job_;
+  [[nodiscard]] bool is_steady(int rank) const;
+
+  // What a rank was doing when it was asked: only what has not changed since then may be judged
+  // together.
+  struct Before {
+    std::int64_t waiting_since = 0;
+    bool in_fence = false;
+  };
+  std::vector<Before> before_;
   double hang_s_ = 0;
   std::int64_t reported_ = 0;  // the newest "waits since" of the last report: not reported again
 };

@@ -219,10 +219,10 @@ std::string Job::name_of(const Rank& rank) const {
               rank.app->command[0].c_str());
 }
 
-std::string Job::fate_of_others() const {
-  if (running_ == 0) return "No other rank was running.";
-  return running_ == 1 ? "The other rank is being ended."
-                       : strf("The other %d ranks are being ended.", running_);
+std::string Job::fate_of(int others) {
+  if (others == 0) return "No other rank was running.";
+  return others == 1 ? "The other rank is being ended."
+                     : strf("The other %d ranks are being ended.", others);
 }
 
 void Job::on_exit(Rank& rank) {
@@ -248,7 +248,7 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
     fail(128 + how.si_status,
          strf("%s was killed by signal %d (%s%s). %s", name_of(rank).c_str(), how.si_status,
               ::strsignal(how.si_status), how.si_code == CLD_DUMPED ? ", core dumped" : "",
-              fate_of_others().c_str()));
+              fate_of(running_).c_str()));
   } else if (how.si_status != 0 && state == boot::RankState::kFinalised) {
     // It has done its part in MPI: the others may end in peace.
     if (!failed_) exit_code_ = how.si_status;
@@ -259,10 +259,25 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
     fail(how.si_status,
          strf("%s ended with exit code %d%s. %s", name_of(rank).c_str(), how.si_status,
               state == boot::RankState::kInitialised ? " without MPI_Finalize" : "",
-              fate_of_others().c_str()));
+              fate_of(running_).c_str()));
   } else if (state == boot::RankState::kInitialised) {
     judge_silent_end(rank);
+  } else if (state == boot::RankState::kStarted && running_ > 0) {
+    look_for_waiting_starters(rank.number);
   }
+}
+
+// A program without MPI may end when it likes, unless others wait for it in MPI_Init.
+void Job::look_for_waiting_starters(int absent) {
+  loop_.after(kSilentGrace, [this, absent] {
+    if (running_ == 0 || ending_) return;
+    for (const auto& rank : ranks_)
+      if (!rank->ended && shared_.in_fence(rank->number))
+        return fail(1, strf("rank %d has ended and never called MPI_Init, where rank %d waits for "
+                            "it. %s",
+                            absent, rank->number, fate_of(running_).c_str()));
+    look_for_waiting_starters(absent);
+  });
 }
 
 // Exit code 0, but the others may wait for it for ever.
@@ -274,7 +289,7 @@ void Job::judge_silent_end(const Rank& rank) {
   loop_.after(kSilentGrace, [this] {
     if (running_ > 0 && !ending_)
       fail(1, strf("%d rank%s still ran after another had left without MPI_Finalize. %s", running_,
-                   running_ == 1 ? "" : "s", fate_of_others().c_str()));
+                   running_ == 1 ? "" : "s", fate_of(running_).c_str()));
   });
 }
 
@@ -285,10 +300,9 @@ void Job::on_event() {
   if (abort.rank < 0 || abort.rank >= static_cast<int>(ranks_.size()) || ending_) return;
   const int code = (abort.code & 0xff) != 0 ? abort.code & 0xff : 1;
   const int others = running_ - (ranks_[static_cast<std::size_t>(abort.rank)]->ended ? 0 : 1);
-  fail(code, strf("%s aborted the job with code %d%s%s. The other %d rank%s being ended.",
+  fail(code, strf("%s aborted the job with code %d%s%s. %s",
                   name_of(*ranks_[static_cast<std::size_t>(abort.rank)]).c_str(), abort.code,
-                  abort.text.empty() ? "" : ": ", abort.text.c_str(), others,
-                  others == 1 ? " is" : "s are"));
+                  abort.text.empty() ? "" : ": ", abort.text.c_str(), fate_of(others).c_str()));
 }
 
 void Job::fail(int exit_code, const std::string& text) {

@@ -76,6 +76,7 @@ class Job {
   void on_exit(Rank& rank);
   void judge(const Rank& rank, const siginfo_t& how);
   void judge_silent_end(const Rank& rank);
+  void look_for_waiting_starters(int absent);
   void on_event();
   void fail(int exit_code, const std::string& text);
   void on_timeout();
@@ -85,7 +86,7 @@ class Job {
   void maybe_stop();
   void reap();
   [[nodiscard]] std::string name_of(const Rank& rank) const;
-  [[nodiscard]] std::string fate_of_others() const;
+  [[nodiscard]] static std::string fate_of(int others);
 
   Loop& loop_;
   const Options& options_;

@@ -37,7 +37,8 @@ void Loop::watch(int fd, std::uint32_t events, Handler handler) {
   const int verb = handlers_.count(fd) != 0 ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
   if (::epoll_ctl(epoll_.get(), verb, fd, &event) != 0)
     throw Error(MPI_ERR_OTHER,
-                strf("mpirun cannot watch descriptor %d: %s", fd, std::strerror(errno)));
+                fd < 0 ? std::string("mpirun has no descriptors left; see ulimit -n")
+                       : strf("mpirun cannot watch descriptor %d: %s", fd, std::strerror(errno)));
   handlers_[fd] = std::move(handler);
 }
 

@@ -88,7 +88,14 @@ int start(Options& options) {
   return std::fputs(dry_run_text(options, places, find_programs(options)).c_str(), stdout) < 0;
 }
 
+// A descriptor of ours must not take the number of an output that was closed.
+void open_closed_outputs() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
+}
+
 int main(int argc, char** argv) {
+  open_closed_outputs();
   open_standard_input();
   Options options;
   try {

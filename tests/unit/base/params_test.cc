@@ -98,8 +98,11 @@ TEST(Params, WordsAreOneOrSomeOfThoseInTheTable) {
 
 TEST(Params, NumbersThatAreNone) {
   EXPECT_EQ(parse_size("1GiB", "x"), int64_t{1} << 30);
-  for (const char* text : {"", "k", "1 k", "99999999999999999999", "9999999999g", "1.5m"})
+  for (const char* text :
+       {"", "k", "1 k", "99999999999999999999", "9999999999g", "1.5", "1..5m", "1.5.m"})
     EXPECT_THROW((void)parse_size(text, "x"), Error) << text;
+  EXPECT_EQ(parse_size("1.5m", "x"), 3 << 19);
+  EXPECT_EQ(parse_time_us("0.25ms", "x"), 250);
   EXPECT_THROW((void)parse_time_us("1h", "x"), Error);
 }
 
