@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -35,6 +36,10 @@ Fd open_of_process(const Card& card, uint32_t rank) {
   const std::string path = strf("/proc/%d/fd/%d", card.pid, card.segment_fd);
   Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat status {};
+  if (!fd.valid() && errno == ENOENT && ::kill(card.pid, 0) != 0)
+    throw Error(
+        MPI_ERR_OTHER,
+        strf("rank %u (pid %d) has ended: it left, or died, without MPI_Finalize", rank, card.pid));
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
     throw Error(
         MPI_ERR_OTHER,
