@@ -174,6 +174,13 @@ uint64_t digest_sides(const Communicator& world, const Group& own, int own_leade
   return (side(own, own_leader) + side(remote, remote_leader)) ^ tag;
 }
 
+int check_own_side(const Communicator& world, const Group& own, int leader) {
+  if (own.rank_of(world.group().peer_index(world.rank())) == MPI_UNDEFINED)
+    return fail(MPI_ERR_GROUP, "the calling process is no member of local_group (of %d)",
+                own.size());
+  return check_leader(leader, "local_leader", own.size());
+}
+
 /// The leader's part of MPI_Intercomm_create_from_groups: the id, and the members of the other
 /// side. Nothing need be asked: both leaders know both groups, and count alike.
 int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group remote_group,
@@ -201,24 +208,27 @@ int intercomm_create_from_groups(Group& local_group, int local_leader, MPI_Group
   *newintercomm = MPI_COMM_NULL;
   if (!errhandler.fits(core::Kind::kCommunicator))
     return fail(MPI_ERR_ERRHANDLER, "the error handler was not made for a communicator");
-  if (local_group.rank_of(world.group().peer_index(world.rank())) == MPI_UNDEFINED)
-    return fail(MPI_ERR_GROUP, "the calling process is no member of local_group (of %d)",
-                local_group.size());
   return attempt([&] {
-    int code = check_leader(local_leader, "local_leader", local_group.size());
+    int code = check_own_side(world, local_group, local_leader);
     if (code != MPI_SUCCESS) return code;
     Ref<Communicator> side = from_group(local_group, stringtag, Derivation::kSide);
     join(*side);
+    // Its end tells the transports, which takes the lock.
+    const auto failed = [&side](int why) {
+      const core::ChannelLock lock(the_process->progress);
+      side = {};
+      return why;
+    };
     Words card;
     int met = MPI_SUCCESS;
+    const uint64_t tag = digest_text(stringtag);
     if (side->rank() == local_leader)
-      met = meet_groups(world, local_group, local_leader, remote_group, remote_leader,
-                        digest_text(stringtag), &card);
+      met = meet_groups(world, local_group, local_leader, remote_group, remote_leader, tag, &card);
     code = broadcast(*side, local_leader, &card, side->next_derivation());
-    if (met != MPI_SUCCESS || code != MPI_SUCCESS) return met != MPI_SUCCESS ? met : code;
+    if (met != MPI_SUCCESS || code != MPI_SUCCESS) return failed(met != MPI_SUCCESS ? met : code);
     if (card.empty())
-      return fail(MPI_ERR_GROUP, "the local leader (rank %d) has no right remote group",
-                  local_leader);
+      return failed(fail(MPI_ERR_GROUP, "the local leader (rank %d) has no right remote group",
+                         local_leader));
     auto made =
         core::derive_communicator(world, Ref<Group>(&side->group()), id_on(card), group_on(card));
     made->error_handler = Ref<core::ErrorHandler>(&errhandler);
