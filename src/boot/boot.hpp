@@ -80,8 +80,8 @@ class Boot {
   // Its answer: encoded WaitReports of at most room() bytes.
   virtual void answer(std::uint32_t /*question*/, std::string_view /*reports*/) noexcept {}
   [[nodiscard]] virtual std::size_t answer_room() const noexcept { return 0; }
-  // Since when (now_ns()) this rank waits without progress, 0: it does not; and until when that holds
-  // unless it is said again.
+  // Since when (now_ns()) this rank waits without progress, 0: it does not; and until when that
+  // holds unless it is said again.
   virtual void tell_waiting(std::int64_t /*since_ns*/, std::int64_t /*until_ns*/) noexcept {}
   // Where this process keeps the name of its last MPI call, for a launcher that looks there.
   virtual void tell_call_address(const void* /*name*/) noexcept {}

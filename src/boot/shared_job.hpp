@@ -65,7 +65,8 @@ class SharedJob {
   void answer(int rank, std::uint32_t question, std::string_view text) noexcept;
   // False where the rank has not answered the last question.
   [[nodiscard]] bool answered(int rank, std::string* text) const;
-  // Since when the rank waits without progress (now_ns()); 0: it does not, or has not said so again.
+  // Since when the rank waits without progress (now_ns()); 0: it does not, or has not said so
+  // again.
   void set_waiting(int rank, std::int64_t since_ns, std::int64_t until_ns) noexcept;
   [[nodiscard]] std::int64_t waiting_since(int rank) const noexcept;
   // Where in its own memory the rank keeps the name of its main thread's last MPI call.
