@@ -20,13 +20,8 @@ Matched* P2p::take_out(const Envelope& from, Message& message, core::Outcome* ou
 
 int P2p::improbe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(process_.progress);
-  const Key key = key_of(from);
   *matched = nullptr;
-  Message* message = unexpected_.find(key);
-  if (message == nullptr) {
-    process_.progress.poll_for_caller();
-    message = unexpected_.find(key);
-  }
+  Message* message = look_for(from);
   if (message == nullptr) return MPI_SUCCESS;
   *matched = take_out(from, *message, outcome);
   return *matched == nullptr ? fail(MPI_ERR_NO_MEM, "no memory for a message handle") : MPI_SUCCESS;
@@ -34,14 +29,8 @@ int P2p::improbe(const Envelope& from, Matched** matched, core::Outcome* outcome
 
 int P2p::mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(process_.progress);
-  if (const int code = require_reachable(from); code != MPI_SUCCESS) return code;
-  const Key key = key_of(from);
   Message* message = nullptr;
-  process_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; },
-                         [&from](WaitReport* report) {
-                           report->words += "a message ";
-                           describe_source(from, report);
-                         });
+  if (const int code = wait_for(from, &message); code != MPI_SUCCESS) return code;
   *matched = take_out(from, *message, outcome);
   return *matched == nullptr ? fail(MPI_ERR_NO_MEM, "no memory for a message handle") : MPI_SUCCESS;
 }

@@ -357,14 +357,29 @@ core::Outcome P2p::describe(const Message& message, const Envelope& from) const 
           static_cast<MPI_Count>(rts ? message.rts.bytes : message.data.size())};
 }
 
-int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept {
-  const core::ChannelLock lock(process_.progress);
+// The earliest that fits, after one round of progress at most; null where there is none.
+Message* P2p::look_for(const Envelope& from) noexcept {
   const Key key = key_of(from);
   Message* message = unexpected_.find(key);
-  if (message == nullptr) {
-    process_.progress.poll_for_caller();
-    message = unexpected_.find(key);
-  }
+  if (message != nullptr) return message;
+  process_.progress.poll_for_caller();
+  return unexpected_.find(key);
+}
+
+int P2p::wait_for(const Envelope& from, Message** message) noexcept {
+  if (const int code = require_reachable(from); code != MPI_SUCCESS) return code;
+  const Key key = key_of(from);
+  process_.progress.wait([&] { return (*message = unexpected_.find(key)) != nullptr; },
+                         [&from](WaitReport* report) {
+                           report->words += "a message ";
+                           describe_source(from, report);
+                         });
+  return MPI_SUCCESS;
+}
+
+int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  const Message* message = look_for(from);
   *found = message != nullptr;
   if (message != nullptr) *outcome = describe(*message, from);
   return MPI_SUCCESS;
@@ -372,16 +387,10 @@ int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexc
 
 int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(process_.progress);
-  if (const int code = require_reachable(from); code != MPI_SUCCESS) return code;
-  const Key key = key_of(from);
   Message* message = nullptr;
-  process_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; },
-                         [&from](WaitReport* report) {
-                           report->words += "a message ";
-                           describe_source(from, report);
-                         });
-  *outcome = describe(*message, from);
-  return MPI_SUCCESS;
+  const int code = wait_for(from, &message);
+  if (code == MPI_SUCCESS) *outcome = describe(*message, from);
+  return code;
 }
 
 void P2p::add_context(core::Communicator& communicator) {

@@ -85,6 +85,8 @@ class P2p final : public Pml, public btl::Sink {
   int recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
                    core::Outcome* outcome) noexcept;
   int wait_for(core::Request& request, core::Outcome* outcome) noexcept;
+  int wait_for(const Envelope& from, Message** message) noexcept;
+  Message* look_for(const Envelope& from) noexcept;
   core::Outcome describe(const Message& message, const Envelope& from) const noexcept;
 
   // matched.cc

@@ -46,16 +46,6 @@ int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* stat
   return MPI_SUCCESS;
 }
 
-MPI_Status* at(MPI_Status* statuses, int i) noexcept {
-  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
-}
-
-bool all_complete(const Requests& requests) noexcept {
-  for (int i = 0; i < requests.count(); ++i)
-    if (!requests.complete(i)) return false;
-  return true;
-}
-
 /// The first active and completed entry; -1 where there is none.
 int first_complete(const Requests& requests) noexcept {
   for (int i = 0; i < requests.count(); ++i)

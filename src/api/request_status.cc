@@ -17,16 +17,6 @@ int show(core::Request* request, MPI_Status* status, bool with_error) noexcept {
   return code;
 }
 
-MPI_Status* at(MPI_Status* statuses, int i) noexcept {
-  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
-}
-
-bool all_complete(const Requests& requests) noexcept {
-  for (int i = 0; i < requests.count(); ++i)
-    if (!requests.complete(i)) return false;
-  return true;
-}
-
 }  // namespace
 
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept {

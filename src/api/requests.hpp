@@ -72,6 +72,16 @@ class Requests {
   std::unique_ptr<core::Request*[]> many_;
 };
 
+inline MPI_Status* at(MPI_Status* statuses, int i) noexcept {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
+}
+
+inline bool all_complete(const Requests& requests) noexcept {
+  for (int i = 0; i < requests.count(); ++i)
+    if (!requests.complete(i)) return false;
+  return true;
+}
+
 /// One round of progress, so that a program that only tests gets on.
 inline void poll_once() noexcept {
   const core::ChannelLock lock(the_process->progress);
