@@ -36,6 +36,15 @@ MPI_Count total(const Area& area, int32_t blocks) noexcept {
 
 /// Block `block` of `area` as an area of its own.
 Area block_of(Area area, int32_t block) noexcept {
+  if (area.types != nullptr) {
+    area.base += area.displs[block];
+    area.block = area.counts[block];
+    area.type = area.types[block];
+    area.scale = 1;
+    area.counts = nullptr;
+    area.types = nullptr;
+    return area;
+  }
   if (area.counts == nullptr) {
     area.base += area.block * block * area.extent;
     return area;
@@ -61,24 +70,28 @@ void Execution::bind(const Operation& operation, const Algorithm& algorithm,
   output_type_ = core::Ref<core::Datatype>(operation.output.type);
   op_ = core::Ref<core::Op>(operation.op);
   schedule_ = &cached.schedule;
-  own_arrays(operation_.input, input_counts_, input_displs_);
-  own_arrays(operation_.output, output_counts_, output_displs_);
+  own_arrays(operation_.input, input_arrays_);
+  own_arrays(operation_.output, output_arrays_);
   bind_areas(algorithm.chunk);
   cached_ = &cached;
   cached.running.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Execution::own_arrays(Side& side, std::vector<MPI_Count>& counts,
-                           std::vector<MPI_Aint>& displs) {
+void Execution::own_arrays(Side& side, Arrays& arrays) {
+  arrays.held.clear();
   if (side.counts == nullptr) return;
   const auto ranks = static_cast<size_t>(schedule_->ranks);
-  counts.assign(side.counts, side.counts + ranks);
+  arrays.counts.assign(side.counts, side.counts + ranks);
   if (side.displs != nullptr)
-    displs.assign(side.displs, side.displs + ranks);
+    arrays.displs.assign(side.displs, side.displs + ranks);
   else
-    adjacent(counts, displs);
-  side.counts = counts.data();
-  side.displs = displs.data();
+    adjacent(arrays.counts, arrays.displs);
+  side.counts = arrays.counts.data();
+  side.displs = arrays.displs.data();
+  if (side.types == nullptr) return;
+  arrays.types.assign(side.types, side.types + ranks);
+  for (core::Datatype* type : arrays.types) arrays.held.emplace_back(type);
+  side.types = arrays.types.data();
 }
 
 Area Execution::area_of(const Side& side) const noexcept {
@@ -88,6 +101,7 @@ Area Execution::area_of(const Side& side) const noexcept {
   area.block = side.count;
   area.counts = side.counts;
   area.displs = side.displs;
+  area.types = side.types;
   if (side.type == nullptr) {
     area.type = coll_.byte_type();
     return area;
@@ -176,19 +190,21 @@ void Execution::bind_in_place(Area& input, Area& output) {
 // The input is overwritten while it is still to be sent: its blocks move to memory of the
 // execution, as bytes.
 void Execution::put_blocks_aside(Area& input, const Area& output) {
-  const MPI_Count size = operation_.output.type->size();
   aside_ = Aside::kInput;
   aside_blocks_ = schedule_->ranks;
   of_user_ = output;
   input = Area{};
   input.type = coll_.byte_type();
-  input.block = operation_.output.count * size;
-  if (output.counts != nullptr) {
-    aside_counts_ = output_counts_;
-    for (MPI_Count& count : aside_counts_) count *= size;
-    adjacent(aside_counts_, aside_displs_);
-    input.counts = aside_counts_.data();
-    input.displs = aside_displs_.data();
+  if (output.counts == nullptr) {
+    input.block = operation_.output.count * operation_.output.type->size();
+  } else {
+    aside_arrays_.counts = output_arrays_.counts;
+    for (size_t i = 0; i < aside_arrays_.counts.size(); ++i)
+      aside_arrays_.counts[i] *=
+          (output.types == nullptr ? operation_.output.type : output.types[i])->size();
+    adjacent(aside_arrays_.counts, aside_arrays_.displs);
+    input.counts = aside_arrays_.counts.data();
+    input.displs = aside_arrays_.displs.data();
   }
   aside_bytes_ = round_up(static_cast<size_t>(total(input, schedule_->ranks)));
   put_aside_ = input;

@@ -226,6 +226,8 @@ void Execution::destroy() noexcept {
   cached_ = nullptr;
   input_type_ = {};
   output_type_ = {};
+  input_arrays_.held.clear();
+  output_arrays_.held.clear();
   op_ = {};
   persistent_ = false;
   active_ = true;

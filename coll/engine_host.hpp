@@ -66,7 +66,13 @@ class Execution final : public core::Request {
 
   // Binding (bind.cc).
   void bind_areas(size_t chunk);
-  void own_arrays(Side& side, std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs);
+  struct Arrays {  // the caller's, kept
+    std::vector<MPI_Count> counts;
+    std::vector<MPI_Aint> displs;
+    std::vector<core::Datatype*> types;
+    std::vector<core::Ref<core::Datatype>> held;
+  };
+  void own_arrays(Side& side, Arrays& arrays);
   [[nodiscard]] Area area_of(const Side& side) const noexcept;
   [[nodiscard]] Area area_like() const noexcept;
   void bind_in_place(Area& input, Area& output);
@@ -97,8 +103,7 @@ class Execution final : public core::Request {
   Geometry geometry_;
   core::Ref<core::Datatype> input_type_, output_type_;
   core::Ref<core::Op> op_;
-  std::vector<MPI_Count> input_counts_, output_counts_, aside_counts_;
-  std::vector<MPI_Aint> input_displs_, output_displs_, aside_displs_;
+  Arrays input_arrays_, output_arrays_, aside_arrays_;
   std::vector<std::byte> memory_;  // what is put aside, then each pass's scratch
   std::vector<PassRun> runs_;
   size_t run_count_ = 0;

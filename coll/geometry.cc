@@ -102,6 +102,9 @@ pml::Buffer Geometry::in_scratch(const Slice& slice, MPI_Count count, MPI_Count 
 pml::Buffer Geometry::at(const Slice& slice, MPI_Count pass, std::byte* scratch) const noexcept {
   const bool scratched = slice.space == Space::kStage || slice.space == Space::kMirror;
   const Area& area = scratched ? like_ : slice.space == Space::kInput ? input_ : output_;
+  if (area.types != nullptr)
+    return {area.base + area.displs[slice.first], area.counts[slice.first],
+            area.types[slice.first]};
   Range range;
   if (splits_)
     range = split_range(slice, pass);

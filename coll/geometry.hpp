@@ -23,6 +23,8 @@ struct Area {
   MPI_Count block = 0;             // elements of each block (operations that split: of the vector)
   const MPI_Count* counts = nullptr;  // per block, where they differ
   const MPI_Aint* displs = nullptr;   // with counts
+  /// Per block, where these differ too: then displs count bytes, and a slice is one block.
+  core::Datatype* const* types = nullptr;
 };
 
 /// Scratch that one pass needs.

@@ -13,13 +13,14 @@ namespace tern::coll {
 
 /// One buffer of the caller's. Blocks of `count` elements one after the other, or of counts[i]
 /// elements at displs[i] (elements from `address`; without displs one after the other). Operations
-/// that split: one vector of `count`.
+/// that split: one vector of `count`. With `types` every block has its own, and displs count bytes.
 struct Side {
   void* address = nullptr;
   MPI_Count count = 0;
   core::Datatype* type = nullptr;
   const MPI_Count* counts = nullptr;
   const MPI_Aint* displs = nullptr;
+  core::Datatype* const* types = nullptr;
 };
 
 struct Operation {

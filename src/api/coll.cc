@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the chapter "collective communication": operations that move data, and the barrier.
 // Each operation is described once; its blocking, nonblocking and persistent forms start that
-// description. See: MPI-5.0 chapter 6.
+// description (coll_describe.cc). See: MPI-5.0 chapter 6.
 #include "api/coll.hpp"
 
-#include "api/attempt.hpp"
 #include "api/bodies.hpp"
-#include "api/process.hpp"
 
 namespace tern::api {
 namespace {
@@ -24,49 +22,6 @@ Side side_of(const void* buffer, MPI_Count count, Datatype& type) noexcept {
 Side side_of(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
              Datatype& type) noexcept {
   return {const_cast<void*>(buffer), 0, &type, counts, displs};
-}
-
-long long bytes_of(const Side& side, int block) noexcept {
-  const MPI_Count count = side.counts != nullptr ? side.counts[block] : side.count;
-  return static_cast<long long>(count * side.type->size());
-}
-
-/// Where the data of a block begins.
-uintptr_t start_of(const Side& side, int block) noexcept {
-  const MPI_Count elements = side.displs != nullptr ? side.displs[block] : block * side.count;
-  return reinterpret_cast<uintptr_t>(side.address) +
-         static_cast<uintptr_t>(elements * side.type->extent() + side.type->true_lb());
-}
-
-bool same_place(const Operation& operation, int input_block, int output_block) noexcept {
-  return bytes_of(operation.input, input_block) > 0 &&
-         bytes_of(operation.output, output_block) > 0 &&
-         start_of(operation.input, input_block) == start_of(operation.output, output_block);
-}
-
-/// What a rank sends itself must be what it receives from itself, and in another place.
-Described agreed(Described what, int input_block, int output_block) noexcept {
-  const Operation& operation = what.operation;
-  if (what.code != MPI_SUCCESS || operation.in_place) return what;
-  if (operation.communicator->inter()) return what;
-  if (same_place(operation, input_block, output_block) || same_place(operation, 0, 0)) {
-    what.code =
-        fail(MPI_ERR_BUFFER,
-             "sendbuf (%p) and recvbuf (%p) share memory on rank %d; pass MPI_IN_PLACE as "
-             "%s to leave its data where it is",
-             operation.input.address, operation.output.address, operation.communicator->rank(),
-             operation.collective == Collective::kScatter ? "recvbuf" : "sendbuf");
-    return what;
-  }
-  const long long sent = bytes_of(operation.input, input_block);
-  const long long received = bytes_of(operation.output, output_block);
-  if (sent != received)
-    what.code =
-        fail(sent > received ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
-             "rank %d sends itself %lld bytes (send count and type) but receives %lld from itself "
-             "(receive count and type); they must be the same",
-             operation.communicator->rank(), sent, received);
-  return what;
 }
 
 Described barrier_of(Communicator& comm) noexcept { return describe(Collective::kBarrier, comm); }
@@ -93,6 +48,7 @@ Described gathered(const Side& input, const Side& output, bool irregular, int ro
              comm.rank(), root);
   if (!is_root(comm, root)) return what;
   operation.output = output;
+  check_blocks(&what, output, "recvcounts", "displs");
   return agreed(what, 0, root);
 }
 
@@ -124,6 +80,7 @@ Described scattered(const Side& input, const Side& output, bool irregular, int r
              comm.rank(), root);
   if (!is_root(comm, root)) return what;
   operation.input = input;
+  check_blocks(&what, input, "sendcounts", "displs");
   return agreed(what, root, 0);
 }
 
@@ -149,7 +106,10 @@ Described exchanged(Collective collective, const Side& input, const Side& output
   operation.in_place = input.address == MPI_IN_PLACE;
   if (!operation.in_place) operation.input = input;
   operation.output = output;
-  return agreed(what, collective == Collective::kAllgather ? 0 : comm.rank(), comm.rank());
+  const bool gathers = collective == Collective::kAllgather;
+  if (!operation.in_place && !gathers) check_blocks(&what, input, "sendcounts", "sdispls");
+  check_blocks(&what, output, "recvcounts", gathers ? "displs" : "rdispls");
+  return agreed(what, gathers ? 0 : comm.rank(), comm.rank());
 }
 
 Described allgather_of(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
@@ -179,58 +139,6 @@ Described alltoallv_of(const void* sendbuf, const MPI_Count* sendcounts, const M
 }
 
 }  // namespace
-
-Described describe(Collective collective, Communicator& comm) noexcept {
-  Described what;
-  what.operation.collective = collective;
-  what.operation.communicator = &comm;
-  return what;
-}
-
-namespace {
-
-/// MPI_IN_PLACE has no meaning between groups.
-int check_between(const coll::Operation& operation) noexcept {
-  if (!operation.in_place) return MPI_SUCCESS;
-  return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not there for inter-communicators");
-}
-
-}  // namespace
-
-int run(const Described& what) noexcept {
-  if (what.code == MPI_SUCCESS && what.operation.communicator->inter()) {
-    const int code = check_between(what.operation);
-    if (code != MPI_SUCCESS) return code;
-    return attempt([&] { return run(between_groups(what.operation)); });
-  }
-  return what.code != MPI_SUCCESS ? what.code : the_process->coll->run(what.operation);
-}
-
-int begin(const Described& what, MPI_Request* request) noexcept {
-  if (what.code == MPI_SUCCESS && what.operation.communicator->inter()) {
-    const int code = check_between(what.operation);
-    if (code != MPI_SUCCESS) return code;
-    return attempt([&] { return begin(between_groups(what.operation), request); });
-  }
-  core::Request* made = nullptr;
-  const int code =
-      what.code != MPI_SUCCESS ? what.code : the_process->coll->start(what.operation, &made);
-  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
-  return code;
-}
-
-int plan(const Described& what, MPI_Request* request) noexcept {
-  if (what.code == MPI_SUCCESS && what.operation.communicator->inter()) {
-    const int code = check_between(what.operation);
-    if (code != MPI_SUCCESS) return code;
-    return attempt([&] { return plan(between_groups(what.operation), request); });
-  }
-  core::Request* made = nullptr;
-  const int code =
-      what.code != MPI_SUCCESS ? what.code : the_process->coll->init(what.operation, true, &made);
-  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
-  return code;
-}
 
 int barrier(Communicator& comm) noexcept { return run(barrier_of(comm)); }
 

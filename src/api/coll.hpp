@@ -33,4 +33,11 @@ struct Described {
 /// The beginning of every description.
 [[nodiscard]] Described describe(coll::Collective collective, core::Communicator& comm) noexcept;
 
+/// Arrays of counts and displacements must be there, and no count negative.
+void check_blocks(Described* what, const coll::Side& side, const char* counts,
+                  const char* displs) noexcept;
+
+/// What a rank sends itself must be what it receives from itself, and in another place.
+[[nodiscard]] Described agreed(Described what, int input_block, int output_block) noexcept;
+
 }  // namespace tern::api

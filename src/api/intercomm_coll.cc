@@ -19,6 +19,11 @@ pml::Buffer whole(const Side& side) { return {side.address, side.count, side.typ
 
 /// A rank's part of a side.
 pml::Buffer block(const Side& side, int rank) {
+  if (side.types != nullptr) {
+    const auto address =
+        reinterpret_cast<uintptr_t>(side.address) + static_cast<uintptr_t>(side.displs[rank]);
+    return {reinterpret_cast<void*>(address), side.counts[rank], side.types[rank]};
+  }
   const MPI_Count count = side.counts != nullptr ? side.counts[rank] : side.count;
   const MPI_Count steps = side.displs != nullptr ? side.displs[rank] : rank * side.count;
   const auto address = reinterpret_cast<uintptr_t>(side.address) +

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives that move data: every root, counts around the borders of algorithms, in place, dense
 // types and types with holes (different ones on both ends), blocking and nonblocking, equal blocks
-// and different ones. ranks: 1 2 3 4 5 8 timeout: 180
+// and different ones.
+// ranks: 1 2 3 4 5 8
+// timeout: 180
 #include "check.h"
 
 // An element is three ints; kinds of types that describe it.

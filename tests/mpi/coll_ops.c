@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // User operations keep rank order when they do not commute, for any type and size; float sums are
-// bitwise the same on all ranks and from run to run; errors say what was wrong. ranks: 1 2 3 4 5 7
-// 8 timeout: 120
+// bitwise the same on all ranks and from run to run; errors say what was wrong.
+// ranks: 1 2 3 4 5 7 8
+// timeout: 120
 #include "check.h"
 
 // Functions x -> a x + b modulo a prime; composing them does not commute.

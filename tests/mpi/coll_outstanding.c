@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many collectives under way on several overlapping communicators, with messages between them,
 // completed in random order; persistent collectives started again and again; a barrier that nobody
-// leaves before all have entered. ranks: 1 2 3 4 5 8 timeout: 120
+// leaves before all have entered.
+// ranks: 1 2 3 4 5 8
+// timeout: 120
 #include "check.h"
 
 enum { kRounds = 20, kOps = 24, kMost = 3000 };

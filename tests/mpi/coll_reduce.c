@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions: every operation on every C type that it takes, against a serial reference: reduce on
 // every root, allreduce, reduce_scatter(_block), scan, exscan; in place and not, blocking and
-// nonblocking. ranks: 1 2 3 4 5 8 timeout: 180
+// nonblocking.
+// ranks: 1 2 3 4 5 8
+// timeout: 180
 #include <complex.h>
 #include <stdbool.h>
 #include <stdint.h>

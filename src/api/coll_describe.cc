@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptions of collectives: what can be wrong with them, and the three ways to start one.
+// See: MPI-5.0 chapter 6.
+#include <utility>
+
+#include "api/attempt.hpp"
+#include "api/coll.hpp"
+#include "api/process.hpp"
+
+namespace tern::api {
+namespace {
+
+using coll::Collective;
+using coll::Operation;
+using coll::Side;
+using core::Datatype;
+
+const Datatype& type_of(const Side& side, int block) noexcept {
+  return side.types != nullptr ? *side.types[block] : *side.type;
+}
+
+long long bytes_of(const Side& side, int block) noexcept {
+  const MPI_Count count = side.counts != nullptr ? side.counts[block] : side.count;
+  return static_cast<long long>(count * type_of(side, block).size());
+}
+
+/// Where the data of a block begins.
+uintptr_t start_of(const Side& side, int block) noexcept {
+  const Datatype& type = type_of(side, block);
+  const MPI_Aint steps = side.displs != nullptr ? side.displs[block] : block * side.count;
+  const MPI_Aint bytes = side.types != nullptr ? steps : steps * type.extent();
+  return reinterpret_cast<uintptr_t>(side.address) + static_cast<uintptr_t>(bytes + type.true_lb());
+}
+
+bool same_place(const Operation& operation, int input_block, int output_block) noexcept {
+  return bytes_of(operation.input, input_block) > 0 &&
+         bytes_of(operation.output, output_block) > 0 &&
+         start_of(operation.input, input_block) == start_of(operation.output, output_block);
+}
+
+/// MPI_IN_PLACE has no meaning between groups.
+int check_between(const Operation& operation) noexcept {
+  if (!operation.in_place) return MPI_SUCCESS;
+  return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not there for inter-communicators");
+}
+
+/// Drives the exchange between two groups by `drive`, all else by `start`.
+template <class Drive, class Start>
+int by_kind(const Described& what, Drive&& drive, Start&& start) noexcept {
+  if (what.code != MPI_SUCCESS) return what.code;
+  if (!what.operation.communicator->inter()) return start();
+  const int code = check_between(what.operation);
+  if (code != MPI_SUCCESS) return code;
+  return attempt([&] { return drive(between_groups(what.operation)); });
+}
+
+int handed_out(int code, const core::Request* made, MPI_Request* request) noexcept {
+  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
+  return code;
+}
+
+}  // namespace
+
+Described describe(Collective collective, core::Communicator& comm) noexcept {
+  Described what;
+  what.operation.collective = collective;
+  what.operation.communicator = &comm;
+  return what;
+}
+
+void check_blocks(Described* what, const Side& side, const char* counts,
+                  const char* displs) noexcept {
+  if (!what->operation.irregular || !the_process->checks || what->code != MPI_SUCCESS) return;
+  if (side.counts == nullptr || side.displs == nullptr) {
+    what->code =
+        fail(MPI_ERR_ARG, "%s is a null pointer", side.counts == nullptr ? counts : displs);
+    return;
+  }
+  const int blocks = what->operation.communicator->peer_count();
+  for (int i = 0; i < blocks; ++i)
+    if (side.counts[i] < 0) {
+      what->code = fail(MPI_ERR_COUNT, "%s[%d] is %lld; a count must not be negative", counts, i,
+                        static_cast<long long>(side.counts[i]));
+      return;
+    }
+}
+
+Described agreed(Described what, int input_block, int output_block) noexcept {
+  const Operation& operation = what.operation;
+  if (what.code != MPI_SUCCESS || operation.in_place) return what;
+  if (operation.communicator->inter()) return what;
+  if (same_place(operation, input_block, output_block) || same_place(operation, 0, 0)) {
+    what.code =
+        fail(MPI_ERR_BUFFER,
+             "sendbuf (%p) and recvbuf (%p) share memory on rank %d; pass MPI_IN_PLACE as "
+             "%s to leave its data where it is",
+             operation.input.address, operation.output.address, operation.communicator->rank(),
+             operation.collective == Collective::kScatter ? "recvbuf" : "sendbuf");
+    return what;
+  }
+  const long long sent = bytes_of(operation.input, input_block);
+  const long long received = bytes_of(operation.output, output_block);
+  if (sent != received)
+    what.code =
+        fail(sent > received ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+             "rank %d sends itself %lld bytes (send count and type) but receives %lld from itself "
+             "(receive count and type); they must be the same",
+             operation.communicator->rank(), sent, received);
+  return what;
+}
+
+int run(const Described& what) noexcept {
+  return by_kind(
+      what, [](Exchange exchange) { return run(std::move(exchange)); },
+      [&] { return the_process->coll->run(what.operation); });
+}
+
+int begin(const Described& what, MPI_Request* request) noexcept {
+  return by_kind(
+      what, [&](Exchange exchange) { return begin(std::move(exchange), request); },
+      [&] {
+        core::Request* made = nullptr;
+        const int code = the_process->coll->start(what.operation, &made);
+        return handed_out(code, made, request);
+      });
+}
+
+int plan(const Described& what, MPI_Request* request) noexcept {
+  return by_kind(
+      what, [&](Exchange exchange) { return plan(std::move(exchange), request); },
+      [&] {
+        core::Request* made = nullptr;
+        const int code = the_process->coll->init(what.operation, true, &made);
+        return handed_out(code, made, request);
+      });
+}
+
+}  // namespace tern::api

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the chapter "collective communication": MPI_Alltoallw, whose blocks have types of their
+// own and displacements in bytes. See: MPI-5.0 section 6.8.
+#include <vector>
+
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "api/coll.hpp"
+#include "api/process.hpp"
+
+namespace tern::api {
+namespace {
+
+using coll::Collective;
+using coll::Side;
+using core::Communicator;
+using core::Datatype;
+
+/// What stands in a call for one side.
+struct Typed {
+  const void* buffer;
+  const MPI_Count* counts;
+  const MPI_Aint* displs;
+  const MPI_Datatype* types;
+};
+struct Names {
+  const char *counts, *displs, *types;
+};
+
+/// The objects behind the types' handles; a type of no elements may be MPI_DATATYPE_NULL.
+int find_types(const Typed& side, int blocks, const Names& names, std::vector<Datatype*>* found) {
+  if (side.types == nullptr) return fail(MPI_ERR_ARG, "%s is a null pointer", names.types);
+  for (int i = 0; i < blocks; ++i) {
+    MPI_Datatype handle = side.types[i];
+    if (handle == MPI_DATATYPE_NULL && side.counts[i] == 0) handle = MPI_BYTE;
+    auto* type = the_process->handles.find<Datatype>(handle);
+    if (type == nullptr) return fail(MPI_ERR_TYPE, "%s[%d] is no datatype", names.types, i);
+    if (!type->committed())
+      return fail(MPI_ERR_TYPE, "%s[%d] is not committed; MPI_Type_commit does that", names.types,
+                  i);
+    found->push_back(type);
+  }
+  return MPI_SUCCESS;
+}
+
+/// The description, and the arrays that it points to.
+struct TypedExchange {
+  Described what;
+  std::vector<Datatype*> send_types, recv_types;
+
+  TypedExchange(const Typed& out, const Typed& in, Communicator& comm)
+      : what(describe(Collective::kAlltoall, comm)) {
+    what.operation.irregular = true;
+    what.operation.in_place = out.buffer == MPI_IN_PLACE;
+    if (!what.operation.in_place)
+      take(out, {"sendcounts", "sdispls", "sendtypes"}, &send_types, &what.operation.input);
+    take(in, {"recvcounts", "rdispls", "recvtypes"}, &recv_types, &what.operation.output);
+    what = agreed(what, comm.rank(), comm.rank());
+  }
+
+ private:
+  void take(const Typed& from, const Names& names, std::vector<Datatype*>* types, Side* side) {
+    side->address = const_cast<void*>(from.buffer);
+    side->counts = from.counts;
+    side->displs = from.displs;
+    check_blocks(&what, *side, names.counts, names.displs);
+    if (what.code != MPI_SUCCESS) return;
+    what.code = find_types(from, what.operation.communicator->peer_count(), names, types);
+    side->types = types->data();
+  }
+};
+
+}  // namespace
+
+int alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
+              const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
+              const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm) noexcept {
+  return attempt([&] {
+    return run(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
+                             {recvbuf, recvcounts, rdispls, recvtypes}, comm)
+                   .what);
+  });
+}
+
+int ialltoallw(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
+               const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
+               const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
+               MPI_Request* request) noexcept {
+  return attempt([&] {
+    return begin(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
+                               {recvbuf, recvcounts, rdispls, recvtypes}, comm)
+                     .what,
+                 request);
+  });
+}
+
+int alltoallw_init(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
+                   const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
+                   const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
+                   core::Info*, MPI_Request* request) noexcept {
+  return attempt([&] {
+    return plan(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
+                              {recvbuf, recvcounts, rdispls, recvtypes}, comm)
+                    .what,
+                request);
+  });
+}
+
+}  // namespace tern::api

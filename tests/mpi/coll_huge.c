@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives of more than 2^31 elements and of more than 4 GiB in one call.
+// Memory: 2 ranks hold 4.5 GiB each.
+// full: yes
+// ranks: 2
+// timeout: 600
+#include "check.h"
+
+static const MPI_Count kMany = ((MPI_Count)1 << 31) + 4099;
+
+// A few elements: at the ends and where a 32-bit number would wrap.
+static const MPI_Count kProbes[] = {
+    0, 1, 1048573, ((MPI_Count)1 << 31) - 1, (MPI_Count)1 << 31, ((MPI_Count)1 << 31) + 4098};
+enum { kProbeCount = sizeof kProbes / sizeof kProbes[0] };
+
+static void mark(unsigned char* at, unsigned seed) {
+  for (int i = 0; i < kProbeCount; ++i) at[kProbes[i]] = pattern((size_t)kProbes[i], seed);
+}
+static void expect(const unsigned char* at, unsigned seed) {
+  for (int i = 0; i < kProbeCount; ++i) CHECK_EQ(at[kProbes[i]], pattern((size_t)kProbes[i], seed));
+}
+
+static void vectors(unsigned char* memory) {
+  memset(memory, 0, (size_t)kMany);
+  if (rank == 0) mark(memory, 1);
+  OK(MPI_Bcast_c(memory, kMany, MPI_BYTE, 0, MPI_COMM_WORLD));
+  expect(memory, 1);
+  // The other rank's elements are 0 now: the union is the first's.
+  if (rank == 1) memset(memory, 0, (size_t)kMany);
+  OK(MPI_Allreduce_c(MPI_IN_PLACE, memory, kMany, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD));
+  expect(memory, 1);
+  if (rank == 1) memset(memory, 0, (size_t)kMany);
+  OK(MPI_Reduce_c(rank == 1 ? MPI_IN_PLACE : memory, rank == 1 ? memory : NULL, kMany, MPI_BYTE,
+                  MPI_BOR, 1, MPI_COMM_WORLD));
+  expect(memory, 1);
+}
+
+static void blocks(unsigned char* memory) {
+  unsigned char* mine = memory + kMany * rank;
+  memset(memory, 0, (size_t)kMany * 2);
+  mark(mine, 7 + (unsigned)rank);
+  OK(MPI_Allgather_c(MPI_IN_PLACE, 0, MPI_BYTE, memory, kMany, MPI_BYTE, MPI_COMM_WORLD));
+  for (int r = 0; r < 2; ++r) expect(memory + kMany * r, 7 + (unsigned)r);
+}
+
+// Few elements of a type that is itself larger than an int can say.
+static void large_type(unsigned char* memory) {
+  MPI_Datatype row;
+  OK(MPI_Type_contiguous_c(kMany, MPI_BYTE, &row));
+  OK(MPI_Type_commit(&row));
+  memset(memory, 0, (size_t)kMany);
+  if (rank == 1) mark(memory, 3);
+  OK(MPI_Bcast(memory, 1, row, 1, MPI_COMM_WORLD));
+  expect(memory, 3);
+  OK(MPI_Type_free(&row));
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  unsigned char* memory = malloc((size_t)kMany * 2);
+  CHECK(memory != NULL);
+  vectors(memory);
+  large_type(memory);
+  blocks(memory);
+  free(memory);
+  return end();
+}
