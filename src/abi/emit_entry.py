@@ -62,6 +62,9 @@ class Entry:
         self.moves_data = any(p.kind in ('buffer', 'inplace') for p in function.params)
         self.object = next((p for p in function.params
                             if p.kind in HEARS and not p.array and p.direction != 'out'), None)
+        if self.object is None:  # what is to be made will have this handler
+            self.object = next((p for p in function.params
+                                if p.kind == 'errhandler' and p.direction == 'in'), None)
 
     def line(self, text):
         self.out.append('  ' + text)
@@ -244,6 +247,9 @@ class Entry:
         return self.resolved(p)
 
     def call_body(self):
+        for p in self.f.params:  # what a call that fails leaves
+            if p.kind == 'comm' and p.direction == 'out':
+                self.line(f'*{p.name} = MPI_COMM_NULL;')
         arguments = ', '.join(self.argument(p) for p in self.f.params if p.raw != '...')
         call = f'api::{body_name(self.f, self.large)}({arguments})'
         narrows = not self.large and any(

@@ -24,8 +24,8 @@
 
 namespace tern::abi {
 
-/// One call of the C API. `at` is the object whose error handler hears of errors; null:
-/// MPI_COMM_SELF's.
+/// One call of the C API. `at` is the object whose error handler hears of errors, or the handler
+/// itself; null: MPI_COMM_SELF's.
 struct Call {
   [[gnu::always_inline]] Call(const char* function, core::Process* of) noexcept
       : name(function), process(of) {

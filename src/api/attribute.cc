@@ -24,25 +24,38 @@ int create_keyval(Kind kind, CopyFunction* copy, DeleteFunction* erase, int* key
   });
 }
 
-int invalid(int keyval, const char* noun) noexcept {
-  if (keyval == MPI_KEYVAL_INVALID)
-    return fail(MPI_ERR_KEYVAL, "the attribute key is MPI_KEYVAL_INVALID");
-  if (keyval < core::Keyvals::kFirst)
-    return fail(MPI_ERR_KEYVAL, "%d is no attribute key that a user may set or free", keyval);
-  return fail(MPI_ERR_KEYVAL, "%d is no attribute key of a %s (already freed, or never made)",
-              keyval, noun);
+struct Names {
+  const char *parameter, *noun;
+};
+
+Names names_of(Kind kind) noexcept {
+  if (kind == Kind::kDatatype) return {"type_keyval", "datatype"};
+  if (kind == Kind::kWindow) return {"win_keyval", "window"};
+  return {"comm_keyval", "communicator"};
 }
 
-int free_keyval(int* keyval, Kind kind, const char* noun) noexcept {
-  if (!instance().keyvals.erase(*keyval, kind)) return invalid(*keyval, noun);
+int invalid(int keyval, Kind kind) noexcept {
+  const Names names = names_of(kind);
+  if (keyval == MPI_KEYVAL_INVALID)
+    return fail(MPI_ERR_KEYVAL, "%s is MPI_KEYVAL_INVALID", names.parameter);
+  if (keyval < core::Keyvals::kFirst)
+    return fail(MPI_ERR_KEYVAL, "%s is %d, which is no attribute key that a user may set or free",
+                names.parameter, keyval);
+  return fail(MPI_ERR_KEYVAL,
+              "%s is %d, which is no attribute key of a %s (already freed, or never made)",
+              names.parameter, keyval, names.noun);
+}
+
+int free_keyval(int* keyval, Kind kind) noexcept {
+  if (!instance().keyvals.erase(*keyval, kind)) return invalid(*keyval, kind);
   *keyval = MPI_KEYVAL_INVALID;
   return MPI_SUCCESS;
 }
 
 template <class Owner>
-int set_attribute(Owner& owner, int keyval, void* value, const char* noun) noexcept {
+int set_attribute(Owner& owner, int keyval, void* value) noexcept {
   auto key = instance().keyvals.find(keyval, Owner::kKind);
-  if (key == nullptr) return invalid(keyval, noun);
+  if (key == nullptr) return invalid(keyval, Owner::kKind);
   int code = MPI_SUCCESS;
   const int failed = guarded([&] {
     if (owner.attributes == nullptr) owner.attributes = new Attributes;
@@ -52,9 +65,10 @@ int set_attribute(Owner& owner, int keyval, void* value, const char* noun) noexc
 }
 
 template <class Owner>
-int get_attribute(Owner& owner, int keyval, void* value, int* flag, const char* noun) noexcept {
+int get_attribute(Owner& owner, int keyval, void* value, int* flag) noexcept {
   *flag = 0;
-  if (instance().keyvals.find(keyval, Owner::kKind) == nullptr) return invalid(keyval, noun);
+  if (instance().keyvals.find(keyval, Owner::kKind) == nullptr)
+    return invalid(keyval, Owner::kKind);
   const bool found =
       owner.attributes != nullptr && owner.attributes->get(keyval, static_cast<void**>(value));
   *flag = found ? 1 : 0;
@@ -62,10 +76,12 @@ int get_attribute(Owner& owner, int keyval, void* value, int* flag, const char* 
 }
 
 template <class Owner>
-int delete_attribute(Owner& owner, int keyval, const char* noun) noexcept {
-  if (instance().keyvals.find(keyval, Owner::kKind) == nullptr) return invalid(keyval, noun);
+int delete_attribute(Owner& owner, int keyval) noexcept {
+  if (instance().keyvals.find(keyval, Owner::kKind) == nullptr)
+    return invalid(keyval, Owner::kKind);
   if (owner.attributes == nullptr)
-    return fail(MPI_ERR_KEYVAL, "attribute key %d is not set on this %s", keyval, noun);
+    return fail(MPI_ERR_KEYVAL, "attribute key %d is not set on this %s", keyval,
+                names_of(Owner::kKind).noun);
   return owner.attributes->erase(keyval, owner.handle());
 }
 
@@ -115,31 +131,29 @@ int win_create_keyval(MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_func
 }
 
 int comm_free_keyval(int* comm_keyval) noexcept {
-  return free_keyval(comm_keyval, Kind::kCommunicator, "communicator");
+  return free_keyval(comm_keyval, Kind::kCommunicator);
 }
 int keyval_free(int* keyval) noexcept { return comm_free_keyval(keyval); }
 int type_free_keyval(int* type_keyval) noexcept {
-  return free_keyval(type_keyval, Kind::kDatatype, "datatype");
+  return free_keyval(type_keyval, Kind::kDatatype);
 }
-int win_free_keyval(int* win_keyval) noexcept {
-  return free_keyval(win_keyval, Kind::kWindow, "window");
-}
+int win_free_keyval(int* win_keyval) noexcept { return free_keyval(win_keyval, Kind::kWindow); }
 
 int comm_set_attr(core::Communicator& comm, int comm_keyval, void* attribute_val) noexcept {
-  return set_attribute(comm, comm_keyval, attribute_val, "communicator");
+  return set_attribute(comm, comm_keyval, attribute_val);
 }
 int attr_put(core::Communicator& comm, int keyval, void* attribute_val) noexcept {
   return comm_set_attr(comm, keyval, attribute_val);
 }
 int type_set_attr(core::Datatype& datatype, int type_keyval, void* attribute_val) noexcept {
-  return set_attribute(datatype, type_keyval, attribute_val, "datatype");
+  return set_attribute(datatype, type_keyval, attribute_val);
 }
 
 int comm_get_attr(core::Communicator& comm, int comm_keyval, void* attribute_val,
                   int* flag) noexcept {
   bool known = false;
   int* value = predefined(comm_keyval, &known);
-  if (!known) return get_attribute(comm, comm_keyval, attribute_val, flag, "communicator");
+  if (!known) return get_attribute(comm, comm_keyval, attribute_val, flag);
   *flag = value != nullptr ? 1 : 0;
   if (value != nullptr) *static_cast<void**>(attribute_val) = value;
   return MPI_SUCCESS;
@@ -149,17 +163,17 @@ int attr_get(core::Communicator& comm, int keyval, void* attribute_val, int* fla
 }
 int type_get_attr(core::Datatype& datatype, int type_keyval, void* attribute_val,
                   int* flag) noexcept {
-  return get_attribute(datatype, type_keyval, attribute_val, flag, "datatype");
+  return get_attribute(datatype, type_keyval, attribute_val, flag);
 }
 
 int comm_delete_attr(core::Communicator& comm, int comm_keyval) noexcept {
-  return delete_attribute(comm, comm_keyval, "communicator");
+  return delete_attribute(comm, comm_keyval);
 }
 int attr_delete(core::Communicator& comm, int keyval) noexcept {
   return comm_delete_attr(comm, keyval);
 }
 int type_delete_attr(core::Datatype& datatype, int type_keyval) noexcept {
-  return delete_attribute(datatype, type_keyval, "datatype");
+  return delete_attribute(datatype, type_keyval);
 }
 
 }  // namespace tern::api

@@ -109,8 +109,10 @@ constexpr Sentence kSentences[] = {
     {MPI_T_ERR_PVAR_NO_ATOMIC, "the performance variable cannot be read and reset at once"},
 };
 
-core::ErrorHandler* handler_of(const core::Object& object) noexcept {
+core::ErrorHandler* handler_of(core::Object& object) noexcept {
   switch (object.kind()) {
+    case core::Kind::kErrorHandler:
+      return static_cast<core::ErrorHandler*>(&object);
     case core::Kind::kCommunicator:
       return static_cast<const core::Communicator&>(object).error_handler.get();
     case core::Kind::kSession:
@@ -217,7 +219,10 @@ int deliver(core::Process* process, core::Object* object, int code,
   if (action == Action::kReturn) return code;
   if (action == Action::kUser) {
     const core::Ref<core::ErrorHandler> kept(handler);  // the function may set another one
-    handler->call(object->handle(), code);
+    if (object == handler)
+      handler->call_without_object(code);
+    else
+      handler->call(object->handle(), code);
     return code;
   }
   log_line("%s", text.c_str());

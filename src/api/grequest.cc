@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of generalised requests: the program's own operations behind MPI's requests.
 // See: MPI-5.0 section 13.2.
+#include <utility>
+
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
-#include "api/process.hpp"
-#include "core/request.hpp"
+#include "api/requests.hpp"
 
 namespace tern::api {
 namespace {
@@ -22,33 +23,55 @@ class GeneralRequest final : public core::Request {
     the_process->handles.insert(*this);
   }
 
-  int deliver() noexcept override {
+  /// The code of the free function is the one that counts: it is called last.
+  int deliver(bool last) noexcept override {
     MPI_Status status;
     core::fill_empty_status(&status, true);
-    const int code = callbacks_.query(callbacks_.state, &status);
+    const int asked = callbacks_.query(callbacks_.state, &status);
     outcome = {status.MPI_SOURCE, status.MPI_TAG, MPI_SUCCESS, core::status_cancelled(status),
                core::status_bytes(status)};
-    return code == MPI_SUCCESS ? code
-                               : fail(code, "the query function of the generalised request failed");
+    if (const int freed = last ? free() : MPI_SUCCESS; freed != MPI_SUCCESS)
+      return fail(freed, "the free function of the generalised request failed");
+    if (asked != MPI_SUCCESS)
+      return fail(asked, "the query function of the generalised request failed");
+    return MPI_SUCCESS;
   }
-  void cancel() noexcept override {
-    cancel_code = callbacks_.cancel(callbacks_.state, done() ? 1 : 0);
+  int cancel_it() noexcept {
+    const int code = callbacks_.cancel(callbacks_.state, done() ? 1 : 0);
+    if (code == MPI_SUCCESS) return code;
+    return fail(code, "the cancel function of the generalised request failed");
   }
   void describe(WaitReport* report) const override {
     report->words += "a generalised request of the program's own";
   }
   void destroy() noexcept override {
     the_process->handles.erase(*this);
-    (void)callbacks_.free(callbacks_.state);
+    (void)free();
     delete this;
   }
-  int cancel_code = MPI_SUCCESS;
+  int free() noexcept {
+    return std::exchange(freed_, true) ? MPI_SUCCESS : callbacks_.free(callbacks_.state);
+  }
 
  private:
+  bool freed_ = false;
   Callbacks callbacks_;
 };
 
 }  // namespace
+
+int cancel_request(core::Request& request) noexcept {
+  if (auto* general = dynamic_cast<GeneralRequest*>(&request)) return general->cancel_it();
+  request.cancel();
+  return MPI_SUCCESS;
+}
+
+int free_request(core::Request& request) noexcept {
+  auto* general = dynamic_cast<GeneralRequest*>(&request);
+  const int code = general != nullptr && general->done() ? general->free() : MPI_SUCCESS;
+  request.release();
+  return code == MPI_SUCCESS ? code : fail(code, "the free function of the request failed");
+}
 
 int grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
                    MPI_Grequest_cancel_function* cancel_fn, void* extra_state,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of matched probes and their receives. See: MPI-5.0 section 3.8.2.
+#include <cinttypes>
+
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/request.hpp"
@@ -21,10 +23,14 @@ MPI_Message handle_of(const pml::Matched* matched) noexcept {
 int find_matched(MPI_Message handle, pml::Matched** found) noexcept {
   *found = the_process->handles.find<pml::Matched>(handle);
   if (*found != nullptr) return MPI_SUCCESS;
+  if (handle == MPI_MESSAGE_NULL)
+    return fail(MPI_ERR_REQUEST,
+                "message is MPI_MESSAGE_NULL: nothing was matched, or it was received already");
   return fail(MPI_ERR_REQUEST,
-              handle == MPI_MESSAGE_NULL
-                  ? "message is MPI_MESSAGE_NULL: nothing was matched, or it was received already"
-                  : "message is no matched message (received already, or never made)");
+              "message is %#" PRIxPTR
+              ", which is no matched message (received already, or never "
+              "made)",
+              reinterpret_cast<uintptr_t>(handle));
 }
 
 }  // namespace

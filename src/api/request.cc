@@ -19,7 +19,7 @@ namespace {
 /// activity).
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
-  int code = request.deliver();
+  int code = request.deliver(!request.persistent());
   if (code == MPI_SUCCESS) code = request.outcome.error;
   if (status != MPI_STATUS_IGNORE) {
     core::fill_status(status, request.outcome, with_error);
@@ -81,24 +81,42 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
                           any ? ", one is enough" : "");
 }
 
-/// The first error of several, with its sentence.
-class FirstError {
+/// Several requests handed to the user one after the other, and the first of their errors.
+class Collection {
  public:
-  void note(int code) noexcept {
-    if (TERN_LIKELY(code == MPI_SUCCESS)) return;
-    LastError heard = take_last_error();
-    if (!failed_) first_ = std::move(heard);
-    failed_ = true;
+  /// `failed`: one of them is known to have failed, so all statuses get an error code.
+  Collection(MPI_Status* statuses, bool failed) noexcept : statuses_(statuses), failed_(failed) {}
+
+  void take(core::Request* request, MPI_Request* handle) noexcept {
+    const int code = collect_one_of(request, handle, at(statuses_, taken_), failed_);
+    if (TERN_UNLIKELY(code != MPI_SUCCESS)) note(code);
+    ++taken_;
   }
   [[nodiscard]] int code() const noexcept {
-    return TERN_LIKELY(!failed_)
+    return TERN_LIKELY(!heard_)
                ? MPI_SUCCESS
                : fail_on(first_.object, MPI_ERR_IN_STATUS,
                          "at least one request failed; the first: %s", first_.text.c_str());
   }
 
  private:
-  bool failed_ = false;
+  void note(int code) noexcept {
+    LastError heard = take_last_error();
+    if (!heard_) first_ = std::move(heard);
+    heard_ = true;
+    if (!failed_) begin_errors(code);
+    failed_ = true;
+  }
+  /// Only the taking showed that this one failed (a generalised request): those before it did not.
+  void begin_errors(int code) noexcept {
+    if (statuses_ == MPI_STATUSES_IGNORE) return;
+    for (int i = 0; i < taken_; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
+    statuses_[taken_].MPI_ERROR = code;
+  }
+
+  MPI_Status* statuses_;
+  int taken_ = 0;
+  bool failed_, heard_ = false;
   LastError first_;
 };
 
@@ -108,10 +126,9 @@ int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* stat
   bool failed = false;
   for (int i = 0; i < requests.count(); ++i)
     failed |= requests[i] != nullptr && requests[i]->outcome.error != MPI_SUCCESS;
-  FirstError error;
-  for (int i = 0; i < requests.count(); ++i)
-    error.note(collect_one_of(requests[i], &handles[i], at(statuses, i), failed));
-  return error.code();
+  Collection collection(statuses, failed);
+  for (int i = 0; i < requests.count(); ++i) collection.take(requests[i], &handles[i]);
+  return collection.code();
 }
 
 /// Collects the completed ones into the front of indices and statuses.
@@ -124,11 +141,10 @@ int collect_some(const Requests& requests, MPI_Request* handles, int* outcount, 
     failed |= requests[i]->outcome.error != MPI_SUCCESS;
     indices[found++] = i;
   }
-  FirstError error;
-  for (int k = 0; k < found; ++k)
-    error.note(collect(*requests[indices[k]], &handles[indices[k]], at(statuses, k), failed));
+  Collection collection(statuses, failed);
+  for (int k = 0; k < found; ++k) collection.take(requests[indices[k]], &handles[indices[k]]);
   *outcount = found;
-  return error.code();
+  return collection.code();
 }
 
 }  // namespace
@@ -241,16 +257,12 @@ int request_free(MPI_Request* request) noexcept {
   if (freed->persistent()) {  // it may end the communicator that it kept
     const core::ChannelLock lock(the_process->progress);
     freed->release();
-  } else {
-    freed->release();
+    return MPI_SUCCESS;
   }
-  return MPI_SUCCESS;
+  return free_request(*freed);
 }
 
-int cancel(MPI_Request* request) noexcept {
-  find_request(*request)->cancel();
-  return MPI_SUCCESS;
-}
+int cancel(MPI_Request* request) noexcept { return cancel_request(*find_request(*request)); }
 
 int test_cancelled(const MPI_Status* status, int* flag) noexcept {
   *flag = core::status_cancelled(*status) ? 1 : 0;

@@ -12,7 +12,7 @@ int show(core::Request* request, MPI_Status* status, bool with_error) noexcept {
     core::fill_empty_status(status, with_error);
     return MPI_SUCCESS;
   }
-  const int code = request->deliver();
+  const int code = request->deliver(false);
   core::fill_status(status, request->outcome, with_error);
   return code;
 }

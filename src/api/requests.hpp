@@ -15,6 +15,11 @@ inline core::Request* find_request(MPI_Request handle) noexcept {
   return the_process->handles.find<core::Request>(handle);
 }
 
+/// Cancels; the code of a generalised request's function.
+[[nodiscard]] int cancel_request(core::Request& request) noexcept;
+/// Ends the user's reference; the code of a generalised request's function where it is complete.
+[[nodiscard]] int free_request(core::Request& request) noexcept;
+
 /// MPI_REQUEST_NULL, or a persistent request that was not started: complete, with an empty status.
 inline bool idle(MPI_Request handle) noexcept {
   if (handle == MPI_REQUEST_NULL) return true;

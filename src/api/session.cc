@@ -34,14 +34,6 @@ int unknown_set(const char* name) noexcept {
               name);
 }
 
-core::ThreadLevel wanted_level(const core::Info* info) noexcept {
-  const std::string* wish = info == nullptr ? nullptr : info->get("thread_level");
-  if (wish == nullptr || *wish == "MPI_THREAD_MULTIPLE") return core::ThreadLevel::kMultiple;
-  if (*wish == "MPI_THREAD_SERIALIZED") return core::ThreadLevel::kSerialized;
-  if (*wish == "MPI_THREAD_FUNNELED") return core::ThreadLevel::kFunneled;
-  return core::ThreadLevel::kSingle;
-}
-
 const char* name_of(core::ThreadLevel level) noexcept {
   switch (level) {
     case core::ThreadLevel::kSingle:
@@ -54,6 +46,25 @@ const char* name_of(core::ThreadLevel level) noexcept {
       return "MPI_THREAD_MULTIPLE";
   }
   return "";
+}
+
+constexpr core::ThreadLevel kLevels[] = {core::ThreadLevel::kSingle, core::ThreadLevel::kFunneled,
+                                         core::ThreadLevel::kSerialized,
+                                         core::ThreadLevel::kMultiple};
+
+int wanted_level(const core::Info* info, core::ThreadLevel* wanted) noexcept {
+  const std::string* wish = info == nullptr ? nullptr : info->get("thread_level");
+  *wanted = core::ThreadLevel::kMultiple;
+  if (wish == nullptr) return MPI_SUCCESS;
+  for (const core::ThreadLevel level : kLevels) {
+    if (*wish != name_of(level)) continue;
+    *wanted = level;
+    return MPI_SUCCESS;
+  }
+  return fail(MPI_ERR_INFO_VALUE,
+              "the info key thread_level is \"%s\"; it may be MPI_THREAD_SINGLE, _FUNNELED, "
+              "_SERIALIZED or _MULTIPLE",
+              wish->c_str());
 }
 
 void give_info(core::Ref<core::Info> made, MPI_Info* out) {
@@ -84,13 +95,15 @@ core::Ref<core::Communicator> from_group(const core::Group& group, const char* s
 
 int session_init(core::Info* info, core::ErrorHandler& errhandler, MPI_Session* session) noexcept {
   if (!errhandler.fits(core::Kind::kSession))
-    return fail(MPI_ERR_ERRHANDLER, "the error handler was not made for a session");
+    return fail(MPI_ERR_ERRHANDLER, "errhandler was not made for a session");
+  core::ThreadLevel level;
+  if (const int code = wanted_level(info, &level); code != MPI_SUCCESS) return code;
   return guarded([&] {
     auto made = core::Ref<core::Session>::adopt(new core::Session);
     made->error_handler = core::Ref<core::ErrorHandler>(&errhandler);
     made->info = core::Ref<core::Info>::adopt(new core::Info);
     if (info != nullptr) made->info->merge(*info);
-    instance().start(wanted_level(info));
+    instance().start(level);
     any_process().handles.insert(*made);
     *session = reinterpret_cast<MPI_Session>(made.leak()->handle());
   });
@@ -170,7 +183,7 @@ int comm_create_from_group(core::Group& group, const char* stringtag, core::Info
   core::Communicator& world = *the_process->world;
   *newcomm = MPI_COMM_NULL;
   if (!errhandler.fits(core::Kind::kCommunicator))
-    return fail(MPI_ERR_ERRHANDLER, "the error handler was not made for a communicator");
+    return fail(MPI_ERR_ERRHANDLER, "errhandler was not made for a communicator");
   if (group.size() == 0) return MPI_SUCCESS;
   if (group.rank_of(world.group().peer_index(world.rank())) == MPI_UNDEFINED)
     return fail(MPI_ERR_GROUP, "the calling process is no member of the group (of %d)",

@@ -76,7 +76,7 @@ const Row kRows[] = {
     NATIVE(MPI_FLOAT, float, kFloat),
     NATIVE(MPI_DOUBLE, double, kDouble),
     NATIVE(MPI_LONG_DOUBLE, long double, kLongDouble),
-    NATIVE(MPI_C_FLOAT_COMPLEX, std::complex<float>, kComplexFloat),
+    NATIVE(MPI_C_COMPLEX, std::complex<float>, kComplexFloat),
     NATIVE(MPI_C_DOUBLE_COMPLEX, std::complex<double>, kComplexDouble),
     NATIVE(MPI_C_LONG_DOUBLE_COMPLEX, std::complex<long double>, kComplexLongDouble),
     NATIVE(MPI_CXX_FLOAT_COMPLEX, std::complex<float>, kComplexFloat),

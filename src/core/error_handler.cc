@@ -30,6 +30,14 @@ void ErrorHandler::call(uintptr_t handle, int code) const noexcept {
   }
 }
 
+void ErrorHandler::call_without_object(int code) const noexcept {
+  const void* null = target_ == Kind::kCommunicator ? static_cast<void*>(MPI_COMM_NULL)
+                     : target_ == Kind::kSession    ? static_cast<void*>(MPI_SESSION_NULL)
+                     : target_ == Kind::kWindow     ? static_cast<void*>(MPI_WIN_NULL)
+                                                    : static_cast<void*>(MPI_FILE_NULL);
+  call(reinterpret_cast<uintptr_t>(null), code);
+}
+
 void make_predefined_error_handlers(Process& process) {
   using Action = ErrorHandler::Action;
   const auto make = [&process](MPI_Errhandler constant, Action action) {

@@ -56,6 +56,8 @@ class ErrorHandler final : public Object {
   }
   /// Calls the user's function with the handle of the object and the code.
   void call(uintptr_t handle, int code) const noexcept;
+  /// The same with the null handle: of errors while the object is made.
+  void call_without_object(int code) const noexcept;
 
  private:
   union Function {

@@ -61,9 +61,12 @@ class Request : public Object {
   virtual void cancel() noexcept {}
   /// What it waits for, in words and by ranks; for a report to the user.
   virtual void describe(WaitReport* report) const;
-  /// Called once when a wait or test hands the completion to the user (generalised requests query
-  /// here).
-  [[nodiscard]] virtual int deliver() noexcept { return MPI_SUCCESS; }
+  /// Called when the completion is shown to the user (generalised requests query here); `last`
+  /// when the request ends with that (they call their free function).
+  [[nodiscard]] virtual int deliver(bool last) noexcept {
+    (void)last;
+    return MPI_SUCCESS;
+  }
 
  protected:
   bool persistent_ = false;

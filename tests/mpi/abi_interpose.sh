@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A profiler that interposes every function: it sees each call of the program once, and none that
-# the library makes. The calls are those of abi_garbage.py and of abi_program.c, which works.
+# the library makes. The calls are those of abi_errors.py and of abi_program.c, which works.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 "$TOP/tests/mpi/abi_interpose.py" "$TOP" >"$work/interpose.c"
-python3 "$TOP/tests/mpi/abi_garbage.py" "$TOP" >"$work/garbage.c"
+python3 "$TOP/tests/mpi/abi_errors.py" "$TOP" >"$work/errors.c"
 cp "$TOP/tests/mpi/abi_program.c" "$TOP/tests/mpi/check.h" "$work"
 cat >"$work/judge.c" <<'END'
 int the_program(int argc, char** argv);
@@ -19,5 +19,5 @@ run() { # program, command before it
   "${@:2}" "$work/$1" >"$work/out" || { cat "$work/out"; exit 1; }
   grep 'interposed, ' "$work/out" | sort -u
 }
-run garbage
+run errors
 run abi_program "$MPIRUN" -n 2

@@ -103,6 +103,41 @@ static void sessions(void) {
   CHECK(session == MPI_SESSION_NULL);
 }
 
+static MPI_Comm heard_without;
+static void hear_creation(MPI_Comm* comm, int* code, ...) {
+  heard_without = *comm;
+  heard_code = *code;
+}
+
+// Errors while an object is made go to the handler that it is given.
+static void while_made(void) {
+  MPI_Session session = MPI_SESSION_NULL;
+  MPI_Errhandler of_comm, of_session;
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Info info;
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+  OK(MPI_Comm_create_errhandler(hear_creation, &of_comm));
+  OK(MPI_Session_create_errhandler(hear_session, &of_session));
+  OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
+  heard_without = MPI_COMM_WORLD;
+  heard_code = 0;
+  FAILS(MPI_Comm_create_from_group(group, "t", MPI_INFO_NULL, of_comm, NULL), MPI_ERR_ARG);
+  CHECK(class_of(heard_code) == MPI_ERR_ARG && heard_without == MPI_COMM_NULL);
+  FAILS(MPI_Comm_create_from_group(MPI_GROUP_NULL, "t", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm),
+        MPI_ERR_GROUP);
+  CHECK(comm == MPI_COMM_NULL);
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "thread_level", "MPI_THREAD_SOME"));
+  FAILS(MPI_Session_init(info, of_session, &session), MPI_ERR_INFO_VALUE);
+  CHECK_EQ(class_of(heard_code), MPI_ERR_INFO_VALUE);
+  OK(MPI_Info_free(&info));
+  OK(MPI_Group_free(&group));
+  OK(MPI_Errhandler_free(&of_comm));
+  OK(MPI_Errhandler_free(&of_session));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -112,6 +147,7 @@ int main(int argc, char** argv) {
   handlers();
   codes();
   sessions();
+  while_made();
   MPI_Finalize();
   return 0;
 }

@@ -68,7 +68,68 @@ static void freed_before_complete(void) {
   copy = request;
   OK(MPI_Request_free(&request));
   CHECK_EQ(seen.frees, 0);
-  (void)copy;
+  OK(MPI_Grequest_complete(copy));  // the last of the two frees
+  CHECK_EQ(seen.queries, 0);
+  CHECK_EQ(seen.frees, 1);
+  FAILS(MPI_Grequest_complete(copy), MPI_ERR_REQUEST);
+}
+
+static int fail_to_answer(void* state, MPI_Status* status) {
+  query(state, status);
+  return MPI_ERR_OTHER;
+}
+
+static int fail_to_release(void* state) {
+  release(state);
+  return MPI_ERR_IO;
+}
+static int fail_to_cancel(void* state, int complete) {
+  cancel(state, complete);
+  return MPI_ERR_NAME;
+}
+
+// Codes of the functions come back from the calls that called them; of two the later one.
+static void codes(void) {
+  struct Seen seen = {0, 0, 0, 0};
+  MPI_Request request;
+  OK(MPI_Grequest_start(fail_to_answer, fail_to_release, fail_to_cancel, &seen, &request));
+  FAILS(MPI_Cancel(&request), MPI_ERR_NAME);
+  OK(MPI_Grequest_complete(request));
+  FAILS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_IO);
+  OK(MPI_Grequest_start(query, fail_to_release, cancel, &seen, &request));
+  OK(MPI_Grequest_complete(request));
+  FAILS(MPI_Request_free(&request), MPI_ERR_IO);
+  CHECK(request == MPI_REQUEST_NULL);
+  CHECK(seen.queries == 1 && seen.frees == 2 && seen.cancels == 1);
+}
+
+// The errors of generalised requests show only when they are asked: all statuses get a code then.
+static void failing(void) {
+  struct Seen seen = {0, 0, 0, 0};
+  int value = 0, some, indices[3];
+  MPI_Request requests[3];
+  MPI_Status statuses[3];
+  for (int all = 0; all < 2; ++all) {
+    for (int i = 0; i < 3; ++i) statuses[i].MPI_ERROR = -9;
+    OK(MPI_Isend(&value, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[0]));
+    OK(MPI_Grequest_start(fail_to_answer, release, cancel, &seen, &requests[1]));
+    OK(MPI_Isend(&value, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[2]));
+    OK(MPI_Grequest_complete(requests[1]));
+    if (all)
+      FAILS(MPI_Waitall(3, requests, statuses), MPI_ERR_IN_STATUS);
+    else
+      FAILS(MPI_Waitsome(3, requests, &some, indices, statuses), MPI_ERR_IN_STATUS);
+    CHECK_EQ(statuses[0].MPI_ERROR, MPI_SUCCESS);
+    CHECK_EQ(statuses[1].MPI_ERROR, MPI_ERR_OTHER);
+    CHECK_EQ(statuses[2].MPI_ERROR, MPI_SUCCESS);
+    for (int i = 0; i < 3; ++i) CHECK(requests[i] == MPI_REQUEST_NULL);
+  }
+  statuses[0].MPI_ERROR = -9;
+  OK(MPI_Grequest_start(fail_to_answer, release, cancel, &seen, &requests[0]));
+  OK(MPI_Grequest_complete(requests[0]));
+  FAILS(MPI_Wait(&requests[0], &statuses[0]), MPI_ERR_OTHER);
+  CHECK_EQ(statuses[0].MPI_ERROR, -9);  // a call for one request leaves the field alone
+  CHECK_EQ(seen.frees, 3);
 }
 
 static void looked_at(void) {
@@ -115,6 +176,8 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   waited_for();
   freed_before_complete();
+  failing();
+  codes();
   looked_at();
   MPI_Request other;
   int x;
