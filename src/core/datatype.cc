@@ -90,13 +90,13 @@ void Datatype::visit(const void* buf, MPI_Count count, size_t offset, size_t byt
 
 void Datatype::pack(const void* buf, MPI_Count count, size_t offset, void* out,
                     size_t bytes) const noexcept {
-  Copier<true> copier(static_cast<char*>(out));
+  Copier<true> copier(static_cast<char*>(out), count * size_);
   visit(buf, count, offset, bytes, copier);
 }
 
 void Datatype::unpack(void* buf, MPI_Count count, size_t offset, const void* in,
                       size_t bytes) const noexcept {
-  Copier<false> copier(static_cast<const char*>(in));
+  Copier<false> copier(static_cast<const char*>(in), count * size_);
   visit(buf, count, offset, bytes, copier);
 }
 

@@ -217,6 +217,40 @@ TEST_F(DatatypeTest, RegularTypesBecomeOneBlockOrOneStride) {
   EXPECT_EQ(columns->basic(), &of(MPI_DOUBLE));
 }
 
+/// Packs and unpacks the middle of a column that begins `off` bytes behind a cache line.
+void expect_column(const Datatype& column, int64_t block, int64_t stride, int64_t count,
+                   int64_t off) {
+  std::vector<char> memory(static_cast<size_t>((count + 1) * std::abs(stride) + 128));
+  std::iota(memory.begin(), memory.end(), static_cast<char>(stride));
+  const int64_t line = -static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory.data()) & 63) + 64;
+  const int64_t first = line + off + (stride < 0 ? -stride * (count - 1) : 0);
+  const auto place = [=](int64_t i) {
+    return static_cast<size_t>(first + i / block * stride + i % block);
+  };
+  const int64_t from = block + 1, to = count * block - from;
+  std::vector<char> packed(static_cast<size_t>(to - from)), expected, after = memory;
+  for (int64_t i = from; i < to; ++i) expected.push_back(memory[place(i)]);
+  column.pack(memory.data() + first, 1, static_cast<size_t>(from), packed.data(), packed.size());
+  EXPECT_EQ(packed, expected) << "block " << block << ", stride " << stride << ", count " << count;
+  for (char& byte : packed) byte = static_cast<char>(~byte);
+  for (int64_t i = from; i < to; ++i) after[place(i)] = packed[static_cast<size_t>(i - from)];
+  column.unpack(memory.data() + first, 1, static_cast<size_t>(from), packed.data(), packed.size());
+  EXPECT_EQ(memory, after) << "block " << block << ", stride " << stride << ", count " << count;
+}
+
+TEST_F(DatatypeTest, ColumnsPackFromAnyAddressAndNothingBetweenTheirBlocksIsWritten) {
+  constexpr int kManyBytes = 1 << 18;  // beyond the second cache, where strides are long
+  for (const int block : {4, 8, 12}) {
+    const auto blocks = build_.contiguous(block, of(MPI_BYTE));
+    for (const int stride : {8, 12, 16, 20, 24, 28, 132, 512, -512})
+      for (const int count : {49, 100, kManyBytes / block}) {
+        if (std::abs(stride) <= block) continue;
+        const auto column = build_.hvector(count, 1, stride, *blocks);
+        for (const int off : {0, 4, 20, 63}) expect_column(*column, block, stride, count, off);
+      }
+  }
+}
+
 TEST_F(DatatypeTest, ZeroCountsMakeEmptyTypes) {
   for (const auto& type :
        {build_.contiguous(0, of(MPI_INT)), build_.vector(0, 3, 4, of(MPI_INT)),
