@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	tests/bench/bandwidth.c \
 	tests/bench/bench.h \
 	tests/bench/collectives.c \
+	tests/bench/communicators.c \
 	tests/bench/compare \
 	tests/bench/comparison/README.md \
 	tests/bench/comparison/document.py \

@@ -11,7 +11,7 @@ measures() { # measures LINES RANKS PROGRAM ARGUMENTS...: so many lines `name si
   shift 3
   [ -x "$program" ] || "$MPICC" -std=c11 -O2 -Wall -Wextra "$TOP/tests/bench/$program.c" -o "$program" || return 1
   "$MPIRUN" -n "$ranks" "./$program" --seconds 0.005 "$@" | tee out || return 1
-  [ "$(grep -cE "^[a-z_]+ [0-9]+ $ranks [0-9.e+-]+ [A-Za-z/%]+$" out)" = "$lines" ]
+  [ "$(grep -cE "^[a-z_0-9]+ [0-9]+ $ranks [0-9.e+-]+ [A-Za-z/%]+$" out)" = "$lines" ]
 }
 
 check "compare's arithmetic" "$TOP/tests/bench/comparison/test"
@@ -25,6 +25,9 @@ check "message rate, unexpected" measures 1 2 message_rate --window 256 --tags 1
 check "ring, more ranks than cores" measures 1 5 ring
 check "idle" measures 4 3 idle
 check "memory" measures 4 3 memory
+check "packing" measures 24 1 pack --max 16384
+check "sending layouts" measures 24 2 pack --max 16384
+check "communicators" measures 6 3 communicators
 check "collectives, 2 ranks" measures 53 2 collectives --max 65536
 check "collectives, 3 ranks" measures 53 3 collectives --max 65536
 check "an unknown option is refused" sh -c "! $MPIRUN -n 2 ./latency --weather"

@@ -34,6 +34,8 @@ BENCHES = (
     Bench("send_layouts", "pack", (2,), "sending these layouts, and packing them by hand and sending", (), 0.05,
           ("send_",)),
     Bench("idle", "idle", (9,), "processor time of ranks that wait", (), 2.0),
+    Bench("communicators", "communicators", (2, 8), "making and freeing communicators; the memory of one", (), 0.1,
+          ("comm_",)),
     Bench("collectives", "collectives", (2, 4, 8), "collectives by size, slowest rank", (), 0.1),
 )
 
@@ -62,11 +64,13 @@ BARS = (
     Bar("empty job, 32 ranks", "startup", 32, 0.6, 0.25),
     Bar("ring of 8 B, a hop, 4 ranks", "ring", 4, 0.5, 0.1),
     Bar("ring of 8 B, a hop, 8 ranks", "ring", 8, 0.5, 0.1),
+    Bar("MPI_Comm_split, 8 ranks", "comm_split", 8, 1.0, 0.5),
+    Bar("MPI_Comm_create_group, 2 of 8 ranks", "comm_create_group", 8, 1.0, 0.5),
     Bar("send a column of 8 B blocks, 1 MiB", "send_column_of_doubles", 2, 0.8, 0.8, (1 << 20,)),
 ) + tuple(Bar(f"{what} {layout.replace('_', ' ')}", f"{what}_{layout}", 1, 1.0, 0.6)
           for layout in LAYOUTS for what in ("pack", "unpack"))
 
-DEFAULT = ("latency", "bandwidth", "message_rate", "startup", "ring", "pack", "send_layouts")
+DEFAULT = ("latency", "bandwidth", "message_rate", "startup", "ring", "pack", "send_layouts", "communicators")
 
 RATES = ("MB/s", "M/s")  # more is better; of every other unit less is
 
