@@ -9,7 +9,7 @@
 namespace tern::coll {
 
 Builder::Builder(Collective collective, const char* algorithm, int32_t ranks, int32_t rank,
-                 int32_t root)
+                 int32_t root, const Levels* levels)
     : made_{.collective = collective,
             .algorithm = algorithm,
             .ranks = ranks,
@@ -19,6 +19,7 @@ Builder::Builder(Collective collective, const char* algorithm, int32_t ranks, in
             .lane_begin = {},
             .steps = {},
             .slices = {}},
+      levels_(levels),
       lanes_(1) {
   shape();
 }
@@ -156,9 +157,13 @@ void Builder::reduce(const Slice& left, const Slice& right, const Slice& to) {
 }
 
 void Builder::reduce(std::initializer_list<Slice> sources, const Slice& to) {
+  reduce(std::vector<Slice>(sources), to);
+}
+
+void Builder::reduce(const std::vector<Slice>& sources, const Slice& to) {
   for (size_t i = 0; i + 1 < sources.size(); ++i)
-    TERN_ASSERT(location(sources.begin()[i], sources.begin()[i].place) != location(to, to.place));
-  add(Verb::kReduce, kSelf, 0, sources.begin(), sources.size(), &to, 1);
+    TERN_ASSERT(location(sources[i], sources[i].place) != location(to, to.place));
+  add(Verb::kReduce, kSelf, 0, sources.data(), sources.size(), &to, 1);
 }
 
 void Builder::put(int32_t to, const Slice& from, Slice far) {

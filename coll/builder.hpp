@@ -9,18 +9,26 @@
 #include <initializer_list>
 #include <vector>
 
+#include "coll/levels.hpp"
 #include "coll/schedule.hpp"
 
 namespace tern::coll {
 
 class Builder {
  public:
-  Builder(Collective collective, const char* algorithm, int32_t ranks, int32_t rank, int32_t root);
+  Builder(Collective collective, const char* algorithm, int32_t ranks, int32_t rank, int32_t root,
+          const Levels* levels = nullptr);
 
   [[nodiscard]] int32_t ranks() const noexcept { return made_.ranks; }
   [[nodiscard]] int32_t rank() const noexcept { return made_.rank; }
   [[nodiscard]] int32_t root() const noexcept { return made_.root; }
   [[nodiscard]] int32_t parts() const noexcept { return made_.parts; }
+  /// Which ranks are near each other; null where nothing is known.
+  [[nodiscard]] const Levels* levels() const noexcept { return levels_; }
+  /// Blocks in each mirror.
+  [[nodiscard]] int32_t mirror_blocks() const noexcept {
+    return splits(made_.collective) ? made_.parts : made_.ranks;
+  }
   /// The rank `distance` further round the ring (negative: back).
   [[nodiscard]] int32_t ring(int32_t distance) const noexcept {
     return wrap(made_.rank + distance);
@@ -56,6 +64,7 @@ class Builder {
   void reduce(const Slice& left, const Slice& right, const Slice& to);
   /// The same with any number of sources, in order.
   void reduce(std::initializer_list<Slice> sources, const Slice& to);
+  void reduce(const std::vector<Slice>& sources, const Slice& to);
   void put(int32_t to, const Slice& from, Slice far);
   void get(int32_t from, Slice far, const Slice& to);
   void signal(int32_t to, int32_t slot = 0);
@@ -89,6 +98,7 @@ class Builder {
   void shape();
 
   Schedule made_;
+  const Levels* levels_;
   std::vector<Lane> lanes_;
   size_t lane_ = 0;
   int32_t window_ = 0;

@@ -58,9 +58,11 @@ void Geometry::size_scratch() noexcept {
   };
   // Several slots may be one slice where blocks are equal: then they are adjacent.
   need_.stage_slot = schedule_->uniform ? bytes_of(largest) : round_up(bytes_of(largest));
-  need_.mirror = round_up(bytes_of(pass_length_));
+  need_.mirror = round_up(bytes_of(splits_ ? pass_length_ : blocks_before(schedule_->ranks)));
   if (like_.scale == 1) need_.first_element = -like_.type->true_lb();
-  if (like_.extent < 0) need_.first_element += (std::max(largest, pass_length_) - 1) * step;
+  const MPI_Count longest =
+      std::max(largest, splits_ ? pass_length_ : blocks_before(schedule_->ranks));
+  if (like_.extent < 0) need_.first_element += (longest - 1) * step;
 }
 
 MPI_Count Geometry::length_of(MPI_Count pass) const noexcept {
@@ -84,6 +86,17 @@ Geometry::Range Geometry::block_range(const Area& area, const Slice& slice) noex
   return {first, area.displs[last] + area.counts[last] - first};
 }
 
+MPI_Count Geometry::scratch_count(const Slice& slice) const noexcept {
+  if (like_.counts == nullptr) return slice.blocks * like_.block;
+  return blocks_before(slice.first + slice.blocks) - blocks_before(slice.first);
+}
+
+// Only reduce_scatter has mirrors of blocks, and its blocks are adjacent.
+MPI_Count Geometry::blocks_before(int32_t block) const noexcept {
+  if (like_.counts == nullptr) return block * like_.block;
+  return block == 0 ? 0 : like_.displs[block - 1] + like_.counts[block - 1];
+}
+
 pml::Buffer Geometry::in_scratch(const Slice& slice, MPI_Count count, MPI_Count pass,
                                  std::byte* scratch) const noexcept {
   const auto place = static_cast<size_t>(slice.place);
@@ -91,10 +104,11 @@ pml::Buffer Geometry::in_scratch(const Slice& slice, MPI_Count count, MPI_Count 
   if (slice.space == Space::kStage) {
     base += need_.stage_slot * place;
   } else {
-    const auto parts = static_cast<size_t>(schedule_->parts);
+    const auto parts = static_cast<size_t>(splits_ ? schedule_->parts : schedule_->ranks);
     base += round_up(need_.stage_slot * static_cast<size_t>(schedule_->stage_slots)) +
             need_.mirror * (place / parts);
-    base += before(length_of(pass), schedule_->parts, slice.first) * like_.extent;
+    base += like_.extent * (splits_ ? before(length_of(pass), schedule_->parts, slice.first)
+                                    : blocks_before(slice.first));
   }
   return {base, count * like_.scale, like_.type};
 }
@@ -109,7 +123,7 @@ pml::Buffer Geometry::at(const Slice& slice, MPI_Count pass, std::byte* scratch)
   if (splits_)
     range = split_range(slice, pass);
   else if (scratched)
-    range = {0, like_.counts == nullptr ? slice.blocks * like_.block : like_.counts[slice.first]};
+    range = {0, scratch_count(slice)};
   else
     range = block_range(area, slice);
   if (scratched) return in_scratch(slice, range.count, pass, scratch);

@@ -54,6 +54,9 @@ class Geometry {
   [[nodiscard]] Range split_range(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] static Range block_range(const Area& area, const Slice& slice) noexcept;
   [[nodiscard]] MPI_Count length_of(MPI_Count pass) const noexcept;
+  [[nodiscard]] MPI_Count scratch_count(const Slice& slice) const noexcept;
+  /// Elements of the blocks before this one, side by side in scratch.
+  [[nodiscard]] MPI_Count blocks_before(int32_t block) const noexcept;
   [[nodiscard]] pml::Buffer in_scratch(const Slice& slice, MPI_Count count, MPI_Count pass,
                                        std::byte* scratch) const noexcept;
   void size_scratch() noexcept;

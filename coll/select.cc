@@ -36,9 +36,9 @@ constexpr Rule kRules[] = {
   {kAllgather, 2, kAny, "ring"},
   {kAllgather, kMany, 4 * kKi, "bruck"},
   {kAllgather, kMany, kAny, "ring"},
-  {kAlltoall, 4, kAny, "pairwise"},
+  {kAlltoall, 4, kAny, "linear"},
   {kAlltoall, kMany, 256, "bruck"},
-  {kAlltoall, kMany, kAny, "pairwise"},
+  {kAlltoall, kMany, kAny, "linear"},
   {kReduce, kMany, 64 * kKi, "binomial"},
   {kReduce, kMany, 64 * kKi, "binomial_ordered"},
   {kReduce, kMany, kAny, "scatter_gather"},
@@ -56,6 +56,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 bool can(const Algorithm& algorithm, const Question& question) noexcept {
+  if (!serves(algorithm, question.ranks, nullptr)) return false;
   if ((algorithm.limits & kCommutative) != 0 && !question.commutative) return false;
   return (algorithm.limits & kEqualBlocks) == 0 || question.equal_blocks;
 }
@@ -77,7 +78,7 @@ std::string explain(const Question& question, const Algorithm& algorithm) {
   return strf("%s of %zu bytes%s on %d ranks%s: %s (rounds and bytes: %s)",
               name_of(question.collective), question.bytes,
               question.equal_blocks ? "" : " (blocks differ)", question.ranks,
-              question.commutative ? "" : ", operands in order", algorithm.name, algorithm.cost);
+              question.commutative ? "" : ", operands in order", algorithm.name, algorithm.formula);
 }
 
 }  // namespace tern::coll

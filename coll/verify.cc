@@ -454,10 +454,10 @@ Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commuta
   return Execution(schedules, in_place, commutative).run();
 }
 
-Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root) {
+Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Levels* levels) {
   std::vector<Schedule> schedules;
   for (int32_t rank = 0; rank < ranks; ++rank)
-    schedules.push_back(build(algorithm, ranks, rank, root));
+    schedules.push_back(build(algorithm, ranks, rank, root, levels));
   const bool commutative = (algorithm.limits & kCommutative) != 0;
   for (const Schedule& schedule : schedules)
     if (schedule.uniform && (algorithm.limits & kEqualBlocks) == 0)

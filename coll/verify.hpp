@@ -29,7 +29,9 @@ struct Proof {
 [[nodiscard]] Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commutative);
 
 struct Algorithm;
+struct Levels;
 /// Builds all ranks' schedules and proves them in place and not.
-[[nodiscard]] Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root);
+[[nodiscard]] Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root,
+                           const Levels* levels = nullptr);
 
 }  // namespace tern::coll

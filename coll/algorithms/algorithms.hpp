@@ -17,6 +17,32 @@ enum Limit : unsigned {
   kAnything = 0,
   kCommutative = 1,  // needs an operation whose operands may change places
   kEqualBlocks = 2,  // not for the irregular forms
+  kPowerOfTwo = 4,   // so many ranks
+  kEvenRanks = 8,
+  kLevels = 16,      // needs to know which ranks are near each other
+  kEqualHosts = 32,  // and that these groups are of one size
+};
+
+inline constexpr int32_t kRadix = 4;    // of k-nomial trees
+inline constexpr int32_t kWindow = 32;  // steps under way at once where all messages go directly
+inline constexpr int32_t kSlots = 4;    // partial results that a rank receives at once
+
+/// What a cost depends on: ranks, bytes of the vector (or of all blocks), and hosts.
+struct Shape {
+  double p, n, hosts;
+};
+/// What the busiest rank does, for the whole of n. `parts`: into how many the vector is split.
+struct Work {
+  double rounds = 0;    // messages one after the other on the longest way
+  double bytes = 0;     // that these carry
+  double messages = 0;  // sent by the busiest rank
+  double load = 0;      // bytes that it sends
+  double reduced = 0, copied = 0;
+  double parts = 1;
+};
+/// Between hosts, and within them. Algorithms that know no levels do everything between.
+struct Cost {
+  Work far, near;
 };
 
 /// Emits one rank's schedule. Straight-line: rank arithmetic and verbs, nothing else.
@@ -27,39 +53,71 @@ struct Algorithm {
   const char* name;
   Emit emit;
   unsigned limits;
-  size_t chunk;      // bytes of a block that one pass carries; 0: everything in one pass
-  const char* cost;  // rounds; bytes per rank for a vector (or all blocks) of n bytes on p ranks
-  const char* see;   // where it is described
+  size_t chunk;         // bytes of a block that one pass carries; 0: everything in one pass
+  const char* formula;  // rounds; bytes per rank for a vector (or all blocks) of n bytes on p ranks
+  Cost (*cost)(Shape);  // the same for numbers
+  const char* see;      // where it is described
 };
 
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
+/// The rows of one collective.
+[[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
 /// The row of this name; nullptr where there is none.
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
+/// Whether there is a schedule for so many ranks with these levels (null: not known).
+[[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept;
 /// The schedule of one rank.
-[[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root);
+[[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
+                             const Levels* levels = nullptr);
 
 void barrier_dissemination(Builder& b);
+void barrier_tree(Builder& b);
+void barrier_two_level(Builder& b);
 void bcast_binomial(Builder& b);
+void bcast_knomial(Builder& b);
+void bcast_two_level(Builder& b);
 void bcast_chain(Builder& b);
+void bcast_double_tree(Builder& b);
 void bcast_linear(Builder& b);
 void bcast_scatter_allgather(Builder& b);
 void gather_binomial(Builder& b);
+void gather_knomial(Builder& b);
+void gather_two_level(Builder& b);
 void gather_linear(Builder& b);
 void scatter_binomial(Builder& b);
+void scatter_knomial(Builder& b);
+void scatter_two_level(Builder& b);
 void scatter_linear(Builder& b);
 void allgather_bruck(Builder& b);
+void allgather_linear(Builder& b);
+void allgather_neighbor_exchange(Builder& b);
+void allgather_recursive_doubling(Builder& b);
 void allgather_ring(Builder& b);
+void allgather_two_level(Builder& b);
 void alltoall_bruck(Builder& b);
+void alltoall_linear(Builder& b);
 void alltoall_pairwise(Builder& b);
+void alltoall_two_level(Builder& b);
 void reduce_binomial(Builder& b);
 void reduce_binomial_ordered(Builder& b);
+void reduce_knomial(Builder& b);
+void reduce_two_level(Builder& b);
+void reduce_chain(Builder& b);
+void reduce_double_tree(Builder& b);
 void reduce_scatter_gather(Builder& b);
 void allreduce_recursive_doubling(Builder& b);
+void allreduce_tree(Builder& b);
+void allreduce_double_tree(Builder& b);
+void allreduce_two_level(Builder& b);
 void allreduce_ring(Builder& b);
 void allreduce_rabenseifner(Builder& b);
 void reduce_scatter_pairwise(Builder& b);
+void reduce_scatter_recursive_halving(Builder& b);
+void reduce_scatter_two_level(Builder& b);
 void reduce_scatter_ordered(Builder& b);
+void scan_linear(Builder& b);
 void scan_recursive_doubling(Builder& b);
+void exscan_linear(Builder& b);
 void exscan_recursive_doubling(Builder& b);
 
 }  // namespace tern::coll

@@ -15,7 +15,7 @@ void allreduce_rabenseifner(Builder& b) {
   Held held{.blocks = fold.size()};
   fold_in(b, fold, held);
   if (fold.idle()) {
-    b.recv(b.rank() + 1, Builder::output(0, fold.size()));
+    b.recv(fold.mate(), Builder::output(0, fold.size()));
     return;
   }
   halve(b, fold, held);
@@ -30,7 +30,7 @@ void allreduce_rabenseifner(Builder& b) {
     held.low = held.low < theirs ? held.low : theirs;
     held.blocks *= 2;
   }
-  if (fold.paired()) b.send(b.rank() - 1, Builder::output(0, fold.size()));
+  if (fold.paired()) b.send(fold.mate(), Builder::output(0, fold.size()));
 }
 
 }  // namespace tern::coll

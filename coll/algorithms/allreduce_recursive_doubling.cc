@@ -12,17 +12,7 @@ void allreduce_recursive_doubling(Builder& b) {
   const Fold fold{b.ranks(), b.rank()};
   b.mirrors(1);
   Held held;
-  fold_in(b, fold, held);
-  if (fold.idle()) {
-    b.recv(b.rank() + 1, Builder::output());
-    return;
-  }
-  for (int32_t mask = 1; mask < fold.size(); mask *= 2) {
-    const int32_t partner = fold.rank_of(fold.number() ^ mask);
-    b.send(partner, slice_of(b, held));
-    meet(b, held, partner);
-  }
-  if (fold.paired()) b.send(b.rank() - 1, slice_of(b, held));
+  double_up(b, fold, held);
   if (held.at != kAtOutput) b.copy(slice_of(b, held), Builder::output());
 }
 

@@ -10,7 +10,7 @@ void bcast_linear(Builder& b) {
     b.recv(b.root(), Builder::output());
     return;
   }
-  b.window(32);
+  b.window(kWindow);
   for (int32_t distance = 1; distance < b.ranks(); ++distance)
     b.send(b.ring(distance), Builder::output());
 }

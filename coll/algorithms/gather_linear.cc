@@ -10,7 +10,7 @@ void gather_linear(Builder& b) {
     b.send(b.root(), Builder::input());
     return;
   }
-  b.window(32);
+  b.window(kWindow);
   for (int32_t distance = 1; distance < b.ranks(); ++distance) {
     const int32_t from = b.ring(distance);
     b.recv(from, Builder::output(from));

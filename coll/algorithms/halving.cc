@@ -5,7 +5,7 @@
 namespace tern::coll {
 
 Slice slice_at(const Builder& b, Place at, int32_t first, int32_t blocks) noexcept {
-  return {at.space, first, blocks, first + at.copy * b.parts()};
+  return {at.space, first, blocks, first + at.copy * b.mirror_blocks()};
 }
 
 void meet(Builder& b, Held& held, int32_t partner) {
@@ -25,9 +25,24 @@ void meet(Builder& b, Held& held, int32_t partner) {
 void fold_in(Builder& b, const Fold& fold, Held& held) {
   if (!fold.paired()) return;
   if (fold.idle())
-    b.send(b.rank() + 1, slice_of(b, held));
+    b.send(fold.mate(), slice_of(b, held));
   else
-    meet(b, held, b.rank() - 1);
+    meet(b, held, fold.mate());
+}
+
+void double_up(Builder& b, const Fold& fold, Held& held) {
+  fold_in(b, fold, held);
+  if (fold.idle()) {
+    b.recv(fold.mate(), slice_at(b, kAtOutput, held.low, held.blocks));
+    held.at = kAtOutput;
+    return;
+  }
+  for (int32_t mask = 1; mask < fold.size(); mask *= 2) {
+    const int32_t partner = fold.rank_of(fold.number() ^ mask);
+    b.send(partner, slice_of(b, held));
+    meet(b, held, partner);
+  }
+  if (fold.paired()) b.send(fold.mate(), slice_of(b, held));
 }
 
 void halve(Builder& b, const Fold& fold, Held& held) {

@@ -39,6 +39,10 @@ void meet(Builder& b, Held& held, int32_t partner);
 /// The pairs of the fold combine: idle ranks send their input, their partners hold both.
 void fold_in(Builder& b, const Fold& fold, Held& held);
 
+/// Partners at distance 1, 2, 4, ... exchange all that they hold and combine it: everybody ends
+/// with the sum, the same bits everywhere.
+void double_up(Builder& b, const Fold& fold, Held& held);
+
 /// Halves the vector (split into fold.size() blocks) with ever farther partners, until each active
 /// rank holds one reduced block. Partners of round k differ in bit k, so what meets is adjacent in
 /// rank order.

@@ -38,8 +38,10 @@ struct Binomial {
 
 /// Any number of ranks as a power of two of pairs and singles, in order: the first 2 * extra ranks
 /// go in pairs, whose even member hands its part to the odd one and gets the result from it.
+/// With `team` the ranks are places in that list, ascending.
 struct Fold {
   int32_t ranks, rank;
+  const int32_t* team = nullptr;
   [[nodiscard]] constexpr int32_t size() const noexcept { return floor_power(ranks); }
   [[nodiscard]] constexpr int32_t extra() const noexcept { return ranks - size(); }
   [[nodiscard]] constexpr bool paired() const noexcept { return rank < 2 * extra(); }
@@ -49,7 +51,20 @@ struct Fold {
     return paired() ? rank / 2 : rank - extra();
   }
   [[nodiscard]] constexpr int32_t rank_of(int32_t number) const noexcept {
-    return number < extra() ? 2 * number + 1 : number + extra();
+    return named(number < extra() ? 2 * number + 1 : number + extra());
+  }
+  /// The other one of a pair.
+  [[nodiscard]] constexpr int32_t mate() const noexcept {
+    return named(idle() ? rank + 1 : rank - 1);
+  }
+  /// The first rank that stands behind this active number, and those before it.
+  [[nodiscard]] constexpr int32_t ranks_before(int32_t number) const noexcept {
+    return number < extra() ? 2 * number : number + extra();
+  }
+
+ private:
+  [[nodiscard]] constexpr int32_t named(int32_t place) const noexcept {
+    return team == nullptr ? place : team[place];
   }
 };
 

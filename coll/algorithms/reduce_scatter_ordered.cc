@@ -14,7 +14,7 @@ void reduce_scatter_ordered(Builder& b) {
     return rank == b.rank() ? Builder::input(rank) : Builder::staged(rank, b.rank());
   };
   b.stage(b.ranks());
-  b.window(32);
+  b.window(kWindow);
   for (int32_t round = 1; round < b.ranks(); ++round) {
     b.recv(b.ring(-round), part(b.ring(-round)));
     b.send(b.ring(round), Builder::input(b.ring(round)));

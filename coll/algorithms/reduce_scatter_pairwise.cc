@@ -8,7 +8,6 @@
 namespace tern::coll {
 
 void reduce_scatter_pairwise(Builder& b) {
-  constexpr int32_t kSlots = 4;
   b.stage(kSlots);
   b.copy(Builder::input(b.rank()), Builder::output());
   for (int32_t round = 1; round < b.ranks(); ++round) {

@@ -10,7 +10,7 @@ void scatter_linear(Builder& b) {
     b.recv(b.root(), Builder::output());
     return;
   }
-  b.window(32);
+  b.window(kWindow);
   for (int32_t distance = 1; distance < b.ranks(); ++distance) {
     const int32_t to = b.ring(distance);
     b.send(to, Builder::input(to));

@@ -1,40 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of collective algorithms.
+// The table of collective algorithms. In costs: lg is the logarithm rounded up, g the ranks of a
+// host; a copy within a rank is counted, a message of a leaf is not.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/ranks.hpp"
 
 namespace tern::coll {
 namespace {
 
 using enum Collective;
+using S = Shape;
 constexpr size_t kKi = 1024;
+
+double lg(double p) { return std::ceil(std::log2(p)); }
+double log4(double p) { return std::ceil(std::log2(p) / 2); }
+double pow2(double p) { return floor_power(static_cast<int32_t>(p)); }
+double per_host(S s) { return std::ceil(s.p / s.hosts); }
+/// Rounds that only numbers of ranks beside powers of two have.
+double folds(double p) { return pow2(p) == p ? 0 : 1; }
+
+/// No pipeline: what is on the longest way is what the busiest rank does.
+Cost plain(double rounds, double bytes, double reduced = 0, double copied = 0) {
+  return {{rounds, bytes, rounds, bytes, reduced, copied}, {}};
+}
+/// Chunks follow each other: the way of one, and what a rank does for each.
+Cost piped(Work way) { return {way, {}}; }
+
+Cost tree(double depth, double fan, double n) {  // down, or up without reducing
+  return piped({depth * fan, depth * fan * n, depth * fan, depth * fan * n});
+}
+Cost tree_sum(double depth, double fan, double n) {
+  return piped({depth * fan, depth * fan * n, 1, n, depth * fan * n, n});
+}
+Cost levels(Work between, Work within) { return {between, within}; }
 
 // clang-format off
 constexpr Algorithm kTable[] = {
-  {kBarrier, "dissemination", barrier_dissemination, kAnything, 0, "log p; 0", "Hensgen et al. 1988"},
-  {kBcast, "binomial", bcast_binomial, kAnything, 128 * kKi, "log p; n", "Johnsson, Ho 1989"},
-  {kBcast, "chain", bcast_chain, kAnything, 128 * kKi, "p - 1 + chunks; n", "Watts, van de Geijn 1995"},
-  {kBcast, "linear", bcast_linear, kAnything, 0, "p; n p", ""},
-  {kBcast, "scatter_allgather", bcast_scatter_allgather, kAnything, 0, "log p + p; 2n", "Barnett et al. 1994"},
-  {kGather, "binomial", gather_binomial, kEqualBlocks, 0, "log p; n/2", "Chan et al. 2007"},
-  {kGather, "linear", gather_linear, kAnything, 0, "p; n/p", ""},
-  {kScatter, "binomial", scatter_binomial, kEqualBlocks, 0, "log p; n/2", "Chan et al. 2007"},
-  {kScatter, "linear", scatter_linear, kAnything, 0, "p; n/p", ""},
-  {kAllgather, "bruck", allgather_bruck, kEqualBlocks, 0, "log p; n", "Bruck et al. 1997"},
-  {kAllgather, "ring", allgather_ring, kAnything, 0, "p; n", "Chan et al. 2007"},
-  {kAlltoall, "bruck", alltoall_bruck, kEqualBlocks, 0, "log p; n/2 log p", "Bruck et al. 1997"},
-  {kAlltoall, "pairwise", alltoall_pairwise, kAnything, 0, "p; n", ""},
-  {kReduce, "binomial", reduce_binomial, kCommutative, 256 * kKi, "log p; n", "Thakur et al. 2005"},
-  {kReduce, "binomial_ordered", reduce_binomial_ordered, kAnything, 256 * kKi, "log p + 1; n", "Thakur et al. 2005"},
-  {kReduce, "scatter_gather", reduce_scatter_gather, kAnything, 256 * kKi, "log p + 1; 2n", "Rabenseifner 2004"},
-  {kAllreduce, "recursive_doubling", allreduce_recursive_doubling, kAnything, 256 * kKi, "log p; n log p", "Thakur et al. 2005"},
-  {kAllreduce, "rabenseifner", allreduce_rabenseifner, kAnything, 256 * kKi, "2 log p; 2n", "Rabenseifner 2004"},
-  {kAllreduce, "ring", allreduce_ring, kCommutative, 128 * kKi, "2p; 2n", "Patarasuk, Yuan 2009"},
-  {kReduceScatter, "pairwise", reduce_scatter_pairwise, kCommutative, 0, "p; n", "Thakur et al. 2005"},
-  {kReduceScatter, "ordered", reduce_scatter_ordered, kAnything, 0, "p; n", ""},
-  {kScan, "recursive_doubling", scan_recursive_doubling, kAnything, 256 * kKi, "log p; n log p", "Hillis, Steele 1986"},
-  {kExscan, "recursive_doubling", exscan_recursive_doubling, kAnything, 256 * kKi, "log p; n log p", "Hillis, Steele 1986"},
+  {kBarrier, "dissemination", barrier_dissemination, kAnything, 0, "lg p; 0",
+   [](S s) { return plain(lg(s.p), 0); }, "Hensgen et al. 1988"},
+  {kBarrier, "tree", barrier_tree, kAnything, 0, "2 log4 p; 0",
+   [](S s) { return plain(6 * log4(s.p), 0); }, "Mellor-Crummey, Scott 1991"},
+  {kBarrier, "two_level", barrier_two_level, kLevels, 0, "2 lg q between hosts, 2 lg g within; 0",
+   [](S s) { return levels({2 * lg(s.hosts)}, {2 * lg(per_host(s))}); }, ""},
+  {kBcast, "binomial", bcast_binomial, kAnything, 128 * kKi, "lg p; n lg p",
+   [](S s) { return tree(lg(s.p), 1, s.n); }, "Johnsson, Ho 1989"},
+  {kBcast, "knomial", bcast_knomial, kAnything, 128 * kKi, "3 log4 p; 3 n log4 p",
+   [](S s) { return tree(log4(s.p), 2.5, s.n); }, "Johnsson, Ho 1989"},
+  {kBcast, "two_level", bcast_two_level, kLevels, 128 * kKi, "lg q between hosts, lg g within; n of each",
+   [](S s) { return levels(tree(lg(s.hosts), 1, s.n).far, tree(lg(per_host(s)), 1, s.n).far); }, "Karonis et al. 2000"},
+  {kBcast, "chain", bcast_chain, kAnything, 128 * kKi, "p - 1 + chunks; n",
+   [](S s) { return piped({s.p - 1, (s.p - 1) * s.n, 1, s.n}); }, "Watts, van de Geijn 1995"},
+  {kBcast, "double_tree", bcast_double_tree, kAnything, 64 * kKi, "2 lg p + chunks; n",
+   [](S s) { return piped({2 * lg(s.p), lg(s.p) * s.n, 2, s.n, 0, 0, 2}); }, "Sanders, Speck, Traff 2009"},
+  {kBcast, "linear", bcast_linear, kAnything, 0, "p - 1; n (p - 1)",
+   [](S s) { return plain(s.p - 1, s.n * (s.p - 1)); }, ""},
+  {kBcast, "scatter_allgather", bcast_scatter_allgather, kAnything, 0, "lg p + p - 1; 2 n",
+   [](S s) { return plain(lg(s.p) + s.p - 1, 2 * s.n * (s.p - 1) / s.p); }, "Barnett et al. 1994"},
+  {kGather, "binomial", gather_binomial, kEqualBlocks, 0, "lg p; n / 2",
+   [](S s) { return plain(lg(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
+  {kGather, "knomial", gather_knomial, kEqualBlocks, 0, "3 log4 p; n / 4",
+   [](S s) { return plain(2.5 * log4(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
+  {kGather, "two_level", gather_two_level, kLevels | kEqualBlocks, 0, "lg q between hosts, lg g within; n / 2",
+   [](S s) { return levels({lg(s.hosts), s.n, 0, 0}, {lg(per_host(s)), s.n / s.hosts, 0, 0}); }, "Karonis et al. 2000"},
+  {kGather, "linear", gather_linear, kAnything, 0, "p - 1; n",
+   [](S s) { return plain(s.p - 1, s.n, 0, s.n / s.p); }, ""},
+  {kScatter, "binomial", scatter_binomial, kEqualBlocks, 0, "lg p; n / 2",
+   [](S s) { return plain(lg(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
+  {kScatter, "knomial", scatter_knomial, kEqualBlocks, 0, "3 log4 p; n / 4",
+   [](S s) { return plain(2.5 * log4(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
+  {kScatter, "two_level", scatter_two_level, kLevels | kEqualBlocks, 0, "lg q between hosts, lg g within; n / 2",
+   [](S s) { return levels({lg(s.hosts), s.n, 0, 0}, {lg(per_host(s)), s.n / s.hosts, 0, 0}); }, "Karonis et al. 2000"},
+  {kScatter, "linear", scatter_linear, kAnything, 0, "p - 1; n",
+   [](S s) { return plain(s.p - 1, s.n, 0, s.n / s.p); }, ""},
+  {kAllgather, "bruck", allgather_bruck, kEqualBlocks, 0, "lg p; n",
+   [](S s) { return plain(lg(s.p), s.n * (s.p - 1) / s.p, 0, s.n); }, "Bruck et al. 1997"},
+  {kAllgather, "linear", allgather_linear, kAnything, 0, "p - 1; n",
+   [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, ""},
+  {kAllgather, "neighbor_exchange", allgather_neighbor_exchange, kEqualBlocks | kEvenRanks, 0, "p / 2; n",
+   [](S s) { return plain(s.p / 2, s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, "Chen et al. 2005"},
+  {kAllgather, "recursive_doubling", allgather_recursive_doubling, kEqualBlocks | kPowerOfTwo, 0, "lg p; n",
+   [](S s) { return plain(lg(s.p), s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, "Thakur et al. 2005"},
+  {kAllgather, "ring", allgather_ring, kAnything, 0, "p - 1; n",
+   [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, "Chan et al. 2007"},
+  {kAllgather, "two_level", allgather_two_level, kLevels | kEqualBlocks, 0, "q - 1 between hosts, g + lg g within; n + n lg g",
+   [](S s) { return levels({s.hosts - 1, s.n * (s.hosts - 1) / s.hosts, s.hosts - 1, s.n},
+                           {per_host(s) + lg(per_host(s)), s.n * lg(per_host(s)), 0, 0}); }, "Traff 2006"},
+  {kAlltoall, "bruck", alltoall_bruck, kEqualBlocks, 0, "lg p; n / 2 lg p",
+   [](S s) { return plain(lg(s.p), s.n / 2 * lg(s.p), 0, s.n * (1 + lg(s.p))); }, "Bruck et al. 1997"},
+  {kAlltoall, "linear", alltoall_linear, kAnything, 0, "p - 1; n",
+   [](S s) { return plain((s.p - 1) * 0.8, s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, ""},
+  {kAlltoall, "pairwise", alltoall_pairwise, kAnything, 0, "p - 1; n",
+   [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, 0, s.n / s.p); }, "Thakur et al. 2005"},
+  {kAlltoall, "two_level", alltoall_two_level, kLevels | kEqualHosts | kEqualBlocks, 0, "q - 1 between hosts, g - 1 within; 2 n",
+   [](S s) { return levels({s.hosts - 1, s.n * (s.hosts - 1) / s.hosts, 0, 0},
+                           {per_host(s) - 1, s.n, 0, 0, 0, 2 * s.n}); }, "Traff, Rougier 2014"},
+  {kReduce, "binomial", reduce_binomial, kCommutative, 256 * kKi, "lg p; n",
+   [](S s) { return tree_sum(lg(s.p), 1, s.n); }, "Thakur et al. 2005"},
+  {kReduce, "knomial", reduce_knomial, kCommutative, 256 * kKi, "3 log4 p; n",
+   [](S s) { return tree_sum(log4(s.p), 2.5, s.n); }, "Thakur et al. 2005"},
+  {kReduce, "binomial_ordered", reduce_binomial_ordered, kAnything, 256 * kKi, "lg p + 1; n",
+   [](S s) { return tree_sum(lg(s.p) + 1, 1, s.n); }, "Thakur et al. 2005"},
+  {kReduce, "two_level", reduce_two_level, kCommutative | kLevels, 256 * kKi, "lg q between hosts, lg g within; n",
+   [](S s) { return levels(tree_sum(lg(s.hosts), 1, s.n).far, tree_sum(lg(per_host(s)), 1, s.n).far); }, "Karonis et al. 2000"},
+  {kReduce, "chain", reduce_chain, kAnything, 128 * kKi, "p - 1 + chunks; n",
+   [](S s) { return piped({s.p - 1, (s.p - 1) * s.n, 1, s.n, 2 * s.n}); }, "Watts, van de Geijn 1995"},
+  {kReduce, "double_tree", reduce_double_tree, kCommutative, 64 * kKi, "2 lg p + chunks; n",
+   [](S s) { return piped({2 * lg(s.p), lg(s.p) * s.n, 2, s.n, 2 * s.n, 0, 2}); }, "Sanders, Speck, Traff 2009"},
+  {kReduce, "scatter_gather", reduce_scatter_gather, kAnything, 256 * kKi, "lg p + 1; 2 n",
+   [](S s) { return piped({2 * lg(s.p), 2 * s.n, 2 * lg(s.p), 2 * s.n, s.n * (1 + folds(s.p)), 0, pow2(s.p)}); }, "Rabenseifner 2004"},
+  {kAllreduce, "recursive_doubling", allreduce_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
+   [](S s) { const double k = lg(s.p) + folds(s.p);
+             return piped({k, k * s.n, k, k * s.n, k * s.n, 0}); }, "Thakur et al. 2005"},
+  {kAllreduce, "rabenseifner", allreduce_rabenseifner, kAnything, 256 * kKi, "2 lg p; 2 n",
+   [](S s) { const double k = 2 * lg(s.p), more = 2 * folds(s.p);
+             return piped({k, (2 + more) * s.n, k, (2 + more) * s.n, s.n * (1 + folds(s.p)), s.n / s.p, pow2(s.p)}); }, "Rabenseifner 2004"},
+  {kAllreduce, "ring", allreduce_ring, kCommutative, 128 * kKi, "2 (p - 1); 2 n",
+   [](S s) { return piped({2 * (s.p - 1), 2 * s.n * (s.p - 1) / s.p, 2 * (s.p - 1), 2 * s.n, s.n, 0, s.p}); }, "Patarasuk, Yuan 2009"},
+  {kAllreduce, "tree", allreduce_tree, kAnything, 256 * kKi, "2 lg p; n lg p",
+   [](S s) { return piped({2 * lg(s.p), 2 * lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, lg(s.p) * s.n, s.n}); }, ""},
+  {kAllreduce, "double_tree", allreduce_double_tree, kCommutative, 64 * kKi, "4 lg p + chunks; 2 n",
+   [](S s) { return piped({4 * lg(s.p), 2 * lg(s.p) * s.n, 4, 2 * s.n, 2 * s.n, 0, 2}); }, "Sanders, Speck, Traff 2009"},
+  {kAllreduce, "two_level", allreduce_two_level, kCommutative | kLevels, 256 * kKi, "lg q between hosts, 2 lg g within; n of each",
+   [](S s) { const double k = lg(s.hosts) + folds(s.hosts), g = lg(per_host(s));
+             return levels({k, k * s.n, k, k * s.n, k * s.n, 0}, {2 * g, 2 * g * s.n, g, g * s.n, g * s.n, 0}); }, "Karonis et al. 2000"},
+  {kReduceScatter, "pairwise", reduce_scatter_pairwise, kCommutative, 0, "p - 1; n",
+   [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, s.n, s.n / s.p); }, "Thakur et al. 2005"},
+  {kReduceScatter, "recursive_halving", reduce_scatter_recursive_halving, kCommutative, 0, "lg p; n",
+   [](S s) { return plain(lg(s.p) + folds(s.p), s.n * (1 + 2 * folds(s.p)), s.n * (2 + folds(s.p)), s.n / s.p); }, "Thakur et al. 2005"},
+  {kReduceScatter, "two_level", reduce_scatter_two_level, kCommutative | kLevels, 0, "q - 1 between hosts, lg g within; n + n lg g",
+   [](S s) { const double g = lg(per_host(s));
+             return levels({s.hosts - 1, s.n, s.hosts - 1, s.n, s.n, 0}, {2 * g, g * s.n + s.n / s.hosts, g, g * s.n, g * s.n, 0}); }, ""},
+  {kReduceScatter, "ordered", reduce_scatter_ordered, kAnything, 0, "p - 1; n",
+   [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, s.n * 1.5, s.n / s.p); }, ""},
+  {kScan, "recursive_doubling", scan_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
+   [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
+  {kScan, "linear", scan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
+   [](S s) { return piped({s.p - 1, (s.p - 1) * s.n, 1, s.n, 2 * s.n, 0}); }, ""},
+  {kExscan, "recursive_doubling", exscan_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
+   [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, 2 * lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
+  {kExscan, "linear", exscan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
+   [](S s) { return piped({s.p - 1, (s.p - 1) * s.n, 1, s.n, 2 * s.n, s.n}); }, ""},
 };
 // clang-format on
 
@@ -42,14 +150,29 @@ constexpr Algorithm kTable[] = {
 
 std::span<const Algorithm> algorithms() noexcept { return kTable; }
 
+std::span<const Algorithm> algorithms(Collective collective) noexcept {
+  const auto is_other = [&](const Algorithm& row) { return row.collective != collective; };
+  const auto* const first = std::find_if_not(std::begin(kTable), std::end(kTable), is_other);
+  return {first, std::find_if(first, std::end(kTable), is_other)};
+}
+
 const Algorithm* find_algorithm(Collective collective, const char* name) noexcept {
-  for (const Algorithm& row : kTable)
-    if (row.collective == collective && std::strcmp(row.name, name) == 0) return &row;
+  for (const Algorithm& row : algorithms(collective))
+    if (std::strcmp(row.name, name) == 0) return &row;
   return nullptr;
 }
 
-Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root) {
-  Builder builder(algorithm.collective, algorithm.name, ranks, rank, root);
+bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept {
+  const auto needs = [&](Limit limit) { return (algorithm.limits & limit) != 0; };
+  if (needs(kPowerOfTwo) && floor_power(ranks) != ranks) return false;
+  if (needs(kEvenRanks) && ranks % 2 != 0) return false;
+  if (needs(kLevels) && levels == nullptr) return false;
+  return !needs(kEqualHosts) || levels->equal_hosts();
+}
+
+Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
+               const Levels* levels) {
+  Builder builder(algorithm.collective, algorithm.name, ranks, rank, root, levels);
   algorithm.emit(builder);
   Schedule schedule = builder.finish();
   if ((algorithm.limits & kEqualBlocks) != 0) schedule.uniform = true;

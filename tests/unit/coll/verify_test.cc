@@ -21,27 +21,59 @@ std::string test_name(const testing::TestParamInfo<Algorithm>& info) {
 INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
                          testing::ValuesIn(algorithms().begin(), algorithms().end()), test_name);
 
+std::vector<int32_t> roots_of(const Algorithm& row, int32_t ranks) {
+  std::vector<int32_t> roots = {0};
+  if (!rooted(row.collective)) return roots;
+  if (ranks > 9) return {0, 1, ranks / 2, ranks - 1};
+  for (int32_t root = 1; root < ranks; ++root) roots.push_back(root);
+  return roots;
+}
+
+/// Machines of every sort: hosts of a size, ranks dealt out in turn, uneven hosts, parts in parts.
+std::vector<Levels> machines(int32_t ranks) {
+  std::vector<int64_t> uneven, dealt;
+  for (int32_t r = 0; r < ranks; ++r) {
+    uneven.push_back(r < 1 ? 0 : r < 4 ? 1 : 2 + r / 7);
+    dealt.push_back(r % 3);
+  }
+  return {Levels::from_sizes(ranks, {4}), Levels::from_names({dealt}), Levels::from_names({uneven}),
+          Levels::from_sizes(ranks, {8, 4, 2})};
+}
+
+void expect_proved(const Algorithm& row, int32_t ranks, const Levels* levels) {
+  if (!serves(row, ranks, levels)) return;
+  for (const int32_t root : roots_of(row, ranks)) {
+    const Proof proof = verify(row, ranks, root, levels);
+    ASSERT_TRUE(proof.holds()) << ranks << " ranks, root " << root << ", "
+                               << (levels == nullptr ? "no levels" : levels->text()) << ": "
+                               << proof.fault;
+  }
+}
+
 TEST_P(EveryAlgorithm, IsProvedAtEveryRankCount) {
   for (int32_t ranks = 1; ranks <= 64; ++ranks) {
-    std::vector<int32_t> roots = {0};
-    if (rooted(GetParam().collective)) {
-      if (ranks > 9) roots = {0, 1, ranks / 2, ranks - 1};
-      for (int32_t root = 1; ranks <= 9 && root < ranks; ++root) roots.push_back(root);
-    }
-    for (const int32_t root : roots) {
-      const Proof proof = verify(GetParam(), ranks, root);
-      ASSERT_TRUE(proof.holds()) << ranks << " ranks, root " << root << ": " << proof.fault;
-    }
+    expect_proved(GetParam(), ranks, nullptr);
+    for (const Levels& levels : machines(ranks))
+      if ((GetParam().limits & kLevels) != 0 && !levels.empty())
+        expect_proved(GetParam(), ranks, &levels);
+    if (HasFatalFailure()) return;
   }
 }
 
 TEST_P(EveryAlgorithm, IsProvedAtSampledLargeRankCounts) {
+  const Levels levels256 = Levels::from_sizes(256, {16});
+  const bool needs = (GetParam().limits & kLevels) != 0;
   // What grows with the square of the ranks ends earlier.
-  const size_t steps = build(GetParam(), 256, 5, 0).steps.size();
-  const bool many_blocks = build(GetParam(), 256, 5, 0).blocks_of(Space::kOutput) > 1;
-  for (const int32_t ranks : {100, 127, 257, 600, 4096}) {
-    if (ranks > (steps > 200 ? 257 : many_blocks ? 600 : 4096)) break;
-    const Proof proof = verify(GetParam(), ranks, rooted(GetParam().collective) ? ranks / 3 : 0);
+  const Schedule sample = build(GetParam(), 256, 0, 0, needs ? &levels256 : nullptr);
+  const bool many_blocks = sample.blocks_of(Space::kInput) + sample.blocks_of(Space::kOutput) > 3;
+  const bool many_steps = sample.steps.size() > 120;
+  for (const int32_t ranks : {100, 127, 256, 257, 600, 4096}) {
+    if (ranks > (many_steps ? 127 : many_blocks ? 600 : 4096)) break;
+    const Levels levels = Levels::from_sizes(ranks, {ranks == 127 ? 10 : 25, 5});
+    const Levels* told = needs ? &levels : nullptr;
+    if (!serves(GetParam(), ranks, told)) continue;
+    const Proof proof =
+        verify(GetParam(), ranks, rooted(GetParam().collective) ? ranks / 3 : 0, told);
     ASSERT_TRUE(proof.holds()) << ranks << " ranks: " << proof.fault;
   }
 }
@@ -50,10 +82,16 @@ TEST_P(EveryAlgorithm, IsProvedAtSampledLargeRankCounts) {
 // is caught.
 class Mutations : public testing::Test {
  protected:
-  static std::vector<Schedule> all(const Algorithm& row, int32_t ranks) {
-    std::vector<Schedule> schedules;
-    for (int32_t r = 0; r < ranks; ++r) schedules.push_back(build(row, ranks, r, 0));
-    return schedules;
+  /// The schedules of a number of ranks that the row serves, about so many.
+  static std::vector<Schedule> all(const Algorithm& row, int32_t about) {
+    for (int32_t ranks = about;; ++ranks) {
+      const Levels levels = Levels::from_sizes(ranks, {ranks % 3 == 0 ? 3 : 2});
+      if (!serves(row, ranks, &levels)) continue;
+      std::vector<Schedule> schedules;
+      for (int32_t r = 0; r < ranks; ++r)
+        schedules.push_back(build(row, ranks, r, 0, levels.empty() ? nullptr : &levels));
+      return schedules;
+    }
   }
   static bool caught(const Algorithm& row, const std::vector<Schedule>& schedules) {
     const bool commutative = (row.limits & kCommutative) != 0;
@@ -63,18 +101,19 @@ class Mutations : public testing::Test {
 };
 
 TEST_F(Mutations, ADroppedStepIsCaught) {
-  for (const Algorithm& row : algorithms())
-    for (size_t rank = 0; rank < 5; ++rank) {
-      const size_t steps = build(row, 5, static_cast<int32_t>(rank), 0).steps.size();
-      for (size_t i = 0; i < steps; ++i) {
-        std::vector<Schedule> schedules = all(row, 5);
+  for (const Algorithm& row : algorithms()) {
+    const std::vector<Schedule> whole = all(row, 5);
+    ASSERT_FALSE(caught(row, whole)) << name_of(row.collective) << " " << row.name;
+    for (size_t rank = 0; rank < whole.size(); ++rank)
+      for (size_t i = 0; i < whole[rank].steps.size(); ++i) {
+        std::vector<Schedule> schedules = whole;
         Step& victim = schedules[rank].steps[i];
         victim.verb = Verb::kJoin;
         victim.sources = victim.destinations = 0;
         EXPECT_TRUE(caught(row, schedules))
             << name_of(row.collective) << " " << row.name << " rank " << rank << " step " << i;
       }
-    }
+  }
 }
 
 TEST_F(Mutations, ForgottenDependenciesAreCaught) {
@@ -88,7 +127,8 @@ TEST_F(Mutations, ForgottenDependenciesAreCaught) {
         step.after = 0;
       }
     const bool by_window_only = row.emit == gather_linear || row.emit == scatter_linear ||
-                                row.emit == bcast_linear || row.emit == alltoall_pairwise;
+                                row.emit == bcast_linear || row.emit == alltoall_pairwise ||
+                                row.emit == alltoall_linear || row.emit == allgather_linear;
     if (!has_dependencies || by_window_only) continue;
     EXPECT_TRUE(caught(row, schedules)) << name_of(row.collective) << " " << row.name;
   }
@@ -111,17 +151,17 @@ TEST_F(Mutations, SwappedSlicesAreCaught) {
   for (const Algorithm& row : algorithms()) {
     if (row.collective == Collective::kBarrier) continue;
     int tried = 0;
+    const std::vector<Schedule> whole = all(row, 6);
     for (int round = 0; round < 200; ++round) {
-      std::vector<Schedule> schedules = all(row, 6);
-      Schedule& victim = schedules[random() % 6];
+      std::vector<Schedule> schedules = whole;
+      Schedule& victim = schedules[random() % schedules.size()];
       if (victim.slices.size() < 2) continue;
       Slice& one = victim.slices[random() % victim.slices.size()];
       Slice& two = victim.slices[random() % victim.slices.size()];
       if (one == two || one.space != two.space) continue;
       std::swap(one, two);
-      // Which stage slots are used, and in which order a window's messages go, is free where both
-      // agree.
-      if (one.space == Space::kStage) continue;
+      // Which scratch is used, and in which order a window's messages go, is free where both agree.
+      if (one.space == Space::kStage || one.space == Space::kMirror) continue;
       ++tried;
       if (caught(row, schedules)) continue;
       ADD_FAILURE() << name_of(row.collective) << " " << row.name << " rank " << victim.rank

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recursive doubling allgather: partners at distance 1, 2, 4, ... exchange all that they have,
+// right where it belongs. Cost: log2 p rounds, n (p - 1) / p bytes, no copies. Powers of two only.
+// See: Thakur, Rabenseifner, Gropp 2005.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+void allgather_recursive_doubling(Builder& b) {
+  b.copy(Builder::input(), Builder::output(b.rank()));
+  for (int32_t mask = 1; mask < b.ranks(); mask *= 2) {
+    const int32_t partner = b.rank() ^ mask;
+    b.send(partner, Builder::output(b.rank() / mask * mask, mask));
+    b.recv(partner, Builder::output(partner / mask * mask, mask));
+  }
+}
+
+}  // namespace tern::coll

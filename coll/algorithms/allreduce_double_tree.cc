@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allreduce along two trees at once: each reduces half of the vector to its root, which sends it
+// down again. Definitions: node v is rank v - 1; half and lane t belong to tree t, and so do the
+// stage slots 2 t and 2 t + 1 for its children. The root's sum is copied, so the result is bitwise
+// the same everywhere. Cost: about 4 log2 p + k rounds of n / k bytes for k chunks. Commutative
+// only. See: Sanders, Speck, Traff 2009.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/tree.hpp"
+
+namespace tern::coll {
+namespace {
+
+void along(Builder& b, const DoubleTree& tree, int t) {
+  const int32_t mine = b.rank() + 1, parent = tree.parent(mine) - 1;
+  const Slice result = Builder::output(t);
+  std::vector<Slice> parts;
+  for (const int32_t child : {tree.left(mine), tree.right(mine)}) {
+    if (child == 0) continue;
+    parts.push_back(Builder::staged(static_cast<int32_t>(2 * t + std::ssize(parts)), t));
+    b.recv(child - 1, parts.back());
+  }
+  parts.push_back(Builder::input(t));
+  if (parts.size() > 1 || parent < 0) b.reduce(parts, result);
+  if (parent >= 0) {
+    b.send(parent, parts.size() > 1 ? result : Builder::input(t));
+    b.recv(parent, result);
+  }
+  for (const int32_t child : {tree.left(mine), tree.right(mine)})
+    if (child != 0) b.send(child - 1, result);
+}
+
+}  // namespace
+
+void allreduce_double_tree(Builder& b) {
+  b.split(2);
+  b.lanes(2);
+  b.stage(4);
+  for (int t = 0; t < 2; ++t) {
+    b.lane(t);
+    along(b, DoubleTree{b.ranks(), t == 1}, t);
+  }
+}
+
+}  // namespace tern::coll

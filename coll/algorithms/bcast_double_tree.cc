@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Broadcast along two trees at once: each carries half of the vector, and whoever is inside one is
+// a leaf of the other, so every rank sends and receives n bytes in all. Definitions: node v is the
+// v-th rank after the root; the trees have the nodes from 1 on, the root feeds both; lane and half
+// t belong to tree t. Cost: about 2 log2 p + k rounds of n / k bytes for k chunks. See: Sanders,
+// Speck, Traff 2009.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/tree.hpp"
+
+namespace tern::coll {
+
+void bcast_double_tree(Builder& b) {
+  b.split(2);
+  b.lanes(2);
+  const int32_t mine = b.wrap(b.rank() - b.root());
+  const auto rank_of = [&](int32_t node) { return b.wrap(node + b.root()); };
+  for (int t = 0; t < 2; ++t) {
+    const DoubleTree tree{b.ranks() - 1, t == 1};
+    const Slice half = Builder::output(t);
+    b.lane(t);
+    if (mine == 0) {
+      for (int32_t node = 1; node < b.ranks(); ++node)
+        if (tree.parent(node) == 0) b.send(rank_of(node), half);
+      continue;
+    }
+    b.recv(rank_of(tree.parent(mine)), half);
+    if (tree.left(mine) != 0) b.send(rank_of(tree.left(mine)), half);
+    if (tree.right(mine) != 0) b.send(rank_of(tree.right(mine)), half);
+  }
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Broadcast along a tree: a rank with the data hands it to its children, the one with the most
+// below it first. Chunks follow each other. Trees: binomial, 4-nomial (fewer rounds, more sends in
+// each), by levels (the data enters each host once). Cost: binomial ceil(log2 p) rounds of n bytes,
+// k-nomial ceil(log_k p) of (k - 1) n. See: Johnsson, Ho 1989; Karonis et al. 2000 (levels).
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/tree.hpp"
+
+namespace tern::coll {
+namespace {
+
+void along(Builder& b, const Tree& tree) {
+  if (b.rank() != b.root()) b.recv(tree.parent(b.rank()), Builder::output());
+  for (const int32_t child : tree.children(b.rank())) b.send(child, Builder::output());
+}
+
+}  // namespace
+
+void bcast_binomial(Builder& b) { along(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
+void bcast_knomial(Builder& b) { along(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
+void bcast_two_level(Builder& b) { along(b, Tree::by_levels(b.levels(), b.ranks(), b.root())); }
+
+}  // namespace tern::coll

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reduction along a tree: partial results meet on the way to the root, those of small subtrees
+// first. Trees: binomial and 4-nomial around the root, which let operands change places; binomial
+// in rank order to rank 0, which hands the result on to the root; by levels (each host sends once).
+// Definitions: `held` is where the partial result of this rank's subtree lies; stage slots take
+// turns, so that held op received can be left where the received part lies. Cost: ceil(log2 p)
+// rounds (one more in order), n bytes each. See: Thakur, Rabenseifner, Gropp 2005.
+#include <algorithm>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/tree.hpp"
+
+namespace tern::coll {
+namespace {
+
+// Returns where this rank's result lies.
+Slice along(Builder& b, const Tree& tree) {
+  const std::vector<int32_t> children = tree.children(b.rank());
+  const auto slots = std::min(kSlots, static_cast<int32_t>(children.size()));
+  b.stage(slots);
+  Slice held = Builder::input();
+  int32_t slot = 0;
+  for (auto child = children.rbegin(); child != children.rend(); ++child) {
+    const Slice received = Builder::staged(slot++ % slots);
+    b.recv(*child, received);
+    b.reduce(held, received, received);
+    held = received;
+  }
+  if (tree.parent(b.rank()) >= 0) b.send(tree.parent(b.rank()), held);
+  return held;
+}
+
+void to_root(Builder& b, const Tree& tree) {
+  const Slice held = along(b, tree);
+  if (b.rank() == b.root()) b.copy(held, Builder::output());
+}
+
+}  // namespace
+
+void reduce_binomial(Builder& b) { to_root(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
+void reduce_knomial(Builder& b) { to_root(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
+void reduce_two_level(Builder& b) { to_root(b, Tree::by_levels(b.levels(), b.ranks(), b.root())); }
+
+void reduce_binomial_ordered(Builder& b) {
+  const Slice held = along(b, Tree::k_nomial(b.ranks(), 0, 2));
+  if (b.rank() == 0 && b.root() == 0) b.copy(held, Builder::output());
+  if (b.rank() == 0 && b.root() != 0) b.send(b.root(), held);
+  if (b.rank() != 0 && b.rank() == b.root()) b.recv(0, Builder::output());
+}
+
+}  // namespace tern::coll

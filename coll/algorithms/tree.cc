@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trees: who hangs where.
+#include "coll/algorithms/tree.hpp"
+
+#include <algorithm>
+
+#include "coll/algorithms/ranks.hpp"
+
+namespace tern::coll {
+
+void Tree::attach(int32_t child, int32_t parent) noexcept {
+  Node& above = at(parent);
+  at(child).parent = parent;
+  if (above.first < 0)
+    above.first = child;
+  else
+    at(above.last).next = child;
+  above.last = child;
+}
+
+// Hangs the members under the first of them, as a k-nomial tree, the largest subtrees first.
+void Tree::hang(const std::vector<int32_t>& members, int32_t radix) noexcept {
+  const int64_t count = static_cast<int64_t>(members.size());
+  const auto member = [&](int64_t node) { return members[static_cast<size_t>(node)]; };
+  int64_t top = 1;
+  while (top * radix < count) top *= radix;
+  for (int64_t step = top; step > 0; step /= radix)
+    for (int64_t node = 0; node < count; node += step * radix)
+      for (int64_t digit = radix - 1; digit > 0; --digit)
+        if (node + digit * step < count) attach(member(node + digit * step), member(node));
+}
+
+Tree Tree::k_nomial(int32_t ranks, int32_t root, int32_t radix) {
+  Tree tree(ranks);
+  std::vector<int32_t> members(static_cast<size_t>(ranks));
+  for (int32_t node = 0; node < ranks; ++node)
+    members[static_cast<size_t>(node)] = node < ranks - root ? node + root : node + root - ranks;
+  tree.hang(members, radix);
+  return tree;
+}
+
+Tree Tree::by_levels(const Levels* levels, int32_t ranks, int32_t root) {
+  if (levels == nullptr) return k_nomial(ranks, root, 2);
+  Tree tree(ranks);
+  std::vector<int32_t> members{root};
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    if (rank != root) members.push_back(rank);
+  tree.hang_levels(*levels, 0, std::move(members));
+  return tree;
+}
+
+// The first member is the root, the others ascend.
+void Tree::hang_levels(const Levels& levels, size_t level, std::vector<int32_t> members) {
+  if (level == levels.groups.size()) return hang(members, 2);
+  const auto& groups = levels.groups[level];
+  std::vector<std::vector<int32_t>> parts;
+  std::vector<int32_t> leaders, part_of(groups.size(), -1);
+  for (const int32_t rank : members) {
+    int32_t& part = part_of[static_cast<size_t>(groups[static_cast<size_t>(rank)])];
+    if (part < 0) {
+      part = static_cast<int32_t>(parts.size());
+      parts.emplace_back();
+      leaders.push_back(rank);
+    }
+    parts[static_cast<size_t>(part)].push_back(rank);
+  }
+  hang(leaders, 2);
+  for (auto& part : parts) hang_levels(levels, level + 1, std::move(part));
+}
+
+std::vector<int32_t> Tree::children(int32_t rank) const {
+  std::vector<int32_t> found;
+  for (int32_t child = at(rank).first; child >= 0; child = at(child).next) found.push_back(child);
+  return found;
+}
+
+void Tree::collect(int32_t rank, std::vector<int32_t>& found) const {
+  found.push_back(rank);
+  const std::vector<int32_t> below = children(rank);
+  for (auto child = below.rbegin(); child != below.rend(); ++child) collect(*child, found);
+}
+
+std::vector<int32_t> Tree::subtree(int32_t rank) const {
+  std::vector<int32_t> found;
+  collect(rank, found);
+  return found;
+}
+
+// The second tree is the first one over other names: mirrored where that turns leaves into inner
+// nodes (even counts), else turned by one.
+int32_t DoubleTree::inner(int32_t node) const noexcept {
+  if (!second) return node;
+  return count % 2 == 0 ? count + 1 - node : node % count + 1;
+}
+int32_t DoubleTree::outer(int32_t node) const noexcept {
+  if (!second || node == 0) return node;
+  return count % 2 == 0 ? count + 1 - node : (node + count - 2) % count + 1;
+}
+
+int32_t DoubleTree::parent(int32_t node) const noexcept {
+  const int32_t at = inner(node), bit = at & -at;
+  const int32_t up = (at ^ bit) | (bit << 1);
+  return outer(up > count ? at ^ bit : up);
+}
+
+int32_t DoubleTree::left(int32_t node) const noexcept {
+  const int32_t at = inner(node), half = (at & -at) / 2;
+  return half == 0 ? 0 : outer(at - half);
+}
+
+int32_t DoubleTree::right(int32_t node) const noexcept {
+  const int32_t at = inner(node);
+  int32_t half = (at & -at) / 2;
+  while (half != 0 && at + half > count) half /= 2;
+  return half == 0 ? 0 : outer(at + half);
+}
+
+}  // namespace tern::coll
