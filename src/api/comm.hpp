@@ -23,6 +23,9 @@ void join(core::Communicator& communicator);
 
 /// The members of a process set; null where there is none of that name. Throws Error.
 [[nodiscard]] core::Ref<core::Group> group_of_set(const char* name);
+/// The same number on all ranks whose name of a set means the same set, and on no others; negative
+/// for an unknown name. Throws Error.
+[[nodiscard]] int number_of_set(const char* name);
 
 /// Takes over those hints of `info` (may be null) that this library knows; the others are ignored,
 /// as MPI has it. MPI_ERR_INFO_VALUE for a value that a known hint cannot have.

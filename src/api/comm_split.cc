@@ -120,7 +120,7 @@ Part guided_by_resource(const core::Info* info) {
   const Ref<Group> members = group_of_set(set->c_str());
   const auto self = static_cast<uint32_t>(the_process->world_rank);
   if (!members || members->rank_of(self) == MPI_UNDEFINED) return {};
-  return {static_cast<int>(members->peer_index(0)), nullptr};
+  return {number_of_set(set->c_str()), nullptr};
 }
 
 /// The largest resource that does not hold all members: collective.

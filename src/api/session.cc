@@ -1,37 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "session": sessions, the process sets mpi://WORLD and mpi://SELF, and
-// communicators made of their groups. All processes know each other, so such a communicator is
-// derived from the world inside, and its members agree on its id without a message.
-// See: MPI-5.0 section 11.3.
+// Bodies of the chapter "session": sessions, the process sets mpi://WORLD and mpi://SELF and those
+// that the launcher names, and communicators made of their groups. All processes know each other,
+// so such a communicator is derived from the world inside, and its members agree on its id without
+// a message. See: MPI-5.0 section 11.3.
 #include "core/session.hpp"
 
 #include <strings.h>
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <vector>
 
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
+#include "boot/boot.hpp"
 #include "core/communicator.hpp"
 #include "core/group.hpp"
 
 namespace tern::api {
 namespace {
 
-constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF"};
-constexpr int kSetCount = 2;
+constexpr size_t kSelfSet = 1;
 
-/// Which of kSets; -1 for an unknown name. Names of sets are not case sensitive.
-int find_set(const char* name) noexcept {
-  for (int i = 0; i < kSetCount; ++i)
-    if (::strcasecmp(kSets[i], name) == 0) return i;
-  return -1;
+/// All process sets of this job, the standard's first; the same list each time. Throws Error.
+std::vector<boot::ProcessSet> process_sets() {
+  static std::mutex mutex;  // a Boot takes one question at a time
+  const std::lock_guard lock(mutex);
+  const core::Process& process = any_process();
+  std::vector<int> world(static_cast<size_t>(process.world_size));
+  std::iota(world.begin(), world.end(), 0);
+  std::vector<boot::ProcessSet> sets{{"mpi://WORLD", std::move(world)},
+                                     {"mpi://SELF", {process.world_rank}}};
+  for (boot::ProcessSet& set : process.boot->process_sets()) sets.push_back(std::move(set));
+  return sets;
 }
 
-int unknown_set(const char* name) noexcept {
-  return fail(MPI_ERR_ARG, "there is no process set \"%s\"; there are mpi://WORLD and mpi://SELF",
-              name);
+/// The index in `sets`; its size for an unknown name. Names are not case sensitive.
+size_t find_set(const std::vector<boot::ProcessSet>& sets, const char* name) noexcept {
+  const auto named = [name](const boot::ProcessSet& set) {
+    return ::strcasecmp(set.name.c_str(), name) == 0;
+  };
+  return static_cast<size_t>(std::find_if(sets.begin(), sets.end(), named) - sets.begin());
+}
+
+int unknown_set(const char* name) {
+  std::string all;
+  for (const boot::ProcessSet& set : process_sets()) all += (all.empty() ? "" : ", ") + set.name;
+  return fail(MPI_ERR_ARG, "there is no process set \"%s\"; there are %s", name, all.c_str());
 }
 
 const char* name_of(core::ThreadLevel level) noexcept {
@@ -118,24 +137,26 @@ int session_finalize(MPI_Session* session) noexcept {
 }
 
 int session_get_num_psets(core::Session&, core::Info*, int* npset_names) noexcept {
-  *npset_names = kSetCount;
-  return MPI_SUCCESS;
+  return guarded([&] { *npset_names = static_cast<int>(process_sets().size()); });
 }
 
 int session_get_nth_pset(core::Session&, core::Info*, int n, int* pset_len,
                          char* pset_name) noexcept {
-  if (n < 0 || n >= kSetCount)
-    return fail(MPI_ERR_ARG, "n is %d, but there are %d process sets", n, kSetCount);
-  if (*pset_len > 0 && pset_name == nullptr)
-    return fail(MPI_ERR_ARG, "pset_name is a null pointer, but *pset_len is %d", *pset_len);
-  const size_t needed = std::strlen(kSets[n]) + 1;
-  if (*pset_len > 0) {
-    const size_t copied = std::min(needed, static_cast<size_t>(*pset_len)) - 1;
-    std::memcpy(pset_name, kSets[n], copied);
-    pset_name[copied] = '\0';
-  }
-  *pset_len = static_cast<int>(needed);
-  return MPI_SUCCESS;
+  return attempt([&] {
+    const std::vector<boot::ProcessSet> sets = process_sets();
+    if (n < 0 || static_cast<size_t>(n) >= sets.size())
+      return fail(MPI_ERR_ARG, "n is %d, but there are %zu process sets", n, sets.size());
+    if (*pset_len > 0 && pset_name == nullptr)
+      return fail(MPI_ERR_ARG, "pset_name is a null pointer, but *pset_len is %d", *pset_len);
+    const std::string& name = sets[static_cast<size_t>(n)].name;
+    if (*pset_len > 0) {
+      const size_t copied = std::min(name.size(), static_cast<size_t>(*pset_len) - 1);
+      std::memcpy(pset_name, name.data(), copied);
+      pset_name[copied] = '\0';
+    }
+    *pset_len = static_cast<int>(name.size()) + 1;
+    return MPI_SUCCESS;
+  });
 }
 
 int session_get_info(core::Session& session, MPI_Info* info_used) noexcept {
@@ -148,22 +169,33 @@ int session_get_info(core::Session& session, MPI_Info* info_used) noexcept {
 }
 
 int session_get_pset_info(core::Session&, const char* pset_name, MPI_Info* info) noexcept {
-  const int set = find_set(pset_name);
-  if (set < 0) return unknown_set(pset_name);
-  return guarded([&] {
+  return attempt([&] {
+    const std::vector<boot::ProcessSet> sets = process_sets();
+    const size_t set = find_set(sets, pset_name);
+    if (set == sets.size()) return unknown_set(pset_name);
     auto made = core::Ref<core::Info>::adopt(new core::Info);
-    made->set("mpi_size", strf("%d", set == 0 ? any_process().world_size : 1));
+    made->set("mpi_size", strf("%zu", sets[set].ranks.size()));
     give_info(std::move(made), info);
+    return MPI_SUCCESS;
   });
 }
 
 core::Ref<core::Group> group_of_set(const char* name) {
-  const int set = find_set(name);
-  if (set < 0) return {};
-  const core::Process& process = any_process();
-  const uint32_t first = set == 0 ? 0 : static_cast<uint32_t>(process.world_rank);
-  return core::Ref<core::Group>::adopt(
-      new core::Group(first, 1, set == 0 ? process.world_size : 1));
+  const std::vector<boot::ProcessSet> sets = process_sets();
+  const size_t set = find_set(sets, name);
+  if (set == sets.size()) return {};
+  core::GroupBuilder builder;
+  for (const int rank : sets[set].ranks) builder.add(static_cast<uint32_t>(rank));
+  return builder.finish();
+}
+
+int number_of_set(const char* name) {
+  const std::vector<boot::ProcessSet> sets = process_sets();
+  const size_t set = find_set(sets, name);
+  if (set == sets.size()) return -1;
+  // Every rank means another one by mpi://SELF.
+  return static_cast<int>(set != kSelfSet ? set : sets.size()) +
+         (set == kSelfSet ? any_process().world_rank : 0);
 }
 
 int group_from_session_pset(core::Session& session, const char* pset_name,

@@ -21,6 +21,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "boot/process_set.hpp"
+
 namespace tern::boot {
 
 // A card is what a rank tells everybody about itself: how to reach it and what it was built with.
@@ -60,6 +62,10 @@ class Boot {
   // of their lowest rank. The first call may ask the server about every node of the job.
   [[nodiscard]] virtual int node(int rank) = 0;
   [[nodiscard]] virtual std::string host(int rank) = 0;
+
+  // The sets of processes that the launcher has named, in an order that is equal on all ranks. The
+  // first call may ask the server.
+  [[nodiscard]] virtual std::vector<ProcessSet> process_sets() { return {}; }
 
   virtual void put_card(const Card& card) = 0;
   [[nodiscard]] virtual Card card(int rank) = 0;

@@ -7,5 +7,6 @@ libtern_la_SOURCES += \
   src/boot/pmix_boot.cc \
   src/boot/pmix_library.cc src/boot/pmix_library.hpp \
   src/boot/pmix_value.cc src/boot/pmix_value.hpp \
+  src/boot/process_set.cc src/boot/process_set.hpp \
   src/boot/shared_job.cc src/boot/shared_job.hpp \
   src/boot/singleton_boot.cc

@@ -43,6 +43,10 @@ class MpirunBoot final : public Boot {
     check_rank(rank, "the host");
     return this_host();
   }
+  std::vector<ProcessSet> process_sets() override {
+    std::string text;
+    return shared_.get(0, kSetsKey, &text) ? read_sets(text, size()) : std::vector<ProcessSet>();
+  }
   void put_card(const Card& card) override { shared_.put_card(rank(), card); }
   Card card(int rank) override {
     check_rank(rank, "the card");

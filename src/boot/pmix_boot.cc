@@ -29,6 +29,14 @@ pmix_info_t flag(const char* key) {
   return info;
 }
 
+pmix_info_t text(const char* key, std::string& value) {
+  pmix_info_t info{};
+  std::strncpy(info.key, key, PMIX_MAX_KEYLEN);
+  info.value.type = PMIX_STRING;
+  info.value.data.string = value.data();
+  return info;
+}
+
 // A value from PMIx, released at the end.
 class Value {
  public:
@@ -51,6 +59,39 @@ class Value {
   pmix_value_t* value_;
 };
 
+// A question about the whole system and its answers, released at the end; none where the server
+// does not know the key.
+class Query {
+ public:
+  explicit Query(const char* key, const pmix_info_t* about = nullptr) : key_(key) {
+    constexpr int kSeconds = 10;
+    char* keys[] = {const_cast<char*>(key), nullptr};
+    pmix_info_t qualifiers[2] = {flag(PMIX_TIMEOUT)};
+    qualifiers[0].value.type = PMIX_INT;
+    qualifiers[0].value.data.integer = kSeconds;
+    if (about != nullptr) qualifiers[1] = *about;
+    pmix_query_t query{};
+    query.keys = keys;
+    query.qualifiers = qualifiers;
+    query.nqual = about == nullptr ? 1 : 2;
+    if (pmix_library().Query_info(&query, 1, &answers_, &count_) != PMIX_SUCCESS) count_ = 0;
+  }
+  Query(const Query&) = delete;
+  Query& operator=(const Query&) = delete;
+  ~Query() {
+    for (std::size_t i = 0; i < count_; ++i) pmix_library().Value_destruct(&answers_[i].value);
+    std::free(answers_);
+  }
+  [[nodiscard]] const pmix_value_t* answer() const noexcept {
+    return answer_to(key_, answers_, count_);
+  }
+
+ private:
+  const char* key_;
+  pmix_info_t* answers_ = nullptr;
+  std::size_t count_ = 0;
+};
+
 const char* launcher_in_words() {
   if (std::getenv(kBootVariable) != nullptr) return "mpirun";
   if (std::getenv("SLURM_PROCID") != nullptr) return "Slurm";
@@ -66,6 +107,7 @@ class PmixBoot final : public Boot {
   const char* name() const noexcept override { return "pmix"; }
   int node(int rank) override;
   std::string host(int rank) override;
+  std::vector<ProcessSet> process_sets() override;
   void put_card(const Card& card) override {
     put(kCardKey, {reinterpret_cast<const char*>(card.data()), card.size()});
   }
@@ -90,10 +132,13 @@ class PmixBoot final : public Boot {
   void check(pmix_status_t status, const char* what) const;
   void learn_local_ranks();
   void learn_nodes();
+  void learn_sets();
 
   const PmixLibrary& pmix_ = pmix_library();
   pmix_proc_t self_{};
   std::vector<int> nodes_;  // by rank; filled at the first question
+  std::vector<ProcessSet> sets_;
+  bool sets_known_ = false;
 };
 
 PmixBoot::PmixBoot() {
@@ -162,6 +207,25 @@ int PmixBoot::node(int rank) {
   check_rank(rank, "the node");
   if (nodes_.empty()) learn_nodes();
   return nodes_[static_cast<std::size_t>(rank)];
+}
+
+std::vector<ProcessSet> PmixBoot::process_sets() {
+  if (!sets_known_) learn_sets();
+  sets_known_ = true;
+  return sets_;
+}
+
+void PmixBoot::learn_sets() {
+  const Query all(PMIX_QUERY_PSET_NAMES);
+  std::string list;
+  if (all.answer() == nullptr || !bytes_of(*all.answer(), &list)) return;
+  for (std::string& name : names_of(list)) {
+    pmix_info_t which = text(PMIX_PSET_NAME, name);
+    const Query members(PMIX_QUERY_PSET_MEMBERSHIP, &which);
+    if (members.answer() == nullptr) continue;
+    std::vector<int> ranks = members_of(*members.answer(), self_.nspace, job_.size);
+    if (!ranks.empty()) sets_.push_back({std::move(name), std::move(ranks)});
+  }
 }
 
 Card PmixBoot::card(int rank) { return card_of(get(rank, kCardKey)); }

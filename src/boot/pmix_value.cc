@@ -91,6 +91,49 @@ std::vector<int> ranks_of(const std::string& list, int size) {
   return ranks;
 }
 
+const pmix_value_t* answer_to(const char* key, const pmix_info_t* answers,
+                              std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count && answers != nullptr; ++i) {
+    const pmix_value_t& value = answers[i].value;
+    if (std::strncmp(answers[i].key, key, PMIX_MAX_KEYLEN) == 0) return &value;
+    const bool nested = value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr &&
+                        value.data.darray->type == PMIX_INFO;
+    const pmix_value_t* inner =
+        nested ? answer_to(key, static_cast<const pmix_info_t*>(value.data.darray->array),
+                           value.data.darray->size)
+               : nullptr;
+    if (inner != nullptr) return inner;
+  }
+  return nullptr;
+}
+
+std::vector<int> members_of(const pmix_value_t& value, const char* job, int size) {
+  if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr ||
+      value.data.darray->type != PMIX_PROC || value.data.darray->array == nullptr)
+    return {};
+  const auto* members = static_cast<const pmix_proc_t*>(value.data.darray->array);
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < value.data.darray->size; ++i) {
+    if (std::strncmp(members[i].nspace, job, PMIX_MAX_NSLEN) != 0) return {};
+    const int rank = count_of(members[i].rank, size);
+    if (rank >= size) return {};
+    ranks.push_back(rank);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+std::vector<std::string> names_of(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
 Card card_of(const std::string& bytes) noexcept {
   Card card{};
   std::memcpy(card.data(), bytes.data(), std::min(bytes.size(), card.size()));

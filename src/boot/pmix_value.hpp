@@ -21,6 +21,13 @@ namespace tern::boot {
 [[nodiscard]] int count_of(long long number, int otherwise) noexcept;
 // "0,1,5" ascending, each once; what is no rank of a job of `size` is left out.
 [[nodiscard]] std::vector<int> ranks_of(const std::string& list, int size);
+// Of the answers to a query, that to `key`, wherever the server has nested it; null for none.
+[[nodiscard]] const pmix_value_t* answer_to(const char* key, const pmix_info_t* answers,
+                                            std::size_t count) noexcept;
+// The ranks of an array of processes, ascending; empty where one is of another job, or no rank.
+[[nodiscard]] std::vector<int> members_of(const pmix_value_t& value, const char* job, int size);
+// "a,b": the names between the commas.
+[[nodiscard]] std::vector<std::string> names_of(const std::string& list);
 // What is missing of a short one is zero.
 [[nodiscard]] Card card_of(const std::string& bytes) noexcept;
 

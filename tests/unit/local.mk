@@ -11,6 +11,7 @@ unit_tests += tests/unit/core/signature_test
 unit_tests += tests/unit/core/external32_test
 unit_tests += tests/unit/boot/boot_test
 unit_tests += tests/unit/boot/shared_job_test
+unit_tests += tests/unit/boot/process_set_test
 unit_tests += tests/unit/topo/core_hold_test
 unit_tests += tests/unit/topo/cpus_test
 unit_tests += tests/unit/topo/machine_test

@@ -194,6 +194,11 @@ Handover for_srun(const Options& options, const Allocation& allocation) {
   common_environment(options, out);
   Words& words = out.words;
   words = {"srun", "--mpi=pmix", "--export=ALL"};
+  for (const App& app : options.apps)
+    if (!app.sets.empty())
+      throw Error(MPI_ERR_ARG, strf("--pset %s: srun, which starts ranks on several hosts, has no "
+                                    "process sets",
+                                    app.sets[0].c_str()));
   const int ranks = srun_ranks(options, allocation);
   if (ranks > 0) words.insert(words.end(), {"-n", std::to_string(ranks)});
   if (options.per_node > 0) words.push_back(strf("--ntasks-per-node=%d", options.per_node));
@@ -237,6 +242,7 @@ Handover for_prterun(const Options& options) {
       words.insert(words.end(), {"--host", joined_hosts(options.hosts, true)});
     if (app.ranks > 0) words.insert(words.end(), {"-n", std::to_string(app.ranks)});
     if (!app.directory.empty()) words.insert(words.end(), {"--wdir", app.directory});
+    for (const std::string& name : app.sets) words.insert(words.end(), {"--pset", name});
     for (const auto& [name, value] : options.environment)
       words.insert(words.end(), {"-x", name + "=" + value});
     for (const auto& [name, value] : app.environment)

@@ -110,6 +110,8 @@ void Job::start() {
   make_debugger_table(size_);
   if (const auto hang = parameters_of(options_).hang; hang > 0)
     hang_.watch(static_cast<double>(hang) * 1e-6);
+  if (const auto sets = process_sets_of(options_); !sets.empty())
+    shared_.put(0, boot::kSetsKey, boot::write_sets(sets));
   int number = 0;
   for (std::size_t app = 0; app < options_.apps.size(); ++app)
     for (int i = 0; i < options_.apps[app].ranks && !ending_; ++i, ++number) {

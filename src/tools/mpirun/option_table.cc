@@ -2,6 +2,7 @@
 // The table of options and what each does.
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -24,6 +25,15 @@ void set_per_node(Parser& p, Values v) {
 }
 void set_directory(Parser& p, Values v) { p.app.directory = v[0]; }
 void set_path(Parser& p, Values v) { p.app.search_path = v[0]; }
+void set_process_set(Parser& p, Values v) {
+  const std::string name = v[0];
+  if (name.empty() || name.find('\n') != std::string::npos || name.find(',') != std::string::npos)
+    p.refuse("a process set needs a name, of one line and without a comma");
+  if (name.compare(0, 6, "mpi://") == 0)
+    p.refuse(strf("\"%s\" begins with mpi://, as only names of the MPI standard do", v[0]));
+  std::vector<std::string>& sets = p.app.sets;
+  if (std::find(sets.begin(), sets.end(), name) == sets.end()) sets.push_back(name);
+}
 void set_pair(Parser& p, Values v) { p.variable(v[0], v[1]); }
 void set_pair_everywhere(Parser& p, Values v) {
   p.variable(v[0], v[1]);
@@ -149,6 +159,8 @@ constexpr OptionRow kRows[] = {
   {"soft", 1, "-soft LIST", "numbers of ranks that would do (n, a:b, a:b:c); all are always started", set_soft},
   {"arch", 1, "-arch NAME", "only on this architecture (uname -m)", set_architecture},
   {"wdir wd", 1, "-wdir DIR", "start these ranks in DIR", set_directory},
+  {"pset", 1, "--pset NAME", "these ranks are in the process set NAME, for programs that use MPI's sessions",
+   set_process_set},
   {"path", 1, "-path DIRS", "search these folders, between ':', for the program before PATH", set_path},
   {"", 0, "Variables:", nullptr, nullptr},
   {"x", 1, "-x NAME[=VALUE]", "set a variable for these ranks (they inherit all others)", set_exported},

@@ -3,6 +3,7 @@
 // Users of other launchers type one dash or two, "--name value" or "--name=value": all are taken.
 #include "tools/mpirun/options.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -183,6 +184,21 @@ int Options::ranks() const noexcept {
   int sum = 0;
   for (const App& app : apps) sum += app.ranks;
   return sum;
+}
+
+std::vector<boot::ProcessSet> process_sets_of(const Options& options) {
+  std::vector<boot::ProcessSet> sets;
+  int first = 0;
+  for (const App& app : options.apps) {
+    for (const std::string& name : app.sets) {
+      const auto named = [&name](const boot::ProcessSet& set) { return set.name == name; };
+      auto set = std::find_if(sets.begin(), sets.end(), named);
+      if (set == sets.end()) set = sets.insert(set, {name, {}});
+      for (int rank = first; rank < first + app.ranks; ++rank) set->ranks.push_back(rank);
+    }
+    first += app.ranks;
+  }
+  return sets;
 }
 
 Options parse_options(const std::vector<std::string>& words) {

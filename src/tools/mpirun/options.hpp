@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "boot/process_set.hpp"
+
 namespace tern::mpirun {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -17,9 +19,10 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 struct App {
   int ranks = 0;  // 0: not said; settle_ranks() finds it
   std::vector<std::string> command;
-  std::string directory;    // empty: where mpirun stands
-  std::string search_path;  // folders between ':' that are searched before PATH
-  Pairs environment;        // set for these ranks
+  std::string directory;          // empty: where mpirun stands
+  std::string search_path;        // folders between ':' that are searched before PATH
+  Pairs environment;              // set for these ranks
+  std::vector<std::string> sets;  // names of the process sets that have these ranks
 };
 
 // Parts of a machine, from large to small.
@@ -68,6 +71,9 @@ struct Options {
 
   [[nodiscard]] int ranks() const noexcept;
 };
+
+/// The sets that the sections name, each with the ranks of all sections that name it.
+[[nodiscard]] std::vector<boot::ProcessSet> process_sets_of(const Options& options);
 
 inline constexpr int kMostRanks = 65536;
 

@@ -139,6 +139,10 @@ TEST(Srun, SeveralPrograms) {
   EXPECT_EQ(out.words.back(), kProgramsFile);
 }
 
+TEST(Srun, HasNoProcessSets) {
+  EXPECT_THROW((void)for_srun(parse_options({"-n", "2", "--pset", "a", "p"}), kFourNodes), Error);
+}
+
 TEST(Prterun, Options) {
   EXPECT_EQ(prterun({"-n", "4", "-host", "a:2,b", "-x", "K=v", "-genv", "G", "1", "-wdir", "/d",
                      "./p", ":", "-n", "1", "./q"}),
@@ -148,6 +152,8 @@ TEST(Prterun, Options) {
                      "--timeout", "1.5", "--output", "d", "--timestamp", "--report-bindings", "p"}),
             "prterun --map-by ppr:2:node:OVERSUBSCRIBE --rank-by slot --bind-to package --display "
             "bind --output tag --output timestamp --output dir=d --stdin all --timeout 2 p");
+  EXPECT_EQ(prterun({"-n", "1", "--pset", "a", "p", ":", "-n", "1", "q"}),
+            "prterun --map-by slot:OVERSUBSCRIBE -n 1 --pset a p : -n 1 q");
   EXPECT_EQ(prterun({"--map-by", "ppr:1:numa:PE=2,nooversubscribe", "--bind-to", "none", "p"}),
             "prterun --map-by ppr:1:numa:PE=2 --bind-to none p");
 }

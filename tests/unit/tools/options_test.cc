@@ -53,6 +53,18 @@ TEST(Options, Sections) {
   EXPECT_EQ(options.apps[2].ranks, 0);
 }
 
+TEST(Options, ProcessSets) {
+  const Options options =
+      parse_options({"-n", "2", "--pset", "ocean", "a", ":", "-n", "1", "b", ":", "-n", "2",
+                     "--pset", "ocean", "--pset", "my ice", "--pset", "ocean", "c"});
+  const std::vector<boot::ProcessSet> expected{{"ocean", {0, 1, 3, 4}}, {"my ice", {3, 4}}};
+  EXPECT_EQ(process_sets_of(options), expected);
+  EXPECT_TRUE(process_sets_of(parse_options({"a"})).empty());
+  EXPECT_SAYS(refusal({"--pset", "mpi://a", "a"}), "begins with mpi://");
+  EXPECT_SAYS(refusal({"--pset", "a,b", "a"}), "without a comma");
+  EXPECT_SAYS(refusal({"--pset", "", "a"}), "needs a name");
+}
+
 TEST(Options, Variables) {
   ::setenv("TERN_TEST_THERE", "1", 1);
   ::unsetenv("TERN_TEST_MISSING");
