@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What blocks hold and how large they are: at the start, when they meet, and in the end.
+#include "coll/verify_run.hpp"
+
+#include "base/error.hpp"
+
+namespace tern::coll {
+
+void SymbolicRun::fill_start(RankState& state) {
+  const Schedule& s = *state.schedule;
+  const bool bcast = s.collective == Collective::kBcast;
+  if (bcast && s.rank != s.root) return;
+  auto& memory = state.memory[static_cast<int>(bcast ? Space::kOutput : Space::kInput)];
+  for (size_t i = 0; i < memory.size(); ++i) {
+    memory[i] = Symbol(static_cast<int32_t>(i), s.rank, s.rank + 1);
+    const int32_t same =
+        bcast ? -1 : in_place_block(s.collective, s.rank, s.root, static_cast<int32_t>(i));
+    if (in_place_ && same >= 0)
+      state.memory[static_cast<int>(Space::kOutput)][static_cast<size_t>(same)] = memory[i];
+  }
+}
+
+// The size of block `number` as any rank would compute it, for sizes that differ from block to
+// block.
+int64_t SymbolicRun::size_of(const Schedule& s, const Slice& slice, int32_t i) {
+  const int32_t block = slice.first + i;
+  if (splits(s.collective)) return 1000 + block;
+  if (s.uniform) return 1;
+  const bool input = slice.space == Space::kInput;
+  switch (s.collective) {
+    case Collective::kAlltoall:
+      return input ? int64_t{s.rank} * s.ranks + block : int64_t{block} * s.ranks + s.rank;
+    case Collective::kReduceScatter:
+      return slice.space == Space::kOutput ? s.rank : block;
+    case Collective::kScatter:
+      return slice.space == Space::kOutput ? s.rank : block;
+    default:
+      return input ? s.rank : block;
+  }
+}
+
+void SymbolicRun::check_sizes(const RankState& from, const Slice& source, const RankState& to,
+                              const Slice& target, int l, int32_t index) {
+  bool same = source.blocks == target.blocks;
+  for (int32_t i = 0; same && i < source.blocks; ++i)
+    same = size_of(*from.schedule, source, i) == size_of(*to.schedule, target, i);
+  if (!same)
+    blame(to, l, index,
+          strf("blocks %d..%d arrive from blocks %d..%d of rank %d: sizes differ", target.first,
+               target.first + target.blocks - 1, source.first, source.first + source.blocks - 1,
+               from.schedule->rank));
+}
+
+void SymbolicRun::check_end(int32_t rank) {
+  RankState& state = at(rank);
+  for (int l = 0; l < state.schedule->lanes(); ++l) {
+    const int32_t complete = state.lanes[static_cast<size_t>(l)].complete;
+    if (complete < state.schedule->lane_size(l))
+      return blame(state, l, complete, "never completes: deadlock");
+  }
+  if (state.schedule->collective == Collective::kBarrier) return check_barrier(state);
+  const auto& output = state.memory[static_cast<int>(Space::kOutput)];
+  for (size_t i = 0; i < output.size() && proof_.holds(); ++i)
+    check_block(*state.schedule, static_cast<int32_t>(i), output[i]);
+}
+
+void SymbolicRun::check_barrier(const RankState& state) {
+  std::vector<char> known(ranks_.size(), 0);
+  known[static_cast<size_t>(state.schedule->rank)] = 1;
+  for (const LaneState& lane : state.lanes)
+    for (const auto& [step, symbol] : lane.heard) symbol.mark(known);
+  for (size_t r = 0; r < known.size() && proof_.holds(); ++r)
+    if (known[r] == 0)
+      proof_.fault = strf("%s, rank %d leaves without word from rank %d", state.schedule->algorithm,
+                          state.schedule->rank, static_cast<int>(r));
+}
+
+void SymbolicRun::check_block(const Schedule& s, int32_t block, const Symbol& found) {
+  const int32_t r = s.rank;
+  Symbol wanted;
+  switch (s.collective) {
+    case Collective::kBcast:
+      wanted = Symbol(block, s.root, s.root + 1);
+      break;
+    case Collective::kGather:
+      if (r != s.root) return;
+      [[fallthrough]];
+    case Collective::kAllgather:
+      wanted = Symbol(0, block, block + 1);
+      break;
+    case Collective::kScatter:
+      wanted = Symbol(r, s.root, s.root + 1);
+      break;
+    case Collective::kAlltoall:
+      wanted = Symbol(r, block, block + 1);
+      break;
+    case Collective::kReduce:
+      if (r != s.root) return;
+      [[fallthrough]];
+    case Collective::kAllreduce:
+      wanted = Symbol(block, 0, s.ranks);
+      break;
+    case Collective::kReduceScatter:
+      wanted = Symbol(r, 0, s.ranks);
+      break;
+    case Collective::kScan:
+      wanted = Symbol(block, 0, r + 1);
+      break;
+    case Collective::kExscan:
+      if (r == 0) return;
+      wanted = Symbol(block, 0, r);
+      break;
+    case Collective::kBarrier:
+      return;
+  }
+  if (found != wanted)
+    proof_.fault = strf("%s %s, rank %d of %d, root %d: output block %d is %s instead of %s",
+                        name_of(s.collective), s.algorithm, r, s.ranks, s.root, block,
+                        found.text().c_str(), wanted.text().c_str());
+}
+
+}  // namespace tern::coll

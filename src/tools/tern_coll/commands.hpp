@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of tern_coll; each returns an exit status and throws tern::Error.
+#pragma once
+
+#include "tools/tern_coll/options.hpp"
+
+namespace tern::coll_tool {
+
+[[nodiscard]] int list(const Options& options);
+[[nodiscard]] int verify(const Options& options);
+[[nodiscard]] int draw(const Options& options);
+
+}  // namespace tern::coll_tool

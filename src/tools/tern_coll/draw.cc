@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// tern_coll draw: a schedule as SVG: ranks across, time down, chunks in colour.
+// A message is a band from its sender to its receiver, a reduction a full box, a copy an open one.
+#include <cmath>
+
+#include "base/error.hpp"
+#include "coll/timeline.hpp"
+#include "mpi.h"
+#include "tools/tern_coll/commands.hpp"
+
+namespace tern::coll_tool {
+namespace {
+
+using coll::Schedule;
+using coll::Timeline;
+using coll::Verb;
+
+constexpr double kLeft = 40, kTop = 70, kColumn = 84, kBottom = 24;
+
+/// Where things are on the page.
+struct Page {
+  double scale;  // points of a unit of time
+  [[nodiscard]] double x(int32_t rank) const { return kLeft + kColumn * (rank + 0.5); }
+  [[nodiscard]] double y(double time) const { return kTop + scale * time; }
+};
+
+/// Blocks of different numbers, and what travels together, are told apart by their hue.
+std::string colour_of(const Schedule& schedule, const coll::Slice& slice) {
+  const int32_t blocks = std::max(schedule.parts, schedule.mirrors != 0 ? schedule.ranks : 1);
+  const int32_t of = blocks > 1 ? blocks : schedule.ranks;
+  const double hue = 360.0 * (slice.first % of) / of;
+  return strf("hsl(%.0f,62%%,48%%)", hue);
+}
+
+std::string words_of(const Schedule& schedule, const coll::Step& step) {
+  if (step.sources + step.destinations == 0) return coll::name_of(step.verb);
+  const coll::Slice& slice = schedule.slices[step.operand];
+  return slice.blocks == 1 ? strf("%s block %d", coll::name_of(step.verb), slice.first)
+                           : strf("%s blocks %d to %d", coll::name_of(step.verb), slice.first,
+                                  slice.first + slice.blocks - 1);
+}
+
+std::string message(const Page& page, const Schedule& schedule, const coll::Step& step,
+                    const Timeline::Event& event) {
+  const bool data = step.verb == Verb::kSend;
+  const double share =
+      data ? static_cast<double>(schedule.source(step).blocks) / schedule.parts : 0.0;
+  const std::string colour = data ? colour_of(schedule, schedule.source(step)) : "#777777";
+  return strf(
+      "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='%s' stroke-width='%.1f' "
+      "marker-end='url(#tip)'><title>rank %d to %d: %s</title></line>\n",
+      page.x(event.rank), page.y(event.begin), page.x(step.peer), page.y(event.end), colour.c_str(),
+      1.6 + 2.4 * std::min(1.0, std::sqrt(share)), event.rank, step.peer,
+      words_of(schedule, step).c_str());
+}
+
+std::string box(const Page& page, const Schedule& schedule, const coll::Step& step,
+                const Timeline::Event& event) {
+  const std::string colour = colour_of(schedule, schedule.destination(step));
+  const bool full = step.verb == Verb::kReduce;
+  return strf(
+      "<rect x='%.1f' y='%.1f' width='14' height='%.1f' rx='2' fill='%s' stroke='%s'>"
+      "<title>rank %d: %s</title></rect>\n",
+      page.x(event.rank) - 7, page.y(event.begin),
+      std::max(2.0, page.scale * (event.end - event.begin)), full ? colour.c_str() : "#ffffff",
+      colour.c_str(), event.rank, words_of(schedule, step).c_str());
+}
+
+std::string frame(const Page& page, const std::string& title, int32_t ranks, double end) {
+  const double width = 2 * kLeft + kColumn * ranks, height = page.y(end) + kBottom;
+  std::string text = strf(
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' width='%.0f' height='%.0f' "
+      "font-family='sans-serif' font-size='13'>\n"
+      "<defs><marker id='tip' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='9' markerHeight='9' "
+      "markerUnits='userSpaceOnUse' orient='auto'><path d='M0,0 L8,4 L0,8 z' "
+      "fill='context-stroke'/>"
+      "</marker></defs>\n<rect width='100%%' height='100%%' fill='#ffffff'/>\n"
+      "<text x='%.0f' y='24' font-size='16'>%s</text>\n",
+      width, height, width, height, kLeft, title.c_str());
+  for (int32_t r = 0; r < ranks; ++r)
+    text += strf(
+        "<text x='%.1f' y='52' text-anchor='middle' fill='#444444'>rank %d</text>\n"
+        "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#d8d8d8'/>\n",
+        page.x(r), r, page.x(r), kTop - 8, page.x(r), page.y(end));
+  return text;
+}
+
+std::string draw_svg(const std::vector<Schedule>& schedules, const std::string& title) {
+  const Timeline line = coll::timeline_of(schedules);
+  const Page page{std::min(140.0, 520.0 / std::max(line.end, 0.5))};
+  std::string text = frame(page, title, schedules[0].ranks, line.end);
+  for (const Timeline::Event& event : line.events) {
+    const Schedule& schedule = schedules[static_cast<size_t>(event.rank)];
+    const coll::Step& step = schedule.step(event.lane, event.step);
+    if (step.verb == Verb::kSend || step.verb == Verb::kSignal)
+      text += message(page, schedule, step, event);
+    if (step.verb == Verb::kReduce || step.verb == Verb::kCopy)
+      text += box(page, schedule, step, event);
+  }
+  return text + "</svg>\n";
+}
+
+}  // namespace
+
+int draw(const Options& options) {
+  if (options.collective.empty() || options.algorithm.empty())
+    throw Error(MPI_ERR_ARG, "draw takes a collective and an algorithm; tern_coll list has them");
+  const coll::Algorithm& row = *rows_of(options)[0];
+  const int32_t ranks = options.most_ranks == 0 ? 8 : options.most_ranks;
+  const int32_t root = std::max(options.root, 0) % ranks;
+  coll::Levels levels;
+  const coll::Levels* told = levels_of(options, ranks, &levels);
+  if (!coll::serves(row, ranks, told))
+    throw Error(MPI_ERR_ARG,
+                strf("%s %s does not serve %d ranks%s; tern_coll list says what it needs",
+                     coll::name_of(row.collective), row.name, ranks,
+                     told == nullptr ? " on one host (--levels=4 makes hosts of 4)" : ""));
+  std::vector<Schedule> schedules;
+  for (int32_t r = 0; r < ranks; ++r) schedules.push_back(coll::build(row, ranks, r, root, told));
+  std::string title = strf("%s, %s, %d ranks", coll::name_of(row.collective), row.name, ranks);
+  if (coll::rooted(row.collective)) title += strf(", root %d", root);
+  if (told != nullptr) title += ", " + told->text();
+  write_output(options, draw_svg(schedules, title));
+  return 0;
+}
+
+}  // namespace tern::coll_tool

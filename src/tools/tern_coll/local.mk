@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# tern_coll: the collectives' schedules on the command line.
+bin_PROGRAMS += tern_coll
+tern_coll_SOURCES = \
+  src/tools/tern_coll/commands.hpp \
+  src/tools/tern_coll/draw.cc \
+  src/tools/tern_coll/list.cc \
+  src/tools/tern_coll/main.cc \
+  src/tools/tern_coll/options.cc src/tools/tern_coll/options.hpp \
+  src/tools/tern_coll/verify.cc
+tern_coll_LDADD = libtern.la
+tern_coll_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc
+dist_man_MANS += man/man1/tern_coll.1

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// tern_coll: the collectives' schedules: listed, proved, drawn.
+#include <cstdio>
+
+#include "base/error.hpp"
+#include "base/params.hpp"
+#include "mpi.h"
+#include "tern_config.h"
+#include "tools/tern_coll/commands.hpp"
+
+namespace tern::coll_tool {
+namespace {
+
+constexpr int kUsageError = 2;
+
+struct Command {
+  const char* name;
+  int (*run)(const Options& options);
+  const char* meaning;
+};
+constexpr Command kCommands[] = {
+    {"list", list, "[COLLECTIVE]  the algorithms, what they cost, and what they serve"},
+    {"verify", verify, "[COLLECTIVE [ALGORITHM]] [--ranks=N..M] [--root=N]  proves schedules"},
+    {"draw", draw, "COLLECTIVE ALGORITHM [--ranks=N] [--root=N] [--output=FILE]  a picture (SVG)"},
+};
+
+std::string help_text() {
+  std::string text = "usage: tern_coll COMMAND ...\n";
+  for (const Command& command : kCommands)
+    text += strf("  %-7s %s\n", command.name, command.meaning);
+  return text + "  --levels=4,2  ranks are on hosts of 4, in parts of 2\nSee tern_coll(1).\n";
+}
+
+const Command& command_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) {
+    if (name == command.name) return command;
+    names.emplace_back(command.name);
+  }
+  const std::string near = nearest_name(name, names);
+  throw Error(MPI_ERR_ARG,
+              name.empty() ? "which command? tern_coll --help lists them"
+                           : strf("there is no command \"%s\"; %s", name.c_str(),
+                                  near.empty() ? "tern_coll --help lists them"
+                                               : strf("did you mean %s?", near.c_str()).c_str()));
+}
+
+int main(int argc, char** argv) {
+  try {
+    const Options options = parse_options({argv + 1, argv + argc});
+    if (options.help) {
+      std::fputs(help_text().c_str(), stdout);
+      return 0;
+    }
+    if (options.version) {
+      std::printf("tern_coll (Tern MPI) %s\n", PACKAGE_VERSION);
+      return 0;
+    }
+    return command_named(options.command).run(options);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "tern_coll: %s\n", error.what());
+    return kUsageError;
+  }
+}
+
+}  // namespace
+}  // namespace tern::coll_tool
+
+int main(int argc, char** argv) { return tern::coll_tool::main(argc, argv); }

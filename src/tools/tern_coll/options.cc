@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the command line.
+#include "tools/tern_coll/options.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/params.hpp"
+#include "mpi.h"
+
+namespace tern::coll_tool {
+namespace {
+
+int32_t number(const std::string& word, const std::string& option) {
+  char* end = nullptr;
+  const long value = std::strtol(word.c_str(), &end, 10);
+  if (word.empty() || *end != '\0' || value < 0 || value > 1 << 20)
+    throw Error(MPI_ERR_ARG, strf("%s takes numbers from 0 to 1048576, not \"%s\"", option.c_str(),
+                                  word.c_str()));
+  return static_cast<int32_t>(value);
+}
+
+void set_ranks(Options* options, const std::string& value) {
+  const size_t dots = value.find("..");
+  options->least_ranks = number(value.substr(0, dots), "--ranks");
+  options->most_ranks =
+      dots == std::string::npos ? options->least_ranks : number(value.substr(dots + 2), "--ranks");
+  if (options->least_ranks < 1 || options->most_ranks < options->least_ranks)
+    throw Error(MPI_ERR_ARG, strf("--ranks=%s is no range of at least one rank", value.c_str()));
+}
+
+void set_levels(Options* options, const std::string& value) {
+  for (size_t from = 0; from <= value.size();) {
+    const size_t comma = std::min(value.find(',', from), value.size());
+    options->levels.push_back(number(value.substr(from, comma - from), "--levels"));
+    if (options->levels.back() < 1)
+      throw Error(MPI_ERR_ARG, "--levels takes the sizes of hosts and of their parts, from 1 on");
+    from = comma + 1;
+  }
+}
+
+void set_option(Options* options, const std::string& word) {
+  const size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+  if (name == "--help" || name == "-h")
+    options->help = true;
+  else if (name == "--version" || name == "-V")
+    options->version = true;
+  else if (name == "--ranks")
+    set_ranks(options, value);
+  else if (name == "--root")
+    options->root = number(value, name);
+  else if (name == "--levels")
+    set_levels(options, value);
+  else if (name == "--output" && !value.empty())
+    options->output = value;
+  else
+    throw Error(MPI_ERR_ARG,
+                strf("%s is no option; there are --ranks=N or N..M, --root=N, --levels=N,..., "
+                     "--output=FILE, --help, --version",
+                     word.c_str()));
+}
+
+std::string with_nearest(const std::string& sentence, const std::string& word,
+                         const std::vector<std::string>& known) {
+  std::string text = sentence + ": ";
+  for (const std::string& one : known) text += one + (&one == &known.back() ? "" : ", ");
+  const std::string near = nearest_name(word, known);
+  return near.empty() ? text : text + " (did you mean " + near + "?)";
+}
+
+}  // namespace
+
+Options parse_options(const std::vector<std::string>& words) {
+  Options options;
+  std::string* const places[] = {&options.command, &options.collective, &options.algorithm};
+  size_t place = 0;
+  for (const std::string& word : words) {
+    if (!word.empty() && word[0] == '-')
+      set_option(&options, word);
+    else if (place < std::size(places))
+      *places[place++] = word;
+    else
+      throw Error(MPI_ERR_ARG, strf("\"%s\" is one word too many", word.c_str()));
+  }
+  return options;
+}
+
+std::vector<const coll::Algorithm*> rows_of(const Options& options) {
+  std::vector<const coll::Algorithm*> rows;
+  std::vector<std::string> collectives, names;
+  for (const coll::Algorithm& row : coll::algorithms()) {
+    const std::string collective = coll::name_of(row.collective);
+    if (collectives.empty() || collectives.back() != collective) collectives.push_back(collective);
+    if (!options.collective.empty() && options.collective != collective) continue;
+    names.emplace_back(row.name);
+    if (options.algorithm.empty() || options.algorithm == row.name) rows.push_back(&row);
+  }
+  if (names.empty())
+    throw Error(MPI_ERR_ARG,
+                with_nearest(strf("there is no collective \"%s\"", options.collective.c_str()),
+                             options.collective, collectives));
+  if (rows.empty())
+    throw Error(MPI_ERR_ARG,
+                with_nearest(strf("%s has no algorithm \"%s\"", options.collective.c_str(),
+                                  options.algorithm.c_str()),
+                             options.algorithm, names));
+  return rows;
+}
+
+const coll::Levels* levels_of(const Options& options, int32_t ranks, coll::Levels* made) {
+  *made = coll::Levels::from_sizes(ranks, options.levels);
+  return made->empty() ? nullptr : made;
+}
+
+void write_output(const Options& options, const std::string& text) {
+  FILE* file = options.output == "-" ? stdout : std::fopen(options.output.c_str(), "wb");
+  const bool written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
+  const bool closed =
+      file != nullptr && (file == stdout ? std::fflush(file) : std::fclose(file)) == 0;
+  if (!written || !closed)
+    throw Error(MPI_ERR_FILE,
+                strf("cannot write %s: %s", options.output.c_str(), std::strerror(errno)));
+}
+
+}  // namespace tern::coll_tool

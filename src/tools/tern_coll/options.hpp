@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of tern_coll: a command, a collective, an algorithm, and options.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll_tool {
+
+struct Options {
+  std::string command, collective, algorithm;
+  int32_t least_ranks = 0, most_ranks = 0;  // 0: the command's own
+  int32_t root = -1;                        // -1: the command's own
+  std::vector<int32_t> levels;              // sizes of hosts, of their parts, ...
+  std::string output = "-";
+  bool help = false, version = false;
+};
+
+/// Throws tern::Error with what is wrong and the nearest right word.
+[[nodiscard]] Options parse_options(const std::vector<std::string>& words);
+/// The rows that the command line names: all, those of a collective, or one.
+[[nodiscard]] std::vector<const coll::Algorithm*> rows_of(const Options& options);
+/// Null where none were given or they tell nothing for so many ranks; `made` keeps them.
+[[nodiscard]] const coll::Levels* levels_of(const Options& options, int32_t ranks,
+                                            coll::Levels* made);
+void write_output(const Options& options, const std::string& text);
+
+}  // namespace tern::coll_tool

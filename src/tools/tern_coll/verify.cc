@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// tern_coll verify: proves schedules at ranges of ranks, roots and machines.
+#include "coll/verify.hpp"
+
+#include "base/error.hpp"
+#include "tools/tern_coll/commands.hpp"
+
+namespace tern::coll_tool {
+namespace {
+
+struct Tally {
+  int shapes = 0, faults = 0;
+  int64_t messages = 0;
+};
+
+std::vector<int32_t> roots_of(const Options& options, const coll::Algorithm& row, int32_t ranks) {
+  if (!coll::rooted(row.collective)) return {0};
+  if (options.root >= 0) return {options.root % ranks};
+  if (ranks > 9) return {0, 1, ranks / 2, ranks - 1};
+  std::vector<int32_t> roots;
+  for (int32_t root = 0; root < ranks; ++root) roots.push_back(root);
+  return roots;
+}
+
+void prove(const Options& options, const coll::Algorithm& row, int32_t ranks,
+           const coll::Levels* levels, Tally* tally) {
+  if (!coll::serves(row, ranks, levels)) return;
+  for (const int32_t root : roots_of(options, row, ranks)) {
+    const coll::Proof proof = coll::verify(row, ranks, root, levels);
+    ++tally->shapes;
+    tally->messages += proof.messages;
+    if (proof.holds()) continue;
+    ++tally->faults;
+    std::fprintf(stderr, "%d ranks, root %d%s%s: %s\n", ranks, root, levels == nullptr ? "" : ", ",
+                 levels == nullptr ? "" : levels->text().c_str(), proof.fault.c_str());
+  }
+}
+
+// Two-level algorithms need a machine: without --levels several are tried.
+void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks, Tally* tally) {
+  coll::Levels levels;
+  const coll::Levels* given = levels_of(options, ranks, &levels);
+  if ((row.limits & coll::kLevels) == 0 || given != nullptr)
+    return prove(options, row, ranks, given, tally);
+  for (const std::vector<int32_t>& sizes : {std::vector<int32_t>{2}, {4}, {8, 2}}) {
+    levels = coll::Levels::from_sizes(ranks, sizes);
+    if (!levels.empty()) prove(options, row, ranks, &levels, tally);
+  }
+}
+
+}  // namespace
+
+int verify(const Options& options) {
+  const int32_t least = options.least_ranks == 0 ? 1 : options.least_ranks;
+  const int32_t most = options.most_ranks == 0 ? 32 : options.most_ranks;
+  Tally all;
+  for (const coll::Algorithm* row : rows_of(options)) {
+    Tally tally;
+    for (int32_t ranks = least; ranks <= most; ++ranks) prove_row(options, *row, ranks, &tally);
+    const char* verdict = tally.faults != 0   ? "WRONG"
+                          : tally.shapes == 0 ? "serves none"
+                                              : "proved";
+    std::printf("%-11s %s %s: %d shapes of %d to %d ranks, %lld messages\n", verdict,
+                coll::name_of(row->collective), row->name, tally.shapes, least, most,
+                static_cast<long long>(tally.messages));
+    all.faults += tally.faults;
+    all.shapes += tally.shapes;
+  }
+  std::printf("%d shapes, %d wrong\n", all.shapes, all.faults);
+  return all.faults == 0 ? 0 : 1;
+}
+
+}  // namespace tern::coll_tool

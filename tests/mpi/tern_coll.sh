@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# tern_coll: lists, proves and draws schedules; wrong use names what is right.
+# timeout: 180
+. "$TOP/tests/verdicts.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$log"' EXIT
+cd "$work" || exit 1
+PATH=$PREFIX/bin:$PATH
+
+says() { # says PATTERN COMMAND...: it succeeds, and its output has the pattern
+  local pattern=$1 output
+  shift
+  output=$("$@") || return 1
+  printf '%s\n' "$output"
+  grep -q -e "$pattern" <<<"$output"
+}
+refuses() { # refuses PATTERN ARGUMENT...: exit status 2 and the sentence
+  local pattern=$1 status=0 output
+  shift
+  output=$(tern_coll "$@" 2>&1 >/dev/null) || status=$?
+  printf '%s\n' "$output"
+  [ "$status" = 2 ] && grep -q -e "$pattern" <<<"$output"
+}
+
+check "the list has costs and sources" says '^allreduce  *ring  *2 (p - 1); 2 n  *commutative.*2009' tern_coll list
+check "the list of one collective has no other" eval '! tern_coll list bcast | grep -q ^reduce'
+check "all are proved to 12 ranks" says ' shapes, 0 wrong$' tern_coll verify --ranks=1..12
+check "one at many ranks" says '^proved  *bcast double_tree: 1 shapes of 4096' tern_coll verify bcast double_tree --ranks=4096 --root=0
+check "hosts that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=24 --levels=8,2
+check "what serves nobody says so" says '^serves none' tern_coll verify allgather recursive_doubling --ranks=5..7
+tern_coll draw allreduce ring --ranks=5 --output=ring.svg
+check "a picture is XML with every message" python3 -c "
+import xml.etree.ElementTree as tree
+lines = [e for e in tree.parse('ring.svg').iter('{http://www.w3.org/2000/svg}line') if len(e)]
+assert len(lines) == 2 * 4 * 5, len(lines)"
+check "pictures of every algorithm" eval 'tern_coll list | tail -n +2 | while read -r what name rest; do
+  tern_coll draw "$what" "$name" --ranks=8 --levels=4 >picture.svg && python3 -c "
+import xml.etree.ElementTree as tree; tree.parse(\"picture.svg\")" || exit 1; done'
+check "a wrong collective lists the right ones" refuses 'barrier, bcast.*did you mean alltoall?' list alltoal
+check "a wrong algorithm lists the right ones" refuses 'knomial, two_level.*did you mean binomial?' draw bcast binomal
+check "what an algorithm needs is said" refuses 'levels=4 makes hosts' draw allreduce two_level
+check "a wrong option lists the right ones" refuses 'ranks=N or N..M' verify --rank=3
+check "a wrong range" refuses 'no range' verify --ranks=5..2
+totals

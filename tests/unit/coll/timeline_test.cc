@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline: every step has its time, in an order that dependencies allow, and known algorithms
+// take the rounds that they are known to take.
+#include "coll/timeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+namespace {
+
+std::vector<Schedule> all(const Algorithm& row, int32_t ranks, const Levels* levels) {
+  std::vector<Schedule> schedules;
+  for (int32_t r = 0; r < ranks; ++r) schedules.push_back(build(row, ranks, r, 0, levels));
+  return schedules;
+}
+
+double end_of(Collective what, const char* name, int32_t ranks) {
+  return timeline_of(all(*find_algorithm(what, name), ranks, nullptr)).end;
+}
+
+TEST(Timeline, HasEveryStepOnce) {
+  const Levels levels = Levels::from_sizes(8, {4});
+  for (const Algorithm& row : algorithms()) {
+    const std::vector<Schedule> schedules = all(row, 8, &levels);
+    size_t steps = 0;
+    for (const Schedule& schedule : schedules) steps += schedule.steps.size();
+    EXPECT_EQ(timeline_of(schedules).events.size(), steps)
+        << name_of(row.collective) << " " << row.name;
+  }
+}
+
+TEST(Timeline, TakesTheRoundsOfTheAlgorithm) {
+  const double message = Timeline::kStart + 1, small = Timeline::kStart + 1.0 / 8;
+  EXPECT_NEAR(end_of(Collective::kBcast, "binomial", 8), 3 * message, 1e-9);
+  EXPECT_NEAR(end_of(Collective::kBcast, "linear", 8), 7 * message, 1e-9);
+  EXPECT_NEAR(end_of(Collective::kBcast, "chain", 8), 7 * message, 1e-9);
+  EXPECT_NEAR(end_of(Collective::kAllreduce, "ring", 8), 14 * small + 7 * Timeline::kReduce / 8,
+              1e-9);
+  EXPECT_NEAR(end_of(Collective::kBarrier, "dissemination", 8), 3 * Timeline::kStart, 1e-9);
+}
+
+}  // namespace
+}  // namespace tern::coll
