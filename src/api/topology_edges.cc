@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distributed graphs, of which each rank knows its own edges: MPI-5.0 sections 8.5.4 and 8.5.5.
-// `reorder` is a permission that is not used here: no rank knows the whole graph.
+// Where `reorder` allows it and there are several nodes, all ranks learn the whole graph, place it
+// alike, and each takes the edges of its new rank.
 #include <algorithm>
 #include <utility>
 
@@ -45,8 +46,62 @@ int check_count(const char* what, int count) {
   return fail(MPI_ERR_ARG, "%s is %d; it must not be negative", what, count);
 }
 
-int publish_edges(Communicator& parent, const core::Info* info, Edges edges, MPI_Comm* out) {
-  return publish_shaped(parent, in_order(parent.size()), std::move(edges), info, out);
+/// A rank's edges as numbers, and back.
+std::vector<int> as_numbers(const Edges& edges) {
+  std::vector<int> all{static_cast<int>(edges.sources.size()),
+                       static_cast<int>(edges.destinations.size()), edges.weighted ? 1 : 0};
+  for (const auto* part :
+       {&edges.sources, &edges.destinations, &edges.source_weights, &edges.destination_weights})
+    all.insert(all.end(), part->begin(), part->end());
+  return all;
+}
+Edges from_numbers(const int* numbers) {
+  const int* next = numbers + 3;
+  const auto take = [&next](int count) {
+    next += count;
+    return std::vector<int>(next - count, next);
+  };
+  Edges edges;
+  edges.weighted = numbers[2] != 0;
+  edges.sources = take(numbers[0]);
+  edges.destinations = take(numbers[1]);
+  edges.source_weights = take(edges.weighted ? numbers[0] : 0);
+  edges.destination_weights = take(edges.weighted ? numbers[1] : 0);
+  return edges;
+}
+
+/// The edges of all ranks. Collective.
+int gather_edges(Communicator& comm, const Edges& mine, std::vector<Edges>* all) {
+  core::Datatype& integer = core::predefined_type(comm.process(), MPI_INT);
+  const std::vector<int> own = as_numbers(mine);
+  const auto ranks = static_cast<size_t>(comm.size());
+  MPI_Count length = static_cast<MPI_Count>(own.size());
+  std::vector<MPI_Count> lengths(ranks);
+  core::Datatype& count = core::predefined_type(comm.process(), MPI_COUNT);
+  int code = allgather(&length, 1, count, lengths.data(), 1, count, comm);
+  if (code != MPI_SUCCESS) return code;
+  std::vector<MPI_Aint> starts{0};
+  for (const MPI_Count one : lengths) starts.push_back(starts.back() + one);
+  std::vector<int> numbers(static_cast<size_t>(starts.back()));
+  code = allgatherv(own.data(), length, integer, numbers.data(), lengths.data(), starts.data(),
+                    integer, comm);
+  for (size_t rank = 0; rank < ranks && code == MPI_SUCCESS; ++rank)
+    all->push_back(from_numbers(numbers.data() + starts[rank]));
+  return code;
+}
+
+int publish_edges(Communicator& parent, const core::Info* info, Edges edges, bool reorder,
+                  MPI_Comm* out) {
+  core::Placement order = in_order(parent.size());
+  const std::vector<int> nodes = reorder ? nodes_of(parent, parent.size()) : std::vector<int>();
+  if (std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node != nodes[0]; })) {
+    std::vector<Edges> all;
+    const int code = gather_edges(parent, edges, &all);
+    if (code != MPI_SUCCESS) return code;
+    order = core::place(core::graph_of(all), nodes);
+    edges = std::move(all[static_cast<size_t>(rank_in(order, parent.rank()))]);
+  }
+  return publish_shaped(parent, order, std::move(edges), info, out);
 }
 
 std::vector<int> copy_of(const int* values, int count) {
@@ -118,7 +173,7 @@ int check_edges(const Communicator& comm, int n, const int* sources, const int* 
 }  // namespace
 
 int dist_graph_create(Communicator& comm_old, int n, const int* sources, const int* degrees,
-                      const int* destinations, const int* weights, core::Info* info, int,
+                      const int* destinations, const int* weights, core::Info* info, int reorder,
                       MPI_Comm* comm_dist_graph) noexcept {
   return attempt([&] {
     int total = 0;
@@ -137,14 +192,14 @@ int dist_graph_create(Communicator& comm_old, int n, const int* sources, const i
     edges.weighted = weights != MPI_UNWEIGHTED;
     code = outgoing.deliver(&edges.destinations, &edges.destination_weights);
     if (code == MPI_SUCCESS) code = incoming.deliver(&edges.sources, &edges.source_weights);
-    return code == MPI_SUCCESS ? publish_edges(comm_old, info, std::move(edges), comm_dist_graph)
-                               : code;
+    if (code != MPI_SUCCESS) return code;
+    return publish_edges(comm_old, info, std::move(edges), reorder != 0, comm_dist_graph);
   });
 }
 
 int dist_graph_create_adjacent(Communicator& comm_old, int indegree, const int* sources,
                                const int* sourceweights, int outdegree, const int* destinations,
-                               const int* destweights, core::Info* info, int,
+                               const int* destweights, core::Info* info, int reorder,
                                MPI_Comm* comm_dist_graph) noexcept {
   return attempt([&] {
     int code = require_intra(comm_old, "comm_old");
@@ -163,7 +218,7 @@ int dist_graph_create_adjacent(Communicator& comm_old, int indegree, const int* 
       edges.source_weights = copy_of(sourceweights, indegree);
       edges.destination_weights = copy_of(destweights, outdegree);
     }
-    return publish_edges(comm_old, info, std::move(edges), comm_dist_graph);
+    return publish_edges(comm_old, info, std::move(edges), reorder != 0, comm_dist_graph);
   });
 }
 

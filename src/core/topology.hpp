@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <variant>
 #include <vector>
 
@@ -28,13 +29,17 @@ struct Cartesian {
 /// As MPI_Graph_create has it: the edges of rank r are edges[index[r - 1]] to edges[index[r] - 1].
 struct Graph {
   std::vector<int> index, edges;
+  std::vector<int> weights{};  // of the edges, for placement; empty: each counts once
 
-  [[nodiscard]] const int* neighbors(int rank) const noexcept {
-    return edges.data() + (rank == 0 ? 0 : index[static_cast<size_t>(rank) - 1]);
+  [[nodiscard]] int64_t weight(int rank, int neighbor) const noexcept {
+    return weights.empty() ? 1 : weights[static_cast<size_t>(first(rank) + neighbor)];
   }
+  [[nodiscard]] const int* neighbors(int rank) const noexcept { return edges.data() + first(rank); }
   [[nodiscard]] int degree(int rank) const noexcept {
-    const auto at = static_cast<size_t>(rank);
-    return index[at] - (rank == 0 ? 0 : index[at - 1]);
+    return index[static_cast<size_t>(rank)] - first(rank);
+  }
+  [[nodiscard]] int first(int rank) const noexcept {
+    return rank == 0 ? 0 : index[static_cast<size_t>(rank) - 1];
   }
 };
 

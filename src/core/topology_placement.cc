@@ -32,14 +32,15 @@ std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& nodes, size_
   return all;
 }
 
-/// Grows one part after the other: next comes whoever has most edges into the part, then whoever
-/// has fewest to vertices that are in no part yet.
+/// Grows one part after the other: next comes whoever has most edges into the part (by weight),
+/// then whoever has fewest to vertices that are in no part yet.
 class Growth {
  public:
   explicit Growth(const Graph& graph) : vertices_(graph.index.size()) {
     for (size_t v = 0; v < vertices_.size(); ++v)
       for (int i = 0; i < graph.degree(static_cast<int>(v)); ++i)
-        connect(static_cast<int>(v), graph.neighbors(static_cast<int>(v))[i]);
+        connect(static_cast<int>(v), graph.neighbors(static_cast<int>(v))[i],
+                graph.weight(static_cast<int>(v), i));
     for (size_t v = 0; v < vertices_.size(); ++v) waiting_.insert(key(static_cast<int>(v)));
   }
 
@@ -50,37 +51,45 @@ class Growth {
       waiting_.erase(waiting_.begin());
       vertex(chosen).placed = true;
       part.push_back(chosen);
-      for (const int other : vertex(chosen).edges) change(other, 1);
+      for (const Edge& edge : vertex(chosen).edges) joined(edge);
     }
     for (const int member : part)
-      for (const int other : vertex(member).edges) change(other, 0);
+      for (const Edge& edge : vertex(member).edges) change(edge.to, 0, 0);
     return part;
   }
 
  private:
+  struct Edge {
+    int to;
+    int64_t weight;
+  };
   struct Vertex {
-    std::vector<int> edges;  // in both directions
-    int inside = 0;          // edges into the part that grows
-    int outside = 0;         // edges to vertices that wait
+    std::vector<Edge> edges;  // in both directions
+    int64_t inside = 0;       // edges into the part that grows
+    int64_t outside = 0;      // edges to vertices that wait
     bool placed = false;
   };
-  using Key = std::tuple<int, int, int>;
+  using Key = std::tuple<int64_t, int64_t, int>;
 
   Vertex& vertex(int v) { return vertices_[static_cast<size_t>(v)]; }
-  void connect(int a, int b) {
+  void connect(int a, int b, int64_t weight) {
     if (a == b) return;
-    vertex(a).edges.push_back(b);
-    vertex(b).edges.push_back(a);
-    ++vertex(a).outside;
-    ++vertex(b).outside;
+    vertex(a).edges.push_back({b, weight});
+    vertex(b).edges.push_back({a, weight});
+    vertex(a).outside += weight;
+    vertex(b).outside += weight;
   }
   [[nodiscard]] Key key(int v) { return {-vertex(v).inside, vertex(v).outside, v}; }
-  /// One of the vertex's neighbours joined the part (1), or the part is complete (0).
-  void change(int v, int joined) {
+  /// The other end of the edge has joined the part.
+  void joined(const Edge& edge) {
+    const Vertex& v = vertex(edge.to);
+    change(edge.to, v.inside + edge.weight, edge.weight);
+  }
+  void change(int v, int64_t inside, int64_t less_outside) {
     if (vertex(v).placed) return;
     waiting_.erase(key(v));
-    vertex(v).inside = joined != 0 ? vertex(v).inside + 1 : 0;
-    vertex(v).outside -= joined;
+    vertex(v).inside = inside;
+    vertex(v).outside -= less_outside;
     waiting_.insert(key(v));
   }
 
@@ -162,7 +171,8 @@ int64_t crossings(const Graph& graph, const Placement& order, const std::vector<
   int64_t count = 0;
   for (size_t v = 0; v < graph.index.size(); ++v)
     for (int i = 0; i < graph.degree(static_cast<int>(v)); ++i)
-      count += node_of(static_cast<int>(v)) != node_of(graph.neighbors(static_cast<int>(v))[i]);
+      if (node_of(static_cast<int>(v)) != node_of(graph.neighbors(static_cast<int>(v))[i]))
+        count += graph.weight(static_cast<int>(v), i);
   return count;
 }
 
@@ -173,6 +183,17 @@ Graph graph_of(const Cartesian& grid) {
       for (const int step : {-1, 1})
         if (const int to = grid.shifted(rank, i, step); to != MPI_PROC_NULL && to != rank)
           graph.edges.push_back(to);
+    graph.index.push_back(static_cast<int>(graph.edges.size()));
+  }
+  return graph;
+}
+
+Graph graph_of(const std::vector<Edges>& by_rank) {
+  Graph graph;
+  for (const Edges& one : by_rank) {
+    graph.edges.insert(graph.edges.end(), one.destinations.begin(), one.destinations.end());
+    for (size_t i = 0; i < one.destinations.size(); ++i)
+      graph.weights.push_back(one.weighted ? one.destination_weights[i] : 1);
     graph.index.push_back(static_cast<int>(graph.edges.size()));
   }
   return graph;

@@ -14,13 +14,15 @@ namespace tern::core {
 /// order[new rank] = old rank.
 using Placement = std::vector<int>;
 
-/// The edges that lead from one node to another where new rank r is old rank order[r]; `nodes`: the
-/// node of each old rank.
+/// The edges, each with its weight, that lead from one node to another where new rank r is old rank
+/// order[r]; `nodes`: the node of each old rank.
 [[nodiscard]] int64_t crossings(const Graph& graph, const Placement& order,
                                 const std::vector<int>& nodes);
 
 /// A grid as a graph.
 [[nodiscard]] Graph graph_of(const Cartesian& grid);
+/// The graph of which each rank has given its edges; those into a rank are others' edges out.
+[[nodiscard]] Graph graph_of(const std::vector<Edges>& by_rank);
 
 /// Places the vertices of a graph on its first old ranks; as they are where nothing better is
 /// found.

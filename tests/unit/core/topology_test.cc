@@ -161,6 +161,27 @@ TEST(Placement, FollowsAnyGraph) {
   }
 }
 
+// Each rank's own edges: pairs talk much, the ring of all talks little, and both are dealt out.
+TEST(Placement, HalvesTheTrafficOfAWeightedGraph) {
+  constexpr int kRanks = 64;
+  std::vector<Edges> by_rank(kRanks);
+  std::vector<int> nodes;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    Edges& edges = by_rank[static_cast<size_t>(rank)];
+    edges.destinations = {(rank + 1) % kRanks, (rank + kRanks / 2) % kRanks};
+    edges.destination_weights = {1, 50};
+    edges.weighted = true;
+    nodes.push_back(rank / 8);
+  }
+  const Graph graph = graph_of(by_rank);
+  Placement plain(kRanks);
+  std::iota(plain.begin(), plain.end(), 0);
+  const Placement order = place(graph, nodes);
+  expect_permutation(order);
+  EXPECT_EQ(crossings(graph, plain, nodes), 8 + 50 * kRanks);
+  EXPECT_LE(crossings(graph, order, nodes), 2 * 16) << "no pair is cut";
+}
+
 TEST(Placement, LeavesWhatCannotBeBetter) {
   const Cartesian line{{12}, {false}};
   Placement plain(12);
