@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of requests beside their transfer: persistence, restart, cancelling, return to the pool.
+#include "base/error.hpp"
+#include "pml/p2p.hpp"
+
+namespace tern::pml {
+
+namespace {
+
+/// A persistent request keeps its type and its communicator: the user may free both before the
+/// request.
+void hold(const Buffer& buffer, core::Communicator& communicator) noexcept {
+  if (!buffer.type->predefined()) buffer.type->retain();
+  ++communicator.pending;
+  ++communicator.kept;
+}
+
+/// Under the channel's lock: the communicator's end needs it.
+void let_go(const Buffer& buffer, core::Communicator& communicator) noexcept {
+  if (!buffer.type->predefined()) buffer.type->release();
+  --communicator.kept;
+  if (--communicator.pending == 0 && communicator.freed) communicator.release();
+}
+
+}  // namespace
+
+int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
+                   core::Request** request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  SendRequest& made = make_send(buffer, to, mode);
+  made.set_persistent(true);
+  hold(buffer, *to.communicator);
+  made.complete();
+  *request = &made;
+  return MPI_SUCCESS;
+}
+
+int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  RecvRequest& made = make_recv(buffer, from);
+  made.set_persistent(true);
+  hold(buffer, *from.communicator);
+  made.complete();
+  *request = &made;
+  return MPI_SUCCESS;
+}
+
+int P2p::restart(SendRequest& request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  int error = MPI_SUCCESS;
+  request.peer = state_of(*request.to.communicator, request.to.rank, &error);
+  if (request.peer == nullptr) return error;
+  request.set_active(true);
+  start(request);
+  return MPI_SUCCESS;
+}
+
+int P2p::restart(RecvRequest& request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  request.set_active(true);
+  start(request);
+  return MPI_SUCCESS;
+}
+
+// What was not sent yet is taken back here; what waits at the receiver, there, and the answer
+// completes the request. A message that has its receive completes as if nothing had been asked.
+void P2p::cancel(SendRequest& request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  if (request.done()) return;
+  if (unlist(request)) {
+    request.outcome.cancelled = true;
+    finish(request, MPI_SUCCESS);
+  } else if (!request.pushing) {
+    send_control(*request.peer, wire::kWithdraw, wire::Withdraw{request.handle()});
+  }
+}
+
+void P2p::cancel(RecvRequest& request) noexcept {
+  const core::ChannelLock lock(process_.progress);
+  if (request.done() || !Posted<RecvRequest>::holds(request)) return;
+  posted_.remove(request);
+  request.outcome = {};
+  request.outcome.cancelled = true;
+  finish(request, MPI_SUCCESS);
+}
+
+void P2p::recycle(SendRequest& request) noexcept {
+  process_.handles.renew(request);
+  if (request.persistent()) let_go(request.buffer, *request.communicator);
+  request.set_persistent(false);
+  delete request.error_text;
+  request.error_text = nullptr;
+  request.revive();
+  request.made_at = {};
+  sends_.give(request);
+}
+
+void P2p::recycle(RecvRequest& request) noexcept {
+  process_.handles.renew(request);
+  if (request.persistent()) let_go(request.buffer, *request.communicator);
+  request.set_persistent(false);
+  delete request.error_text;
+  request.error_text = nullptr;
+  request.revive();
+  request.made_at = {};
+  recvs_.give(request);
+}
+
+int SendRequest::start() noexcept { return pml.restart(*this); }
+void SendRequest::destroy() noexcept { pml.recycle(*this); }
+int RecvRequest::start() noexcept { return pml.restart(*this); }
+void SendRequest::cancel() noexcept { pml.cancel(*this); }
+void RecvRequest::cancel() noexcept { pml.cancel(*this); }
+void RecvRequest::destroy() noexcept { pml.recycle(*this); }
+
+}  // namespace tern::pml
