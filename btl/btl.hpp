@@ -22,8 +22,10 @@
 // Completion. send, begin/commit: the source may be reused on return. get and put: on return
 // (one-sided transports that complete later will bring a completion argument).
 //
-// Threads. All calls on one Btl under its channel's lock. Other processes use the shared memory at
-// any time.
+// Threads. A Btl belongs to one channel: all calls on it under that channel's lock. Other processes
+// use the shared memory at any time. What goes from channel c of one process to channel r of
+// another has an endpoint of its own (and arrives in order); which r: the communicator's turn says,
+// taken modulo the peer's number of channels.
 //
 // Sleeping. A rank sleeps on its doorbell (Table::doorbell). Whoever commits a frame to it, or
 // frees room that it may wait for, rings; the sleeper polls once more between arming and sleeping.
@@ -42,6 +44,9 @@ namespace tern::core {
 class Process;
 struct Peer;
 }  // namespace tern::core
+namespace tern::pml {
+struct PeerState;
+}
 
 namespace tern::btl {
 
@@ -62,21 +67,38 @@ struct Frame {
   const std::byte* payload;
 };
 
+class Endpoint;
+
 /// Who takes arrivals (pml implements it).
 class Sink {
  public:
   virtual ~Sink() = default;
-  virtual void arrived(core::Peer& from, const Frame& frame) noexcept = 0;
+  virtual void arrived(Endpoint& from, const Frame& frame) noexcept = 0;
 };
 
 /// A counter pair in memory that both ends see: one claims chunks from the front, the other from
 /// the back.
 struct SharedClaims;
 
+/// Where an endpoint leads: one of so many channels (a power of two) of a peer.
+struct Destination {
+  core::Peer& peer;
+  uint32_t channel = 0;
+  uint32_t channels = 1;
+  /// Whether communicators of this turn go there.
+  [[nodiscard]] bool serves(uint32_t turn) const noexcept {
+    return (turn & (channels - 1)) == channel;
+  }
+};
+
 /// The way to one peer.
 class Endpoint {
  public:
+  explicit Endpoint(const Destination& leads_to) noexcept : to(leads_to) {}
   virtual ~Endpoint() = default;
+
+  const Destination to;
+  pml::PeerState* state = nullptr;  // the sink's own
 
   /// Sends a frame whose payload is one block of at most max_payload() bytes. `header.bytes` says
   /// how many.
@@ -129,8 +151,10 @@ struct Card {
   uint64_t segment_bytes;
   uint64_t segment_address;  // in that process: probes of one-sided copies read it; ranks that are
                              // threads share it
+  uint32_t channels;         // of that process
+  uint32_t reserved;
 };
-inline constexpr uint32_t kWireVersion = 2;
+inline constexpr uint32_t kWireVersion = 3;
 
 /// A hash of the parameters that must be equal on all ranks: they change what is sent.
 [[nodiscard]] uint32_t shared_parameters(const core::Process& process) noexcept;
@@ -143,8 +167,9 @@ class Btl {
   virtual void fill_card(Card& card) = 0;
   /// Whether connect() would give an endpoint; asks nobody and makes nothing.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
-  /// The endpoint to `peer`, or nullptr where this transport does not reach it. Throws Error.
-  virtual Endpoint* connect(core::Peer& peer) = 0;
+  /// The endpoint to the channel of `peer` that serves `turn`, or nullptr where this transport does
+  /// not reach it; the same at every call. Throws Error.
+  virtual Endpoint* connect(core::Peer& peer, uint32_t turn) = 0;
   /// Hands what has arrived to the sink; how many frames.
   virtual int progress() noexcept = 0;
 };

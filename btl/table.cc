@@ -12,12 +12,15 @@
 
 namespace tern::btl {
 
-Table::Table(core::Process& process, Sink& sink) : process_(process) {
-  btls_.push_back(std::make_unique<self::Self>(process, sink));
+Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
+    : process_(process) {
+  btls_.push_back(std::make_unique<self::Self>(process, sink, channel));
   if (process.node_size > 1) {
-    auto sm = std::make_unique<sm::Sm>(process, sink);
+    auto sm = first == nullptr ? std::make_unique<sm::Sm>(process, sink)
+                               : std::make_unique<sm::Sm>(process, sink, channel, *first->sm_);
     doorbell_ = &sm->doorbell();
     polled_.push_back(sm.get());
+    sm_ = sm.get();
     btls_.push_back(std::move(sm));
   }
 }
@@ -41,23 +44,18 @@ Card Table::card() {
   Card card{};
   card.wire_version = kWireVersion;
   card.parameter_hash = shared_parameters(process_);
+  card.channels = process_.channel_count();
   for (auto& btl : btls_) btl->fill_card(card);
   return card;
 }
 
-Endpoint& Table::connect(core::Peer& peer) {
-  if (peer.endpoint != nullptr) return *peer.endpoint;
-  for (auto& btl : btls_) {
-    Endpoint* endpoint = btl->connect(peer);
-    if (endpoint == nullptr) continue;
-    peer.endpoint = endpoint;
-    return *endpoint;
-  }
+Endpoint& Table::connect(core::Peer& peer, uint32_t turn) {
+  for (auto& btl : btls_)
+    if (Endpoint* endpoint = btl->connect(peer, turn); endpoint != nullptr) return *endpoint;
   unreachable(peer);
 }
 
 void Table::require(const core::Peer& peer) const {
-  if (peer.endpoint != nullptr) return;
   for (const auto& btl : btls_)
     if (btl->reaches(peer)) return;
   unreachable(peer);

@@ -9,18 +9,23 @@
 #include "btl/btl.hpp"
 
 namespace tern::btl {
+namespace sm {
+class Sm;
+}
 
 /// All transports, and the way from a peer to its endpoint.
 class Table {
  public:
-  /// Makes every transport that works here. Throws Error.
-  Table(core::Process& process, Sink& sink);
+  /// Makes every transport that works here, for the channel of this number. `first`: channel 0's,
+  /// which has what all channels share (null for itself). Throws Error.
+  Table(core::Process& process, Sink& sink, uint32_t channel, Table* first);
   ~Table();
 
   /// What boot exchanges.
   [[nodiscard]] Card card();
-  /// The endpoint to a peer, made at the first call. Throws Error where no transport reaches it.
-  Endpoint& connect(core::Peer& peer);
+  /// The endpoint to the channel of a peer that serves `turn`, made at the first call. Throws Error
+  /// where no transport reaches it.
+  Endpoint& connect(core::Peer& peer, uint32_t turn);
   /// Throws Error where no transport reaches the peer.
   void require(const core::Peer& peer) const;
   /// One round over all transports: how many frames arrived.
@@ -36,6 +41,7 @@ class Table {
   core::Process& process_;
   std::vector<std::unique_ptr<Btl>> btls_;
   std::vector<Btl*> polled_;
+  sm::Sm* sm_ = nullptr;
   Doorbell* doorbell_ = nullptr;
 };
 

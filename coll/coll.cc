@@ -10,19 +10,21 @@
 
 namespace tern::coll {
 
-Coll::Coll(core::Process& process)
-    : process_(process), byte_(&core::predefined_type(process, MPI_BYTE)) {
-  pool_.set_threaded(process.thread_level == core::ThreadLevel::kMultiple);
-  process.progress.add(&Coll::poll, this);
+Coll::Coll(core::Channel& channel)
+    : channel_(channel),
+      process_(channel.process),
+      byte_(&core::predefined_type(process_, MPI_BYTE)) {
+  pool_.set_threaded(process_.threaded);
+  channel_.progress.add(&Coll::poll, this);
 }
 
 Coll::~Coll() {
-  process_.progress.remove(this);
+  channel_.progress.remove(this);
   for (const auto& execution : pool_.all())
     if (execution->handle() != 0) process_.handles.erase(*execution);
 }
 
-std::unique_ptr<Coll> make(core::Process& process) { return std::make_unique<Coll>(process); }
+std::unique_ptr<Coll> make(core::Channel& channel) { return std::make_unique<Coll>(channel); }
 
 int Coll::poll(void* self) noexcept {
   Coll& coll = *static_cast<Coll*>(self);
@@ -117,12 +119,12 @@ int Coll::prepare(const Operation& operation, Execution** made) noexcept {
 }
 
 int Coll::run(const Operation& operation) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   Execution* execution = nullptr;
   int code = prepare(operation, &execution);
   if (code != MPI_SUCCESS) return code;
   go(*execution);
-  process_.progress.wait([execution] { return execution->done(); },
+  channel_.progress.wait([execution] { return execution->done(); },
                          [execution](WaitReport* report) { execution->describe(report); });
   code = execution->outcome.error;
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) code = fail(code, "%s", execution->error_text->c_str());
@@ -133,13 +135,13 @@ int Coll::run(const Operation& operation) noexcept {
 int Coll::start(const Operation& operation, core::Request** request) noexcept {
   const int code = init(operation, false, request);
   if (code != MPI_SUCCESS) return code;
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   go(static_cast<Execution&>(**request));
   return MPI_SUCCESS;
 }
 
 int Coll::init(const Operation& operation, bool persistent, core::Request** request) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   Execution* execution = nullptr;
   const int code = prepare(operation, &execution);
   if (code != MPI_SUCCESS) return code;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coll: the collectives of one process: selection, cached schedules, executions under way.
+// Coll: the collectives of one channel: selection, cached schedules, executions under way.
 // Life cycle: made by api::Rooms after the pml; ended before it, after the last collective.
 // Threads: run() and the start functions from any thread; they take the channel's lock.
 // Order: collectives of one communicator are numbered as they start, persistent ones as they are
@@ -25,7 +25,7 @@ class Execution;
 
 class Coll {
  public:
-  explicit Coll(core::Process& process);
+  explicit Coll(core::Channel& channel);
   Coll(const Coll&) = delete;
   Coll& operator=(const Coll&) = delete;
   ~Coll();
@@ -42,7 +42,8 @@ class Coll {
   void force(const Algorithm& algorithm) noexcept;
 
   // For executions.
-  [[nodiscard]] pml::Pml& pml() const noexcept { return *process_.pml; }
+  [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
+  [[nodiscard]] pml::Pml& pml() const noexcept { return *channel_.pml; }
   [[nodiscard]] core::Datatype* byte_type() const noexcept { return byte_; }
   /// Launches a bound execution. Lock held.
   void go(Execution& execution) noexcept;
@@ -58,6 +59,7 @@ class Coll {
   TERN_COLD void explain_once(const core::Communicator& communicator, const Question& question,
                               const Algorithm& algorithm);
 
+  core::Channel& channel_;
   core::Process& process_;
   core::Datatype* byte_;
   ScheduleCache cache_;
@@ -67,7 +69,7 @@ class Coll {
   std::vector<Execution*> running_;  // has room for all of the pool
 };
 
-[[nodiscard]] std::unique_ptr<Coll> make(core::Process& process);
+[[nodiscard]] std::unique_ptr<Coll> make(core::Channel& channel);
 
 /// What selection asks about an operation.
 [[nodiscard]] Question question_of(const Operation& operation) noexcept;

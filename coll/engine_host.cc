@@ -60,6 +60,8 @@ void Execution::set_persistent() noexcept {
   sequence_ = kSequences + operation_.communicator->coll_persistent++ % kSequences;
 }
 
+Execution::Execution(Coll& owner) noexcept : coll_(owner) { channel = &owner.channel(); }
+
 void Execution::launch() noexcept {
   if (!persistent_) sequence_ = operation_.communicator->coll_sequence++ % kSequences;
   ++operation_.communicator->pending;
@@ -76,7 +78,7 @@ void Execution::launch() noexcept {
 }
 
 int Execution::start() noexcept {
-  const core::ChannelLock lock(operation_.communicator->process().progress);
+  const core::ChannelLock lock(operation_.communicator->channel().progress);
   set_active(true);
   coll_.go(*this);
   return MPI_SUCCESS;

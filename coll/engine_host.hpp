@@ -23,7 +23,7 @@ class Coll;
 
 class Execution final : public core::Request {
  public:
-  explicit Execution(Coll& owner) noexcept : coll_(owner) {}
+  explicit Execution(Coll& owner) noexcept;
 
   /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution
   /// ends.

@@ -83,13 +83,13 @@ int source_of(const Envelope& from, const PeerState& peer, const btl::Header& he
   return group.rank_of(peer.peer->index);
 }
 
-void P2p::arrived(core::Peer& from, const btl::Frame& frame) noexcept {
-  PeerState& peer = state_of(from);
+void P2p::arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept {
+  PeerState& peer = TERN_LIKELY(from.state != nullptr) ? *from.state : contact(from);
   if (TERN_LIKELY(frame.header.kind == wire::kEager)) {
     match_arrival(peer, frame.header, frame.payload, frame.header.bytes);
     return;
   }
-  if (!well_formed(frame.header, from.rank)) return;
+  if (!well_formed(frame.header, from.to.peer.rank)) return;
   PrefixReader reader(frame.payload, frame.header.bytes);
   switch (frame.header.kind) {
     case wire::kGo:
@@ -125,13 +125,11 @@ void P2p::take_message_frame(PeerState& peer, const btl::Frame& frame) noexcept 
   btl::Header header = frame.header;
   if ((header.kind & wire::kLong) != 0) {
     const auto id = reader.take<wire::LongContext>();
-    Contexts::Entry& entry =
-        contexts_.hear_of({id.creator, static_cast<uint32_t>(id.counter)}, process_);
-    header.context = wire::context_word(entry.index, header.context & 3);
+    const Contexts::Heard heard = contexts_.hear_of({id.creator, static_cast<uint32_t>(id.counter)},
+                                                    peer.peer->index, process_);
+    header.context = wire::context_word(heard.index, header.context & 3);
     header.kind &= static_cast<uint8_t>(~wire::kLong);
-    if (entry.told_last != peer.peer->index)
-      send_control(peer, wire::kContext, wire::ContextTold{id, entry.index});
-    entry.told_last = peer.peer->index;
+    if (heard.tell) send_control(peer, wire::kContext, wire::ContextTold{id, heard.index});
   }
   wire::Signature signature;
   if ((header.kind & wire::kSigned) != 0) {
@@ -203,9 +201,10 @@ void P2p::keep(PeerState& peer, const Key& key, const btl::Header& header, const
   unexpected_.add(*message);
   ++early_;
   most_kept_ = std::max(most_kept_, uint64_t{unexpected_.size()});
-  if (TERN_UNLIKELY(watcher_ != nullptr))
-    watcher_->came_early({key.context, key.source, key.tag,
-                          header.kind == wire::kRts ? message->rts.bytes : message->data.size()});
+  if (EarlyWatcher* watcher = watcher_.load(std::memory_order_acquire);
+      TERN_UNLIKELY(watcher != nullptr))
+    watcher->came_early({key.context, key.source, key.tag,
+                         header.kind == wire::kRts ? message->rts.bytes : message->data.size()});
   count_kept(peer, kept_bytes(*message), 0);
 }
 
@@ -338,12 +337,12 @@ void P2p::withdraw(PeerState& peer, uint64_t sender) noexcept {
 }
 
 void P2p::learn_context(PeerState& peer, const wire::ContextTold& told) noexcept {
-  core::Communicator* communicator =
-      contexts_.find({told.id.creator, static_cast<uint32_t>(told.id.counter)});
-  if (communicator == nullptr) return;  // freed meanwhile
-  const int rank = communicator->target().rank_of(peer.peer->index);
-  if (rank != MPI_UNDEFINED)
-    communicator->set_remote_index(rank, static_cast<uint32_t>(told.index));
+  const core::ContextId id{told.id.creator, static_cast<uint32_t>(told.id.counter)};
+  contexts_.with(id, [&](core::Communicator& communicator) {
+    const int rank = communicator.target().rank_of(peer.peer->index);
+    if (rank != MPI_UNDEFINED)
+      communicator.set_remote_index(rank, static_cast<uint32_t>(told.index));
+  });
 }
 
 }  // namespace tern::pml

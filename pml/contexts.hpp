@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts: from the job-wide id of a communicator to this process's index of it, and to the
 // communicator. Why: making a communicator needs no agreement on a number; messages may even come
-// before it is made here. Threads: under the channel's lock. See: core/communicator.hpp,
-// tests/unit/pml/contexts_test.cc.
+// before it is made here. Threads: any (a lock of its own: communicators end under other channels'
+// locks, too). See: core/communicator.hpp, tests/unit/pml/contexts_test.cc.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -15,15 +16,16 @@ namespace tern::pml {
 
 class Contexts {
  public:
-  struct Entry {
+  /// What an id that a message names is here; `tell`: the sender should hear of the index.
+  struct Heard {
     uint32_t index;
-    core::Communicator* communicator;  // nullptr: not made here yet
-    uint32_t told_last = UINT32_MAX;   // the peer that was told the index most recently
+    bool tell;
   };
 
   /// The communicator is made: it takes the index that early messages have chosen, else keeps its
   /// own (or a new one).
   void add(core::Communicator& communicator) {
+    const std::lock_guard<std::mutex> guard(mutex_);
     auto [place, fresh] = entries_.try_emplace(communicator.id(), Entry{0, &communicator});
     Entry& entry = place->second;
     entry.communicator = &communicator;
@@ -34,20 +36,37 @@ class Contexts {
       communicator.set_index(entry.index);
     }
   }
-  void remove(core::Communicator& communicator) noexcept { entries_.erase(communicator.id()); }
-
-  /// The entry of an id that a message names; made where this is the first we hear of it.
-  Entry& hear_of(core::ContextId id, core::Process& process) {
-    auto [place, fresh] = entries_.try_emplace(id, Entry{0, nullptr});
-    if (fresh) place->second.index = free_index(process);
-    return place->second;
+  void remove(core::Communicator& communicator) noexcept {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    entries_.erase(communicator.id());
   }
-  [[nodiscard]] core::Communicator* find(core::ContextId id) const noexcept {
+
+  /// A message of `peer` names the id; an entry is made where this is the first we hear of it.
+  Heard hear_of(core::ContextId id, uint32_t peer, core::Process& process) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    auto [place, fresh] = entries_.try_emplace(id, Entry{0, nullptr});
+    Entry& entry = place->second;
+    if (fresh) entry.index = free_index(process);
+    const bool tell = entry.told_last != peer;
+    entry.told_last = peer;
+    return {entry.index, tell};
+  }
+  /// Calls use(communicator) where the id has one; it does not end meanwhile.
+  template <class Use>
+  void with(core::ContextId id, Use&& use) {
+    const std::lock_guard<std::mutex> guard(mutex_);
     const auto place = entries_.find(id);
-    return place == entries_.end() ? nullptr : place->second.communicator;
+    if (place != entries_.end() && place->second.communicator != nullptr)
+      use(*place->second.communicator);
   }
 
  private:
+  struct Entry {
+    uint32_t index;
+    core::Communicator* communicator;  // nullptr: not made here yet
+    uint32_t told_last = UINT32_MAX;   // the peer that was told the index most recently
+  };
+
   /// After a billion communicators the numbers begin again: those in use are passed over.
   uint32_t free_index(core::Process& process) const noexcept {
     uint32_t index = process.next_context_index();
@@ -65,6 +84,7 @@ class Contexts {
       return (id.creator * 0x9e3779b97f4a7c15) ^ (id.counter * 0xc2b2ae3d27d4eb4f);
     }
   };
+  std::mutex mutex_;
   std::unordered_map<core::ContextId, Entry, Hash> entries_;
 };
 

@@ -19,7 +19,7 @@ Matched* P2p::take_out(const Envelope& from, Message& message, core::Outcome* ou
 }
 
 int P2p::improbe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   *matched = nullptr;
   Message* message = look_for(from);
   if (message == nullptr) return MPI_SUCCESS;
@@ -28,7 +28,7 @@ int P2p::improbe(const Envelope& from, Matched** matched, core::Outcome* outcome
 }
 
 int P2p::mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   Message* message = nullptr;
   if (const int code = wait_for(from, &message); code != MPI_SUCCESS) return code;
   *matched = take_out(from, *message, outcome);
@@ -48,7 +48,7 @@ int P2p::start_matched(const Buffer& buffer, Matched& matched, RecvRequest** req
 }
 
 int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   RecvRequest* made = nullptr;
   const int code = start_matched(buffer, matched, &made);
   *request = made;
@@ -56,7 +56,7 @@ int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request)
 }
 
 int P2p::mrecv(const Buffer& buffer, Matched& matched, core::Outcome* outcome) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   RecvRequest* made = nullptr;
   const int code = start_matched(buffer, matched, &made);
   return code == MPI_SUCCESS ? wait_for(*made, outcome) : code;

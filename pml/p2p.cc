@@ -21,17 +21,19 @@ uint32_t context_of(const Envelope& from) noexcept {
 
 }  // namespace
 
-P2p::P2p(core::Process& process)
-    : process_(process),
-      transports_(process, *this),
-      eager_limit_(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),
-      unexpected_limit_(static_cast<size_t>(process.params.unexpected_limit)),
-      pull_limit_(static_cast<size_t>(process.params.sm_pull_limit)),
-      both_limit_(static_cast<size_t>(process.params.sm_both_limit)),
-      threaded_(process.thread_level == core::ThreadLevel::kMultiple),
-      signs_(process.params.checks("types")),
-      tracks_(process.params.checks("leaks")) {
-  const std::string& way = process.params.sm_single_copy;
+P2p::P2p(core::Channel& channel, P2p* first)
+    : channel_(channel),
+      process_(channel.process),
+      transports_(process_, *this, channel.number,
+                  first == nullptr ? nullptr : &first->transports_),
+      eager_limit_(std::min(static_cast<size_t>(process_.params.eager_limit), kMostEager)),
+      unexpected_limit_(static_cast<size_t>(process_.params.unexpected_limit)),
+      pull_limit_(static_cast<size_t>(process_.params.sm_pull_limit)),
+      both_limit_(static_cast<size_t>(process_.params.sm_both_limit)),
+      threaded_(process_.threaded),
+      signs_(process_.params.checks("types")),
+      tracks_(process_.params.checks("leaks")) {
+  const std::string& way = process_.params.sm_single_copy;
   if (way == "pipeline")
     pull_limit_ = both_limit_ = SIZE_MAX;
   else if (way == "pull")
@@ -43,20 +45,16 @@ P2p::P2p(core::Process& process)
   completed_ = &make_send(Buffer{}, Envelope{}, Mode::kStandard);
   completed_->complete();
   completed_->made_at = {};
-  process.progress.add([](void* self) noexcept { return static_cast<P2p*>(self)->progress(); },
-                       this);
+  channel_.progress.add([](void* self) noexcept { return static_cast<P2p*>(self)->progress(); },
+                        this);
 }
 
 P2p::~P2p() {
-  process_.progress.remove(this);
+  channel_.progress.remove(this);
   for (auto& send : sends_.all()) process_.handles.erase(*send);
   for (auto& recv : recvs_.all()) {
     process_.handles.erase(*recv);
     delete recv->error_text;  // of an operation that never ended
-  }
-  for (auto& state : peers_) {
-    state->peer->pml = nullptr;
-    state->peer->endpoint = nullptr;
   }
 }
 
@@ -67,22 +65,32 @@ int P2p::progress() noexcept {
   return events;
 }
 
-PeerState& P2p::contact(core::Peer& peer) {
-  auto state = std::make_unique<PeerState>();
-  state->peer = &peer;
-  state->eager_limit = static_cast<int64_t>(eager_limit_);
-  state->endpoint = &transports_.connect(peer);
-  peers_.push_back(std::move(state));
-  peer.pml = peers_.back().get();
-  if (process_.explain.on()) explain_contact(*peer.pml);
-  return *peer.pml;
+PeerState& P2p::contact(btl::Endpoint& endpoint) {
+  peers_.push_back(std::make_unique<PeerState>(endpoint));
+  PeerState& state = *peers_.back();
+  state.eager_limit = static_cast<int64_t>(eager_limit_);
+  const size_t index = state.peer->index;
+  if (index >= by_peer_.size()) by_peer_.resize(index + 1, nullptr);
+  state.next = by_peer_[index];
+  by_peer_[index] = &state;
+  endpoint.state = &state;
+  if (process_.explain.on()) explain_contact(state);
+  return state;
+}
+
+PeerState* P2p::known(const core::Communicator& communicator, int rank) const noexcept {
+  const size_t index = communicator.peer_index(rank);
+  PeerState* state = index < by_peer_.size() ? by_peer_[index] : nullptr;
+  while (state != nullptr && !state->endpoint->to.serves(communicator.id().turn()))
+    state = state->next;
+  return state;
 }
 
 PeerState* P2p::state_of(core::Communicator& communicator, int rank, int* error) noexcept {
-  core::Peer& peer = communicator.peer(rank);
-  if (TERN_LIKELY(peer.pml != nullptr)) return peer.pml;
+  PeerState* state = known(communicator, rank);
+  if (TERN_LIKELY(state != nullptr)) return state;
   try {
-    return &state_of(peer);
+    return &contact(transports_.connect(communicator.peer(rank), communicator.id().turn()));
   } catch (const Error& failure) {
     *error = fail(failure);
     return nullptr;
@@ -119,12 +127,12 @@ RecvRequest& P2p::make_recv(const Buffer& buffer, const Envelope& from) {
 
 Key P2p::key_of(const Envelope& from) const noexcept {
   const uint32_t source =
-      from.rank == MPI_ANY_SOURCE ? kAnySource : from.communicator->peer(from.rank).index;
+      from.rank == MPI_ANY_SOURCE ? kAnySource : from.communicator->peer_index(from.rank);
   return {context_of(from), source, from.tag};
 }
 
 int P2p::send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   int error = MPI_SUCCESS;
   PeerState* peer = state_of(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
@@ -138,8 +146,8 @@ int P2p::send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
 }
 
 int P2p::recv(const Buffer& buffer, const Envelope& from, core::Outcome* outcome) noexcept {
-  const core::ChannelLock lock(process_.progress);
-  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !threaded_ && !signs_) {
+  const core::ChannelLock lock(channel_.progress);
+  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !signs_) {
     int error = MPI_SUCCESS;
     PeerState* peer = state_of(*from.communicator, from.rank, &error);
     if (TERN_UNLIKELY(peer == nullptr)) return error;
@@ -176,13 +184,14 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& pee
       endpoint.pop();
       return MPI_SUCCESS;
     }
-    if (rounds * kPollsBetweenRounds >= process_.progress.spins()) return MPI_ERR_PENDING;
-    process_.progress.poll();
+    if (rounds * kPollsBetweenRounds >= channel_.progress.spins() || channel_.progress.wanted())
+      return MPI_ERR_PENDING;
+    channel_.progress.poll();
   }
 }
 
 int P2p::wait_for(core::Request& request, core::Outcome* outcome) noexcept {
-  process_.progress.wait([&request] { return request.done(); },
+  channel_.progress.wait([&request] { return request.done(); },
                          [&request](WaitReport* report) { request.describe(report); });
   const int error = request.outcome.error;
   if (outcome != nullptr) *outcome = request.outcome;
@@ -202,10 +211,9 @@ int P2p::isend_locked(const Buffer& buffer, const Envelope& to, core::Request** 
 // A message from a rank that nothing reaches would be waited for in vain.
 int P2p::require_reachable(const Envelope& from) noexcept {
   if (from.rank == MPI_ANY_SOURCE) return MPI_SUCCESS;
-  const core::Peer& peer = from.communicator->peer(from.rank);
-  if (TERN_LIKELY(peer.pml != nullptr)) return MPI_SUCCESS;
+  if (TERN_LIKELY(known(*from.communicator, from.rank) != nullptr)) return MPI_SUCCESS;
   try {
-    transports_.require(peer);
+    transports_.require(from.communicator->peer(from.rank));
     return MPI_SUCCESS;
   } catch (const Error& failure) {
     return fail(failure);
@@ -222,13 +230,13 @@ int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
 }
 
 int P2p::irecv(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   return irecv_locked(buffer, from, request);
 }
 
 int P2p::isend(const Buffer& buffer, const Envelope& to, Mode mode,
                core::Request** request) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   return isend_held(buffer, to, mode, request);
 }
 
@@ -261,14 +269,14 @@ Message* P2p::look_for(const Envelope& from) noexcept {
   const Key key = key_of(from);
   Message* message = unexpected_.find(key);
   if (message != nullptr) return message;
-  process_.progress.poll_for_caller();
+  channel_.progress.poll_for_caller();
   return unexpected_.find(key);
 }
 
 int P2p::wait_for(const Envelope& from, Message** message) noexcept {
   if (const int code = require_reachable(from); code != MPI_SUCCESS) return code;
   const Key key = key_of(from);
-  process_.progress.wait([&] { return (*message = unexpected_.find(key)) != nullptr; },
+  channel_.progress.wait([&] { return (*message = unexpected_.find(key)) != nullptr; },
                          [&from](WaitReport* report) {
                            report->words += "a message ";
                            describe_source(from, report);
@@ -277,7 +285,7 @@ int P2p::wait_for(const Envelope& from, Message** message) noexcept {
 }
 
 int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   const Message* message = look_for(from);
   *found = message != nullptr;
   if (message != nullptr) *outcome = describe(*message, from);
@@ -285,17 +293,14 @@ int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexc
 }
 
 int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   Message* message = nullptr;
   const int code = wait_for(from, &message);
   if (code == MPI_SUCCESS) *outcome = describe(*message, from);
   return code;
 }
 
-void P2p::add_context(core::Communicator& communicator) {
-  const core::ChannelLock lock(process_.progress);
-  contexts_.add(communicator);
-}
+void P2p::add_context(core::Communicator& communicator) { contexts_.add(communicator); }
 
 void P2p::remove_context(core::Communicator& communicator) noexcept {
   contexts_.remove(communicator);

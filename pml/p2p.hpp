@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // P2p: the Pml of every transport: matching, eager and rendezvous protocols.
-// Lifetime: api::Instance. Threads: see pml.hpp.
+// Lifetime: api::Rooms; one for each channel. Threads: see pml.hpp.
 // Files: p2p.cc (calls), sending.cc (frames out), arrivals.cc (frames in), rendezvous.cc (large
 // messages).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -21,10 +22,12 @@ namespace tern::pml {
 
 class P2p final : public Pml, public btl::Sink {
  public:
-  explicit P2p(core::Process& process);
+  /// `first`: channel 0's, whose transports have what all channels share; null for itself.
+  explicit P2p(core::Channel& channel, P2p* first = nullptr);
   ~P2p() override;
 
   [[nodiscard]] btl::Table& transports() noexcept { return transports_; }
+  [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
 
   /// TERN_EXPLAIN: what went to each peer, before this process leaves its job.
   void explain_traffic() const noexcept;
@@ -58,7 +61,10 @@ class P2p final : public Pml, public btl::Sink {
   void add_up(const core::Communicator* of, Statistics* sums) const noexcept override;
   void watch_early(EarlyWatcher* watcher) noexcept override { watcher_ = watcher; }
 
-  void arrived(core::Peer& from, const btl::Frame& frame) noexcept override;
+  void arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept override;
+
+  /// The first use of an endpoint, in either direction.
+  PeerState& contact(btl::Endpoint& endpoint);
 
   // For the requests.
   int restart(SendRequest& request) noexcept;
@@ -71,10 +77,7 @@ class P2p final : public Pml, public btl::Sink {
  private:
   // p2p.cc
   int progress() noexcept;
-  PeerState& state_of(core::Peer& peer) {  // throws Error where nothing reaches it
-    return TERN_LIKELY(peer.pml != nullptr) ? *peer.pml : contact(peer);
-  }
-  PeerState& contact(core::Peer& peer);
+  PeerState* known(const core::Communicator& communicator, int rank) const noexcept;
   PeerState* state_of(core::Communicator& communicator, int rank, int* error) noexcept;
   int isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
                  core::Request** request) noexcept;
@@ -151,6 +154,7 @@ class P2p final : public Pml, public btl::Sink {
   bool push_chunk(SendRequest& request, bool* moved) noexcept;
   void tell_done(RecvRequest& request, int error) noexcept;
 
+  core::Channel& channel_;
   core::Process& process_;
   btl::Table transports_;
   Contexts contexts_;
@@ -160,12 +164,13 @@ class P2p final : public Pml, public btl::Sink {
   ObjectPool<RecvRequest> recvs_;
   ObjectPool<Message> messages_;
   std::vector<std::unique_ptr<PeerState>> peers_;
+  std::vector<PeerState*> by_peer_;    // index of the peer: the first of its channels
   std::vector<PeerState*> waiting_;    // peers with sends or controls that found no room
   std::vector<RecvRequest*> pulling_;  // receives that copy from their sender's memory
   std::vector<SendRequest*> pushing_;  // sends that move data
   uint64_t received_ = 0;              // for tools, as these:
   uint64_t early_ = 0, most_kept_ = 0;
-  EarlyWatcher* watcher_ = nullptr;
+  std::atomic<EarlyWatcher*> watcher_ = nullptr;
   int receiving_ = 0;                 // large messages that are matched and not yet here
   SendRequest* completed_ = nullptr;  // shared by all sends that were done at once
   size_t eager_limit_, unexpected_limit_;

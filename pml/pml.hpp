@@ -2,7 +2,8 @@
 // Pml: point-to-point messages: matching, protocols, requests.
 // Why: api and coll speak of buffers and ranks; transports of frames. This room is between them.
 // Life cycle: made by api::Instance after boot and transports; ended after the last request.
-// Threads: every call takes the channel's lock itself when the level is MPI_THREAD_MULTIPLE (calls
+// Threads: one Pml for each channel; every call takes the channel's lock itself when the level is
+// MPI_THREAD_MULTIPLE (calls
 // named *_locked expect it held: coll's engine runs inside progress). Ordering: messages of one
 // (communicator, plane, source, destination) match in the order they were sent. Completion:
 // isend/irecv give a request that completes in progress; a request carries error class and text.
@@ -128,14 +129,14 @@ class Pml {
   [[nodiscard]] virtual int imrecv(const Buffer& buffer, Matched& matched,
                                    core::Request** request) noexcept = 0;
 
-  /// A communicator came to life, or ends: messages for its context are matched, or refused.
-  /// remove_context is called with the channel's lock held, add_context without.
+  /// A communicator came to life, or ends: messages for its context are matched, or refused. With
+  /// any lock held, or none.
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;
 
   /// Of all, or (kept and posted only, of the user's plane) of one communicator. Lock held.
   virtual void add_up(const core::Communicator* of, Statistics* sums) const noexcept = 0;
-  /// Null: nobody. Lock held.
+  /// Null: nobody. Any thread; the watcher is never deleted.
   virtual void watch_early(EarlyWatcher* watcher) noexcept = 0;
 
   /// Adds the operations under way to a report's words. Lock held.

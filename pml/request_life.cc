@@ -26,7 +26,7 @@ void let_go(const Buffer& buffer, core::Communicator& communicator) noexcept {
 
 int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
                    core::Request** request) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   SendRequest& made = make_send(buffer, to, mode);
   made.set_persistent(true);
   hold(buffer, *to.communicator);
@@ -36,7 +36,7 @@ int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
 }
 
 int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   RecvRequest& made = make_recv(buffer, from);
   made.set_persistent(true);
   hold(buffer, *from.communicator);
@@ -46,7 +46,7 @@ int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** r
 }
 
 int P2p::restart(SendRequest& request) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   int error = MPI_SUCCESS;
   request.peer = state_of(*request.to.communicator, request.to.rank, &error);
   if (request.peer == nullptr) return error;
@@ -56,7 +56,7 @@ int P2p::restart(SendRequest& request) noexcept {
 }
 
 int P2p::restart(RecvRequest& request) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   request.set_active(true);
   start(request);
   return MPI_SUCCESS;
@@ -65,7 +65,7 @@ int P2p::restart(RecvRequest& request) noexcept {
 // What was not sent yet is taken back here; what waits at the receiver, there, and the answer
 // completes the request. A message that has its receive completes as if nothing had been asked.
 void P2p::cancel(SendRequest& request) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   if (request.done()) return;
   if (unlist(request)) {
     request.outcome.cancelled = true;
@@ -76,7 +76,7 @@ void P2p::cancel(SendRequest& request) noexcept {
 }
 
 void P2p::cancel(RecvRequest& request) noexcept {
-  const core::ChannelLock lock(process_.progress);
+  const core::ChannelLock lock(channel_.progress);
   if (request.done() || !Posted<RecvRequest>::holds(request)) return;
   posted_.remove(request);
   request.outcome = {};
@@ -106,6 +106,8 @@ void P2p::recycle(RecvRequest& request) noexcept {
   recvs_.give(request);
 }
 
+SendRequest::SendRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }
+RecvRequest::RecvRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }
 int SendRequest::start() noexcept { return pml.restart(*this); }
 void SendRequest::destroy() noexcept { pml.recycle(*this); }
 int RecvRequest::start() noexcept { return pml.restart(*this); }

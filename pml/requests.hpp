@@ -41,10 +41,12 @@ struct Traffic {
   }
 };
 
-/// The pml's side of a peer.
+/// The pml's side of a peer's channel.
 struct PeerState {
+  explicit PeerState(btl::Endpoint& by) noexcept : peer(&by.to.peer), endpoint(&by) {}
   core::Peer* peer;
   btl::Endpoint* endpoint;
+  PeerState* next = nullptr;             // of the same peer
   SendRequest* first_waiting = nullptr;  // sends that found no room, in order
   SendRequest* last_waiting = nullptr;
   struct Control {
@@ -53,7 +55,7 @@ struct PeerState {
   };
   std::vector<Control> controls;  // frames about transfers that found no room
   bool listed = false;            // in P2p's list of peers with something waiting
-  int64_t eager_limit;            // towards it: -1 while it has too much of ours without a receive
+  int64_t eager_limit = 0;        // towards it: -1 while it has too much of ours without a receive
   size_t kept = 0;                // payload from it that waits for receives
   bool slowed = false;            // it was told to send announcements only
   Traffic sent;
@@ -69,7 +71,7 @@ struct Transfer {
 };
 
 struct SendRequest final : core::Request {
-  explicit SendRequest(P2p& owner) noexcept : pml(owner) {}
+  explicit SendRequest(P2p& owner) noexcept;
   int start() noexcept override;
   void cancel() noexcept override;
   void describe(WaitReport* report) const override;
@@ -94,7 +96,7 @@ struct SendRequest final : core::Request {
 };
 
 struct RecvRequest final : core::Request {
-  explicit RecvRequest(P2p& owner) noexcept : pml(owner) {}
+  explicit RecvRequest(P2p& owner) noexcept;
   int start() noexcept override;
   void cancel() noexcept override;
   void describe(WaitReport* report) const override;

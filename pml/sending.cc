@@ -183,8 +183,8 @@ int P2p::send_waiting() noexcept {
 }
 
 void P2p::send_all_waiting() noexcept {
-  const core::ChannelLock lock(process_.progress);
-  process_.progress.wait([this] { return waiting_.empty(); },
+  const core::ChannelLock lock(channel_.progress);
+  channel_.progress.wait([this] { return waiting_.empty(); },
                          [this](WaitReport* report) {
                            report->words += "room to send what is still under way";
                            for (const PeerState* peer : waiting_)

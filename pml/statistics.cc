@@ -2,6 +2,8 @@
 // P2p: its figures, added up when a tool asks.
 #include "pml/p2p.hpp"
 
+#include <algorithm>
+
 namespace tern::pml {
 namespace {
 
@@ -23,7 +25,7 @@ void P2p::add_up(const core::Communicator* of, Statistics* sums) const noexcept 
   }
   sums->received += received_;
   sums->unexpected += early_;
-  sums->most_kept += most_kept_;
+  sums->most_kept = std::max(sums->most_kept, most_kept_);
   for (const Message* one = unexpected_.first(); one != nullptr; one = one->later) {
     if (of != nullptr && !of_user(one->key.context, *of)) continue;
     ++sums->kept;

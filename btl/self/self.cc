@@ -15,10 +15,10 @@ constexpr size_t kMostPayload = 32768;
 
 class SelfEndpoint final : public Endpoint {
  public:
-  SelfEndpoint(core::Peer& peer, Sink& sink) : peer_(peer), sink_(sink) {}
+  SelfEndpoint(const Destination& leads_to, Sink& sink) : Endpoint(leads_to), sink_(sink) {}
 
   bool send(const Header& header, const void* payload) noexcept override {
-    sink_.arrived(peer_, Frame{header, static_cast<const std::byte*>(payload)});
+    sink_.arrived(*this, Frame{header, static_cast<const std::byte*>(payload)});
     return true;
   }
   std::byte* begin(size_t /*bytes*/) noexcept override {
@@ -27,7 +27,7 @@ class SelfEndpoint final : public Endpoint {
     return buffers_[depth_++].get();
   }
   void commit(const Header& header) noexcept override {
-    sink_.arrived(peer_, Frame{header, buffers_[depth_ - 1].get()});
+    sink_.arrived(*this, Frame{header, buffers_[depth_ - 1].get()});
     --depth_;
   }
   size_t max_payload() const noexcept override { return kMostPayload; }
@@ -48,7 +48,6 @@ class SelfEndpoint final : public Endpoint {
   const char* reason() const noexcept override { return "copies: the same process"; }
 
  private:
-  core::Peer& peer_;
   Sink& sink_;
   std::vector<std::unique_ptr<std::byte[]>> buffers_;
   size_t depth_ = 0;
@@ -56,16 +55,20 @@ class SelfEndpoint final : public Endpoint {
 
 }  // namespace
 
-Self::Self(core::Process& process, Sink& sink) : process_(process), sink_(sink) {}
+Self::Self(core::Process& process, Sink& sink, uint32_t channel)
+    : process_(process), sink_(sink), channel_(channel) {}
 Self::~Self() = default;
 
 bool Self::reaches(const core::Peer& peer) const noexcept {
   return static_cast<int>(peer.rank) == process_.world_rank && peer.nspace == 0;
 }
 
-Endpoint* Self::connect(core::Peer& peer) {
+// The own communicators of a turn are all in one channel: this one.
+Endpoint* Self::connect(core::Peer& peer, uint32_t) {
   if (!reaches(peer)) return nullptr;
-  if (endpoint_ == nullptr) endpoint_ = std::make_unique<SelfEndpoint>(peer, sink_);
+  if (endpoint_ == nullptr)
+    endpoint_ = std::make_unique<SelfEndpoint>(
+        Destination{peer, channel_, process_.channel_count()}, sink_);
   return endpoint_.get();
 }
 

@@ -11,17 +11,18 @@ namespace tern::btl::self {
 
 class Self final : public Btl {
  public:
-  Self(core::Process& process, Sink& sink);
+  Self(core::Process& process, Sink& sink, uint32_t channel = 0);
   ~Self() override;
   const char* name() const noexcept override { return "self"; }
   void fill_card(Card&) override {}
   bool reaches(const core::Peer& peer) const noexcept override;
-  Endpoint* connect(core::Peer& peer) override;
+  Endpoint* connect(core::Peer& peer, uint32_t turn) override;
   int progress() noexcept override { return 0; }
 
  private:
   core::Process& process_;
   Sink& sink_;
+  const uint32_t channel_;
   std::unique_ptr<Endpoint> endpoint_;
 };
 

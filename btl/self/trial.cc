@@ -13,7 +13,7 @@ constexpr char kText[] = "from this rank to itself";
 
 class Taker final : public Sink {
  public:
-  void arrived(core::Peer&, const Frame& frame) noexcept override {
+  void arrived(Endpoint&, const Frame& frame) noexcept override {
     whole =
         frame.header.bytes == sizeof kText && std::memcmp(frame.payload, kText, sizeof kText) == 0;
   }
@@ -26,7 +26,7 @@ std::vector<Trial> try_here() {
   core::Process process;
   Taker taker;
   Self transport(process, taker);
-  Endpoint* endpoint = transport.connect(process.peer(0));
+  Endpoint* endpoint = transport.connect(process.peer(0), 0);
   const bool sent =
       endpoint != nullptr && endpoint->send({0, 1, sizeof kText, 0, 0, 0}, kText) && taker.whole;
   return {{"self", "the own rank", sent,

@@ -16,21 +16,28 @@
 namespace tern::btl::sm {
 namespace {
 
-/// Claims a ring of the peer's segment for frames from `own_rank`.
-uint32_t claim_ring(const Segment& segment, uint32_t own_rank) {
-  const uint32_t mine = segment.head().rings_claimed.fetch_add(1, std::memory_order_acq_rel);
-  if (mine >= segment.shape().rings)
-    throw Error(MPI_ERR_INTERN,
-                strf("all %u rings of rank %u are taken", mine, segment.head().rank));
-  segment.control(mine).owner.store(own_rank + 1, std::memory_order_release);
-  return mine;
+/// Claims a ring of the segment's channel for what `writer` names.
+uint32_t claim_ring(const Segment& segment, uint32_t channel, uint64_t writer) {
+  const uint32_t rings = segment.shape().rings;
+  const uint32_t mine =
+      segment.head().claimed[channel].rings.fetch_add(1, std::memory_order_acq_rel);
+  if (mine >= rings)
+    throw Error(MPI_ERR_INTERN, strf("all %u rings of channel %u of rank %u are taken", rings,
+                                     channel, segment.head().rank));
+  const uint32_t ring = channel * rings + mine;
+  segment.control(ring).owner.store(writer, std::memory_order_release);
+  return ring;
 }
 
 }  // namespace
 
-SmEndpoint::SmEndpoint(Shared& shared, core::Peer& peer, const Card& card)
-    : shared_(shared), peer_(peer), card_(card), segment_(Segment::attach(card, peer.rank)) {
-  const uint32_t ring = claim_ring(segment_, shared.own_rank);
+SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, const Card& card)
+    : Endpoint(leads_to),
+      shared_(shared),
+      card_(card),
+      segment_(Segment::attach(card, leads_to.peer.rank)) {
+  const uint32_t ring =
+      claim_ring(segment_, to.channel, RingControl::name(shared.own_rank, shared.own_channel));
   const uint32_t lines = segment_.shape().ring_lines;  // the peer may have set its own
   inline_limit_ =
       std::min(shared.inline_limit, std::max<size_t>(lines / 8, 1) * kLine) - sizeof(Header);
@@ -104,7 +111,7 @@ bool SmEndpoint::peek(Frame* frame) noexcept {
   }
   PoolPayload where;
   std::memcpy(&where, payload, sizeof where);
-  damaged_ = where.block >= segment_.shape().blocks || frame->header.bytes > kBlockBytes;
+  damaged_ = where.block >= segment_.shape().all_blocks() || frame->header.bytes > kBlockBytes;
   if (TERN_UNLIKELY(damaged_)) return false;
   frame->header.kind = static_cast<uint8_t>(frame->header.kind & ~kPooled);
   frame->payload = segment_.block(where.block);
@@ -129,12 +136,12 @@ void SmEndpoint::explain_refusal(int error) noexcept {
   if (shared_.refusal_said) return;
   shared_.refusal_said = true;
   shared_.explain.warn(
-      "fallback", {{"peer", peer_.rank}, {"what", "two copies"}, {"why", std::strerror(error)}},
+      "fallback", {{"peer", to.peer.rank}, {"what", "two copies"}, {"why", std::strerror(error)}},
       strf("large messages between ranks of this host take two copies instead of one: "
            "process_vm_readv of rank %u says %s. Cure: allow ptrace among processes of one user "
            "(sysctl kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE), or set "
            "TERN_SM_SINGLE_COPY=pipeline to say so on purpose",
-           peer_.rank, std::strerror(error)));
+           to.peer.rank, std::strerror(error)));
 }
 
 bool SmEndpoint::one_sided() noexcept {
@@ -177,7 +184,7 @@ SharedClaims* SmEndpoint::open_claims(uint32_t* name) noexcept {
 void SmEndpoint::close_claims(uint32_t name) noexcept { shared_.free_claims.push_back(name - 1); }
 
 SharedClaims* SmEndpoint::peer_claims(uint32_t name) noexcept {
-  return name == 0 || name > kClaims ? nullptr : &segment_.claims(name - 1);
+  return name == 0 || name > segment_.shape().all_claims() ? nullptr : &segment_.claims(name - 1);
 }
 
 }  // namespace tern::btl::sm

@@ -11,12 +11,12 @@
 
 namespace tern::btl::sm {
 
-/// What all endpoints of a process share.
+/// What all endpoints of a channel share.
 struct Shared {
   const Segment& own;
   Pool pool;
   std::vector<uint32_t> free_claims;
-  uint32_t own_rank;
+  uint32_t own_rank, own_channel;
   size_t inline_limit;    // bytes of a frame that travel in a ring's lines, header included
   size_t fragment_bytes;  // of the pipeline, and how many of them in flight still fit the cache
   size_t fragments;
@@ -28,7 +28,7 @@ struct Shared {
 class SmEndpoint final : public Endpoint {
  public:
   /// Attaches the peer's segment and claims a ring there. Throws Error.
-  SmEndpoint(Shared& shared, core::Peer& peer, const Card& card);
+  SmEndpoint(Shared& shared, const Destination& leads_to, const Card& card);
 
   bool send(const Header& header, const void* payload) noexcept override;
   std::byte* begin(size_t bytes) noexcept override;
@@ -52,7 +52,6 @@ class SmEndpoint final : public Endpoint {
   [[nodiscard]] bool bound() const noexcept { return reader_bound_; }
   /// The peer's frames make no sense: none is read any more.
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
-  [[nodiscard]] core::Peer& peer() const noexcept { return peer_; }
 
  private:
   [[nodiscard]] bool same_process() const noexcept;
@@ -60,7 +59,6 @@ class SmEndpoint final : public Endpoint {
   void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
 
   Shared& shared_;
-  core::Peer& peer_;
   Card card_;
   Segment segment_;
   RingWriter writer_;

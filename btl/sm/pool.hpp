@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pool: blocks of the own segment that carry payload too large for a ring's lines.
-// Why: one pool per sender, not per pair; blocks are reused last-in first-out, so few of them stay
-// in cache. Protocol: the sender marks a block busy and names it in a frame; the reader clears the
-// mark when it has copied. Threads: the owner under the channel's lock; readers (other processes)
-// only clear marks.
+// Why: one pool per sender (and channel), not per pair; blocks are reused last-in first-out, so few
+// of them stay in cache. Protocol: the sender marks a block busy and names it in a frame; the
+// reader clears the mark when it has copied. Threads: the owner under the channel's lock; readers
+// (other processes) only clear marks.
 #pragma once
 
 #include <vector>
@@ -16,10 +16,11 @@ class Pool {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  explicit Pool(const Segment& segment) : segment_(segment) {
-    free_.reserve(segment.shape().blocks);
-    busy_.reserve(segment.shape().blocks);
-    for (uint32_t block = segment.shape().blocks; block > 0; --block) free_.push_back(block - 1);
+  Pool(const Segment& segment, uint32_t channel) : segment_(segment) {
+    const uint32_t blocks = segment.shape().blocks, first = channel * blocks;
+    free_.reserve(blocks);
+    busy_.reserve(blocks);
+    for (uint32_t block = blocks; block > 0; --block) free_.push_back(first + block - 1);
   }
 
   /// A block to fill; kNone when all wait for their readers.

@@ -15,7 +15,7 @@
 namespace tern::btl::sm {
 namespace {
 
-constexpr uint64_t kMagic = 0x7465726e2d736d31;  // "tern-sm1"
+constexpr uint64_t kMagic = 0x7465726e2d736d32;  // "tern-sm2"
 constexpr size_t kPage = 4096;
 
 size_t page_up(size_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }
@@ -24,11 +24,11 @@ struct Offsets {
   size_t controls, claims, flags, rings, blocks, end;
   explicit Offsets(const Shape& shape) noexcept {
     controls = page_up(sizeof(SegmentHead));
-    claims = controls + shape.rings * sizeof(RingControl);
-    flags = claims + kClaims * sizeof(SharedClaims);
-    rings = page_up(flags + shape.blocks * sizeof(BlockFlag));
-    blocks = page_up(rings + size_t{shape.rings} * shape.ring_lines * sizeof(Line));
-    end = blocks + size_t{shape.blocks} * kBlockBytes;
+    claims = controls + shape.all_rings() * sizeof(RingControl);
+    flags = claims + shape.all_claims() * sizeof(SharedClaims);
+    rings = page_up(flags + shape.all_blocks() * sizeof(BlockFlag));
+    blocks = page_up(rings + size_t{shape.all_rings()} * shape.ring_lines * sizeof(Line));
+    end = blocks + size_t{shape.all_blocks()} * kBlockBytes;
   }
 };
 
@@ -63,7 +63,8 @@ size_t Shape::bytes() const noexcept { return Offsets(*this).end; }
 // Small enough that sizes do not overflow; the ring's places are found by masking.
 bool Shape::sensible() const noexcept {
   constexpr uint32_t kMost = 1 << 20;
-  return rings <= kMost && blocks <= kMost && ring_lines > 0 && ring_lines <= kMost &&
+  return channels > 0 && channels <= kMostChannels && (channels & (channels - 1)) == 0 &&
+         rings <= kMost && blocks <= kMost && ring_lines > 0 && ring_lines <= kMost &&
          (ring_lines & (ring_lines - 1)) == 0;
 }
 
@@ -84,6 +85,7 @@ Segment Segment::create(const Shape& shape, uint32_t rank) {
   segment.base_ = segment.map_.data();
   segment.lay_out(shape);
   SegmentHead& head = segment.head();
+  head.channels = shape.channels;
   head.rings = shape.rings;
   head.ring_lines = shape.ring_lines;
   head.blocks = shape.blocks;
@@ -102,7 +104,7 @@ Segment Segment::attach(const Card& card, uint32_t rank) {
     segment.base_ = segment.map_.data();
   }
   const SegmentHead& head = segment.head();
-  const Shape shape{head.rings, head.ring_lines, head.blocks};
+  const Shape shape{head.channels, head.rings, head.ring_lines, head.blocks};
   if (head.magic != kMagic || head.rank != rank || !shape.sensible() ||
       shape.bytes() != card.segment_bytes)
     throw Error(MPI_ERR_OTHER,

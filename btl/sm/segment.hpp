@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Segment: the memory of one rank that its node mates map: doorbell, rings towards it, payload pool
-// from it. Why: a memfd has no name: nothing in /dev/shm, nothing left behind, and only processes
-// that may open /proc/PID/fd of their own user can attach. Layout: SegmentHead | RingControl[rings]
-// | SharedClaims[kClaims] | BlockFlag[blocks] | rings | pool blocks. Pages are touched only when
-// used.
+// from it; rings, claims and pool blocks are in equal parts for the channels of that rank. Why: a
+// memfd has no name: nothing in /dev/shm, nothing left behind, and only processes that may open
+// /proc/PID/fd of their own user can attach. Layout: SegmentHead | RingControl[] | SharedClaims[] |
+// BlockFlag[] | rings | pool blocks. Pages are touched only when used.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,11 +15,13 @@
 #include "base/fd.hpp"
 #include "btl/btl.hpp"
 #include "btl/claims.hpp"
+#include "core/process.hpp"
 
 namespace tern::btl::sm {
 
 inline constexpr size_t kLine = 64;
-inline constexpr uint32_t kClaims = 64;
+inline constexpr uint32_t kClaims = 64;  // of a channel
+inline constexpr uint32_t kMostChannels = core::Process::kMostChannels;
 inline constexpr size_t kBlockBytes = 32768;
 
 struct alignas(kLine) Line {
@@ -27,14 +30,23 @@ struct alignas(kLine) Line {
 
 struct SegmentHead {
   uint64_t magic;
-  uint32_t rings, ring_lines, blocks, rank;
+  uint32_t channels, rings, ring_lines, blocks, rank;
   alignas(kLine) Doorbell doorbell;
-  alignas(kLine) std::atomic<uint32_t> rings_claimed;  // by senders, in order
+  /// By senders, in order; each channel's word in a line of its own.
+  struct alignas(kLine) Claimed {
+    std::atomic<uint32_t> rings;
+  };
+  std::array<Claimed, kMostChannels> claimed;
 };
 
-/// Of one ring: who writes it, and how far it was read.
+/// Of one ring: who writes it (0 while it is being claimed), and how far it was read.
 struct RingControl {
-  alignas(kLine) std::atomic<uint32_t> owner;  // the sender's rank + 1; 0 while it is being claimed
+  alignas(kLine) std::atomic<uint64_t> owner;
+  static uint64_t name(uint32_t rank, uint32_t channel) noexcept {
+    return (uint64_t{channel} << 32) | (uint64_t{rank} + 1);
+  }
+  static uint32_t rank_of(uint64_t name) noexcept { return static_cast<uint32_t>(name) - 1; }
+  static uint32_t channel_of(uint64_t name) noexcept { return static_cast<uint32_t>(name >> 32); }
   alignas(kLine) std::atomic<uint64_t> consumed;  // lines, ever
 };
 
@@ -48,10 +60,14 @@ struct PoolPayload {
   uint32_t block;
 };
 
+/// Rings and blocks are a channel's; names of rings, blocks and claims count over all of them.
 struct Shape {
-  uint32_t rings, ring_lines, blocks;
+  uint32_t channels, rings, ring_lines, blocks;
   [[nodiscard]] size_t bytes() const noexcept;
   [[nodiscard]] bool sensible() const noexcept;
+  [[nodiscard]] uint32_t all_rings() const noexcept { return channels * rings; }
+  [[nodiscard]] uint32_t all_blocks() const noexcept { return channels * blocks; }
+  [[nodiscard]] uint32_t all_claims() const noexcept { return channels * kClaims; }
 };
 
 /// A mapped segment, own or a peer's.

@@ -24,59 +24,78 @@ Shape shape_for(const core::Process& process) {
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_ring_bytes) / kLine);
   const auto blocks =
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_pool_bytes) / kBlockBytes);
-  return {static_cast<uint32_t>(process.node_size), lines, blocks};
+  // A peer with more channels writes to one of the own from several.
+  const uint32_t channels = process.channel_count();
+  const auto rings = static_cast<uint32_t>(process.node_size) * (kMostChannels / channels);
+  return {channels, rings, lines, blocks};
 }
 
-std::vector<uint32_t> all_claims() {
+std::vector<uint32_t> claims_of(uint32_t channel) {
   std::vector<uint32_t> slots;
-  for (uint32_t slot = kClaims; slot > 0; --slot) slots.push_back(slot - 1);
+  for (uint32_t slot = kClaims; slot > 0; --slot) slots.push_back(channel * kClaims + slot - 1);
   return slots;
+}
+
+std::shared_ptr<Segment> make_segment(const core::Process& process) {
+  if ((process.params.sm_ring_bytes & (process.params.sm_ring_bytes - 1)) != 0)
+    throw Error(MPI_ERR_ARG, strf("TERN_SM_RING is %lld, but it must be a power of two",
+                                  static_cast<long long>(process.params.sm_ring_bytes)));
+  return std::make_shared<Segment>(
+      Segment::create(shape_for(process), static_cast<uint32_t>(process.world_rank)));
 }
 
 }  // namespace
 
-Sm::Sm(core::Process& process, Sink& sink)
+Sm::Sm(core::Process& process, Sink& sink) : Sm(process, sink, 0, make_segment(process)) {
+  cma_allow(process.boot == nullptr ? 0 : process.boot->job().server_pid);
+}
+
+Sm::Sm(core::Process& process, Sink& sink, uint32_t channel, const Sm& first)
+    : Sm(process, sink, channel, first.segment_) {}
+
+Sm::Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Segment> segment)
     : process_(process),
       sink_(sink),
-      segment_(Segment::create(shape_for(process), static_cast<uint32_t>(process.world_rank))),
-      shared_{segment_,
-              Pool(segment_),
-              all_claims(),
+      segment_(std::move(segment)),
+      shared_{*segment_,
+              Pool(*segment_, channel),
+              claims_of(channel),
               static_cast<uint32_t>(process.world_rank),
+              channel,
               static_cast<size_t>(process.params.sm_ring_bytes) / 8,
               static_cast<size_t>(process.params.sm_fragment),
               static_cast<size_t>(process.params.sm_fragments),
               process.explain,
               false,
-              process.oversubscribed} {
-  if ((process.params.sm_ring_bytes & (process.params.sm_ring_bytes - 1)) != 0)
-    throw Error(MPI_ERR_ARG, strf("TERN_SM_RING is %lld, but it must be a power of two",
-                                  static_cast<long long>(process.params.sm_ring_bytes)));
-  cma_allow(process.boot == nullptr ? 0 : process.boot->job().server_pid);
-}
+              process.oversubscribed} {}
 
 Sm::~Sm() = default;
 
 void Sm::fill_card(Card& card) {
   struct stat status {};
-  if (::fstat(segment_.fd().get(), &status) != 0)
+  if (::fstat(segment_->fd().get(), &status) != 0)
     throw Error(MPI_ERR_INTERN, "cannot ask the shared memory file for its inode");
   card.pid = ::getpid();
-  card.segment_fd = segment_.fd().get();
+  card.segment_fd = segment_->fd().get();
   card.segment_inode = status.st_ino;
-  card.segment_bytes = segment_.shape().bytes();
-  card.segment_address = reinterpret_cast<uint64_t>(segment_.base());
+  card.segment_bytes = segment_->shape().bytes();
+  card.segment_address = reinterpret_cast<uint64_t>(segment_->base());
 }
 
 bool Sm::reaches(const core::Peer& peer) const noexcept {
   return process_.boot != nullptr && process_.boot->is_local(static_cast<int>(peer.rank));
 }
 
-Endpoint* Sm::connect(core::Peer& peer) { return reaches(peer) ? &endpoint_of(peer) : nullptr; }
-
-SmEndpoint& Sm::endpoint_of(core::Peer& peer) {
+Endpoint* Sm::connect(core::Peer& peer, uint32_t turn) {
+  if (!reaches(peer)) return nullptr;
   for (auto& endpoint : endpoints_)
-    if (&endpoint->peer() == &peer) return *endpoint;
+    if (&endpoint->to.peer == &peer && endpoint->to.serves(turn)) return endpoint.get();
+  const Card card = card_of(peer);
+  return &endpoint_to({peer, turn & (card.channels - 1), card.channels}, card);
+}
+
+// Checked before any of it is used.
+Card Sm::card_of(const core::Peer& peer) const {
   const Card card = process_.boot->card_as<Card>(static_cast<int>(peer.rank));
   if (card.pid == ::getpid() && !process_.boot->job().threads)
     throw Error(MPI_ERR_OTHER, strf("the card of rank %u names the process of this rank (%d)",
@@ -91,34 +110,59 @@ SmEndpoint& Sm::endpoint_of(core::Peer& peer) {
                 strf("rank %u and this rank have different parameters that must be equal on all "
                      "ranks (TERN_CHECK with or without types): set them for all, by mpirun -genv",
                      peer.rank));
-  endpoints_.push_back(std::make_unique<SmEndpoint>(shared_, peer, card));
+  if (card.channels == 0 || card.channels > kMostChannels ||
+      (card.channels & (card.channels - 1)) != 0)
+    throw Error(MPI_ERR_OTHER, strf("the card of rank %u says %u channels, but there are 1 to %u",
+                                    peer.rank, card.channels, kMostChannels));
+  return card;
+}
+
+SmEndpoint& Sm::endpoint_to(const Destination& destination, const Card& card) {
+  for (auto& endpoint : endpoints_)
+    if (&endpoint->to.peer == &destination.peer && endpoint->to.channel == destination.channel)
+      return *endpoint;
+  endpoints_.push_back(std::make_unique<SmEndpoint>(shared_, destination, card));
   return *endpoints_.back();
+}
+
+uint32_t Sm::claimed(std::memory_order order) const noexcept {
+  return segment_->head().claimed[shared_.own_channel].rings.load(order);
 }
 
 // A ring claimed in the own segment: somebody is about to send for the first time.
 void Sm::meet_new_senders() noexcept {
-  const uint32_t claimed = std::min(segment_.head().rings_claimed.load(std::memory_order_acquire),
-                                    segment_.shape().rings);
-  while (met_ < claimed) {
-    const uint32_t owner = segment_.control(met_).owner.load(std::memory_order_acquire);
-    if (owner == 0) return;  // still being claimed
+  const uint32_t rings = segment_->shape().rings;
+  const uint32_t claimed_rings = std::min(claimed(std::memory_order_acquire), rings);
+  while (met_ < claimed_rings) {
+    const uint32_t ring = shared_.own_channel * rings + met_;
+    const uint64_t writer = segment_->control(ring).owner.load(std::memory_order_acquire);
+    if (writer == 0) return;  // still being claimed
+    ++met_;
     try {
-      meet(owner - 1);
+      meet(writer, ring);
     } catch (const Error& error) {
       return give_up(error.what());
     }
   }
 }
 
-void Sm::meet(uint32_t rank) {
+void Sm::meet(uint64_t writer, uint32_t ring) {
+  const uint32_t rank = RingControl::rank_of(writer), channel = RingControl::channel_of(writer);
   if (!process_.boot->is_local(static_cast<int>(rank)))
     throw Error(MPI_ERR_INTERN, strf("a ring of the shared memory is damaged: it names rank %u, "
                                      "which is not on this host",
                                      rank));
-  SmEndpoint& endpoint = endpoint_of(process_.peer(rank));
+  core::Peer& peer = process_.peer(rank);
+  const Card card = card_of(peer);
+  if (channel >= card.channels)
+    throw Error(MPI_ERR_INTERN,
+                strf("a ring of the shared memory is damaged: it names channel %u of rank %u, "
+                     "which has %u",
+                     channel, rank, card.channels));
+  SmEndpoint& endpoint = endpoint_to({peer, channel, card.channels}, card);
   if (endpoint.bound())
     throw Error(MPI_ERR_INTERN, strf("the shared memory is damaged: two rings name rank %u", rank));
-  endpoint.bind_reader(met_++);
+  endpoint.bind_reader(ring);
   senders_.push_back(&endpoint);
 }
 
@@ -134,7 +178,7 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
   Frame frame;
   int frames = 0;
   while (frames < kFramesPerRound && endpoint.peek(&frame)) {
-    sink_.arrived(endpoint.peer(), frame);
+    sink_.arrived(endpoint, frame);
     endpoint.pop();
     ++frames;
   }
@@ -142,13 +186,12 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
     give_up(
         strf("the shared memory between rank %u and this one is damaged: a frame of kind %u "
              "says that it has %u bytes. Does a rank write outside its arrays?",
-             endpoint.peer().rank, frame.header.kind, frame.header.bytes));
+             endpoint.to.peer.rank, frame.header.kind, frame.header.bytes));
   return frames;
 }
 
 int Sm::progress() noexcept {
-  if (TERN_UNLIKELY(segment_.head().rings_claimed.load(std::memory_order_relaxed) != met_))
-    meet_new_senders();
+  if (TERN_UNLIKELY(claimed(std::memory_order_relaxed) != met_)) meet_new_senders();
   int frames = 0;
   for (SmEndpoint* endpoint : senders_) frames += drain(*endpoint);
   return frames;

@@ -13,34 +13,40 @@ namespace tern::btl::sm {
 
 class Sm final : public Btl {
  public:
+  /// Channel 0's.
   Sm(core::Process& process, Sink& sink);
+  /// Of a further channel, in the segment of the first.
+  Sm(core::Process& process, Sink& sink, uint32_t channel, const Sm& first);
   ~Sm() override;
 
   const char* name() const noexcept override { return "sm"; }
   void fill_card(Card& card) override;
   bool reaches(const core::Peer& peer) const noexcept override;
-  Endpoint* connect(core::Peer& peer) override;
+  Endpoint* connect(core::Peer& peer, uint32_t turn) override;
   int progress() noexcept override;
 
   /// Where this rank sleeps and is rung.
-  [[nodiscard]] Doorbell& doorbell() const noexcept { return segment_.head().doorbell; }
-  [[nodiscard]] const Segment& segment() const noexcept { return segment_; }
+  [[nodiscard]] Doorbell& doorbell() const noexcept { return segment_->head().doorbell; }
+  [[nodiscard]] const Segment& segment() const noexcept { return *segment_; }
 
  private:
-  SmEndpoint& endpoint_of(core::Peer& peer);
+  Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Segment> segment);
+  [[nodiscard]] Card card_of(const core::Peer& peer) const;
+  SmEndpoint& endpoint_to(const Destination& destination, const Card& card);
+  [[nodiscard]] uint32_t claimed(std::memory_order order) const noexcept;
   void meet_new_senders() noexcept;
-  void meet(uint32_t rank);
+  void meet(uint64_t writer, uint32_t ring);
   int drain(SmEndpoint& endpoint) noexcept;
   void give_up(const std::string& why) noexcept;
 
   core::Process& process_;
   Sink& sink_;
-  Segment segment_;
+  const std::shared_ptr<Segment> segment_;  // of all channels
   Shared shared_;
   std::vector<std::unique_ptr<SmEndpoint>> endpoints_;  // in the order of first contact
   std::vector<SmEndpoint*> senders_;                    // those with a ring towards this rank
   bool given_up_ = false;
-  uint32_t met_ = 0;  // rings of the own segment that are bound
+  uint32_t met_ = 0;  // rings of the channel's that are bound
 };
 
 }  // namespace tern::btl::sm

@@ -89,7 +89,7 @@ std::byte byte_of(uint32_t frame, size_t at) { return static_cast<std::byte>(fra
 
 class Taker final : public Sink {
  public:
-  void arrived(core::Peer&, const Frame& frame) noexcept override {
+  void arrived(Endpoint&, const Frame& frame) noexcept override {
     bool whole = frame.header.context == taken;
     for (size_t i = 0; i < frame.header.bytes; ++i)
       whole = whole && frame.payload[i] == byte_of(taken, i);
@@ -153,7 +153,7 @@ void be_rank(Meeting& meeting, int rank, pid_t launcher) {
   sm.fill_card(card);
   boot.put_card_as(card);
   boot.fence();
-  Endpoint* peer = sm.connect(process.peer(static_cast<uint32_t>(1 - rank)));
+  Endpoint* peer = sm.connect(process.peer(static_cast<uint32_t>(1 - rank)), 0);
   if (peer == nullptr) throw Error(MPI_ERR_OTHER, "it does not reach the other process");
   exchange_frames(sm, *peer, taker);
   meeting.frames += taker.good;

@@ -13,13 +13,26 @@
 namespace tern::api {
 namespace {
 
-/// null: the process's own.
+/// Null: the process's own.
 using Owner = const core::Object*;
 
-SendBuffer* buffer_of(Owner owner) noexcept {
+using BufferLock = std::lock_guard<std::mutex>;
+
+/// Lock held.
+std::shared_ptr<SendBuffer> buffer_of(Owner owner) noexcept {
   const auto& all = instance().send_buffers;
   const auto found = all.find(owner);
-  return found == all.end() ? nullptr : found->second.get();
+  return found == all.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<SendBuffer> find_buffer(Owner owner) noexcept {
+  const BufferLock lock(instance().send_buffers_mutex);
+  return buffer_of(owner);
+}
+
+void forget(Owner owner) noexcept {
+  const BufferLock lock(instance().send_buffers_mutex);
+  instance().send_buffers.erase(owner);
 }
 
 int attach(Owner owner, void* address, MPI_Count size) noexcept {
@@ -27,39 +40,38 @@ int attach(Owner owner, void* address, MPI_Count size) noexcept {
     if (address == nullptr && size != 0)
       return fail(MPI_ERR_BUFFER, "the buffer is a null pointer, but its size is %lld",
                   static_cast<long long>(size));
-    const core::ChannelLock lock(the_process->progress);
-    if (const SendBuffer* old = buffer_of(owner); old != nullptr)
+    const BufferLock lock(instance().send_buffers_mutex);
+    if (const auto old = buffer_of(owner); old != nullptr)
       return fail(MPI_ERR_BUFFER, "a buffer of %zu bytes is attached already; detach it first",
                   old->bytes());
     const bool automatic = address == MPI_BUFFER_AUTOMATIC;
     instance().send_buffers[owner] =
-        std::make_unique<SendBuffer>(address, automatic ? 0 : static_cast<size_t>(size));
+        std::make_shared<SendBuffer>(address, automatic ? 0 : static_cast<size_t>(size));
     return MPI_SUCCESS;
   });
 }
 
 int detach(Owner owner, void* buffer_addr, MPI_Count* size) noexcept {
-  const core::ChannelLock lock(the_process->progress);
-  SendBuffer* found = buffer_of(owner);
+  const auto found = find_buffer(owner);
   if (found == nullptr) return fail(MPI_ERR_BUFFER, "no buffer is attached");
   found->flush();
   *static_cast<void**>(buffer_addr) = found->address();
   *size = static_cast<MPI_Count>(found->bytes());
-  instance().send_buffers.erase(owner);
+  forget(owner);
   return MPI_SUCCESS;
 }
 
 int flush(Owner owner) noexcept {
-  const core::ChannelLock lock(the_process->progress);
-  if (SendBuffer* found = buffer_of(owner); found != nullptr) found->flush();
+  if (const auto found = find_buffer(owner); found != nullptr) found->flush();
   return MPI_SUCCESS;
 }
 
 int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
   return attempt([&] {
     auto whole = core::Ref<CompoundRequest>::adopt(new CompoundRequest(of));
-    const core::ChannelLock lock(the_process->progress);
-    if (SendBuffer* found = buffer_of(owner); found != nullptr) found->add_to(*whole);
+    const core::ChannelLock channel(of->channel().progress);
+    const BufferLock lock(instance().send_buffers_mutex);
+    if (const auto found = buffer_of(owner); found != nullptr) found->add_to(*whole);
     *request = reinterpret_cast<MPI_Request>(whole->handle());
     whole.leak()->run();
     return MPI_SUCCESS;
@@ -68,8 +80,9 @@ int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
 
 int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   return attempt([&] {
-    const core::ChannelLock lock(the_process->progress);
-    SendBuffer* serving = buffer_of(to.communicator);
+    const core::ChannelLock channel(to.communicator->channel().progress);
+    const BufferLock lock(instance().send_buffers_mutex);
+    auto serving = buffer_of(to.communicator);
     const core::Object* session = to.communicator->session.get();
     if (serving == nullptr && session != nullptr) serving = buffer_of(session);
     if (serving == nullptr) serving = buffer_of(nullptr);
@@ -170,9 +183,8 @@ int session_iflush_buffer(core::Session& session, MPI_Request* request) noexcept
 }
 
 void end_send_buffer(const core::Object* owner) noexcept {
-  const core::ChannelLock lock(the_process->progress);
-  if (SendBuffer* found = buffer_of(owner); found != nullptr) found->flush();
-  instance().send_buffers.erase(owner);
+  (void)flush(owner);
+  forget(owner);
 }
 
 }  // namespace tern::api

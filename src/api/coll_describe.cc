@@ -112,7 +112,7 @@ Described agreed(Described what, int input_block, int output_block) noexcept {
 int run(const Described& what) noexcept {
   return by_kind(
       what, [](Exchange exchange) { return run(std::move(exchange)); },
-      [&] { return the_process->coll->run(what.operation); });
+      [&] { return what.operation.communicator->channel().coll->run(what.operation); });
 }
 
 int begin(const Described& what, MPI_Request* request) noexcept {
@@ -120,7 +120,7 @@ int begin(const Described& what, MPI_Request* request) noexcept {
       what, [&](Exchange exchange) { return begin(std::move(exchange), request); },
       [&] {
         core::Request* made = nullptr;
-        const int code = the_process->coll->start(what.operation, &made);
+        const int code = what.operation.communicator->channel().coll->start(what.operation, &made);
         return handed_out(code, made, request);
       });
 }
@@ -130,7 +130,8 @@ int plan(const Described& what, MPI_Request* request) noexcept {
       what, [&](Exchange exchange) { return plan(std::move(exchange), request); },
       [&] {
         core::Request* made = nullptr;
-        const int code = the_process->coll->init(what.operation, true, &made);
+        const int code =
+            what.operation.communicator->channel().coll->init(what.operation, true, &made);
         return handed_out(code, made, request);
       });
 }

@@ -26,13 +26,13 @@ void give_group(const Communicator& comm, const core::Group& members, MPI_Group*
 }
 
 void forget_context(Communicator& communicator) noexcept {
-  communicator.process().pml->remove_context(communicator);
+  communicator.channel().pml->remove_context(communicator);
 }
 
 }  // namespace
 
 void join(Communicator& communicator) {
-  communicator.process().pml->add_context(communicator);
+  communicator.channel().pml->add_context(communicator);
   communicator.ending = forget_context;
 }
 
@@ -127,7 +127,7 @@ int comm_free(MPI_Comm* comm) noexcept {
   end_send_buffer(found);
   *comm = MPI_COMM_NULL;
   process.handles.erase(*found);
-  const core::ChannelLock lock(process.progress);
+  const core::ChannelLock lock(found->channel().progress);
   found->freed = true;
   if (found->pending == 0) found->release();  // else the last operation does
   return MPI_SUCCESS;
@@ -140,13 +140,14 @@ int comm_disconnect(MPI_Comm* comm) noexcept {
                 "%s cannot be disconnected; only communicators that the program made can",
                 found->name.c_str());
   {
-    const core::ChannelLock lock(the_process->progress);
-    the_process->progress.wait(
-        [found] { return found->pending == found->kept; },
-        [found](WaitReport* report) {
-          report->words += strf("the end of %d operations on %s", found->pending - found->kept,
-                                found->name.empty() ? "the communicator" : found->name.c_str());
-        });
+    core::Progress& progress = found->channel().progress;
+    const core::ChannelLock lock(progress);
+    progress.wait([found] { return found->pending == found->kept; },
+                  [found](WaitReport* report) {
+                    report->words +=
+                        strf("the end of %d operations on %s", found->pending - found->kept,
+                             found->name.empty() ? "the communicator" : found->name.c_str());
+                  });
   }
   return comm_free(comm);
 }

@@ -18,7 +18,7 @@ namespace {
 using core::Communicator;
 
 int wait_for(Communicator& communicator, core::Request* request) {
-  core::Progress& progress = communicator.process().progress;
+  core::Progress& progress = communicator.channel().progress;
   {
     const core::ChannelLock lock(progress);
     progress.wait([request] { return request->done(); },
@@ -34,7 +34,7 @@ int wait_for(Communicator& communicator, core::Request* request) {
 /// Sends `out` to one member while `in` comes from another.
 int exchange(Communicator& communicator, pml::Buffer out, int to, pml::Buffer in, int from,
              int tag) {
-  pml::Pml& pml = *communicator.process().pml;
+  pml::Pml& pml = *communicator.channel().pml;
   const auto plane = pml::Plane::kInternal;
   core::Request* request = nullptr;
   int code = pml.irecv(in, {&communicator, from, tag, plane}, &request);
@@ -54,13 +54,13 @@ pml::Buffer data_of(const Words& words, core::Datatype& byte) {
 }
 
 int send_to(Communicator& communicator, const pml::Buffer& out, int to, int tag) {
-  return communicator.process().pml->send(out, {&communicator, to, tag, pml::Plane::kInternal},
+  return communicator.channel().pml->send(out, {&communicator, to, tag, pml::Plane::kInternal},
                                           pml::Mode::kStandard);
 }
 
 int receive_from(Communicator& communicator, const pml::Buffer& in, int from, int tag) {
   core::Request* request = nullptr;
-  const int code = communicator.process().pml->irecv(
+  const int code = communicator.channel().pml->irecv(
       in, {&communicator, from, tag, pml::Plane::kInternal}, &request);
   return code != MPI_SUCCESS ? code : wait_for(communicator, request);
 }

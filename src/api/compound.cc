@@ -11,25 +11,32 @@
 namespace tern::api {
 namespace {
 
-std::vector<CompoundRequest*>& running() noexcept { return instance().compounds; }
+using Running = std::vector<CompoundRequest*>;
+
+Running& running_in(const core::Channel& channel) noexcept {
+  return instance().compounds[channel.number];
+}
 
 }  // namespace
 
 CompoundRequest::CompoundRequest(core::Communicator* of) {
   communicator = of;
+  channel = &of->channel();
   the_process->handles.insert(*this);
 }
 
 void CompoundRequest::run() noexcept {
   retain();
   if (try_to_finish()) return release();
-  if (running().empty()) the_process->progress.add(&CompoundRequest::poll, &running());
-  running().push_back(this);
+  Running& all = running_in(*channel);
+  if (all.empty()) channel->progress.add(&CompoundRequest::poll, &all);
+  all.push_back(this);
 }
 
-int CompoundRequest::poll(void*) noexcept {
+int CompoundRequest::poll(void* self) noexcept {
   int events = 0;
-  auto& all = running();
+  auto& all = *static_cast<Running*>(self);
+  core::Progress& progress = all.front()->channel->progress;
   for (size_t i = 0; i < all.size();) {
     CompoundRequest* one = all[i];
     if (!one->try_to_finish()) {
@@ -41,7 +48,7 @@ int CompoundRequest::poll(void*) noexcept {
     one->release();
     ++events;
   }
-  if (all.empty()) the_process->progress.remove(&all);
+  if (all.empty()) progress.remove(&all);
   return events;
 }
 

@@ -48,7 +48,7 @@ void Exchange::finish() const noexcept {
 }
 
 int Exchange::post(std::vector<core::Request*>* parts) const {
-  pml::Pml& pml = *comm_->process().pml;
+  pml::Pml& pml = *comm_->channel().pml;
   parts->reserve(sends_.size() + receives_.size());
   int code = MPI_SUCCESS;
   core::Request* made = nullptr;
@@ -93,13 +93,13 @@ class ExchangeRequest final : public CompoundRequest {
     std::vector<core::Request*> parts;
     int code = MPI_SUCCESS;
     const int thrown = guarded([&] { code = what_.post(&parts); });
-    const core::ChannelLock lock(the_process->progress);
+    const core::ChannelLock lock(communicator->channel().progress);
     for (core::Request* part : parts) add(part);
     run();
     return thrown != MPI_SUCCESS ? thrown : code;
   }
   void set_persistent() noexcept {
-    const core::ChannelLock lock(the_process->progress);
+    const core::ChannelLock lock(communicator->channel().progress);
     what_.hold(1);
     persistent_ = true;
     set_active(false);
@@ -128,12 +128,13 @@ int run(Exchange what) {
   std::vector<core::Request*> parts;
   int code = what.post(&parts);
   if (code != MPI_SUCCESS) return code;
-  const core::ChannelLock lock(the_process->progress);
-  the_process->progress.wait([&parts] { return all_done(parts); },
-                             [&parts](WaitReport* report) {
-                               for (const core::Request* part : parts)
-                                 if (!part->done()) return part->describe(report);
-                             });
+  core::Progress& progress = what.communicator().channel().progress;
+  const core::ChannelLock lock(progress);
+  progress.wait([&parts] { return all_done(parts); },
+                [&parts](WaitReport* report) {
+                  for (const core::Request* part : parts)
+                    if (!part->done()) return part->describe(report);
+                });
   for (core::Request* part : parts) {
     if (code == MPI_SUCCESS && part->outcome.error != MPI_SUCCESS)
       code = fail(part->outcome.error, "%s",

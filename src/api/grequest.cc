@@ -90,7 +90,7 @@ int grequest_complete(MPI_Request request) noexcept {
                 "request is not of MPI_Grequest_start: MPI completes its own operations itself");
   if (found->done()) return fail(MPI_ERR_REQUEST, "the request was completed already");
   found->complete();
-  the_process->progress.wake();
+  the_process->channel(0).progress.wake();
   found->release();
   return MPI_SUCCESS;
 }

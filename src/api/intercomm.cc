@@ -215,7 +215,7 @@ int intercomm_create_from_groups(Group& local_group, int local_leader, MPI_Group
     join(*side);
     // Its end tells the transports, which takes the lock.
     const auto failed = [&side](int why) {
-      const core::ChannelLock lock(the_process->progress);
+      const core::ChannelLock lock(side->channel().progress);
       side = {};
       return why;
     };

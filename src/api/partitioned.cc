@@ -25,7 +25,7 @@ int make(void* buf, int partitions, MPI_Count count, core::Datatype& type, int r
     return fail(MPI_ERR_COUNT, "%d partitions of %lld elements are more than 2^63 bytes",
                 partitions, static_cast<long long>(count));
   return attempt([&] {
-    const core::ChannelLock lock(the_process->progress);
+    const core::ChannelLock lock(comm.channel().progress);
     const pml::Buffer partition{buf, count, &type};
     auto made = core::Ref<Made>::adopt(
         new Made(partition, partitions, {&comm, rank, tag, pml::Plane::kPartitioned}));
@@ -88,7 +88,7 @@ int pready_range(int partition_low, int partition_high, MPI_Request request) noe
   if (send == nullptr) return code;
   code = check_partition(*send, "partition_low", partition_low);
   if (code == MPI_SUCCESS) code = check_partition(*send, "partition_high", partition_high);
-  const core::ChannelLock lock(the_process->progress);
+  const core::ChannelLock lock(send->channel->progress);
   for (int i = partition_low; i <= partition_high && code == MPI_SUCCESS; ++i)
     code = send->ready(i);
   return code;
@@ -98,7 +98,7 @@ int pready_list(int length, const int* array_of_partitions, MPI_Request request)
   int code = MPI_SUCCESS;
   PartitionedSend* send = find_active_send(request, &code);
   if (send == nullptr) return code;
-  const core::ChannelLock lock(the_process->progress);
+  const core::ChannelLock lock(send->channel->progress);
   for (int i = 0; i < length && code == MPI_SUCCESS; ++i) {
     code = check_partition(*send, "an element of array_of_partitions", array_of_partitions[i]);
     if (code == MPI_SUCCESS) code = send->ready(array_of_partitions[i]);
@@ -112,10 +112,11 @@ int parrived(MPI_Request request, int partition, int* flag) noexcept {
   if (receive == nullptr) return code;
   code = check_partition(*receive, "partition", partition);
   if (code != MPI_SUCCESS) return code;
-  const core::ChannelLock lock(the_process->progress);
+  core::Progress& progress = receive->channel->progress;
+  const core::ChannelLock lock(progress);
   bool here = !receive->active() || receive->arrived(partition);
   if (!here) {
-    the_process->progress.poll_for_caller();
+    progress.poll_for_caller();
     here = receive->arrived(partition);
   }
   *flag = here ? 1 : 0;

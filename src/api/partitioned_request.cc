@@ -15,16 +15,22 @@ namespace {
 constexpr int64_t kLeastPortion = 1024;  // smaller partitions travel together
 constexpr int kMostPortions = 4096;
 
-std::vector<PartitionedRequest*>& listed() noexcept { return instance().partitioned; }
+using Listed = std::vector<PartitionedRequest*>;
+
+Listed& listed_in(const core::Channel& channel) noexcept {
+  return instance().partitioned[channel.number];
+}
 
 /// Tags below those of users, in turn; a row of them for each operation.
 int32_t take_tags(int count) noexcept {
   constexpr uint32_t kTags = 1U << 30;
-  uint32_t& next = instance().partitioned_tags;
-  if (next + static_cast<uint32_t>(count) > kTags) next = 0;
-  const uint32_t first = next;
-  next += static_cast<uint32_t>(count);
-  return INT_MIN + static_cast<int32_t>(first);
+  const auto needed = static_cast<uint32_t>(count);
+  std::atomic<uint32_t>& next = instance().partitioned_tags;
+  uint32_t first = next.load(std::memory_order_relaxed), from = 0;
+  do {
+    from = first + needed > kTags ? 0 : first;
+  } while (!next.compare_exchange_weak(first, from + needed, std::memory_order_relaxed));
+  return INT_MIN + static_cast<int32_t>(from);
 }
 
 int partitions_together(int64_t bytes, int partitions) noexcept {
@@ -43,6 +49,7 @@ PartitionedRequest::PartitionedRequest(const pml::Buffer& partition, int partiti
   active_ = false;
   complete();
   communicator = envelope.communicator;
+  channel = &communicator->channel();
   ++communicator->pending;
   ++communicator->kept;
   partition_.type->retain();
@@ -60,7 +67,7 @@ PartitionedRequest::~PartitionedRequest() {
 void PartitionedRequest::destroy() noexcept { delete this; }
 
 int PartitionedRequest::start() noexcept {
-  const core::ChannelLock lock(the_process->progress);
+  const core::ChannelLock lock(channel->progress);
   return guarded([&] {
     outcome = {};
     delete std::exchange(error_text, nullptr);
@@ -74,14 +81,16 @@ int PartitionedRequest::start() noexcept {
 
 void PartitionedRequest::look_after() {
   if (listed_) return;
-  listed().push_back(this);
-  if (listed().size() == 1) the_process->progress.add(&PartitionedRequest::poll, &listed());
+  Listed& all = listed_in(*channel);
+  all.push_back(this);
+  if (all.size() == 1) channel->progress.add(&PartitionedRequest::poll, &all);
   retain();
   listed_ = true;
 }
 
-int PartitionedRequest::poll(void*) noexcept {
-  auto& all = listed();
+int PartitionedRequest::poll(void* self) noexcept {
+  auto& all = *static_cast<Listed*>(self);
+  core::Progress& progress = all.front()->channel->progress;
   int events = 0;
   for (size_t i = 0; i < all.size();) {
     PartitionedRequest* one = all[i];
@@ -95,14 +104,16 @@ int PartitionedRequest::poll(void*) noexcept {
     one->release();
     ++events;
   }
-  if (all.empty()) the_process->progress.remove(&all);
+  if (all.empty()) progress.remove(&all);
   return events;
 }
 
 void PartitionedRequest::abandon_all() noexcept {
-  if (listed().empty()) return;
-  the_process->progress.remove(&listed());
-  for (PartitionedRequest* one : std::exchange(listed(), {})) one->release();
+  for (Listed& all : instance().partitioned) {
+    if (all.empty()) continue;
+    all.front()->channel->progress.remove(&all);
+    for (PartitionedRequest* one : std::exchange(all, {})) one->release();
+  }
 }
 
 void PartitionedRequest::collect(core::Request* part) noexcept {
@@ -129,7 +140,7 @@ int PartitionedSend::introduce() noexcept {
   plan_.first_tag = take_tags(plan_.portions);
   if (to_nobody()) return MPI_SUCCESS;
   const pml::Buffer words{&plan_, sizeof plan_, &core::predefined_type(*the_process, MPI_BYTE)};
-  const int code = the_process->pml->isend_locked(words, portion(envelope_.tag), &introduction_);
+  const int code = channel->pml->isend_locked(words, portion(envelope_.tag), &introduction_);
   return code != MPI_SUCCESS ? code : guarded([&] { look_after(); });
 }
 
@@ -149,7 +160,7 @@ int PartitionedSend::ready(int partition) noexcept {
   ready_[place] = 1;
   const int portion = partition / group_;
   if (--missing_[static_cast<size_t>(portion)] > 0) return MPI_SUCCESS;
-  if (--unsent_ == 0) the_process->progress.wake();  // a thread may wait for the whole
+  if (--unsent_ == 0) channel->progress.wake();  // a thread may wait for the whole
   return to_nobody() ? MPI_SUCCESS : send(portion);
 }
 
@@ -160,7 +171,7 @@ int PartitionedSend::send(int number) noexcept {
       static_cast<char*>(buffer.address) + partition_.count * first * partition_.type->extent();
   buffer.count *= std::min(group_, partitions_ - first);
   core::Request* part = nullptr;
-  const int code = the_process->pml->isend_locked(buffer, portion(plan_.first_tag + number), &part);
+  const int code = channel->pml->isend_locked(buffer, portion(plan_.first_tag + number), &part);
   if (code != MPI_SUCCESS) {
     outcome.error = code;
     return code;
@@ -200,7 +211,7 @@ int PartitionedReceive::introduce() noexcept {
   introduced_ = to_nobody();
   if (introduced_) return MPI_SUCCESS;
   const pml::Buffer words{&plan_, sizeof plan_, &core::predefined_type(*the_process, MPI_BYTE)};
-  const int code = the_process->pml->irecv_locked(words, portion(envelope_.tag), &introduction_);
+  const int code = channel->pml->irecv_locked(words, portion(envelope_.tag), &introduction_);
   return code != MPI_SUCCESS ? code : guarded([&] { look_after(); });
 }
 
@@ -243,7 +254,7 @@ int PartitionedReceive::receive(int64_t from, int32_t tag, core::Request** part)
     stage.resize(static_cast<size_t>(bytes));
     buffer = {stage.data(), bytes, &core::predefined_type(*the_process, MPI_PACKED)};
   }
-  return the_process->pml->irecv_locked(buffer, portion(tag), part);
+  return channel->pml->irecv_locked(buffer, portion(tag), part);
 }
 
 bool PartitionedReceive::here(size_t number) noexcept {

@@ -75,7 +75,8 @@ void Instance::enter_job(core::ThreadLevel level) {
   process.world_rank = boot_->rank();
   process.world_size = boot_->size();
   process.thread_level = level;
-  core::threads_share_objects = level == core::ThreadLevel::kMultiple;
+  process.threaded = level == core::ThreadLevel::kMultiple;
+  core::threads_share_objects = process.threaded;
   set_log_rank(process.world_rank);
   complain();
   process.explain.configure(process.params.explain, process.world_rank);

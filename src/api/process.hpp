@@ -9,6 +9,7 @@
 // thread.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -48,14 +49,17 @@ class Instance {
   core::Keyvals keyvals;
   ErrorCodes error_codes;
   FortranAbi fortran;
-  std::vector<CompoundRequest*> compounds;                                  // under way
-  std::vector<PartitionedRequest*> partitioned;                             // likewise
-  uint32_t partitioned_tags = 0;                                            // used in turn
-  std::map<const core::Object*, std::unique_ptr<SendBuffer>> send_buffers;  // by owner; null: all
+  // By channel, under its lock: what is under way.
+  std::array<std::vector<CompoundRequest*>, core::Process::kMostChannels> compounds;
+  std::array<std::vector<PartitionedRequest*>, core::Process::kMostChannels> partitioned;
+  std::atomic<uint32_t> partitioned_tags = 0;                               // used in turn
+  std::mutex send_buffers_mutex;                                            // of what follows
+  std::map<const core::Object*, std::shared_ptr<SendBuffer>> send_buffers;  // by owner; null: all
   std::thread::id main_thread;                                              // that called MPI_Init
   std::atomic<int> tool_users = 0;  // MPI_T_init_thread without its MPI_T_finalize
   std::mutex tool_mutex;            // of what follows
   std::vector<std::shared_ptr<ToolSession>> tool_sessions;
+  std::mutex registrations_mutex;  // of what follows; before tool_mutex, after a channel's lock
   std::vector<std::shared_ptr<ToolRegistration>> tool_registrations;
   bool world_started = false;  // MPI_Init was called
   bool world_ended = false;    // MPI_Finalize was called

@@ -60,7 +60,7 @@ int give(core::Request* made, int code, MPI_Request* request) noexcept {
 int send_as(Mode mode, const void* buf, MPI_Count count, core::Datatype& type, int dest, int tag,
             core::Communicator& comm) noexcept {
   if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return MPI_SUCCESS;
-  return the_process->pml->send(buffer_of(buf, count, type), {&comm, dest, tag}, mode);
+  return comm.channel().pml->send(buffer_of(buf, count, type), {&comm, dest, tag}, mode);
 }
 
 int isend_as(Mode mode, const void* buf, MPI_Count count, core::Datatype& type, int dest, int tag,
@@ -68,7 +68,7 @@ int isend_as(Mode mode, const void* buf, MPI_Count count, core::Datatype& type, 
   if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return give_null_request(request, false);
   core::Request* made = nullptr;
   const int code =
-      the_process->pml->isend(buffer_of(buf, count, type), {&comm, dest, tag}, mode, &made);
+      comm.channel().pml->isend(buffer_of(buf, count, type), {&comm, dest, tag}, mode, &made);
   return give(made, code, request);
 }
 
@@ -77,13 +77,13 @@ int send_init_as(Mode mode, const void* buf, MPI_Count count, core::Datatype& ty
   if (dest == MPI_PROC_NULL) return give_null_request(request, true);
   core::Request* made = nullptr;
   const int code =
-      the_process->pml->send_init(buffer_of(buf, count, type), {&comm, dest, tag}, mode, &made);
+      comm.channel().pml->send_init(buffer_of(buf, count, type), {&comm, dest, tag}, mode, &made);
   return give(made, code, request);
 }
 
 /// Waits for a request that no user holds.
 int finish(core::Request& request, core::Outcome* outcome) noexcept {
-  core::Progress& progress = the_process->progress;
+  core::Progress& progress = request.communicator->channel().progress;
   {
     const core::ChannelLock lock(progress);
     progress.wait([&request] { return request.done(); },
@@ -151,7 +151,8 @@ int recv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int t
   core::Outcome outcome = kFromNobody;
   int code = MPI_SUCCESS;
   if (TERN_LIKELY(source != MPI_PROC_NULL))
-    code = the_process->pml->recv(buffer_of(buf, count, datatype), {&comm, source, tag}, &outcome);
+    code =
+        comm.channel().pml->recv(buffer_of(buf, count, datatype), {&comm, source, tag}, &outcome);
   core::fill_status(status, outcome, false);
   return code;
 }
@@ -161,7 +162,7 @@ int irecv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int 
   if (TERN_UNLIKELY(source == MPI_PROC_NULL)) return give_null_request(request, false);
   core::Request* made = nullptr;
   const int code =
-      the_process->pml->irecv(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
+      comm.channel().pml->irecv(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
   return give(made, code, request);
 }
 
@@ -170,7 +171,7 @@ int recv_init(void* buf, MPI_Count count, core::Datatype& datatype, int source, 
   if (source == MPI_PROC_NULL) return give_null_request(request, true);
   core::Request* made = nullptr;
   const int code =
-      the_process->pml->recv_init(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
+      comm.channel().pml->recv_init(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
   return give(made, code, request);
 }
 
@@ -180,8 +181,8 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, core::Datatype& sendtype,
   core::Request* receive = nullptr;
   core::Outcome outcome = kFromNobody;
   if (source != MPI_PROC_NULL) {
-    const int code = the_process->pml->irecv(buffer_of(recvbuf, recvcount, recvtype),
-                                             {&comm, source, recvtag}, &receive);
+    const int code = comm.channel().pml->irecv(buffer_of(recvbuf, recvcount, recvtype),
+                                               {&comm, source, recvtag}, &receive);
     if (code != MPI_SUCCESS) return code;
   }
   const int sent = send_as(Mode::kStandard, sendbuf, sendcount, sendtype, dest, sendtag, comm);
@@ -214,7 +215,7 @@ int sendrecv_replace(void* buf, MPI_Count count, core::Datatype& datatype, int d
 int probe(int source, int tag, core::Communicator& comm, MPI_Status* status) noexcept {
   core::Outcome outcome = kFromNobody;
   int code = MPI_SUCCESS;
-  if (source != MPI_PROC_NULL) code = the_process->pml->probe({&comm, source, tag}, &outcome);
+  if (source != MPI_PROC_NULL) code = comm.channel().pml->probe({&comm, source, tag}, &outcome);
   core::fill_status(status, outcome, false);
   return code;
 }
@@ -224,7 +225,7 @@ int iprobe(int source, int tag, core::Communicator& comm, int* flag, MPI_Status*
   bool found = true;
   int code = MPI_SUCCESS;
   if (source != MPI_PROC_NULL)
-    code = the_process->pml->iprobe({&comm, source, tag}, &found, &outcome);
+    code = comm.channel().pml->iprobe({&comm, source, tag}, &found, &outcome);
   *flag = found ? 1 : 0;
   if (found) core::fill_status(status, outcome, false);
   return code;

@@ -41,7 +41,7 @@ int mprobe(int source, int tag, core::Communicator& comm, MPI_Message* message,
   *message = MPI_MESSAGE_NO_PROC;
   if (source != MPI_PROC_NULL) {
     pml::Matched* matched = nullptr;
-    const int code = the_process->pml->mprobe({&comm, source, tag}, &matched, &outcome);
+    const int code = comm.channel().pml->mprobe({&comm, source, tag}, &matched, &outcome);
     if (code != MPI_SUCCESS) return code;
     *message = handle_of(matched);
   }
@@ -56,7 +56,7 @@ int improbe(int source, int tag, core::Communicator& comm, int* flag, MPI_Messag
   *message = MPI_MESSAGE_NO_PROC;
   if (source != MPI_PROC_NULL) {
     pml::Matched* matched = nullptr;
-    const int code = the_process->pml->improbe({&comm, source, tag}, &matched, &outcome);
+    const int code = comm.channel().pml->improbe({&comm, source, tag}, &matched, &outcome);
     if (code != MPI_SUCCESS) return code;
     *flag = matched != nullptr ? 1 : 0;
     *message = handle_of(matched);
@@ -73,7 +73,8 @@ int mrecv(void* buf, MPI_Count count, core::Datatype& datatype, MPI_Message* mes
     pml::Matched* matched = nullptr;
     code = find_matched(*message, &matched);
     if (code != MPI_SUCCESS) return code;
-    code = the_process->pml->mrecv(buffer_of(buf, count, datatype), *matched, &outcome);
+    code = matched->from.communicator->channel().pml->mrecv(buffer_of(buf, count, datatype),
+                                                            *matched, &outcome);
   }
   *message = MPI_MESSAGE_NULL;
   core::fill_status(status, outcome, false);
@@ -91,7 +92,8 @@ int imrecv(void* buf, MPI_Count count, core::Datatype& datatype, MPI_Message* me
   int code = find_matched(*message, &matched);
   if (code != MPI_SUCCESS) return code;
   core::Request* made = nullptr;
-  code = the_process->pml->imrecv(buffer_of(buf, count, datatype), *matched, &made);
+  code = matched->from.communicator->channel().pml->imrecv(buffer_of(buf, count, datatype),
+                                                           *matched, &made);
   if (code != MPI_SUCCESS) return code;
   *message = MPI_MESSAGE_NULL;
   *request = reinterpret_cast<MPI_Request>(made->handle());

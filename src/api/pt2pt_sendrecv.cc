@@ -30,9 +30,9 @@ core::Request* nobody() { return new NoPart({MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUC
 /// Starts both; the receive's outcome is the whole's.
 int start(core::Ref<CompoundRequest> whole, core::Communicator& comm, const End& out, const End& in,
           MPI_Request* request) {
-  pml::Pml& pml = *the_process->pml;
+  pml::Pml& pml = *comm.channel().pml;
   core::Request *send = nullptr, *receive = nullptr;
-  const core::ChannelLock lock(the_process->progress);
+  const core::ChannelLock lock(comm.channel().progress);
   if (out.rank == MPI_PROC_NULL)
     send = nobody();
   else if (const int code = pml.isend_locked(out.buffer, {&comm, out.rank, out.tag}, &send);

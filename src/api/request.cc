@@ -54,9 +54,9 @@ int first_complete(const Requests& requests) noexcept {
 }
 
 template <class Done, class Describe>
-void wait_until(Done&& done, const Describe& describe) noexcept {
-  const core::ChannelLock lock(the_process->progress);
-  the_process->progress.wait(done, describe);
+void wait_until(core::Progress& progress, Done&& done, const Describe& describe) noexcept {
+  const core::ChannelLock lock(progress);
+  progress.wait(done, describe);
 }
 
 /// The incomplete ones of an array: the first in words, the ranks of all. `any`: one is enough.
@@ -79,6 +79,37 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
   if (incomplete > 1)
     report->words += strf(" (and %d more of %d requests%s)", incomplete - 1, requests.count(),
                           any ? ", one is enough" : "");
+}
+
+/// In one channel after the other: what runs in the others gets on meanwhile.
+void wait_for_all(const Requests& requests) noexcept {
+  int next = 0;  // all before it are complete
+  const auto pass_complete = [&] {
+    while (next < requests.count() && requests.complete(next)) ++next;
+  };
+  for (pass_complete(); next < requests.count(); pass_complete()) {
+    core::Progress& progress = progress_of(*requests[next]);
+    const auto leaves = [&] {
+      pass_complete();
+      return next == requests.count() || &progress_of(*requests[next]) != &progress;
+    };
+    wait_until(progress, leaves,
+               [&](WaitReport* report) { describe_requests(requests, false, report); });
+  }
+}
+
+/// Until one of them is complete: the first of those.
+int wait_for_one(const Requests& requests) noexcept {
+  core::Progress& progress = requests.progress();
+  int found = -1;
+  const auto done = [&] {
+    found = first_complete(requests);
+    if (found < 0 && TERN_UNLIKELY(requests.in_several_channels())) progress.poll_others();
+    return found >= 0;
+  };
+  wait_until(progress, done,
+             [&](WaitReport* report) { describe_requests(requests, true, report); });
+  return found;
 }
 
 /// Several requests handed to the user one after the other, and the first of their errors.
@@ -156,8 +187,9 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
   }
   core::Request* waited = find_request(*request);
   if (!waited->done())
-    wait_until([waited] { return waited->done(); },
-               [waited](WaitReport* report) { waited->describe(report); });
+    wait_until(
+        progress_of(*waited), [waited] { return waited->done(); },
+        [waited](WaitReport* report) { waited->describe(report); });
   return collect(*waited, request, status, false);
 }
 
@@ -168,7 +200,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
     return MPI_SUCCESS;
   }
   core::Request* tested = find_request(*request);
-  if (!tested->done()) poll_once();
+  if (!tested->done()) poll_once(*tested);
   if (tested->done()) return collect(*tested, request, status, false);
   *flag = 0;
   return MPI_SUCCESS;
@@ -177,13 +209,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
 int waitall(int count, MPI_Request* handles, MPI_Status* statuses) noexcept {
   const Requests requests(count, handles);
   if (requests.code() != MPI_SUCCESS) return requests.code();
-  int next = 0;  // all before it are complete
-  const auto done = [&] {
-    while (next < count && requests.complete(next)) ++next;
-    return next == count;
-  };
-  if (!done())
-    wait_until(done, [&](WaitReport* report) { describe_requests(requests, false, report); });
+  wait_for_all(requests);
   return collect_all(requests, handles, statuses);
 }
 
@@ -191,7 +217,7 @@ int testall(int count, MPI_Request* handles, int* flag, MPI_Status* statuses) no
   const Requests requests(count, handles);
   if (requests.code() != MPI_SUCCESS) return requests.code();
   *flag = 1;
-  if (!all_complete(requests)) poll_once();
+  if (!all_complete(requests)) poll_once(requests);
   if (all_complete(requests)) return collect_all(requests, handles, statuses);
   *flag = 0;
   return MPI_SUCCESS;
@@ -203,8 +229,7 @@ int waitany(int count, MPI_Request* handles, int* index, MPI_Status* status) noe
   *index = MPI_UNDEFINED;
   core::fill_empty_status(status, false);
   if (requests.all_idle()) return MPI_SUCCESS;
-  wait_until([&] { return (*index = first_complete(requests)) >= 0; },
-             [&](WaitReport* report) { describe_requests(requests, true, report); });
+  *index = wait_for_one(requests);
   return collect(*requests[*index], &handles[*index], status, false);
 }
 
@@ -219,7 +244,7 @@ int testany(int count, MPI_Request* handles, int* index, int* flag, MPI_Status* 
   }
   int found = first_complete(requests);
   if (found < 0) {
-    poll_once();
+    poll_once(requests);
     found = first_complete(requests);
   }
   if (found < 0) {
@@ -236,8 +261,7 @@ int waitsome(int count, MPI_Request* handles, int* outcount, int* indices,
   if (requests.code() != MPI_SUCCESS) return requests.code();
   *outcount = MPI_UNDEFINED;
   if (requests.all_idle()) return MPI_SUCCESS;
-  wait_until([&] { return first_complete(requests) >= 0; },
-             [&](WaitReport* report) { describe_requests(requests, true, report); });
+  wait_for_one(requests);
   return collect_some(requests, handles, outcount, indices, statuses);
 }
 
@@ -247,7 +271,7 @@ int testsome(int count, MPI_Request* handles, int* outcount, int* indices,
   if (requests.code() != MPI_SUCCESS) return requests.code();
   *outcount = MPI_UNDEFINED;
   if (requests.all_idle()) return MPI_SUCCESS;
-  poll_once();
+  poll_once(requests);
   return collect_some(requests, handles, outcount, indices, statuses);
 }
 
@@ -255,7 +279,7 @@ int request_free(MPI_Request* request) noexcept {
   core::Request* freed = find_request(*request);
   *request = MPI_REQUEST_NULL;
   if (freed->persistent()) {  // it may end the communicator that it kept
-    const core::ChannelLock lock(the_process->progress);
+    const core::ChannelLock lock(progress_of(*freed));
     freed->release();
     return MPI_SUCCESS;
   }

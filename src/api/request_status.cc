@@ -26,7 +26,7 @@ int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexc
     return MPI_SUCCESS;
   }
   core::Request* asked = find_request(request);
-  if (!asked->done()) poll_once();
+  if (!asked->done()) poll_once(*asked);
   *flag = asked->done() ? 1 : 0;
   return *flag != 0 ? show(asked, status, false) : MPI_SUCCESS;
 }
@@ -35,7 +35,7 @@ int request_get_status_all(int count, const MPI_Request* handles, int* flag,
                            MPI_Status* statuses) noexcept {
   const Requests requests(count, handles);
   if (requests.code() != MPI_SUCCESS) return requests.code();
-  if (!all_complete(requests)) poll_once();
+  if (!all_complete(requests)) poll_once(requests);
   *flag = all_complete(requests) ? 1 : 0;
   int code = MPI_SUCCESS;
   for (int i = 0; i < count && *flag != 0; ++i)
@@ -50,7 +50,7 @@ int request_get_status_any(int count, const MPI_Request* handles, int* index, in
   *flag = 1;
   *index = MPI_UNDEFINED;
   if (requests.all_idle()) return show(nullptr, status, false);
-  poll_once();
+  poll_once(requests);
   for (int i = 0; i < count; ++i) {
     if (requests[i] == nullptr || !requests[i]->done()) continue;
     *index = i;
@@ -66,7 +66,7 @@ int request_get_status_some(int incount, const MPI_Request* handles, int* outcou
   if (requests.code() != MPI_SUCCESS) return requests.code();
   *outcount = MPI_UNDEFINED;
   if (requests.all_idle()) return MPI_SUCCESS;
-  poll_once();
+  poll_once(requests);
   *outcount = 0;
   int code = MPI_SUCCESS;
   for (int i = 0; i < incount; ++i) {

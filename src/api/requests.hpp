@@ -53,6 +53,11 @@ class Requests {
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
   [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
+  /// Of the first that is active; there must be one.
+  [[nodiscard]] core::Progress& progress() const noexcept {
+    return channel_ == nullptr ? the_process->channel(0).progress : channel_->progress;
+  }
+  [[nodiscard]] bool in_several_channels() const noexcept { return several_; }
   [[nodiscard]] bool complete(int i) const noexcept {
     return all_[i] == nullptr || all_[i]->done();
   }
@@ -67,11 +72,14 @@ class Requests {
       code_ = bad_request(handle, i);
     } else if (found->active()) {
       all_[i] = found;
-      ++active_;
+      if (active_++ == 0) channel_ = found->channel;
+      several_ |= found->channel != channel_;
     }
   }
 
   int count_, active_ = 0, code_ = MPI_SUCCESS;
+  core::Channel* channel_ = nullptr;
+  bool several_ = false;
   core::Request* few_[kFew];
   core::Request** all_ = few_;
   std::unique_ptr<core::Request*[]> many_;
@@ -87,10 +95,22 @@ inline bool all_complete(const Requests& requests) noexcept {
   return true;
 }
 
+/// Where a request runs.
+inline core::Progress& progress_of(const core::Request& request) noexcept {
+  return request.channel == nullptr ? the_process->channel(0).progress : request.channel->progress;
+}
+
 /// One round of progress, so that a program that only tests gets on.
-inline void poll_once() noexcept {
-  const core::ChannelLock lock(the_process->progress);
-  the_process->progress.poll_for_caller();
+inline void poll_once(const core::Request& request) noexcept {
+  core::Progress& progress = progress_of(request);
+  const core::ChannelLock lock(progress);
+  progress.poll_for_caller();
+}
+inline void poll_once(const Requests& requests) noexcept {
+  core::Progress& progress = requests.progress();
+  const core::ChannelLock lock(progress);
+  progress.poll_for_caller();
+  if (requests.in_several_channels()) progress.poll_others();
 }
 
 }  // namespace tern::api

@@ -2,6 +2,10 @@
 // Rooms: brought up in the order of the stairs, left in reverse.
 #include "api/rooms.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <thread>
+
 #include "api/watch.hpp"
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
@@ -18,27 +22,42 @@ constexpr int64_t kYieldsAloneUs = 50;
 constexpr uint32_t kSpinsCrowded = 0;
 constexpr int64_t kYieldsCrowdedUs = 100;
 
+/// TERN_CHANNELS, or as many as threads can use.
+uint32_t channels_for(const core::Process& process) noexcept {
+  if (process.thread_level != core::ThreadLevel::kMultiple) return 1;
+  constexpr uint32_t kLeast = 4, kMost = 8;
+  const auto wanted = static_cast<uint32_t>(process.params.channels);
+  if (wanted != 0) return std::bit_floor(wanted);
+  return std::clamp(std::bit_ceil(std::thread::hardware_concurrency()), kLeast, kMost);
+}
+
 }  // namespace
 
-Rooms::Rooms(core::Process& process) : process_(process), pml_(new pml::P2p(process)) {
-  process.pml = pml_.get();
-  process.boot->put_card_as(pml_->transports().card());
+Rooms::Rooms(core::Process& process) : process_(process) {
+  process.set_channels(channels_for(process));
+  for (auto& channel : process.channels()) {
+    pmls_.push_back(
+        std::make_unique<pml::P2p>(*channel, pmls_.empty() ? nullptr : pmls_.front().get()));
+    channel->pml = pmls_.back().get();
+  }
+  process.boot->put_card_as(pmls_.front()->transports().card());
   process.boot->fence();
   configure_waiting();
   core::make_predefined_communicators(process);
-  pml_->add_context(*process.world);
-  pml_->add_context(*process.self);
-  coll_ = coll::make(process);
-  process.coll = coll_.get();
+  for (core::Communicator* one : {process.world, process.self})
+    one->channel().pml->add_context(*one);
+  for (auto& channel : process.channels()) {
+    colls_.push_back(coll::make(*channel));
+    channel->coll = colls_.back().get();
+  }
   watch_ = std::make_unique<HangWatch>(process);
 }
 
 Rooms::~Rooms() {
   watch_.reset();
-  coll_.reset();
-  pml_.reset();
-  process_.coll = nullptr;
-  process_.pml = nullptr;
+  colls_.clear();
+  while (!pmls_.empty()) pmls_.pop_back();  // the first has what all share
+  process_.set_channels(1);
 }
 
 void Rooms::configure_waiting() {
@@ -48,14 +67,18 @@ void Rooms::configure_waiting() {
     constexpr uint32_t kPollsPerMicrosecond = 20;
     spins = static_cast<uint32_t>(process_.params.spin) * kPollsPerMicrosecond;
   }
-  process_.progress.configure(pml_->transports().doorbell(), spins,
-                              crowded ? kYieldsCrowdedUs : kYieldsAloneUs,
-                              process_.thread_level == core::ThreadLevel::kMultiple);
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  process_.spinners.most = std::max(1, cores / process_.node_size);
+  for (auto& channel : process_.channels())
+    channel->progress.configure(pmls_.front()->transports().doorbell(), spins,
+                                crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded);
 }
 
 void Rooms::leave() {
-  pml_->send_all_waiting();
-  pml_->explain_traffic();
+  for (auto& pml : pmls_) {
+    pml->send_all_waiting();
+    pml->explain_traffic();
+  }
   process_.boot->fence();
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "core/process.hpp"
 
@@ -29,8 +30,8 @@ class Rooms {
   void configure_waiting();
 
   core::Process& process_;
-  std::unique_ptr<pml::P2p> pml_;
-  std::unique_ptr<coll::Coll> coll_;
+  std::vector<std::unique_ptr<pml::P2p>> pmls_;  // by channel
+  std::vector<std::unique_ptr<coll::Coll>> colls_;
   std::unique_ptr<HangWatch> watch_;
 };
 

@@ -58,22 +58,32 @@ int SendBuffer::send(const pml::Buffer& data, const pml::Envelope& to) {
   data.type->pack(data.address, data.count, 0, room, bytes);
   const pml::Buffer packed{room, static_cast<MPI_Count>(bytes),
                            &core::predefined_type(*the_process, MPI_PACKED)};
-  const int code = the_process->pml->isend_locked(packed, to, &slot.request);
+  const int code = to.communicator->channel().pml->isend_locked(packed, to, &slot.request);
   if (code != MPI_SUCCESS) return code;
   slots_.insert(slots_.begin() + static_cast<std::ptrdiff_t>(index), std::move(slot));
   return MPI_SUCCESS;
 }
 
+bool SendBuffer::sent() noexcept {
+  const std::lock_guard<std::mutex> guard(instance().send_buffers_mutex);
+  drop_finished();
+  return slots_.empty();
+}
+
+// Its messages may be in any channel; what waits in one looks after the others.
 void SendBuffer::flush() noexcept {
-  the_process->progress.wait(
-      [this] {
-        drop_finished();
-        return slots_.empty();
-      },
-      [this](WaitReport* report) {
-        report->words += "buffered messages to be received: ";
-        if (!slots_.empty()) slots_.front().request->describe(report);
-      });
+  core::Progress& progress = the_process->channel(0).progress;
+  const core::ChannelLock lock(progress);
+  const auto done = [&] {
+    if (sent()) return true;
+    progress.poll_others();
+    return sent();
+  };
+  progress.wait(done, [this](WaitReport* report) {
+    const std::lock_guard<std::mutex> guard(instance().send_buffers_mutex);
+    report->words += "buffered messages to be received: ";
+    if (!slots_.empty()) slots_.front().request->describe(report);
+  });
 }
 
 void SendBuffer::add_to(CompoundRequest& request) {

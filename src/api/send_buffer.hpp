@@ -2,7 +2,7 @@
 // SendBuffer: the memory that a program gives for buffered sends, and the messages in it.
 // Why: a buffered send ends when its data is packed there; progress sends it on.
 // Lifetime: attached to a communicator, a session or the process (Instance). Threads: under the
-// channel's lock, save the functions that wait. See: MPI-5.0 section 3.6.
+// lock of all buffers (Instance), which is taken after a channel's. See: MPI-5.0 section 3.6.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,12 @@ class SendBuffer {
   [[nodiscard]] void* address() const noexcept { return address_; }
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
 
-  /// Packs and sends. MPI_ERR_BUFFER where there is no room. Lock held. Throws std::bad_alloc.
+  /// Packs and sends. MPI_ERR_BUFFER where there is no room. The locks of the communicator's
+  /// channel and of the buffers held. Throws std::bad_alloc.
   [[nodiscard]] int send(const pml::Buffer& data, const pml::Envelope& to);
-  /// Waits until everything in it is sent. Lock held.
+  /// Waits until everything in it is sent. No lock held.
   void flush() noexcept;
-  /// Makes `request` complete when everything that is in it now is sent. Lock held.
+  /// Makes `request` complete when everything that is in it now is sent. The buffers' lock held.
   void add_to(CompoundRequest& request);
 
  private:
@@ -39,6 +40,7 @@ class SendBuffer {
     std::unique_ptr<std::byte[]> own;  // automatic buffering
   };
   void drop_finished() noexcept;
+  [[nodiscard]] bool sent() noexcept;
   /// The index before which a slot of `bytes` fits, and where; false where nowhere.
   [[nodiscard]] bool find_room(size_t bytes, size_t* index, size_t* from) const noexcept;
 

@@ -93,6 +93,17 @@ std::vector<std::shared_ptr<ToolRegistration>>& registrations() noexcept {
   return instance().tool_registrations;
 }
 
+/// Of the list; a callback that changes it holds the lock already.
+class RegistrationsLock {
+ public:
+  RegistrationsLock() noexcept : lock_(instance().registrations_mutex, std::defer_lock) {
+    if (current == nullptr) lock_.lock();
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
 class Teller final : public pml::EarlyWatcher {
  public:
   void came_early(const pml::EarlyMessage& message) noexcept override {
@@ -100,9 +111,10 @@ class Teller final : public pml::EarlyWatcher {
     core::Process& process = *the_process;
     const auto source = static_cast<int>(process.peer(message.peer).rank);
     const Instant instant{{source, message.tag, static_cast<MPI_Count>(message.bytes)}, now_ns()};
-    const bool threaded = process.thread_level == core::ThreadLevel::kMultiple;
+    const bool threaded = process.threaded;
     const int needed =
         level_of(threaded ? MPI_T_CB_REQUIRE_THREAD_SAFE : MPI_T_CB_REQUIRE_MPI_RESTRICTED);
+    const RegistrationsLock lock;
     const Instant* outer = current;
     current = &instant;
     for (size_t i = 0; i < registrations().size(); ++i) {
@@ -120,27 +132,16 @@ ToolRegistration* find_registration(MPI_T_event_registration word) noexcept {
   return nullptr;
 }
 
-/// The list is the channel's while there is one: arrivals read it.
-class RegistrationLock {
- public:
-  RegistrationLock() noexcept : tool_(instance().tool_mutex), process_(the_process) {
-    if (process_ != nullptr && current == nullptr) process_->progress.lock();
-  }
-  RegistrationLock(const RegistrationLock&) = delete;
-  RegistrationLock& operator=(const RegistrationLock&) = delete;
-  ~RegistrationLock() {
-    if (process_ != nullptr && current == nullptr) process_->progress.unlock();
-  }
-
- private:
-  std::lock_guard<std::mutex> tool_;
-  core::Process* process_;
+/// Both locks that a call about a registration needs: arrivals read the list, too.
+struct ToolLock {
+  RegistrationsLock registrations;
+  std::lock_guard<std::mutex> tool{instance().tool_mutex};
 };
 
 template <class Act>
 int on_registration(MPI_T_event_registration word, Act&& act) noexcept {
   if (!tool_ready()) return MPI_T_ERR_NOT_INITIALIZED;
-  const RegistrationLock lock;
+  const ToolLock lock;
   ToolRegistration* found = find_registration(word);
   if (found == nullptr) return MPI_T_ERR_INVALID_HANDLE;
   return act(*found);
@@ -158,12 +159,14 @@ int give_no_info(MPI_Info* info) noexcept {
 
 void watch_events() noexcept {
   static Teller teller;
-  if (the_process != nullptr && the_process->pml != nullptr)
-    the_process->pml->watch_early(registrations().empty() ? nullptr : &teller);
+  if (the_process == nullptr) return;
+  for (const auto& channel : the_process->channels())
+    if (channel->pml != nullptr)
+      channel->pml->watch_early(registrations().empty() ? nullptr : &teller);
 }
 
 void forget_events() noexcept {
-  const RegistrationLock lock;
+  const ToolLock lock;
   registrations().clear();
   watch_events();
 }
@@ -209,7 +212,7 @@ int t_event_handle_alloc(int event_index, void*, MPI_Info,
   const int code = check_index(event_index, 1);
   if (code != MPI_SUCCESS) return code;
   if (event_registration == nullptr) return MPI_T_ERR_INVALID;
-  const RegistrationLock lock;
+  const ToolLock lock;
   if (guarded([&] { registrations().push_back(std::make_shared<ToolRegistration>()); }) !=
       MPI_SUCCESS)
     return MPI_T_ERR_OUT_OF_HANDLES;

@@ -42,14 +42,16 @@ class ToolHandle {
     return any_process().handles.find<core::Communicator>(of_);
   }
   [[nodiscard]] uint64_t now() const noexcept {
-    Figures figures;
+    Figures figures{};
     core::Process* process = the_process;
     if (process == nullptr) return 0;
-    const core::ChannelLock lock(process->progress);
-    process->pml->add_up(row_.bind == MPI_T_BIND_NO_OBJECT ? nullptr : communicator(),
-                         &figures.messages);
-    figures.poll_rounds = process->progress.rounds();
-    figures.idle_ns = static_cast<uint64_t>(process->progress.idle_ns());
+    const auto* of = row_.bind == MPI_T_BIND_NO_OBJECT ? nullptr : communicator();
+    for (const auto& channel : process->channels()) {
+      const core::ChannelLock lock(channel->progress);
+      channel->pml->add_up(of, &figures.messages);
+      figures.poll_rounds += channel->progress.rounds();
+      figures.idle_ns += static_cast<uint64_t>(channel->progress.idle_ns());
+    }
     return row_.read(figures);
   }
 

@@ -2,6 +2,7 @@
 // Reports on waiting.
 #include "api/watch.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 
@@ -22,20 +23,59 @@ size_t count_threads() {
   return static_cast<size_t>(std::distance(tasks, end));
 }
 
+/// The locks of all channels but the one that is held; held() is false where somebody is busy in
+/// one of them.
+class OtherLocks {
+ public:
+  OtherLocks(const core::Process& process, const core::Progress& mine) noexcept {
+    for (const auto& channel : process.channels()) {
+      if (&channel->progress == &mine) continue;
+      if (!channel->progress.try_lock()) return;
+      locked_.push_back(&channel->progress);
+    }
+    held_ = true;
+  }
+  OtherLocks(const OtherLocks&) = delete;
+  OtherLocks& operator=(const OtherLocks&) = delete;
+  ~OtherLocks() {
+    for (core::Progress* one : locked_) one->unlock();
+  }
+  [[nodiscard]] bool held() const noexcept { return held_; }
+
+ private:
+  std::vector<core::Progress*> locked_;
+  bool held_ = false;
+};
+
 }  // namespace
 
 HangWatch::HangWatch(core::Process& process) noexcept
     : process_(process), watched_(process.boot->is_watched()), answered_(process.boot->question()) {
   process.boot->tell_call_address(&core::current_call.call);
-  if (watched_ || process.params.hang > 0) process.progress.set_watch(this);
+  if (!watched_ && process.params.hang == 0) return;
+  for (const auto& channel : process.channels()) channel->progress.set_watch(this);
 }
 
-HangWatch::~HangWatch() { process_.progress.set_watch(nullptr); }
+HangWatch::~HangWatch() {
+  for (const auto& channel : process_.channels()) channel->progress.set_watch(nullptr);
+}
 
+// Threads that sleep in different channels come here at the same time: one of them speaks for all.
 void HangWatch::asleep(core::Progress& progress) noexcept {
-  const int64_t since = progress.idle_since_ns();
+  const std::unique_lock<std::mutex> speaker(mutex_, std::try_to_lock);
+  if (!speaker.owns_lock()) return;
+  const OtherLocks others(process_, progress);
+  if (!others.held()) return;
+  bool only_polls = true;
+  int64_t since = 0;
+  for (const auto& channel : process_.channels()) {
+    if (channel->progress.only_polls()) continue;
+    only_polls = false;
+    since = std::max(since, channel->progress.idle_since_ns());
+  }
+  if (only_polls) since = progress.idle_since_ns();
   if (!watched_) return speak_up(progress, since);
-  process_.boot->tell_waiting(since, progress.only_polls() ? now_ns() + kPollsHold : INT64_MAX);
+  process_.boot->tell_waiting(since, only_polls ? now_ns() + kPollsHold : INT64_MAX);
   const uint32_t question = process_.boot->question();
   if (TERN_UNLIKELY(question != answered_)) answer(progress, question);
 }
@@ -43,10 +83,13 @@ void HangWatch::asleep(core::Progress& progress) noexcept {
 void HangWatch::awake() noexcept { process_.boot->tell_waiting(0, 0); }
 
 std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const {
-  std::vector<WaitReport> all = progress.reports();
-  if (all.size() == 1 && progress.only_polls()) process_.pml->describe_open(&all[0]);
-  const size_t threads =
-      process_.thread_level == core::ThreadLevel::kMultiple ? count_threads() : all.size();
+  std::vector<WaitReport> all;
+  for (const auto& channel : process_.channels()) channel->progress.add_reports(&all);
+  if (all.empty() && core::current_call.call != nullptr) {
+    all.push_back(progress.polling_report());
+    for (const auto& channel : process_.channels()) channel->pml->describe_open(&all[0]);
+  }
+  const size_t threads = process_.threaded ? count_threads() : all.size();
   if (threads > all.size())  // it names nobody: the rank goes on
     all.push_back(
         {"", strf("%zu of its threads do not wait in MPI", threads - all.size()), {}, true, 0});

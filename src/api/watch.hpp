@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watch over this rank's waiting: answers the launcher's question "what do you wait for?", and
 // where the launcher does not watch (TERN_HANG under PMIx, or alone) speaks for itself.
-// Lifetime: api::Rooms. Threads: under the channel's lock.
+// Lifetime: api::Rooms. Threads: under the lock of the channel that asks.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "core/process.hpp"
@@ -25,6 +26,7 @@ class HangWatch final : public core::Watch {
   void speak_up(const core::Progress& progress, int64_t since_ns) noexcept;
 
   core::Process& process_;
+  std::mutex mutex_;  // of what follows
   bool watched_;
   uint32_t answered_;
   int64_t spoken_ = 0;  // of the wait that was reported

@@ -46,6 +46,9 @@ namespace tern {
     "from this many bytes sender and receiver share the copies of what is copied once")             \
   X(spin, "TERN_SPIN", Time, 0, between(0, 1000000),                                                \
     "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                 \
+  X(channels, "TERN_CHANNELS", Count, 0, between(0, 8),                                             \
+    "with MPI_THREAD_MULTIPLE: how many communicators threads use side by side (1, 2, 4 or 8); "    \
+    "0 chooses by cores")                                                                           \
   X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|singleton"),                          \
     "how ranks find each other: auto, mpirun, pmix, singleton")                                     \
   X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, "mpi_errors_are_fatal",                    \

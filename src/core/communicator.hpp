@@ -4,7 +4,7 @@
 // demands), gets the same id everywhere without a message: a hash of the parent's id, of how many
 // were derived before, and of what tells siblings apart. So dup, create and create_group send
 // nothing. An id is 96 bits; a process with a million communicators alive meets two equal ones with
-// a chance below 2^-56. On the wire travels the receiver's local index of it: the first message to
+// a chance below 2^-48. On the wire travels the receiver's local index of it: the first message to
 // a peer carries the id, the peer answers with its index (pml). World and self have the fixed
 // indices 1 and 2.
 // Lifetime: ends when the user has freed it and no operation is pending, whichever comes last.
@@ -23,7 +23,6 @@
 #include "core/group.hpp"
 #include "core/info.hpp"
 #include "core/object.hpp"
-#include "core/peer.hpp"
 #include "core/process.hpp"
 
 namespace tern::core {
@@ -31,11 +30,17 @@ namespace tern::core {
 class Attributes;
 class Topology;
 
-/// Unique among the communicators that a process is a member of. Compared, never taken apart.
+/// Unique among the communicators that a process is a member of. Compared, never taken apart but
+/// for the turn.
 struct ContextId {
   uint64_t creator = 0;
   uint32_t counter = 0;
   bool operator==(const ContextId&) const = default;
+
+  /// Which channel serves it, on every member: what is derived from one communicator goes round, so
+  /// that a program with a communicator for each thread has a channel for each.
+  [[nodiscard]] uint32_t turn() const noexcept { return counter & kTurns; }
+  static constexpr uint32_t kTurns = 255;
 };
 
 /// Why a communicator was derived; part of the hash, so that different calls never meet.
@@ -89,10 +94,12 @@ class Communicator final : public Object {
   [[nodiscard]] Group* remote_group() const noexcept { return remote_.get(); }
   [[nodiscard]] Process& process() const noexcept { return process_; }
   [[nodiscard]] ContextId id() const noexcept { return id_; }
+  [[nodiscard]] Channel& channel() const noexcept { return channel_; }
 
   /// The peer behind a destination or source rank (of the remote group for an inter-communicator).
-  [[nodiscard]] Peer& peer(int rank) const {
-    return process_.peer(identity_ ? static_cast<uint32_t>(rank) : target().peer_index(rank));
+  [[nodiscard]] Peer& peer(int rank) const { return process_.peer(peer_index(rank)); }
+  [[nodiscard]] uint32_t peer_index(int rank) const {
+    return identity_ ? static_cast<uint32_t>(rank) : target().peer_index(rank);
   }
   [[nodiscard]] const Group& target() const noexcept { return remote_ ? *remote_ : *group_; }
 
@@ -133,6 +140,7 @@ class Communicator final : public Object {
   void destroy() noexcept override;
 
   Process& process_;
+  Channel& channel_;
   Ref<Group> group_, remote_;
   int rank_, size_;
   ContextId id_;

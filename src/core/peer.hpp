@@ -1,28 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer: another process (or this one) as this process knows it.
 // Why: a peer is an index into Process's table keyed by (namespace, rank), never a world rank, so
-// that spawned and connected processes fit in later. Lifetime: Process. Made at first contact;
-// endpoint and pml state at the first message.
+// that spawned and connected processes fit in later. Lifetime: PeerTable.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-
-namespace tern::btl {
-class Endpoint;
-}
-namespace tern::pml {
-struct PeerState;
-}
+#include <mutex>
 
 namespace tern::core {
 
 struct Peer {
-  uint32_t index = 0;                 // in Process's table
-  uint32_t nspace = 0;                // which namespace (0: the own one)
-  uint32_t rank = 0;                  // in that namespace
-  bool failed = false;                // known to be dead
-  btl::Endpoint* endpoint = nullptr;  // owned by its btl; null before the first message
-  pml::PeerState* pml = nullptr;      // owned by the pml; null before the first message
+  uint32_t index = 0;   // in Process's table
+  uint32_t nspace = 0;  // which namespace (0: the own one)
+  uint32_t rank = 0;    // in that namespace
+};
+
+/// Peers by index, made a chunk at a time. Threads: any.
+class PeerTable {
+ public:
+  PeerTable();
+  PeerTable(const PeerTable&) = delete;
+  PeerTable& operator=(const PeerTable&) = delete;
+  ~PeerTable();
+
+  /// Of the own namespace the index is the rank.
+  Peer& at(uint32_t index) {
+    Peer* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
+    return chunk != nullptr ? chunk[index % kChunk] : make_chunk(index)[index % kChunk];
+  }
+
+ private:
+  static constexpr uint32_t kChunk = 256;
+  static constexpr uint32_t kChunks = 1 << 16;
+  Peer* make_chunk(uint32_t index);
+
+  std::atomic<Peer*>* chunks_;  // kChunks of them, in pages that are touched only when used
+  std::mutex mutex_;
 };
 
 }  // namespace tern::core

@@ -5,6 +5,7 @@
 // (boot, pml, coll); they are named here by forward declaration only. Threads: as each member says.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,24 +13,17 @@
 
 #include "base/explain.hpp"
 #include "base/params.hpp"
+#include "core/channel.hpp"
 #include "core/handle.hpp"
-#include "core/progress.hpp"
+#include "core/peer.hpp"
 
 namespace tern::boot {
 class Boot;
 }
-namespace tern::pml {
-class Pml;
-}
-namespace tern::coll {
-class Coll;
-}
-
 namespace tern::core {
 
 class Communicator;
 class ErrorHandler;
-struct Peer;
 class PredefinedTypes;
 class PredefinedOps;
 
@@ -46,55 +40,58 @@ class Process {
   Params params;
   Explain explain;
   HandleTable handles;
-  Progress progress;
 
   int world_rank = 0;  // in the namespace that launched this process
   int world_size = 1;
   int node_size = 1;            // ranks of that namespace on this host, this one included
   bool oversubscribed = false;  // more ranks than cores here: nobody spins
   ThreadLevel thread_level = ThreadLevel::kSingle;
-  bool checks = true;  // argument checks of the C API
+  bool threaded = false;  // several threads may be inside MPI: the channels' locks count
+  bool checks = true;     // argument checks of the C API
 
   Communicator* world = nullptr;
   Communicator* self = nullptr;
 
   boot::Boot* boot = nullptr;
-  pml::Pml* pml = nullptr;
-  coll::Coll* coll = nullptr;
+
+  Progress::Spinners spinners;
+
+  static constexpr uint32_t kMostChannels = 8;
+  /// A power of two; while no rooms hang from them.
+  void set_channels(uint32_t count);
+  [[nodiscard]] uint32_t channel_count() const noexcept {
+    return static_cast<uint32_t>(channels_.size());
+  }
+  /// The channel whose turn it is: any number.
+  [[nodiscard]] Channel& channel(uint32_t turn) const noexcept {
+    return *channels_[turn & (channel_count() - 1)];
+  }
+  [[nodiscard]] const std::vector<std::unique_ptr<Channel>>& channels() const noexcept {
+    return channels_;
+  }
 
   /// The peer of this index (for the own namespace: the world rank); made at first use.
-  Peer& peer(uint32_t index) {
-    Peer* found = index < peers_.size() ? peers_[index] : nullptr;
-    return found != nullptr ? *found : make_peer(index);
-  }
-  /// The same, but nullptr where there was no contact yet.
-  [[nodiscard]] Peer* known_peer(uint32_t index) const noexcept {
-    return index < peers_.size() ? peers_[index] : nullptr;
-  }
-  [[nodiscard]] const std::vector<Peer*>& peers() const noexcept { return peers_; }
+  Peer& peer(uint32_t index) { return peers_.at(index); }
 
-  /// The next context counter of this process (see core/communicator.hpp).
-  uint32_t next_context_counter() noexcept { return ++context_counter_; }
   /// The next local context index; 0 to 15 are reserved (world, self). They come again after
   /// kContextIndices: context_indices_repeat() tells whether they may be in use.
   uint32_t next_context_index() noexcept {
-    if (++context_index_ == kContextIndices) {
-      context_index_ = kFirstContextIndex;
-      context_indices_repeat_ = true;
-    }
-    return context_index_;
+    const uint64_t made = context_indices_.fetch_add(1, std::memory_order_relaxed);
+    return kFirstContextIndex +
+           static_cast<uint32_t>(made % (kContextIndices - kFirstContextIndex));
   }
-  [[nodiscard]] bool context_indices_repeat() const noexcept { return context_indices_repeat_; }
+  [[nodiscard]] bool context_indices_repeat() const noexcept {
+    return context_indices_.load(std::memory_order_relaxed) >= kContextIndices - kFirstContextIndex;
+  }
+  /// For tests: as if so many had been made.
+  void skip_context_indices(uint64_t count) noexcept { context_indices_ += count; }
   static constexpr uint32_t kFirstContextIndex = 16;
   static constexpr uint32_t kContextIndices = 1U << 30;  // a header has two bits more for the plane
 
  private:
-  Peer& make_peer(uint32_t index);
-
-  std::vector<Peer*> peers_;
-  uint32_t context_counter_ = 0;
-  uint32_t context_index_ = kFirstContextIndex - 1;
-  bool context_indices_repeat_ = false;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  PeerTable peers_;
+  std::atomic<uint64_t> context_indices_{0};
 };
 
 }  // namespace tern::core

@@ -39,6 +39,16 @@ void Progress::configure(Doorbell* doorbell, uint32_t spins, int64_t yield_us,
   threaded_ = threaded;
 }
 
+int Progress::poll_others() noexcept {
+  int events = 0;
+  for (Progress* other : others_) {
+    if (!other->try_lock()) continue;
+    events += other->poll();
+    other->unlock();
+  }
+  return events;
+}
+
 // Tries for a while before it sleeps: the lock is held for a fraction of the time that waking
 // takes.
 void Progress::lock_among_threads() noexcept {
@@ -89,8 +99,7 @@ void Progress::look_after_polling() noexcept {
   if (watch_ != nullptr && sleepers_ == nullptr) watch_->asleep(*this);
 }
 
-std::vector<WaitReport> Progress::reports() const {
-  std::vector<WaitReport> all;
+void Progress::add_reports(std::vector<WaitReport>* all) const {
   const int64_t now = now_ns();
   for (const Idleness* one = sleepers_; one != nullptr; one = one->next) {
     WaitReport report;
@@ -98,15 +107,16 @@ std::vector<WaitReport> Progress::reports() const {
     report.seconds = static_cast<double>(now - one->since_ns) * 1e-9;
     report.words = "waits for ";
     one->describe(one->context, &report);
-    all.push_back(std::move(report));
+    all->push_back(std::move(report));
   }
-  if (all.empty() && current_call.call != nullptr)
-    all.push_back({current_call.call,
-                   "polls, and finds nothing",
-                   {},
-                   false,
-                   static_cast<double>(now - polling_since_ns_) * 1e-9});
-  return all;
+}
+
+WaitReport Progress::polling_report() const {
+  return {current_call.call == nullptr ? "" : current_call.call,
+          "polls, and finds nothing",
+          {},
+          false,
+          static_cast<double>(now_ns() - polling_since_ns_) * 1e-9};
 }
 
 int64_t Progress::idle_since_ns() const noexcept {
@@ -153,7 +163,7 @@ void Progress::sleep_unrung() const noexcept {
 void Progress::sleep_on_doorbell(int64_t most_us) noexcept {
   doorbell_->arm();
   lock();
-  const bool found = poll() != 0;
+  const bool found = poll() + poll_others() != 0;
   unlock();
   if (found)
     doorbell_->disarm();

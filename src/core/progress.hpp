@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/doorbell.hpp"
@@ -53,23 +54,25 @@ class Progress {
     Idleness idleness(describe);
     ++waiting_;
     while (!done()) {
-      if (poll() != 0) {
+      if (poll() != 0 || (TERN_UNLIKELY(looks_around(idle_rounds)) && poll_others() != 0)) {
         idle_rounds = 0;
         idleness.steps = 0;
         continue;
       }
-      if (TERN_UNLIKELY(wanted_.load(std::memory_order_relaxed) != 0)) give_way();
-      const uint32_t spins = waiting_ == 1 ? spins_ : std::min(spins_, kSpinsOfMany);
-      if (++idle_rounds > spins) idle(&idleness);
+      if (TERN_UNLIKELY(wanted())) give_way();
+      if (++idle_rounds <= std::min(spins_, kSpinsOfMany)) continue;
+      if (idle_rounds > spins_ || waiting_ > 1 || crowded(&idleness)) idle(&idleness);
     }
     --waiting_;
+    if (TERN_UNLIKELY(idleness.counted)) spinners_->now.fetch_sub(1, std::memory_order_relaxed);
     if (TERN_UNLIKELY(idleness.listed)) unlist(idleness);
   }
 
   /// A round for a caller that comes back (a test, a probe): like poll(), but a rank that only
   /// polls and finds nothing is looked after, too.
   int poll_for_caller() noexcept {
-    const int events = poll();
+    int events = poll();
+    if (TERN_UNLIKELY(looks_around(empty_polls_)) && events == 0) events = poll_others();
     if (TERN_LIKELY(events != 0)) {
       if (TERN_UNLIKELY(empty_polls_ > kPollsBetweenLooks)) stop_polling();
       empty_polls_ = 0;
@@ -79,6 +82,19 @@ class Progress {
     return events;
   }
 
+  /// Threads of a process that wait at length, in all channels.
+  struct Spinners {
+    std::atomic<int> now{0};
+    int most = 1;  // that may keep a core
+  };
+  /// The progress of the other channels of this process: what waits looks after them, too.
+  void set_others(std::vector<Progress*> others, Spinners& spinners) noexcept {
+    others_ = std::move(others);
+    spinners_ = &spinners;
+  }
+  /// One round over each of the others that no thread is busy with.
+  int poll_others() noexcept;
+
   /// Another thread of this rank may sleep while what it waits for has just been done by hand.
   void wake() noexcept {
     if (doorbell_ != nullptr) doorbell_->ring(true);
@@ -86,9 +102,10 @@ class Progress {
 
   /// Null takes it away. Must outlive all waits.
   void set_watch(Watch* watch) noexcept { watch_ = watch; }
-  /// What the threads that sleep in wait() wait for; of a rank that only polls: that. Caller holds
-  /// the lock.
-  [[nodiscard]] std::vector<WaitReport> reports() const;
+  /// Adds what the threads that sleep in wait() wait for. Caller holds the lock.
+  void add_reports(std::vector<WaitReport>* all) const;
+  /// What the calling thread does, which polls and finds nothing.
+  [[nodiscard]] WaitReport polling_report() const;
   /// No thread sleeps in wait(): somebody polls.
   [[nodiscard]] bool only_polls() const noexcept { return sleepers_ == nullptr; }
   /// CLOCK_MONOTONIC (ns) since when nothing has happened to the waiting threads.
@@ -110,6 +127,12 @@ class Progress {
   void unlock() noexcept {
     if (TERN_UNLIKELY(threaded_)) mutex_.unlock();
   }
+  /// False where another thread holds it.
+  [[nodiscard]] bool try_lock() noexcept { return !threaded_ || mutex_.try_lock(); }
+  /// Somebody waits for the lock.
+  [[nodiscard]] bool wanted() const noexcept {
+    return wanted_.load(std::memory_order_relaxed) != 0;
+  }
 
  private:
   /// Of one thread's wait: since when it has found nothing to do, and what it waits for.
@@ -126,6 +149,7 @@ class Progress {
     uint32_t steps = 0;        // since then
     uint32_t first_sleep = 0;  // the step
     bool listed = false;
+    bool counted = false;  // among the spinners
     const char* call = nullptr;
     Idleness* next = nullptr;
   };
@@ -141,6 +165,16 @@ class Progress {
   TERN_COLD void look_after_polling() noexcept;
   TERN_COLD void stop_polling() noexcept;
 
+  /// Every few rounds that found nothing, where there are other channels.
+  [[nodiscard]] bool looks_around(uint32_t empty_rounds) const noexcept {
+    return (empty_rounds & kRoundsBetweenOthers) == kRoundsBetweenOthers && !others_.empty();
+  }
+  /// More threads wait than there are cores for them.
+  [[nodiscard]] bool crowded(Idleness* idleness) noexcept {
+    if (!idleness->counted) spinners_->now.fetch_add(1, std::memory_order_relaxed);
+    idleness->counted = true;
+    return spinners_->now.load(std::memory_order_relaxed) > spinners_->most;
+  }
   void lock_among_threads() noexcept;
   /// Lets the threads have the lock that wait for it; the caller holds it before and after.
   void give_way() noexcept;
@@ -162,9 +196,12 @@ class Progress {
   Idleness* sleepers_ = nullptr;  // threads that have slept in their wait; under the lock
   uint64_t rounds_ = 0;
   int64_t idle_ns_ = 0;
+  std::vector<Progress*> others_;
+  Spinners* spinners_ = nullptr;
   uint32_t empty_polls_ = 0;      // of poll_for_caller(), one after the other
   int64_t polling_since_ns_ = 0;  // without result
   static constexpr uint32_t kPollsBetweenLooks = 1023;
+  static constexpr uint32_t kRoundsBetweenOthers = 15;
   static constexpr uint32_t kSpinsOfMany = 50;  // several threads wait: each leaves the core soon
 };
 

@@ -15,6 +15,7 @@
 namespace tern::core {
 
 class Communicator;
+struct Channel;
 
 /// What a finished operation leaves for MPI_Status.
 struct Outcome {
@@ -54,6 +55,7 @@ class Request : public Object {
   Outcome outcome;
   std::string* error_text = nullptr;  // set with outcome.error by operations that fail late; owned
   Communicator* communicator = nullptr;  // whose error handler hears of it; null for none
+  Channel* channel = nullptr;            // in which it runs; null where that does not matter
 
   /// Persistent ones: begins the operation. Returns an error class (fail()).
   [[nodiscard]] virtual int start() noexcept;

@@ -54,7 +54,7 @@ class CardBoot final : public boot::Boot {
 /// Reads all of every payload.
 class ReadingSink final : public btl::Sink {
  public:
-  void arrived(core::Peer&, const btl::Frame& frame) noexcept override {
+  void arrived(btl::Endpoint&, const btl::Frame& frame) noexcept override {
     copy_.assign(frame.payload, frame.payload + frame.header.bytes);
   }
 
@@ -65,7 +65,7 @@ class ReadingSink final : public btl::Sink {
 /// The hostile peer: a process that only keeps the file open, and its memory as it should be.
 class CardPeer {
  public:
-  static constexpr btl::sm::Shape kShape{2, 64, 4};
+  static constexpr btl::sm::Shape kShape{1, 2, 64, 4};
   static constexpr size_t kInteresting = 24 * 1024;  // everything but the pool's blocks
 
   CardPeer() : segment_(btl::sm::Segment::create(kShape, 1)) {
@@ -88,6 +88,7 @@ class CardPeer {
   [[nodiscard]] btl::Card card(ino_t inode) const {
     btl::Card card{};
     card.wire_version = btl::kWireVersion;
+    card.channels = kShape.channels;
     card.pid = holder_;
     card.segment_fd = segment_.fd().get();
     card.segment_inode = inode;
@@ -156,7 +157,7 @@ class CardProgram {
   }
   void connect() {
     try {
-      if (endpoint_ == nullptr) endpoint_ = sm_.connect(rank_);
+      if (endpoint_ == nullptr) endpoint_ = sm_.connect(rank_, 0);
     } catch (const Error&) {
     }
   }
@@ -178,8 +179,9 @@ class CardProgram {
   void frame() {
     const btl::sm::Segment& segment = sm_.segment();
     const auto ring = bytes_.take<uint8_t>() % 2u;
-    segment.control(ring).owner = 1u + (bytes_.take<uint8_t>() % 3u);
-    segment.head().rings_claimed = bytes_.take<uint8_t>() % 4u;
+    const auto writer = bytes_.take<uint8_t>();
+    segment.control(ring).owner = btl::sm::RingControl::name(writer % 3u, writer >> 7);
+    segment.head().claimed[0].rings = bytes_.take<uint8_t>() % 4u;
     const auto line = bytes_.take<uint16_t>() % segment.shape().ring_lines;
     auto header = bytes_.take<btl::Header>();
     if ((header.mark & 0x80) != 0) header.mark = 1;
@@ -188,7 +190,7 @@ class CardProgram {
   void look() {
     btl::Frame frame;
     if (endpoint_ == nullptr || !endpoint_->peek(&frame)) return;
-    sink_.arrived(rank_, frame);
+    sink_.arrived(*endpoint_, frame);
     endpoint_->pop();
   }
 

@@ -29,6 +29,7 @@ namespace tern::fuzz {
 /// A peer that swallows frames, offers one-sided copies, and is sometimes full.
 class HostileEndpoint final : public btl::Endpoint {
  public:
+  explicit HostileEndpoint(core::Peer& peer) noexcept : Endpoint({peer}) {}
   bool full = false, copies = true;
   int copy_error = 0;
   btl::SharedClaims claims;
@@ -91,7 +92,7 @@ class Target {
  public:
   static constexpr int kRanks = 3;
   core::Process process;
-  HostileEndpoint endpoints[kRanks];
+  std::deque<HostileEndpoint> endpoints;  // by rank
   std::vector<std::byte> large = std::vector<std::byte>(kLarge);
 
   Target() : job_(kRanks), boot_(job_.boot(0)) {
@@ -107,6 +108,11 @@ class Target {
     process.boot = boot_.get();
     process.world_size = kRanks;
     core::make_predefined_communicators(process);
+    for (uint32_t rank = 0; rank < kRanks; ++rank) endpoints.emplace_back(process.peer(rank));
+  }
+  /// The peers are known to the pml as if a transport had connected them.
+  void connect(pml::P2p& pml) {
+    for (uint32_t rank = 1; rank < kRanks; ++rank) pml.contact(endpoints[rank]);
   }
 
  private:
@@ -120,9 +126,9 @@ class FrameProgram {
     for (uint32_t rank = 1; rank < Target::kRanks; ++rank) {
       HostileEndpoint& endpoint = target_.endpoints[rank];
       endpoint.full = false, endpoint.copies = true, endpoint.copy_error = 0;
-      target_.process.peer(rank).endpoint = &endpoint;
     }
-    pml_ = std::make_unique<pml::P2p>(target_.process);
+    pml_ = std::make_unique<pml::P2p>(target_.process.channel(0));
+    target_.connect(*pml_);
     pml_->add_context(*world_);
   }
   ~FrameProgram() {
@@ -158,7 +164,7 @@ class FrameProgram {
         scribble();
         break;
       case 7:
-        static_cast<void>(target_.process.progress.poll());
+        static_cast<void>(target_.process.channel(0).progress.poll());
         break;
       default:
         frame();
@@ -255,7 +261,7 @@ class FrameProgram {
       const uint64_t name = requests_[(flags >> 5) % requests_.size()]->handle();
       std::memcpy(payload.data(), &name, sizeof name);
     }
-    pml_->arrived(target_.process.peer(1u + (flags >> 7)), {header, payload.data()});
+    pml_->arrived(target_.endpoints[1u + (flags >> 7)], {header, payload.data()});
   }
 
   Target& target_;

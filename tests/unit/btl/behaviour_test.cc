@@ -46,11 +46,11 @@ std::vector<std::byte> pattern(uint32_t number, size_t bytes) {
 /// Keeps what arrives, checked against its number.
 class Collector final : public Sink {
  public:
-  void arrived(core::Peer& from, const Frame& frame) noexcept override {
+  void arrived(Endpoint& from, const Frame& frame) noexcept override {
     const auto expected = pattern(frame.header.context, frame.header.bytes);
     if (frame.header.bytes > 0)
       damaged += std::memcmp(frame.payload, expected.data(), expected.size()) != 0;
-    misplaced += frame.header.context != frames || frame.header.source != from.rank;
+    misplaced += frame.header.context != frames || frame.header.source != from.to.peer.rank;
     ++frames;
   }
   uint32_t frames = 0;
@@ -118,7 +118,7 @@ class Behaviour : public testing::TestWithParam<Transport> {
     boot->put_card_as(card);
     boot->fence();
     const auto right = static_cast<uint32_t>((rank + 1) % GetParam().ranks);
-    Endpoint* endpoint = btl->connect(process.peer(right));
+    Endpoint* endpoint = btl->connect(process.peer(right), 0);
     ASSERT_NE(endpoint, nullptr);
     Rank self{process, *btl, collector, *endpoint};
     body(self);
@@ -160,7 +160,7 @@ TEST_P(Behaviour, FragmentsAreAtMostWhatAFrameHolds) {
 TEST_P(Behaviour, ConnectingAgainGivesTheSameEndpoint) {
   run([](Rank& rank) {
     const int right = (rank.process.world_rank + 1) % rank.process.world_size;
-    EXPECT_EQ(rank.btl.connect(rank.process.peer(static_cast<uint32_t>(right))), &rank.right);
+    EXPECT_EQ(rank.btl.connect(rank.process.peer(static_cast<uint32_t>(right)), 0), &rank.right);
     EXPECT_NE(rank.right.transport(), nullptr);
   });
 }

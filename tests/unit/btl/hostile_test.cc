@@ -30,7 +30,7 @@ class Damaged : public testing::Test {
   void write(const Header& header, uint32_t block = 0) {
     const Segment& segment = sm_->segment();
     segment.control(0).owner = 2;
-    segment.head().rings_claimed = 1;
+    segment.head().claimed[0].rings = 1;
     std::memcpy(segment.ring(0)->bytes + sizeof header, &block, sizeof block);
     std::memcpy(segment.ring(0)->bytes, &header, sizeof header);
   }
@@ -70,7 +70,14 @@ TEST_F(Damaged, AFrameLargerThanItsBlockEndsTheJob) {
 
 TEST_F(Damaged, RingsOfNobodyEndTheJob) {
   sm_->segment().control(0).owner = 4'000'000'000;
-  sm_->segment().head().rings_claimed = 1;
+  sm_->segment().head().claimed[0].rings = 1;
+  EXPECT_EQ(sm_->progress(), 0);
+  EXPECT_TRUE(boot_.aborted);
+}
+
+TEST_F(Damaged, RingsOfAChannelThatIsNotThereEndTheJob) {
+  sm_->segment().control(0).owner = RingControl::name(1, 1);
+  sm_->segment().head().claimed[0].rings = 1;
   EXPECT_EQ(sm_->progress(), 0);
   EXPECT_TRUE(boot_.aborted);
 }
@@ -78,7 +85,7 @@ TEST_F(Damaged, RingsOfNobodyEndTheJob) {
 TEST_F(Damaged, MoreRingsThanThereAreAreNotLookedAt) {
   write({1, 1, 8, 0, 0, 1});
   sm_->segment().control(1).owner = 0;
-  sm_->segment().head().rings_claimed = UINT32_MAX;
+  sm_->segment().head().claimed[0].rings = UINT32_MAX;
   EXPECT_EQ(sm_->progress(), 1);
 }
 
@@ -86,27 +93,28 @@ TEST_F(Damaged, CardsThatNameSomethingElseAreRefused) {
   for (const auto& change : std::vector<void (*)(Card&)>{
            [](Card& card) { card.pid = ::getpid(); }, [](Card& card) { card.segment_fd = 0; },
            [](Card& card) { ++card.segment_inode; }, [](Card& card) { card.segment_bytes = 16; },
-           [](Card& card) { ++card.wire_version; }}) {
+           [](Card& card) { ++card.wire_version; }, [](Card& card) { card.channels = 3; },
+           [](Card& card) { card.channels = 1u << 30; }}) {
     const Card before = card_;
     change(card_);
     put_card();
-    EXPECT_THROW(sm_->connect(process_.peer(1)), Error);
+    EXPECT_THROW(sm_->connect(process_.peer(1), 0), Error);
     card_ = before;
   }
   put_card();
-  EXPECT_NE(sm_->connect(process_.peer(1)), nullptr);
+  EXPECT_NE(sm_->connect(process_.peer(1), 0), nullptr);
 }
 
 TEST_F(Damaged, AHeadThatMakesNoSenseIsRefused) {
   auto& head = *reinterpret_cast<SegmentHead*>(peer_.memory());
   head.ring_lines = 3;
-  EXPECT_THROW(sm_->connect(process_.peer(1)), Error);
+  EXPECT_THROW(sm_->connect(process_.peer(1), 0), Error);
   head.ring_lines = 64;
   head.rings = 1u << 31;
-  EXPECT_THROW(sm_->connect(process_.peer(1)), Error);
+  EXPECT_THROW(sm_->connect(process_.peer(1), 0), Error);
   head.rings = 2;
-  head.rings_claimed = 2;
-  EXPECT_THROW(sm_->connect(process_.peer(1)), Error) << "no ring is left";
+  head.claimed[0].rings = 2;
+  EXPECT_THROW(sm_->connect(process_.peer(1), 0), Error) << "no ring is left";
 }
 
 TEST_F(Damaged, NobodyCanTakePagesAway) {

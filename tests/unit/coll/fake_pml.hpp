@@ -144,11 +144,11 @@ struct FakeRank {
   FakeRank(Wire& wire, int rank, int size) : pml(wire) {
     process.world_rank = rank;
     process.world_size = size;
-    process.pml = &pml;
+    process.channel(0).pml = &pml;
     core::make_predefined_types(process);
     core::make_predefined_ops(process);
     core::make_predefined_communicators(process);
-    coll = make(process);
+    coll = make(process.channel(0));
   }
   ~FakeRank() {
     coll.reset();
@@ -171,7 +171,7 @@ class FakeWorld {
       for (const core::Request* request : requests) all &= request->done();
       if (all) return true;
       bool moved = wire.deliver();
-      for (auto& rank : ranks) moved |= rank->process.progress.poll() != 0;
+      for (auto& rank : ranks) moved |= rank->process.channel(0).progress.poll() != 0;
       if (!moved) return false;
     }
   }

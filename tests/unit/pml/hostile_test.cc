@@ -17,9 +17,8 @@ using core::Request;
 class Hostile : public testing::Test {
  protected:
   Hostile() {
-    for (uint32_t rank = 1; rank < fuzz::Target::kRanks; ++rank)
-      target_.process.peer(rank).endpoint = &target_.endpoints[rank];
-    pml_ = std::make_unique<P2p>(target_.process);
+    pml_ = std::make_unique<P2p>(target_.process.channel(0));
+    target_.connect(*pml_);
     pml_->add_context(*target_.process.world);
   }
   ~Hostile() override {
@@ -51,7 +50,7 @@ class Hostile : public testing::Test {
                              wire::context_word(target_.process.world->index(), 0),
                              tag,
                              source};
-    pml_->arrived(target_.process.peer(from), {header, static_cast<const std::byte*>(payload)});
+    pml_->arrived(target_.endpoints[from], {header, static_cast<const std::byte*>(payload)});
   }
   template <class T>
   void arrive(uint32_t from, uint8_t kind, const T& payload) {
@@ -93,7 +92,7 @@ TEST_F(Hostile, ASecondGoAheadIsIgnored) {
   arrive(1, wire::kGo, go);
   arrive(1, wire::kGo, go);
   target_.endpoints[1].full = false;
-  for (int i = 0; i < 4; ++i) static_cast<void>(target_.process.progress.poll());
+  for (int i = 0; i < 4; ++i) static_cast<void>(target_.process.channel(0).progress.poll());
   EXPECT_TRUE(request.done());
   request.release();
 }
@@ -103,7 +102,7 @@ TEST_F(Hostile, AnswersOfAPeerThatWasNotAskedAreIgnored) {
   Request& request = send(memory, 1);
   arrive(2, wire::kGo, wire::Go{request.handle(), 7, 3000, 0, wire::Way::kPipeline, 0});
   arrive(2, wire::kDone, wire::Done{request.handle(), MPI_SUCCESS});
-  static_cast<void>(target_.process.progress.poll());
+  static_cast<void>(target_.process.channel(0).progress.poll());
   EXPECT_FALSE(request.done());
   arrive(1, wire::kDone, wire::Done{request.handle(), MPI_SUCCESS});
   EXPECT_TRUE(request.done());
@@ -118,7 +117,7 @@ TEST_F(Hostile, AnswersToASendThatHasNotGoneOutAreIgnored) {
   arrive(1, wire::kGo, wire::Go{request.handle(), 7, 3000, 0, wire::Way::kPipeline, 0});
   EXPECT_FALSE(request.done());
   target_.endpoints[1].full = false;
-  static_cast<void>(target_.process.progress.poll());
+  static_cast<void>(target_.process.channel(0).progress.poll());
   arrive(1, wire::kDone, wire::Done{request.handle(), MPI_SUCCESS});
   EXPECT_TRUE(request.done());
   request.release();

@@ -30,10 +30,10 @@ std::vector<uint8_t> pattern(size_t bytes, unsigned seed) {
 }
 
 int wait(Process& process, core::Request* request) {
-  process.progress.lock();
-  process.progress.wait([request] { return request->done(); },
-                        [request](WaitReport* report) { request->describe(report); });
-  process.progress.unlock();
+  process.channel(0).progress.lock();
+  process.channel(0).progress.wait([request] { return request->done(); },
+                                   [request](WaitReport* report) { request->describe(report); });
+  process.channel(0).progress.unlock();
   const int error = request->outcome.error;
   request->release();
   return error;
@@ -55,11 +55,14 @@ TEST_P(Protocol, EverySizeArrivesWhole) {
       const auto sent = pattern(size, 7);
       auto data = process.world_rank == 0 ? sent : std::vector<uint8_t>(size);
       if (process.world_rank == 0) {
-        ASSERT_EQ(process.pml->send(bytes_of(process, data), with(process, 1, 5), Mode::kStandard),
+        ASSERT_EQ(process.channel(0).pml->send(bytes_of(process, data), with(process, 1, 5),
+                                               Mode::kStandard),
                   0);
       } else {
         Outcome outcome;
-        ASSERT_EQ(process.pml->recv(bytes_of(process, data), with(process, 0, 5), &outcome), 0);
+        ASSERT_EQ(
+            process.channel(0).pml->recv(bytes_of(process, data), with(process, 0, 5), &outcome),
+            0);
         EXPECT_EQ(data, sent) << size;
         EXPECT_EQ(outcome.bytes, static_cast<MPI_Count>(size));
         EXPECT_EQ(outcome.source, 0);
@@ -76,10 +79,11 @@ TEST_P(Protocol, BothDirectionsAtOnce) {
     std::vector<uint8_t> in(out.size());
     core::Request* send = nullptr;
     core::Request* receive = nullptr;
+    ASSERT_EQ(process.channel(0).pml->isend(bytes_of(process, out), with(process, other, 1),
+                                            Mode::kStandard, &send),
+              0);
     ASSERT_EQ(
-        process.pml->isend(bytes_of(process, out), with(process, other, 1), Mode::kStandard, &send),
-        0);
-    ASSERT_EQ(process.pml->irecv(bytes_of(process, in), with(process, other, 1), &receive), 0);
+        process.channel(0).pml->irecv(bytes_of(process, in), with(process, other, 1), &receive), 0);
     EXPECT_EQ(wait(process, receive), 0);
     EXPECT_EQ(wait(process, send), 0);
     EXPECT_EQ(in, pattern(in.size(), static_cast<unsigned>(other)));
@@ -91,14 +95,16 @@ TEST_P(Protocol, TruncationKeepsWhatFits) {
     for (const size_t size : {100UL, 20000UL, 500000UL}) {
       auto data = pattern(size, 3);
       if (process.world_rank == 0) {
-        ASSERT_EQ(process.pml->send(bytes_of(process, data), with(process, 1, 0), Mode::kStandard),
+        ASSERT_EQ(process.channel(0).pml->send(bytes_of(process, data), with(process, 1, 0),
+                                               Mode::kStandard),
                   0);
         continue;
       }
       std::vector<uint8_t> half(size / 2);
       Outcome outcome;
-      EXPECT_EQ(process.pml->recv(bytes_of(process, half), with(process, 0, 0), &outcome),
-                MPI_ERR_TRUNCATE);
+      EXPECT_EQ(
+          process.channel(0).pml->recv(bytes_of(process, half), with(process, 0, 0), &outcome),
+          MPI_ERR_TRUNCATE);
       data.resize(half.size());
       EXPECT_EQ(half, data);
     }
@@ -111,10 +117,11 @@ TEST_P(Protocol, ToItself) {
       auto out = pattern(size, 9);
       std::vector<uint8_t> in(size);
       core::Request* send = nullptr;
-      ASSERT_EQ(
-          process.pml->isend(bytes_of(process, out), with(process, 0, 2), Mode::kStandard, &send),
-          0);
-      ASSERT_EQ(process.pml->recv(bytes_of(process, in), with(process, MPI_ANY_SOURCE, 2), nullptr),
+      ASSERT_EQ(process.channel(0).pml->isend(bytes_of(process, out), with(process, 0, 2),
+                                              Mode::kStandard, &send),
+                0);
+      ASSERT_EQ(process.channel(0).pml->recv(bytes_of(process, in),
+                                             with(process, MPI_ANY_SOURCE, 2), nullptr),
                 0);
       EXPECT_EQ(wait(process, send), 0);
       EXPECT_EQ(in, out);
@@ -132,9 +139,9 @@ TEST(PointToPoint, MessagesOfOneEnvelopeKeepTheirOrder) {
       int value = process.world_rank == 0 ? i : -1;
       const Buffer buffer{&value, 1, &type};
       if (process.world_rank == 0) {
-        ASSERT_EQ(process.pml->send(buffer, with(process, 1, 0), Mode::kStandard), 0);
+        ASSERT_EQ(process.channel(0).pml->send(buffer, with(process, 1, 0), Mode::kStandard), 0);
       } else {
-        ASSERT_EQ(process.pml->recv(buffer, with(process, 0, 0), nullptr), 0);
+        ASSERT_EQ(process.channel(0).pml->recv(buffer, with(process, 0, 0), nullptr), 0);
         ASSERT_EQ(value, i);
       }
     }
@@ -147,12 +154,15 @@ TEST(PointToPoint, UnexpectedMessagesAreFoundByTagBackwards) {
     core::Datatype& type = core::predefined_type(process, MPI_INT);
     if (process.world_rank == 0) {
       for (int tag = 0; tag < kMessages; ++tag)
-        ASSERT_EQ(process.pml->send({&tag, 1, &type}, with(process, 1, tag), Mode::kStandard), 0);
+        ASSERT_EQ(
+            process.channel(0).pml->send({&tag, 1, &type}, with(process, 1, tag), Mode::kStandard),
+            0);
       return;
     }
     for (int tag = kMessages - 1; tag >= 0; --tag) {
       int value = -1;
-      ASSERT_EQ(process.pml->recv({&value, 1, &type}, with(process, 0, tag), nullptr), 0);
+      ASSERT_EQ(process.channel(0).pml->recv({&value, 1, &type}, with(process, 0, tag), nullptr),
+                0);
       ASSERT_EQ(value, tag);
     }
   });
@@ -163,15 +173,17 @@ TEST(PointToPoint, WildcardsTakeTheEarliestOfEachSource) {
     core::Datatype& type = core::predefined_type(process, MPI_INT);
     if (process.world_rank != 0) {
       for (int i = 0; i < 100; ++i)
-        ASSERT_EQ(process.pml->send({&i, 1, &type}, with(process, 0, i % 3), Mode::kStandard), 0);
+        ASSERT_EQ(
+            process.channel(0).pml->send({&i, 1, &type}, with(process, 0, i % 3), Mode::kStandard),
+            0);
       return;
     }
     std::vector<int> next(4, 0);
     for (int i = 0; i < 300; ++i) {
       int value = -1;
       Outcome outcome;
-      ASSERT_EQ(process.pml->recv({&value, 1, &type}, with(process, MPI_ANY_SOURCE, MPI_ANY_TAG),
-                                  &outcome),
+      ASSERT_EQ(process.channel(0).pml->recv({&value, 1, &type},
+                                             with(process, MPI_ANY_SOURCE, MPI_ANY_TAG), &outcome),
                 0);
       const auto source = static_cast<size_t>(outcome.source);
       ASSERT_EQ(value, next[source]++);
@@ -186,16 +198,17 @@ TEST(PointToPoint, SynchronousSendEndsOnlyWhenMatched) {
     int value = 4, go = 0;
     if (process.world_rank == 0) {
       core::Request* send = nullptr;
-      ASSERT_EQ(
-          process.pml->isend({&value, 1, &type}, with(process, 1, 0), Mode::kSynchronous, &send),
-          0);
-      for (int i = 0; i < 100; ++i) process.progress.poll();
+      ASSERT_EQ(process.channel(0).pml->isend({&value, 1, &type}, with(process, 1, 0),
+                                              Mode::kSynchronous, &send),
+                0);
+      for (int i = 0; i < 100; ++i) process.channel(0).progress.poll();
       EXPECT_FALSE(send->done());
-      ASSERT_EQ(process.pml->send({&go, 1, &type}, with(process, 1, 1), Mode::kStandard), 0);
+      ASSERT_EQ(process.channel(0).pml->send({&go, 1, &type}, with(process, 1, 1), Mode::kStandard),
+                0);
       EXPECT_EQ(wait(process, send), 0);
     } else {
-      ASSERT_EQ(process.pml->recv({&go, 1, &type}, with(process, 0, 1), nullptr), 0);
-      ASSERT_EQ(process.pml->recv({&value, 1, &type}, with(process, 0, 0), nullptr), 0);
+      ASSERT_EQ(process.channel(0).pml->recv({&go, 1, &type}, with(process, 0, 1), nullptr), 0);
+      ASSERT_EQ(process.channel(0).pml->recv({&value, 1, &type}, with(process, 0, 0), nullptr), 0);
     }
   });
 }
@@ -210,8 +223,8 @@ TEST(PointToPoint, ManySendsThatFindNoRoomKeepTheirOrder) {
     if (process.world_rank == 0) {
       for (auto& message : data) {
         core::Request* send = nullptr;
-        ASSERT_EQ(process.pml->isend(bytes_of(process, message), with(process, 1, 0),
-                                     Mode::kStandard, &send),
+        ASSERT_EQ(process.channel(0).pml->isend(bytes_of(process, message), with(process, 1, 0),
+                                                Mode::kStandard, &send),
                   0);
         sends.push_back(send);
       }
@@ -220,7 +233,8 @@ TEST(PointToPoint, ManySendsThatFindNoRoomKeepTheirOrder) {
     }
     for (int i = 0; i < kMessages; ++i) {
       std::vector<uint8_t> in(4000);
-      ASSERT_EQ(process.pml->recv(bytes_of(process, in), with(process, 0, 0), nullptr), 0);
+      ASSERT_EQ(process.channel(0).pml->recv(bytes_of(process, in), with(process, 0, 0), nullptr),
+                0);
       ASSERT_EQ(in, pattern(4000, static_cast<unsigned>(i)));
     }
   });
@@ -231,16 +245,19 @@ TEST(PointToPoint, ProbeSeesWhatTheReceiveTakes) {
     for (const size_t size : {10UL, 100000UL}) {
       auto data = pattern(size, 1);
       if (process.world_rank == 0) {
-        ASSERT_EQ(process.pml->send(bytes_of(process, data), with(process, 1, 8), Mode::kStandard),
+        ASSERT_EQ(process.channel(0).pml->send(bytes_of(process, data), with(process, 1, 8),
+                                               Mode::kStandard),
                   0);
         continue;
       }
       Outcome outcome;
-      ASSERT_EQ(process.pml->probe(with(process, MPI_ANY_SOURCE, MPI_ANY_TAG), &outcome), 0);
+      ASSERT_EQ(process.channel(0).pml->probe(with(process, MPI_ANY_SOURCE, MPI_ANY_TAG), &outcome),
+                0);
       EXPECT_EQ(outcome.bytes, static_cast<MPI_Count>(size));
       EXPECT_EQ(outcome.tag, 8);
       std::vector<uint8_t> in(size);
-      ASSERT_EQ(process.pml->recv(bytes_of(process, in), with(process, 0, 8), nullptr), 0);
+      ASSERT_EQ(process.channel(0).pml->recv(bytes_of(process, in), with(process, 0, 8), nullptr),
+                0);
       EXPECT_EQ(in, data);
     }
   });
@@ -251,18 +268,21 @@ TEST(PointToPoint, CancelledReceiveTakesNothing) {
     core::Datatype& type = core::predefined_type(process, MPI_INT);
     int value = 1, wrong = -1;
     if (process.world_rank == 0) {
-      ASSERT_EQ(process.pml->recv({&value, 1, &type}, with(process, 1, 9), nullptr), 0);
+      ASSERT_EQ(process.channel(0).pml->recv({&value, 1, &type}, with(process, 1, 9), nullptr), 0);
       value = 42;
-      ASSERT_EQ(process.pml->send({&value, 1, &type}, with(process, 1, 0), Mode::kStandard), 0);
+      ASSERT_EQ(
+          process.channel(0).pml->send({&value, 1, &type}, with(process, 1, 0), Mode::kStandard),
+          0);
       return;
     }
     core::Request* receive = nullptr;
-    ASSERT_EQ(process.pml->irecv({&wrong, 1, &type}, with(process, 0, 0), &receive), 0);
+    ASSERT_EQ(process.channel(0).pml->irecv({&wrong, 1, &type}, with(process, 0, 0), &receive), 0);
     receive->cancel();
     EXPECT_TRUE(receive->outcome.cancelled);
     EXPECT_EQ(wait(process, receive), 0);
-    ASSERT_EQ(process.pml->send({&value, 1, &type}, with(process, 0, 9), Mode::kStandard), 0);
-    ASSERT_EQ(process.pml->recv({&value, 1, &type}, with(process, 0, 0), nullptr), 0);
+    ASSERT_EQ(
+        process.channel(0).pml->send({&value, 1, &type}, with(process, 0, 9), Mode::kStandard), 0);
+    ASSERT_EQ(process.channel(0).pml->recv({&value, 1, &type}, with(process, 0, 0), nullptr), 0);
     EXPECT_EQ(value, 42);
     EXPECT_EQ(wrong, -1);
   });
@@ -279,11 +299,12 @@ TEST(PointToPoint, ThreadsOfOneRankSendAndReceiveAtOnce) {
           auto out = pattern(static_cast<size_t>(i) * 40, static_cast<unsigned>(tag));
           std::vector<uint8_t> in(out.size());
           core::Request* receive = nullptr;
-          ASSERT_EQ(process.pml->irecv(bytes_of(process, in), with(process, other, tag), &receive),
+          ASSERT_EQ(process.channel(0).pml->irecv(bytes_of(process, in), with(process, other, tag),
+                                                  &receive),
                     0);
-          ASSERT_EQ(
-              process.pml->send(bytes_of(process, out), with(process, other, tag), Mode::kStandard),
-              0);
+          ASSERT_EQ(process.channel(0).pml->send(bytes_of(process, out), with(process, other, tag),
+                                                 Mode::kStandard),
+                    0);
           ASSERT_EQ(wait(process, receive), 0);
           ASSERT_EQ(in, out);
         }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Channel: what threads use side by side: a lock with its progress, and the messages and
+// collectives of the communicators that belong to it.
+// Why: with MPI_THREAD_MULTIPLE, threads on different communicators do not wait for each other.
+// Below that level there is one. Which communicator has which channel: ContextId::turn().
+// Lifetime: Process; pml and coll are made and ended by api::Rooms.
+#pragma once
+
+#include <cstdint>
+
+#include "core/progress.hpp"
+
+namespace tern::pml {
+class Pml;
+}
+namespace tern::coll {
+class Coll;
+}
+
+namespace tern::core {
+
+class Process;
+
+struct Channel {
+  Channel(Process& of, uint32_t which) noexcept : process(of), number(which) {}
+
+  Process& process;
+  const uint32_t number;  // in Process
+  Progress progress;
+  pml::Pml* pml = nullptr;
+  coll::Coll* coll = nullptr;
+};
+
+}  // namespace tern::core
