@@ -44,7 +44,6 @@ Card Table::card() {
   Card card{};
   card.wire_version = kWireVersion;
   card.parameter_hash = shared_parameters(process_);
-  card.channels = process_.channel_count();
   for (auto& btl : btls_) btl->fill_card(card);
   return card;
 }

@@ -76,6 +76,7 @@ void Sm::fill_card(Card& card) {
   if (::fstat(segment_->fd().get(), &status) != 0)
     throw Error(MPI_ERR_INTERN, "cannot ask the shared memory file for its inode");
   card.pid = ::getpid();
+  card.channels = segment_->shape().channels;
   card.segment_fd = segment_->fd().get();
   card.segment_inode = status.st_ino;
   card.segment_bytes = segment_->shape().bytes();

@@ -25,6 +25,7 @@ typedef struct {
   size_t rotate;           // bytes that the buffers rotate over; 0: hot buffers
   int window;              // messages in flight
   int tags;                // different tags in a window
+  int multiple;            // MPI_THREAD_MULTIPLE
   int unexpected;          // receives are posted after the messages were sent
   const char* operations;  // comma-separated filter; NULL: all
 } Bench;
@@ -38,9 +39,10 @@ _Noreturn static void bench_usage(const char* program, const char* wrong) {
   fprintf(
       wrong ? stderr : stdout,
       "usage: %s [--seconds S] [--min BYTES] [--max BYTES] [--rotate MIB] [--window N] [--tags N]\n"
-      "          [--unexpected] [--operations A,B,...]\n"
+      "          [--unexpected] [--multiple] [--operations A,B,...]\n"
       "  --seconds     budget of one measurement (each size is one), default 0.1\n"
       "  --rotate      move over buffers of this many MiB, beyond the last cache\n"
+      "  --multiple    ask for MPI_THREAD_MULTIPLE\n"
       "  BENCH_BIND=1  in the environment binds each rank to core rank %% cores\n",
       program);
   exit(wrong ? 2 : 0);
@@ -81,6 +83,7 @@ static void bench_take_priority(void) {
 
 static int bench_option(Bench* bench, const char* name, const char* value) {
   if (strcmp(name, "--unexpected") == 0) return bench->unexpected = 1, 1;
+  if (strcmp(name, "--multiple") == 0) return bench->multiple = 1, 1;
   if (!value) return 0;
   if (strcmp(name, "--seconds") == 0) return bench->seconds = atof(value), 2;
   if (strcmp(name, "--min") == 0) return bench->min = strtoull(value, NULL, 10), 2;
@@ -90,6 +93,21 @@ static int bench_option(Bench* bench, const char* name, const char* value) {
   if (strcmp(name, "--tags") == 0) return bench->tags = atoi(value), 2;
   if (strcmp(name, "--operations") == 0) return bench->operations = value, 2;
   return 0;
+}
+
+// What the program needs; it may define this before it includes this header.
+#ifndef BENCH_THREAD_LEVEL
+#define BENCH_THREAD_LEVEL MPI_THREAD_SINGLE
+#endif
+
+// --multiple asks for that level where the program itself needs less.
+static void bench_init(const Bench* bench) {
+  int granted;
+  const int wanted = bench->multiple ? MPI_THREAD_MULTIPLE : BENCH_THREAD_LEVEL;
+  MPI_Init_thread(NULL, NULL, wanted, &granted);
+  if (granted >= wanted) return;
+  fprintf(stderr, "bench: thread level %d was asked for, %d is granted\n", wanted, granted);
+  MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
 // Binds before MPI_Init where the launcher tells the rank, so that the library sees its final core.
@@ -105,7 +123,7 @@ static Bench bench_open(int argc, char** argv, size_t max) {
     bench_usage(argv[0], "a value below 1");
   bench_bind(bench_rank_from_launcher());
   bench_take_priority();
-  MPI_Init(NULL, NULL);
+  bench_init(&bench);
   MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
   bench_bind(bench.rank);

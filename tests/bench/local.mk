@@ -24,4 +24,5 @@ EXTRA_DIST += \
 	tests/bench/message_rate.c \
 	tests/bench/pack.c \
 	tests/bench/ring.c \
-	tests/bench/setup-peers
+	tests/bench/setup-peers \
+	tests/bench/threads.c
