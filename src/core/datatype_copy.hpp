@@ -32,9 +32,7 @@ class Copier {
   }
 
   void strided(uintptr_t at, int64_t stride, int64_t block, int64_t count) noexcept {
-    by_block(block, [&](auto size) {
-      packed_ = column(packed_, static_cast<size_t>(size), at, stride, count, size);
-    });
+    by_block(block, [&](auto size) { packed_ = column(packed_, size, at, stride, count, size); });
   }
 
   void grid(uintptr_t at, int64_t rows, int64_t row_stride, int64_t count, int64_t stride,
@@ -42,7 +40,7 @@ class Copier {
     by_block(block, [&](auto size) {
       Packed packed = packed_;
       for (int64_t row = 0; row < rows; ++row, at += static_cast<uintptr_t>(row_stride))
-        packed = column(packed, static_cast<size_t>(size), at, stride, count, size);
+        packed = column(packed, size, at, stride, count, size);
       packed_ = packed;
     });
   }
@@ -50,14 +48,13 @@ class Copier {
   void listed(uintptr_t origin, const int64_t* places, int64_t count, int64_t block) noexcept {
     by_block(block, [this, origin, places, count](auto size) {
       Packed packed = packed_;
-      const size_t step = static_cast<size_t>(size);
       const uintptr_t from = origin;
       const int64_t* next = places;
       const int64_t* const end = places + count;
       const auto at = [from](int64_t place) { return from + static_cast<uintptr_t>(place); };
-      for (; end - next >= 4; next += 4, packed += 4 * step)
-        move_four(packed, step, at(next[0]), at(next[1]), at(next[2]), at(next[3]), size);
-      for (; next < end; ++next, packed += step) move(packed, at(*next), size);
+      for (; end - next >= 4; next += 4, packed += 4 * size)
+        move_four(packed, size, at(next[0]), at(next[1]), at(next[2]), at(next[3]), size);
+      for (; next < end; ++next, packed += size) move(packed, at(*next), size);
       packed_ = packed;
     });
   }
@@ -137,9 +134,16 @@ class Copier {
   static void move(Packed packed, uintptr_t at, Size bytes) noexcept {
     char* user = reinterpret_cast<char*>(at);
     if constexpr (kPack)
-      std::memcpy(packed, user, bytes);
+      copy(packed, user, bytes);
     else
-      std::memcpy(user, packed, bytes);
+      copy(user, packed, bytes);
+  }
+  template <class Size>
+  static void copy(char* to, const char* from, Size bytes) noexcept {
+    if constexpr (std::is_same_v<Size, size_t>)
+      if (bytes >= dense::kLeastCopy && bytes <= dense::kMostCopy)
+        return dense::copy(to, from, bytes);
+    std::memcpy(to, from, bytes);
   }
 
   template <class Word>
@@ -157,14 +161,13 @@ class Copier {
     std::memcpy(reinterpret_cast<void*>(at), &word, sizeof word);
   }
 
-  /// Four blocks, `step` apart in the packed form. Small ones that are packed side by side are
-  /// moved together there: loads and stores are what a processor has fewest of.
-  template <class Size>
-  static void move_four(Packed packed, size_t step, uintptr_t a, uintptr_t b, uintptr_t c,
+  /// Four blocks, `step` apart in the packed form. Small ones that are packed side by side (`step`
+  /// is the size) are moved together there: loads and stores are what a processor has fewest of.
+  template <class Size, class Step>
+  static void move_four(Packed packed, Step step, uintptr_t a, uintptr_t b, uintptr_t c,
                         uintptr_t d, Size size) noexcept {
-    if constexpr (is_word<Size>) {
-      if (step == size) return move_words(packed, a, b, c, d, size);
-    }
+    if constexpr (is_word<Size> && std::is_same_v<Size, Step>)
+      return move_words(packed, a, b, c, d, size);
     move(packed, a, size);
     move(packed + step, b, size);
     move(packed + 2 * step, c, size);
@@ -234,13 +237,13 @@ class Copier {
 
   /// `count` blocks, `stride` apart in memory and `step` apart in the packed form; returns where
   /// that ends.
-  template <class Size>
-  Packed column(Packed packed, size_t step, uintptr_t at, int64_t stride, int64_t count,
+  template <class Size, class Step>
+  Packed column(Packed packed, Step step, uintptr_t at, int64_t stride, int64_t count,
                 Size size) const noexcept {
     const uintptr_t forward = static_cast<uintptr_t>(stride);
     int64_t i = 0;
-    if constexpr (is_word<Size>)
-      if (step == size && count >= dense::kLeast) {
+    if constexpr (is_word<Size> && std::is_same_v<Size, Step>)
+      if (count >= dense::kLeast) {
         i = dense_part(packed, at, stride, count, size);
         packed += static_cast<size_t>(i) * step;
         at += static_cast<uintptr_t>(i) * forward;
@@ -279,9 +282,15 @@ class Copier {
   }
 
   /// Lengths that change from block to block: 8 to 32 bytes are four moves of 8 that may overlap,
-  /// because a branch on the length would be guessed wrong.
+  /// 32 to 64 four of 16, because a branch on the length would be guessed wrong.
   static void move_short(Packed packed, uintptr_t at, size_t bytes) noexcept {
-    if (bytes - 8 <= 24) {
+    if (bytes - 33 < 32) {
+      const size_t last = bytes - 16;
+      move(packed, at, Constant<16>{});
+      move(packed + 16, at + 16, Constant<16>{});
+      move(packed + last - 16, at + last - 16, Constant<16>{});
+      move(packed + last, at + last, Constant<16>{});
+    } else if (bytes - 8 <= 24) {
       const size_t last = bytes - 8, second = std::min<size_t>(8, last);
       const size_t third = std::min<size_t>(16, last);
       move(packed, at, Constant<8>{});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense columns by vectors of 64 bytes. In a period of them every kEvery-th word is a block; the
-// words of one packed vector come from, or go to, kEvery vectors of memory, each by one permutation
-// under a mask.
+// Rows by vectors of 32 bytes, and dense columns by vectors of 64. In a period of them every
+// kEvery-th word is a block; the words of one packed vector come from, or go to, kEvery vectors of
+// memory, each by one permutation under a mask.
 #include "core/datatype_dense.hpp"
 
 #if defined(__x86_64__)
@@ -13,6 +13,8 @@
 #include <cstring>
 #include <utility>
 
+#define TERN_AVX2 __attribute__((target("avx2")))
+#define TERN_AVX2_INLINE __attribute__((target("avx2"), always_inline)) inline
 #define TERN_AVX512 __attribute__((target("avx512f")))
 #define TERN_AVX512_INLINE __attribute__((target("avx512f"), always_inline)) inline
 
@@ -126,6 +128,22 @@ TERN_AVX512 int64_t unpack_words(const char* packed, uintptr_t at, int64_t count
   return done;
 }
 
+TERN_AVX2_INLINE void copy_line(char* to, const char* from) {
+  constexpr size_t kHalf = kVector / 2;
+  const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + kHalf));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + kHalf), high);
+}
+
+/// At least kVector bytes. Whole vectors stand in lines of the target; the ends overlap them.
+TERN_AVX2 void copy_lines(char* to, const char* from, size_t bytes) {
+  copy_line(to, from);
+  for (size_t i = -reinterpret_cast<uintptr_t>(to) % kVector; i + kVector <= bytes; i += kVector)
+    copy_line(to + i, from + i);
+  copy_line(to + bytes - kVector, from + bytes - kVector);
+}
+
 bool available() noexcept {
   static const bool found = __builtin_cpu_supports("avx512f") != 0;
   return found;
@@ -162,14 +180,25 @@ int64_t unpack(const char* packed, uintptr_t at, int64_t stride, int64_t block,
   });
 }
 
+void copy(char* to, const char* from, size_t bytes) noexcept {
+  static const bool has_vectors = __builtin_cpu_supports("avx2") != 0;
+  if (has_vectors && bytes >= kVector)
+    copy_lines(to, from, bytes);
+  else
+    std::memcpy(to, from, bytes);
+}
+
 }  // namespace tern::core::dense
 
 #else
+
+#include <cstring>
 
 namespace tern::core::dense {
 
 int64_t pack(char*, uintptr_t, int64_t, int64_t) noexcept { return 0; }
 int64_t unpack(const char*, uintptr_t, int64_t, int64_t, int64_t) noexcept { return 0; }
+void copy(char* to, const char* from, size_t bytes) noexcept { std::memcpy(to, from, bytes); }
 
 }  // namespace tern::core::dense
 

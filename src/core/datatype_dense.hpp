@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small blocks close to one another, moved by vectors of a whole cache line where the processor has
-// them (AVX-512).
-// Why: one load or store per block is then the limit, not the memory; several blocks at a time are
-// up to three times faster.
+// Rows, and small blocks close to one another, moved by the widest vectors that the processor has
+// (AVX2, AVX-512).
+// Why: one load or store per small block would be the limit, not the memory; several blocks at a
+// time are up to three times faster.
 // Threads: any. See: core/datatype_copy.hpp (falls back to plain loops).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tern::core::dense {
@@ -19,5 +20,10 @@ namespace tern::core::dense {
 
 /// Fewer are not worth the call.
 inline constexpr int64_t kLeast = 48;
+
+/// One block of those that fit the first caches. The C library's way of copying is chosen for other
+/// ends: for some distances between the two it takes twice as long.
+void copy(char* to, const char* from, size_t bytes) noexcept;
+inline constexpr size_t kLeastCopy = 128, kMostCopy = 65536;
 
 }  // namespace tern::core::dense

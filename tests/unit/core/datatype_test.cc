@@ -249,6 +249,30 @@ TEST_F(DatatypeTest, ColumnsPackFromAnyAddressAndNothingBetweenTheirBlocksIsWrit
         for (const int off : {0, 4, 20, 63}) expect_column(*column, block, stride, count, off);
       }
   }
+  for (const int block : {64, 65, 127, 128, 200, 4096, 65536, 70000}) {
+    const auto row = build_.hvector(5, 1, block + 24, *build_.contiguous(block, of(MPI_BYTE)));
+    for (const int off : {0, 7, 63}) expect_column(*row, block, block + 24, 5, off);
+  }
+}
+
+TEST_F(DatatypeTest, BlocksOfEveryLengthPackAndUnpack) {
+  constexpr MPI_Count kLongest = 150;
+  std::vector<MPI_Count> lengths, places;
+  std::vector<char> memory, expected;
+  for (MPI_Count length = 1; length <= kLongest; ++length) {
+    const MPI_Count mixed = length * 37 % kLongest + 1;
+    lengths.push_back(mixed);
+    places.push_back(static_cast<MPI_Count>(memory.size()));
+    for (MPI_Count i = 0; i < mixed; ++i) memory.push_back(static_cast<char>(length + i));
+    expected.insert(expected.end(), memory.end() - mixed, memory.end());
+    memory.push_back('-');
+  }
+  const auto type = build_.indexed(kLongest, lengths.data(), places.data(), of(MPI_BYTE));
+  std::vector<char> packed(expected.size()), back(memory.size(), '-');
+  type->pack(memory.data(), 1, 0, packed.data(), packed.size());
+  EXPECT_EQ(packed, expected);
+  type->unpack(back.data(), 1, 0, packed.data(), packed.size());
+  EXPECT_EQ(back, memory);
 }
 
 TEST_F(DatatypeTest, ZeroCountsMakeEmptyTypes) {
