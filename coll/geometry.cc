@@ -97,27 +97,37 @@ MPI_Count Geometry::blocks_before(int32_t block) const noexcept {
   return block == 0 ? 0 : like_.displs[block - 1] + like_.counts[block - 1];
 }
 
+namespace {
+
+/// Also where the base alone is no address: types of absolute addresses, MPI_BOTTOM.
+std::byte* moved(std::byte* base, ptrdiff_t by) noexcept {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) +
+                                      static_cast<uintptr_t>(by));
+}
+
+}  // namespace
+
 pml::Buffer Geometry::in_scratch(const Slice& slice, MPI_Count count, MPI_Count pass,
                                  std::byte* scratch) const noexcept {
   const auto place = static_cast<size_t>(slice.place);
-  std::byte* base = scratch + need_.first_element;
+  ptrdiff_t from = 0;
   if (slice.space == Space::kStage) {
-    base += need_.stage_slot * place;
+    scratch += need_.stage_slot * place;
   } else {
     const auto parts = static_cast<size_t>(splits_ ? schedule_->parts : schedule_->ranks);
-    base += round_up(need_.stage_slot * static_cast<size_t>(schedule_->stage_slots)) +
-            need_.mirror * (place / parts);
-    base += like_.extent * (splits_ ? before(length_of(pass), schedule_->parts, slice.first)
-                                    : blocks_before(slice.first));
+    scratch += round_up(need_.stage_slot * static_cast<size_t>(schedule_->stage_slots)) +
+               need_.mirror * (place / parts);
+    from = like_.extent * (splits_ ? before(length_of(pass), schedule_->parts, slice.first)
+                                   : blocks_before(slice.first));
   }
-  return {base, count * like_.scale, like_.type};
+  return {moved(scratch, need_.first_element + from), count * like_.scale, like_.type};
 }
 
 pml::Buffer Geometry::at(const Slice& slice, MPI_Count pass, std::byte* scratch) const noexcept {
   const bool scratched = slice.space == Space::kStage || slice.space == Space::kMirror;
   const Area& area = scratched ? like_ : slice.space == Space::kInput ? input_ : output_;
   if (area.types != nullptr)
-    return {area.base + area.displs[slice.first], area.counts[slice.first],
+    return {moved(area.base, area.displs[slice.first]), area.counts[slice.first],
             area.types[slice.first]};
   Range range;
   if (splits_)
@@ -127,7 +137,7 @@ pml::Buffer Geometry::at(const Slice& slice, MPI_Count pass, std::byte* scratch)
   else
     range = block_range(area, slice);
   if (scratched) return in_scratch(slice, range.count, pass, scratch);
-  return {area.base + range.first * area.extent, range.count * area.scale, area.type};
+  return {moved(area.base, range.first * area.extent), range.count * area.scale, area.type};
 }
 
 }  // namespace tern::coll

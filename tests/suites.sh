@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The suites of ./quickstart check, and their sum. Sourced by quickstart. A suite is a function suite_NAME that
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
-usual_suites=(lint unit mpi cmake asan tsan fuzz)
-long_suites=(clang dist)
+usual_suites=(lint unit mpi cmake asan mpi-asan tsan fuzz)
+long_suites=(clang dist mpi-tsan)
 other_suites=(abi)
 full=
 
@@ -31,10 +31,30 @@ suite_tsan() {
   local unit_options=(--without coll/verify_test --without coll/engine_test)
   sanitized tsan thread
 }
-sanitized() { unit_tests_in "$top/_build-$1" --enable-sanitizers="$2" CFLAGS='-O1 -g1' CXXFLAGS='-O1 -g1'; }
+sanitized() {
+  configure_sanitized "$top/_build-$1" "$2"
+  unit_tests_in "$top/_build-$1"
+}
+configure_sanitized() { configure_in "$1" --enable-sanitizers="$2" CFLAGS='-O1 -g1' CXXFLAGS='-O1 -g1'; }
 suite_clang() { CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --enable-werror; }
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
 suite_abi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full mpi/abi; }
+# The tests of many processes in the build trees of the sanitized unit tests: each program at 2 ranks, or all of it.
+suite_mpi-asan() {
+  local some=(--ranks 2)
+  [ -z "$full" ] || some=()
+  sanitized_mpi asan address,undefined "${some[@]}"
+}
+suite_mpi-tsan() { sanitized_mpi tsan thread mpi/threads mpi/grequest mpi/partitioned mpi/tool_events; }
+sanitized_mpi() {
+  local dir=$top/_build-$1 list=$2
+  shift 2
+  configure_sanitized "$dir" "$list"
+  step "build ${dir##*/}" "the compiler's message is in the log" make -C "$dir" -j "$jobs"
+  step "install ${dir##*/}" "is ${dir##*/} writable?" make -C "$dir" install DESTDIR="$dir/stage"
+  $(fixed_addresses) tests/mpi/run --prefix "$dir/stage$prefix" --build "$dir/mpi-tests" --sanitizers "$list" \
+    --timeout-scale 5 $full "$@"
+}
 suite_lint() { tests/lint/run --prefix "$prefix"; }
 # libFuzzer comes with clang alone; line numbers are for what it finds.
 suite_fuzz() {

@@ -112,6 +112,9 @@ class Entry:
         return p.handle and HANDLES[p.kind][1] and not p.array and p.direction != 'out'
 
     def resolve_all(self):
+        for p in self.f.params:  # what a call that fails leaves
+            if p.kind == 'comm' and p.direction == 'out':
+                self.line(f'if ({p.name} != nullptr) *{p.name} = MPI_COMM_NULL;')
         if self.object:
             self.resolve(self.object)
             self.line(f'call.at = {self.object.name}_;')
@@ -247,9 +250,6 @@ class Entry:
         return self.resolved(p)
 
     def call_body(self):
-        for p in self.f.params:  # what a call that fails leaves
-            if p.kind == 'comm' and p.direction == 'out':
-                self.line(f'*{p.name} = MPI_COMM_NULL;')
         arguments = ', '.join(self.argument(p) for p in self.f.params if p.raw != '...')
         call = f'api::{body_name(self.f, self.large)}({arguments})'
         narrows = not self.large and any(

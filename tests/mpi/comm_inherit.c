@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a new communicator takes over from its parent (the error handler; by dup the attributes),
-// and what free does to attributes while operations are pending. ranks: 1 2 4
+// and what free does to attributes while operations are pending.
+// ranks: 1 2 4
 #include "check.h"
 
 static int copies, deletes, heard, refuse;

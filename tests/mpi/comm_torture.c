@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators made and freed ten thousand times, many alive at once, freed while messages are
-// under way. ranks: 1 2 4 timeout: 120
+// under way.
+// ranks: 1 2 4
+// timeout: 120
 #include "check.h"
 
 static void ping(MPI_Comm comm, int value) {

@@ -2,6 +2,7 @@
 // A million messages that nobody receives for two seconds, most of them small or empty: the
 // receiver's memory stays bounded, nothing is lost, the order is kept; then senders in a cycle.
 // ranks: 2 3
+// sanitizers: no, they keep freed memory
 // timeout: 120
 // env: TERN_UNEXPECTED_LIMIT=4M
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The group functions as the standard defines them: order of the results, identities, ranges,
-// translation. ranks: 1 2 4 8
+// translation.
+// ranks: 1 2 4 8
 #include "check.h"
 
 static MPI_Group world;

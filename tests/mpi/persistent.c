@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persistent requests: started many times, in every mode, alone and together, with every way of
-// completion. ranks: 1 2 3 4
+// completion.
+// ranks: 1 2 3 4
 #include "check.h"
 
 typedef int Init(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);

@@ -2,6 +2,7 @@
 // Messages that nobody receives yet: 64 MiB of them do not fill the receiver's memory, one with
 // another tag overtakes them, and then all come in order with their data.
 // ranks: 2 3
+// sanitizers: no, they keep freed memory
 // env: TERN_UNEXPECTED_LIMIT=2M
 #include "check.h"
 

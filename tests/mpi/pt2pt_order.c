@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages with the same envelope never overtake, whatever their sizes (eager behind rendezvous and
-// the reverse), whether the receives were posted before, after, or with wildcards. ranks: 1 2 4
+// the reverse), whether the receives were posted before, after, or with wildcards.
+// ranks: 1 2 4
 #include "check.h"
 
 enum { kMessages = 400, kMost = 200000 };

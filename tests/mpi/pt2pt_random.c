@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random traffic over several communicators against a model that all ranks compute alike: any
 // sizes, tags, modes, receive orders and ways of completion, with receives early and late. The seed
-// is printed on failure only. ranks: 1 2 3 4 8 timeout: 120
+// is printed on failure only.
+// ranks: 1 2 3 4 8
+// timeout: 120
 #include "check.h"
 
 enum { kComms = 3, kTags = 4, kMost = 300000, kBatch = 120 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages to oneself, on MPI_COMM_SELF and on MPI_COMM_WORLD, at every size, which ever comes
-// first. ranks: 1 2 singleton
+// first.
+// ranks: 1 2 singleton
 #include "check.h"
 
 static void to_self(MPI_Comm comm, int me, int bytes, int receive_first, char* out, char* in) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Sendrecv and MPI_Sendrecv_replace around a ring, with different types and sizes on both
-// sides. ranks: 1 2 3 4 8
+// sides.
+// ranks: 1 2 3 4 8
 #include "check.h"
 
 static void ring(int bytes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A message longer than its receive is an error that keeps the data that fits and harms nothing
-// else. ranks: 1 2
+// else.
+// ranks: 1 2
 #include "check.h"
 
 static void check_kept(const char* in, int room, unsigned seed) {

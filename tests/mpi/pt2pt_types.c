@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derived types on either side: the layouts may differ, only the sequence of basic elements must
-// agree. ranks: 1 2 3 timeout: 120
+// agree.
+// ranks: 1 2 3
+// timeout: 120
 #include <stddef.h>
 #include "check.h"
 

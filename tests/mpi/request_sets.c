@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waitany, waitsome, waitall, testany, testsome, testall: indices, statuses, null and inactive
-// requests. ranks: 1 2 3
+// requests.
+// ranks: 1 2 3
 #include "check.h"
 
 enum { kRequests = 32 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_THREAD_MULTIPLE: threads that make communicators from one parent at the same time, probe, and
-// complete each other's requests. ranks: 1 2 4 timeout: 120
+// complete each other's requests.
+// ranks: 1 2 4
+// timeout: 120
 #include <pthread.h>
 
 #include "check.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_THREAD_MULTIPLE: four threads per rank, on tags of one communicator and on communicators of
-// their own. ranks: 1 2 4 timeout: 120
+// their own.
+// ranks: 1 2 4
+// timeout: 120
 #include <pthread.h>
 
 #include "check.h"

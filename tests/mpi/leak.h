@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the leak tests share: objects to make others from, and how much memory is too much.
+// Twenty thousand turns of each case; a million with --full. LEAK_VERBOSE=1 shows each.
+#ifndef TERN_TESTS_LEAK_H
+#define TERN_TESTS_LEAK_H
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include "check.h"
+
+struct Case {
+  const char* name;
+  void (*once)(void);
+};
+#define CASE(function) \
+  { #function, function }
+
+static MPI_Comm comm;
+static MPI_Group everybody;
+static MPI_Info hints;
+static MPI_Errhandler handler;
+static MPI_Datatype vector;
+static int other, data[64], received[64];
+
+static void hear(MPI_Comm* heard, int* code, ...) {
+  (void)heard;
+  (void)code;
+}
+static long resident_kib(void) {
+  long total = 0, resident = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  CHECK(file != NULL && fscanf(file, "%ld %ld", &total, &resident) == 2);
+  fclose(file);
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static long allocated(void) {
+  const struct mallinfo2 heap = mallinfo2();
+  return (long)(heap.uordblks + heap.hblkhd);
+}
+
+// Pools fill and arrays grow to their size first. A leak of one byte a turn is found.
+static void check_case(const struct Case* it, int turns) {
+  for (int i = 0; i < turns / 2 + 500; ++i) it->once();
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  const long before = allocated(), pages = resident_kib();
+  const double start = MPI_Wtime();
+  for (int i = 0; i < turns; ++i) it->once();
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  const long more = allocated() - before, grown = resident_kib() - pages;
+  if (getenv("LEAK_VERBOSE") != NULL && rank == 0)
+    printf("%-24s %8.2f us  %6ld bytes  %6ld KiB\n", it->name, (MPI_Wtime() - start) / turns * 1e6,
+           more, grown);
+  if (more > turns / 2 || grown > 1024)
+    FAIL("%s: after %d turns %ld bytes more are allocated, and %ld KiB more resident", it->name,
+         turns, more, grown);
+}
+
+static int check_leaks(int argc, char** argv, const struct Case* cases, int count) {
+  const char* full = getenv("FULL");
+  const int turns = argc > 1 ? atoi(argv[1]) : full != NULL && *full != '\0' ? 1000000 : 20000;
+  begin(&argc, &argv);
+  other = 1 - rank;
+  OK(MPI_Comm_create_errhandler(hear, &handler));
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Comm_set_errhandler(comm, handler));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_group(MPI_COMM_WORLD, &everybody));
+  OK(MPI_Info_create(&hints));
+  OK(MPI_Info_set(hints, "mpi_assert_no_any_tag", "false"));
+  OK(MPI_Type_vector(2, 1, 2, MPI_INT, &vector));
+  OK(MPI_Type_commit(&vector));
+  for (int i = 0; i < count; ++i) check_case(&cases[i], turns);
+  OK(MPI_Type_free(&vector));
+  OK(MPI_Info_free(&hints));
+  OK(MPI_Group_free(&everybody));
+  OK(MPI_Comm_free(&comm));
+  OK(MPI_Errhandler_free(&handler));
+  return end();
+}
+
+#endif
