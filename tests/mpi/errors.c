@@ -2,20 +2,7 @@
 // Wrong arguments give the right class, and their sentence says what was wrong with which values on
 // which rank.
 // ranks: singleton 2
-#include "check.h"
-
-static void says(const char* call, int code, int error_class, const char* words) {
-  char text[MPI_MAX_ERROR_STRING], start[64];
-  int length = 0;
-  CHECK_EQ(class_of(code), error_class);
-  OK(MPI_Error_string(code, text, &length));
-  snprintf(start, sizeof start, "%s: ", call);
-  if (strncmp(text, start, strlen(start)) != 0 || strstr(text, words) == NULL)
-    FAIL("the text of %s is \"%s\", expected \"%s\" in it", call, text, words);
-  CHECK_EQ((long)strlen(text), length);
-}
-#define SAYS(call, arguments, error_class, words) \
-  says("MPI_" #call, MPI_##call arguments, MPI_##error_class, words)
+#include "says.h"
 
 static void point_to_point(void) {
   int value = 0;
