@@ -58,6 +58,12 @@ int comm_rank(Communicator& comm, int* rank) noexcept {
   return MPI_SUCCESS;
 }
 
+/// No process was started by MPI_Comm_spawn: it has no body yet.
+int comm_get_parent(MPI_Comm* parent) noexcept {
+  *parent = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+
 int comm_test_inter(Communicator& comm, int* flag) noexcept {
   *flag = comm.inter() ? 1 : 0;
   return MPI_SUCCESS;

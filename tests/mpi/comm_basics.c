@@ -108,8 +108,15 @@ static void refusals(void) {
   FAILS(MPI_Send(&found, 1, MPI_INT, 0, 0, freed), MPI_ERR_COMM);
 }
 
+static void no_parent(void) {
+  MPI_Comm parent = MPI_COMM_WORLD;
+  OK(MPI_Comm_get_parent(&parent));
+  CHECK(parent == MPI_COMM_NULL);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
+  no_parent();
   predefined();
   names();
   comparison();
