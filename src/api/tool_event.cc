@@ -155,6 +155,10 @@ int give_no_info(MPI_Info* info) noexcept {
   });
 }
 
+int no_event() noexcept {
+  return tool_ready() ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_NOT_INITIALIZED;
+}
+
 }  // namespace
 
 void watch_events() noexcept {
@@ -276,7 +280,7 @@ int t_event_callback_get_info(MPI_T_event_registration event_registration,
 
 int t_event_read(MPI_T_event_instance event_instance, int element_index, void* buffer) noexcept {
   const Instant* event = find_event(event_instance);
-  if (event == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+  if (event == nullptr) return no_event();
   const int code = check_index(element_index, kElementCount);
   if (code != MPI_SUCCESS) return code;
   if (buffer == nullptr) return MPI_T_ERR_INVALID;
@@ -287,7 +291,7 @@ int t_event_read(MPI_T_event_instance event_instance, int element_index, void* b
 
 int t_event_copy(MPI_T_event_instance event_instance, void* buffer) noexcept {
   const Instant* event = find_event(event_instance);
-  if (event == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+  if (event == nullptr) return no_event();
   if (buffer == nullptr) return MPI_T_ERR_INVALID;
   std::memcpy(buffer, &event->told, sizeof event->told);
   return MPI_SUCCESS;
@@ -296,13 +300,13 @@ int t_event_copy(MPI_T_event_instance event_instance, void* buffer) noexcept {
 int t_event_get_timestamp(MPI_T_event_instance event_instance,
                           MPI_Count* event_timestamp) noexcept {
   const Instant* event = find_event(event_instance);
-  if (event == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+  if (event == nullptr) return no_event();
   give_value(event_timestamp, event->time);
   return MPI_SUCCESS;
 }
 
 int t_event_get_source(MPI_T_event_instance event_instance, int* source_index) noexcept {
-  if (find_event(event_instance) == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+  if (find_event(event_instance) == nullptr) return no_event();
   give_value(source_index, 0);
   return MPI_SUCCESS;
 }

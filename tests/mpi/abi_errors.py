@@ -14,6 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1] + '/src/abi')
 sys.path.insert(0, sys.argv[1] + '/tests/mpi')
+import abi_errors_tool as tool  # noqa: E402
 import table  # noqa: E402
 from abi_errors_program import HEAD, KINDS, TAIL  # noqa: E402
 
@@ -135,9 +136,16 @@ class Calls:
                 yield self.expect(p, 'MPI_IN_PLACE', 'MPI_ERR_BUFFER', **{count.name: '1'})
 
 
+def tool_calls(rows):
+    """Two functions of the program: before MPI_T_init_thread, and after it."""
+    for name, calls in (('early', tool.early), ('late', tool.late)):
+        print(f'static void tools_{name}(void) {{', *(line for f in rows for line in calls(f)), '}', sep='\n')
+
+
 def main():
     rows = table.read(sys.argv[1] + '/src/abi/functions.txt')
-    print(HEAD)
+    print(HEAD, tool.HEAD)
+    tool_calls([f for f in rows if f.has_body and f.chapter == 'tool'])
     names = []
     for f in rows:
         if not f.has_body or not f.gives_code or f.name in SKIP or f.chapter == 'tool':

@@ -171,6 +171,9 @@ int main(int argc, char** argv) {
   live();
   stale();
 %s
+  tools_early();
+  if (MPI_T_init_thread(MPI_THREAD_SINGLE, (int*)room) != 0 || MPI_T_pvar_session_create(&tool_session) != 0) return 4;
+  tools_late();
   printf("%%d calls with wrong arguments, %%d wrong answers\\n", calls, wrong);
   return wrong != 0 || calls == 0;
 }'''
