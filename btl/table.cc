@@ -37,7 +37,20 @@ namespace {
 }  // namespace
 
 uint32_t shared_parameters(const core::Process& process) noexcept {
-  return process.params.checks("types") ? 1 : 0;
+  const Params& set = process.params;
+  uint64_t hash = (set.checks("types") ? 1U : 0U) + (set.checks("collective") ? 2U : 0U);
+  // Collectives must choose alike on all ranks; what is not set counts nothing.
+  uint64_t place = 2;
+  for (const std::string* text :
+       {&set.coll_table, &set.coll_levels, &set.coll_barrier, &set.coll_bcast, &set.coll_gather,
+        &set.coll_scatter, &set.coll_allgather, &set.coll_alltoall, &set.coll_reduce,
+        &set.coll_allreduce, &set.coll_reduce_scatter, &set.coll_scan, &set.coll_exscan}) {
+    ++place;
+    if (text->empty() || *text == "auto") continue;
+    for (const char letter : *text)
+      hash = ((hash + place) ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
+  }
+  return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
 Card Table::card() {

@@ -11,22 +11,30 @@ size_t ScheduleCache::Hash::operator()(const Key& key) const noexcept {
   uint64_t hash = mix(0, reinterpret_cast<uintptr_t>(key.algorithm));
   hash = mix(hash, (static_cast<uint64_t>(static_cast<uint32_t>(key.ranks)) << 32) |
                        static_cast<uint32_t>(key.rank));
+  hash = mix(hash, reinterpret_cast<uintptr_t>(key.levels));
   return mix(hash, static_cast<uint32_t>(key.root)) >> 7;
 }
 
 CachedSchedule& ScheduleCache::get(const Algorithm& algorithm, int32_t ranks, int32_t rank,
-                                   int32_t root) {
-  const Key key{&algorithm, ranks, rank, root};
+                                   int32_t root, const Levels* levels) {
+  if ((algorithm.limits & kLevels) == 0) levels = nullptr;
+  const Key key{&algorithm, ranks, rank, root, levels};
   const auto found = schedules_.find(key);
   if (found != schedules_.end()) {
     found->second->last_use = ++clock_;
     return *found->second;
   }
-  auto made = std::make_unique<CachedSchedule>(build(algorithm, ranks, rank, root));
+  auto made = std::make_unique<CachedSchedule>(build(algorithm, ranks, rank, root, levels));
   made->last_use = ++clock_;
   steps_ += made->schedule.steps.size();
   make_room();
   return *(schedules_[key] = std::move(made));
+}
+
+std::vector<const Algorithm*> ScheduleCache::algorithms() const {
+  std::vector<const Algorithm*> found;
+  for (const auto& [key, cached] : schedules_) found.push_back(key.algorithm);
+  return found;
 }
 
 void ScheduleCache::make_room() {

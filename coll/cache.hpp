@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ScheduleCache: schedules by shape, built at the first use.
-// Why: a schedule depends on (algorithm, ranks, rank, root) alone, so communicators of one shape
-// share it: a thousand pairs hold one schedule, and an idle communicator none. Bound: beyond
+// Why: a schedule depends on (algorithm, ranks, rank, root, levels) alone, so communicators of one
+// shape share it: a thousand pairs hold one schedule, and an idle communicator none. Bound: beyond
 // kMostSteps steps in all, those that nobody runs leave, the longest unused first. Lifetime: Coll.
 // Threads: under the channel's lock.
 #pragma once
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "coll/algorithms/algorithms.hpp"
 
@@ -27,7 +28,10 @@ class ScheduleCache {
   static constexpr size_t kMostSteps = size_t{1} << 18;
 
   /// Throws std::bad_alloc.
-  CachedSchedule& get(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root);
+  CachedSchedule& get(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
+                      const Levels* levels = nullptr);
+  /// Of each schedule.
+  [[nodiscard]] std::vector<const Algorithm*> algorithms() const;
   [[nodiscard]] size_t steps() const noexcept { return steps_; }
   [[nodiscard]] size_t size() const noexcept { return schedules_.size(); }
 
@@ -35,6 +39,7 @@ class ScheduleCache {
   struct Key {
     const Algorithm* algorithm;
     int32_t ranks, rank, root;
+    const Levels* levels;  // null for algorithms that ask for none
     bool operator==(const Key&) const = default;
   };
   struct Hash {

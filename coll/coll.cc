@@ -2,6 +2,8 @@
 // Coll: from an operation to an execution under way.
 #include "coll/coll.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <new>
 
 #include "base/error.hpp"
@@ -15,6 +17,9 @@ Coll::Coll(core::Channel& channel)
       process_(channel.process),
       byte_(&core::predefined_type(process_, MPI_BYTE)) {
   pool_.set_threaded(process_.threaded);
+  selector_.configure(process_.params);
+  checks_ = process_.params.checks("collective");
+  places_.set_sizes(process_.params.coll_levels);
   channel_.progress.add(&Coll::poll, this);
 }
 
@@ -47,13 +52,8 @@ void Coll::go(Execution& execution) noexcept {
 }
 
 Question question_of(const Operation& operation) noexcept {
-  const Collective what = operation.collective;
-  const core::Communicator& comm = *operation.communicator;
-  const bool root = comm.rank() == operation.root;
-  const bool input = reduces(what) || (what == Collective::kGather && !root) ||
-                     (what == Collective::kScatter && root);
-  const Side& side = input ? operation.input : operation.output;
-  Question question{what, comm.size(), 0};
+  const Side& side = agreed_side(operation);
+  Question question{operation.collective, operation.communicator->size(), 0};
   question.equal_blocks = !operation.irregular;
   if (question.equal_blocks && side.type != nullptr)
     question.bytes = static_cast<size_t>(side.count) * static_cast<size_t>(side.type->size());
@@ -61,31 +61,38 @@ Question question_of(const Operation& operation) noexcept {
   return question;
 }
 
-void Coll::force(const Algorithm& algorithm) noexcept {
-  forced_[static_cast<int>(algorithm.collective)] = &algorithm;
+CommState& Coll::state_of(core::Communicator& communicator) {
+  if (communicator.coll == nullptr) {
+    auto made = std::make_unique<CommState>(communicator);
+    made->levels = places_.of(communicator);
+    made->hints = hints_of(communicator);
+    communicator.coll = std::move(made);
+  }
+  return static_cast<CommState&>(*communicator.coll);
 }
 
-const Algorithm& Coll::choose(const Operation& operation) {
-  const Question question = question_of(operation);
-  const Algorithm* forced = forced_[static_cast<int>(operation.collective)];
-  const Algorithm& algorithm =
-      forced != nullptr && can(*forced, question) ? *forced : select(question);
-  if (TERN_UNLIKELY(process_.explain.on()) && operation.communicator->rank() == 0)
-    explain_once(*operation.communicator, question, algorithm);
-  return algorithm;
-}
-
-void Coll::explain_once(const core::Communicator& communicator, const Question& question,
-                        const Algorithm& algorithm) {
-  const std::string text = explain(question, algorithm) + " (" + communicator.name + ")";
-  if (!explained_.insert(text).second) return;
+Measured* Coll::explain(CommState& state, const Question& question, const Choice& choice) {
+  const int power = static_cast<int>(std::bit_width(question.bytes));
+  Measured& sum = state.measured[{choice.algorithm, power}];
+  const double predicted = selector_.model().predict(*choice.algorithm, question);
+  sum.predicted += predicted;
+  if (++sum.count > 1) return &sum;
+  const core::Communicator& comm = state.communicator;
+  const bool first = std::count_if(state.measured.begin(), state.measured.end(), [&](auto& one) {
+                       return one.first.first->collective == question.collective;
+                     }) == 1;
   process_.explain.say("collective",
                        {{"operation", name_of(question.collective)},
                         {"bytes", question.bytes},
                         {"ranks", static_cast<unsigned long long>(question.ranks)},
-                        {"algorithm", algorithm.name},
-                        {"communicator", communicator.name}},
-                       text);
+                        {"algorithm", choice.algorithm->name},
+                        {"communicator", comm.name}},
+                       strf("%s (%s), by %s, predicted %.1f us%s%s",
+                            coll::explain(question, *choice.algorithm).c_str(), comm.name.c_str(),
+                            selector_.reason(choice, question.collective).c_str(), predicted,
+                            first ? "; all sizes: " : "",
+                            first ? selector_.sizes(question, state.hints.get()).c_str() : ""));
+  return &sum;
 }
 
 Execution* Coll::take() {
@@ -103,13 +110,20 @@ void Coll::give_back(Execution& execution) noexcept {
 }
 
 int Coll::prepare(const Operation& operation, Execution** made) noexcept {
-  const core::Communicator& comm = *operation.communicator;
+  core::Communicator& comm = *operation.communicator;
   try {
-    const Algorithm& algorithm = choose(operation);
+    CommState& state = state_of(comm);
+    Question question = question_of(operation);
+    question.levels = state.levels;
+    const Choice choice = selector_.choose(question, state.hints.get());
     const int root = rooted(operation.collective) ? operation.root : 0;
-    CachedSchedule& cached = cache_.get(algorithm, comm.size(), comm.rank(), root);
+    CachedSchedule& cached =
+        cache_.get(*choice.algorithm, comm.size(), comm.rank(), root, state.levels);
     *made = take();
-    (*made)->bind(operation, algorithm, cached);
+    (*made)->bind(operation, *choice.algorithm, cached);
+    if (TERN_UNLIKELY(checks_)) (*made)->check();
+    if (TERN_UNLIKELY(process_.explain.on()) && comm.rank() == 0)
+      (*made)->measure(explain(state, question, choice));
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     if (*made != nullptr) (*made)->release();

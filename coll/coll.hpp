@@ -7,11 +7,10 @@
 #pragma once
 
 #include <memory>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "coll/cache.hpp"
+#include "coll/comm_state.hpp"
 #include "coll/operation.hpp"
 #include "coll/select.hpp"
 #include "core/process.hpp"
@@ -39,7 +38,9 @@ class Coll {
                          core::Request** request) noexcept;
 
   /// From now on this algorithm serves its operation wherever it can.
-  void force(const Algorithm& algorithm) noexcept;
+  void force(const Algorithm& algorithm) noexcept { selector_.force(algorithm); }
+  /// How to find the host of a rank of the world.
+  void set_hosts(Places::HostOf host_of) noexcept { places_.set_hosts(host_of); }
 
   // For executions.
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
@@ -55,16 +56,17 @@ class Coll {
   static int poll(void* self) noexcept;
   [[nodiscard]] int prepare(const Operation& operation, Execution** made) noexcept;
   [[nodiscard]] Execution* take();
-  [[nodiscard]] const Algorithm& choose(const Operation& operation);
-  TERN_COLD void explain_once(const core::Communicator& communicator, const Question& question,
-                              const Algorithm& algorithm);
+  [[nodiscard]] CommState& state_of(core::Communicator& communicator);
+  /// Begins to measure, and says the first of each choice.
+  TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice);
 
   core::Channel& channel_;
   core::Process& process_;
   core::Datatype* byte_;
   ScheduleCache cache_;
-  const Algorithm* forced_[kCollectives] = {};
-  std::set<std::string> explained_;  // for TERN_EXPLAIN: each choice once
+  Selector selector_;
+  Places places_;
+  bool checks_ = false;  // TERN_CHECK=collective
   pml::ObjectPool<Execution> pool_;
   std::vector<Execution*> running_;  // has room for all of the pool
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "coll/coll.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 constexpr uint32_t kSequences = 1U << 14;
 constexpr int kPassBits = 8, kLowBits = 8;
 constexpr int kSignals = 128;
+constexpr int kCheck = 255;  // not a signal's: those have a slot for each round of a barrier
 
 bool dense(const pml::Buffer& buffer) noexcept { return buffer.type->contiguous(); }
 
@@ -72,10 +74,22 @@ void Execution::launch() noexcept {
   restart();
   const bool root = schedule_->rank == schedule_->root;
   if (aside_ == Aside::kInput || (aside_ == Aside::kBcast && root)) copy_aside(false);
+  if (TERN_UNLIKELY(measured_ != nullptr)) began_ = now_ns();
   next_pass_ = 0;
   active_passes_ = 0;
+  checking_ = check_ != nullptr && schedule_->ranks > 1;
+  if (TERN_LIKELY(!checking_)) return begin_passes();
+  const int code = begin_check();
+  if (code == MPI_SUCCESS) return;
+  checking_ = false;
+  take_error(code, take_last_error().text.c_str());
+}
+
+void Execution::begin_passes() noexcept {
   for (size_t i = 0; i < run_count_; ++i) next_pass(runs_[i]);
 }
+
+int Execution::check_tag() const noexcept { return tag(PassRun{}, kCheck); }
 
 int Execution::start() noexcept {
   const core::ChannelLock lock(operation_.communicator->channel().progress);
@@ -93,6 +107,11 @@ void Execution::next_pass(PassRun& pass) noexcept {
 }
 
 bool Execution::advance(int& events) noexcept {
+  if (TERN_UNLIKELY(checking_)) {
+    if (!check_->done()) return false;
+    ++events;
+    end_check();
+  }
   for (size_t i = 0; i < run_count_; ++i)
     while (runs_[i].active && advance_pass(runs_[i], events)) {
       --active_passes_;
@@ -105,6 +124,7 @@ bool Execution::advance(int& events) noexcept {
 
 void Execution::finish() noexcept {
   if (aside_ == Aside::kBcast && schedule_->rank != schedule_->root) copy_aside(true);
+  if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
   core::Communicator* comm = operation_.communicator;
   complete();
   release();
@@ -231,6 +251,8 @@ void Execution::destroy() noexcept {
   input_arrays_.held.clear();
   output_arrays_.held.clear();
   op_ = {};
+  measured_ = nullptr;
+  check_.reset();
   persistent_ = false;
   active_ = true;
   revive();

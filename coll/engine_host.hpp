@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "coll/cache.hpp"
+#include "coll/check.hpp"
+#include "coll/comm_state.hpp"
 #include "coll/geometry.hpp"
 #include "coll/operation.hpp"
 #include "core/request.hpp"
@@ -28,6 +30,10 @@ class Execution final : public core::Request {
   /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution
   /// ends.
   void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached);
+  /// Adds the time of every run to `sum` (null: none).
+  void measure(Measured* sum) noexcept { measured_ = sum; }
+  /// From now on ranks compare their calls first.
+  void check() { check_ = std::make_unique<CallCheck>(); }
   /// Begins; advance() must follow.
   void launch() noexcept;
   /// Does what can be done now; adds the steps that began or ended to `events`. True when the
@@ -91,10 +97,16 @@ class Execution final : public core::Request {
   void issue(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
   void message(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
   void reduce(const PassRun& pass, const Step& step) noexcept;
+  void begin_passes() noexcept;
   void next_pass(PassRun& pass) noexcept;
   void finish() noexcept;
   void take_error(int code, const char* text) noexcept;
   [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
+
+  // Comparing calls (check.cc).
+  [[nodiscard]] int begin_check() noexcept;
+  void end_check() noexcept;
+  [[nodiscard]] int check_tag() const noexcept;
 
   Coll& coll_;
   Operation operation_{};
@@ -110,6 +122,10 @@ class Execution final : public core::Request {
   MPI_Count next_pass_ = 0;
   size_t active_passes_ = 0;
   uint32_t sequence_ = 0;
+  std::unique_ptr<CallCheck> check_;  // null: none
+  bool checking_ = false;
+  Measured* measured_ = nullptr;
+  int64_t began_ = 0;  // where measured
   std::string text_;
 
   Aside aside_ = Aside::kNothing;

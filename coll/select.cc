@@ -1,77 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of selection. The bounds are for ranks of one machine; see docs/measurements.md.
+// Choosing. Tern's own lines are for ranks of one machine; see docs/measurements.md.
 #include "coll/select.hpp"
 
-#include <climits>
-#include <cstdint>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <sstream>
 
 #include "base/error.hpp"
+#include "base/explain.hpp"
+#include "base/params.hpp"
+#include "mpi.h"
 
 namespace tern::coll {
 namespace {
 
-using enum Collective;
+constexpr const char* kOwnLines = R"(
+# collective    ranks  bytes   algorithm
+barrier         any    any     dissemination       one_host
+bcast           ..2    any     linear              one_host
+bcast           any    ..512k  binomial            one_host
+bcast           any    any     scatter_allgather   one_host
+gather          any    ..1k    binomial            one_host
+gather          any    any     linear              one_host
+scatter         any    ..1k    binomial            one_host
+scatter         any    any     linear              one_host
+allgather       ..2    any     ring                one_host
+allgather       any    ..4k    bruck               one_host
+allgather       any    any     ring                one_host
+alltoall        ..4    any     linear              one_host
+alltoall        any    ..256   bruck               one_host
+alltoall        any    any     linear              one_host
+reduce          any    ..64k   binomial            one_host
+reduce          any    ..64k   binomial_ordered    one_host
+reduce          any    any     scatter_gather      one_host
+allreduce       any    ..16k   recursive_doubling  one_host
+allreduce       ..8    any     rabenseifner        one_host
+allreduce       any    any     ring                one_host
+allreduce       any    any     rabenseifner        one_host
+reduce_scatter  any    any     pairwise            one_host
+reduce_scatter  any    any     ordered             one_host
+scan            any    any     recursive_doubling  one_host
+exscan          any    any     recursive_doubling  one_host
+)";
 
-struct Rule {
-  Collective collective;
-  int32_t most_ranks;
-  size_t most_bytes;
-  const char* algorithm;
-};
-
-constexpr size_t kKi = 1024;
-constexpr size_t kAny = SIZE_MAX;
-constexpr int32_t kMany = INT32_MAX;
-
-// clang-format off
-constexpr Rule kRules[] = {
-  {kBarrier, kMany, kAny, "dissemination"},
-  {kBcast, 2, kAny, "linear"},
-  {kBcast, kMany, 512 * kKi, "binomial"},
-  {kBcast, kMany, kAny, "scatter_allgather"},
-  {kGather, kMany, 1 * kKi, "binomial"},
-  {kGather, kMany, kAny, "linear"},
-  {kScatter, kMany, 1 * kKi, "binomial"},
-  {kScatter, kMany, kAny, "linear"},
-  {kAllgather, 2, kAny, "ring"},
-  {kAllgather, kMany, 4 * kKi, "bruck"},
-  {kAllgather, kMany, kAny, "ring"},
-  {kAlltoall, 4, kAny, "linear"},
-  {kAlltoall, kMany, 256, "bruck"},
-  {kAlltoall, kMany, kAny, "linear"},
-  {kReduce, kMany, 64 * kKi, "binomial"},
-  {kReduce, kMany, 64 * kKi, "binomial_ordered"},
-  {kReduce, kMany, kAny, "scatter_gather"},
-  {kAllreduce, kMany, 16 * kKi, "recursive_doubling"},
-  {kAllreduce, 8, kAny, "rabenseifner"},
-  {kAllreduce, kMany, kAny, "ring"},
-  {kAllreduce, kMany, kAny, "rabenseifner"},
-  {kReduceScatter, kMany, kAny, "pairwise"},
-  {kReduceScatter, kMany, kAny, "ordered"},
-  {kScan, kMany, kAny, "recursive_doubling"},
-  {kExscan, kMany, kAny, "recursive_doubling"},
-};
-// clang-format on
+std::string contents_of(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  if (stream) text << stream.rdbuf();
+  if (!stream || !text)
+    throw Error(MPI_ERR_FILE, strf("TERN_COLL_TABLE names %s, which cannot be read: %s",
+                                   file.c_str(), std::strerror(errno)));
+  return text.str();
+}
 
 }  // namespace
 
-bool can(const Algorithm& algorithm, const Question& question) noexcept {
-  if (!serves(algorithm, question.ranks, nullptr)) return false;
-  if ((algorithm.limits & kCommutative) != 0 && !question.commutative) return false;
-  return (algorithm.limits & kEqualBlocks) == 0 || question.equal_blocks;
+std::string parameter_of(Collective collective) {
+  std::string name = "TERN_";
+  for (const char* at = name_of(collective); *at != '\0'; ++at)
+    name += static_cast<char>(std::toupper(static_cast<unsigned char>(*at)));
+  return name;
 }
 
-const Algorithm& select(const Question& question) noexcept {
-  for (const Rule& rule : kRules) {
-    if (rule.collective != question.collective || question.ranks > rule.most_ranks ||
-        question.bytes > rule.most_bytes)
-      continue;
-    const Algorithm* algorithm = find_algorithm(rule.collective, rule.algorithm);
-    TERN_ASSERT(algorithm != nullptr);
-    if (can(*algorithm, question)) return *algorithm;
+void Selector::configure(const Params& params) {
+  std::vector<std::string> complaints;
+  own_.read(kOwnLines, "Tern's own table", &model_, &complaints);
+  TERN_ASSERT(complaints.empty());
+  file_ = params.coll_table;
+  if (!file_.empty()) table_.read(contents_of(file_), file_, &model_, &complaints);
+  if (!complaints.empty()) {
+    std::string all = "TERN_COLL_TABLE has lines that cannot be used";
+    for (const std::string& complaint : complaints) all += "\n  " + complaint;
+    throw Error(MPI_ERR_ARG, all);
   }
-  TERN_ASSERT(false && "the last rule of a collective serves everything");
-  __builtin_unreachable();
+  for (int i = 0; i < kCollectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    const std::string name = params.get(parameter_of(collective));
+    if (name != "auto") forced_.by[i] = find_algorithm(collective, name.c_str());
+  }
+}
+
+void Selector::force(const Algorithm& algorithm) noexcept {
+  forced_.by[static_cast<int>(algorithm.collective)] = &algorithm;
+}
+
+Choice Selector::choose(const Question& question, const Forced* hints) const noexcept {
+  const auto which = static_cast<int>(question.collective);
+  const auto usable = [&](const Forced& forced) {
+    return forced.by[which] != nullptr && can(*forced.by[which], question);
+  };
+  if (hints != nullptr && usable(*hints)) return {hints->by[which], Choice::Why::kHint};
+  if (usable(forced_)) return {forced_.by[which], Choice::Why::kParameter};
+  if (const Rule* rule = table_.find(question); rule != nullptr && rule->algorithm != nullptr)
+    return {rule->algorithm, Choice::Why::kTable, rule->line};
+  else if (rule != nullptr)
+    return {&by_model(question), Choice::Why::kModel};
+  if (const Rule* rule = own_.find(question); rule != nullptr && rule->algorithm != nullptr)
+    return {rule->algorithm, Choice::Why::kOwnTable, rule->line};
+  return {&by_model(question), Choice::Why::kModel};
+}
+
+const Algorithm& Selector::by_model(const Question& question) const noexcept {
+  const Algorithm* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Algorithm& row : algorithms(question.collective)) {
+    if (!can(row, question)) continue;
+    const double time = model_.predict(row, question);
+    if (best != nullptr && time >= least) continue;
+    best = &row;
+    least = time;
+  }
+  TERN_ASSERT(best != nullptr);
+  return *best;
+}
+
+std::string Selector::reason(const Choice& choice, Collective collective) const {
+  switch (choice.why) {
+    case Choice::Why::kHint:
+      return strf("the communicator's hint tern_%s", name_of(collective));
+    case Choice::Why::kParameter:
+      return parameter_of(collective);
+    case Choice::Why::kTable:
+      return strf("%s, line %d", file_.c_str(), choice.line);
+    case Choice::Why::kOwnTable:
+      return "Tern's own table";
+    case Choice::Why::kModel:
+      break;
+  }
+  return "the cost model";
+}
+
+std::string Selector::sizes(Question question, const Forced* hints) const {
+  constexpr size_t kMost = size_t{1} << 30;
+  std::string text;
+  const Algorithm* before = nullptr;
+  size_t last = 0;
+  for (question.bytes = 1; question.bytes <= kMost; question.bytes *= 2) {
+    const Algorithm* now = choose(question, hints).algorithm;
+    if (before != nullptr && now != before)
+      text += strf("to %s %s, then ", bytes_in_words(last).c_str(), before->name);
+    before = now;
+    last = question.bytes;
+  }
+  return text + before->name;
 }
 
 std::string explain(const Question& question, const Algorithm& algorithm) {

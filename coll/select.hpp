@@ -1,29 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection: which algorithm runs, as a table that a person can read, with the reason.
-// Every rank must come to the same answer: only what all ranks know may be asked.
+// Selection: which algorithm runs, and why.
+// Order: a hint of the communicator (tern_allreduce, ...); TERN_ALLREDUCE, ...; the lines of
+// TERN_COLL_TABLE; Tern's own lines (measured on one machine); the cost model. What cannot do the
+// operation is passed over. Threads: set up by one, then any.
+// See: coll/rules.hpp (the lines), coll/model.hpp, tests/unit/coll/select_test.cc.
 #pragma once
 
-#include <cstddef>
 #include <string>
 
-#include "coll/algorithms/algorithms.hpp"
+#include "coll/rules.hpp"
+
+namespace tern {
+class Params;
+}
 
 namespace tern::coll {
 
-struct Question {
-  Collective collective;
-  int32_t ranks;
-  size_t bytes;  // of the vector, or of one block; 0 where blocks differ
-  bool commutative = true;
-  bool equal_blocks = true;
+/// By collective; null: not forced.
+struct Forced {
+  const Algorithm* by[kCollectives] = {};
 };
 
-/// True where the algorithm's limits allow the operation.
-[[nodiscard]] bool can(const Algorithm& algorithm, const Question& question) noexcept;
-/// The first row of the table whose bounds hold and whose algorithm can do it. Never without an
-/// answer.
-[[nodiscard]] const Algorithm& select(const Question& question) noexcept;
-/// "allreduce of 4096 bytes on 4 ranks: ring, up to ... bytes" for TERN_EXPLAIN.
+struct Choice {
+  const Algorithm* algorithm;
+  enum class Why { kHint, kParameter, kTable, kOwnTable, kModel } why;
+  int line = 0;  // of the table
+};
+
+class Selector {
+ public:
+  /// Reads the parameters and the table. Throws Error with every bad line.
+  void configure(const Params& params);
+  void force(const Algorithm& algorithm) noexcept;
+
+  [[nodiscard]] Choice choose(const Question& question, const Forced* hints) const noexcept;
+  /// The quickest by the model of those that can. Never without an answer.
+  [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
+  [[nodiscard]] const Model& model() const noexcept { return model_; }
+
+  /// "TERN_COLL_TABLE=FILE, line 3", "the cost model", ...
+  [[nodiscard]] std::string reason(const Choice& choice, Collective collective) const;
+  /// "to 16 KiB recursive_doubling, then rabenseifner": the choices for all sizes.
+  [[nodiscard]] std::string sizes(Question question, const Forced* hints) const;
+
+ private:
+  Forced forced_;
+  Rules table_, own_;
+  Model model_;
+  std::string file_;
+};
+
+/// The name of the parameter that forces an algorithm: "TERN_ALLREDUCE".
+[[nodiscard]] std::string parameter_of(Collective collective);
+/// "allreduce of 4096 bytes on 4 ranks: ring ..." for TERN_EXPLAIN.
 [[nodiscard]] std::string explain(const Question& question, const Algorithm& algorithm);
 
 }  // namespace tern::coll

@@ -107,10 +107,12 @@ Card Sm::card_of(const core::Peer& peer) const {
                      "same installation",
                      peer.rank, card.wire_version, kWireVersion));
   if (card.parameter_hash != shared_parameters(process_))
-    throw Error(MPI_ERR_OTHER,
-                strf("rank %u and this rank have different parameters that must be equal on all "
-                     "ranks (TERN_CHECK with or without types): set them for all, by mpirun -genv",
-                     peer.rank));
+    throw Error(
+        MPI_ERR_OTHER,
+        strf("rank %u and this rank have different parameters that must be equal on all "
+             "ranks (TERN_CHECK's types and collective, those of collectives): set them for "
+             "all, by mpirun -genv",
+             peer.rank));
   if (card.channels == 0 || card.channels > kMostChannels ||
       (card.channels & (card.channels - 1)) != 0)
     throw Error(MPI_ERR_OTHER, strf("the card of rank %u says %u channels, but there are 1 to %u",

@@ -17,6 +17,8 @@ constexpr size_t kKi = 1024;
 
 double lg(double p) { return std::ceil(std::log2(p)); }
 double log4(double p) { return std::ceil(std::log2(p) / 2); }
+/// Children of a node of a 4-nomial tree, as they cost on average.
+double fan(double p) { return p < 4 ? p - 1 : 2.5; }
 double pow2(double p) { return floor_power(static_cast<int32_t>(p)); }
 double per_host(S s) { return std::ceil(s.p / s.hosts); }
 /// Rounds that only numbers of ranks beside powers of two have.
@@ -42,13 +44,13 @@ constexpr Algorithm kTable[] = {
   {kBarrier, "dissemination", barrier_dissemination, kAnything, 0, "lg p; 0",
    [](S s) { return plain(lg(s.p), 0); }, "Hensgen et al. 1988"},
   {kBarrier, "tree", barrier_tree, kAnything, 0, "2 log4 p; 0",
-   [](S s) { return plain(6 * log4(s.p), 0); }, "Mellor-Crummey, Scott 1991"},
+   [](S s) { return plain(2 * fan(s.p) * log4(s.p), 0); }, "Mellor-Crummey, Scott 1991"},
   {kBarrier, "two_level", barrier_two_level, kLevels, 0, "2 lg q between hosts, 2 lg g within; 0",
    [](S s) { return levels({2 * lg(s.hosts)}, {2 * lg(per_host(s))}); }, ""},
   {kBcast, "binomial", bcast_binomial, kAnything, 128 * kKi, "lg p; n lg p",
    [](S s) { return tree(lg(s.p), 1, s.n); }, "Johnsson, Ho 1989"},
   {kBcast, "knomial", bcast_knomial, kAnything, 128 * kKi, "3 log4 p; 3 n log4 p",
-   [](S s) { return tree(log4(s.p), 2.5, s.n); }, "Johnsson, Ho 1989"},
+   [](S s) { return tree(log4(s.p), fan(s.p), s.n); }, "Johnsson, Ho 1989"},
   {kBcast, "two_level", bcast_two_level, kLevels, 128 * kKi, "lg q between hosts, lg g within; n of each",
    [](S s) { return levels(tree(lg(s.hosts), 1, s.n).far, tree(lg(per_host(s)), 1, s.n).far); }, "Karonis et al. 2000"},
   {kBcast, "chain", bcast_chain, kAnything, 128 * kKi, "p - 1 + chunks; n",
@@ -62,7 +64,7 @@ constexpr Algorithm kTable[] = {
   {kGather, "binomial", gather_binomial, kEqualBlocks, 0, "lg p; n / 2",
    [](S s) { return plain(lg(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
   {kGather, "knomial", gather_knomial, kEqualBlocks, 0, "3 log4 p; n / 4",
-   [](S s) { return plain(2.5 * log4(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
+   [](S s) { return plain(fan(s.p) * log4(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
   {kGather, "two_level", gather_two_level, kLevels | kEqualBlocks, 0, "lg q between hosts, lg g within; n / 2",
    [](S s) { return levels({lg(s.hosts), s.n, 0, 0}, {lg(per_host(s)), s.n / s.hosts, 0, 0}); }, "Karonis et al. 2000"},
   {kGather, "linear", gather_linear, kAnything, 0, "p - 1; n",
@@ -70,7 +72,7 @@ constexpr Algorithm kTable[] = {
   {kScatter, "binomial", scatter_binomial, kEqualBlocks, 0, "lg p; n / 2",
    [](S s) { return plain(lg(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
   {kScatter, "knomial", scatter_knomial, kEqualBlocks, 0, "3 log4 p; n / 4",
-   [](S s) { return plain(2.5 * log4(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
+   [](S s) { return plain(fan(s.p) * log4(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
   {kScatter, "two_level", scatter_two_level, kLevels | kEqualBlocks, 0, "lg q between hosts, lg g within; n / 2",
    [](S s) { return levels({lg(s.hosts), s.n, 0, 0}, {lg(per_host(s)), s.n / s.hosts, 0, 0}); }, "Karonis et al. 2000"},
   {kScatter, "linear", scatter_linear, kAnything, 0, "p - 1; n",
@@ -100,7 +102,7 @@ constexpr Algorithm kTable[] = {
   {kReduce, "binomial", reduce_binomial, kCommutative, 256 * kKi, "lg p; n",
    [](S s) { return tree_sum(lg(s.p), 1, s.n); }, "Thakur et al. 2005"},
   {kReduce, "knomial", reduce_knomial, kCommutative, 256 * kKi, "3 log4 p; n",
-   [](S s) { return tree_sum(log4(s.p), 2.5, s.n); }, "Thakur et al. 2005"},
+   [](S s) { return tree_sum(log4(s.p), fan(s.p), s.n); }, "Thakur et al. 2005"},
   {kReduce, "binomial_ordered", reduce_binomial_ordered, kAnything, 256 * kKi, "lg p + 1; n",
    [](S s) { return tree_sum(lg(s.p) + 1, 1, s.n); }, "Thakur et al. 2005"},
   {kReduce, "two_level", reduce_two_level, kCommutative | kLevels, 256 * kKi, "lg q between hosts, lg g within; n",

@@ -5,6 +5,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
+#include "coll/algorithms/algorithms.hpp"
 
 namespace tern::api {
 
@@ -25,6 +26,25 @@ constexpr Hint kHints[] = {
     {"mpi_memory_alloc_kinds", "mpi,system", false},
 };
 
+/// tern_allreduce and its like name an algorithm.
+void take_algorithms(const core::Info& info, core::Info* wanted, int* code) {
+  for (int i = 0; i < coll::kCollectives; ++i) {
+    const auto collective = static_cast<coll::Collective>(i);
+    const std::string key = std::string("tern_") + coll::name_of(collective);
+    const std::string* value = info.get(key);
+    if (value == nullptr) continue;
+    if (coll::find_algorithm(collective, value->c_str()) != nullptr) {
+      wanted->set(key, *value);
+      continue;
+    }
+    std::string names;
+    for (const coll::Algorithm& row : coll::algorithms(collective))
+      names += (names.empty() ? "" : ", ") + std::string(row.name);
+    *code = fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", key.c_str(),
+                 value->c_str(), names.c_str());
+  }
+}
+
 }  // namespace
 
 int set_hints(core::Communicator& communicator, const core::Info* info) {
@@ -38,6 +58,9 @@ int set_hints(core::Communicator& communicator, const core::Info* info) {
                   hint.key, value->c_str());
     wanted.set(hint.key, *value);
   }
+  int code = MPI_SUCCESS;
+  take_algorithms(*info, &wanted, &code);
+  if (code != MPI_SUCCESS) return code;
   if (!communicator.info) communicator.info = core::Ref<core::Info>::adopt(new core::Info);
   communicator.info->merge(wanted);
   return MPI_SUCCESS;

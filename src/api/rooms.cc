@@ -48,6 +48,7 @@ Rooms::Rooms(core::Process& process) : process_(process) {
     one->channel().pml->add_context(*one);
   for (auto& channel : process.channels()) {
     colls_.push_back(coll::make(*channel));
+    colls_.back()->set_hosts([](core::Process& of, int rank) { return of.boot->node(rank); });
     channel->coll = colls_.back().get();
   }
   watch_ = std::make_unique<HangWatch>(process);

@@ -18,9 +18,10 @@ namespace tern {
 // of, with commas). In one_of() a "*" at the end of a word stands for anything.
 // clang-format off
 #define TERN_PARAMS(X)                                                                             \
-  X(check, "TERN_CHECK", Words, "1", one_of("0|1|types|leaks|all"),                                 \
+  X(check, "TERN_CHECK", Words, "1", one_of("0|1|types|collective|leaks|all"),                      \
     "0: no argument checks; 1: arguments; types: also the types and counts of messages; "          \
-    "leaks: also what is not freed at MPI_Finalize")                                                \
+    "collective: also that all ranks call the same collective with the same root, count, type and " \
+    "operation; leaks: also what is not freed at MPI_Finalize")                                     \
   X(explain, "TERN_EXPLAIN", Word, "0", one_of("0|1|json:*"),                                       \
     "print every choice of transport, protocol and fallback with its reason; json:FILE appends it " \
     "to a file, a line of JSON each")                                                               \
@@ -44,6 +45,48 @@ namespace tern {
     "from this many bytes a message that travels alone is copied once, too")                        \
   X(sm_both_limit, "TERN_SM_BOTH_LIMIT", Size, 8192, between(0, 1073741824),                        \
     "from this many bytes sender and receiver share the copies of what is copied once")             \
+  X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr),                                      \
+    "a file of lines that say which algorithm serves which sizes; tern_coll tune writes one")      \
+  X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr),                                    \
+    "two-level collectives: how many consecutive ranks share a host, and its parts (8,2), instead "\
+    "of what the launcher says")                                                                   \
+  X(coll_barrier, "TERN_BARRIER", Word, "auto",                                                    \
+    one_of("auto|dissemination|tree|two_level"),                                                   \
+    "the algorithm of every barrier that it can serve; tern_coll list says what each needs")       \
+  X(coll_bcast, "TERN_BCAST", Word, "auto",                                                        \
+    one_of("auto|binomial|knomial|two_level|chain|double_tree|linear"                              \
+           "|scatter_allgather"),                                                                  \
+    "the algorithm of every bcast that it can serve; tern_coll list says what each needs")         \
+  X(coll_gather, "TERN_GATHER", Word, "auto",                                                      \
+    one_of("auto|binomial|knomial|two_level|linear"),                                              \
+    "the algorithm of every gather that it can serve; tern_coll list says what each needs")        \
+  X(coll_scatter, "TERN_SCATTER", Word, "auto",                                                    \
+    one_of("auto|binomial|knomial|two_level|linear"),                                              \
+    "the algorithm of every scatter that it can serve; tern_coll list says what each needs")       \
+  X(coll_allgather, "TERN_ALLGATHER", Word, "auto",                                                \
+    one_of("auto|bruck|linear|neighbor_exchange|recursive_doubling|ring"                           \
+           "|two_level"),                                                                          \
+    "the algorithm of every allgather that it can serve; tern_coll list says what each needs")     \
+  X(coll_alltoall, "TERN_ALLTOALL", Word, "auto",                                                  \
+    one_of("auto|bruck|linear|pairwise|two_level"),                                                \
+    "the algorithm of every alltoall that it can serve; tern_coll list says what each needs")      \
+  X(coll_reduce, "TERN_REDUCE", Word, "auto",                                                      \
+    one_of("auto|binomial|knomial|binomial_ordered|two_level|chain"                                \
+           "|double_tree|scatter_gather"),                                                         \
+    "the algorithm of every reduce that it can serve; tern_coll list says what each needs")        \
+  X(coll_allreduce, "TERN_ALLREDUCE", Word, "auto",                                                \
+    one_of("auto|recursive_doubling|rabenseifner|ring|tree|double_tree"                            \
+           "|two_level"),                                                                          \
+    "the algorithm of every allreduce that it can serve; tern_coll list says what each needs")     \
+  X(coll_reduce_scatter, "TERN_REDUCE_SCATTER", Word, "auto",                                      \
+    one_of("auto|pairwise|recursive_halving|two_level|ordered"),                                   \
+    "the algorithm of every reduce-scatter that it can serve; tern_coll list says what each needs")\
+  X(coll_scan, "TERN_SCAN", Word, "auto",                                                          \
+    one_of("auto|recursive_doubling|linear"),                                                      \
+    "the algorithm of every scan that it can serve; tern_coll list says what each needs")          \
+  X(coll_exscan, "TERN_EXSCAN", Word, "auto",                                                      \
+    one_of("auto|recursive_doubling|linear"),                                                      \
+    "the algorithm of every exscan that it can serve; tern_coll list says what each needs")        \
   X(spin, "TERN_SPIN", Time, 0, between(0, 1000000),                                                \
     "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                 \
   X(channels, "TERN_CHANNELS", Count, 0, between(0, 8),                                             \

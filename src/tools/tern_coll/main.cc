@@ -22,6 +22,8 @@ constexpr Command kCommands[] = {
     {"list", list, "[COLLECTIVE]  the algorithms, what they cost, and what they serve"},
     {"verify", verify, "[COLLECTIVE [ALGORITHM]] [--ranks=N..M] [--root=N]  proves schedules"},
     {"draw", draw, "COLLECTIVE ALGORITHM [--ranks=N] [--root=N] [--output=FILE]  a picture (SVG)"},
+    {"tune", tune,
+     "[COLLECTIVE [ALGORITHM]] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
 };
 
 std::string help_text() {

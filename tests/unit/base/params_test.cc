@@ -52,7 +52,7 @@ TEST(Params, AWrongValueIsNamedAndLeavesTheOthersAlone) {
 }
 
 TEST(Params, AnUnknownNameGetsTheNearestOrTheWholeList) {
-  const Read got = read({"TERN_CHEK=0", "TERN_WEATHER=fine", "TERN_CC=clang"});
+  const Read got = read({"TERN_CHEK=0", "TERN_QUICKSTEP=fine", "TERN_CC=clang"});
   ASSERT_EQ(got.complaints.size(), 2U);
   EXPECT_TRUE(has(got.complaints[0], "did you mean TERN_CHECK?")) << got.complaints[0];
   for (const ParamRow& row : Params::rows())

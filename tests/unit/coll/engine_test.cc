@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "base/error.hpp"
@@ -52,7 +53,8 @@ class Job {
  public:
   explicit Job(const Case& what)
       : case_(what),
-        world_(what.ranks, static_cast<unsigned>(what.ranks * 100 + what.root)),
+        world_(what.ranks, static_cast<unsigned>(what.ranks * 100 + what.root),
+               (what.algorithm->limits & kLevels) != 0 ? "4,2" : ""),
         ordered_(&user_function<compose>, false),
         commutative_(&user_function<add>, true) {
     for (auto& rank : world_.ranks) rank->coll->force(*what.algorithm);
@@ -74,9 +76,20 @@ class Job {
       request->release();
     }
     for (int r = 0; r < case_.ranks; ++r) check(r);
+    check_algorithm();
   }
 
  private:
+  /// The schedule that ran is the one that was asked for, wherever there is one.
+  void check_algorithm() {
+    const Levels levels = Levels::from_sizes(case_.ranks, {4, 2});
+    Question question{what(), case_.ranks,      1,
+                      true,   !case_.irregular, levels.empty() ? nullptr : &levels};
+    if (!can(*case_.algorithm, question)) return;
+    const auto found = coll(0).cache().algorithms();
+    EXPECT_EQ(std::count(found.begin(), found.end(), case_.algorithm), 1)
+        << name_of(what()) << " " << case_.algorithm->name << " did not run";
+  }
   struct Buffers {
     std::vector<Element> input, output;
     std::vector<MPI_Count> input_counts, output_counts;
@@ -290,13 +303,13 @@ INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
                          testing::ValuesIn(algorithms().begin(), algorithms().end()), test_name);
 
 TEST_P(EveryAlgorithm, MovesAndReducesEqualBlocks) {
-  all({1, 2, 3, 4, 5, 7, 8, 13}, {0, 1, 3, 37}, false);
+  all({1, 2, 3, 4, 5, 6, 7, 8, 13, 16}, {0, 1, 3, 37}, false);
 }
 
 TEST_P(EveryAlgorithm, PipelinesLargeVectors) {
   const int64_t chunk =
       std::max<int64_t>(4096, static_cast<int64_t>(GetParam().chunk / sizeof(Element)));
-  all({2, 3, 6}, {chunk - 1, chunk + 1, 4 * chunk + 3}, false);
+  all({2, 3, 6, 8}, {chunk - 1, chunk + 1, 4 * chunk + 3}, false);
 }
 
 std::vector<Algorithm> irregular_ones() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -141,7 +142,8 @@ struct FakeRank {
   core::Process process;
   FakePml pml;
   std::unique_ptr<Coll> coll;
-  FakeRank(Wire& wire, int rank, int size) : pml(wire) {
+  FakeRank(Wire& wire, int rank, int size, const std::string& levels) : pml(wire) {
+    process.params.coll_levels = levels;
     process.world_rank = rank;
     process.world_size = size;
     process.channel(0).pml = &pml;
@@ -161,8 +163,10 @@ struct FakeRank {
 /// Some ranks in one thread.
 class FakeWorld {
  public:
-  explicit FakeWorld(int size, unsigned seed = 1) : wire(seed) {
-    for (int r = 0; r < size; ++r) ranks.push_back(std::make_unique<FakeRank>(wire, r, size));
+  /// `levels`: as TERN_COLL_LEVELS.
+  explicit FakeWorld(int size, unsigned seed = 1, const std::string& levels = {}) : wire(seed) {
+    for (int r = 0; r < size; ++r)
+      ranks.push_back(std::make_unique<FakeRank>(wire, r, size, levels));
   }
   /// Runs until all requests are complete; false where nothing moves any more.
   bool finish(const std::vector<core::Request*>& requests) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Check: TERN_CHECK=collective. Before a collective moves data each rank tells the next one of the
+// ring what it calls, and compares what the one before says. Why: a root, count, type or operation
+// that differs is a hang or garbage without it. Two neighbours that differ both know; the others
+// may wait for ever, unless the error ends the job, which it does by default. Cost: a message of
+// sizeof(Call) per rank. See: MPI-5.0 section 6.14; tests/mpi/coll_check.sh.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "coll/operation.hpp"
+#include "core/request.hpp"
+
+namespace tern::coll {
+
+/// One rank's call; travels as it is.
+struct Call {
+  Collective collective;
+  bool irregular, untyped;
+  int32_t root;                    // -1 where there is none
+  uint64_t bytes, elements, hash;  // of the vector, or of one block; 0 where blocks differ
+  char op[24];
+  char data[64];  // "10 MPI_INT"
+};
+
+[[nodiscard]] Call call_of(const Operation& operation) noexcept;
+/// "bcast of 10 MPI_INT from root 0".
+[[nodiscard]] std::string in_words(const Call& call);
+/// The error class of the first thing in which they differ; MPI_SUCCESS where nothing does.
+[[nodiscard]] int differ(const Call& one, const Call& other) noexcept;
+
+/// The exchange of an execution, while it is under way.
+struct CallCheck {
+  Call mine, theirs;
+  core::Request *sent = nullptr, *received = nullptr;
+  [[nodiscard]] bool done() const noexcept { return sent->done() && received->done(); }
+};
+
+/// The side whose size all ranks agree on.
+[[nodiscard]] const Side& agreed_side(const Operation& operation) noexcept;
+
+}  // namespace tern::coll

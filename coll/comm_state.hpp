@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// CommState: what collectives keep per communicator: its levels, its hints, and, while
+// TERN_EXPLAIN is on, how long each choice took. Why: made at the first collective, so that an idle
+// communicator holds nothing. Lifetime: the communicator. Threads: under the channel's lock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "coll/select.hpp"
+#include "core/communicator.hpp"
+
+namespace tern::coll {
+
+/// How often an algorithm served a size (a power of two), and how long it took.
+struct Measured {
+  int64_t count = 0, nanoseconds = 0;
+  double predicted = 0;  // microseconds, in sum
+};
+
+struct CommState final : core::CollState {
+  explicit CommState(core::Communicator& owner) noexcept : communicator(owner) {}
+  ~CommState() override;
+
+  core::Communicator& communicator;
+  const Levels* levels = nullptr;
+  std::unique_ptr<Forced> hints;  // null: none
+  using Size = std::pair<const Algorithm*, int>;
+  std::map<Size, Measured> measured;
+};
+
+/// Where the ranks of a process's communicators are. One Levels for all that look alike.
+class Places {
+ public:
+  using HostOf = int (*)(core::Process& process, int world_rank);
+
+  /// `host_of` is asked once per rank and communicator, where the job has several hosts.
+  void set_hosts(HostOf host_of) noexcept { host_of_ = host_of; }
+  /// "8,2": hosts of 8 ranks of the world, in parts of 2. Throws Error.
+  void set_sizes(const std::string& sizes);
+  /// Null: one host, or nothing is known.
+  [[nodiscard]] const Levels* of(const core::Communicator& communicator);
+
+ private:
+  HostOf host_of_ = nullptr;
+  std::vector<int64_t> sizes_;
+  std::vector<std::unique_ptr<Levels>> known_;
+};
+
+/// The algorithms that the communicator's hints name; null: none.
+[[nodiscard]] std::unique_ptr<Forced> hints_of(const core::Communicator& communicator);
+
+}  // namespace tern::coll

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: what selection may ask about a collective call. Every rank must come to the same
+// answer, so only what all ranks know is here.
+#pragma once
+
+#include <cstddef>
+
+#include "coll/collective.hpp"
+#include "coll/levels.hpp"
+
+namespace tern::coll {
+
+struct Question {
+  Collective collective;
+  int32_t ranks;
+  size_t bytes;  // of the vector, or of one block; 0 where blocks differ
+  bool commutative = true;
+  bool equal_blocks = true;
+  const Levels* levels = nullptr;  // null: one host, or nothing is known
+};
+
+}  // namespace tern::coll

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading the MPI library.
+#include "tools/tern_coll/mpi_library.hpp"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "base/error.hpp"
+
+namespace tern::coll_tool {
+namespace {
+
+constexpr const char* kName = "libmpi_abi.so.1";
+
+std::string beside_me() {
+  char path[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+  std::string folder(path, length > 0 ? static_cast<size_t>(length) : 0);
+  for (int i = 0; i < 2; ++i) folder.resize(folder.find_last_of('/') + (i == 0 ? 0 : 1));
+  return folder + "lib/" + kName;
+}
+
+}  // namespace
+
+MpiLibrary load_mpi() {
+  void* library = ::dlopen(beside_me().c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) library = ::dlopen(kName, RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr)
+    throw Error(MPI_ERR_OTHER, strf("tune needs the installed library: %s", ::dlerror()));
+  MpiLibrary mpi;
+#define TERN_COLL_FUNCTION(name)                                                   \
+  mpi.name = reinterpret_cast<decltype(mpi.name)>(::dlsym(library, "MPI_" #name)); \
+  if (mpi.name == nullptr) throw Error(MPI_ERR_OTHER, strf("%s has no MPI_" #name, kName));
+  TERN_COLL_FUNCTIONS(TERN_COLL_FUNCTION)
+#undef TERN_COLL_FUNCTION
+  return mpi;
+}
+
+}  // namespace tern::coll_tool

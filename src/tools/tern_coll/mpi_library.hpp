@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// MpiLibrary: the MPI functions that tune needs, from the library beside this program.
+// Why: the other commands must work where the library does not, so nothing is linked.
+// Lifetime: until the program ends. See: tern_coll tune.
+#pragma once
+
+#include "mpi.h"
+
+namespace tern::coll_tool {
+
+// clang-format off
+#define TERN_COLL_FUNCTIONS(X)                                                                     \
+  X(Init) X(Finalize) X(Comm_rank) X(Comm_size) X(Comm_dup_with_info) X(Comm_free) X(Info_create)  \
+  X(Info_set) X(Info_free) X(Barrier) X(Bcast) X(Gather) X(Scatter) X(Allgather) X(Alltoall)       \
+  X(Reduce) X(Allreduce) X(Reduce_scatter_block) X(Scan) X(Exscan) X(Send) X(Recv) X(Wtime)        \
+  X(Reduce_local)
+// clang-format on
+
+struct MpiLibrary {
+#define TERN_COLL_FUNCTION(name) decltype(&MPI_##name) name = nullptr;
+  TERN_COLL_FUNCTIONS(TERN_COLL_FUNCTION)
+#undef TERN_COLL_FUNCTION
+};
+
+/// ../lib of this program, else where the system looks. Throws tern::Error with the reason.
+[[nodiscard]] MpiLibrary load_mpi();
+
+}  // namespace tern::coll_tool

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stopwatch: how long a collective takes by one algorithm, on the ranks that mpirun started.
+// Cost: some milliseconds for each answer. Threads: one. See: tern_coll tune.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/model.hpp"
+#include "tools/tern_coll/mpi_library.hpp"
+
+namespace tern::coll_tool {
+
+class Stopwatch {
+ public:
+  static constexpr size_t kMostBytes = size_t{2} << 20;
+
+  explicit Stopwatch(const MpiLibrary& mpi);
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int ranks() const noexcept { return ranks_; }
+
+  /// Microseconds of the slowest rank, the best of several rounds, for each of `rows` (of one
+  /// collective); the rounds alternate between them. `bytes`: of the vector, or of one block.
+  [[nodiscard]] std::vector<double> times(const std::vector<const coll::Algorithm*>& rows,
+                                          size_t bytes);
+  /// The figures of the model, as far as ranks 0 and 1 can tell; the same on all ranks.
+  [[nodiscard]] coll::Model figures();
+
+ private:
+  [[nodiscard]] MPI_Comm communicator_for(const coll::Algorithm& row);
+  void call(coll::Collective collective, size_t bytes, MPI_Comm comm);
+  [[nodiscard]] double slowest(double microseconds);
+  [[nodiscard]] double time_of(coll::Collective collective, size_t bytes, MPI_Comm comm, int calls);
+  [[nodiscard]] double one_way(int bytes, int rounds);
+
+  const MpiLibrary& mpi_;
+  int rank_ = 0, ranks_ = 1;
+  std::vector<char> input_, output_;
+};
+
+}  // namespace tern::coll_tool

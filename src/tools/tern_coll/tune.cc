@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// tern_coll tune: measures every algorithm under mpirun and writes the table of the best.
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "tools/tern_coll/commands.hpp"
+#include "tools/tern_coll/stopwatch.hpp"
+
+namespace tern::coll_tool {
+namespace {
+
+constexpr size_t kSizes[] = {8,       32,       128,       512,       2 << 10,
+                             8 << 10, 32 << 10, 128 << 10, 512 << 10, 2 << 20};
+/// What is so much slower than the best is not worth another line.
+constexpr double kClose = 1.04;
+
+std::string size_in_words(size_t bytes) {
+  if (bytes != 0 && bytes % (1 << 20) == 0) return strf("%zum", bytes >> 20);
+  return bytes != 0 && bytes % 1024 == 0 ? strf("%zuk", bytes >> 10) : strf("%zu", bytes);
+}
+
+/// Lines of one collective: neighbouring sizes with the same answer are one.
+class Lines {
+ public:
+  Lines(coll::Collective collective, int ranks, bool hosts)
+      : head_(strf("%-15s %-6d", coll::name_of(collective), ranks)),
+        where_(hosts ? "many_hosts" : "one_host") {}
+
+  /// The sizes from `least` on are served by `name`, until the next add() of another.
+  void add(size_t least, const char* name) {
+    if (name_ != nullptr && std::string(name_) != name)
+      flush(strf("%s..%s", from_.c_str(), size_in_words(least - 1).c_str()));
+    if (name_ == nullptr || std::string(name_) != name)
+      from_ = least == 0 ? "" : size_in_words(least);
+    name_ = name;
+  }
+  [[nodiscard]] std::string text() {
+    if (name_ != nullptr) flush(from_.empty() ? "any" : from_ + "..");
+    return text_;
+  }
+
+ private:
+  void flush(const std::string& range) {
+    text_ += strf("%s %-14s %-19s %s\n", head_.c_str(), range.c_str(), name_, where_);
+  }
+  std::string head_, from_, text_;
+  const char *where_, *name_ = nullptr;
+};
+
+std::vector<const coll::Algorithm*> able(const Options& options, coll::Collective collective,
+                                         int ranks, const coll::Levels* levels) {
+  std::vector<const coll::Algorithm*> rows;
+  for (const coll::Algorithm* row : rows_of(options))
+    if (row->collective == collective && coll::serves(*row, ranks, levels)) rows.push_back(row);
+  return rows;
+}
+
+/// Measures one size; the line that says what was found.
+std::string measured(Stopwatch& watch, const std::vector<const coll::Algorithm*>& rows, size_t size,
+                     const coll::Algorithm** before) {
+  const std::vector<double> times = watch.times(rows, size);
+  size_t best = 0;
+  for (size_t i = 1; i < rows.size(); ++i)
+    if (times[i] < times[best]) best = i;
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows[i] == *before && times[i] < kClose * times[best]) best = i;
+  *before = rows[best];
+  std::string text =
+      strf("# %s %s:", coll::name_of(rows[0]->collective), size_in_words(size).c_str());
+  for (size_t i = 0; i < rows.size(); ++i) text += strf(" %s %.1f us,", rows[i]->name, times[i]);
+  text.back() = '\n';
+  return text;
+}
+
+std::string tune_one(Stopwatch& watch, const std::vector<const coll::Algorithm*>& rows,
+                     bool hosts) {
+  const coll::Collective collective = rows[0]->collective;
+  Lines lines(collective, watch.ranks(), hosts);
+  const coll::Algorithm* best = nullptr;
+  std::string text;
+  size_t least = 0;
+  for (const size_t size : kSizes) {
+    text += measured(watch, rows, collective == coll::Collective::kBarrier ? 0 : size, &best);
+    lines.add(least, best->name);
+    least = 2 * size + 1;
+    if (collective == coll::Collective::kBarrier) break;
+  }
+  return text + lines.text();
+}
+
+std::string head_of(const coll::Model& model, int ranks) {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return strf(
+      "# Measured by tern_coll tune on %d ranks of %s.\n"
+      "# collective    ranks  bytes          algorithm\n"
+      "within %.2f %.0f   # latency (us) and bandwidth (MB/s) of a message in a host\n"
+      "reduce %.0f\ncopy %.0f\n",
+      ranks, host, model.within.latency, model.within.per_second, model.reduce, model.copy);
+}
+
+/// TERN_COLL_LEVELS as the library reads it, unless --levels says it.
+const coll::Levels* levels_here(Options options, int ranks, coll::Levels* made) {
+  const char* told = std::getenv("TERN_COLL_LEVELS");
+  if (options.levels.empty() && told != nullptr && *told != '\0')
+    options = parse_options({std::string("--levels=") + told});
+  return levels_of(options, ranks, made);
+}
+
+}  // namespace
+
+int tune(const Options& options) {
+  const MpiLibrary mpi = load_mpi();
+  mpi.Init(nullptr, nullptr);
+  Stopwatch watch(mpi);
+  if (watch.ranks() < 2)
+    throw Error(MPI_ERR_ARG, "tune measures on several ranks: mpirun -n 4 tern_coll tune");
+  coll::Levels made;
+  const coll::Levels* levels = levels_here(options, watch.ranks(), &made);
+  std::string text = head_of(watch.figures(), watch.ranks());
+  for (int i = 0; i < coll::kCollectives; ++i) {
+    const auto rows = able(options, static_cast<coll::Collective>(i), watch.ranks(), levels);
+    if (!rows.empty()) text += tune_one(watch, rows, levels != nullptr);
+  }
+  if (watch.rank() == 0) write_output(options, text);
+  mpi.Finalize();
+  return 0;
+}
+
+}  // namespace tern::coll_tool

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every row of the table of algorithms, on real processes: counts around the borders of chunks, roots,
+# in place, dense and derived types with a lower bound below zero, operations that commute and not,
+# blocking, nonblocking and persistent, against a serial reference; float sums are the same bits on
+# all ranks and from run to run.
+# timeout: 600
+. "$TOP/tests/verdicts.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$log"' EXIT
+"$MPICC" -O1 -I"$TOP/tests/mpi" -o "$work/rows" -x c "$TOP/tests/mpi/coll_rows.inc" || exit 1
+rows=$("$PREFIX/bin/tern_coll" list | awk 'NR > 1 { print $1 "=" $2 }')
+for n in 1 2 3 4 5 7 8 16; do
+  check "$(wc -w <<<"$rows") rows at $n ranks" timeout 200 "$MPIRUN" -n $n -x TERN_COLL_LEVELS=4,2 "$work/rows" $rows
+done
+check "a wrong hint is an error that names the right ones" sh -c "
+  '$MPIRUN' -n 2 '$work/rows' allreduce=rign 2>&1 | grep 'tern_allreduce is \"rign\"; it can be .*rabenseifner'"
+check "a wrong parameter names the right ones" sh -c "
+  '$MPIRUN' -n 2 -x TERN_ALLREDUCE=rign '$work/rows' bcast=linear 2>&1 | grep 'TERN_ALLREDUCE is \"rign\".*rabenseifner'"
+totals

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selection: lines are read, bad ones named by number; who overrides whom; the model prefers what
+// it should; every choice can do the operation; parameters and table of algorithms have the same
+// names.
+#include "coll/select.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/params.hpp"
+
+namespace tern::coll {
+namespace {
+
+std::string chosen(const Selector& selector, const Question& question) {
+  return selector.choose(question, nullptr).algorithm->name;
+}
+
+class File {
+ public:
+  explicit File(const std::string& text) : path_(testing::TempDir() + "coll_table") {
+    std::ofstream(path_) << text;
+  }
+  ~File() { std::remove(path_.c_str()); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(Select, ParametersNameTheRowsOfTheTable) {
+  for (int i = 0; i < kCollectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    std::string words = "auto";
+    for (const Algorithm& row : algorithms(collective)) words += std::string("|") + row.name;
+    bool found = false;
+    for (const ParamRow& row : Params::rows()) {
+      if (parameter_of(collective) != row.name) continue;
+      found = true;
+      EXPECT_EQ(words, row.range.words);
+    }
+    EXPECT_TRUE(found) << parameter_of(collective);
+  }
+}
+
+TEST(Select, WhateverIsChosenCanDoIt) {
+  Selector selector;
+  selector.configure(Params{});
+  for (int i = 0; i < kCollectives; ++i)
+    for (int32_t ranks = 1; ranks <= 70; ++ranks)
+      for (const bool hosts : {false, true})
+        for (const bool commutative : {false, true})
+          for (const bool equal : {false, true})
+            for (size_t bytes = 0; bytes < size_t{1} << 33; bytes = bytes * 16 + 3) {
+              const Levels levels = Levels::from_sizes(ranks, {3});
+              const Question question{static_cast<Collective>(i),
+                                      ranks,
+                                      bytes,
+                                      commutative,
+                                      equal,
+                                      hosts && !levels.empty() ? &levels : nullptr};
+              EXPECT_TRUE(can(*selector.choose(question, nullptr).algorithm, question));
+              EXPECT_TRUE(can(selector.by_model(question), question));
+            }
+}
+
+TEST(Select, TableOverridesAndParameterOverridesTheTable) {
+  const File file("# by hand\nallreduce any ..1k ring\nallreduce 4..8 any tree one_host\n");
+  Params params;
+  params.coll_table = file.path();
+  Selector selector;
+  selector.configure(params);
+  const Question small{Collective::kAllreduce, 4, 1024}, large{Collective::kAllreduce, 4, 1025};
+  EXPECT_EQ(chosen(selector, small), "ring");
+  EXPECT_EQ(chosen(selector, large), "tree");
+  EXPECT_EQ(selector.reason(selector.choose(large, nullptr), large.collective),
+            file.path() + ", line 3");
+  const Question ordered{Collective::kAllreduce, 4, 8, false};
+  EXPECT_EQ(chosen(selector, ordered), "tree") << "ring cannot keep the order";
+  params.coll_allreduce = "double_tree";
+  Selector forced;
+  forced.configure(params);
+  EXPECT_EQ(chosen(forced, small), "double_tree");
+  Forced hint;
+  hint.by[static_cast<int>(Collective::kAllreduce)] =
+      find_algorithm(Collective::kAllreduce, "rabenseifner");
+  EXPECT_STREQ(forced.choose(small, &hint).algorithm->name, "rabenseifner");
+}
+
+TEST(Select, BadLinesAreNamedByNumber) {
+  const File file(
+      "bcast any any binomial\nbcst any any binomial\nbcast any any rign\n\n"
+      "reduce 4 8..2 chain\nwithin fast\nbcast any\n");
+  Params params;
+  params.coll_table = file.path();
+  Selector selector;
+  try {
+    selector.configure(params);
+    FAIL() << "five bad lines were taken";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    for (const char* part :
+         {":2: \"bcst\" begins no line", "did you mean bcast?", ":3: bcast has no",
+          "chain, double_tree", ":5: bytes", ":6: within takes", ":7: 2 words"})
+      EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
+    EXPECT_EQ(text.find(":1:"), std::string::npos);
+    EXPECT_EQ(text.find(":4:"), std::string::npos);
+  }
+  params.coll_table = "/nowhere/table";
+  EXPECT_THROW(selector.configure(params), Error);
+}
+
+TEST(Select, TheModelKnowsLatencyFromBandwidth) {
+  const Model model;
+  const auto time = [&](Collective what, const char* name, size_t bytes, const Levels* levels) {
+    return model.predict(*find_algorithm(what, name), {what, 32, bytes, true, true, levels});
+  };
+  using enum Collective;
+  EXPECT_LT(time(kAllreduce, "recursive_doubling", 8, nullptr),
+            time(kAllreduce, "ring", 8, nullptr));
+  EXPECT_GT(time(kAllreduce, "recursive_doubling", 1 << 24, nullptr),
+            time(kAllreduce, "ring", 1 << 24, nullptr));
+  EXPECT_LT(time(kBcast, "binomial", 8, nullptr), time(kBcast, "scatter_allgather", 8, nullptr));
+  EXPECT_GT(time(kBcast, "binomial", 1 << 24, nullptr),
+            time(kBcast, "double_tree", 1 << 24, nullptr));
+  const Levels hosts = Levels::from_sizes(32, {8});
+  EXPECT_LT(time(kAllreduce, "two_level", 8, &hosts),
+            time(kAllreduce, "recursive_doubling", 8, &hosts));
+  EXPECT_LT(time(kAlltoall, "two_level", 8, &hosts), time(kAlltoall, "linear", 8, &hosts));
+}
+
+TEST(Select, SizesTellAllChoices) {
+  Selector selector;
+  selector.configure(Params{});
+  EXPECT_EQ(selector.sizes({Collective::kAllreduce, 4, 0}, nullptr),
+            "to 16 KiB recursive_doubling, then rabenseifner");
+}
+
+}  // namespace
+}  // namespace tern::coll
