@@ -22,7 +22,8 @@ struct Shared {
   size_t fragments;
   const Explain& explain;
   bool refusal_said = false;
-  bool fenced;  // more ranks than cores: waiters sleep at once, so senders fence before they look
+  bool fenced;  // more ranks than cores, or threads of progress: waiters sleep at once, so senders
+                // fence before they look
 };
 
 class SmEndpoint final : public Endpoint {

@@ -67,7 +67,7 @@ Sm::Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Seg
               static_cast<size_t>(process.params.sm_fragments),
               process.explain,
               false,
-              process.oversubscribed} {}
+              process.oversubscribed || process.params.progress == "thread"} {}
 
 Sm::~Sm() = default;
 

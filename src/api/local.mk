@@ -16,6 +16,7 @@ libtern_la_SOURCES += src/api/leaks.cc
 libtern_la_SOURCES += src/api/partitioned.cc
 libtern_la_SOURCES += src/api/partitioned_request.cc
 libtern_la_SOURCES += src/api/process.cc
+libtern_la_SOURCES += src/api/progress_thread.cc
 libtern_la_SOURCES += src/api/status.cc
 libtern_la_SOURCES += src/api/tool.cc
 libtern_la_SOURCES += src/api/tool_category.cc

@@ -75,7 +75,8 @@ void Instance::enter_job(core::ThreadLevel level) {
   process.world_rank = boot_->rank();
   process.world_size = boot_->size();
   process.thread_level = level;
-  process.threaded = level == core::ThreadLevel::kMultiple;
+  process.threaded =
+      level == core::ThreadLevel::kMultiple || process.params.progress == "thread";
   core::threads_share_objects = process.threaded;
   set_log_rank(process.world_rank);
   complain();

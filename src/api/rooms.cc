@@ -6,6 +6,7 @@
 #include <bit>
 #include <thread>
 
+#include "api/progress_thread.hpp"
 #include "api/watch.hpp"
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
@@ -52,9 +53,14 @@ Rooms::Rooms(core::Process& process) : process_(process) {
     channel->coll = colls_.back().get();
   }
   watch_ = std::make_unique<HangWatch>(process);
+  Doorbell* doorbell = pmls_.front()->transports().doorbell();  // none: nobody to hear from
+  process.has_progress_thread = process.params.progress == "thread" && doorbell != nullptr;
+  if (process.has_progress_thread) thread_ = std::make_unique<ProgressThread>(process, *doorbell);
 }
 
 Rooms::~Rooms() {
+  thread_.reset();
+  process_.has_progress_thread = false;
   watch_.reset();
   colls_.clear();
   while (!pmls_.empty()) pmls_.pop_back();  // the first has what all share

@@ -17,6 +17,7 @@ class P2p;
 namespace tern::api {
 
 class HangWatch;
+class ProgressThread;
 
 class Rooms {
  public:
@@ -33,6 +34,7 @@ class Rooms {
   std::vector<std::unique_ptr<pml::P2p>> pmls_;  // by channel
   std::vector<std::unique_ptr<coll::Coll>> colls_;
   std::unique_ptr<HangWatch> watch_;
+  std::unique_ptr<ProgressThread> thread_;
 };
 
 }  // namespace tern::api

@@ -17,10 +17,10 @@ namespace {
 
 constexpr int64_t kPollsHold = 200000000;  // a rank that only polls may leave MPI at any time
 
-/// Threads of this process; those outside MPI may bring what the others wait for.
-size_t count_threads() {
+/// Threads of the program; those outside MPI may bring what the others wait for.
+size_t count_threads(const core::Process& process) {
   const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
-  return static_cast<size_t>(std::distance(tasks, end));
+  return static_cast<size_t>(std::distance(tasks, end)) - (process.has_progress_thread ? 1 : 0);
 }
 
 /// The locks of all channels but the one that is held; held() is false where somebody is busy in
@@ -89,7 +89,7 @@ std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const
     all.push_back(progress.polling_report());
     for (const auto& channel : process_.channels()) channel->pml->describe_open(&all[0]);
   }
-  const size_t threads = process_.threaded ? count_threads() : all.size();
+  const size_t threads = process_.thread_level == core::ThreadLevel::kMultiple ? count_threads(process_) : all.size();
   if (threads > all.size())  // it names nobody: the rank goes on
     all.push_back(
         {"", strf("%zu of its threads do not wait in MPI", threads - all.size()), {}, true, 0});

@@ -3,7 +3,8 @@
 // Protocol: the sleeper arms the bell, polls everything once more, then sleeps; a sender publishes
 // its data and then rings. The missed-wake race (store then load on both sides) is closed by the
 // sleeper's fence together with the sender's fence where `fenced`; unfenced senders rely on the
-// sleeper's time-out. Threads: any number may ring; one sleeps per arm().
+// sleeper's time-out. Threads: any number may ring, several of the owner's may sleep; each pairs
+// arm() with disarm() or sleep().
 #pragma once
 
 #include <atomic>
@@ -21,11 +22,15 @@ class Doorbell {
 
   /// Owner: says that it is about to sleep. Poll once more between arm() and sleep().
   void arm() noexcept {
+    sleepers_.fetch_add(1, std::memory_order_relaxed);
     state_.store(kAsleep, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
-  /// Owner: does not sleep after all.
-  void disarm() noexcept { state_.store(kAwake, std::memory_order_relaxed); }
+  /// Owner: does not sleep after all. The bell stays armed for those who still do.
+  void disarm() noexcept {
+    if (sleepers_.fetch_sub(1, std::memory_order_relaxed) == 1)
+      state_.store(kAwake, std::memory_order_relaxed);
+  }
   /// Owner: sleeps until rung or `microseconds` have passed; disarmed afterwards.
   void sleep(int64_t microseconds) noexcept;
 
@@ -34,6 +39,7 @@ class Doorbell {
   void wake() noexcept;
 
   std::atomic<uint32_t> state_{kAwake};
+  std::atomic<uint32_t> sleepers_{0};
 };
 
 }  // namespace tern

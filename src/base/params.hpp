@@ -92,6 +92,8 @@ namespace tern {
   X(channels, "TERN_CHANNELS", Count, 0, between(0, 8),                                             \
     "with MPI_THREAD_MULTIPLE: how many communicators threads use side by side (1, 2, 4 or 8); "    \
     "0 chooses by cores")                                                                           \
+  X(progress, "TERN_PROGRESS", Word, "calls", one_of("calls|thread"),                               \
+    "who moves messages: the calls of MPI alone, or a thread too, while the program computes")      \
   X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|singleton"),                          \
     "how ranks find each other: auto, mpirun, pmix, singleton")                                     \
   X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, "mpi_errors_are_fatal",                    \

@@ -47,7 +47,8 @@ class Process {
   bool oversubscribed = false;  // more ranks than cores here: nobody spins
   ThreadLevel thread_level = ThreadLevel::kSingle;
   bool threaded = false;  // several threads may be inside MPI: the channels' locks count
-  bool checks = true;     // argument checks of the C API
+  bool has_progress_thread = false;
+  bool checks = true;  // argument checks of the C API
 
   Communicator* world = nullptr;
   Communicator* self = nullptr;

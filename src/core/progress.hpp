@@ -52,7 +52,7 @@ class Progress {
   void wait(Done&& done, const Describe& describe) noexcept {
     uint32_t idle_rounds = 0;
     Idleness idleness(describe);
-    ++waiting_;
+    waiting_.store(waiting() + 1, std::memory_order_relaxed);
     while (!done()) {
       if (poll() != 0 || (TERN_UNLIKELY(looks_around(idle_rounds)) && poll_others() != 0)) {
         idle_rounds = 0;
@@ -61,9 +61,9 @@ class Progress {
       }
       if (TERN_UNLIKELY(wanted())) give_way();
       if (++idle_rounds <= std::min(spins_, kSpinsOfMany)) continue;
-      if (idle_rounds > spins_ || waiting_ > 1 || crowded(&idleness)) idle(&idleness);
+      if (idle_rounds > spins_ || waiting() > 1 || crowded(&idleness)) idle(&idleness);
     }
-    --waiting_;
+    waiting_.store(waiting() - 1, std::memory_order_relaxed);
     if (TERN_UNLIKELY(idleness.counted)) spinners_->now.fetch_sub(1, std::memory_order_relaxed);
     if (TERN_UNLIKELY(idleness.listed)) unlist(idleness);
   }
@@ -100,6 +100,9 @@ class Progress {
     if (doorbell_ != nullptr) doorbell_->ring(true);
   }
 
+  /// A thread is inside wait(). Any thread may ask.
+  [[nodiscard]] bool waits() const noexcept { return waiting() != 0; }
+
   /// Null takes it away. Must outlive all waits.
   void set_watch(Watch* watch) noexcept { watch_ = watch; }
   /// Adds what the threads that sleep in wait() wait for. Caller holds the lock.
@@ -135,6 +138,8 @@ class Progress {
   }
 
  private:
+  [[nodiscard]] int waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
+
   /// Of one thread's wait: since when it has found nothing to do, and what it waits for.
   struct Idleness {
     template <class Describe>
@@ -190,8 +195,8 @@ class Progress {
   int64_t yield_ns_ = 100000;
   Doorbell* doorbell_ = nullptr;
   std::mutex mutex_;
-  std::atomic<int> wanted_{0};  // threads that wait for the lock
-  int waiting_ = 0;             // threads inside wait(); under the lock
+  std::atomic<int> wanted_{0};   // threads that wait for the lock
+  std::atomic<int> waiting_{0};  // threads inside wait(); written under the lock
   Watch* watch_ = nullptr;
   Idleness* sleepers_ = nullptr;  // threads that have slept in their wait; under the lock
   uint64_t rounds_ = 0;

@@ -44,9 +44,11 @@ int main(int argc, char** argv) {
     bench_rotate_by(&p.out, &bench, p.size);
     bench_rotate_by(&p.in, &bench, p.size);
     verify(&p);
+    const char* name = bench.rotate     ? "latency_rotate"
+                       : bench.multiple ? "latency_multiple"
+                                        : "latency";
     const double seconds = bench_time(&bench, ping_pong, &p);
-    bench_report(&bench, bench.rotate ? "latency_rotate" : "latency", p.size, seconds / 2 * 1e6,
-                 "us");
+    bench_report(&bench, name, p.size, seconds / 2 * 1e6, "us");
   }
   return bench_close();
 }

@@ -57,8 +57,8 @@ static double rate_of(int threads, const MPI_Comm* comms, double seconds) {
   Worker workers[kMostThreads];
   atomic_int ready = 0;
   for (int i = 0; i < threads; ++i) {
-    workers[i] = (Worker){.comm = comms[i], .core = i, .seconds = seconds, .ready = &ready,
-                          .threads = threads};
+    workers[i] = (Worker){
+        .comm = comms[i], .core = i, .seconds = seconds, .ready = &ready, .threads = threads};
     if (pthread_create(&handles[i], NULL, work, &workers[i]) != 0) abort();
   }
   double rate = 0;

@@ -33,6 +33,8 @@ BENCHES = (
           ("pack_", "unpack_")),
     Bench("send_layouts", "pack", (2,), "sending these layouts, and packing them by hand and sending", (), 0.05,
           ("send_",)),
+    Bench("latency_multiple", "latency", (2,), "ping-pong with MPI_THREAD_MULTIPLE", ("--multiple",)),
+    Bench("threads", "threads", (1,), "two threads, each sends to itself on a communicator of its own", (), 2.0),
     Bench("idle", "idle", (9,), "processor time of ranks that wait", (), 2.0),
     Bench("communicators", "communicators", (2, 8), "making and freeing communicators; the memory of one", (), 0.1,
           ("comm_",)),
@@ -66,13 +68,15 @@ BARS = (
     Bar("ring of 8 B, a hop, 8 ranks", "ring", 8, 0.5, 0.1),
     Bar("MPI_Comm_split, 8 ranks", "comm_split", 8, 1.0, 0.5),
     Bar("MPI_Comm_create_group, 2 of 8 ranks", "comm_create_group", 8, 1.0, 0.5),
+    Bar("latency with MPI_THREAD_MULTIPLE, 8 B", "latency_multiple", 2, 1.0, 0.8, (8,)),
+    Bar("two threads on communicators of their own", "threads_2", 1, 1.0, 0.7),
     Bar("send a column of 8 B blocks, 1 MiB", "send_column_of_doubles", 2, 0.8, 0.8, (1 << 20,)),
 ) + tuple(Bar(f"{what} {layout.replace('_', ' ')}", f"{what}_{layout}", 1, 1.0, 0.6)
           for layout in LAYOUTS for what in ("pack", "unpack"))
 
 DEFAULT = ("latency", "bandwidth", "message_rate", "startup", "ring", "pack", "send_layouts", "communicators")
 
-RATES = ("MB/s", "M/s")  # more is better; of every other unit less is
+RATES = ("MB/s", "M/s", "x")  # more is better; of every other unit less is
 
 
 def by_names(names):

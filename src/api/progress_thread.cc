@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProgressThread: polling and sleeping.
+#include "api/progress_thread.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace tern::api {
+namespace {
+
+constexpr int64_t kLongestSleepUs = 20000;
+constexpr timespec kNap{0, 500000};
+
+/// The program's signals are for its own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+ProgressThread::ProgressThread(core::Process& process, Doorbell& doorbell)
+    : process_(process), doorbell_(doorbell) {
+  const SignalsBlocked blocked;
+  thread_ = std::thread([this] { run(); });
+  ::pthread_setname_np(thread_.native_handle(), "tern-progress");
+}
+
+ProgressThread::~ProgressThread() {
+  ends_ = true;
+  doorbell_.ring(true);
+  thread_.join();
+}
+
+bool ProgressThread::somebody_waits() const noexcept {
+  return std::any_of(process_.channels().begin(), process_.channels().end(),
+                     [](const auto& channel) { return channel->progress.waits(); });
+}
+
+// A channel that another thread is busy with counts as an event: its turn comes again soon.
+int ProgressThread::poll() const noexcept {
+  int events = 0;
+  for (const auto& channel : process_.channels()) {
+    core::Progress& progress = channel->progress;
+    if (progress.try_lock()) {
+      events += progress.poll();
+      progress.unlock();
+    } else {
+      ++events;
+      ::sched_yield();
+    }
+  }
+  return events;
+}
+
+void ProgressThread::run() noexcept {
+  while (!ends_) {
+    if (somebody_waits()) {
+      ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kNap, nullptr);
+      continue;
+    }
+    if (poll() != 0) continue;
+    doorbell_.arm();
+    if (ends_ || poll() != 0)
+      doorbell_.disarm();
+    else
+      doorbell_.sleep(kLongestSleepUs);
+  }
+}
+
+}  // namespace tern::api
