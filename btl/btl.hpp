@@ -136,6 +136,9 @@ class Endpoint {
   virtual void close_claims(uint32_t /*name*/) noexcept {}
   [[nodiscard]] virtual SharedClaims* peer_claims(uint32_t /*name*/) noexcept { return nullptr; }
 
+  /// Wakes the peer where it sleeps: something has changed in memory that both see.
+  virtual void nudge() noexcept {}
+
   [[nodiscard]] virtual const char* transport() const noexcept = 0;
   /// Why this transport: "shared memory: the same host".
   [[nodiscard]] virtual const char* reason() const noexcept = 0;
@@ -154,7 +157,7 @@ struct Card {
   uint32_t channels;         // of that process
   uint32_t reserved;
 };
-inline constexpr uint32_t kWireVersion = 3;
+inline constexpr uint32_t kWireVersion = 4;
 
 /// A hash of the parameters that must be equal on all ranks: they change what is sent.
 [[nodiscard]] uint32_t shared_parameters(const core::Process& process) noexcept;

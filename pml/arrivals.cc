@@ -286,18 +286,30 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
              request.outcome.source, header.tag, static_cast<unsigned long long>(rts.bytes), room,
              room));
   }
-  const bool plain = rts.address != 0 && request.buffer.type->contiguous();
   request.large = true;
   ++receiving_;
   if (request.transfer.bytes == 0) {
     tell_done(request, MPI_SUCCESS);
-  } else if (!plain || prefers_pipeline(request.transfer.bytes) || !peer.endpoint->one_sided()) {
+  } else if (!can_read(request, peer, rts)) {
     receive_pipeline(request);
   } else {
-    request.transfer.claims = rts.bytes <= room ? peer.endpoint->peer_claims(rts.claims) : nullptr;
     if (request.transfer.claims != nullptr) receive_both_ends(request);
     pulling_.push_back(&request);
   }
+}
+
+// Whether the receiver reads the sender's memory; finds the claims, and room for the packed form
+// where its own data is not one block.
+bool P2p::can_read(RecvRequest& request, PeerState& peer, const wire::Rts& rts) noexcept {
+  Transfer& transfer = request.transfer;
+  if (rts.address == 0 || prefers_pipeline(transfer.bytes) || !peer.endpoint->one_sided())
+    return false;
+  if (rts.bytes == transfer.bytes) transfer.claims = peer.endpoint->peer_claims(rts.claims);
+  const bool readable = rts.staged == 0 || transfer.claims != nullptr;
+  if (readable && (request.buffer.type->contiguous() || open_stage(request.buffer, transfer)))
+    return true;
+  transfer.claims = nullptr;
+  return false;
 }
 
 // Two copies by two cores overlap, one by the receiver alone does not: the pipeline is faster for a
@@ -312,6 +324,7 @@ bool P2p::prefers_pipeline(size_t bytes) const noexcept {
 void P2p::finish(RecvRequest& request, int error) noexcept {
   if (request.large) {
     request.large = request.fragments = false;
+    request.transfer.stage.reset();
     --receiving_;
   }
   if (!request.buffer.type->predefined()) request.buffer.type->release();

@@ -152,6 +152,10 @@ class P2p final : public Pml, public btl::Sink {
   bool push(SendRequest& request, bool* moved) noexcept;  // true when it has nothing more to push
   bool push_fragments(SendRequest& request, bool* moved) noexcept;
   bool push_chunk(SendRequest& request, bool* moved) noexcept;
+  bool pack_chunk(SendRequest& request, bool* moved) noexcept;
+  [[nodiscard]] wire::Rts announce(SendRequest& request) noexcept;
+  [[nodiscard]] bool can_read(RecvRequest& request, PeerState& peer, const wire::Rts& rts) noexcept;
+  [[nodiscard]] bool open_stage(const Buffer& buffer, Transfer& transfer) noexcept;
   void tell_done(RecvRequest& request, int error) noexcept;
 
   core::Channel& channel_;

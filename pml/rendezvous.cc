@@ -6,11 +6,15 @@
 //   pull       receiver: copies; Done
 //   both ends  receiver: Go with its address; both claim chunks, from the front and from the back;
 //   Done
+// Data that is not one block is packed into a stage, chunk by chunk as the sender gets to it, and
+// unpacked from one as chunks come; what is copied is the stage then.
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "base/copy.hpp"
 #include "base/error.hpp"
@@ -27,8 +31,29 @@ uint64_t chunks_of(const Transfer& transfer) noexcept {
   return (transfer.bytes + kChunk - 1) / kChunk;
 }
 
-std::byte* data_of(const Buffer& buffer) noexcept {
-  return static_cast<std::byte*>(buffer.address) + buffer.type->true_lb();
+/// The block that is copied: the data, or its packed form.
+template <class Request>
+std::byte* block_of(const Request& request) noexcept {
+  if (request.transfer.stage != nullptr) return request.transfer.stage.get();
+  return static_cast<std::byte*>(request.buffer.address) + request.buffer.type->true_lb();
+}
+
+/// Most of what lies between the blocks is none of them: packing waits for memory, and in the
+/// pipeline's fragments the way between the cores hides behind that.
+bool is_sparse(const Buffer& buffer) noexcept {
+  constexpr MPI_Aint kSparse = 8;
+  const core::Datatype& type = *buffer.type;
+  const MPI_Aint span = buffer.count > 1 ? std::abs(type.extent()) : type.true_extent();
+  return span / kSparse > type.size();
+}
+
+/// What has come up to `end` goes from the stage to its place.
+void unpack_stage(RecvRequest& request, size_t end) noexcept {
+  Transfer& transfer = request.transfer;
+  if (transfer.stage == nullptr) return;
+  request.buffer.type->unpack(request.buffer.address, request.buffer.count, transfer.moved,
+                              transfer.stage.get() + transfer.moved, end - transfer.moved);
+  transfer.moved = end;
 }
 
 /// The bytes of chunk `index`: offset and length.
@@ -46,6 +71,33 @@ void drop(std::vector<T*>& list, size_t i) noexcept {
 
 }  // namespace
 
+// With more ranks than cores the pipeline's frames wake whoever waits; huge messages would take
+// their size of memory once more.
+bool P2p::open_stage(const Buffer& buffer, Transfer& transfer) noexcept {
+  constexpr size_t kMostStaged = 32 << 20;
+  if (is_sparse(buffer)) return false;
+  if (process_.oversubscribed || transfer.bytes < pull_limit_ || transfer.bytes > kMostStaged)
+    return false;
+  transfer.stage.reset(new (std::nothrow) std::byte[transfer.bytes]);
+  return transfer.stage != nullptr;
+}
+
+wire::Rts P2p::announce(SendRequest& request) noexcept {
+  Transfer& transfer = request.transfer;
+  btl::Endpoint& endpoint = *request.peer->endpoint;
+  const bool block = request.buffer.type->contiguous();
+  request.claims_name = 0;
+  transfer.claims = nullptr;
+  if (transfer.bytes >= both_limit_ && (block || open_stage(request.buffer, transfer)))
+    transfer.claims = endpoint.open_claims(&request.claims_name);
+  if (transfer.claims == nullptr) transfer.stage.reset();
+  const bool staged = transfer.stage != nullptr;
+  if (staged) transfer.claims->ready.store(0, std::memory_order_relaxed);
+  return {transfer.bytes, request.handle(),
+          block || staged ? reinterpret_cast<uint64_t>(block_of(request)) : 0, request.claims_name,
+          staged ? 1U : 0U};
+}
+
 void P2p::receive_pipeline(RecvRequest& request) noexcept {
   request.fragments = true;
   send_control(*request.peer, wire::kGo,
@@ -54,10 +106,9 @@ void P2p::receive_pipeline(RecvRequest& request) noexcept {
 }
 
 void P2p::receive_both_ends(RecvRequest& request) noexcept {
-  send_control(
-      *request.peer, wire::kGo,
-      wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes,
-               reinterpret_cast<uint64_t>(data_of(request.buffer)), wire::Way::kBothEnds, 0});
+  send_control(*request.peer, wire::kGo,
+               wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes,
+                        reinterpret_cast<uint64_t>(block_of(request)), wire::Way::kBothEnds, 0});
 }
 
 void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
@@ -75,10 +126,12 @@ void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
   request->transfer.remote_address = go.address;
   Traffic& sent = request->peer->sent;
   ++(pipeline ? sent.piped : sent.shared);
-  if (pipeline)
+  if (pipeline) {
     request->transfer.claims = nullptr;
-  else if (!request->peer->endpoint->one_sided())
+    request->transfer.stage.reset();
+  } else if (request->transfer.stage == nullptr && !request->peer->endpoint->one_sided()) {
     return;  // the receiver copies everything
+  }
   request->pushing = true;
   pushing_.push_back(request);
 }
@@ -94,7 +147,7 @@ void P2p::take_data(const PeerState& from, const wire::DataPrefix& prefix, const
   }
   const core::Datatype& type = *request->buffer.type;
   if (type.contiguous())
-    copy_bytes(data_of(request->buffer) + prefix.offset, data, bytes);
+    copy_bytes(block_of(*request) + prefix.offset, data, bytes);
   else
     type.unpack(request->buffer.address, request->buffer.count, prefix.offset, data, bytes);
   request->transfer.moved += bytes;
@@ -169,20 +222,23 @@ bool P2p::pull(RecvRequest& request, bool* moved) noexcept {
   const uint64_t chunk = claims.claim_front(chunks);
   if (chunk != btl::SharedClaims::kNone) {
     const Range range(transfer, chunk);
-    const iovec local{data_of(request.buffer) + range.offset, range.length};
+    const iovec local{block_of(request) + range.offset, range.length};
     const iovec remote{reinterpret_cast<void*>(transfer.remote_address + range.offset),
                        range.length};
     const int error = request.peer->endpoint->get(&local, 1, &remote, 1);
     if (error != 0) claims.failed.store(static_cast<uint32_t>(error), std::memory_order_relaxed);
     claims.finished.fetch_add(1, std::memory_order_acq_rel);
+    unpack_stage(request, range.offset + range.length);
     *moved = true;
   }
   if (claims.finished.load(std::memory_order_acquire) < chunks) return false;
   const uint32_t error = claims.failed.load(std::memory_order_relaxed);
-  if (error != 0)
+  if (error != 0) {
     copy_failed(request, static_cast<int>(error));
-  else
+  } else {
+    unpack_stage(request, transfer.bytes);
     tell_done(request, MPI_SUCCESS);
+  }
   return true;
 }
 
@@ -191,11 +247,13 @@ bool P2p::pull_chunk(RecvRequest& request) noexcept {
   Transfer& transfer = request.transfer;
   constexpr size_t kPullAtOnce = 4 * kChunk;
   const size_t length = std::min(kPullAtOnce, transfer.bytes - transfer.moved);
-  const iovec local{data_of(request.buffer) + transfer.moved, length};
+  const iovec local{block_of(request) + transfer.moved, length};
   const iovec remote{reinterpret_cast<void*>(transfer.remote_address + transfer.moved), length};
   const int error = request.peer->endpoint->get(&local, 1, &remote, 1);
   if (error == 0) {
-    transfer.moved += length;
+    const size_t end = transfer.moved + length;
+    unpack_stage(request, end);
+    transfer.moved = end;
     return true;
   }
   copy_failed(request, error);
@@ -221,8 +279,27 @@ void P2p::copy_failed(RecvRequest& request, int error) noexcept {
 }
 
 bool P2p::push(SendRequest& request, bool* moved) noexcept {
-  return request.transfer.claims != nullptr ? push_chunk(request, moved)
-                                            : push_fragments(request, moved);
+  const Transfer& transfer = request.transfer;
+  if (transfer.claims == nullptr) return push_fragments(request, moved);
+  if (transfer.stage != nullptr && transfer.moved < transfer.bytes)
+    return pack_chunk(request, moved);
+  return push_chunk(request, moved);
+}
+
+// The receiver copies the first chunks while the next ones are packed.
+bool P2p::pack_chunk(SendRequest& request, bool* moved) noexcept {
+  Transfer& transfer = request.transfer;
+  const uint32_t chunk = transfer.claims->ready.load(std::memory_order_relaxed);
+  const Range range(transfer, chunk);
+  request.buffer.type->pack(request.buffer.address, request.buffer.count, range.offset,
+                            transfer.stage.get() + range.offset, range.length);
+  transfer.moved = range.offset + range.length;
+  transfer.claims->ready.store(chunk + 1, std::memory_order_release);
+  request.peer->endpoint->nudge();
+  *moved = true;
+  if (transfer.moved < transfer.bytes || request.peer->endpoint->one_sided()) return false;
+  request.pushing = false;  // the receiver copies everything
+  return true;
 }
 
 bool P2p::push_fragments(SendRequest& request, bool* moved) noexcept {
@@ -236,7 +313,7 @@ bool P2p::push_fragments(SendRequest& request, bool* moved) noexcept {
     const wire::DataPrefix prefix{transfer.partner, transfer.moved};
     std::memcpy(room, &prefix, sizeof prefix);
     if (request.buffer.type->contiguous())
-      copy_bytes(room + sizeof prefix, data_of(request.buffer) + transfer.moved, length);
+      copy_bytes(room + sizeof prefix, block_of(request) + transfer.moved, length);
     else
       request.buffer.type->pack(request.buffer.address, request.buffer.count, transfer.moved,
                                 room + sizeof prefix, length);
@@ -257,12 +334,13 @@ bool P2p::push_chunk(SendRequest& request, bool* moved) noexcept {
     return true;
   }
   const Range range(request.transfer, chunk);
-  const iovec local{data_of(request.buffer) + range.offset, range.length};
+  const iovec local{block_of(request) + range.offset, range.length};
   const iovec remote{reinterpret_cast<void*>(request.transfer.remote_address + range.offset),
                      range.length};
   const int error = request.peer->endpoint->put(&local, 1, &remote, 1);
   if (error != 0) claims.failed.store(static_cast<uint32_t>(error), std::memory_order_relaxed);
   claims.finished.fetch_add(1, std::memory_order_acq_rel);
+  request.peer->endpoint->nudge();
   *moved = true;
   return false;
 }

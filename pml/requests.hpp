@@ -68,6 +68,7 @@ struct Transfer {
   uint64_t partner = 0;         // the other end's request
   uint64_t remote_address = 0;  // of its data, where it is one block
   btl::SharedClaims* claims = nullptr;
+  std::unique_ptr<std::byte[]> stage;  // the packed form, where the data is not one block
 };
 
 struct SendRequest final : core::Request {

@@ -103,14 +103,7 @@ bool P2p::emit(SendRequest& request) noexcept {
   if (!eager || sync)
     request.awaits = eager ? SendRequest::Awaits::kDone : SendRequest::Awaits::kGoOrDone;
   if (!eager) {
-    const auto* data = static_cast<const std::byte*>(request.buffer.address) + type.true_lb();
-    request.transfer.claims = bytes >= both_limit_ && type.contiguous()
-                                  ? request.peer->endpoint->open_claims(&request.claims_name)
-                                  : nullptr;
-    if (request.transfer.claims == nullptr) request.claims_name = 0;
-    writer.put(wire::Rts{bytes, request.handle(),
-                         type.contiguous() ? reinterpret_cast<uint64_t>(data) : 0,
-                         request.claims_name, 0});
+    writer.put(announce(request));
   } else if (sync) {
     writer.put(wire::SyncPrefix{request.handle()});
   }
@@ -130,6 +123,7 @@ void P2p::finish(SendRequest& request, int error) noexcept {
   }
   if (!request.buffer.type->predefined()) request.buffer.type->release();
   core::Communicator* communicator = request.communicator;
+  request.transfer.stage.reset();
   request.awaits = SendRequest::Awaits::kNothing;
   request.outcome.error = error;
   request.complete();

@@ -177,6 +177,7 @@ SharedClaims* SmEndpoint::open_claims(uint32_t* name) noexcept {
   claims.taken.store(0, std::memory_order_relaxed);
   claims.finished.store(0, std::memory_order_relaxed);
   claims.failed.store(0, std::memory_order_relaxed);
+  claims.ready.store(SharedClaims::kAll, std::memory_order_relaxed);
   *name = slot + 1;
   return &claims;
 }

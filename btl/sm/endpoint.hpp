@@ -45,6 +45,7 @@ class SmEndpoint final : public Endpoint {
   SharedClaims* open_claims(uint32_t* name) noexcept override;
   void close_claims(uint32_t name) noexcept override;
   SharedClaims* peer_claims(uint32_t name) noexcept override;
+  void nudge() noexcept override { ring_doorbell(); }
   const char* transport() const noexcept override { return "sm"; }
   const char* reason() const noexcept override { return "shared memory: the same host"; }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/datatype_build.hpp"
 #include "tests/unit/world.hpp"
 
 namespace tern::test {
@@ -87,6 +88,51 @@ TEST_P(Protocol, BothDirectionsAtOnce) {
     EXPECT_EQ(wait(process, receive), 0);
     EXPECT_EQ(wait(process, send), 0);
     EXPECT_EQ(in, pattern(in.size(), static_cast<unsigned>(other)));
+  });
+}
+
+/// `blocks` blocks of 12 bytes, `every` bytes apart, in a buffer of their own.
+struct Layout {
+  Layout(Process& process, MPI_Count blocks, int every, const std::vector<uint8_t>& content)
+      : type(core::TypeBuilder().hvector(
+            blocks, 1, every,
+            *core::TypeBuilder().contiguous(12, core::predefined_type(process, MPI_BYTE)))),
+        memory(static_cast<size_t>(blocks * every), 0xee) {
+    type->unpack(memory.data(), 1, 0, content.data(), static_cast<size_t>(type->size()));
+  }
+  Buffer buffer() { return {memory.data(), 1, type.get()}; }
+  core::Ref<core::Datatype> type;
+  std::vector<uint8_t> memory;
+};
+
+// From one block or a dense or a sparse layout into each of them, with room to spare and too small.
+TEST_P(Protocol, LayoutsArriveWhole) {
+  world(2).run([&](Process& process) {
+    pml::Pml& pml = *process.channel(0).pml;
+    for (const bool oversubscribed : {false, true})
+      for (const MPI_Count blocks : {2000, 30000, 130001})
+        for (const int every : {12, 20, 400})
+          for (const int at_receiver : {12, 28, 300}) {
+            process.oversubscribed = oversubscribed;
+            const auto sent = pattern(static_cast<size_t>(blocks) * 12, 5);
+            const std::vector<uint8_t> nothing(sent.size(), 0);
+            if (process.world_rank == 0) {
+              Layout from(process, blocks, every, sent);
+              ASSERT_EQ(pml.send(from.buffer(), with(process, 1, 1), Mode::kStandard), 0);
+              ASSERT_EQ(pml.send(from.buffer(), with(process, 1, 2), Mode::kSynchronous), 0);
+              continue;
+            }
+            Layout whole(process, blocks, at_receiver, nothing),
+                expected(process, blocks, at_receiver, sent);
+            Outcome outcome;
+            ASSERT_EQ(pml.recv(whole.buffer(), with(process, 0, 1), &outcome), 0);
+            EXPECT_EQ(outcome.bytes, blocks * 12);
+            EXPECT_TRUE(whole.memory == expected.memory) << blocks << " " << every;
+            Layout half(process, blocks / 2, at_receiver, nothing);
+            EXPECT_EQ(pml.recv(half.buffer(), with(process, 0, 2), &outcome), MPI_ERR_TRUNCATE);
+            expected.memory.resize(half.memory.size());
+            EXPECT_TRUE(half.memory == expected.memory) << blocks << " " << every;
+          }
   });
 }
 
