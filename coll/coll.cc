@@ -16,7 +16,7 @@ Coll::Coll(core::Channel& channel)
     : channel_(channel),
       process_(channel.process),
       byte_(&core::predefined_type(process_, MPI_BYTE)) {
-  pool_.set_threaded(process_.threaded);
+  pool_.set_threaded(process_.threaded());
   selector_.configure(process_.params);
   checks_ = process_.params.checks("collective");
   places_.set_sizes(process_.params.coll_levels);

@@ -30,7 +30,7 @@ P2p::P2p(core::Channel& channel, P2p* first)
       unexpected_limit_(static_cast<size_t>(process_.params.unexpected_limit)),
       pull_limit_(static_cast<size_t>(process_.params.sm_pull_limit)),
       both_limit_(static_cast<size_t>(process_.params.sm_both_limit)),
-      threaded_(process_.threaded),
+      threaded_(process_.threaded()),
       signs_(process_.params.checks("types")),
       tracks_(process_.params.checks("leaks")) {
   const std::string& way = process_.params.sm_single_copy;

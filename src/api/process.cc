@@ -75,9 +75,7 @@ void Instance::enter_job(core::ThreadLevel level) {
   process.world_rank = boot_->rank();
   process.world_size = boot_->size();
   process.thread_level = level;
-  process.threaded =
-      level == core::ThreadLevel::kMultiple || process.params.progress == "thread";
-  core::threads_share_objects = process.threaded;
+  core::threads_share_objects = process.threaded();
   set_log_rank(process.world_rank);
   complain();
   process.explain.configure(process.params.explain, process.world_rank);

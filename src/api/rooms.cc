@@ -78,7 +78,7 @@ void Rooms::configure_waiting() {
   process_.spinners.most = std::max(1, cores / process_.node_size);
   for (auto& channel : process_.channels())
     channel->progress.configure(pmls_.front()->transports().doorbell(), spins,
-                                crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded);
+                                crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded());
 }
 
 void Rooms::leave() {

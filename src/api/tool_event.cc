@@ -111,7 +111,7 @@ class Teller final : public pml::EarlyWatcher {
     core::Process& process = *the_process;
     const auto source = static_cast<int>(process.peer(message.peer).rank);
     const Instant instant{{source, message.tag, static_cast<MPI_Count>(message.bytes)}, now_ns()};
-    const bool threaded = process.threaded;
+    const bool threaded = process.threaded();
     const int needed =
         level_of(threaded ? MPI_T_CB_REQUIRE_THREAD_SAFE : MPI_T_CB_REQUIRE_MPI_RESTRICTED);
     const RegistrationsLock lock;

@@ -46,7 +46,10 @@ class Process {
   int node_size = 1;            // ranks of that namespace on this host, this one included
   bool oversubscribed = false;  // more ranks than cores here: nobody spins
   ThreadLevel thread_level = ThreadLevel::kSingle;
-  bool threaded = false;  // several threads may be inside MPI: the channels' locks count
+  /// Several threads may be inside MPI: the channels' locks count.
+  [[nodiscard]] bool threaded() const noexcept {
+    return thread_level == ThreadLevel::kMultiple || params.progress == "thread";
+  }
   bool has_progress_thread = false;
   bool checks = true;  // argument checks of the C API
 
