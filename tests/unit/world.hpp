@@ -60,7 +60,6 @@ class World {
       process.node_size = static_cast<int>(boot->local_ranks().size());
       process.oversubscribed = true;  // threads of a test share few cores
       process.thread_level = level_;
-      process.threaded = level_ == core::ThreadLevel::kMultiple;
       {
         api::Rooms rooms(process);
         body(process);
