@@ -38,6 +38,37 @@ std::byte* block_of(const Request& request) noexcept {
   return static_cast<std::byte*>(request.buffer.address) + request.buffer.type->true_lb();
 }
 
+/// Whether the blocks end within lines of the packed form, which are then written several times.
+bool ends_within_lines(const core::Layout& node) noexcept {
+  constexpr int64_t kWord = 8, kLine = 64;
+  switch (node.form) {
+    case core::Layout::Form::kBlock:
+      return node.size > kWord && node.size % kLine != 0;
+    case core::Layout::Form::kStrided:
+    case core::Layout::Form::kList:
+      return ends_within_lines(*node.child);
+    case core::Layout::Form::kBlocks:
+    case core::Layout::Form::kSequence:
+      return true;
+  }
+  return true;
+}
+
+/// Packs the next `length` bytes to lines that come from another core: each is written at once.
+void pack_lines(const SendRequest& request, std::byte* to, size_t length) noexcept {
+  const Buffer& from = request.buffer;
+  const size_t offset = request.transfer.moved;
+  if (!ends_within_lines(*from.type->layout().node))
+    return from.type->pack(from.address, from.count, offset, to, length);
+  constexpr size_t kPart = 4096;  // stays in the first cache
+  alignas(64) std::byte part[kPart];
+  for (size_t at = 0; at < length; at += kPart) {
+    const size_t bytes = std::min(kPart, length - at);
+    from.type->pack(from.address, from.count, offset + at, part, bytes);
+    copy_bytes(to + at, part, bytes);
+  }
+}
+
 /// Most of what lies between the blocks is none of them: packing waits for memory, and in the
 /// pipeline's fragments the way between the cores hides behind that.
 bool is_sparse(const Buffer& buffer) noexcept {
@@ -315,8 +346,7 @@ bool P2p::push_fragments(SendRequest& request, bool* moved) noexcept {
     if (request.buffer.type->contiguous())
       copy_bytes(room + sizeof prefix, block_of(request) + transfer.moved, length);
     else
-      request.buffer.type->pack(request.buffer.address, request.buffer.count, transfer.moved,
-                                room + sizeof prefix, length);
+      pack_lines(request, room + sizeof prefix, length);
     transfer.moved += length;
     *moved = true;
     endpoint.commit({0, wire::kData, static_cast<uint16_t>(sizeof prefix + length), 0, 0, 0});

@@ -15,6 +15,7 @@ def sections(rows, names, machine, conditions, prefix=""):
     for (name, ranks, unit), group in report.groups(rows).items():
         found.setdefault(name, []).append(report.group_table(name, ranks, unit, group, names))
     found = {name: "\n\n".join(tables) for name, tables in found.items()}
+    found.update(report.layout_tables(rows, names[0]))
     if all(verdict.ratio for verdict in verdicts(rows)):  # a run of some benchmarks leaves the table of all bars alone
         found["bars"] = report.bars_table(rows, names[0])
     found = {name: f"{table}\n\n{conditions}" for name, table in found.items()}

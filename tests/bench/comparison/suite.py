@@ -34,7 +34,7 @@ BENCHES = (
     Bench("send_layouts", "pack", (2,), "sending these layouts, and packing them by hand and sending", (), 0.05,
           ("send_",)),
     Bench("latency_multiple", "latency", (2,), "ping-pong with MPI_THREAD_MULTIPLE", ("--multiple",)),
-    Bench("threads", "threads", (1,), "two threads, each sends to itself on a communicator of its own", (), 2.0),
+    Bench("threads", "threads", (1,), "two threads, each sends to itself on a communicator of its own", (), 2.0, ("threads_",)),
     Bench("idle", "idle", (9,), "processor time of ranks that wait", (), 2.0),
     Bench("communicators", "communicators", (2, 8), "making and freeing communicators; the memory of one", (), 0.1,
           ("comm_",)),
