@@ -71,6 +71,16 @@ CommState& Coll::state_of(core::Communicator& communicator) {
   return static_cast<CommState&>(*communicator.coll);
 }
 
+const Choice& Coll::choose(CommState& state, const Operation& operation) const noexcept {
+  Question question = question_of(operation);
+  question.levels = state.levels;
+  if (question != state.asked) {
+    state.answer = selector_.choose(question, state.hints.get());
+    state.asked = question;
+  }
+  return state.answer;
+}
+
 Measured* Coll::explain(CommState& state, const Question& question, const Choice& choice) {
   const int power = static_cast<int>(std::bit_width(question.bytes));
   Measured& sum = state.measured[{choice.algorithm, power}];
@@ -113,9 +123,7 @@ int Coll::prepare(const Operation& operation, Execution** made) noexcept {
   core::Communicator& comm = *operation.communicator;
   try {
     CommState& state = state_of(comm);
-    Question question = question_of(operation);
-    question.levels = state.levels;
-    const Choice choice = selector_.choose(question, state.hints.get());
+    const Choice& choice = choose(state, operation);
     const int root = rooted(operation.collective) ? operation.root : 0;
     CachedSchedule& cached =
         cache_.get(*choice.algorithm, comm.size(), comm.rank(), root, state.levels);
@@ -123,7 +131,7 @@ int Coll::prepare(const Operation& operation, Execution** made) noexcept {
     (*made)->bind(operation, *choice.algorithm, cached);
     if (TERN_UNLIKELY(checks_)) (*made)->check();
     if (TERN_UNLIKELY(process_.explain.on()) && comm.rank() == 0)
-      (*made)->measure(explain(state, question, choice));
+      (*made)->measure(explain(state, state.asked, choice));
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     if (*made != nullptr) (*made)->release();

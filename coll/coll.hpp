@@ -57,6 +57,7 @@ class Coll {
   [[nodiscard]] int prepare(const Operation& operation, Execution** made) noexcept;
   [[nodiscard]] Execution* take();
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
+  [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation) const noexcept;
   /// Begins to measure, and says the first of each choice.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice);
 

@@ -27,6 +27,9 @@ struct CommState final : core::CollState {
   core::Communicator& communicator;
   const Levels* levels = nullptr;
   std::unique_ptr<Forced> hints;  // null: none
+  // The last answer: programs ask the same again and again.
+  Question asked{Collective::kBarrier, 0, 0};
+  Choice answer{nullptr, Choice::Why::kModel};
   using Size = std::pair<const Algorithm*, int>;
   std::map<Size, Measured> measured;
 };

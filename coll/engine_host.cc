@@ -112,12 +112,31 @@ bool Execution::advance(int& events) noexcept {
     ++events;
     end_check();
   }
+  if (TERN_UNLIKELY(broken_)) return abandon(events);
   for (size_t i = 0; i < run_count_; ++i)
     while (runs_[i].active && advance_pass(runs_[i], events)) {
       --active_passes_;
       next_pass(runs_[i]);
     }
   if (active_passes_ != 0) return false;
+  finish();
+  return true;
+}
+
+// The peers' part cannot come any more: what is under way is cancelled, and the error returned.
+bool Execution::abandon(int& events) noexcept {
+  bool left = false;
+  for (size_t i = 0; i < run_count_; ++i)
+    for (LaneRun& lane : runs_[i].lanes) {
+      for (const Flight& flight : lane.flights)
+        if (!flight.request->done()) flight.request->cancel();
+      events += retire(lane);
+      left |= !lane.flights.empty();
+    }
+  if (left) return false;
+  for (size_t i = 0; i < run_count_; ++i) runs_[i].active = false;
+  ++events;
+  broken_ = false;
   finish();
   return true;
 }
@@ -150,7 +169,7 @@ bool Execution::advance_lane(PassRun& pass, int lane, int& events) noexcept {
   LaneRun& run = pass.lanes[static_cast<size_t>(lane)];
   int moved = run.flights.empty() ? 0 : retire(run);
   const int32_t size = schedule_->lane_size(lane);
-  while (run.issued < size) {
+  while (run.issued < size && !broken_) {
     const Step& step = schedule_->step(lane, run.issued);
     if (!ready(pass, lane, step)) break;
     issue(pass, lane, run.issued++, step);
@@ -220,7 +239,10 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
   core::Request* request = nullptr;
   const int code = sends ? coll_.pml().isend_locked(buffer, envelope, &request)
                          : coll_.pml().irecv_locked(buffer, envelope, &request);
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return take_error(code, take_last_error().text.c_str());
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
+    broken_ = true;
+    return take_error(code, take_last_error().text.c_str());
+  }
   LaneRun& run = pass.lanes[static_cast<size_t>(lane)];
   run.flights.push_back({index, request});  // reserved when bound
   if (request->done()) retire(run);

@@ -90,6 +90,7 @@ class Execution final : public core::Request {
   void copy_aside(bool back) const noexcept;
 
   // Running (engine_host.cc).
+  bool abandon(int& events) noexcept;
   bool advance_pass(PassRun& pass, int& events) noexcept;
   bool advance_lane(PassRun& pass, int lane, int& events) noexcept;
   [[nodiscard]] bool ready(const PassRun& pass, int lane, const Step& step) const noexcept;
@@ -124,6 +125,7 @@ class Execution final : public core::Request {
   uint32_t sequence_ = 0;
   std::unique_ptr<CallCheck> check_;  // null: none
   bool checking_ = false;
+  bool broken_ = false;  // a message could not begin: the rest will never happen
   Measured* measured_ = nullptr;
   int64_t began_ = 0;  // where measured
   std::string text_;

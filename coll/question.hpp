@@ -17,6 +17,7 @@ struct Question {
   bool commutative = true;
   bool equal_blocks = true;
   const Levels* levels = nullptr;  // null: one host, or nothing is known
+  bool operator==(const Question&) const = default;
 };
 
 }  // namespace tern::coll

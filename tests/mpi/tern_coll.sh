@@ -41,4 +41,39 @@ check "a wrong algorithm lists the right ones" refuses 'knomial, two_level.*did 
 check "what an algorithm needs is said" refuses 'levels=4 makes hosts' draw allreduce two_level
 check "a wrong option lists the right ones" refuses 'ranks=N or N..M' verify --rank=3
 check "a wrong range" refuses 'no range' verify --ranks=5..2
+
+# The table: measured, loaded, refused.
+cat >reduce.c <<'C'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  int in = 1, out = 0;
+  MPI_Init(&argc, &argv);
+  for (int i = 0; i < 5; ++i) MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+C
+"$MPICC" -o reduce reduce.c || exit 1
+explained() { "$MPIRUN" -n 4 -x TERN_EXPLAIN=1 "$@" ./reduce 2>&1; }
+check "tune measures and writes a table" "$MPIRUN" -n 2 tern_coll tune bcast --output=tuned
+check "with lines and times" grep -q '^# bcast 8: .*binomial [0-9.]* us' tuned
+check "that the library takes" "$MPIRUN" -n 2 -x TERN_COLL_TABLE="$work/tuned" ./reduce
+check "tune alone says how to run it" refuses 'mpirun -n 4 tern_coll tune' tune bcast
+echo 'allreduce any ..1k tree' >table
+check "the choice, its reason, the prediction and all sizes" says \
+  'allreduce of 4 bytes on 4 ranks: tree .* by .*table, line 1, predicted [0-9.]* us; all sizes: to 1 KiB tree, then' \
+  explained -x TERN_COLL_TABLE="$work/table"
+check "the measured time in the end" says \
+  'allreduce from 4 B on, tree, 5 times on MPI_COMM_WORLD: predicted [0-9.]* us, measured [0-9.]* us' \
+  explained -x TERN_COLL_TABLE="$work/table"
+check "a parameter overrides the table" says 'ranks: ring .* by TERN_ALLREDUCE' \
+  explained -x TERN_COLL_TABLE="$work/table" -x TERN_ALLREDUCE=ring
+check "hosts that a parameter describes are left to the model" says 'by the cost model' explained -x TERN_COLL_LEVELS=2
+printf 'allreduce any any tree\nallreduce 4 any rign\n' >bad
+check "a bad line ends MPI_Init with its number" sh -c "
+  ! '$MPIRUN' -n 2 -x TERN_COLL_TABLE='$work/bad' ./reduce 2>err && grep 'bad:2: allreduce has no algorithm \"rign\"' err"
+check "a table that is not there, too" sh -c "
+  ! '$MPIRUN' -n 2 -x TERN_COLL_TABLE=/nowhere/table ./reduce 2>err && grep '/nowhere/table, which cannot be read' err"
+check "ranks with different parameters are told" sh -c "
+  ! '$MPIRUN' -n 1 -x TERN_ALLREDUCE=ring ./reduce : -n 1 ./reduce 2>err && grep 'different parameters' err"
 totals
