@@ -28,12 +28,9 @@ constexpr const char* kEventCategory = "protocol";
 struct Prefix {
   std::string_view prefix, category;
 };
-constexpr Prefix kPrefixes[] = {{"TERN_SM_", "transport"},
-                                {"TERN_EAGER_", "protocol"},
-                                {"TERN_UNEXPECTED_", "protocol"},
-                                {"TERN_SPIN", "progress"},
-                                {"TERN_PROGRESS", "progress"},
-                                {"TERN_CHANNELS", "progress"},
+constexpr Prefix kPrefixes[] = {{"TERN_SM_", "transport"},        {"TERN_EAGER_", "protocol"},
+                                {"TERN_UNEXPECTED_", "protocol"}, {"TERN_SPIN", "progress"},
+                                {"TERN_PROGRESS", "progress"},    {"TERN_CHANNELS", "progress"},
                                 {"TERN_HANG", "progress"}};
 
 std::string_view category_of(const ParamRow& row) noexcept {

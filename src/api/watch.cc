@@ -89,7 +89,8 @@ std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const
     all.push_back(progress.polling_report());
     for (const auto& channel : process_.channels()) channel->pml->describe_open(&all[0]);
   }
-  const size_t threads = process_.thread_level == core::ThreadLevel::kMultiple ? count_threads(process_) : all.size();
+  const size_t threads =
+      process_.thread_level == core::ThreadLevel::kMultiple ? count_threads(process_) : all.size();
   if (threads > all.size())  // it names nobody: the rank goes on
     all.push_back(
         {"", strf("%zu of its threads do not wait in MPI", threads - all.size()), {}, true, 0});
