@@ -22,6 +22,7 @@ EXTRA_DIST += \
 	tests/bench/latency.c \
 	tests/bench/memory.c \
 	tests/bench/message_rate.c \
+	tests/bench/overlap.c \
 	tests/bench/pack.c \
 	tests/bench/ring.c \
 	tests/bench/setup-peers \

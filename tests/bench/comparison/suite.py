@@ -35,6 +35,7 @@ BENCHES = (
           ("send_",)),
     Bench("latency_multiple", "latency", (2,), "ping-pong with MPI_THREAD_MULTIPLE", ("--multiple",)),
     Bench("threads", "threads", (1,), "two threads, each sends to itself on a communicator of its own", (), 2.0, ("threads_",)),
+    Bench("overlap", "overlap", (2,), "a blocking call while the other rank computes for 20 ms", (), 0.1, ("overlap_",)),
     Bench("idle", "idle", (9,), "processor time of ranks that wait", (), 2.0),
     Bench("communicators", "communicators", (2, 8), "making and freeing communicators; the memory of one", (), 0.1,
           ("comm_",)),
