@@ -16,7 +16,9 @@ AC_DEFUN([TERN_FLAGS], [
   TERN_COMPLETE="-Wl,-z,defs"
   AS_IF([test "x$enable_sanitizers" != xno], [
     TERN_COMPLETE=
-    TERN_CFLAGS="$TERN_CFLAGS -fsanitize=$enable_sanitizers -fno-sanitize-recover=all -fno-omit-frame-pointer"
+    # A buffer of MPI may be MPI_BOTTOM, or begin before or behind its data: addresses wrap around by design.
+    tern_wrap=-fno-sanitize=pointer-overflow
+    TERN_CFLAGS="$TERN_CFLAGS -fsanitize=$enable_sanitizers $tern_wrap -fno-sanitize-recover=all -fno-omit-frame-pointer"
     TERN_LDFLAGS="$TERN_LDFLAGS -fsanitize=$enable_sanitizers"
     tern_save_CXXFLAGS=$CXXFLAGS; CXXFLAGS="$CXXFLAGS -fsanitize=$enable_sanitizers"
     AC_MSG_CHECKING([whether $CXX links with -fsanitize=$enable_sanitizers])

@@ -3,6 +3,7 @@
 // not run out.
 // ranks: 2
 // timeout: 3000
+// sanitizers: no, they keep freed memory
 #include "leak.h"
 
 // -- communicators
