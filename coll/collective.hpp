@@ -4,17 +4,19 @@
 // operations have one block per rank; reductions and broadcast have one vector that the algorithm
 // splits into as many as it likes.
 //
+// clang-format off
 //   operation       input (blocks)   output (blocks)   afterwards
 //   barrier         -                -                 everybody has entered
 //   bcast           -                split             the root's output, everywhere
 //   gather          1                ranks (root)      output i = input of rank i
-//   scatter         ranks (root)     1                 output = block of this rank in the root's
-//   input allgather       1                ranks             output i = input of rank i alltoall
-//   ranks            ranks             output i = block of this rank in rank i's input reduce split
-//   split (root)      input 0 op input 1 op ... in rank order allreduce       split split the same,
-//   everywhere reduce_scatter  ranks            1                 block of this rank of the reduced
-//   vector scan, exscan    split            split             inputs 0 to rank (exscan: rank - 1;
-//   nothing on rank 0)
+//   scatter         ranks (root)     1                 output = own block of the root's input
+//   allgather       1                ranks             output i = input of rank i
+//   alltoall        ranks            ranks             output i = own block of rank i's input
+//   reduce          split            split (root)      input 0 op input 1 op ... in rank order
+//   allreduce       split            split             the same, everywhere
+//   reduce_scatter  ranks            1                 own block of the reduced vector
+//   scan, exscan    split            split             inputs 0 to rank (exscan: rank - 1)
+// clang-format on
 //
 // The irregular forms (gatherv, ...) are the same operations bound to blocks of different sizes.
 #pragma once

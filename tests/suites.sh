@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The suites of ./quickstart check, and their sum. Sourced by quickstart. A suite is a function suite_NAME that
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
-usual_suites=(lint unit mpi cmake asan mpi-asan tsan fuzz)
-long_suites=(clang dist mpi-tsan)
+usual_suites=(lint unit mpi cmake asan tsan fuzz)
+long_suites=(clang dist mpi-asan mpi-tsan)
 other_suites=(abi)
 full=
 
@@ -25,12 +25,17 @@ suite_unit() {
 }
 
 # Optimised a little and with line numbers only: instrumented code takes long to compile.
-suite_asan() { sanitized asan address,undefined; }
-# The proofs of all schedules run in one thread: no race to find, and five minutes under this sanitizer.
+suite_asan() {
+  local unit_options=("${proofs[@]}")
+  [ -z "$full" ] || unit_options=()
+  sanitized asan address,undefined
+}
 suite_tsan() {
-  local unit_options=(--without coll/verify_test --without coll/engine_test)
+  local unit_options=("${proofs[@]}")
   sanitized tsan thread
 }
+# What goes over all schedules takes five minutes under a sanitizer, and runs in one thread: no race to find.
+proofs=(--without coll/verify_test --without coll/engine_test)
 sanitized() {
   configure_sanitized "$top/_build-$1" "$2"
   unit_tests_in "$top/_build-$1"

@@ -4,10 +4,14 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "base/error.hpp"
 #include "mpi.h"
@@ -32,11 +36,46 @@ struct Offsets {
   }
 };
 
+/// Gone, or dead and not yet buried by its parent.
+bool has_ended(pid_t pid) {
+  if (::kill(pid, 0) != 0) return errno == ESRCH;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(") ");
+  if (name_end == std::string::npos || name_end + 2 >= line.size()) return true;
+  const char state = line[name_end + 2];
+  return state == 'Z' || state == 'X';
+}
+
+/// A dying process has closed everything, or lets nobody look any more.
+bool has_files(pid_t pid) {
+  std::error_code error;
+  const std::filesystem::directory_iterator files("/proc/" + std::to_string(pid) + "/fd", error);
+  return !error && files != std::filesystem::directory_iterator();
+}
+
+/// A process without the descriptor that it announced may be dying: of its death the launcher
+/// knows why, and gets the time to say so first. True where it has ended.
+bool ends_within_a_moment(pid_t pid) {
+  constexpr int kLooks = 40;
+  constexpr useconds_t kPause = 5000;
+  bool ended = false;
+  if (pid <= 0) return false;
+  for (int look = 0; look < kLooks; ++look) {
+    ended = ended || has_ended(pid);
+    if (!ended && has_files(pid)) return false;
+    ::usleep(kPause);
+  }
+  return ended;
+}
+
 Fd open_of_process(const Card& card, uint32_t rank) {
   const std::string path = strf("/proc/%d/fd/%d", card.pid, card.segment_fd);
   Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const int why = errno;
   struct stat status {};
-  if (!fd.valid() && errno == ENOENT && ::kill(card.pid, 0) != 0)
+  if (!fd.valid() && ends_within_a_moment(card.pid))
     throw Error(
         MPI_ERR_OTHER,
         strf("rank %u (pid %d) has ended: it left, or died, without MPI_Finalize", rank, card.pid));
@@ -45,7 +84,7 @@ Fd open_of_process(const Card& card, uint32_t rank) {
         MPI_ERR_OTHER,
         strf("cannot attach the shared memory of rank %u (%s: %s); ranks of one host must run as "
              "the same user and see each other's processes (one PID namespace)",
-             rank, path.c_str(), std::strerror(errno)));
+             rank, path.c_str(), std::strerror(fd.valid() ? errno : why)));
   if (status.st_ino != card.segment_inode ||
       static_cast<uint64_t>(status.st_size) != card.segment_bytes ||
       card.segment_bytes < sizeof(SegmentHead) || !has_sealed_size(fd.get()))
