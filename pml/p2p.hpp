@@ -20,7 +20,7 @@
 
 namespace tern::pml {
 
-class P2p final : public Pml, public btl::Sink {
+class alignas(64) P2p final : public Pml, public btl::Sink {
  public:
   /// `first`: channel 0's, whose transports have what all channels share; null for itself.
   explicit P2p(core::Channel& channel, P2p* first = nullptr);

@@ -42,7 +42,7 @@ struct Traffic {
 };
 
 /// The pml's side of a peer's channel.
-struct PeerState {
+struct alignas(64) PeerState {
   explicit PeerState(btl::Endpoint& by) noexcept : peer(&by.to.peer), endpoint(&by) {}
   core::Peer* peer;
   btl::Endpoint* endpoint;
@@ -71,7 +71,7 @@ struct Transfer {
   std::unique_ptr<std::byte[]> stage;  // the packed form, where the data is not one block
 };
 
-struct SendRequest final : core::Request {
+struct alignas(64) SendRequest final : core::Request {
   explicit SendRequest(P2p& owner) noexcept;
   int start() noexcept override;
   void cancel() noexcept override;
@@ -96,7 +96,7 @@ struct SendRequest final : core::Request {
   }
 };
 
-struct RecvRequest final : core::Request {
+struct alignas(64) RecvRequest final : core::Request {
   explicit RecvRequest(P2p& owner) noexcept;
   int start() noexcept override;
   void cancel() noexcept override;
@@ -120,7 +120,7 @@ struct RecvRequest final : core::Request {
 };
 
 /// A message that came before its receive.
-struct Message {
+struct alignas(64) Message {
   Key key{};
   Hook<Message> hooks[4];
   Message* earlier = nullptr;

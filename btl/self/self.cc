@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostPayload = 32768;
 
-class SelfEndpoint final : public Endpoint {
+class alignas(64) SelfEndpoint final : public Endpoint {
  public:
   SelfEndpoint(const Destination& leads_to, Sink& sink) : Endpoint(leads_to), sink_(sink) {}
 

@@ -21,7 +21,8 @@ namespace tern::core {
 
 class Process;
 
-struct Channel {
+/// In cache lines of its own, like everything that one channel writes.
+struct alignas(64) Channel {
   Channel(Process& of, uint32_t which) noexcept : process(of), number(which) {}
 
   Process& process;

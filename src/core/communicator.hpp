@@ -70,7 +70,7 @@ struct CollState {
   virtual ~CollState() = default;
 };
 
-class Communicator final : public Object {
+class alignas(64) Communicator final : public Object {
  public:
   static constexpr Kind kKind = Kind::kCommunicator;
   static constexpr uint32_t kWorldIndex = 1;

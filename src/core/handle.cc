@@ -63,17 +63,16 @@ void HandleTable::erase(Object& object) noexcept {
   const uint32_t index = static_cast<uint32_t>(word) & kIndexMask;
   Entry& slot = *entry(index);
   slot.object.store(nullptr, std::memory_order_release);
-  slot.generation.fetch_add(1, std::memory_order_relaxed);
+  slot.generation.store(generation_of(word) + 1, std::memory_order_relaxed);
   object.set_handle(0);
   free_.push_back(index);
 }
 
+// The entry is left alone: threads that renew neighbours would take its cache line from each other.
 uintptr_t HandleTable::renew(Object& object) noexcept {
-  const uint32_t index = static_cast<uint32_t>(object.handle()) & kIndexMask;
-  std::atomic<uint32_t>& current = entry(index)->generation;  // only the place's owner changes it
-  const uint32_t generation = current.load(std::memory_order_relaxed) + 1;
-  current.store(generation, std::memory_order_relaxed);
-  const uintptr_t word = word_of(object.kind(), index, generation);
+  const uintptr_t before = object.handle();
+  const uint32_t index = static_cast<uint32_t>(before) & kIndexMask;
+  const uintptr_t word = word_of(object.kind(), index, generation_of(before) + 1);
   object.set_handle(word);
   return word;
 }

@@ -57,7 +57,7 @@ class HandleTable {
  private:
   struct Entry {
     std::atomic<Object*> object{nullptr};
-    std::atomic<uint32_t> generation{1};
+    std::atomic<uint32_t> generation{1};  // of the next object; the present one knows its own
   };
   static constexpr uint32_t kChunk = 1024;
   static constexpr uint32_t kChunks = (1U << kIndexBits) / kChunk;
@@ -80,6 +80,9 @@ class HandleTable {
       if (object == nullptr || object->handle() != word) return nullptr;
     }
     return object != nullptr && object->kind() == kind ? object : nullptr;
+  }
+  static uint32_t generation_of(uintptr_t word) noexcept {
+    return static_cast<uint32_t>(word >> 32);
   }
   static uintptr_t word_of(Kind kind, uint32_t index, uint32_t generation) noexcept {
     return (static_cast<uintptr_t>(generation) << 32) |
