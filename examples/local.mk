@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	examples/digits/data/README.md \
 	examples/digits/data/digits.txt \
 	examples/digits/digits.cc \
+	examples/digits/layer.hpp \
 	examples/heat/README.md \
 	examples/heat/grid.hpp \
 	examples/heat/heat.cc \

@@ -96,6 +96,10 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   Matched* take_out(const Envelope& from, Message& message, core::Outcome* outcome) noexcept;
   int start_matched(const Buffer& buffer, Matched& matched, RecvRequest** request) noexcept;
 
+  // request_life.cc
+  template <class Request>
+  void recycle(Request& request, ObjectPool<Request>& pool) noexcept;
+
   // explain.cc
   TERN_COLD void explain_contact(const PeerState& peer) const noexcept;
 

@@ -84,7 +84,8 @@ void P2p::cancel(RecvRequest& request) noexcept {
   finish(request, MPI_SUCCESS);
 }
 
-void P2p::recycle(SendRequest& request) noexcept {
+template <class Request>
+void P2p::recycle(Request& request, ObjectPool<Request>& pool) noexcept {
   process_.handles.renew(request);
   if (request.persistent()) let_go(request.buffer, *request.communicator);
   request.set_persistent(false);
@@ -92,19 +93,11 @@ void P2p::recycle(SendRequest& request) noexcept {
   request.error_text = nullptr;
   request.revive();
   request.made_at = {};
-  sends_.give(request);
+  pool.give(request);
 }
 
-void P2p::recycle(RecvRequest& request) noexcept {
-  process_.handles.renew(request);
-  if (request.persistent()) let_go(request.buffer, *request.communicator);
-  request.set_persistent(false);
-  delete request.error_text;
-  request.error_text = nullptr;
-  request.revive();
-  request.made_at = {};
-  recvs_.give(request);
-}
+void P2p::recycle(SendRequest& request) noexcept { recycle(request, sends_); }
+void P2p::recycle(RecvRequest& request) noexcept { recycle(request, recvs_); }
 
 SendRequest::SendRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }
 RecvRequest::RecvRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# For tests that are shell scripts: check, skip, totals. Each check is one PASS or FAIL line with its output.
+# For tests that are shell scripts: check, skip, totals, and what a command said. Each check is one PASS or FAIL line with its output.
 verdicts_passed=0 verdicts_failed=0 verdicts_skipped=0
 log=$(mktemp)          # the output of the last check whose output is worth reading
 trap 'rm -f "$log"' EXIT
@@ -24,6 +24,33 @@ check() {
 skip() {
   verdicts_skipped=$((verdicts_skipped + 1))
   printf 'SKIP %s: %s\n' "$1" "$2"
+}
+
+# For check; each prints what it got.
+# says PATTERN COMMAND...: exit 0, and standard output has the pattern.
+says() {
+  local pattern=$1 got
+  shift
+  got=$("$@") || { printf 'exit %s: %s\n' "$?" "$got"; return 1; }
+  printf '%s\n' "$got"
+  grep -q -e "$pattern" <<<"$got"
+}
+
+# prints EXPECTED COMMAND...: exit 0, and exactly these lines, in any order.
+prints() {
+  local expected=$1 got
+  shift
+  got=$("$@") || { printf 'exit %s: %s\n' "$?" "$got"; return 1; }
+  diff <(sort <<<"$expected") <(sort <<<"$got")
+}
+
+# fails CODE PATTERN COMMAND...: this exit code, and standard error has the pattern.
+fails() {
+  local code=$1 pattern=$2 got=0 errors
+  shift 2
+  errors=$("$@" 2>&1 >/dev/null) || got=$?
+  printf 'exit %s: %s\n' "$got" "$errors"
+  [ "$got" = "$code" ] && grep -q -e "$pattern" <<<"$errors"
 }
 
 totals() {

@@ -11,10 +11,8 @@
 #include "coll/algorithms/tree.hpp"
 
 namespace tern::coll {
-namespace {
 
-// Returns where this rank's result lies.
-Slice along(Builder& b, const Tree& tree) {
+Slice reduce_up(Builder& b, const Tree& tree) {
   const std::vector<int32_t> children = tree.children(b.rank());
   const auto slots = std::min(kSlots, static_cast<int32_t>(children.size()));
   b.stage(slots);
@@ -30,8 +28,10 @@ Slice along(Builder& b, const Tree& tree) {
   return held;
 }
 
+namespace {
+
 void to_root(Builder& b, const Tree& tree) {
-  const Slice held = along(b, tree);
+  const Slice held = reduce_up(b, tree);
   if (b.rank() == b.root()) b.copy(held, Builder::output());
 }
 
@@ -42,7 +42,7 @@ void reduce_knomial(Builder& b) { to_root(b, Tree::k_nomial(b.ranks(), b.root(),
 void reduce_two_level(Builder& b) { to_root(b, Tree::by_levels(b.levels(), b.ranks(), b.root())); }
 
 void reduce_binomial_ordered(Builder& b) {
-  const Slice held = along(b, Tree::k_nomial(b.ranks(), 0, 2));
+  const Slice held = reduce_up(b, Tree::k_nomial(b.ranks(), 0, 2));
   if (b.rank() == 0 && b.root() == 0) b.copy(held, Builder::output());
   if (b.rank() == 0 && b.root() != 0) b.send(b.root(), held);
   if (b.rank() != 0 && b.rank() == b.root()) b.recv(0, Builder::output());

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "coll/builder.hpp"
 #include "coll/levels.hpp"
 
 namespace tern::coll {
@@ -45,6 +46,10 @@ class Tree {
 
   std::vector<Node> nodes_;
 };
+
+/// Emits the reduction of all inputs up the tree, and returns where this rank's part of the result
+/// lies: at the root, all of it. In reduce_tree.cc.
+Slice reduce_up(Builder& b, const Tree& tree);
 
 /// Two in-order binary trees over the nodes 1..count, each of which is a leaf in at least one (save
 /// a single one). See: Sanders, Speck, Traff 2009.

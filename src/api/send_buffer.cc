@@ -75,7 +75,6 @@ void SendBuffer::flush() noexcept {
   core::Progress& progress = the_process->channel(0).progress;
   const core::ChannelLock lock(progress);
   const auto done = [&] {
-    if (sent()) return true;
     progress.poll_others();
     return sent();
   };

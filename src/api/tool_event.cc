@@ -2,14 +2,13 @@
 // Bodies of the chapter "tool" (MPI_T): events. There is one, a message that comes before its
 // receive; it is told at once, inside the MPI call that found it, so none are lost.
 // See: MPI-5.0 section 15.3.8; tests/mpi/tool_events.c.
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "api/bodies.hpp"
 #include "api/tool.hpp"
+#include "base/clock.hpp"
 #include "pml/wire.hpp"
 
 namespace tern::api {
@@ -41,12 +40,6 @@ constexpr int kLevelCount = 4;
 int level_of(MPI_T_cb_safety safety) noexcept {
   const auto* found = std::find(std::begin(kLevels), std::end(kLevels), safety);
   return static_cast<int>(found - std::begin(kLevels));
-}
-
-MPI_Count now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return MPI_Count{now.tv_sec} * 1000000000 + now.tv_nsec;
 }
 
 struct Instant {

@@ -7,20 +7,6 @@ trap 'rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
 mkdir folder
 
-prints() { # prints EXPECTED COMMAND...: exit 0 and exactly these lines, in any order
-  local expected=$1 got
-  shift
-  got=$("$@" | sort) || return 1
-  [ "$got" = "$expected" ] || { printf 'got:\n%s\nexpected:\n%s\n' "$got" "$expected"; return 1; }
-}
-fails() { # fails CODE PATTERN COMMAND...: this exit code, and stderr has the pattern
-  local code=$1 pattern=$2 got errors
-  shift 2
-  errors=$("$@" 2>&1 >/dev/null)
-  got=$?
-  printf 'exit %s: %s\n' "$got" "$errors"
-  [ "$got" = "$code" ] && grep -q -e "$pattern" <<<"$errors"
-}
 variables='echo $OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK $MPI_LOCALRANKID $PMIX_RANK'
 
 # Options

@@ -25,14 +25,7 @@ gone_within() { # gone_within TENTHS
   left | xargs -r kill -9
   return 1
 }
-fails() { # fails CODE PATTERN COMMAND...: this exit code, stderr has the pattern, all gone within two seconds
-  local code=$1 pattern=$2 got errors start=$SECONDS
-  shift 2
-  errors=$("$@" 2>&1 >/dev/null)
-  got=$?
-  printf 'exit %s: %s\n' "$got" "$errors"
-  [ "$got" = "$code" ] && grep -q -e "$pattern" <<<"$errors" && gone_within 20
-}
+fails_at_once() { fails "$@" && gone_within 20; } # and nothing is left after two seconds
 start_job() { # start_job N COMMAND...: in the background, and waits until all N ranks run
   local n=$1 i
   shift
@@ -59,23 +52,23 @@ killed() { # killed SIGNAL WHOM CODE PATTERN: of a job of three sleeping ranks
 others='[ $PMIX_RANK = 1 ] || exec sleep 60;'
 
 # Exit codes
-check "success" fails 0 '' "$MPIRUN" -n 3 true
-check "the code of the rank that failed" fails 7 'rank 1 on host .* ended with exit code 7' \
+check "success" fails_at_once 0 '' "$MPIRUN" -n 3 true
+check "the code of the rank that failed" fails_at_once 7 'rank 1 on host .* ended with exit code 7' \
   "$MPIRUN" -n 3 sh -c "$others exit 7"
-check "a signal is 128 + its number" fails 139 'rank 1 on host .* killed by signal 11 (Segmentation fault' \
+check "a signal is 128 + its number" fails_at_once 139 'rank 1 on host .* killed by signal 11 (Segmentation fault' \
   "$MPIRUN" -n 3 sh -c "$others kill -SEGV \$\$"
-check "the report names the pid and the others" fails 137 '(pid [0-9]*, sh).*The other 2 ranks' \
+check "the report names the pid and the others" fails_at_once 137 '(pid [0-9]*, sh).*The other 2 ranks' \
   "$MPIRUN" -n 3 sh -c "$others kill -KILL \$\$"
 check "one report, not one a rank" sh -c \
   "[ \$('$MPIRUN' -n 4 sh -c '$others exit 7' 2>&1 | grep -c 'mpirun: rank') = 1 ]"
 check "last words come before the report" sh -c \
   "'$MPIRUN' -n 2 sh -c '[ \$PMIX_RANK = 0 ] && sleep 60; echo last words; exit 3' 2>&1 | head -n 1 | grep -q 'last words'"
-check "ranks that ignore SIGTERM go too" fails 3 'exit code 3' \
+check "ranks that ignore SIGTERM go too" fails_at_once 3 'exit code 3' \
   "$MPIRUN" -n 2 sh -c '[ $PMIX_RANK = 0 ] && { sleep 0.2; exit 3; }; trap "" TERM; sleep 60; sleep 60'
-check "--timeout" fails 124 'still ran after 0.3 seconds' "$MPIRUN" --timeout 0.3 -n 2 sleep 60
-check "--timeout of a job that ends in time" fails 0 '' "$MPIRUN" --timeout 60 -n 2 true
-check "what a rank started and left is ended" fails 0 '' "$MPIRUN" -n 2 sh -c 'sleep 60 & exit 0'
-check "so is a child that holds the output" fails 0 '' "$MPIRUN" -n 2 setsid sh -c 'true'
+check "--timeout" fails_at_once 124 'still ran after 0.3 seconds' "$MPIRUN" --timeout 0.3 -n 2 sleep 60
+check "--timeout of a job that ends in time" fails_at_once 0 '' "$MPIRUN" --timeout 60 -n 2 true
+check "what a rank started and left is ended" fails_at_once 0 '' "$MPIRUN" -n 2 sh -c 'sleep 60 & exit 0'
+check "so is a child that holds the output" fails_at_once 0 '' "$MPIRUN" -n 2 setsid sh -c 'true'
 
 # Kills
 check "SIGKILL of a rank" killed KILL 1 137 'rank 1 .*signal 9 (Killed'

@@ -7,20 +7,6 @@ work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
 
-prints() { # prints EXPECTED COMMAND...: exit 0 and exactly these lines, in any order
-  local expected=$1 got
-  shift
-  got=$(timeout 120 "$@" | sort) || { printf 'failed; got:\n%s\n' "$got"; return 1; }
-  [ "$got" = "$expected" ] || { printf 'got:\n%s\nexpected:\n%s\n' "$got" "$expected"; return 1; }
-}
-fails() { # fails CODE PATTERN COMMAND...
-  local code=$1 pattern=$2 got errors
-  shift 2
-  errors=$(timeout 60 "$@" 2>&1 >/dev/null)
-  got=$?
-  printf 'exit %s: %s\n' "$got" "$errors"
-  [ "$got" = "$code" ] && grep -q -e "$pattern" <<<"$errors"
-}
 head -c 100000000 /dev/urandom >bytes
 sum=$(md5sum <bytes)
 small=$(head -c 20000000 bytes | md5sum)

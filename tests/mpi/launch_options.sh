@@ -7,26 +7,6 @@ work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
 
-prints() { # prints EXPECTED COMMAND...: exit 0 and exactly these lines, in any order
-  local expected=$1 got
-  shift
-  got=$("$@" | sort) || { printf 'failed; got:\n%s\n' "$got"; return 1; }
-  [ "$got" = "$expected" ] || { printf 'got:\n%s\nexpected:\n%s\n' "$got" "$expected"; return 1; }
-}
-fails() { # fails CODE PATTERN COMMAND...: this exit code, and stderr has the pattern
-  local code=$1 pattern=$2 got errors
-  shift 2
-  errors=$("$@" 2>&1 >/dev/null)
-  got=$?
-  printf 'exit %s: %s\n' "$got" "$errors"
-  [ "$got" = "$code" ] && grep -q -e "$pattern" <<<"$errors"
-}
-shows() { # shows PATTERN COMMAND...: exit 0, and stdout has the pattern
-  local pattern=$1 got
-  shift
-  got=$("$@") || return 1
-  grep -q -e "$pattern" <<<"$got" || { printf '%s\n' "$got"; return 1; }
-}
 unset SLURM_JOB_ID SLURM_NTASKS
 
 # How many
@@ -40,7 +20,7 @@ done
 check "-soft" prints $'a\na' "$MPIRUN" -n 2 -soft 1:4:2 echo a
 check "-arch of this machine" prints a "$MPIRUN" -n 1 -arch "$(uname -m)" echo a
 check "-arch of another" fails 2 '"vax" is not this machine' "$MPIRUN" -arch vax true
-check "ppr on a machine that is made up" shows '^8 ranks' \
+check "ppr on a machine that is made up" says '^8 ranks' \
   env HWLOC_SYNTHETIC='pack:2 numa:2 core:4 pu:1' "$MPIRUN" --map-by ppr:2:numa --dry-run true
 check "more ranks than ppr has room for" fails 2 'room for 4 on 2 parts' \
   env HWLOC_SYNTHETIC='pack:2 core:4 pu:1' "$MPIRUN" -n 5 --map-by ppr:2:package true
@@ -136,7 +116,7 @@ fi
 
 # What would be done
 check "--dry-run starts nothing" sh -c "'$MPIRUN' --dry-run -n 2 touch started >out && [ ! -e started ]"
-check "--dry-run shows command and variables" prints $'  in   tools\n  in   tools\n  runs ./the-tool \'a b\'\n  runs ./the-tool \'a b\'\n  with A=1\n  with A=1' \
+check "--dry-run says command and variables" prints $'  in   tools\n  in   tools\n  runs ./the-tool \'a b\'\n  runs ./the-tool \'a b\'\n  with A=1\n  with A=1' \
   sh -c "'$MPIRUN' --dry-run -n 2 -x A=1 -wdir tools ./the-tool 'a b' | grep '^  '"
 check "--dry-run of a program that is not there" fails 127 'no such program' "$MPIRUN" --dry-run no-such-program
 check "-q keeps errors" fails 3 'exit code 3' "$MPIRUN" -q -n 2 sh -c 'exit 3'
@@ -148,7 +128,7 @@ mkdir bin
 printf '#!/bin/sh\nprintf "%%s\\n" "$@"; echo "A=$A"\n' >bin/prterun && chmod +x bin/prterun
 check "prterun gets the job" prints $'--host\n--map-by\n-n\n-x\n./p\n192.0.2.7:2\n2\nA=1\nA=1\nslot:OVERSUBSCRIBE' \
   env PATH="$PWD/bin:$PATH" "$MPIRUN" -host 192.0.2.7:2 -n 2 -genv A 1 ./p
-check "--dry-run says so" shows '^starts: prterun --map-by' env PATH="$PWD/bin:$PATH" "$MPIRUN" --dry-run -host 192.0.2.7 ./p
+check "--dry-run says so" says '^starts: prterun --map-by' env PATH="$PWD/bin:$PATH" "$MPIRUN" --dry-run -host 192.0.2.7 ./p
 
 # Other launchers' options
 check "each is refused by its name" fails 2 '^mpirun: --rankfile .*--map-by' "$MPIRUN" --rankfile x true

@@ -72,11 +72,6 @@ int main(int argc, char** argv) {
 END
 "$MPICC" -Wall -Wextra sets.c -o sets || exit 1
 
-prints() { # prints EXPECTED COMMAND...: exit 0 and exactly these lines, in any order
-  local expected=$1 got
-  shift
-  got=$(timeout 60 "$@") && diff <(sort <<<"$expected") <(sort <<<"$got")
-}
 two=$'0 ocean:0/2 all:0/3 air:-1/1, part 2\n1 ocean:1/2 all:1/3 air:-1/1, part 2\n2 ocean:-1/2 all:2/3 air:0/1, part 1'
 check "sets of two programs, overlapping" prints "$two" \
   "$MPIRUN" -n 2 --pset ocean --pset all ./sets ocean : -n 1 --pset all --pset air ./sets AIR

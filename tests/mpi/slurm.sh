@@ -90,12 +90,6 @@ if ! [ "$(sinfo -h -o %T 2>&1)" = idle ]; then
 fi
 check "four nodes are up" test "$(sinfo -h -o '%D %T')" = "4 idle"
 
-prints() { # prints EXPECTED COMMAND...: exit 0 and exactly these lines, in any order
-  local expected=$1 got
-  shift
-  got=$(timeout 60 "$@" | sort) || { printf 'failed; got:\n%s\n' "$got"; return 1; }
-  [ "$got" = "$expected" ] || { printf 'got:\n%s\nexpected:\n%s\n' "$got" "$expected"; return 1; }
-}
 cat >who.c <<'END'
 #include <mpi.h>
 #include <stdio.h>

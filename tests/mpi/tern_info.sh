@@ -8,21 +8,7 @@ cd "$work" || exit 1
 export XDG_CONFIG_HOME=$work/config XDG_CONFIG_DIRS=$work/site
 unset LC_ALL LC_CTYPE LANG
 
-says() { # says PATTERN COMMAND...: it succeeds, and its output has the pattern
-  local pattern=$1 output
-  shift
-  output=$("$@") || return 1
-  printf '%s\n' "$output"
-  grep -q -e "$pattern" <<<"$output"
-}
 
-refuses() { # refuses PATTERN ARGUMENT...: exit status 2 and the sentence
-  local pattern=$1 status=0 output
-  shift
-  output=$(tern_info "$@" 2>&1 >/dev/null) || status=$?
-  printf '%s\n' "$output"
-  [ "$status" = 2 ] && grep -q -e "$pattern" <<<"$output"
-}
 
 tern_info --json >all.json
 valid() { # valid EXPRESSION: of the JSON of everything, true in Python
@@ -100,8 +86,8 @@ check "an unknown name is reported with the nearest" says 'TERN_HNG is not a par
 check "that is JSON, too" sh -c 'tern_info --parameters --json | python3 -m json.tool'
 check "the manual page has all parameters" sh -c '[ "$(tern_info --man | grep -c "^.It Ev TERN_")" = "$(tern_info --json | grep -c "\"default\":")" ]'
 
-check "a wrong option gets the nearest" refuses 'did you mean --topology' --toplogy
-check "a value that is missing" refuses 'needs a FILE' --svg
-check "words are refused" refuses 'no option' everything
+check "a wrong option gets the nearest" fails 2 'did you mean --topology' tern_info --toplogy
+check "a value that is missing" fails 2 'needs a FILE' tern_info --svg
+check "words are refused" fails 2 'no option' tern_info everything
 check "a file that cannot be written" sh -c 'tern_info --svg /nowhere/a.svg 2>&1 | grep "cannot write /nowhere/a.svg: No such file" && ! tern_info --svg /nowhere/a.svg'
 totals

@@ -9,11 +9,6 @@ cp "$TOP/tests/cmake/world.c" world.c
 cp world.c world.cc
 unset CC CXX TERN_CC TERN_CXX
 
-says() { # says PATTERN COMMAND...
-  local pattern=$1
-  shift
-  "$@" | tee /dev/stderr | grep -q -e "$pattern"
-}
 
 for name in mpicc mpicc_abi mpicxx mpicxx_abi mpic++ mpic++_abi; do
   check "$name is there" test -x "$PREFIX/bin/$name"

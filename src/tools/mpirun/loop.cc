@@ -8,21 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "mpi.h"
 
 namespace tern::mpirun {
-namespace {
-
-std::int64_t now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
-
-}  // namespace
 
 Loop::Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(::eventfd(0, EFD_CLOEXEC)) {
   if (!epoll_.valid() || !wake_.valid())
