@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives by size, blocking and (as i...) nonblocking: time of one call, back to back, slowest
-// rank. Size is what one rank contributes to one other: the whole vector of allreduce, reduce and
-// bcast, one block of the others. The root moves on with each call, so that it cannot run ahead of
-// the rest.
+// Collectives by size, blocking, nonblocking (i...) and persistent (..._init: made once, started
+// many times): time of one call, back to back, slowest rank. Size is what one rank contributes to
+// one other: the whole vector of allreduce, reduce and bcast, one block of the others. The root
+// moves on with each call, so that it cannot run ahead of the rest.
 #include "bench.h"
+
+enum { kMostRanks = 1024 };
+typedef enum { kBlocking, kNonblocking, kPersistent } Form;
 
 typedef struct {
   const Bench* bench;
   char *out, *in;
-  int count;  // bytes, or doubles where values are reduced
+  int count;    // bytes, or doubles where values are reduced
+  int* counts;  // the same for each rank
   void (*call)(void* state, int root, MPI_Request* request);
-  int nonblocking;
+  Form form;
+  int roots;                         // that take turns; 1 where there is no root
+  MPI_Request requests[kMostRanks];  // persistent: by root; else the first is used
 } Collective;
 
 #define CALL(name) static void name(void* state, int root, MPI_Request* request)
@@ -36,6 +42,10 @@ CALL(ibcast) {
   UNPACK;
   MPI_Ibcast(c->in, n, MPI_CHAR, root, world, request);
 }
+CALL(bcast_init) {
+  UNPACK;
+  MPI_Bcast_init(c->in, n, MPI_CHAR, root, world, MPI_INFO_NULL, request);
+}
 CALL(reduce) {
   UNPACK;
   MPI_Reduce(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, root, world);
@@ -47,6 +57,18 @@ CALL(allreduce) {
 CALL(iallreduce) {
   UNPACK;
   MPI_Iallreduce(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, world, request);
+}
+CALL(allreduce_init) {
+  UNPACK;
+  MPI_Allreduce_init(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, world, MPI_INFO_NULL, request);
+}
+CALL(reduce_scatter) {
+  UNPACK;
+  MPI_Reduce_scatter(c->out, c->in, c->counts, MPI_DOUBLE, MPI_SUM, world);
+}
+CALL(reduce_scatter_block) {
+  UNPACK;
+  MPI_Reduce_scatter_block(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, world);
 }
 CALL(allgather) {
   UNPACK;
@@ -64,6 +86,14 @@ CALL(alltoall) {
   UNPACK;
   MPI_Alltoall(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, world);
 }
+CALL(ialltoall) {
+  UNPACK;
+  MPI_Ialltoall(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, world, request);
+}
+CALL(alltoall_init) {
+  UNPACK;
+  MPI_Alltoall_init(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, world, MPI_INFO_NULL, request);
+}
 
 // What a rank holds of `in` after the call with root 0, to be compared with a pattern; see
 // expected().
@@ -72,6 +102,7 @@ typedef enum {
   kRootPattern,
   kSum,
   kSumAtRoot,
+  kSumOfMyBlock,
   kBlocks,
   kBlocksAtRoot,
   kMyBlock,
@@ -81,33 +112,45 @@ typedef enum {
 typedef struct {
   const char* name;
   void (*call)(void*, int, MPI_Request*);
-  int nonblocking, reduces;
+  Form form;
+  int rooted, reduces;
   size_t min, max;  // of the sizes that make sense
   int blocks;       // buffers hold a block for each rank
   Result result;
 } Operation;
 
+enum { kLargest = 2 << 20 };
 static const Operation kOperations[] = {
-    {"barrier", barrier, 0, 0, 0, 0, 0, kNothing},
-    {"ibarrier", ibarrier, 1, 0, 0, 0, 0, kNothing},
-    {"bcast", bcast, 0, 0, 1, 4u << 20, 0, kRootPattern},
-    {"ibcast", ibcast, 1, 0, 1, 4u << 20, 0, kRootPattern},
-    {"reduce", reduce, 0, 1, 8, 4u << 20, 0, kSumAtRoot},
-    {"allreduce", allreduce, 0, 1, 8, 4u << 20, 0, kSum},
-    {"iallreduce", iallreduce, 1, 1, 8, 4u << 20, 0, kSum},
-    {"allgather", allgather, 0, 0, 1, 1u << 20, 1, kBlocks},
-    {"gather", gather, 0, 0, 1, 1u << 20, 1, kBlocksAtRoot},
-    {"scatter", scatter, 0, 0, 1, 1u << 20, 1, kMyBlock},
-    {"alltoall", alltoall, 0, 0, 1, 1u << 20, 1, kExchanged},
+    {"barrier", barrier, kBlocking, 0, 0, 0, 0, 0, kNothing},
+    {"ibarrier", ibarrier, kNonblocking, 0, 0, 0, 0, 0, kNothing},
+    {"bcast", bcast, kBlocking, 1, 0, 1, kLargest, 0, kRootPattern},
+    {"ibcast", ibcast, kNonblocking, 1, 0, 1, kLargest, 0, kRootPattern},
+    {"bcast_init", bcast_init, kPersistent, 1, 0, 1, kLargest, 0, kRootPattern},
+    {"reduce", reduce, kBlocking, 1, 1, 8, kLargest, 0, kSumAtRoot},
+    {"allreduce", allreduce, kBlocking, 0, 1, 8, kLargest, 0, kSum},
+    {"iallreduce", iallreduce, kNonblocking, 0, 1, 8, kLargest, 0, kSum},
+    {"allreduce_init", allreduce_init, kPersistent, 0, 1, 8, kLargest, 0, kSum},
+    {"reduce_scatter", reduce_scatter, kBlocking, 0, 1, 8, kLargest, 1, kSumOfMyBlock},
+    {"reduce_scatter_block", reduce_scatter_block, kBlocking, 0, 1, 8, kLargest, 1, kSumOfMyBlock},
+    {"allgather", allgather, kBlocking, 0, 0, 1, kLargest, 1, kBlocks},
+    {"gather", gather, kBlocking, 1, 0, 1, kLargest, 1, kBlocksAtRoot},
+    {"scatter", scatter, kBlocking, 1, 0, 1, kLargest, 1, kMyBlock},
+    {"alltoall", alltoall, kBlocking, 0, 0, 1, kLargest, 1, kExchanged},
+    {"ialltoall", ialltoall, kNonblocking, 0, 0, 1, kLargest, 1, kExchanged},
+    {"alltoall_init", alltoall_init, kPersistent, 0, 0, 1, kLargest, 1, kExchanged},
 };
 enum { kOperationCount = sizeof kOperations / sizeof *kOperations };
 
 static void repeat(void* state, long iterations) {
   Collective* c = state;
-  MPI_Request request = MPI_REQUEST_NULL;
   for (long i = 0; i < iterations; ++i) {
-    c->call(c, (int)(i % c->bench->ranks), &request);
-    if (c->nonblocking) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    const int root = (int)(i % c->roots);
+    MPI_Request* request = &c->requests[c->form == kPersistent ? root : 0];
+    if (c->form == kPersistent)
+      MPI_Start(request);
+    else
+      c->call(c, root, request);
+    if (c->form != kBlocking) MPI_Wait(request, MPI_STATUS_IGNORE);
   }
 }
 
@@ -119,17 +162,20 @@ static void fill(const Collective* c, const Operation* op, size_t size) {
   memset(c->in, 0, size * blocks);
   if (op->result == kRootPattern && rank == 0) bench_fill(c->in, size, 0);
   if (op->reduces)
-    for (int i = 0; i < c->count; ++i) ((double*)(void*)c->out)[i] = rank + i % 1000;
+    for (size_t i = 0; i < (size_t)c->count * blocks; ++i)
+      ((double*)(void*)c->out)[i] = rank + (double)(i % 1000);
   else
     for (size_t b = 0; b < blocks; ++b)
       bench_fill(c->out + b * size, size,
                  rank * 1000 + (op->result == kExchanged || op->result == kMyBlock ? (int)b : 0));
 }
 
-static void expect_sum(const Collective* c, size_t size) {
+// `from`: which element of the sum of all ranks comes first.
+static void expect_sum(const Collective* c, size_t from, size_t size) {
   const int ranks = c->bench->ranks;
   for (int i = 0; i < c->count; ++i) {
-    const double want = ranks * (ranks - 1) / 2.0 + (double)ranks * (i % 1000);
+    const double place = (double)((from + (size_t)i) % 1000);
+    const double want = ranks * (ranks - 1) / 2.0 + ranks * place;
     if (((double*)(void*)c->in)[i] != want)
       bench_fail(c->bench, "collectives: the sum is wrong", size);
   }
@@ -139,7 +185,8 @@ static void expect(const Collective* c, const Operation* op, size_t size) {
   const Bench* bench = c->bench;
   const int root = bench->rank == 0;
   if (op->result == kRootPattern) bench_expect(bench, c->in, size, 0, op->name);
-  if (op->result == kSum || (op->result == kSumAtRoot && root)) expect_sum(c, size);
+  if (op->result == kSum || (op->result == kSumAtRoot && root)) expect_sum(c, 0, size);
+  if (op->result == kSumOfMyBlock) expect_sum(c, (size_t)c->count * (size_t)bench->rank, size);
   if (op->result == kMyBlock) bench_expect(bench, c->in, size, bench->rank, op->name);
   if (op->result == kBlocks || op->result == kExchanged || (op->result == kBlocksAtRoot && root))
     for (int r = 0; r < bench->ranks; ++r)
@@ -149,13 +196,17 @@ static void expect(const Collective* c, const Operation* op, size_t size) {
 
 static void measure(Collective* c, const Operation* op, size_t size) {
   c->call = op->call;
-  c->nonblocking = op->nonblocking;
+  c->form = op->form;
+  c->roots = op->rooted ? c->bench->ranks : 1;
   c->count = (int)(op->reduces ? size / sizeof(double) : size);
+  for (int r = 0; r < c->bench->ranks; ++r) c->counts[r] = c->count;
   fill(c, op, size);
+  for (int r = 0; r < c->roots && c->form == kPersistent; ++r) c->call(c, r, &c->requests[r]);
   repeat(c, 1);
   expect(c, op, size);
   const double seconds = bench_time(c->bench, repeat, c);
   bench_report(c->bench, op->name, size, seconds * 1e6, "us");
+  for (int r = 0; r < c->roots && c->form == kPersistent; ++r) MPI_Request_free(&c->requests[r]);
 }
 
 static int wanted(const Bench* bench, const char* name) {
@@ -166,12 +217,13 @@ static int wanted(const Bench* bench, const char* name) {
 }
 
 int main(int argc, char** argv) {
-  const Bench bench = bench_open(argc, argv, 4u << 20);
-  const size_t bytes = (bench.max < (1u << 20) ? bench.max : (1u << 20)) * (size_t)bench.ranks;
-  const size_t room = bytes > bench.max ? bytes : bench.max;
+  const Bench bench = bench_open(argc, argv, kLargest);
+  if (bench.ranks > kMostRanks) bench_fail(&bench, "collectives: too many ranks", 0);
+  const size_t room = bench.max * (size_t)bench.ranks;
   Collective c = {.bench = &bench,
                   .out = bench_buffer(&bench, room).base,
-                  .in = bench_buffer(&bench, room).base};
+                  .in = bench_buffer(&bench, room).base,
+                  .counts = calloc((size_t)bench.ranks, sizeof(int))};
   for (int o = 0; o < kOperationCount; ++o) {
     const Operation* op = &kOperations[o];
     if (!wanted(&bench, op->name)) continue;
@@ -182,5 +234,6 @@ int main(int argc, char** argv) {
     else
       for (size_t size = least; size <= most; size *= 8) measure(&c, op, size);
   }
+  free(c.counts);
   return bench_close();
 }

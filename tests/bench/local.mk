@@ -23,7 +23,9 @@ EXTRA_DIST += \
 	tests/bench/memory.c \
 	tests/bench/message_rate.c \
 	tests/bench/overlap.c \
+	tests/bench/overlap_collectives.c \
 	tests/bench/pack.c \
+	tests/bench/pairs.c \
 	tests/bench/ring.c \
 	tests/bench/setup-peers \
 	tests/bench/threads.c

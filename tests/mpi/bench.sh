@@ -28,12 +28,16 @@ check "memory" measures 4 3 memory
 check "packing" measures 24 1 pack --max 16384
 check "sending layouts" measures 24 2 pack --max 16384
 check "communicators" measures 6 3 communicators
-check "collectives, 2 ranks" measures 53 2 collectives --max 65536
-check "collectives, 3 ranks" measures 53 3 collectives --max 65536
+check "collectives, 2 ranks" measures 86 2 collectives --max 65536
+check "collectives, 3 ranks" measures 86 3 collectives --max 65536
+check "overlap of collectives" measures 18 2 overlap_collectives --max 65536
+check "pairs, an even number of ranks" measures 2 4 pairs
+check "pairs, an odd number" measures 2 5 pairs
 check "an unknown option is refused" sh -c "! $MPIRUN -n 2 ./latency --weather"
 check "compare builds, runs and tells" "$TOP/tests/bench/compare" --mpi a="$PREFIX" --mpi b="$MPICC" \
-  --bench latency,startup --ranks 2 --repeat 1 --budget 0.05 --svg --out out-of-compare
+  --bench latency,startup,collectives_persistent --ranks 2 --repeat 1 --budget 0.05 --quiet 0 --svg --out out-of-compare -- --max 4096
 check "compare drew a plot" grep -q polyline out-of-compare/latency-2.svg
+check "and a sheet of several" grep -q '>bcast_init<' out-of-compare/collectives_persistent-2.svg
 stopped() { # compare that is told to end takes its ranks along
   local pid name=$PWD/stopped
   "$TOP/tests/bench/compare" --mpi a="$PREFIX" --bench idle --ranks 2 --budget 20 --quiet 0 --out "$name" &

@@ -4,20 +4,21 @@
 import re
 
 from . import report
-from .ratios import verdicts
+from .ratios import tables_of_bars
 
 BLOCK = re.compile(r"(<!-- measured (?P<name>\w+) -->\n)(?P<body>.*?)(?=<!-- end -->)", re.S)
 
 
 def sections(rows, names, machine, conditions, prefix=""):
-    """What may stand between markers, by name: tables by the name of what was measured, `bars`, `machine`."""
+    """What may stand between markers, by name: what was measured, tables of bars, `machine`."""
     found = {}
     for (name, ranks, unit), group in report.groups(rows).items():
         found.setdefault(name, []).append(report.group_table(name, ranks, unit, group, names))
     found = {name: "\n\n".join(tables) for name, tables in found.items()}
     found.update(report.layout_tables(rows, names[0]))
-    if all(verdict.ratio for verdict in verdicts(rows)):  # a run of some benchmarks leaves the table of all bars alone
-        found["bars"] = report.bars_table(rows, names[0])
+    for table, verdicts in tables_of_bars(rows, names[0]).items():  # one of which a part was measured stays as it was
+        if all(verdict.ratio for verdict in verdicts):
+            found[table] = report.bars_table(verdicts, names[0])
     found = {name: f"{table}\n\n{conditions}" for name, table in found.items()}
     return {prefix + name: body for name, body in {"machine": machine, **found}.items()}
 

@@ -5,7 +5,7 @@ import math
 from statistics import median
 from typing import NamedTuple
 
-from .suite import BARS, RATES
+from .suite import BARS, HIDDEN, RATES
 
 
 class Row(NamedTuple):
@@ -17,7 +17,9 @@ class Row(NamedTuple):
 
 
 def ratio_of(key, by_library, subject):
-    """Of one value for each library."""
+    """Of one value for each library. Of shares that are hidden what is left is compared, at least a thousandth."""
+    if key.unit == HIDDEN:
+        by_library = {name: max(100 - value, 0.1) for name, value in by_library.items()}
     rate = key.unit in RATES
     peers = [value for name, value in by_library.items() if name != subject and value > 0]
     mine = by_library.get(subject, 0)
@@ -45,18 +47,31 @@ class Verdict(NamedTuple):
     bar: object
     ratio: float
     rounds: list  # the ratio of each round
+    median: float = None  # of the subject's values, for bars with a limit
+
+    def aim_reached(self):
+        return self.median <= self.bar.limit if self.bar.limit else self.ratio <= self.bar.aim
 
     def word(self):
         if self.ratio is None:
             return "not measured"
-        if self.ratio <= self.bar.aim:
+        if self.aim_reached():
             return "aim reached"
         return "bar met" if self.ratio <= self.bar.at_least else "behind"
 
 
-def verdicts(all_rows):
+def verdicts(all_rows, subject):
     for bar in BARS:
         mine = [r for r in all_rows if r.key.name == bar.name and r.key.ranks == bar.ranks
                 and (bar.sizes is None or r.key.size in bar.sizes)]
         rounds = [geometric_mean(ratios) for ratios in zip(*(r.rounds for r in mine))]
-        yield Verdict(bar, geometric_mean([r.ratio for r in mine]), [ratio for ratio in rounds if ratio])
+        own = [r.medians[subject] for r in mine if subject in r.medians]
+        yield Verdict(bar, geometric_mean([r.ratio for r in mine]), [ratio for ratio in rounds if ratio], max(own, default=None))
+
+
+def tables_of_bars(all_rows, subject):
+    """Verdicts by the table that they belong to."""
+    found = {}
+    for verdict in verdicts(all_rows, subject):
+        found.setdefault(verdict.bar.table, []).append(verdict)
+    return found

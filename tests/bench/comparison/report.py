@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables as Markdown; plain text is the same table, which aligned Markdown reads well as."""
 
-from .ratios import geometric_mean, verdicts
+from .ratios import geometric_mean, tables_of_bars
 from .suite import LAYOUTS
 
 
@@ -51,12 +51,12 @@ def range_words(ratios):
     return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "-"
 
 
-def bars_table(all_rows, subject):
+def bars_table(verdicts, subject):
     lines = []
-    for verdict in verdicts(all_rows):
+    for verdict in verdicts:
         bar = verdict.bar
         lines.append([bar.what, ratio_words(verdict.ratio), range_words(verdict.rounds), ratio_words(bar.at_least),
-                      ratio_words(bar.aim), verdict.word()])
+                      bar.limit_words or ratio_words(bar.aim), verdict.word()])
     return table([f"bar ({subject} / best peer, times)", "measured", "single rounds", "at least", "aim", "verdict"],
                  lines)
 
@@ -102,7 +102,8 @@ def whole(results, all_rows, names, machine):
     parts = [machine]
     parts += [group_table(*group, rows, names) for group, rows in groups(all_rows).items()]
     if len(names) > 1:
-        parts.append(bars_table(all_rows, names[0]))
+        parts += [bars_table(verdicts, names[0]) for verdicts in tables_of_bars(all_rows, names[0]).values()
+                  if any(verdict.ratio for verdict in verdicts)]
     if results.failures:
         parts.append("Failures (their figures are missing above, or come from the rounds that worked):\n\n"
                      + failures(results))

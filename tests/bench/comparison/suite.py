@@ -16,6 +16,17 @@ class Bench:
     figures: tuple = ()  # what the names of its figures begin with, where that is not its own name
 
 
+BLOCKING = ("allreduce", "bcast", "reduce", "allgather", "alltoall", "gather", "scatter", "reduce_scatter", "barrier")
+NONBLOCKING = ("iallreduce", "ialltoall", "ibcast")
+PERSISTENT = ("allreduce_init", "alltoall_init", "bcast_init")
+SIZES = tuple(8 ** power for power in range(1, 8))  # 8 B to 2 MiB, of the bars of collectives
+
+
+def collectives(name, operations, what):
+    return Bench(name, "collectives", (2, 4, 8), f"{what} collectives by size, slowest rank",
+                 ("--operations", ",".join(operations)), 0.1, operations)
+
+
 BENCHES = (
     Bench("latency", "latency", (2,), "ping-pong, half a round trip, hot buffers"),
     Bench("latency_rotate", "latency", (2,), "ping-pong over 128 MiB of buffers, beyond L3", ("--rotate", "128")),
@@ -39,7 +50,13 @@ BENCHES = (
     Bench("idle", "idle", (9,), "processor time of ranks that wait", (), 2.0),
     Bench("communicators", "communicators", (2, 8), "making and freeing communicators; the memory of one", (), 0.1,
           ("comm_",)),
-    Bench("collectives", "collectives", (2, 4, 8), "collectives by size, slowest rank", (), 0.1),
+    collectives("collectives", BLOCKING + ("reduce_scatter_block",), "blocking"),
+    collectives("collectives_nonblocking", NONBLOCKING + ("ibarrier",), "nonblocking"),
+    collectives("collectives_persistent", PERSISTENT, "persistent"),
+    Bench("overlap_collectives", "overlap_collectives", (2,), "how much of nonblocking collectives hides behind computation",
+          (), 0.2, tuple(f"overlap_{name}" for name in NONBLOCKING)),
+    Bench("pairs", "pairs", (2, 4, 8), "a communicator for each pair of ranks: 1,024 rounds of allreduces, and making one",
+          (), 0.5, ("pairs_",)),
 )
 
 LAYOUTS = ("rows_4", "rows_8", "rows_64", "rows_4096", "column_of_doubles", "column_of_floats", "face_rows",
@@ -48,13 +65,38 @@ LAYOUTS = ("rows_4", "rows_8", "rows_64", "rows_4096", "column_of_doubles", "col
 
 @dataclass(frozen=True)
 class Bar:
-    """A promise: the geometric mean over `sizes` (None: all) of Tern / best peer, as times, stays below."""
+    """A promise: the geometric mean over `sizes` (None: all) of Tern / best peer, as times, stays below `at_least`;
+    the aim is a ratio, too, or with `limit` a value of the figure itself."""
     what: str
     name: str
     ranks: int
     at_least: float
     aim: float
     sizes: tuple = None
+    table: str = "bars"  # bars of one table are shown where one of them was measured, and kept where all were
+    limit: float = None
+    limit_words: str = ""
+
+
+def by_ranks(table, names, what, goals, sizes=None):
+    """A bar for each name and each rank count; `goals`: ranks -> (at least, aim)."""
+    return tuple(Bar(f"{name}{what}, {ranks} ranks", name, ranks, *goals[ranks], sizes if name != "barrier" else None, table)
+                 for ranks in goals for name in names)
+
+
+def bars_of_collectives():
+    for ranks, goal in {2: (1.0, 0.8), 4: (0.8, 0.5), 8: (0.8, 0.5)}.items():
+        yield from by_ranks(f"bars_collectives_{ranks}", BLOCKING, "", {ranks: goal}, SIZES)
+    same = dict.fromkeys((2, 4, 8), (1.0, 0.8))
+    yield from by_ranks("bars_nonblocking", NONBLOCKING, "", same, SIZES)
+    yield from by_ranks("bars_persistent", PERSISTENT, "", same, SIZES)
+    for name in NONBLOCKING:
+        yield Bar(f"{name}, share that is hidden", f"overlap_{name}_mean", 2, 1.0, 1.0, None, "bars_overlap")
+    for ranks in (2, 4, 8):
+        yield Bar(f"pairs of groups, 1,024 rounds, {ranks} ranks", "pairs_rounds", ranks, 1.0, 0.5, None, "bars_pairs")
+    for ranks in (2, 8):
+        yield Bar(f"memory of 1,000 used communicators, {ranks} ranks", "comm_memory_used", ranks, 1.0, None, None,
+                  "bars_communicators", 2 * 1024 ** 2 / 1000, "2 MiB")
 
 
 BARS = (
@@ -67,17 +109,18 @@ BARS = (
     Bar("empty job, 32 ranks", "startup", 32, 0.6, 0.25),
     Bar("ring of 8 B, a hop, 4 ranks", "ring", 4, 0.5, 0.1),
     Bar("ring of 8 B, a hop, 8 ranks", "ring", 8, 0.5, 0.1),
-    Bar("MPI_Comm_split, 8 ranks", "comm_split", 8, 1.0, 0.5),
-    Bar("MPI_Comm_create_group, 2 of 8 ranks", "comm_create_group", 8, 1.0, 0.5),
-    Bar("latency with MPI_THREAD_MULTIPLE, 8 B", "latency_multiple", 2, 1.0, 0.8, (8,)),
-    Bar("two threads on communicators of their own", "threads_2", 1, 1.0, 0.7),
-    Bar("send a column of 8 B blocks, 1 MiB", "send_column_of_doubles", 2, 0.8, 0.8, (1 << 20,)),
-) + tuple(Bar(f"{what} {layout.replace('_', ' ')}", f"{what}_{layout}", 1, 1.0, 0.6)
-          for layout in LAYOUTS for what in ("pack", "unpack"))
+    Bar("MPI_Comm_split, 8 ranks", "comm_split", 8, 1.0, 0.5, None, "bars_communicators"),
+    Bar("MPI_Comm_create_group, 2 of 8 ranks", "comm_create_group", 8, 1.0, 0.5, None, "bars_communicators"),
+    Bar("latency with MPI_THREAD_MULTIPLE, 8 B", "latency_multiple", 2, 1.0, 0.8, (8,), "bars_threads"),
+    Bar("two threads on communicators of their own", "threads_2", 1, 1.0, 0.7, None, "bars_threads"),
+    Bar("send a column of 8 B blocks, 1 MiB", "send_column_of_doubles", 2, 0.8, 0.8, (1 << 20,), "bars_layouts"),
+) + tuple(Bar(f"{what} {layout.replace('_', ' ')}", f"{what}_{layout}", 1, 1.0, 0.6, None, "bars_layouts")
+          for layout in LAYOUTS for what in ("pack", "unpack")) + tuple(bars_of_collectives())
 
 DEFAULT = ("latency", "bandwidth", "message_rate", "startup", "ring", "pack", "send_layouts", "communicators")
 
 RATES = ("MB/s", "M/s", "x")  # more is better; of every other unit less is
+HIDDEN = "%hidden"            # but for this one: how much of a time is not seen, 0 to 100
 
 
 def by_names(names):
