@@ -5,6 +5,7 @@
 // of the caller's type, in scratch too.
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "coll/coll.hpp"
 #include "coll/engine_host.hpp"
@@ -62,34 +63,34 @@ pml::Buffer buffer_of(const Area& area) noexcept {
 
 }  // namespace
 
-void Execution::bind(const Operation& operation, const Algorithm& algorithm,
-                     CachedSchedule& cached) {
+void Execution::bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
+                     std::shared_ptr<CachedSchedule> own) {
   operation_ = operation;
   communicator = operation.communicator;
   input_type_ = core::Ref<core::Datatype>(operation.input.type);
   output_type_ = core::Ref<core::Datatype>(operation.output.type);
   op_ = core::Ref<core::Op>(operation.op);
   schedule_ = &cached.schedule;
-  own_arrays(operation_.input, input_arrays_);
-  own_arrays(operation_.output, output_arrays_);
+  own_ = std::move(own);
+  own_arrays(operation_.input, input_arrays_, schedule_->blocks_of(Space::kInput));
+  own_arrays(operation_.output, output_arrays_, schedule_->blocks_of(Space::kOutput));
   bind_areas(algorithm.chunk);
   cached_ = &cached;
   cached.running.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Execution::own_arrays(Side& side, Arrays& arrays) {
+void Execution::own_arrays(Side& side, Arrays& arrays, int32_t blocks) {
   arrays.held.clear();
   if (side.counts == nullptr) return;
-  const auto ranks = static_cast<size_t>(schedule_->ranks);
-  arrays.counts.assign(side.counts, side.counts + ranks);
+  arrays.counts.assign(side.counts, side.counts + blocks);
   if (side.displs != nullptr)
-    arrays.displs.assign(side.displs, side.displs + ranks);
+    arrays.displs.assign(side.displs, side.displs + blocks);
   else
     adjacent(arrays.counts, arrays.displs);
   side.counts = arrays.counts.data();
   side.displs = arrays.displs.data();
   if (side.types == nullptr) return;
-  arrays.types.assign(side.types, side.types + ranks);
+  arrays.types.assign(side.types, side.types + blocks);
   for (core::Datatype* type : arrays.types) arrays.held.emplace_back(type);
   side.types = arrays.types.data();
 }

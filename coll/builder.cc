@@ -3,24 +3,27 @@
 #include "coll/builder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 
 namespace tern::coll {
 
 Builder::Builder(Collective collective, const char* algorithm, int32_t ranks, int32_t rank,
-                 int32_t root, const Levels* levels)
+                 int32_t root, const Levels* levels, std::shared_ptr<const Neighbors> neighbors)
     : made_{.collective = collective,
             .algorithm = algorithm,
             .ranks = ranks,
             .rank = rank,
             .root = root,
             .parts = 1,
+            .neighbors = std::move(neighbors),
             .lane_begin = {},
             .steps = {},
             .slices = {}},
       levels_(levels),
       lanes_(1) {
+  TERN_ASSERT(neighborly(collective) == (made_.neighbors != nullptr));
   shape();
 }
 

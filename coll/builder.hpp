@@ -7,6 +7,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <vector>
 
 #include "coll/levels.hpp"
@@ -17,7 +18,7 @@ namespace tern::coll {
 class Builder {
  public:
   Builder(Collective collective, const char* algorithm, int32_t ranks, int32_t rank, int32_t root,
-          const Levels* levels = nullptr);
+          const Levels* levels = nullptr, std::shared_ptr<const Neighbors> neighbors = {});
 
   [[nodiscard]] int32_t ranks() const noexcept { return made_.ranks; }
   [[nodiscard]] int32_t rank() const noexcept { return made_.rank; }
@@ -25,6 +26,8 @@ class Builder {
   [[nodiscard]] int32_t parts() const noexcept { return made_.parts; }
   /// Which ranks are near each other; null where nothing is known.
   [[nodiscard]] const Levels* levels() const noexcept { return levels_; }
+  /// Of neighbourhoods alone.
+  [[nodiscard]] const Neighbors& neighbors() const noexcept { return *made_.neighbors; }
   /// Blocks in each mirror.
   [[nodiscard]] int32_t mirror_blocks() const noexcept {
     return splits(made_.collective) ? made_.parts : made_.ranks;

@@ -35,6 +35,7 @@ void add_counts(const Side& side, int ranks, Call* call) {
 
 void add_data(const Operation& operation, Call* call) {
   const Side& side = agreed_side(operation);
+  if (neighborly(operation.collective)) return;  // each edge has its own size
   if (operation.irregular) {
     if (operation.collective == Collective::kReduceScatter)
       add_counts(side, operation.communicator->size(), call);

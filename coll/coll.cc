@@ -81,6 +81,19 @@ const Choice& Coll::choose(CommState& state, const Operation& operation) const n
   return state.answer;
 }
 
+// A neighbourhood's schedule belongs to its communicator; null for all else.
+std::shared_ptr<CachedSchedule> Coll::neighborhood_of(CommState& state, const Algorithm& algorithm,
+                                                      const Operation& operation) {
+  if (TERN_LIKELY(!neighborly(operation.collective))) return {};
+  const core::Communicator& comm = *operation.communicator;
+  auto& kept = state.neighborhoods[operation.collective == Collective::kNeighborAlltoall ? 1 : 0];
+  if (kept == nullptr)
+    kept = std::make_shared<CachedSchedule>(
+        build(algorithm, comm.size(), comm.rank(),
+              std::make_shared<Neighbors>(neighbors_of(*comm.topology))));
+  return kept;
+}
+
 Measured* Coll::explain(CommState& state, const Question& question, const Choice& choice) {
   const int power = static_cast<int>(std::bit_width(question.bytes));
   Measured& sum = state.measured[{choice.algorithm, power}];
@@ -124,11 +137,13 @@ int Coll::prepare(const Operation& operation, Execution** made) noexcept {
   try {
     CommState& state = state_of(comm);
     const Choice& choice = choose(state, operation);
+    std::shared_ptr<CachedSchedule> own = neighborhood_of(state, *choice.algorithm, operation);
     const int root = rooted(operation.collective) ? operation.root : 0;
-    CachedSchedule& cached =
-        cache_.get(*choice.algorithm, comm.size(), comm.rank(), root, state.levels);
+    CachedSchedule& cached = own != nullptr ? *own
+                                            : cache_.get(*choice.algorithm, comm.size(),
+                                                         comm.rank(), root, state.levels);
     *made = take();
-    (*made)->bind(operation, *choice.algorithm, cached);
+    (*made)->bind(operation, *choice.algorithm, cached, std::move(own));
     if (TERN_UNLIKELY(checks_)) (*made)->check();
     if (TERN_UNLIKELY(process_.explain.on()) && comm.rank() == 0)
       (*made)->measure(explain(state, state.asked, choice));

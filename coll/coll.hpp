@@ -58,6 +58,9 @@ class Coll {
   [[nodiscard]] Execution* take();
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation) const noexcept;
+  [[nodiscard]] static std::shared_ptr<CachedSchedule> neighborhood_of(CommState& state,
+                                                                       const Algorithm& algorithm,
+                                                                       const Operation& operation);
   /// Begins to measure, and says the first of each choice.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice);
 

@@ -12,6 +12,8 @@
 //   scatter         ranks (root)     1                 output = own block of the root's input
 //   allgather       1                ranks             output i = input of rank i
 //   alltoall        ranks            ranks             output i = own block of rank i's input
+//   neighbor_allgather  1            sources           output i = input of source i
+//   neighbor_alltoall   destinations sources           output i = the block that source i has for it
 //   reduce          split            split (root)      input 0 op input 1 op ... in rank order
 //   allreduce       split            split             the same, everywhere
 //   reduce_scatter  ranks            1                 own block of the reduced vector
@@ -32,13 +34,15 @@ enum class Collective : uint8_t {
   kScatter,
   kAllgather,
   kAlltoall,
+  kNeighborAllgather,
+  kNeighborAlltoall,
   kReduce,
   kAllreduce,
   kReduceScatter,
   kScan,
   kExscan,
 };
-inline constexpr int kCollectives = 11;
+inline constexpr int kCollectives = 13;
 
 /// "allreduce", ...
 [[nodiscard]] const char* name_of(Collective collective) noexcept;
@@ -47,6 +51,10 @@ inline constexpr int kCollectives = 11;
          c == Collective::kReduce;
 }
 [[nodiscard]] constexpr bool reduces(Collective c) noexcept { return c >= Collective::kReduce; }
+/// True where each rank has neighbours of its own (coll/neighbors.hpp).
+[[nodiscard]] constexpr bool neighborly(Collective c) noexcept {
+  return c == Collective::kNeighborAllgather || c == Collective::kNeighborAlltoall;
+}
 /// True where input and output are one vector that the algorithm splits.
 [[nodiscard]] constexpr bool splits(Collective c) noexcept {
   return c == Collective::kBcast || (reduces(c) && c != Collective::kReduceScatter);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "coll/cache.hpp"
 #include "coll/select.hpp"
 #include "core/communicator.hpp"
 
@@ -26,7 +27,8 @@ struct CommState final : core::CollState {
 
   core::Communicator& communicator;
   const Levels* levels = nullptr;
-  std::unique_ptr<Forced> hints;  // null: none
+  std::unique_ptr<Forced> hints;                     // null: none
+  std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.
   Question asked{Collective::kBarrier, 0, 0};
   Choice answer{nullptr, Choice::Why::kModel};

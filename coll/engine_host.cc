@@ -59,6 +59,8 @@ int Execution::tag(const PassRun& pass, int low) const noexcept {
 void Execution::set_persistent() noexcept {
   persistent_ = true;
   active_ = false;
+  ++operation_.communicator->kept;  // the user may free it before the request
+  ++operation_.communicator->pending;
   sequence_ = kSequences + operation_.communicator->coll_persistent++ % kSequences;
 }
 
@@ -210,10 +212,7 @@ void Execution::issue(PassRun& pass, int lane, int32_t index, const Step& step) 
     case Verb::kWait:
       return message(pass, lane, index, step);
     case Verb::kCopy:
-      for (int i = 0; i < step.destinations; ++i)
-        copy_data(geometry_.at(schedule_->source(step), pass.number, pass.scratch),
-                  geometry_.at(schedule_->destination(step, i), pass.number, pass.scratch));
-      return;
+      return copy(pass, step);
     case Verb::kReduce:
       return reduce(pass, step);
     case Verb::kJoin:
@@ -248,6 +247,21 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
   if (request->done()) retire(run);
 }
 
+void Execution::copy(const PassRun& pass, const Step& step) noexcept {
+  const pml::Buffer from = geometry_.at(schedule_->source(step), pass.number, pass.scratch);
+  for (int i = 0; i < step.destinations; ++i) {
+    const pml::Buffer to = geometry_.at(schedule_->destination(step, i), pass.number, pass.scratch);
+    if (TERN_LIKELY(from.bytes() <= to.bytes())) {
+      copy_data(from, to);
+      continue;
+    }
+    take_error(MPI_ERR_TRUNCATE,
+               strf("rank %d sends itself %zu bytes, but receives %zu from itself", schedule_->rank,
+                    from.bytes(), to.bytes())
+                   .c_str());
+  }
+}
+
 void Execution::reduce(const PassRun& pass, const Step& step) noexcept {
   const pml::Buffer to = geometry_.at(schedule_->destination(step), pass.number, pass.scratch);
   const int last = step.sources - 1;
@@ -268,6 +282,7 @@ void Execution::take_error(int code, const char* text) noexcept {
 void Execution::destroy() noexcept {
   if (cached_ != nullptr) cached_->running.fetch_sub(1, std::memory_order_relaxed);
   cached_ = nullptr;
+  own_.reset();
   input_type_ = {};
   output_type_ = {};
   input_arrays_.held.clear();
@@ -275,10 +290,14 @@ void Execution::destroy() noexcept {
   op_ = {};
   measured_ = nullptr;
   check_.reset();
+  core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
   persistent_ = false;
   active_ = true;
   revive();
   coll_.give_back(*this);
+  if (kept == nullptr) return;
+  --kept->kept;
+  if (--kept->pending == 0 && kept->freed) kept->release();
 }
 
 void Execution::describe(WaitReport* report) const {

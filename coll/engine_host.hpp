@@ -28,8 +28,9 @@ class Execution final : public core::Request {
   explicit Execution(Coll& owner) noexcept;
 
   /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution
-  /// ends.
-  void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached);
+  /// ends; `own` is it where no cache has it.
+  void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
+            std::shared_ptr<CachedSchedule> own = {});
   /// Adds the time of every run to `sum` (null: none).
   void measure(Measured* sum) noexcept { measured_ = sum; }
   /// From now on ranks compare their calls first.
@@ -78,7 +79,7 @@ class Execution final : public core::Request {
     std::vector<core::Datatype*> types;
     std::vector<core::Ref<core::Datatype>> held;
   };
-  void own_arrays(Side& side, Arrays& arrays);
+  static void own_arrays(Side& side, Arrays& arrays, int32_t blocks);
   [[nodiscard]] Area area_of(const Side& side) const noexcept;
   [[nodiscard]] Area area_like() const noexcept;
   void bind_in_place(Area& input, Area& output);
@@ -97,6 +98,7 @@ class Execution final : public core::Request {
   int retire(LaneRun& lane) noexcept;
   void issue(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
   void message(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
+  void copy(const PassRun& pass, const Step& step) noexcept;
   void reduce(const PassRun& pass, const Step& step) noexcept;
   void begin_passes() noexcept;
   void next_pass(PassRun& pass) noexcept;
@@ -112,6 +114,7 @@ class Execution final : public core::Request {
   Coll& coll_;
   Operation operation_{};
   CachedSchedule* cached_ = nullptr;
+  std::shared_ptr<CachedSchedule> own_;
   const Schedule* schedule_ = nullptr;
   Geometry geometry_;
   core::Ref<core::Datatype> input_type_, output_type_;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Collectives: schedules, the algorithms that emit them, their verifier and the engine that runs them.
 libtern_la_SOURCES += coll/schedule.cc
+libtern_la_SOURCES += coll/neighbors.cc
 libtern_la_SOURCES += coll/builder.cc
 libtern_la_SOURCES += coll/levels.cc
 libtern_la_SOURCES += coll/symbol.cc
@@ -20,6 +21,7 @@ libtern_la_SOURCES += coll/algorithms/allgather_bruck.cc
 libtern_la_SOURCES += coll/algorithms/allgather_ring.cc
 libtern_la_SOURCES += coll/algorithms/alltoall_bruck.cc
 libtern_la_SOURCES += coll/algorithms/alltoall_pairwise.cc
+libtern_la_SOURCES += coll/algorithms/neighbor_linear.cc
 libtern_la_SOURCES += coll/algorithms/reduce_scatter_gather.cc
 libtern_la_SOURCES += coll/algorithms/allreduce_recursive_doubling.cc
 libtern_la_SOURCES += coll/algorithms/allreduce_rabenseifner.cc

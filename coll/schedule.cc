@@ -7,9 +7,19 @@
 namespace tern::coll {
 
 const char* name_of(Collective collective) noexcept {
-  static constexpr const char* kNames[kCollectives] = {
-      "barrier", "bcast",     "gather",         "scatter", "allgather", "alltoall",
-      "reduce",  "allreduce", "reduce_scatter", "scan",    "exscan"};
+  static constexpr const char* kNames[kCollectives] = {"barrier",
+                                                       "bcast",
+                                                       "gather",
+                                                       "scatter",
+                                                       "allgather",
+                                                       "alltoall",
+                                                       "neighbor_allgather",
+                                                       "neighbor_alltoall",
+                                                       "reduce",
+                                                       "allreduce",
+                                                       "reduce_scatter",
+                                                       "scan",
+                                                       "exscan"};
   return kNames[static_cast<int>(collective)];
 }
 
@@ -21,6 +31,12 @@ const char* name_of(Verb verb) noexcept {
 
 int32_t Schedule::blocks_of(Space space) const noexcept {
   if (space == Space::kStage) return stage_slots;
+  if (neighborly(collective) && space != Space::kMirror) {
+    if (space == Space::kOutput) return static_cast<int32_t>(neighbors->sources.size());
+    return collective == Collective::kNeighborAllgather
+               ? 1
+               : static_cast<int32_t>(neighbors->destinations.size());
+  }
   if (space == Space::kMirror) return mirrors * (splits(collective) ? parts : ranks);
   const bool has_input = collective != Collective::kBarrier && collective != Collective::kBcast;
   if (space == Space::kInput && !has_input) return 0;

@@ -2,7 +2,7 @@
 // Schedule: what one rank does in a collective, as data: steps on symbolic slices, in lanes, with
 // dependencies. Why: blocking, nonblocking and persistent forms, and the host's and the GPU's
 // engines, run the same thing; it can be proved, drawn and simulated. It depends on (collective,
-// algorithm, ranks, rank, root) and on no count, type, operation or address.
+// algorithm, ranks, rank, root; levels or neighbours) and on no count, type, operation or address.
 //
 // Steps. The steps of a lane start in order. Step i also waits until the first `after` steps of its
 // lane are complete, and the first `wait_steps` of lane `wait_lane`. A send is complete when its
@@ -20,10 +20,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "coll/collective.hpp"
+#include "coll/neighbors.hpp"
 
 namespace tern::coll {
 
@@ -76,9 +78,10 @@ struct Schedule {
   int32_t mirrors = 0;  // copies of the vector (or of the blocks)
   bool uniform =
       false;  // has slices of several blocks outside vectors: all blocks must be of one size
-  bool remote = false;               // has puts or gets: for engines that map the peers' memory
-  std::vector<uint32_t> lane_begin;  // lanes + 1 offsets into steps
-  std::vector<Step> steps;           // lane by lane
+  bool remote = false;  // has puts or gets: for engines that map the peers' memory
+  std::shared_ptr<const Neighbors> neighbors{};  // of neighbourhoods alone
+  std::vector<uint32_t> lane_begin;              // lanes + 1 offsets into steps
+  std::vector<Step> steps;                       // lane by lane
   std::vector<Slice> slices;
 
   [[nodiscard]] int lanes() const noexcept { return static_cast<int>(lane_begin.size()) - 1; }

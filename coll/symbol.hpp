@@ -21,6 +21,7 @@ class Symbol {
   Symbol(int32_t block, int32_t low, int32_t high) : runs_{{block, low, high}} {}
 
   [[nodiscard]] bool written() const noexcept { return !runs_.empty(); }
+  [[nodiscard]] const Run& first() const noexcept { return runs_.front(); }
   [[nodiscard]] bool operator==(const Symbol&) const = default;
   /// This op right; `commutative` sorts the contributions, so that their order is forgotten.
   void append(const Symbol& right, bool commutative);

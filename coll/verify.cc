@@ -26,4 +26,13 @@ Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Leve
   return proof.holds() ? verify(schedules, true, commutative) : proof;
 }
 
+Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all) {
+  std::vector<Schedule> schedules;
+  const auto ranks = static_cast<int32_t>(all.size());
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    schedules.push_back(
+        build(algorithm, ranks, rank, std::make_shared<Neighbors>(all[static_cast<size_t>(rank)])));
+  return verify(schedules, false, false);
+}
+
 }  // namespace tern::coll

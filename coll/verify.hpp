@@ -33,5 +33,7 @@ struct Levels;
 /// Builds all ranks' schedules and proves them in place and not.
 [[nodiscard]] Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root,
                            const Levels* levels = nullptr);
+/// The same for a neighbourhood: all[r] are rank r's neighbours.
+[[nodiscard]] Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all);
 
 }  // namespace tern::coll

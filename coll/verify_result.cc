@@ -20,14 +20,34 @@ void SymbolicRun::fill_start(RankState& state) {
   }
 }
 
+Symbol SymbolicRun::from_neighbor(const Schedule& s, int32_t block) const {
+  const int32_t sender = s.neighbors->sources[static_cast<size_t>(block)];
+  if (sender == kNobody) return {};
+  const Neighbors& theirs = *ranks_[static_cast<size_t>(sender)].schedule->neighbors;
+  const int32_t place = place_there(*s.neighbors, s.rank, block, theirs);
+  if (place < 0) return {-1, sender, sender + 1};  // nothing is that
+  return {s.collective == Collective::kNeighborAllgather ? 0 : place, sender, sender + 1};
+}
+
+// Of what a sender has for all its neighbours, or for the one at a place.
+int64_t SymbolicRun::size_at_edge(const Schedule& s, bool input, int32_t block) const {
+  constexpr int64_t kRank = int64_t{1} << 32;
+  if (input) return s.rank * kRank + block;
+  const Symbol sent = from_neighbor(s, block);
+  return sent.written() ? sent.first().low * kRank + sent.first().block : -1;
+}
+
 // The size of block `number` as any rank would compute it, for sizes that differ from block to
 // block.
-int64_t SymbolicRun::size_of(const Schedule& s, const Slice& slice, int32_t i) {
+int64_t SymbolicRun::size_of(const Schedule& s, const Slice& slice, int32_t i) const {
   const int32_t block = slice.first + i;
   if (splits(s.collective)) return 1000 + block;
   if (s.uniform) return 1;
   const bool input = slice.space == Space::kInput;
   switch (s.collective) {
+    case Collective::kNeighborAllgather:
+    case Collective::kNeighborAlltoall:
+      return size_at_edge(s, input, block);
     case Collective::kAlltoall:
       return input ? int64_t{s.rank} * s.ranks + block : int64_t{block} * s.ranks + s.rank;
     case Collective::kReduceScatter:
@@ -93,6 +113,10 @@ void SymbolicRun::check_block(const Schedule& s, int32_t block, const Symbol& fo
       break;
     case Collective::kAlltoall:
       wanted = Symbol(r, block, block + 1);
+      break;
+    case Collective::kNeighborAllgather:
+    case Collective::kNeighborAlltoall:
+      wanted = from_neighbor(s, block);
       break;
     case Collective::kReduce:
       if (r != s.root) return;

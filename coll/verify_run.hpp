@@ -82,7 +82,10 @@ class SymbolicRun {
 
   // Blocks (verify_result.cc).
   void fill_start(RankState& state);
-  static int64_t size_of(const Schedule& s, const Slice& slice, int32_t i);
+  [[nodiscard]] int64_t size_of(const Schedule& s, const Slice& slice, int32_t i) const;
+  [[nodiscard]] int64_t size_at_edge(const Schedule& s, bool input, int32_t block) const;
+  /// What output block `block` of a neighbourhood is in the end.
+  [[nodiscard]] Symbol from_neighbor(const Schedule& s, int32_t block) const;
   void check_sizes(const RankState& from, const Slice& source, const RankState& to,
                    const Slice& target, int l, int32_t index);
   void check_end(int32_t rank);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "coll/builder.hpp"
@@ -60,6 +61,8 @@ struct Algorithm {
 };
 
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
+/// The rows of all but neighbourhoods.
+[[nodiscard]] std::span<const Algorithm> global_algorithms() noexcept;
 /// The rows of one collective.
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
 /// The row of this name; nullptr where there is none.
@@ -69,6 +72,9 @@ struct Algorithm {
 /// The schedule of one rank.
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                              const Levels* levels = nullptr);
+/// The same of a neighbourhood.
+[[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,
+                             std::shared_ptr<const Neighbors> neighbors);
 
 void barrier_dissemination(Builder& b);
 void barrier_tree(Builder& b);
@@ -98,6 +104,8 @@ void alltoall_bruck(Builder& b);
 void alltoall_linear(Builder& b);
 void alltoall_pairwise(Builder& b);
 void alltoall_two_level(Builder& b);
+void neighbor_allgather_linear(Builder& b);
+void neighbor_alltoall_linear(Builder& b);
 void reduce_binomial(Builder& b);
 void reduce_binomial_ordered(Builder& b);
 void reduce_knomial(Builder& b);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
@@ -145,12 +146,22 @@ constexpr Algorithm kTable[] = {
    [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, 2 * lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
   {kExscan, "linear", exscan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
    [](S s) { return piped({s.p - 1, (s.p - 1) * s.n, 1, s.n, 2 * s.n, s.n}); }, ""},
+  // Neighbourhoods stand last.
+  {kNeighborAllgather, "linear", neighbor_allgather_linear, kAnything, 0, "1; n of d neighbours",
+   [](S s) { return plain(1, s.n / s.p); }, "Hoefler, Traff 2009"},
+  {kNeighborAlltoall, "linear", neighbor_alltoall_linear, kAnything, 0, "1; n of d neighbours",
+   [](S s) { return plain(1, s.n / s.p); }, "Hoefler, Traff 2009"},
 };
 // clang-format on
 
 }  // namespace
 
 std::span<const Algorithm> algorithms() noexcept { return kTable; }
+
+std::span<const Algorithm> global_algorithms() noexcept {
+  return {std::begin(kTable), std::find_if(std::begin(kTable), std::end(kTable),
+                                           [](auto& row) { return neighborly(row.collective); })};
+}
 
 std::span<const Algorithm> algorithms(Collective collective) noexcept {
   const auto is_other = [&](const Algorithm& row) { return row.collective != collective; };
@@ -179,6 +190,14 @@ Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t 
   Schedule schedule = builder.finish();
   if ((algorithm.limits & kEqualBlocks) != 0) schedule.uniform = true;
   return schedule;
+}
+
+Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,
+               std::shared_ptr<const Neighbors> neighbors) {
+  Builder builder(algorithm.collective, algorithm.name, ranks, rank, 0, nullptr,
+                  std::move(neighbors));
+  algorithm.emit(builder);
+  return builder.finish();
 }
 
 }  // namespace tern::coll

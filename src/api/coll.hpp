@@ -3,6 +3,8 @@
 // Why: every form of an operation differs only in how its one description is started.
 #pragma once
 
+#include <vector>
+
 #include "api/exchange.hpp"
 #include "coll/coll.hpp"
 #include "coll/operation.hpp"
@@ -33,7 +35,15 @@ struct Described {
 /// The beginning of every description.
 [[nodiscard]] Described describe(coll::Collective collective, core::Communicator& comm) noexcept;
 
-/// Arrays of counts and displacements must be there, and no count negative.
+/// Arrays of counts and displacements must be there, and no count of `blocks` negative. These
+/// return an error class with fail() text.
+[[nodiscard]] int check_counts(const coll::Side& side, int blocks, const char* counts,
+                               const char* displs) noexcept;
+/// The objects behind the types' handles; a type of no elements may be MPI_DATATYPE_NULL.
+[[nodiscard]] int find_types(const MPI_Datatype* handles, const MPI_Count* counts, int blocks,
+                             const char* name, std::vector<core::Datatype*>* found);
+
+/// The same, of a description's side and with every rank a block, unless checks are off.
 void check_blocks(Described* what, const coll::Side& side, const char* counts,
                   const char* displs) noexcept;
 

@@ -71,18 +71,32 @@ Described describe(Collective collective, core::Communicator& comm) noexcept {
 void check_blocks(Described* what, const Side& side, const char* counts,
                   const char* displs) noexcept {
   if (!what->operation.irregular || !the_process->checks || what->code != MPI_SUCCESS) return;
-  if (side.counts == nullptr || side.displs == nullptr) {
-    what->code =
-        fail(MPI_ERR_ARG, "%s is a null pointer", side.counts == nullptr ? counts : displs);
-    return;
-  }
-  const int blocks = what->operation.communicator->peer_count();
+  what->code = check_counts(side, what->operation.communicator->peer_count(), counts, displs);
+}
+
+int check_counts(const Side& side, int blocks, const char* counts, const char* displs) noexcept {
+  if (side.counts == nullptr || side.displs == nullptr)
+    return fail(MPI_ERR_ARG, "%s is a null pointer", side.counts == nullptr ? counts : displs);
   for (int i = 0; i < blocks; ++i)
-    if (side.counts[i] < 0) {
-      what->code = fail(MPI_ERR_COUNT, "%s[%d] is %lld; a count must not be negative", counts, i,
-                        static_cast<long long>(side.counts[i]));
-      return;
-    }
+    if (side.counts[i] < 0)
+      return fail(MPI_ERR_COUNT, "%s[%d] is %lld; a count must not be negative", counts, i,
+                  static_cast<long long>(side.counts[i]));
+  return MPI_SUCCESS;
+}
+
+int find_types(const MPI_Datatype* handles, const MPI_Count* counts, int blocks, const char* name,
+               std::vector<Datatype*>* found) {
+  if (handles == nullptr) return fail(MPI_ERR_ARG, "%s is a null pointer", name);
+  for (int i = 0; i < blocks; ++i) {
+    MPI_Datatype handle = handles[i];
+    if (handle == MPI_DATATYPE_NULL && counts[i] == 0) handle = MPI_BYTE;
+    auto* type = the_process->handles.find<Datatype>(handle);
+    if (type == nullptr) return fail(MPI_ERR_TYPE, "%s[%d] is no datatype", name, i);
+    if (!type->committed())
+      return fail(MPI_ERR_TYPE, "%s[%d] is not committed; MPI_Type_commit does that", name, i);
+    found->push_back(type);
+  }
+  return MPI_SUCCESS;
 }
 
 Described agreed(Described what, int input_block, int output_block) noexcept {

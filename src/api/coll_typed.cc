@@ -27,22 +27,6 @@ struct Names {
   const char *counts, *displs, *types;
 };
 
-/// The objects behind the types' handles; a type of no elements may be MPI_DATATYPE_NULL.
-int find_types(const Typed& side, int blocks, const Names& names, std::vector<Datatype*>* found) {
-  if (side.types == nullptr) return fail(MPI_ERR_ARG, "%s is a null pointer", names.types);
-  for (int i = 0; i < blocks; ++i) {
-    MPI_Datatype handle = side.types[i];
-    if (handle == MPI_DATATYPE_NULL && side.counts[i] == 0) handle = MPI_BYTE;
-    auto* type = the_process->handles.find<Datatype>(handle);
-    if (type == nullptr) return fail(MPI_ERR_TYPE, "%s[%d] is no datatype", names.types, i);
-    if (!type->committed())
-      return fail(MPI_ERR_TYPE, "%s[%d] is not committed; MPI_Type_commit does that", names.types,
-                  i);
-    found->push_back(type);
-  }
-  return MPI_SUCCESS;
-}
-
 /// The description, and the arrays that it points to.
 struct TypedExchange {
   Described what;
@@ -65,7 +49,8 @@ struct TypedExchange {
     side->displs = from.displs;
     check_blocks(&what, *side, names.counts, names.displs);
     if (what.code != MPI_SUCCESS) return;
-    what.code = find_types(from, what.operation.communicator->peer_count(), names, types);
+    what.code = find_types(from.types, from.counts, what.operation.communicator->peer_count(),
+                           names.types, types);
     side->types = types->data();
   }
 };

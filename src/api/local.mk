@@ -49,7 +49,6 @@ libtern_la_SOURCES += src/api/topology_cart.cc
 libtern_la_SOURCES += src/api/topology_graph.cc
 libtern_la_SOURCES += src/api/topology_edges.cc
 libtern_la_SOURCES += src/api/neighbor.cc
-libtern_la_SOURCES += src/api/neighbor_request.cc
 libtern_la_SOURCES += src/api/comm_split.cc
 libtern_la_SOURCES += src/api/hardware.cc
 libtern_la_SOURCES += src/api/exchange.cc

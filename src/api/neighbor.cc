@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the chapter "neighbor": MPI-5.0 section 8.6 to 8.8. Each operation is described once;
 // its three forms start the description.
-#include "api/neighbor.hpp"
-
-#include <utility>
+#include <vector>
 
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
-#include "core/datatype.hpp"
+#include "api/coll.hpp"
+#include "api/process.hpp"
+#include "core/topology.hpp"
 
 namespace tern::api {
 namespace {
 
+using coll::Collective;
+using coll::Side;
 using core::Communicator;
 using core::Datatype;
 
-/// Where the data for the neighbours is: `stride` or `displs` in elements, or `bytes`.
-struct Parts {
-  void* address = nullptr;
-  MPI_Count count = 0;
-  Datatype* type = nullptr;
-  MPI_Count stride = 0;               // elements between the parts
-  const MPI_Count* counts = nullptr;  // where they differ
-  const MPI_Aint* displs = nullptr;
-  const MPI_Datatype* types = nullptr;  // where these differ: displs are bytes
+/// One side of a call: with `varies` each neighbour has its part; with `types` its type, too.
+struct Part {
+  Side side;
+  bool varies = false;
+  const MPI_Datatype* types = nullptr;
 };
 
 /// What stands in a call for one side, so that an error names it.
@@ -33,77 +31,57 @@ struct Names {
 constexpr Names kSend = {"sendbuf", "sendcounts", "sdispls", "sendtypes"};
 constexpr Names kReceive = {"recvbuf", "recvcounts", "rdispls", "recvtypes"};
 
-int check(const Parts& parts, size_t neighbors, const Names& names) {
-  if (parts.address == MPI_IN_PLACE)
-    return fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which neighbourhood collectives do not have",
-                names.buffer);
-  if (parts.counts == nullptr && parts.displs == nullptr && parts.type != nullptr)
-    return MPI_SUCCESS;
-  if (neighbors == 0) return MPI_SUCCESS;
-  if (parts.counts == nullptr || parts.displs == nullptr)
-    return fail(MPI_ERR_ARG, "%s is a null pointer, but there are %zu neighbours",
-                parts.counts == nullptr ? names.counts : names.displs, neighbors);
-  if (parts.type == nullptr && parts.types == nullptr)
-    return fail(MPI_ERR_ARG, "%s is a null pointer, but there are %zu neighbours", names.types,
-                neighbors);
-  for (size_t i = 0; i < neighbors; ++i)
-    if (parts.counts[i] < 0)
-      return fail(MPI_ERR_COUNT, "%s[%zu] is %lld; a count must not be negative", names.counts, i,
-                  static_cast<long long>(parts.counts[i]));
-  return MPI_SUCCESS;
-}
+/// The description, and the arrays that it points to.
+struct Neighborhood {
+  Described what;
+  std::vector<Datatype*> send_types, receive_types;
 
-int check_types(const Parts& parts, size_t neighbors, const Names& names) {
-  for (size_t i = 0; i < neighbors && parts.types != nullptr; ++i) {
-    const auto* type = the_process->handles.find<Datatype>(parts.types[i]);
-    if (type == nullptr) return fail(MPI_ERR_TYPE, "%s[%zu] is no datatype", names.types, i);
-    if (!type->committed())
-      return fail(MPI_ERR_TYPE, "%s[%zu] is not committed; MPI_Type_commit does that", names.types,
-                  i);
+  Neighborhood(Collective collective, Communicator& comm, const Part& out, const Part& in)
+      : what(describe(collective, comm)) {
+    if (comm.topology == nullptr) {
+      what.code = fail(MPI_ERR_TOPOLOGY, "%s has no topology, so it has no neighbourhoods",
+                       comm.name.empty() ? "comm" : comm.name.c_str());
+      return;
+    }
+    what.operation.irregular = in.varies;
+    take(out, comm.topology->destinations().size(), kSend, &send_types, &what.operation.input);
+    take(in, comm.topology->sources().size(), kReceive, &receive_types, &what.operation.output);
   }
-  return MPI_SUCCESS;
+
+ private:
+  void take(const Part& part, size_t neighbors, const Names& names, std::vector<Datatype*>* types,
+            Side* side) {
+    if (what.code != MPI_SUCCESS) return;
+    *side = part.side;
+    if (part.side.address == MPI_IN_PLACE)
+      what.code =
+          fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which neighbourhood collectives do not have",
+               names.buffer);
+    if (what.code != MPI_SUCCESS || !part.varies || neighbors == 0) return;
+    what.code = check_counts(*side, static_cast<int>(neighbors), names.counts, names.displs);
+    if (what.code != MPI_SUCCESS || side->type != nullptr) return;
+    what.code =
+        find_types(part.types, side->counts, static_cast<int>(neighbors), names.types, types);
+    side->types = types->data();
+  }
+};
+
+Part same(const void* buffer, MPI_Count count, Datatype& type) {
+  return {{const_cast<void*>(buffer), count, &type}};
+}
+Part varying(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs, Datatype& type) {
+  return {{const_cast<void*>(buffer), 0, &type, counts, displs}, true};
+}
+Part typed(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
+           const MPI_Datatype* types) {
+  return {{const_cast<void*>(buffer), 0, nullptr, counts, displs}, true, types};
 }
 
-/// One neighbour's part.
-pml::Buffer part(const Parts& parts, size_t i) {
-  Datatype* type =
-      parts.types == nullptr ? parts.type : the_process->handles.find<Datatype>(parts.types[i]);
-  const MPI_Count count = parts.counts == nullptr ? parts.count : parts.counts[i];
-  const MPI_Count steps =
-      parts.displs == nullptr ? static_cast<MPI_Count>(i) * parts.stride : parts.displs[i];
-  const MPI_Count bytes = parts.types == nullptr ? steps * type->extent() : steps;
-  // Integers: a null address with displacements in it is legal (MPI_BOTTOM).
-  const auto address = reinterpret_cast<uintptr_t>(parts.address) + static_cast<uintptr_t>(bytes);
-  return {reinterpret_cast<void*>(address), count, type};
+Neighborhood gathered(Communicator& comm, const Part& out, const Part& in) {
+  return {Collective::kNeighborAllgather, comm, out, in};
 }
-
-Neighborhood describe(Communicator& comm, const Parts& out, const Parts& in) {
-  Neighborhood what(comm);
-  const size_t destinations = what.destinations(), sources = what.sources();
-  int code = what.code();
-  if (code == MPI_SUCCESS) code = check(out, destinations, kSend);
-  if (code == MPI_SUCCESS) code = check(in, sources, kReceive);
-  if (code == MPI_SUCCESS) code = check_types(out, destinations, kSend);
-  if (code == MPI_SUCCESS) code = check_types(in, sources, kReceive);
-  what.refuse(code);
-  if (code != MPI_SUCCESS) return what;
-  for (size_t i = 0; i < sources; ++i) what.receive(part(in, i));
-  for (size_t i = 0; i < destinations; ++i) what.send(part(out, i));
-  return what;
-}
-
-Parts same(const void* buffer, MPI_Count count, Datatype& type) {
-  return {const_cast<void*>(buffer), count, &type};
-}
-Parts regular(const void* buffer, MPI_Count count, Datatype& type) {
-  return {const_cast<void*>(buffer), count, &type, count};
-}
-Parts varying(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs, Datatype& type) {
-  return {const_cast<void*>(buffer), 0, &type, 0, counts, displs};
-}
-Parts typed(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
-            const MPI_Datatype* types) {
-  return {const_cast<void*>(buffer), 0, nullptr, 0, counts, displs, types};
+Neighborhood exchanged(Communicator& comm, const Part& out, const Part& in) {
+  return {Collective::kNeighborAlltoall, comm, out, in};
 }
 
 }  // namespace
@@ -112,7 +90,8 @@ int neighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendt
                        MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
   return attempt([&] {
     return run(
-        describe(comm, same(sendbuf, sendcount, sendtype), regular(recvbuf, recvcount, recvtype)));
+        gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
+            .what);
   });
 }
 
@@ -121,7 +100,7 @@ int ineighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& send
                         MPI_Request* request) noexcept {
   return attempt([&] {
     return begin(
-        describe(comm, same(sendbuf, sendcount, sendtype), regular(recvbuf, recvcount, recvtype)),
+        gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype)).what,
         request);
   });
 }
@@ -131,7 +110,7 @@ int neighbor_allgather_init(const void* sendbuf, MPI_Count sendcount, Datatype& 
                             Communicator& comm, core::Info*, MPI_Request* request) noexcept {
   return attempt([&] {
     return plan(
-        describe(comm, same(sendbuf, sendcount, sendtype), regular(recvbuf, recvcount, recvtype)),
+        gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype)).what,
         request);
   });
 }
@@ -140,8 +119,9 @@ int neighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& send
                         const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
                         Communicator& comm) noexcept {
   return attempt([&] {
-    return run(describe(comm, same(sendbuf, sendcount, sendtype),
-                        varying(recvbuf, recvcounts, displs, recvtype)));
+    return run(gathered(comm, same(sendbuf, sendcount, sendtype),
+                        varying(recvbuf, recvcounts, displs, recvtype))
+                   .what);
   });
 }
 
@@ -149,8 +129,9 @@ int ineighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sen
                          void* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
                          Datatype& recvtype, Communicator& comm, MPI_Request* request) noexcept {
   return attempt([&] {
-    return begin(describe(comm, same(sendbuf, sendcount, sendtype),
-                          varying(recvbuf, recvcounts, displs, recvtype)),
+    return begin(gathered(comm, same(sendbuf, sendcount, sendtype),
+                          varying(recvbuf, recvcounts, displs, recvtype))
+                     .what,
                  request);
   });
 }
@@ -160,8 +141,9 @@ int neighbor_allgatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype&
                              Datatype& recvtype, Communicator& comm, core::Info*,
                              MPI_Request* request) noexcept {
   return attempt([&] {
-    return plan(describe(comm, same(sendbuf, sendcount, sendtype),
-                         varying(recvbuf, recvcounts, displs, recvtype)),
+    return plan(gathered(comm, same(sendbuf, sendcount, sendtype),
+                         varying(recvbuf, recvcounts, displs, recvtype))
+                    .what,
                 request);
   });
 }
@@ -169,8 +151,9 @@ int neighbor_allgatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype&
 int neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                       MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
   return attempt([&] {
-    return run(describe(comm, regular(sendbuf, sendcount, sendtype),
-                        regular(recvbuf, recvcount, recvtype)));
+    return run(
+        exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
+            .what);
   });
 }
 
@@ -178,9 +161,10 @@ int ineighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendt
                        MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
                        MPI_Request* request) noexcept {
   return attempt([&] {
-    return begin(describe(comm, regular(sendbuf, sendcount, sendtype),
-                          regular(recvbuf, recvcount, recvtype)),
-                 request);
+    return begin(
+        exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
+            .what,
+        request);
   });
 }
 
@@ -188,9 +172,10 @@ int neighbor_alltoall_init(const void* sendbuf, MPI_Count sendcount, Datatype& s
                            void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
                            Communicator& comm, core::Info*, MPI_Request* request) noexcept {
   return attempt([&] {
-    return plan(describe(comm, regular(sendbuf, sendcount, sendtype),
-                         regular(recvbuf, recvcount, recvtype)),
-                request);
+    return plan(
+        exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
+            .what,
+        request);
   });
 }
 
@@ -198,8 +183,9 @@ int neighbor_alltoallv(const void* sendbuf, const MPI_Count* sendcounts, const M
                        Datatype& sendtype, void* recvbuf, const MPI_Count* recvcounts,
                        const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm) noexcept {
   return attempt([&] {
-    return run(describe(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
-                        varying(recvbuf, recvcounts, rdispls, recvtype)));
+    return run(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
+                         varying(recvbuf, recvcounts, rdispls, recvtype))
+                   .what);
   });
 }
 
@@ -208,8 +194,9 @@ int ineighbor_alltoallv(const void* sendbuf, const MPI_Count* sendcounts, const 
                         const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm,
                         MPI_Request* request) noexcept {
   return attempt([&] {
-    return begin(describe(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
-                          varying(recvbuf, recvcounts, rdispls, recvtype)),
+    return begin(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
+                           varying(recvbuf, recvcounts, rdispls, recvtype))
+                     .what,
                  request);
   });
 }
@@ -220,8 +207,9 @@ int neighbor_alltoallv_init(const void* sendbuf, const MPI_Count* sendcounts,
                             Datatype& recvtype, Communicator& comm, core::Info*,
                             MPI_Request* request) noexcept {
   return attempt([&] {
-    return plan(describe(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
-                         varying(recvbuf, recvcounts, rdispls, recvtype)),
+    return plan(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
+                          varying(recvbuf, recvcounts, rdispls, recvtype))
+                    .what,
                 request);
   });
 }
@@ -231,8 +219,9 @@ int neighbor_alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const M
                        const MPI_Aint* rdispls, const MPI_Datatype* recvtypes,
                        Communicator& comm) noexcept {
   return attempt([&] {
-    return run(describe(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
-                        typed(recvbuf, recvcounts, rdispls, recvtypes)));
+    return run(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
+                         typed(recvbuf, recvcounts, rdispls, recvtypes))
+                   .what);
   });
 }
 
@@ -241,8 +230,9 @@ int ineighbor_alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const 
                         const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
                         MPI_Request* request) noexcept {
   return attempt([&] {
-    return begin(describe(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
-                          typed(recvbuf, recvcounts, rdispls, recvtypes)),
+    return begin(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
+                           typed(recvbuf, recvcounts, rdispls, recvtypes))
+                     .what,
                  request);
   });
 }
@@ -253,8 +243,9 @@ int neighbor_alltoallw_init(const void* sendbuf, const MPI_Count* sendcounts,
                             const MPI_Datatype* recvtypes, Communicator& comm, core::Info*,
                             MPI_Request* request) noexcept {
   return attempt([&] {
-    return plan(describe(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
-                         typed(recvbuf, recvcounts, rdispls, recvtypes)),
+    return plan(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
+                          typed(recvbuf, recvcounts, rdispls, recvtypes))
+                    .what,
                 request);
   });
 }

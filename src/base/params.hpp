@@ -70,6 +70,10 @@ namespace tern {
   X(coll_alltoall, "TERN_ALLTOALL", Word, "auto",                                                  \
     one_of("auto|bruck|linear|pairwise|two_level"),                                                \
     "the algorithm of every alltoall that it can serve; tern_coll list says what each needs")      \
+  X(coll_neighbor_allgather, "TERN_NEIGHBOR_ALLGATHER", Word, "auto", one_of("auto|linear"),       \
+    "the algorithm of every neighbourhood allgather; tern_coll list says what each needs")         \
+  X(coll_neighbor_alltoall, "TERN_NEIGHBOR_ALLTOALL", Word, "auto", one_of("auto|linear"),         \
+    "the algorithm of every neighbourhood alltoall; tern_coll list says what each needs")          \
   X(coll_reduce, "TERN_REDUCE", Word, "auto",                                                      \
     one_of("auto|binomial|knomial|binomial_ordered|two_level|chain"                                \
            "|double_tree|scatter_gather"),                                                         \

@@ -39,6 +39,15 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "other") && odd) MPI_Barrier(MPI_COMM_WORLD);
   if (!strcmp(what, "other") && !odd)
     MPI_Scan(in, out, 5, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (!strcmp(what, "neighbors")) {
+    MPI_Comm ring;
+    int dims[1] = {size}, periods[1] = {1};
+    MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &ring);
+    MPI_Neighbor_allgather(in, 2, MPI_INT, out, 2, MPI_INT, ring);
+    if (odd) MPI_Neighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, ring);
+    if (!odd) MPI_Neighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, ring);
+    MPI_Comm_free(&ring);
+  }
   if (!strcmp(what, "right")) {
     MPI_Datatype pair;
     MPI_Type_contiguous(2, MPI_INT, &pair);
@@ -69,6 +78,7 @@ for n in 2 3 5; do
   check "another operation, $n ranks" caught 'reduce of 4 MPI_INT by MPI_MAX with root 0' op $n
   check "other counts of MPI_Reduce_scatter, $n ranks" caught "of $((n + 1)) elements in parts" counts $n
   check "another collective, $n ranks" caught 'calls barrier\b.*MPI_Scan\|calls barrier' other $n
+  check "another neighbourhood collective, $n ranks" caught "calls neighbor_allgather.*calls neighbor_alltoall\|calls neighbor_alltoall.*calls neighbor_allgather" neighbors $n
   check "nonblocking, $n ranks" caught 'allgather of 3 MPI_INT' nonblocking $n
   check "persistent, $n ranks" caught 'alltoall of 2 MPI_INT' persistent $n
   check "what agrees passes, $n ranks" "$MPIRUN" -n $n -x TERN_CHECK=collective ./wrong right

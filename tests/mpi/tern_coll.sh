@@ -13,6 +13,7 @@ check "the list of one collective has no other" eval '! tern_coll list bcast | g
 check "all are proved to 12 ranks" says ' shapes, 0 wrong$' tern_coll verify --ranks=1..12
 check "one at many ranks" says '^proved  *bcast double_tree: 1 shapes of 4096' tern_coll verify bcast double_tree --ranks=4096 --root=0
 check "hosts that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=24 --levels=8,2
+check "neighbourhoods of a word" says '^proved  *neighbor_alltoall linear: 8 shapes of 1 to 8' tern_coll verify neighbor_alltoall --ranks=1..8 --neighbors=torus
 check "what serves nobody says so" says '^serves none' tern_coll verify allgather recursive_doubling --ranks=5..7
 tern_coll draw allreduce ring --ranks=5 --output=ring.svg
 check "a picture is XML with every message" python3 -c "
@@ -25,6 +26,7 @@ import xml.etree.ElementTree as tree; tree.parse(\"picture.svg\")" || exit 1; do
 check "a wrong collective lists the right ones" fails 2 'barrier, bcast.*did you mean alltoall?' tern_coll list alltoal
 check "a wrong algorithm lists the right ones" fails 2 'knomial, two_level.*did you mean binomial?' tern_coll draw bcast binomal
 check "what an algorithm needs is said" fails 2 'levels=4 makes hosts' tern_coll draw allreduce two_level
+check "wrong neighbours list the right ones" fails 2 'ring, grid.*did you mean torus?' tern_coll draw neighbor_alltoall linear --neighbors=toruss
 check "a wrong option lists the right ones" fails 2 'ranks=N or N..M' tern_coll verify --rank=3
 check "a wrong range" fails 2 'no range' tern_coll verify --ranks=5..2
 

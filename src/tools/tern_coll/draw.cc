@@ -100,6 +100,23 @@ std::string draw_svg(const std::vector<Schedule>& schedules, const std::string& 
   return text + "</svg>\n";
 }
 
+std::string neighbors_in(const Options& options) {
+  return options.neighbors.empty() ? "ring" : options.neighbors;
+}
+
+std::vector<Schedule> schedules_of(const Options& options, const coll::Algorithm& row,
+                                   int32_t ranks, int32_t root, const coll::Levels* levels) {
+  std::vector<Schedule> schedules;
+  if (coll::neighborly(row.collective)) {
+    for (const coll::Neighbors& one : neighbors_of(neighbors_in(options), ranks))
+      schedules.push_back(coll::build(row, ranks, static_cast<int32_t>(schedules.size()),
+                                      std::make_shared<coll::Neighbors>(one)));
+    return schedules;
+  }
+  for (int32_t r = 0; r < ranks; ++r) schedules.push_back(coll::build(row, ranks, r, root, levels));
+  return schedules;
+}
+
 }  // namespace
 
 int draw(const Options& options) {
@@ -115,9 +132,9 @@ int draw(const Options& options) {
                 strf("%s %s does not serve %d ranks%s; tern_coll list says what it needs",
                      coll::name_of(row.collective), row.name, ranks,
                      told == nullptr ? " on one host (--levels=4 makes hosts of 4)" : ""));
-  std::vector<Schedule> schedules;
-  for (int32_t r = 0; r < ranks; ++r) schedules.push_back(coll::build(row, ranks, r, root, told));
+  const std::vector<Schedule> schedules = schedules_of(options, row, ranks, root, told);
   std::string title = strf("%s, %s, %d ranks", coll::name_of(row.collective), row.name, ranks);
+  if (coll::neighborly(row.collective)) title += ", " + neighbors_in(options);
   if (coll::rooted(row.collective)) title += strf(", root %d", root);
   if (told != nullptr) title += ", " + told->text();
   write_output(options, draw_svg(schedules, title));

@@ -30,7 +30,10 @@ std::string help_text() {
   std::string text = "usage: tern_coll COMMAND ...\n";
   for (const Command& command : kCommands)
     text += strf("  %-7s %s\n", command.name, command.meaning);
-  return text + "  --levels=4,2  ranks are on hosts of 4, in parts of 2\nSee tern_coll(1).\n";
+  return text +
+         "  --levels=4,2  ranks are on hosts of 4, in parts of 2\n"
+         "  --neighbors=torus  of neighbourhoods: ring, grid, torus, random, dense\nSee "
+         "tern_coll(1).\n";
 }
 
 const Command& command_named(const std::string& name) {

@@ -56,12 +56,14 @@ void set_option(Options* options, const std::string& word) {
     options->root = number(value, name);
   else if (name == "--levels")
     set_levels(options, value);
+  else if (name == "--neighbors")
+    options->neighbors = value;
   else if (name == "--output" && !value.empty())
     options->output = value;
   else
     throw Error(MPI_ERR_ARG,
                 strf("%s is no option; there are --ranks=N or N..M, --root=N, --levels=N,..., "
-                     "--output=FILE, --help, --version",
+                     "--neighbors=WORD, --output=FILE, --help, --version",
                      word.c_str()));
 }
 
@@ -115,6 +117,16 @@ std::vector<const coll::Algorithm*> rows_of(const Options& options) {
 const coll::Levels* levels_of(const Options& options, int32_t ranks, coll::Levels* made) {
   *made = coll::Levels::from_sizes(ranks, options.levels);
   return made->empty() ? nullptr : made;
+}
+
+std::vector<coll::Neighbors> neighbors_of(const std::string& word, int32_t ranks) {
+  if (word == "ring") return coll::grid_of(ranks, 1, true);
+  if (word == "grid") return coll::grid_of(ranks, 2, false);
+  if (word == "torus") return coll::grid_of(ranks, 3, true);
+  if (word == "random") return coll::random_graph(ranks, 3, static_cast<uint32_t>(ranks));
+  if (word == "dense") return coll::random_graph(ranks, 40, static_cast<uint32_t>(ranks));
+  throw Error(MPI_ERR_ARG, with_nearest(strf("there are no neighbours \"%s\"", word.c_str()), word,
+                                        {"ring", "grid", "torus", "random", "dense"}));
 }
 
 void write_output(const Options& options, const std::string& text) {

@@ -14,6 +14,7 @@ struct Options {
   int32_t least_ranks = 0, most_ranks = 0;  // 0: the command's own
   int32_t root = -1;                        // -1: the command's own
   std::vector<int32_t> levels;              // sizes of hosts, of their parts, ...
+  std::string neighbors;                    // of neighbourhoods: a word, or the command's own
   std::string output = "-";
   bool help = false, version = false;
 };
@@ -25,6 +26,8 @@ struct Options {
 /// Null where none were given or they tell nothing for so many ranks; `made` keeps them.
 [[nodiscard]] const coll::Levels* levels_of(const Options& options, int32_t ranks,
                                             coll::Levels* made);
+/// The neighbourhoods that a word describes: ring, grid, torus or random. Throws tern::Error.
+[[nodiscard]] std::vector<coll::Neighbors> neighbors_of(const std::string& word, int32_t ranks);
 void write_output(const Options& options, const std::string& text);
 
 }  // namespace tern::coll_tool

@@ -53,7 +53,9 @@ std::vector<const coll::Algorithm*> able(const Options& options, coll::Collectiv
                                          int ranks, const coll::Levels* levels) {
   std::vector<const coll::Algorithm*> rows;
   for (const coll::Algorithm* row : rows_of(options))
-    if (row->collective == collective && coll::serves(*row, ranks, levels)) rows.push_back(row);
+    if (row->collective == collective && !coll::neighborly(collective) &&
+        coll::serves(*row, ranks, levels))
+      rows.push_back(row);
   return rows;
 }
 

@@ -36,8 +36,25 @@ void prove(const Options& options, const coll::Algorithm& row, int32_t ranks,
   }
 }
 
-// Two-level algorithms need a machine: without --levels several are tried.
+void prove_neighborhood(const coll::Algorithm& row, const std::string& word, int32_t ranks,
+                        Tally* tally) {
+  const coll::Proof proof = coll::verify(row, neighbors_of(word, ranks));
+  ++tally->shapes;
+  tally->messages += proof.messages;
+  if (proof.holds()) return;
+  ++tally->faults;
+  std::fprintf(stderr, "%d ranks, %s: %s\n", ranks, word.c_str(), proof.fault.c_str());
+}
+
+// Two-level algorithms need a machine, and neighbourhoods a topology: without --levels or
+// --neighbors several are tried.
 void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks, Tally* tally) {
+  if (coll::neighborly(row.collective)) {
+    for (const char* word : {"ring", "grid", "torus", "random", "dense"})
+      if (options.neighbors.empty() || options.neighbors == word)
+        prove_neighborhood(row, word, ranks, tally);
+    return;
+  }
   coll::Levels levels;
   const coll::Levels* given = levels_of(options, ranks, &levels);
   if ((row.limits & coll::kLevels) == 0 || given != nullptr)
@@ -53,6 +70,7 @@ void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks
 int verify(const Options& options) {
   const int32_t least = options.least_ranks == 0 ? 1 : options.least_ranks;
   const int32_t most = options.most_ranks == 0 ? 32 : options.most_ranks;
+  if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);  // is it a word?
   Tally all;
   for (const coll::Algorithm* row : rows_of(options)) {
     Tally tally;

@@ -300,7 +300,8 @@ std::string test_name(const testing::TestParamInfo<Algorithm>& row) {
   return std::string(name_of(row.param.collective)) + "_" + row.param.name;
 }
 INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
-                         testing::ValuesIn(algorithms().begin(), algorithms().end()), test_name);
+                         testing::ValuesIn(global_algorithms().begin(), global_algorithms().end()),
+                         test_name);
 
 TEST_P(EveryAlgorithm, MovesAndReducesEqualBlocks) {
   all({1, 2, 3, 4, 5, 6, 7, 8, 13, 16}, {0, 1, 3, 37}, false);
@@ -314,7 +315,7 @@ TEST_P(EveryAlgorithm, PipelinesLargeVectors) {
 
 std::vector<Algorithm> irregular_ones() {
   std::vector<Algorithm> rows;
-  for (const Algorithm& row : algorithms())
+  for (const Algorithm& row : global_algorithms())
     if ((row.limits & kEqualBlocks) == 0 && !splits(row.collective) &&
         row.collective != Collective::kBarrier)
       rows.push_back(row);

@@ -22,7 +22,7 @@ double end_of(Collective what, const char* name, int32_t ranks) {
 
 TEST(Timeline, HasEveryStepOnce) {
   const Levels levels = Levels::from_sizes(8, {4});
-  for (const Algorithm& row : algorithms()) {
+  for (const Algorithm& row : global_algorithms()) {
     const std::vector<Schedule> schedules = all(row, 8, &levels);
     size_t steps = 0;
     for (const Schedule& schedule : schedules) steps += schedule.steps.size();

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear neighbourhood exchange: a message for each edge of the graph, as many at once as a window
+// allows; what a rank sends itself is copied. Each rank takes its edges in one order that is the
+// same for all, by distance and then by sender, so that the first edge which is not done is under
+// way at both its ends: windows of any size cannot wait for each other in a circle. Edges that all
+// fit the window go receives first, so that no message comes unexpected. A grid has a lane for each
+// direction: what goes down comes from above, also where both are one rank.
+// Cost: one round, a message per edge. Serves irregular blocks.
+#include <algorithm>
+
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+namespace {
+
+/// An edge at one of its ends.
+struct End {
+  int32_t distance, sender, place, peer;
+  bool sends;
+};
+
+/// Those of one lane, in the order in which they are started.
+std::vector<End> ends_of(const Builder& b, int32_t lane) {
+  const Neighbors& near = b.neighbors();
+  std::vector<End> ends;
+  const auto add = [&](const std::vector<int32_t>& peers, bool sends) {
+    for (int32_t i = 0; i < static_cast<int32_t>(peers.size()); ++i) {
+      const int32_t peer = peers[static_cast<size_t>(i)];
+      const int32_t direction = near.grid ? (i & 1) ^ (sends ? 0 : 1) : 0;
+      if (peer == kNobody || direction != lane) continue;
+      const int32_t from = sends ? b.rank() : peer, to = sends ? peer : b.rank();
+      ends.push_back({b.wrap(to - from), from, i, peer, sends});
+    }
+  };
+  add(near.sources, false);
+  add(near.destinations, true);
+  std::stable_sort(ends.begin(), ends.end(), [](const End& a, const End& c) {
+    return a.distance != c.distance ? a.distance < c.distance : a.sender < c.sender;
+  });
+  if (ends.size() <= kWindow)
+    std::stable_partition(ends.begin(), ends.end(), [](const End& end) { return !end.sends; });
+  return ends;
+}
+
+void exchange(Builder& b, bool same_for_all) {
+  const auto input = [&](int32_t place) { return Builder::input(same_for_all ? 0 : place); };
+  const int lanes = b.neighbors().grid ? 2 : 1;
+  b.lanes(lanes);
+  b.window(kWindow);
+  for (int lane = 0; lane < lanes; ++lane) {
+    b.lane(lane);
+    std::vector<int32_t> to_self, from_self;
+    for (const End& end : ends_of(b, lane)) {
+      if (end.peer == b.rank())
+        (end.sends ? to_self : from_self).push_back(end.place);
+      else if (end.sends)
+        b.send(end.peer, input(end.place));
+      else
+        b.recv(end.peer, Builder::output(end.place));
+    }
+    for (size_t i = 0; i < std::min(to_self.size(), from_self.size()); ++i)
+      b.copy(input(to_self[i]), Builder::output(from_self[i]));
+  }
+}
+
+}  // namespace
+
+void neighbor_allgather_linear(Builder& b) { exchange(b, true); }
+
+void neighbor_alltoall_linear(Builder& b) { exchange(b, false); }
+
+}  // namespace tern::coll
