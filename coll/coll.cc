@@ -19,7 +19,7 @@ Coll::Coll(core::Channel& channel)
   pool_.set_threaded(process_.threaded());
   selector_.configure(process_.params);
   checks_ = process_.params.checks("collective");
-  places_.set_sizes(process_.params.coll_levels);
+  places_.configure(process_.params.coll_levels);
   channel_.progress.add(&Coll::poll, this);
 }
 

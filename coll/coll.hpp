@@ -12,6 +12,7 @@
 #include "coll/cache.hpp"
 #include "coll/comm_state.hpp"
 #include "coll/operation.hpp"
+#include "coll/places.hpp"
 #include "coll/select.hpp"
 #include "core/process.hpp"
 #include "core/request.hpp"
@@ -41,6 +42,7 @@ class Coll {
   void force(const Algorithm& algorithm) noexcept { selector_.force(algorithm); }
   /// How to find the host of a rank of the world.
   void set_hosts(Places::HostOf host_of) noexcept { places_.set_hosts(host_of); }
+  void set_parts(Places::PartOf part_of) noexcept { places_.set_parts(part_of); }
 
   // For executions.
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }

@@ -2,14 +2,10 @@
 // What collectives know of a communicator.
 #include "coll/comm_state.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "base/explain.hpp"
-#include "base/params.hpp"
 #include "core/info.hpp"
 #include "core/process.hpp"
-#include "mpi.h"
 
 namespace tern::coll {
 
@@ -32,35 +28,6 @@ CommState::~CommState() {
                      communicator.name.empty() ? "a communicator" : communicator.name.c_str(),
                      sum.predicted / count, took));
   }
-}
-
-void Places::set_sizes(const std::string& sizes) {
-  for (size_t from = 0; from < sizes.size();) {
-    const size_t comma = std::min(sizes.find(',', from), sizes.size());
-    sizes_.push_back(parse_size(sizes.substr(from, comma - from), "TERN_COLL_LEVELS"));
-    if (sizes_.back() < 1)
-      throw Error(
-          MPI_ERR_ARG,
-          strf("TERN_COLL_LEVELS is \"%s\"; it must be sizes from 1 on, as 8,2", sizes.c_str()));
-    from = comma + 1;
-  }
-}
-
-const Levels* Places::of(const core::Communicator& communicator) {
-  core::Process& process = communicator.process();
-  const bool several = host_of_ != nullptr && process.node_size < process.world_size;
-  if (sizes_.empty() && !several) return nullptr;
-  std::vector<std::vector<int64_t>> names(std::max<size_t>(sizes_.size(), 1));
-  for (int rank = 0; rank < communicator.size(); ++rank) {
-    const auto in_world = static_cast<int64_t>(communicator.peer(rank).rank);
-    if (sizes_.empty()) names[0].push_back(host_of_(process, static_cast<int>(in_world)));
-    for (size_t l = 0; l < sizes_.size(); ++l) names[l].push_back(in_world / sizes_[l]);
-  }
-  Levels made = Levels::from_names(names);
-  if (made.empty()) return nullptr;
-  for (const auto& one : known_)
-    if (*one == made) return one.get();
-  return known_.emplace_back(std::make_unique<Levels>(std::move(made))).get();
 }
 
 std::unique_ptr<Forced> hints_of(const core::Communicator& communicator) {

@@ -36,24 +36,6 @@ struct CommState final : core::CollState {
   std::map<Size, Measured> measured;
 };
 
-/// Where the ranks of a process's communicators are. One Levels for all that look alike.
-class Places {
- public:
-  using HostOf = int (*)(core::Process& process, int world_rank);
-
-  /// `host_of` is asked once per rank and communicator, where the job has several hosts.
-  void set_hosts(HostOf host_of) noexcept { host_of_ = host_of; }
-  /// "8,2": hosts of 8 ranks of the world, in parts of 2. Throws Error.
-  void set_sizes(const std::string& sizes);
-  /// Null: one host, or nothing is known.
-  [[nodiscard]] const Levels* of(const core::Communicator& communicator);
-
- private:
-  HostOf host_of_ = nullptr;
-  std::vector<int64_t> sizes_;
-  std::vector<std::unique_ptr<Levels>> known_;
-};
-
 /// The algorithms that the communicator's hints name; null: none.
 [[nodiscard]] std::unique_ptr<Forced> hints_of(const core::Communicator& communicator);
 

@@ -104,7 +104,7 @@ Part named_resource(const core::Info* info) {
   const int resource = find_resource(*wanted);
   if (resource < 0) return {};
   const auto at = static_cast<size_t>(resource);
-  const int number = place_here()[at];
+  const int number = place_here(the_process->boot->job().local_index)[at];
   if (number < 0) return {};
   return {color_on_host(number), resource_name(at)};
 }
@@ -128,7 +128,7 @@ Part next_finer(Communicator& comm, uint64_t number) {
   Communicator& asked = comm.inter() ? own_side(comm) : comm;
   std::vector<Place> places(static_cast<size_t>(comm.size()));
   Place& mine = places[static_cast<size_t>(comm.rank())];
-  mine = place_here();
+  mine = place_here(the_process->boot->job().local_index);
   // Machines are told apart by their hosts, the parts of each by these.
   mine[0] = the_process->boot->node(the_process->world_rank);
   const int code = allgather(asked, places.data(), sizeof(Place), number);

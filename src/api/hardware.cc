@@ -26,13 +26,11 @@ constexpr std::string_view kScheme = "hwloc://";
 
 /// Sorted. On a machine that hwloc makes up nothing is bound: there each process of a host stands
 /// on the processor that its number among them gives.
-std::vector<int> cpus_here(const topo::Tree& tree) {
+std::vector<int> cpus_here(const topo::Tree& tree, int local_index) {
   std::vector<int> cpus = topo::allowed_cpus();
   if (!tree.this_machine) {
     const std::vector<int> all = topo::pus_of(tree.machine);
-    const boot::Boot* boot = any_process().boot;
-    const auto index = static_cast<size_t>(boot == nullptr ? 0 : boot->job().local_index);
-    cpus = {all[index % all.size()]};
+    cpus = {all[static_cast<size_t>(local_index) % all.size()]};
   }
   std::sort(cpus.begin(), cpus.end());
   return cpus;
@@ -55,12 +53,12 @@ int find_holder(const Part& part, Part::Kind kind, const std::vector<int>& cpus)
 }  // namespace
 
 // Asked anew at each use: a process may change its binding.
-Place place_here() noexcept {
+Place place_here(int local_index) noexcept {
   Place place;
   place.fill(kAbsent);
-  (void)guarded([&place] {
+  (void)guarded([&place, local_index] {
     const topo::Tree tree = topo::machine_tree();
-    const std::vector<int> cpus = cpus_here(tree);
+    const std::vector<int> cpus = cpus_here(tree, local_index);
     for (size_t i = 0; i < kResources.size(); ++i)
       if (topo::count_of(tree.machine, kResources[i]) > 0)
         place[i] = find_holder(tree.machine, kResources[i], cpus);
@@ -83,7 +81,8 @@ int find_resource(std::string_view name) noexcept {
 int get_hw_resource_info(MPI_Info* hw_info) noexcept {
   return guarded([hw_info] {
     auto info = core::Ref<core::Info>::adopt(new core::Info);
-    const Place place = place_here();
+    const boot::Boot* boot = any_process().boot;
+    const Place place = place_here(boot == nullptr ? 0 : boot->job().local_index);
     for (size_t i = 0; i < place.size(); ++i)
       if (place[i] != kAbsent) info->set(kNames[i], place[i] == kNowhere ? "false" : "true");
     *hw_info = reinterpret_cast<MPI_Info>(any_process().handles.insert(*info));

@@ -21,7 +21,8 @@ inline constexpr std::array kResources = {topo::Part::Kind::kMachine, topo::Part
 using Place = std::array<int, kResources.size()>;
 inline constexpr int kNowhere = -1;
 inline constexpr int kAbsent = -2;
-[[nodiscard]] Place place_here() noexcept;
+/// `local_index`: of this process among those of its host.
+[[nodiscard]] Place place_here(int local_index) noexcept;
 
 /// "hwloc://Package" and the like; a name without the scheme is understood, too, in any case of
 /// letters. -1 for an unknown one.

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <thread>
 
+#include "api/hardware.hpp"
 #include "api/progress_thread.hpp"
 #include "api/watch.hpp"
 #include "boot/boot.hpp"
@@ -32,6 +34,25 @@ uint32_t channels_for(const core::Process& process) noexcept {
   return std::clamp(std::bit_ceil(std::thread::hardware_concurrency()), kLeast, kMost);
 }
 
+/// Where each rank stands, for levels by parts of the machine: hwloc is asked only where they are
+/// wanted.
+constexpr const char* kPlaceKey = "place";
+
+void publish_place(const core::Process& process) {
+  if (coll::level_words(process.params.coll_levels, "TERN_COLL_LEVELS").parts.empty()) return;
+  const Place place = place_here(process.boot->job().local_index);
+  process.boot->put(kPlaceKey, {reinterpret_cast<const char*>(place.data()), sizeof place});
+}
+
+int part_of(core::Process& process, int rank, topo::Part::Kind kind) {
+  const std::string text = process.boot->get(rank, kPlaceKey);
+  Place place;
+  if (text.size() != sizeof place) return kNowhere;
+  std::memcpy(place.data(), text.data(), sizeof place);
+  return place[static_cast<size_t>(std::find(kResources.begin(), kResources.end(), kind) -
+                                   kResources.begin())];
+}
+
 }  // namespace
 
 Rooms::Rooms(core::Process& process) : process_(process) {
@@ -42,6 +63,7 @@ Rooms::Rooms(core::Process& process) : process_(process) {
     channel->pml = pmls_.back().get();
   }
   process.boot->put_card_as(pmls_.front()->transports().card());
+  publish_place(process);
   process.boot->fence();
   configure_waiting();
   core::make_predefined_communicators(process);
@@ -50,6 +72,7 @@ Rooms::Rooms(core::Process& process) : process_(process) {
   for (auto& channel : process.channels()) {
     colls_.push_back(coll::make(*channel));
     colls_.back()->set_hosts([](core::Process& of, int rank) { return of.boot->node(rank); });
+    colls_.back()->set_parts(part_of);
     channel->coll = colls_.back().get();
   }
   watch_ = std::make_unique<HangWatch>(process);

@@ -48,8 +48,9 @@ namespace tern {
   X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr),                                      \
     "a file of lines that say which algorithm serves which sizes; tern_coll tune writes one")      \
   X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr),                                    \
-    "two-level collectives: how many consecutive ranks share a host, and its parts (8,2), instead "\
-    "of what the launcher says")                                                                   \
+    "two-level collectives: how many consecutive ranks share a host, and its parts (8,2), or a "    \
+    "machine that ranks fill in turn (pack:2 l3:2 core:4), instead of what the launcher says; or "  \
+    "parts that ranks are bound to: package, numa, l3, core")                                                                   \
   X(coll_barrier, "TERN_BARRIER", Word, "auto",                                                    \
     one_of("auto|dissemination|tree|two_level"),                                                   \
     "the algorithm of every barrier that it can serve; tern_coll list says what each needs")       \

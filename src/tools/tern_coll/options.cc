@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/params.hpp"
+#include "coll/level_words.hpp"
 #include "mpi.h"
 
 namespace tern::coll_tool {
@@ -33,13 +34,13 @@ void set_ranks(Options* options, const std::string& value) {
 }
 
 void set_levels(Options* options, const std::string& value) {
-  for (size_t from = 0; from <= value.size();) {
-    const size_t comma = std::min(value.find(',', from), value.size());
-    options->levels.push_back(number(value.substr(from, comma - from), "--levels"));
-    if (options->levels.back() < 1)
-      throw Error(MPI_ERR_ARG, "--levels takes the sizes of hosts and of their parts, from 1 on");
-    from = comma + 1;
-  }
+  const coll::LevelWords words = coll::level_words(value, "--levels");
+  if (!words.parts.empty())
+    throw Error(MPI_ERR_ARG,
+                strf("--levels=%s: where ranks are bound is known when they run; here levels are "
+                     "sizes (8,2) or a description (pack:2 l3:2 core:4)",
+                     value.c_str()));
+  options->levels = words.sizes;
 }
 
 void set_option(Options* options, const std::string& word) {
