@@ -73,6 +73,8 @@ bool Levels::equal_hosts() const {
   return least == most;
 }
 
+bool Levels::hosts_in_order() const { return std::is_sorted(groups[0].begin(), groups[0].end()); }
+
 std::string Levels::text() const {
   const auto [least, most] = sizes_in(groups[0]);
   std::string words = strf("%d hosts of %d", groups_in(groups[0]), least);

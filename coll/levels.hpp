@@ -25,6 +25,8 @@ struct Levels {
   [[nodiscard]] std::vector<int32_t> leaders() const;
   /// Whether the outermost groups are all of one size.
   [[nodiscard]] bool equal_hosts() const;
+  /// Whether each of them is of consecutive ranks.
+  [[nodiscard]] bool hosts_in_order() const;
   /// "2 hosts of 4 ranks", "3 hosts of 2 to 5 ranks, in 6 parts" for messages.
   [[nodiscard]] std::string text() const;
 

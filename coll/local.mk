@@ -52,6 +52,7 @@ libtern_la_SOURCES += coll/algorithms/alltoall_two_level.cc
 libtern_la_SOURCES += coll/algorithms/reduce_scatter_recursive_halving.cc
 libtern_la_SOURCES += coll/algorithms/reduce_scatter_two_level.cc
 libtern_la_SOURCES += coll/algorithms/scan_linear.cc
+libtern_la_SOURCES += coll/algorithms/scan_two_level.cc
 libtern_la_SOURCES += coll/timeline.cc
 libtern_la_SOURCES += coll/geometry.cc
 libtern_la_SOURCES += coll/bind.cc

@@ -20,8 +20,9 @@ enum Limit : unsigned {
   kEqualBlocks = 2,  // not for the irregular forms
   kPowerOfTwo = 4,   // so many ranks
   kEvenRanks = 8,
-  kLevels = 16,      // needs to know which ranks are near each other
-  kEqualHosts = 32,  // and that these groups are of one size
+  kLevels = 16,        // needs to know which ranks are near each other
+  kEqualHosts = 32,    // and that these groups are of one size
+  kHostsInOrder = 64,  // and of consecutive ranks
 };
 
 inline constexpr int32_t kRadix = 4;    // of k-nomial trees
@@ -125,7 +126,9 @@ void reduce_scatter_two_level(Builder& b);
 void reduce_scatter_ordered(Builder& b);
 void scan_linear(Builder& b);
 void scan_recursive_doubling(Builder& b);
+void scan_two_level(Builder& b);
 void exscan_linear(Builder& b);
 void exscan_recursive_doubling(Builder& b);
+void exscan_two_level(Builder& b);
 
 }  // namespace tern::coll

@@ -142,10 +142,16 @@ constexpr Algorithm kTable[] = {
    [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
   {kScan, "linear", scan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
    [](S s) { return piped({s.p - 1, (s.p - 1) * s.n, 1, s.n, 2 * s.n, 0}); }, ""},
+  {kScan, "two_level", scan_two_level, kLevels | kHostsInOrder, 256 * kKi, "lg q between hosts, 2 lg g within; n of each",
+   [](S s) { const double k = lg(s.hosts), g = lg(per_host(s));
+             return levels({k, k * s.n, k, k * s.n, 2 * k * s.n, s.n}, {2 * g, 2 * g * s.n, 2 * g, 2 * g * s.n, (g + 1) * s.n, s.n}); }, "Sanders, Traff 2006"},
   {kExscan, "recursive_doubling", exscan_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
    [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, 2 * lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
   {kExscan, "linear", exscan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
    [](S s) { return piped({s.p - 1, (s.p - 1) * s.n, 1, s.n, 2 * s.n, s.n}); }, ""},
+  {kExscan, "two_level", exscan_two_level, kLevels | kHostsInOrder, 256 * kKi, "lg q between hosts, 2 lg g within; n of each",
+   [](S s) { const double k = lg(s.hosts), g = lg(per_host(s));
+             return levels({k, k * s.n, k, k * s.n, 2 * k * s.n, s.n}, {2 * g, 2 * g * s.n, 2 * g, 2 * g * s.n, (g + 1) * s.n, s.n}); }, "Sanders, Traff 2006"},
   // Neighbourhoods stand last.
   {kNeighborAllgather, "linear", neighbor_allgather_linear, kAnything, 0, "1; n of d neighbours",
    [](S s) { return plain(1, s.n / s.p); }, "Hoefler, Traff 2009"},
@@ -180,6 +186,7 @@ bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noe
   if (needs(kPowerOfTwo) && floor_power(ranks) != ranks) return false;
   if (needs(kEvenRanks) && ranks % 2 != 0) return false;
   if (needs(kLevels) && levels == nullptr) return false;
+  if (needs(kHostsInOrder) && !levels->hosts_in_order()) return false;
   return !needs(kEqualHosts) || levels->equal_hosts();
 }
 

@@ -87,10 +87,10 @@ namespace tern {
     one_of("auto|pairwise|recursive_halving|two_level|ordered"),                                   \
     "the algorithm of every reduce-scatter that it can serve; tern_coll list says what each needs")\
   X(coll_scan, "TERN_SCAN", Word, "auto",                                                          \
-    one_of("auto|recursive_doubling|linear"),                                                      \
+    one_of("auto|recursive_doubling|linear|two_level"),                                            \
     "the algorithm of every scan that it can serve; tern_coll list says what each needs")          \
   X(coll_exscan, "TERN_EXSCAN", Word, "auto",                                                      \
-    one_of("auto|recursive_doubling|linear"),                                                      \
+    one_of("auto|recursive_doubling|linear|two_level"),                                            \
     "the algorithm of every exscan that it can serve; tern_coll list says what each needs")        \
   X(spin, "TERN_SPIN", Time, 0, between(0, 1000000),                                                \
     "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                 \

@@ -15,7 +15,8 @@ std::string limits_of(const coll::Algorithm& row) {
                 {coll::kPowerOfTwo, "powers of two"},
                 {coll::kEvenRanks, "even ranks"},
                 {coll::kLevels, "several hosts"},
-                {coll::kEqualHosts, "of one size"}};
+                {coll::kEqualHosts, "of one size"},
+                {coll::kHostsInOrder, "of consecutive ranks"}};
   std::string text;
   for (const auto& word : kWords)
     if ((row.limits & word.limit) != 0)

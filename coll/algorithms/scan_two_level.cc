@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two-level scan and exscan: each host scans by recursive doubling; the last ranks, which have the
+// sums of their hosts, scan these; each hands what came before its host down to its ranks, who put
+// it on the left of their own. Only last ranks' messages leave a host. Rank order is kept, so hosts
+// must be of consecutive ranks. Cost: 2 ceil(log2 g) rounds of n bytes within hosts of g ranks,
+// ceil(log2 q) between q hosts.
+#include <algorithm>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/ranks.hpp"
+
+namespace tern::coll {
+namespace {
+
+constexpr Slice kReceived{Space::kStage, 0, 1, 0}, kSum{Space::kStage, 0, 1, 1},
+    kBefore{Space::kStage, 0, 1, 2};
+
+/// Some ranks in order, of whom this one is number `mine`.
+struct Row {
+  std::vector<int32_t> ranks;
+  int32_t mine;
+  [[nodiscard]] int32_t size() const noexcept { return static_cast<int32_t>(ranks.size()); }
+  [[nodiscard]] int32_t rank(int32_t number) const { return ranks[static_cast<size_t>(number)]; }
+  [[nodiscard]] bool last() const noexcept { return mine + 1 == size(); }
+};
+
+Row row_of(std::vector<int32_t> ranks, int32_t rank) {
+  const auto mine = std::find(ranks.begin(), ranks.end(), rank) - ranks.begin();
+  return {std::move(ranks), static_cast<int32_t>(mine)};
+}
+
+/// `sum` becomes the sum up to and with this rank, as far as others need it (`keep`: in any case);
+/// `before`, where wanted, the sum of those before.
+void double_up(Builder& b, const Row& row, const Slice& sum, bool keep, const Slice* before) {
+  for (int32_t distance = 1; distance < row.size(); distance *= 2) {
+    if (row.mine + distance < row.size()) b.send(row.rank(row.mine + distance), sum);
+    if (row.mine < distance) continue;
+    b.recv(row.rank(row.mine - distance), kReceived);
+    if (before != nullptr && distance == 1) b.copy(kReceived, *before);
+    if (before != nullptr && distance > 1) b.reduce(kReceived, *before, *before);
+    if (keep || row.mine + 2 * distance < row.size()) b.reduce(kReceived, sum, sum);
+  }
+}
+
+/// What the last of the host has in kBefore reaches all of it, along a binomial tree.
+void hand_down(Builder& b, const Row& host) {
+  const auto rank_at = [&](int32_t node) { return host.rank(host.size() - 1 - node); };
+  const int32_t node = host.size() - 1 - host.mine;
+  const Binomial tree{host.size(), node};
+  if (node != 0) b.recv(rank_at(tree.parent()), kBefore);
+  for (int32_t step = tree.reach() / 2; step > 0; step /= 2)
+    if (node + step < host.size()) b.send(rank_at(node + step), kBefore);
+}
+
+void two_level(Builder& b, bool inclusive) {
+  const Slice output = Builder::output();
+  const Row host = row_of(b.levels()->host_of(b.rank()), b.rank());
+  std::vector<int32_t> ends;
+  for (const int32_t leader : b.levels()->leaders())
+    ends.push_back(b.levels()->host_of(leader).back());
+  const Row between = row_of(ends, host.ranks.back());
+
+  b.stage(3);
+  const bool tells = host.last() && !between.last();  // the next hosts need this one's sum
+  const Slice own = inclusive ? output : kSum;
+  if (inclusive || tells || !host.last()) b.copy(Builder::input(), own);
+  double_up(b, host, own, inclusive || tells, inclusive ? nullptr : &output);
+  if (host.last()) {
+    if (inclusive && tells) b.copy(output, kSum);
+    double_up(b, between, kSum, false, &kBefore);
+  }
+  if (between.mine == 0) return;
+  hand_down(b, host);
+  if (!inclusive && host.mine == 0)
+    b.copy(kBefore, output);
+  else
+    b.reduce(kBefore, output, output);
+}
+
+}  // namespace
+
+void scan_two_level(Builder& b) { two_level(b, true); }
+
+void exscan_two_level(Builder& b) { two_level(b, false); }
+
+}  // namespace tern::coll
