@@ -11,6 +11,7 @@ libtern_la_SOURCES += coll/verify.cc
 libtern_la_SOURCES += coll/verify_run.cc
 libtern_la_SOURCES += coll/verify_order.cc
 libtern_la_SOURCES += coll/verify_result.cc
+libtern_la_SOURCES += coll/verify_remote.cc
 libtern_la_SOURCES += coll/algorithms/table.cc
 libtern_la_SOURCES += coll/algorithms/halving.cc
 libtern_la_SOURCES += coll/algorithms/barrier_dissemination.cc

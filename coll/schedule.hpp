@@ -49,7 +49,7 @@ enum class Verb : uint8_t {
   kCopy,    // source to every destination
   kReduce,  // source 0 op source 1 op ... to the destination, which is the last source or none of
             // them
-  kPut,     // source to a destination in the peer's memory
+  kPut,     // source to a destination in the peer's memory; complete when it lies there
   kGet,     // source in the peer's memory to a destination
   kSignal,  // tells the peer's slot, after every earlier step of this lane
   kWait,  // waits for the peer's signal to this rank's slot; later steps of the lane come after it

@@ -6,8 +6,8 @@
 // the same size; no two steps of a rank touch the same slice unordered when one writes; nobody
 // reads what nobody wrote, writes its input, or uses a buffer it lacks; scratch is bounded. A value
 // is the list of contributions it holds, so passes and chunks (which share nothing) need no proof
-// of their own. Not proved yet: puts and gets (no algorithm has them); a schedule with them is
-// reported as unproved. See: tests/unit/coll/verify_test.cc.
+// of their own. Puts and gets: nobody touches a peer's memory before the peer has surely entered or
+// after it may have left, nor unordered with anybody else. See: tests/unit/coll/verify_test.cc.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ namespace tern::coll {
 
 struct Proof {
   std::string fault;     // empty: proved. Else the first fault, with rank, lane and step
-  int64_t messages = 0;  // sends and signals of all ranks
+  int64_t messages = 0;  // sends, signals, puts and gets of all ranks
   int32_t steps = 0;     // the most that one rank has
   [[nodiscard]] bool holds() const noexcept { return fault.empty(); }
 };

@@ -24,6 +24,7 @@ void SymbolicRun::learn(RankState& state, int l, int32_t index, const Step& step
   }
   known[static_cast<size_t>(l)] = std::max(known[static_cast<size_t>(l)], step.after);
   lane.known.push_back(std::move(known));
+  tell_time(state, l, index, step);
 }
 
 void SymbolicRun::touch(RankState& state, int l, int32_t index, const Step& step) {
@@ -35,22 +36,33 @@ void SymbolicRun::touch(RankState& state, int l, int32_t index, const Step& step
 
 void SymbolicRun::touch_slice(RankState& state, int l, int32_t index, const Slice& slice,
                               bool writes) {
-  if (!usable(state, l, index, slice, writes)) return;
-  const auto& known = state.lanes[static_cast<size_t>(l)].known[static_cast<size_t>(index)];
+  if (!proof_.holds() || !reachable(state, l, index, slice)) return;
+  RankState& owner = owner_of(state, slice);
+  if (!usable(state, owner, l, index, slice, writes)) return;
   for (int32_t i = 0; i < slice.blocks; ++i) {
-    const auto [space, block] = where(*state.schedule, slice, i);
-    auto& accesses = state.accesses[space][block];
+    const auto [space, block] = where(*owner.schedule, slice, i);
+    auto& accesses = owner.accesses[space][block];
+    const Access mine{state.schedule->rank, l, index, writes};
     for (const Access& before : accesses) {
-      const bool same_step = before.lane == l && before.step == index;
-      if (same_step || (!before.writes && !writes)) continue;
-      if (known[static_cast<size_t>(before.lane)] > before.step) continue;
-      blame(state, l, index,
-            strf("touches block %d of %s while lane %d, step %d may still do so",
-                 static_cast<int>(block), space_name(space), before.lane, before.step));
-      return;
+      const bool same_step = before.rank == mine.rank && before.lane == l && before.step == index;
+      if (same_step || (!before.writes && !writes) || is_over(state, l, index, before)) continue;
+      return blame(state, l, index,
+                   strf("touches block %d of %s%s while %slane %d, step %d may still do so",
+                        static_cast<int>(block), space_name(space),
+                        slice.owner == kSelf ? "" : strf(" of rank %d", slice.owner).c_str(),
+                        before.rank == mine.rank ? "" : strf("rank %d, ", before.rank).c_str(),
+                        before.lane, before.step));
     }
-    accesses.push_back({l, index, writes});
+    accesses.push_back(mine);
   }
+}
+
+// Whether an earlier access is surely over when this step starts.
+bool SymbolicRun::is_over(RankState& state, int l, int32_t index, const Access& before) {
+  const LaneState& lane = state.lanes[static_cast<size_t>(l)];
+  const auto i = static_cast<size_t>(index);
+  if (remote_) return surely_before(before, lane.starts[i]);
+  return lane.known[i][static_cast<size_t>(before.lane)] > before.step;
 }
 
 const char* SymbolicRun::space_name(int space) {
@@ -58,8 +70,9 @@ const char* SymbolicRun::space_name(int space) {
   return kNames[space];
 }
 
-bool SymbolicRun::usable(RankState& state, int l, int32_t index, const Slice& slice, bool writes) {
-  const Schedule& s = *state.schedule;
+bool SymbolicRun::usable(RankState& state, const RankState& owner, int l, int32_t index,
+                         const Slice& slice, bool writes) {
+  const Schedule& s = *owner.schedule;
   const bool inside = slice.place >= 0 && slice.blocks >= 1 &&
                       slice.place + slice.blocks <= s.blocks_of(slice.space);
   const bool root_output =

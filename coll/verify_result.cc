@@ -59,12 +59,17 @@ int64_t SymbolicRun::size_of(const Schedule& s, const Slice& slice, int32_t i) c
   }
 }
 
-void SymbolicRun::check_sizes(const RankState& from, const Slice& source, const RankState& to,
-                              const Slice& target, int l, int32_t index) {
+bool SymbolicRun::same_sizes(const RankState& from, const Slice& source, const RankState& to,
+                             const Slice& target) const {
   bool same = source.blocks == target.blocks;
   for (int32_t i = 0; same && i < source.blocks; ++i)
     same = size_of(*from.schedule, source, i) == size_of(*to.schedule, target, i);
-  if (!same)
+  return same;
+}
+
+void SymbolicRun::check_sizes(const RankState& from, const Slice& source, const RankState& to,
+                              const Slice& target, int l, int32_t index) {
+  if (!same_sizes(from, source, to, target))
     blame(to, l, index,
           strf("blocks %d..%d arrive from blocks %d..%d of rank %d: sizes differ", target.first,
                target.first + target.blocks - 1, source.first, source.first + source.blocks - 1,
@@ -78,6 +83,7 @@ void SymbolicRun::check_end(int32_t rank) {
     if (complete < state.schedule->lane_size(l))
       return blame(state, l, complete, "never completes: deadlock");
   }
+  check_left(state);
   if (state.schedule->collective == Collective::kBarrier) return check_barrier(state);
   const auto& output = state.memory[static_cast<int>(Space::kOutput)];
   for (size_t i = 0; i < output.size() && proof_.holds(); ++i)

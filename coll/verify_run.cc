@@ -11,6 +11,7 @@ namespace tern::coll {
 SymbolicRun::SymbolicRun(const std::vector<Schedule>& schedules, bool in_place, bool commutative)
     : in_place_(in_place), commutative_(commutative) {
   for (const Schedule& schedule : schedules) add(schedule);
+  number_lanes();
 }
 
 Proof SymbolicRun::run() {
@@ -45,9 +46,6 @@ void SymbolicRun::check_shape(const Schedule& s) {
   if (scratch != 0 || s.mirrors > 2)
     proof_.fault = strf("%s %s: %d stage slots and %d mirrors on %d ranks are too much scratch",
                         name_of(s.collective), s.algorithm, s.stage_slots, s.mirrors, s.ranks);
-  if (s.remote)
-    proof_.fault =
-        strf("%s %s: puts and gets cannot be proved yet", name_of(s.collective), s.algorithm);
 }
 
 void SymbolicRun::advance(int32_t rank) {
@@ -103,6 +101,9 @@ void SymbolicRun::execute(int32_t rank, int l, int32_t index, const Step& step) 
       break;
     case Verb::kPut:
     case Verb::kGet:
+      ++proof_.messages;
+      carry(state, l, index, step);
+      break;
     case Verb::kJoin:
       break;
   }
@@ -145,6 +146,7 @@ void SymbolicRun::match(const Posted& send, const Posted& recv) {
   RankState& to = at(recv.rank);
   const Step& send_step = from.schedule->step(send.lane, send.step);
   const Step& recv_step = to.schedule->step(recv.lane, recv.step);
+  hear_time(send, recv);
   if (recv_step.verb == Verb::kWait) {
     to.lanes[static_cast<size_t>(recv.lane)].heard.emplace_back(recv.step, send.values[0]);
     finish(recv.rank, recv.lane, recv.step);
@@ -172,8 +174,10 @@ void SymbolicRun::finish(int32_t rank, int l, int32_t index) {
   LaneState& lane = at(rank).lanes[static_cast<size_t>(l)];
   lane.done[static_cast<size_t>(index)] = 1;
   while (static_cast<size_t>(lane.complete) < lane.done.size() &&
-         lane.done[static_cast<size_t>(lane.complete)] != 0)
+         lane.done[static_cast<size_t>(lane.complete)] != 0) {
     ++lane.complete;
+    pass_time(at(rank), l);
+  }
   ready_.push_back(rank);
 }
 

@@ -15,7 +15,11 @@
 
 namespace tern::coll {
 
+/// How far each lane of each rank surely is (verify_remote.cc).
+using Clock = std::vector<int32_t>;
+
 struct Access {
+  int32_t rank;
   int lane;
   int32_t step;
   bool writes;
@@ -28,6 +32,9 @@ struct LaneState {
       known;  // per step: steps of each lane that are complete at its start
   std::vector<std::pair<int32_t, Symbol>>
       heard;  // barrier: (wait step, who is known to have entered)
+  // Where memory is shared: when each step starts, what its message told, and when the first steps
+  // are complete.
+  std::vector<Clock> starts, heard_time, after;
 };
 
 struct RankState {
@@ -35,6 +42,7 @@ struct RankState {
   std::vector<Symbol> memory[kSpaces];
   std::vector<std::vector<Access>> accesses[kSpaces];
   std::vector<LaneState> lanes;
+  size_t first_place = 0;  // in clocks
 };
 
 struct Posted {
@@ -78,7 +86,21 @@ class SymbolicRun {
   void touch(RankState& state, int l, int32_t index, const Step& step);
   void touch_slice(RankState& state, int l, int32_t index, const Slice& slice, bool writes);
   static const char* space_name(int space);
-  bool usable(RankState& state, int l, int32_t index, const Slice& slice, bool writes);
+  bool usable(RankState& state, const RankState& owner, int l, int32_t index, const Slice& slice,
+              bool writes);
+
+  [[nodiscard]] bool is_over(RankState& state, int l, int32_t index, const Access& before);
+
+  // Order across ranks (verify_remote.cc).
+  void number_lanes();
+  void tell_time(RankState& state, int l, int32_t index, const Step& step);
+  void hear_time(const Posted& send, const Posted& recv);
+  void pass_time(RankState& state, int l);
+  [[nodiscard]] bool surely_before(const Access& one, const Clock& time);
+  [[nodiscard]] RankState& owner_of(RankState& state, const Slice& slice);
+  bool reachable(RankState& state, int l, int32_t index, const Slice& slice);
+  void carry(RankState& state, int l, int32_t index, const Step& step);
+  void check_left(RankState& state);
 
   // Blocks (verify_result.cc).
   void fill_start(RankState& state);
@@ -86,6 +108,8 @@ class SymbolicRun {
   [[nodiscard]] int64_t size_at_edge(const Schedule& s, bool input, int32_t block) const;
   /// What output block `block` of a neighbourhood is in the end.
   [[nodiscard]] Symbol from_neighbor(const Schedule& s, int32_t block) const;
+  [[nodiscard]] bool same_sizes(const RankState& from, const Slice& source, const RankState& to,
+                                const Slice& target) const;
   void check_sizes(const RankState& from, const Slice& source, const RankState& to,
                    const Slice& target, int l, int32_t index);
   void check_end(int32_t rank);
@@ -100,6 +124,7 @@ class SymbolicRun {
   }
 
   const bool in_place_, commutative_;
+  bool remote_ = false;  // some schedule puts or gets
   std::vector<RankState> ranks_;
   std::map<EdgeKey, Edge> edges_;
   std::deque<int32_t> ready_;

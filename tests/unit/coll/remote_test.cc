@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules that put into and get from their peers' memory: right ones are proved, and each step
+// that is left out is caught.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "coll/builder.hpp"
+#include "coll/verify.hpp"
+
+namespace tern::coll {
+namespace {
+
+using Emit = std::function<void(Builder&)>;
+
+std::vector<Schedule> all(Collective collective, const char* name, int32_t ranks,
+                          const Emit& emit) {
+  std::vector<Schedule> schedules;
+  for (int32_t r = 0; r < ranks; ++r) {
+    Builder b(collective, name, ranks, r, 0);
+    emit(b);
+    schedules.push_back(b.finish());
+  }
+  return schedules;
+}
+
+std::string fault(const std::vector<Schedule>& schedules) {
+  for (const bool in_place : {false, true}) {
+    const Proof proof = verify(schedules, in_place, false);
+    if (!proof.holds()) return proof.fault;
+  }
+  return "";
+}
+
+constexpr int32_t kEntered = 0, kThere = 1, kTaken = 2;
+
+// Allgather round the ring: each tells the one before that it is here, puts the newest block into
+// the next one's output, and says so.
+void ring_by_puts(Builder& b) {
+  b.copy(Builder::input(), Builder::output(b.rank()));
+  b.signal(b.ring(-1), kEntered);
+  b.wait(b.ring(1), kEntered);
+  for (int32_t round = 1; round < b.ranks(); ++round) {
+    const int32_t block = b.ring(1 - round);
+    b.put(b.ring(1), Builder::output(block), Builder::output(block));
+    b.signal(b.ring(1), kThere);
+    b.wait(b.ring(-1), kThere);
+  }
+}
+
+// Broadcast: all get it from the root, which stays until all have.
+void star_by_gets(Builder& b) {
+  if (b.rank() != b.root()) {
+    b.wait(b.root(), kThere);
+    b.get(b.root(), Builder::output(), Builder::output());
+    b.signal(b.root(), kTaken);
+    return;
+  }
+  for (int32_t rank = 1; rank < b.ranks(); ++rank) b.signal(rank, kThere);
+  for (int32_t rank = 1; rank < b.ranks(); ++rank) b.wait(rank, kTaken);
+}
+
+// Allreduce with a slot for everybody in everybody's stage: puts, then adds in order.
+void slots_by_puts(Builder& b) {
+  b.stage(b.ranks());
+  for (int32_t d = 1; d < b.ranks(); ++d) b.signal(b.ring(d), kEntered);
+  for (int32_t d = 1; d < b.ranks(); ++d) {
+    b.wait(b.ring(d), kEntered);
+    b.put(b.ring(d), Builder::input(), Builder::staged(b.rank()));
+    b.signal(b.ring(d), kThere);
+  }
+  for (int32_t d = 1; d < b.ranks(); ++d) b.wait(b.ring(d), kThere);
+  std::vector<Slice> sources;
+  for (int32_t rank = 0; rank < b.ranks(); ++rank)
+    sources.push_back(rank == b.rank() ? Builder::input() : Builder::staged(rank));
+  b.copy(Builder::input(), Builder::staged(b.rank()));
+  sources[static_cast<size_t>(b.rank())] = Builder::staged(b.rank());
+  b.reduce(sources, Builder::output());
+}
+
+struct Named {
+  Collective collective;
+  const char* name;
+  void (*emit)(Builder&);
+};
+constexpr Named kRows[] = {{Collective::kAllgather, "ring by puts", ring_by_puts},
+                           {Collective::kBcast, "star by gets", star_by_gets},
+                           {Collective::kAllreduce, "slots by puts", slots_by_puts}};
+
+TEST(Remote, RightOnesAreProved) {
+  for (const Named& row : kRows)
+    for (int32_t ranks = 1; ranks <= 16; ++ranks)
+      EXPECT_EQ(fault(all(row.collective, row.name, ranks, row.emit)), "") << ranks << " ranks";
+}
+
+TEST(Remote, ADroppedStepIsCaught) {
+  for (const Named& row : kRows) {
+    const std::vector<Schedule> whole = all(row.collective, row.name, 4, row.emit);
+    for (size_t rank = 0; rank < whole.size(); ++rank)
+      for (size_t i = 0; i < whole[rank].steps.size(); ++i) {
+        std::vector<Schedule> schedules = whole;
+        Step& victim = schedules[rank].steps[i];
+        victim.verb = Verb::kJoin;
+        victim.sources = victim.destinations = 0;
+        EXPECT_NE(fault(schedules), "") << row.name << " rank " << rank << " step " << i;
+      }
+  }
+}
+
+// Signal and wait of the same slot, both left out: nothing hangs, and only the order tells.
+TEST(Remote, ADroppedWaitAndItsSignalAreCaught) {
+  const auto without = [](Collective collective, void (*emit)(Builder&), int32_t slot) {
+    std::vector<Schedule> schedules = all(collective, "mutated", 4, emit);
+    for (Schedule& schedule : schedules)
+      for (Step& step : schedule.steps)
+        if ((step.verb == Verb::kSignal || step.verb == Verb::kWait) && step.slot == slot)
+          step.verb = Verb::kJoin;
+    return fault(schedules);
+  };
+  const auto has = [](const std::string& text, const char* words) {
+    return text.find(words) != std::string::npos;
+  };
+  EXPECT_PRED2(has, without(Collective::kAllgather, ring_by_puts, kEntered),
+               "may not have entered");
+  EXPECT_NE(without(Collective::kAllgather, ring_by_puts, kThere), "");
+  EXPECT_PRED2(has, without(Collective::kBcast, star_by_gets, kThere), "may not have entered");
+  EXPECT_PRED2(has, without(Collective::kBcast, star_by_gets, kTaken), "may have left");
+  EXPECT_PRED2(has, without(Collective::kAllreduce, slots_by_puts, kThere), "nobody wrote");
+}
+
+// A signal that does not wait for the put before it.
+TEST(Remote, ASignalThatOvertakesIsCaught) {
+  std::vector<Schedule> schedules = all(Collective::kAllreduce, "slots by puts", 3, slots_by_puts);
+  for (Step& step : schedules[1].steps)
+    if (step.verb == Verb::kSignal && step.slot == kThere) step.after = 0;
+  EXPECT_NE(fault(schedules).find("may still do so"), std::string::npos) << fault(schedules);
+}
+
+// Two ranks write the same slot of a third.
+TEST(Remote, TwoWritersAreCaught) {
+  const std::vector<Schedule> schedules =
+      all(Collective::kAllreduce, "one slot", 3, [](Builder& b) {
+        b.stage(1);
+        for (int32_t d = 1; d < 3; ++d) b.signal(b.ring(d), kEntered);
+        for (int32_t d = 1; d < 3; ++d) {
+          b.wait(b.ring(d), kEntered);
+          b.put(b.ring(d), Builder::input(), Builder::staged(0));
+          b.signal(b.ring(d), kThere);
+        }
+        for (int32_t d = 1; d < 3; ++d) b.wait(b.ring(d), kThere);
+        b.reduce(Builder::staged(0), Builder::input(), Builder::output());
+      });
+  EXPECT_NE(fault(schedules).find("of rank"), std::string::npos) << fault(schedules);
+}
+
+}  // namespace
+}  // namespace tern::coll
