@@ -61,6 +61,17 @@ static void comm_used(void) {  // caches of schedules and contexts go with it
   OK(MPI_Bcast(data, 8, vector, 0, made));
   free_comm(made);
 }
+static void comm_pair(void) {  // as programs do that make one for each message of a phase
+  static int turn;
+  MPI_Comm made;
+  int sum = -1;
+  OK(MPI_Comm_create_group(comm, everybody, 3, &made));
+  if (++turn % 50 == 0) {
+    OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, made));
+    CHECK_EQ(sum, 1);
+  }
+  free_comm(made);
+}
 static void comm_cart(void) {
   MPI_Comm made;
   const int dims[1] = {2}, periods[1] = {1};
@@ -229,6 +240,7 @@ static const struct Case cases[] = {CASE(comm_dup),
                                     CASE(comm_create_group),
                                     CASE(comm_create_from_group),
                                     CASE(comm_used),
+                                    CASE(comm_pair),
                                     CASE(comm_cart),
                                     CASE(comm_graph),
                                     CASE(comm_dist_graph),

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two thousand communicators per rank alive at once, of everybody and of pairs: an allreduce on any
+// of them costs what it costs among few; an idle one takes less than 2 KiB, and all give their
+// memory back; the sums are right in whatever order they are used. MANY=n: so many.
+// ranks: 2 4
+// timeout: 120
+// sanitizers: no, they keep freed memory
+#include <malloc.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { kFew = 10, kMost = 20000, kBatches = 15, kIdle = 2048 };
+
+static MPI_Comm comms[kMost];
+static int many = 2000;
+
+// Bytes of the heap, and of memory that this process has written to, shared pages in parts.
+static long allocated(void) {
+  const struct mallinfo2 heap = mallinfo2();
+  return (long)(heap.uordblks + heap.hblkhd);
+}
+static long dirty(void) {
+  FILE* file = fopen("/proc/self/smaps_rollup", "r");
+  char line[256];
+  long kib = -1;
+  while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    if (sscanf(line, "Pss_Dirty: %ld", &kib) == 1) break;
+  if (file != NULL) fclose(file);
+  return kib < 0 ? allocated() : kib * 1024;
+}
+
+// Nobody makes or uses a communicator while another looks at its memory.
+static long together(long (*bytes)(void)) {
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  const long found = bytes();
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  return found;
+}
+
+// Every other one is of everybody, the rest of pairs: neighbours, made by these two alone.
+static void make(int from, int to) {
+  const int low = rank - rank % 2, pair[2] = {low, low + 1};
+  MPI_Group world, both;
+  OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+  OK(MPI_Group_incl(world, 2, pair, &both));
+  for (int i = from; i < to; ++i)
+    if (i % 2 == 0)
+      OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
+    else
+      OK(MPI_Comm_create_group(MPI_COMM_WORLD, both, 7, &comms[i]));
+  OK(MPI_Group_free(&both));
+  OK(MPI_Group_free(&world));
+}
+
+static void use(int i) {
+  const double mine = rank + i, low = rank - rank % 2;
+  double sum = -1;
+  OK(MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comms[i]));
+  const double wanted = i % 2 ? 2 * low + 1 + 2.0 * i : size * (size - 1) / 2.0 + (double)size * i;
+  if (sum != wanted) FAIL("the sum on communicator %d is %g, expected %g", i, sum, wanted);
+}
+
+// Seconds of `calls` allreduces, which go over the communicators [0, comms) again and again.
+static double seconds(int calls, int on) {
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < calls; ++i) use((int)(i * 7919LL % on));
+  return MPI_Wtime() - begin;
+}
+
+// The least of many batches, which take turns: other programs only ever make them longer. Four
+// times leaves room for cache misses; what looks through all communicators would take 200 times.
+static void cost(void) {
+  double few = 1e9, all = 1e9;
+  for (int i = 0; i < kBatches; ++i) {
+    const double one = seconds(many, kFew), other = seconds(many, many);
+    if (one < few) few = one;
+    if (other < all) all = other;
+  }
+  if (getenv("VERBOSE") != NULL && rank == 0)
+    printf("%.3f us on %d communicators, %.3f us on %d\n", few / many * 1e6, kFew, all / many * 1e6,
+           many);
+  if (all > 4 * few)
+    FAIL("an allreduce takes %.3f us on %d communicators, but %.3f us on %d", few / many * 1e6,
+         kFew, all / many * 1e6, many);
+}
+
+int main(int argc, char** argv) {
+  const char* given = getenv("MANY");
+  begin(&argc, &argv);
+  need(2);
+  if (given != NULL) many = atoi(given);
+  CHECK(size % 2 == 0 && many >= 100 && many <= kMost);
+  for (int round = 0; round < 2; ++round) {  // tables and pools grow to their size in the first
+    const long before = together(allocated), written = together(dirty);
+    make(0, many);
+    const long idle = together(dirty) - written;
+    if (idle > (long)many * kIdle)
+      FAIL("%d idle communicators take %ld bytes each, at most %d are allowed", many, idle / many,
+           kIdle);
+    for (int i = 0; i < many; ++i) use(many - 1 - i);
+    const long used = together(dirty) - written;
+    if (getenv("VERBOSE") != NULL && rank == 0)
+      printf("%ld bytes of an idle communicator, %ld of a used one\n", idle / many, used / many);
+    if (round == 0) cost();
+    for (int i = 0; i < many; ++i) OK(MPI_Comm_free(&comms[(i * 7919LL + round) % many]));
+    const long kept = together(allocated) - before;
+    if (round == 1 && kept > many)
+      FAIL("%ld bytes of %d communicators were not given back", kept, many);
+  }
+  return end();
+}
