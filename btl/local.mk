@@ -6,5 +6,6 @@ libtern_la_SOURCES += btl/self/trial.cc
 libtern_la_SOURCES += btl/sm/cma.cc
 libtern_la_SOURCES += btl/sm/endpoint.cc
 libtern_la_SOURCES += btl/sm/segment.cc
+libtern_la_SOURCES += btl/sm/slabs.cc
 libtern_la_SOURCES += btl/sm/sm.cc
 libtern_la_SOURCES += btl/sm/trial.cc

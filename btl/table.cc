@@ -27,6 +27,8 @@ Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
 
 Table::~Table() = default;
 
+core::Slabs* Table::slabs() const noexcept { return sm_ == nullptr ? nullptr : &sm_->slabs(); }
+
 namespace {
 [[noreturn]] void unreachable(const core::Peer& peer) {
   throw Error(MPI_ERR_OTHER,

@@ -7,6 +7,7 @@
 
 #include "base/doorbell.hpp"
 #include "btl/btl.hpp"
+#include "core/slabs.hpp"
 
 namespace tern::btl {
 namespace sm {
@@ -36,6 +37,8 @@ class Table {
   }
   /// Where this rank sleeps; nullptr where nobody can ring.
   [[nodiscard]] Doorbell* doorbell() const noexcept { return doorbell_; }
+  /// What ranks of this host share; nullptr where this rank is alone on it.
+  [[nodiscard]] core::Slabs* slabs() const noexcept;
 
  private:
   core::Process& process_;

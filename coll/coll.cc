@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -25,6 +26,8 @@ Coll::Coll(core::Channel& channel)
 
 Coll::~Coll() {
   channel_.progress.remove(this);
+  channel_.coll = nullptr;
+  for (auto& slab : retired_) slab->forget();
   for (const auto& execution : pool_.all())
     if (execution->handle() != 0) process_.handles.erase(*execution);
 }
@@ -57,6 +60,14 @@ Question question_of(const Operation& operation) noexcept {
   question.equal_blocks = !operation.irregular;
   if (question.equal_blocks && side.type != nullptr)
     question.bytes = static_cast<size_t>(side.count) * static_cast<size_t>(side.type->size());
+  if (operation.collective == Collective::kReduceScatter && operation.input.counts != nullptr) {
+    // All ranks know all counts; what counts is their sum.
+    const MPI_Count* const counts = operation.input.counts;
+    const MPI_Count sum = std::accumulate(counts, counts + question.ranks, MPI_Count{0});
+    const auto each = (static_cast<size_t>(sum) + static_cast<size_t>(question.ranks) - 1) /
+                      static_cast<size_t>(question.ranks);
+    question.bytes = each * static_cast<size_t>(operation.input.type->size());
+  }
   question.commutative = operation.op == nullptr || operation.op->commutative();
   return question;
 }
@@ -65,15 +76,18 @@ CommState& Coll::state_of(core::Communicator& communicator) {
   if (communicator.coll == nullptr) {
     auto made = std::make_unique<CommState>(communicator);
     made->levels = places_.of(communicator);
+    made->shares_memory = made->levels == nullptr && !checks_ && shares_memory(communicator);
     made->hints = hints_of(communicator);
     communicator.coll = std::move(made);
   }
   return static_cast<CommState&>(*communicator.coll);
 }
 
-const Choice& Coll::choose(CommState& state, const Operation& operation) const noexcept {
+const Choice& Coll::choose(CommState& state, const Operation& operation,
+                           bool shared) const noexcept {
   Question question = question_of(operation);
   question.levels = state.levels;
+  question.shared = shared;
   if (question != state.asked) {
     state.answer = selector_.choose(question, state.hints.get());
     state.asked = question;
@@ -132,18 +146,29 @@ void Coll::give_back(Execution& execution) noexcept {
   pool_.give(execution);
 }
 
-int Coll::prepare(const Operation& operation, Execution** made) noexcept {
+Execution* Coll::bound(const Operation& operation, const Algorithm& algorithm, const Levels* levels,
+                       std::shared_ptr<CachedSchedule> own) {
+  const core::Communicator& comm = *operation.communicator;
+  const int root = rooted(operation.collective) ? operation.root : 0;
+  CachedSchedule& cached =
+      own != nullptr ? *own : cache_.get(algorithm, comm.size(), comm.rank(), root, levels);
+  Execution* made = take();
+  try {
+    made->bind(operation, algorithm, cached, std::move(own));
+  } catch (...) {
+    made->release();
+    throw;
+  }
+  return made;
+}
+
+int Coll::prepare(const Operation& operation, bool blocking, Execution** made) noexcept {
   core::Communicator& comm = *operation.communicator;
   try {
     CommState& state = state_of(comm);
-    const Choice& choice = choose(state, operation);
-    std::shared_ptr<CachedSchedule> own = neighborhood_of(state, *choice.algorithm, operation);
-    const int root = rooted(operation.collective) ? operation.root : 0;
-    CachedSchedule& cached = own != nullptr ? *own
-                                            : cache_.get(*choice.algorithm, comm.size(),
-                                                         comm.rank(), root, state.levels);
-    *made = take();
-    (*made)->bind(operation, *choice.algorithm, cached, std::move(own));
+    const Choice& choice = choose(state, operation, blocking && may_be_flat(state, operation));
+    *made = bound(operation, *choice.algorithm, state.levels,
+                  neighborhood_of(state, *choice.algorithm, operation));
     if (TERN_UNLIKELY(checks_)) (*made)->check();
     if (TERN_UNLIKELY(process_.explain.on()) && comm.rank() == 0)
       (*made)->measure(explain(state, state.asked, choice));
@@ -157,13 +182,21 @@ int Coll::prepare(const Operation& operation, Execution** made) noexcept {
 
 int Coll::run(const Operation& operation) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  int code = MPI_SUCCESS;
+  return run_flat(operation, &code) ? code : run_schedule(operation);
+}
+
+int Coll::run_schedule(const Operation& operation) noexcept {
   Execution* execution = nullptr;
-  int code = prepare(operation, &execution);
-  if (code != MPI_SUCCESS) return code;
+  const int code = prepare(operation, true, &execution);
+  return code == MPI_SUCCESS ? complete(execution) : code;
+}
+
+int Coll::complete(Execution* execution) noexcept {
   go(*execution);
   channel_.progress.wait([execution] { return execution->done(); },
                          [execution](WaitReport* report) { execution->describe(report); });
-  code = execution->outcome.error;
+  int code = execution->outcome.error;
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) code = fail(code, "%s", execution->error_text->c_str());
   execution->release();
   return code;
@@ -180,7 +213,7 @@ int Coll::start(const Operation& operation, core::Request** request) noexcept {
 int Coll::init(const Operation& operation, bool persistent, core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
   Execution* execution = nullptr;
-  const int code = prepare(operation, &execution);
+  const int code = prepare(operation, false, &execution);
   if (code != MPI_SUCCESS) return code;
   try {
     if (execution->handle() == 0) process_.handles.insert(*execution);

@@ -11,6 +11,7 @@
 
 #include "coll/cache.hpp"
 #include "coll/comm_state.hpp"
+#include "coll/flat/slots.hpp"
 #include "coll/operation.hpp"
 #include "coll/places.hpp"
 #include "coll/select.hpp"
@@ -53,16 +54,37 @@ class Coll {
   void give_back(Execution& execution) noexcept;
 
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
+  /// The slab of a communicator that is gone.
+  void retire(std::unique_ptr<Slab> slab);
 
  private:
   static int poll(void* self) noexcept;
-  [[nodiscard]] int prepare(const Operation& operation, Execution** made) noexcept;
+  [[nodiscard]] int prepare(const Operation& operation, bool blocking, Execution** made) noexcept;
   [[nodiscard]] Execution* take();
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
-  [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation) const noexcept;
+  [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
+                                     bool shared) const noexcept;
   [[nodiscard]] static std::shared_ptr<CachedSchedule> neighborhood_of(CommState& state,
                                                                        const Algorithm& algorithm,
                                                                        const Operation& operation);
+  [[nodiscard]] int run_schedule(const Operation& operation) noexcept;
+  /// With the communicator's own schedule where there is one. Throws std::bad_alloc.
+  [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
+                                 const Levels* levels, std::shared_ptr<CachedSchedule> own);
+  /// Launches, waits, gives back.
+  [[nodiscard]] int complete(Execution* execution) noexcept;
+  // coll/flat/run.cc: blocking collectives of ranks that share memory.
+  [[nodiscard]] static bool may_be_flat(const CommState& state,
+                                        const Operation& operation) noexcept;
+  /// False where a schedule must do it; else *code is the result.
+  bool run_flat(const Operation& operation, int* code) noexcept;
+  /// The slab that it needs, made by all ranks together at the first use; null: some rank has no
+  /// room for them. Throws Error.
+  Slab* slab_for(CommState& state, Slab::Size size, const char* name);
+  /// One number of every rank, by messages. Throws Error.
+  std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine, const char* name);
+  [[nodiscard]] bool shares_memory(const core::Communicator& communicator) const noexcept;
+  void sweep() noexcept;
   /// Begins to measure, and says the first of each choice.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice);
 
@@ -72,7 +94,9 @@ class Coll {
   ScheduleCache cache_;
   Selector selector_;
   Places places_;
-  bool checks_ = false;  // TERN_CHECK=collective
+  bool checks_ = false;                         // TERN_CHECK=collective
+  std::vector<std::unique_ptr<Slab>> retired_;  // peers may still read them
+  size_t swept_ = 0;                            // where the next look at them begins
   pml::ObjectPool<Execution> pool_;
   std::vector<Execution*> running_;  // has room for all of the pool
 };

@@ -4,12 +4,19 @@
 
 #include "base/error.hpp"
 #include "base/explain.hpp"
+#include "coll/coll.hpp"
 #include "core/info.hpp"
 #include "core/process.hpp"
 
 namespace tern::coll {
 
 CommState::~CommState() {
+  Coll* const coll = communicator.channel().coll;
+  for (auto& one : slabs)
+    if (one != nullptr && coll != nullptr)
+      coll->retire(std::move(one));
+    else if (one != nullptr)
+      one->forget();
   const Explain& explain = communicator.process().explain;
   for (const auto& [size, sum] : measured) {
     const auto& [algorithm, power] = size;

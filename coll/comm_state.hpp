@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "coll/cache.hpp"
+#include "coll/flat/slots.hpp"
 #include "coll/select.hpp"
 #include "core/communicator.hpp"
 
@@ -27,7 +28,9 @@ struct CommState final : core::CollState {
 
   core::Communicator& communicator;
   const Levels* levels = nullptr;
-  std::unique_ptr<Forced> hints;                     // null: none
+  bool shares_memory = false;      // all ranks see each other's slabs, as far as is known
+  std::unique_ptr<Slab> slabs[2];  // by size; null until they are used
+  std::unique_ptr<Forced> hints;   // null: none
   std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.
   Question asked{Collective::kBarrier, 0, 0};

@@ -38,6 +38,12 @@ void copy_by_pieces(const pml::Buffer& from, const pml::Buffer& to) noexcept {
 
 }  // namespace
 
+std::string part_in(const char* name, const core::Communicator& communicator) {
+  return strf(
+      "its part in %s %s on %s", std::strchr("aeiou", name[0]) ? "an" : "a", name,
+      communicator.name.empty() ? "a communicator without a name" : communicator.name.c_str());
+}
+
 void copy_data(const pml::Buffer& from, const pml::Buffer& to) noexcept {
   const size_t bytes = from.bytes();
   if (bytes == 0 || from.address == to.address) return;
@@ -302,10 +308,9 @@ void Execution::destroy() noexcept {
 
 void Execution::describe(WaitReport* report) const {
   const core::Communicator& comm = *operation_.communicator;
-  report->words += strf("its part in %s %s on %s",
-                        std::strchr("aeiou", name_of(operation_.collective)[0]) ? "an" : "a",
-                        name_of(operation_.collective),
-                        comm.name.empty() ? "a communicator without a name" : comm.name.c_str());
+  const char* const name =
+      operation_.serves == nullptr ? name_of(operation_.collective) : operation_.serves;
+  report->words += part_in(name, comm);
   const char* separator = ": ";
   for (size_t run = 0; run < run_count_; ++run)
     for (const LaneRun& lane : runs_[run].lanes)

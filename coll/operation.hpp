@@ -3,6 +3,8 @@
 // buffers. Why: forty MPI functions (blocking, nonblocking, irregular) become one description.
 #pragma once
 
+#include <string>
+
 #include "coll/collective.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
@@ -34,6 +36,11 @@ struct Operation {
   bool in_place = false;
   /// Blocks differ (gatherv, ...), on this rank or on others.
   bool irregular = false;
+  /// What the user calls it, where it serves another operation.
+  const char* serves = nullptr;
 };
+
+/// "its part in an allreduce on MPI_COMM_WORLD": what a rank waits for.
+[[nodiscard]] std::string part_in(const char* name, const core::Communicator& communicator);
 
 }  // namespace tern::coll

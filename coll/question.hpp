@@ -17,6 +17,7 @@ struct Question {
   bool commutative = true;
   bool equal_blocks = true;
   const Levels* levels = nullptr;  // null: one host, or nothing is known
+  bool shared = false;             // there are slots that all ranks see (coll/flat)
   bool operator==(const Question&) const = default;
 };
 

@@ -108,7 +108,11 @@ std::vector<std::string> words_of(const std::string& line) {
 }  // namespace
 
 bool can(const Algorithm& algorithm, const Question& question) noexcept {
-  if (!serves(algorithm, question.ranks, question.levels)) return false;
+  if ((algorithm.limits & kShared) != 0) {
+    if (!question.shared) return false;
+  } else if (!serves(algorithm, question.ranks, question.levels)) {
+    return false;
+  }
   if ((algorithm.limits & kCommutative) != 0 && !question.commutative) return false;
   return (algorithm.limits & kEqualBlocks) == 0 || question.equal_blocks;
 }

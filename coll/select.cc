@@ -19,30 +19,41 @@ namespace {
 
 constexpr const char* kOwnLines = R"(
 # collective    ranks  bytes   algorithm
+barrier         any    any     flat                one_host
 barrier         any    any     dissemination       one_host
+bcast           any    ..2k    flat                one_host
 bcast           ..2    any     linear              one_host
 bcast           any    ..512k  binomial            one_host
 bcast           any    any     scatter_allgather   one_host
+gather          any    ..2k    flat                one_host
 gather          any    ..1k    binomial            one_host
 gather          any    any     linear              one_host
+scatter         any    ..512   flat                one_host
 scatter         any    ..1k    binomial            one_host
 scatter         any    any     linear              one_host
+allgather       any    ..2k    flat                one_host
 allgather       ..2    any     ring                one_host
 allgather       any    ..4k    bruck               one_host
 allgather       any    any     ring                one_host
+alltoall        any    ..512   flat                one_host
 alltoall        ..4    any     linear              one_host
 alltoall        any    ..256   bruck               one_host
 alltoall        any    any     linear              one_host
+reduce          any    ..2k    flat                one_host
 reduce          any    ..64k   binomial            one_host
 reduce          any    ..64k   binomial_ordered    one_host
 reduce          any    any     scatter_gather      one_host
+allreduce       any    ..2k    flat                one_host
 allreduce       any    ..16k   recursive_doubling  one_host
 allreduce       ..8    any     rabenseifner        one_host
 allreduce       any    any     ring                one_host
 allreduce       any    any     rabenseifner        one_host
+reduce_scatter  any    ..512   flat                one_host
 reduce_scatter  any    any     pairwise            one_host
 reduce_scatter  any    any     ordered             one_host
+scan            any    ..2k    flat                one_host
 scan            any    any     recursive_doubling  one_host
+exscan          any    ..2k    flat                one_host
 exscan          any    any     recursive_doubling  one_host
 )";
 

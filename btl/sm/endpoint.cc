@@ -31,11 +31,8 @@ uint32_t claim_ring(const Segment& segment, uint32_t channel, uint64_t writer) {
 
 }  // namespace
 
-SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, const Card& card)
-    : Endpoint(leads_to),
-      shared_(shared),
-      card_(card),
-      segment_(Segment::attach(card, leads_to.peer.rank)) {
+SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, const Attached& peer)
+    : Endpoint(leads_to), shared_(shared), card_(peer.card), segment_(peer.segment) {
   const uint32_t ring =
       claim_ring(segment_, to.channel, RingControl::name(shared.own_rank, shared.own_channel));
   const uint32_t lines = segment_.shape().ring_lines;  // the peer may have set its own

@@ -26,10 +26,16 @@ struct Shared {
                 // fence before they look
 };
 
+/// A peer of this host.
+struct Attached {
+  Card card;
+  Segment segment;
+};
+
 class SmEndpoint final : public Endpoint {
  public:
-  /// Attaches the peer's segment and claims a ring there. Throws Error.
-  SmEndpoint(Shared& shared, const Destination& leads_to, const Card& card);
+  /// Claims a ring in the peer's segment. Throws Error.
+  SmEndpoint(Shared& shared, const Destination& leads_to, const Attached& peer);
 
   bool send(const Header& header, const void* payload) noexcept override;
   std::byte* begin(size_t bytes) noexcept override;
@@ -61,8 +67,8 @@ class SmEndpoint final : public Endpoint {
   void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
 
   Shared& shared_;
-  Card card_;
-  Segment segment_;
+  const Card& card_;
+  const Segment& segment_;
   RingWriter writer_;
   RingReader reader_;
   bool reader_bound_ = false;

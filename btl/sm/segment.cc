@@ -19,20 +19,26 @@
 namespace tern::btl::sm {
 namespace {
 
-constexpr uint64_t kMagic = 0x7465726e2d736d32;  // "tern-sm2"
+constexpr uint64_t kMagic = 0x7465726e2d736d33;  // "tern-sm3"
 constexpr size_t kPage = 4096;
 
 size_t page_up(size_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }
 
+size_t bytes_of(const Shape& shape, core::Slabs::Size size) noexcept {
+  return shape.all_slabs(size) * core::Slabs::bytes_of(size);
+}
+
 struct Offsets {
-  size_t controls, claims, flags, rings, blocks, end;
+  size_t controls, claims, flags, rings, blocks, small_slabs, large_slabs, end;
   explicit Offsets(const Shape& shape) noexcept {
     controls = page_up(sizeof(SegmentHead));
     claims = controls + shape.all_rings() * sizeof(RingControl);
     flags = claims + shape.all_claims() * sizeof(SharedClaims);
     rings = page_up(flags + shape.all_blocks() * sizeof(BlockFlag));
     blocks = page_up(rings + size_t{shape.all_rings()} * shape.ring_lines * sizeof(Line));
-    end = blocks + size_t{shape.all_blocks()} * kBlockBytes;
+    small_slabs = blocks + size_t{shape.all_blocks()} * kBlockBytes;
+    large_slabs = page_up(small_slabs + bytes_of(shape, core::Slabs::Size::kSmall));
+    end = page_up(large_slabs + bytes_of(shape, core::Slabs::Size::kLarge));
   }
 };
 
@@ -115,6 +121,8 @@ void Segment::lay_out(const Shape& shape) noexcept {
   flags_ = offsets.flags;
   rings_ = offsets.rings;
   blocks_ = offsets.blocks;
+  small_slabs_ = offsets.small_slabs;
+  large_slabs_ = offsets.large_slabs;
 }
 
 Segment Segment::create(const Shape& shape, uint32_t rank) {

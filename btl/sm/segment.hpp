@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Segment: the memory of one rank that its node mates map: doorbell, rings towards it, payload pool
-// from it; rings, claims and pool blocks are in equal parts for the channels of that rank. Why: a
-// memfd has no name: nothing in /dev/shm, nothing left behind, and only processes that may open
-// /proc/PID/fd of their own user can attach. Layout: SegmentHead | RingControl[] | SharedClaims[] |
-// BlockFlag[] | rings | pool blocks. Pages are touched only when used.
+// from it, slabs that peers read; all of these are in equal parts for the channels of that rank.
+// Why: a memfd has no name: nothing in /dev/shm, nothing left behind, and only processes that may
+// open /proc/PID/fd of their own user can attach. Layout: SegmentHead | RingControl[] |
+// SharedClaims[] | BlockFlag[] | rings | pool blocks | slabs. Pages are touched only when used.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 #include "btl/btl.hpp"
 #include "btl/claims.hpp"
 #include "core/process.hpp"
+#include "core/slabs.hpp"
 
 namespace tern::btl::sm {
 
@@ -23,6 +24,7 @@ inline constexpr size_t kLine = 64;
 inline constexpr uint32_t kClaims = 64;  // of a channel
 inline constexpr uint32_t kMostChannels = core::Process::kMostChannels;
 inline constexpr size_t kBlockBytes = 32768;
+inline constexpr uint32_t kSmallSlabs = 4096, kLargeSlabs = 32;  // of a channel
 
 struct alignas(kLine) Line {
   std::byte bytes[kLine];
@@ -68,6 +70,9 @@ struct Shape {
   [[nodiscard]] uint32_t all_rings() const noexcept { return channels * rings; }
   [[nodiscard]] uint32_t all_blocks() const noexcept { return channels * blocks; }
   [[nodiscard]] uint32_t all_claims() const noexcept { return channels * kClaims; }
+  [[nodiscard]] uint32_t all_slabs(core::Slabs::Size size) const noexcept {
+    return channels * (size == core::Slabs::Size::kSmall ? kSmallSlabs : kLargeSlabs);
+  }
 };
 
 /// A mapped segment, own or a peer's.
@@ -95,6 +100,10 @@ class Segment {
   [[nodiscard]] std::byte* block(uint32_t block) const noexcept {
     return base_ + blocks_ + size_t{block} * kBlockBytes;
   }
+  [[nodiscard]] std::byte* slab(core::Slabs::Size size, uint32_t slab) const noexcept {
+    const bool small = size == core::Slabs::Size::kSmall;
+    return base_ + (small ? small_slabs_ : large_slabs_) + slab * core::Slabs::bytes_of(size);
+  }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] const Fd& fd() const noexcept { return fd_; }
   [[nodiscard]] bool valid() const noexcept { return base_ != nullptr; }
@@ -112,6 +121,7 @@ class Segment {
   std::byte* base_ = nullptr;
   Shape shape_{};
   size_t controls_ = 0, claims_ = 0, flags_ = 0, rings_ = 0, blocks_ = 0;
+  size_t small_slabs_ = 0, large_slabs_ = 0;
 };
 
 }  // namespace tern::btl::sm

@@ -67,7 +67,8 @@ Sm::Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Seg
               static_cast<size_t>(process.params.sm_fragments),
               process.explain,
               false,
-              process.oversubscribed || process.params.progress == "thread"} {}
+              process.oversubscribed || process.params.progress == "thread"},
+      slabs_(*this, channel, shared_.fenced) {}
 
 Sm::~Sm() = default;
 
@@ -91,8 +92,16 @@ Endpoint* Sm::connect(core::Peer& peer, uint32_t turn) {
   if (!reaches(peer)) return nullptr;
   for (auto& endpoint : endpoints_)
     if (&endpoint->to.peer == &peer && endpoint->to.serves(turn)) return endpoint.get();
+  const uint32_t channels = attached(peer).card.channels;
+  return &endpoint_to({peer, turn & (channels - 1), channels});
+}
+
+const Attached& Sm::attached(const core::Peer& peer) {
+  const auto known = attached_.find(peer.rank);
+  if (known != attached_.end()) return known->second;
   const Card card = card_of(peer);
-  return &endpoint_to({peer, turn & (card.channels - 1), card.channels}, card);
+  return attached_.emplace(peer.rank, Attached{card, Segment::attach(card, peer.rank)})
+      .first->second;
 }
 
 // Checked before any of it is used.
@@ -120,11 +129,12 @@ Card Sm::card_of(const core::Peer& peer) const {
   return card;
 }
 
-SmEndpoint& Sm::endpoint_to(const Destination& destination, const Card& card) {
+SmEndpoint& Sm::endpoint_to(const Destination& destination) {
   for (auto& endpoint : endpoints_)
     if (&endpoint->to.peer == &destination.peer && endpoint->to.channel == destination.channel)
       return *endpoint;
-  endpoints_.push_back(std::make_unique<SmEndpoint>(shared_, destination, card));
+  endpoints_.push_back(
+      std::make_unique<SmEndpoint>(shared_, destination, attached(destination.peer)));
   return *endpoints_.back();
 }
 
@@ -156,13 +166,13 @@ void Sm::meet(uint64_t writer, uint32_t ring) {
                                      "which is not on this host",
                                      rank));
   core::Peer& peer = process_.peer(rank);
-  const Card card = card_of(peer);
+  const Card& card = attached(peer).card;
   if (channel >= card.channels)
     throw Error(MPI_ERR_INTERN,
                 strf("a ring of the shared memory is damaged: it names channel %u of rank %u, "
                      "which has %u",
                      channel, rank, card.channels));
-  SmEndpoint& endpoint = endpoint_to({peer, channel, card.channels}, card);
+  SmEndpoint& endpoint = endpoint_to({peer, channel, card.channels});
   if (endpoint.bound())
     throw Error(MPI_ERR_INTERN, strf("the shared memory is damaged: two rings name rank %u", rank));
   endpoint.bind_reader(ring);

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "btl/btl.hpp"
 #include "btl/sm/endpoint.hpp"
+#include "btl/sm/slabs.hpp"
 
 namespace tern::btl::sm {
 
@@ -28,11 +30,14 @@ class Sm final : public Btl {
   /// Where this rank sleeps and is rung.
   [[nodiscard]] Doorbell& doorbell() const noexcept { return segment_->head().doorbell; }
   [[nodiscard]] const Segment& segment() const noexcept { return *segment_; }
+  [[nodiscard]] core::Slabs& slabs() noexcept { return slabs_; }
+  /// A rank of this host; attached at the first call. Throws Error.
+  const Attached& attached(const core::Peer& peer);
 
  private:
   Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Segment> segment);
   [[nodiscard]] Card card_of(const core::Peer& peer) const;
-  SmEndpoint& endpoint_to(const Destination& destination, const Card& card);
+  SmEndpoint& endpoint_to(const Destination& destination);
   [[nodiscard]] uint32_t claimed(std::memory_order order) const noexcept;
   void meet_new_senders() noexcept;
   void meet(uint64_t writer, uint32_t ring);
@@ -43,6 +48,8 @@ class Sm final : public Btl {
   Sink& sink_;
   const std::shared_ptr<Segment> segment_;  // of all channels
   Shared shared_;
+  SmSlabs slabs_;
+  std::unordered_map<uint32_t, Attached> attached_;     // by rank
   std::vector<std::unique_ptr<SmEndpoint>> endpoints_;  // in the order of first contact
   std::vector<SmEndpoint*> senders_;                    // those with a ring towards this rank
   bool given_up_ = false;

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "coll/builder.hpp"
+#include "coll/flat/way.hpp"
 
 namespace tern::coll {
 
@@ -23,6 +24,7 @@ enum Limit : unsigned {
   kLevels = 16,        // needs to know which ranks are near each other
   kEqualHosts = 32,    // and that these groups are of one size
   kHostsInOrder = 64,  // and of consecutive ranks
+  kShared = 128,       // memory that all ranks see; it has no schedule (coll/flat)
 };
 
 inline constexpr int32_t kRadix = 4;    // of k-nomial trees
@@ -59,6 +61,7 @@ struct Algorithm {
   const char* formula;  // rounds; bytes per rank for a vector (or all blocks) of n bytes on p ranks
   Cost (*cost)(Shape);  // the same for numbers
   const char* see;      // where it is described
+  FlatWay flat = FlatWay::kNone;
 };
 
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
@@ -68,6 +71,10 @@ struct Algorithm {
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
 /// The row of this name; nullptr where there is none.
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
+/// Rows without a schedule: nothing to build, verify or draw.
+[[nodiscard]] inline bool has_schedule(const Algorithm& algorithm) noexcept {
+  return algorithm.emit != nullptr;
+}
 /// Whether there is a schedule for so many ranks with these levels (null: not known).
 [[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept;
 /// The schedule of one rank.

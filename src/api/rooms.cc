@@ -61,6 +61,7 @@ Rooms::Rooms(core::Process& process) : process_(process) {
     pmls_.push_back(
         std::make_unique<pml::P2p>(*channel, pmls_.empty() ? nullptr : pmls_.front().get()));
     channel->pml = pmls_.back().get();
+    channel->slabs = pmls_.back()->transports().slabs();
   }
   process.boot->put_card_as(pmls_.front()->transports().card());
   publish_place(process);

@@ -48,28 +48,28 @@ namespace tern {
   X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr),                                      \
     "a file of lines that say which algorithm serves which sizes; tern_coll tune writes one")      \
   X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr),                                    \
-    "two-level collectives: how many consecutive ranks share a host, and its parts (8,2), or a "    \
+    "two-level collectives: how many consecutive ranks share a host, and its parts (8,2), or a "  \
     "machine that ranks fill in turn (pack:2 l3:2 core:4), instead of what the launcher says; or "  \
-    "parts that ranks are bound to: package, numa, l3, core")                                                                   \
+    "parts that ranks are bound to: package, numa, l3, core")                                      \
   X(coll_barrier, "TERN_BARRIER", Word, "auto",                                                    \
-    one_of("auto|dissemination|tree|two_level"),                                                   \
+    one_of("auto|dissemination|tree|two_level|flat"),                                              \
     "the algorithm of every barrier that it can serve; tern_coll list says what each needs")       \
   X(coll_bcast, "TERN_BCAST", Word, "auto",                                                        \
     one_of("auto|binomial|knomial|two_level|chain|double_tree|linear"                              \
-           "|scatter_allgather"),                                                                  \
+           "|scatter_allgather|flat"),                                                             \
     "the algorithm of every bcast that it can serve; tern_coll list says what each needs")         \
   X(coll_gather, "TERN_GATHER", Word, "auto",                                                      \
-    one_of("auto|binomial|knomial|two_level|linear"),                                              \
+    one_of("auto|binomial|knomial|two_level|linear|flat"),                                         \
     "the algorithm of every gather that it can serve; tern_coll list says what each needs")        \
   X(coll_scatter, "TERN_SCATTER", Word, "auto",                                                    \
-    one_of("auto|binomial|knomial|two_level|linear"),                                              \
+    one_of("auto|binomial|knomial|two_level|linear|flat"),                                         \
     "the algorithm of every scatter that it can serve; tern_coll list says what each needs")       \
   X(coll_allgather, "TERN_ALLGATHER", Word, "auto",                                                \
     one_of("auto|bruck|linear|neighbor_exchange|recursive_doubling|ring"                           \
-           "|two_level"),                                                                          \
+           "|two_level|flat"),                                                                     \
     "the algorithm of every allgather that it can serve; tern_coll list says what each needs")     \
   X(coll_alltoall, "TERN_ALLTOALL", Word, "auto",                                                  \
-    one_of("auto|bruck|linear|pairwise|two_level"),                                                \
+    one_of("auto|bruck|linear|pairwise|two_level|flat"),                                           \
     "the algorithm of every alltoall that it can serve; tern_coll list says what each needs")      \
   X(coll_neighbor_allgather, "TERN_NEIGHBOR_ALLGATHER", Word, "auto", one_of("auto|linear"),       \
     "the algorithm of every neighbourhood allgather; tern_coll list says what each needs")         \
@@ -77,20 +77,20 @@ namespace tern {
     "the algorithm of every neighbourhood alltoall; tern_coll list says what each needs")          \
   X(coll_reduce, "TERN_REDUCE", Word, "auto",                                                      \
     one_of("auto|binomial|knomial|binomial_ordered|two_level|chain"                                \
-           "|double_tree|scatter_gather"),                                                         \
+           "|double_tree|scatter_gather|flat|flat_sliced"),                                        \
     "the algorithm of every reduce that it can serve; tern_coll list says what each needs")        \
   X(coll_allreduce, "TERN_ALLREDUCE", Word, "auto",                                                \
     one_of("auto|recursive_doubling|rabenseifner|ring|tree|double_tree"                            \
-           "|two_level"),                                                                          \
+           "|two_level|flat|flat_sliced"),                                                         \
     "the algorithm of every allreduce that it can serve; tern_coll list says what each needs")     \
   X(coll_reduce_scatter, "TERN_REDUCE_SCATTER", Word, "auto",                                      \
-    one_of("auto|pairwise|recursive_halving|two_level|ordered"),                                   \
+    one_of("auto|pairwise|recursive_halving|two_level|ordered|flat"),                              \
     "the algorithm of every reduce-scatter that it can serve; tern_coll list says what each needs")\
   X(coll_scan, "TERN_SCAN", Word, "auto",                                                          \
-    one_of("auto|recursive_doubling|linear|two_level"),                                            \
+    one_of("auto|recursive_doubling|linear|two_level|flat"),                                       \
     "the algorithm of every scan that it can serve; tern_coll list says what each needs")          \
   X(coll_exscan, "TERN_EXSCAN", Word, "auto",                                                      \
-    one_of("auto|recursive_doubling|linear|two_level"),                                            \
+    one_of("auto|recursive_doubling|linear|two_level|flat"),                                       \
     "the algorithm of every exscan that it can serve; tern_coll list says what each needs")        \
   X(spin, "TERN_SPIN", Time, 0, between(0, 1000000),                                                \
     "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                 \

@@ -20,6 +20,7 @@ class Coll;
 namespace tern::core {
 
 class Process;
+class Slabs;
 
 /// In cache lines of its own, like everything that one channel writes.
 struct alignas(64) Channel {
@@ -30,6 +31,7 @@ struct alignas(64) Channel {
   Progress progress;
   pml::Pml* pml = nullptr;
   coll::Coll* coll = nullptr;
+  Slabs* slabs = nullptr;  // null: this rank is alone on its host
 };
 
 }  // namespace tern::core

@@ -150,7 +150,7 @@ void Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   if (doorbell_ == nullptr)
     sleep_unrung();
   else
-    sleep_on_doorbell(early ? kFirstSleepUs : kLongestSleepUs);
+    sleep_on_doorbell(*idleness, early ? kFirstSleepUs : kLongestSleepUs);
   lock();
 }
 
@@ -160,10 +160,10 @@ void Progress::sleep_unrung() const noexcept {
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kNap, nullptr);
 }
 
-void Progress::sleep_on_doorbell(int64_t most_us) noexcept {
+void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept {
   doorbell_->arm();
   lock();
-  const bool found = poll() + poll_others() != 0;
+  const bool found = poll() + poll_others() != 0 || idleness.done(idleness.goal);
   unlock();
   if (found)
     doorbell_->disarm();

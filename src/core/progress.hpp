@@ -51,7 +51,7 @@ class Progress {
   template <class Done, class Describe>
   void wait(Done&& done, const Describe& describe) noexcept {
     uint32_t idle_rounds = 0;
-    Idleness idleness(describe);
+    Idleness idleness(done, describe);
     waiting_.store(waiting() + 1, std::memory_order_relaxed);
     while (!done()) {
       if (poll() != 0 || (TERN_UNLIKELY(looks_around(idle_rounds)) && poll_others() != 0)) {
@@ -142,12 +142,18 @@ class Progress {
 
   /// Of one thread's wait: since when it has found nothing to do, and what it waits for.
   struct Idleness {
-    template <class Describe>
-    explicit Idleness(const Describe& how) noexcept
-        : describe([](const void* described, WaitReport* report) {
+    template <class Done, class Describe>
+    Idleness(Done& waited_for, const Describe& how) noexcept
+        : done([](const void* waited) {
+            return (*static_cast<Done*>(const_cast<void*>(waited)))();
+          }),
+          goal(&waited_for),
+          describe([](const void* described, WaitReport* report) {
             (*static_cast<const Describe*>(described))(report);
           }),
           context(&how) {}
+    bool (*done)(const void* goal);
+    const void* goal;
     void (*describe)(const void* context, WaitReport* report);
     const void* context;
     int64_t since_ns = 0;
@@ -164,7 +170,7 @@ class Progress {
   void idle(Idleness* idleness) noexcept;
   void leave_core(int64_t now, Idleness* idleness) noexcept;
   void sleep_unrung() const noexcept;
-  void sleep_on_doorbell(int64_t most_us) noexcept;
+  void sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept;
   void list(Idleness& idleness) noexcept;
   TERN_COLD void unlist(Idleness& idleness) noexcept;
   TERN_COLD void look_after_polling() noexcept;

@@ -16,7 +16,8 @@ std::string limits_of(const coll::Algorithm& row) {
                 {coll::kEvenRanks, "even ranks"},
                 {coll::kLevels, "several hosts"},
                 {coll::kEqualHosts, "of one size"},
-                {coll::kHostsInOrder, "of consecutive ranks"}};
+                {coll::kHostsInOrder, "of consecutive ranks"},
+                {coll::kShared, "one host, blocking"}};
   std::string text;
   for (const auto& word : kWords)
     if ((row.limits & word.limit) != 0)

@@ -54,7 +54,7 @@ std::vector<const coll::Algorithm*> able(const Options& options, coll::Collectiv
   std::vector<const coll::Algorithm*> rows;
   for (const coll::Algorithm* row : rows_of(options))
     if (row->collective == collective && !coll::neighborly(collective) &&
-        coll::serves(*row, ranks, levels))
+        (coll::has_schedule(*row) ? coll::serves(*row, ranks, levels) : levels == nullptr))
       rows.push_back(row);
   return rows;
 }

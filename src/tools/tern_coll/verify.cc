@@ -75,9 +75,10 @@ int verify(const Options& options) {
   for (const coll::Algorithm* row : rows_of(options)) {
     Tally tally;
     for (int32_t ranks = least; ranks <= most; ++ranks) prove_row(options, *row, ranks, &tally);
-    const char* verdict = tally.faults != 0   ? "WRONG"
-                          : tally.shapes == 0 ? "serves none"
-                                              : "proved";
+    const char* verdict = !coll::has_schedule(*row) ? "no schedule"
+                          : tally.faults != 0       ? "WRONG"
+                          : tally.shapes == 0       ? "serves none"
+                                                    : "proved";
     std::printf("%-11s %s %s: %d shapes of %d to %d ranks, %lld messages\n", verdict,
                 coll::name_of(row->collective), row->name, tally.shapes, least, most,
                 static_cast<long long>(tally.messages));

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "fake_pml.hpp"
+#include "tests/unit/coll/rows.hpp"
 
 namespace tern::coll {
 namespace {
@@ -299,9 +300,7 @@ class EveryAlgorithm : public testing::TestWithParam<Algorithm> {
 std::string test_name(const testing::TestParamInfo<Algorithm>& row) {
   return std::string(name_of(row.param.collective)) + "_" + row.param.name;
 }
-INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
-                         testing::ValuesIn(global_algorithms().begin(), global_algorithms().end()),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(rows(true)), test_name);
 
 TEST_P(EveryAlgorithm, MovesAndReducesEqualBlocks) {
   all({1, 2, 3, 4, 5, 6, 7, 8, 13, 16}, {0, 1, 3, 37}, false);
@@ -314,12 +313,12 @@ TEST_P(EveryAlgorithm, PipelinesLargeVectors) {
 }
 
 std::vector<Algorithm> irregular_ones() {
-  std::vector<Algorithm> rows;
-  for (const Algorithm& row : global_algorithms())
+  std::vector<Algorithm> found;
+  for (const Algorithm& row : rows(true))
     if ((row.limits & kEqualBlocks) == 0 && !splits(row.collective) &&
         row.collective != Collective::kBarrier)
-      rows.push_back(row);
-  return rows;
+      found.push_back(row);
+  return found;
 }
 class EveryIrregularAlgorithm : public EveryAlgorithm {};
 INSTANTIATE_TEST_SUITE_P(Table, EveryIrregularAlgorithm, testing::ValuesIn(irregular_ones()),

@@ -3,9 +3,11 @@
 // of them): each rank's result against a serial reference, for small and large counts, all roots.
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <vector>
 
 #include "coll/coll.hpp"
+#include "tests/unit/coll/rows.hpp"
 #include "tests/unit/world.hpp"
 
 namespace tern::coll {
@@ -23,8 +25,9 @@ int sum(int first, int end, int64_t i) {
 /// One call of one rank. Inputs are value(rank, i) over all of the input's elements.
 class Trial {
  public:
-  Trial(Process& process, const Algorithm& row, int64_t count, int root)
-      : process_(process), row_(row), count_(count), root_(root) {
+  Trial(Process& process, const Algorithm& row, int64_t count, int root,
+        core::Communicator& communicator)
+      : process_(process), row_(row), count_(count), root_(root), communicator_(communicator) {
     const int64_t all = count * ranks();
     for (int64_t i = 0; i < all; ++i) input_.push_back(value(rank(), i));
     output_.assign(static_cast<size_t>(all), -1);
@@ -34,7 +37,7 @@ class Trial {
   void run() {
     Operation operation{};
     operation.collective = row_.collective;
-    operation.communicator = process_.world;
+    operation.communicator = &communicator_;
     operation.root = root_;
     operation.op = reduces(row_.collective) ? process_.handles.find<core::Op>(MPI_SUM) : nullptr;
     core::Datatype& type = core::predefined_type(process_, MPI_INT);
@@ -106,20 +109,60 @@ class Trial {
   const Algorithm& row_;
   const int64_t count_;
   const int root_;
+  core::Communicator& communicator_;
   std::vector<int> input_, output_;
 };
+
+void try_rows(Process& process, const std::vector<Algorithm>& rows) {
+  for (const Algorithm& row : rows) {
+    process.channel(0).coll->force(row);
+    for (const int64_t count : {0, 1, 17, 5000, 40000})
+      for (int root = 0; root < (rooted(row.collective) && count < 100 ? process.world_size : 1);
+           ++root)
+        Trial(process, row, count, root, *process.world).run();
+  }
+}
+
+/// A communicator of all ranks, as MPI_Comm_dup makes them.
+core::Ref<core::Communicator> derived(Process& process, int number) {
+  core::Communicator& world = *process.world;
+  const core::ContextId id = core::derive_context(world.id(), core::Derivation::kDuplicate,
+                                                  static_cast<uint64_t>(number), 0);
+  core::Ref<core::Communicator> made =
+      core::derive_communicator(world, core::Ref<core::Group>(&world.group()), id);
+  made->ending = [](core::Communicator& gone) noexcept {
+    gone.channel().pml->remove_context(gone);
+  };
+  made->channel().pml->add_context(*made);
+  return made;
+}
 
 class Threads : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Threads, testing::Values(2, 3, 6, 8));
 
 TEST_P(Threads, EveryRowAgreesWithASerialReference) {
   test::World(GetParam(), {{"TERN_COLL_LEVELS", "4,2"}}).run([](Process& process) {
-    for (const Algorithm& row : global_algorithms()) {
-      process.channel(0).coll->force(row);
-      for (const int64_t count : {0, 1, 17, 5000, 40000})
-        for (int root = 0; root < (rooted(row.collective) && count < 100 ? process.world_size : 1);
-             ++root)
-          Trial(process, row, count, root).run();
+    try_rows(process, rows(true));
+  });
+}
+
+TEST_P(Threads, RowsInSharedMemoryAgreeWithASerialReference) {
+  test::World(GetParam()).run([](Process& process) { try_rows(process, rows(false)); });
+}
+
+// A communicator's slab is another's as soon as nobody reads it: roots run ahead of slow readers.
+TEST_P(Threads, SlabsChangeHands) {
+  test::World(GetParam()).run([](Process& process) {
+    const Algorithm& bcast = *find_algorithm(Collective::kBcast, "flat");
+    const Algorithm& allreduce = *find_algorithm(Collective::kAllreduce, "flat");
+    process.channel(0).coll->force(bcast);
+    process.channel(0).coll->force(allreduce);
+    for (int round = 0; round < 200; ++round) {
+      const core::Ref<core::Communicator> copy = derived(process, round);
+      const int root = round % process.world_size;
+      Trial(process, bcast, 1 + round % 150, root, *copy).run();
+      if (round % 3 == 0) Trial(process, allreduce, 40, 0, *copy).run();
+      if (round % 7 == process.world_rank) std::this_thread::yield();
     }
   });
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "coll/algorithms/algorithms.hpp"
+#include "tests/unit/coll/rows.hpp"
 
 namespace tern::coll {
 namespace {
@@ -22,7 +23,7 @@ double end_of(Collective what, const char* name, int32_t ranks) {
 
 TEST(Timeline, HasEveryStepOnce) {
   const Levels levels = Levels::from_sizes(8, {4});
-  for (const Algorithm& row : global_algorithms()) {
+  for (const Algorithm& row : rows(true)) {
     const std::vector<Schedule> schedules = all(row, 8, &levels);
     size_t steps = 0;
     for (const Schedule& schedule : schedules) steps += schedule.steps.size();

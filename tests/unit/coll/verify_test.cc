@@ -9,6 +9,7 @@
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
+#include "tests/unit/coll/rows.hpp"
 
 namespace tern::coll {
 namespace {
@@ -18,9 +19,7 @@ class EveryAlgorithm : public testing::TestWithParam<Algorithm> {};
 std::string test_name(const testing::TestParamInfo<Algorithm>& info) {
   return std::string(name_of(info.param.collective)) + "_" + info.param.name;
 }
-INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
-                         testing::ValuesIn(global_algorithms().begin(), global_algorithms().end()),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(rows(true)), test_name);
 
 std::vector<int32_t> roots_of(const Algorithm& row, int32_t ranks) {
   std::vector<int32_t> roots = {0};
@@ -102,7 +101,7 @@ class Mutations : public testing::Test {
 };
 
 TEST_F(Mutations, ADroppedStepIsCaught) {
-  for (const Algorithm& row : global_algorithms()) {
+  for (const Algorithm& row : rows(true)) {
     const std::vector<Schedule> whole = all(row, 5);
     ASSERT_FALSE(caught(row, whole)) << name_of(row.collective) << " " << row.name;
     for (size_t rank = 0; rank < whole.size(); ++rank)
@@ -118,7 +117,7 @@ TEST_F(Mutations, ADroppedStepIsCaught) {
 }
 
 TEST_F(Mutations, ForgottenDependenciesAreCaught) {
-  for (const Algorithm& row : global_algorithms()) {
+  for (const Algorithm& row : rows(true)) {
     std::vector<Schedule> schedules = all(row, 8);
     bool has_dependencies = false;
     for (Schedule& schedule : schedules)
@@ -149,7 +148,7 @@ TEST_F(Mutations, EachSingleDependencyOfTheRingMatters) {
 
 TEST_F(Mutations, SwappedSlicesAreCaught) {
   std::mt19937 random(7);
-  for (const Algorithm& row : global_algorithms()) {
+  for (const Algorithm& row : rows(true)) {
     if (row.collective == Collective::kBarrier) continue;
     int tried = 0;
     const std::vector<Schedule> whole = all(row, 6);

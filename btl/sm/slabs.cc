@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SmSlabs: free lists, and where a peer's slab lies.
+#include "btl/sm/slabs.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "btl/sm/cma.hpp"
+#include "btl/sm/sm.hpp"
+#include "core/peer.hpp"
+#include "mpi.h"
+
+namespace tern::btl::sm {
+
+bool SmSlabs::reaches(const core::Peer& peer) const noexcept { return sm_.reaches(peer); }
+
+uint32_t SmSlabs::claim(Size size) {
+  Free& free = free_[static_cast<size_t>(size)];
+  if (!free.returned.empty()) {
+    const uint32_t slab = free.returned.back();
+    free.returned.pop_back();
+    return slab;
+  }
+  const uint32_t count = (size == Size::kSmall ? kSmallSlabs : kLargeSlabs);
+  if (free.untouched == count) return kNone;
+  free.returned.reserve(free.untouched + 1);
+  return channel_ * count + free.untouched++;
+}
+
+void SmSlabs::give_back(Size size, uint32_t slab) noexcept {
+  free_[static_cast<size_t>(size)].returned.push_back(slab);
+}
+
+std::byte* SmSlabs::own(Size size, uint32_t slab) noexcept {
+  return sm_.segment().slab(size, slab);
+}
+
+std::byte* SmSlabs::of(core::Peer& peer, Size size, uint32_t slab) {
+  const Segment& segment = sm_.attached(peer).segment;
+  const uint32_t count = segment.shape().all_slabs(size);
+  if (slab >= count)
+    throw Error(MPI_ERR_INTERN, strf("rank %u names slab %u of its shared memory, which has %u",
+                                     peer.rank, slab, count));
+  return segment.slab(size, slab);
+}
+
+Doorbell& SmSlabs::bell(core::Peer& peer) { return sm_.attached(peer).segment.head().doorbell; }
+
+int SmSlabs::get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexcept {
+  const Card& card = sm_.attached(peer).card;
+  if (card.pid == ::getpid()) {
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+    return 0;
+  }
+  const iovec local{to, bytes}, remote{reinterpret_cast<void*>(from), bytes};
+  return cma_get(card.pid, &local, 1, &remote, 1);
+}
+
+}  // namespace tern::btl::sm

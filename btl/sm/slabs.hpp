@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SmSlabs: slabs in the segments of the ranks of one host.
+// Lifetime: Sm. Threads: under the channel's lock.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "btl/sm/segment.hpp"
+#include "core/slabs.hpp"
+
+namespace tern::btl::sm {
+
+class Sm;
+
+class SmSlabs final : public core::Slabs {
+ public:
+  /// Of the own segment, those of this channel.
+  SmSlabs(Sm& sm, uint32_t channel, bool fenced) noexcept
+      : sm_(sm), channel_(channel), fenced_(fenced) {}
+
+  bool reaches(const core::Peer& peer) const noexcept override;
+  uint32_t claim(Size size) override;
+  void give_back(Size size, uint32_t slab) noexcept override;
+  std::byte* own(Size size, uint32_t slab) noexcept override;
+  std::byte* of(core::Peer& peer, Size size, uint32_t slab) override;
+  Doorbell& bell(core::Peer& peer) override;
+  bool fenced() const noexcept override { return fenced_; }
+  int get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexcept override;
+
+ private:
+  struct Free {
+    uint32_t untouched = 0;  // from here on none was ever claimed: their pages are not there
+    std::vector<uint32_t> returned;  // room for all that were
+  };
+
+  Sm& sm_;
+  const uint32_t channel_;
+  const bool fenced_;
+  std::array<Free, 2> free_;
+};
+
+}  // namespace tern::btl::sm

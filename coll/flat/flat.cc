@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flat: which operations fit, and the ways of each.
+#include "coll/flat/flat.hpp"
+
+#include "base/error.hpp"
+#include "coll/coll.hpp"
+#include "coll/flat/parts.hpp"
+
+namespace tern::coll {
+bool flat_takes(const Operation& operation) noexcept {
+  if (operation.op == nullptr) return !operation.irregular;
+  const core::Datatype& type = *operation.input.type;
+  constexpr MPI_Count kLargestElement = 512;
+  return type.contiguous() && type.extent() == type.size() && type.true_lb() == 0 &&
+         type.size() > 0 && type.size() <= kLargestElement;
+}
+
+size_t flat_bytes(const Operation& operation) noexcept {
+  const auto ranks = static_cast<size_t>(operation.communicator->size());
+  const size_t bytes = question_of(operation).bytes;
+  switch (operation.collective) {
+    case Collective::kScatter:
+    case Collective::kAlltoall:
+    case Collective::kReduceScatter:
+      return bytes * ranks;
+    default:
+      return bytes;
+  }
+}
+
+int flat_run(const Operation& operation, FlatWay way, Slots& slots) noexcept {
+  Parts parts(operation, slots);
+  switch (operation.collective) {
+    case Collective::kBarrier:
+      parts.barrier();
+      break;
+    case Collective::kBcast:
+      parts.bcast();
+      break;
+    case Collective::kGather:
+      parts.gather();
+      break;
+    case Collective::kScatter:
+      parts.scatter();
+      break;
+    case Collective::kAllgather:
+      parts.allgather();
+      break;
+    case Collective::kAlltoall:
+      parts.alltoall();
+      break;
+    case Collective::kReduce:
+      way == FlatWay::kSliced ? parts.reduce_sliced(false) : parts.reduce();
+      break;
+    case Collective::kAllreduce:
+      way == FlatWay::kSliced ? parts.reduce_sliced(true) : parts.allreduce();
+      break;
+    case Collective::kReduceScatter:
+      parts.reduce_scatter();
+      break;
+    case Collective::kScan:
+      parts.scan(operation.communicator->rank());
+      break;
+    case Collective::kExscan:
+      parts.scan(operation.communicator->rank() - 1);
+      break;
+    case Collective::kNeighborAllgather:
+    case Collective::kNeighborAlltoall:
+      TERN_ASSERT(false && "no row of a neighbourhood is flat");
+  }
+  return parts.code();
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flat: collectives of ranks on one host without messages: everybody writes its part into its slot,
+// and reads what it needs from the others'.
+// Why: one phase. With more ranks than cores every round of messages costs a switch between ranks;
+// this costs one for the whole collective. Longer data go through the slots in pieces.
+// Results: reductions take the operands in the order of ranks, so every rank gets the same bits.
+// Lifetime: CommState; its slots outlast it (Coll keeps them until nobody reads them).
+// Threads: under the channel's lock. See: coll/flat/README.md.
+#pragma once
+
+#include "coll/flat/slots.hpp"
+#include "coll/flat/way.hpp"
+#include "coll/operation.hpp"
+
+namespace tern::coll {
+
+/// Whether a reduction can take its operands from slots: elements without holes, not too large.
+[[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
+/// Bytes that one rank writes for the others, were it all in one turn: equal on all ranks.
+[[nodiscard]] size_t flat_bytes(const Operation& operation) noexcept;
+/// Runs it; all ranks come to the same `way`. MPI_ERR_TRUNCATE, with fail() text, where another
+/// rank's part is not as long as this one's arguments say.
+[[nodiscard]] int flat_run(const Operation& operation, FlatWay way, Slots& slots) noexcept;
+
+}  // namespace tern::coll

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Coll: blocking collectives of ranks that share memory.
+#include <algorithm>
+#include <new>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "coll/coll.hpp"
+#include "coll/flat/flat.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+// A rank reads a line of each other's: beyond this many the rounds of a schedule are fewer.
+constexpr int kMostRanks = 64;
+constexpr size_t kSweptAtOnce = 8;
+}  // namespace
+
+bool Coll::shares_memory(const core::Communicator& communicator) const noexcept {
+  if (channel_.slabs == nullptr || communicator.inter()) return false;
+  if (communicator.size() < 2 || communicator.size() > kMostRanks) return false;
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    if (rank != communicator.rank() && !channel_.slabs->reaches(communicator.peer(rank)))
+      return false;
+  return true;
+}
+
+std::vector<uint32_t> Coll::exchange(core::Communicator& communicator, uint32_t mine,
+                                     const char* name) {
+  std::vector<uint32_t> all(static_cast<size_t>(communicator.size()));
+  Operation operation{};
+  operation.collective = Collective::kAllgather;
+  operation.communicator = &communicator;
+  operation.input = {&mine, sizeof mine, byte_, nullptr, nullptr};
+  operation.output = {all.data(), sizeof mine, byte_, nullptr, nullptr};
+  operation.serves = name;
+  static const Algorithm& bruck = *find_algorithm(Collective::kAllgather, "bruck");
+  const int code = complete(bound(operation, bruck, nullptr, nullptr));
+  if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
+  return all;
+}
+
+// Some messages at the first use; from then on none.
+Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
+  std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
+  if (TERN_LIKELY(slab != nullptr)) return slab.get();
+  sweep();
+  auto made = std::make_unique<Slab>(state.communicator, size);
+  const std::vector<uint32_t> all = exchange(state.communicator, made->number(), name);
+  const bool all_have = std::find(all.begin(), all.end(), core::Slabs::kNone) == all.end();
+  if (all_have) made->meet(all);
+  state.shares_memory = all_have;
+  if (!all_have) return nullptr;
+  slab = std::move(made);
+  return slab.get();
+}
+
+bool Coll::may_be_flat(const CommState& state, const Operation& operation) noexcept {
+  return state.shares_memory && flat_takes(operation);
+}
+
+bool Coll::run_flat(const Operation& operation, int* code) noexcept {
+  try {
+    CommState& state = state_of(*operation.communicator);
+    if (!may_be_flat(state, operation)) return false;
+    const Choice choice = choose(state, operation, true);
+    if (choice.algorithm->flat == FlatWay::kNone) return false;
+    const size_t bytes = flat_bytes(operation);
+    Slab* const slab =
+        slab_for(state, bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge,
+                 name_of(operation.collective));
+    if (slab == nullptr) return false;
+    Slots& slots = slab->lane_for(bytes);
+    if (TERN_LIKELY(!process_.explain.on()) || operation.communicator->rank() != 0) {
+      *code = flat_run(operation, choice.algorithm->flat, slots);
+      return true;
+    }
+    Measured* const sum = explain(state, state.asked, choice);
+    const int64_t began = now_ns();
+    *code = flat_run(operation, choice.algorithm->flat, slots);
+    sum->nanoseconds += now_ns() - began;
+    return true;
+  } catch (const std::bad_alloc&) {
+    *code = fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks", name_of(operation.collective),
+                 operation.communicator->size());
+  } catch (const Error& error) {
+    *code = fail(error);
+  }
+  return true;
+}
+
+// Whether peers still read it is asked later: at the end of the job their memory may be gone.
+void Coll::retire(std::unique_ptr<Slab> slab) { retired_.push_back(std::move(slab)); }
+
+void Coll::sweep() noexcept {
+  for (size_t looked = std::min(retired_.size(), kSweptAtOnce); looked > 0; --looked) {
+    if (swept_ >= retired_.size()) swept_ = 0;
+    if (!retired_[swept_]->over()) {
+      ++swept_;
+      continue;
+    }
+    retired_[swept_] = std::move(retired_.back());
+    retired_.pop_back();
+  }
+}
+
+}  // namespace tern::coll

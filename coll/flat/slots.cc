@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slots: claiming, waiting, ringing.
+#include "coll/flat/slots.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "coll/operation.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+
+namespace tern::coll {
+namespace {
+
+// Looks before the general wait, which also polls. A core of its own: some 20 microseconds.
+constexpr int kSpins = 400, kSpinsAmongThreads = 50;
+constexpr int kYields = 16;
+
+void pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// What tells communicators apart in a slab's head; never 0.
+uint64_t owner_of(const core::Communicator& communicator) noexcept {
+  const core::ContextId id = communicator.id();
+  return (id.creator ^ (uint64_t{id.counter} << 32 | id.counter)) | 1;
+}
+
+}  // namespace
+
+Slots::Slots(Slab& slab, const Lane& lane, int number)
+    : slab_(slab), lane_(lane), number_(number), own_(slab.own_), known_(slab.peers_.size()) {
+  head().finished[number_].store(0, std::memory_order_relaxed);
+  for (uint64_t turn = 0; turn < lane_.depth; ++turn)
+    at(own_, turn)->turn.store(0, std::memory_order_relaxed);
+}
+
+std::atomic<uint64_t>& Slots::finished_by(int rank) const noexcept {
+  return slab_.head_of(rank).finished[number_];
+}
+
+void Slots::await_room() noexcept {
+  const uint64_t needed = turn_ - lane_.depth;
+  uint64_t least = turn_;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    if (rank == slab_.rank_) continue;
+    const uint64_t& known = known_[static_cast<size_t>(rank)];
+    if (known < needed) await_finished(rank, needed);
+    least = std::min(least, known);
+  }
+  floor_ = least;
+}
+
+void Slots::await_end(int rank) noexcept {
+  if (known_[static_cast<size_t>(rank)] < turn_) await_finished(rank, turn_);
+}
+
+void Slots::await_finished(int rank, uint64_t turn) noexcept {
+  const std::atomic<uint64_t>& finished = finished_by(rank);
+  slab_.wait(rank, what_, [&] { return finished.load(std::memory_order_acquire) >= turn; });
+  known_[static_cast<size_t>(rank)] = finished.load(std::memory_order_relaxed);
+}
+
+void Slots::await_post(int rank, Slot& slot) noexcept {
+  slab_.wait(rank, what_, [&] { return slot.turn.load(std::memory_order_acquire) >= turn_; });
+}
+
+Slab::Slab(core::Communicator& communicator, Size size)
+    : communicator_(&communicator),
+      channel_(communicator.channel()),
+      slabs_(*channel_.slabs),
+      size_(size),
+      fenced_(slabs_.fenced()),
+      crowded_(communicator.process().oversubscribed),
+      rank_(communicator.rank()),
+      owner_(owner_of(communicator)),
+      slab_(slabs_.claim(size)),
+      peers_(static_cast<size_t>(communicator.size())) {
+  if (slab_ == core::Slabs::kNone) return;
+  own_ = slabs_.own(size, slab_);
+  lanes_.reserve(SlabHead::kMostLanes);
+  if (size == Size::kSmall) {
+    lanes_.emplace_back(*this, kLineLane, 0);
+    lanes_.emplace_back(*this, kSmallLane, 1);
+  } else {
+    lanes_.emplace_back(*this, kLargeLane, 0);
+  }
+  SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
+  head.asked.store(0, std::memory_order_relaxed);
+  head.owner.store(owner_, std::memory_order_release);
+}
+
+Slab::~Slab() {
+  if (slab_ != core::Slabs::kNone) slabs_.give_back(size_, slab_);
+}
+
+void Slab::meet(const std::vector<uint32_t>& slabs) {
+  for (size_t place = 0; place < peers_.size(); ++place) {
+    const auto rank = static_cast<int>(place);
+    core::Peer& peer = communicator_->peer(rank);
+    peers_[place].base = rank == rank_ ? own_ : slabs_.of(peer, size_, slabs[place]);
+    if (rank != rank_) peers_[place].bell = &slabs_.bell(peer);
+  }
+}
+
+bool Slab::over() const noexcept {
+  const auto read_all = [this](const Peer& peer) {
+    const SlabHead& head = *reinterpret_cast<const SlabHead*>(peer.base);
+    const auto ended = [&](const Slots& lane) {
+      return head.finished[lane.number_].load(std::memory_order_acquire) >= lane.turn_;
+    };
+    return peer.base == nullptr || std::all_of(lanes_.begin(), lanes_.end(), ended) ||
+           head.owner.load(std::memory_order_acquire) != owner_;
+  };
+  return std::all_of(peers_.begin(), peers_.end(), read_all);
+}
+
+template <class Ready>
+void Slab::wait(int rank, const char* what, const Ready& ready) noexcept {
+  if (ready()) return;
+  const bool threads = communicator_->process().threaded();
+  if (!crowded_)
+    for (int spin = 0; spin < (threads ? kSpinsAmongThreads : kSpins); ++spin) {
+      pause();
+      if (ready()) return;
+    }
+  else if (!threads)
+    for (int yield = 0; yield < kYields; ++yield) {
+      ::sched_yield();
+      if (ready()) return;
+    }
+  std::atomic<uint32_t>& asked = head_of(rank).asked;
+  channel_.progress.wait(
+      [&] {
+        if (ready()) return true;
+        asked.store(1, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        return ready();
+      },
+      [&](WaitReport* report) {
+        report->words +=
+            strf("%s: rank %d has not come", part_in(what, *communicator_).c_str(), rank);
+        report->wait_for(static_cast<int>(communicator_->peer(rank).rank));
+      });
+}
+
+void Slab::ring() noexcept {
+  reinterpret_cast<SlabHead*>(own_)->asked.store(0, std::memory_order_relaxed);
+  for (const Peer& peer : peers_)
+    if (peer.bell != nullptr) peer.bell->ring(true);
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slab: what the ranks of a communicator on one host write for each other; a slab each, in it one
+// or two lanes of slots. Slots: one lane.
+// Protocol. Collectives on a lane are numbered alike on all ranks. In turn k a rank writes its part
+// into slot k mod depth, then the number; who needs the part waits for the number. A slot is
+// written again when everybody has ended the turn that it was for: whoever has posted a turn has
+// ended those before, and of the others it is asked. One phase, no leader, and nothing is sent.
+// Waiting: spins, or yields at once with more ranks than cores, then goes on as every waiting rank
+// does (core::Progress); before it sleeps it leaves word with those it waits for, who ring.
+// Lifetime: the communicator, and after it until no rank reads its slab any more (over()).
+// Threads: under the channel's lock. See: coll/flat/README.md, tests/unit/coll/flat_test.cc.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/communicator.hpp"
+#include "core/slabs.hpp"
+
+namespace tern::coll {
+
+/// Begins each slab.
+struct alignas(64) SlabHead {
+  static constexpr size_t kMostLanes = 2;
+  std::atomic<uint64_t> owner;  // which communicator; another: everything before is over
+  std::atomic<uint64_t>
+      finished[kMostLanes];     // the last turn of each lane that this rank has ended
+  std::atomic<uint32_t> asked;  // somebody may sleep until this rank has done more
+};
+
+struct Slot {
+  std::atomic<uint64_t> turn;
+  uint64_t bytes;  // that follow
+  [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + kHead; }
+  static constexpr size_t kHead = 16;
+};
+
+/// Where a lane lies in its slab. Shorter parts have more slots: a root may be that far ahead.
+struct Lane {
+  size_t offset, stride;  // bytes; stride from slot to slot
+  uint64_t depth;         // slots: a power of two
+  [[nodiscard]] constexpr size_t room() const noexcept { return stride - Slot::kHead; }
+  [[nodiscard]] constexpr size_t end() const noexcept { return offset + depth * stride; }
+};
+inline constexpr Lane kLineLane{sizeof(SlabHead), 128, 8};
+inline constexpr Lane kSmallLane{kLineLane.end(), 448, 2};
+inline constexpr Lane kLargeLane{sizeof(SlabHead), 32768 + 64, 4};
+static_assert(kSmallLane.end() == core::Slabs::kSmallBytes);
+static_assert(kLargeLane.end() == core::Slabs::kLargeBytes);
+
+class Slab;
+
+class Slots {
+ public:
+  Slots(Slab& slab, const Lane& lane, int number);
+
+  /// Bytes that a slot holds.
+  [[nodiscard]] size_t room() const noexcept { return lane_.room(); }
+  [[nodiscard]] inline int ranks() const noexcept;
+  [[nodiscard]] inline int rank() const noexcept;
+
+  /// `what` the turn belongs to, for those who ask what this rank waits for.
+  void begin(const char* what) noexcept {
+    what_ = what;
+    ++turn_;
+  }
+  /// The own slot, once nobody reads what was in it.
+  std::byte* claim() noexcept {
+    if (TERN_UNLIKELY(floor_ + lane_.depth < turn_)) await_room();
+    return mine().data();
+  }
+  /// The own slot holds so many bytes now.
+  void post(size_t bytes) noexcept {
+    mine().bytes = bytes;
+    mine().turn.store(turn_, std::memory_order_release);
+    ring_those_who_asked();
+  }
+  /// The data of the own slot in the next turn, where all have posted this one.
+  [[nodiscard]] std::byte* next() const noexcept { return at(own_, turn_ + 1)->data(); }
+  /// The slot of a rank, once it is posted. Of the own one: what it holds.
+  inline Slot& await(int rank) noexcept;
+  /// Every rank's slot was awaited in this turn.
+  void awaited_all() noexcept { floor_ = turn_ - 1; }
+  void end() noexcept {
+    head().finished[number_].store(turn_, std::memory_order_release);
+    ring_those_who_asked();
+  }
+  /// Waits until a rank has ended this turn; for what is read from elsewhere than the slot.
+  void await_end(int rank) noexcept;
+
+ private:
+  friend class Slab;
+  [[nodiscard]] Slot* at(std::byte* slab, uint64_t turn) const noexcept {
+    return reinterpret_cast<Slot*>(slab + lane_.offset + (turn & (lane_.depth - 1)) * lane_.stride);
+  }
+  [[nodiscard]] Slot& mine() const noexcept { return *at(own_, turn_); }
+  [[nodiscard]] SlabHead& head() const noexcept { return *reinterpret_cast<SlabHead*>(own_); }
+  [[nodiscard]] std::atomic<uint64_t>& finished_by(int rank) const noexcept;
+  void await_room() noexcept;
+  void await_post(int rank, Slot& slot) noexcept;
+  void await_finished(int rank, uint64_t turn) noexcept;
+  inline void ring_those_who_asked() noexcept;
+
+  Slab& slab_;
+  const Lane lane_;
+  const int number_;
+  std::byte* const own_;
+  uint64_t turn_ = 0, floor_ = 0;  // all ranks have ended turn floor_
+  const char* what_ = "";
+  std::vector<uint64_t> known_;  // by rank: a turn that it has ended
+};
+
+class Slab {
+ public:
+  using Size = core::Slabs::Size;
+
+  /// Claimed and made ready; number() is kNone where there was none. The peers' come with meet().
+  Slab(core::Communicator& communicator, Size size);
+  Slab(const Slab&) = delete;
+  Slab& operator=(const Slab&) = delete;
+  ~Slab();
+
+  [[nodiscard]] uint32_t number() const noexcept { return slab_; }
+  /// The numbers of all ranks' slabs, by rank; all have one. Throws Error.
+  void meet(const std::vector<uint32_t>& slabs);
+  /// The lane for parts of so many bytes.
+  [[nodiscard]] Slots& lane_for(size_t bytes) noexcept {
+    return bytes <= lanes_.front().room() ? lanes_.front() : lanes_.back();
+  }
+  /// The memory of the slabs is about to go.
+  void forget() noexcept { slab_ = core::Slabs::kNone; }
+  /// The communicator is gone: true where no peer reads any more.
+  [[nodiscard]] bool over() const noexcept;
+
+ private:
+  friend class Slots;
+  struct Peer {
+    std::byte* base = nullptr;
+    Doorbell* bell = nullptr;
+  };
+  [[nodiscard]] SlabHead& head_of(int rank) const noexcept {
+    return *reinterpret_cast<SlabHead*>(peers_[static_cast<size_t>(rank)].base);
+  }
+  template <class Ready>
+  void wait(int rank, const char* what, const Ready& ready) noexcept;
+  TERN_COLD void ring() noexcept;
+
+  core::Communicator* communicator_;
+  core::Channel& channel_;
+  core::Slabs& slabs_;
+  const Size size_;
+  const bool fenced_, crowded_;
+  const int rank_;
+  const uint64_t owner_;
+  uint32_t slab_;
+  std::byte* own_ = nullptr;
+  std::vector<Peer> peers_;
+  std::vector<Slots> lanes_;
+};
+
+inline int Slots::ranks() const noexcept { return static_cast<int>(slab_.peers_.size()); }
+inline int Slots::rank() const noexcept { return slab_.rank_; }
+
+inline Slot& Slots::await(int rank) noexcept {
+  const auto place = static_cast<size_t>(rank);
+  Slot& slot = *at(slab_.peers_[place].base, turn_);
+  if (slot.turn.load(std::memory_order_acquire) < turn_) await_post(rank, slot);
+  known_[place] = turn_ - 1;
+  return slot;
+}
+
+inline void Slots::ring_those_who_asked() noexcept {
+  if (slab_.fenced_) std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (TERN_UNLIKELY(head().asked.load(std::memory_order_relaxed) != 0)) slab_.ring();
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of the table of algorithms that have a schedule, and those that have none (coll/flat);
+// neighbourhoods apart.
+#pragma once
+
+#include <vector>
+
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+inline std::vector<Algorithm> rows(bool with_schedule) {
+  std::vector<Algorithm> found;
+  for (const Algorithm& row : global_algorithms())
+    if (has_schedule(row) == with_schedule) found.push_back(row);
+  return found;
+}
+
+}  // namespace tern::coll
