@@ -3,15 +3,18 @@
 // adds what comes from the k-th before it to its own. Sends come straight from the input and wait
 // for nothing. Cost: p - 1 rounds, n (p - 1) / p bytes. Commutative only. See: Thakur,
 // Rabenseifner, Gropp 2005.
+#include <algorithm>
+
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {
 
 void reduce_scatter_pairwise(Builder& b) {
-  b.stage(kSlots);
+  const int32_t slots = std::min(kSlots, b.ranks() - 1);
+  b.stage(slots);
   b.copy(Builder::input(b.rank()), Builder::output());
   for (int32_t round = 1; round < b.ranks(); ++round) {
-    const Slice received = Builder::staged(round % kSlots, b.rank());
+    const Slice received = Builder::staged(round % slots, b.rank());
     b.send(b.ring(round), Builder::input(b.ring(round)));
     b.recv(b.ring(-round), received);
     b.reduce(received, Builder::output(), Builder::output());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of more than 2^31 elements and of more than 4 GiB in one call.
-// Memory: 2 ranks hold 4.5 GiB each.
+// Memory: 2 ranks hold 4.5 GiB each, and up to 3 GiB of scratch.
 // full: yes
 // ranks: 2
 // timeout: 600
@@ -43,6 +43,52 @@ static void blocks(unsigned char* memory) {
   for (int r = 0; r < 2; ++r) expect(memory + kMany * r, 7 + (unsigned)r);
 }
 
+// Two blocks that are together beyond 2^31.
+static void exchanged(unsigned char* memory) {
+  const MPI_Count half = kMany / 2;
+  unsigned char *in = memory, *out = memory + half * 2;
+  memset(memory, 0, (size_t)half * 4);
+  for (unsigned r = 0; r < 2; ++r)
+    in[half * r + half - 1] = in[half * r] = pattern(r, (unsigned)rank);
+  OK(MPI_Alltoall_c(in, half, MPI_BYTE, out, half, MPI_BYTE, MPI_COMM_WORLD));
+  for (unsigned r = 0; r < 2; ++r) {
+    CHECK_EQ(out[half * r], pattern((size_t)rank, r));
+    CHECK_EQ(out[half * r + half - 1], pattern((size_t)rank, r));
+  }
+}
+
+static void rooted(unsigned char* memory) {
+  unsigned char* mine = memory + kMany * rank;
+  memset(memory, 0, (size_t)kMany * 2);
+  mark(mine, 30 + (unsigned)rank);
+  OK(MPI_Gather_c(rank == 0 ? MPI_IN_PLACE : mine, kMany, MPI_BYTE, memory, kMany, MPI_BYTE, 0,
+                  MPI_COMM_WORLD));
+  for (int r = 0; r < 2 && rank == 0; ++r) expect(memory + kMany * r, 30 + (unsigned)r);
+  if (rank == 1) memset(memory, 0, (size_t)kMany * 2);
+  OK(MPI_Scatter_c(memory, kMany, MPI_BYTE, rank == 0 ? MPI_IN_PLACE : mine, kMany, MPI_BYTE, 0,
+                   MPI_COMM_WORLD));
+  expect(mine, 30 + (unsigned)rank);
+}
+
+static void partial_sums(unsigned char* memory) {
+  memset(memory, 0, (size_t)kMany);
+  if (rank == 0) mark(memory, 40);
+  OK(MPI_Scan_c(MPI_IN_PLACE, memory, kMany, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD));
+  expect(memory, 40);
+}
+
+// A vector beyond 2^31, of which each gets a half.
+static void scattered_sum(unsigned char* memory) {
+  const MPI_Count half = kMany / 2;
+  memset(memory, 0, (size_t)kMany);
+  for (unsigned r = 0; r < 2; ++r) memory[half * r + rank] = memory[half * r + half - 1 - rank] = 1;
+  OK(MPI_Reduce_scatter_block_c(MPI_IN_PLACE, memory, half, MPI_UINT8_T, MPI_SUM, MPI_COMM_WORLD));
+  for (int r = 0; r < 2; ++r) {
+    CHECK_EQ(memory[r], 1);
+    CHECK_EQ(memory[half - 1 - r], 1);
+  }
+}
+
 // Few elements of a type that is itself larger than an int can say.
 static void large_type(unsigned char* memory) {
   MPI_Datatype row;
@@ -62,6 +108,10 @@ int main(int argc, char** argv) {
   vectors(memory);
   large_type(memory);
   blocks(memory);
+  exchanged(memory);
+  rooted(memory);
+  partial_sums(memory);
+  scattered_sum(memory);
   free(memory);
   return end();
 }
