@@ -88,6 +88,7 @@ const Choice& Coll::choose(CommState& state, const Operation& operation,
   Question question = question_of(operation);
   question.levels = state.levels;
   question.shared = shared;
+  question.single_copy = shared && state.single_copy;
   if (question != state.asked) {
     state.answer = selector_.choose(question, state.hints.get());
     state.asked = question;

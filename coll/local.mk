@@ -67,6 +67,7 @@ libtern_la_SOURCES += coll/engine_host.cc
 libtern_la_SOURCES += coll/flat/slots.cc
 libtern_la_SOURCES += coll/flat/move.cc
 libtern_la_SOURCES += coll/flat/reduce.cc
+libtern_la_SOURCES += coll/flat/direct.cc
 libtern_la_SOURCES += coll/flat/flat.cc
 libtern_la_SOURCES += coll/flat/run.cc
 libtern_la_SOURCES += coll/coll.cc

@@ -18,6 +18,7 @@ struct Question {
   bool equal_blocks = true;
   const Levels* levels = nullptr;  // null: one host, or nothing is known
   bool shared = false;             // there are slots that all ranks see (coll/flat)
+  bool single_copy = false;        // and ranks can read each other's buffers
   bool operator==(const Question&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include "btl/sm/cma.hpp"
 #include "btl/sm/sm.hpp"
 #include "core/peer.hpp"
+#include "core/process.hpp"
 #include "mpi.h"
 
 namespace tern::btl::sm {
@@ -47,6 +48,14 @@ std::byte* SmSlabs::of(core::Peer& peer, Size size, uint32_t slab) {
 }
 
 Doorbell& SmSlabs::bell(core::Peer& peer) { return sm_.attached(peer).segment.head().doorbell; }
+
+bool SmSlabs::can_get(core::Peer& peer) {
+  const Attached& there = sm_.attached(peer);
+  if (sm_.process().params.sm_single_copy == "pipeline") return false;
+  if (there.card.pid == ::getpid()) return true;
+  const auto* word = reinterpret_cast<const void*>(there.card.segment_address);
+  return cma_probe(there.card.pid, word, there.segment.head().magic) == 0;
+}
 
 int SmSlabs::get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexcept {
   const Card& card = sm_.attached(peer).card;

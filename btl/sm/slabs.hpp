@@ -26,6 +26,7 @@ class SmSlabs final : public core::Slabs {
   std::byte* of(core::Peer& peer, Size size, uint32_t slab) override;
   Doorbell& bell(core::Peer& peer) override;
   bool fenced() const noexcept override { return fenced_; }
+  bool can_get(core::Peer& peer) override;
   int get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexcept override;
 
  private:

@@ -30,6 +30,7 @@ class Sm final : public Btl {
   /// Where this rank sleeps and is rung.
   [[nodiscard]] Doorbell& doorbell() const noexcept { return segment_->head().doorbell; }
   [[nodiscard]] const Segment& segment() const noexcept { return *segment_; }
+  [[nodiscard]] const core::Process& process() const noexcept { return process_; }
   [[nodiscard]] core::Slabs& slabs() noexcept { return slabs_; }
   /// A rank of this host; attached at the first call. Throws Error.
   const Attached& attached(const core::Peer& peer);

@@ -28,8 +28,31 @@ size_t flat_bytes(const Operation& operation) noexcept {
   }
 }
 
-int flat_run(const Operation& operation, FlatWay way, Slots& slots) noexcept {
+namespace {
+
+void run_direct(Parts& parts, Collective collective) {
+  switch (collective) {
+    case Collective::kAllgather:
+      return parts.allgather_direct();
+    case Collective::kAlltoall:
+      return parts.alltoall_direct();
+    case Collective::kReduce:
+      return parts.reduce_direct(false);
+    case Collective::kAllreduce:
+      return parts.reduce_direct(true);
+    default:
+      TERN_ASSERT(false && "the table has no such row");
+  }
+}
+
+}  // namespace
+
+int flat_run(const Operation& operation, FlatWay way, Slots& slots) {
   Parts parts(operation, slots);
+  if (way == FlatWay::kDirect) {
+    run_direct(parts, operation.collective);
+    return parts.code();
+  }
   switch (operation.collective) {
     case Collective::kBarrier:
       parts.barrier();

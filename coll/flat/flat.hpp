@@ -20,6 +20,7 @@ namespace tern::coll {
 [[nodiscard]] size_t flat_bytes(const Operation& operation) noexcept;
 /// Runs it; all ranks come to the same `way`. MPI_ERR_TRUNCATE, with fail() text, where another
 /// rank's part is not as long as this one's arguments say.
-[[nodiscard]] int flat_run(const Operation& operation, FlatWay way, Slots& slots) noexcept;
+/// Throws std::bad_alloc.
+[[nodiscard]] int flat_run(const Operation& operation, FlatWay way, Slots& slots);
 
 }  // namespace tern::coll

@@ -3,6 +3,8 @@
 // turn each. Lifetime: of one call.
 #pragma once
 
+#include <vector>
+
 #include "coll/flat/slots.hpp"
 #include "coll/flat/view.hpp"
 #include "coll/operation.hpp"
@@ -28,6 +30,11 @@ class Parts {
   void reduce_scatter() noexcept;
   /// Of the inputs of ranks 0 to `last`; -1 for none.
   void scan(int last) noexcept;
+
+  // direct.cc: slots hold addresses. Throw std::bad_alloc where data must be packed first.
+  void allgather_direct();
+  void alltoall_direct();
+  void reduce_direct(bool all);
 
   /// The first error class, with fail() text.
   [[nodiscard]] int code() const noexcept { return code_; }
@@ -79,6 +86,17 @@ class Parts {
   /// to = what ranks `first` to `last` have posted, reduced in the order of ranks: `range` of their
   /// elements; all have been awaited.
   void reduce_posted(int first, int last, const Range& range, std::byte* to) noexcept;
+  void post_address(const void* address) noexcept;
+  [[nodiscard]] uint64_t await_address(int rank) noexcept;
+  void get(int rank, void* to, uint64_t from, size_t bytes) noexcept;
+  /// Gets block `theirs` of rank's data into own block `block`.
+  void get_block(int rank, int theirs, int block, std::vector<std::byte>& aside);
+  /// Where the blocks of a view lie one after the other: in place, or packed into `aside`.
+  [[nodiscard]] static const std::byte* dense_blocks(const View& view, int first, int blocks,
+                                                     std::vector<std::byte>& aside);
+  void reduce_between_two(bool all);
+  void reduce_slice(const Range& own, std::byte* to);
+  void await_ends() noexcept;
   void copy_own(int input_block, int output_block) noexcept;
 
   const Operation& operation_;

@@ -46,13 +46,25 @@ Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
   if (TERN_LIKELY(slab != nullptr)) return slab.get();
   sweep();
   auto made = std::make_unique<Slab>(state.communicator, size);
-  const std::vector<uint32_t> all = exchange(state.communicator, made->number(), name);
+  std::vector<uint32_t> all = exchange(state.communicator, made->number(), name);
   const bool all_have = std::find(all.begin(), all.end(), core::Slabs::kNone) == all.end();
   if (all_have) made->meet(all);
   state.shares_memory = all_have;
   if (!all_have) return nullptr;
   slab = std::move(made);
+  if (size == Slab::Size::kLarge) {
+    all = exchange(state.communicator, slab->can_get() ? 1 : 0, name);
+    state.single_copy = std::find(all.begin(), all.end(), 0U) == all.end();
+  }
   return slab.get();
+}
+
+Slots* Coll::slots_for(CommState& state, const Operation& operation, const Choice& choice) {
+  const bool direct = choice.algorithm->flat == FlatWay::kDirect;
+  const size_t bytes = direct ? kLargeLane.room() : flat_bytes(operation);
+  const Slab::Size size = bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
+  Slab* const slab = slab_for(state, size, name_of(operation.collective));
+  return slab == nullptr ? nullptr : &slab->lane_for(bytes);
 }
 
 bool Coll::may_be_flat(const CommState& state, const Operation& operation) noexcept {
@@ -63,21 +75,19 @@ bool Coll::run_flat(const Operation& operation, int* code) noexcept {
   try {
     CommState& state = state_of(*operation.communicator);
     if (!may_be_flat(state, operation)) return false;
-    const Choice choice = choose(state, operation, true);
+    Choice choice = choose(state, operation, true);
     if (choice.algorithm->flat == FlatWay::kNone) return false;
-    const size_t bytes = flat_bytes(operation);
-    Slab* const slab =
-        slab_for(state, bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge,
-                 name_of(operation.collective));
-    if (slab == nullptr) return false;
-    Slots& slots = slab->lane_for(bytes);
+    Slots* const slots = slots_for(state, operation, choice);
+    if (choice.algorithm->flat == FlatWay::kDirect && !state.single_copy)
+      choice = choose(state, operation, true);  // now it is known
+    if (slots == nullptr || choice.algorithm->flat == FlatWay::kNone) return false;
     if (TERN_LIKELY(!process_.explain.on()) || operation.communicator->rank() != 0) {
-      *code = flat_run(operation, choice.algorithm->flat, slots);
+      *code = flat_run(operation, choice.algorithm->flat, *slots);
       return true;
     }
     Measured* const sum = explain(state, state.asked, choice);
     const int64_t began = now_ns();
-    *code = flat_run(operation, choice.algorithm->flat, slots);
+    *code = flat_run(operation, choice.algorithm->flat, *slots);
     sum->nanoseconds += now_ns() - began;
     return true;
   } catch (const std::bad_alloc&) {

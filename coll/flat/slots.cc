@@ -72,6 +72,15 @@ void Slots::await_post(int rank, Slot& slot) noexcept {
   slab_.wait(rank, what_, [&] { return slot.turn.load(std::memory_order_acquire) >= turn_; });
 }
 
+std::byte* Slots::scratch(size_t bytes) {
+  if (slab_.scratch_.size() < bytes) slab_.scratch_.resize(bytes);
+  return slab_.scratch_.data();
+}
+
+int Slots::get(int rank, void* to, uint64_t from, size_t bytes) noexcept {
+  return slab_.slabs_.get(slab_.communicator_->peer(rank), to, from, bytes);
+}
+
 Slab::Slab(core::Communicator& communicator, Size size)
     : communicator_(&communicator),
       channel_(communicator.channel()),
@@ -108,6 +117,12 @@ void Slab::meet(const std::vector<uint32_t>& slabs) {
     peers_[place].base = rank == rank_ ? own_ : slabs_.of(peer, size_, slabs[place]);
     if (rank != rank_) peers_[place].bell = &slabs_.bell(peer);
   }
+}
+
+bool Slab::can_get() const {
+  for (int rank = 0; rank < communicator_->size(); ++rank)
+    if (rank != rank_ && !slabs_.can_get(communicator_->peer(rank))) return false;
+  return true;
 }
 
 bool Slab::over() const noexcept {

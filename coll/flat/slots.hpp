@@ -81,6 +81,10 @@ class Slots {
   [[nodiscard]] std::byte* next() const noexcept { return at(own_, turn_ + 1)->data(); }
   /// The slot of a rank, once it is posted. Of the own one: what it holds.
   inline Slot& await(int rank) noexcept;
+  /// Memory of so many bytes, kept from call to call. Throws std::bad_alloc.
+  [[nodiscard]] std::byte* scratch(size_t bytes);
+  /// Copies from an address of a rank that has posted it: 0 or an errno.
+  [[nodiscard]] int get(int rank, void* to, uint64_t from, size_t bytes) noexcept;
   /// Every rank's slot was awaited in this turn.
   void awaited_all() noexcept { floor_ = turn_ - 1; }
   void end() noexcept {
@@ -123,6 +127,8 @@ class Slab {
   ~Slab();
 
   [[nodiscard]] uint32_t number() const noexcept { return slab_; }
+  /// Whether this rank can copy from all others' memory.
+  [[nodiscard]] bool can_get() const;
   /// The numbers of all ranks' slabs, by rank; all have one. Throws Error.
   void meet(const std::vector<uint32_t>& slabs);
   /// The lane for parts of so many bytes.
@@ -158,6 +164,7 @@ class Slab {
   std::byte* own_ = nullptr;
   std::vector<Peer> peers_;
   std::vector<Slots> lanes_;
+  std::vector<std::byte> scratch_;
 };
 
 inline int Slots::ranks() const noexcept { return static_cast<int>(slab_.peers_.size()); }

@@ -25,6 +25,10 @@ class View {
 
   /// Of one block.
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
+  /// Blocks follow each other without gaps.
+  [[nodiscard]] bool adjacent() const noexcept {
+    return dense_ && step_ == static_cast<MPI_Aint>(bytes_);
+  }
   [[nodiscard]] bool dense() const noexcept { return dense_; }
   /// Where the bytes are, if dense.
   [[nodiscard]] std::byte* at(int block, size_t offset = 0) const noexcept {

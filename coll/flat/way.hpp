@@ -10,6 +10,7 @@ enum class FlatWay : uint8_t {
   kNone,    // it has a schedule
   kWhole,   // each rank reads all that it needs from everybody
   kSliced,  // a reduction: each rank reduces a slice of the vector, then all read the slices
+  kDirect,  // the slots hold addresses: data is copied straight from the other's buffer
 };
 
 }  // namespace tern::coll

@@ -66,10 +66,10 @@ namespace tern {
     "the algorithm of every scatter that it can serve; tern_coll list says what each needs")       \
   X(coll_allgather, "TERN_ALLGATHER", Word, "auto",                                                \
     one_of("auto|bruck|linear|neighbor_exchange|recursive_doubling|ring"                           \
-           "|two_level|flat"),                                                                     \
+           "|two_level|flat|flat_direct"),                                                         \
     "the algorithm of every allgather that it can serve; tern_coll list says what each needs")     \
   X(coll_alltoall, "TERN_ALLTOALL", Word, "auto",                                                  \
-    one_of("auto|bruck|linear|pairwise|two_level|flat"),                                           \
+    one_of("auto|bruck|linear|pairwise|two_level|flat|flat_direct"),                               \
     "the algorithm of every alltoall that it can serve; tern_coll list says what each needs")      \
   X(coll_neighbor_allgather, "TERN_NEIGHBOR_ALLGATHER", Word, "auto", one_of("auto|linear"),       \
     "the algorithm of every neighbourhood allgather; tern_coll list says what each needs")         \
@@ -77,11 +77,11 @@ namespace tern {
     "the algorithm of every neighbourhood alltoall; tern_coll list says what each needs")          \
   X(coll_reduce, "TERN_REDUCE", Word, "auto",                                                      \
     one_of("auto|binomial|knomial|binomial_ordered|two_level|chain"                                \
-           "|double_tree|scatter_gather|flat|flat_sliced"),                                        \
+           "|double_tree|scatter_gather|flat|flat_sliced|flat_direct"),                            \
     "the algorithm of every reduce that it can serve; tern_coll list says what each needs")        \
   X(coll_allreduce, "TERN_ALLREDUCE", Word, "auto",                                                \
     one_of("auto|recursive_doubling|rabenseifner|ring|tree|double_tree"                            \
-           "|two_level|flat|flat_sliced"),                                                         \
+           "|two_level|flat|flat_sliced|flat_direct"),                                             \
     "the algorithm of every allreduce that it can serve; tern_coll list says what each needs")     \
   X(coll_reduce_scatter, "TERN_REDUCE_SCATTER", Word, "auto",                                      \
     one_of("auto|pairwise|recursive_halving|two_level|ordered|flat"),                              \

@@ -41,6 +41,8 @@ class Slabs {
   [[nodiscard]] virtual Doorbell& bell(Peer& peer) = 0;
   /// Whether who writes must fence before it looks for sleepers (Doorbell::ring).
   [[nodiscard]] virtual bool fenced() const noexcept = 0;
+  /// Whether get() works with the peer; found by trying.
+  [[nodiscard]] virtual bool can_get(Peer& peer) = 0;
   /// Copies from the peer's memory into own memory: 0 or an errno. Contiguous on both sides.
   [[nodiscard]] virtual int get(Peer& peer, void* to, uint64_t from, size_t bytes) noexcept = 0;
 };

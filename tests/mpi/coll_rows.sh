@@ -12,6 +12,10 @@ rows=$("$PREFIX/bin/tern_coll" list | awk 'NR > 1 && !/^neighbor/ { print $1 "="
 for n in 1 2 3 4 5 7 8 16; do
   check "$(wc -w <<<"$rows") rows at $n ranks" timeout 200 "$MPIRUN" -n $n -x TERN_COLL_LEVELS=4,2 "$work/rows" $rows
 done
+for n in 2 3 5 8 16; do
+  check "$(wc -w <<<"$flat") rows in shared memory at $n ranks" timeout 200 "$MPIRUN" -n $n "$work/rows" $flat
+done
+check "without copies between processes" timeout 200 "$MPIRUN" -n 3 -x TERN_SM_SINGLE_COPY=pipeline "$work/rows" $flat
 check "rows on a machine that is described" timeout 200 "$MPIRUN" -n 8 -x TERN_COLL_LEVELS='pack:2 l3:2 core:2' "$work/rows" $rows
 check "rows on packages and caches that ranks are bound to" timeout 200 "$MPIRUN" -n 6 -x HWLOC_SYNTHETIC='pack:2 l3:2 core:2 pu:1' -x TERN_COLL_LEVELS=package,l3 "$work/rows" $rows
 check "a wrong hint is an error that names the right ones" sh -c "

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flat collectives of large data: everybody posts where its data is, and copies what it needs
+// straight from the others' buffers. A buffer is the user's again when all have ended the turn.
+#include "base/error.hpp"
+#include "coll/flat/parts.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+/// Bytes reduced at once: much for a copy between processes, little for a cache.
+constexpr size_t kPiece = 131072;
+
+}  // namespace
+
+void Parts::post_address(const void* address) noexcept {
+  const auto value = reinterpret_cast<uint64_t>(address);
+  copy_bytes(slots_.claim(), &value, sizeof value);
+  slots_.post(sizeof value);
+}
+
+uint64_t Parts::await_address(int rank) noexcept {
+  uint64_t address = 0;
+  copy_bytes(&address, await(rank, sizeof address), sizeof address);
+  return address;
+}
+
+void Parts::get(int rank, void* to, uint64_t from, size_t bytes) noexcept {
+  if (bytes == 0) return;
+  const int error = slots_.get(rank, to, from, bytes);
+  if (TERN_UNLIKELY(error != 0) && code_ == MPI_SUCCESS)
+    code_ = fail(MPI_ERR_OTHER, "%s: %zu bytes at %#llx of rank %d cannot be read: %s", name_,
+                 bytes, static_cast<unsigned long long>(from), rank, std::strerror(error));
+}
+
+const std::byte* Parts::dense_blocks(const View& view, int first, int blocks,
+                                     std::vector<std::byte>& aside) {
+  if (view.adjacent() || (blocks == 1 && view.dense())) return view.at(first);
+  aside.resize(static_cast<size_t>(blocks) * view.bytes());
+  for (int i = 0; i < blocks; ++i)
+    view.read(first + i, 0, aside.data() + static_cast<size_t>(i) * view.bytes(), view.bytes());
+  return aside.data();
+}
+
+void Parts::get_block(int rank, int theirs, int block, std::vector<std::byte>& aside) {
+  const size_t bytes = out_.bytes();
+  const uint64_t from = await_address(rank) + static_cast<size_t>(theirs) * bytes;
+  if (out_.dense()) return get(rank, out_.at(block), from, bytes);
+  aside.resize(bytes);
+  get(rank, aside.data(), from, bytes);
+  out_.write(block, 0, aside.data(), bytes);
+}
+
+void Parts::await_ends() noexcept {
+  for (int i = 1; i < ranks_; ++i) slots_.await_end((rank_ + i) % ranks_);
+}
+
+void Parts::allgather_direct() {
+  std::vector<std::byte> packed, aside;
+  const std::byte* const own =
+      operation_.in_place ? dense_blocks(out_, rank_, 1, packed) : dense_blocks(in_, 0, 1, packed);
+  slots_.begin(name_);
+  post_address(own);
+  copy_own(0, rank_);
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + i) % ranks_;
+    get_block(from, 0, from, aside);
+  }
+  slots_.awaited_all();
+  slots_.end();
+  await_ends();
+}
+
+// In place what the others want would be overwritten: it moves aside first.
+void Parts::alltoall_direct() {
+  std::vector<std::byte> packed, aside;
+  const std::byte* own = nullptr;
+  if (!operation_.in_place) {
+    own = dense_blocks(in_, 0, ranks_, packed);
+  } else {
+    packed.resize(static_cast<size_t>(ranks_) * out_.bytes());
+    own = packed.data();
+    for (int i = 0; i < ranks_; ++i)
+      out_.read(i, 0, packed.data() + static_cast<size_t>(i) * out_.bytes(), out_.bytes());
+  }
+  slots_.begin(name_);
+  post_address(own);
+  copy_own(rank_, rank_);
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + i) % ranks_;
+    get_block(from, rank_, from, aside);
+  }
+  slots_.awaited_all();
+  slots_.end();
+  await_ends();
+}
+
+// Piece by piece, so that operands stay in the cache. In place `to` is one of the operands.
+void Parts::reduce_slice(const Range& own, std::byte* to) {
+  if (own.count == 0) return;
+  const size_t part = std::min(bytes_of(own.count), kPiece);
+  std::byte* const scratch = slots_.scratch(2 * part);
+  const auto most = static_cast<MPI_Count>(part) / size_;
+  const core::Datatype& type = *operation_.input.type;
+  for (MPI_Count at = 0; at < own.count; at += most) {
+    const MPI_Count count = std::min(most, own.count - at);
+    const size_t offset = bytes_of(own.first + at), bytes = bytes_of(count);
+    std::byte* const sum = operation_.in_place ? scratch + part : to + bytes_of(at);
+    for (int rank = ranks_ - 1; rank >= 0; --rank) {
+      const bool last = rank == ranks_ - 1, mine = rank == rank_;
+      if (!mine) get(rank, last ? sum : scratch, await_address(rank) + offset, bytes);
+      if (mine && last) copy_bytes(sum, in_.at(0, offset), bytes);
+      if (!last) operation_.op->apply(mine ? in_.at(0, offset) : scratch, sum, count, type);
+    }
+    if (operation_.in_place) copy_bytes(to + bytes_of(at), sum, bytes);
+  }
+}
+
+// Of two, each reads the other's whole vector: that is as much as two halves, and one turn less.
+void Parts::reduce_between_two(bool all) {
+  slots_.begin(name_);
+  post_address(in_.at(0));
+  if (all || rank_ == root_) reduce_slice({0, operation_.input.count}, out_.at(0));
+  slots_.end();
+  if (all || rank_ != root_) slots_.await_end(1 - rank_);
+}
+
+// Two turns: each rank reduces its slice, then all, or the root, read the slices. In place the
+// slice takes the place of an operand that nobody else needs.
+void Parts::reduce_direct(bool all) {
+  if (ranks_ == 2 && !(all && operation_.in_place)) return reduce_between_two(all);
+  const Range own = slice(operation_.input.count, rank_);
+  const bool has_output = all || rank_ == root_;
+  std::vector<std::byte> aside(has_output ? 0 : bytes_of(own.count));
+  std::byte* const reduced = has_output ? out_.at(0, bytes_of(own.first)) : aside.data();
+  slots_.begin(name_);
+  post_address(in_.at(0));
+  for (int i = 0; i < ranks_; ++i) await(i, sizeof(uint64_t));
+  slots_.awaited_all();
+  reduce_slice(own, reduced);
+  slots_.end();
+  slots_.begin(name_);
+  post_address(reduced);
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + i) % ranks_;
+    const Range part = slice(operation_.input.count, from);
+    const uint64_t address = await_address(from);
+    if (has_output) get(from, out_.at(0, bytes_of(part.first)), address, bytes_of(part.count));
+  }
+  slots_.awaited_all();
+  slots_.end();
+  await_ends();
+}
+
+}  // namespace tern::coll
