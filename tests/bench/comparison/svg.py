@@ -113,7 +113,7 @@ def panel(title, unit, rows, names, frame, place=by_size):
     bottom = frame.height - frame.bottom
     x = Logarithmic([place(row) for row in rows], frame.left, frame.width - frame.right, 2)
     y = Percent(bottom, frame.top) if shares else Logarithmic(values, bottom, frame.top, 10)
-    words = size_words if place is by_size else str
+    words = size_words if place is by_size else "{} ranks".format
     parts = [text(frame.left, frame.top - 12, title, "start", 'font-size="14"'), *axes(x, y, unit, words, frame)]
     for position, name in enumerate(names):
         points = [(x(place(r)), y(r.medians[name])) for r in rows if name in r.medians and (shares or r.medians[name] > 0)]
