@@ -10,12 +10,14 @@
 namespace tern::coll {
 
 Builder::Builder(Collective collective, const char* algorithm, int32_t ranks, int32_t rank,
-                 int32_t root, const Levels* levels, std::shared_ptr<const Neighbors> neighbors)
+                 int32_t root, const Levels* levels, std::shared_ptr<const Neighbors> neighbors,
+                 int32_t others)
     : made_{.collective = collective,
             .algorithm = algorithm,
             .ranks = ranks,
             .rank = rank,
             .root = root,
+            .others = others,
             .parts = 1,
             .neighbors = std::move(neighbors),
             .lane_begin = {},
@@ -61,7 +63,7 @@ void Builder::shape() {
 }
 
 size_t Builder::location(const Slice& slice, int32_t block) const noexcept {
-  if (slice.space == Space::kInput) {
+  if (slice.space == Space::kInput && made_.others == 0) {
     const int32_t same = in_place_block(made_.collective, made_.rank, made_.root, block);
     if (same >= 0) return base_[static_cast<int>(Space::kOutput)] + static_cast<size_t>(same);
   }

@@ -18,10 +18,13 @@ namespace tern::coll {
 class Builder {
  public:
   Builder(Collective collective, const char* algorithm, int32_t ranks, int32_t rank, int32_t root,
-          const Levels* levels = nullptr, std::shared_ptr<const Neighbors> neighbors = {});
+          const Levels* levels = nullptr, std::shared_ptr<const Neighbors> neighbors = {},
+          int32_t others = 0);
 
   [[nodiscard]] int32_t ranks() const noexcept { return made_.ranks; }
   [[nodiscard]] int32_t rank() const noexcept { return made_.rank; }
+  /// Ranks of the other group, where there are two; as peers they are numbered from ranks() on.
+  [[nodiscard]] int32_t others() const noexcept { return made_.others; }
   [[nodiscard]] int32_t root() const noexcept { return made_.root; }
   [[nodiscard]] int32_t parts() const noexcept { return made_.parts; }
   /// Which ranks are near each other; null where nothing is known.

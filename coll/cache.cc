@@ -12,19 +12,32 @@ size_t ScheduleCache::Hash::operator()(const Key& key) const noexcept {
   hash = mix(hash, (static_cast<uint64_t>(static_cast<uint32_t>(key.ranks)) << 32) |
                        static_cast<uint32_t>(key.rank));
   hash = mix(hash, reinterpret_cast<uintptr_t>(key.levels));
-  return mix(hash, static_cast<uint32_t>(key.root)) >> 7;
+  return mix(hash, (static_cast<uint64_t>(static_cast<uint32_t>(key.others)) << 32) |
+                       static_cast<uint32_t>(key.root)) >>
+         7;
 }
 
 CachedSchedule& ScheduleCache::get(const Algorithm& algorithm, int32_t ranks, int32_t rank,
                                    int32_t root, const Levels* levels) {
   if ((algorithm.limits & kLevels) == 0) levels = nullptr;
-  const Key key{&algorithm, ranks, rank, root, levels};
+  return find({&algorithm, ranks, rank, root, 0, levels},
+              [&] { return build(algorithm, ranks, rank, root, levels); });
+}
+
+CachedSchedule& ScheduleCache::get_between(const Algorithm& algorithm, int32_t ranks,
+                                           int32_t others, int32_t rank, int32_t root) {
+  return find({&algorithm, ranks, rank, root, others, nullptr},
+              [&] { return build_between(algorithm, ranks, others, rank, root); });
+}
+
+template <class Make>
+CachedSchedule& ScheduleCache::find(const Key& key, Make&& make) {
   const auto found = schedules_.find(key);
   if (found != schedules_.end()) {
     found->second->last_use = ++clock_;
     return *found->second;
   }
-  auto made = std::make_unique<CachedSchedule>(build(algorithm, ranks, rank, root, levels));
+  auto made = std::make_unique<CachedSchedule>(make());
   made->last_use = ++clock_;
   steps_ += made->schedule.steps.size();
   make_room();

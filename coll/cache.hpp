@@ -30,6 +30,9 @@ class ScheduleCache {
   /// Throws std::bad_alloc.
   CachedSchedule& get(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                       const Levels* levels = nullptr);
+  /// Between two groups: build_between()'s.
+  CachedSchedule& get_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
+                              int32_t rank, int32_t root);
   /// Of each schedule.
   [[nodiscard]] std::vector<const Algorithm*> algorithms() const;
   [[nodiscard]] size_t steps() const noexcept { return steps_; }
@@ -38,13 +41,15 @@ class ScheduleCache {
  private:
   struct Key {
     const Algorithm* algorithm;
-    int32_t ranks, rank, root;
+    int32_t ranks, rank, root, others;
     const Levels* levels;  // null for algorithms that ask for none
     bool operator==(const Key&) const = default;
   };
   struct Hash {
     size_t operator()(const Key& key) const noexcept;
   };
+  template <class Make>
+  CachedSchedule& find(const Key& key, Make&& make);
   void make_room();
 
   std::unordered_map<Key, std::unique_ptr<CachedSchedule>, Hash> schedules_;

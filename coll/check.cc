@@ -36,6 +36,7 @@ void add_counts(const Side& side, int ranks, Call* call) {
 void add_data(const Operation& operation, Call* call) {
   const Side& side = agreed_side(operation);
   if (neighborly(operation.collective)) return;  // each edge has its own size
+  if (operation.communicator->inter() && call->root == kOnThisSide) return;
   if (operation.irregular) {
     if (operation.collective == Collective::kReduceScatter)
       add_counts(side, operation.communicator->size(), call);
@@ -49,6 +50,31 @@ void add_data(const Operation& operation, Call* call) {
   call->hash = all.hash;
   call->untyped = is_packed(*side.type);
   put_words(call->data, core::in_words(*side.type, side.count));
+}
+
+int32_t root_in(const Operation& operation) noexcept {
+  const core::Communicator& comm = *operation.communicator;
+  if (!rooted(operation.collective)) return kNoRoot;
+  if (!comm.inter()) return operation.root;
+  return operation.root < comm.size() ? kOnThisSide : operation.root - comm.size();
+}
+
+/// What two groups can compare of each other.
+int differ_across(const Call& one, const Call& other) noexcept {
+  if (one.collective != other.collective || one.irregular != other.irregular) return MPI_ERR_OTHER;
+  if (rooted(one.collective) && (one.root == kOnThisSide) == (other.root == kOnThisSide))
+    return MPI_ERR_ROOT;
+  if (std::strcmp(one.op, other.op) != 0) return MPI_ERR_OP;
+  return one.collective == Collective::kAllreduce ? differ(one, other) : MPI_SUCCESS;
+}
+
+/// The next rank on the ring, or the one before, and the communicator that has it.
+pml::Envelope on_ring(core::Communicator& comm, bool next, int tag) noexcept {
+  const int size = comm.size(), rank = comm.rank() + (next ? 1 : -1);
+  const bool across = comm.inter() && (rank < 0 || rank == size);
+  const int at = across ? (next ? 0 : comm.peer_count() - 1) : (rank + size) % size;
+  core::Communicator* on = comm.inter() && !across ? comm.side.get() : &comm;
+  return {on, at, tag, pml::Plane::kCollective};
 }
 
 }  // namespace
@@ -66,7 +92,7 @@ Call call_of(const Operation& operation) noexcept {
   std::memset(static_cast<void*>(&call), 0, sizeof call);
   call.collective = operation.collective;
   call.irregular = operation.irregular;
-  call.root = rooted(operation.collective) ? operation.root : -1;
+  call.root = root_in(operation);
   if (operation.op != nullptr) put_words(call.op, operation.op->name());
   add_data(operation, &call);
   return call;
@@ -76,6 +102,7 @@ std::string in_words(const Call& call) {
   std::string text = strf("%s%s", name_of(call.collective), call.irregular ? "v" : "");
   if (*call.data != '\0') text += strf(" of %s", call.data);
   if (*call.op != '\0') text += strf(" by %s", call.op);
+  if (call.root == kOnThisSide) text += " with the root on this side";
   if (call.root >= 0) text += strf(" with root %d", call.root);
   return text;
 }
@@ -91,33 +118,31 @@ int differ(const Call& one, const Call& other) noexcept {
 
 // Posts both messages. Returns an error class with fail() text.
 int Execution::begin_check() noexcept {
-  const core::Communicator& comm = *operation_.communicator;
-  const int ranks = comm.size(), next = (comm.rank() + 1) % ranks;
-  const int before = (comm.rank() + ranks - 1) % ranks;
+  core::Communicator& comm = *operation_.communicator;
   check_->mine = call_of(operation_);
   const int tag = check_tag();
   const pml::Buffer out{&check_->mine, sizeof(Call), coll_.byte_type()};
   const pml::Buffer in{&check_->theirs, sizeof(Call), coll_.byte_type()};
-  core::Communicator* const on = operation_.communicator;
-  const int code =
-      coll_.pml().irecv_locked(in, {on, before, tag, pml::Plane::kCollective}, &check_->received);
+  const int code = coll_.pml().irecv_locked(in, on_ring(comm, false, tag), &check_->received);
   if (code != MPI_SUCCESS) return code;
-  return coll_.pml().isend_locked(out, {on, next, tag, pml::Plane::kCollective}, &check_->sent);
+  return coll_.pml().isend_locked(out, on_ring(comm, true, tag), &check_->sent);
 }
 
 // Both messages have come: the collective may go on, or has failed.
 void Execution::end_check() noexcept {
-  const core::Communicator& comm = *operation_.communicator;
+  core::Communicator& comm = *operation_.communicator;
   check_->sent->release();
   check_->received->release();
-  const int code = differ(check_->mine, check_->theirs);
+  const pml::Envelope before = on_ring(comm, false, 0);
+  const bool across = comm.inter() && before.communicator == &comm;
+  const Call &mine = check_->mine, &theirs = check_->theirs;
+  const int code = across ? differ_across(mine, theirs) : differ(mine, theirs);
   checking_ = false;
   if (code == MPI_SUCCESS) return begin_passes();
-  const int before = (comm.rank() + comm.size() - 1) % comm.size();
-  take_error(code, strf("rank %d calls %s, but rank %d calls %s, as collective number %u of %s "
+  take_error(code, strf("rank %d calls %s, but rank %d%s calls %s, as collective number %u of %s "
                         "(TERN_CHECK=collective)",
-                        comm.rank(), in_words(check_->mine).c_str(), before,
-                        in_words(check_->theirs).c_str(), sequence_,
+                        comm.rank(), in_words(mine).c_str(), before.rank,
+                        across ? " of the other group" : "", in_words(theirs).c_str(), sequence_,
                         comm.name.empty() ? "a communicator" : comm.name.c_str())
                        .c_str());
 }

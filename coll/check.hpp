@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Check: TERN_CHECK=collective. Before a collective moves data each rank tells the next one of the
-// ring what it calls, and compares what the one before says. Why: a root, count, type or operation
-// that differs is a hang or garbage without it. Two neighbours that differ both know; the others
-// may wait for ever, unless the error ends the job, which it does by default. Cost: a message of
-// sizeof(Call) per rank. See: MPI-5.0 section 6.14; tests/mpi/coll_check.sh.
+// ring what it calls, and compares what the one before says. Between two groups the ring goes
+// through both; of a call on the other side fewer things can be compared. Why: a root, count, type
+// or operation that differs is a hang or garbage without it. Two neighbours that differ both know;
+// the others may wait for ever, unless the error ends the job, which it does by default. Cost: a
+// message of sizeof(Call) per rank. See: MPI-5.0 section 6.14; tests/mpi/coll_check.sh.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,15 @@
 
 namespace tern::coll {
 
+inline constexpr int32_t kNoRoot = -1;
+/// Of two groups.
+inline constexpr int32_t kOnThisSide = -2;
+
 /// One rank's call; travels as it is.
 struct Call {
   Collective collective;
   bool irregular, untyped;
-  int32_t root;                    // -1 where there is none
+  int32_t root;                    // kNoRoot, kOnThisSide, or a rank
   uint64_t bytes, elements, hash;  // of the vector, or of one block; 0 where blocks differ
   char op[24];
   char data[64];  // "10 MPI_INT"

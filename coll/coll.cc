@@ -90,7 +90,9 @@ const Choice& Coll::choose(CommState& state, const Operation& operation,
   question.shared = shared;
   question.single_copy = shared && state.single_copy;
   if (question != state.asked) {
-    state.answer = selector_.choose(question, state.hints.get());
+    state.answer = operation.communicator->inter()
+                       ? Choice{between_groups(operation.collective), Choice::Why::kModel}
+                       : selector_.choose(question, state.hints.get());
     state.asked = question;
   }
   return state.answer;
@@ -116,9 +118,10 @@ Measured* Coll::explain(CommState& state, const Question& question, const Choice
   sum.predicted += predicted;
   if (++sum.count > 1) return &sum;
   const core::Communicator& comm = state.communicator;
-  const bool first = std::count_if(state.measured.begin(), state.measured.end(), [&](auto& one) {
-                       return one.first.first->collective == question.collective;
-                     }) == 1;
+  const bool several =
+      !comm.inter() && std::count_if(state.measured.begin(), state.measured.end(), [&](auto& one) {
+                         return one.first.first->collective == question.collective;
+                       }) == 1;
   process_.explain.say("collective",
                        {{"operation", name_of(question.collective)},
                         {"bytes", question.bytes},
@@ -128,8 +131,8 @@ Measured* Coll::explain(CommState& state, const Question& question, const Choice
                        strf("%s (%s), by %s, predicted %.1f us%s%s",
                             coll::explain(question, *choice.algorithm).c_str(), comm.name.c_str(),
                             selector_.reason(choice, question.collective).c_str(), predicted,
-                            first ? "; all sizes: " : "",
-                            first ? selector_.sizes(question, state.hints.get()).c_str() : ""));
+                            several ? "; all sizes: " : "",
+                            several ? selector_.sizes(question, state.hints.get()).c_str() : ""));
   return &sum;
 }
 
@@ -152,7 +155,10 @@ Execution* Coll::bound(const Operation& operation, const Algorithm& algorithm, c
   const core::Communicator& comm = *operation.communicator;
   const int root = rooted(operation.collective) ? operation.root : 0;
   CachedSchedule& cached =
-      own != nullptr ? *own : cache_.get(algorithm, comm.size(), comm.rank(), root, levels);
+      own != nullptr ? *own
+      : comm.inter()
+          ? cache_.get_between(algorithm, comm.size(), comm.peer_count(), comm.rank(), root)
+          : cache_.get(algorithm, comm.size(), comm.rank(), root, levels);
   Execution* made = take();
   try {
     made->bind(operation, algorithm, cached, std::move(own));

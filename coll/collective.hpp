@@ -20,6 +20,9 @@
 //   scan, exscan    split            split             inputs 0 to rank (exscan: rank - 1)
 // clang-format on
 //
+// Between two groups the same operations have a block for each rank of the other group instead, and
+// the results are of the other group's inputs.
+//
 // The irregular forms (gatherv, ...) are the same operations bound to blocks of different sizes.
 #pragma once
 

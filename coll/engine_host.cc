@@ -85,7 +85,7 @@ void Execution::launch() noexcept {
   if (TERN_UNLIKELY(measured_ != nullptr)) began_ = now_ns();
   next_pass_ = 0;
   active_passes_ = 0;
-  checking_ = check_ != nullptr && schedule_->ranks > 1;
+  checking_ = check_ != nullptr && schedule_->ranks + schedule_->others > 1;
   if (TERN_LIKELY(!checking_)) return begin_passes();
   const int code = begin_check();
   if (code == MPI_SUCCESS) return;
@@ -238,7 +238,10 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
                           pass.number, pass.scratch);
     if (buffer.bytes() == 0) return;  // both ends know
   }
-  const pml::Envelope envelope{operation_.communicator, step.peer,
+  core::Communicator* on = operation_.communicator;
+  const bool across = step.peer >= schedule_->ranks;
+  if (TERN_UNLIKELY(schedule_->others != 0) && !across) on = on->side.get();
+  const pml::Envelope envelope{on, across ? step.peer - schedule_->ranks : step.peer,
                                tag(pass, data ? lane : kSignals + step.slot % kSignals),
                                pml::Plane::kCollective};
   core::Request* request = nullptr;

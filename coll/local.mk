@@ -25,6 +25,7 @@ libtern_la_SOURCES += coll/algorithms/allgather_ring.cc
 libtern_la_SOURCES += coll/algorithms/alltoall_bruck.cc
 libtern_la_SOURCES += coll/algorithms/alltoall_pairwise.cc
 libtern_la_SOURCES += coll/algorithms/neighbor_linear.cc
+libtern_la_SOURCES += coll/algorithms/between_groups.cc
 libtern_la_SOURCES += coll/algorithms/reduce_scatter_gather.cc
 libtern_la_SOURCES += coll/algorithms/allreduce_recursive_doubling.cc
 libtern_la_SOURCES += coll/algorithms/allreduce_rabenseifner.cc

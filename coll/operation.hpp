@@ -28,7 +28,7 @@ struct Side {
 struct Operation {
   Collective collective;
   core::Communicator* communicator;
-  int root = 0;
+  int root = 0;  // between groups as in Schedule
   core::Op* op = nullptr;
   /// A side that the rank lacks (output of a reduce away from the root, ...) is left as it is.
   Side input, output;

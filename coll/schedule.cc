@@ -45,7 +45,8 @@ int32_t Schedule::blocks_of(Space space) const noexcept {
   const bool one_in = collective == Collective::kGather || collective == Collective::kAllgather;
   const bool one_out =
       collective == Collective::kScatter || collective == Collective::kReduceScatter;
-  return (space == Space::kInput ? one_in : one_out) ? 1 : ranks;
+  const bool whole = collective == Collective::kReduceScatter || others == 0;
+  return (space == Space::kInput ? one_in : one_out) ? 1 : whole ? ranks : others;
 }
 
 std::string Schedule::describe(int lane, int32_t index) const {

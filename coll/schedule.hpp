@@ -73,6 +73,9 @@ struct Schedule {
   Collective collective;
   const char* algorithm;
   int32_t ranks, rank, root;
+  /// Between two groups: ranks of the other one, whose numbers as peers and root begin at `ranks`
+  /// (root -1: on this side, but another rank).
+  int32_t others = 0;
   int32_t parts;  // blocks that the vector is split into (collectives that split)
   int32_t stage_slots = 0;
   int32_t mirrors = 0;  // copies of the vector (or of the blocks)

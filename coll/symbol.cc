@@ -44,6 +44,12 @@ void Symbol::mark(std::vector<char>& known) const noexcept {
     for (int32_t r = run.low; r < run.high; ++r) known[static_cast<size_t>(r)] = 1;
 }
 
+Symbol Symbol::at_block(int32_t block) const {
+  Symbol moved = *this;
+  for (Run& run : moved.runs_) run.block = block;
+  return moved;
+}
+
 std::string Symbol::text() const {
   if (runs_.empty()) return "nothing";
   std::string text;

@@ -28,6 +28,8 @@ class Symbol {
   /// Sets of ranks (barrier): block 0 of each; mark() sets known[rank] for its members.
   [[nodiscard]] static Symbol of_ranks(const std::vector<char>& known);
   void mark(std::vector<char>& known) const noexcept;
+  /// The same ranks' contributions to another block.
+  [[nodiscard]] Symbol at_block(int32_t block) const;
   /// "block 2 of ranks 0..3, 5" for messages.
   [[nodiscard]] std::string text() const;
 

@@ -26,6 +26,25 @@ Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Leve
   return proof.holds() ? verify(schedules, true, commutative) : proof;
 }
 
+std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
+                                        int32_t root) {
+  std::vector<Schedule> schedules;
+  const bool has_root = rooted(algorithm.collective);
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    schedules.push_back(build_between(algorithm, ranks, others, rank,
+                                      !has_root      ? 0
+                                      : rank == root ? rank
+                                                     : -1));
+  for (int32_t rank = 0; rank < others; ++rank)
+    schedules.push_back(
+        build_between(algorithm, others, ranks, rank, has_root ? others + root : 0));
+  return schedules;
+}
+
+Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others, int32_t root) {
+  return verify(schedules_between(algorithm, ranks, others, root), false, false);
+}
+
 Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all) {
   std::vector<Schedule> schedules;
   const auto ranks = static_cast<int32_t>(all.size());

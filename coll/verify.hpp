@@ -33,6 +33,13 @@ struct Levels;
 /// Builds all ranks' schedules and proves them in place and not.
 [[nodiscard]] Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root,
                            const Levels* levels = nullptr);
+/// The same between two groups, of `ranks` and `others`. `root` is a rank of the first; -1 where
+/// the collective has none.
+[[nodiscard]] Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
+                                   int32_t root);
+/// The schedules of both, the first group's first.
+[[nodiscard]] std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t ranks,
+                                                      int32_t others, int32_t root);
 /// The same for a neighbourhood: all[r] are rank r's neighbours.
 [[nodiscard]] Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all);
 

@@ -42,7 +42,7 @@ void SymbolicRun::touch_slice(RankState& state, int l, int32_t index, const Slic
   for (int32_t i = 0; i < slice.blocks; ++i) {
     const auto [space, block] = where(*owner.schedule, slice, i);
     auto& accesses = owner.accesses[space][block];
-    const Access mine{state.schedule->rank, l, index, writes};
+    const Access mine{state.index, l, index, writes};
     for (const Access& before : accesses) {
       const bool same_step = before.rank == mine.rank && before.lane == l && before.step == index;
       if (same_step || (!before.writes && !writes) || is_over(state, l, index, before)) continue;
@@ -80,7 +80,12 @@ bool SymbolicRun::usable(RankState& state, const RankState& owner, int l, int32_
   const bool lacks =
       s.rank != s.root && ((slice.space == Space::kOutput && root_output) ||
                            (slice.space == Space::kInput && s.collective == Collective::kScatter));
+  // Between groups the root has no part of its own.
+  const bool not_roots = s.others != 0 && s.rank == s.root &&
+                         ((slice.space == Space::kInput && root_output) ||
+                          (slice.space == Space::kOutput && s.collective == Collective::kScatter));
   if (!inside) blame(state, l, index, "a slice out of bounds");
+  if (not_roots) blame(state, l, index, "uses a buffer that the root lacks");
   if (lacks) blame(state, l, index, "uses a buffer that only the root has");
   if (writes && slice.space == Space::kInput) blame(state, l, index, "writes the input");
   if (slice.blocks > 1 && slice.space == Space::kStage && splits(s.collective))

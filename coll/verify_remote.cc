@@ -116,7 +116,7 @@ void SymbolicRun::check_left(RankState& state) {
   for (int space = 0; space < kSpaces; ++space)
     for (const auto& accesses : state.accesses[space])
       for (const Access& one : accesses)
-        if (one.rank != state.schedule->rank && !surely_before(one, end))
+        if (one.rank != state.index && !surely_before(one, end))
           return blame(
               at(one.rank), one.lane, one.step,
               strf("touches memory of rank %d, which may have left", state.schedule->rank));

@@ -5,6 +5,12 @@
 #include "base/error.hpp"
 
 namespace tern::coll {
+namespace {
+
+/// Tells ranks' blocks apart.
+constexpr int64_t kRank = int64_t{1} << 32;
+
+}  // namespace
 
 void SymbolicRun::fill_start(RankState& state) {
   const Schedule& s = *state.schedule;
@@ -12,7 +18,7 @@ void SymbolicRun::fill_start(RankState& state) {
   if (bcast && s.rank != s.root) return;
   auto& memory = state.memory[static_cast<int>(bcast ? Space::kOutput : Space::kInput)];
   for (size_t i = 0; i < memory.size(); ++i) {
-    memory[i] = Symbol(static_cast<int32_t>(i), s.rank, s.rank + 1);
+    memory[i] = Symbol(static_cast<int32_t>(i), state.index, state.index + 1);
     const int32_t same =
         bcast ? -1 : in_place_block(s.collective, s.rank, s.root, static_cast<int32_t>(i));
     if (in_place_ && same >= 0)
@@ -31,7 +37,6 @@ Symbol SymbolicRun::from_neighbor(const Schedule& s, int32_t block) const {
 
 // Of what a sender has for all its neighbours, or for the one at a place.
 int64_t SymbolicRun::size_at_edge(const Schedule& s, bool input, int32_t block) const {
-  constexpr int64_t kRank = int64_t{1} << 32;
   if (input) return s.rank * kRank + block;
   const Symbol sent = from_neighbor(s, block);
   return sent.written() ? sent.first().low * kRank + sent.first().block : -1;
@@ -49,7 +54,7 @@ int64_t SymbolicRun::size_of(const Schedule& s, const Slice& slice, int32_t i) c
     case Collective::kNeighborAlltoall:
       return size_at_edge(s, input, block);
     case Collective::kAlltoall:
-      return input ? int64_t{s.rank} * s.ranks + block : int64_t{block} * s.ranks + s.rank;
+      return input ? s.rank * kRank + block : block * kRank + s.rank;
     case Collective::kReduceScatter:
       return slice.space == Space::kOutput ? s.rank : block;
     case Collective::kScatter:
@@ -87,12 +92,12 @@ void SymbolicRun::check_end(int32_t rank) {
   if (state.schedule->collective == Collective::kBarrier) return check_barrier(state);
   const auto& output = state.memory[static_cast<int>(Space::kOutput)];
   for (size_t i = 0; i < output.size() && proof_.holds(); ++i)
-    check_block(*state.schedule, static_cast<int32_t>(i), output[i]);
+    check_block(state, static_cast<int32_t>(i), output[i]);
 }
 
 void SymbolicRun::check_barrier(const RankState& state) {
   std::vector<char> known(ranks_.size(), 0);
-  known[static_cast<size_t>(state.schedule->rank)] = 1;
+  known[static_cast<size_t>(state.index)] = 1;
   for (const LaneState& lane : state.lanes)
     for (const auto& [step, symbol] : lane.heard) symbol.mark(known);
   for (size_t r = 0; r < known.size() && proof_.holds(); ++r)
@@ -101,52 +106,89 @@ void SymbolicRun::check_barrier(const RankState& state) {
                           state.schedule->rank, static_cast<int>(r));
 }
 
-void SymbolicRun::check_block(const Schedule& s, int32_t block, const Symbol& found) {
+// What an output block is in the end; nothing where nobody says.
+Symbol SymbolicRun::wanted(const Schedule& s, int32_t block) const {
   const int32_t r = s.rank;
-  Symbol wanted;
   switch (s.collective) {
     case Collective::kBcast:
-      wanted = Symbol(block, s.root, s.root + 1);
-      break;
+      return {block, s.root, s.root + 1};
     case Collective::kGather:
-      if (r != s.root) return;
-      [[fallthrough]];
+      return r == s.root ? Symbol(0, block, block + 1) : Symbol();
     case Collective::kAllgather:
-      wanted = Symbol(0, block, block + 1);
-      break;
+      return {0, block, block + 1};
     case Collective::kScatter:
-      wanted = Symbol(r, s.root, s.root + 1);
-      break;
+      return {r, s.root, s.root + 1};
     case Collective::kAlltoall:
-      wanted = Symbol(r, block, block + 1);
-      break;
+      return {r, block, block + 1};
     case Collective::kNeighborAllgather:
     case Collective::kNeighborAlltoall:
-      wanted = from_neighbor(s, block);
-      break;
+      return from_neighbor(s, block);
     case Collective::kReduce:
-      if (r != s.root) return;
-      [[fallthrough]];
+      return r == s.root ? Symbol(block, 0, s.ranks) : Symbol();
     case Collective::kAllreduce:
-      wanted = Symbol(block, 0, s.ranks);
-      break;
+      return {block, 0, s.ranks};
     case Collective::kReduceScatter:
-      wanted = Symbol(r, 0, s.ranks);
-      break;
+      return {r, 0, s.ranks};
     case Collective::kScan:
-      wanted = Symbol(block, 0, r + 1);
-      break;
+      return {block, 0, r + 1};
     case Collective::kExscan:
-      if (r == 0) return;
-      wanted = Symbol(block, 0, r);
-      break;
+      return r == 0 ? Symbol() : Symbol(block, 0, r);
     case Collective::kBarrier:
-      return;
+      break;
   }
-  if (found != wanted)
+  return {};
+}
+
+Symbol SymbolicRun::wanted_between(const RankState& state, int32_t block) {
+  const Schedule& s = *state.schedule;
+  const int32_t first = state.there, end = first + s.others;
+  const bool at_root = s.root == s.rank, leaf = s.root >= s.ranks;
+  const int32_t root = first + s.root - s.ranks;
+  switch (s.collective) {
+    case Collective::kBcast:
+      return leaf ? Symbol(block, root, root + 1) : Symbol();
+    case Collective::kGather:
+      return at_root ? Symbol(0, first + block, first + block + 1) : Symbol();
+    case Collective::kAllgather:
+      return {0, first + block, first + block + 1};
+    case Collective::kScatter:
+      return leaf ? Symbol(s.rank, root, root + 1) : Symbol();
+    case Collective::kAlltoall:
+      return {s.rank, first + block, first + block + 1};
+    case Collective::kReduce:
+      return at_root ? Symbol(block, first, end) : Symbol();
+    case Collective::kAllreduce:
+      return {block, first, end};
+    case Collective::kReduceScatter:
+      return {s.rank, first, end};
+    default:
+      return {};
+  }
+}
+
+void SymbolicRun::check_block(const RankState& state, int32_t block, const Symbol& found) {
+  const Schedule& s = *state.schedule;
+  const Symbol right = s.others == 0 ? wanted(s, block) : wanted_between(state, block);
+  // A neighbourhood leaves alone what nobody sends.
+  if (!right.written() && !neighborly(s.collective)) return;
+  if (found != right)
     proof_.fault = strf("%s %s, rank %d of %d, root %d: output block %d is %s instead of %s",
-                        name_of(s.collective), s.algorithm, r, s.ranks, s.root, block,
-                        found.text().c_str(), wanted.text().c_str());
+                        name_of(s.collective), s.algorithm, s.rank, s.ranks, s.root, block,
+                        found.text().c_str(), right.text().c_str());
+}
+
+// The groups of a reduce-scatter cut the vector differently: all of it arrives, in other blocks.
+void SymbolicRun::take_vector(const Posted& send, RankState& to, const Slice& target,
+                              const Posted& recv) {
+  const auto sent = static_cast<int32_t>(send.values.size());
+  const bool all = sent == at(send.rank).schedule->ranks && target.first == 0 &&
+                   target.blocks == to.schedule->ranks;
+  for (int32_t i = 0; i < sent; ++i)
+    if (!all || send.values[static_cast<size_t>(i)] != send.values[0].at_block(i))
+      return blame(to, recv.lane, recv.step, "takes a part of the other group's vector");
+  std::vector<Symbol> values;
+  for (int32_t i = 0; i < target.blocks; ++i) values.push_back(send.values[0].at_block(i));
+  write(to, target, values);
 }
 
 }  // namespace tern::coll

@@ -27,7 +27,15 @@ Proof SymbolicRun::run() {
 }
 
 void SymbolicRun::add(const Schedule& schedule) {
-  RankState state{.schedule = &schedule, .memory = {}, .accesses = {}, .lanes = {}};
+  const auto index = static_cast<int32_t>(ranks_.size());
+  const int32_t group = index - schedule.rank;
+  RankState state{.schedule = &schedule,
+                  .index = index,
+                  .group = group,
+                  .there = group == 0 ? schedule.ranks : 0,
+                  .memory = {},
+                  .accesses = {},
+                  .lanes = {}};
   for (int s = 0; s < kSpaces; ++s) {
     const auto blocks = static_cast<size_t>(schedule.blocks_of(static_cast<Space>(s)));
     state.memory[s].resize(blocks);
@@ -39,6 +47,11 @@ void SymbolicRun::add(const Schedule& schedule) {
   proof_.steps = std::max(proof_.steps, static_cast<int32_t>(schedule.steps.size()));
   ranks_.push_back(std::move(state));
   fill_start(ranks_.back());
+}
+
+int32_t SymbolicRun::peer_of(const RankState& state, const Step& step) noexcept {
+  const int32_t ranks = state.schedule->ranks;
+  return step.peer < ranks ? state.group + step.peer : state.there + step.peer - ranks;
 }
 
 void SymbolicRun::check_shape(const Schedule& s) {
@@ -75,22 +88,23 @@ bool SymbolicRun::try_issue(int32_t rank, int l) {
 void SymbolicRun::execute(int32_t rank, int l, int32_t index, const Step& step) {
   RankState& state = at(rank);
   const Schedule& s = *state.schedule;
+  const int32_t peer = peer_of(state, step);
   switch (step.verb) {
     case Verb::kSend:
       ++proof_.messages;
-      post({rank, step.peer, l, 0}, true,
+      post({rank, peer, l, 0}, true,
            {rank, l, index, read_written(state, l, index, s.source(step))});
       return;
     case Verb::kRecv:
-      post({step.peer, rank, l, 0}, false, {rank, l, index, {}});
+      post({peer, rank, l, 0}, false, {rank, l, index, {}});
       return;
     case Verb::kSignal:
       ++proof_.messages;
-      post({rank, step.peer, -1, step.slot}, true, {rank, l, index, {heard(state, l, step.after)}});
+      post({rank, peer, -1, step.slot}, true, {rank, l, index, {heard(state, l, step.after)}});
       finish(rank, l, index);
       return;
     case Verb::kWait:
-      post({step.peer, rank, -1, step.slot}, false, {rank, l, index, {}});
+      post({peer, rank, -1, step.slot}, false, {rank, l, index, {}});
       return;
     case Verb::kCopy:
       for (int i = 0; i < step.destinations; ++i)
@@ -153,9 +167,13 @@ void SymbolicRun::match(const Posted& send, const Posted& recv) {
     return;
   }
   const Slice& target = to.schedule->destination(recv_step);
-  check_sizes(from, from.schedule->source(send_step), to, target, recv.lane, recv.step);
+  const bool vectors =
+      from.group != to.group && to.schedule->collective == Collective::kReduceScatter;
+  if (vectors) take_vector(send, to, target, recv);
+  if (!vectors)
+    check_sizes(from, from.schedule->source(send_step), to, target, recv.lane, recv.step);
   if (!proof_.holds()) return;
-  write(to, target, send.values);
+  if (!vectors) write(to, target, send.values);
   finish(send.rank, send.lane, send.step);
   finish(recv.rank, recv.lane, recv.step);
 }
@@ -164,7 +182,7 @@ void SymbolicRun::match(const Posted& send, const Posted& recv) {
 // runs of ranks.
 Symbol SymbolicRun::heard(const RankState& state, int l, int32_t steps) {
   std::vector<char> known(ranks_.size(), 0);
-  known[static_cast<size_t>(state.schedule->rank)] = 1;
+  known[static_cast<size_t>(state.index)] = 1;
   for (const auto& [step, symbol] : state.lanes[static_cast<size_t>(l)].heard)
     if (step < steps) symbol.mark(known);
   return Symbol::of_ranks(known);

@@ -39,6 +39,8 @@ struct LaneState {
 
 struct RankState {
   const Schedule* schedule;
+  int32_t index;         // among all: rank, but in the second of two groups
+  int32_t group, there;  // index of rank 0 of the own group, and of the other one
   std::vector<Symbol> memory[kSpaces];
   std::vector<std::vector<Access>> accesses[kSpaces];
   std::vector<LaneState> lanes;
@@ -64,6 +66,7 @@ class SymbolicRun {
  private:
   // Running (verify_run.cc).
   void add(const Schedule& schedule);
+  [[nodiscard]] static int32_t peer_of(const RankState& state, const Step& step) noexcept;
   void check_shape(const Schedule& s);
   void advance(int32_t rank);
   bool try_issue(int32_t rank, int l);
@@ -114,7 +117,10 @@ class SymbolicRun {
                    const Slice& target, int l, int32_t index);
   void check_end(int32_t rank);
   void check_barrier(const RankState& state);
-  void check_block(const Schedule& s, int32_t block, const Symbol& found);
+  void check_block(const RankState& state, int32_t block, const Symbol& found);
+  [[nodiscard]] Symbol wanted(const Schedule& s, int32_t block) const;
+  [[nodiscard]] static Symbol wanted_between(const RankState& state, int32_t block);
+  void take_vector(const Posted& send, RankState& to, const Slice& target, const Posted& recv);
 
   // All of them.
   [[nodiscard]] int32_t size() const noexcept { return static_cast<int32_t>(ranks_.size()); }

@@ -67,6 +67,10 @@ struct Algorithm {
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
 /// The rows of all but neighbourhoods.
 [[nodiscard]] std::span<const Algorithm> global_algorithms() noexcept;
+/// The rows that serve two groups, one for each collective that is defined between them.
+[[nodiscard]] std::span<const Algorithm> between_algorithms() noexcept;
+/// Null where the collective is not defined between two groups.
+[[nodiscard]] const Algorithm* between_groups(Collective collective) noexcept;
 /// The rows of one collective.
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
 /// The row of this name; nullptr where there is none.
@@ -80,6 +84,9 @@ struct Algorithm {
 /// The schedule of one rank.
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                              const Levels* levels = nullptr);
+/// The same between two groups; `root` as in Schedule.
+[[nodiscard]] Schedule build_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
+                                     int32_t rank, int32_t root);
 /// The same of a neighbourhood.
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,
                              std::shared_ptr<const Neighbors> neighbors);
@@ -114,6 +121,15 @@ void alltoall_pairwise(Builder& b);
 void alltoall_two_level(Builder& b);
 void neighbor_allgather_linear(Builder& b);
 void neighbor_alltoall_linear(Builder& b);
+void between_barrier(Builder& b);
+void between_bcast(Builder& b);
+void between_gather(Builder& b);
+void between_scatter(Builder& b);
+void between_allgather(Builder& b);
+void between_alltoall(Builder& b);
+void between_reduce(Builder& b);
+void between_allreduce(Builder& b);
+void between_reduce_scatter(Builder& b);
 void reduce_binomial(Builder& b);
 void reduce_binomial_ordered(Builder& b);
 void reduce_knomial(Builder& b);

@@ -196,11 +196,39 @@ constexpr Algorithm kTable[] = {
   {kNeighborAlltoall, "linear", neighbor_alltoall_linear, kAnything, 0, "1; n of d neighbours",
    [](S s) { return plain(1, s.n / s.p); }, "Hoefler, Traff 2009"},
 };
+constexpr Algorithm kBetween[] = {
+  {kBarrier, "between_groups", between_barrier, kAnything, 0, "lg p + 1 + lg q; 0",
+   [](S s) { return plain(2 * lg(s.p) + 1, 0); }, ""},
+  {kBcast, "between_groups", between_bcast, kAnything, 128 * kKi, "1 + lg q; n lg q",
+   [](S s) { return tree(1 + lg(s.p), 1, s.n); }, ""},
+  {kGather, "between_groups", between_gather, kAnything, 0, "q; n",
+   [](S s) { return plain(s.p, s.n); }, ""},
+  {kScatter, "between_groups", between_scatter, kAnything, 0, "q; n",
+   [](S s) { return plain(s.p, s.n); }, ""},
+  {kAllgather, "between_groups", between_allgather, kAnything, 0, "q; n",
+   [](S s) { return plain(s.p, s.n); }, ""},
+  {kAlltoall, "between_groups", between_alltoall, kAnything, 0, "q; n",
+   [](S s) { return plain(s.p, s.n); }, ""},
+  {kReduce, "between_groups", between_reduce, kAnything, 256 * kKi, "lg q + 1; n",
+   [](S s) { return tree_sum(lg(s.p) + 1, 1, s.n); }, ""},
+  {kAllreduce, "between_groups", between_allreduce, kAnything, 256 * kKi, "lg p + 1 + lg q; n lg p",
+   [](S s) { return tree_sum(2 * lg(s.p) + 1, 1, s.n); }, ""},
+  {kReduceScatter, "between_groups", between_reduce_scatter, kAnything, 0, "lg p + q; n lg p",
+   [](S s) { return plain(lg(s.p) + s.p, s.n * (2 + lg(s.p)), s.n * lg(s.p), s.n / s.p); }, ""},
+};
 // clang-format on
 
 }  // namespace
 
 std::span<const Algorithm> algorithms() noexcept { return kTable; }
+
+std::span<const Algorithm> between_algorithms() noexcept { return kBetween; }
+
+const Algorithm* between_groups(Collective collective) noexcept {
+  for (const Algorithm& row : kBetween)
+    if (row.collective == collective) return &row;
+  return nullptr;
+}
 
 std::span<const Algorithm> global_algorithms() noexcept {
   return {std::begin(kTable), std::find_if(std::begin(kTable), std::end(kTable),
@@ -236,6 +264,13 @@ Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t 
   Schedule schedule = builder.finish();
   if ((algorithm.limits & kEqualBlocks) != 0) schedule.uniform = true;
   return schedule;
+}
+
+Schedule build_between(const Algorithm& algorithm, int32_t ranks, int32_t others, int32_t rank,
+                       int32_t root) {
+  Builder builder(algorithm.collective, algorithm.name, ranks, rank, root, nullptr, {}, others);
+  algorithm.emit(builder);
+  return builder.finish();
 }
 
 Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,

@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "api/exchange.hpp"
 #include "coll/coll.hpp"
 #include "coll/operation.hpp"
 
@@ -23,9 +22,6 @@ struct Described {
 [[nodiscard]] int begin(const Described& what, MPI_Request* request) noexcept;
 /// MPI_..._init
 [[nodiscard]] int plan(const Described& what, MPI_Request* request) noexcept;
-
-/// What a collective on an inter-communicator sends and receives.
-[[nodiscard]] Exchange between_groups(const coll::Operation& operation);
 
 /// Whether the caller is the root: on an inter-communicator MPI_ROOT says so.
 [[nodiscard]] inline bool is_root(const core::Communicator& comm, int root) noexcept {

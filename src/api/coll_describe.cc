@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptions of collectives: what can be wrong with them, and the three ways to start one.
 // See: MPI-5.0 chapter 6.
-#include <utility>
-
 #include "api/attempt.hpp"
 #include "api/coll.hpp"
+#include "api/intercomm.hpp"
 #include "api/process.hpp"
+#include "coll/algorithms/algorithms.hpp"
 
 namespace tern::api {
 namespace {
@@ -38,20 +38,38 @@ bool same_place(const Operation& operation, int input_block, int output_block) n
          start_of(operation.input, input_block) == start_of(operation.output, output_block);
 }
 
-/// MPI_IN_PLACE has no meaning between groups.
 int check_between(const Operation& operation) noexcept {
+  if (coll::between_groups(operation.collective) == nullptr)
+    return fail(MPI_ERR_COMM, "%s is not defined on an inter-communicator",
+                coll::name_of(operation.collective));
   if (!operation.in_place) return MPI_SUCCESS;
   return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not there for inter-communicators");
 }
 
-/// Drives the exchange between two groups by `drive`, all else by `start`.
-template <class Drive, class Start>
-int by_kind(const Described& what, Drive&& drive, Start&& start) noexcept {
+/// Between two groups roots have numbers of their own, and who has no part has no buffers.
+Operation between(Operation operation) {
+  core::Communicator& comm = *operation.communicator;
+  (void)own_side(comm);
+  if (!coll::rooted(operation.collective)) return operation;
+  if (operation.root == MPI_PROC_NULL) {
+    operation.root = -1;
+    operation.input =
+        operation.output = {nullptr, 0, &core::predefined_type(comm.process(), MPI_BYTE)};
+    return operation;
+  }
+  operation.root = operation.root == MPI_ROOT ? comm.rank() : comm.size() + operation.root;
+  return operation;
+}
+
+/// What is to be started, by `start`; or the error.
+template <class Start>
+int started(const Described& what, Start&& start) noexcept {
   if (what.code != MPI_SUCCESS) return what.code;
-  if (!what.operation.communicator->inter()) return start();
+  core::Communicator& comm = *what.operation.communicator;
+  if (!comm.inter()) return start(*comm.channel().coll, what.operation);
   const int code = check_between(what.operation);
   if (code != MPI_SUCCESS) return code;
-  return attempt([&] { return drive(between_groups(what.operation)); });
+  return attempt([&] { return start(*comm.channel().coll, between(what.operation)); });
 }
 
 int handed_out(int code, const core::Request* made, MPI_Request* request) noexcept {
@@ -124,30 +142,24 @@ Described agreed(Described what, int input_block, int output_block) noexcept {
 }
 
 int run(const Described& what) noexcept {
-  return by_kind(
-      what, [](Exchange exchange) { return run(std::move(exchange)); },
-      [&] { return what.operation.communicator->channel().coll->run(what.operation); });
+  return started(what,
+                 [](coll::Coll& coll, const Operation& operation) { return coll.run(operation); });
 }
 
 int begin(const Described& what, MPI_Request* request) noexcept {
-  return by_kind(
-      what, [&](Exchange exchange) { return begin(std::move(exchange), request); },
-      [&] {
-        core::Request* made = nullptr;
-        const int code = what.operation.communicator->channel().coll->start(what.operation, &made);
-        return handed_out(code, made, request);
-      });
+  return started(what, [request](coll::Coll& coll, const Operation& operation) {
+    core::Request* made = nullptr;
+    const int code = coll.start(operation, &made);
+    return handed_out(code, made, request);
+  });
 }
 
 int plan(const Described& what, MPI_Request* request) noexcept {
-  return by_kind(
-      what, [&](Exchange exchange) { return plan(std::move(exchange), request); },
-      [&] {
-        core::Request* made = nullptr;
-        const int code =
-            what.operation.communicator->channel().coll->init(what.operation, true, &made);
-        return handed_out(code, made, request);
-      });
+  return started(what, [request](coll::Coll& coll, const Operation& operation) {
+    core::Request* made = nullptr;
+    const int code = coll.init(operation, true, &made);
+    return handed_out(code, made, request);
+  });
 }
 
 }  // namespace tern::api

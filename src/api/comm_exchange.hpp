@@ -28,12 +28,4 @@ using Words = std::vector<uint64_t>;
 [[nodiscard]] int swap(core::Communicator& communicator, int with, const Words& mine, Words* theirs,
                        int tag);
 
-/// Tags of the internal plane are the user's (swap) or negative: below this for communicators,
-/// from here to half of it for exchanges, each of which has two.
-inline constexpr int kFirstExchangeTag = -0x40000000;
-/// The next one's first tag; equal on all members.
-[[nodiscard]] inline int exchange_tag(core::Communicator& communicator) noexcept {
-  return kFirstExchangeTag + 2 * static_cast<int>(communicator.exchanges++ & 0x0fffffff);
-}
-
 }  // namespace tern::api

@@ -65,7 +65,6 @@ bool CompoundRequest::try_to_finish() noexcept {
     part->release();
   }
   parts_.clear();
-  if (whole.error == MPI_SUCCESS) finish();
   outcome = whole;
   complete();
   return true;

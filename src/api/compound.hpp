@@ -12,7 +12,7 @@
 
 namespace tern::api {
 
-class CompoundRequest : public core::Request {
+class CompoundRequest final : public core::Request {
  public:
   explicit CompoundRequest(core::Communicator* of);
   /// Takes the caller's reference over. The outcome of the one added last is the whole's.
@@ -24,10 +24,6 @@ class CompoundRequest : public core::Request {
 
   void describe(WaitReport* report) const override;
   void destroy() noexcept override;
-
- protected:
-  /// All parts are done, without an error; before the whole is.
-  virtual void finish() noexcept {}
 
  private:
   static int poll(void* self) noexcept;

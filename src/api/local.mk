@@ -51,5 +51,3 @@ libtern_la_SOURCES += src/api/topology_edges.cc
 libtern_la_SOURCES += src/api/neighbor.cc
 libtern_la_SOURCES += src/api/comm_split.cc
 libtern_la_SOURCES += src/api/hardware.cc
-libtern_la_SOURCES += src/api/exchange.cc
-libtern_la_SOURCES += src/api/intercomm_coll.cc

@@ -129,7 +129,6 @@ class alignas(64) Communicator final : public Object {
   std::unique_ptr<CollState> coll;
   uint32_t coll_sequence = 0;    // collectives started on it; the tag of each
   uint32_t coll_persistent = 0;  // persistent ones made for it; likewise
-  uint32_t exchanges = 0;        // neighbourhood collectives and those between groups
   bool freed = false;            // the user's handle is gone; pending operations keep it alive
   int pending = 0;               // operations under way, and kept; under the channel's lock
   int kept = 0;                  // persistent requests that were made for it

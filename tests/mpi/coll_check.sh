@@ -48,6 +48,22 @@ int main(int argc, char** argv) {
     if (!odd) MPI_Neighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, ring);
     MPI_Comm_free(&ring);
   }
+  if (!strncmp(what, "between", 7)) {
+    MPI_Comm side, inter;
+    const int second = rank % 2;
+    MPI_Comm_split(MPI_COMM_WORLD, second, rank, &side);
+    MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, 1 - second, 0, &inter);
+    MPI_Bcast(in, 4, MPI_INT, !second ? 0 : rank == 1 ? MPI_ROOT : MPI_PROC_NULL, inter);
+    MPI_Gather(in, 2, MPI_INT, out, 2, MPI_INT, second ? 0 : !rank ? MPI_ROOT : MPI_PROC_NULL, inter);
+    MPI_Allreduce(in, out, 3, MPI_INT, MPI_SUM, inter);
+    if (!strcmp(what, "between_op"))
+      MPI_Allreduce(in, out, 3, MPI_INT, odd ? MPI_MAX : MPI_SUM, inter);
+    if (!strcmp(what, "between_root")) MPI_Bcast(in, 4, MPI_INT, 0, inter);
+    if (!strcmp(what, "between_other") && odd) MPI_Barrier(inter);
+    if (!strcmp(what, "between_other") && !odd) MPI_Alltoall(in, 1, MPI_INT, out, 1, MPI_INT, inter);
+    MPI_Comm_free(&side);
+    MPI_Comm_free(&inter);
+  }
   if (!strcmp(what, "right")) {
     MPI_Datatype pair;
     MPI_Type_contiguous(2, MPI_INT, &pair);
@@ -79,6 +95,10 @@ for n in 2 3 5; do
   check "other counts of MPI_Reduce_scatter, $n ranks" caught "of $((n + 1)) elements in parts" counts $n
   check "another collective, $n ranks" caught 'calls barrier\b.*MPI_Scan\|calls barrier' other $n
   check "another neighbourhood collective, $n ranks" caught "calls neighbor_allgather.*calls neighbor_alltoall\|calls neighbor_alltoall.*calls neighbor_allgather" neighbors $n
+  check "another operation between groups, $n ranks" caught 'allreduce of 3 MPI_INT by MPI_MAX' between_op $n
+  check "roots on both sides, $n ranks" caught 'of the other group calls bcast of 4 MPI_INT with root 0' between_root $n
+  check "another collective between groups, $n ranks" caught 'calls barrier' between_other $n
+  check "what agrees between groups passes, $n ranks" "$MPIRUN" -n $n -x TERN_CHECK=collective ./wrong between
   check "nonblocking, $n ranks" caught 'allgather of 3 MPI_INT' nonblocking $n
   check "persistent, $n ranks" caught 'alltoall of 2 MPI_INT' persistent $n
   check "what agrees passes, $n ranks" "$MPIRUN" -n $n -x TERN_CHECK=collective ./wrong right

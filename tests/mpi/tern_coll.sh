@@ -15,6 +15,7 @@ check "one at many ranks" says '^proved  *bcast double_tree: 1 shapes of 4096' t
 check "hosts that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=24 --levels=8,2
 check "a machine that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=32 '--levels=pack:2 l3:2(size=8M) core:4'
 check "levels that nobody knows here" fails 2 'bound is known when they run' tern_coll verify bcast two_level --levels=package
+check "two groups" says '^proved  *reduce_scatter between_groups: 36 shapes of 1 to 9' tern_coll verify reduce_scatter between_groups --ranks=1..9
 check "neighbourhoods of a word" says '^proved  *neighbor_alltoall linear: 8 shapes of 1 to 8' tern_coll verify neighbor_alltoall --ranks=1..8 --neighbors=torus
 check "what serves nobody says so" says '^serves none' tern_coll verify allgather recursive_doubling --ranks=5..7
 tern_coll draw allreduce ring --ranks=5 --output=ring.svg

@@ -46,6 +46,33 @@ void prove_neighborhood(const coll::Algorithm& row, const std::string& word, int
   std::fprintf(stderr, "%d ranks, %s: %s\n", ranks, word.c_str(), proof.fault.c_str());
 }
 
+bool is_between(const coll::Algorithm& row) { return coll::between_groups(row.collective) == &row; }
+
+/// Groups of `ranks` and of about as many, or one, or twice as many.
+void prove_between(const coll::Algorithm& row, int32_t ranks, Tally* tally) {
+  const int32_t root = coll::rooted(row.collective) ? ranks - 1 : -1;
+  for (const int32_t others : {1, ranks, ranks + 1, 2 * ranks}) {
+    const coll::Proof proof = coll::verify_between(row, ranks, others, root);
+    ++tally->shapes;
+    tally->messages += proof.messages;
+    if (proof.holds()) continue;
+    ++tally->faults;
+    std::fprintf(stderr, "%d and %d ranks: %s\n", ranks, others, proof.fault.c_str());
+  }
+}
+
+/// Those of the table, and those between two groups.
+std::vector<const coll::Algorithm*> provable_rows(const Options& options) {
+  std::vector<const coll::Algorithm*> rows;
+  const bool only = options.algorithm == coll::between_algorithms()[0].name;
+  if (!only) rows = rows_of(options);
+  for (const coll::Algorithm& row : coll::between_algorithms())
+    if ((only || options.algorithm.empty()) &&
+        (options.collective.empty() || options.collective == coll::name_of(row.collective)))
+      rows.push_back(&row);
+  return rows;
+}
+
 // Two-level algorithms need a machine, and neighbourhoods a topology: without --levels or
 // --neighbors several are tried.
 void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks, Tally* tally) {
@@ -55,6 +82,7 @@ void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks
         prove_neighborhood(row, word, ranks, tally);
     return;
   }
+  if (is_between(row)) return prove_between(row, ranks, tally);
   coll::Levels levels;
   const coll::Levels* given = levels_of(options, ranks, &levels);
   if ((row.limits & coll::kLevels) == 0 || given != nullptr)
@@ -70,9 +98,9 @@ void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks
 int verify(const Options& options) {
   const int32_t least = options.least_ranks == 0 ? 1 : options.least_ranks;
   const int32_t most = options.most_ranks == 0 ? 32 : options.most_ranks;
-  if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);  // is it a word?
   Tally all;
-  for (const coll::Algorithm* row : rows_of(options)) {
+  if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);  // is it a word?
+  for (const coll::Algorithm* row : provable_rows(options)) {
     Tally tally;
     for (int32_t ranks = least; ranks <= most; ++ranks) prove_row(options, *row, ranks, &tally);
     const char* verdict = !coll::has_schedule(*row) ? "no schedule"

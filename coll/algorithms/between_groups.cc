@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives between two groups (MPI-5.0 section 6.2.3): what is one for a whole group goes from
+// rank to rank, from the other group's rank 0 down a tree, or up a tree in rank order to the own
+// rank 0 and across; what differs from rank to rank goes directly, as much at once as a window
+// allows. Definitions: p ranks here, q there, numbered p to p + q - 1. A rooted one has a root
+// below p on the root's side (whoever else is there has nothing to do), from p on on the other.
+// Cost: trees ceil(log2 p) + 1 + ceil(log2 q) rounds of n bytes; direct: q messages per rank.
+#include <algorithm>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/halving.hpp"
+#include "coll/algorithms/tree.hpp"
+
+namespace tern::coll {
+namespace {
+
+int32_t other(const Builder& b, int32_t rank) { return b.ranks() + rank; }
+bool is_root(const Builder& b) { return b.root() == b.rank(); }
+/// The root is on the other side.
+bool is_leaf(const Builder& b) { return b.root() >= b.ranks(); }
+
+Tree tree_of(const Builder& b) { return Tree::k_nomial(b.ranks(), 0, 2); }
+
+void hand_down(Builder& b, const Tree& tree, int32_t from_there) {
+  const int32_t parent = tree.parent(b.rank());
+  b.recv(parent >= 0 ? parent : from_there, Builder::output());
+  for (const int32_t child : tree.children(b.rank())) b.send(child, Builder::output());
+}
+
+// In each round a rank sends to one at a distance and receives from one at the same: whoever waits,
+// waits for an earlier round.
+void exchange(Builder& b, bool same_for_all) {
+  const int32_t rounds = std::max(b.ranks(), b.others());
+  b.window(kWindow);
+  for (int32_t round = 0; round < rounds; ++round) {
+    const int32_t from = (b.rank() - round + rounds) % rounds, to = (b.rank() + round) % rounds;
+    if (from < b.others()) b.recv(other(b, from), Builder::output(from));
+    if (to < b.others()) b.send(other(b, to), Builder::input(same_for_all ? 0 : to));
+  }
+}
+
+/// The vectors of this group reduced to rank 0, in rank order; where the result lies.
+Place reduce_vectors(Builder& b, const Tree& tree) {
+  Place held = kAtInput, spare = kAtMirror;
+  const std::vector<int32_t> children = tree.children(b.rank());
+  for (auto child = children.rbegin(); child != children.rend(); ++child) {
+    const Slice received = slice_at(b, spare, 0, b.ranks());
+    b.recv(*child, received);
+    b.reduce(slice_at(b, held, 0, b.ranks()), received, received);
+    held = spare;
+    spare = held == kAtMirror ? kAtSecondMirror : kAtMirror;
+  }
+  return held;
+}
+
+}  // namespace
+
+void between_barrier(Builder& b) {
+  constexpr int32_t kUp = 0, kDown = 1, kAcross = 2;
+  const Tree tree = tree_of(b);
+  const int32_t parent = tree.parent(b.rank());
+  for (const int32_t child : tree.children(b.rank())) b.wait(child, kUp);
+  b.signal(parent >= 0 ? parent : other(b, 0), parent >= 0 ? kUp : kAcross);
+  b.wait(parent >= 0 ? parent : other(b, 0), parent >= 0 ? kDown : kAcross);
+  for (const int32_t child : tree.children(b.rank())) b.signal(child, kDown);
+}
+
+void between_bcast(Builder& b) {
+  if (is_root(b)) b.send(other(b, 0), Builder::output());
+  if (is_leaf(b)) hand_down(b, tree_of(b), b.root());
+}
+
+void between_gather(Builder& b) {
+  b.window(kWindow);
+  if (is_leaf(b)) b.send(b.root(), Builder::input());
+  for (int32_t rank = 0; is_root(b) && rank < b.others(); ++rank)
+    b.recv(other(b, rank), Builder::output(rank));
+}
+
+void between_scatter(Builder& b) {
+  b.window(kWindow);
+  if (is_leaf(b)) b.recv(b.root(), Builder::output());
+  for (int32_t rank = 0; is_root(b) && rank < b.others(); ++rank)
+    b.send(other(b, rank), Builder::input(rank));
+}
+
+void between_allgather(Builder& b) { exchange(b, true); }
+
+void between_alltoall(Builder& b) { exchange(b, false); }
+
+void between_reduce(Builder& b) {
+  if (is_root(b)) b.recv(other(b, 0), Builder::output());
+  if (!is_leaf(b)) return;
+  const Slice held = reduce_up(b, tree_of(b));
+  if (b.rank() == 0) b.send(b.root(), held);
+}
+
+void between_allreduce(Builder& b) {
+  const Tree tree = tree_of(b);
+  const Slice held = reduce_up(b, tree);
+  if (b.rank() == 0) b.send(other(b, 0), held);
+  hand_down(b, tree, other(b, 0));
+}
+
+// The sides cut their vectors differently, so all of it goes across.
+void between_reduce_scatter(Builder& b) {
+  const Tree tree = tree_of(b);
+  b.mirrors(2);
+  const Place held = reduce_vectors(b, tree);
+  const Slice vector = slice_at(b, held, 0, b.ranks());
+  if (b.rank() != 0) {
+    b.send(tree.parent(b.rank()), vector);
+    return b.recv(0, Builder::output());
+  }
+  const Place theirs = held == kAtMirror ? kAtSecondMirror : kAtMirror;
+  b.recv(other(b, 0), slice_at(b, theirs, 0, b.ranks()));
+  b.send(other(b, 0), vector);
+  for (int32_t rank = 1; rank < b.ranks(); ++rank) b.send(rank, slice_at(b, theirs, rank, 1));
+  b.copy(slice_at(b, theirs, 0, 1), Builder::output());
+}
+
+}  // namespace tern::coll
