@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coll/coll.hpp"
+#include "tests/unit/coll/derived.hpp"
 #include "tests/unit/coll/rows.hpp"
 #include "tests/unit/world.hpp"
 
@@ -121,20 +122,6 @@ void try_rows(Process& process, const std::vector<Algorithm>& rows) {
            ++root)
         Trial(process, row, count, root, *process.world).run();
   }
-}
-
-/// A communicator of all ranks, as MPI_Comm_dup makes them.
-core::Ref<core::Communicator> derived(Process& process, int number) {
-  core::Communicator& world = *process.world;
-  const core::ContextId id = core::derive_context(world.id(), core::Derivation::kDuplicate,
-                                                  static_cast<uint64_t>(number), 0);
-  core::Ref<core::Communicator> made =
-      core::derive_communicator(world, core::Ref<core::Group>(&world.group()), id);
-  made->ending = [](core::Communicator& gone) noexcept {
-    gone.channel().pml->remove_context(gone);
-  };
-  made->channel().pml->add_context(*made);
-  return made;
 }
 
 class Threads : public testing::TestWithParam<int> {};

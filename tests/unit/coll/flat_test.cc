@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives in shared memory: what happens when slabs run out, come back, or hold what a rank
+// does not expect; a root that runs ahead; operands in the order of ranks.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "base/error.hpp"
+#include "coll/coll.hpp"
+#include "core/slabs.hpp"
+#include "tests/unit/coll/derived.hpp"
+#include "tests/unit/world.hpp"
+
+namespace tern::coll {
+namespace {
+
+using core::Process;
+using core::Slabs;
+
+core::Datatype& int_type(Process& process) { return core::predefined_type(process, MPI_INT); }
+
+Operation bcast(core::Communicator& comm, std::vector<int>& data, int root) {
+  Operation operation{};
+  operation.collective = Collective::kBcast;
+  operation.communicator = &comm;
+  operation.root = root;
+  operation.output = {data.data(), static_cast<MPI_Count>(data.size()), &int_type(comm.process())};
+  return operation;
+}
+
+Operation sum(core::Communicator& comm, std::vector<int>& from, std::vector<int>& to) {
+  Operation operation{};
+  operation.collective = Collective::kAllreduce;
+  operation.communicator = &comm;
+  operation.op = comm.process().handles.find<core::Op>(MPI_SUM);
+  const auto count = static_cast<MPI_Count>(from.size());
+  operation.input = {from.data(), count, &int_type(comm.process())};
+  operation.output = {to.data(), count, &int_type(comm.process())};
+  return operation;
+}
+
+int run(const Operation& operation) {
+  return operation.communicator->channel().coll->run(operation);
+}
+
+void expect_sum(Process& process, core::Communicator& comm, int count) {
+  std::vector<int> from(static_cast<size_t>(count), process.world_rank + 1), to(from.size());
+  ASSERT_EQ(run(sum(comm, from, to)), MPI_SUCCESS) << take_last_error().text;
+  const int wanted = process.world_size * (process.world_size + 1) / 2;
+  for (const int one : to) ASSERT_EQ(one, wanted);
+}
+
+// One rank without a slab is enough: all take messages instead.
+TEST(Flat, WithoutSlabsSchedulesServe) {
+  test::World(3).run([](Process& process) {
+    Slabs& slabs = *process.channel(0).slabs;
+    std::vector<uint32_t> taken;
+    for (const auto size : {Slabs::Size::kSmall, Slabs::Size::kLarge}) {
+      taken.clear();
+      while (process.world_rank == 1) {
+        taken.push_back(slabs.claim(size));
+        if (taken.back() != Slabs::kNone) continue;
+        taken.pop_back();
+        break;
+      }
+      const core::Ref<core::Communicator> comm = derived(process, static_cast<int>(size));
+      for (int round = 0; round < 3; ++round)
+        expect_sum(process, *comm, size == Slabs::Size::kSmall ? 5 : 4000);
+      EXPECT_FALSE(static_cast<CommState&>(*comm->coll).shares_memory);
+      for (const uint32_t one : taken) slabs.give_back(size, one);
+    }
+  });
+}
+
+// A thousand communicators one after the other live on a few slabs.
+TEST(Flat, SlabsComeBack) {
+  test::World(2).run([](Process& process) {
+    std::set<uint32_t> seen;
+    for (int round = 0; round < 1000; ++round) {
+      const core::Ref<core::Communicator> comm = derived(process, round);
+      expect_sum(process, *comm, 3);
+      const Slab* slab = static_cast<CommState&>(*comm->coll).slabs[0].get();
+      ASSERT_NE(slab, nullptr);
+      seen.insert(slab->number());
+    }
+    EXPECT_LT(seen.size(), 64U);
+  });
+}
+
+TEST(Flat, ALengthThatNobodyExpectsIsAnError) {
+  test::World(2).run([](Process& process) {
+    expect_sum(process, *process.world, 1);
+    std::vector<int> data(process.world_rank == 0 ? 4 : 3, 7);
+    const int code = run(bcast(*process.world, data, 0));
+    if (process.world_rank == 0) {
+      EXPECT_EQ(code, MPI_SUCCESS);
+    } else {
+      EXPECT_EQ(code, MPI_ERR_TRUNCATE);
+      EXPECT_EQ(take_last_error().text,
+                "bcast: rank 0 passes 16 bytes, but the arguments of rank 1 say 12");
+    }
+    expect_sum(process, *process.world, 1);
+  });
+}
+
+// Slots are written again only when the slowest has read them.
+TEST(Flat, ARootRunsAheadOfSlowReaders) {
+  test::World(3).run([](Process& process) {
+    for (const size_t count : {size_t{4}, size_t{100}, size_t{5000}})
+      for (int round = 0; round < 40; ++round) {
+        std::vector<int> data(count, process.world_rank == 0 ? round : -1);
+        if (process.world_rank == 2 && round % 8 == 0)
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ASSERT_EQ(run(bcast(*process.world, data, 0)), MPI_SUCCESS);
+        for (const int one : data) ASSERT_EQ(one, round);
+      }
+  });
+}
+
+TEST(Flat, OperandsAreTakenInTheOrderOfRanks) {
+  test::World(4).run([](Process& process) {
+    core::Ref<core::Op> joined(new core::Op(
+        +[](void* in, void* inout, int* count, MPI_Datatype*) {
+          // Two digits of decimals, one after the other: neither commutes.
+          const auto* left = static_cast<const int*>(in);
+          auto* right = static_cast<int*>(inout);
+          for (int i = 0; i < *count; ++i) {
+            int scale = 1;
+            while (scale <= right[i]) scale *= 10;
+            right[i] += left[i] * scale;
+          }
+        },
+        false));
+    for (const char* row : {"flat", "flat_sliced", "flat_direct"}) {
+      process.channel(0).coll->force(*find_algorithm(Collective::kAllreduce, row));
+      for (const size_t count : {1, 100, 3000, 40000}) {
+        std::vector<int> from(count, process.world_rank + 1), to(count);
+        Operation operation = sum(*process.world, from, to);
+        operation.op = joined.get();
+        ASSERT_EQ(run(operation), MPI_SUCCESS);
+        for (const int one : to) ASSERT_EQ(one, 1234) << row << ", " << count;
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tern::coll
