@@ -24,6 +24,7 @@ import xml.etree.ElementTree as tree
 lines = [e for e in tree.parse('ring.svg').iter('{http://www.w3.org/2000/svg}line') if len(e)]
 assert len(lines) == 2 * 4 * 5, len(lines)"
 check "pictures of every algorithm" eval 'tern_coll list | tail -n +2 | while read -r what name rest; do
+  case $name in flat*) continue ;; esac  # no schedule
   tern_coll draw "$what" "$name" --ranks=8 --levels=4 >picture.svg && python3 -c "
 import xml.etree.ElementTree as tree; tree.parse(\"picture.svg\")" || exit 1; done'
 check "a wrong collective lists the right ones" fails 2 'barrier, bcast.*did you mean alltoall?' tern_coll list alltoal
