@@ -279,6 +279,10 @@ static void wrong(void) {
   OK(MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &comm));
   OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   FAILS(MPI_Neighbor_allgather(MPI_IN_PLACE, 1, MPI_INT, &b, 1, MPI_INT, comm), MPI_ERR_BUFFER);
+  const int pair[4] = {1, 2, 3, 4};
+  int room[2] = {0, 0};
+  if (size == 1)
+    FAILS(MPI_Neighbor_alltoall(pair, 2, MPI_INT, room, 1, MPI_INT, comm), MPI_ERR_TRUNCATE);
   FAILS(MPI_Neighbor_allgather(&a, -1, MPI_INT, &b, 1, MPI_INT, comm), MPI_ERR_COUNT);
   FAILS(MPI_Neighbor_allgather(&a, 1, MPI_DATATYPE_NULL, &b, 1, MPI_INT, comm), MPI_ERR_TYPE);
   const int counts[2] = {1, negative}, good[2] = {1, 1}, displs[2] = {0, 0};
