@@ -42,6 +42,8 @@ Slots::Slots(Slab& slab, const Lane& lane, int number)
     at(own_, turn)->turn.store(0, std::memory_order_relaxed);
 }
 
+void Slots::poll() noexcept { slab_.channel_.progress.poll(); }
+
 std::atomic<uint64_t>& Slots::finished_by(int rank) const noexcept {
   return slab_.head_of(rank).finished[number_];
 }

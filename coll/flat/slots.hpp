@@ -64,7 +64,7 @@ class Slots {
   /// `what` the turn belongs to, for those who ask what this rank waits for.
   void begin(const char* what) noexcept {
     what_ = what;
-    ++turn_;
+    if (TERN_UNLIKELY((++turn_ & kTurnsBetweenPolls) == 0)) poll();
   }
   /// The own slot, once nobody reads what was in it.
   std::byte* claim() noexcept {
@@ -96,6 +96,9 @@ class Slots {
 
  private:
   friend class Slab;
+  /// Turns that never wait would keep everything else from getting on.
+  static constexpr uint64_t kTurnsBetweenPolls = 15;
+  void poll() noexcept;
   [[nodiscard]] Slot* at(std::byte* slab, uint64_t turn) const noexcept {
     return reinterpret_cast<Slot*>(slab + lane_.offset + (turn & (lane_.depth - 1)) * lane_.stride);
   }
