@@ -88,7 +88,7 @@ const Choice& Coll::choose(CommState& state, const Operation& operation,
   Question question = question_of(operation);
   question.levels = state.levels;
   question.shared = shared;
-  question.single_copy = shared && state.single_copy;
+  question.single_copy = shared && state.single_copy && state.shares_large;
   if (question != state.asked) {
     state.answer = operation.communicator->inter()
                        ? Choice{between_groups(operation.collective), Choice::Why::kModel}

@@ -55,7 +55,7 @@ class Coll {
 
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
   /// The slab of a communicator that is gone.
-  void retire(std::unique_ptr<Slab> slab);
+  void retire(std::unique_ptr<Slab> slab) noexcept;
 
  private:
   static int poll(void* self) noexcept;
@@ -85,7 +85,10 @@ class Coll {
   /// One number of every rank, by messages. Throws Error.
   std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine, const char* name);
   [[nodiscard]] bool shares_memory(const core::Communicator& communicator) const noexcept;
-  void sweep() noexcept;
+  [[nodiscard]] std::unique_ptr<Slab> make_slab(core::Communicator& communicator, Slab::Size size);
+  TERN_COLD void lack(CommState& state, Slab::Size size);
+  /// Gives back what nobody reads any more, of so many that are retired.
+  void sweep(size_t most) noexcept;
   /// Begins to measure, and says the first of each choice.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice);
 
@@ -97,6 +100,7 @@ class Coll {
   Places places_;
   bool checks_ = false;                         // TERN_CHECK=collective
   std::vector<std::unique_ptr<Slab>> retired_;  // peers may still read them
+  size_t slabs_in_use_ = 0;                     // by communicators
   size_t swept_ = 0;                            // where the next look at them begins
   pml::ObjectPool<Execution> pool_;
   std::vector<Execution*> running_;  // has room for all of the pool

@@ -29,6 +29,7 @@ struct CommState final : core::CollState {
   core::Communicator& communicator;
   const Levels* levels = nullptr;
   bool shares_memory = false;      // all ranks see each other's slabs, as far as is known
+  bool shares_large = true;        // large ones, too
   bool single_copy = true;         // and buffers, likewise
   std::unique_ptr<Slab> slabs[2];  // by size; null until they are used
   std::unique_ptr<Forced> hints;   // null: none

@@ -40,8 +40,8 @@ says() {
 prints() {
   local expected=$1 got
   shift
-  got=$("$@") || { printf 'exit %s: %s\n' "$?" "$got"; return 1; }
-  diff <(sort <<<"$expected") <(sort <<<"$got")
+  got=$("$@" && echo .) || { printf 'exit %s: %s\n' "$?" "$got"; return 1; }
+  diff <(sort <<<"$expected") <(printf '%s' "${got%.}" | sort)  # empty lines at the end count
 }
 
 # fails CODE PATTERN COMMAND...: this exit code, and standard error has the pattern.

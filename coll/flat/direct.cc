@@ -13,24 +13,22 @@ constexpr size_t kPiece = 131072;
 
 }  // namespace
 
+// Whoever has failed has nothing to read: that is said by a length of 0.
 void Parts::post_address(const void* address) noexcept {
   const auto value = reinterpret_cast<uint64_t>(address);
   copy_bytes(slots_.claim(), &value, sizeof value);
-  slots_.post(sizeof value);
+  slots_.post(code_ == MPI_SUCCESS ? sizeof value : 0);
 }
 
-uint64_t Parts::await_address(int rank) noexcept {
+void Parts::get(int rank, void* to, size_t offset, size_t bytes) noexcept {
   uint64_t address = 0;
   copy_bytes(&address, await(rank, sizeof address), sizeof address);
-  return address;
-}
-
-void Parts::get(int rank, void* to, uint64_t from, size_t bytes) noexcept {
-  if (bytes == 0) return;
-  const int error = slots_.get(rank, to, from, bytes);
-  if (TERN_UNLIKELY(error != 0) && code_ == MPI_SUCCESS)
-    code_ = fail(MPI_ERR_OTHER, "%s: %zu bytes at %#llx of rank %d cannot be read: %s", name_,
-                 bytes, static_cast<unsigned long long>(from), rank, std::strerror(error));
+  if (bytes == 0 || TERN_UNLIKELY(code_ != MPI_SUCCESS)) return;
+  const int error = slots_.get(rank, to, address + offset, bytes);
+  if (TERN_UNLIKELY(error != 0))
+    code_ =
+        fail(MPI_ERR_OTHER, "%s: %zu bytes at %#llx of rank %d cannot be read: %s", name_, bytes,
+             static_cast<unsigned long long>(address + offset), rank, std::strerror(error));
 }
 
 const std::byte* Parts::dense_blocks(const View& view, int first, int blocks,
@@ -44,19 +42,22 @@ const std::byte* Parts::dense_blocks(const View& view, int first, int blocks,
 
 void Parts::get_block(int rank, int theirs, int block, std::vector<std::byte>& aside) {
   const size_t bytes = out_.bytes();
-  const uint64_t from = await_address(rank) + static_cast<size_t>(theirs) * bytes;
-  if (out_.dense()) return get(rank, out_.at(block), from, bytes);
-  aside.resize(bytes);
-  get(rank, aside.data(), from, bytes);
+  const size_t offset = static_cast<size_t>(theirs) * bytes;
+  if (out_.dense()) return get(rank, out_.at(block), offset, bytes);
+  get(rank, aside.data(), offset, bytes);
   out_.write(block, 0, aside.data(), bytes);
 }
 
+// Then a turn of nothing: a slab serves others only when this one is ended, too, so nobody looks at
+// it any more.
 void Parts::await_ends() noexcept {
   for (int i = 1; i < ranks_; ++i) slots_.await_end((rank_ + i) % ranks_);
+  slots_.begin(name_);
+  slots_.end();
 }
 
 void Parts::allgather_direct() {
-  std::vector<std::byte> packed, aside;
+  std::vector<std::byte> packed, aside(out_.dense() ? 0 : out_.bytes());
   const std::byte* const own =
       operation_.in_place ? dense_blocks(out_, rank_, 1, packed) : dense_blocks(in_, 0, 1, packed);
   slots_.begin(name_);
@@ -73,7 +74,7 @@ void Parts::allgather_direct() {
 
 // In place what the others want would be overwritten: it moves aside first.
 void Parts::alltoall_direct() {
-  std::vector<std::byte> packed, aside;
+  std::vector<std::byte> packed, aside(out_.dense() ? 0 : out_.bytes());
   const std::byte* own = nullptr;
   if (!operation_.in_place) {
     own = dense_blocks(in_, 0, ranks_, packed);
@@ -98,8 +99,8 @@ void Parts::alltoall_direct() {
 // Piece by piece, so that operands stay in the cache. In place `to` is one of the operands.
 void Parts::reduce_slice(const Range& own, std::byte* to) {
   if (own.count == 0) return;
-  const size_t part = std::min(bytes_of(own.count), kPiece);
-  std::byte* const scratch = slots_.scratch(2 * part);
+  const size_t part = kPiece;
+  std::byte* const scratch = slots_.scratch(2 * kPiece);
   const auto most = static_cast<MPI_Count>(part) / size_;
   const core::Datatype& type = *operation_.input.type;
   for (MPI_Count at = 0; at < own.count; at += most) {
@@ -108,7 +109,7 @@ void Parts::reduce_slice(const Range& own, std::byte* to) {
     std::byte* const sum = operation_.in_place ? scratch + part : to + bytes_of(at);
     for (int rank = ranks_ - 1; rank >= 0; --rank) {
       const bool last = rank == ranks_ - 1, mine = rank == rank_;
-      if (!mine) get(rank, last ? sum : scratch, await_address(rank) + offset, bytes);
+      if (!mine) get(rank, last ? sum : scratch, offset, bytes);
       if (mine && last) copy_bytes(sum, in_.at(0, offset), bytes);
       if (!last) operation_.op->apply(mine ? in_.at(0, offset) : scratch, sum, count, type);
     }
@@ -118,11 +119,12 @@ void Parts::reduce_slice(const Range& own, std::byte* to) {
 
 // Of two, each reads the other's whole vector: that is as much as two halves, and one turn less.
 void Parts::reduce_between_two(bool all) {
+  slots_.scratch(2 * kPiece);  // memory first: a turn that has begun must end
   slots_.begin(name_);
   post_address(in_.at(0));
   if (all || rank_ == root_) reduce_slice({0, operation_.input.count}, out_.at(0));
   slots_.end();
-  if (all || rank_ != root_) slots_.await_end(1 - rank_);
+  await_ends();
 }
 
 // Two turns: each rank reduces its slice, then all, or the root, read the slices. In place the
@@ -133,6 +135,7 @@ void Parts::reduce_direct(bool all) {
   const bool has_output = all || rank_ == root_;
   std::vector<std::byte> aside(has_output ? 0 : bytes_of(own.count));
   std::byte* const reduced = has_output ? out_.at(0, bytes_of(own.first)) : aside.data();
+  slots_.scratch(2 * kPiece);  // memory first: a turn that has begun must end
   slots_.begin(name_);
   post_address(in_.at(0));
   for (int i = 0; i < ranks_; ++i) await(i, sizeof(uint64_t));
@@ -144,8 +147,8 @@ void Parts::reduce_direct(bool all) {
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + i) % ranks_;
     const Range part = slice(operation_.input.count, from);
-    const uint64_t address = await_address(from);
-    if (has_output) get(from, out_.at(0, bytes_of(part.first)), address, bytes_of(part.count));
+    const size_t bytes = has_output ? bytes_of(part.count) : 0;
+    get(from, has_output ? out_.at(0, bytes_of(part.first)) : nullptr, 0, bytes);
   }
   slots_.awaited_all();
   slots_.end();

@@ -87,8 +87,8 @@ class Parts {
   /// elements; all have been awaited.
   void reduce_posted(int first, int last, const Range& range, std::byte* to) noexcept;
   void post_address(const void* address) noexcept;
-  [[nodiscard]] uint64_t await_address(int rank) noexcept;
-  void get(int rank, void* to, uint64_t from, size_t bytes) noexcept;
+  /// Bytes at an offset from the address that the rank has posted; awaits it even for none.
+  void get(int rank, void* to, size_t offset, size_t bytes) noexcept;
   /// Gets block `theirs` of rank's data into own block `block`.
   void get_block(int rank, int theirs, int block, std::vector<std::byte>& aside);
   /// Where the blocks of a view lie one after the other: in place, or packed into `aside`.

@@ -40,23 +40,48 @@ std::vector<uint32_t> Coll::exchange(core::Communicator& communicator, uint32_t 
   return all;
 }
 
+// What was freed long ago is looked at now and then, all of it where there is no other.
+std::unique_ptr<Slab> Coll::make_slab(core::Communicator& communicator, Slab::Size size) {
+  sweep(kSweptAtOnce);
+  auto made = std::make_unique<Slab>(communicator, size);
+  if (made->number() == core::Slabs::kNone && !retired_.empty()) {
+    sweep(retired_.size());
+    made = std::make_unique<Slab>(communicator, size);
+  }
+  retired_.reserve(retired_.size() + ++slabs_in_use_);  // retire() cannot fail
+  return made;
+}
+
 // Some messages at the first use; from then on none.
 Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
   std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
   if (TERN_LIKELY(slab != nullptr)) return slab.get();
-  sweep();
-  auto made = std::make_unique<Slab>(state.communicator, size);
+  std::unique_ptr<Slab> made = make_slab(state.communicator, size);
   std::vector<uint32_t> all = exchange(state.communicator, made->number(), name);
-  const bool all_have = std::find(all.begin(), all.end(), core::Slabs::kNone) == all.end();
-  if (all_have) made->meet(all);
-  state.shares_memory = all_have;
-  if (!all_have) return nullptr;
+  if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
+    lack(state, size);
+    return nullptr;
+  }
+  made->meet(all);
   slab = std::move(made);
   if (size == Slab::Size::kLarge) {
     all = exchange(state.communicator, slab->can_get() ? 1 : 0, name);
     state.single_copy = std::find(all.begin(), all.end(), 0U) == all.end();
   }
   return slab.get();
+}
+
+// Once for a communicator.
+void Coll::lack(CommState& state, Slab::Size size) {
+  --slabs_in_use_;
+  const bool large = size == Slab::Size::kLarge;
+  (large ? state.shares_large : state.shares_memory) = false;
+  process_.explain.say(
+      "fallback", {{"what", "messages"}, {"communicator", state.communicator.name}},
+      strf("collectives%s on %s take messages instead of shared memory: a rank has "
+           "more communicators than slabs; freeing some helps those made later",
+           large ? strf(" above %zu B", kSmallLane.room()).c_str() : "",
+           state.communicator.name.empty() ? "a communicator" : state.communicator.name.c_str()));
 }
 
 Slots* Coll::slots_for(CommState& state, const Operation& operation, const Choice& choice) {
@@ -68,7 +93,8 @@ Slots* Coll::slots_for(CommState& state, const Operation& operation, const Choic
 }
 
 bool Coll::may_be_flat(const CommState& state, const Operation& operation) noexcept {
-  return state.shares_memory && flat_takes(operation);
+  return state.shares_memory && flat_takes(operation) &&
+         (state.shares_large || flat_bytes(operation) <= kSmallLane.room());
 }
 
 bool Coll::run_flat(const Operation& operation, int* code) noexcept {
@@ -100,10 +126,13 @@ bool Coll::run_flat(const Operation& operation, int* code) noexcept {
 }
 
 // Whether peers still read it is asked later: at the end of the job their memory may be gone.
-void Coll::retire(std::unique_ptr<Slab> slab) { retired_.push_back(std::move(slab)); }
+void Coll::retire(std::unique_ptr<Slab> slab) noexcept {
+  --slabs_in_use_;
+  retired_.push_back(std::move(slab));
+}
 
-void Coll::sweep() noexcept {
-  for (size_t looked = std::min(retired_.size(), kSweptAtOnce); looked > 0; --looked) {
+void Coll::sweep(size_t most) noexcept {
+  for (size_t looked = std::min(retired_.size(), most); looked > 0; --looked) {
     if (swept_ >= retired_.size()) swept_ = 0;
     if (!retired_[swept_]->over()) {
       ++swept_;

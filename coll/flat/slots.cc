@@ -67,7 +67,7 @@ void Slots::await_end(int rank) noexcept {
 void Slots::await_finished(int rank, uint64_t turn) noexcept {
   const std::atomic<uint64_t>& finished = finished_by(rank);
   slab_.wait(rank, what_, [&] { return finished.load(std::memory_order_acquire) >= turn; });
-  known_[static_cast<size_t>(rank)] = finished.load(std::memory_order_relaxed);
+  known_[static_cast<size_t>(rank)] = finished.load(std::memory_order_acquire);
 }
 
 void Slots::await_post(int rank, Slot& slot) noexcept {
@@ -129,11 +129,12 @@ bool Slab::can_get() const {
 
 bool Slab::over() const noexcept {
   const auto read_all = [this](const Peer& peer) {
+    if (peer.base == nullptr) return true;  // never met
     const SlabHead& head = *reinterpret_cast<const SlabHead*>(peer.base);
     const auto ended = [&](const Slots& lane) {
       return head.finished[lane.number_].load(std::memory_order_acquire) >= lane.turn_;
     };
-    return peer.base == nullptr || std::all_of(lanes_.begin(), lanes_.end(), ended) ||
+    return std::all_of(lanes_.begin(), lanes_.end(), ended) ||
            head.owner.load(std::memory_order_acquire) != owner_;
   };
   return std::all_of(peers_.begin(), peers_.end(), read_all);

@@ -4,11 +4,12 @@
 // Protocol. Collectives on a lane are numbered alike on all ranks. In turn k a rank writes its part
 // into slot k mod depth, then the number; who needs the part waits for the number. A slot is
 // written again when everybody has ended the turn that it was for: whoever has posted a turn has
-// ended those before, and of the others it is asked. One phase, no leader, and nothing is sent.
-// Waiting: spins, or yields at once with more ranks than cores, then goes on as every waiting rank
-// does (core::Progress); before it sleeps it leaves word with those it waits for, who ring.
-// Lifetime: the communicator, and after it until no rank reads its slab any more (over()).
-// Threads: under the channel's lock. See: coll/flat/README.md, tests/unit/coll/flat_test.cc.
+// ended those before, and of the others it is asked. A slab serves another communicator when all
+// have ended all turns. One phase, no leader, and nothing is sent. Waiting: spins, or yields at
+// once with more ranks than cores, then goes on as every waiting rank does (core::Progress); before
+// it sleeps it leaves word with those it waits for, who ring. Lifetime: the communicator, and after
+// it until no rank reads its slab any more (over()). Threads: under the channel's lock. See:
+// coll/flat/README.md, tests/unit/coll/flat_test.cc.
 #pragma once
 
 #include <atomic>
@@ -82,7 +83,7 @@ class Slots {
   /// The slot of a rank, once it is posted. Of the own one: what it holds.
   inline Slot& await(int rank) noexcept;
   /// Memory of so many bytes, kept from call to call. Throws std::bad_alloc.
-  [[nodiscard]] std::byte* scratch(size_t bytes);
+  std::byte* scratch(size_t bytes);
   /// Copies from an address of a rank that has posted it: 0 or an errno.
   [[nodiscard]] int get(int rank, void* to, uint64_t from, size_t bytes) noexcept;
   /// Every rank's slot was awaited in this turn.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ranks: 2 3
 // A large message gets on while its ranks do nothing but small collectives: these make progress,
 // though they may need none themselves.
+// ranks: 2 3
 #include "check.h"
 
 int main(int argc, char** argv) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <random>
 #include <set>
 #include <thread>
 #include <vector>
@@ -69,7 +70,9 @@ TEST(Flat, WithoutSlabsSchedulesServe) {
       const core::Ref<core::Communicator> comm = derived(process, static_cast<int>(size));
       for (int round = 0; round < 3; ++round)
         expect_sum(process, *comm, size == Slabs::Size::kSmall ? 5 : 4000);
-      EXPECT_FALSE(static_cast<CommState&>(*comm->coll).shares_memory);
+      const CommState& state = static_cast<CommState&>(*comm->coll);
+      EXPECT_EQ(state.shares_memory, size == Slabs::Size::kLarge);
+      EXPECT_EQ(state.shares_large, size == Slabs::Size::kSmall);
       for (const uint32_t one : taken) slabs.give_back(size, one);
     }
   });
@@ -106,6 +109,27 @@ TEST(Flat, ALengthThatNobodyExpectsIsAnError) {
   });
 }
 
+// Whoever leaves first frees its slab while others still look whether it has left.
+TEST(Flat, SlabsOfCopiesBetweenBuffersComeBackLate) {
+  test::World(4).run([](Process& process) {
+    std::minstd_rand random(static_cast<unsigned>(process.world_rank) + 1);
+    const Algorithm& row = *find_algorithm(Collective::kAllgather, "flat_direct");
+    process.channel(0).coll->force(row);
+    for (int round = 0; round < 300; ++round) {
+      const core::Ref<core::Communicator> comm = derived(process, round);
+      std::vector<int> own(200, process.world_rank), all(800, -1);
+      Operation operation{};
+      operation.collective = Collective::kAllgather;
+      operation.communicator = comm.get();
+      operation.input = {own.data(), 200, &int_type(process)};
+      operation.output = {all.data(), 200, &int_type(process)};
+      ASSERT_EQ(run(operation), MPI_SUCCESS);
+      for (int i = 0; i < 800; ++i) ASSERT_EQ(all[static_cast<size_t>(i)], i / 200);
+      for (unsigned yields = random() % 4; yields > 0; --yields) std::this_thread::yield();
+    }
+  });
+}
+
 // Slots are written again only when the slowest has read them.
 TEST(Flat, ARootRunsAheadOfSlowReaders) {
   test::World(3).run([](Process& process) {
@@ -122,7 +146,7 @@ TEST(Flat, ARootRunsAheadOfSlowReaders) {
 
 TEST(Flat, OperandsAreTakenInTheOrderOfRanks) {
   test::World(4).run([](Process& process) {
-    core::Ref<core::Op> joined(new core::Op(
+    const auto joined = core::Ref<core::Op>::adopt(new core::Op(
         +[](void* in, void* inout, int* count, MPI_Datatype*) {
           // Two digits of decimals, one after the other: neither commutes.
           const auto* left = static_cast<const int*>(in);
