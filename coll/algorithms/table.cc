@@ -172,6 +172,8 @@ constexpr Algorithm kTable[] = {
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, s.n * 1.5, s.n / s.p); }, ""},
   {kReduceScatter, "flat", nullptr, kShared, 0, "1; 2 n",
    [](S s) { return flat(1, s.n, s.n); }, "Graham, Shipman 2008", FlatWay::kWhole},
+  {kReduceScatter, "flat_direct", nullptr, kShared, 0, "2; n",
+   [](S s) { return flat(2, s.n, s.n); }, "", FlatWay::kDirect},
   {kScan, "recursive_doubling", scan_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
    [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
   {kScan, "linear", scan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",

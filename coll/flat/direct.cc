@@ -127,6 +127,26 @@ void Parts::reduce_between_two(bool all) {
   await_ends();
 }
 
+// In place the result would lie where others still read: it waits aside.
+void Parts::reduce_scatter_direct() {
+  const MPI_Count* const counts = operation_.input.counts;
+  const auto length = [&](int block) {
+    return counts == nullptr ? operation_.input.count : counts[block];
+  };
+  Range own{0, length(rank_)};
+  for (int i = 0; i < rank_; ++i) own.first += length(i);
+  std::vector<std::byte> aside(operation_.in_place ? bytes_of(own.count) : 0);
+  slots_.scratch(2 * kPiece);
+  slots_.begin(name_);
+  post_address(in_.at(0));
+  reduce_slice(own, operation_.in_place ? aside.data() : out_.at(0));
+  for (int i = 0; i < ranks_; ++i) await(i, sizeof(uint64_t));
+  slots_.awaited_all();
+  slots_.end();
+  await_ends();
+  if (!aside.empty()) copy_bytes(out_.at(0), aside.data(), aside.size());
+}
+
 // Two turns: each rank reduces its slice, then all, or the root, read the slices. In place the
 // slice takes the place of an operand that nobody else needs.
 void Parts::reduce_direct(bool all) {

@@ -40,6 +40,8 @@ void run_direct(Parts& parts, Collective collective) {
       return parts.reduce_direct(false);
     case Collective::kAllreduce:
       return parts.reduce_direct(true);
+    case Collective::kReduceScatter:
+      return parts.reduce_scatter_direct();
     default:
       TERN_ASSERT(false && "the table has no such row");
   }

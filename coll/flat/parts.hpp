@@ -35,6 +35,7 @@ class Parts {
   void allgather_direct();
   void alltoall_direct();
   void reduce_direct(bool all);
+  void reduce_scatter_direct();
 
   /// The first error class, with fail() text.
   [[nodiscard]] int code() const noexcept { return code_; }

@@ -84,7 +84,7 @@ namespace tern {
            "|two_level|flat|flat_sliced|flat_direct"),                                             \
     "the algorithm of every allreduce that it can serve; tern_coll list says what each needs")     \
   X(coll_reduce_scatter, "TERN_REDUCE_SCATTER", Word, "auto",                                      \
-    one_of("auto|pairwise|recursive_halving|two_level|ordered|flat"),                              \
+    one_of("auto|pairwise|recursive_halving|two_level|ordered|flat|flat_direct"),                  \
     "the algorithm of every reduce-scatter that it can serve; tern_coll list says what each needs")\
   X(coll_scan, "TERN_SCAN", Word, "auto",                                                          \
     one_of("auto|recursive_doubling|linear|two_level|flat"),                                       \
