@@ -41,7 +41,8 @@ prints() {
   local expected=$1 got
   shift
   got=$("$@" && echo .) || { printf 'exit %s: %s\n' "$?" "$got"; return 1; }
-  diff <(sort <<<"$expected") <(printf '%s' "${got%.}" | sort)  # empty lines at the end count
+  # Empty lines at the end count.
+  diff <(printf '%s' "${expected:+$expected$'\n'}" | sort) <(printf '%s' "${got%.}" | sort)
 }
 
 # fails CODE PATTERN COMMAND...: this exit code, and standard error has the pattern.
