@@ -81,7 +81,8 @@ class Coll {
   /// The slab that it needs, made by all ranks together at the first use; null: some rank has no
   /// room for them. Throws Error.
   Slab* slab_for(CommState& state, Slab::Size size, const char* name);
-  Slots* slots_for(CommState& state, const Operation& operation, const Choice& choice);
+  /// For what was asked last.
+  Slots* slots_for(CommState& state, const Choice& choice);
   /// One number of every rank, by messages. Throws Error.
   std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine, const char* name);
   [[nodiscard]] bool shares_memory(const core::Communicator& communicator) const noexcept;

@@ -34,6 +34,11 @@ void Parts::get(int rank, void* to, size_t offset, size_t bytes) noexcept {
 const std::byte* Parts::dense_blocks(const View& view, int first, int blocks,
                                      std::vector<std::byte>& aside) {
   if (view.adjacent() || (blocks == 1 && view.dense())) return view.at(first);
+  return packed_blocks(view, first, blocks, aside);
+}
+
+const std::byte* Parts::packed_blocks(const View& view, int first, int blocks,
+                                      std::vector<std::byte>& aside) {
   aside.resize(static_cast<size_t>(blocks) * view.bytes());
   for (int i = 0; i < blocks; ++i)
     view.read(first + i, 0, aside.data() + static_cast<size_t>(i) * view.bytes(), view.bytes());
@@ -75,15 +80,8 @@ void Parts::allgather_direct() {
 // In place what the others want would be overwritten: it moves aside first.
 void Parts::alltoall_direct() {
   std::vector<std::byte> packed, aside(out_.dense() ? 0 : out_.bytes());
-  const std::byte* own = nullptr;
-  if (!operation_.in_place) {
-    own = dense_blocks(in_, 0, ranks_, packed);
-  } else {
-    packed.resize(static_cast<size_t>(ranks_) * out_.bytes());
-    own = packed.data();
-    for (int i = 0; i < ranks_; ++i)
-      out_.read(i, 0, packed.data() + static_cast<size_t>(i) * out_.bytes(), out_.bytes());
-  }
+  const std::byte* const own = operation_.in_place ? packed_blocks(out_, 0, ranks_, packed)
+                                                   : dense_blocks(in_, 0, ranks_, packed);
   slots_.begin(name_);
   post_address(own);
   copy_own(rank_, rank_);
@@ -99,14 +97,13 @@ void Parts::alltoall_direct() {
 // Piece by piece, so that operands stay in the cache. In place `to` is one of the operands.
 void Parts::reduce_slice(const Range& own, std::byte* to) {
   if (own.count == 0) return;
-  const size_t part = kPiece;
   std::byte* const scratch = slots_.scratch(2 * kPiece);
-  const auto most = static_cast<MPI_Count>(part) / size_;
+  const auto most = static_cast<MPI_Count>(kPiece) / size_;
   const core::Datatype& type = *operation_.input.type;
   for (MPI_Count at = 0; at < own.count; at += most) {
     const MPI_Count count = std::min(most, own.count - at);
     const size_t offset = bytes_of(own.first + at), bytes = bytes_of(count);
-    std::byte* const sum = operation_.in_place ? scratch + part : to + bytes_of(at);
+    std::byte* const sum = operation_.in_place ? scratch + kPiece : to + bytes_of(at);
     for (int rank = ranks_ - 1; rank >= 0; --rank) {
       const bool last = rank == ranks_ - 1, mine = rank == rank_;
       if (!mine) get(rank, last ? sum : scratch, offset, bytes);
@@ -129,12 +126,8 @@ void Parts::reduce_between_two(bool all) {
 
 // In place the result would lie where others still read: it waits aside.
 void Parts::reduce_scatter_direct() {
-  const MPI_Count* const counts = operation_.input.counts;
-  const auto length = [&](int block) {
-    return counts == nullptr ? operation_.input.count : counts[block];
-  };
-  Range own{0, length(rank_)};
-  for (int i = 0; i < rank_; ++i) own.first += length(i);
+  Range own{0, length_of(rank_)};
+  for (int i = 0; i < rank_; ++i) own.first += length_of(i);
   std::vector<std::byte> aside(operation_.in_place ? bytes_of(own.count) : 0);
   slots_.scratch(2 * kPiece);
   slots_.begin(name_);

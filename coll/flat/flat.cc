@@ -3,10 +3,10 @@
 #include "coll/flat/flat.hpp"
 
 #include "base/error.hpp"
-#include "coll/coll.hpp"
 #include "coll/flat/parts.hpp"
 
 namespace tern::coll {
+
 bool flat_takes(const Operation& operation) noexcept {
   if (operation.op == nullptr) return !operation.irregular;
   const core::Datatype& type = *operation.input.type;
@@ -15,16 +15,14 @@ bool flat_takes(const Operation& operation) noexcept {
          type.size() > 0 && type.size() <= kLargestElement;
 }
 
-size_t flat_bytes(const Operation& operation) noexcept {
-  const auto ranks = static_cast<size_t>(operation.communicator->size());
-  const size_t bytes = question_of(operation).bytes;
-  switch (operation.collective) {
+size_t flat_bytes(const Question& question) noexcept {
+  switch (question.collective) {
     case Collective::kScatter:
     case Collective::kAlltoall:
     case Collective::kReduceScatter:
-      return bytes * ranks;
+      return question.bytes * static_cast<size_t>(question.ranks);
     default:
-      return bytes;
+      return question.bytes;
   }
 }
 

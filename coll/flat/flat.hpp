@@ -11,13 +11,14 @@
 #include "coll/flat/slots.hpp"
 #include "coll/flat/way.hpp"
 #include "coll/operation.hpp"
+#include "coll/question.hpp"
 
 namespace tern::coll {
 
 /// Whether a reduction can take its operands from slots: elements without holes, not too large.
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
 /// Bytes that one rank writes for the others, were it all in one turn: equal on all ranks.
-[[nodiscard]] size_t flat_bytes(const Operation& operation) noexcept;
+[[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
 /// Runs it; all ranks come to the same `way`. MPI_ERR_TRUNCATE, with fail() text, where another
 /// rank's part is not as long as this one's arguments say.
 /// Throws std::bad_alloc.

@@ -95,6 +95,14 @@ class Parts {
   /// Where the blocks of a view lie one after the other: in place, or packed into `aside`.
   [[nodiscard]] static const std::byte* dense_blocks(const View& view, int first, int blocks,
                                                      std::vector<std::byte>& aside);
+  /// Blocks one after the other in `aside`.
+  static const std::byte* packed_blocks(const View& view, int first, int blocks,
+                                        std::vector<std::byte>& aside);
+  /// Elements of a block of a reduce-scatter: all ranks know all of them.
+  [[nodiscard]] MPI_Count length_of(int block) const noexcept {
+    const Side& input = operation_.input;
+    return input.counts == nullptr ? input.count : input.counts[block];
+  }
   void reduce_between_two(bool all);
   void reduce_slice(const Range& own, std::byte* to);
   void await_ends() noexcept;

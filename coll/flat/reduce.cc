@@ -72,19 +72,15 @@ void Parts::reduce_sliced(bool all) noexcept {
 
 // A piece has some elements of every block, one after the other: counts may differ by block.
 void Parts::reduce_scatter() noexcept {
-  const MPI_Count* const counts = operation_.input.counts;
-  const auto length = [&](int block) {
-    return counts == nullptr ? operation_.input.count : counts[block];
-  };
   MPI_Count longest = 0;
-  for (int i = 0; i < ranks_; ++i) longest = std::max(longest, length(i));
+  for (int i = 0; i < ranks_; ++i) longest = std::max(longest, length_of(i));
   in_ranges(longest, std::max<MPI_Count>(elements_of_slot() / ranks_, 1), [&](const Range& range) {
     slots_.begin(name_);
     std::byte* const slot = slots_.claim();
     MPI_Count filled = 0, before = 0;
     Range own{0, 0};
-    for (int i = 0; i < ranks_; before += length(i++)) {
-      const MPI_Count count = std::clamp<MPI_Count>(length(i) - range.first, 0, range.count);
+    for (int i = 0; i < ranks_; before += length_of(i++)) {
+      const MPI_Count count = std::clamp<MPI_Count>(length_of(i) - range.first, 0, range.count);
       if (i == rank_) own = {filled, count};
       if (count > 0)
         copy_bytes(slot + bytes_of(filled), in_.at(0, bytes_of(before + range.first)),

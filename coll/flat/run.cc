@@ -84,17 +84,17 @@ void Coll::lack(CommState& state, Slab::Size size) {
            state.communicator.name.empty() ? "a communicator" : state.communicator.name.c_str()));
 }
 
-Slots* Coll::slots_for(CommState& state, const Operation& operation, const Choice& choice) {
+Slots* Coll::slots_for(CommState& state, const Choice& choice) {
   const bool direct = choice.algorithm->flat == FlatWay::kDirect;
-  const size_t bytes = direct ? kLargeLane.room() : flat_bytes(operation);
+  const size_t bytes = direct ? kLargeLane.room() : flat_bytes(state.asked);
   const Slab::Size size = bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
-  Slab* const slab = slab_for(state, size, name_of(operation.collective));
+  Slab* const slab = slab_for(state, size, name_of(state.asked.collective));
   return slab == nullptr ? nullptr : &slab->lane_for(bytes);
 }
 
 bool Coll::may_be_flat(const CommState& state, const Operation& operation) noexcept {
   return state.shares_memory && flat_takes(operation) &&
-         (state.shares_large || flat_bytes(operation) <= kSmallLane.room());
+         (state.shares_large || flat_bytes(question_of(operation)) <= kSmallLane.room());
 }
 
 bool Coll::run_flat(const Operation& operation, int* code) noexcept {
@@ -103,7 +103,7 @@ bool Coll::run_flat(const Operation& operation, int* code) noexcept {
     if (!may_be_flat(state, operation)) return false;
     Choice choice = choose(state, operation, true);
     if (choice.algorithm->flat == FlatWay::kNone) return false;
-    Slots* const slots = slots_for(state, operation, choice);
+    Slots* const slots = slots_for(state, choice);
     if (choice.algorithm->flat == FlatWay::kDirect && !state.single_copy)
       choice = choose(state, operation, true);  // now it is known
     if (slots == nullptr || choice.algorithm->flat == FlatWay::kNone) return false;

@@ -8,6 +8,7 @@
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/verify.hpp"
+#include "tests/unit/coll/mutations.hpp"
 
 namespace tern::coll {
 namespace {
@@ -44,15 +45,10 @@ TEST(Between, ADroppedStepIsCaught) {
   for (const Algorithm& row : between_algorithms()) {
     const std::vector<Schedule> whole =
         schedules_between(row, 4, 6, rooted(row.collective) ? 2 : -1);
-    for (size_t rank = 0; rank < whole.size(); ++rank)
-      for (size_t i = 0; i < whole[rank].steps.size(); ++i) {
-        std::vector<Schedule> schedules = whole;
-        Step& victim = schedules[rank].steps[i];
-        victim.verb = Verb::kJoin;
-        victim.sources = victim.destinations = 0;
-        EXPECT_NE(fault(schedules), "")
-            << name_of(row.collective) << " rank " << rank << " step " << i;
-      }
+    each_dropped_step(whole, [&](const std::vector<Schedule>& schedules, size_t rank, size_t i) {
+      EXPECT_NE(fault(schedules), "")
+          << name_of(row.collective) << " rank " << rank << " step " << i;
+    });
   }
 }
 

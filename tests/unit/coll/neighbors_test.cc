@@ -10,6 +10,7 @@
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/verify.hpp"
+#include "tests/unit/coll/mutations.hpp"
 
 namespace tern::coll {
 namespace {
@@ -83,14 +84,9 @@ TEST(Neighborhoods, ADroppedStepIsCaught) {
   for (const Algorithm& row : rows())
     for (const Neighborhoods& shape : shapes(5)) {
       const std::vector<Schedule> whole = all(row, shape);
-      for (size_t rank = 0; rank < whole.size(); ++rank)
-        for (size_t i = 0; i < whole[rank].steps.size(); ++i) {
-          std::vector<Schedule> schedules = whole;
-          Step& victim = schedules[rank].steps[i];
-          victim.verb = Verb::kJoin;
-          victim.sources = victim.destinations = 0;
-          EXPECT_TRUE(caught(schedules)) << row.name << " rank " << rank << " step " << i;
-        }
+      each_dropped_step(whole, [&](const std::vector<Schedule>& schedules, size_t rank, size_t i) {
+        EXPECT_TRUE(caught(schedules)) << row.name << " rank " << rank << " step " << i;
+      });
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "coll/builder.hpp"
 #include "coll/verify.hpp"
+#include "tests/unit/coll/mutations.hpp"
 
 namespace tern::coll {
 namespace {
@@ -96,14 +97,9 @@ TEST(Remote, RightOnesAreProved) {
 TEST(Remote, ADroppedStepIsCaught) {
   for (const Named& row : kRows) {
     const std::vector<Schedule> whole = all(row.collective, row.name, 4, row.emit);
-    for (size_t rank = 0; rank < whole.size(); ++rank)
-      for (size_t i = 0; i < whole[rank].steps.size(); ++i) {
-        std::vector<Schedule> schedules = whole;
-        Step& victim = schedules[rank].steps[i];
-        victim.verb = Verb::kJoin;
-        victim.sources = victim.destinations = 0;
-        EXPECT_NE(fault(schedules), "") << row.name << " rank " << rank << " step " << i;
-      }
+    each_dropped_step(whole, [&](const std::vector<Schedule>& schedules, size_t rank, size_t i) {
+      EXPECT_NE(fault(schedules), "") << row.name << " rank " << rank << " step " << i;
+    });
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
+#include "tests/unit/coll/mutations.hpp"
 #include "tests/unit/coll/rows.hpp"
 
 namespace tern::coll {
@@ -104,15 +105,10 @@ TEST_F(Mutations, ADroppedStepIsCaught) {
   for (const Algorithm& row : rows(true)) {
     const std::vector<Schedule> whole = all(row, 5);
     ASSERT_FALSE(caught(row, whole)) << name_of(row.collective) << " " << row.name;
-    for (size_t rank = 0; rank < whole.size(); ++rank)
-      for (size_t i = 0; i < whole[rank].steps.size(); ++i) {
-        std::vector<Schedule> schedules = whole;
-        Step& victim = schedules[rank].steps[i];
-        victim.verb = Verb::kJoin;
-        victim.sources = victim.destinations = 0;
-        EXPECT_TRUE(caught(row, schedules))
-            << name_of(row.collective) << " " << row.name << " rank " << rank << " step " << i;
-      }
+    each_dropped_step(whole, [&](const std::vector<Schedule>& schedules, size_t rank, size_t i) {
+      EXPECT_TRUE(caught(row, schedules))
+          << name_of(row.collective) << " " << row.name << " rank " << rank << " step " << i;
+    });
   }
 }
 
