@@ -60,3 +60,13 @@ tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
 unit_tests += tests/unit/pml/hostile_test
 unit_tests += tests/unit/btl/hostile_test
 unit_tests += tests/unit/boot/hostile_test
+# Our declarations of the CUDA driver, where the toolkit's are at hand.
+if HAVE_CUDA_H
+unit_tests += tests/unit/cuda/api_test
+tests_unit_cuda_api_test_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_HEADER_CFLAGS)
+tests/unit/cuda/api_test-api_test.$(OBJEXT): $(GEN)/cuda_enumerators.inc
+endif
+$(GEN)/cuda_enumerators.inc: $(srcdir)/src/cuda/types.hpp
+	$(AM_V_GEN)mkdir -p $(GEN) && $(GREP) -ohE '\bCU[A-Za-z0-9_]*_[A-Z0-9_]+ =' $(srcdir)/src/cuda/types.hpp | \
+	  $(SED) 's/ =$$//; s/.*/SAME(&)/' > $@
+CLEANFILES += $(GEN)/cuda_enumerators.inc
