@@ -12,8 +12,8 @@
 #include <memory>
 #include <string>
 
+#include "base/number.hpp"
 #include "core/datatype_layout.hpp"
-#include "core/number.hpp"
 #include "core/object.hpp"
 #include "mpi.h"
 

@@ -70,3 +70,6 @@ $(GEN)/cuda_enumerators.inc: $(srcdir)/src/cuda/types.hpp
 	$(AM_V_GEN)mkdir -p $(GEN) && $(GREP) -ohE '\bCU[A-Za-z0-9_]*_[A-Z0-9_]+ =' $(srcdir)/src/cuda/types.hpp | \
 	  $(SED) 's/ =$$//; s/.*/SAME(&)/' > $@
 CLEANFILES += $(GEN)/cuda_enumerators.inc
+# Kernels on the host: tests/softcuda/shim.
+unit_tests += tests/unit/cuda/reduce_kernels_test
+tests_unit_cuda_reduce_kernels_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)

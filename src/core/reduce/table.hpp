@@ -7,28 +7,12 @@
 // See: MPI-5.0 section 6.9.2 (which operation takes which type).
 #pragma once
 
-#include "core/number.hpp"
+#include "base/number.hpp"
 #include "core/op.hpp"
 
 namespace tern::core::reduce {
 
-enum class Row : int {
-  kSum,
-  kMin,
-  kMax,
-  kProd,
-  kBand,
-  kBor,
-  kBxor,
-  kLand,
-  kLor,
-  kLxor,
-  kMinloc,
-  kMaxloc,
-  kReplace,
-  kNoOp,
-  kCount,
-};
+using Row = Reduction;
 
 inline constexpr int kRows = static_cast<int>(Row::kCount);
 inline constexpr int kColumns = static_cast<int>(Number::kCount);

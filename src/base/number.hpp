@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Number: what an element of a predefined type is to a reduction, whatever language gave it its
-// name.
-// Why: MPI_INT, MPI_INT32_T, MPI_INTEGER and MPI_INTEGER4 are one row of the table of loops.
+// Number and Reduction: what an element of a predefined type is to a reduction, whatever language
+// gave it its name, and what is done to it.
+// Why: MPI_INT, MPI_INT32_T, MPI_INTEGER and MPI_INTEGER4 are one row of the table of loops, and
+// one kernel on a device; host and device name them alike.
 // See: core/reduce/loops.inc (the C++ type of each), core/datatype_predefined.cc (which constant is
-// which).
+// which), cuda/kernels/reduce_plan.hpp (which kernel).
 #pragma once
 
 #include <cstdint>
 
-namespace tern::core {
+namespace tern {
 
 enum class Number : uint8_t {
   kNone,
@@ -22,6 +23,7 @@ enum class Number : uint8_t {
   kUint64,
   kInt128,
   kHalf,
+  kBfloat16,
   kFloat,
   kDouble,
   kLongDouble,
@@ -51,4 +53,23 @@ enum class Number : uint8_t {
   kCount,
 };
 
-}  // namespace tern::core
+/// The predefined operations.
+enum class Reduction : uint8_t {
+  kSum,
+  kMin,
+  kMax,
+  kProd,
+  kBand,
+  kBor,
+  kBxor,
+  kLand,
+  kLor,
+  kLxor,
+  kMinloc,
+  kMaxloc,
+  kReplace,
+  kNoOp,
+  kCount,
+};
+
+}  // namespace tern

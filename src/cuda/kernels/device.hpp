@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dialect in which the kernels are written, so that one source compiles for a GPU and, in the
+// tests, for the host.
+//   TERN_KERNEL(name, Arguments, threads, alone|together) { ... arguments ... }
+//             a kernel of one parameter, the struct `Arguments` by value, in blocks of up to
+//             `threads`; `together` where its threads wait for one another
+//   DEV(p)    each pointer, from a parameter or from memory, before its first use
+//   TERN_UNROLL    before a loop whose indices must be constants, so that arrays are registers
+//   spin_pause()   in each loop that waits for somebody else's store
+//   TERN_SHARED(T, name)   the block's dynamic shared memory as an array of T
+// Nothing of the CUDA runtime is used, and no launch by <<<>>>.
+// See: tests/softcuda/shim/device_host.hpp (what stands here for the host).
+#pragma once
+
+#include "base/device.hpp"
+
+#if defined(__CUDACC__)
+
+#define TERN_KERNEL(name, Arguments, threads, waits)    \
+  extern "C" __global__ void __launch_bounds__(threads) \
+      name(const __grid_constant__ Arguments arguments)
+#define DEV(p) (p)
+#define TERN_UNROLL _Pragma("unroll")
+#define TERN_SHARED(T, name)                           \
+  extern __shared__ __align__(16) char name##_bytes[]; \
+  T* const name = reinterpret_cast<T*>(name##_bytes)
+
+TERN_DEVICE void spin_pause() { __nanosleep(20); }
+
+#elif !defined(TERN_HOST_KERNELS)
+#error "kernels are compiled by nvcc, or for the tests with tests/softcuda/shim/device_host.hpp"
+#endif

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// All kernels in one translation unit: one fatbin, one pass of the compiler for each architecture.
+#include "cuda/kernels/reduce.cu"

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// All instructions of PTX that the kernels name, each with its twin for the host.
+// Why: what C++ has no word for stands in one place, and the tests run the twin.
+#pragma once
+
+#include <cstdint>
+
+#include "base/half.hpp"
+#include "cuda/kernels/device.hpp"
+
+namespace tern::ptx {
+
+#if defined(__CUDA_ARCH__)
+
+TERN_DEVICE float widen_half(uint16_t bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+/// Rounds to nearest even. A NaN becomes 0x7fff.
+TERN_DEVICE uint16_t narrow_half(float value) {
+  uint16_t bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+TERN_DEVICE uint16_t narrow_bfloat16(float value) {
+#if __CUDA_ARCH__ >= 800
+  uint16_t bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+#else
+  return Bfloat16Format::narrow(value);
+#endif
+}
+/// What this thread wrote before is seen before what it writes afterwards, by the host and by all
+/// devices.
+TERN_DEVICE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+TERN_DEVICE void store_release_system(uint32_t* word, uint32_t value) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}
+TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
+  uint32_t value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+  return value;
+}
+
+#else
+
+TERN_DEVICE float widen_half(uint16_t bits) { return HalfFormat::widen(bits); }
+TERN_DEVICE uint16_t narrow_half(float value) { return HalfFormat::narrow(value); }
+TERN_DEVICE uint16_t narrow_bfloat16(float value) { return Bfloat16Format::narrow(value); }
+TERN_DEVICE void fence_system() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+TERN_DEVICE void store_release_system(uint32_t* word, uint32_t value) {
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+#endif
+
+}  // namespace tern::ptx

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of src/cuda/kernels for the host, and the list of them behind launch.h.
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "tests/softcuda/shim/device_host.hpp"
+// After what stands for CUDA:
+#include "cuda/kernels/kernels.cu"
+
+namespace tern::softcuda {
+namespace {
+
+struct Registered {
+  std::vector<TernHostKernel> kernels;
+  std::vector<Body> bodies;
+};
+Registered& registered() {
+  static Registered all;
+  return all;
+}
+
+std::atomic<void* (*)(const void*)> translation{nullptr};
+
+const TernHostKernel* find(const char* name) {
+  for (const TernHostKernel& kernel : registered().kernels)
+    if (std::strcmp(kernel.name, name) == 0) return &kernel;
+  return nullptr;
+}
+void set_translate(void* (*translate)(const void*)) { translation.store(translate); }
+int launch(const TernHostKernel* kernel, const TernLaunch* launch, const void* parameter, char* why,
+           size_t room) {
+  return run_grid(*kernel, *launch, parameter, why, room);
+}
+
+}  // namespace
+
+Registration::Registration(TernHostKernel kernel, Body body) {
+  registered().kernels.push_back(kernel);
+  registered().bodies.push_back(body);
+}
+
+Body body_of(const TernHostKernel& kernel) noexcept {
+  return registered().bodies[static_cast<size_t>(&kernel - registered().kernels.data())];
+}
+
+void* translate(const void* address) noexcept {
+  auto* const translate = translation.load(std::memory_order_acquire);
+  return translate != nullptr ? translate(address) : const_cast<void*>(address);
+}
+
+}  // namespace tern::softcuda
+
+__attribute__((visibility("default"))) const TernHostKernels* tern_host_kernels(void) {
+  using namespace tern::softcuda;
+  static const TernHostKernels table = {TERN_HOST_KERNELS_VERSION,
+                                        registered().kernels.size(),
+                                        registered().kernels.data(),
+                                        set_translate,
+                                        find,
+                                        launch};
+  return &table;
+}
