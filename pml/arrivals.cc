@@ -58,6 +58,8 @@ size_t prefix_bytes(uint8_t kind) noexcept {
       return sizeof(wire::ContextTold);
     case wire::kPace:
       return sizeof(wire::Pace);
+    case wire::kFailed:
+      return sizeof(wire::Failed);
     case wire::kWithdraw:
       return sizeof(wire::Withdraw);
     default:
@@ -102,6 +104,9 @@ void P2p::arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept {
     }
     case wire::kDone:
       take_done(peer, reader.take<wire::Done>());
+      break;
+    case wire::kFailed:
+      take_failed(peer, reader.take<wire::Failed>());
       break;
     case wire::kContext:
       learn_context(peer, reader.take<wire::ContextTold>());
@@ -247,8 +252,11 @@ void P2p::take_eager(RecvRequest& request, const btl::Header& header, const std:
   const size_t room = request.buffer.bytes();
   const size_t taken = bytes <= room ? bytes : room;
   const core::Datatype& type = *request.buffer.type;
-  if (TERN_LIKELY(type.contiguous()))
-    copy_bytes(static_cast<std::byte*>(request.buffer.address) + type.true_lb(), data, taken);
+  int code = MPI_SUCCESS;
+  if (TERN_UNLIKELY(request.buffer.on_device()))
+    code = core::unpack(process_, request.buffer, 0, data, taken);
+  else if (TERN_LIKELY(type.contiguous()))
+    copy_bytes(request.buffer.first(), data, taken);
   else
     type.unpack(request.buffer.address, request.buffer.count, 0, data, taken);
   request.outcome.source = source_of(request.from, *request.peer, header);
@@ -263,7 +271,9 @@ void P2p::take_eager(RecvRequest& request, const btl::Header& header, const std:
     finish(request, MPI_ERR_TRUNCATE);
     return;
   }
-  finish(request, MPI_SUCCESS);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS))
+    request.error_text = new std::string(take_last_error().text);
+  finish(request, code);
 }
 
 void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
@@ -302,7 +312,7 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
 // where its own data is not one block.
 bool P2p::can_read(RecvRequest& request, PeerState& peer, const wire::Rts& rts) noexcept {
   Transfer& transfer = request.transfer;
-  if (rts.address == 0 || prefers_pipeline(transfer.bytes) || !peer.endpoint->one_sided())
+  if (rts.address == 0 || request.buffer.on_device() || prefers_pipeline(transfer.bytes) || !peer.endpoint->one_sided())
     return false;
   if (rts.bytes == transfer.bytes) transfer.claims = peer.endpoint->peer_claims(rts.claims);
   const bool readable = rts.staged == 0 || transfer.claims != nullptr;

@@ -12,7 +12,6 @@
 namespace tern::pml {
 namespace {
 
-constexpr size_t kMostEager = 32640;  // with everything before it in one frame of every transport
 constexpr int kPollsBetweenRounds = 64;  // looks at one ring between two rounds over all transports
 
 uint32_t context_of(const Envelope& from) noexcept {
@@ -42,7 +41,8 @@ P2p::P2p(core::Channel& channel, P2p* first)
     pull_limit_ = both_limit_ = 0;
   sends_.set_threaded(threaded_);
   recvs_.set_threaded(threaded_);
-  completed_ = &make_send(Buffer{}, Envelope{}, Mode::kStandard);
+  completed_ = &make_send(Buffer{nullptr, 0, nullptr, cuda::MemoryKind::kHost}, Envelope{},
+                          Mode::kStandard);
   completed_->complete();
   completed_->made_at = {};
   channel_.progress.add([](void* self) noexcept { return static_cast<P2p*>(self)->progress(); },
@@ -104,6 +104,7 @@ SendRequest& P2p::make_send(const Buffer& buffer, const Envelope& to, Mode mode)
     process_.handles.insert(*request);
   }
   request->buffer = buffer;
+  request->buffer.ask();
   request->to = to;
   request->mode = mode;
   request->communicator = to.communicator;
@@ -118,6 +119,7 @@ RecvRequest& P2p::make_recv(const Buffer& buffer, const Envelope& from) {
     process_.handles.insert(*request);
   }
   request->buffer = buffer;
+  request->buffer.ask();
   request->from = from;
   request->communicator = from.communicator;
   if (TERN_UNLIKELY(tracks_)) request->made_at = core::current_call;
@@ -137,8 +139,8 @@ int P2p::send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
   PeerState* peer = state_of(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
   const size_t bytes = buffer.bytes();
-  if (TERN_LIKELY(mode != Mode::kSynchronous && send_eager_now(*peer, buffer, to, bytes)))
-    return MPI_SUCCESS;
+  if (TERN_LIKELY(mode != Mode::kSynchronous && send_eager_now(*peer, buffer, to, bytes, &error)))
+    return error;
   SendRequest& request = make_send(buffer, to, mode);
   request.peer = peer;
   start(request);
@@ -147,7 +149,7 @@ int P2p::send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
 
 int P2p::recv(const Buffer& buffer, const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !signs_) {
+  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !signs_ && !lies_on_device(buffer)) {
     int error = MPI_SUCCESS;
     PeerState* peer = state_of(*from.communicator, from.rank, &error);
     if (TERN_UNLIKELY(peer == nullptr)) return error;
@@ -246,7 +248,8 @@ int P2p::isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
   PeerState* peer = state_of(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
   if (TERN_LIKELY(mode != Mode::kSynchronous && !tracks_ &&
-                  send_eager_now(*peer, buffer, to, buffer.bytes()))) {
+                  send_eager_now(*peer, buffer, to, buffer.bytes(), &error))) {
+    if (TERN_UNLIKELY(error != MPI_SUCCESS)) return error;
     completed_->retain();
     *request = completed_;
     return MPI_SUCCESS;

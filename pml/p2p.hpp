@@ -104,10 +104,13 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   TERN_COLD void explain_contact(const PeerState& peer) const noexcept;
 
   // sending.cc
-  bool send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
-                      size_t bytes) noexcept;
+  bool send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to, size_t bytes,
+                      int* error) noexcept;
+  TERN_COLD bool send_device_now(PeerState& peer, const Buffer& buffer, const btl::Header& header,
+                                 int* error) noexcept;
   void start(SendRequest& request) noexcept;
   bool emit(SendRequest& request) noexcept;
+  bool pack_eager(SendRequest& request) noexcept;
   void send_control(PeerState& peer, uint8_t kind, const void* payload, size_t bytes) noexcept;
   template <class T>
   void send_control(PeerState& peer, uint8_t kind, const T& payload) noexcept {
@@ -149,6 +152,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   void take_data(const PeerState& from, const wire::DataPrefix& prefix, const std::byte* data,
                  size_t bytes) noexcept;
   void take_done(const PeerState& from, const wire::Done& done) noexcept;
+  void take_failed(const PeerState& from, const wire::Failed& failed) noexcept;
   int move_transfers() noexcept;
   bool pull(RecvRequest& request, bool* moved) noexcept;  // true when it is finished
   bool pull_chunk(RecvRequest& request) noexcept;

@@ -14,6 +14,7 @@
 #include "base/wait_report.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
+#include "core/device_copy.hpp"
 #include "core/process.hpp"
 #include "core/request.hpp"
 
@@ -24,19 +25,8 @@ enum class Plane : uint32_t { kUser = 0, kCollective = 1, kPartitioned = 2, kInt
 
 enum class Mode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
 
-/// Where a buffer lives. Everything is host until the GPU's memory comes.
-enum class MemoryKind : uint8_t { kHost, kDevice, kManaged };
-
-/// `count` elements of `type` at `address`.
-struct Buffer {
-  void* address = nullptr;
-  MPI_Count count = 0;
-  core::Datatype* type = nullptr;
-  MemoryKind kind = MemoryKind::kHost;
-  [[nodiscard]] size_t bytes() const noexcept {
-    return static_cast<size_t>(count) * static_cast<size_t>(type->size());
-  }
-};
+/// `count` elements of `type` at `address`. Of unknown kind: the pml asks.
+using Buffer = core::Data;
 
 /// To or from whom: the rank in the communicator (no MPI_PROC_NULL here: callers answer that), tag,
 /// plane.

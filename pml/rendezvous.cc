@@ -116,10 +116,11 @@ bool P2p::open_stage(const Buffer& buffer, Transfer& transfer) noexcept {
 wire::Rts P2p::announce(SendRequest& request) noexcept {
   Transfer& transfer = request.transfer;
   btl::Endpoint& endpoint = *request.peer->endpoint;
-  const bool block = request.buffer.type->contiguous();
+  const bool host = !request.buffer.on_device();
+  const bool block = host && request.buffer.type->contiguous();
   request.claims_name = 0;
   transfer.claims = nullptr;
-  if (transfer.bytes >= both_limit_ && (block || open_stage(request.buffer, transfer)))
+  if (host && transfer.bytes >= both_limit_ && (block || open_stage(request.buffer, transfer)))
     transfer.claims = endpoint.open_claims(&request.claims_name);
   if (transfer.claims == nullptr) transfer.stage.reset();
   const bool staged = transfer.stage != nullptr;
@@ -177,12 +178,31 @@ void P2p::take_data(const PeerState& from, const wire::DataPrefix& prefix, const
     return;
   }
   const core::Datatype& type = *request->buffer.type;
-  if (type.contiguous())
+  if (TERN_UNLIKELY(request->buffer.on_device())) {
+    const int code = core::unpack(process_, request->buffer, prefix.offset, data, bytes);
+    if (code != MPI_SUCCESS && request->outcome.error == MPI_SUCCESS) {
+      request->outcome.error = code;
+      request->error_text = new std::string(take_last_error().text);
+    }
+  } else if (type.contiguous())
     copy_bytes(block_of(*request) + prefix.offset, data, bytes);
   else
     type.unpack(request->buffer.address, request->buffer.count, prefix.offset, data, bytes);
   request->transfer.moved += bytes;
   if (request->transfer.moved == request->transfer.bytes) finish(*request, MPI_SUCCESS);
+}
+
+void P2p::take_failed(const PeerState& from, const wire::Failed& failed) noexcept {
+  auto* request = dynamic_cast<RecvRequest*>(process_.handles.find<core::Request>(failed.receiver));
+  if (request == nullptr || !request->large || request->peer != &from) {
+    log_line("the failure of a message that nobody receives is ignored");
+    return;
+  }
+  delete request->error_text;
+  request->error_text = new std::string(
+      strf("rank %d could not read the %zu bytes that it sends; its own error says why",
+           request->outcome.source, request->transfer.bytes));
+  finish(*request, static_cast<int>(failed.error));
 }
 
 void P2p::take_done(const PeerState& from, const wire::Done& done) noexcept {
@@ -343,7 +363,19 @@ bool P2p::push_fragments(SendRequest& request, bool* moved) noexcept {
     if (room == nullptr) return false;
     const wire::DataPrefix prefix{transfer.partner, transfer.moved};
     std::memcpy(room, &prefix, sizeof prefix);
-    if (request.buffer.type->contiguous())
+    if (TERN_UNLIKELY(request.buffer.on_device())) {
+      const int code =
+          core::pack(process_, request.buffer, transfer.moved, room + sizeof prefix, length);
+      if (code != MPI_SUCCESS) {
+        const wire::Failed failed{transfer.partner, static_cast<uint64_t>(code)};
+        std::memcpy(room, &failed, sizeof failed);
+        endpoint.commit({0, wire::kFailed, static_cast<uint16_t>(sizeof prefix + length), 0, 0, 0});
+        request.pushing = false;
+        request.error_text = new std::string(take_last_error().text);
+        finish(request, code);
+        return true;
+      }
+    } else if (request.buffer.type->contiguous())
       copy_bytes(room + sizeof prefix, block_of(request) + transfer.moved, length);
     else
       pack_lines(request, room + sizeof prefix, length);

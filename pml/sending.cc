@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames out: eager messages, announcements of large ones, and what waits for room.
+#include <array>
 #include <cstring>
+#include <new>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -38,14 +40,15 @@ class PrefixWriter {
 
 // The common case, without a request: small, nothing waits before it, the peer knows the
 // communicator.
-bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
-                         size_t bytes) noexcept {
+bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to, size_t bytes,
+                         int* error) noexcept {
   const uint32_t index = to.communicator->remote_index(to.rank);
   if (static_cast<int64_t>(bytes) > peer.eager_limit || index == 0 ||
       peer.first_waiting != nullptr || signs_)
     return false;
   const btl::Header header = header_for(to, wire::kEager, index, bytes);
   const core::Datatype& type = *buffer.type;
+  if (TERN_UNLIKELY(lies_on_device(buffer))) return send_device_now(peer, buffer, header, error);
   if (TERN_LIKELY(type.contiguous())) {
     const auto* data = static_cast<const std::byte*>(buffer.address) + type.true_lb();
     if (TERN_UNLIKELY(!peer.endpoint->send(header, data))) return false;
@@ -57,6 +60,34 @@ bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& 
   }
   peer.sent.count(bytes);
   return true;
+}
+
+// True when it is sent, or cannot be: then *error says why.
+bool P2p::send_device_now(PeerState& peer, const Buffer& buffer, const btl::Header& header,
+                          int* error) noexcept {
+  Buffer device = buffer;
+  device.ask();
+  std::array<std::byte, kMostEager> packed;
+  *error = core::pack(process_, device, 0, packed.data(), header.bytes);
+  if (*error != MPI_SUCCESS) return true;
+  if (!peer.endpoint->send(header, packed.data())) return false;
+  peer.sent.count(header.bytes);
+  return true;
+}
+
+// Device memory goes aside first, for that may fail; host memory is packed into the frame. False
+// when it has failed: the request is finished.
+bool P2p::pack_eager(SendRequest& request) noexcept {
+  Transfer& transfer = request.transfer;
+  if (!request.buffer.on_device() || transfer.stage != nullptr || transfer.bytes == 0) return true;
+  transfer.stage.reset(new (std::nothrow) std::byte[transfer.bytes]);
+  int code = MPI_ERR_NO_MEM;
+  if (transfer.stage != nullptr)
+    code = core::pack(process_, request.buffer, 0, transfer.stage.get(), transfer.bytes);
+  if (code == MPI_SUCCESS) return true;
+  request.error_text = new std::string(take_last_error().text);
+  finish(request, code);
+  return false;
 }
 
 void P2p::start(SendRequest& request) noexcept {
@@ -82,6 +113,7 @@ bool P2p::emit(SendRequest& request) noexcept {
   const size_t bytes = request.transfer.bytes;
   const uint32_t index = request.communicator->remote_index(request.to.rank);
   const bool eager = static_cast<int64_t>(bytes) <= request.peer->eager_limit;
+  if (eager && TERN_UNLIKELY(!pack_eager(request))) return true;
   const bool sync = request.mode == Mode::kSynchronous;
   const bool is_signed = signs_ && request.to.plane == Plane::kUser;
   const size_t prefix = (index == 0 ? sizeof(wire::LongContext) : 0) +
@@ -107,7 +139,10 @@ bool P2p::emit(SendRequest& request) noexcept {
   } else if (sync) {
     writer.put(wire::SyncPrefix{request.handle()});
   }
-  if (eager) type.pack(request.buffer.address, request.buffer.count, 0, writer.next(), bytes);
+  if (eager && TERN_UNLIKELY(request.transfer.stage != nullptr))
+    std::memcpy(writer.next(), request.transfer.stage.get(), bytes);
+  else if (eager)
+    type.pack(request.buffer.address, request.buffer.count, 0, writer.next(), bytes);
   if (index == 0) kind |= wire::kLong;
   if (is_signed) kind |= wire::kSigned;
   request.peer->endpoint->commit(header_for(request.to, kind, index, payload));

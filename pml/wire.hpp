@@ -20,6 +20,7 @@ enum Kind : uint8_t {
   kDone = 6,       // Done: receiver to sender: it has everything (or failed)
   kContext = 7,    // ContextTold: the index by which to name a communicator from now on
   kPace = 8,       // Pace: receiver to sender: what may be sent before its receive is known
+  kFailed = 10,   // Failed: sender to receiver: the data of an announced message cannot come
   kWithdraw = 9,   // Withdraw: sender to receiver: forget an announced message that nobody received
 };
 /// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane
@@ -74,6 +75,10 @@ struct ContextTold {
 inline constexpr uint64_t kWithdrawn = UINT64_MAX;
 struct Withdraw {
   uint64_t sender;
+};
+struct Failed {
+  uint64_t receiver;
+  uint64_t error;  // MPI error class
 };
 struct Pace {
   uint64_t eager;  // nonzero: as usual; zero: announcements only

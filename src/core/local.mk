@@ -23,3 +23,4 @@ libtern_la_SOURCES += src/core/op.cc
 libtern_la_SOURCES += src/core/reduce/baseline.cc
 libtern_la_SOURCES += src/core/reduce/avx2.cc
 libtern_la_SOURCES += src/core/datatype_darray.cc
+libtern_la_SOURCES += src/core/device_copy.cc

@@ -16,6 +16,7 @@
 #include "core/channel.hpp"
 #include "core/handle.hpp"
 #include "core/peer.hpp"
+#include "cuda/device.hpp"
 
 namespace tern::boot {
 class Boot;
@@ -57,6 +58,8 @@ class Process {
   Communicator* self = nullptr;
 
   boot::Boot* boot = nullptr;
+
+  cuda::Gpus gpus;  // empty until a buffer lies on one
 
   Progress::Spinners spinners;
 

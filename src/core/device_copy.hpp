@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packing, unpacking and copying of data wherever it lies.
+// Why: a buffer of any call may be a device's, of any datatype; above here nobody asks which copy
+// it takes.
+// Threads: any. See: core/datatype.hpp (host memory), cuda/device.hpp (Job),
+// tests/unit/core/device_copy_test.cc.
+#pragma once
+
+#include <cstddef>
+
+#include "core/datatype.hpp"
+#include "cuda/device.hpp"
+#include "mpi.h"
+
+namespace tern::core {
+
+class Process;
+
+/// `count` elements of `type` at `address`, and where that is.
+struct Data {
+  void* address = nullptr;
+  MPI_Count count = 0;
+  Datatype* type = nullptr;
+  cuda::MemoryKind kind = cuda::MemoryKind::kUnknown;
+  [[nodiscard]] size_t bytes() const noexcept {
+    return static_cast<size_t>(count) * static_cast<size_t>(type->size());
+  }
+  /// Where the first byte may lie; absolute types count from 0.
+  [[nodiscard]] std::byte* first() const noexcept {
+    return static_cast<std::byte*>(address) + type->true_lb();
+  }
+  [[nodiscard]] bool on_device() const noexcept { return cuda::on_device(kind); }
+  /// Finds out the kind where nobody has.
+  void ask() noexcept {
+    if (kind == cuda::MemoryKind::kUnknown)
+      kind = count == 0 ? cuda::MemoryKind::kHost : cuda::kind_of(first());
+  }
+};
+
+/// A job on the device whose memory `address` is, ordered behind what the application has written
+/// there; not valid, with *code and fail() text, where it cannot be used.
+[[nodiscard]] cuda::Job begin_job(Process& process, const void* address, int* code) noexcept;
+
+/// Begins to copy the bytes [offset, offset + bytes) of the packed form of data to or from a block,
+/// which is of any memory.
+void pack(cuda::Job& job, const Data& data, size_t offset, void* out, size_t bytes) noexcept;
+void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in,
+            size_t bytes) noexcept;
+
+/// Begins to copy; device memory on at least one side.
+void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
+
+/// The same, done on return, of data and blocks in any memory. 0, or an error class with fail()
+/// text.
+[[nodiscard]] int pack(Process& process, const Data& data, size_t offset, void* out,
+                       size_t bytes) noexcept;
+[[nodiscard]] int unpack(Process& process, const Data& data, size_t offset, const void* in,
+                         size_t bytes) noexcept;
+/// The bytes of `from` into the layout of `to`, which has room for them.
+[[nodiscard]] int copy(Process& process, const Data& from, const Data& to) noexcept;
+
+}  // namespace tern::core

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/device.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace tern::cuda {
+namespace {
+
+constexpr size_t kMostSeen = 65536;      // allocations; then all are new again
+constexpr size_t kMostIdleStreams = 16;  // of a device
+
+}  // namespace
+
+Device::Device(const Driver& with, CUcontext in, int number)
+    : driver(with), context(in), ordinal(number) {
+  CUdevice device = 0;
+  CUuuid id{};
+  if (driver.cuDeviceGet(&device, ordinal) == CUDA_SUCCESS &&
+      driver.cuDeviceGetUuid_v2(&id, device) == CUDA_SUCCESS)
+    std::memcpy(uuid.bytes, id.bytes, sizeof uuid.bytes);
+  if (driver.cuCtxGetId != nullptr) (void)driver.cuCtxGetId(context, &context_id_);
+}
+
+Device::~Device() {
+  if (idle_.empty() && blocks_.empty() && legacy_ == nullptr) return;
+  const Current current(*this);
+  if (current.result() != CUDA_SUCCESS) return;
+  for (const CUstream stream : idle_) (void)driver.cuStreamDestroy_v2(stream);
+  for (const auto& [bytes, block] : blocks_) (void)driver.cuMemFree_v2(block);
+  if (legacy_ != nullptr) (void)driver.cuEventDestroy_v2(legacy_);
+}
+
+bool Device::stale() const noexcept {
+  if (driver.cuCtxGetId == nullptr) return false;
+  unsigned long long now = 0;
+  return driver.cuCtxGetId(context, &now) != CUDA_SUCCESS || now != context_id_;
+}
+
+void Device::forget() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  gone_.store(true, std::memory_order_relaxed);
+  idle_.clear();
+  blocks_.clear();
+  legacy_ = nullptr;
+}
+
+CUstream Device::take_stream(CUresult* error) noexcept {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (!idle_.empty()) {
+      const CUstream stream = idle_.back();
+      idle_.pop_back();
+      return stream;
+    }
+  }
+  CUstream stream = nullptr;
+  *error = driver.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0);
+  return *error == CUDA_SUCCESS ? stream : nullptr;
+}
+
+void Device::give_stream(CUstream stream) noexcept {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (idle_.capacity() == 0) idle_.reserve(kMostIdleStreams);
+    if (idle_.size() < kMostIdleStreams) return idle_.push_back(stream);
+  }
+  (void)driver.cuStreamDestroy_v2(stream);
+}
+
+// Powers of two, so that blocks serve again.
+CUdeviceptr Device::take_block(size_t* bytes, CUresult* error) noexcept {
+  constexpr size_t kLeast = 65536;
+  *bytes = std::bit_ceil(std::max(*bytes, kLeast));
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (const auto found = blocks_.find(*bytes); found != blocks_.end()) {
+    const CUdeviceptr block = found->second;
+    blocks_.erase(found);
+    return block;
+  }
+  CUdeviceptr block = 0;
+  *error = driver.cuMemAlloc_v2(&block, *bytes);
+  return *error == CUDA_SUCCESS ? block : 0;
+}
+
+void Device::give_block(CUdeviceptr block, size_t bytes) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (!gone()) blocks_.emplace(bytes, block);
+}
+
+CUresult Device::settle(const Memory& memory, CUstream stream) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  auto known = seen_.find(memory.buffer_id);
+  if (known != seen_.end() && known->second) return CUDA_SUCCESS;
+  if (known == seen_.end()) {
+    if (seen_.size() >= kMostSeen) seen_.clear();
+    unsigned int on = 1;
+    const bool synchronous =
+        driver.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                     static_cast<CUdeviceptr>(memory.base)) == CUDA_SUCCESS;
+    seen_.emplace(memory.buffer_id, synchronous);
+  }
+  if (legacy_ == nullptr)
+    if (const CUresult made = driver.cuEventCreate(&legacy_, CU_EVENT_DISABLE_TIMING);
+        made != CUDA_SUCCESS)
+      return made;
+  if (const CUresult recorded = driver.cuEventRecord(legacy_, CU_STREAM_LEGACY);
+      recorded != CUDA_SUCCESS)
+    return recorded;
+  return driver.cuStreamWaitEvent(stream, legacy_, 0);
+}
+
+Current::Current(const Device& device) noexcept
+    : driver_(device.driver), result_(driver_.cuCtxPushCurrent_v2(device.context)) {
+  (void)driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+}
+
+Current::~Current() {
+  (void)driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+  CUcontext popped = nullptr;
+  if (result_ == CUDA_SUCCESS) (void)driver_.cuCtxPopCurrent_v2(&popped);
+}
+
+Gpus::~Gpus() {
+  devices_.clear();
+  const Driver* const known = driver();
+  if (known == nullptr) return;
+  for (const auto& [ordinal, context] : primaries_) {
+    CUdevice device = 0;
+    if (known->cuDeviceGet(&device, ordinal) == CUDA_SUCCESS)
+      (void)known->cuDevicePrimaryCtxRelease_v2(device);
+  }
+}
+
+Device* Gpus::any() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (auto& device : devices_)
+    if (!device->gone()) return device.get();
+  return nullptr;
+}
+
+Device* Gpus::device_of(const Memory& memory, std::string* why) noexcept {
+  const Driver* const known = driver();
+  if (known == nullptr) {
+    *why = "the CUDA driver is not there any more";
+    return nullptr;
+  }
+  try {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const CUcontext context =
+        memory.context != nullptr ? memory.context : primary_of(*known, memory.device, why);
+    return context == nullptr ? nullptr : device_in(context, memory.device);
+  } catch (const std::exception& error) {
+    *why = error.what();
+    return nullptr;
+  }
+}
+
+// Pools and mapped memory have no context: the application's active one is the device's primary.
+CUcontext Gpus::primary_of(const Driver& known, int ordinal, std::string* why) {
+  if (const auto found = primaries_.find(ordinal); found != primaries_.end()) return found->second;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  CUresult result = known.cuDeviceGet(&device, ordinal);
+  if (result == CUDA_SUCCESS) result = known.cuDevicePrimaryCtxRetain(&context, device);
+  if (result != CUDA_SUCCESS) {
+    *why = words_of("cuDevicePrimaryCtxRetain", result);
+    return nullptr;
+  }
+  primaries_.emplace(ordinal, context);
+  return context;
+}
+
+Device* Gpus::device_in(CUcontext context, int ordinal) {
+  for (auto& device : devices_) {
+    if (device->context != context || device->gone()) continue;
+    if (TERN_LIKELY(!device->stale())) return device.get();
+    device->forget();
+  }
+  devices_.push_back(std::make_unique<Device>(*driver(), context, ordinal));
+  return devices_.back().get();
+}
+
+}  // namespace tern::cuda

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/driver.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "base/error.hpp"
+
+namespace tern::cuda {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+
+/// What there is of the driver in this process: nothing of it belongs to a rank.
+struct Found {
+  std::atomic<const Driver*> driver{nullptr};
+  std::atomic<uint64_t> looked_at{0};  // libraries that had ever been loaded when it was absent
+  std::mutex mutex;
+  Driver table;
+  std::string missing;  // why a library that is there does not serve
+};
+Found found;
+constexpr uint64_t kNeverAgain = UINT64_MAX;
+
+/// How many libraries this process has ever loaded: some 20 ns.
+uint64_t libraries_loaded() noexcept {
+  uint64_t count = 0;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        *static_cast<uint64_t*>(result) = info->dlpi_adds;
+        return 1;
+      },
+      &count);
+  return count;
+}
+
+template <class Function>
+bool resolve(void* library, const char* name, Function& place) noexcept {
+  place = reinterpret_cast<Function>(::dlsym(library, name));
+  return place != nullptr;
+}
+
+/// The first required function that the library lacks, or null.
+const char* fill(void* library, Driver& table) noexcept {
+  const char* lacks = nullptr;
+#define TERN_CUDA_REQUIRED_ROW(name, ...) \
+  if (!resolve(library, #name, table.name) && lacks == nullptr) lacks = #name;
+#define TERN_CUDA_OPTIONAL_ROW(name, ...) (void)resolve(library, #name, table.name);
+  TERN_CUDA_FUNCTIONS(TERN_CUDA_REQUIRED_ROW, TERN_CUDA_OPTIONAL_ROW)
+#undef TERN_CUDA_REQUIRED_ROW
+#undef TERN_CUDA_OPTIONAL_ROW
+  return lacks;
+}
+
+// The driver is not usable in a child of fork: whatever it says there is wrong.
+void forget_in_child() noexcept {
+  found.driver.store(nullptr, std::memory_order_relaxed);
+  found.looked_at.store(kNeverAgain, std::memory_order_relaxed);
+}
+
+TERN_COLD const Driver* look_for(int flags, uint64_t loaded) noexcept {
+  const std::lock_guard<std::mutex> guard(found.mutex);
+  if (const Driver* known = found.driver.load(std::memory_order_acquire)) return known;
+  void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | flags);
+  if (library == nullptr) {
+    found.looked_at.store(loaded, std::memory_order_release);
+    return nullptr;
+  }
+  const char* const lacks = fill(library, found.table);
+  if (found.table.cuDriverGetVersion != nullptr)
+    (void)found.table.cuDriverGetVersion(&found.table.version);
+  if (lacks != nullptr) {
+    found.missing = strf("%s (CUDA %d.%d) has no %s: device memory needs a driver for CUDA 12.0",
+                         kLibrary, found.table.version / 1000, found.table.version % 1000 / 10,
+                         lacks);
+    found.looked_at.store(kNeverAgain, std::memory_order_release);
+    return nullptr;
+  }
+  ::pthread_atfork(nullptr, nullptr, forget_in_child);
+  found.driver.store(&found.table, std::memory_order_release);
+  return &found.table;
+}
+
+}  // namespace
+
+const Driver* driver() noexcept {
+  if (const Driver* known = found.driver.load(std::memory_order_acquire); TERN_LIKELY(known))
+    return known;
+  const uint64_t before = found.looked_at.load(std::memory_order_acquire);
+  if (before == kNeverAgain) return nullptr;
+  const uint64_t loaded = libraries_loaded();
+  return TERN_LIKELY(loaded == before) ? nullptr : look_for(RTLD_NOLOAD, loaded);
+}
+
+void load_driver() noexcept { (void)look_for(0, 0); }
+
+std::string driver_in_words() {
+  if (const Driver* known = driver())
+    return strf("%d.%d", known->version / 1000, known->version % 1000 / 10);
+  const std::lock_guard<std::mutex> guard(found.mutex);
+  return found.missing.empty() ? strf("no (%s is not loaded)", kLibrary) : found.missing;
+}
+
+std::string words_of(const char* function, CUresult result) {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  const Driver* const known = driver();
+  if (known != nullptr && known->cuGetErrorName(result, &name) == CUDA_SUCCESS &&
+      known->cuGetErrorString(result, &text) == CUDA_SUCCESS && name != nullptr && text != nullptr)
+    return strf("%s: %s (%s)", function, name, text);
+  return strf("%s: error %d", function, static_cast<int>(result));
+}
+
+}  // namespace tern::cuda

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Job: copies in a stream of their own.
+#include <utility>
+
+#include "cuda/device.hpp"
+
+namespace tern::cuda {
+namespace {
+
+CUdeviceptr as_device(const void* address) noexcept {
+  return reinterpret_cast<CUdeviceptr>(address);
+}
+
+}  // namespace
+
+Job::Job(Device& device) noexcept : device_(&device) {
+  const Current current(device);
+  note("cuCtxPushCurrent", current.result());
+  if (failed()) return;
+  CUresult error = CUDA_SUCCESS;
+  stream_ = device.take_stream(&error);
+  note("cuStreamCreateWithPriority", error);
+}
+
+Job::Job(Job&& other) noexcept
+    : device_(std::exchange(other.device_, nullptr)),
+      stream_(std::exchange(other.stream_, nullptr)),
+      result_(other.result_),
+      function_(other.function_),
+      open_(std::exchange(other.open_, false)) {}
+
+Job& Job::operator=(Job&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  device_ = std::exchange(other.device_, nullptr);
+  stream_ = std::exchange(other.stream_, nullptr);
+  result_ = other.result_;
+  function_ = other.function_;
+  open_ = std::exchange(other.open_, false);
+  return *this;
+}
+
+Job::~Job() { end(); }
+
+// A stream in which something failed is not used again.
+void Job::end() noexcept {
+  if (stream_ == nullptr) return;
+  if (device_->gone()) {
+    stream_ = nullptr;
+    return;
+  }
+  if (open_) finish();
+  const Current current(*device_);
+  if (current.result() == CUDA_SUCCESS) {
+    if (failed())
+      (void)device_->driver.cuStreamDestroy_v2(stream_);
+    else
+      device_->give_stream(stream_);
+  }
+  stream_ = nullptr;
+  device_ = nullptr;
+}
+
+void Job::settle(const Memory& memory) noexcept {
+  if (failed() || memory.kind == MemoryKind::kHost) return;
+  const Current current(*device_);
+  note("cuStreamWaitEvent", device_->settle(memory, stream_));
+}
+
+void Job::copy(void* to, const void* from, size_t bytes) noexcept {
+  if (failed() || bytes == 0) return;
+  const Current current(*device_);
+  open_ = true;
+  note("cuMemcpyAsync",
+       device_->driver.cuMemcpyAsync(as_device(to), as_device(from), bytes, stream_));
+}
+
+void Job::copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                    size_t rows) noexcept {
+  if (failed() || width == 0 || rows == 0) return;
+  const Current current(*device_);
+  open_ = true;
+  CUDA_MEMCPY2D what{};
+  what.srcMemoryType = what.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  what.srcDevice = as_device(from);
+  what.srcPitch = from_pitch;
+  what.dstDevice = as_device(to);
+  what.dstPitch = to_pitch;
+  what.WidthInBytes = width;
+  what.Height = rows;
+  note("cuMemcpy2DAsync", device_->driver.cuMemcpy2DAsync_v2(&what, stream_));
+}
+
+bool Job::done() noexcept {
+  if (!open_) return true;
+  const Current current(*device_);
+  const CUresult result = device_->driver.cuStreamQuery(stream_);
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  open_ = false;
+  note("cuStreamQuery", result);
+  return true;
+}
+
+bool Job::finish() noexcept {
+  if (!open_) return !failed();
+  const Current current(*device_);
+  open_ = false;
+  note("cuStreamSynchronize", device_->driver.cuStreamSynchronize(stream_));
+  return !failed();
+}
+
+Block::Block(Job& job, size_t bytes) noexcept : device_(&job.device()), bytes_(bytes) {
+  if (job.failed()) return;
+  const Current current(*device_);
+  CUresult error = CUDA_SUCCESS;
+  address_ = device_->take_block(&bytes_, &error);
+  job.note("cuMemAlloc", error);
+}
+
+Block::Block(Block&& other) noexcept
+    : device_(other.device_),
+      address_(std::exchange(other.address_, 0)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+Block& Block::operator=(Block&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Block::~Block() {
+  if (address_ != 0) device_->give_block(address_, bytes_);
+}
+
+}  // namespace tern::cuda

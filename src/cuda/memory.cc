@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/memory.hpp"
+
+#include <link.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <mutex>
+
+#include "cuda/driver.hpp"
+
+namespace tern::cuda {
+namespace detail {
+
+constinit HostRanges host_ranges;
+constinit thread_local StackRange stack_range;
+
+namespace {
+
+/// Where brk began: the 47th field of /proc/self/stat.
+uintptr_t heap_start() noexcept {
+  std::FILE* const file = std::fopen("/proc/self/stat", "re");
+  if (file == nullptr) return 0;
+  char text[2048];
+  const size_t length = std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  text[length] = '\0';
+  const char* at = text + length;
+  while (at > text && *at != ')') --at;  // the name may hold anything
+  unsigned long long value = 0;
+  constexpr int kFieldsAfterName = 45;
+  for (int field = 0; field < kFieldsAfterName && *at != '\0'; ++field)
+    while (*++at != ' ' && *at != '\0') {
+    }
+  return std::sscanf(at, "%llu", &value) == 1 ? static_cast<uintptr_t>(value) : 0;
+}
+
+/// The writable memory of the program itself, which is the first in the list.
+void find_program(HostRanges& ranges) noexcept {
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        auto& into = *static_cast<HostRanges*>(result);
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& part = info->dlpi_phdr[i];
+          if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
+          into.program = info->dlpi_addr + part.p_vaddr;
+          into.program_bytes = part.p_memsz;
+        }
+        return 1;
+      },
+      &ranges);
+}
+
+void find_stack() noexcept {
+  pthread_attr_t attributes;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
+  void* low = nullptr;
+  size_t bytes = 0;
+  if (::pthread_attr_getstack(&attributes, &low, &bytes) == 0)
+    stack_range = {reinterpret_cast<uintptr_t>(low), bytes};
+  ::pthread_attr_destroy(&attributes);
+}
+
+// Other threads read the ranges meanwhile: a begin is written once, while its length is still zero,
+// and lengths only grow.
+void learn_ranges() noexcept {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> guard(mutex);
+  if (__atomic_load_n(&host_ranges.heap, __ATOMIC_ACQUIRE) == 0) {
+    HostRanges ranges;
+    find_program(ranges);
+    __atomic_store_n(&host_ranges.program, ranges.program, __ATOMIC_RELEASE);
+    __atomic_store_n(&host_ranges.program_bytes, ranges.program_bytes, __ATOMIC_RELEASE);
+    __atomic_store_n(&host_ranges.heap, heap_start(), __ATOMIC_RELEASE);
+  }
+  const auto end = reinterpret_cast<uintptr_t>(::sbrk(0));
+  if (host_ranges.heap != 0 && end > host_ranges.heap)
+    __atomic_store_n(&host_ranges.heap_bytes, end - host_ranges.heap, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+MemoryKind ask(const void* address) noexcept {
+  if (address == nullptr) return MemoryKind::kHost;
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  if (stack_range.bytes == 0) find_stack();
+  if (host_ranges.heap == 0 || at - host_ranges.heap < static_cast<uintptr_t>(1) << 36)
+    learn_ranges();
+  if (at - host_ranges.heap < host_ranges.heap_bytes || at - stack_range.low < stack_range.bytes)
+    return MemoryKind::kHost;
+  const Driver* const known = driver();
+  if (known == nullptr) return MemoryKind::kHost;
+  unsigned int type = 0;
+  int managed = 0;
+  std::array<CUpointer_attribute, 2> names = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                              CU_POINTER_ATTRIBUTE_IS_MANAGED};
+  std::array<void*, 2> values = {&type, &managed};
+  if (known->cuPointerGetAttributes(names.size(), names.data(), values.data(), at) != CUDA_SUCCESS)
+    return MemoryKind::kHost;
+  if (managed != 0) return MemoryKind::kManaged;
+  return type == CU_MEMORYTYPE_DEVICE ? MemoryKind::kDevice : MemoryKind::kHost;
+}
+
+}  // namespace detail
+
+Memory look_up(const void* address) noexcept {
+  Memory memory;
+  const Driver* const known = driver();
+  if (known == nullptr || address == nullptr) return memory;
+  unsigned int type = 0;
+  int managed = 0, legacy = 0;
+  CUmemoryPool pool = nullptr;
+  CUdeviceptr base = 0;
+  std::array<CUpointer_attribute, 10> names = {
+      CU_POINTER_ATTRIBUTE_MEMORY_TYPE,        CU_POINTER_ATTRIBUTE_IS_MANAGED,
+      CU_POINTER_ATTRIBUTE_CONTEXT,            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+      CU_POINTER_ATTRIBUTE_BUFFER_ID,          CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+      CU_POINTER_ATTRIBUTE_RANGE_SIZE,         CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+      CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,     CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+  };
+  std::array<void*, 10> values = {&type, &managed,      &memory.context, &memory.device,
+                                  &memory.buffer_id,    &base,           &memory.bytes,
+                                  &legacy,              &pool,           &memory.handle_types};
+  if (known->cuPointerGetAttributes(names.size(), names.data(), values.data(),
+                                    reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS)
+    return memory;
+  memory.kind = managed != 0                   ? MemoryKind::kManaged
+                : type == CU_MEMORYTYPE_DEVICE ? MemoryKind::kDevice
+                                               : MemoryKind::kHost;
+  memory.base = base;
+  memory.legacy_ipc = legacy != 0;
+  memory.pooled = pool != nullptr;
+  return memory;
+}
+
+}  // namespace tern::cuda

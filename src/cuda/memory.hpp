@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose memory an address is: the host's or a device's, and of which allocation.
+// Why: any buffer of any call may be either, and nobody says which.
+// Cost: addresses in the heap, the program's static data and the thread's stack: some compares.
+// Others: some 20 ns while libcuda is not loaded, else one cuPointerGetAttributes. Nothing is
+// remembered of an address: it may be freed and come back as other memory.
+// Threads: any. See: src/cuda/README.md, tests/unit/cuda/memory_test.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/error.hpp"
+#include "cuda/api.hpp"
+
+namespace tern::cuda {
+
+enum class MemoryKind : uint8_t {
+  kUnknown,  // nobody has asked yet
+  kHost,     // plain, pinned or registered: the CPU reads and writes it
+  kDevice,   // only the driver and kernels may touch it
+  kManaged,  // both may; it is treated like a device's, so that it stays where it is
+};
+
+/// Of memory that the driver moves.
+[[nodiscard]] inline bool on_device(MemoryKind kind) noexcept {
+  return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged;
+}
+
+/// What the driver says of an address.
+struct Memory {
+  MemoryKind kind = MemoryKind::kHost;
+  CUcontext context = nullptr;  // null: of no context (pools, cuMemMap)
+  int device = 0;               // ordinal in this process
+  uint64_t buffer_id = 0;       // of the allocation; never used again in this process
+  uintptr_t base = 0;           // of the allocation, or of the mapping
+  size_t bytes = 0;             // of it
+  bool legacy_ipc = false;      // cuIpcGetMemHandle takes it
+  uint64_t handle_types = 0;    // CUmemAllocationHandleType bits that it can be exported as
+  bool pooled = false;          // from a memory pool (cuMemAllocAsync)
+};
+
+namespace detail {
+/// Where no device memory can be: learnt at the first address that needs it.
+struct HostRanges {
+  uintptr_t program = 0, program_bytes = 0;  // static data
+  uintptr_t heap = 0, heap_bytes = 0;        // by brk; grows
+};
+extern constinit HostRanges host_ranges;
+struct StackRange {
+  uintptr_t low = 0, bytes = 0;
+};
+extern constinit thread_local StackRange stack_range __attribute__((tls_model("initial-exec")));
+TERN_COLD MemoryKind ask(const void* address) noexcept;
+}  // namespace detail
+
+[[nodiscard]] inline MemoryKind kind_of(const void* address) noexcept {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  const detail::HostRanges& ranges = detail::host_ranges;
+  if (TERN_LIKELY(at - ranges.heap < ranges.heap_bytes ||
+                  at - detail::stack_range.low < detail::stack_range.bytes ||
+                  at - ranges.program < ranges.program_bytes))
+    return MemoryKind::kHost;
+  return detail::ask(address);
+}
+
+/// Everything about an address; kHost where no driver is there.
+[[nodiscard]] Memory look_up(const void* address) noexcept;
+
+}  // namespace tern::cuda
