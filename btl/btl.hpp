@@ -157,7 +157,7 @@ struct Card {
   uint32_t channels;         // of that process
   uint32_t reserved;
 };
-inline constexpr uint32_t kWireVersion = 5;
+inline constexpr uint32_t kWireVersion = 6;
 
 /// A hash of the parameters that must be equal on all ranks: they change what is sent.
 [[nodiscard]] uint32_t shared_parameters(const core::Process& process) noexcept;

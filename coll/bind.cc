@@ -58,7 +58,7 @@ Area block_of(Area area, int32_t block) noexcept {
 }
 
 pml::Buffer buffer_of(const Area& area) noexcept {
-  return {area.base, area.block * area.scale, area.type};
+  return {area.base, area.block * area.scale, area.type, area.kind};
 }
 
 }  // namespace
@@ -107,6 +107,7 @@ Area Execution::area_of(const Side& side) const noexcept {
     area.type = coll_.byte_type();
     return area;
   }
+  if (side.types == nullptr) area.kind = cuda::kind_of(area.base + side.type->true_lb());
   area.extent = side.type->extent();
   if (reduces(schedule_->collective) || !side.type->contiguous()) return area;
   area.base += side.type->true_lb();
@@ -149,19 +150,44 @@ void Execution::bind_memory(const Area& like, size_t chunk, Area& input, Area& o
   run_count_ = static_cast<size_t>(std::min<MPI_Count>(geometry_.passes(), kMostPasses));
   const size_t scratch = round_up(geometry_.scratch().bytes(*schedule_));
   const size_t needed = aside_bytes_ + run_count_ * scratch + kLine;
-  if (memory_.size() > kKeptMemory && needed < memory_.size() / 2) memory_ = {};
-  if (memory_.size() < needed) memory_.resize(needed);
-  bind_passes(scratch);
+  std::byte* const memory = place_memory(needed, input, output);
+  geometry_.set_scratch_kind(scratch_kind_);
+  bind_passes(memory, scratch);
   if (aside_ == Aside::kNothing) return;
-  put_aside_.base = memory_.data() + aside_origin_;
-  (aside_ == Aside::kInput ? input : output).base = put_aside_.base;
+  put_aside_.base = memory + aside_origin_;
+  put_aside_.kind = scratch_kind_;
+  Area& replaced = aside_ == Aside::kInput ? input : output;
+  replaced.base = put_aside_.base;
+  replaced.kind = scratch_kind_;
   geometry_.bind(*schedule_, input, output, like, chunk);
 }
 
-void Execution::bind_passes(size_t scratch) {
+// Where the rank has data on a device all of it stays there. Throws std::bad_alloc, Error.
+std::byte* Execution::place_memory(size_t bytes, const Area& input, const Area& output) {
+  scratch_kind_ = cuda::MemoryKind::kHost;
+  for (const Area* area : {&output, &input}) {
+    if (TERN_LIKELY(!cuda::on_device(area->kind))) continue;
+    const Side& side = area == &input ? operation_.input : operation_.output;
+    const void* const address = static_cast<const std::byte*>(side.address) + side.type->true_lb();
+    int code = MPI_SUCCESS;
+    cuda::Job job = core::begin_job(coll_.process(), address, &code);
+    if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
+    device_memory_ = cuda::Block(job, bytes);
+    if (!device_memory_.valid())
+      throw Error(MPI_ERR_NO_MEM, strf("no device memory for the %zu bytes of scratch: %s", bytes,
+                                       job.failure().c_str()));
+    scratch_kind_ = cuda::MemoryKind::kDevice;
+    return device_memory_.data();
+  }
+  if (memory_.size() > kKeptMemory && bytes < memory_.size() / 2) memory_ = {};
+  if (memory_.size() < bytes) memory_.resize(bytes);
+  return memory_.data();
+}
+
+void Execution::bind_passes(std::byte* memory, size_t scratch) {
   if (runs_.size() < run_count_) runs_.resize(run_count_);
   for (size_t i = 0; i < run_count_; ++i) {
-    runs_[i].scratch = memory_.data() + aside_bytes_ + i * scratch;
+    runs_[i].scratch = memory + aside_bytes_ + i * scratch;
     runs_[i].lanes.resize(static_cast<size_t>(schedule_->lanes()));
     for (int lane = 0; lane < schedule_->lanes(); ++lane)
       runs_[i].lanes[static_cast<size_t>(lane)].flights.reserve(
@@ -241,11 +267,12 @@ void Execution::pack_bcast(Area& output) {
   put_aside_ = output;
 }
 
-void Execution::copy_aside(bool back) const noexcept {
+void Execution::copy_aside(bool back) noexcept {
   for (int32_t i = 0; i < aside_blocks_; ++i) {
     const pml::Buffer user = buffer_of(block_of(of_user_, i));
     const pml::Buffer aside = buffer_of(block_of(put_aside_, i));
-    back ? copy_data(aside, user) : copy_data(user, aside);
+    note(back ? core::copy(coll_.process(), aside, user)
+              : core::copy(coll_.process(), user, aside));
   }
 }
 

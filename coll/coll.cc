@@ -184,6 +184,8 @@ int Coll::prepare(const Operation& operation, bool blocking, Execution** made) n
     if (*made != nullptr) (*made)->release();
     return fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks; its scratch is a part of the data",
                 name_of(operation.collective), comm.size());
+  } catch (const Error& error) {
+    return fail(error);
   }
 }
 

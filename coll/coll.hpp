@@ -47,6 +47,7 @@ class Coll {
 
   // For executions.
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
+  [[nodiscard]] core::Process& process() const noexcept { return process_; }
   [[nodiscard]] pml::Pml& pml() const noexcept { return *channel_.pml; }
   [[nodiscard]] core::Datatype* byte_type() const noexcept { return byte_; }
   /// Launches a bound execution. Lock held.

@@ -19,42 +19,12 @@ constexpr int kPassBits = 8, kLowBits = 8;
 constexpr int kSignals = 128;
 constexpr int kCheck = 255;  // not a signal's: those have a slot for each round of a barrier
 
-bool dense(const pml::Buffer& buffer) noexcept { return buffer.type->contiguous(); }
-
-std::byte* start_of(const pml::Buffer& buffer) noexcept {
-  return static_cast<std::byte*>(buffer.address) + buffer.type->true_lb();
-}
-
-// Both layouts have holes: a piece at a time through a small buffer.
-void copy_by_pieces(const pml::Buffer& from, const pml::Buffer& to) noexcept {
-  std::byte piece[4096];
-  const size_t total = from.bytes();
-  for (size_t done = 0; done < total; done += sizeof piece) {
-    const size_t bytes = std::min(sizeof piece, total - done);
-    from.type->pack(from.address, from.count, done, piece, bytes);
-    to.type->unpack(to.address, to.count, done, piece, bytes);
-  }
-}
-
 }  // namespace
 
 std::string part_in(const char* name, const core::Communicator& communicator) {
   return strf(
       "its part in %s %s on %s", std::strchr("aeiou", name[0]) ? "an" : "a", name,
       communicator.name.empty() ? "a communicator without a name" : communicator.name.c_str());
-}
-
-void copy_data(const pml::Buffer& from, const pml::Buffer& to) noexcept {
-  const size_t bytes = from.bytes();
-  if (bytes == 0 || from.address == to.address) return;
-  if (dense(from) && dense(to))
-    std::memmove(start_of(to), start_of(from), bytes);
-  else if (dense(from))
-    to.type->unpack(to.address, to.count, 0, start_of(from), bytes);
-  else if (dense(to))
-    from.type->pack(from.address, from.count, 0, start_of(to), bytes);
-  else
-    copy_by_pieces(from, to);
 }
 
 int Execution::tag(const PassRun& pass, int low) const noexcept {
@@ -261,7 +231,7 @@ void Execution::copy(const PassRun& pass, const Step& step) noexcept {
   for (int i = 0; i < step.destinations; ++i) {
     const pml::Buffer to = geometry_.at(schedule_->destination(step, i), pass.number, pass.scratch);
     if (TERN_LIKELY(from.bytes() <= to.bytes())) {
-      copy_data(from, to);
+      note(core::copy(coll_.process(), from, to));
       continue;
     }
     take_error(MPI_ERR_TRUNCATE,
@@ -274,11 +244,15 @@ void Execution::copy(const PassRun& pass, const Step& step) noexcept {
 void Execution::reduce(const PassRun& pass, const Step& step) noexcept {
   const pml::Buffer to = geometry_.at(schedule_->destination(step), pass.number, pass.scratch);
   const int last = step.sources - 1;
-  copy_data(geometry_.at(schedule_->source(step, last), pass.number, pass.scratch), to);
-  for (int i = last - 1; i >= 0; --i) {
-    const pml::Buffer from = geometry_.at(schedule_->source(step, i), pass.number, pass.scratch);
-    if (to.count > 0) operation_.op->apply(from.address, to.address, to.count, *to.type);
-  }
+  note(core::copy(coll_.process(),
+                  geometry_.at(schedule_->source(step, last), pass.number, pass.scratch), to));
+  for (int i = last - 1; i >= 0; --i)
+    note(core::reduce(coll_.process(), *operation_.op,
+                      geometry_.at(schedule_->source(step, i), pass.number, pass.scratch), to));
+}
+
+void Execution::note(int code) noexcept {
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) take_error(code, take_last_error().text.c_str());
 }
 
 void Execution::take_error(int code, const char* text) noexcept {
@@ -292,6 +266,7 @@ void Execution::destroy() noexcept {
   if (cached_ != nullptr) cached_->running.fetch_sub(1, std::memory_order_relaxed);
   cached_ = nullptr;
   own_.reset();
+  device_memory_ = {};
   input_type_ = {};
   output_type_ = {};
   input_arrays_.held.clear();

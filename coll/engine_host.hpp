@@ -87,8 +87,9 @@ class Execution final : public core::Request {
   void put_vector_aside(Area& input);
   void pack_bcast(Area& output);
   void bind_memory(const Area& like, size_t chunk, Area& input, Area& output);
-  void bind_passes(size_t scratch);
-  void copy_aside(bool back) const noexcept;
+  [[nodiscard]] std::byte* place_memory(size_t bytes, const Area& input, const Area& output);
+  void bind_passes(std::byte* memory, size_t scratch);
+  void copy_aside(bool back) noexcept;
 
   // Running (engine_host.cc).
   bool abandon(int& events) noexcept;
@@ -104,6 +105,8 @@ class Execution final : public core::Request {
   void next_pass(PassRun& pass) noexcept;
   void finish() noexcept;
   void take_error(int code, const char* text) noexcept;
+  /// The result of a copy, with fail() text.
+  void note(int code) noexcept;
   [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
 
   // Comparing calls (check.cc).
@@ -120,7 +123,10 @@ class Execution final : public core::Request {
   core::Ref<core::Datatype> input_type_, output_type_;
   core::Ref<core::Op> op_;
   Arrays input_arrays_, output_arrays_, aside_arrays_;
-  std::vector<std::byte> memory_;  // what is put aside, then each pass's scratch
+  // What is put aside, then each pass's scratch: on the device where the buffers are.
+  std::vector<std::byte> memory_;
+  cuda::Block device_memory_;
+  cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;
   std::vector<PassRun> runs_;
   size_t run_count_ = 0;
   MPI_Count next_pass_ = 0;
@@ -139,8 +145,5 @@ class Execution final : public core::Request {
   int32_t aside_blocks_ = 0;
   Area of_user_, put_aside_;
 };
-
-/// Copies between two buffers that hold the same bytes of data, whatever their layouts.
-void copy_data(const pml::Buffer& from, const pml::Buffer& to) noexcept;
 
 }  // namespace tern::coll

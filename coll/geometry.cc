@@ -120,7 +120,8 @@ pml::Buffer Geometry::in_scratch(const Slice& slice, MPI_Count count, MPI_Count 
     from = like_.extent * (splits_ ? before(length_of(pass), schedule_->parts, slice.first)
                                    : blocks_before(slice.first));
   }
-  return {moved(scratch, need_.first_element + from), count * like_.scale, like_.type};
+  return {moved(scratch, need_.first_element + from), count * like_.scale, like_.type,
+          scratch_kind_};
 }
 
 pml::Buffer Geometry::at(const Slice& slice, MPI_Count pass, std::byte* scratch) const noexcept {
@@ -137,7 +138,8 @@ pml::Buffer Geometry::at(const Slice& slice, MPI_Count pass, std::byte* scratch)
   else
     range = block_range(area, slice);
   if (scratched) return in_scratch(slice, range.count, pass, scratch);
-  return {moved(area.base, range.first * area.extent), range.count * area.scale, area.type};
+  return {moved(area.base, range.first * area.extent), range.count * area.scale, area.type,
+          area.kind};
 }
 
 }  // namespace tern::coll

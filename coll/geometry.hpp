@@ -25,6 +25,7 @@ struct Area {
   const MPI_Aint* displs = nullptr;   // with counts
   /// Per block, where these differ too: then displs count bytes, and a slice is one block.
   core::Datatype* const* types = nullptr;
+  cuda::MemoryKind kind = cuda::MemoryKind::kUnknown;
 };
 
 /// Scratch that one pass needs.
@@ -40,6 +41,9 @@ class Geometry {
   /// `like`.
   void bind(const Schedule& schedule, const Area& input, const Area& output, const Area& like,
             size_t chunk) noexcept;
+
+  /// Host memory, unless told otherwise.
+  void set_scratch_kind(cuda::MemoryKind kind) noexcept { scratch_kind_ = kind; }
 
   [[nodiscard]] MPI_Count passes() const noexcept { return passes_; }
   [[nodiscard]] const ScratchNeed& scratch() const noexcept { return need_; }
@@ -67,6 +71,7 @@ class Geometry {
   MPI_Count pass_length_ = 0;  // elements of a vector in one pass
   MPI_Count passes_ = 1;
   ScratchNeed need_;
+  cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;
 };
 
 }  // namespace tern::coll

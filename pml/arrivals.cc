@@ -312,7 +312,8 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
 // where its own data is not one block.
 bool P2p::can_read(RecvRequest& request, PeerState& peer, const wire::Rts& rts) noexcept {
   Transfer& transfer = request.transfer;
-  if (rts.address == 0 || request.buffer.on_device() || prefers_pipeline(transfer.bytes) || !peer.endpoint->one_sided())
+  if (rts.address == 0 || request.buffer.on_device() || prefers_pipeline(transfer.bytes) ||
+      !peer.endpoint->one_sided())
     return false;
   if (rts.bytes == transfer.bytes) transfer.claims = peer.endpoint->peer_claims(rts.claims);
   const bool readable = rts.staged == 0 || transfer.claims != nullptr;

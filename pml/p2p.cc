@@ -41,8 +41,8 @@ P2p::P2p(core::Channel& channel, P2p* first)
     pull_limit_ = both_limit_ = 0;
   sends_.set_threaded(threaded_);
   recvs_.set_threaded(threaded_);
-  completed_ = &make_send(Buffer{nullptr, 0, nullptr, cuda::MemoryKind::kHost}, Envelope{},
-                          Mode::kStandard);
+  completed_ =
+      &make_send(Buffer{nullptr, 0, nullptr, cuda::MemoryKind::kHost}, Envelope{}, Mode::kStandard);
   completed_->complete();
   completed_->made_at = {};
   channel_.progress.add([](void* self) noexcept { return static_cast<P2p*>(self)->progress(); },

@@ -20,7 +20,7 @@ enum Kind : uint8_t {
   kDone = 6,       // Done: receiver to sender: it has everything (or failed)
   kContext = 7,    // ContextTold: the index by which to name a communicator from now on
   kPace = 8,       // Pace: receiver to sender: what may be sent before its receive is known
-  kFailed = 10,   // Failed: sender to receiver: the data of an announced message cannot come
+  kFailed = 10,    // Failed: sender to receiver: the data of an announced message cannot come
   kWithdraw = 9,   // Withdraw: sender to receiver: forget an announced message that nobody received
 };
 /// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane

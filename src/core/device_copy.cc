@@ -6,9 +6,11 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "base/copy.hpp"
 #include "base/error.hpp"
+#include "core/op.hpp"
 #include "core/process.hpp"
 
 namespace tern::core {
@@ -63,6 +65,12 @@ void move_pieces(cuda::Job& job, const Data& data, size_t offset, std::byte* blo
               job.failure().c_str());
 }
 
+Data asked(const Data& data) noexcept {
+  Data known = data;
+  known.ask();
+  return known;
+}
+
 /// The one that is a device's, or null.
 const void* device_side(const Data& data, const void* block) noexcept {
   if (data.on_device()) return data.first();
@@ -99,8 +107,9 @@ void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in,
   move_pieces<false>(job, data, offset, static_cast<std::byte*>(const_cast<void*>(in)), bytes);
 }
 
-int pack(Process& process, const Data& data, size_t offset, void* out, size_t bytes) noexcept {
+int pack(Process& process, const Data& of, size_t offset, void* out, size_t bytes) noexcept {
   if (bytes == 0) return MPI_SUCCESS;
+  const Data data = asked(of);
   const void* const on_device = device_side(data, out);
   if (TERN_LIKELY(on_device == nullptr)) {
     data.type->pack(data.address, data.count, offset, out, bytes);
@@ -113,9 +122,9 @@ int pack(Process& process, const Data& data, size_t offset, void* out, size_t by
   return result_of(job, bytes);
 }
 
-int unpack(Process& process, const Data& data, size_t offset, const void* in,
-           size_t bytes) noexcept {
+int unpack(Process& process, const Data& of, size_t offset, const void* in, size_t bytes) noexcept {
   if (bytes == 0) return MPI_SUCCESS;
+  const Data data = asked(of);
   const void* const on_device = device_side(data, in);
   if (TERN_LIKELY(on_device == nullptr)) {
     data.type->unpack(data.address, data.count, offset, in, bytes);
@@ -141,17 +150,6 @@ void copy_by_pieces(const Data& from, const Data& to) noexcept {
   }
 }
 
-void copy_on_host(const Data& from, const Data& to, size_t bytes) noexcept {
-  if (from.type->contiguous() && to.type->contiguous())
-    std::memmove(to.first(), from.first(), bytes);
-  else if (from.type->contiguous())
-    to.type->unpack(to.address, to.count, 0, from.first(), bytes);
-  else if (to.type->contiguous())
-    from.type->pack(from.address, from.count, 0, to.first(), bytes);
-  else
-    copy_by_pieces(from, to);
-}
-
 /// From one layout with holes to another: through device memory, in as large pieces as there is
 /// room.
 void copy_by_blocks(cuda::Job& job, const Data& from, const Data& to) noexcept {
@@ -168,6 +166,18 @@ void copy_by_blocks(cuda::Job& job, const Data& from, const Data& to) noexcept {
 
 }  // namespace
 
+void copy_on_host(const Data& from, const Data& to) noexcept {
+  const size_t bytes = from.bytes();
+  if (from.type->contiguous() && to.type->contiguous())
+    std::memmove(to.first(), from.first(), bytes);
+  else if (from.type->contiguous())
+    to.type->unpack(to.address, to.count, 0, from.first(), bytes);
+  else if (to.type->contiguous())
+    from.type->pack(from.address, from.count, 0, to.first(), bytes);
+  else
+    copy_by_pieces(from, to);
+}
+
 void copy(cuda::Job& job, const Data& from, const Data& to) noexcept {
   const size_t bytes = from.bytes();
   if (from.type->contiguous())
@@ -178,19 +188,71 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept {
     copy_by_blocks(job, from, to);
 }
 
-int copy(Process& process, const Data& from, const Data& to) noexcept {
-  const size_t bytes = from.bytes();
-  if (bytes == 0 || from.address == to.address) return MPI_SUCCESS;
+int copy(Process& process, const Data& source, const Data& destination) noexcept {
+  const size_t bytes = source.bytes();
+  if (bytes == 0 || source.address == destination.address) return MPI_SUCCESS;
+  const Data from = asked(source), to = asked(destination);
   if (TERN_LIKELY(!from.on_device() && !to.on_device())) {
-    copy_on_host(from, to, bytes);
+    copy_on_host(from, to);
     return MPI_SUCCESS;
   }
   int code = MPI_SUCCESS;
-  cuda::Job job =
-      begin_job(process, from.on_device() ? from.first() : to.first(), &code);
+  cuda::Job job = begin_job(process, from.on_device() ? from.first() : to.first(), &code);
   if (code != MPI_SUCCESS) return code;
   copy(job, from, to);
   return result_of(job, bytes);
+}
+
+namespace {
+
+/// The packed form of data in host memory; itself where it lies there.
+class OnHost {
+ public:
+  OnHost(Process& process, const Data& data) : process_(process), of_(data), here_(data) {
+    if (!of_.on_device()) return;
+    const MPI_Aint span = std::abs(of_.type->extent()) * (of_.count - 1);
+    memory_.resize(static_cast<size_t>(span + of_.type->true_extent()));
+    here_.address =
+        memory_.data() - of_.type->true_lb() + (of_.type->extent() < 0 ? span : MPI_Aint{0});
+    here_.kind = cuda::MemoryKind::kHost;
+  }
+  [[nodiscard]] int fetch() noexcept {
+    return memory_.empty() ? MPI_SUCCESS : copy(process_, of_, here_);
+  }
+  [[nodiscard]] int bring_back() noexcept {
+    return memory_.empty() ? MPI_SUCCESS : copy(process_, here_, of_);
+  }
+  [[nodiscard]] const Data& here() const noexcept { return here_; }
+
+ private:
+  Process& process_;
+  const Data of_;
+  Data here_;
+  std::vector<std::byte> memory_;  // laid out as the type says
+};
+
+int reduce_on_host(Process& process, const Op& op, const Data& from, const Data& to) noexcept {
+  try {
+    OnHost source(process, from), destination(process, to);
+    if (const int code = source.fetch(); code != MPI_SUCCESS) return code;
+    if (const int code = destination.fetch(); code != MPI_SUCCESS) return code;
+    op.apply(source.here().address, destination.here().address, to.count, *to.type);
+    return destination.bring_back();
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory to reduce %zu bytes of device memory on the host",
+                to.bytes());
+  }
+}
+
+}  // namespace
+
+int reduce(Process& process, const Op& op, const Data& source, const Data& destination) noexcept {
+  if (destination.count == 0) return MPI_SUCCESS;
+  const Data from = asked(source), to = asked(destination);
+  if (TERN_UNLIKELY(from.on_device() || to.on_device()))
+    return reduce_on_host(process, op, from, to);
+  op.apply(from.address, to.address, to.count, *to.type);
+  return MPI_SUCCESS;
 }
 
 }  // namespace tern::core

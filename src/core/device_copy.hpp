@@ -14,6 +14,7 @@
 
 namespace tern::core {
 
+class Op;
 class Process;
 
 /// `count` elements of `type` at `address`, and where that is.
@@ -44,19 +45,22 @@ struct Data {
 /// Begins to copy the bytes [offset, offset + bytes) of the packed form of data to or from a block,
 /// which is of any memory.
 void pack(cuda::Job& job, const Data& data, size_t offset, void* out, size_t bytes) noexcept;
-void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in,
-            size_t bytes) noexcept;
+void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in, size_t bytes) noexcept;
 
 /// Begins to copy; device memory on at least one side.
 void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 
-/// The same, done on return, of data and blocks in any memory. 0, or an error class with fail()
-/// text.
+/// The same, done on return, of data and blocks in any memory; kinds need not be known. 0, or an
+/// error class with fail() text.
 [[nodiscard]] int pack(Process& process, const Data& data, size_t offset, void* out,
                        size_t bytes) noexcept;
 [[nodiscard]] int unpack(Process& process, const Data& data, size_t offset, const void* in,
                          size_t bytes) noexcept;
 /// The bytes of `from` into the layout of `to`, which has room for them.
 [[nodiscard]] int copy(Process& process, const Data& from, const Data& to) noexcept;
+/// The same of host memory.
+void copy_on_host(const Data& from, const Data& to) noexcept;
+/// to = from (op) to, element by element; the types as in Op::apply.
+[[nodiscard]] int reduce(Process& process, const Op& op, const Data& from, const Data& to) noexcept;
 
 }  // namespace tern::core

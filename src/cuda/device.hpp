@@ -143,9 +143,7 @@ class Block {
   Block(Block&& other) noexcept;
   Block& operator=(Block&& other) noexcept;
   ~Block();
-  [[nodiscard]] std::byte* data() const noexcept {
-    return reinterpret_cast<std::byte*>(address_);
-  }
+  [[nodiscard]] std::byte* data() const noexcept { return reinterpret_cast<std::byte*>(address_); }
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool valid() const noexcept { return address_ != 0; }
 

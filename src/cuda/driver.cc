@@ -74,9 +74,9 @@ TERN_COLD const Driver* look_for(int flags, uint64_t loaded) noexcept {
   if (found.table.cuDriverGetVersion != nullptr)
     (void)found.table.cuDriverGetVersion(&found.table.version);
   if (lacks != nullptr) {
-    found.missing = strf("%s (CUDA %d.%d) has no %s: device memory needs a driver for CUDA 12.0",
-                         kLibrary, found.table.version / 1000, found.table.version % 1000 / 10,
-                         lacks);
+    found.missing =
+        strf("%s (CUDA %d.%d) has no %s: device memory needs a driver for CUDA 12.0", kLibrary,
+             found.table.version / 1000, found.table.version % 1000 / 10, lacks);
     found.looked_at.store(kNeverAgain, std::memory_order_release);
     return nullptr;
   }

@@ -63,7 +63,7 @@ class Wire {
       recv.buffer.type->unpack(recv.buffer.address, recv.buffer.count, 0, send.early.data(),
                                std::min(send.early.size(), recv.buffer.bytes()));
     } else {
-      copy_data(send.buffer, recv.buffer);
+      core::copy_on_host(send.buffer, recv.buffer);
     }
     if (send.buffer.bytes() > recv.buffer.bytes()) recv.outcome.error = MPI_ERR_TRUNCATE;
     for (FakeRequest* request : {&send, &recv}) {
