@@ -169,11 +169,11 @@ Execution* Coll::bound(const Operation& operation, const Algorithm& algorithm, c
   return made;
 }
 
-int Coll::prepare(const Operation& operation, bool blocking, Execution** made) noexcept {
+int Coll::prepare(const Operation& operation, bool shared, Execution** made) noexcept {
   core::Communicator& comm = *operation.communicator;
   try {
     CommState& state = state_of(comm);
-    const Choice& choice = choose(state, operation, blocking && may_be_flat(state, operation));
+    const Choice& choice = choose(state, operation, shared && may_be_flat(state, operation));
     *made = bound(operation, *choice.algorithm, state.levels,
                   neighborhood_of(state, *choice.algorithm, operation));
     if (TERN_UNLIKELY(checks_)) (*made)->check();
@@ -192,12 +192,13 @@ int Coll::prepare(const Operation& operation, bool blocking, Execution** made) n
 int Coll::run(const Operation& operation) noexcept {
   const core::ChannelLock lock(channel_.progress);
   int code = MPI_SUCCESS;
-  return run_flat(operation, &code) ? code : run_schedule(operation);
+  const Ran ran = run_flat(operation, &code);
+  return TERN_LIKELY(ran == Ran::kDone) ? code : run_schedule(operation, ran == Ran::kNotYet);
 }
 
-int Coll::run_schedule(const Operation& operation) noexcept {
+int Coll::run_schedule(const Operation& operation, bool shared) noexcept {
   Execution* execution = nullptr;
-  const int code = prepare(operation, true, &execution);
+  const int code = prepare(operation, shared, &execution);
   return code == MPI_SUCCESS ? complete(execution) : code;
 }
 

@@ -60,7 +60,8 @@ class Coll {
 
  private:
   static int poll(void* self) noexcept;
-  [[nodiscard]] int prepare(const Operation& operation, bool blocking, Execution** made) noexcept;
+  /// `shared`: the choice is that of ranks which share memory.
+  [[nodiscard]] int prepare(const Operation& operation, bool shared, Execution** made) noexcept;
   [[nodiscard]] Execution* take();
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
@@ -68,7 +69,7 @@ class Coll {
   [[nodiscard]] static std::shared_ptr<CachedSchedule> neighborhood_of(CommState& state,
                                                                        const Algorithm& algorithm,
                                                                        const Operation& operation);
-  [[nodiscard]] int run_schedule(const Operation& operation) noexcept;
+  [[nodiscard]] int run_schedule(const Operation& operation, bool shared) noexcept;
   /// With the communicator's own schedule where there is one. Throws std::bad_alloc.
   [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
                                  const Levels* levels, std::shared_ptr<CachedSchedule> own);
@@ -77,8 +78,12 @@ class Coll {
   // coll/flat/run.cc: blocking collectives of ranks that share memory.
   [[nodiscard]] static bool may_be_flat(const CommState& state,
                                         const Operation& operation) noexcept;
-  /// False where a schedule must do it; else *code is the result.
-  bool run_flat(const Operation& operation, int* code) noexcept;
+  /// kDone: *code is the result. Else a schedule must do it, by kNotFlat none that selection would
+  /// take for memory that ranks share: all come to the same.
+  enum class Ran : uint8_t { kDone, kNotYet, kNotFlat };
+  Ran run_flat(const Operation& operation, int* code) noexcept;
+  [[nodiscard]] static bool stays_on_device(const Operation& operation, Slots& slots) noexcept;
+  [[nodiscard]] static int run_in_slots(const Operation& operation, FlatWay way, Slots& slots);
   /// The slab that it needs, made by all ranks together at the first use; null: some rank has no
   /// room for them. Throws Error.
   Slab* slab_for(CommState& state, Slab::Size size, const char* name);

@@ -71,4 +71,5 @@ libtern_la_SOURCES += coll/flat/reduce.cc
 libtern_la_SOURCES += coll/flat/direct.cc
 libtern_la_SOURCES += coll/flat/flat.cc
 libtern_la_SOURCES += coll/flat/run.cc
+libtern_la_SOURCES += coll/flat/staged.cc
 libtern_la_SOURCES += coll/coll.cc

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "coll/coll.hpp"
 #include "coll/flat/flat.hpp"
+#include "coll/flat/staged.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
@@ -14,6 +15,8 @@ namespace {
 // A rank reads a line of each other's: beyond this many the rounds of a schedule are fewer.
 constexpr int kMostRanks = 64;
 constexpr size_t kSweptAtOnce = 8;
+// Bytes of the flat data from which ranks agree first whether it lies on devices.
+constexpr size_t kLeastOnDevice = 65536;
 }  // namespace
 
 bool Coll::shares_memory(const core::Communicator& communicator) const noexcept {
@@ -97,32 +100,48 @@ bool Coll::may_be_flat(const CommState& state, const Operation& operation) noexc
          (state.shares_large || flat_bytes(question_of(operation)) <= kSmallLane.room());
 }
 
-bool Coll::run_flat(const Operation& operation, int* code) noexcept {
+// What is large goes through the host only where no rank has it on a device: all ranks ask all.
+bool Coll::stays_on_device(const Operation& operation, Slots& slots) noexcept {
+  if (flat_bytes(question_of(operation)) < kLeastOnDevice) return false;
+  return flat_any(operation, uses_device(operation), slots);
+}
+
+int Coll::run_in_slots(const Operation& operation, FlatWay way, Slots& slots) {
+  if (TERN_LIKELY(!uses_device(operation))) return flat_run(operation, way, slots);
+  Staged staged(operation);
+  const int fetched = staged.fetch();
+  const int code = flat_run(staged.operation(), way, slots);  // the others wait for this rank
+  if (fetched != MPI_SUCCESS || code != MPI_SUCCESS) return fetched != MPI_SUCCESS ? fetched : code;
+  return staged.bring_back();
+}
+
+Coll::Ran Coll::run_flat(const Operation& operation, int* code) noexcept {
   try {
     CommState& state = state_of(*operation.communicator);
-    if (!may_be_flat(state, operation)) return false;
+    if (!may_be_flat(state, operation)) return Ran::kNotYet;
     Choice choice = choose(state, operation, true);
-    if (choice.algorithm->flat == FlatWay::kNone) return false;
+    if (choice.algorithm->flat == FlatWay::kNone) return Ran::kNotYet;
     Slots* const slots = slots_for(state, choice);
     if (choice.algorithm->flat == FlatWay::kDirect && !state.single_copy)
       choice = choose(state, operation, true);  // now it is known
-    if (slots == nullptr || choice.algorithm->flat == FlatWay::kNone) return false;
+    if (slots == nullptr || choice.algorithm->flat == FlatWay::kNone) return Ran::kNotYet;
+    if (stays_on_device(operation, *slots)) return Ran::kNotFlat;
     if (TERN_LIKELY(!process_.explain.on()) || operation.communicator->rank() != 0) {
-      *code = flat_run(operation, choice.algorithm->flat, *slots);
-      return true;
+      *code = run_in_slots(operation, choice.algorithm->flat, *slots);
+      return Ran::kDone;
     }
     Measured* const sum = explain(state, state.asked, choice);
     const int64_t began = now_ns();
-    *code = flat_run(operation, choice.algorithm->flat, *slots);
+    *code = run_in_slots(operation, choice.algorithm->flat, *slots);
     sum->nanoseconds += now_ns() - began;
-    return true;
+    return Ran::kDone;
   } catch (const std::bad_alloc&) {
     *code = fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks", name_of(operation.collective),
                  operation.communicator->size());
   } catch (const Error& error) {
     *code = fail(error);
   }
-  return true;
+  return Ran::kDone;
 }
 
 // Whether peers still read it is asked later: at the end of the job their memory may be gone.

@@ -3,8 +3,10 @@
 // the type map; the external one is that in external32.
 #include <cstring>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/datatype.hpp"
+#include "core/device_copy.hpp"
 #include "core/external32.hpp"
 
 namespace tern::api {
@@ -28,6 +30,11 @@ int check_packing(const Datatype& type, MPI_Count size, MPI_Count count, MPI_Cou
   return MPI_SUCCESS;
 }
 
+core::Data external_block(const void* buffer, MPI_Count position, MPI_Count bytes) noexcept {
+  return {const_cast<char*>(static_cast<const char*>(buffer)) + position, bytes,
+          &core::predefined_type(*the_process, MPI_BYTE)};
+}
+
 int check_representation(const char* datarep) noexcept {
   if (std::strcmp(datarep, "external32") == 0) return MPI_SUCCESS;
   return fail(MPI_ERR_ARG, "datarep is \"%s\"; only \"external32\" is there", datarep);
@@ -41,8 +48,9 @@ int pack(const void* inbuf, MPI_Count incount, Datatype& datatype, void* outbuf,
   const int code =
       check_packing(datatype, datatype.size(), incount, outsize, "outsize", *position, &bytes);
   if (code != MPI_SUCCESS) return code;
-  datatype.pack(inbuf, incount, 0, static_cast<char*>(outbuf) + *position,
-                static_cast<size_t>(bytes));
+  const int packed = core::pack(*the_process, {const_cast<void*>(inbuf), incount, &datatype}, 0,
+                                static_cast<char*>(outbuf) + *position, static_cast<size_t>(bytes));
+  if (packed != MPI_SUCCESS) return packed;
   *position += bytes;
   return MPI_SUCCESS;
 }
@@ -53,8 +61,10 @@ int unpack(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbu
   const int code =
       check_packing(datatype, datatype.size(), outcount, insize, "insize", *position, &bytes);
   if (code != MPI_SUCCESS) return code;
-  datatype.unpack(outbuf, outcount, 0, static_cast<const char*>(inbuf) + *position,
-                  static_cast<size_t>(bytes));
+  const int unpacked =
+      core::unpack(*the_process, {outbuf, outcount, &datatype}, 0,
+                   static_cast<const char*>(inbuf) + *position, static_cast<size_t>(bytes));
+  if (unpacked != MPI_SUCCESS) return unpacked;
   *position += bytes;
   return MPI_SUCCESS;
 }
@@ -73,9 +83,15 @@ int pack_external(const char* datarep, const void* inbuf, MPI_Count incount, Dat
   code = check_packing(datatype, core::external32_size(datatype), incount, outsize, "outsize",
                        *position, &bytes);
   if (code != MPI_SUCCESS) return code;
-  core::pack_external32(datatype, inbuf, incount, static_cast<char*>(outbuf) + *position);
-  *position += bytes;
-  return MPI_SUCCESS;
+  return attempt([&] {
+    core::OnHost data(*the_process, {const_cast<void*>(inbuf), incount, &datatype});
+    core::OnHost packed(*the_process, external_block(outbuf, *position, bytes));
+    if (const int fetched = data.fetch(); fetched != MPI_SUCCESS) return fetched;
+    core::pack_external32(datatype, data.here().address, incount, packed.here().address);
+    if (const int moved = packed.bring_back(); moved != MPI_SUCCESS) return moved;
+    *position += bytes;
+    return MPI_SUCCESS;
+  });
 }
 
 int unpack_external(const char* datarep, const void* inbuf, MPI_Count insize, MPI_Count* position,
@@ -86,9 +102,16 @@ int unpack_external(const char* datarep, const void* inbuf, MPI_Count insize, MP
   code = check_packing(datatype, core::external32_size(datatype), outcount, insize, "insize",
                        *position, &bytes);
   if (code != MPI_SUCCESS) return code;
-  core::unpack_external32(datatype, outbuf, outcount, static_cast<const char*>(inbuf) + *position);
-  *position += bytes;
-  return MPI_SUCCESS;
+  return attempt([&] {
+    core::OnHost packed(*the_process, external_block(inbuf, *position, bytes));
+    core::OnHost data(*the_process, {outbuf, outcount, &datatype});
+    if (const int fetched = packed.fetch(); fetched != MPI_SUCCESS) return fetched;
+    if (const int fetched = data.fetch(); fetched != MPI_SUCCESS) return fetched;  // the holes
+    core::unpack_external32(datatype, data.here().address, outcount, packed.here().address);
+    if (const int moved = data.bring_back(); moved != MPI_SUCCESS) return moved;
+    *position += bytes;
+    return MPI_SUCCESS;
+  });
 }
 
 int pack_external_size(const char* datarep, MPI_Count incount, Datatype& datatype,

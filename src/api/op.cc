@@ -5,6 +5,7 @@
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/datatype.hpp"
+#include "core/device_copy.hpp"
 
 namespace tern::api {
 namespace {
@@ -53,8 +54,9 @@ int reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, core::Datat
   if (inbuf == inoutbuf && count > 0)
     return fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are both %p; they must not share memory",
                 inbuf);
-  if (count > 0) op.apply(inbuf, inoutbuf, count, datatype);
-  return MPI_SUCCESS;
+  if (count == 0) return MPI_SUCCESS;
+  return core::reduce(*the_process, op, {const_cast<void*>(inbuf), count, &datatype},
+                      {inoutbuf, count, &datatype});
 }
 
 }  // namespace tern::api

@@ -116,6 +116,12 @@ void PartitionedRequest::abandon_all() noexcept {
   }
 }
 
+void PartitionedRequest::fail_with(int code) noexcept {
+  if (code == MPI_SUCCESS || outcome.error != MPI_SUCCESS) return;
+  outcome.error = code;
+  error_text = new std::string(take_last_error().text);
+}
+
 void PartitionedRequest::collect(core::Request* part) noexcept {
   if (outcome.error == MPI_SUCCESS && part->outcome.error != MPI_SUCCESS) {
     outcome.error = part->outcome.error;
@@ -266,9 +272,9 @@ bool PartitionedReceive::here(size_t number) noexcept {
   collect(std::exchange(part, nullptr));
   auto& stage = staged_[number];
   if (!stage.empty())
-    partition_.type->unpack(partition_.address, partition_.count * partitions_,
-                            number * static_cast<size_t>(plan_.portion_bytes), stage.data(),
-                            stage.size());
+    fail_with(core::unpack(
+        *the_process, {partition_.address, partition_.count * partitions_, partition_.type},
+        number * static_cast<size_t>(plan_.portion_bytes), stage.data(), stage.size()));
   return true;
 }
 

@@ -202,11 +202,12 @@ int sendrecv_replace(void* buf, MPI_Count count, core::Datatype& datatype, int d
                      int source, int recvtag, core::Communicator& comm,
                      MPI_Status* status) noexcept {
   std::vector<std::byte> copy;
+  int code = MPI_SUCCESS;
   const int packed = guarded([&] {
     copy.resize(buffer_of(buf, count, datatype).bytes());
-    datatype.pack(buf, count, 0, copy.data(), copy.size());
+    code = core::pack(*the_process, buffer_of(buf, count, datatype), 0, copy.data(), copy.size());
   });
-  if (packed != MPI_SUCCESS) return packed;
+  if (packed != MPI_SUCCESS || code != MPI_SUCCESS) return packed != MPI_SUCCESS ? packed : code;
   core::Datatype& bytes = core::predefined_type(*the_process, MPI_PACKED);
   return sendrecv(copy.data(), static_cast<MPI_Count>(copy.size()), bytes, dest, sendtag, buf,
                   count, datatype, source, recvtag, comm, status);

@@ -203,33 +203,23 @@ int copy(Process& process, const Data& source, const Data& destination) noexcept
   return result_of(job, bytes);
 }
 
+OnHost::OnHost(Process& process, const Data& data)
+    : process_(process), of_(asked(data)), here_(of_) {
+  if (!of_.on_device()) return;
+  const MPI_Aint span = std::abs(of_.type->extent()) * (of_.count - 1);
+  memory_.resize(static_cast<size_t>(span + of_.type->true_extent()));
+  here_.address =
+      memory_.data() - of_.type->true_lb() + (of_.type->extent() < 0 ? span : MPI_Aint{0});
+  here_.kind = cuda::MemoryKind::kHost;
+}
+
+int OnHost::fetch() noexcept { return memory_.empty() ? MPI_SUCCESS : copy(process_, of_, here_); }
+
+int OnHost::bring_back() noexcept {
+  return memory_.empty() ? MPI_SUCCESS : copy(process_, here_, of_);
+}
+
 namespace {
-
-/// The packed form of data in host memory; itself where it lies there.
-class OnHost {
- public:
-  OnHost(Process& process, const Data& data) : process_(process), of_(data), here_(data) {
-    if (!of_.on_device()) return;
-    const MPI_Aint span = std::abs(of_.type->extent()) * (of_.count - 1);
-    memory_.resize(static_cast<size_t>(span + of_.type->true_extent()));
-    here_.address =
-        memory_.data() - of_.type->true_lb() + (of_.type->extent() < 0 ? span : MPI_Aint{0});
-    here_.kind = cuda::MemoryKind::kHost;
-  }
-  [[nodiscard]] int fetch() noexcept {
-    return memory_.empty() ? MPI_SUCCESS : copy(process_, of_, here_);
-  }
-  [[nodiscard]] int bring_back() noexcept {
-    return memory_.empty() ? MPI_SUCCESS : copy(process_, here_, of_);
-  }
-  [[nodiscard]] const Data& here() const noexcept { return here_; }
-
- private:
-  Process& process_;
-  const Data of_;
-  Data here_;
-  std::vector<std::byte> memory_;  // laid out as the type says
-};
 
 int reduce_on_host(Process& process, const Op& op, const Data& from, const Data& to) noexcept {
   try {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "core/datatype.hpp"
 #include "cuda/device.hpp"
@@ -60,6 +61,23 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 [[nodiscard]] int copy(Process& process, const Data& from, const Data& to) noexcept;
 /// The same of host memory.
 void copy_on_host(const Data& from, const Data& to) noexcept;
+/// A copy of data in host memory, laid out as its type says; the data itself where it lies there.
+class OnHost {
+ public:
+  /// Throws std::bad_alloc. Nothing is copied yet.
+  OnHost(Process& process, const Data& data);
+  /// 0, or an error class with fail() text.
+  [[nodiscard]] int fetch() noexcept;
+  [[nodiscard]] int bring_back() noexcept;
+  [[nodiscard]] const Data& here() const noexcept { return here_; }
+
+ private:
+  Process& process_;
+  const Data of_;
+  Data here_;
+  std::vector<std::byte> memory_;
+};
+
 /// to = from (op) to, element by element; the types as in Op::apply.
 [[nodiscard]] int reduce(Process& process, const Op& op, const Data& from, const Data& to) noexcept;
 

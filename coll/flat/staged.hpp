@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Staged: the buffers of a small flat collective in host memory, where the caller's lie on a
+// device. Why: slots are the host's; below some size two copies through it are the fastest way.
+// Lifetime: of one call.
+#pragma once
+
+#include <vector>
+
+#include "coll/operation.hpp"
+#include "core/device_copy.hpp"
+
+namespace tern::coll {
+
+/// Whether a side of this rank lies on a device.
+[[nodiscard]] bool uses_device(const Operation& operation) noexcept;
+
+class Staged {
+ public:
+  /// Throws std::bad_alloc.
+  explicit Staged(const Operation& operation);
+  /// What the caller has in its buffers, into the host's. 0, or an error class with fail() text.
+  [[nodiscard]] int fetch() noexcept;
+  /// The result to where the caller wants it.
+  [[nodiscard]] int bring_back() noexcept;
+  [[nodiscard]] const Operation& operation() const noexcept { return staged_; }
+
+ private:
+  struct Moved {
+    core::Data user;               // all blocks of a side
+    std::vector<std::byte> bytes;  // packed
+  };
+  void stage(Side& side, MPI_Count elements, Moved& moved);
+  core::Process& process_;
+  core::Datatype* byte_;
+  Operation staged_;
+  Moved input_, output_;
+};
+
+}  // namespace tern::coll
