@@ -136,6 +136,9 @@ class Endpoint {
   virtual void close_claims(uint32_t /*name*/) noexcept {}
   [[nodiscard]] virtual SharedClaims* peer_claims(uint32_t /*name*/) noexcept { return nullptr; }
 
+  /// Whether the peer is this process (the own rank, a rank that is a thread).
+  [[nodiscard]] virtual bool same_process() const noexcept { return false; }
+
   /// Wakes the peer where it sleeps: something has changed in memory that both see.
   virtual void nudge() noexcept {}
 

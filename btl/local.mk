@@ -9,3 +9,6 @@ libtern_la_SOURCES += btl/sm/segment.cc
 libtern_la_SOURCES += btl/sm/slabs.cc
 libtern_la_SOURCES += btl/sm/sm.cc
 libtern_la_SOURCES += btl/sm/trial.cc
+libtern_la_SOURCES += btl/devices.cc
+libtern_la_SOURCES += btl/cuda_ipc/cuda_ipc.cc
+libtern_la_SOURCES += btl/cuda_ipc/offers.cc

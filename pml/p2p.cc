@@ -25,6 +25,7 @@ P2p::P2p(core::Channel& channel, P2p* first)
       process_(channel.process),
       transports_(process_, *this, channel.number,
                   first == nullptr ? nullptr : &first->transports_),
+      devices_(process_),
       eager_limit_(std::min(static_cast<size_t>(process_.params.eager_limit), kMostEager)),
       unexpected_limit_(static_cast<size_t>(process_.params.unexpected_limit)),
       pull_limit_(static_cast<size_t>(process_.params.sm_pull_limit)),
@@ -62,6 +63,7 @@ int P2p::progress() noexcept {
   int events = transports_.progress();
   if (TERN_UNLIKELY(!waiting_.empty())) events += send_waiting();
   if (TERN_UNLIKELY(!pulling_.empty() || !pushing_.empty())) events += move_transfers();
+  if (TERN_UNLIKELY(!copying_.empty())) events += move_device_copies();
   return events;
 }
 

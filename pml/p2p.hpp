@@ -139,11 +139,17 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   void take_eager(RecvRequest& request, const btl::Header& header, const std::byte* data,
                   size_t bytes) noexcept;
   void take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
-                const wire::Rts& rts) noexcept;
+                const wire::Rts& rts, const btl::MemoryCard* card) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
   [[nodiscard]] bool prefers_pipeline(size_t bytes) const noexcept;
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
   void learn_context(PeerState& peer, const wire::ContextTold& told) noexcept;
+
+  // device.cc
+  bool offer_device(SendRequest& request) noexcept;
+  int name_data(SendRequest& request) noexcept;
+  bool copy_on_device(RecvRequest& request, const btl::MemoryCard& card) noexcept;
+  TERN_COLD int move_device_copies() noexcept;
 
   // rendezvous.cc
   void receive_pipeline(RecvRequest& request) noexcept;
@@ -169,6 +175,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   core::Channel& channel_;
   core::Process& process_;
   btl::Table transports_;
+  btl::Devices devices_;
   Contexts contexts_;
   Posted<RecvRequest> posted_;
   Unexpected<Message> unexpected_;
@@ -179,6 +186,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   std::vector<PeerState*> by_peer_;    // index of the peer: the first of its channels
   std::vector<PeerState*> waiting_;    // peers with sends or controls that found no room
   std::vector<RecvRequest*> pulling_;  // receives that copy from their sender's memory
+  std::vector<RecvRequest*> copying_;  // receives whose data a device copies
   std::vector<SendRequest*> pushing_;  // sends that move data
   uint64_t received_ = 0;              // for tools, as these:
   uint64_t early_ = 0, most_kept_ = 0;

@@ -10,6 +10,7 @@
 
 #include "btl/btl.hpp"
 #include "btl/claims.hpp"
+#include "btl/device.hpp"
 #include "pml/match.hpp"
 #include "pml/pml.hpp"
 #include "pml/wire.hpp"
@@ -70,6 +71,15 @@ struct alignas(64) PeerState {
   Traffic sent;
 };
 
+/// What a device does for a message.
+struct DeviceTransfer {
+  cuda::Block block;  // sender: the packed form, where the data is not one block
+  btl::MemoryCard card{};
+  bool carded = false;                    // sender: the announcement has the card
+  std::unique_ptr<btl::Reached> reached;  // receiver: the sender's data
+  cuda::Job job;                          // ends first
+};
+
 /// Common to both directions: a transfer of data that is under way.
 struct Transfer {
   size_t bytes = 0;             // that travel
@@ -77,7 +87,8 @@ struct Transfer {
   uint64_t partner = 0;         // the other end's request
   uint64_t remote_address = 0;  // of its data, where it is one block
   btl::SharedClaims* claims = nullptr;
-  std::unique_ptr<std::byte[]> stage;  // the packed form, where the data is not one block
+  std::unique_ptr<std::byte[]> stage;      // the packed form, where the data is not one block
+  std::unique_ptr<DeviceTransfer> device;  // of large messages in device memory
 };
 
 struct alignas(64) SendRequest final : core::Request {

@@ -113,11 +113,14 @@ bool P2p::emit(SendRequest& request) noexcept {
   const size_t bytes = request.transfer.bytes;
   const uint32_t index = request.communicator->remote_index(request.to.rank);
   const bool eager = static_cast<int64_t>(bytes) <= request.peer->eager_limit;
-  if (eager && TERN_UNLIKELY(!pack_eager(request))) return true;
+  if (TERN_UNLIKELY(!(eager ? pack_eager(request) : offer_device(request)))) return true;
+  const DeviceTransfer* const device = request.transfer.device.get();
+  const bool carded = !eager && TERN_UNLIKELY(device != nullptr) && device->carded;
   const bool sync = request.mode == Mode::kSynchronous;
   const bool is_signed = signs_ && request.to.plane == Plane::kUser;
   const size_t prefix = (index == 0 ? sizeof(wire::LongContext) : 0) +
                         (is_signed ? sizeof(wire::Signature) : 0) +
+                        (carded ? sizeof(btl::MemoryCard) : 0) +
                         (!eager ? sizeof(wire::Rts)
                          : sync ? sizeof(wire::SyncPrefix)
                                 : 0);
@@ -136,6 +139,7 @@ bool P2p::emit(SendRequest& request) noexcept {
     request.awaits = eager ? SendRequest::Awaits::kDone : SendRequest::Awaits::kGoOrDone;
   if (!eager) {
     writer.put(announce(request));
+    if (carded) writer.put(device->card);
   } else if (sync) {
     writer.put(wire::SyncPrefix{request.handle()});
   }
@@ -145,6 +149,7 @@ bool P2p::emit(SendRequest& request) noexcept {
     type.pack(request.buffer.address, request.buffer.count, 0, writer.next(), bytes);
   if (index == 0) kind |= wire::kLong;
   if (is_signed) kind |= wire::kSigned;
+  if (carded) kind |= wire::kCarded;
   request.peer->endpoint->commit(header_for(request.to, kind, index, payload));
   request.peer->sent.count(bytes, eager);
   if (eager && !sync) finish(request, MPI_SUCCESS);
@@ -159,6 +164,7 @@ void P2p::finish(SendRequest& request, int error) noexcept {
   if (!request.buffer.type->predefined()) request.buffer.type->release();
   core::Communicator* communicator = request.communicator;
   request.transfer.stage.reset();
+  request.transfer.device.reset();
   request.awaits = SendRequest::Awaits::kNothing;
   request.outcome.error = error;
   request.complete();

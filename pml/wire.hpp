@@ -28,6 +28,8 @@ enum Kind : uint8_t {
 inline constexpr uint8_t kLong = 0x40;
 /// Flag of a message's kind: a Signature stands before the rest (after the LongContext).
 inline constexpr uint8_t kSigned = 0x20;
+/// Flag of an announcement: a btl::MemoryCard stands after the Rts.
+inline constexpr uint8_t kCarded = 0x10;
 
 struct LongContext {
   uint64_t creator;

@@ -44,6 +44,7 @@ class alignas(64) SelfEndpoint final : public Endpoint {
     copy_pieces(remote, remotes, local, locals);
     return 0;
   }
+  bool same_process() const noexcept override { return true; }
   const char* transport() const noexcept override { return "self"; }
   const char* reason() const noexcept override { return "copies: the same process"; }
 

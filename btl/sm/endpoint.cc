@@ -2,6 +2,8 @@
 // SmEndpoint: frames out and in, copies straight between processes.
 #include "btl/sm/endpoint.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 

@@ -52,6 +52,7 @@ class SmEndpoint final : public Endpoint {
   void close_claims(uint32_t name) noexcept override;
   SharedClaims* peer_claims(uint32_t name) noexcept override;
   void nudge() noexcept override { ring_doorbell(); }
+  bool same_process() const noexcept override;
   const char* transport() const noexcept override { return "sm"; }
   const char* reason() const noexcept override { return "shared memory: the same host"; }
 
@@ -62,7 +63,6 @@ class SmEndpoint final : public Endpoint {
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
 
  private:
-  [[nodiscard]] bool same_process() const noexcept;
   void explain_refusal(int error) noexcept;
   void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
 

@@ -45,6 +45,10 @@ namespace tern {
     "from this many bytes a message that travels alone is copied once, too")                        \
   X(sm_both_limit, "TERN_SM_BOTH_LIMIT", Size, 8192, between(0, 1073741824),                        \
     "from this many bytes sender and receiver share the copies of what is copied once")             \
+  X(cuda_ipc, "TERN_CUDA_IPC", Switch, 1, between(0, 1),                                            \
+    "map the device memory of other ranks of this host and copy it once; 0: through the host")     \
+  X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 8589934592, between(0, 1099511627776),            \
+    "bytes of other ranks' device memory that stay mapped for the next message")                   \
   X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr),                                      \
     "a file of lines that say which algorithm serves which sizes; tern_coll tune writes one")      \
   X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr),                                    \

@@ -135,7 +135,9 @@ void Progress::idle(Idleness* idleness) noexcept {
 }
 
 void Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
-  if (now - idleness->since_ns <= yield_ns_) {
+  constexpr int64_t kLongAwakeNs = 1'000'000'000;  // then somebody may ask what it waits for
+  const bool awake = awake_ != 0;
+  if (now - idleness->since_ns <= (awake ? kLongAwakeNs : yield_ns_)) {
     idleness->first_sleep = idleness->steps;
     unlock();
     ::sched_yield();
@@ -147,7 +149,7 @@ void Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   }
   unlock();
   const bool early = idleness->steps - idleness->first_sleep < kRoundsBeforeLongSleep;
-  if (doorbell_ == nullptr)
+  if (doorbell_ == nullptr || awake)
     sleep_unrung();
   else
     sleep_on_doorbell(*idleness, early ? kFirstSleepUs : kLongestSleepUs);

@@ -95,6 +95,10 @@ class Progress {
   /// One round over each of the others that no thread is busy with.
   int poll_others() noexcept;
 
+  /// Something is under way whose end rings no bell (a device's copy): who waits polls and yields,
+  /// but does not sleep. Caller holds the lock.
+  void stay_awake(int more) noexcept { awake_ += more; }
+
   /// Another thread of this rank may sleep while what it waits for has just been done by hand.
   void wake() noexcept {
     if (doorbell_ != nullptr) doorbell_->ring(true);
@@ -203,6 +207,7 @@ class Progress {
   std::mutex mutex_;
   std::atomic<int> wanted_{0};   // threads that wait for the lock
   std::atomic<int> waiting_{0};  // threads inside wait(); written under the lock
+  int awake_ = 0;
   Watch* watch_ = nullptr;
   Idleness* sleepers_ = nullptr;  // threads that have slept in their wait; under the lock
   uint64_t rounds_ = 0;

@@ -108,6 +108,8 @@ class Job {
   /// `rows` rows of `width` bytes.
   void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                  size_t rows) noexcept;
+  /// There is something to wait for that was not begun here (a kernel, settle()).
+  void mark() noexcept { open_ = stream_ != nullptr; }
   /// Whether everything has ended, or failed.
   [[nodiscard]] bool done() noexcept;
   /// Waits; false where something failed.
