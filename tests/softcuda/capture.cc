@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures and the graphs that they make. A graph runs its nodes one after the other.
+#include "capture.hpp"
+
+#include <set>
+
+namespace softcuda {
+namespace {
+
+using CapturePtr = std::shared_ptr<Capture>;
+
+thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+std::set<CapturePtr>& captures() {
+  static auto& made = *new std::set<CapturePtr>;
+  return made;
+}
+std::atomic<int> under_way{0};
+
+CUresult spoil(Capture& capture, CUresult error) {
+  capture.invalid = true;
+  return error;
+}
+
+// Of a capture that is valid, what the legacy stream of its context may not do.
+CUresult refuse_legacy(CUstream stream) {
+  if (stream != stream->context->legacy) return CUDA_SUCCESS;
+  for (const CapturePtr& capture : captures())
+    for (const auto& [member, clock] : capture->clocks)
+      if (member->blocking && member->context == stream->context)
+        return spoil(*capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  return CUDA_SUCCESS;
+}
+
+void merge(Clock& into, const Clock& other) {
+  for (const auto& [stream, node] : other) into[stream] = std::max(into[stream], node);
+}
+
+// Every stream's work has to come before the end of the one where the capture began.
+bool is_joined(const Capture& capture) {
+  const Clock& last = capture.clocks.at(capture.origin);
+  for (const auto& [stream, clock] : capture.clocks) {
+    const auto mine = clock.find(stream);
+    const auto seen = last.find(stream);
+    if (mine != clock.end() && (seen == last.end() || seen->second < mine->second)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool forbidden_by_capture() {
+  if (under_way.load(std::memory_order_relaxed) == 0) return false;
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+  std::lock_guard lock(table_mutex());
+  bool forbidden = false;
+  for (const CapturePtr& capture : captures()) {
+    const bool mine = capture->thread == std::this_thread::get_id();
+    const bool global = capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
+    if (!mine && !(global && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL)) continue;
+    capture->invalid = forbidden = true;
+  }
+  return forbidden;
+}
+
+CUresult capture_work(CUstream stream, Work& work, bool* captured) {
+  if (under_way.load(std::memory_order_relaxed) == 0) return CUDA_SUCCESS;
+  std::lock_guard lock(table_mutex());
+  if (!stream->capture) return refuse_legacy(stream);
+  Capture& capture = *stream->capture;
+  if (capture.invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  capture.nodes.push_back(std::move(work.run));
+  capture.clocks[stream][stream] = capture.nodes.size();
+  *captured = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult capture_record(CUstream stream, CUevent event, bool* captured) {
+  if (under_way.load(std::memory_order_relaxed) == 0 && !event->capture) return CUDA_SUCCESS;
+  std::lock_guard lock(table_mutex());
+  event->capture = nullptr;
+  if (!stream->capture) return refuse_legacy(stream);
+  Capture& capture = *stream->capture;
+  if (capture.invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  event->capture = stream->capture;
+  event->clock = capture.clocks[stream];
+  *captured = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult capture_wait(CUstream stream, CUevent event, bool* captured) {
+  if (under_way.load(std::memory_order_relaxed) == 0) return CUDA_SUCCESS;
+  std::lock_guard lock(table_mutex());
+  if (!stream->capture && !event->capture) return refuse_legacy(stream);
+  // The work of an event that was recorded outside is no part of the graph.
+  if (!event->capture) return spoil(*stream->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+  const CapturePtr capture = event->capture;
+  if (captures().count(capture) == 0) return CUDA_ERROR_CAPTURED_EVENT;
+  if (capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (stream->capture && stream->capture != capture) {
+    spoil(*stream->capture, CUDA_ERROR_STREAM_CAPTURE_MERGE);
+    return spoil(*capture, CUDA_ERROR_STREAM_CAPTURE_MERGE);
+  }
+  if (stream == stream->context->legacy) return spoil(*capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  stream->capture = capture;
+  merge(capture->clocks[stream], event->clock);
+  *captured = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult refuse_in_capture(CUstream stream) {
+  if (under_way.load(std::memory_order_relaxed) == 0) return CUDA_SUCCESS;
+  std::lock_guard lock(table_mutex());
+  if (!stream->capture) return refuse_legacy(stream);
+  return spoil(*stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+CUresult refuse_captured(CUevent event) {
+  std::lock_guard lock(table_mutex());
+  if (!event->capture) return CUDA_SUCCESS;
+  return spoil(*event->capture, CUDA_ERROR_CAPTURED_EVENT);
+}
+
+}  // namespace softcuda
+
+using namespace softcuda;  // NOLINT
+
+struct CUgraph_st {
+  std::vector<std::function<CUresult()>> nodes;
+};
+struct CUgraphExec_st {
+  std::shared_ptr<std::vector<std::function<CUresult()>>> nodes;
+};
+
+extern "C" {
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  SOFTCUDA_ENTER(kDriver, *mode);
+  if (*mode < 0 || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+  std::swap(*mode, thread_mode);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
+  SOFTCUDA_ENTER(kContext, hStream, mode);
+  CUstream stream;
+  if (const CUresult refused = find_stream(hStream, &stream)) return refused;
+  static unsigned long long next = 1;
+  std::lock_guard lock(table_mutex());
+  if (stream == stream->context->legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (stream->capture) return CUDA_ERROR_ILLEGAL_STATE;
+  auto capture = std::make_shared<Capture>();
+  capture->id = next++;
+  capture->mode = mode;
+  capture->thread = std::this_thread::get_id();
+  capture->origin = stream;
+  capture->clocks[stream] = {};
+  stream->capture = capture;
+  captures().insert(capture);
+  ++under_way;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
+  SOFTCUDA_ENTER(kContext, hStream);
+  CUstream stream;
+  if (const CUresult refused = find_stream(hStream, &stream)) return refused;
+  std::lock_guard lock(table_mutex());
+  const std::shared_ptr<Capture> capture = stream->capture;
+  *phGraph = nullptr;
+  if (!capture) return CUDA_ERROR_ILLEGAL_STATE;
+  if (capture->origin != stream) return spoil(*capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+      capture->thread != std::this_thread::get_id())
+    return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  const bool joined = is_joined(*capture);
+  for (const auto& [member, clock] : capture->clocks) member->capture = nullptr;
+  captures().erase(capture);
+  --under_way;
+  if (capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (!joined) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  *phGraph = new CUgraph_st{capture->nodes};
+  ++live("graphs");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* captureStatus) {
+  return cuStreamGetCaptureInfo_v2(hStream, captureStatus, nullptr, nullptr, nullptr, nullptr);
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
+                                   uint64_t* id_out, CUgraph* graph_out,
+                                   const CUgraphNode** dependencies_out,
+                                   size_t* numDependencies_out) {
+  SOFTCUDA_ENTER(kContext, hStream);
+  CUstream stream;
+  if (const CUresult refused = find_stream(hStream, &stream)) return refused;
+  std::lock_guard lock(table_mutex());
+  if (const CUresult refused = refuse_legacy(stream)) return refused;
+  const Capture* capture = stream->capture.get();
+  *captureStatus_out = capture == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
+                       : capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                          : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  if (id_out != nullptr) *id_out = capture != nullptr ? capture->id : 0;
+  if (graph_out != nullptr) *graph_out = nullptr;
+  if (dependencies_out != nullptr) *dependencies_out = nullptr;
+  if (numDependencies_out != nullptr) *numDependencies_out = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
+                                   uint64_t* id_out, CUgraph* graph_out,
+                                   const CUgraphNode** dependencies_out,
+                                   const CUgraphEdgeData** edgeData_out,
+                                   size_t* numDependencies_out) {
+  if (edgeData_out != nullptr) *edgeData_out = nullptr;
+  return cuStreamGetCaptureInfo_v2(hStream, captureStatus_out, id_out, graph_out, dependencies_out,
+                                   numDependencies_out);
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph,
+                                     unsigned long long flags) {
+  SOFTCUDA_ENTER(kContext, hGraph, flags);
+  *phGraphExec =
+      new CUgraphExec_st{std::make_shared<std::vector<std::function<CUresult()>>>(hGraph->nodes)};
+  ++live("graphs");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
+  SOFTCUDA_ENTER(kContext, hGraphExec, hStream);
+  CUstream stream;
+  if (const CUresult refused = find_stream(hStream, &stream)) return refused;
+  return submit(stream, {.run =
+                             [nodes = hGraphExec->nodes] {
+                               for (const auto& node : *nodes)
+                                 if (const CUresult failed = node()) return failed;
+                               return CUDA_SUCCESS;
+                             },
+                         .after = {}});
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
+  SOFTCUDA_ENTER(kDriver, hGraphExec);
+  delete hGraphExec;
+  --live("graphs");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph hGraph) {
+  SOFTCUDA_ENTER(kDriver, hGraph);
+  delete hGraph;
+  --live("graphs");
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads SOFTCUDA_* and CUDA_VISIBLE_DEVICES.
+#include "config.hpp"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+namespace softcuda {
+namespace {
+
+size_t bytes_of(const char* name, const char* text) {
+  char* end = nullptr;
+  const unsigned long long number = strtoull(text, &end, 10);
+  size_t unit = 1;
+  if (*end == 'K') unit = size_t{1} << 10;
+  if (*end == 'M') unit = size_t{1} << 20;
+  if (*end == 'G') unit = size_t{1} << 30;
+  if (end == text || (unit > 1 ? end[1] : end[0]) != '\0')
+    give_up("%s=%s: a number with K, M or G is wanted", name, text);
+  return number * unit;
+}
+
+unsigned number_of(const char* name, const char* text) {
+  return static_cast<unsigned>(bytes_of(name, text));
+}
+
+bool is_on(const char* name, const char* text) {
+  if (strcmp(text, "1") == 0 || strcmp(text, "on") == 0) return true;
+  if (strcmp(text, "0") == 0 || strcmp(text, "off") == 0) return false;
+  give_up("%s=%s: on or off is wanted", name, text);
+}
+
+Pageable pageable_of(const char* name, const char* text) {
+  if (strcmp(text, "random") == 0) return Pageable::kRandom;
+  if (strcmp(text, "async") == 0) return Pageable::kAsync;
+  if (strcmp(text, "sync") == 0) return Pageable::kSync;
+  give_up("%s=%s: random, async or sync is wanted", name, text);
+}
+
+struct Variable {
+  const char* name;
+  void (*set)(Config& config, const char* name, const char* text);
+};
+
+#define SET(statement) [](Config& c, [[maybe_unused]] const char* n, const char* t) { statement; }
+constexpr Variable kVariables[] = {
+    {"SOFTCUDA_DEVICES", SET(c.devices = static_cast<int>(number_of(n, t)))},
+    {"SOFTCUDA_PEERS", SET(c.peers = t)},
+    {"SOFTCUDA_MEMORY", SET(c.memory = bytes_of(n, t))},
+    {"SOFTCUDA_VERSION", SET(c.version = static_cast<int>(number_of(n, t)))},
+    {"SOFTCUDA_JITTER", SET(c.jitter_us = number_of(n, t))},
+    {"SOFTCUDA_SEED", SET(c.seed = bytes_of(n, t))},
+    {"SOFTCUDA_LATE", SET(c.late_us = number_of(n, t))},
+    {"SOFTCUDA_POISON", SET(c.poison = bytes_of(n, t))},
+    {"SOFTCUDA_PAGEABLE", SET(c.pageable = pageable_of(n, t))},
+    {"SOFTCUDA_FABRIC", SET(c.fabric = is_on(n, t))},
+    {"SOFTCUDA_FAULT", SET(c.faults = t)},
+    {"SOFTCUDA_TRACE", SET(c.trace = t)},
+    {"SOFTCUDA_KERNELS", SET(c.kernels = t)},
+    {"SOFTCUDA_EXCLUSIVE", SET(c.exclusive = t)},
+    {"SOFTCUDA_PATIENCE", SET(c.patience = number_of(n, t))},
+};
+#undef SET
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> words;
+  std::stringstream stream(text);
+  for (std::string word; std::getline(stream, word, at);) words.push_back(word);
+  return words;
+}
+
+Link link_of(const std::string& word) {
+  if (word == "NV") return Link::kNvlink;
+  if (word == "PCIE") return Link::kPcie;
+  if (word == "NONE" || word == "X") return Link::kNone;
+  give_up(
+      "SOFTCUDA_PEERS: \"%s\": NV, PCIE or NONE is wanted, or rows of them as in "
+      "\"X,NV;NV,X\"",
+      word.c_str());
+}
+
+using Links = std::vector<std::vector<Link>>;
+
+Links read_links(const Config& config) {
+  const auto count = static_cast<size_t>(config.devices);
+  const std::vector<std::string> rows = split(config.peers, ';');
+  if (rows.size() == 1 && split(rows[0], ',').size() == 1)
+    return Links(count, std::vector<Link>(count, link_of(rows[0])));
+  Links links;
+  for (const std::string& row : rows) {
+    links.emplace_back();
+    for (const std::string& word : split(row, ',')) links.back().push_back(link_of(word));
+    if (links.back().size() != count)
+      give_up("SOFTCUDA_PEERS=%s: %d devices want %d links in each row", config.peers.c_str(),
+              config.devices, config.devices);
+  }
+  if (links.size() != count)
+    give_up("SOFTCUDA_PEERS=%s: %d devices want %d rows", config.peers.c_str(), config.devices,
+            config.devices);
+  return links;
+}
+
+void set_one(Config& config, const char* entry) {
+  const char* equals = strchr(entry, '=');
+  const std::string name(entry, equals ? static_cast<size_t>(equals - entry) : strlen(entry));
+  for (const Variable& variable : kVariables)
+    if (name == variable.name) return variable.set(config, variable.name, equals ? equals + 1 : "");
+  std::string known;
+  for (const Variable& variable : kVariables) known += std::string(" ") + variable.name;
+  give_up("there is no variable %s; there are%s", name.c_str(), known.c_str());
+}
+
+}  // namespace
+
+void give_up(const char* format, ...) {
+  char text[1024];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  fprintf(stderr, "softcuda[%d]: %s\n", getpid(), text);
+  fflush(stderr);
+  _exit(99);
+}
+
+const Config& config() {
+  static const Config& read = []() -> const Config& {
+    auto& made = *new Config;
+    for (char** entry = environ; *entry; ++entry)
+      if (strncmp(*entry, "SOFTCUDA_", 9) == 0) set_one(made, *entry);
+    if (made.devices < 0 || made.devices > 64) give_up("SOFTCUDA_DEVICES: 0 to 64 are wanted");
+    return made;
+  }();
+  return read;
+}
+
+Link link_between(int physical, int other) {
+  static const Links& links = *new Links(read_links(config()));
+  if (physical == other) return Link::kNvlink;
+  return links[static_cast<size_t>(physical)][static_cast<size_t>(other)];
+}
+
+const std::vector<int>& visible_devices() {
+  static const std::vector<int>& visible = []() -> const std::vector<int>& {
+    auto& made = *new std::vector<int>;
+    const char* shown = getenv("CUDA_VISIBLE_DEVICES");
+    if (shown == nullptr) {
+      for (int i = 0; i < config().devices; ++i) made.push_back(i);
+      return made;
+    }
+    // As the real driver: what follows a word that names no device is not seen.
+    for (const std::string& word : split(shown, ',')) {
+      char* end = nullptr;
+      const long device = strtol(word.c_str(), &end, 10);
+      if (word.empty() || *end != '\0' || device < 0 || device >= config().devices) break;
+      made.push_back(static_cast<int>(device));
+    }
+    return made;
+  }();
+  return visible;
+}
+
+uint64_t random_below(uint64_t limit) {
+  static std::atomic<uint64_t> state{config().seed * 0x9E3779B97F4A7C15u};
+  uint64_t word = state.fetch_add(0x9E3779B97F4A7C15u, std::memory_order_relaxed);
+  word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
+  word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;
+  return limit == 0 ? 0 : (word ^ (word >> 31)) % limit;
+}
+
+}  // namespace softcuda

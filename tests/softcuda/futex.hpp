@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sleeping on a word that processes share.
+#pragma once
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+
+namespace softcuda {
+
+/// Until it is rung, but a tenth of a second at most.
+inline void sleep_on(std::atomic<uint32_t>& bell, uint32_t seen) {
+  const timespec limit{0, 100'000'000};
+  syscall(SYS_futex, &bell, FUTEX_WAIT, seen, &limit, nullptr, 0);
+}
+
+inline void wake(std::atomic<uint32_t>& bell) {
+  syscall(SYS_futex, &bell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace softcuda

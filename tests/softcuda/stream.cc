@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams as threads.
+#include "stream.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "capture.hpp"
+#include "config.hpp"
+
+namespace softcuda {
+namespace {
+
+std::set<CUstream>& live_streams() {
+  static auto& made = *new std::set<CUstream>;
+  return made;
+}
+
+// One process at a time on a device, where SOFTCUDA_EXCLUSIVE names files for it.
+class Turn {
+ public:
+  explicit Turn(int physical) {
+    if (config().exclusive.empty()) return;
+    const std::string path = config().exclusive + "." + std::to_string(physical);
+    fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd_ < 0) give_up("SOFTCUDA_EXCLUSIVE: cannot open %s", path.c_str());
+    flock(fd_, LOCK_EX);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+void dawdle() {
+  if (config().jitter_us == 0) return;
+  std::this_thread::sleep_for(std::chrono::microseconds(random_below(config().jitter_us)));
+}
+
+void execute(CUstream stream, Work& work) {
+  for (const Place& place : work.after) wait_for(place);
+  dawdle();
+  if (stream->context->sticky != 0 && !work.always) return;
+  CUresult result;
+  if (config().exclusive.empty()) {
+    result = work.run();
+  } else {
+    const Turn turn(stream->context->physical);
+    result = work.run();
+  }
+  if (result != CUDA_SUCCESS) poison_context(stream->context, result);
+}
+
+void serve(CUstream stream) {
+  std::unique_lock lock(stream->mutex);
+  while (true) {
+    stream->changed.wait(lock, [&] { return !stream->queue.empty() || stream->closed; });
+    if (stream->queue.empty()) break;
+    {
+      Work work = std::move(stream->queue.front());
+      stream->queue.pop_front();
+      const bool dropped = stream->abandoned && !work.always;
+      lock.unlock();
+      if (!dropped) execute(stream, work);
+    }
+    lock.lock();
+    ++stream->completed;
+    stream->changed.notify_all();
+  }
+  lock.unlock();
+  std::lock_guard table(table_mutex());
+  stream->context->streams.erase(stream);
+}
+
+// The caller holds the stream's mutex.
+bool start(CUstream stream) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool started = true;
+  try {
+    std::thread(serve, stream).detach();
+  } catch (const std::system_error&) {
+    started = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  stream->started = started;
+  return started;
+}
+
+CUstream per_thread_stream() {
+  static thread_local std::vector<std::pair<unsigned long long, CUstream>> mine;
+  const CUcontext context = current_context();
+  for (const auto& [id, stream] : mine)
+    if (id == context->id) return stream;
+  std::lock_guard lock(table_mutex());
+  mine.emplace_back(context->id.load(), make_stream(context, true, 0));
+  return mine.back().second;
+}
+
+// What the work has to wait for in other streams, by the rules of the legacy stream.
+void order_with_legacy(CUstream stream, Work& work) {
+  std::lock_guard lock(table_mutex());
+  const CUcontext context = stream->context;
+  if (stream == context->legacy) {
+    for (CUstream other : context->streams)
+      if (other != stream && other->blocking) work.after.push_back(end_of(other));
+  } else if (stream->blocking && context->legacy != nullptr) {
+    work.after.push_back(end_of(context->legacy));
+  }
+  std::erase_if(work.after, [](const Place& place) { return reached(place); });
+}
+
+}  // namespace
+
+CUstream make_stream(CUcontext context, bool blocking, int priority) {
+  static std::atomic<unsigned long long> next{1};
+  auto* stream = new CUstream_st;
+  stream->context = context;
+  stream->blocking = blocking;
+  stream->priority = priority;
+  stream->id = next++;
+  context->streams.insert(stream);
+  live_streams().insert(stream);
+  return stream;
+}
+
+void abandon_stream(CUstream stream) {
+  {
+    std::lock_guard lock(table_mutex());
+    live_streams().erase(stream);
+  }
+  std::lock_guard lock(stream->mutex);
+  stream->abandoned = stream->closed = true;
+  stream->changed.notify_all();
+}
+
+CUresult find_stream(CUstream handle, CUstream* stream) {
+  if (handle == CU_STREAM_PER_THREAD) {
+    *stream = per_thread_stream();
+  } else if (handle == nullptr || handle == CU_STREAM_LEGACY) {
+    *stream = current_context()->legacy;
+  } else {
+    std::lock_guard lock(table_mutex());
+    if (live_streams().count(handle) == 0) return CUDA_ERROR_INVALID_HANDLE;
+    *stream = handle;
+  }
+  return state_of((*stream)->context);
+}
+
+CUresult submit(CUstream stream, Work work) {
+  if (const CUresult fault = late_fault()) work.run = [fault] { return fault; };
+  bool captured = false;
+  if (const CUresult refused = capture_work(stream, work, &captured)) return refused;
+  if (captured) return CUDA_SUCCESS;
+  order_with_legacy(stream, work);
+  std::lock_guard lock(stream->mutex);
+  if (!stream->started && !start(stream)) return CUDA_ERROR_OUT_OF_MEMORY;
+  stream->queue.push_back(std::move(work));
+  ++stream->submitted;
+  stream->changed.notify_all();
+  return CUDA_SUCCESS;
+}
+
+Place end_of(CUstream stream) {
+  std::lock_guard lock(stream->mutex);
+  return {stream, stream->submitted};
+}
+
+bool reached(const Place& place) {
+  if (place.stream == nullptr) return true;
+  std::lock_guard lock(place.stream->mutex);
+  return place.stream->completed >= place.ticket;
+}
+
+CUresult wait_for(const Place& place) {
+  if (place.stream == nullptr) return CUDA_SUCCESS;
+  std::unique_lock lock(place.stream->mutex);
+  const auto done = [&] { return place.stream->completed >= place.ticket; };
+  unsigned waited = 0;
+  while (!place.stream->changed.wait_for(lock, std::chrono::seconds(1), done)) {
+    if (++waited == config().patience)
+      fprintf(stderr,
+              "softcuda[%d]: stream %llu has not come to its piece %llu of work (it has "
+              "done %llu) for %u s\n",
+              getpid(), place.stream->id, static_cast<unsigned long long>(place.ticket),
+              static_cast<unsigned long long>(place.stream->completed), waited);
+  }
+  return static_cast<CUresult>(place.stream->context->sticky.load());
+}
+
+CUresult wait_for_context(CUcontext context) {
+  std::vector<Place> places;
+  {
+    std::lock_guard lock(table_mutex());
+    for (CUstream stream : context->streams) places.push_back(end_of(stream));
+  }
+  for (const Place& place : places) wait_for(place);
+  return static_cast<CUresult>(context->sticky.load());
+}
+
+void wait_for_device(int physical) {
+  for (CUcontext context : contexts())
+    if (context->physical == physical && context->alive) wait_for_context(context);
+}
+
+}  // namespace softcuda
+
+using namespace softcuda;  // NOLINT
+
+extern "C" {
+
+CUresult cuStreamCreateWithPriority(CUstream* phStream, unsigned flags, int priority) {
+  SOFTCUDA_ENTER(kContext, flags, priority);
+  if (flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+  std::lock_guard lock(table_mutex());
+  *phStream = make_stream(current_context(), flags != CU_STREAM_NON_BLOCKING, priority);
+  ++live("streams");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream* phStream, unsigned Flags) {
+  return cuStreamCreateWithPriority(phStream, Flags, 0);
+}
+
+// Returns at once; what is queued is still done.
+CUresult cuStreamDestroy_v2(CUstream hStream) {
+  SOFTCUDA_ENTER(kDriver, hStream);
+  {
+    std::lock_guard lock(table_mutex());
+    if (live_streams().erase(hStream) == 0) return CUDA_ERROR_INVALID_HANDLE;
+    std::lock_guard stream_lock(hStream->mutex);
+    hStream->closed = true;
+    if (!hStream->started) hStream->context->streams.erase(hStream);
+    hStream->changed.notify_all();
+  }
+  --live("streams");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamQuery(CUstream hStream) {
+  SOFTCUDA_ENTER(kContext, hStream);
+  CUstream stream;
+  if (const CUresult refused = find_stream(hStream, &stream)) return refused;
+  if (const CUresult refused = refuse_in_capture(stream)) return refused;
+  if (!reached(end_of(stream))) return CUDA_ERROR_NOT_READY;
+  return static_cast<CUresult>(stream->context->sticky.load());
+}
+
+CUresult cuStreamSynchronize(CUstream hStream) {
+  SOFTCUDA_ENTER(kContext, hStream);
+  CUstream stream;
+  if (const CUresult refused = find_stream(hStream, &stream)) return refused;
+  if (const CUresult refused = refuse_in_capture(stream)) return refused;
+  return wait_for(end_of(stream));
+}
+
+CUresult cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
+  SOFTCUDA_ENTER(kContext, hStream);
+  CUstream stream;
+  if (const CUresult refused = find_stream(hStream, &stream)) return refused;
+  *pctx = stream->context;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetId(CUstream hStream, unsigned long long* streamId) {
+  SOFTCUDA_ENTER(kContext, hStream);
+  CUstream stream;
+  if (const CUresult refused = find_stream(hStream, &stream)) return refused;
+  *streamId = stream->id;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void* userData) {
+  SOFTCUDA_ENTER(kContext, hStream, userData);
+  CUstream stream;
+  if (const CUresult refused = find_stream(hStream, &stream)) return refused;
+  return submit(stream, {.run =
+                             [fn, userData] {
+                               const HostFunctionScope scope;
+                               fn(userData);
+                               return CUDA_SUCCESS;
+                             },
+                         .after = {}});
+}
+
+CUresult cuCtxSynchronize() {
+  SOFTCUDA_ENTER(kUncaptured);
+  return wait_for_context(current_context());
+}
+
+}  // extern "C"

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams: a queue and, from the first piece of work on, a thread.
+//
+// Order: work of a stream in order; the legacy stream and the blocking streams of its context wait
+// for each other; everything else only by events.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "context.hpp"
+
+namespace softcuda {
+
+struct Capture;
+
+/// A place in a stream: what has been submitted up to there.
+struct Place {
+  CUstream stream = nullptr;
+  uint64_t ticket = 0;
+};
+
+/// One piece of work. `run` gives CUDA_SUCCESS or the error that ends the context; a piece that
+/// failed, and what follows in a context that has failed, is not run.
+struct Work {
+  std::function<CUresult()> run;
+  std::vector<Place> after;
+  bool always = false;  // also in a context that has failed: events
+};
+
+}  // namespace softcuda
+
+struct CUstream_st {
+  CUcontext context = nullptr;
+  bool blocking = true;
+  int priority = 0;
+  unsigned long long id = 0;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<softcuda::Work> queue;
+  uint64_t submitted = 0;
+  uint64_t completed = 0;
+  bool started = false;
+  bool closed = false;                         // destroyed: the thread ends when the queue is empty
+  bool abandoned = false;                      // its context has ended: what is queued is dropped
+  std::shared_ptr<softcuda::Capture> capture;  // guarded by table_mutex
+};
+
+namespace softcuda {
+
+/// The caller holds table_mutex.
+CUstream make_stream(CUcontext context, bool blocking, int priority);
+void abandon_stream(CUstream stream);
+
+/// The stream of a handle: of null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD, too. Fails for a
+/// stale handle, and for a context that has failed.
+CUresult find_stream(CUstream handle, CUstream* stream);
+/// Puts work at a stream's end, or into the graph that it captures.
+CUresult submit(CUstream stream, Work work);
+Place end_of(CUstream stream);
+bool reached(const Place& place);
+/// Waits until the place is reached, or the context has failed (then its error).
+CUresult wait_for(const Place& place);
+/// Waits for all streams of a context, of a device, of all.
+CUresult wait_for_context(CUcontext context);
+void wait_for_device(int physical);
+
+}  // namespace softcuda

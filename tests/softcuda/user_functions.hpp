@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the CUDA driver that programs call and Tern does not: for tests, which act as
+// programs do.
+//
+// See: cuda/functions.hpp (those that Tern calls).
+#pragma once
+#include "cuda/api.hpp"
+
+// clang-format off
+#define SOFTCUDA_USER_FUNCTIONS(ROW)                                                               \
+  ROW(cuMemcpyHtoD_v2, CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount)               \
+  ROW(cuMemcpyDtoH_v2, void* dstHost, CUdeviceptr srcDevice, size_t ByteCount)                     \
+  ROW(cuMemcpyDtoD_v2, CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)             \
+  ROW(cuMemcpy, CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)                                \
+  ROW(cuMemsetD8_v2, CUdeviceptr dstDevice, unsigned char uc, size_t N)                            \
+  ROW(cuMemsetD32_v2, CUdeviceptr dstDevice, unsigned ui, size_t N)                                \
+  ROW(cuCtxCreate_v2, CUcontext* pctx, unsigned flags, CUdevice dev)                               \
+  ROW(cuCtxDestroy_v2, CUcontext ctx)                                                              \
+  ROW(cuDevicePrimaryCtxReset_v2, CUdevice dev)                                                    \
+  ROW(cuStreamCreate, CUstream* phStream, unsigned Flags)                                          \
+  ROW(cuMemAllocHost_v2, void** pp, size_t bytesize)                                               \
+  ROW(cuPointerGetAttribute, void* data, CUpointer_attribute attribute, CUdeviceptr ptr)           \
+  ROW(cuDeviceGetMemPool, CUmemoryPool* pool, CUdevice dev)                                        \
+  ROW(cuDeviceSetMemPool, CUdevice dev, CUmemoryPool pool)                                         \
+  ROW(cuCtxDisablePeerAccess, CUcontext peerContext)
+// clang-format on
+
+extern "C" {
+#define SOFTCUDA_DECLARE(name, ...) CUresult name(__VA_ARGS__);
+SOFTCUDA_USER_FUNCTIONS(SOFTCUDA_DECLARE)
+#undef SOFTCUDA_DECLARE
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Virtual memory management: physical memory, reserved addresses, mappings and who may use them.
+#include <string.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "config.hpp"
+#include "memory.hpp"
+#include "stream.hpp"
+
+namespace softcuda {
+namespace {
+
+/// Physical memory by its handle; the memory lives on while it is mapped.
+struct Physical {
+  StoragePtr storage;
+  unsigned long long types = 0;
+  int references = 1;
+};
+std::map<CUmemGenericAllocationHandle, Physical>& physicals() {
+  static auto& made = *new std::map<CUmemGenericAllocationHandle, Physical>;
+  return made;
+}
+std::map<uintptr_t, size_t>& reservations() {
+  static auto& made = *new std::map<uintptr_t, size_t>;
+  return made;
+}
+
+// What CU_MEM_HANDLE_TYPE_FABRIC carries here.
+struct Fabric {
+  uint64_t magic;
+  int32_t pid;
+  int32_t fd;
+  uint64_t inode;
+};
+constexpr uint64_t kFabric = 0x6361'6672'6966'0001;
+
+// The caller holds table_mutex.
+CUmemGenericAllocationHandle add(StoragePtr storage, unsigned long long types) {
+  static CUmemGenericAllocationHandle next = 0x1000;
+  physicals()[++next] = {std::move(storage), types, 1};
+  ++live("handles");
+  return next;
+}
+
+// Whether the range is within one reservation, and of whole granules.
+bool is_reserved(uintptr_t address, size_t bytes) {
+  if (bytes == 0 || address % kGranule != 0 || bytes % kGranule != 0) return false;
+  std::lock_guard lock(table_mutex());
+  auto found = reservations().upper_bound(address);
+  if (found == reservations().begin()) return false;
+  --found;
+  return address + bytes <= found->first + found->second;
+}
+
+// Calls `each` with the mappings that fill the range exactly; fails where they do not.
+CUresult for_mappings(uintptr_t address, size_t bytes,
+                      const std::function<void(const Allocation&)>& each) {
+  std::vector<Allocation> parts;
+  for (uintptr_t at = address; at < address + bytes;) {
+    const std::optional<Allocation> here = find_allocation(at);
+    if (!here || here->kind != Kind::kMapped || here->base != at ||
+        at + here->bytes > address + bytes)
+      return CUDA_ERROR_INVALID_VALUE;
+    parts.push_back(*here);
+    at += here->bytes;
+  }
+  for (const Allocation& part : parts) each(part);
+  return CUDA_SUCCESS;
+}
+
+CUresult check(const CUmemAllocationProp& prop) {
+  constexpr unsigned kTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
+  if (prop.type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      prop.location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+      (static_cast<unsigned>(prop.requestedHandleTypes) & ~kTypes))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (physical_of(prop.location.id) < 0) return CUDA_ERROR_INVALID_DEVICE;
+  // Supported, says the attribute; but there is no channel.
+  if ((prop.requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) && !config().fabric)
+    return CUDA_ERROR_NOT_PERMITTED;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+}  // namespace softcuda
+
+using namespace softcuda;  // NOLINT
+
+extern "C" {
+
+CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocationProp* prop,
+                                       CUmemAllocationGranularity_flags option) {
+  SOFTCUDA_ENTER(kDriver, option);
+  if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || physical_of(prop->location.id) < 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  *granularity = kGranule;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
+                     const CUmemAllocationProp* prop, unsigned long long flags) {
+  SOFTCUDA_ENTER(kDriver | kUncaptured, size, flags);
+  if (flags != 0 || size == 0 || size % kGranule != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult refused = check(*prop)) return refused;
+  StoragePtr storage = make_storage(physical_of(prop->location.id), size);
+  if (!storage) return CUDA_ERROR_OUT_OF_MEMORY;
+  std::lock_guard lock(table_mutex());
+  *handle = add(std::move(storage), static_cast<unsigned long long>(prop->requestedHandleTypes));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  SOFTCUDA_ENTER(kDriver | kUncaptured, handle);
+  std::lock_guard lock(table_mutex());
+  const auto found = physicals().find(handle);
+  if (found == physicals().end()) return CUDA_ERROR_INVALID_VALUE;
+  if (--found->second.references > 0) return CUDA_SUCCESS;
+  physicals().erase(found);
+  --live("handles");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment, CUdeviceptr addr,
+                             unsigned long long flags) {
+  SOFTCUDA_ENTER(kDriver, size, alignment, addr, flags);
+  if (size == 0 || size % kGranule != 0 || (alignment & (alignment - 1)) != 0 || flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  const uintptr_t address = take_addresses(size, alignment > kGranule ? alignment : kGranule);
+  if (address == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  std::lock_guard lock(table_mutex());
+  reservations()[address] = size;
+  *ptr = address;
+  ++live("reservations");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
+  SOFTCUDA_ENTER(kDriver, ptr, size);
+  {
+    std::lock_guard lock(table_mutex());
+    const auto found = reservations().find(ptr);
+    if (found == reservations().end() || found->second != size) return CUDA_ERROR_INVALID_VALUE;
+    reservations().erase(found);
+  }
+  give_addresses(ptr, size);
+  --live("reservations");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags) {
+  SOFTCUDA_ENTER(kDriver | kUncaptured, ptr, size, offset, handle, flags);
+  Physical physical;
+  {
+    std::lock_guard lock(table_mutex());
+    const auto found = physicals().find(handle);
+    if (found == physicals().end()) return CUDA_ERROR_INVALID_VALUE;
+    physical = found->second;
+  }
+  if (flags != 0 || offset != 0 || size != physical.storage->bytes || !is_reserved(ptr, size))
+    return CUDA_ERROR_INVALID_VALUE;
+  for (uintptr_t at = ptr; at < ptr + size; at += kGranule)
+    if (find_allocation(at)) return CUDA_ERROR_ALREADY_MAPPED;
+  if (!back(ptr, *physical.storage, 0, size)) return CUDA_ERROR_MAP_FAILED;
+  enter_allocation({.kind = Kind::kMapped,
+                    .base = ptr,
+                    .bytes = size,
+                    .physical = physical.storage->physical,
+                    .storage = physical.storage,
+                    .handle_types = physical.types,
+                    .handle = handle});
+  ++live("mappings");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
+  SOFTCUDA_ENTER(kDriver | kUncaptured, ptr, size);
+  if (size == 0) return CUDA_ERROR_INVALID_VALUE;
+  const std::optional<Allocation> first = find_allocation(ptr);
+  if (!first) return CUDA_ERROR_INVALID_VALUE;
+  wait_for_device(first->physical);
+  return for_mappings(ptr, size, [](const Allocation& part) {
+    remove_allocation(part.base, Kind::kMapped);
+    unback(part.base, part.bytes);
+    --live("mappings");
+  });
+}
+
+CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* desc, size_t count) {
+  SOFTCUDA_ENTER(kDriver | kUncaptured, ptr, size, count);
+  const std::optional<Allocation> first = find_allocation(ptr);
+  if (!first || first->kind != Kind::kMapped) return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; i < count; ++i) {
+    const int physical = physical_of(desc[i].location.id);
+    if (desc[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || physical < 0)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (link_between(physical, first->physical) == Link::kNone) return CUDA_ERROR_INVALID_DEVICE;
+  }
+  return for_mappings(ptr, size, [&](const Allocation& part) {
+    change_allocation(part.base, [&](Allocation& here) {
+      for (size_t i = 0; i < count; ++i)
+        here.access[physical_of(desc[i].location.id)] = desc[i].flags;
+    });
+  });
+}
+
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* addr) {
+  SOFTCUDA_ENTER(kDriver, addr);
+  const std::optional<Allocation> found = find_allocation(reinterpret_cast<uintptr_t>(addr));
+  if (!found || found->kind != Kind::kMapped) return CUDA_ERROR_INVALID_VALUE;
+  std::lock_guard lock(table_mutex());
+  const auto known = physicals().find(found->handle);
+  if (known != physicals().end()) {
+    ++known->second.references;
+    *handle = known->first;
+    return CUDA_SUCCESS;
+  }
+  // Its handle was released, as programs do after mapping.
+  *handle = add(found->storage, found->handle_types);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* prop,
+                                                CUmemGenericAllocationHandle handle) {
+  SOFTCUDA_ENTER(kDriver, handle);
+  std::lock_guard lock(table_mutex());
+  const auto found = physicals().find(handle);
+  if (found == physicals().end()) return CUDA_ERROR_INVALID_VALUE;
+  memset(prop, 0, sizeof *prop);
+  prop->type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  prop->requestedHandleTypes = static_cast<CUmemAllocationHandleType>(found->second.types);
+  prop->location = {CU_MEM_LOCATION_TYPE_DEVICE, ordinal_of(found->second.storage->physical)};
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemExportToShareableHandle(void* shareableHandle, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType handleType,
+                                      unsigned long long flags) {
+  SOFTCUDA_ENTER(kDriver, handle, handleType, flags);
+  std::lock_guard lock(table_mutex());
+  const auto found = physicals().find(handle);
+  if (found == physicals().end() || flags != 0 || !(found->second.types & handleType))
+    return CUDA_ERROR_INVALID_VALUE;
+  const Storage& storage = *found->second.storage;
+  if (handleType == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+    const int fd = dup(storage.fd);
+    if (fd < 0) return CUDA_ERROR_OPERATING_SYSTEM;
+    memcpy(shareableHandle, &fd, sizeof fd);
+    return CUDA_SUCCESS;
+  }
+  const Fabric fabric{kFabric, getpid(), storage.fd, storage.inode};
+  memset(shareableHandle, 0, sizeof(CUmemFabricHandle));
+  memcpy(shareableHandle, &fabric, sizeof fabric);
+  return CUDA_SUCCESS;
+}
+
+// The descriptor stays the caller's.
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* osHandle,
+                                        CUmemAllocationHandleType shHandleType) {
+  SOFTCUDA_ENTER(kDriver | kUncaptured, shHandleType);
+  int fd = -1;
+  if (shHandleType == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+    fd = dup(static_cast<int>(reinterpret_cast<intptr_t>(osHandle)));
+  } else if (shHandleType == CU_MEM_HANDLE_TYPE_FABRIC) {
+    if (!config().fabric) return CUDA_ERROR_NOT_PERMITTED;
+    Fabric fabric;
+    memcpy(&fabric, osHandle, sizeof fabric);
+    if (fabric.magic == kFabric) fd = open_of_process(fabric.pid, fabric.fd, fabric.inode);
+  }
+  StoragePtr storage = adopt_storage(fd);
+  if (!storage) return CUDA_ERROR_INVALID_VALUE;
+  std::lock_guard lock(table_mutex());
+  *handle = add(std::move(storage), shHandleType);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetHandleForAddressRange(void*, CUdeviceptr dptr, size_t size, CUmemRangeHandleType,
+                                       unsigned long long) {
+  SOFTCUDA_ENTER(kDriver, dptr, size);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+}  // extern "C"
