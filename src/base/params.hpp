@@ -96,6 +96,8 @@ namespace tern {
   X(coll_exscan, "TERN_EXSCAN", Word, "auto",                                                      \
     one_of("auto|recursive_doubling|linear|two_level|flat"),                                       \
     "the algorithm of every exscan that it can serve; tern_coll list says what each needs")        \
+  X(cuda_kernels, "TERN_CUDA_KERNELS", Text, "", one_of(nullptr),                                   \
+    "a file of GPU kernels (fatbin, cubin or PTX) to load instead of those that Tern was built with")  \
   X(spin, "TERN_SPIN", Time, 0, between(0, 1000000),                                                \
     "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                 \
   X(channels, "TERN_CHANNELS", Count, 0, between(0, 8),                                             \

@@ -17,6 +17,10 @@
 #include "core/object.hpp"
 #include "mpi.h"
 
+namespace tern::cuda {
+class LayoutProgram;
+}
+
 namespace tern::core {
 
 class Attributes;
@@ -77,6 +81,7 @@ class Datatype final : public Object {
   Attributes* attributes = nullptr;  // made at first use, deleted by MPI_Type_free's rules
 
  private:
+  friend std::shared_ptr<const cuda::LayoutProgram> device_layout(const Datatype& type);
   friend class TypeBuilder;  // core/datatype_build.cc: the only writer
   template <class Visitor>
   void visit(const void* buf, MPI_Count count, size_t offset, size_t bytes,
@@ -94,6 +99,7 @@ class Datatype final : public Object {
   const Datatype* basic_ = nullptr;
   Placed layout_;
   std::shared_ptr<const Recipe> recipe_;
+  mutable std::shared_ptr<const cuda::LayoutProgram> device_layout_;  // core/datatype_device.cc
 };
 
 /// Makes the predefined types of the ABI and enters them in the process's handle table.

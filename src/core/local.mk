@@ -15,6 +15,7 @@ libtern_la_SOURCES += src/core/topology.cc
 libtern_la_SOURCES += src/core/topology_placement.cc
 libtern_la_SOURCES += src/core/datatype.cc
 libtern_la_SOURCES += src/core/datatype_dense.cc
+libtern_la_SOURCES += src/core/datatype_device.cc
 libtern_la_SOURCES += src/core/datatype_layout.cc
 libtern_la_SOURCES += src/core/datatype_recipe.cc
 libtern_la_SOURCES += src/core/datatype_build.cc

@@ -156,7 +156,7 @@ void make_predefined_ops(Process& process) {
   for (const Predefined& row : kPredefined) {
     const bool reduces = row.row != Row::kReplace && row.row != Row::kNoOp;
     process.handles.set_predefined(reinterpret_cast<uintptr_t>(row.constant),
-                                   *new Op(row.name, table.row(row.row), reduces));
+                                   *new Op(row.name, row.row, table.row(row.row), reduces));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "base/number.hpp"
 #include "core/object.hpp"
 #include "mpi.h"
 
@@ -28,6 +29,8 @@ class Op final : public Object {
       : Object(kKind), commutative_(commutative), user_large_(function) {}
 
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
+  /// Which one, of a predefined operation.
+  [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
   [[nodiscard]] bool user_defined() const noexcept { return name_ == nullptr; }
   /// "MPI_SUM"; "a user-defined operation" for others.
   [[nodiscard]] const char* name() const noexcept;
@@ -47,11 +50,12 @@ class Op final : public Object {
 
  private:
   friend void make_predefined_ops(Process& process);
-  Op(const char* name, const Loop* loops, bool reduces) noexcept
-      : Object(kKind), name_(name), loops_(loops), reduces_(reduces) {}
+  Op(const char* name, Reduction reduction, const Loop* loops, bool reduces) noexcept
+      : Object(kKind), name_(name), reduction_(reduction), loops_(loops), reduces_(reduces) {}
   void call_user(const void* in, void* inout, MPI_Count count, const Datatype& type) const noexcept;
 
   const char* name_ = nullptr;
+  Reduction reduction_ = Reduction::kNoOp;
   const Loop* loops_ = nullptr;  // by Number: a row of the table of loops
   bool reduces_ = true;
   bool commutative_ = true;

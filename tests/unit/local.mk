@@ -73,3 +73,5 @@ CLEANFILES += $(GEN)/cuda_enumerators.inc
 # Kernels on the host: tests/softcuda/shim.
 unit_tests += tests/unit/cuda/reduce_kernels_test
 tests_unit_cuda_reduce_kernels_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
+unit_tests += tests/unit/cuda/pack_kernels_test
+tests_unit_cuda_pack_kernels_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)

@@ -48,4 +48,49 @@ struct ReduceArguments {
   X(f32_f32, Pair<float COMMA float>, Minloc, Maxloc)     \
   X(f64_f64, Pair<double COMMA double>, Minloc, Maxloc)
 
+/// n / d for 0 <= n < 2^63 by a multiplication.
+struct Divisor {
+  uint64_t magic;  // 0: d is 1
+  int32_t shift;
+};
+
+/// One node of a layout (core/datatype_layout.hpp), as kernels read it. Lists are words of the
+/// image that it stands in: `places` and so on are the index of their first one.
+struct LayoutNode {
+  enum Form : int32_t { kBlock, kStrided, kList, kBlocks, kSequence };
+  int32_t form;
+  int32_t child;     // kStrided, kList: a node
+  int64_t size;      // packed bytes
+  int64_t stride;    // kStrided
+  int64_t count;     // kList, kBlocks, kSequence: entries of places
+  Divisor by_child;  // kStrided, kList: by the packed bytes of the child
+  int64_t places, starts, parts;
+};
+
+inline constexpr int kInlineWords = 128;
+
+/// Moves the packed bytes [begin, end) of elements that lie `extent` apart, each laid out as node
+/// `root`.
+struct PackArguments {
+  char* memory;           // the origin of the first element
+  char* packed;           // where packed byte 0 would be
+  const uint64_t* image;  // the program in device memory; null: inline_image
+  int64_t begin, end;
+  Divisor by_element;  // by the packed bytes of the root
+  int64_t element, extent;
+  int32_t root;
+  int32_t shift;      // words of 2^shift bytes never cross a border of a block; -1: any bytes
+  int32_t to_memory;  // unpacks
+  uint64_t inline_image[kInlineWords];
+};
+
+/// Copies up to some KiB by one block of threads, then sets *flag, where there is one, to `value`.
+struct MailArguments {
+  char* to;
+  const char* from;
+  int64_t bytes;
+  uint32_t* flag;
+  uint32_t value;
+};
+
 }  // namespace tern::cuda

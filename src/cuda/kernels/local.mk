@@ -1,3 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernels, and the host's part of them.
+libtern_la_SOURCES += src/cuda/kernels/image.cc
+libtern_la_SOURCES += src/cuda/kernels/kernels.cc
+libtern_la_SOURCES += src/cuda/kernels/layout.cc
 libtern_la_SOURCES += src/cuda/kernels/reduce_plan.cc
+
+# What configure found, for image.cc and tern_info.
+BUILT_SOURCES += $(GEN)/kernels_built.hpp
+CLEANFILES += $(GEN)/kernels_built.hpp
+src/cuda/kernels/image.lo: $(GEN)/kernels_built.hpp $(KERNELS_IMAGE)
+$(GEN)/kernels_built.hpp: config.status
+	$(AM_V_GEN)mkdir -p $(GEN) && { echo '// Made by src/cuda/kernels/local.mk.'; \
+	  echo '#define TERN_KERNELS_WORDS "$(KERNELS_WORDS)"'; \
+	  test -z '$(KERNELS_IMAGE)' || echo '#define TERN_KERNELS_IMAGE "$(KERNELS_IMAGE)"'; } > $@
+
+# One fatbin for all architectures that configure was told of. Products and sums stay apart (-fmad=false): the
+# host's bits. #20208 says that long double is taken for double.
+if HAVE_NVCC
+kernel_inputs = src/cuda/kernels/arguments.hpp src/cuda/kernels/device.hpp src/cuda/kernels/kernels.cu \
+  src/cuda/kernels/mail.cu src/cuda/kernels/memory.hpp src/cuda/kernels/pack.cu src/cuda/kernels/ptx.hpp \
+  src/cuda/kernels/reduce.cu src/base/arithmetic.hpp src/base/device.hpp src/base/half.hpp src/base/number.hpp
+KERNELS_IMAGE = $(GEN)/kernels.fatbin
+CLEANFILES += $(KERNELS_IMAGE)
+$(KERNELS_IMAGE): $(kernel_inputs)
+	$(AM_V_GEN)mkdir -p $(GEN) && $(NVCC) -std=c++20 -O3 -fmad=false --threads 2 -Werror all-warnings \
+	  -Xcudafe --diag_error=20208 -I$(srcdir)/src $(NVCC_ARCHITECTURES) -fatbin -o $@.new \
+	  $(srcdir)/src/cuda/kernels/kernels.cu && mv $@.new $@
+endif

@@ -138,8 +138,8 @@ void Fiber::start(Entry entry, void* argument) noexcept {
   const auto first = as_word(&tern_fiber_first), body = reinterpret_cast<uintptr_t>(&begin);
   const auto self = reinterpret_cast<uintptr_t>(this);
 #if defined(__x86_64__)
-  top -= 8;  // r15 r14 r13 r12 rbx rbp, where to return to, and 8 bytes that align the stack
-  for (int i = 0; i < 8; ++i) top[i] = 0;
+  top -= 7;  // r15 r14 r13 r12 rbx rbp, and where to return to
+  for (int i = 0; i < 7; ++i) top[i] = 0;
   top[3] = body;
   top[4] = self;
   top[6] = first;

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels: loading, and the size of each launch.
+#include "cuda/kernels/kernels.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.hpp"
+#include "cuda/kernels/image.hpp"
+
+namespace tern::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+/// The whole file and a zero; empty where it cannot be read.
+std::vector<char> contents(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return {};
+  std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
+  bytes.push_back(0);
+  return bytes;
+}
+
+/// What a user can do about it.
+const char* cure(CUresult result) noexcept {
+  switch (result) {
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+      return "; the driver is older than the CUDA toolkit that Tern was built with: update it, or "
+             "build Tern with an older toolkit (configure --with-cuda=DIR)";
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_INVALID_IMAGE:
+      return "; this build has no code for this GPU, or the driver is older than the CUDA toolkit: "
+             "see tern_info, configure --with-cuda-arch";
+    default:
+      return "";
+  }
+}
+
+int64_t ceiling(int64_t n, int64_t by) noexcept { return (n + by - 1) / by; }
+
+}  // namespace
+
+Kernels::Kernels(const Driver& driver, CUdevice device, const std::string& file) : driver_(driver) {
+  load(device, file);
+}
+
+Kernels::~Kernels() {
+  for (const Image& image : images_) driver_.cuMemFree_v2(image.at);
+  if (upload_ != nullptr) driver_.cuStreamDestroy_v2(upload_);
+  if (library_ != nullptr) driver_.cuLibraryUnload(library_);
+}
+
+void Kernels::forget() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  images_.clear();
+  upload_ = nullptr;
+  library_ = nullptr;
+  why_ = "their context has ended";
+}
+
+bool Kernels::refuse(const char* function, CUresult result) {
+  why_ = words_of(function, result) + cure(result);
+  return false;
+}
+
+void Kernels::load(CUdevice device, const std::string& file) {
+  const std::vector<char> loaded = file.empty() ? std::vector<char>() : contents(file);
+  if (!file.empty() && loaded.empty()) {
+    why_ = strf("TERN_CUDA_KERNELS is %s, which cannot be read", file.c_str());
+    return;
+  }
+  const void* const image = file.empty() ? embedded_kernels() : loaded.data();
+  if (image == nullptr) {
+    why_ = "this build of Tern has none: nvcc was not found (configure --with-cuda=DIR)";
+    return;
+  }
+  const CUresult result =
+      driver_.cuLibraryLoadData(&library_, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (result != CUDA_SUCCESS) {
+    library_ = nullptr;
+    refuse("cuLibraryLoadData", result);
+    return;
+  }
+  int processors = 1;
+  driver_.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+  bool all = find("tern_pack", processors, &pack_) && find("tern_mail", processors, &mail_);
+  for (size_t i = 0; i < reduce_.size() && all; ++i)
+    all = find(name_of(static_cast<ReduceKernel>(i)), processors, &reduce_[i]);
+}
+
+bool Kernels::find(const char* name, int processors, Kernel* kernel) {
+  CUkernel found = nullptr;
+  CUresult result = driver_.cuLibraryGetKernel(&found, library_, name);
+  if (result != CUDA_SUCCESS) return refuse(strf("cuLibraryGetKernel(%s)", name).c_str(), result);
+  result = driver_.cuKernelGetFunction(&kernel->function, found);
+  if (result != CUDA_SUCCESS) return refuse("cuKernelGetFunction", result);
+  result = driver_.cuFuncLoad(kernel->function);
+  if (result != CUDA_SUCCESS) return refuse("cuFuncLoad", result);
+  int blocks = 1;
+  result =
+      driver_.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel->function, kThreads, 0);
+  if (result != CUDA_SUCCESS) return refuse("cuOccupancyMaxActiveBlocksPerMultiprocessor", result);
+  kernel->most_blocks = static_cast<unsigned>(std::max(blocks * processors, 1));
+  return true;
+}
+
+CUresult Kernels::launch(const Kernel& kernel, CUstream stream, int64_t blocks,
+                         void* arguments) noexcept {
+  const auto grid = static_cast<unsigned>(
+      std::clamp<int64_t>(blocks, 1, static_cast<int64_t>(kernel.most_blocks)));
+  void* parameters[] = {arguments};
+  return driver_.cuLaunchKernel(kernel.function, grid, 1, 1, kThreads, 1, 1, 0, stream, parameters,
+                                nullptr);
+}
+
+CUresult Kernels::reduce(CUstream stream, Reduction operation, const ReducePlan& plan,
+                         const void* const* sources, int n, void* target, int64_t count) noexcept {
+  constexpr int64_t kVectorsOfThread = 4;
+  if (n < 1 || n > kMostSources) return CUDA_ERROR_INVALID_VALUE;
+  if (count == 0) return CUDA_SUCCESS;
+  ReduceArguments arguments{};
+  std::copy(sources, sources + n, arguments.sources);
+  arguments.target = target;
+  arguments.count = count * plan.factor;
+  arguments.n = n;
+  arguments.operation = static_cast<int32_t>(operation);
+  const int64_t vectors = ceiling(count * plan.bytes, 16) + 1;
+  return launch(reduce_[static_cast<size_t>(plan.kernel)], stream,
+                ceiling(vectors, kVectorsOfThread * kThreads), &arguments);
+}
+
+CUresult Kernels::pack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
+                       const void* buffer, size_t offset, void* packed, size_t bytes) noexcept {
+  return move(stream, program, const_cast<void*>(buffer), offset, packed, bytes, false);
+}
+
+CUresult Kernels::unpack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
+                         void* buffer, size_t offset, const void* packed, size_t bytes) noexcept {
+  return move(stream, program, buffer, offset, const_cast<void*>(packed), bytes, true);
+}
+
+CUresult Kernels::move(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
+                       void* buffer, size_t offset, void* packed, size_t bytes,
+                       bool to_memory) noexcept {
+  constexpr int64_t kWordsOfThread = 4;
+  if (bytes == 0) return CUDA_SUCCESS;
+  const void* image = nullptr;
+  const CUresult result = program->inlined() ? CUDA_SUCCESS : image_of(program, &image);
+  if (result != CUDA_SUCCESS) return result;
+  PackArguments arguments = program->arguments(buffer, offset, packed, bytes, to_memory, image);
+  const int64_t word = arguments.shift < 0 ? 16 : int64_t{1} << arguments.shift;
+  const int64_t words = ceiling(static_cast<int64_t>(bytes), word) + 1;
+  return launch(pack_, stream, ceiling(words, kWordsOfThread * kThreads), &arguments);
+}
+
+CUresult Kernels::mail(CUstream stream, void* to, const void* from, size_t bytes, uint32_t* flag,
+                       uint32_t value) noexcept {
+  MailArguments arguments{static_cast<char*>(to), static_cast<const char*>(from),
+                          static_cast<int64_t>(bytes), flag, value};
+  return launch(mail_, stream, 1, &arguments);
+}
+
+// Freeing device memory waits for the device: the images of types that are no more are used again.
+CUresult Kernels::image_of(const std::shared_ptr<const LayoutProgram>& program,
+                           const void** at) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const size_t bytes = program->image().size_bytes();
+  Image* reuse = nullptr;
+  for (Image& image : images_) {
+    const auto owner = image.owner.lock();
+    if (owner == program) {
+      *at = reinterpret_cast<const void*>(image.at);
+      return CUDA_SUCCESS;
+    }
+    if (owner == nullptr && image.bytes >= bytes &&
+        (reuse == nullptr || image.bytes < reuse->bytes))
+      reuse = &image;
+  }
+  Image image = reuse != nullptr ? *reuse : Image{};
+  image.owner.reset();
+  CUresult result = CUDA_SUCCESS;
+  if (reuse == nullptr) {
+    image.bytes = bytes;
+    result = driver_.cuMemAlloc_v2(&image.at, bytes);
+  }
+  if (result == CUDA_SUCCESS) result = upload(*program, &image);
+  if (result != CUDA_SUCCESS) {
+    if (reuse == nullptr && image.at != 0) driver_.cuMemFree_v2(image.at);
+    return result;
+  }
+  image.owner = program;
+  *at = reinterpret_cast<const void*>(image.at);
+  if (reuse != nullptr)
+    *reuse = image;
+  else
+    images_.push_back(image);
+  return CUDA_SUCCESS;
+}
+
+CUresult Kernels::upload(const LayoutProgram& program, Image* image) noexcept {
+  if (upload_ == nullptr) {
+    const CUresult made = driver_.cuStreamCreateWithPriority(&upload_, CU_STREAM_NON_BLOCKING, 0);
+    if (made != CUDA_SUCCESS) return made;
+  }
+  const CUresult result = driver_.cuMemcpyHtoDAsync_v2(image->at, program.image().data(),
+                                                       program.image().size_bytes(), upload_);
+  return result == CUDA_SUCCESS ? driver_.cuStreamSynchronize(upload_) : result;
+}
+
+}  // namespace tern::cuda

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels: all kernels loaded into one context, and launched on streams of it.
+// Why: loading belongs before the first capture or waiting kernel (a lazy load may deadlock), so
+// all are loaded eagerly, when the first is wanted. Lifetime: made and ended with the context
+// current; forget() where the context has gone before. Threads: any, after construction. A call
+// never waits for the device, but where a type whose lists are long is met for the first time. See:
+// cuda/kernels/image.hpp (where they come from), tests/unit/cuda/kernels_test.cc.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/number.hpp"
+#include "cuda/driver.hpp"
+#include "cuda/kernels/layout.hpp"
+#include "cuda/kernels/reduce_plan.hpp"
+
+namespace tern::cuda {
+
+class Kernels {
+ public:
+  /// `file`: an image to load instead of the embedded one; empty for that one (TERN_CUDA_KERNELS).
+  Kernels(const Driver& driver, CUdevice device, const std::string& file);
+  Kernels(const Kernels&) = delete;
+  Kernels& operator=(const Kernels&) = delete;
+  ~Kernels();
+
+  [[nodiscard]] bool available() const noexcept { return why_.empty(); }
+  /// Why they are not available, and what helps: a sentence without a full stop.
+  [[nodiscard]] const std::string& why_not() const noexcept { return why_; }
+  /// The context has gone, and everything in it.
+  void forget() noexcept;
+
+  // The following ask for available(), and give the result of the driver's launch.
+
+  /// target[i] = sources[0][i] (op) (sources[1][i] (op) ...) for `count` elements of the type; 1 to
+  /// kMostSources sources, of which one may be the target.
+  CUresult reduce(CUstream stream, Reduction operation, const ReducePlan& plan,
+                  const void* const* sources, int n, void* target, int64_t count) noexcept;
+
+  /// The packed bytes [offset, offset + bytes) of elements at `buffer` to `packed`; and back. Both
+  /// are addresses that the device can use. The program stays alive until the work has ended.
+  CUresult pack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
+                const void* buffer, size_t offset, void* packed, size_t bytes) noexcept;
+  CUresult unpack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
+                  void* buffer, size_t offset, const void* packed, size_t bytes) noexcept;
+
+  /// Copies up to some KiB by one block, then sets *flag, unless it is null, to `value`. Host
+  /// memory by its device address.
+  CUresult mail(CUstream stream, void* to, const void* from, size_t bytes, uint32_t* flag,
+                uint32_t value) noexcept;
+
+ private:
+  struct Kernel {
+    CUfunction function = nullptr;
+    unsigned most_blocks = 1;  // that are resident together
+  };
+  /// Lists of a layout in device memory.
+  struct Image {
+    std::weak_ptr<const LayoutProgram> owner;
+    CUdeviceptr at = 0;
+    size_t bytes = 0;
+  };
+  void load(CUdevice device, const std::string& file);
+  bool find(const char* name, int processors, Kernel* kernel);
+  bool refuse(const char* function, CUresult result);
+  CUresult move(CUstream stream, const std::shared_ptr<const LayoutProgram>& program, void* buffer,
+                size_t offset, void* packed, size_t bytes, bool to_memory) noexcept;
+  CUresult image_of(const std::shared_ptr<const LayoutProgram>& program, const void** at) noexcept;
+  CUresult upload(const LayoutProgram& program, Image* image) noexcept;
+  CUresult launch(const Kernel& kernel, CUstream stream, int64_t blocks, void* arguments) noexcept;
+
+  const Driver& driver_;
+  std::string why_;
+  CUlibrary library_ = nullptr;
+  std::array<Kernel, static_cast<size_t>(ReduceKernel::kCount)> reduce_;
+  Kernel pack_, mail_;
+  std::mutex mutex_;  // of what follows
+  std::vector<Image> images_;
+  CUstream upload_ = nullptr;
+};
+
+}  // namespace tern::cuda

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small copy between device memory and host memory that the device sees, by one block: for small
+// messages, where a copy engine takes longer to start than the data to travel.
+// Why the flag: the host polls a word of its own memory instead of asking the driver.
+#include "cuda/kernels/arguments.hpp"
+#include "cuda/kernels/memory.hpp"
+#include "cuda/kernels/ptx.hpp"
+
+namespace tern::cuda {
+
+TERN_KERNEL(tern_mail, MailArguments, 256, together) {
+  char* const to = DEV(arguments.to);
+  const char* const from = DEV(arguments.from);
+  const int64_t step = 16 * blockDim.x;
+  for (int64_t at = 16 * threadIdx.x; at < arguments.bytes; at += step) {
+    const int64_t left = arguments.bytes - at;
+    const int bytes = left < 16 ? static_cast<int>(left) : 16;
+    store_some(to + at, load_some(from + at, bytes), bytes);
+  }
+  if (arguments.flag == nullptr) return;
+  ptx::fence_system();
+  __syncthreads();
+  if (threadIdx.x == 0) ptx::store_release_system(DEV(arguments.flag), arguments.value);
+}
+
+}  // namespace tern::cuda
