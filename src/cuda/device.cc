@@ -24,12 +24,11 @@ Device::Device(const Driver& with, CUcontext in, int number)
 }
 
 Device::~Device() {
-  if (idle_.empty() && blocks_.empty() && legacy_ == nullptr) return;
+  if (idle_.empty() && blocks_.empty()) return;
   const Current current(*this);
   if (current.result() != CUDA_SUCCESS) return;
   for (const CUstream stream : idle_) (void)driver.cuStreamDestroy_v2(stream);
   for (const auto& [bytes, block] : blocks_) (void)driver.cuMemFree_v2(block);
-  if (legacy_ != nullptr) (void)driver.cuEventDestroy_v2(legacy_);
 }
 
 bool Device::stale() const noexcept {
@@ -43,7 +42,6 @@ void Device::forget() noexcept {
   gone_.store(true, std::memory_order_relaxed);
   idle_.clear();
   blocks_.clear();
-  legacy_ = nullptr;
 }
 
 CUstream Device::take_stream(CUresult* error) noexcept {
@@ -89,26 +87,15 @@ void Device::give_block(CUdeviceptr block, size_t bytes) noexcept {
   if (!gone()) blocks_.emplace(bytes, block);
 }
 
-CUresult Device::settle(const Memory& memory, CUstream stream) noexcept {
+bool Device::may_be_late(const Memory& memory) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
-  auto known = seen_.find(memory.buffer_id);
-  if (known != seen_.end() && known->second) return CUDA_SUCCESS;
-  if (known == seen_.end()) {
-    if (seen_.size() >= kMostSeen) seen_.clear();
-    unsigned int on = 1;
-    const bool synchronous =
-        driver.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                     static_cast<CUdeviceptr>(memory.base)) == CUDA_SUCCESS;
-    seen_.emplace(memory.buffer_id, synchronous);
-  }
-  if (legacy_ == nullptr)
-    if (const CUresult made = driver.cuEventCreate(&legacy_, CU_EVENT_DISABLE_TIMING);
-        made != CUDA_SUCCESS)
-      return made;
-  if (const CUresult recorded = driver.cuEventRecord(legacy_, CU_STREAM_LEGACY);
-      recorded != CUDA_SUCCESS)
-    return recorded;
-  return driver.cuStreamWaitEvent(stream, legacy_, 0);
+  if (const auto known = seen_.find(memory.buffer_id); known != seen_.end()) return !known->second;
+  if (seen_.size() >= kMostSeen) seen_.clear();
+  unsigned int on = 1;
+  const CUresult set = driver.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                                    static_cast<CUdeviceptr>(memory.base));
+  seen_.emplace(memory.buffer_id, set == CUDA_SUCCESS);
+  return true;
 }
 
 Current::Current(const Device& device) noexcept

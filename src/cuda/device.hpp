@@ -44,10 +44,10 @@ class Device {
   const int ordinal;
   Uuid uuid;
 
-  /// Makes `stream` wait for what the application's synchronous copies and memsets may not have
-  /// written yet (they return early). At first sight of an allocation its driver is asked to be
+  /// Whether the application's synchronous copies and memsets may not have written yet what they
+  /// have promised (they return early). At first sight of an allocation the driver is asked to be
   /// synchronous from now on; where it refuses, every time. The context is current.
-  CUresult settle(const Memory& memory, CUstream stream) noexcept;
+  bool may_be_late(const Memory& memory) noexcept;
 
   /// A stream that nobody else uses meanwhile; null with *error. The context is current.
   CUstream take_stream(CUresult* error) noexcept;
@@ -67,7 +67,6 @@ class Device {
   std::mutex mutex_;
   std::vector<CUstream> idle_;
   std::unordered_multimap<size_t, CUdeviceptr> blocks_;  // idle ones, by bytes
-  CUevent legacy_ = nullptr;                             // for settle()
   std::unordered_map<uint64_t, bool> seen_;  // buffer id: whether it is synchronous by itself
   unsigned long long context_id_ = 0;
   std::atomic<bool> gone_{false};
@@ -128,6 +127,7 @@ class Job {
   }
 
  private:
+  void wait_for_legacy(CUcontext in) noexcept;
   void end() noexcept;
   Device* device_ = nullptr;
   CUstream stream_ = nullptr;

@@ -61,10 +61,30 @@ void Job::end() noexcept {
   device_ = nullptr;
 }
 
+// They were issued in the context of the memory, or in the one that is current.
 void Job::settle(const Memory& memory) noexcept {
   if (failed() || memory.kind == MemoryKind::kHost) return;
+  CUcontext users = nullptr;
+  (void)device_->driver.cuCtxGetCurrent(&users);
   const Current current(*device_);
-  note("cuStreamWaitEvent", device_->settle(memory, stream_));
+  if (TERN_LIKELY(!device_->may_be_late(memory))) return;
+  wait_for_legacy(device_->context);
+  if (users != nullptr && users != device_->context) wait_for_legacy(users);
+}
+
+void Job::wait_for_legacy(CUcontext in) noexcept {
+  const Driver& driver = device_->driver;
+  CUevent event = nullptr;
+  note("cuCtxPushCurrent", driver.cuCtxPushCurrent_v2(in));
+  if (failed()) return;
+  note("cuEventCreate", driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  if (event != nullptr) note("cuEventRecord", driver.cuEventRecord(event, CU_STREAM_LEGACY));
+  CUcontext popped = nullptr;
+  (void)driver.cuCtxPopCurrent_v2(&popped);
+  if (event == nullptr) return;
+  if (!failed()) note("cuStreamWaitEvent", driver.cuStreamWaitEvent(stream_, event, 0));
+  (void)driver.cuEventDestroy_v2(event);  // when it has happened
+  open_ = true;
 }
 
 void Job::copy(void* to, const void* from, size_t bytes) noexcept {
