@@ -13,6 +13,15 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
+/* Floating point of 16 bits: IEEE binary16 (C's _Float16, CUDA's __half) and bfloat16
+   (__nv_bfloat16). MPI_SUM, MPI_PROD, MPI_MIN and MPI_MAX take them; each result is rounded to
+   nearest even. The names are those of MPICH and Open MPI; MPI-5.0 gives these handles to nothing
+   else. */
+#define MPIX_C_FLOAT16 ((MPI_Datatype)0x24a)
+#define MPIX_BFLOAT16 ((MPI_Datatype)0x24c)
+#define MPIX_FLOAT16 MPIX_C_FLOAT16
+#define MPIX_C_BF16 MPIX_BFLOAT16
+
 /* Kinds of GPU for MPIX_GPU_query_support. */
 #define MPIX_GPU_SUPPORT_CUDA 0
 #define MPIX_GPU_SUPPORT_ZE 1

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The predefined types of the ABI: one table.
+// The predefined types, those of the ABI and those of mpix.h: one table.
 #include <complex>
 #include <cwchar>
 
 #include "core/datatype_build.hpp"
 #include "core/process.hpp"
+#include "mpix.h"
 
 namespace tern::core {
 namespace {
@@ -114,6 +115,8 @@ const Row kRows[] = {
     FIXED(MPI_INTEGER4, 4, kInt32),
     FIXED(MPI_INTEGER8, 8, kInt64),
     FIXED(MPI_INTEGER16, 16, kInt128),
+    FIXED(MPIX_C_FLOAT16, 2, kHalf),
+    FIXED(MPIX_BFLOAT16, 2, kBfloat16),
     FIXED(MPI_REAL2, 2, kHalf),
     FIXED(MPI_REAL4, 4, kFloat),
     FIXED(MPI_REAL8, 8, kDouble),
