@@ -3,6 +3,7 @@
 #include "coll/engine_host.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/clock.hpp"
@@ -17,7 +18,8 @@ namespace {
 constexpr uint32_t kSequences = 1U << 14;
 constexpr int kPassBits = 8, kLowBits = 8;
 constexpr int kSignals = 128;
-constexpr int kCheck = 255;  // not a signal's: those have a slot for each round of a barrier
+constexpr int kMostOperands = 16;  // reduced at once
+constexpr int kCheck = 255;        // not a signal's: those have a slot for each round of a barrier
 
 }  // namespace
 
@@ -243,12 +245,19 @@ void Execution::copy(const PassRun& pass, const Step& step) noexcept {
 
 void Execution::reduce(const PassRun& pass, const Step& step) noexcept {
   const pml::Buffer to = geometry_.at(schedule_->destination(step), pass.number, pass.scratch);
-  const int last = step.sources - 1;
-  note(core::copy(coll_.process(),
-                  geometry_.at(schedule_->source(step, last), pass.number, pass.scratch), to));
-  for (int i = last - 1; i >= 0; --i)
-    note(core::reduce(coll_.process(), *operation_.op,
-                      geometry_.at(schedule_->source(step, i), pass.number, pass.scratch), to));
+  std::array<pml::Buffer, kMostOperands> sources;
+  // More than fit are taken from the last on, as the order of operands wants it.
+  bool begun = false;
+  for (int left = step.sources; left > 0;) {
+    const int some = std::min(left, kMostOperands - (begun ? 1 : 0));
+    for (int i = 0; i < some; ++i)
+      sources[static_cast<size_t>(i)] =
+          geometry_.at(schedule_->source(step, left - some + i), pass.number, pass.scratch);
+    if (begun) sources[static_cast<size_t>(some)] = to;
+    note(core::reduce(coll_.process(), *operation_.op, sources.data(), some + (begun ? 1 : 0), to));
+    begun = true;
+    left -= some;
+  }
 }
 
 void Execution::note(int code) noexcept {

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -44,27 +45,41 @@ std::unique_ptr<Reached> CudaIpc::reach(const MemoryCard& card, cuda::Device& de
     why_not_ = "its owner could not share it";
     return nullptr;
   }
+  if (refused(card, device)) return nullptr;
   Import* import = find(card, device);
   if (import == nullptr) import = open(card, device);
   if (import == nullptr) return nullptr;
   return std::make_unique<Use>(*import, card.address - card.base);
 }
 
-// What has the place of memory that is no more is unmapped.
+// What lies where other memory was is proof that this is no more: its mapping goes.
 Import* CudaIpc::find(const MemoryCard& card, const cuda::Device& device) noexcept {
-  for (auto at = imports_.begin(); at != imports_.end(); ++at) {
-    if (at->card.pid != card.pid || at->card.base != card.base || at->device != &device) continue;
-    if (at->card.buffer_id == card.buffer_id && at->card.bytes == card.bytes) {
+  for (auto at = imports_.begin(); at != imports_.end();) {
+    const MemoryCard& known = at->card;
+    const bool apart = known.pid != card.pid || known.base >= card.base + card.bytes ||
+                       card.base >= known.base + known.bytes;
+    if (apart || at->device != &device) {
+      ++at;
+    } else if (known.buffer_id == card.buffer_id && known.base == card.base &&
+               known.bytes == card.bytes) {
       imports_.splice(imports_.begin(), imports_, at);
       return &imports_.front();
+    } else if (at->uses != 0) {
+      ++at;
+    } else {
+      unmap(*at);
+      bytes_ -= known.bytes;
+      at = imports_.erase(at);
     }
-    if (at->uses != 0) continue;
-    unmap(*at);
-    bytes_ -= at->card.bytes;
-    imports_.erase(at);
-    return nullptr;
   }
   return nullptr;
+}
+
+bool CudaIpc::refused(const MemoryCard& card, const cuda::Device& device) const noexcept {
+  return std::any_of(refused_.begin(), refused_.end(), [&](const Refused& one) {
+    return one.pid == card.pid && one.form == card.form && one.device == card.device &&
+           one.by == &device;
+  });
 }
 
 Import* CudaIpc::open(const MemoryCard& card, cuda::Device& device) {
@@ -74,6 +89,8 @@ Import* CudaIpc::open(const MemoryCard& card, cuda::Device& device) {
   const CUresult result = map(card, device, &imports_.front().base);
   if (result != CUDA_SUCCESS) {
     imports_.pop_front();
+    if (result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || result == CUDA_ERROR_OPERATING_SYSTEM)
+      refused_.push_back({card.pid, card.form, card.device, &device});
     return nullptr;
   }
   bytes_ += card.bytes;

@@ -34,6 +34,14 @@ class CudaIpc final : public DeviceWay {
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
 
  private:
+  /// Found by trying once: a peer's device that this one does not reach.
+  struct Refused {
+    int32_t pid;
+    MemoryCard::Form form;
+    cuda::Uuid device;
+    const cuda::Device* by;
+  };
+  [[nodiscard]] bool refused(const MemoryCard& card, const cuda::Device& device) const noexcept;
   Import* find(const MemoryCard& card, const cuda::Device& device) noexcept;
   Import* open(const MemoryCard& card, cuda::Device& device);
   CUresult map(const MemoryCard& card, const cuda::Device& device, CUdeviceptr* base);
@@ -44,6 +52,7 @@ class CudaIpc final : public DeviceWay {
   const size_t most_bytes_;
   size_t bytes_ = 0;
   std::list<Import> imports_;  // the last used first
+  std::vector<Refused> refused_;
   std::string why_not_;
 };
 

@@ -55,8 +55,9 @@ int reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, core::Datat
     return fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are both %p; they must not share memory",
                 inbuf);
   if (count == 0) return MPI_SUCCESS;
-  return core::reduce(*the_process, op, {const_cast<void*>(inbuf), count, &datatype},
-                      {inoutbuf, count, &datatype});
+  const core::Data operands[] = {{const_cast<void*>(inbuf), count, &datatype},
+                                 {inoutbuf, count, &datatype}};
+  return core::reduce(*the_process, op, operands, 2, operands[1]);
 }
 
 }  // namespace tern::api

@@ -57,6 +57,7 @@ int part_of(core::Process& process, int rank, topo::Part::Kind kind) {
 
 Rooms::Rooms(core::Process& process) : process_(process) {
   process.set_channels(channels_for(process));
+  process.gpus.set_kernels_file(process.params.cuda_kernels);
   for (auto& channel : process.channels()) {
     pmls_.push_back(
         std::make_unique<pml::P2p>(*channel, pmls_.empty() ? nullptr : pmls_.front().get()));

@@ -10,8 +10,10 @@
 
 #include "base/copy.hpp"
 #include "base/error.hpp"
+#include "core/datatype_device.hpp"
 #include "core/op.hpp"
 #include "core/process.hpp"
+#include "cuda/kernels/kernels.hpp"
 
 namespace tern::core {
 namespace {
@@ -59,10 +61,40 @@ void move_pieces(cuda::Job& job, const Data& data, size_t offset, std::byte* blo
   }
 }
 
+// Both ends on the job's device, and kernels for it; else the driver copies rows.
+template <bool kPacks>
+bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block,
+                    size_t bytes) noexcept {
+  if (bytes == 0 || job.failed() || !data.on_device() || !cuda::on_device(cuda::kind_of(block)))
+    return false;
+  cuda::Kernels* const kernels = job.device().kernels();
+  if (kernels == nullptr || cuda::look_up(data.first()).device != job.device().ordinal)
+    return false;
+  const cuda::Current current(job.device());
+  job.mark();
+  try {
+    const auto program = device_layout(*data.type);
+    job.note("cuLaunchKernel",
+             kPacks ? kernels->pack(job.stream(), program, data.address, offset, block, bytes)
+                    : kernels->unpack(job.stream(), program, data.address, offset, block, bytes));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 [[nodiscard]] int result_of(cuda::Job& job, size_t bytes) noexcept {
   if (job.finish()) return MPI_SUCCESS;
   return fail(MPI_ERR_OTHER, "copying %zu bytes of device memory failed: %s", bytes,
               job.failure().c_str());
+}
+
+/// Room on the device for the packed form, where kernels make it of device memory for the host.
+cuda::Block aside(cuda::Job& job, const Data& data, const void* block, size_t bytes) noexcept {
+  if (data.type->contiguous() || !data.on_device() || cuda::on_device(cuda::kind_of(block)) ||
+      job.device().kernels() == nullptr)
+    return {};
+  return cuda::Block(job, bytes);
 }
 
 Data asked(const Data& data) noexcept {
@@ -98,12 +130,14 @@ cuda::Job begin_job(Process& process, const void* address, int* code) noexcept {
 
 void pack(cuda::Job& job, const Data& data, size_t offset, void* out, size_t bytes) noexcept {
   if (data.type->contiguous()) return job.copy(out, data.first() + offset, bytes);
+  if (move_by_kernel<true>(job, data, offset, out, bytes)) return;
   move_pieces<true>(job, data, offset, static_cast<std::byte*>(out), bytes);
 }
 
 void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in,
             size_t bytes) noexcept {
   if (data.type->contiguous()) return job.copy(data.first() + offset, in, bytes);
+  if (move_by_kernel<false>(job, data, offset, const_cast<void*>(in), bytes)) return;
   move_pieces<false>(job, data, offset, static_cast<std::byte*>(const_cast<void*>(in)), bytes);
 }
 
@@ -118,7 +152,9 @@ int pack(Process& process, const Data& of, size_t offset, void* out, size_t byte
   int code = MPI_SUCCESS;
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
-  pack(job, data, offset, out, bytes);
+  const cuda::Block block = aside(job, data, out, bytes);
+  pack(job, data, offset, block.valid() ? block.data() : out, bytes);
+  if (block.valid()) job.copy(out, block.data(), bytes);
   return result_of(job, bytes);
 }
 
@@ -133,7 +169,9 @@ int unpack(Process& process, const Data& of, size_t offset, const void* in, size
   int code = MPI_SUCCESS;
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
-  unpack(job, data, offset, in, bytes);
+  const cuda::Block block = aside(job, data, in, bytes);
+  if (block.valid()) job.copy(block.data(), in, bytes);
+  unpack(job, data, offset, block.valid() ? block.data() : in, bytes);
   return result_of(job, bytes);
 }
 
@@ -221,28 +259,107 @@ int OnHost::bring_back() noexcept {
 
 namespace {
 
-int reduce_on_host(Process& process, const Op& op, const Data& from, const Data& to) noexcept {
-  try {
-    OnHost source(process, from), destination(process, to);
-    if (const int code = source.fetch(); code != MPI_SUCCESS) return code;
-    if (const int code = destination.fetch(); code != MPI_SUCCESS) return code;
-    op.apply(source.here().address, destination.here().address, to.count, *to.type);
-    return destination.bring_back();
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory to reduce %zu bytes of device memory on the host",
-                to.bytes());
+// to = sources[0] (op) (sources[1] (op) ...), all in host memory.
+void apply_all(const Op& op, const Data* sources, int n, const Data& to) noexcept {
+  const Data& last = sources[n - 1];
+  if (last.address != to.address) copy_on_host(last, to);
+  for (int i = n - 2; i >= 0; --i) op.apply(sources[i].address, to.address, to.count, *to.type);
+}
+
+int reduce_on_host(Process& process, const Op& op, const Data* sources, int n, const Data& to) {
+  std::vector<OnHost> operands;
+  std::vector<Data> here;
+  operands.reserve(static_cast<size_t>(n));
+  OnHost result(process, to);
+  if (const int code = result.fetch(); code != MPI_SUCCESS) return code;  // the holes
+  for (int i = 0; i < n; ++i) {
+    OnHost& operand = operands.emplace_back(process, sources[i]);
+    if (const int code = operand.fetch(); code != MPI_SUCCESS) return code;
+    here.push_back(operand.here());
   }
+  apply_all(op, here.data(), n, result.here());
+  return result.bring_back();
+}
+
+/// The operands where the job's kernels can read them: those of the host and of other devices move.
+class Operands {
+ public:
+  Operands(cuda::Job& job, const Data* sources, int n) {
+    for (int i = 0; i < n; ++i) {
+      const Data& source = sources[i];
+      addresses_.push_back(source.first());
+      if (source.on_device() && cuda::look_up(source.first()).device == job.device().ordinal)
+        continue;
+      const cuda::Block& block = blocks_.emplace_back(job, source.bytes());
+      if (block.valid()) job.copy(block.data(), source.first(), source.bytes());
+      addresses_.back() = block.data();
+    }
+  }
+  [[nodiscard]] const void* const* addresses() const noexcept { return addresses_.data(); }
+
+ private:
+  std::vector<const void*> addresses_;
+  std::vector<cuda::Block> blocks_;
+};
+
+/// False where kernels do not serve; else *code is the result.
+bool reduce_by_kernel(Process& process, const Op& op, const Data* sources, int n, const Data& to,
+                      int* code) {
+  const char* why = "it has too many operands";
+  const auto plan = to.on_device() ? device_reduction(op, *to.type, &why) : std::nullopt;
+  if (!plan || n > cuda::kMostSources) {
+    if (to.on_device()) process.gpus.tell_once(process.explain, why);
+    return false;
+  }
+  cuda::Job job = begin_job(process, to.first(), code);
+  if (*code != MPI_SUCCESS) return true;
+  std::string no_kernels;
+  cuda::Kernels* const kernels = job.device().kernels(&no_kernels);
+  if (kernels == nullptr) {
+    process.gpus.tell_once(process.explain, no_kernels.c_str());
+    return false;
+  }
+  for (int i = 0; i < n; ++i)
+    if (sources[i].on_device()) job.settle(cuda::look_up(sources[i].first()));
+  const Operands operands(job, sources, n);
+  job.mark();
+  if (!job.failed()) {
+    const cuda::Current current(job.device());
+    job.note("cuLaunchKernel",
+             kernels->reduce(job.stream(), plan->operation, plan->plan, operands.addresses(), n,
+                             to.first(), to.count * plan->elements));
+  }
+  if (!job.finish())
+    *code = fail(MPI_ERR_OTHER, "%s of %zu bytes of device memory failed: %s", op.name(),
+                 to.bytes(), job.failure().c_str());
+  return true;
 }
 
 }  // namespace
 
-int reduce(Process& process, const Op& op, const Data& source, const Data& destination) noexcept {
+int reduce(Process& process, const Op& op, const Data* given, int n,
+           const Data& destination) noexcept {
   if (destination.count == 0) return MPI_SUCCESS;
-  const Data from = asked(source), to = asked(destination);
-  if (TERN_UNLIKELY(from.on_device() || to.on_device()))
-    return reduce_on_host(process, op, from, to);
-  op.apply(from.address, to.address, to.count, *to.type);
-  return MPI_SUCCESS;
+  const Data to = asked(destination);
+  std::array<Data, cuda::kMostSources> sources;
+  bool devices = to.on_device();
+  TERN_ASSERT(n <= cuda::kMostSources);
+  for (int i = 0; i < n; ++i) {
+    sources[static_cast<size_t>(i)] = asked(given[i]);
+    devices |= sources[static_cast<size_t>(i)].on_device();
+  }
+  if (TERN_LIKELY(!devices)) {
+    apply_all(op, sources.data(), n, to);
+    return MPI_SUCCESS;
+  }
+  try {
+    int code = MPI_SUCCESS;
+    if (reduce_by_kernel(process, op, sources.data(), n, to, &code)) return code;
+    return reduce_on_host(process, op, sources.data(), n, to);
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory to reduce %zu bytes of device memory on the host",
+                to.bytes());
+  }
 }
 
 }  // namespace tern::core

@@ -78,7 +78,10 @@ class OnHost {
   std::vector<std::byte> memory_;
 };
 
-/// to = from (op) to, element by element; the types as in Op::apply.
-[[nodiscard]] int reduce(Process& process, const Op& op, const Data& from, const Data& to) noexcept;
+/// to = sources[0] (op) (sources[1] (op) ...) element by element, of up to cuda::kMostSources, of
+/// which the last may be `to`; the types as in Op::apply. By a kernel where the result lies on a
+/// device and kernels know operation and type; else on the host, which is said once.
+[[nodiscard]] int reduce(Process& process, const Op& op, const Data* sources, int n,
+                         const Data& to) noexcept;
 
 }  // namespace tern::core

@@ -5,6 +5,9 @@
 #include <bit>
 #include <cstring>
 
+#include "base/explain.hpp"
+#include "cuda/kernels/kernels.hpp"
+
 namespace tern::cuda {
 namespace {
 
@@ -13,8 +16,8 @@ constexpr size_t kMostIdleStreams = 16;  // of a device
 
 }  // namespace
 
-Device::Device(const Driver& with, CUcontext in, int number)
-    : driver(with), context(in), ordinal(number) {
+Device::Device(const Driver& with, CUcontext in, int number, const std::string& kernels_file)
+    : driver(with), context(in), ordinal(number), kernels_file_(kernels_file) {
   CUdevice device = 0;
   CUuuid id{};
   if (driver.cuDeviceGet(&device, ordinal) == CUDA_SUCCESS &&
@@ -24,9 +27,13 @@ Device::Device(const Driver& with, CUcontext in, int number)
 }
 
 Device::~Device() {
-  if (idle_.empty() && blocks_.empty()) return;
+  if (gone() || (idle_.empty() && blocks_.empty() && kernels_ == nullptr)) return;
   const Current current(*this);
-  if (current.result() != CUDA_SUCCESS) return;
+  if (current.result() != CUDA_SUCCESS) {
+    if (kernels_ != nullptr) kernels_->forget();
+    return;
+  }
+  kernels_.reset();
   for (const CUstream stream : idle_) (void)driver.cuStreamDestroy_v2(stream);
   for (const auto& [bytes, block] : blocks_) (void)driver.cuMemFree_v2(block);
 }
@@ -40,6 +47,7 @@ bool Device::stale() const noexcept {
 void Device::forget() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   gone_.store(true, std::memory_order_relaxed);
+  if (kernels_ != nullptr) kernels_->forget();
   idle_.clear();
   blocks_.clear();
 }
@@ -87,6 +95,24 @@ void Device::give_block(CUdeviceptr block, size_t bytes) noexcept {
   if (!gone()) blocks_.emplace(bytes, block);
 }
 
+Kernels* Device::kernels(std::string* why_not) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (kernels_ == nullptr && no_kernels_.empty() && !gone()) {
+    const Current current(*this);
+    CUdevice device = 0;
+    try {
+      if (driver.cuDeviceGet(&device, ordinal) == CUDA_SUCCESS)
+        kernels_ = std::make_unique<Kernels>(driver, device, kernels_file_);
+      if (kernels_ == nullptr || !kernels_->available())
+        no_kernels_ = kernels_ == nullptr ? "the device does not answer" : kernels_->why_not();
+    } catch (const std::exception& error) {
+      no_kernels_ = error.what();
+    }
+  }
+  if (why_not != nullptr) *why_not = no_kernels_;
+  return kernels_ != nullptr && kernels_->available() ? kernels_.get() : nullptr;
+}
+
 bool Device::may_be_late(const Memory& memory) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (const auto known = seen_.find(memory.buffer_id); known != seen_.end()) return !known->second;
@@ -107,6 +133,14 @@ Current::~Current() {
   (void)driver_.cuThreadExchangeStreamCaptureMode(&mode_);
   CUcontext popped = nullptr;
   if (result_ == CUDA_SUCCESS) (void)driver_.cuCtxPopCurrent_v2(&popped);
+}
+
+void Gpus::tell_once(const Explain& explain, const std::string& why) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (std::find(told_.begin(), told_.end(), why) != told_.end()) return;
+  explain.warn("fallback", {{"what", "reduction on the host"}},
+               "device memory is reduced on the host: " + why);
+  told_.push_back(why);
 }
 
 Gpus::~Gpus() {
@@ -165,7 +199,7 @@ Device* Gpus::device_in(CUcontext context, int ordinal) {
     if (TERN_LIKELY(!device->stale())) return device.get();
     device->forget();
   }
-  devices_.push_back(std::make_unique<Device>(*driver(), context, ordinal));
+  devices_.push_back(std::make_unique<Device>(*driver(), context, ordinal, kernels_file_));
   return devices_.back().get();
 }
 

@@ -24,7 +24,7 @@ class Explain;
 
 namespace tern::cuda {
 
-class Gpus;
+class Kernels;
 
 /// The name of a GPU (or a part of one) that all processes of the machine agree on.
 struct Uuid {
@@ -34,7 +34,8 @@ struct Uuid {
 
 class Device {
  public:
-  Device(const Driver& driver, CUcontext context, int ordinal);
+  /// `kernels_file`: as of Kernels.
+  Device(const Driver& driver, CUcontext context, int ordinal, const std::string& kernels_file);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
   ~Device();
@@ -52,6 +53,9 @@ class Device {
   /// A stream that nobody else uses meanwhile; null with *error. The context is current.
   CUstream take_stream(CUresult* error) noexcept;
   void give_stream(CUstream stream) noexcept;
+  /// The kernels, loaded into the context at the first call; null where there are none (*why_not,
+  /// where it is not null, says why). Any context may be current.
+  Kernels* kernels(std::string* why_not = nullptr) noexcept;
   /// Device memory of at least so many bytes, from what was given back where there is some; 0 with
   /// *error. The context is current.
   CUdeviceptr take_block(size_t* bytes, CUresult* error) noexcept;
@@ -68,6 +72,9 @@ class Device {
   std::vector<CUstream> idle_;
   std::unordered_multimap<size_t, CUdeviceptr> blocks_;  // idle ones, by bytes
   std::unordered_map<uint64_t, bool> seen_;  // buffer id: whether it is synchronous by itself
+  std::string kernels_file_;
+  std::unique_ptr<Kernels> kernels_;
+  std::string no_kernels_;  // why a context could not get any
   unsigned long long context_id_ = 0;
   std::atomic<bool> gone_{false};
 };
@@ -160,9 +167,13 @@ class Gpus {
   /// The device of memory (kDevice or kManaged); nullptr with a text where its context cannot be
   /// used.
   Device* device_of(const Memory& memory, std::string* why) noexcept;
+  /// Before the first device: as of Kernels.
+  void set_kernels_file(const std::string& file) { kernels_file_ = file; }
   /// Any device of this rank's, or nullptr: for host memory that is to be pinned.
   [[nodiscard]] Device* any() noexcept;
   ~Gpus();
+  /// Says, once for each reason, that device memory is reduced on the host.
+  void tell_once(const Explain& explain, const std::string& why) noexcept;
 
  private:
   Device* device_in(CUcontext context, int ordinal);
@@ -170,6 +181,8 @@ class Gpus {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::unordered_map<int, CUcontext> primaries_;  // retained
+  std::string kernels_file_;
+  std::vector<std::string> told_;
 };
 
 }  // namespace tern::cuda

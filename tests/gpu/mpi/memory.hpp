@@ -20,18 +20,18 @@ CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes);
 
 namespace tern::test {
 
-#define CU(call)                                                                      \
-  do {                                                                                \
-    const CUresult result_ = (call);                                                  \
-    const char* name_ = "?";                                                          \
-    if (result_ != CUDA_SUCCESS && cuGetErrorName(result_, &name_) == CUDA_SUCCESS)   \
-      FAIL("%s gives %s", #call, name_);                                              \
+#define CU(call)                                                                    \
+  do {                                                                              \
+    const CUresult result_ = (call);                                                \
+    const char* name_ = "?";                                                        \
+    if (result_ != CUDA_SUCCESS && cuGetErrorName(result_, &name_) == CUDA_SUCCESS) \
+      FAIL("%s gives %s", #call, name_);                                            \
   } while (0)
 
 enum class Kind { kHost, kPinned, kRegistered, kDevice, kOtherDevice, kManaged, kPool, kMapped };
-inline constexpr Kind kKinds[] = {Kind::kHost,        Kind::kPinned,  Kind::kRegistered,
-                                  Kind::kDevice,      Kind::kOtherDevice,
-                                  Kind::kManaged,     Kind::kPool,    Kind::kMapped};
+inline constexpr Kind kKinds[] = {Kind::kHost,   Kind::kPinned,      Kind::kRegistered,
+                                  Kind::kDevice, Kind::kOtherDevice, Kind::kManaged,
+                                  Kind::kPool,   Kind::kMapped};
 inline const char* const kKindNames[] = {"host",         "pinned",  "registered", "device",
                                          "other_device", "managed", "pool",       "mapped"};
 inline const char* name_of(Kind kind) { return kKindNames[static_cast<int>(kind)]; }
@@ -57,7 +57,9 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
   ~Memory() { free(); }
   void* at(size_t offset = 0) const { return reinterpret_cast<void*>(address_ + offset); }
-  bool on_host() const { return kind_ == Kind::kHost || kind_ == Kind::kPinned || kind_ == Kind::kRegistered; }
+  bool on_host() const {
+    return kind_ == Kind::kHost || kind_ == Kind::kPinned || kind_ == Kind::kRegistered;
+  }
   /// By a synchronous copy from pageable memory.
   void put(const void* data, size_t bytes, size_t offset = 0) {
     if (on_host())
