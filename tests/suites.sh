@@ -2,7 +2,7 @@
 # The suites of ./quickstart check, and their sum. Sourced by quickstart. A suite is a function suite_NAME that
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
 # The usual ones take 20 minutes on two cores from nothing; unit and asan have the fuzz targets with their corpus.
-usual_suites=(lint unit mpi cmake asan tsan)
+usual_suites=(lint unit mpi gpu cmake asan tsan)
 long_suites=(clang dist fuzz mpi-asan mpi-tsan)
 other_suites=(abi)
 full=
@@ -44,6 +44,11 @@ sanitized() {
 configure_sanitized() { configure_in "$1" --enable-sanitizers="$2" CFLAGS='-O1 -g1' CXXFLAGS='-O1 -g1'; }
 suite_clang() { CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --enable-werror; }
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
+# On the software driver, and on the real one where there is a GPU.
+suite_gpu() {
+  step "build unit tests" "the compiler's message is in the log" make -C "$build" -j "$jobs" tests-built
+  tests/gpu/run --prefix "$prefix" --tree "$build" $full
+}
 suite_abi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full mpi/abi; }
 # The tests of many processes in the build trees of the sanitized unit tests: each program at 2 ranks, or all of it.
 suite_mpi-asan() {

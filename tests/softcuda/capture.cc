@@ -232,13 +232,11 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
   SOFTCUDA_ENTER(kContext, hGraphExec, hStream);
   CUstream stream;
   if (const CUresult refused = find_stream(hStream, &stream)) return refused;
-  return submit(stream, {.run =
-                             [nodes = hGraphExec->nodes] {
-                               for (const auto& node : *nodes)
-                                 if (const CUresult failed = node()) return failed;
-                               return CUDA_SUCCESS;
-                             },
-                         .after = {}});
+  return submit(stream, [nodes = hGraphExec->nodes] {
+    for (const auto& node : *nodes)
+      if (const CUresult failed = node()) return failed;
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {

@@ -63,12 +63,10 @@ CUresult copy_async(const Rows& rows, CUstream handle) {
   if (const CUresult refused = find_stream(handle, &stream)) return refused;
   if (rows.width == 0 || rows.count == 0) return CUDA_SUCCESS;
   if (const CUresult refused = check(rows, stream->context->physical)) return refused;
-  const CUresult result = submit(stream, {.run =
-                                              [rows] {
-                                                move(rows);
-                                                return CUDA_SUCCESS;
-                                              },
-                                          .after = {}});
+  const CUresult result = submit(stream, [rows] {
+    move(rows);
+    return CUDA_SUCCESS;
+  });
   const bool waits = is_waited_for(end_at(rows.to), end_at(rows.from));
   if (result != CUDA_SUCCESS || !waits || stream->capture) return result;
   return wait_for(end_of(stream));
@@ -81,13 +79,11 @@ bool syncs_all(CUcontext context) { return context->flags & CU_CTX_SYNC_MEMOPS; 
 // Work of a "synchronous" call in the legacy stream that it need not wait for.
 CUresult submit_late(std::function<void()> body, bool wait) {
   const CUstream legacy = current_context()->legacy;
-  const CUresult result = submit(legacy, {.run =
-                                              [body = std::move(body)] {
-                                                be_late();
-                                                body();
-                                                return CUDA_SUCCESS;
-                                              },
-                                          .after = {}});
+  const CUresult result = submit(legacy, [body = std::move(body)] {
+    be_late();
+    body();
+    return CUDA_SUCCESS;
+  });
   return result == CUDA_SUCCESS && wait ? wait_for(end_of(legacy)) : result;
 }
 
@@ -128,12 +124,10 @@ CUresult set_async(uintptr_t address, T value, size_t count, CUstream handle) {
     return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult bad = check_range(address, count * sizeof(T), stream->context->physical))
     return bad;
-  return submit(stream, {.run =
-                             [=] {
-                               fill(address, value, count);
-                               return CUDA_SUCCESS;
-                             },
-                         .after = {}});
+  return submit(stream, [=] {
+    fill(address, value, count);
+    return CUDA_SUCCESS;
+  });
 }
 
 template <class T>

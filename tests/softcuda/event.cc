@@ -52,7 +52,8 @@ CUresult record(CUevent event, CUstream stream) {
                                                 return CUDA_SUCCESS;
                                               },
                                           .after = {},
-                                          .always = true});
+                                          .always = true,
+                                          .on_device = false});
   if (result != CUDA_SUCCESS) {
     lock.unlock();
     if (event->shared != nullptr) complete(*event->shared, turn);
@@ -75,7 +76,8 @@ CUresult wait_in_stream(CUstream stream, CUevent event) {
                                  wait_shared(*shared, turn);
                                  return CUDA_SUCCESS;
                                },
-                           .after = {}});
+                           .after = {},
+                           .on_device = false});
   }
   const Place place = event->last;
   lock.unlock();

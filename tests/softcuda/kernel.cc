@@ -103,7 +103,7 @@ CUresult launch(CUfunction function, const TernLaunch& shape, CUstream handle, v
   Launch work{
       kernel->kernel, shape,
       std::string(static_cast<const char*>(parameters[0]), kernel->kernel->parameter_bytes)};
-  return submit(stream, {.run = [work] { return run(work); }, .after = {}});
+  return submit(stream, [work] { return run(work); });
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstrea
   enter_allocation(part_of(pool, std::move(storage), taken, bytes));
   ++live("allocations");
   live("bytes") += static_cast<int64_t>(bytes);
-  return submit(stream, {.run = [] { return CUDA_SUCCESS; }, .after = {}});
+  return submit(stream, [] { return CUDA_SUCCESS; });
 }
 
 void release(uintptr_t address) {
@@ -216,12 +216,10 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   if (!found || found->base != dptr ||
       (found->kind != Kind::kPool && found->kind != Kind::kPoolImport))
     return CUDA_ERROR_INVALID_VALUE;
-  return submit(stream, {.run =
-                             [dptr] {
-                               release(dptr);
-                               return CUDA_SUCCESS;
-                             },
-                         .after = {}});
+  return submit(stream, [dptr] {
+    release(dptr);
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuMemPoolExportToShareableHandle(void* handle_out, CUmemoryPool pool,

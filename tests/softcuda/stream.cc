@@ -24,25 +24,35 @@ std::set<CUstream>& live_streams() {
   return made;
 }
 
-// One process at a time on a device, where SOFTCUDA_EXCLUSIVE names files for it.
+// One process at a time on a device, where SOFTCUDA_EXCLUSIVE names files for it. All streams of a
+// process share its turn.
 class Turn {
  public:
-  explicit Turn(int physical) {
-    if (config().exclusive.empty()) return;
+  explicit Turn(int physical) : here_(places[physical]) {
+    std::unique_lock lock(here_.mutex);
+    if (here_.holders++ > 0) return;
     const std::string path = config().exclusive + "." + std::to_string(physical);
-    fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd_ < 0) give_up("SOFTCUDA_EXCLUSIVE: cannot open %s", path.c_str());
-    flock(fd_, LOCK_EX);
+    if (here_.fd < 0) here_.fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (here_.fd < 0) give_up("SOFTCUDA_EXCLUSIVE: cannot open %s", path.c_str());
+    flock(here_.fd, LOCK_EX);
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
-    if (fd_ >= 0) close(fd_);
+    std::unique_lock lock(here_.mutex);
+    if (--here_.holders == 0) flock(here_.fd, LOCK_UN);
   }
 
  private:
-  int fd_ = -1;
+  struct PlaceOfTurn {
+    std::mutex mutex;
+    int fd = -1;
+    int holders = 0;
+  };
+  static PlaceOfTurn places[64];
+  PlaceOfTurn& here_;
 };
+Turn::PlaceOfTurn Turn::places[64];
 
 void dawdle() {
   if (config().jitter_us == 0) return;
@@ -54,7 +64,7 @@ void execute(CUstream stream, Work& work) {
   dawdle();
   if (stream->context->sticky != 0 && !work.always) return;
   CUresult result;
-  if (config().exclusive.empty()) {
+  if (config().exclusive.empty() || !work.on_device) {
     result = work.run();
   } else {
     const Turn turn(stream->context->physical);
@@ -141,6 +151,8 @@ void abandon_stream(CUstream stream) {
   {
     std::lock_guard lock(table_mutex());
     live_streams().erase(stream);
+    if (stream->counted) --live("streams");
+    stream->counted = false;
   }
   std::lock_guard lock(stream->mutex);
   stream->abandoned = stream->closed = true;
@@ -227,6 +239,7 @@ CUresult cuStreamCreateWithPriority(CUstream* phStream, unsigned flags, int prio
   if (flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(table_mutex());
   *phStream = make_stream(current_context(), flags != CU_STREAM_NON_BLOCKING, priority);
+  (*phStream)->counted = true;
   ++live("streams");
   return CUDA_SUCCESS;
 }
@@ -241,6 +254,7 @@ CUresult cuStreamDestroy_v2(CUstream hStream) {
   {
     std::lock_guard lock(table_mutex());
     if (live_streams().erase(hStream) == 0) return CUDA_ERROR_INVALID_HANDLE;
+    hStream->counted = false;
     std::lock_guard stream_lock(hStream->mutex);
     hStream->closed = true;
     if (!hStream->started) hStream->context->streams.erase(hStream);
@@ -293,7 +307,8 @@ CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void* userData) {
                                fn(userData);
                                return CUDA_SUCCESS;
                              },
-                         .after = {}});
+                         .after = {},
+                         .on_device = false});
 }
 
 CUresult cuCtxSynchronize() {

@@ -27,8 +27,9 @@ struct Place {
 /// failed, and what follows in a context that has failed, is not run.
 struct Work {
   std::function<CUresult()> run;
-  std::vector<Place> after;
-  bool always = false;  // also in a context that has failed: events
+  std::vector<Place> after = {};
+  bool always = false;    // also in a context that has failed: events
+  bool on_device = true;  // not what waits, or runs on the host
 };
 
 }  // namespace softcuda
@@ -44,6 +45,7 @@ struct CUstream_st {
   uint64_t submitted = 0;
   uint64_t completed = 0;
   bool started = false;
+  bool counted = false;                        // among those that live("streams") counts
   bool closed = false;                         // destroyed: the thread ends when the queue is empty
   bool abandoned = false;                      // its context has ended: what is queued is dropped
   std::shared_ptr<softcuda::Capture> capture;  // guarded by table_mutex
@@ -60,6 +62,9 @@ void abandon_stream(CUstream stream);
 CUresult find_stream(CUstream handle, CUstream* stream);
 /// Puts work at a stream's end, or into the graph that it captures.
 CUresult submit(CUstream stream, Work work);
+inline CUresult submit(CUstream stream, std::function<CUresult()> run) {
+  return submit(stream, Work{.run = std::move(run)});
+}
 Place end_of(CUstream stream);
 bool reached(const Place& place);
 /// Waits until the place is reached, or the context has failed (then its error).

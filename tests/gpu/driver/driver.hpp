@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the CUDA driver share: its functions, opened by name, and a fixture with a
+// context.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "tests/softcuda/user_functions.hpp"
+
+namespace driver_test {
+
+/// The functions of whatever libcuda.so.1 is; optional ones may be null.
+struct Driver {
+#define ROW(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
+  TERN_CUDA_FUNCTIONS(ROW, ROW)
+  SOFTCUDA_USER_FUNCTIONS(ROW)
+#undef ROW
+  /// Of the software driver only.
+  void (*fault)(const char* rows) = nullptr;
+  unsigned long long (*calls)(const char* function) = nullptr;
+  long long (*live)(const char* kind) = nullptr;
+  bool is_soft = false;
+};
+
+/// Ends the process where it is the other twin's driver.
+const Driver& cu();
+
+/// Something failed in another process.
+int peer_main(const char* role, int socket);
+/// This program again in another process, in a role of peer_main, with a socket to it.
+class Peer {
+ public:
+  explicit Peer(const char* role);
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+  ~Peer();
+  /// Its exit status: 0 where all went well there.
+  int wait();
+  int socket = -1;
+
+ private:
+  int pid_ = -1;
+};
+
+void send_bytes(int socket, const void* data, size_t bytes);
+void receive_bytes(int socket, void* data, size_t bytes);
+void send_fd(int socket, int fd);
+int receive_fd(int socket);
+
+/// Each test has the primary context of device 0, current, and a stream that is not blocking.
+class Gpu : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+  CUdeviceptr allocate(size_t bytes);
+  std::vector<unsigned char> bytes_at(CUdeviceptr address, size_t bytes);
+  void fill(CUdeviceptr address, unsigned char value, size_t bytes);
+  /// Of an address.
+  template <class T>
+  T attribute(CUpointer_attribute which, CUdeviceptr address) {
+    T value{};
+    EXPECT_EQ(cu().cuPointerGetAttribute(&value, which, address), CUDA_SUCCESS);
+    return value;
+  }
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+  std::vector<CUdeviceptr> allocations_;
+};
+
+#define OK(call) ASSERT_EQ((call), CUDA_SUCCESS)
+
+}  // namespace driver_test

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the software driver has and the real one lacks: memory that faults, failures on request.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "driver.hpp"
+
+namespace driver_test {
+namespace {
+
+class Soft : public Gpu {
+ protected:
+  void SetUp() override {
+    if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
+    Gpu::SetUp();
+  }
+  void TearDown() override {
+    if (cu().is_soft) Gpu::TearDown();
+  }
+};
+using SoftDeathTest = Soft;
+
+TEST_F(SoftDeathTest, TheProcessorCannotTouchDeviceMemory) {
+  const CUdeviceptr address = allocate(64);
+  EXPECT_EXIT(*reinterpret_cast<volatile char*>(address) = 1, ::testing::KilledBySignal(SIGSEGV),
+              "");
+}
+
+TEST_F(Soft, TheSystemCannotTouchDeviceMemory) {
+  const CUdeviceptr address = allocate(64);
+  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(read(fd, reinterpret_cast<void*>(address), 16), -1);
+  EXPECT_EQ(errno, EFAULT);
+  close(fd);
+}
+
+TEST_F(Soft, SynchronousCallsReturnBeforeTheDataLands) {
+  const CUdeviceptr address = allocate(1 << 20);
+  fill(address, 1, 1 << 20);
+  OK(cu().cuMemsetD8_v2(address, 2, 1 << 20));
+  EXPECT_EQ(bytes_at(address, 1)[0], 1) << "another stream sees what was";
+  OK(cu().cuStreamSynchronize(nullptr));
+  EXPECT_EQ(bytes_at(address, 1)[0], 2);
+}
+
+TEST_F(Soft, FailuresComeAtTheCallThatWasNamed) {
+  CUdeviceptr address = 0;
+  cu().fault("cuMemAlloc_v2:2:2");
+  OK(cu().cuMemAlloc_v2(&address, 64));
+  OK(cu().cuMemFree_v2(address));
+  const auto calls = cu().calls("cuMemAlloc_v2");
+  EXPECT_EQ(cu().cuMemAlloc_v2(&address, 64), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(cu().calls("cuMemAlloc_v2"), calls + 1);
+  OK(cu().cuMemAlloc_v2(&address, 64));
+  OK(cu().cuMemFree_v2(address));
+  cu().fault("");
+}
+
+TEST_F(Soft, AStickyFailureEndsTheContext) {
+  CUcontext mine = nullptr;
+  OK(cu().cuCtxCreate_v2(&mine, 0, 0));
+  CUdeviceptr address = 0;
+  CUstream stream = nullptr;
+  OK(cu().cuMemAlloc_v2(&address, 64));
+  OK(cu().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  cu().fault("cuMemsetD8Async:1:700:late");
+  OK(cu().cuMemsetD8Async(address, 1, 64, stream));
+  EXPECT_EQ(cu().cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+  cu().fault("");
+  EXPECT_EQ(cu().cuMemAlloc_v2(&address, 64), CUDA_ERROR_ILLEGAL_ADDRESS);
+  OK(cu().cuCtxDestroy_v2(mine));
+  (void)allocate(64);  // the other context is well
+}
+
+TEST_F(Soft, NothingIsLeftAlive) {
+  const char* kinds[] = {"allocations", "streams", "events", "imports", "mappings",
+                         "handles",     "pools",   "graphs", "host"};
+  for (const char* kind : kinds)
+    EXPECT_EQ(cu().live(kind), strcmp(kind, "streams") == 0 ? 1 : 0) << kind;
+}
+
+TEST_F(Soft, MemoryEnds) {
+  size_t free = 0, total = 0;
+  OK(cu().cuMemGetInfo_v2(&free, &total));
+  CUdeviceptr address = 0;
+  EXPECT_EQ(cu().cuMemAlloc_v2(&address, free + 4096), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+TEST_F(Soft, FabricHandlesAreRefusedWhereThereIsNoChannel) {
+  const char* on = getenv("SOFTCUDA_FABRIC");
+  CUmemAllocationProp prop{};
+  prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
+  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  CUmemGenericAllocationHandle handle = 0;
+  const CUresult result = cu().cuMemCreate(&handle, 2 << 20, &prop, 0);
+  if (on == nullptr) {
+    EXPECT_EQ(result, CUDA_ERROR_NOT_PERMITTED);
+    return;
+  }
+  OK(result);
+  CUmemFabricHandle fabric;
+  OK(cu().cuMemExportToShareableHandle(&fabric, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0));
+  OK(cu().cuMemRelease(handle));
+}
+
+}  // namespace
+}  // namespace driver_test

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+   Linked into every GPU test: ends it before main where it would run on the wrong driver. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((constructor)) static void check_twin(void) {
+  const char* twin = getenv("TERN_GPU_TWIN");
+  int soft = dlsym(RTLD_DEFAULT, "softcuda_marker") != NULL;
+  if (twin == NULL || soft == (strcmp(twin, "soft") == 0)) return;
+  fprintf(stderr, "this is the %s twin, and libcuda.so.1 is %s driver\n", twin,
+          soft ? "the software" : "another");
+  exit(1);
+}
