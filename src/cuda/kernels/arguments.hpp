@@ -79,7 +79,7 @@ struct PackArguments {
   Divisor by_element;  // by the packed bytes of the root
   int64_t element, extent;
   int32_t root;
-  int32_t shift;      // words of 2^shift bytes never cross a border of a block; -1: any bytes
+  int32_t shift;      // words of 2^shift bytes are aligned and in one block; -1: any bytes
   int32_t to_memory;  // unpacks
   uint64_t inline_image[kInlineWords];
 };

@@ -6,6 +6,8 @@
 //             `threads`; `together` where its threads wait for one another
 //   DEV(p)    each pointer, from a parameter or from memory, before its first use
 //   TERN_UNROLL    before a loop whose indices must be constants, so that arrays are registers
+//   TERN_ROLLED    before one that stays a loop
+//   TERN_DEVICE_CALL   a function that is called, not copied into its callers
 //   spin_pause()   in each loop that waits for somebody else's store
 //   TERN_SHARED(T, name)   the block's dynamic shared memory as an array of T
 // Nothing of the CUDA runtime is used, and no launch by <<<>>>.
@@ -19,8 +21,10 @@
 #define TERN_KERNEL(name, Arguments, threads, waits)    \
   extern "C" __global__ void __launch_bounds__(threads) \
       name(const __grid_constant__ Arguments arguments)
+#define TERN_DEVICE_CALL static __device__ __noinline__
 #define DEV(p) (p)
 #define TERN_UNROLL _Pragma("unroll")
+#define TERN_ROLLED _Pragma("unroll 1")
 #define TERN_SHARED(T, name)                           \
   extern __shared__ __align__(16) char name##_bytes[]; \
   T* const name = reinterpret_cast<T*>(name##_bytes)

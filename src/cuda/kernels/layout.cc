@@ -145,7 +145,7 @@ PackArguments LayoutProgram::arguments(void* buffer, size_t offset, void* packed
   a.by_element = divisor(a.element);
   a.extent = step_;
   a.root = outer_;
-  a.shift = shift_for(memory | bits(step_));
+  a.shift = shift_for(memory | bits(step_) | reinterpret_cast<uintptr_t>(a.packed));
   a.to_memory = to_memory ? 1 : 0;
   if (image == nullptr) std::copy(image_.begin(), image_.end(), a.inline_image);
   return a;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cuda/kernels/device.hpp"
+#include "cuda/kernels/ptx.hpp"
 
 namespace tern::cuda {
 
@@ -17,34 +17,46 @@ TERN_DEVICE unsigned skew(const void* p) {
   return static_cast<unsigned>(reinterpret_cast<uintptr_t>(p)) & 15U;
 }
 
-/// 16 bytes as pieces of a type to which both addresses are aligned.
+/// `bytes` as pieces of a type to which both addresses are aligned.
 template <class Piece>
 TERN_DEVICE void move_pieces(void* to, const void* from, int bytes) {
   const auto* source = static_cast<const Piece*>(from);
   auto* target = static_cast<Piece*>(to);
+  TERN_ROLLED
   for (int i = 0; i < bytes / static_cast<int>(sizeof(Piece)); ++i) target[i] = source[i];
 }
 
-/// `bytes` (at most 16) between a Vector of this thread and memory of the given skew.
-TERN_DEVICE void move_skewed(void* to, const void* from, unsigned skew, int bytes) {
-  skew |= static_cast<unsigned>(bytes);
-  if ((skew & 15U) == 0)
-    move_pieces<Vector>(to, from, bytes);
-  else if ((skew & 7U) == 0)
-    move_pieces<uint64_t>(to, from, bytes);
-  else if ((skew & 3U) == 0)
+/// Up to 16 bytes, whatever their alignment: the rare ends and crooked buffers. A call, for it is
+/// needed in many places and would be most of the code.
+TERN_DEVICE_CALL void move_some(void* to, const void* from, int bytes) {
+  const unsigned skews = skew(to) | skew(from) | static_cast<unsigned>(bytes);
+  if ((skews & 3U) == 0)
     move_pieces<uint32_t>(to, from, bytes);
   else
     move_pieces<uint8_t>(to, from, bytes);
 }
 
+TERN_DEVICE Vector load(const char* from) {
+  return skew(from) == 0 ? *reinterpret_cast<const Vector*>(from) : ptx::load_skewed<Vector>(from);
+}
+TERN_DEVICE void store(char* to, const Vector& value) {
+  if (skew(to) == 0) {
+    *reinterpret_cast<Vector*>(to) = value;
+  } else {
+    Vector kept = value;
+    move_some(to, &kept, 16);
+  }
+}
 TERN_DEVICE Vector load_some(const char* from, int bytes) {
+  if (bytes == 16) return load(from);
   Vector value{};
-  move_skewed(&value, from, skew(from), bytes);
+  move_some(&value, from, bytes);
   return value;
 }
 TERN_DEVICE void store_some(char* to, const Vector& value, int bytes) {
-  move_skewed(to, &value, skew(to), bytes);
+  if (bytes == 16) return store(to, value);
+  Vector kept = value;
+  move_some(to, &kept, bytes);
 }
 
 template <int kVectors>
@@ -55,19 +67,14 @@ TERN_DEVICE void load_vectors(const char* from, int64_t apart, Vector (&values)[
       values[j] = *reinterpret_cast<const Vector*>(from + j * apart);
   } else {
     TERN_UNROLL
-    for (int j = 0; j < kVectors; ++j) values[j] = load_some(from + j * apart, 16);
+    for (int j = 0; j < kVectors; ++j) values[j] = ptx::load_skewed<Vector>(from + j * apart);
   }
 }
 
 template <int kVectors>
 TERN_DEVICE void store_vectors(char* to, int64_t apart, const Vector (&values)[kVectors]) {
-  if (skew(to) == 0) {
-    TERN_UNROLL
-    for (int j = 0; j < kVectors; ++j) *reinterpret_cast<Vector*>(to + j * apart) = values[j];
-  } else {
-    TERN_UNROLL
-    for (int j = 0; j < kVectors; ++j) store_some(to + j * apart, values[j], 16);
-  }
+  TERN_UNROLL
+  for (int j = 0; j < kVectors; ++j) store(to + j * apart, values[j]);
 }
 
 }  // namespace tern::cuda

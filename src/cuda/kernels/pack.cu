@@ -89,12 +89,6 @@ class Locator {
   char* memory_;
 };
 
-/// Bytes in one piece on both sides.
-TERN_DEVICE void move_run(char* to, const char* from, int bytes) {
-  const unsigned skews = skew(to) | skew(from);
-  move_skewed(to, from, skews, bytes);
-}
-
 /// The packed bytes [begin, end), at most 16, run by run.
 TERN_DEVICE void move_any(const PackArguments& a, const Locator& locator, int64_t begin,
                           int64_t end) {
@@ -103,20 +97,11 @@ TERN_DEVICE void move_any(const PackArguments& a, const Locator& locator, int64_
     const int64_t bytes = place.left < end - begin ? place.left : end - begin;
     char* const packed = DEV(a.packed + begin);
     if (a.to_memory != 0)
-      move_run(place.at, packed, static_cast<int>(bytes));
+      move_some(place.at, packed, static_cast<int>(bytes));
     else
-      move_run(packed, place.at, static_cast<int>(bytes));
+      move_some(packed, place.at, static_cast<int>(bytes));
     begin += bytes;
   }
-}
-
-/// A word on the packed side, whose alignment may be less.
-template <class Word>
-TERN_DEVICE void move_word(Word* to, const Word* from, bool aligned) {
-  if (aligned)
-    *to = *from;
-  else
-    move_skewed(to, from, skew(to) | skew(from), static_cast<int>(sizeof(Word)));
 }
 
 constexpr int kWords = 4;  // in flight for each thread
@@ -124,20 +109,17 @@ constexpr int kWords = 4;  // in flight for each thread
 template <class Word>
 TERN_DEVICE void move_words(const PackArguments& a, char* const (&memory)[kWords], char* packed,
                             int64_t apart) {
-  const bool aligned = (skew(packed) & (sizeof(Word) - 1)) == 0;
   Word values[kWords];
   if (a.to_memory != 0) {
     TERN_UNROLL
-    for (int j = 0; j < kWords; ++j)
-      move_word(&values[j], reinterpret_cast<const Word*>(packed + j * apart), aligned);
+    for (int j = 0; j < kWords; ++j) values[j] = *reinterpret_cast<const Word*>(packed + j * apart);
     TERN_UNROLL
     for (int j = 0; j < kWords; ++j) *reinterpret_cast<Word*>(memory[j]) = values[j];
   } else {
     TERN_UNROLL
     for (int j = 0; j < kWords; ++j) values[j] = *reinterpret_cast<const Word*>(memory[j]);
     TERN_UNROLL
-    for (int j = 0; j < kWords; ++j)
-      move_word(reinterpret_cast<Word*>(packed + j * apart), &values[j], aligned);
+    for (int j = 0; j < kWords; ++j) *reinterpret_cast<Word*>(packed + j * apart) = values[j];
   }
 }
 

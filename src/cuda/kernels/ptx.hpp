@@ -32,6 +32,25 @@ TERN_DEVICE uint16_t narrow_bfloat16(float value) {
   return Bfloat16Format::narrow(value);
 #endif
 }
+/// 16 bytes from an address of any alignment: the five words that hold them, shifted. Those words
+/// hold up to three bytes before and behind, which nothing is made of.
+template <class Vector>
+TERN_DEVICE Vector load_skewed(const char* from) {
+  const auto address = reinterpret_cast<uintptr_t>(from);
+  const auto* const words = reinterpret_cast<const uint32_t*>(address & ~uintptr_t{3});
+  const unsigned bits = 8 * static_cast<unsigned>(address & 3U);
+  uint32_t below = words[0];
+  Vector value;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t above = words[i + (i < 3 || bits != 0 ? 1 : 0)];
+    asm("shf.r.wrap.b32 %0, %1, %2, %3;"
+        : "=r"(value.words[i])
+        : "r"(below), "r"(above), "r"(bits));
+    below = above;
+  }
+  return value;
+}
 /// What this thread wrote before is seen before what it writes afterwards, by the host and by all
 /// devices.
 TERN_DEVICE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
@@ -49,6 +68,12 @@ TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
 TERN_DEVICE float widen_half(uint16_t bits) { return HalfFormat::widen(bits); }
 TERN_DEVICE uint16_t narrow_half(float value) { return HalfFormat::narrow(value); }
 TERN_DEVICE uint16_t narrow_bfloat16(float value) { return Bfloat16Format::narrow(value); }
+template <class Vector>
+TERN_DEVICE Vector load_skewed(const char* from) {
+  Vector value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
 TERN_DEVICE void fence_system() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 TERN_DEVICE void store_release_system(uint32_t* word, uint32_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);

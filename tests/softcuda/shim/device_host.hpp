@@ -26,6 +26,8 @@ void call(const void* parameter) {
       [](const void* given) { ::tern::softcuda::call<Arguments, name>(given); }); \
   static void name(const Arguments& arguments)
 #define TERN_UNROLL
+#define TERN_ROLLED
+#define TERN_DEVICE_CALL [[maybe_unused]] static
 #define DEV(p) ::tern::softcuda::translated(p)
 #define TERN_SHARED(T, name) T* const name = static_cast<T*>(::tern::softcuda::here.shared)
 
