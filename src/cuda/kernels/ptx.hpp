@@ -74,7 +74,7 @@ TERN_DEVICE Vector load_skewed(const char* from) {
   __builtin_memcpy(&value, from, sizeof value);
   return value;
 }
-TERN_DEVICE void fence_system() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+TERN_DEVICE void fence_system() { __sync_synchronize(); }
 TERN_DEVICE void store_release_system(uint32_t* word, uint32_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }

@@ -39,9 +39,9 @@ void call(const void* parameter) {
 static inline void spin_pause() { ::tern::softcuda::pause(); }
 static inline void __syncthreads() { ::tern::softcuda::block_barrier(); }
 static inline void __syncwarp(unsigned mask = ~0U) { ::tern::softcuda::warp_barrier(mask); }
-static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-static inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-static inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static inline void __threadfence() { __sync_synchronize(); }
+static inline void __threadfence_block() { __sync_synchronize(); }
+static inline void __threadfence_system() { __sync_synchronize(); }
 
 template <class T>
 static inline T __shfl_sync(unsigned mask, T value, int lane) {

@@ -55,6 +55,7 @@ struct Grid {
   Thread* running = nullptr;  // null: the threads are a plain loop
   Clock::time_point moved;    // when a thread last ended or met the others
   unsigned pauses = 0;
+  char begun = 0, ended = 0;  // what TSan orders the launch and its end by
 };
 thread_local Grid grid;
 thread_local std::vector<std::unique_ptr<Thread>> threads;  // kept for the next launch
@@ -96,9 +97,9 @@ void run_plainly(const TernLaunch& launch) {
 
 void thread_main(void* argument) {
   auto* const self = static_cast<Thread*>(argument);
-  tsan_acquire(&grid);
+  tsan_acquire(&grid.begun);
   grid.body(grid.parameter);
-  tsan_release(&grid);
+  tsan_release(&grid.ended);
   self->ended = true;
   Barrier& barrier = self->block->barrier;  // who has ended is awaited by nobody
   if (--barrier.count > 0 && barrier.arrived == barrier.count) barrier.open();
@@ -154,10 +155,10 @@ bool run_together(const TernLaunch& launch) {
   for (size_t first = 0; first < blocks && ended; first += step) {
     std::vector<Block> alive(std::min(step, blocks - first));
     prepare(launch, first, alive);
-    tsan_release(&grid);
+    tsan_release(&grid.begun);
     ended = run_all(alive.size() * size, patience());
+    tsan_acquire(&grid.ended);
   }
-  tsan_acquire(&grid);
   grid.running = nullptr;
   return ended;
 }
@@ -191,7 +192,7 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
       size > kMostThreads || too_many)
     return complain(why, room, "kernel %s: no device runs %zu blocks of %zu threads", kernel.name,
                     blocks, size, kInvalidValue);
-  grid = Grid{body_of(kernel), parameter, nullptr, Clock::now(), 0};
+  grid = Grid{body_of(kernel), parameter, nullptr, Clock::now()};
   bool ended = true;
   try {
     if (kernel.synchronises != 0 || launch.cooperative != 0 || tsan())
