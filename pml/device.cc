@@ -4,7 +4,9 @@
 // packed on its device first. Where the memory cannot be shared, or the receiver has no device, the
 // pipeline takes it through the host (rendezvous.cc).
 #include <algorithm>
+#include <cstring>
 
+#include "base/copy.hpp"
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "pml/p2p.hpp"
@@ -83,7 +85,8 @@ int P2p::move_device_copies() noexcept {
   int events = 0;
   for (size_t i = 0; i < copying_.size();) {
     RecvRequest& request = *copying_[i];
-    if (!request.transfer.device->job.done()) {
+    DeviceTransfer& device = *request.transfer.device;
+    if (!(device.in != nullptr ? device.in->done() : device.job.done())) {
       ++i;
       continue;
     }
@@ -91,17 +94,100 @@ int P2p::move_device_copies() noexcept {
     copying_[i] = copying_.back();
     copying_.pop_back();
     channel_.progress.stay_awake(-1);
-    int code = MPI_SUCCESS;
-    if (request.transfer.device->job.failed()) {
-      delete request.error_text;  // it may be one about truncation
-      request.error_text = new std::string(
-          strf("copying %zu bytes of device memory from rank %d failed: %s", request.transfer.bytes,
-               request.outcome.source, request.transfer.device->job.failure().c_str()));
-      code = MPI_ERR_OTHER;
-    }
-    tell_done(request, code);
+    end_device_copy(request);
   }
   return events;
+}
+
+void P2p::end_device_copy(RecvRequest& request) noexcept {
+  DeviceTransfer& device = *request.transfer.device;
+  const bool bounced = device.in != nullptr;
+  int code = MPI_SUCCESS;
+  if (bounced ? device.in->failed() : device.job.failed()) {
+    delete request.error_text;  // it may be one about truncation
+    request.error_text = new std::string(strf(
+        "copying %zu bytes of device memory from rank %d failed: %s", request.transfer.bytes,
+        request.outcome.source, (bounced ? device.in->failure() : device.job.failure()).c_str()));
+    code = MPI_ERR_OTHER;
+  }
+  bounced ? finish(request, code) : tell_done(request, code);
+}
+
+// True when it has nothing more to push.
+bool P2p::push_bounced(SendRequest& request, bool* moved) noexcept {
+  Transfer& transfer = request.transfer;
+  btl::Endpoint& endpoint = *request.peer->endpoint;
+  DeviceTransfer& device = *transfer.device;  // since the announcement
+  try {
+    if (device.out == nullptr) {
+      device.out = std::make_unique<BounceOut>(process_, request.buffer, transfer.bytes);
+      channel_.progress.stay_awake(1);
+    }
+  } catch (const Error& error) {
+    send_failed(request, error.mpi_class(), error.what());
+    return true;
+  } catch (const std::bad_alloc&) {
+    send_failed(request, MPI_ERR_NO_MEM, "no memory");
+    return true;
+  }
+  const size_t most = endpoint.fragment_bytes() - sizeof(wire::DataPrefix);
+  while (transfer.moved < transfer.bytes) {
+    const std::byte* at = nullptr;
+    const size_t length = std::min(most, device.out->ready(&at));
+    if (TERN_UNLIKELY(device.out->failed())) {
+      channel_.progress.stay_awake(-1);
+      send_failed(request, MPI_ERR_OTHER, device.out->failure());
+      return true;
+    }
+    std::byte* const room =
+        length == 0 ? nullptr : endpoint.begin_fragment(sizeof(wire::DataPrefix) + length);
+    if (room == nullptr) return false;
+    const wire::DataPrefix prefix{transfer.partner, transfer.moved};
+    std::memcpy(room, &prefix, sizeof prefix);
+    copy_bytes(room + sizeof prefix, at, length);
+    endpoint.commit({0, wire::kData, static_cast<uint16_t>(sizeof prefix + length), 0, 0, 0});
+    device.out->sent(length);
+    transfer.moved += length;
+    *moved = true;
+  }
+  channel_.progress.stay_awake(-1);
+  request.pushing = false;
+  finish(request, MPI_SUCCESS);
+  return true;
+}
+
+void P2p::send_failed(SendRequest& request, int error, const std::string& why) noexcept {
+  send_control(*request.peer, wire::kFailed,
+               wire::Failed{request.transfer.partner, static_cast<uint64_t>(error)});
+  request.pushing = false;
+  request.error_text = new std::string(
+      strf("%zu bytes of device memory cannot be read: %s", request.transfer.bytes, why.c_str()));
+  finish(request, error);
+}
+
+// What cannot be put is dropped: the request ends with the error when all has come.
+void P2p::take_bounced(RecvRequest& request, const std::byte* data, size_t bytes) noexcept {
+  Transfer& transfer = request.transfer;
+  std::string why;
+  try {
+    if (transfer.device == nullptr) {
+      transfer.device = std::make_unique<DeviceTransfer>();
+      transfer.device->in = std::make_unique<BounceIn>(process_, request.buffer, transfer.bytes);
+    }
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  if (transfer.device != nullptr && transfer.device->in != nullptr)
+    transfer.device->in->put(data, bytes);
+  else if (request.error_text == nullptr)
+    request.error_text = new std::string(
+        strf("%zu bytes cannot be received in device memory: %s", transfer.bytes, why.c_str()));
+  transfer.moved += bytes;
+  if (transfer.moved < transfer.bytes) return;
+  if (transfer.device == nullptr || transfer.device->in == nullptr)
+    return finish(request, MPI_ERR_OTHER);
+  copying_.push_back(&request);
+  channel_.progress.stay_awake(1);
 }
 
 }  // namespace tern::pml

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libtern_la_SOURCES += pml/arrivals.cc
+libtern_la_SOURCES += pml/bounce.cc
 libtern_la_SOURCES += pml/device.cc
 libtern_la_SOURCES += pml/explain.cc
 libtern_la_SOURCES += pml/matched.cc

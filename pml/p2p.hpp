@@ -150,6 +150,10 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   int name_data(SendRequest& request) noexcept;
   bool copy_on_device(RecvRequest& request, const btl::MemoryCard& card) noexcept;
   TERN_COLD int move_device_copies() noexcept;
+  bool push_bounced(SendRequest& request, bool* moved) noexcept;
+  void send_failed(SendRequest& request, int error, const std::string& why) noexcept;
+  void take_bounced(RecvRequest& request, const std::byte* data, size_t bytes) noexcept;
+  void end_device_copy(RecvRequest& request) noexcept;
 
   // rendezvous.cc
   void receive_pipeline(RecvRequest& request) noexcept;

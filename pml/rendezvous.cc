@@ -178,13 +178,8 @@ void P2p::take_data(const PeerState& from, const wire::DataPrefix& prefix, const
     return;
   }
   const core::Datatype& type = *request->buffer.type;
-  if (TERN_UNLIKELY(request->buffer.on_device())) {
-    const int code = core::unpack(process_, request->buffer, prefix.offset, data, bytes);
-    if (code != MPI_SUCCESS && request->outcome.error == MPI_SUCCESS) {
-      request->outcome.error = code;
-      request->error_text = new std::string(take_last_error().text);
-    }
-  } else if (type.contiguous())
+  if (TERN_UNLIKELY(request->buffer.on_device())) return take_bounced(*request, data, bytes);
+  if (type.contiguous())
     copy_bytes(block_of(*request) + prefix.offset, data, bytes);
   else
     type.unpack(request->buffer.address, request->buffer.count, prefix.offset, data, bytes);
@@ -331,6 +326,7 @@ void P2p::copy_failed(RecvRequest& request, int error) noexcept {
 
 bool P2p::push(SendRequest& request, bool* moved) noexcept {
   const Transfer& transfer = request.transfer;
+  if (TERN_UNLIKELY(request.buffer.on_device())) return push_bounced(request, moved);
   if (transfer.claims == nullptr) return push_fragments(request, moved);
   if (transfer.stage != nullptr && transfer.moved < transfer.bytes)
     return pack_chunk(request, moved);
@@ -363,19 +359,7 @@ bool P2p::push_fragments(SendRequest& request, bool* moved) noexcept {
     if (room == nullptr) return false;
     const wire::DataPrefix prefix{transfer.partner, transfer.moved};
     std::memcpy(room, &prefix, sizeof prefix);
-    if (TERN_UNLIKELY(request.buffer.on_device())) {
-      const int code =
-          core::pack(process_, request.buffer, transfer.moved, room + sizeof prefix, length);
-      if (code != MPI_SUCCESS) {
-        const wire::Failed failed{transfer.partner, static_cast<uint64_t>(code)};
-        std::memcpy(room, &failed, sizeof failed);
-        endpoint.commit({0, wire::kFailed, static_cast<uint16_t>(sizeof prefix + length), 0, 0, 0});
-        request.pushing = false;
-        request.error_text = new std::string(take_last_error().text);
-        finish(request, code);
-        return true;
-      }
-    } else if (request.buffer.type->contiguous())
+    if (request.buffer.type->contiguous())
       copy_bytes(room + sizeof prefix, block_of(request) + transfer.moved, length);
     else
       pack_lines(request, room + sizeof prefix, length);

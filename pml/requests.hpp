@@ -11,6 +11,7 @@
 #include "btl/btl.hpp"
 #include "btl/claims.hpp"
 #include "btl/device.hpp"
+#include "pml/bounce.hpp"
 #include "pml/match.hpp"
 #include "pml/pml.hpp"
 #include "pml/wire.hpp"
@@ -76,6 +77,8 @@ struct DeviceTransfer {
   cuda::Block block;  // sender: the packed form, where the data is not one block
   btl::MemoryCard card{};
   bool carded = false;                    // sender: the announcement has the card
+  std::unique_ptr<BounceOut> out;         // sender: through the host
+  std::unique_ptr<BounceIn> in;           // receiver
   std::unique_ptr<btl::Reached> reached;  // receiver: the sender's data
   cuda::Job job;                          // ends first
 };

@@ -47,6 +47,10 @@ namespace tern {
     "from this many bytes sender and receiver share the copies of what is copied once")             \
   X(cuda_ipc, "TERN_CUDA_IPC", Switch, 1, between(0, 1),                                            \
     "map the device memory of other ranks of this host and copy it once; 0: through the host")     \
+  X(cuda_chunk, "TERN_CUDA_CHUNK", Size, 524288, between(4096, 1073741824),                        \
+    "device memory that goes through the host: bytes of one chunk")                                \
+  X(cuda_chunks, "TERN_CUDA_CHUNKS", Count, 3, between(1, 64),                                     \
+    "device memory that goes through the host: chunks of one message at once")                     \
   X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 8589934592, between(0, 1099511627776),            \
     "bytes of other ranks' device memory that stay mapped for the next message")                   \
   X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr),                                      \

@@ -27,7 +27,8 @@ Device::Device(const Driver& with, CUcontext in, int number, const std::string& 
 }
 
 Device::~Device() {
-  if (gone() || (idle_.empty() && blocks_.empty() && kernels_ == nullptr)) return;
+  if (gone() || (idle_.empty() && blocks_.empty() && pinned_.empty() && kernels_ == nullptr))
+    return;
   const Current current(*this);
   if (current.result() != CUDA_SUCCESS) {
     if (kernels_ != nullptr) kernels_->forget();
@@ -35,6 +36,7 @@ Device::~Device() {
   }
   kernels_.reset();
   for (const CUstream stream : idle_) (void)driver.cuStreamDestroy_v2(stream);
+  for (const auto& [bytes, block] : pinned_) (void)driver.cuMemFreeHost(block);
   for (const auto& [bytes, block] : blocks_) (void)driver.cuMemFree_v2(block);
 }
 
@@ -50,6 +52,7 @@ void Device::forget() noexcept {
   if (kernels_ != nullptr) kernels_->forget();
   idle_.clear();
   blocks_.clear();
+  pinned_.clear();
 }
 
 CUstream Device::take_stream(CUresult* error) noexcept {
@@ -111,6 +114,25 @@ Kernels* Device::kernels(std::string* why_not) noexcept {
   }
   if (why_not != nullptr) *why_not = no_kernels_;
   return kernels_ != nullptr && kernels_->available() ? kernels_.get() : nullptr;
+}
+
+std::byte* Device::take_pinned(size_t* bytes, CUresult* error) noexcept {
+  constexpr size_t kLeast = 4096;
+  *bytes = std::bit_ceil(std::max(*bytes, kLeast));
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (const auto found = pinned_.find(*bytes); found != pinned_.end()) {
+    std::byte* const block = found->second;
+    pinned_.erase(found);
+    return block;
+  }
+  void* block = nullptr;
+  *error = driver.cuMemHostAlloc(&block, *bytes, CU_MEMHOSTALLOC_PORTABLE);
+  return *error == CUDA_SUCCESS ? static_cast<std::byte*>(block) : nullptr;
+}
+
+void Device::give_pinned(std::byte* block, size_t bytes) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (!gone()) pinned_.emplace(bytes, block);
 }
 
 bool Device::may_be_late(const Memory& memory) noexcept {

@@ -59,6 +59,9 @@ class Device {
   /// Device memory of at least so many bytes, from what was given back where there is some; 0 with
   /// *error. The context is current.
   CUdeviceptr take_block(size_t* bytes, CUresult* error) noexcept;
+  /// The same of pinned host memory.
+  std::byte* take_pinned(size_t* bytes, CUresult* error) noexcept;
+  void give_pinned(std::byte* block, size_t bytes) noexcept;
   /// Kept for the next: freeing waits for everything on the device, the application's work too.
   void give_block(CUdeviceptr block, size_t bytes) noexcept;
   /// The context has ended and come back since this was made: nothing in it is there any more.
@@ -71,6 +74,7 @@ class Device {
   std::mutex mutex_;
   std::vector<CUstream> idle_;
   std::unordered_multimap<size_t, CUdeviceptr> blocks_;  // idle ones, by bytes
+  std::unordered_multimap<size_t, std::byte*> pinned_;
   std::unordered_map<uint64_t, bool> seen_;  // buffer id: whether it is synchronous by itself
   std::string kernels_file_;
   std::unique_ptr<Kernels> kernels_;
@@ -159,6 +163,23 @@ class Block {
  private:
   Device* device_ = nullptr;
   CUdeviceptr address_ = 0;
+  size_t bytes_ = 0;
+};
+
+/// Pinned host memory for a while: copies to and from it overlap with everything else.
+class Pinned {
+ public:
+  Pinned() = default;
+  /// Without memory where the driver has none; the job has failed then.
+  Pinned(Job& job, size_t bytes) noexcept;
+  Pinned(Pinned&& other) noexcept;
+  Pinned& operator=(Pinned&& other) noexcept;
+  ~Pinned();
+  [[nodiscard]] std::byte* data() const noexcept { return address_; }
+
+ private:
+  Device* device_ = nullptr;
+  std::byte* address_ = nullptr;
   size_t bytes_ = 0;
 };
 

@@ -153,4 +153,28 @@ Block::~Block() {
   if (address_ != 0) device_->give_block(address_, bytes_);
 }
 
+Pinned::Pinned(Job& job, size_t bytes) noexcept : device_(&job.device()), bytes_(bytes) {
+  if (job.failed()) return;
+  const Current current(*device_);
+  CUresult error = CUDA_SUCCESS;
+  address_ = device_->take_pinned(&bytes_, &error);
+  job.note("cuMemHostAlloc", error);
+}
+
+Pinned::Pinned(Pinned&& other) noexcept
+    : device_(other.device_),
+      address_(std::exchange(other.address_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+Pinned& Pinned::operator=(Pinned&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Pinned::~Pinned() {
+  if (address_ != nullptr) device_->give_pinned(address_, bytes_);
+}
+
 }  // namespace tern::cuda

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pml/bounce.hpp"
+
+#include <algorithm>
+
+#include "base/copy.hpp"
+#include "base/error.hpp"
+#include "core/process.hpp"
+
+namespace tern::pml {
+
+Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes)
+    : buffer_(buffer),
+      bytes_(bytes),
+      chunk_bytes_(std::min(static_cast<size_t>(process.params.cuda_chunk), bytes)) {
+  const size_t needed = (bytes + chunk_bytes_ - 1) / chunk_bytes_;
+  chunks_.resize(std::min(static_cast<size_t>(process.params.cuda_chunks), needed));
+  for (Chunk& chunk : chunks_) {
+    int code = 0;
+    chunk.job = core::begin_job(process, buffer.first(), &code);
+    if (code != 0) throw Error(code, take_last_error().text);
+    chunk.room = cuda::Pinned(chunk.job, chunk_bytes_);
+    if (!buffer.type->contiguous() && chunk.job.device().kernels() != nullptr)
+      chunk.packed = cuda::Block(chunk.job, chunk_bytes_);
+    if (chunk.job.failed()) throw Error(MPI_ERR_NO_MEM, chunk.job.failure());
+  }
+}
+
+bool Bounce::sound(cuda::Job& job) noexcept {
+  if (TERN_LIKELY(!job.failed())) return true;
+  if (failure_.empty()) failure_ = job.failure();
+  return false;
+}
+
+// Chunks are asked for, and sent, one after the other.
+void BounceOut::fetch_more() noexcept {
+  for (size_t i = 0; i < chunks_.size() && fetched_ < bytes_; ++i) {
+    Chunk& chunk = chunks_[(first_ + i) % chunks_.size()];
+    if (chunk.used < chunk.bytes) continue;
+    chunk.bytes = std::min(chunk_bytes_, bytes_ - fetched_);
+    chunk.used = 0;
+    if (chunk.packed.valid()) {
+      core::pack(chunk.job, buffer_, fetched_, chunk.packed.data(), chunk.bytes);
+      chunk.job.copy(chunk.room.data(), chunk.packed.data(), chunk.bytes);
+    } else {
+      core::pack(chunk.job, buffer_, fetched_, chunk.room.data(), chunk.bytes);
+    }
+    fetched_ += chunk.bytes;
+  }
+}
+
+size_t BounceOut::ready(const std::byte** at) noexcept {
+  fetch_more();
+  Chunk& chunk = chunks_[first_];
+  if (!chunk.job.done() || !sound(chunk.job)) return 0;
+  *at = chunk.room.data() + chunk.used;
+  return chunk.bytes - chunk.used;
+}
+
+void BounceOut::sent(size_t bytes) noexcept {
+  Chunk& chunk = chunks_[first_];
+  chunk.used += bytes;
+  if (chunk.used < chunk.bytes) return;
+  first_ = (first_ + 1) % chunks_.size();
+  fetch_more();
+}
+
+void BounceIn::put(const std::byte* data, size_t bytes) noexcept {
+  while (bytes > 0 && !failed()) {
+    Chunk& chunk = chunks_[put_ / chunk_bytes_ % chunks_.size()];
+    if (chunk.used == 0 && (!chunk.job.finish() || chunk.job.failed()))
+      return (void)sound(chunk.job);
+    chunk.bytes = std::min(chunk_bytes_, bytes_ - put_ / chunk_bytes_ * chunk_bytes_);
+    const size_t some = std::min(bytes, chunk.bytes - chunk.used);
+    copy_bytes(chunk.room.data() + chunk.used, data, some);
+    chunk.used += some;
+    put_ += some;
+    data += some;
+    bytes -= some;
+    if (chunk.used == chunk.bytes) send_off(chunk);
+  }
+}
+
+void BounceIn::send_off(Chunk& chunk) noexcept {
+  const std::byte* from = chunk.room.data();
+  if (chunk.packed.valid()) {
+    chunk.job.copy(chunk.packed.data(), from, chunk.bytes);
+    from = chunk.packed.data();
+  }
+  core::unpack(chunk.job, buffer_, sent_off_, from, chunk.bytes);
+  sent_off_ += chunk.bytes;
+  chunk.used = 0;
+  (void)sound(chunk.job);
+}
+
+bool BounceIn::done() noexcept {
+  for (Chunk& chunk : chunks_)
+    if (!chunk.job.done()) return false;
+  for (Chunk& chunk : chunks_) (void)sound(chunk.job);
+  return true;
+}
+
+}  // namespace tern::pml

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// BounceOut, BounceIn: device memory through pinned host memory, chunk by chunk: while one chunk
+// goes over the link to or from the device, another goes between the processes.
+// Why: where devices cannot reach each other, or memory cannot be shared, or one end is the host.
+// Data with holes is packed, or unpacked, on its device: what crosses the link is dense.
+// Sizes: TERN_CUDA_CHUNK, TERN_CUDA_CHUNKS. Lifetime: of one message. Threads: under the channel's
+// lock. See: pml/device.cc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/device_copy.hpp"
+
+namespace tern::pml {
+
+/// Of a transfer: memory for one chunk, and the device's work on it.
+struct Chunk {
+  cuda::Pinned room;
+  cuda::Block packed;  // where the data has holes
+  size_t bytes = 0;    // in it
+  size_t used = 0;     // of them sent, or put in
+  cuda::Job job;       // ends before its memory goes
+};
+
+class Bounce {
+ public:
+  /// `buffer` lies on a device. Throws Error, std::bad_alloc.
+  Bounce(core::Process& process, const core::Data& buffer, size_t bytes);
+  [[nodiscard]] bool failed() const noexcept { return !failure_.empty(); }
+  [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+
+ protected:
+  /// Notes a failure of the job's. Throws nothing.
+  bool sound(cuda::Job& job) noexcept;
+  core::Data buffer_;
+  size_t bytes_, chunk_bytes_;
+  std::vector<Chunk> chunks_;
+  std::string failure_;
+};
+
+class BounceOut final : public Bounce {
+ public:
+  using Bounce::Bounce;
+  /// What can be sent now; 0 bytes while the device has brought nothing more.
+  [[nodiscard]] size_t ready(const std::byte** at) noexcept;
+  void sent(size_t bytes) noexcept;
+
+ private:
+  void fetch_more() noexcept;
+  size_t fetched_ = 0, first_ = 0;  // bytes asked of the device; the chunk to send next
+};
+
+class BounceIn final : public Bounce {
+ public:
+  using Bounce::Bounce;
+  /// The next bytes of the message; waits where all chunks are on their way to the device.
+  void put(const std::byte* data, size_t bytes) noexcept;
+  /// Whether everything that was put has arrived.
+  [[nodiscard]] bool done() noexcept;
+
+ private:
+  void send_off(Chunk& chunk) noexcept;
+  size_t put_ = 0, sent_off_ = 0;  // bytes
+};
+
+}  // namespace tern::pml
