@@ -5,7 +5,9 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
+#include "api/memory_kinds.hpp"
 #include "coll/algorithms/algorithms.hpp"
+#include "core/session.hpp"
 
 namespace tern::api {
 
@@ -23,7 +25,6 @@ constexpr Hint kHints[] = {
     {"mpi_assert_no_any_source", "false", true},
     {"mpi_assert_no_any_tag", "false", true},
     {"mpi_assert_strict_persistent_collective_ordering", "false", true},
-    {"mpi_memory_alloc_kinds", "mpi,system", false},
 };
 
 /// tern_allreduce and its like name an algorithm.
@@ -75,6 +76,10 @@ int comm_get_info(core::Communicator& comm, MPI_Info* info_used) noexcept {
     auto used = core::Ref<core::Info>::adopt(new core::Info);
     for (const Hint& hint : kHints)
       if (*hint.standard != '\0') used->set(hint.key, hint.standard);
+    const auto* session = static_cast<const core::Session*>(comm.session.get());
+    const std::string& asked = any_process().params.memory_alloc_kinds;
+    used->set("mpi_memory_alloc_kinds",
+              session != nullptr ? session->memory_kinds : supported_kinds(asked));
     if (comm.info) used->merge(*comm.info);
     *info_used = reinterpret_cast<MPI_Info>(any_process().handles.insert(*used));
     (void)used.leak();  // the handle's reference

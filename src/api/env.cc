@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "api/bodies.hpp"
+#include "api/memory_kinds.hpp"
 #include "api/process.hpp"
 #include "core/communicator.hpp"
 #include "core/info.hpp"
@@ -152,20 +153,23 @@ double wtick() noexcept {
 }
 
 int alloc_mem(MPI_Aint size, core::Info* info, void* baseptr) noexcept {
+  const auto wish = [info](const char* key) { return info == nullptr ? nullptr : info->get(key); };
   size_t alignment = 64;
-  const std::string* wish = info == nullptr ? nullptr : info->get("mpi_minimum_memory_alignment");
-  if (wish != nullptr) alignment = std::max(alignment, std::strtoul(wish->c_str(), nullptr, 10));
+  if (const std::string* least = wish("mpi_minimum_memory_alignment"); least != nullptr)
+    alignment = std::max(alignment, std::strtoul(least->c_str(), nullptr, 10));
+  const std::string* kinds = wish("mpi_memory_alloc_kinds");
+  static const std::string standard = "mpi";
   void* memory = nullptr;
-  const size_t bytes = std::max<size_t>(static_cast<size_t>(size), 1);
-  if ((alignment & (alignment - 1)) != 0 || ::posix_memalign(&memory, alignment, bytes) != 0)
-    return fail(MPI_ERR_NO_MEM, "no %zu bytes of memory aligned to %zu", bytes, alignment);
-  *static_cast<void**>(baseptr) = memory;
-  return MPI_SUCCESS;
+  const int code = alloc_kind(kinds == nullptr ? standard : *kinds,
+                              std::max<size_t>(static_cast<size_t>(size), 1), alignment, &memory);
+  if (code == MPI_SUCCESS) *static_cast<void**>(baseptr) = memory;
+  return code;
 }
 
 int free_mem(void* base) noexcept {
-  std::free(base);
-  return MPI_SUCCESS;
+  int code = MPI_SUCCESS;
+  if (!free_kind(base, &code)) std::free(base);
+  return code;
 }
 
 }  // namespace tern::api

@@ -17,6 +17,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
+#include "api/memory_kinds.hpp"
 #include "boot/boot.hpp"
 #include "core/communicator.hpp"
 #include "core/group.hpp"
@@ -122,6 +123,9 @@ int session_init(core::Info* info, core::ErrorHandler& errhandler, MPI_Session* 
     made->error_handler = core::Ref<core::ErrorHandler>(&errhandler);
     made->info = core::Ref<core::Info>::adopt(new core::Info);
     if (info != nullptr) made->info->merge(*info);
+    const std::string* kinds = made->info->get("mpi_memory_alloc_kinds");
+    made->memory_kinds =
+        supported_kinds(kinds != nullptr ? *kinds : any_process().params.memory_alloc_kinds);
     instance().start(level);
     any_process().handles.insert(*made);
     *session = reinterpret_cast<MPI_Session>(made.leak()->handle());
@@ -164,6 +168,7 @@ int session_get_info(core::Session& session, MPI_Info* info_used) noexcept {
     auto made = core::Ref<core::Info>::adopt(new core::Info);
     made->merge(*session.info);
     made->set("thread_level", name_of(any_process().thread_level));
+    made->set("mpi_memory_alloc_kinds", session.memory_kinds);
     give_info(std::move(made), info_used);
   });
 }

@@ -4,6 +4,8 @@
 // See: MPI-5.0 section 11.3.
 #pragma once
 
+#include <string>
+
 #include "core/error_handler.hpp"
 #include "core/info.hpp"
 #include "core/object.hpp"
@@ -17,6 +19,7 @@ class Session final : public Object {
 
   Ref<ErrorHandler> error_handler;
   Ref<Info> info;
+  std::string memory_kinds;  // that its objects work with: mpi_memory_alloc_kinds
 };
 
 }  // namespace tern::core

@@ -77,11 +77,7 @@ std::vector<Fact> build_facts() {
 }
 
 std::vector<Dependency> dependencies() {
-  return {pmix(),
-          hwloc(),
-          {"CUDA", "", false, ""},
-          {"UCX", "", false, ""},
-          {"libfabric", "", false, ""}};
+  return {pmix(), hwloc(), {"UCX", "", false, ""}, {"libfabric", "", false, ""}};
 }
 
 Launch launch_here(const std::string& wanted) {

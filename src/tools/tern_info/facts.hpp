@@ -39,6 +39,7 @@ struct ConfigFile {
 struct Facts {
   std::vector<Fact> build;
   std::vector<Dependency> dependencies;
+  std::vector<Fact> gpus;  // CUDA: driver, devices, kernels, sharing between ranks
   Launch launch;
   std::vector<btl::Trial> transports;
   std::optional<topo::Tree> topology;
@@ -50,6 +51,8 @@ struct Facts {
 
 [[nodiscard]] std::vector<Fact> build_facts();
 [[nodiscard]] std::vector<Dependency> dependencies();
+/// Loads the driver where it is installed. `ipc`: TERN_CUDA_IPC.
+[[nodiscard]] std::vector<Fact> gpu_facts(const std::string& ipc);
 /// How an MPI program started here, in this environment, finds its ranks.
 [[nodiscard]] Launch launch_here(const std::string& wanted);
 void add_parameters(Facts* facts);

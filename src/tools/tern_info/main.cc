@@ -30,7 +30,10 @@ Facts collect(const Options& options) {
     facts.build = build_facts();
     facts.dependencies = dependencies();
     for (const Parameter& parameter : facts.parameters)
-      if (parameter.name == "TERN_BOOT") facts.launch = launch_here(parameter.value);
+      if (parameter.name == "TERN_BOOT")
+        facts.launch = launch_here(parameter.value);
+      else if (parameter.name == "TERN_CUDA_IPC")
+        facts.gpus = gpu_facts(parameter.value);
     if (!all && !options.parameters) facts.parameters.clear();
   }
   if (all || options.topology || !options.svg.empty()) add_topology(&facts);

@@ -27,6 +27,9 @@ void write_build(Json& json, const Facts& facts) {
   for (const Fact& fact : facts.build) json.text(fact.name, fact.value);
   json.close_object();
   write_dependencies(json, facts);
+  json.open_object("gpus");
+  for (const Fact& one : facts.gpus) json.text(one.name, one.value);
+  json.close_object();
   json.open_object("launch");
   json.text("way", facts.launch.way);
   json.text("because", facts.launch.because);

@@ -25,6 +25,8 @@ std::string build_text(const Facts& facts, const Page& page) {
                                   : strf("built with %s, CANNOT BE OPENED: %s",
                                          library.built_with.c_str(), library.found.c_str()),
                  page);
+  text += "\nGPUs (CUDA)\n";
+  for (const Fact& one : facts.gpus) text += fact(one.name, one.value, page);
   text += "\nA program that is started here\n";
   return text + fact(facts.launch.way.empty() ? "would fail" : facts.launch.way,
                      facts.launch.because, page);

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// A registry by address: whoever frees says nothing of the kind.
+#include "api/device_memory.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/error.hpp"
+#include "cuda/driver.hpp"
+#include "mpi.h"
+
+namespace tern::api {
+namespace {
+
+using cuda::Driver;
+
+struct Allocation {
+  DeviceKind kind = DeviceKind::kDevice;
+  CUdeviceptr address = 0;
+  size_t bytes = 0;
+  CUcontext context = nullptr;
+  CUmemGenericAllocationHandle handle = 0;
+  bool mapped = false;  // by cuMemCreate
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::unordered_map<void*, Allocation> allocations;
+  std::atomic<size_t> count{0};
+};
+/// Memory may be asked for before MPI_Init and freed after MPI_Finalize, in static destructors too.
+Registry& registry() {
+  static auto* const all = new Registry;
+  return *all;
+}
+
+#define TERN_TRY(driver, function, ...)                                                         \
+  do {                                                                                          \
+    const CUresult result_ = (driver).function(__VA_ARGS__);                                    \
+    if (result_ != CUDA_SUCCESS)                                                                \
+      return DeviceResult{result_ == CUDA_ERROR_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER, \
+                          cuda::words_of(#function, result_)};                                  \
+  } while (0)
+
+bool can_map(const Driver& driver, CUdevice device) noexcept {
+  int can = 0, exports = 0;
+  if (driver.cuMemCreate == nullptr || driver.cuMemRelease == nullptr ||
+      driver.cuMemAddressReserve == nullptr || driver.cuMemAddressFree == nullptr ||
+      driver.cuMemMap == nullptr || driver.cuMemUnmap == nullptr ||
+      driver.cuMemSetAccess == nullptr || driver.cuMemGetAllocationGranularity == nullptr)
+    return false;
+  (void)driver.cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                                    device);
+  (void)driver.cuDeviceGetAttribute(
+      &exports, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, device);
+  return can != 0 && exports != 0;
+}
+
+CUmemAllocationProp exportable_on(CUdevice device) noexcept {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
+  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  return properties;
+}
+
+/// Undoes as much as was done.
+CUresult unmap(const Driver& driver, const Allocation& made, bool is_mapped) noexcept {
+  CUresult first = CUDA_SUCCESS;
+  const auto note = [&first](CUresult result) {
+    if (first == CUDA_SUCCESS) first = result;
+  };
+  if (is_mapped) note(driver.cuMemUnmap(made.address, made.bytes));
+  if (made.address != 0) note(driver.cuMemAddressFree(made.address, made.bytes));
+  note(driver.cuMemRelease(made.handle));
+  return first;
+}
+
+DeviceResult map(const Driver& driver, CUdevice device, size_t alignment, Allocation* made) {
+  const CUmemAllocationProp properties = exportable_on(device);
+  size_t grain = 0;
+  TERN_TRY(driver, cuMemGetAllocationGranularity, &grain, &properties,
+           CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+  made->bytes = (made->bytes + grain - 1) / grain * grain;
+  TERN_TRY(driver, cuMemCreate, &made->handle, made->bytes, &properties, 0);
+  CUmemAccessDesc access{};
+  access.location = properties.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const char* function = "cuMemAddressReserve";
+  const size_t placed = alignment > grain ? alignment : 0;
+  CUresult result = driver.cuMemAddressReserve(&made->address, made->bytes, placed, 0, 0);
+  bool is_mapped = false;
+  if (result == CUDA_SUCCESS) {
+    function = "cuMemMap";
+    result = driver.cuMemMap(made->address, made->bytes, 0, made->handle, 0);
+    is_mapped = result == CUDA_SUCCESS;
+  }
+  if (result == CUDA_SUCCESS) {
+    function = "cuMemSetAccess";
+    result = driver.cuMemSetAccess(made->address, made->bytes, &access, 1);
+  }
+  if (result != CUDA_SUCCESS) {
+    (void)unmap(driver, *made, is_mapped);
+    return {MPI_ERR_NO_MEM, cuda::words_of(function, result)};
+  }
+  made->mapped = true;
+  return {};
+}
+
+DeviceResult take(const Driver& driver, size_t alignment, Allocation* made) {
+  TERN_TRY(driver, cuCtxGetCurrent, &made->context);
+  if (made->context == nullptr)
+    return {MPI_ERR_OTHER,
+            "no CUDA context is current on this thread; choose a device "
+            "(cudaSetDevice, cuCtxSetCurrent) before"};
+  if (made->kind == DeviceKind::kHost) {
+    void* host = nullptr;
+    TERN_TRY(driver, cuMemHostAlloc, &host, made->bytes, CU_MEMHOSTALLOC_PORTABLE);
+    made->address = reinterpret_cast<CUdeviceptr>(host);
+  } else if (made->kind == DeviceKind::kManaged) {
+    TERN_TRY(driver, cuMemAllocManaged, &made->address, made->bytes, CU_MEM_ATTACH_GLOBAL);
+  } else {
+    CUdevice device = 0;
+    TERN_TRY(driver, cuCtxGetDevice, &device);
+    if (can_map(driver, device)) return map(driver, device, alignment, made);
+    TERN_TRY(driver, cuMemAlloc_v2, &made->address, made->bytes);
+  }
+  return {};
+}
+
+/// In the context that it was taken in: the current one may be another by now.
+CUresult give(const Driver& driver, const Allocation& old) noexcept {
+  CUresult result = driver.cuCtxPushCurrent_v2(old.context);
+  if (result != CUDA_SUCCESS) return result;
+  if (old.mapped) {
+    result = driver.cuCtxSynchronize();  // unlike cuMemFree, unmapping does not wait
+    const CUresult unmapped = unmap(driver, old, true);
+    if (result == CUDA_SUCCESS) result = unmapped;
+  } else {
+    result = old.kind == DeviceKind::kHost
+                 ? driver.cuMemFreeHost(reinterpret_cast<void*>(old.address))
+                 : driver.cuMemFree_v2(old.address);
+  }
+  CUcontext popped = nullptr;
+  (void)driver.cuCtxPopCurrent_v2(&popped);
+  return result;
+}
+
+}  // namespace
+
+bool device_kind(std::string_view word, DeviceKind* kind) noexcept {
+  if (word != "device" && word != "host" && word != "managed") return false;
+  *kind = word == "device" ? DeviceKind::kDevice
+          : word == "host" ? DeviceKind::kHost
+                           : DeviceKind::kManaged;
+  return true;
+}
+
+DeviceResult take_device_memory(DeviceKind kind, size_t bytes, size_t alignment, void** memory) {
+  const Driver* const driver = cuda::driver();
+  if (driver == nullptr)
+    return {MPI_ERR_OTHER, "no CUDA driver serves in this process: " + cuda::driver_in_words()};
+  Allocation made;
+  made.kind = kind;
+  made.bytes = bytes;
+  if (DeviceResult failed = take(*driver, alignment, &made); failed.error_class != MPI_SUCCESS)
+    return failed;
+  *memory = reinterpret_cast<void*>(made.address);
+  if (made.address % alignment != 0) {
+    (void)give(*driver, made);
+    return {MPI_ERR_NO_MEM, strf("the driver gives none that is aligned to %zu", alignment)};
+  }
+  Registry& all = registry();
+  const std::lock_guard<std::mutex> guard(all.mutex);
+  all.allocations[*memory] = made;
+  all.count.fetch_add(1, std::memory_order_relaxed);
+  return {};
+}
+
+DeviceResult free_device_memory(void* memory) noexcept {
+  Registry& all = registry();
+  const DeviceResult not_mine{MPI_SUCCESS, "", true};
+  if (all.count.load(std::memory_order_relaxed) == 0) return not_mine;
+  Allocation old;
+  {
+    const std::lock_guard<std::mutex> guard(all.mutex);
+    const auto found = all.allocations.find(memory);
+    if (found == all.allocations.end()) return not_mine;
+    old = found->second;
+    all.allocations.erase(found);
+    all.count.fetch_sub(1, std::memory_order_relaxed);
+  }
+  const Driver* const driver = cuda::driver();
+  if (driver == nullptr) return {};  // a forked child: the parent's driver frees it
+  const CUresult result = give(*driver, old);
+  // The context has ended, and its memory with it.
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED ||
+      result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT)
+    return {};
+  return {MPI_ERR_OTHER,
+          strf("device memory at %p: %s", memory, cuda::words_of("freeing it", result).c_str())};
+}
+
+}  // namespace tern::api
