@@ -20,7 +20,7 @@ Contexts& known() {
   static Contexts& made = []() -> Contexts& {
     auto& fresh = *new Contexts;
     for (size_t i = 0; i < visible_devices().size(); ++i) {
-      auto* context = new CUctx_st;
+      auto* context = make_for_ever<CUctx_st>();
       context->ordinal = static_cast<int>(i);
       context->physical = visible_devices()[i];
       context->primary = true;
@@ -174,7 +174,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned* flags, int* active) 
 CUresult cuCtxCreate_v2(CUcontext* pctx, unsigned flags, CUdevice dev) {
   SOFTCUDA_ENTER(kDriver, flags, dev);
   if (physical_of(dev) < 0) return CUDA_ERROR_INVALID_DEVICE;
-  auto* context = new CUctx_st;
+  auto* context = make_for_ever<CUctx_st>();
   context->ordinal = dev;
   context->physical = physical_of(dev);
   context->flags = flags;

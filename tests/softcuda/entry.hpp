@@ -4,6 +4,8 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <vector>
 
 #include "cuda/api.hpp"
 
@@ -60,6 +62,15 @@ struct HostFunctionScope {
 
 /// Whether there is nobody any more whom work could matter to.
 bool exiting();
+/// Made once and kept: whoever has a stale handle gets an error, and no leak is seen.
+template <class T>
+T* make_for_ever() {
+  static auto& mutex = *new std::mutex;
+  static auto& all = *new std::vector<T*>;
+  std::lock_guard lock(mutex);
+  return all.emplace_back(new T);
+}
+
 /// Counts live things of a kind for tests: softcuda_live("streams").
 std::atomic<int64_t>& live(const char* kind);
 

@@ -102,7 +102,7 @@ CUevent find_event(CUevent handle) {
 }
 
 CUevent make_event(CUcontext context, unsigned flags) {
-  auto* event = new CUevent_st;
+  auto* event = make_for_ever<CUevent_st>();
   event->context = context;
   event->flags = flags;
   std::lock_guard lock(table_mutex());

@@ -8,7 +8,8 @@ libsoftcuda_la_SOURCES = \
   tests/softcuda/attributes.cc tests/softcuda/capture.cc tests/softcuda/config.cc tests/softcuda/context.cc \
   tests/softcuda/copy.cc tests/softcuda/device.cc tests/softcuda/entry.cc tests/softcuda/errors.cc \
   tests/softcuda/event.cc tests/softcuda/host.cc tests/softcuda/ipc.cc tests/softcuda/kernel.cc \
-  tests/softcuda/memory.cc tests/softcuda/pool.cc tests/softcuda/space.cc tests/softcuda/stream.cc tests/softcuda/vmm.cc
+  tests/softcuda/memory.cc tests/softcuda/memory_operations.cc tests/softcuda/pool.cc tests/softcuda/space.cc \
+  tests/softcuda/stream.cc tests/softcuda/traps.cc tests/softcuda/vmm.cc
 
 tests/softcuda/libcuda.so.1: libsoftcuda.la $(srcdir)/tests/softcuda/exports.map
 	$(AM_V_CXXLD)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs -o $@ \

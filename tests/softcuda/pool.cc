@@ -36,7 +36,7 @@ CUmemoryPool default_pool(int physical) {
   static auto& made = *new std::map<int, CUmemoryPool>;
   CUmemoryPool& pool = made[physical];
   if (pool == nullptr) {
-    pool = new CUmemPoolHandle_st;
+    pool = make_for_ever<CUmemPoolHandle_st>();
     pool->physical = physical;
     pool->is_default = true;
     pools().insert(pool);
@@ -111,7 +111,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
     return CUDA_ERROR_INVALID_VALUE;
   if (poolProps->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return CUDA_ERROR_NOT_SUPPORTED;
-  auto* made = new CUmemPoolHandle_st;
+  auto* made = make_for_ever<CUmemPoolHandle_st>();
   made->physical = physical;
   made->types = static_cast<unsigned long long>(poolProps->handleTypes);
   if (made->types != 0) made->card = make_storage(physical, 4096);
@@ -242,7 +242,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool_out, void* handle
   if (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
   StoragePtr card = adopt_storage(dup(static_cast<int>(reinterpret_cast<intptr_t>(handle))));
   if (!card) return CUDA_ERROR_INVALID_VALUE;
-  auto* made = new CUmemPoolHandle_st;
+  auto* made = make_for_ever<CUmemPoolHandle_st>();
   made->physical = card->physical;
   made->imported = true;
   made->card = std::move(card);

@@ -137,7 +137,7 @@ void order_with_legacy(CUstream stream, Work& work) {
 
 CUstream make_stream(CUcontext context, bool blocking, int priority) {
   static std::atomic<unsigned long long> next{1};
-  auto* stream = new CUstream_st;
+  auto* stream = make_for_ever<CUstream_st>();
   stream->context = context;
   stream->blocking = blocking;
   stream->priority = priority;

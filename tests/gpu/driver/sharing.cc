@@ -261,14 +261,34 @@ TEST_F(Sharing, MemoryOfAPoolThatIsExported) {
   OK(cu().cuMemPoolDestroy(pool));
 }
 
+int read_behind_a_copy(bool waits) {
+  const CUstream stream = begin_peer();
+  CUdeviceptr address = 0;
+  void* pinned = nullptr;
+  MUST(cu().cuMemAlloc_v2(&address, 64));
+  MUST(cu().cuMemHostAlloc(&pinned, 64, 0));
+  MUST(cu().cuMemcpyDtoHAsync_v2(pinned, address, 64, stream));
+  if (waits) {
+    MUST(cu().cuStreamSynchronize(stream));
+  } else {
+    usleep(100'000);  // long done, yet nobody may know it
+  }
+  const int seen = *static_cast<volatile unsigned char*>(pinned);
+  MUST(cu().cuStreamSynchronize(stream));
+  return seen < 0;
+}
+
+int wait_peer(int) { return read_behind_a_copy(true); }
+int no_wait_peer(int) { return read_behind_a_copy(false); }
+
 }  // namespace
 
 int peer_main(const char* role, int socket) {
   const struct {
     const char* name;
     int (*run)(int socket);
-  } roles[] = {
-      {"legacy", legacy_peer}, {"small", small_peer}, {"mapped", mapped_peer}, {"pool", pool_peer}};
+  } roles[] = {{"legacy", legacy_peer}, {"small", small_peer}, {"mapped", mapped_peer},
+               {"pool", pool_peer},     {"wait", wait_peer},   {"no-wait", no_wait_peer}};
   for (const auto& one : roles)
     if (strcmp(role, one.name) == 0) return one.run(socket);
   return 99;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the software driver has and the real one lacks: memory that faults, failures on request.
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "driver.hpp"
@@ -22,10 +23,18 @@ class Soft : public Gpu {
 };
 using SoftDeathTest = Soft;
 
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kTsan = true;
+#else
+constexpr bool kTsan = false;
+#endif
+
+// By the signal, or by a sanitizer that caught it.
+bool ended_badly(int status) { return !WIFEXITED(status) || WEXITSTATUS(status) != 0; }
+
 TEST_F(SoftDeathTest, TheProcessorCannotTouchDeviceMemory) {
   const CUdeviceptr address = allocate(64);
-  EXPECT_EXIT(*reinterpret_cast<volatile char*>(address) = 1, ::testing::KilledBySignal(SIGSEGV),
-              "");
+  EXPECT_EXIT(*reinterpret_cast<volatile char*>(address) = 1, ended_badly, "");
 }
 
 TEST_F(Soft, TheSystemCannotTouchDeviceMemory) {
@@ -36,7 +45,16 @@ TEST_F(Soft, TheSystemCannotTouchDeviceMemory) {
   close(fd);
 }
 
+// A stream is a thread: who does not wait for it races with it, and ThreadSanitizer says so.
+TEST_F(Soft, AMissingWaitIsARace) {
+  if (!kTsan) GTEST_SKIP() << "ThreadSanitizer finds it: a build with --enable-sanitizers=thread";
+  Peer careful("wait"), careless("no-wait");
+  EXPECT_EQ(careful.wait(), 0);
+  EXPECT_EQ(careless.wait(), 66);
+}
+
 TEST_F(Soft, SynchronousCallsReturnBeforeTheDataLands) {
+  if (kTsan) GTEST_SKIP() << "what this test does is a race";
   const CUdeviceptr address = allocate(1 << 20);
   fill(address, 1, 1 << 20);
   OK(cu().cuMemsetD8_v2(address, 2, 1 << 20));
@@ -79,6 +97,15 @@ TEST_F(Soft, NothingIsLeftAlive) {
                          "handles",     "pools",   "graphs", "host"};
   for (const char* kind : kinds)
     EXPECT_EQ(cu().live(kind), strcmp(kind, "streams") == 0 ? 1 : 0) << kind;
+}
+
+TEST_F(SoftDeathTest, OldNamesAreTraps) {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW);
+  for (const char* name : {"cuMemAlloc", "cuMemcpyHtoDAsync", "cuStreamDestroy"}) {
+    const auto old = reinterpret_cast<void (*)()>(dlsym(library, name));
+    ASSERT_NE(old, nullptr) << name;
+    EXPECT_DEATH(old(), "_v2");
+  }
 }
 
 TEST_F(Soft, MemoryEnds) {

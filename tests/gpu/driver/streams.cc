@@ -129,6 +129,24 @@ TEST_F(Streams, HostFunctionsMayNotCallTheDriver) {
   EXPECT_EQ(result, CUDA_ERROR_NOT_PERMITTED);
 }
 
+TEST_F(Streams, StreamsWaitForWordsAndWriteThem) {
+  if (cu().cuStreamWaitValue32_v2 == nullptr) GTEST_SKIP() << "an old driver";
+  const CUdeviceptr word = allocate(8);
+  CUstream other = nullptr;
+  OK(cu().cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  fill(word, 0, 8);
+  OK(cu().cuStreamWaitValue32_v2(other, word, 5, CU_STREAM_WAIT_VALUE_GEQ));
+  OK(cu().cuStreamWriteValue32_v2(stream_, word, 4, 0));
+  OK(cu().cuStreamSynchronize(stream_));
+  EXPECT_EQ(cu().cuStreamQuery(other), CUDA_ERROR_NOT_READY);
+  CUstreamBatchMemOpParams writes[1] = {};
+  writes[0].writeValue = {CU_STREAM_MEM_OP_WRITE_VALUE_32, word, {5}, 0, 0};
+  OK(cu().cuStreamBatchMemOp_v2(stream_, 1, writes, 0));
+  OK(cu().cuStreamSynchronize(other));
+  OK(cu().cuStreamDestroy_v2(other));
+  EXPECT_NE(cu().cuStreamWriteValue32_v2(stream_, word + 2, 1, 0), CUDA_SUCCESS);
+}
+
 TEST_F(Streams, WithoutAContextThereIsNothing) {
   OK(cu().cuCtxPushCurrent_v2(context_));
   OK(cu().cuCtxSetCurrent(nullptr));
