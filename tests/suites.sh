@@ -41,8 +41,8 @@ sanitized() {
   configure_sanitized "$top/_build-$1" "$2"
   unit_tests_in "$top/_build-$1"
 }
-configure_sanitized() { configure_in "$1" --enable-sanitizers="$2" CFLAGS='-O1 -g1' CXXFLAGS='-O1 -g1'; }
-suite_clang() { CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --enable-werror; }
+configure_sanitized() { configure_in "$1" --with-cuda=no --enable-sanitizers="$2" CFLAGS='-O1 -g1' CXXFLAGS='-O1 -g1'; }
+suite_clang() { CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --with-cuda=no --enable-werror; }
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
 # On the software driver, and on the real one where there is a GPU.
 suite_gpu() {

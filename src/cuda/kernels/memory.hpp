@@ -36,16 +36,32 @@ TERN_DEVICE_CALL void move_some(void* to, const void* from, int bytes) {
     move_pieces<uint8_t>(to, from, bytes);
 }
 
+/// At any address: the bytes up to a border of words, the words behind it, the rest.
+TERN_DEVICE void store_skewed(char* to, const Vector& value) {
+  const unsigned behind = skew(to) & 3U, head = (4 - behind) & 3U, shift = 8 * head;
+  const auto spread = [](char* at, uint32_t word, unsigned bytes) {
+    TERN_ROLLED
+    for (; bytes > 0; --bytes, word >>= 8) *at++ = static_cast<char>(word);
+  };
+  spread(to, value.words[0], head);
+  auto* const words = reinterpret_cast<uint32_t*>(to + head);
+  if (head == 0) words[3] = value.words[3];
+  TERN_UNROLL
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t both = value.words[i] | static_cast<uint64_t>(value.words[i + 1]) << 32;
+    words[i] = static_cast<uint32_t>(both >> shift);
+  }
+  spread(to + head + 12, value.words[3] >> shift, behind);
+}
+
 TERN_DEVICE Vector load(const char* from) {
   return skew(from) == 0 ? *reinterpret_cast<const Vector*>(from) : ptx::load_skewed<Vector>(from);
 }
 TERN_DEVICE void store(char* to, const Vector& value) {
-  if (skew(to) == 0) {
+  if (skew(to) == 0)
     *reinterpret_cast<Vector*>(to) = value;
-  } else {
-    Vector kept = value;
-    move_some(to, &kept, 16);
-  }
+  else
+    store_skewed(to, value);
 }
 TERN_DEVICE Vector load_some(const char* from, int bytes) {
   if (bytes == 16) return load(from);

@@ -96,10 +96,12 @@ TERN_DEVICE void move_any(const PackArguments& a, const Locator& locator, int64_
     const Place place = locator.find(begin);
     const int64_t bytes = place.left < end - begin ? place.left : end - begin;
     char* const packed = DEV(a.packed + begin);
-    if (a.to_memory != 0)
-      move_some(place.at, packed, static_cast<int>(bytes));
+    char* const to = a.to_memory != 0 ? place.at : packed;
+    const char* const from = a.to_memory != 0 ? packed : place.at;
+    if (bytes == 16)
+      store(to, load(from));
     else
-      move_some(packed, place.at, static_cast<int>(bytes));
+      move_some(to, from, static_cast<int>(bytes));
     begin += bytes;
   }
 }

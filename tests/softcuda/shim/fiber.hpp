@@ -41,10 +41,10 @@ class Fiber {
   // For the sanitizers.
   void* tsan_fiber_ = nullptr;
   void* tsan_outer_ = nullptr;
-  const void* outer_stack_ = nullptr;
-  size_t outer_bytes_ = 0;
-  void* fake_outer_ = nullptr;
-  void* fake_fiber_ = nullptr;
+  [[maybe_unused]] const void* outer_stack_ = nullptr;
+  [[maybe_unused]] size_t outer_bytes_ = 0;
+  [[maybe_unused]] void* fake_outer_ = nullptr;
+  [[maybe_unused]] void* fake_fiber_ = nullptr;
 };
 
 }  // namespace tern::softcuda
