@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+   Whether the CUDA driver that TERN_GPU_TWIN names (gpu, soft) is here, and has a device. Exits
+   with 77 where there is none, with 1 where it is the other one; says what it found. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int (*Init)(unsigned flags);
+typedef int (*Count)(int* count);
+
+int main(void) {
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (library == NULL) {
+    printf("no driver: %s\n", dlerror());
+    return 77;
+  }
+  const char* const twin = getenv("TERN_GPU_TWIN");
+  const int soft = dlsym(library, "softcuda_marker") != NULL;
+  if (soft != (twin != NULL && strcmp(twin, "soft") == 0)) {
+    printf("libcuda.so.1 is %s driver; --software DIR runs on the software driver in DIR\n",
+           soft ? "the software" : "not the software");
+    return 1;
+  }
+  const Init init = (Init)dlsym(library, "cuInit");
+  const Count count = (Count)dlsym(library, "cuDeviceGetCount");
+  int devices = 0;
+  const int result = init == NULL || count == NULL ? -1 : init(0);
+  if (result != 0 || count(&devices) != 0 || devices == 0) {
+    printf("no device: cuInit gives %d, %d devices\n", result, devices);
+    return 77;
+  }
+  printf("%s driver, %d device%s\n", soft ? "software" : "real", devices, devices == 1 ? "" : "s");
+  return 0;
+}
