@@ -6,7 +6,7 @@
 #include <string.h>
 
 __attribute__((constructor)) static void check_twin(void) {
-  const char* twin = getenv("TERN_GPU_TWIN");
+  const char* twin = getenv("GPU_TWIN");
   int soft = dlsym(RTLD_DEFAULT, "softcuda_marker") != NULL;
   if (twin == NULL || soft == (strcmp(twin, "soft") == 0)) return;
   fprintf(stderr, "this is the %s twin, and libcuda.so.1 is %s driver\n", twin,

@@ -38,7 +38,7 @@ Driver open_driver() {
   find(library, "softcuda_fault", driver.fault, driver.is_soft);
   find(library, "softcuda_calls", driver.calls, driver.is_soft);
   find(library, "softcuda_live", driver.live, driver.is_soft);
-  const char* twin = getenv("TERN_GPU_TWIN");
+  const char* twin = getenv("GPU_TWIN");
   if (twin != nullptr && driver.is_soft != (strcmp(twin, "soft") == 0))
     give_up(std::string("this is the ") + twin + " twin, and libcuda.so.1 the other's driver");
   if (driver.cuInit(0) == CUDA_ERROR_NO_DEVICE) exit(77);

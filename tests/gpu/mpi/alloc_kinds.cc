@@ -88,7 +88,7 @@ void freed() {
     CU(cuCtxSetCurrent(contexts[rank % devices]));
   }
   CU(cuMemGetInfo_v2(&after, &total));
-  if (getenv("TERN_GPU_TWIN") != nullptr && std::string(getenv("TERN_GPU_TWIN")) == "soft")
+  if (getenv("GPU_TWIN") != nullptr && std::string(getenv("GPU_TWIN")) == "soft")
     CHECK_EQ(after, before);  // on a real device others allocate, too
 }
 
