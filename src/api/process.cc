@@ -91,6 +91,7 @@ void Instance::leave_job() {
   PartitionedRequest::abandon_all();
   core::end_predefined_communicators(process);
   rooms_.reset();
+  process.gpus.release();
   core::threads_share_objects = true;
   boot_->finalize();
   process.boot = nullptr;

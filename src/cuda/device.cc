@@ -165,15 +165,18 @@ void Gpus::tell_once(const Explain& explain, const std::string& why) noexcept {
   told_.push_back(why);
 }
 
-Gpus::~Gpus() {
-  devices_.clear();
+void Gpus::release() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
   const Driver* const known = driver();
-  if (known == nullptr) return;
+  if (known == nullptr)
+    for (auto& device : devices_) device->forget();
+  devices_.clear();
   for (const auto& [ordinal, context] : primaries_) {
     CUdevice device = 0;
-    if (known->cuDeviceGet(&device, ordinal) == CUDA_SUCCESS)
+    if (known != nullptr && known->cuDeviceGet(&device, ordinal) == CUDA_SUCCESS)
       (void)known->cuDevicePrimaryCtxRelease_v2(device);
   }
+  primaries_.clear();
 }
 
 Device* Gpus::any() noexcept {

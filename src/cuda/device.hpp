@@ -192,7 +192,10 @@ class Gpus {
   void set_kernels_file(const std::string& file) { kernels_file_ = file; }
   /// Any device of this rank's, or nullptr: for host memory that is to be pinned.
   [[nodiscard]] Device* any() noexcept;
-  ~Gpus();
+  /// Gives back to the driver all that was made; nobody holds a Device any more. The rank may come
+  /// back (sessions).
+  void release() noexcept;
+  ~Gpus() { release(); }
   /// Says, once for each reason, that device memory is reduced on the host.
   void tell_once(const Explain& explain, const std::string& why) noexcept;
 

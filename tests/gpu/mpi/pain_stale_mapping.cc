@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory is freed, and other memory comes to lie where it was, between two messages: what is sent
+// arrives, never what was there before. Mappings of a peer's memory are bounded, and none is left.
+// ranks: 2
+// env: TERN_CUDA_IPC_CACHE=4M
+#include "pain.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+constexpr size_t kBytes = 1 << 20;
+
+void send_and_compare(const Area& mine, unsigned seed) {
+  if (rank == 0) {
+    mine.put(bytes_of(kBytes, seed));
+    OK(MPI_Send(mine.address(), kBytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+    return;
+  }
+  OK(MPI_Recv(mine.address(), kBytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  if (mine.get(kBytes) != bytes_of(kBytes, seed)) FAIL("message %u is stale", seed);
+}
+
+// Each message from new memory, at an address that may have been another's.
+void reused(const Allocator& by) {
+  for (unsigned round = 0; round < 12; ++round) {
+    const Area mine = by.make(kBytes + round % 3 * 4096);
+    send_and_compare(mine, round);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+}
+
+// An allocation of another kind where one was.
+void reused_by_another() {
+  for (unsigned round = 0; round < 3; ++round)
+    for (const Allocator& by : kAllocators) {
+      const Area mine = by.make(kBytes);
+      send_and_compare(mine, round + 20);
+      OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+}
+
+// More memory than the cache holds, again and again.
+void bounded() {
+  std::vector<Area> many;
+  for (int i = 0; i < 24; ++i) many.push_back(plain(kBytes));
+  for (unsigned round = 0; round < 3; ++round)
+    for (const Area& one : many) send_and_compare(one, round);
+  if (control().there() && control().live("imports") > 5)
+    FAIL("%lld mappings of the peer's memory are alive with TERN_CUDA_IPC_CACHE=4M",
+         control().live("imports"));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  start_cuda();
+  const auto before = alive();
+  for (const Allocator& by : kAllocators) reused(by);
+  reused_by_another();
+  bounded();
+  OK(MPI_Finalize());
+  check_alive(before);
+  return 0;
+}
