@@ -19,6 +19,7 @@
 #include "config.hpp"
 #include "context.hpp"
 #include "control.h"
+#include "stream.hpp"
 
 namespace softcuda {
 namespace {
@@ -147,6 +148,10 @@ CUresult enter_with(Function& function, unsigned needs, const uint64_t* words, i
   late = CUDA_SUCCESS;
   if (const CUresult refused = allowed(needs)) return refused;
   const CUresult fault = fault_of(function, call);
+  // What fails has stopped: no copy goes on into memory that the caller now takes back.
+  if (fault != CUDA_SUCCESS)
+    for (CUcontext context : contexts())
+      if (context->alive) wait_for_context(context);
   if (is_sticky(fault) && current_context() != nullptr) poison_context(current_context(), fault);
   return fault;
 }

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "driver.hpp"
 
 namespace driver_test {
@@ -57,8 +59,16 @@ TEST_F(Soft, SynchronousCallsReturnBeforeTheDataLands) {
   if (kTsan) GTEST_SKIP() << "what this test does is a race";
   const CUdeviceptr address = allocate(1 << 20);
   fill(address, 1, 1 << 20);
+  std::atomic<bool> open{false};
+  OK(cu().cuLaunchHostFunc(
+      nullptr,
+      [](void* gate) {
+        while (!static_cast<std::atomic<bool>*>(gate)->load()) usleep(100);
+      },
+      &open));
   OK(cu().cuMemsetD8_v2(address, 2, 1 << 20));
   EXPECT_EQ(bytes_at(address, 1)[0], 1) << "another stream sees what was";
+  open = true;
   OK(cu().cuStreamSynchronize(nullptr));
   EXPECT_EQ(bytes_at(address, 1)[0], 2);
 }
