@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
-   Whether the CUDA driver that TERN_GPU_TWIN names (gpu, soft) is here, and has a device. Exits
+   Whether the CUDA driver that GPU_TWIN names (gpu, soft) is here, and has a device. Exits
    with 77 where there is none, with 1 where it is the other one; says what it found. */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ int main(void) {
     printf("no driver: %s\n", dlerror());
     return 77;
   }
-  const char* const twin = getenv("TERN_GPU_TWIN");
+  const char* const twin = getenv("GPU_TWIN");
   const int soft = dlsym(library, "softcuda_marker") != NULL;
   if (soft != (twin != NULL && strcmp(twin, "soft") == 0)) {
     printf("libcuda.so.1 is %s driver; --software DIR runs on the software driver in DIR\n",

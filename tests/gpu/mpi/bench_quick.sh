@@ -4,9 +4,8 @@
 # configurations: 1
 # timeout: 300
 set -eu
-[ "$TERN_GPU_TWIN" = soft ] || { echo "on a GPU tests/bench/gpu/compare measures"; exit 77; }
+[ "$GPU_TWIN" = soft ] || { echo "on a GPU tests/bench/gpu/compare measures"; exit 77; }
 soft=${SOFTCUDA_KERNELS%/*}
-unset TERN_GPU_TWIN TERN_GPU_TESTS  # no parameters of Tern's
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 NVCC= "$TOP/tests/bench/gpu/build" --prefix "$PREFIX" --out "$work" --stub "$soft"

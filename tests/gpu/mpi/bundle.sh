@@ -4,7 +4,7 @@
 # configurations: 1
 # timeout: 600
 set -eu
-[ "$TERN_GPU_TWIN" = soft ] || { echo "on a GPU run-tests of the bundle is the test"; exit 77; }
+[ "$GPU_TWIN" = soft ] || { echo "on a GPU run-tests of the bundle is the test"; exit 77; }
 soft=${SOFTCUDA_KERNELS%/*}
 tree=${soft%/tests/softcuda}
 work=$(mktemp -d)
@@ -29,4 +29,6 @@ clear "$bundle/run-tests" --software "$soft" ping queries alloc_kinds >"$work/ou
 grep -q '^PASS ping -n 2' "$work/out" || fail "ping did not run: $(cat "$work/out")"
 clear "$bundle/run-bench" latency --max 8 --seconds 0.01 >"$work/out" 2>&1 || fail "$(cat "$work/out")"
 grep -q '^latency 8 2 ' "$work/out" || fail "latency did not run: $(cat "$work/out")"
+clear "$bundle/run-bench" --software "$soft" --out "$work/values" >"$work/out" 2>&1 || fail "$(cat "$work/out")"
+grep -q '^allreduce_device 65536 4 ' "$work/values" || fail "allreduce was not measured: $(cat "$work/out")"
 clear "$bundle/bin/tern_info" --build >"$work/out" 2>&1 || fail "$(cat "$work/out")"
