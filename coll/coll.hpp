@@ -82,7 +82,8 @@ class Coll {
   /// take for memory that ranks share: all come to the same.
   enum class Ran : uint8_t { kDone, kNotYet, kNotFlat };
   Ran run_flat(const Operation& operation, int* code) noexcept;
-  [[nodiscard]] static bool stays_on_device(const Operation& operation, Slots& slots) noexcept;
+  /// kNotYet: no rank has device memory, or it is too little. Throws std::bad_alloc.
+  Ran run_on_device(const Operation& operation, Slots& slots, int* code);
   [[nodiscard]] static int run_in_slots(const Operation& operation, FlatWay way, Slots& slots);
   /// The slab that it needs, made by all ranks together at the first use; null: some rank has no
   /// room for them. Throws Error.

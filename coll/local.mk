@@ -71,5 +71,6 @@ libtern_la_SOURCES += coll/flat/reduce.cc
 libtern_la_SOURCES += coll/flat/direct.cc
 libtern_la_SOURCES += coll/flat/flat.cc
 libtern_la_SOURCES += coll/flat/run.cc
+libtern_la_SOURCES += coll/flat/on_device.cc
 libtern_la_SOURCES += coll/flat/staged.cc
 libtern_la_SOURCES += coll/coll.cc

@@ -56,6 +56,11 @@ int P2p::name_data(SendRequest& request) noexcept {
   return MPI_SUCCESS;
 }
 
+bool P2p::offer(cuda::Device& device, const void* address, size_t bytes,
+                MemoryCard* card) noexcept {
+  return devices_.offer(device, cuda::look_up(address), address, bytes, card);
+}
+
 // True where the receiver's device copies the data; the request ends when it has.
 bool P2p::copy_on_device(RecvRequest& request, const btl::MemoryCard& card) noexcept {
   try {

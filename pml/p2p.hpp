@@ -54,6 +54,11 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   int mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept override;
   int mrecv(const Buffer& buffer, Matched& matched, core::Outcome* outcome) noexcept override;
   int imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept override;
+  bool offer(cuda::Device& device, const void* address, size_t bytes,
+             MemoryCard* card) noexcept override;
+  std::unique_ptr<Reached> reach(const MemoryCard& card, cuda::Device& device) noexcept override {
+    return devices_.reach(card, device);
+  }
   void add_context(core::Communicator& communicator) override;
   void remove_context(core::Communicator& communicator) noexcept override;
 

@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "base/wait_report.hpp"
+#include "btl/device.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
 #include "core/device_copy.hpp"
@@ -63,6 +65,8 @@ class EarlyWatcher {
 };
 
 struct Message;
+using MemoryCard = btl::MemoryCard;
+using Reached = btl::Reached;
 
 /// A message that MPI_Mprobe or MPI_Improbe has taken from its queue (MPI_Message).
 class Matched final : public core::Object {
@@ -117,6 +121,18 @@ class Pml {
                                   core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int imrecv(const Buffer& buffer, Matched& matched,
                                    core::Request** request) noexcept = 0;
+
+  /// Names a block of device memory for the other ranks of this host; false where it cannot be
+  /// shared.
+  [[nodiscard]] virtual bool offer(cuda::Device& /*device*/, const void* /*address*/,
+                                   size_t /*bytes*/, MemoryCard* /*card*/) noexcept {
+    return false;
+  }
+  /// A block that another rank has named, for work of `device`; null where it cannot be mapped.
+  [[nodiscard]] virtual std::unique_ptr<Reached> reach(const MemoryCard& /*card*/,
+                                                       cuda::Device& /*device*/) noexcept {
+    return nullptr;
+  }
 
   /// A communicator came to life, or ends: messages for its context are matched, or refused. With
   /// any lock held, or none.

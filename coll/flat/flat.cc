@@ -2,8 +2,6 @@
 // Flat: which operations fit, and the ways of each.
 #include "coll/flat/flat.hpp"
 
-#include <cstring>
-
 #include "base/error.hpp"
 #include "coll/flat/parts.hpp"
 
@@ -48,21 +46,6 @@ void run_direct(Parts& parts, Collective collective) {
 }
 
 }  // namespace
-
-bool flat_any(const Operation& operation, bool mine, Slots& slots) noexcept {
-  slots.begin(name_of(operation.collective));
-  std::memcpy(slots.claim(), &mine, sizeof mine);
-  slots.post(sizeof mine);
-  bool any = mine;
-  for (int i = 1; i < slots.ranks(); ++i) {
-    bool theirs = false;
-    std::memcpy(&theirs, slots.await((slots.rank() + i) % slots.ranks()).data(), sizeof theirs);
-    any |= theirs;
-  }
-  slots.awaited_all();
-  slots.end();
-  return any;
-}
 
 int flat_run(const Operation& operation, FlatWay way, Slots& slots) {
   Parts parts(operation, slots);

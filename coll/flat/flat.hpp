@@ -19,8 +19,6 @@ namespace tern::coll {
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
 /// Bytes that one rank writes for the others, were it all in one turn: equal on all ranks.
 [[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
-/// Whether any rank says so, in a turn of its own.
-[[nodiscard]] bool flat_any(const Operation& operation, bool mine, Slots& slots) noexcept;
 /// Runs it; all ranks come to the same `way`. MPI_ERR_TRUNCATE, with fail() text, where another
 /// rank's part is not as long as this one's arguments say.
 /// Throws std::bad_alloc.

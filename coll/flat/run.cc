@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "coll/coll.hpp"
 #include "coll/flat/flat.hpp"
+#include "coll/flat/on_device.hpp"
 #include "coll/flat/staged.hpp"
 #include "mpi.h"
 
@@ -101,9 +102,26 @@ bool Coll::may_be_flat(const CommState& state, const Operation& operation) noexc
 }
 
 // What is large goes through the host only where no rank has it on a device: all ranks ask all.
-bool Coll::stays_on_device(const Operation& operation, Slots& slots) noexcept {
-  if (flat_bytes(question_of(operation)) < kLeastOnDevice) return false;
-  return flat_any(operation, uses_device(operation), slots);
+Coll::Ran Coll::run_on_device(const Operation& operation, Slots& slots, int* code) {
+  if (operation.collective == Collective::kBarrier ||
+      flat_bytes(question_of(operation)) < kLeastOnDevice)
+    return Ran::kNotYet;
+  OnDevice all(operation, slots, pml());
+  switch (all.meet()) {
+    case OnDevice::Met::kHost:
+      return Ran::kNotYet;
+    case OnDevice::Met::kMessages:
+      return Ran::kNotFlat;
+    case OnDevice::Met::kTogether:
+      if (TERN_UNLIKELY(process_.explain.on()) && operation.communicator->rank() == 0)
+        process_.gpus.tell_choice(
+            process_.explain,
+            strf("%s of device memory: every rank's kernel reduces its slice of the buffers of all "
+                 "ranks, which share a GPU",
+                 name_of(operation.collective)));
+      *code = all.run();
+  }
+  return Ran::kDone;
 }
 
 int Coll::run_in_slots(const Operation& operation, FlatWay way, Slots& slots) {
@@ -125,7 +143,8 @@ Coll::Ran Coll::run_flat(const Operation& operation, int* code) noexcept {
     if (choice.algorithm->flat == FlatWay::kDirect && !state.single_copy)
       choice = choose(state, operation, true);  // now it is known
     if (slots == nullptr || choice.algorithm->flat == FlatWay::kNone) return Ran::kNotYet;
-    if (stays_on_device(operation, *slots)) return Ran::kNotFlat;
+    const Ran on_device = run_on_device(operation, *slots, code);
+    if (on_device != Ran::kNotYet) return on_device;
     if (TERN_LIKELY(!process_.explain.on()) || operation.communicator->rank() != 0) {
       *code = run_in_slots(operation, choice.algorithm->flat, *slots);
       return Ran::kDone;

@@ -51,6 +51,8 @@ namespace tern {
     "device memory that goes through the host: bytes of one chunk")                                \
   X(cuda_chunks, "TERN_CUDA_CHUNKS", Count, 3, between(1, 64),                                     \
     "device memory that goes through the host: chunks of one message at once")                     \
+  X(cuda_reduce, "TERN_CUDA_REDUCE", Word, "slices", one_of("slices|leader"),                      \
+    "ranks that share a GPU: each reduces a slice of device memory, or rank 0 reduces all")        \
   X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 8589934592, between(0, 1099511627776),            \
     "bytes of other ranks' device memory that stay mapped for the next message")                   \
   X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr),                                      \

@@ -157,12 +157,21 @@ Current::~Current() {
   if (result_ == CUDA_SUCCESS) (void)driver_.cuCtxPopCurrent_v2(&popped);
 }
 
-void Gpus::tell_once(const Explain& explain, const std::string& why) noexcept {
+bool Gpus::is_new(const std::string& text) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
-  if (std::find(told_.begin(), told_.end(), why) != told_.end()) return;
-  explain.warn("fallback", {{"what", "reduction on the host"}},
-               "device memory is reduced on the host: " + why);
-  told_.push_back(why);
+  if (std::find(told_.begin(), told_.end(), text) != told_.end()) return false;
+  told_.push_back(text);
+  return true;
+}
+
+void Gpus::tell_once(const Explain& explain, const std::string& why) noexcept {
+  if (is_new(why))
+    explain.warn("fallback", {{"what", "reduction on the host"}},
+                 "device memory is reduced on the host: " + why);
+}
+
+void Gpus::tell_choice(const Explain& explain, const std::string& what) noexcept {
+  if (is_new(what)) explain.say("collective", {{"algorithm", "on_device"}}, what);
 }
 
 void Gpus::release() noexcept {

@@ -198,6 +198,8 @@ class Gpus {
   ~Gpus() { release(); }
   /// Says, once for each reason, that device memory is reduced on the host.
   void tell_once(const Explain& explain, const std::string& why) noexcept;
+  /// The same of what was chosen, for TERN_EXPLAIN.
+  void tell_choice(const Explain& explain, const std::string& what) noexcept;
 
  private:
   Device* device_in(CUcontext context, int ordinal);
@@ -206,6 +208,7 @@ class Gpus {
   std::vector<std::unique_ptr<Device>> devices_;
   std::unordered_map<int, CUcontext> primaries_;  // retained
   std::string kernels_file_;
+  [[nodiscard]] bool is_new(const std::string& text) noexcept;
   std::vector<std::string> told_;
 };
 

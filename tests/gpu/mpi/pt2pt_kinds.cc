@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between every two kinds of memory: sizes around every border, modes, wildcards,
 // truncation, probes, persistent requests, layouts with holes.
-// ranks: 2 3
+// ranks: 2
 #include "memory.hpp"
 
 using namespace tern::test;
