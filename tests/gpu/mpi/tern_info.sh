@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# tern_info says which driver, devices and kernels there are, and so does its JSON.
+# configurations: 1 4-peers
+set -eu
+text=$("$PREFIX/bin/tern_info" --build)
+json=$("$PREFIX/bin/tern_info" --build --json)
+says() { grep -qE "$1" <<<"$2" || { echo "no line says: $1"; echo "$2"; exit 1; }; }
+says '^GPUs \(CUDA\)$' "$text"
+says '^  driver +CUDA [0-9]+\.[0-9]+$' "$text"
+says '^  devices +0: .*GiB' "$text"
+[ "${SOFTCUDA_DEVICES:-1}" = 1 ] || says '3: ' "$text"
+says '^  kernels +[a-z]' "$text"
+says '"driver": "CUDA [0-9]+' "$json"
+says 'TERN_CUDA_IPC=0' "$(TERN_CUDA_IPC=0 "$PREFIX/bin/tern_info" --build)"
+if [ "$GPU_TWIN" = soft ]; then  # a device that fails is said so, and is no failure of tern_info
+  says 'devices +cuDeviceGetCount: ' "$(SOFTCUDA_FAULT=cuDeviceGetCount:1:100 "$PREFIX/bin/tern_info" --build)"
+fi
