@@ -13,9 +13,10 @@
 
 namespace tern::pml {
 
-// Before the announcement goes out: false when it has failed, and the request is finished.
-bool P2p::offer_device(SendRequest& request) noexcept {
-  if (TERN_LIKELY(!request.buffer.on_device()) || request.transfer.device != nullptr) return true;
+// Before the announcement goes out. 0, or an error class with the request's text.
+int P2p::offer_device(SendRequest& request) noexcept {
+  if (TERN_LIKELY(!request.buffer.on_device()) || request.transfer.device != nullptr)
+    return MPI_SUCCESS;
   Transfer& transfer = request.transfer;
   int code = MPI_SUCCESS;
   try {
@@ -23,13 +24,12 @@ bool P2p::offer_device(SendRequest& request) noexcept {
     DeviceTransfer& device = *transfer.device;
     device.job = core::begin_job(process_, request.buffer.first(), &code);
     if (code == MPI_SUCCESS) code = name_data(request);
-    if (code == MPI_SUCCESS) return true;
+    if (code == MPI_SUCCESS) return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     code = fail(MPI_ERR_NO_MEM, "no memory for a message of %zu bytes", transfer.bytes);
   }
   request.error_text = new std::string(take_last_error().text);
-  finish(request, code);
-  return false;
+  return code;
 }
 
 // What the application has written must be there before the receiver may read.

@@ -141,8 +141,8 @@ int P2p::send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
   PeerState* peer = state_of(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
   const size_t bytes = buffer.bytes();
-  if (TERN_LIKELY(mode != Mode::kSynchronous && send_eager_now(*peer, buffer, to, bytes, &error)))
-    return error;
+  if (TERN_LIKELY(mode != Mode::kSynchronous && send_eager_now(*peer, buffer, to, bytes)))
+    return MPI_SUCCESS;
   SendRequest& request = make_send(buffer, to, mode);
   request.peer = peer;
   start(request);
@@ -250,8 +250,7 @@ int P2p::isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
   PeerState* peer = state_of(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
   if (TERN_LIKELY(mode != Mode::kSynchronous && !tracks_ &&
-                  send_eager_now(*peer, buffer, to, buffer.bytes(), &error))) {
-    if (TERN_UNLIKELY(error != MPI_SUCCESS)) return error;
+                  send_eager_now(*peer, buffer, to, buffer.bytes()))) {
     completed_->retain();
     *request = completed_;
     return MPI_SUCCESS;

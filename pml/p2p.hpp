@@ -109,13 +109,14 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   TERN_COLD void explain_contact(const PeerState& peer) const noexcept;
 
   // sending.cc
-  bool send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to, size_t bytes,
-                      int* error) noexcept;
-  TERN_COLD bool send_device_now(PeerState& peer, const Buffer& buffer, const btl::Header& header,
-                                 int* error) noexcept;
+  bool send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
+                      size_t bytes) noexcept;
+  TERN_COLD bool send_device_now(PeerState& peer, const Buffer& buffer,
+                                 const btl::Header& header) noexcept;
   void start(SendRequest& request) noexcept;
   bool emit(SendRequest& request) noexcept;
-  bool pack_eager(SendRequest& request) noexcept;
+  TERN_COLD bool emit_lost(SendRequest& request) noexcept;
+  int pack_eager(SendRequest& request) noexcept;
   void send_control(PeerState& peer, uint8_t kind, const void* payload, size_t bytes) noexcept;
   template <class T>
   void send_control(PeerState& peer, uint8_t kind, const T& payload) noexcept {
@@ -143,6 +144,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   void begin(RecvRequest& request) noexcept;
   void take_eager(RecvRequest& request, const btl::Header& header, const std::byte* data,
                   size_t bytes) noexcept;
+  TERN_COLD void lose(RecvRequest& request, const wire::Rts& rts) noexcept;
   void take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
                 const wire::Rts& rts, const btl::MemoryCard* card) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
@@ -151,7 +153,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   void learn_context(PeerState& peer, const wire::ContextTold& told) noexcept;
 
   // device.cc
-  bool offer_device(SendRequest& request) noexcept;
+  int offer_device(SendRequest& request) noexcept;
   int name_data(SendRequest& request) noexcept;
   bool copy_on_device(RecvRequest& request, const btl::MemoryCard& card) noexcept;
   TERN_COLD int move_device_copies() noexcept;

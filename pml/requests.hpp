@@ -92,6 +92,7 @@ struct Transfer {
   btl::SharedClaims* claims = nullptr;
   std::unique_ptr<std::byte[]> stage;      // the packed form, where the data is not one block
   std::unique_ptr<DeviceTransfer> device;  // of large messages in device memory
+  int lost = MPI_SUCCESS;                  // why the data of a send cannot be read: an error class
 };
 
 struct alignas(64) SendRequest final : core::Request {

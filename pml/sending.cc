@@ -40,15 +40,15 @@ class PrefixWriter {
 
 // The common case, without a request: small, nothing waits before it, the peer knows the
 // communicator.
-bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to, size_t bytes,
-                         int* error) noexcept {
+bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
+                         size_t bytes) noexcept {
   const uint32_t index = to.communicator->remote_index(to.rank);
   if (static_cast<int64_t>(bytes) > peer.eager_limit || index == 0 ||
       peer.first_waiting != nullptr || signs_)
     return false;
   const btl::Header header = header_for(to, wire::kEager, index, bytes);
   const core::Datatype& type = *buffer.type;
-  if (TERN_UNLIKELY(lies_on_device(buffer))) return send_device_now(peer, buffer, header, error);
+  if (TERN_UNLIKELY(lies_on_device(buffer))) return send_device_now(peer, buffer, header);
   if (TERN_LIKELY(type.contiguous())) {
     const auto* data = static_cast<const std::byte*>(buffer.address) + type.true_lb();
     if (TERN_UNLIKELY(!peer.endpoint->send(header, data))) return false;
@@ -62,32 +62,33 @@ bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& 
   return true;
 }
 
-// True when it is sent, or cannot be: then *error says why.
-bool P2p::send_device_now(PeerState& peer, const Buffer& buffer, const btl::Header& header,
-                          int* error) noexcept {
+// What cannot be read is a request's affair, which tells the receiver.
+bool P2p::send_device_now(PeerState& peer, const Buffer& buffer,
+                          const btl::Header& header) noexcept {
   Buffer device = buffer;
   device.ask();
   std::array<std::byte, kMostEager> packed;
-  *error = core::pack(process_, device, 0, packed.data(), header.bytes);
-  if (*error != MPI_SUCCESS) return true;
+  if (core::pack(process_, device, 0, packed.data(), header.bytes) != MPI_SUCCESS) {
+    (void)take_last_error();
+    return false;
+  }
   if (!peer.endpoint->send(header, packed.data())) return false;
   peer.sent.count(header.bytes);
   return true;
 }
 
-// Device memory goes aside first, for that may fail; host memory is packed into the frame. False
-// when it has failed: the request is finished.
-bool P2p::pack_eager(SendRequest& request) noexcept {
+// Device memory goes aside first, for that may fail; host memory is packed into the frame. 0, or
+// an error class with the request's text.
+int P2p::pack_eager(SendRequest& request) noexcept {
   Transfer& transfer = request.transfer;
-  if (!request.buffer.on_device() || transfer.stage != nullptr || transfer.bytes == 0) return true;
+  if (!request.buffer.on_device() || transfer.stage != nullptr || transfer.bytes == 0)
+    return MPI_SUCCESS;
   transfer.stage.reset(new (std::nothrow) std::byte[transfer.bytes]);
   int code = MPI_ERR_NO_MEM;
   if (transfer.stage != nullptr)
     code = core::pack(process_, request.buffer, 0, transfer.stage.get(), transfer.bytes);
-  if (code == MPI_SUCCESS) return true;
-  request.error_text = new std::string(take_last_error().text);
-  finish(request, code);
-  return false;
+  if (code != MPI_SUCCESS) request.error_text = new std::string(take_last_error().text);
+  return code;
 }
 
 void P2p::start(SendRequest& request) noexcept {
@@ -113,7 +114,9 @@ bool P2p::emit(SendRequest& request) noexcept {
   const size_t bytes = request.transfer.bytes;
   const uint32_t index = request.communicator->remote_index(request.to.rank);
   const bool eager = static_cast<int64_t>(bytes) <= request.peer->eager_limit;
-  if (TERN_UNLIKELY(!(eager ? pack_eager(request) : offer_device(request)))) return true;
+  if (request.transfer.lost == MPI_SUCCESS)
+    request.transfer.lost = eager ? pack_eager(request) : offer_device(request);
+  if (TERN_UNLIKELY(request.transfer.lost != MPI_SUCCESS)) return emit_lost(request);
   const DeviceTransfer* const device = request.transfer.device.get();
   const bool carded = !eager && TERN_UNLIKELY(device != nullptr) && device->carded;
   const bool sync = request.mode == Mode::kSynchronous;
@@ -153,6 +156,26 @@ bool P2p::emit(SendRequest& request) noexcept {
   request.peer->endpoint->commit(header_for(request.to, kind, index, payload));
   request.peer->sent.count(bytes, eager);
   if (eager && !sync) finish(request, MPI_SUCCESS);
+  return true;
+}
+
+// Nobody is to wait for data that cannot be read: it is announced as lost. False where there is no
+// room.
+bool P2p::emit_lost(SendRequest& request) noexcept {
+  const uint32_t index = request.communicator->remote_index(request.to.rank);
+  const size_t payload = sizeof(wire::Rts) + (index == 0 ? sizeof(wire::LongContext) : 0);
+  std::byte* const room = request.peer->endpoint->begin(payload);
+  if (room == nullptr) return false;
+  PrefixWriter writer(room);
+  if (index == 0) {
+    const core::ContextId id = request.communicator->id();
+    writer.put(wire::LongContext{id.creator, id.counter});
+  }
+  const int lost = request.transfer.lost;
+  writer.put(wire::Rts{request.transfer.bytes, 0, static_cast<uint64_t>(lost), 0, 0});
+  const auto kind = static_cast<uint8_t>(wire::kRts | (index == 0 ? wire::kLong : 0));
+  request.peer->endpoint->commit(header_for(request.to, kind, index, payload));
+  finish(request, lost);
   return true;
 }
 

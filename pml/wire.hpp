@@ -47,7 +47,7 @@ struct SyncPrefix {
 };
 struct Rts {
   uint64_t bytes;
-  uint64_t sender;
+  uint64_t sender;   // 0: the data cannot come; the address is the error class
   uint64_t address;  // of the data where it is one block, or packed into one, else 0
   uint32_t claims;   // name of the sender's SharedClaims, 0 for none
   uint32_t staged;   // nonzero: the block is filled chunk by chunk; to be read by claims only
