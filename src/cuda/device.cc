@@ -43,7 +43,9 @@ Device::~Device() {
 bool Device::stale() const noexcept {
   if (driver.cuCtxGetId == nullptr) return false;
   unsigned long long now = 0;
-  return driver.cuCtxGetId(context, &now) != CUDA_SUCCESS || now != context_id_;
+  const CUresult result = driver.cuCtxGetId(context, &now);
+  if (result == CUDA_SUCCESS) return now != context_id_;
+  return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 void Device::forget() noexcept {
@@ -75,6 +77,7 @@ void Device::give_stream(CUstream stream) noexcept {
     if (idle_.capacity() == 0) idle_.reserve(kMostIdleStreams);
     if (idle_.size() < kMostIdleStreams) return idle_.push_back(stream);
   }
+  const Current current(*this);
   (void)driver.cuStreamDestroy_v2(stream);
 }
 

@@ -139,6 +139,7 @@ class Job {
 
  private:
   void wait_for_legacy(CUcontext in) noexcept;
+  void fail_with(const char* function, CUresult result) noexcept;
   void end() noexcept;
   Device* device_ = nullptr;
   CUstream stream_ = nullptr;

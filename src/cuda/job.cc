@@ -45,20 +45,24 @@ Job::~Job() { end(); }
 // A stream in which something failed is not used again.
 void Job::end() noexcept {
   if (stream_ == nullptr) return;
-  if (device_->gone()) {
-    stream_ = nullptr;
-    return;
-  }
-  if (open_) finish();
-  const Current current(*device_);
-  if (current.result() == CUDA_SUCCESS) {
-    if (failed())
+  if (open_ && !device_->gone()) finish();
+  if (!device_->gone()) {
+    if (failed()) {
+      const Current current(*device_);
       (void)device_->driver.cuStreamDestroy_v2(stream_);
-    else
+    } else {
       device_->give_stream(stream_);
+    }
   }
   stream_ = nullptr;
   device_ = nullptr;
+}
+
+// Whatever the failure was, memory that the work uses must not go before it has ended.
+void Job::fail_with(const char* function, CUresult result) noexcept {
+  if (result == CUDA_SUCCESS) return;
+  note(function, result);
+  (void)device_->driver.cuStreamSynchronize(stream_);
 }
 
 // They were issued in the context of the memory, or in the one that is current.
@@ -117,7 +121,7 @@ bool Job::done() noexcept {
   const CUresult result = device_->driver.cuStreamQuery(stream_);
   if (result == CUDA_ERROR_NOT_READY) return false;
   open_ = false;
-  note("cuStreamQuery", result);
+  fail_with("cuStreamQuery", result);
   return true;
 }
 
@@ -125,7 +129,7 @@ bool Job::finish() noexcept {
   if (!open_) return !failed();
   const Current current(*device_);
   open_ = false;
-  note("cuStreamSynchronize", device_->driver.cuStreamSynchronize(stream_));
+  fail_with("cuStreamSynchronize", device_->driver.cuStreamSynchronize(stream_));
   return !failed();
 }
 
