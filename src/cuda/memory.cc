@@ -3,9 +3,11 @@
 
 #include <link.h>
 #include <pthread.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <mutex>
 
@@ -80,6 +82,14 @@ void learn_ranges() noexcept {
     __atomic_store_n(&host_ranges.heap_bytes, end - host_ranges.heap, __ATOMIC_RELEASE);
 }
 
+/// The driver does not answer: what the processor cannot read is a device's.
+TERN_COLD MemoryKind kind_without_driver(const void* address) noexcept {
+  char byte = 0;
+  const iovec here{&byte, 1}, there{const_cast<void*>(address), 1};
+  const bool faults = ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT;
+  return faults ? MemoryKind::kDevice : MemoryKind::kHost;
+}
+
 }  // namespace
 
 MemoryKind ask(const void* address) noexcept {
@@ -97,8 +107,9 @@ MemoryKind ask(const void* address) noexcept {
   std::array<CUpointer_attribute, 2> names = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                               CU_POINTER_ATTRIBUTE_IS_MANAGED};
   std::array<void*, 2> values = {&type, &managed};
-  if (known->cuPointerGetAttributes(names.size(), names.data(), values.data(), at) != CUDA_SUCCESS)
-    return MemoryKind::kHost;
+  const CUresult answer =
+      known->cuPointerGetAttributes(names.size(), names.data(), values.data(), at);
+  if (answer != CUDA_SUCCESS) return kind_without_driver(address);
   if (managed != 0) return MemoryKind::kManaged;
   return type == CU_MEMORYTYPE_DEVICE ? MemoryKind::kDevice : MemoryKind::kHost;
 }
