@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where device memory takes a slower way, it is said, once, with the reason and what to do; where
+// it takes the fast one, nothing is. Rank 0 asks for explanations (TERN_EXPLAIN), rank 1 does not.
+// ranks: 2
+// configurations: 1 2-apart
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "pain.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+int said = -1, screen = -1;
+
+/// Lines since the program began that have these words.
+int lines_with(const char* words) {
+  std::string text(1 << 16, '\0');
+  const ssize_t length = pread(said, text.data(), text.size(), 0);
+  CHECK(length >= 0 && static_cast<size_t>(length) < text.size());
+  int count = 0;
+  for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1))
+    ++count;
+  return count;
+}
+
+void expect(const char* words, int count) {
+  const int found = lines_with(words);
+  if (found == count) return;
+  (void)dup2(screen, 2);
+  std::string text(1 << 16, '\0');
+  text.resize(static_cast<size_t>(pread(said, text.data(), text.size(), 0)));
+  FAIL("\"%s\" is said %d times, expected %d, in:\n%s", words, found, count, text.c_str());
+}
+
+void messages(const Allocator& by) {
+  constexpr int kBytes = 1 << 20;
+  for (int i = 0; i < 5; ++i) {
+    const Area area = by.make(kBytes);
+    if (rank == 0) OK(MPI_Send(area.address(), kBytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+    if (rank == 1)
+      OK(MPI_Recv(area.address(), kBytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  }
+}
+
+void sums(MPI_Datatype type) {
+  const Area in = plain(1 << 20), out = plain(1 << 20);
+  in.put(std::vector<uint8_t>(1 << 20));
+  for (int i = 0; i < 3; ++i)
+    OK(MPI_Allreduce(in.address(), out.address(), 60000, type, MPI_SUM, MPI_COMM_WORLD));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* const own_rank = std::getenv("PMIX_RANK");
+  if (own_rank == nullptr) return 1;
+  if (std::atoi(own_rank) == 0) setenv("TERN_EXPLAIN", "1", 1);
+  char name[] = "/tmp/pain_said_XXXXXX";
+  said = mkstemp(name);
+  screen = dup(2);
+  if (said < 0 || screen < 0 || dup2(said, 2) < 0) return 1;
+  (void)fcntl(said, F_SETFL, O_APPEND);
+  (void)unlink(name);
+  begin(&argc, &argv);
+  start_cuda();
+  const bool apart = devices > 1 && control().there();
+  messages(kAllocators[0]);
+  if (rank == 1) expect("goes through the host, which is slower: cuIpcOpenMemHandle: ", apart);
+  if (rank == 1) expect("CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", apart);
+  sums(MPI_FLOAT);
+  if (rank == 1) expect("host", apart);  // nothing else
+  messages(kAllocators[2]);
+  if (rank == 0)
+    expect(
+        "go through the host: its pool (cudaMallocAsync) is not exportable; cudaMalloc's memory is",
+        1);
+  sums(MPI_LONG_DOUBLE);
+  expect("device memory is reduced on the host: ", 1);
+  (void)dup2(screen, 2);
+  return end();
+}
