@@ -40,19 +40,19 @@ uintptr_t heap_start() noexcept {
 }
 
 /// The writable memory of the program itself, which is the first in the list.
-void find_program(HostRanges& ranges) noexcept {
+void find_program(HostRanges::Range& program) noexcept {
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* result) {
-        auto& into = *static_cast<HostRanges*>(result);
+        auto& into = *static_cast<HostRanges::Range*>(result);
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const auto& part = info->dlpi_phdr[i];
           if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
-          into.program = info->dlpi_addr + part.p_vaddr;
-          into.program_bytes = part.p_memsz;
+          into.begin.store(info->dlpi_addr + part.p_vaddr, std::memory_order_release);
+          into.bytes.store(part.p_memsz, std::memory_order_release);
         }
         return 1;
       },
-      &ranges);
+      &program);
 }
 
 void find_stack() noexcept {
@@ -65,21 +65,19 @@ void find_stack() noexcept {
   ::pthread_attr_destroy(&attributes);
 }
 
-// Other threads read the ranges meanwhile: a begin is written once, while its length is still zero,
-// and lengths only grow.
+// Other threads read the ranges meanwhile: a begin is written once, while its length is still
+// zero, and lengths only grow.
 void learn_ranges() noexcept {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> guard(mutex);
-  if (__atomic_load_n(&host_ranges.heap, __ATOMIC_ACQUIRE) == 0) {
-    HostRanges ranges;
-    find_program(ranges);
-    __atomic_store_n(&host_ranges.program, ranges.program, __ATOMIC_RELEASE);
-    __atomic_store_n(&host_ranges.program_bytes, ranges.program_bytes, __ATOMIC_RELEASE);
-    __atomic_store_n(&host_ranges.heap, heap_start(), __ATOMIC_RELEASE);
+  HostRanges::Range& heap = host_ranges.heap;
+  if (heap.begin == 0) {
+    find_program(host_ranges.program);
+    heap.begin.store(heap_start(), std::memory_order_release);
   }
   const auto end = reinterpret_cast<uintptr_t>(::sbrk(0));
-  if (host_ranges.heap != 0 && end > host_ranges.heap)
-    __atomic_store_n(&host_ranges.heap_bytes, end - host_ranges.heap, __ATOMIC_RELEASE);
+  if (heap.begin != 0 && end > heap.begin)
+    heap.bytes.store(end - heap.begin, std::memory_order_release);
 }
 
 /// The driver does not answer: what the processor cannot read is a device's.
@@ -96,9 +94,9 @@ MemoryKind ask(const void* address) noexcept {
   if (address == nullptr) return MemoryKind::kHost;
   const auto at = reinterpret_cast<uintptr_t>(address);
   if (stack_range.bytes == 0) find_stack();
-  if (host_ranges.heap == 0 || at - host_ranges.heap < static_cast<uintptr_t>(1) << 36)
-    learn_ranges();
-  if (at - host_ranges.heap < host_ranges.heap_bytes || at - stack_range.low < stack_range.bytes)
+  const uintptr_t heap = host_ranges.heap.begin.load(std::memory_order_acquire);
+  if (heap == 0 || at - heap < uintptr_t{1} << 36) learn_ranges();
+  if (host_ranges.heap.has(at) || at - stack_range.low < stack_range.bytes)
     return MemoryKind::kHost;
   const Driver* const known = driver();
   if (known == nullptr) return MemoryKind::kHost;

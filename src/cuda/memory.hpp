@@ -7,6 +7,7 @@
 // Threads: any. See: src/cuda/README.md, tests/unit/cuda/memory_test.cc.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -43,8 +44,15 @@ struct Memory {
 namespace detail {
 /// Where no device memory can be: learnt at the first address that needs it.
 struct HostRanges {
-  uintptr_t program = 0, program_bytes = 0;  // static data
-  uintptr_t heap = 0, heap_bytes = 0;        // by brk; grows
+  struct Range {
+    std::atomic<uintptr_t> begin{0}, bytes{0};
+    [[nodiscard]] bool has(uintptr_t address) const noexcept {
+      return address - begin.load(std::memory_order_relaxed) <
+             bytes.load(std::memory_order_relaxed);
+    }
+  };
+  Range program;  // static data
+  Range heap;     // by brk; grows
 };
 extern constinit HostRanges host_ranges;
 struct StackRange {
@@ -57,9 +65,8 @@ TERN_COLD MemoryKind ask(const void* address) noexcept;
 [[nodiscard]] inline MemoryKind kind_of(const void* address) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const detail::HostRanges& ranges = detail::host_ranges;
-  if (TERN_LIKELY(at - ranges.heap < ranges.heap_bytes ||
-                  at - detail::stack_range.low < detail::stack_range.bytes ||
-                  at - ranges.program < ranges.program_bytes))
+  if (TERN_LIKELY(ranges.heap.has(at) || at - detail::stack_range.low < detail::stack_range.bytes ||
+                  ranges.program.has(at)))
     return MemoryKind::kHost;
   return detail::ask(address);
 }
