@@ -293,15 +293,6 @@ void P2p::take_eager(RecvRequest& request, const btl::Header& header, const std:
   finish(request, code);
 }
 
-// The sender's device has failed.
-void P2p::lose(RecvRequest& request, const wire::Rts& rts) noexcept {
-  request.error_text = new std::string(strf(
-      "the message of %llu bytes from rank %d with tag %d cannot come: its sender cannot read "
-      "it from its device (the error there says why)",
-      static_cast<unsigned long long>(rts.bytes), request.outcome.source, request.outcome.tag));
-  finish(request, static_cast<int>(rts.address));
-}
-
 void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
                    const wire::Rts& rts, const btl::MemoryCard* card) noexcept {
   const size_t room = request.buffer.bytes();

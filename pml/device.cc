@@ -61,6 +61,15 @@ bool P2p::offer(cuda::Device& device, const void* address, size_t bytes,
   return devices_.offer(device, cuda::look_up(address), address, bytes, card);
 }
 
+// The sender's device has failed: it announced what cannot come.
+void P2p::lose(RecvRequest& request, const wire::Rts& rts) noexcept {
+  request.error_text = new std::string(strf(
+      "the message of %llu bytes from rank %d with tag %d cannot come: its sender cannot read "
+      "it from its device (the error there says why)",
+      static_cast<unsigned long long>(rts.bytes), request.outcome.source, request.outcome.tag));
+  finish(request, static_cast<int>(rts.address));
+}
+
 // True where the receiver's device copies the data; the request ends when it has.
 bool P2p::copy_on_device(RecvRequest& request, const btl::MemoryCard& card) noexcept {
   try {

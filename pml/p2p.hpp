@@ -144,7 +144,6 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   void begin(RecvRequest& request) noexcept;
   void take_eager(RecvRequest& request, const btl::Header& header, const std::byte* data,
                   size_t bytes) noexcept;
-  TERN_COLD void lose(RecvRequest& request, const wire::Rts& rts) noexcept;
   void take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
                 const wire::Rts& rts, const btl::MemoryCard* card) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
@@ -155,6 +154,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   // device.cc
   int offer_device(SendRequest& request) noexcept;
   int name_data(SendRequest& request) noexcept;
+  TERN_COLD void lose(RecvRequest& request, const wire::Rts& rts) noexcept;
   bool copy_on_device(RecvRequest& request, const btl::MemoryCard& card) noexcept;
   TERN_COLD int move_device_copies() noexcept;
   bool push_bounced(SendRequest& request, bool* moved) noexcept;
