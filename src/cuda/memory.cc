@@ -107,6 +107,8 @@ MemoryKind ask(const void* address) noexcept {
   std::array<void*, 2> values = {&type, &managed};
   const CUresult answer =
       known->cuPointerGetAttributes(names.size(), names.data(), values.data(), at);
+  if (answer == CUDA_ERROR_NOT_INITIALIZED || answer == CUDA_ERROR_DEINITIALIZED)
+    return MemoryKind::kHost;  // there is no device memory
   if (answer != CUDA_SUCCESS) return kind_without_driver(address);
   if (managed != 0) return MemoryKind::kManaged;
   return type == CU_MEMORYTYPE_DEVICE ? MemoryKind::kDevice : MemoryKind::kHost;
