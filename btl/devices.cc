@@ -23,9 +23,9 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
   const char* const why_not = cuda_ipc::offer(device, memory, address, bytes, card);
   if (TERN_LIKELY(why_not == nullptr)) return true;
   if (!told_offer_)
-    process_.explain.say("fallback", {{"what", "staged device memory"}},
-                         strf("the %zu bytes of device memory at %p go through the host: %s", bytes,
-                              address, why_not));
+    process_.explain.warn("fallback", {{"what", "staged device memory"}},
+                          strf("the %zu bytes of device memory at %p go through the host: %s",
+                               bytes, address, why_not));
   told_offer_ = true;
   return false;
 }

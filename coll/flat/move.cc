@@ -21,7 +21,11 @@ Parts::Parts(const Operation& operation, Slots& slots) noexcept
 
 const std::byte* Parts::await(int rank, size_t bytes) noexcept {
   Slot& slot = slots_.await(rank);
-  if (TERN_UNLIKELY(slot.bytes != bytes) && code_ == MPI_SUCCESS)
+  if (TERN_LIKELY(slot.bytes == bytes) || code_ != MPI_SUCCESS) return slot.data();
+  if ((slot.bytes & Slots::kSpoilt) != 0)
+    code_ = fail(MPI_ERR_OTHER, "%s: rank %d could not read its data; its own error says why",
+                 name_, rank);
+  else
     code_ = fail(MPI_ERR_TRUNCATE,
                  "%s: rank %d passes %llu bytes, but the arguments of rank %d say %zu", name_, rank,
                  static_cast<unsigned long long>(slot.bytes), rank_, bytes);

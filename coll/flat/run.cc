@@ -128,9 +128,11 @@ int Coll::run_in_slots(const Operation& operation, FlatWay way, Slots& slots) {
   if (TERN_LIKELY(!uses_device(operation))) return flat_run(operation, way, slots);
   Staged staged(operation);
   const int fetched = staged.fetch();
-  const int code = flat_run(staged.operation(), way, slots);  // the others wait for this rank
-  if (fetched != MPI_SUCCESS || code != MPI_SUCCESS) return fetched != MPI_SUCCESS ? fetched : code;
-  return staged.bring_back();
+  const std::string why = fetched == MPI_SUCCESS ? std::string() : take_last_error().text;
+  const Slots::Spoilt spoilt(slots, fetched != MPI_SUCCESS);  // the others wait for this rank
+  const int code = flat_run(staged.operation(), way, slots);
+  if (fetched != MPI_SUCCESS) return fail(fetched, "%s", why.c_str());
+  return code == MPI_SUCCESS ? staged.bring_back() : code;
 }
 
 Coll::Ran Coll::run_flat(const Operation& operation, int* code) noexcept {

@@ -74,10 +74,22 @@ class Slots {
   }
   /// The own slot holds so many bytes now.
   void post(size_t bytes) noexcept {
-    mine().bytes = bytes;
+    mine().bytes = bytes | spoilt_;
     mine().turn.store(turn_, std::memory_order_release);
     ring_those_who_asked();
   }
+  /// While it lives what this rank posts is none, where `on`: whoever awaits it must fail.
+  class Spoilt {
+   public:
+    Spoilt(Slots& slots, bool on) noexcept : slots_(slots) { slots_.spoilt_ = on ? kSpoilt : 0; }
+    Spoilt(const Spoilt&) = delete;
+    Spoilt& operator=(const Spoilt&) = delete;
+    ~Spoilt() { slots_.spoilt_ = 0; }
+
+   private:
+    Slots& slots_;
+  };
+  static constexpr uint64_t kSpoilt = uint64_t{1} << 63;  // in the bytes of a slot
   /// The data of the own slot in the next turn, where all have posted this one.
   [[nodiscard]] std::byte* next() const noexcept { return at(own_, turn_ + 1)->data(); }
   /// The slot of a rank, once it is posted. Of the own one: what it holds.
@@ -116,6 +128,7 @@ class Slots {
   const int number_;
   std::byte* const own_;
   uint64_t turn_ = 0, floor_ = 0;  // all ranks have ended turn floor_
+  uint64_t spoilt_ = 0;
   const char* what_ = "";
   std::vector<uint64_t> known_;  // by rank: a turn that it has ended
 };

@@ -151,11 +151,7 @@ void once(const Protocol& protocol, const std::string& fault, int at) {
     control().fault("");
     if (rank == at && gives_back(fault)) ++not_given_back;
     ++codes[code == MPI_SUCCESS ? 0 : 1];
-    int failed = code != MPI_SUCCESS, any = 0;
-    OK(MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    // Of a reduction one rank's error is everybody's.
-    const bool holds = protocol.run == reduction ? any == 0 : failed == 0;
-    if (holds && !protocol.right(round))
+    if (code == MPI_SUCCESS && !protocol.right(round))
       FAIL("%s, %s at rank %d: it succeeds with wrong data", protocol.name, fault.c_str(), at);
   }
   const Round round(protocol.by, protocol.bytes);
