@@ -57,6 +57,17 @@ Area block_of(Area area, int32_t block) noexcept {
   return area;
 }
 
+/// Of the first block that has data; null where none has, or each has a type of its own.
+const void* first_data(const Side& side, int32_t blocks) noexcept {
+  if (side.type == nullptr || side.types != nullptr) return nullptr;
+  const auto* const base = static_cast<const std::byte*>(side.address) + side.type->true_lb();
+  if (side.counts == nullptr) return side.count == 0 ? nullptr : base;
+  for (int32_t i = 0; i < blocks; ++i)
+    if (side.counts[i] != 0)
+      return side.displs == nullptr ? base : base + side.displs[i] * side.type->extent();
+  return nullptr;
+}
+
 pml::Buffer buffer_of(const Area& area) noexcept {
   return {area.base, area.block * area.scale, area.type, area.kind};
 }
@@ -107,7 +118,7 @@ Area Execution::area_of(const Side& side) const noexcept {
     area.type = coll_.byte_type();
     return area;
   }
-  if (side.types == nullptr) area.kind = cuda::kind_of(area.base + side.type->true_lb());
+  if (side.displs == nullptr) area.kind = cuda::kind_of(area.base + side.type->true_lb());
   area.extent = side.type->extent();
   if (reduces(schedule_->collective) || !side.type->contiguous()) return area;
   area.base += side.type->true_lb();
@@ -150,7 +161,7 @@ void Execution::bind_memory(const Area& like, size_t chunk, Area& input, Area& o
   run_count_ = static_cast<size_t>(std::min<MPI_Count>(geometry_.passes(), kMostPasses));
   const size_t scratch = round_up(geometry_.scratch().bytes(*schedule_));
   const size_t needed = aside_bytes_ + run_count_ * scratch + kLine;
-  std::byte* const memory = place_memory(needed, input, output);
+  std::byte* const memory = place_memory(needed);
   geometry_.set_scratch_kind(scratch_kind_);
   bind_passes(memory, scratch);
   if (aside_ == Aside::kNothing) return;
@@ -163,12 +174,13 @@ void Execution::bind_memory(const Area& like, size_t chunk, Area& input, Area& o
 }
 
 // Where the rank has data on a device all of it stays there. Throws std::bad_alloc.
-std::byte* Execution::place_memory(size_t bytes, const Area& input, const Area& output) {
+std::byte* Execution::place_memory(size_t bytes) {
   scratch_kind_ = cuda::MemoryKind::kHost;
-  for (const Area* area : {&output, &input}) {
-    if (TERN_LIKELY(!cuda::on_device(area->kind))) continue;
-    const Side& side = area == &input ? operation_.input : operation_.output;
-    const void* const address = static_cast<const std::byte*>(side.address) + side.type->true_lb();
+  for (const Space space : {Space::kOutput, Space::kInput}) {
+    const bool in = space == Space::kInput;
+    const void* const address =
+        first_data(in ? operation_.input : operation_.output, schedule_->blocks_of(space));
+    if (TERN_LIKELY(!cuda::on_device(cuda::kind_of(address)))) continue;
     int code = MPI_SUCCESS;
     cuda::Job job = core::begin_job(coll_.process(), address, &code);
     if (code == MPI_SUCCESS) device_memory_ = cuda::Block(job, bytes);

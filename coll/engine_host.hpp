@@ -87,7 +87,7 @@ class Execution final : public core::Request {
   void put_vector_aside(Area& input);
   void pack_bcast(Area& output);
   void bind_memory(const Area& like, size_t chunk, Area& input, Area& output);
-  [[nodiscard]] std::byte* place_memory(size_t bytes, const Area& input, const Area& output);
+  [[nodiscard]] std::byte* place_memory(size_t bytes);
   void bind_passes(std::byte* memory, size_t scratch);
   void copy_aside(bool back) noexcept;
 

@@ -135,8 +135,15 @@ Key P2p::key_of(const Envelope& from) const noexcept {
   return {context_of(from), source, from.tag};
 }
 
+// A rank that only sends, and always finds room, must still hear that its receiver cannot follow.
+void P2p::look_now_and_then() noexcept {
+  constexpr uint32_t kSendsBetweenLooks = 63;
+  if (TERN_UNLIKELY((++sends_since_look_ & kSendsBetweenLooks) == 0)) channel_.progress.poll();
+}
+
 int P2p::send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  look_now_and_then();
   int error = MPI_SUCCESS;
   PeerState* peer = state_of(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
@@ -241,6 +248,7 @@ int P2p::irecv(const Buffer& buffer, const Envelope& from, core::Request** reque
 int P2p::isend(const Buffer& buffer, const Envelope& to, Mode mode,
                core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  look_now_and_then();
   return isend_held(buffer, to, mode, request);
 }
 

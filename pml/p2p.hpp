@@ -82,6 +82,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
  private:
   // p2p.cc
   int progress() noexcept;
+  void look_now_and_then() noexcept;
   PeerState* known(const core::Communicator& communicator, int rank) const noexcept;
   PeerState* state_of(core::Communicator& communicator, int rank, int* error) noexcept;
   int isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
@@ -202,6 +203,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   uint64_t received_ = 0;              // for tools, as these:
   uint64_t early_ = 0, most_kept_ = 0;
   std::atomic<EarlyWatcher*> watcher_ = nullptr;
+  uint32_t sends_since_look_ = 0;
   int receiving_ = 0;                 // large messages that are matched and not yet here
   SendRequest* completed_ = nullptr;  // shared by all sends that were done at once
   size_t eager_limit_, unexpected_limit_;

@@ -189,7 +189,8 @@ void P2p::take_data(const PeerState& from, const wire::DataPrefix& prefix, const
 
 void P2p::take_failed(const PeerState& from, const wire::Failed& failed) noexcept {
   auto* request = dynamic_cast<RecvRequest*>(process_.handles.find<core::Request>(failed.receiver));
-  if (request == nullptr || !request->large || request->peer != &from) {
+  if (request == nullptr || !request->fragments || request->peer != &from ||
+      request->transfer.moved >= request->transfer.bytes) {
     log_line("the failure of a message that nobody receives is ignored");
     return;
   }
@@ -197,7 +198,7 @@ void P2p::take_failed(const PeerState& from, const wire::Failed& failed) noexcep
   request->error_text = new std::string(
       strf("rank %d could not read the %zu bytes that it sends; its own error says why",
            request->outcome.source, request->transfer.bytes));
-  finish(*request, static_cast<int>(failed.error));
+  finish(*request, wire::class_from(failed.error));
 }
 
 void P2p::take_done(const PeerState& from, const wire::Done& done) noexcept {

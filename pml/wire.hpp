@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/communicator.hpp"
+#include "mpi.h"
 
 namespace tern::pml::wire {
 
@@ -85,6 +86,11 @@ struct Failed {
 struct Pace {
   uint64_t eager;  // nonzero: as usual; zero: announcements only
 };
+
+/// The class of a failure that a peer tells of; MPI_ERR_OTHER for what is none.
+inline int class_from(uint64_t told) noexcept {
+  return told == MPI_SUCCESS || told >= MPI_ERR_LASTCODE ? MPI_ERR_OTHER : static_cast<int>(told);
+}
 
 /// The header's context: index and plane in one word.
 inline uint32_t context_word(uint32_t index, uint32_t plane) noexcept { return index << 2 | plane; }

@@ -89,7 +89,7 @@ Import* CudaIpc::open(const MemoryCard& card, cuda::Device& device) {
   const CUresult result = map(card, device, &imports_.front().base);
   if (result != CUDA_SUCCESS) {
     imports_.pop_front();
-    if (result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || result == CUDA_ERROR_OPERATING_SYSTEM)
+    if (result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED)
       refused_.push_back({card.pid, card.form, card.device, &device});
     return nullptr;
   }

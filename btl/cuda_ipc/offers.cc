@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <unordered_map>
 
@@ -24,15 +25,22 @@ class Exported {
   int descriptor_of(cuda::Device& device, const cuda::Memory& memory) noexcept;
 
  private:
-  static constexpr size_t kMost = 256;
+  void drop_freed() noexcept;
+  struct Entry {
+    Fd descriptor;
+    uintptr_t base;
+  };
+  static constexpr size_t kMost = 1024;
   std::mutex mutex_;
-  std::unordered_map<uint64_t, Fd> descriptors_;
+  std::unordered_map<uint64_t, Entry> descriptors_;
 };
 
 int Exported::descriptor_of(cuda::Device& device, const cuda::Memory& memory) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (const auto found = descriptors_.find(memory.buffer_id); found != descriptors_.end())
-    return found->second.get();
+    return found->second.descriptor.get();
+  drop_freed();
+  if (descriptors_.size() >= kMost) return -1;  // a peer may be about to ask for any of them
   const cuda::Driver& driver = device.driver;
   if (driver.cuMemRetainAllocationHandle == nullptr ||
       driver.cuMemExportToShareableHandle == nullptr)
@@ -46,8 +54,16 @@ int Exported::descriptor_of(cuda::Device& device, const cuda::Memory& memory) no
       driver.cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
   (void)driver.cuMemRelease(handle);
   if (exported != CUDA_SUCCESS) return -1;
-  if (descriptors_.size() >= kMost) descriptors_.erase(descriptors_.begin());
-  return descriptors_.emplace(memory.buffer_id, Fd(fd)).first->second.get();
+  return descriptors_.emplace(memory.buffer_id, Entry{Fd(fd), memory.base})
+      .first->second.descriptor.get();
+}
+
+// A descriptor keeps the memory that it names.
+void Exported::drop_freed() noexcept {
+  for (auto at = descriptors_.begin(); at != descriptors_.end();)
+    at = cuda::look_up(reinterpret_cast<void*>(at->second.base)).buffer_id == at->first
+             ? std::next(at)
+             : descriptors_.erase(at);
 }
 
 }  // namespace

@@ -38,7 +38,9 @@ OnDevice::OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml)
       process_(operation.communicator->channel().process),
       rank_(slots.rank()),
       ranks_(slots.ranks()),
-      posts_(static_cast<size_t>(ranks_)) {}
+      posts_(static_cast<size_t>(ranks_)),
+      inputs_(static_cast<size_t>(ranks_)),
+      outputs_(static_cast<size_t>(ranks_)) {}
 
 OnDevice::Met OnDevice::meet() {
   Post& mine = posts_[static_cast<size_t>(rank_)];
@@ -76,8 +78,9 @@ void OnDevice::prepare(Post& mine) {
     core::Data output{out.address, spreads(operation_.collective) ? in.count : MPI_Count{1},
                       out.type};
     output.ask();
-    if (!output.on_device()) return;
-    job_.settle(cuda::look_up(output.first()));
+    const cuda::Memory memory = cuda::look_up(output.first());
+    if (!output.on_device() || memory.device != job_.device().ordinal) return;
+    job_.settle(memory);
     if (operation_.collective != Collective::kReduceScatter && !name(output, &mine.output)) return;
   }
   job_.mark();
@@ -96,9 +99,7 @@ bool OnDevice::all_fit() const noexcept {
   });
 }
 
-bool OnDevice::map_all() {
-  inputs_.resize(posts_.size());
-  outputs_.resize(posts_.size());
+bool OnDevice::map_all() noexcept {
   for (int i = 0; i < ranks_; ++i) {
     if (i == rank_) continue;
     const auto at = static_cast<size_t>(i);

@@ -43,7 +43,7 @@ class OnDevice {
   void prepare(Post& mine);
   [[nodiscard]] bool name(const core::Data& data, pml::MemoryCard* card);
   [[nodiscard]] bool all_fit() const noexcept;
-  [[nodiscard]] bool map_all();
+  [[nodiscard]] bool map_all() noexcept;
   [[nodiscard]] bool agree(bool mine) noexcept;
   [[nodiscard]] Range own_range() const noexcept;
   void reduce(const Range& range) noexcept;

@@ -68,7 +68,9 @@ bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block
   if (bytes == 0 || job.failed() || !data.on_device() || !cuda::on_device(cuda::kind_of(block)))
     return false;
   cuda::Kernels* const kernels = job.device().kernels();
-  if (kernels == nullptr || cuda::look_up(data.first()).device != job.device().ordinal)
+  const int ordinal = job.device().ordinal;
+  if (kernels == nullptr || cuda::look_up(data.first()).device != ordinal ||
+      cuda::look_up(block).device != ordinal)
     return false;
   const cuda::Current current(job.device());
   job.mark();

@@ -81,10 +81,11 @@ void Device::give_stream(CUstream stream) noexcept {
   (void)driver.cuStreamDestroy_v2(stream);
 }
 
-// Powers of two, so that blocks serve again.
+// Powers of two, so that blocks serve again; what is large would waste too much.
 CUdeviceptr Device::take_block(size_t* bytes, CUresult* error) noexcept {
-  constexpr size_t kLeast = 65536;
-  *bytes = std::bit_ceil(std::max(*bytes, kLeast));
+  constexpr size_t kLeast = 65536, kLarge = 64 << 20, kGrain = 2 << 20;
+  *bytes = *bytes > kLarge ? (*bytes + kGrain - 1) / kGrain * kGrain
+                           : std::bit_ceil(std::max(*bytes, kLeast));
   const std::lock_guard<std::mutex> guard(mutex_);
   if (const auto found = blocks_.find(*bytes); found != blocks_.end()) {
     const CUdeviceptr block = found->second;
@@ -93,6 +94,11 @@ CUdeviceptr Device::take_block(size_t* bytes, CUresult* error) noexcept {
   }
   CUdeviceptr block = 0;
   *error = driver.cuMemAlloc_v2(&block, *bytes);
+  if (*error == CUDA_ERROR_OUT_OF_MEMORY && !blocks_.empty()) {
+    for (const auto& [size, idle] : blocks_) (void)driver.cuMemFree_v2(idle);
+    blocks_.clear();
+    *error = driver.cuMemAlloc_v2(&block, *bytes);
+  }
   return *error == CUDA_SUCCESS ? block : 0;
 }
 

@@ -138,6 +138,7 @@ class Job {
   }
 
  private:
+  [[nodiscard]] bool lost() noexcept;
   void wait_for_legacy(CUcontext in) noexcept;
   void fail_with(const char* function, CUresult result) noexcept;
   void end() noexcept;

@@ -115,8 +115,16 @@ void Job::copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pit
   note("cuMemcpy2DAsync", device_->driver.cuMemcpy2DAsync_v2(&what, stream_));
 }
 
+// What was in a context that has ended is lost.
+bool Job::lost() noexcept {
+  if (TERN_LIKELY(!device_->gone())) return false;
+  open_ = false;
+  note("cuStreamQuery", CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  return true;
+}
+
 bool Job::done() noexcept {
-  if (!open_) return true;
+  if (!open_ || lost()) return true;
   const Current current(*device_);
   const CUresult result = device_->driver.cuStreamQuery(stream_);
   if (result == CUDA_ERROR_NOT_READY) return false;
@@ -126,7 +134,7 @@ bool Job::done() noexcept {
 }
 
 bool Job::finish() noexcept {
-  if (!open_) return !failed();
+  if (!open_ || lost()) return !failed();
   const Current current(*device_);
   open_ = false;
   fail_with("cuStreamSynchronize", device_->driver.cuStreamSynchronize(stream_));

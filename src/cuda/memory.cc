@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -55,13 +56,16 @@ void find_program(HostRanges::Range& program) noexcept {
       &program);
 }
 
+// Without a limit the stack's range is all that lies below it, whatever comes there.
 void find_stack() noexcept {
+  constexpr size_t kMostStack = 64 << 20;
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
   void* low = nullptr;
   size_t bytes = 0;
   if (::pthread_attr_getstack(&attributes, &low, &bytes) == 0)
-    stack_range = {reinterpret_cast<uintptr_t>(low), bytes};
+    stack_range = {reinterpret_cast<uintptr_t>(low) + bytes - std::min(bytes, kMostStack),
+                   std::min(bytes, kMostStack)};
   ::pthread_attr_destroy(&attributes);
 }
 

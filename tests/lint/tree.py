@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 TOP = Path(__file__).resolve().parents[2]
-CODE = (".cc", ".hpp", ".h", ".c", ".cu")
+CODE = (".cc", ".hpp", ".h", ".c", ".cu", ".cuh")
 SCRIPTS = (".py", ".sh", ".mk", ".m4", ".ac", ".am", ".in")
 NOT_OURS = ("_", "build-aux", "autom4te.cache", "gen", "tern-")
 

@@ -3,8 +3,8 @@
 // messages, where a copy engine takes longer to start than the data to travel.
 // Why the flag: the host polls a word of its own memory instead of asking the driver.
 #include "cuda/kernels/arguments.hpp"
-#include "cuda/kernels/memory.hpp"
-#include "cuda/kernels/ptx.hpp"
+#include "cuda/kernels/memory.cuh"
+#include "cuda/kernels/ptx.cuh"
 
 namespace tern::cuda {
 

@@ -5,7 +5,7 @@
 // Why by packed words: the packed side is always read or written in order, whatever the type.
 // See: core/datatype_layout.hpp, cuda/kernels/layout.hpp, tests/unit/cuda/pack_kernels_test.cc.
 #include "cuda/kernels/arguments.hpp"
-#include "cuda/kernels/memory.hpp"
+#include "cuda/kernels/memory.cuh"
 
 namespace tern::cuda {
 namespace {

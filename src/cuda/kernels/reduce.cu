@@ -8,8 +8,8 @@
 #include "base/arithmetic.hpp"
 #include "base/number.hpp"
 #include "cuda/kernels/arguments.hpp"
-#include "cuda/kernels/memory.hpp"
-#include "cuda/kernels/ptx.hpp"
+#include "cuda/kernels/memory.cuh"
+#include "cuda/kernels/ptx.cuh"
 
 namespace tern::cuda {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cuda/kernels/ptx.hpp"
+#include "cuda/kernels/ptx.cuh"
 
 namespace tern::cuda {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/half.hpp"
-#include "cuda/kernels/device.hpp"
+#include "cuda/kernels/device.cuh"
 
 namespace tern::ptx {
 
