@@ -77,6 +77,7 @@ class KernelsTest : public ReduceCases {
     blocks_.push_back(block);
     EXPECT_EQ(driver_->cuMemcpyHtoDAsync_v2(block, bytes.data(), bytes.size(), stream_),
               CUDA_SUCCESS);
+    EXPECT_EQ(driver_->cuStreamSynchronize(stream_), CUDA_SUCCESS);  // the caller's may go now
     return reinterpret_cast<char*>(block);
   }
   std::vector<char> download(const char* from, size_t bytes) {
