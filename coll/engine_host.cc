@@ -217,8 +217,7 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
                                tag(pass, data ? lane : kSignals + step.slot % kSignals),
                                pml::Plane::kCollective};
   core::Request* request = nullptr;
-  const int code = sends ? coll_.pml().isend_locked(buffer, envelope, &request)
-                         : coll_.pml().irecv_locked(buffer, envelope, &request);
+  const int code = begin_message(buffer, envelope, sends, &request);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
     broken_ = true;
     return take_error(code, take_last_error().text.c_str());
@@ -226,6 +225,15 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
   LaneRun& run = pass.lanes[static_cast<size_t>(lane)];
   run.flights.push_back({index, request});  // reserved when bound
   if (request->done()) retire(run);
+}
+
+// A rank that has failed has nothing right to send: who would receive it fails as well.
+int Execution::begin_message(const pml::Buffer& buffer, const pml::Envelope& envelope, bool sends,
+                             core::Request** request) noexcept {
+  pml::Pml& pml = coll_.pml();
+  if (!sends) return pml.irecv_locked(buffer, envelope, request);
+  if (TERN_LIKELY(outcome.error == MPI_SUCCESS)) return pml.isend_locked(buffer, envelope, request);
+  return pml.isend_lost_locked(buffer, envelope, outcome.error, request);
 }
 
 void Execution::copy(const PassRun& pass, const Step& step) noexcept {

@@ -99,6 +99,8 @@ class Execution final : public core::Request {
   int retire(LaneRun& lane) noexcept;
   void issue(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
   void message(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
+  [[nodiscard]] int begin_message(const pml::Buffer& buffer, const pml::Envelope& envelope,
+                                  bool sends, core::Request** request) noexcept;
   void copy(const PassRun& pass, const Step& step) noexcept;
   void reduce(const PassRun& pass, const Step& step) noexcept;
   void begin_passes() noexcept;

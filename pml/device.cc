@@ -61,12 +61,12 @@ bool P2p::offer(cuda::Device& device, const void* address, size_t bytes,
   return devices_.offer(device, cuda::look_up(address), address, bytes, card);
 }
 
-// The sender's device has failed: it announced what cannot come.
+// The sender has failed: it announced what cannot come.
 void P2p::lose(RecvRequest& request, const wire::Rts& rts) noexcept {
   delete request.error_text;  // it may be one about types
   request.error_text = new std::string(strf(
-      "the message of %llu bytes from rank %d with tag %d cannot come: its sender cannot read "
-      "it from its device (the error there says why)",
+      "the message of %llu bytes from rank %d with tag %d cannot come: its sender has failed (the "
+      "error there says why)",
       static_cast<unsigned long long>(rts.bytes), request.outcome.source, request.outcome.tag));
   finish(request, wire::class_from(rts.address));
 }

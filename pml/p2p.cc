@@ -219,6 +219,18 @@ int P2p::isend_locked(const Buffer& buffer, const Envelope& to, core::Request** 
   return isend_held(buffer, to, Mode::kStandard, request);
 }
 
+int P2p::isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
+                           core::Request** request) noexcept {
+  int code = MPI_SUCCESS;
+  PeerState* peer = state_of(*to.communicator, to.rank, &code);
+  if (peer == nullptr) return code;
+  SendRequest& made = make_send(buffer, to, Mode::kStandard);
+  made.peer = peer;
+  start(made, error);
+  *request = &made;
+  return MPI_SUCCESS;
+}
+
 // A message from a rank that nothing reaches would be waited for in vain.
 int P2p::require_reachable(const Envelope& from) noexcept {
   if (from.rank == MPI_ANY_SOURCE) return MPI_SUCCESS;

@@ -44,6 +44,8 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
                    core::Request** request) noexcept override;
   int irecv_locked(const Buffer& buffer, const Envelope& from,
                    core::Request** request) noexcept override;
+  int isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
+                        core::Request** request) noexcept override;
   int send_init(const Buffer& buffer, const Envelope& to, Mode mode,
                 core::Request** request) noexcept override;
   int recv_init(const Buffer& buffer, const Envelope& from,
@@ -114,7 +116,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
                       size_t bytes) noexcept;
   TERN_COLD bool send_device_now(PeerState& peer, const Buffer& buffer,
                                  const btl::Header& header) noexcept;
-  void start(SendRequest& request) noexcept;
+  void start(SendRequest& request, int lost = MPI_SUCCESS) noexcept;
   bool emit(SendRequest& request) noexcept;
   TERN_COLD bool emit_lost(SendRequest& request) noexcept;
   int pack_eager(SendRequest& request) noexcept;

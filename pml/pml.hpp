@@ -98,6 +98,10 @@ class Pml {
                                          core::Request** request) noexcept = 0;
   [[nodiscard]] virtual int irecv_locked(const Buffer& buffer, const Envelope& from,
                                          core::Request** request) noexcept = 0;
+  /// A message whose data cannot come, because of `error`: its receive ends with that class, and so
+  /// does *request.
+  [[nodiscard]] virtual int isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
+                                              core::Request** request) noexcept = 0;
 
   /// Persistent: not started.
   [[nodiscard]] virtual int send_init(const Buffer& buffer, const Envelope& to, Mode mode,

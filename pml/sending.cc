@@ -91,11 +91,12 @@ int P2p::pack_eager(SendRequest& request) noexcept {
   return code;
 }
 
-void P2p::start(SendRequest& request) noexcept {
+void P2p::start(SendRequest& request, int lost) noexcept {
   request.restart();
   request.outcome = {};
   request.transfer = {};
   request.transfer.bytes = request.buffer.bytes();
+  request.transfer.lost = lost;
   request.next_waiting = nullptr;
   request.awaits = SendRequest::Awaits::kNothing;
   request.retain();  // the operation's reference

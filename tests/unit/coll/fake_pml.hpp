@@ -25,6 +25,7 @@ namespace tern::coll {
 struct FakeRequest final : core::Request {
   pml::Buffer buffer;
   std::vector<std::byte> early;  // of a send that was complete at once
+  int lost = MPI_SUCCESS;
 };
 
 /// All ranks' messages.
@@ -52,14 +53,17 @@ class Wire {
   }
   [[nodiscard]] bool chance() { return random_() % 2 == 0; }
   int64_t messages = 0;
+  int64_t lost = -1;  // the data of this message, counted from 0, does not come
 
  private:
   struct Queue {
     std::deque<FakeRequest*> sends, recvs;
   };
   void hand_over(FakeRequest& send, FakeRequest& recv) {
-    ++messages;
-    if (!send.early.empty() || send.buffer.bytes() == 0) {
+    if (messages++ == lost) send.lost = MPI_ERR_OTHER;
+    if (send.lost != MPI_SUCCESS) {
+      recv.outcome.error = send.lost;
+    } else if (!send.early.empty() || send.buffer.bytes() == 0) {
       recv.buffer.type->unpack(recv.buffer.address, recv.buffer.count, 0, send.early.data(),
                                std::min(send.early.size(), recv.buffer.bytes()));
     } else {
@@ -87,6 +91,14 @@ class FakePml final : public pml::Pml {
       buffer.type->pack(buffer.address, buffer.count, 0, made->early.data(), buffer.bytes());
       made->complete();
     }
+    wire_.post(true, {to.communicator->rank(), to.rank, to.communicator->index(), to.tag}, made);
+    return MPI_SUCCESS;
+  }
+  int isend_lost_locked(const pml::Buffer& buffer, const pml::Envelope& to, int error,
+                        core::Request** request) noexcept override {
+    auto* made = make(buffer, request);
+    made->lost = error;
+    made->outcome.error = error;
     wire_.post(true, {to.communicator->rank(), to.rank, to.communicator->index(), to.tag}, made);
     return MPI_SUCCESS;
   }
