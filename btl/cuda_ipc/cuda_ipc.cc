@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/fd.hpp"
+#include "cuda/mapping.hpp"
 
 namespace tern::btl::cuda_ipc {
 namespace {
@@ -116,27 +117,20 @@ CUresult CudaIpc::map_descriptor(const MemoryCard& card, const cuda::Device& dev
     return CUDA_ERROR_OPERATING_SYSTEM;
   }
   const cuda::Driver& driver = device.driver;
+  if (!cuda::can_map(driver) || driver.cuMemImportFromShareableHandle == nullptr) {
+    why_not_ = "the driver is too old to map what others share";
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   CUmemGenericAllocationHandle handle = 0;
   CUresult result = driver.cuMemImportFromShareableHandle(
       &handle, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  const char* function = "cuMemImportFromShareableHandle";
   if (result == CUDA_SUCCESS) {
-    result = driver.cuMemAddressReserve(base, card.bytes, 0, 0, 0);
-    if (result == CUDA_SUCCESS) {
-      CUmemAccessDesc access{};
-      access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-      access.location.id = device.ordinal;
-      access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-      result = driver.cuMemMap(*base, card.bytes, 0, handle, 0);
-      if (result == CUDA_SUCCESS) {
-        result = driver.cuMemSetAccess(*base, card.bytes, &access, 1);
-        if (result != CUDA_SUCCESS) (void)driver.cuMemUnmap(*base, card.bytes);
-      }
-      if (result != CUDA_SUCCESS) (void)driver.cuMemAddressFree(*base, card.bytes);
-    }
+    result = cuda::map(driver, handle, card.bytes, 0, device.ordinal, base, &function);
     (void)driver.cuMemRelease(handle);  // the mapping keeps it
   }
-  if (result != CUDA_SUCCESS) why_not_ = cuda::words_of("mapping a shared allocation", result);
+  if (result != CUDA_SUCCESS) why_not_ = cuda::words_of(function, result);
   return result;
 }
 
@@ -158,8 +152,7 @@ void CudaIpc::unmap(const Import& import) noexcept {
     (void)driver.cuIpcCloseMemHandle(import.base);
     return;
   }
-  (void)driver.cuMemUnmap(import.base, import.card.bytes);
-  (void)driver.cuMemAddressFree(import.base, import.card.bytes);
+  (void)cuda::unmap(driver, import.base, import.card.bytes);
 }
 
 }  // namespace tern::btl::cuda_ipc

@@ -7,7 +7,8 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
-#include "cuda/driver.hpp"
+#include "cuda/device.hpp"
+#include "cuda/mapping.hpp"
 #include "mpi.h"
 
 namespace tern::api {
@@ -20,7 +21,6 @@ struct Allocation {
   CUdeviceptr address = 0;
   size_t bytes = 0;
   CUcontext context = nullptr;
-  CUmemGenericAllocationHandle handle = 0;
   bool mapped = false;  // by cuMemCreate
 };
 
@@ -43,13 +43,9 @@ Registry& registry() {
                           cuda::words_of(#function, result_)};                                  \
   } while (0)
 
-bool can_map(const Driver& driver, CUdevice device) noexcept {
+bool can_share(const Driver& driver, CUdevice device) noexcept {
   int can = 0, exports = 0;
-  if (driver.cuMemCreate == nullptr || driver.cuMemRelease == nullptr ||
-      driver.cuMemAddressReserve == nullptr || driver.cuMemAddressFree == nullptr ||
-      driver.cuMemMap == nullptr || driver.cuMemUnmap == nullptr ||
-      driver.cuMemSetAccess == nullptr || driver.cuMemGetAllocationGranularity == nullptr)
-    return false;
+  if (!cuda::can_map(driver)) return false;
   (void)driver.cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
                                     device);
   (void)driver.cuDeviceGetAttribute(
@@ -65,45 +61,21 @@ CUmemAllocationProp exportable_on(CUdevice device) noexcept {
   return properties;
 }
 
-/// Undoes as much as was done.
-CUresult unmap(const Driver& driver, const Allocation& made, bool is_mapped) noexcept {
-  CUresult first = CUDA_SUCCESS;
-  const auto note = [&first](CUresult result) {
-    if (first == CUDA_SUCCESS) first = result;
-  };
-  if (is_mapped) note(driver.cuMemUnmap(made.address, made.bytes));
-  if (made.address != 0) note(driver.cuMemAddressFree(made.address, made.bytes));
-  note(driver.cuMemRelease(made.handle));
-  return first;
-}
-
-DeviceResult map(const Driver& driver, CUdevice device, size_t alignment, Allocation* made) {
+// The mapping keeps the memory: the handle is not needed any more.
+DeviceResult take_shared(const Driver& driver, CUdevice device, size_t alignment,
+                         Allocation* made) {
   const CUmemAllocationProp properties = exportable_on(device);
   size_t grain = 0;
+  CUmemGenericAllocationHandle handle = 0;
   TERN_TRY(driver, cuMemGetAllocationGranularity, &grain, &properties,
            CU_MEM_ALLOC_GRANULARITY_MINIMUM);
   made->bytes = (made->bytes + grain - 1) / grain * grain;
-  TERN_TRY(driver, cuMemCreate, &made->handle, made->bytes, &properties, 0);
-  CUmemAccessDesc access{};
-  access.location = properties.location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  const char* function = "cuMemAddressReserve";
-  const size_t placed = alignment > grain ? alignment : 0;
-  CUresult result = driver.cuMemAddressReserve(&made->address, made->bytes, placed, 0, 0);
-  bool is_mapped = false;
-  if (result == CUDA_SUCCESS) {
-    function = "cuMemMap";
-    result = driver.cuMemMap(made->address, made->bytes, 0, made->handle, 0);
-    is_mapped = result == CUDA_SUCCESS;
-  }
-  if (result == CUDA_SUCCESS) {
-    function = "cuMemSetAccess";
-    result = driver.cuMemSetAccess(made->address, made->bytes, &access, 1);
-  }
-  if (result != CUDA_SUCCESS) {
-    (void)unmap(driver, *made, is_mapped);
-    return {MPI_ERR_NO_MEM, cuda::words_of(function, result)};
-  }
+  TERN_TRY(driver, cuMemCreate, &handle, made->bytes, &properties, 0);
+  const char* function = nullptr;
+  const CUresult result = cuda::map(driver, handle, made->bytes, alignment > grain ? alignment : 0,
+                                    device, &made->address, &function);
+  (void)driver.cuMemRelease(handle);
+  if (result != CUDA_SUCCESS) return {MPI_ERR_NO_MEM, cuda::words_of(function, result)};
   made->mapped = true;
   return {};
 }
@@ -123,7 +95,7 @@ DeviceResult take(const Driver& driver, size_t alignment, Allocation* made) {
   } else {
     CUdevice device = 0;
     TERN_TRY(driver, cuCtxGetDevice, &device);
-    if (can_map(driver, device)) return map(driver, device, alignment, made);
+    if (can_share(driver, device)) return take_shared(driver, device, alignment, made);
     TERN_TRY(driver, cuMemAlloc_v2, &made->address, made->bytes);
   }
   return {};
@@ -131,20 +103,14 @@ DeviceResult take(const Driver& driver, size_t alignment, Allocation* made) {
 
 /// In the context that it was taken in: the current one may be another by now.
 CUresult give(const Driver& driver, const Allocation& old) noexcept {
-  CUresult result = driver.cuCtxPushCurrent_v2(old.context);
-  if (result != CUDA_SUCCESS) return result;
-  if (old.mapped) {
-    result = driver.cuCtxSynchronize();  // unlike cuMemFree, unmapping does not wait
-    const CUresult unmapped = unmap(driver, old, true);
-    if (result == CUDA_SUCCESS) result = unmapped;
-  } else {
-    result = old.kind == DeviceKind::kHost
-                 ? driver.cuMemFreeHost(reinterpret_cast<void*>(old.address))
-                 : driver.cuMemFree_v2(old.address);
-  }
-  CUcontext popped = nullptr;
-  (void)driver.cuCtxPopCurrent_v2(&popped);
-  return result;
+  const cuda::Current current(driver, old.context);
+  if (current.result() != CUDA_SUCCESS) return current.result();
+  if (old.kind == DeviceKind::kHost)
+    return driver.cuMemFreeHost(reinterpret_cast<void*>(old.address));
+  if (!old.mapped) return driver.cuMemFree_v2(old.address);
+  const CUresult ended = driver.cuCtxSynchronize();  // unlike cuMemFree, unmapping does not wait
+  const CUresult unmapped = cuda::unmap(driver, old.address, old.bytes);
+  return ended == CUDA_SUCCESS ? unmapped : ended;
 }
 
 }  // namespace

@@ -154,6 +154,7 @@ int pack(Process& process, const Data& of, size_t offset, void* out, size_t byte
   int code = MPI_SUCCESS;
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
+  const cuda::Current current(job.device());
   const cuda::Block block = aside(job, data, out, bytes);
   pack(job, data, offset, block.valid() ? block.data() : out, bytes);
   if (block.valid()) job.copy(out, block.data(), bytes);
@@ -171,6 +172,7 @@ int unpack(Process& process, const Data& of, size_t offset, const void* in, size
   int code = MPI_SUCCESS;
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
+  const cuda::Current current(job.device());
   const cuda::Block block = aside(job, data, in, bytes);
   if (block.valid()) job.copy(block.data(), in, bytes);
   unpack(job, data, offset, block.valid() ? block.data() : in, bytes);
@@ -239,6 +241,7 @@ int copy(Process& process, const Data& source, const Data& destination) noexcept
   int code = MPI_SUCCESS;
   cuda::Job job = begin_job(process, from.on_device() ? from.first() : to.first(), &code);
   if (code != MPI_SUCCESS) return code;
+  const cuda::Current current(job.device());
   copy(job, from, to);
   return result_of(job, bytes);
 }

@@ -3,7 +3,7 @@
 // Why: a buffer of any call may be a device's, of any datatype; above here nobody asks which copy
 // it takes.
 // Threads: any. See: core/datatype.hpp (host memory), cuda/device.hpp (Job),
-// tests/unit/core/device_copy_test.cc.
+// tests/gpu/mpi/pt2pt_kinds.cc, coll_kinds.cc.
 #pragma once
 
 #include <cstddef>
@@ -61,6 +61,7 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 [[nodiscard]] int copy(Process& process, const Data& from, const Data& to) noexcept;
 /// The same of host memory.
 void copy_on_host(const Data& from, const Data& to) noexcept;
+
 /// A copy of data in host memory, laid out as its type says; the data itself where it lies there.
 class OnHost {
  public:

@@ -27,7 +27,9 @@ Device::Device(const Driver& with, CUcontext in, int number, const std::string& 
 }
 
 Device::~Device() {
-  if (gone() || (idle_.empty() && blocks_.empty() && pinned_.empty() && kernels_ == nullptr))
+  const auto empty = [](const Blocks& blocks) { return blocks.empty(); };
+  if (gone() ||
+      (idle_.empty() && kernels_ == nullptr && std::all_of(stores_.begin(), stores_.end(), empty)))
     return;
   const Current current(*this);
   if (current.result() != CUDA_SUCCESS) {
@@ -36,8 +38,8 @@ Device::~Device() {
   }
   kernels_.reset();
   for (const CUstream stream : idle_) (void)driver.cuStreamDestroy_v2(stream);
-  for (const auto& [bytes, block] : pinned_) (void)driver.cuMemFreeHost(block);
-  for (const auto& [bytes, block] : blocks_) (void)driver.cuMemFree_v2(block);
+  free_idle(Store::kPinned);
+  free_idle(Store::kDevice);
 }
 
 bool Device::stale() const noexcept {
@@ -53,8 +55,7 @@ void Device::forget() noexcept {
   gone_.store(true, std::memory_order_relaxed);
   if (kernels_ != nullptr) kernels_->forget();
   idle_.clear();
-  blocks_.clear();
-  pinned_.clear();
+  stores_ = {};
 }
 
 CUstream Device::take_stream(CUresult* error) noexcept {
@@ -82,29 +83,46 @@ void Device::give_stream(CUstream stream) noexcept {
 }
 
 // Powers of two, so that blocks serve again; what is large would waste too much.
-CUdeviceptr Device::take_block(size_t* bytes, CUresult* error) noexcept {
+std::byte* Device::take(Store from, size_t* bytes, CUresult* error) noexcept {
   constexpr size_t kLeast = 65536, kLarge = 64 << 20, kGrain = 2 << 20;
   *bytes = *bytes > kLarge ? (*bytes + kGrain - 1) / kGrain * kGrain
                            : std::bit_ceil(std::max(*bytes, kLeast));
   const std::lock_guard<std::mutex> guard(mutex_);
-  if (const auto found = blocks_.find(*bytes); found != blocks_.end()) {
-    const CUdeviceptr block = found->second;
-    blocks_.erase(found);
+  Blocks& idle = stores_[static_cast<size_t>(from)];
+  if (const auto found = idle.find(*bytes); found != idle.end()) {
+    std::byte* const block = found->second;
+    idle.erase(found);
     return block;
   }
-  CUdeviceptr block = 0;
-  *error = driver.cuMemAlloc_v2(&block, *bytes);
-  if (*error == CUDA_ERROR_OUT_OF_MEMORY && !blocks_.empty()) {
-    for (const auto& [size, idle] : blocks_) (void)driver.cuMemFree_v2(idle);
-    blocks_.clear();
-    *error = driver.cuMemAlloc_v2(&block, *bytes);
+  std::byte* block = nullptr;
+  *error = allocate(from, *bytes, &block);
+  if (*error == CUDA_ERROR_OUT_OF_MEMORY && !idle.empty()) {
+    free_idle(from);
+    *error = allocate(from, *bytes, &block);
   }
-  return *error == CUDA_SUCCESS ? block : 0;
+  return *error == CUDA_SUCCESS ? block : nullptr;
 }
 
-void Device::give_block(CUdeviceptr block, size_t bytes) noexcept {
+void Device::give(Store to, std::byte* block, size_t bytes) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
-  if (!gone()) blocks_.emplace(bytes, block);
+  if (!gone()) stores_[static_cast<size_t>(to)].emplace(bytes, block);
+}
+
+CUresult Device::allocate(Store from, size_t bytes, std::byte** block) noexcept {
+  void* host = nullptr;
+  CUdeviceptr device = 0;
+  const CUresult result = from == Store::kPinned
+                              ? driver.cuMemHostAlloc(&host, bytes, CU_MEMHOSTALLOC_PORTABLE)
+                              : driver.cuMemAlloc_v2(&device, bytes);
+  *block = static_cast<std::byte*>(from == Store::kPinned ? host : reinterpret_cast<void*>(device));
+  return result;
+}
+
+void Device::free_idle(Store of) noexcept {
+  for (const auto& [bytes, block] : stores_[static_cast<size_t>(of)])
+    (void)(of == Store::kPinned ? driver.cuMemFreeHost(block)
+                                : driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(block)));
+  stores_[static_cast<size_t>(of)].clear();
 }
 
 Kernels* Device::kernels(std::string* why_not) noexcept {
@@ -125,25 +143,6 @@ Kernels* Device::kernels(std::string* why_not) noexcept {
   return kernels_ != nullptr && kernels_->available() ? kernels_.get() : nullptr;
 }
 
-std::byte* Device::take_pinned(size_t* bytes, CUresult* error) noexcept {
-  constexpr size_t kLeast = 4096;
-  *bytes = std::bit_ceil(std::max(*bytes, kLeast));
-  const std::lock_guard<std::mutex> guard(mutex_);
-  if (const auto found = pinned_.find(*bytes); found != pinned_.end()) {
-    std::byte* const block = found->second;
-    pinned_.erase(found);
-    return block;
-  }
-  void* block = nullptr;
-  *error = driver.cuMemHostAlloc(&block, *bytes, CU_MEMHOSTALLOC_PORTABLE);
-  return *error == CUDA_SUCCESS ? static_cast<std::byte*>(block) : nullptr;
-}
-
-void Device::give_pinned(std::byte* block, size_t bytes) noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  if (!gone()) pinned_.emplace(bytes, block);
-}
-
 bool Device::may_be_late(const Memory& memory) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (const auto known = seen_.find(memory.buffer_id); known != seen_.end()) return !known->second;
@@ -155,12 +154,21 @@ bool Device::may_be_late(const Memory& memory) noexcept {
   return true;
 }
 
-Current::Current(const Device& device) noexcept
-    : driver_(device.driver), result_(driver_.cuCtxPushCurrent_v2(device.context)) {
+namespace {
+constinit thread_local CUcontext entered __attribute__((tls_model("initial-exec"))) = nullptr;
+}
+
+Current::Current(const Driver& driver, CUcontext context) noexcept
+    : driver_(driver), outer_(entered), nested_(entered == context) {
+  if (nested_) return;
+  result_ = driver_.cuCtxPushCurrent_v2(context);
   (void)driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+  if (result_ == CUDA_SUCCESS) entered = context;
 }
 
 Current::~Current() {
+  if (nested_) return;
+  entered = outer_;
   (void)driver_.cuThreadExchangeStreamCaptureMode(&mode_);
   CUcontext popped = nullptr;
   if (result_ == CUDA_SUCCESS) (void)driver_.cuCtxPopCurrent_v2(&popped);

@@ -5,14 +5,16 @@
 // Lifetime: Gpus is the Process's; a Device lives as long. When its context ends (cudaDeviceReset)
 // what was made in it is forgotten, and made anew when the next one comes. Threads: any; a Job
 // belongs to one.
-// See: src/cuda/README.md, tests/unit/cuda/device_test.cc.
+// See: src/cuda/README.md, tests/gpu/mpi/pain_device_chosen_late.cc, pain_reset.cc.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cuda/driver.hpp"
@@ -56,14 +58,12 @@ class Device {
   /// The kernels, loaded into the context at the first call; null where there are none (*why_not,
   /// where it is not null, says why). Any context may be current.
   Kernels* kernels(std::string* why_not = nullptr) noexcept;
-  /// Device memory of at least so many bytes, from what was given back where there is some; 0 with
-  /// *error. The context is current.
-  CUdeviceptr take_block(size_t* bytes, CUresult* error) noexcept;
-  /// The same of pinned host memory.
-  std::byte* take_pinned(size_t* bytes, CUresult* error) noexcept;
-  void give_pinned(std::byte* block, size_t bytes) noexcept;
+  enum class Store : uint8_t { kDevice, kPinned };  // device memory, pinned host memory
+  /// At least so many bytes, from what was given back where there is some; null with *error. The
+  /// context is current.
+  std::byte* take(Store from, size_t* bytes, CUresult* error) noexcept;
   /// Kept for the next: freeing waits for everything on the device, the application's work too.
-  void give_block(CUdeviceptr block, size_t bytes) noexcept;
+  void give(Store to, std::byte* block, size_t bytes) noexcept;
   /// The context has ended and come back since this was made: nothing in it is there any more.
   [[nodiscard]] bool stale() const noexcept;
   /// Nothing of it may be touched any more. It stays for those who still hold it.
@@ -73,8 +73,10 @@ class Device {
  private:
   std::mutex mutex_;
   std::vector<CUstream> idle_;
-  std::unordered_multimap<size_t, CUdeviceptr> blocks_;  // idle ones, by bytes
-  std::unordered_multimap<size_t, std::byte*> pinned_;
+  using Blocks = std::unordered_multimap<size_t, std::byte*>;  // by bytes
+  CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
+  void free_idle(Store of) noexcept;
+  std::array<Blocks, 2> stores_;             // what is idle, by Store
   std::unordered_map<uint64_t, bool> seen_;  // buffer id: whether it is synchronous by itself
   std::string kernels_file_;
   std::unique_ptr<Kernels> kernels_;
@@ -84,10 +86,12 @@ class Device {
 };
 
 /// Makes a context current for a scope, and driver calls harmless to a capture of this thread's.
-/// The application's context is current again afterwards.
+/// The application's context is current again afterwards. Within another of the same context it is
+/// free.
 class Current {
  public:
-  explicit Current(const Device& device) noexcept;
+  explicit Current(const Device& device) noexcept : Current(device.driver, device.context) {}
+  Current(const Driver& driver, CUcontext context) noexcept;
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
   ~Current();
@@ -96,7 +100,9 @@ class Current {
 
  private:
   const Driver& driver_;
-  CUresult result_;
+  const CUcontext outer_;  // made current by the Current around this one
+  const bool nested_;
+  CUresult result_ = CUDA_SUCCESS;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
@@ -127,7 +133,6 @@ class Job {
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
   /// "cuMemcpyAsync: CUDA_ERROR_..."
   [[nodiscard]] std::string failure() const { return words_of(function_, result_); }
-  [[nodiscard]] bool valid() const noexcept { return device_ != nullptr; }
   [[nodiscard]] Device& device() const noexcept { return *device_; }
   [[nodiscard]] CUstream stream() const noexcept { return stream_; }
   /// Takes the result of a driver call that was made on this stream.
@@ -149,40 +154,34 @@ class Job {
   bool open_ = false;  // something was begun that has not been seen to end
 };
 
-/// Device memory for a while: the job's device, or another whose context is usable.
-class Block {
+/// Memory of the job's device for a while. Without any where the driver has none: the job has
+/// failed then.
+class Loan {
  public:
-  Block() = default;
-  /// Without memory where the driver has none; the job has failed then.
-  Block(Job& job, size_t bytes) noexcept;
-  Block(Block&& other) noexcept;
-  Block& operator=(Block&& other) noexcept;
-  ~Block();
-  [[nodiscard]] std::byte* data() const noexcept { return reinterpret_cast<std::byte*>(address_); }
-  [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
-  [[nodiscard]] bool valid() const noexcept { return address_ != 0; }
-
- private:
-  Device* device_ = nullptr;
-  CUdeviceptr address_ = 0;
-  size_t bytes_ = 0;
-};
-
-/// Pinned host memory for a while: copies to and from it overlap with everything else.
-class Pinned {
- public:
-  Pinned() = default;
-  /// Without memory where the driver has none; the job has failed then.
-  Pinned(Job& job, size_t bytes) noexcept;
-  Pinned(Pinned&& other) noexcept;
-  Pinned& operator=(Pinned&& other) noexcept;
-  ~Pinned();
+  Loan() = default;
+  Loan(Job& job, Device::Store store, size_t bytes) noexcept;
+  Loan(Loan&& other) noexcept { *this = std::move(other); }
+  Loan& operator=(Loan&& other) noexcept;
+  ~Loan();
   [[nodiscard]] std::byte* data() const noexcept { return address_; }
+  [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] bool valid() const noexcept { return address_ != nullptr; }
 
  private:
   Device* device_ = nullptr;
   std::byte* address_ = nullptr;
   size_t bytes_ = 0;
+  Device::Store store_ = Device::Store::kDevice;
+};
+/// Device memory.
+struct Block : Loan {
+  Block() = default;
+  Block(Job& job, size_t least) noexcept : Loan(job, Device::Store::kDevice, least) {}
+};
+/// Pinned host memory: copies to and from it overlap with everything else.
+struct Pinned : Loan {
+  Pinned() = default;
+  Pinned(Job& job, size_t least) noexcept : Loan(job, Device::Store::kPinned, least) {}
 };
 
 class Gpus {
@@ -204,14 +203,14 @@ class Gpus {
   void tell_choice(const Explain& explain, const std::string& what) noexcept;
 
  private:
+  [[nodiscard]] bool is_new(const std::string& text) noexcept;
   Device* device_in(CUcontext context, int ordinal);
   CUcontext primary_of(const Driver& driver, int ordinal, std::string* why);
   std::mutex mutex_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::unordered_map<int, CUcontext> primaries_;  // retained
   std::string kernels_file_;
-  [[nodiscard]] bool is_new(const std::string& text) noexcept;
-  std::vector<std::string> told_;
+  std::vector<std::string> told_;  // what is said once
 };
 
 }  // namespace tern::cuda

@@ -79,12 +79,12 @@ void Job::settle(const Memory& memory) noexcept {
 void Job::wait_for_legacy(CUcontext in) noexcept {
   const Driver& driver = device_->driver;
   CUevent event = nullptr;
-  note("cuCtxPushCurrent", driver.cuCtxPushCurrent_v2(in));
-  if (failed()) return;
-  note("cuEventCreate", driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-  if (event != nullptr) note("cuEventRecord", driver.cuEventRecord(event, CU_STREAM_LEGACY));
-  CUcontext popped = nullptr;
-  (void)driver.cuCtxPopCurrent_v2(&popped);
+  {
+    const Current current(driver, in);
+    note("cuCtxPushCurrent", current.result());
+    if (!failed()) note("cuEventCreate", driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    if (event != nullptr) note("cuEventRecord", driver.cuEventRecord(event, CU_STREAM_LEGACY));
+  }
   if (event == nullptr) return;
   if (!failed()) note("cuStreamWaitEvent", driver.cuStreamWaitEvent(stream_, event, 0));
   (void)driver.cuEventDestroy_v2(event);  // when it has happened
@@ -141,52 +141,25 @@ bool Job::finish() noexcept {
   return !failed();
 }
 
-Block::Block(Job& job, size_t bytes) noexcept : device_(&job.device()), bytes_(bytes) {
+Loan::Loan(Job& job, Device::Store store, size_t bytes) noexcept
+    : device_(&job.device()), bytes_(bytes), store_(store) {
   if (job.failed()) return;
   const Current current(*device_);
   CUresult error = CUDA_SUCCESS;
-  address_ = device_->take_block(&bytes_, &error);
-  job.note("cuMemAlloc", error);
+  address_ = device_->take(store, &bytes_, &error);
+  job.note(store == Device::Store::kDevice ? "cuMemAlloc" : "cuMemHostAlloc", error);
 }
 
-Block::Block(Block&& other) noexcept
-    : device_(other.device_),
-      address_(std::exchange(other.address_, 0)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-Block& Block::operator=(Block&& other) noexcept {
+Loan& Loan::operator=(Loan&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(address_, other.address_);
   std::swap(bytes_, other.bytes_);
+  std::swap(store_, other.store_);
   return *this;
 }
 
-Block::~Block() {
-  if (address_ != 0) device_->give_block(address_, bytes_);
-}
-
-Pinned::Pinned(Job& job, size_t bytes) noexcept : device_(&job.device()), bytes_(bytes) {
-  if (job.failed()) return;
-  const Current current(*device_);
-  CUresult error = CUDA_SUCCESS;
-  address_ = device_->take_pinned(&bytes_, &error);
-  job.note("cuMemHostAlloc", error);
-}
-
-Pinned::Pinned(Pinned&& other) noexcept
-    : device_(other.device_),
-      address_(std::exchange(other.address_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-Pinned& Pinned::operator=(Pinned&& other) noexcept {
-  std::swap(device_, other.device_);
-  std::swap(address_, other.address_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-Pinned::~Pinned() {
-  if (address_ != nullptr) device_->give_pinned(address_, bytes_);
+Loan::~Loan() {
+  if (address_ != nullptr) device_->give(store_, address_, bytes_);
 }
 
 }  // namespace tern::cuda

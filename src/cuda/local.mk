@@ -2,4 +2,5 @@
 libtern_la_SOURCES += src/cuda/device.cc
 libtern_la_SOURCES += src/cuda/driver.cc
 libtern_la_SOURCES += src/cuda/job.cc
+libtern_la_SOURCES += src/cuda/mapping.cc
 libtern_la_SOURCES += src/cuda/memory.cc

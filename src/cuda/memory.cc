@@ -128,16 +128,16 @@ Memory look_up(const void* address) noexcept {
   int managed = 0, legacy = 0;
   CUmemoryPool pool = nullptr;
   CUdeviceptr base = 0;
-  std::array<CUpointer_attribute, 10> names = {
+  std::array<CUpointer_attribute, 9> names = {
       CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_IS_MANAGED,
       CU_POINTER_ATTRIBUTE_CONTEXT,        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
       CU_POINTER_ATTRIBUTE_BUFFER_ID,      CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
       CU_POINTER_ATTRIBUTE_RANGE_SIZE,     CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-      CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+      CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
   };
-  std::array<void*, 10> values = {
-      &type, &managed,      &memory.context, &memory.device, &memory.buffer_id,
-      &base, &memory.bytes, &legacy,         &pool,          &memory.handle_types};
+  std::array<void*, 9> values = {&type,          &managed,          &memory.context,
+                                 &memory.device, &memory.buffer_id, &base,
+                                 &memory.bytes,  &legacy,           &pool};
   if (known->cuPointerGetAttributes(names.size(), names.data(), values.data(),
                                     reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS)
     return memory;

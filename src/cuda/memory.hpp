@@ -4,7 +4,8 @@
 // Cost: addresses in the heap, the program's static data and the thread's stack: some compares.
 // Others: some 20 ns while libcuda is not loaded, else one cuPointerGetAttributes. Nothing is
 // remembered of an address: it may be freed and come back as other memory.
-// Threads: any. See: src/cuda/README.md, tests/unit/cuda/memory_test.cc.
+// Threads: any. See: src/cuda/README.md, tests/unit/cuda/memory_test.cc,
+// tests/gpu/mpi/pt2pt_kinds.cc.
 #pragma once
 
 #include <atomic>
@@ -37,7 +38,6 @@ struct Memory {
   uintptr_t base = 0;           // of the allocation, or of the mapping
   size_t bytes = 0;             // of it
   bool legacy_ipc = false;      // cuIpcGetMemHandle takes it
-  uint64_t handle_types = 0;    // CUmemAllocationHandleType bits that it can be exported as
   bool pooled = false;          // from a memory pool (cuMemAllocAsync)
 };
 

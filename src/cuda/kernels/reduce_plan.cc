@@ -9,76 +9,50 @@ using K = ReduceKernel;
 enum class Class : uint8_t { kNone, kSigned, kUnsigned, kLogical, kBits, kFloat, kComplex, kPair };
 
 struct Type {
+  Number number = Number::kNone;
   Class of = Class::kNone;
   uint8_t bytes = 0;
   K plain = K::bits;     // what computes with it: of a complex number its parts
   K compared = K::bits;  // minima and maxima; products of complex numbers
 };
 
+constexpr Type kTypes[] = {
+    {Number::kInt8, Class::kSigned, 1, K::u8, K::i8},
+    {Number::kUint8, Class::kUnsigned, 1, K::u8, K::u8},
+    {Number::kInt16, Class::kSigned, 2, K::u16, K::i16},
+    {Number::kUint16, Class::kUnsigned, 2, K::u16, K::u16},
+    {Number::kInt32, Class::kSigned, 4, K::u32, K::i32},
+    {Number::kUint32, Class::kUnsigned, 4, K::u32, K::u32},
+    {Number::kInt64, Class::kSigned, 8, K::u64, K::i64},
+    {Number::kUint64, Class::kUnsigned, 8, K::u64, K::u64},
+    {Number::kInt128, Class::kSigned, 16, K::u128, K::i128},
+    {Number::kHalf, Class::kFloat, 2, K::f16, K::f16},
+    {Number::kBfloat16, Class::kFloat, 2, K::bf16, K::bf16},
+    {Number::kFloat, Class::kFloat, 4, K::f32, K::f32},
+    {Number::kDouble, Class::kFloat, 8, K::f64, K::f64},
+    {Number::kComplexHalf, Class::kComplex, 4, K::f16, K::c16},
+    {Number::kComplexFloat, Class::kComplex, 8, K::f32, K::c32},
+    {Number::kComplexDouble, Class::kComplex, 16, K::f64, K::c64},
+    {Number::kBool, Class::kLogical, 1, K::u8, K::u8},
+    {Number::kLogical8, Class::kLogical, 1, K::u8, K::u8},
+    {Number::kLogical16, Class::kLogical, 2, K::u16, K::u16},
+    {Number::kLogical32, Class::kLogical, 4, K::u32, K::u32},
+    {Number::kLogical64, Class::kLogical, 8, K::u64, K::u64},
+    {Number::kLogical128, Class::kLogical, 16, K::u128, K::u128},
+    {Number::kByte, Class::kBits, 1, K::bits, K::bits},
+    {Number::kFloatInt, Class::kPair, 8, K::f32_i32, K::f32_i32},
+    {Number::kDoubleInt, Class::kPair, 16, K::f64_i32, K::f64_i32},
+    {Number::kLongInt, Class::kPair, 16, K::i64_i32, K::i64_i32},
+    {Number::kIntInt, Class::kPair, 8, K::i32_i32, K::i32_i32},
+    {Number::kShortInt, Class::kPair, 8, K::i16_i32, K::i16_i32},
+    {Number::kFloatFloat, Class::kPair, 8, K::f32_f32, K::f32_f32},
+    {Number::kDoubleDouble, Class::kPair, 16, K::f64_f64, K::f64_f64},
+};
+
 Type type_of(Number number) noexcept {
-  switch (number) {
-    case Number::kInt8:
-      return {Class::kSigned, 1, K::u8, K::i8};
-    case Number::kUint8:
-      return {Class::kUnsigned, 1, K::u8, K::u8};
-    case Number::kInt16:
-      return {Class::kSigned, 2, K::u16, K::i16};
-    case Number::kUint16:
-      return {Class::kUnsigned, 2, K::u16, K::u16};
-    case Number::kInt32:
-      return {Class::kSigned, 4, K::u32, K::i32};
-    case Number::kUint32:
-      return {Class::kUnsigned, 4, K::u32, K::u32};
-    case Number::kInt64:
-      return {Class::kSigned, 8, K::u64, K::i64};
-    case Number::kUint64:
-      return {Class::kUnsigned, 8, K::u64, K::u64};
-    case Number::kInt128:
-      return {Class::kSigned, 16, K::u128, K::i128};
-    case Number::kHalf:
-      return {Class::kFloat, 2, K::f16, K::f16};
-    case Number::kBfloat16:
-      return {Class::kFloat, 2, K::bf16, K::bf16};
-    case Number::kFloat:
-      return {Class::kFloat, 4, K::f32, K::f32};
-    case Number::kDouble:
-      return {Class::kFloat, 8, K::f64, K::f64};
-    case Number::kComplexHalf:
-      return {Class::kComplex, 4, K::f16, K::c16};
-    case Number::kComplexFloat:
-      return {Class::kComplex, 8, K::f32, K::c32};
-    case Number::kComplexDouble:
-      return {Class::kComplex, 16, K::f64, K::c64};
-    case Number::kBool:
-    case Number::kLogical8:
-      return {Class::kLogical, 1, K::u8, K::u8};
-    case Number::kLogical16:
-      return {Class::kLogical, 2, K::u16, K::u16};
-    case Number::kLogical32:
-      return {Class::kLogical, 4, K::u32, K::u32};
-    case Number::kLogical64:
-      return {Class::kLogical, 8, K::u64, K::u64};
-    case Number::kLogical128:
-      return {Class::kLogical, 16, K::u128, K::u128};
-    case Number::kByte:
-      return {Class::kBits, 1, K::bits, K::bits};
-    case Number::kFloatInt:
-      return {Class::kPair, 8, K::f32_i32, K::f32_i32};
-    case Number::kDoubleInt:
-      return {Class::kPair, 16, K::f64_i32, K::f64_i32};
-    case Number::kLongInt:
-      return {Class::kPair, 16, K::i64_i32, K::i64_i32};
-    case Number::kIntInt:
-      return {Class::kPair, 8, K::i32_i32, K::i32_i32};
-    case Number::kShortInt:
-      return {Class::kPair, 8, K::i16_i32, K::i16_i32};
-    case Number::kFloatFloat:
-      return {Class::kPair, 8, K::f32_f32, K::f32_f32};
-    case Number::kDoubleDouble:
-      return {Class::kPair, 16, K::f64_f64, K::f64_f64};
-    default:
-      return {};
-  }
+  for (const Type& type : kTypes)
+    if (type.number == number) return type;
+  return {};
 }
 
 }  // namespace
