@@ -129,8 +129,9 @@ static const struct Type kTypes[] = {
      {NULL, NULL, NULL, NULL, NULL, NULL, NULL, band_by, bor_by, bxor_by}},
 };
 
-static unsigned char in[16 * 8 * kMost], out[16 * 8 * kMost], wanted[16 * 8 * kMost],
-    next[16 * 8 * kMost];
+enum { kRoom = 16 * 8 * kMost };
+static unsigned char *in, *out;  // from malloc: tests/gpu/run makes that a device's memory
+static unsigned char wanted[kRoom], next[kRoom];
 static int nonblocking;
 static const struct Type* type;
 static int which;
@@ -242,6 +243,8 @@ static void places(void) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
+  in = malloc(kRoom);
+  out = malloc(kRoom);
   for (size_t t = 0; t < sizeof kTypes / sizeof kTypes[0]; ++t)
     for (which = 0; which < 10; ++which) {
       type = &kTypes[t];
@@ -257,5 +260,7 @@ int main(int argc, char** argv) {
       }
     }
   places();
+  free(in);
+  free(out);
   return end();
 }

@@ -60,6 +60,7 @@ constexpr Variable kVariables[] = {
     {"SOFTCUDA_POISON", SET(c.poison = bytes_of(n, t))},
     {"SOFTCUDA_PAGEABLE", SET(c.pageable = pageable_of(n, t))},
     {"SOFTCUDA_FABRIC", SET(c.fabric = is_on(n, t))},
+    {"SOFTCUDA_OPEN", SET(c.open = is_on(n, t))},
     {"SOFTCUDA_FAULT", SET(c.faults = t)},
     {"SOFTCUDA_TRACE", SET(c.trace = t)},
     {"SOFTCUDA_KERNELS", SET(c.kernels = t)},

@@ -22,6 +22,7 @@ struct Config {
   size_t poison = size_t{1} << 20;
   Pageable pageable = Pageable::kRandom;
   bool fabric = false;
+  bool open = false;
   std::string faults;
   std::string trace;
   std::string kernels;

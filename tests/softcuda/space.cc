@@ -145,14 +145,18 @@ void give_addresses(uintptr_t address, size_t bytes) {
 }
 
 bool back(uintptr_t address, const Storage& storage, size_t offset, size_t bytes) {
-  return mmap(behind(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, storage.fd,
-              static_cast<off_t>(offset)) != MAP_FAILED;
+  const auto show = [&](char* at) {
+    return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, storage.fd,
+                static_cast<off_t>(offset)) != MAP_FAILED;
+  };
+  return show(behind(address)) && (!config().open || show(reinterpret_cast<char*>(address)));
 }
 
 void unback(uintptr_t address, size_t bytes) {
-  if (mmap(behind(address), bytes, PROT_NONE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-    give_up("cannot take memory back at %#lx", address);
+  for (char* at : {behind(address), reinterpret_cast<char*>(address)})
+    if (mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0) == MAP_FAILED)
+      give_up("cannot take memory back at %#lx", address);
 }
 
 bool is_device_address(uintptr_t address) {
