@@ -7,12 +7,13 @@
 // buffer. Ordering: a card goes in the announcement of a message (pml/wire.hpp); what it names is
 // not written or freed before the receiver has told that it is done.
 // Threads: under the channel's lock.
-// To add one: a folder, a row in Devices. See: btl/README.md, tests/unit/btl/devices_test.cc.
+// To add one: a folder, a row in Devices. See: btl/README.md, tests/gpu/mpi/.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cuda/device.hpp"
@@ -24,19 +25,27 @@ namespace tern::btl {
 
 /// Names a block of device memory. Goes over the wire.
 struct MemoryCard {
-  enum class Form : uint32_t { kNone, kLegacy, kDescriptor, kPool };
+  enum class Form : uint32_t {
+    kNone,    // of use to its own process alone
+    kLegacy,  // cuIpcGetMemHandle's handle
+    kListed,  // a row of the process's ledger (cuda_ipc/ledger.hpp)
+  };
   Form form;
   int32_t pid;
-  int32_t descriptor;  // in that process: of a mapping, or of the pool
-  uint32_t reserved;
+  uint64_t reserved;
   uint64_t buffer_id;  // of the allocation in that process; another is other memory
-  uint64_t base;       // of the allocation there
-  uint64_t bytes;      // of it
+  uint64_t base;       // of the allocation there, or of the first of several mappings
+  uint64_t bytes;      // of it, or of all those mappings
   uint64_t address;    // of the block there
   cuda::Uuid device;
   unsigned char handle[64];
 };
 static_assert(sizeof(MemoryCard) == 128);
+/// Whether the block begins within what the card names. For a card that came from elsewhere.
+[[nodiscard]] inline bool is_sound(const MemoryCard& card) noexcept {
+  return card.base + card.bytes >= card.base && card.address >= card.base &&
+         card.address - card.base < card.bytes;
+}
 
 /// A peer's memory in this process, for the time of a transfer.
 class Reached {
@@ -48,10 +57,11 @@ class Reached {
 class DeviceWay {
  public:
   virtual ~DeviceWay() = default;
-  [[nodiscard]] virtual const char* name() const noexcept = 0;
   /// The block of a card, for copies by `device`; null where this way cannot reach it.
   [[nodiscard]] virtual std::unique_ptr<Reached> reach(const MemoryCard& card,
                                                        cuda::Device& device) = 0;
+  /// Of the last card that it could not reach; empty where such cards are not its business.
+  [[nodiscard]] virtual std::string why_not() const { return {}; }
 };
 
 /// The ways of this build, in the order in which they are asked.

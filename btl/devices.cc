@@ -2,6 +2,7 @@
 // The table of ways to device memory: a new one is a row here.
 #include "base/error.hpp"
 #include "btl/cuda_ipc/cuda_ipc.hpp"
+#include "btl/cuda_ipc/exports.hpp"
 #include "btl/cuda_ipc/offers.hpp"
 #include "btl/device.hpp"
 #include "btl/peer/peer.hpp"
@@ -14,28 +15,34 @@ Devices::Devices(core::Process& process) : process_(process) {
   if (process.params.cuda_ipc != 0)
     ways_.push_back(
         std::make_unique<cuda_ipc::CudaIpc>(static_cast<size_t>(process.params.cuda_ipc_cache)));
+  cuda_ipc::Exports::instance().join();
 }
 
-Devices::~Devices() = default;
+Devices::~Devices() { cuda_ipc::Exports::instance().leave(); }
 
 bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
                     size_t bytes, MemoryCard* card) noexcept {
-  const char* const why_not = cuda_ipc::offer(device, memory, address, bytes, card);
-  if (TERN_LIKELY(why_not == nullptr)) return true;
+  std::string why;
+  try {
+    if (cuda_ipc::offer(device, memory, address, bytes, card, &why)) return true;
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
   if (!told_offer_)
     process_.explain.warn("fallback", {{"what", "staged device memory"}},
                           strf("the %zu bytes of device memory at %p go through the host: %s",
-                               bytes, address, why_not));
+                               bytes, address, why.c_str()));
   told_offer_ = true;
   return false;
 }
 
 std::unique_ptr<Reached> Devices::reach(const MemoryCard& card, cuda::Device& device) noexcept {
-  std::string why = "TERN_CUDA_IPC is 0";
+  std::string why = process_.params.cuda_ipc != 0 ? "" : "TERN_CUDA_IPC is 0";
   try {
-    for (auto& way : ways_)
+    for (auto& way : ways_) {
       if (auto reached = way->reach(card, device); reached != nullptr) return reached;
-    if (ways_.size() > 1) why = static_cast<cuda_ipc::CudaIpc&>(*ways_[1]).why_not();
+      if (why.empty()) why = way->why_not();
+    }
   } catch (const std::exception& error) {
     why = error.what();
   }

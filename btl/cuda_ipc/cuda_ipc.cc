@@ -1,79 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "btl/cuda_ipc/cuda_ipc.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <iterator>
 
 #include "base/error.hpp"
-#include "base/fd.hpp"
-#include "cuda/mapping.hpp"
+#include "btl/cuda_ipc/descriptors.hpp"
 
 namespace tern::btl::cuda_ipc {
-namespace {
 
-class Use final : public Reached {
+class CudaIpc::Use final : public Reached {
  public:
-  Use(Import& import, uint64_t offset) noexcept : import_(import) {
-    ++import_.uses;
-    address = reinterpret_cast<std::byte*>(import.base + offset);
+  Use() = default;
+  ~Use() override {
+    for (Import* const import : imports_) --import->uses;
   }
-  ~Use() override { --import_.uses; }
+  void add(Import& import, uint64_t turn) {
+    imports_.push_back(&import);
+    ++import.uses;
+    import.last = turn;
+  }
+  [[nodiscard]] const Import& first() const noexcept { return *imports_.front(); }
 
  private:
-  Import& import_;
+  std::vector<Import*> imports_;
 };
 
-/// A descriptor of another process of the same user.
-Fd descriptor_of(int pid, int descriptor) noexcept {
-  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!process.valid()) return {};
-  return Fd(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), descriptor, 0)));
-}
-
-}  // namespace
-
 CudaIpc::~CudaIpc() {
-  for (const Import& import : imports_) unmap(import);
+  for (const auto& node : leaving_) give_back(node.mapped());
+  for (const auto& [key, import] : imports_) give_back(import);
+  for (const Window& window : windows_) give_back(window);
 }
 
 std::unique_ptr<Reached> CudaIpc::reach(const MemoryCard& card, cuda::Device& device) {
-  if (card.form == MemoryCard::Form::kNone || card.address < card.base ||
-      card.address - card.base >= card.bytes) {
-    why_not_ = "its owner could not share it";
+  if (card.form == MemoryCard::Form::kNone || !is_sound(card)) {
+    failure_.why = "its owner could not share it";
     return nullptr;
   }
-  if (refused(card, device)) return nullptr;
-  Import* import = find(card, device);
-  if (import == nullptr) import = open(card, device);
-  if (import == nullptr) return nullptr;
-  return std::make_unique<Use>(*import, card.address - card.base);
-}
-
-// What lies where other memory was is proof that this is no more: its mapping goes.
-Import* CudaIpc::find(const MemoryCard& card, const cuda::Device& device) noexcept {
-  for (auto at = imports_.begin(); at != imports_.end();) {
-    const MemoryCard& known = at->card;
-    const bool apart = known.pid != card.pid || known.base >= card.base + card.bytes ||
-                       card.base >= known.base + known.bytes;
-    if (apart || at->device != &device) {
-      ++at;
-    } else if (known.buffer_id == card.buffer_id && known.base == card.base &&
-               known.bytes == card.bytes) {
-      imports_.splice(imports_.begin(), imports_, at);
-      return &imports_.front();
-    } else if (at->uses != 0) {
-      ++at;
-    } else {
-      unmap(*at);
-      bytes_ -= known.bytes;
-      at = imports_.erase(at);
-    }
+  ++turn_;
+  failure_ = {};
+  drop_unused();
+  if (refused(card, device)) {
+    failure_.why = "it was tried before, and the device does not reach that memory";
+    return nullptr;
   }
-  return nullptr;
+  auto use = std::make_unique<Use>();
+  const bool there = card.form == MemoryCard::Form::kLegacy ? reach_legacy(card, device, *use)
+                                                            : reach_listed(card, device, *use);
+  if (!there) {
+    if (failure_.unreachable) refused_.push_back({card.pid, card.form, card.device, &device});
+    return nullptr;
+  }
+  use->address = reinterpret_cast<std::byte*>(use->first().here + (card.address - card.base));
+  return use;
 }
 
 bool CudaIpc::refused(const MemoryCard& card, const cuda::Device& device) const noexcept {
@@ -83,76 +62,180 @@ bool CudaIpc::refused(const MemoryCard& card, const cuda::Device& device) const 
   });
 }
 
-Import* CudaIpc::open(const MemoryCard& card, cuda::Device& device) {
+bool CudaIpc::reach_legacy(const MemoryCard& card, cuda::Device& device, Use& use) {
+  const Key key{&device, card.pid, card.base};
+  if (const auto known = imports_.find(key);
+      known != imports_.end() && known->second.buffer_id == card.buffer_id &&
+      known->second.bytes == card.bytes && known->second.window == nullptr) {
+    use.add(known->second, turn_);
+    return true;
+  }
+  retire_overlapping(key, card.bytes);
   make_room(card.bytes);
-  imports_.push_front({card, &device, 0, 0});
   const cuda::Current current(device);
-  const CUresult result = map(card, device, &imports_.front().base);
-  if (result != CUDA_SUCCESS) {
-    imports_.pop_front();
-    if (result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED)
-      refused_.push_back({card.pid, card.form, card.device, &device});
-    return nullptr;
-  }
+  Import import;
+  if (!open_legacy(card, device, &import, &failure_)) return false;
   bytes_ += card.bytes;
-  return &imports_.front();
+  use.add(imports_.emplace(key, import).first->second, turn_);
+  return true;
 }
 
-CUresult CudaIpc::map(const MemoryCard& card, const cuda::Device& device, CUdeviceptr* base) {
-  if (card.form == MemoryCard::Form::kDescriptor) return map_descriptor(card, device, base);
-  CUipcMemHandle handle;
-  std::memcpy(&handle, card.handle, sizeof handle);
-  const CUresult result =
-      device.driver.cuIpcOpenMemHandle_v2(base, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-  if (result != CUDA_SUCCESS) why_not_ = cuda::words_of("cuIpcOpenMemHandle", result);
-  return result;
+// What of the block is mapped in its window stays; the rest is mapped there now.
+bool CudaIpc::reach_listed(const MemoryCard& card, cuda::Device& device, Use& use) {
+  Peer* const peer = peer_of(card);
+  if (peer == nullptr || !read_chain(*peer->ledger, card, &pieces_, &failure_.why)) return false;
+  if (pieces_.front().row.buffer_id != card.buffer_id) {
+    failure_.why = "its owner has other memory there by now";
+    return false;
+  }
+  Window* const window = window_of(card, device);
+  if (window == nullptr) return false;
+  ++window->imports;  // stays while this looks for room
+  std::vector<const Piece*> missing;
+  for (const Piece& piece : pieces_) {
+    const auto known = imports_.find(Key{&device, card.pid, piece.row.base});
+    if (known != imports_.end() && known->second.window == window &&
+        known->second.buffer_id == piece.row.buffer_id && known->second.bytes == piece.row.bytes)
+      use.add(known->second, turn_);
+    else
+      missing.push_back(&piece);
+  }
+  const bool there = missing.empty() || map_missing(*peer, *window, missing, use);
+  --window->imports;
+  leave(window);
+  return there;
 }
 
-CUresult CudaIpc::map_descriptor(const MemoryCard& card, const cuda::Device& device,
-                                 CUdeviceptr* base) {
-  const Fd descriptor = descriptor_of(card.pid, card.descriptor);
-  if (!descriptor.valid()) {
-    why_not_ =
-        strf("its descriptor cannot be taken from process %d: %s", card.pid, std::strerror(errno));
-    return CUDA_ERROR_OPERATING_SYSTEM;
+bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Piece*>& missing,
+                          Use& use) {
+  size_t bytes = 0;
+  for (const Piece* piece : missing) {
+    retire_overlapping({window.device, window.pid, piece->row.base}, piece->row.bytes);
+    bytes += piece->row.bytes;
   }
-  const cuda::Driver& driver = device.driver;
-  if (!cuda::can_map(driver) || driver.cuMemImportFromShareableHandle == nullptr) {
-    why_not_ = "the driver is too old to map what others share";
-    return CUDA_ERROR_NOT_SUPPORTED;
+  make_room(bytes);
+  const cuda::Current current(*window.device);
+  std::vector<Imports::iterator> fresh;
+  fresh.reserve(missing.size());
+  bool there = true;
+  for (const Piece* piece : missing) {
+    Import import;
+    there = map_piece(*peer.ledger, *piece, window, &peer.fabric, &import, &failure_);
+    if (!there) break;
+    const Key key{window.device, window.pid, piece->row.base};
+    fresh.push_back(imports_.emplace(key, import).first);
+    bytes_ += import.bytes;
+    use.add(fresh.back()->second, turn_);
   }
-  CUmemGenericAllocationHandle handle = 0;
-  CUresult result = driver.cuMemImportFromShareableHandle(
-      &handle, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
-      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-  const char* function = "cuMemImportFromShareableHandle";
-  if (result == CUDA_SUCCESS) {
-    result = cuda::map(driver, handle, card.bytes, 0, device.ordinal, base, &function);
-    (void)driver.cuMemRelease(handle);  // the mapping keeps it
-  }
-  if (result != CUDA_SUCCESS) why_not_ = cuda::words_of(function, result);
-  return result;
+  there = there && allow_all(window, fresh);
+  if (!there)
+    for (const auto& at : fresh) retire(at);
+  return there;
 }
 
-void CudaIpc::make_room(size_t bytes) noexcept {
-  for (auto at = imports_.end(); at != imports_.begin() && bytes_ + bytes > most_bytes_;) {
-    --at;
-    if (at->uses != 0) continue;
-    unmap(*at);
-    bytes_ -= at->card.bytes;
-    at = imports_.erase(at);
+// One call for what lies side by side.
+bool CudaIpc::allow_all(const Window& window, const std::vector<Imports::iterator>& fresh) {
+  for (size_t first = 0, next = 0; first < fresh.size(); first = next) {
+    const CUdeviceptr begin = fresh[first]->second.here;
+    CUdeviceptr end = begin;
+    for (; next < fresh.size() && fresh[next]->second.here == end; ++next)
+      end += fresh[next]->second.bytes;
+    if (!allow(*window.device, begin, end - begin, &failure_)) return false;
   }
+  return true;
 }
 
-void CudaIpc::unmap(const Import& import) noexcept {
-  if (import.device->gone()) return;
-  const cuda::Current current(*import.device);
-  const cuda::Driver& driver = import.device->driver;
-  if (import.card.form == MemoryCard::Form::kLegacy) {
-    (void)driver.cuIpcCloseMemHandle(import.base);
-    return;
+// The ledger is another one where another process has the number of one that has ended: what was
+// mapped is of the dead.
+CudaIpc::Peer* CudaIpc::peer_of(const MemoryCard& card) {
+  const Listed place = listed(card);
+  Peer& peer = peers_[card.pid];
+  if (peer.ledger != nullptr && peer.ledger->number() == place.ledger) return &peer;
+  const Fd file = take_descriptor(card.pid, place.descriptor, &failure_.why);
+  if (!file.valid()) return nullptr;
+  auto ledger = std::make_unique<PeerLedger>(file, place.ledger);
+  for (auto at = imports_.begin(); at != imports_.end();)
+    at = std::get<int32_t>(at->first) == card.pid ? retire(at) : std::next(at);
+  peer = {std::move(ledger), true};
+  return &peer;
+}
+
+Window* CudaIpc::window_of(const MemoryCard& card, cuda::Device& device) {
+  for (Window& window : windows_)
+    if (window.device == &device && window.pid == card.pid && !window.spoiled &&
+        window.has(card.base, card.bytes))
+      return &window;
+  Window fresh{};
+  const cuda::Current current(device);
+  if (!reserve(card, device, &fresh, &failure_)) return nullptr;
+  return &windows_.emplace_back(fresh);
+}
+
+void CudaIpc::leave(Window* window) noexcept {
+  if (window->imports > 0) return;
+  give_back(*window);
+  windows_.remove_if([&](const Window& one) { return &one == window; });
+}
+
+// What lies where other memory was is proof that this is no more.
+void CudaIpc::retire_overlapping(const Key& key, uint64_t bytes) {
+  const auto& [device, pid, base] = key;
+  const auto is_theirs = [&, on = device, of = pid](Imports::iterator at) {
+    return std::get<0>(at->first) == on && std::get<1>(at->first) == of;
+  };
+  auto at = imports_.lower_bound(key);
+  if (at != imports_.begin()) {
+    const auto before = std::prev(at);
+    if (is_theirs(before) && base - std::get<2>(before->first) < before->second.bytes) at = before;
   }
-  (void)cuda::unmap(driver, import.base, import.card.bytes);
+  while (at != imports_.end() && is_theirs(at) && std::get<2>(at->first) < base + bytes)
+    at = retire(at);
+}
+
+CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
+  const auto next = std::next(at);
+  if (at->second.uses != 0) {
+    leaving_.push_back(imports_.extract(at));
+  } else {
+    drop(at->second);
+    imports_.erase(at);
+  }
+  return next;
+}
+
+void CudaIpc::drop(const Import& import) noexcept {
+  bytes_ -= import.bytes;
+  give_back(import);
+  if (import.window != nullptr) leave(import.window);
+}
+
+// What was in use when it went out of date; and, one at each call, what its owner has withdrawn,
+// for a mapping keeps memory that was freed.
+void CudaIpc::drop_unused() {
+  leaving_.remove_if([&](const Imports::node_type& node) {
+    if (node.mapped().uses == 0) drop(node.mapped());
+    return node.mapped().uses == 0;
+  });
+  auto at = imports_.upper_bound(looked_at_);
+  if (at == imports_.end()) at = imports_.begin();
+  if (at == imports_.end()) return;
+  looked_at_ = at->first;
+  const Import& import = at->second;
+  if (import.window == nullptr || import.uses != 0) return;
+  const Peer& peer = peers_[import.window->pid];
+  if (peer.ledger == nullptr || !peer.ledger->is(import.row, import.stamp)) retire(at);
+}
+
+void CudaIpc::make_room(size_t bytes) {
+  while (bytes_ + bytes > most_bytes_) {
+    auto oldest = imports_.end();
+    for (auto at = imports_.begin(); at != imports_.end(); ++at)
+      if (at->second.uses == 0 &&
+          (oldest == imports_.end() || at->second.last < oldest->second.last))
+        oldest = at;
+    if (oldest == imports_.end()) return;
+    retire(oldest);
+  }
 }
 
 }  // namespace tern::btl::cuda_ipc

@@ -1,39 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // CudaIpc: device memory of other processes of this machine, mapped into this one.
-// Cache: a mapping is kept for the next message from the same allocation, up to so many bytes, and
-// is taken for it only while the allocation's buffer id is the same: memory that was freed and
-// allocated again is mapped anew. Unmapping waits for everything on the device, so what is in use
-// is never unmapped, and the rest only where room is needed.
-// Threads: under the channel's lock. See: btl/device.hpp, tests/gpu/mpi/.
+// Cache: what was mapped is kept for the next message from the same allocation, up to so many
+// bytes, and is taken for it only while the allocation's buffer id is the same: memory that was
+// freed and allocated again is mapped anew. Unmapping waits for everything on the device, so what
+// is in use is never unmapped, and the rest only where room is needed, where other memory has come
+// to lie there, or where its owner has withdrawn it.
+// Threads: under the channel's lock. See: btl/device.hpp, btl/cuda_ipc/README.md,
+// tests/gpu/mpi/pain_growing_segment.cc, pain_stale_mapping.cc.
 #pragma once
 
 #include <list>
+#include <map>
 #include <string>
+#include <tuple>
+#include <unordered_map>
 
-#include "btl/device.hpp"
+#include "btl/cuda_ipc/opening.hpp"
 
 namespace tern::btl::cuda_ipc {
-
-/// An allocation of a peer's in the address space of this process.
-struct Import {
-  MemoryCard card;
-  cuda::Device* device;
-  CUdeviceptr base;
-  int uses;
-};
 
 class CudaIpc final : public DeviceWay {
  public:
   explicit CudaIpc(size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
   ~CudaIpc() override;
-  const char* name() const noexcept override { return "cuda_ipc"; }
   std::unique_ptr<Reached> reach(const MemoryCard& card, cuda::Device& device) override;
-  /// Of the last card that could not be reached.
-  [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
-  /// Bytes that are mapped; for tests.
-  [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::string why_not() const override { return failure_.why; }
 
  private:
+  class Use;
+  /// Whose, and where it begins there.
+  using Key = std::tuple<const cuda::Device*, int32_t, uint64_t>;
+  using Imports = std::map<Key, Import>;
   /// Found by trying once: a peer's device that this one does not reach.
   struct Refused {
     int32_t pid;
@@ -41,19 +38,36 @@ class CudaIpc final : public DeviceWay {
     cuda::Uuid device;
     const cuda::Device* by;
   };
+  struct Peer {
+    std::unique_ptr<PeerLedger> ledger;
+    bool fabric = true;  // its fabric handles are worth trying
+  };
+
   [[nodiscard]] bool refused(const MemoryCard& card, const cuda::Device& device) const noexcept;
-  Import* find(const MemoryCard& card, const cuda::Device& device) noexcept;
-  Import* open(const MemoryCard& card, cuda::Device& device);
-  CUresult map(const MemoryCard& card, const cuda::Device& device, CUdeviceptr* base);
-  CUresult map_descriptor(const MemoryCard& card, const cuda::Device& device, CUdeviceptr* base);
-  void make_room(size_t bytes) noexcept;
-  static void unmap(const Import& import) noexcept;
+  bool reach_legacy(const MemoryCard& card, cuda::Device& device, Use& use);
+  bool reach_listed(const MemoryCard& card, cuda::Device& device, Use& use);
+  bool map_missing(Peer& peer, Window& window, const std::vector<const Piece*>& missing, Use& use);
+  Peer* peer_of(const MemoryCard& card);
+  Window* window_of(const MemoryCard& card, cuda::Device& device);
+  bool allow_all(const Window& window, const std::vector<Imports::iterator>& fresh);
+  void leave(Window* window) noexcept;
+  void retire_overlapping(const Key& key, uint64_t bytes);
+  Imports::iterator retire(Imports::iterator at);
+  void drop(const Import& import) noexcept;
+  void drop_unused();
+  void make_room(size_t bytes);
 
   const size_t most_bytes_;
   size_t bytes_ = 0;
-  std::list<Import> imports_;  // the last used first
+  uint64_t turn_ = 0;
+  Imports imports_;
+  std::list<Imports::node_type> leaving_;  // out of date, and in use
+  std::list<Window> windows_;
+  std::unordered_map<int32_t, Peer> peers_;
   std::vector<Refused> refused_;
-  std::string why_not_;
+  std::vector<Piece> pieces_;  // of the card at hand
+  Key looked_at_{};
+  Failure failure_;
 };
 
 }  // namespace tern::btl::cuda_ipc

@@ -2,13 +2,16 @@
 // Naming own device memory for other processes.
 #pragma once
 
+#include <string>
+
 #include "btl/device.hpp"
 
 namespace tern::btl::cuda_ipc {
 
-/// Fills the card for `bytes` at `address`. Null, or why the memory cannot be shared. Memory of the
-/// own process always has a card: ranks that are threads need no handle.
-[[nodiscard]] const char* offer(cuda::Device& device, const cuda::Memory& memory,
-                                const void* address, size_t bytes, MemoryCard* card) noexcept;
+/// Fills the card for `bytes` at `address`. False where the memory cannot be shared, with the
+/// reason and, where there is one, the cure. Memory of the own process always has a card: ranks
+/// that are threads need no handle.
+[[nodiscard]] bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
+                         size_t bytes, MemoryCard* card, std::string* why_not);
 
 }  // namespace tern::btl::cuda_ipc

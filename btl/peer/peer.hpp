@@ -11,7 +11,6 @@ namespace tern::btl::peer {
 
 class Peer final : public DeviceWay {
  public:
-  const char* name() const noexcept override { return "peer"; }
   std::unique_ptr<Reached> reach(const MemoryCard& card, cuda::Device& /*device*/) override {
     if (card.pid != ::getpid()) return nullptr;
     auto reached = std::make_unique<Reached>();

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exports: what this process has named for others: legacy handles, and rows of its ledger with the
+// descriptors behind them; each made once for an allocation, by its buffer id.
+// Why: naming is a driver call or several, and a message from memory that is known costs none.
+// A descriptor keeps the memory that it names: some entries are looked at in each offer, and what
+// was freed is withdrawn. Half of the descriptors that the process may have are taken at most; then
+// the one that was not offered for longest is withdrawn: a peer that wanted it gets the data
+// through the host. Lifetime: of the process, which has one table of descriptors, whatever ranks it
+// has; emptied when the last rank leaves. Threads: any. See: btl/cuda_ipc/README.md.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "btl/cuda_ipc/ledger.hpp"
+
+namespace tern::btl::cuda_ipc {
+
+class Exports {
+ public:
+  static Exports& instance() noexcept;
+  /// Memory that cuIpcGetMemHandle takes. False with a reason.
+  bool name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
+                   std::string* why_not);
+  /// Mappings side by side, of which `memory` is the first; the card's address is set. The same.
+  bool name_mappings(cuda::Device& device, const cuda::Memory& memory, size_t bytes,
+                     MemoryCard* card, std::string* why_not);
+  /// A rank begins, a rank ends.
+  void join() noexcept;
+  void leave() noexcept;
+
+ private:
+  struct Entry {
+    uint64_t buffer_id = 0;
+    uintptr_t base = 0;
+    uint64_t used = 0;  // the turn of its last offer
+    Fd descriptor;
+  };
+  uint32_t row_of(cuda::Device& device, const cuda::Memory& memory, std::string* why_not);
+  bool make_room();
+  uint32_t enter(const cuda::Memory& memory, Row row, Fd descriptor);
+  void withdraw(uint32_t row) noexcept;
+  void look_after(int entries) noexcept;
+  void refuse(const cuda::Memory& memory, const std::string& why);
+
+  std::mutex mutex_;
+  int ranks_ = 0;
+  uint64_t turn_ = 0;
+  std::unique_ptr<Ledger> ledger_;                       // from the first row on
+  std::vector<Entry> entries_;                           // by row
+  std::unordered_map<uint64_t, uint32_t> rows_;          // by buffer id
+  std::unordered_map<uint64_t, std::string> refused_;    // by buffer id: for good
+  std::unordered_map<uint64_t, CUipcMemHandle> legacy_;  // by buffer id
+  size_t descriptors_ = 0;
+  uint32_t looked_at_ = 0;
+};
+
+}  // namespace tern::btl::cuda_ipc

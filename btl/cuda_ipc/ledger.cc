@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "btl/cuda_ipc/ledger.hpp"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "mpi.h"
+
+namespace tern::btl::cuda_ipc {
+namespace {
+
+uint64_t random_number() noexcept {
+  uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
+    number = static_cast<uint64_t>(::getpid());
+  return number;
+}
+
+}  // namespace
+
+Listed listed(const MemoryCard& card) noexcept {
+  Listed place;
+  static_assert(sizeof place <= sizeof card.handle);
+  std::memcpy(&place, card.handle, sizeof place);
+  return place;
+}
+
+Ledger::Ledger()
+    : file_(make_memfd("tern-device-memory", sizeof(LedgerFile))),
+      mapping_(Mapping::shared(file_.get(), sizeof(LedgerFile))),
+      number_(random_number()) {
+  all().magic = LedgerFile::kMagic;
+  all().number = number_;
+}
+
+uint32_t Ledger::add(Row row) noexcept {
+  uint32_t place = 0;
+  if (!free_.empty()) {
+    place = free_.back();
+    free_.pop_back();
+  } else if (used_ < LedgerFile::kRows) {
+    place = used_++;
+  } else {
+    return 0;
+  }
+  row.stamp = 0;
+  all().rows[place] = row;
+  std::atomic_ref(all().rows[place].stamp).store(++stamp_, std::memory_order_release);
+  return place;
+}
+
+void Ledger::clear(uint32_t row) noexcept {
+  std::atomic_ref(all().rows[row].stamp).store(0, std::memory_order_seq_cst);
+  try {
+    free_.push_back(row);
+  } catch (const std::bad_alloc&) {
+    // it is not used again
+  }
+}
+
+void Ledger::chain(uint32_t row, uint32_t next) noexcept {
+  std::atomic_ref(all().rows[row].next).store(next, std::memory_order_relaxed);
+}
+
+PeerLedger::PeerLedger(const Fd& file, uint64_t number) : number_(number) {
+  struct stat about;
+  if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
+      about.st_size != static_cast<off_t>(sizeof(LedgerFile)) || !has_sealed_size(file.get()))
+    throw Error(MPI_ERR_OTHER, "what it names is no list of shared memory");
+  void* const at = ::mmap(nullptr, sizeof(LedgerFile), PROT_READ, MAP_SHARED, file.get(), 0);
+  if (at == MAP_FAILED)
+    throw Error(MPI_ERR_OTHER,
+                strf("its list of shared memory cannot be mapped: %s", std::strerror(errno)));
+  mapping_ = Mapping(at, sizeof(LedgerFile));
+  const auto& all = *reinterpret_cast<const LedgerFile*>(mapping_.data());
+  if (all.magic != LedgerFile::kMagic || all.number != number)
+    throw Error(MPI_ERR_OTHER, "its list of shared memory is not the one that the card names");
+}
+
+// The stamp before and after: what lies between is of one row.
+Row PeerLedger::read(uint32_t number) const noexcept {
+  Row copy{};
+  if (number == 0 || number >= LedgerFile::kRows) return copy;
+  auto& row = reinterpret_cast<LedgerFile*>(mapping_.data())->rows[number];
+  const uint64_t stamp = std::atomic_ref(row.stamp).load(std::memory_order_acquire);
+  std::memcpy(&copy, &row, sizeof copy);
+  copy.stamp = is(number, stamp) ? stamp : 0;
+  return copy;
+}
+
+bool PeerLedger::is(uint32_t number, uint64_t stamp) const noexcept {
+  if (number == 0 || number >= LedgerFile::kRows) return false;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  auto& row = reinterpret_cast<LedgerFile*>(mapping_.data())->rows[number];
+  return std::atomic_ref(row.stamp).load(std::memory_order_seq_cst) == stamp;
+}
+
+bool read_chain(const PeerLedger& ledger, const MemoryCard& card, std::vector<Piece>* pieces,
+                std::string* why_not) {
+  pieces->clear();
+  uint64_t left = card.bytes, at = card.base;
+  for (uint32_t number = listed(card).row; left > 0;) {
+    const Row row = ledger.read(number);
+    if (row.stamp == 0 || row.base != at || row.bytes == 0 || row.bytes > left ||
+        pieces->size() >= LedgerFile::kRows) {
+      *why_not =
+          strf("row %u of its list of shared memory does not name the %llu bytes at %#llx", number,
+               static_cast<unsigned long long>(left), static_cast<unsigned long long>(at));
+      return false;
+    }
+    pieces->push_back({number, row});
+    at += row.bytes;
+    left -= row.bytes;
+    number = row.next;
+  }
+  return true;
+}
+
+}  // namespace tern::btl::cuda_ipc

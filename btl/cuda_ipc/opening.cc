@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "btl/cuda_ipc/opening.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "btl/cuda_ipc/descriptors.hpp"
+#include "cuda/mapping.hpp"
+
+namespace tern::btl::cuda_ipc {
+namespace {
+
+constexpr uint64_t kLeastWindow = 128 << 20;
+
+bool fail_with(Failure* failure, const char* function, CUresult result) {
+  *failure = {cuda::words_of(function, result),
+              result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || result == CUDA_ERROR_INVALID_DEVICE};
+  return false;
+}
+
+// Where the driver says that there is no channel, it is not asked again.
+bool import_by_fabric(const cuda::Driver& driver, const Row& row, bool* worth_trying,
+                      CUmemGenericAllocationHandle* handle, Failure* failure) {
+  CUmemFabricHandle words;
+  std::memcpy(&words, row.handle, sizeof words);
+  const CUresult result =
+      driver.cuMemImportFromShareableHandle(handle, &words, CU_MEM_HANDLE_TYPE_FABRIC);
+  *worth_trying = result != CUDA_ERROR_NOT_PERMITTED && result != CUDA_ERROR_NOT_SUPPORTED &&
+                  result != CUDA_ERROR_INVALID_VALUE;
+  return result == CUDA_SUCCESS ||
+         fail_with(failure, "cuMemImportFromShareableHandle of a fabric handle", result);
+}
+
+// The row is looked at again: its owner may have closed the descriptor meanwhile, and opened
+// something else.
+bool import_by_descriptor(const PeerLedger& ledger, const Piece& piece, const Window& window,
+                          CUmemGenericAllocationHandle* handle, Failure* failure) {
+  const Fd descriptor = take_descriptor(window.pid, piece.row.descriptor, &failure->why);
+  if (!descriptor.valid()) return false;
+  if (!ledger.is(piece.number, piece.row.stamp)) {
+    failure->why = "its owner shares it no more";
+    return false;
+  }
+  const CUresult result = window.device->driver.cuMemImportFromShareableHandle(
+      handle, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
+      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  return result == CUDA_SUCCESS || fail_with(failure, "cuMemImportFromShareableHandle", result);
+}
+
+bool import_piece(const PeerLedger& ledger, const Piece& piece, const Window& window, bool* fabric,
+                  CUmemGenericAllocationHandle* handle, Failure* failure) {
+  failure->why = "its owner shares it in a way that this process does not know";
+  if ((piece.row.forms & Row::kFabric) != 0 && *fabric &&
+      import_by_fabric(window.device->driver, piece.row, fabric, handle, failure))
+    return true;
+  return (piece.row.forms & Row::kDescriptor) != 0 &&
+         import_by_descriptor(ledger, piece, window, handle, failure);
+}
+
+}  // namespace
+
+bool open_legacy(const MemoryCard& card, cuda::Device& device, Import* import, Failure* failure) {
+  CUipcMemHandle handle;
+  std::memcpy(&handle, card.handle, sizeof handle);
+  *import = {&device, nullptr, card.buffer_id, card.bytes, 0};
+  const CUresult result = device.driver.cuIpcOpenMemHandle_v2(&import->here, handle,
+                                                              CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  return result == CUDA_SUCCESS || fail_with(failure, "cuIpcOpenMemHandle", result);
+}
+
+// Twice as much as the block, or more, to both sides of it; the block alone where addresses are
+// scarce.
+bool reserve(const MemoryCard& card, cuda::Device& device, Window* window, Failure* failure) {
+  const cuda::Driver& driver = device.driver;
+  if (!cuda::can_map(driver) || driver.cuMemImportFromShareableHandle == nullptr) {
+    failure->why = "the driver is too old to map what others share";
+    return false;
+  }
+  if (card.bytes <= uint64_t{1} << 46) {
+    const uint64_t half = std::bit_ceil(std::max(card.bytes, kLeastWindow / 2));
+    *window = {&device, card.pid, card.base / half * half, 2 * half, 0};
+    if (driver.cuMemAddressReserve(&window->here, window->bytes, 0, 0, 0) == CUDA_SUCCESS)
+      return true;
+  }
+  *window = {&device, card.pid, card.base, card.bytes, 0};
+  const CUresult result = driver.cuMemAddressReserve(&window->here, window->bytes, 0, 0, 0);
+  return result == CUDA_SUCCESS || fail_with(failure, "cuMemAddressReserve", result);
+}
+
+bool map_piece(const PeerLedger& ledger, const Piece& piece, Window& window, bool* fabric,
+               Import* import, Failure* failure) {
+  const cuda::Driver& driver = window.device->driver;
+  const Row& row = piece.row;
+  CUmemGenericAllocationHandle handle = 0;
+  if (!import_piece(ledger, piece, window, fabric, &handle, failure)) return false;
+  *import = {
+      window.device, &window,  row.buffer_id, row.bytes, window.here + (row.base - window.base),
+      piece.number,  row.stamp};
+  const CUresult result = driver.cuMemMap(import->here, row.bytes, 0, handle, 0);
+  (void)driver.cuMemRelease(handle);  // the mapping keeps it
+  if (result != CUDA_SUCCESS) return fail_with(failure, "cuMemMap", result);
+  ++window.imports;
+  return true;
+}
+
+bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure) {
+  CUmemAccessDesc access{};
+  access.location = {CU_MEM_LOCATION_TYPE_DEVICE, device.ordinal};
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const CUresult result = device.driver.cuMemSetAccess(at, bytes, &access, 1);
+  return result == CUDA_SUCCESS || fail_with(failure, "cuMemSetAccess", result);
+}
+
+void give_back(const Import& import) noexcept {
+  if (import.window != nullptr) --import.window->imports;
+  if (import.device->gone()) return;
+  const cuda::Driver& driver = import.device->driver;
+  const cuda::Current current(*import.device);
+  if (import.window == nullptr)
+    (void)driver.cuIpcCloseMemHandle(import.here);
+  else if (driver.cuMemUnmap(import.here, import.bytes) != CUDA_SUCCESS)
+    import.window->spoiled = true;
+}
+
+void give_back(const Window& window) noexcept {
+  if (window.device->gone()) return;
+  const cuda::Current current(*window.device);
+  (void)window.device->driver.cuMemAddressFree(window.here, window.bytes);
+}
+
+}  // namespace tern::btl::cuda_ipc

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "btl/cuda_ipc/ledger.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <numeric>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace tern::btl::cuda_ipc {
+namespace {
+
+constexpr uint64_t kPiece = 2 << 20, kBase = 0x7000'0000'0000;
+
+class LedgerTest : public ::testing::Test {
+ protected:
+  Row row(uint64_t id, uint64_t base, uint64_t bytes) {
+    Row made{};
+    made.buffer_id = id;
+    made.base = base;
+    made.bytes = bytes;
+    made.forms = Row::kDescriptor;
+    return made;
+  }
+  /// Chained rows of pieces side by side.
+  std::vector<uint32_t> pieces(int count) {
+    std::vector<uint32_t> rows;
+    for (int i = 0; i < count; ++i)
+      rows.push_back(mine_.add(
+          row(100 + static_cast<uint64_t>(i), kBase + static_cast<uint64_t>(i) * kPiece, kPiece)));
+    for (size_t i = 1; i < rows.size(); ++i) mine_.chain(rows[i - 1], rows[i]);
+    return rows;
+  }
+  MemoryCard card(uint32_t first, uint64_t bytes) {
+    MemoryCard made{};
+    made.form = MemoryCard::Form::kListed;
+    made.base = made.address = kBase;
+    made.bytes = bytes;
+    const Listed place{mine_.number(), mine_.descriptor(), first};
+    std::memcpy(made.handle, &place, sizeof place);
+    return made;
+  }
+  bool reads(const MemoryCard& of) { return read_chain(theirs_, of, &found_, &why_); }
+
+  Ledger mine_;
+  PeerLedger theirs_{Fd(::dup(mine_.descriptor())), mine_.number()};
+  std::vector<Piece> found_;
+  std::string why_;
+};
+
+TEST_F(LedgerTest, AChainIsReadAsFarAsTheCardGoes) {
+  const auto rows = pieces(300);
+  ASSERT_TRUE(reads(card(rows[0], 300 * kPiece)));
+  ASSERT_EQ(found_.size(), 300u);
+  EXPECT_EQ(found_[299].row.base, kBase + 299 * kPiece);
+  ASSERT_TRUE(reads(card(rows[0], 2 * kPiece)));
+  EXPECT_EQ(found_.size(), 2u);
+}
+
+TEST_F(LedgerTest, WhatWasWithdrawnIsNotFoundAndItsStampNeverComesBack) {
+  const auto rows = pieces(3);
+  const uint64_t stamp = theirs_.read(rows[1]).stamp;
+  mine_.clear(rows[1]);
+  EXPECT_FALSE(theirs_.is(rows[1], stamp));
+  EXPECT_FALSE(reads(card(rows[0], 3 * kPiece)));
+  EXPECT_NE(why_.find("does not name"), std::string::npos);
+  EXPECT_EQ(mine_.add(row(7, kBase + kPiece, kPiece)), rows[1]);
+  EXPECT_FALSE(theirs_.is(rows[1], stamp));
+}
+
+TEST_F(LedgerTest, RowsEnd) {
+  for (uint32_t i = 1; i < LedgerFile::kRows; ++i) ASSERT_NE(mine_.add(row(i, kBase, kPiece)), 0u);
+  EXPECT_EQ(mine_.add(row(1, kBase, kPiece)), 0u);
+  mine_.clear(5);
+  EXPECT_EQ(mine_.add(row(1, kBase, kPiece)), 5u);
+}
+
+// A peer may write anything.
+TEST_F(LedgerTest, WrongChainsAreRefused) {
+  const auto rows = pieces(3);
+  const MemoryCard whole = card(rows[0], 3 * kPiece);
+  EXPECT_FALSE(reads(card(0, kPiece)));
+  EXPECT_FALSE(reads(card(LedgerFile::kRows, kPiece)));
+  EXPECT_FALSE(reads(card(~0u, kPiece)));
+  EXPECT_FALSE(reads(card(rows[0], 3 * kPiece - 1))) << "rows reach beyond the card";
+  EXPECT_FALSE(reads(card(rows[0], 4 * kPiece))) << "the chain ends before";
+  mine_.chain(rows[1], rows[0]);
+  EXPECT_FALSE(reads(whole)) << "a ring";
+  mine_.chain(rows[1], 0xffffff);
+  EXPECT_FALSE(reads(whole)) << "beyond the table";
+  const uint32_t empty = mine_.add(row(9, kBase + 2 * kPiece, 0));
+  mine_.chain(rows[1], empty);
+  mine_.chain(empty, empty);
+  EXPECT_FALSE(reads(whole)) << "no bytes, for ever";
+  const uint32_t huge = mine_.add(row(9, kBase + 2 * kPiece, ~uint64_t{0} - 5));
+  mine_.chain(rows[1], huge);
+  EXPECT_FALSE(reads(whole));
+}
+
+TEST_F(LedgerTest, WrongFilesAreRefused) {
+  EXPECT_THROW(PeerLedger(Fd(::dup(mine_.descriptor())), mine_.number() + 1), Error);
+  EXPECT_THROW(PeerLedger(Fd(), 1), Error);
+  EXPECT_THROW(PeerLedger(make_memfd("short", 4096), 1), Error);
+  EXPECT_THROW(PeerLedger(make_memfd("zeros", sizeof(LedgerFile)), 0), Error);
+  Fd shrinks(::memfd_create("shrinks", MFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(shrinks.get(), sizeof(LedgerFile)), 0);
+  EXPECT_THROW(PeerLedger(shrinks, 0), Error);
+}
+
+TEST(MemoryCard, ABlockBeginsWithinItsMemory) {
+  MemoryCard card{};
+  EXPECT_FALSE(is_sound(card));
+  card.base = card.address = 4096;
+  card.bytes = 4096;
+  EXPECT_TRUE(is_sound(card));
+  card.address = 8192;
+  EXPECT_FALSE(is_sound(card));
+  card.address = 4095;
+  EXPECT_FALSE(is_sound(card));
+  card.address = 5000;
+  card.bytes = ~uint64_t{0};
+  EXPECT_FALSE(is_sound(card)) << "its end is before its beginning";
+}
+
+}  // namespace
+}  // namespace tern::btl::cuda_ipc
