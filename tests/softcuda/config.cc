@@ -36,6 +36,13 @@ bool is_on(const char* name, const char* text) {
   give_up("%s=%s: on or off is wanted", name, text);
 }
 
+Fabric fabric_of(const char* name, const char* text) {
+  if (strcmp(text, "on") == 0) return Fabric::kOn;
+  if (strcmp(text, "export") == 0) return Fabric::kExport;
+  if (strcmp(text, "off") == 0) return Fabric::kOff;
+  give_up("%s=%s: on, export or off is wanted", name, text);
+}
+
 Pageable pageable_of(const char* name, const char* text) {
   if (strcmp(text, "random") == 0) return Pageable::kRandom;
   if (strcmp(text, "async") == 0) return Pageable::kAsync;
@@ -59,7 +66,7 @@ constexpr Variable kVariables[] = {
     {"SOFTCUDA_LATE", SET(c.late_us = number_of(n, t))},
     {"SOFTCUDA_POISON", SET(c.poison = bytes_of(n, t))},
     {"SOFTCUDA_PAGEABLE", SET(c.pageable = pageable_of(n, t))},
-    {"SOFTCUDA_FABRIC", SET(c.fabric = is_on(n, t))},
+    {"SOFTCUDA_FABRIC", SET(c.fabric = fabric_of(n, t))},
     {"SOFTCUDA_OPEN", SET(c.open = is_on(n, t))},
     {"SOFTCUDA_FAULT", SET(c.faults = t)},
     {"SOFTCUDA_TRACE", SET(c.trace = t)},

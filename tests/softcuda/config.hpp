@@ -10,6 +10,7 @@ namespace softcuda {
 
 enum class Link { kNone, kPcie, kNvlink };
 enum class Pageable { kRandom, kAsync, kSync };
+enum class Fabric { kOff, kExport, kOn };
 
 struct Config {
   int devices = 1;
@@ -21,7 +22,7 @@ struct Config {
   unsigned late_us = 2000;
   size_t poison = size_t{1} << 20;
   Pageable pageable = Pageable::kRandom;
-  bool fabric = false;
+  Fabric fabric = Fabric::kOff;
   bool open = false;
   std::string faults;
   std::string trace;

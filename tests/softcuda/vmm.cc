@@ -28,7 +28,7 @@ std::map<uintptr_t, size_t>& reservations() {
 }
 
 // What CU_MEM_HANDLE_TYPE_FABRIC carries here.
-struct Fabric {
+struct FabricWords {
   uint64_t magic;
   int32_t pid;
   int32_t fd;
@@ -78,7 +78,7 @@ CUresult check(const CUmemAllocationProp& prop) {
     return CUDA_ERROR_INVALID_VALUE;
   if (physical_of(prop.location.id) < 0) return CUDA_ERROR_INVALID_DEVICE;
   // Supported, says the attribute; but there is no channel.
-  if ((prop.requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) && !config().fabric)
+  if ((prop.requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) && config().fabric == Fabric::kOff)
     return CUDA_ERROR_NOT_PERMITTED;
   return CUDA_SUCCESS;
 }
@@ -250,7 +250,7 @@ CUresult cuMemExportToShareableHandle(void* shareableHandle, CUmemGenericAllocat
     memcpy(shareableHandle, &fd, sizeof fd);
     return CUDA_SUCCESS;
   }
-  const Fabric fabric{kFabric, getpid(), storage.fd, storage.inode};
+  const FabricWords fabric{kFabric, getpid(), storage.fd, storage.inode};
   memset(shareableHandle, 0, sizeof(CUmemFabricHandle));
   memcpy(shareableHandle, &fabric, sizeof fabric);
   return CUDA_SUCCESS;
@@ -264,8 +264,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   if (shHandleType == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
     fd = dup(static_cast<int>(reinterpret_cast<intptr_t>(osHandle)));
   } else if (shHandleType == CU_MEM_HANDLE_TYPE_FABRIC) {
-    if (!config().fabric) return CUDA_ERROR_NOT_PERMITTED;
-    Fabric fabric;
+    if (config().fabric != Fabric::kOn) return CUDA_ERROR_NOT_PERMITTED;
+    FabricWords fabric;
     memcpy(&fabric, osHandle, sizeof fabric);
     if (fabric.magic == kFabric) fd = open_of_process(fabric.pid, fabric.fd, fabric.inode);
   }

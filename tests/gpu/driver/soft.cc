@@ -133,13 +133,20 @@ TEST_F(Soft, FabricHandlesAreRefusedWhereThereIsNoChannel) {
   prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
   CUmemGenericAllocationHandle handle = 0;
   const CUresult result = cu().cuMemCreate(&handle, 2 << 20, &prop, 0);
-  if (on == nullptr) {
+  if (on == nullptr || strcmp(on, "off") == 0) {
     EXPECT_EQ(result, CUDA_ERROR_NOT_PERMITTED);
     return;
   }
   OK(result);
   CUmemFabricHandle fabric;
   OK(cu().cuMemExportToShareableHandle(&fabric, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0));
+  CUmemGenericAllocationHandle again = 0;
+  const CUresult imported =
+      cu().cuMemImportFromShareableHandle(&again, &fabric, CU_MEM_HANDLE_TYPE_FABRIC);
+  EXPECT_EQ(imported, strcmp(on, "on") == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_PERMITTED);
+  if (imported == CUDA_SUCCESS) {
+    EXPECT_EQ(cu().cuMemRelease(again), CUDA_SUCCESS);
+  }
   OK(cu().cuMemRelease(handle));
 }
 
