@@ -15,6 +15,7 @@ unit_tests += tests/unit/coll/tree_test
 unit_tests += tests/unit/coll/timeline_test
 unit_tests += tests/unit/core/datatype_test
 unit_tests += tests/unit/core/op_test
+unit_tests += tests/unit/core/progress_test
 unit_tests += tests/unit/core/signature_test
 unit_tests += tests/unit/core/external32_test
 unit_tests += tests/unit/boot/boot_test
@@ -79,5 +80,7 @@ tests_unit_cuda_pack_kernels_test_LDADD = libtern_kernels.la libtern.la $(GTEST_
 # By the software driver.
 unit_tests += tests/unit/cuda/kernels_test
 EXTRA_tests_unit_cuda_kernels_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
+unit_tests += tests/unit/cuda/memory_test
+EXTRA_tests_unit_cuda_memory_test_DEPENDENCIES = tests/softcuda/libcuda.so.1
 unit_tests += tests/unit/cuda/grid_test
 tests_unit_cuda_grid_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)

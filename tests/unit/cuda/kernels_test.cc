@@ -4,41 +4,16 @@
 // Runs on the software driver; TERN_TEST_GPU=1 asks for the real one and the embedded kernels.
 #include "cuda/kernels/kernels.hpp"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include "core/datatype_build.hpp"
 #include "core/datatype_device.hpp"
 #include "core/op.hpp"
 #include "core/process.hpp"
 #include "cuda/kernels/image.hpp"
 #include "tests/unit/cuda/reduce_cases.hpp"
+#include "tests/unit/cuda/software_driver.hpp"
 
 namespace tern::cuda::test {
 namespace {
-
-bool on_gpu() { return std::getenv("TERN_TEST_GPU") != nullptr; }
-
-std::string built(const std::string& name) {
-  const auto self = std::filesystem::read_symlink("/proc/self/exe");
-  return self.parent_path().parent_path().parent_path().parent_path() / "tests/softcuda" / name;
-}
-
-/// Loads the driver that the test is to run on, once.
-const Driver* find_driver() {
-  static const Driver* const found = []() -> const Driver* {
-    ::setenv("SOFTCUDA_KERNELS", built("libtern_kernels_host.so").c_str(), 0);
-    const std::string library = on_gpu() ? "libcuda.so.1" : built("libcuda.so.1");
-    void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (opened == nullptr) return nullptr;
-    if ((::dlsym(opened, "softcuda_marker") != nullptr) == on_gpu()) return nullptr;
-    return driver();
-  }();
-  return found;
-}
 
 class KernelsTest : public ReduceCases {
  protected:

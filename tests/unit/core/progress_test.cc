@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Progress: rounds of polls, waits that end, sleep, are woken and are looked after, and one lock
+// for the threads of a channel.
+#include "core/progress.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+namespace tern::core {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+/// A room that is polled: each round brings what `events` says, and is counted.
+struct Room {
+  std::atomic<int> polls{0}, events{0};
+  std::vector<Room*>* order = nullptr;
+  static int poll(void* self) noexcept {
+    Room& room = *static_cast<Room*>(self);
+    ++room.polls;
+    if (room.order != nullptr) room.order->push_back(&room);
+    return room.events;
+  }
+};
+
+struct CountingWatch : Watch {
+  std::atomic<int> asleeps{0}, awakes{0};
+  std::vector<WaitReport> seen;  // at the latest sleep
+  void asleep(Progress& progress) noexcept override {
+    ++asleeps;
+    seen.clear();
+    progress.add_reports(&seen);
+  }
+  void awake() noexcept override { ++awakes; }
+};
+
+class ProgressTest : public ::testing::Test {
+ protected:
+  ProgressTest() {
+    progress_.set_others({}, spinners_);
+    progress_.configure(&bell_, 20, 100, true);
+    progress_.add(Room::poll, &room_);
+    progress_.set_watch(&watch_);
+  }
+  ~ProgressTest() override { progress_.set_watch(nullptr); }
+  /// In this thread, until the flag is set.
+  void wait_for(const std::atomic<bool>& flag) {
+    const ChannelLock lock(progress_);
+    progress_.wait([&] { return flag.load(); },
+                   [](WaitReport* report) { report->words += "a flag"; });
+  }
+  static bool comes(const std::function<bool()>& what) {
+    const auto end = Clock::now() + std::chrono::seconds(20);
+    while (!what() && Clock::now() < end) std::this_thread::sleep_for(microseconds(100));
+    return what();
+  }
+  Doorbell bell_;
+  CountingWatch watch_;
+  Progress::Spinners spinners_{0, 2};
+  Room room_;
+  Progress progress_;
+};
+
+TEST_F(ProgressTest, ARoundPollsEachRoomOnceInTheirOrder) {
+  std::vector<Room*> order;
+  Room second, third;
+  room_.order = second.order = third.order = &order;
+  room_.events = 1;
+  third.events = 4;
+  progress_.add(Room::poll, &second);
+  progress_.add(Room::poll, &third);
+  const uint64_t before = progress_.rounds();
+  EXPECT_EQ(progress_.poll(), 5);
+  EXPECT_EQ(progress_.rounds(), before + 1);
+  EXPECT_EQ(order, (std::vector<Room*>{&room_, &second, &third}));
+  progress_.remove(&second);
+  EXPECT_EQ(progress_.poll(), 5);
+  EXPECT_EQ(second.polls, 1);
+  EXPECT_EQ(third.polls, 2);
+}
+
+TEST_F(ProgressTest, AWaitThatIsOverPollsNothing) {
+  wait_for(true);
+  EXPECT_EQ(room_.polls, 0);
+  EXPECT_FALSE(progress_.waits());
+  EXPECT_EQ(watch_.asleeps, 0);
+}
+
+TEST_F(ProgressTest, WhatItPollsEndsAWait) {
+  struct Ending : Room {
+    std::atomic<bool> done{false};
+    static int poll(void* self) noexcept {
+      Ending& room = *static_cast<Ending*>(self);
+      if (++room.polls == 10000) room.done = true;
+      return room.polls % 2;  // something happens all the time: no reason to leave the core
+    }
+  } room;
+  progress_.add(Ending::poll, &room);
+  wait_for(room.done);
+  EXPECT_EQ(room.polls, 10000);
+  EXPECT_EQ(watch_.asleeps, 0);
+  EXPECT_EQ(progress_.idle_ns(), 0);
+}
+
+TEST_F(ProgressTest, ASleepIsWatchedAndSaysWhatItWaitsFor) {
+  std::atomic<bool> done{false};
+  std::thread waiter([&] { wait_for(done); });
+  ASSERT_TRUE(comes([&] { return watch_.asleeps > 2; }));
+  {
+    const ChannelLock lock(progress_);
+    EXPECT_TRUE(progress_.waits());
+    EXPECT_FALSE(progress_.only_polls());
+    EXPECT_GT(progress_.idle_since_ns(), 0);
+    ASSERT_EQ(watch_.seen.size(), 1U);
+    EXPECT_EQ(watch_.seen[0].words, "waits for a flag");
+    EXPECT_EQ(watch_.awakes, 0);
+  }
+  done = true;
+  progress_.wake();
+  waiter.join();
+  EXPECT_EQ(watch_.awakes, 1);
+  EXPECT_TRUE(progress_.only_polls());
+  EXPECT_FALSE(progress_.waits());
+  EXPECT_GT(progress_.idle_ns(), 0);
+}
+
+// The longest sleep is some milliseconds: without a wake a quarter of the waits would rarely end
+// within one.
+TEST_F(ProgressTest, AnotherThreadWakesIt) {
+  constexpr int kTurns = 24;
+  std::vector<Clock::duration> took;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    std::atomic<bool> done{false};
+    Clock::time_point end;
+    const int before = watch_.asleeps;
+    std::thread waiter([&] {
+      wait_for(done);
+      end = Clock::now();
+    });
+    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 17; }));  // it sleeps long by now
+    std::this_thread::sleep_for(microseconds(turn * 173 % 1000));
+    const auto begin = Clock::now();
+    done = true;
+    progress_.wake();
+    waiter.join();
+    took.push_back(end - begin);
+  }
+  std::sort(took.begin(), took.end());
+  EXPECT_LT(took[kTurns / 4], milliseconds(1));
+}
+
+TEST_F(ProgressTest, WhileADeviceWorksNobodySleeps) {
+  progress_.stay_awake(2);
+  progress_.stay_awake(-1);
+  std::atomic<bool> done{false};
+  std::thread waiter([&] { wait_for(done); });
+  ASSERT_TRUE(comes([&] { return room_.polls > 0; }));
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_EQ(watch_.asleeps, 0);
+  {
+    const ChannelLock lock(progress_);
+    progress_.stay_awake(-1);
+  }
+  EXPECT_TRUE(comes([&] { return watch_.asleeps > 0; }));  // and now it does
+  done = true;
+  progress_.wake();
+  waiter.join();
+}
+
+TEST_F(ProgressTest, AWaitLetsOthersHaveTheLock) {
+  std::atomic<bool> done{false};
+  std::thread waiter([&] { wait_for(done); });
+  ASSERT_TRUE(comes([&] { return progress_.waits(); }));
+  for (int i = 0; i < 100; ++i) {
+    const ChannelLock lock(progress_);
+    const int polls = room_.polls;
+    std::this_thread::yield();
+    EXPECT_EQ(room_.polls, polls) << "polled while another thread has the lock";
+    EXPECT_TRUE(progress_.waits());
+  }
+  {
+    const ChannelLock lock(progress_);
+    done = true;
+  }
+  progress_.wake();
+  waiter.join();
+  EXPECT_TRUE(progress_.try_lock());
+  bool taken = true;
+  std::thread([&] { taken = progress_.try_lock(); }).join();
+  EXPECT_FALSE(taken);
+  progress_.unlock();
+}
+
+TEST_F(ProgressTest, WhoWaitsLooksAfterTheOtherChannels) {
+  Room elsewhere;
+  Progress other;
+  other.set_others({&progress_}, spinners_);
+  other.configure(&bell_, 20, 100, true);
+  other.add(Room::poll, &elsewhere);
+  progress_.set_others({&other}, spinners_);
+  other.lock();  // busy: nobody waits for that lock
+  std::atomic<bool> done{false};
+  std::thread waiter([&] { wait_for(done); });
+  ASSERT_TRUE(comes([&] { return watch_.asleeps > 0; }));
+  EXPECT_EQ(elsewhere.polls, 0);
+  other.unlock();
+  EXPECT_TRUE(comes([&] { return elsewhere.polls > 0; }));
+  done = true;
+  progress_.wake();
+  waiter.join();
+  progress_.set_others({}, spinners_);
+}
+
+TEST_F(ProgressTest, ACallerThatOnlyPollsIsLookedAfter) {
+  room_.events = 1;
+  for (int i = 0; i < 5000; ++i) EXPECT_EQ(progress_.poll_for_caller(), 1);
+  EXPECT_EQ(watch_.asleeps, 0);
+  room_.events = 0;
+  for (int i = 0; i < 5000; ++i) EXPECT_EQ(progress_.poll_for_caller(), 0);
+  EXPECT_GT(watch_.asleeps, 0);
+  EXPECT_EQ(watch_.awakes, 0);
+  room_.events = 1;
+  EXPECT_EQ(progress_.poll_for_caller(), 1);
+  EXPECT_EQ(watch_.awakes, 1);
+}
+
+TEST_F(ProgressTest, BelowThreadsTheLockIsNone) {
+  Progress single;
+  single.configure(nullptr, 20, 100, false);
+  single.lock();
+  EXPECT_TRUE(single.try_lock());
+  EXPECT_FALSE(single.wanted());
+}
+
+}  // namespace
+}  // namespace tern::core

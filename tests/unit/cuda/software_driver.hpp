@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver that a unit test runs on: the software driver, or with TERN_TEST_GPU=1 the real one.
+// Why: a unit test starts without libcuda, and may look before and after it comes to life.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "cuda/driver.hpp"
+
+namespace tern::cuda::test {
+
+inline bool on_gpu() { return std::getenv("TERN_TEST_GPU") != nullptr; }
+
+/// A file beside the software driver, from this program's place in the build tree.
+inline std::string built(const std::string& name) {
+  const auto self = std::filesystem::read_symlink("/proc/self/exe");
+  return self.parent_path().parent_path().parent_path().parent_path() / "tests/softcuda" / name;
+}
+
+/// Loads the driver that the test is to run on, once. Null where it is not there.
+inline const Driver* find_driver() {
+  static const Driver* const found = []() -> const Driver* {
+    ::setenv("SOFTCUDA_KERNELS", built("libtern_kernels_host.so").c_str(), 0);
+    const std::string library = on_gpu() ? "libcuda.so.1" : built("libcuda.so.1");
+    void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (opened == nullptr) return nullptr;
+    if ((::dlsym(opened, "softcuda_marker") != nullptr) == on_gpu()) return nullptr;
+    return driver();
+  }();
+  return found;
+}
+
+}  // namespace tern::cuda::test
