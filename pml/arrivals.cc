@@ -69,19 +69,6 @@ size_t prefix_bytes(uint8_t kind) noexcept {
   }
 }
 
-/// Frames do not align their payload: the card is copied out. Null where there is none.
-class CardIn {
- public:
-  CardIn(const std::byte* payload, size_t bytes) noexcept : there_(bytes >= sizeof card_) {
-    if (TERN_UNLIKELY(there_)) std::memcpy(&card_, payload, sizeof card_);
-  }
-  operator const btl::MemoryCard*() const noexcept { return there_ ? &card_ : nullptr; }
-
- private:
-  const bool there_;
-  btl::MemoryCard card_;
-};
-
 bool well_formed(const btl::Header& header, uint32_t from) noexcept {
   const size_t least = prefix_bytes(header.kind);
   if (header.bytes >= least) return true;
@@ -158,7 +145,7 @@ void P2p::take_message_frame(PeerState& peer, const btl::Frame& frame) noexcept 
     header.kind &= static_cast<uint8_t>(~wire::kSigned);
     arriving_ = &signature;
   }
-  header.kind &= static_cast<uint8_t>(~wire::kCarded);  // what follows the Rts is the card
+  header.kind &= static_cast<uint8_t>(~wire::kCarded);  // what follows the Rts says it
   match_arrival(peer, header, reader.next(), reader.left());
   arriving_ = nullptr;
 }
@@ -194,7 +181,7 @@ void P2p::match_arrival(PeerState& peer, const btl::Header& header, const std::b
   if (header.kind == wire::kRts) {
     const auto rts = reader.take<wire::Rts>();
     check_signature(*request, peer, header, arriving_, rts.bytes);
-    take_rts(*request, peer, header, rts, CardIn(reader.next(), reader.left()));
+    take_rts(*request, peer, header, rts, NamedData(reader.next(), reader.left()));
     return;
   }
   if (header.kind == wire::kEagerSync) {
@@ -252,7 +239,7 @@ void P2p::accept(RecvRequest& request, Message& message) noexcept {
                   large ? message.rts.bytes : message.data.size());
   if (large) {
     take_rts(request, *message.from, message.header, message.rts,
-             CardIn(message.data.data(), message.data.size()));
+             NamedData(message.data.data(), message.data.size()));
   } else {
     if (message.sender != 0)
       send_control(*message.from, wire::kDone, wire::Done{message.sender, MPI_SUCCESS});
@@ -294,7 +281,7 @@ void P2p::take_eager(RecvRequest& request, const btl::Header& header, const std:
 }
 
 void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
-                   const wire::Rts& rts, const btl::MemoryCard* card) noexcept {
+                   const wire::Rts& rts, const NamedData& named) noexcept {
   const size_t room = request.buffer.bytes();
   request.peer = &peer;
   request.outcome.source = source_of(request.from, peer, header);
@@ -318,7 +305,7 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
   ++receiving_;
   if (request.transfer.bytes == 0) {
     tell_done(request, MPI_SUCCESS);
-  } else if (TERN_UNLIKELY(card != nullptr) && copy_on_device(request, *card)) {
+  } else if (TERN_UNLIKELY(named.there()) && copy_on_device(request, named)) {
     // it ends when the device has copied
   } else if (!can_read(request, peer, rts)) {
     receive_pipeline(request);

@@ -141,8 +141,9 @@ void P2p::look_now_and_then() noexcept {
   if (TERN_UNLIKELY((++sends_since_look_ & kSendsBetweenLooks) == 0)) channel_.progress.poll();
 }
 
-int P2p::send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
+int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  const Buffer buffer = core::asked(given);
   look_now_and_then();
   int error = MPI_SUCCESS;
   PeerState* peer = state_of(*to.communicator, to.rank, &error);
@@ -156,9 +157,10 @@ int P2p::send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
   return wait_for(request, nullptr);
 }
 
-int P2p::recv(const Buffer& buffer, const Envelope& from, core::Outcome* outcome) noexcept {
+int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !signs_ && !lies_on_device(buffer)) {
+  const Buffer buffer = core::asked(given);
+  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !signs_ && !buffer.on_device()) {
     int error = MPI_SUCCESS;
     PeerState* peer = state_of(*from.communicator, from.rank, &error);
     if (TERN_UNLIKELY(peer == nullptr)) return error;
@@ -264,8 +266,9 @@ int P2p::isend(const Buffer& buffer, const Envelope& to, Mode mode,
   return isend_held(buffer, to, mode, request);
 }
 
-int P2p::isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
+int P2p::isend_held(const Buffer& given, const Envelope& to, Mode mode,
                     core::Request** request) noexcept {
+  const Buffer buffer = core::asked(given);
   int error = MPI_SUCCESS;
   PeerState* peer = state_of(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;

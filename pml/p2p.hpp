@@ -118,6 +118,9 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
                                  const btl::Header& header) noexcept;
   void start(SendRequest& request, int lost = MPI_SUCCESS) noexcept;
   bool emit(SendRequest& request) noexcept;
+  std::byte* begin_frame(const SendRequest& request, size_t bytes, btl::Header* header) noexcept;
+  bool emit_eager(SendRequest& request) noexcept;
+  bool emit_announcement(SendRequest& request) noexcept;
   TERN_COLD bool emit_lost(SendRequest& request) noexcept;
   int pack_eager(SendRequest& request) noexcept;
   void send_control(PeerState& peer, uint8_t kind, const void* payload, size_t bytes) noexcept;
@@ -148,7 +151,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   void take_eager(RecvRequest& request, const btl::Header& header, const std::byte* data,
                   size_t bytes) noexcept;
   void take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
-                const wire::Rts& rts, const btl::MemoryCard* card) noexcept;
+                const wire::Rts& rts, const NamedData& named) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
   [[nodiscard]] bool prefers_pipeline(size_t bytes) const noexcept;
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
@@ -158,12 +161,16 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   int offer_device(SendRequest& request) noexcept;
   int name_data(SendRequest& request) noexcept;
   TERN_COLD void lose(RecvRequest& request, const wire::Rts& rts) noexcept;
-  bool copy_on_device(RecvRequest& request, const btl::MemoryCard& card) noexcept;
+  bool copy_on_device(RecvRequest& request, const NamedData& named) noexcept;
+  bool watch_pieces(SendRequest& request) noexcept;
+  void drop_copy(RecvRequest& request) noexcept;
+  bool stage_data(SendRequest& request) noexcept;
   TERN_COLD int move_device_copies() noexcept;
   bool push_bounced(SendRequest& request, bool* moved) noexcept;
   void send_failed(SendRequest& request, int error, const std::string& why) noexcept;
   void take_bounced(RecvRequest& request, const std::byte* data, size_t bytes) noexcept;
   void end_device_copy(RecvRequest& request) noexcept;
+  void end_device_send(SendRequest& request) noexcept;
 
   // rendezvous.cc
   void receive_pipeline(RecvRequest& request) noexcept;

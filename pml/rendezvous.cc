@@ -143,12 +143,23 @@ void P2p::receive_both_ends(RecvRequest& request) noexcept {
                         reinterpret_cast<uint64_t>(block_of(request)), wire::Way::kBothEnds, 0});
 }
 
+namespace {
+
+/// Whether a go-ahead that is none for the pipeline says what the announcement has offered.
+bool may_share(const SendRequest& request, const wire::Go& go) noexcept {
+  const Transfer& transfer = request.transfer;
+  if (go.way == wire::Way::kPieces)
+    return transfer.device != nullptr && !transfer.device->pieces.empty();
+  return go.way == wire::Way::kBothEnds && transfer.claims != nullptr && go.bytes == transfer.bytes;
+}
+
+}  // namespace
+
 void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
   auto* request = dynamic_cast<SendRequest*>(process_.handles.find<core::Request>(go.sender));
   const bool pipeline = go.way == wire::Way::kPipeline;
   if (request == nullptr || request->awaits != SendRequest::Awaits::kGoOrDone ||
-      request->peer != &from ||
-      (!pipeline && (request->transfer.claims == nullptr || go.bytes != request->transfer.bytes))) {
+      request->peer != &from || (!pipeline && !may_share(*request, go))) {
     log_line("a go-ahead for a send that does not wait for it is ignored");
     return;
   }
@@ -161,7 +172,8 @@ void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
   if (pipeline) {
     request->transfer.claims = nullptr;
     request->transfer.stage.reset();
-  } else if (request->transfer.stage == nullptr && !request->peer->endpoint->one_sided()) {
+  } else if (go.way == wire::Way::kBothEnds && request->transfer.stage == nullptr &&
+             !request->peer->endpoint->one_sided()) {
     return;  // the receiver copies everything
   }
   request->pushing = true;
@@ -187,20 +199,6 @@ void P2p::take_data(const PeerState& from, const wire::DataPrefix& prefix, const
   if (request->transfer.moved == request->transfer.bytes) finish(*request, MPI_SUCCESS);
 }
 
-void P2p::take_failed(const PeerState& from, const wire::Failed& failed) noexcept {
-  auto* request = dynamic_cast<RecvRequest*>(process_.handles.find<core::Request>(failed.receiver));
-  if (request == nullptr || !request->fragments || request->peer != &from ||
-      request->transfer.moved >= request->transfer.bytes) {
-    log_line("the failure of a message that nobody receives is ignored");
-    return;
-  }
-  delete request->error_text;
-  request->error_text = new std::string(
-      strf("rank %d could not read the %zu bytes that it sends; its own error says why",
-           request->outcome.source, request->transfer.bytes));
-  finish(*request, wire::class_from(failed.error));
-}
-
 void P2p::take_done(const PeerState& from, const wire::Done& done) noexcept {
   auto* request = dynamic_cast<SendRequest*>(process_.handles.find<core::Request>(done.sender));
   if (request == nullptr || request->awaits == SendRequest::Awaits::kNothing ||
@@ -217,6 +215,8 @@ void P2p::take_done(const PeerState& from, const wire::Done& done) noexcept {
     finish(*request, MPI_SUCCESS);
     return;
   }
+  if (TERN_UNLIKELY(request->transfer.device != nullptr) && done.error == MPI_SUCCESS)
+    return end_device_send(*request);
   if (done.error != MPI_SUCCESS)
     request->error_text = new std::string(
         strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",
@@ -327,7 +327,9 @@ void P2p::copy_failed(RecvRequest& request, int error) noexcept {
 
 bool P2p::push(SendRequest& request, bool* moved) noexcept {
   const Transfer& transfer = request.transfer;
-  if (TERN_UNLIKELY(request.buffer.on_device())) return push_bounced(request, moved);
+  if (TERN_UNLIKELY(request.buffer.on_device()))
+    return request.awaits == SendRequest::Awaits::kDone ? watch_pieces(request)
+                                                        : push_bounced(request, moved);
   if (transfer.claims == nullptr) return push_fragments(request, moved);
   if (transfer.stage != nullptr && transfer.moved < transfer.bytes)
     return pack_chunk(request, moved);

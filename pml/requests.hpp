@@ -4,6 +4,7 @@
 // (core/request.hpp). Threads: under the channel's lock; done() is read without it.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,12 +24,6 @@ struct SendRequest;
 
 /// Largest payload of an eager message: with everything before it in one frame of every transport.
 inline constexpr size_t kMostEager = 32640;
-
-[[nodiscard]] inline bool lies_on_device(const Buffer& buffer) noexcept {
-  Buffer asked = buffer;
-  asked.ask();
-  return asked.on_device();
-}
 
 /// What a send says of its types (TERN_CHECK=types).
 [[nodiscard]] wire::Signature signature_of(const Buffer& buffer) noexcept;
@@ -72,14 +67,43 @@ struct alignas(64) PeerState {
   Traffic sent;
 };
 
+/// What stands after an announcement where the data lies on a device. Frames do not align their
+/// payload, and the sender may still be writing: each is copied out, once.
+class NamedData {
+ public:
+  NamedData(const std::byte* payload, size_t bytes) noexcept : payload_(payload), bytes_(bytes) {}
+  [[nodiscard]] bool there() const noexcept { return bytes_ >= sizeof(btl::MemoryCard); }
+  [[nodiscard]] btl::MemoryCard card() const noexcept {
+    btl::MemoryCard card;
+    std::memcpy(&card, payload_, sizeof card);
+    return card;
+  }
+  /// None where everything is there already.
+  [[nodiscard]] wire::Pieces pieces() const noexcept {
+    wire::Pieces pieces{};
+    if (bytes_ >= sizeof(btl::MemoryCard) + sizeof pieces)
+      std::memcpy(&pieces, payload_ + sizeof(btl::MemoryCard), sizeof pieces);
+    return pieces;
+  }
+
+ private:
+  const std::byte* payload_;
+  size_t bytes_;
+};
+
 /// What a device does for a message.
 struct DeviceTransfer {
-  cuda::Block block;  // sender: the packed form, where the data is not one block
+  cuda::Block block;  // sender: the data packed, or copied from where others cannot map it
+  std::vector<cuda::SharedEvent> pieces;  // of it: when each is there
+  size_t piece_bytes = 0;
   btl::MemoryCard card{};
   bool carded = false;                    // sender: the announcement has the card
   std::unique_ptr<BounceOut> out;         // sender: through the host
   std::unique_ptr<BounceIn> in;           // receiver
-  std::unique_ptr<btl::Reached> reached;  // receiver: the sender's data
+  std::unique_ptr<btl::Reached> reached;  // receiver: the sender's data,
+  wire::Pieces awaited{};                 // which may come in pieces,
+  bool at_once = false;                   // but is copied when all are there
+  size_t begun = 0;                       // bytes that the device was asked to copy
   cuda::Job job;                          // ends first
 };
 

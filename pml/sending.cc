@@ -36,6 +36,13 @@ class PrefixWriter {
   std::byte* next_;
 };
 
+wire::Pieces pieces_of(const DeviceTransfer& device) noexcept {
+  wire::Pieces pieces{};
+  pieces.bytes = device.piece_bytes;
+  for (const cuda::SharedEvent& piece : device.pieces) pieces.events[pieces.count++] = piece.name();
+  return pieces;
+}
+
 }  // namespace
 
 // The common case, without a request: small, nothing waits before it, the peer knows the
@@ -48,7 +55,7 @@ bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& 
     return false;
   const btl::Header header = header_for(to, wire::kEager, index, bytes);
   const core::Datatype& type = *buffer.type;
-  if (TERN_UNLIKELY(lies_on_device(buffer))) return send_device_now(peer, buffer, header);
+  if (TERN_UNLIKELY(buffer.on_device())) return send_device_now(peer, buffer, header);
   if (TERN_LIKELY(type.contiguous())) {
     const auto* data = static_cast<const std::byte*>(buffer.address) + type.true_lb();
     if (TERN_UNLIKELY(!peer.endpoint->send(header, data))) return false;
@@ -65,10 +72,8 @@ bool P2p::send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& 
 // What cannot be read is a request's affair, which tells the receiver.
 bool P2p::send_device_now(PeerState& peer, const Buffer& buffer,
                           const btl::Header& header) noexcept {
-  Buffer device = buffer;
-  device.ask();
   std::array<std::byte, kMostEager> packed;
-  if (core::pack(process_, device, 0, packed.data(), header.bytes) != MPI_SUCCESS) {
+  if (core::pack(process_, buffer, 0, packed.data(), header.bytes) != MPI_SUCCESS) {
     (void)take_last_error();
     return false;
   }
@@ -109,73 +114,100 @@ void P2p::start(SendRequest& request, int lost) noexcept {
   list_waiting(peer);
 }
 
-// Sends the first frame of `request`: the whole of an eager message, the announcement of a large
-// one. False where there is no room.
-bool P2p::emit(SendRequest& request) noexcept {
-  const size_t bytes = request.transfer.bytes;
+// Room for a message's frame of so many bytes, behind the names that the peer needs; null where
+// there is none.
+std::byte* P2p::begin_frame(const SendRequest& request, size_t bytes,
+                            btl::Header* header) noexcept {
   const uint32_t index = request.communicator->remote_index(request.to.rank);
-  const bool eager = static_cast<int64_t>(bytes) <= request.peer->eager_limit;
-  if (request.transfer.lost == MPI_SUCCESS)
-    request.transfer.lost = eager ? pack_eager(request) : offer_device(request);
-  if (TERN_UNLIKELY(request.transfer.lost != MPI_SUCCESS)) return emit_lost(request);
-  const DeviceTransfer* const device = request.transfer.device.get();
-  const bool carded = !eager && TERN_UNLIKELY(device != nullptr) && device->carded;
-  const bool sync = request.mode == Mode::kSynchronous;
   const bool is_signed = signs_ && request.to.plane == Plane::kUser;
-  const size_t prefix = (index == 0 ? sizeof(wire::LongContext) : 0) +
-                        (is_signed ? sizeof(wire::Signature) : 0) +
-                        (carded ? sizeof(btl::MemoryCard) : 0) +
-                        (!eager ? sizeof(wire::Rts)
-                         : sync ? sizeof(wire::SyncPrefix)
-                                : 0);
-  const size_t payload = prefix + (eager ? bytes : 0);
-  std::byte* room = request.peer->endpoint->begin(payload);
-  if (room == nullptr) return false;
+  bytes += (index == 0 ? sizeof(wire::LongContext) : 0) + (is_signed ? sizeof(wire::Signature) : 0);
+  std::byte* const room = request.peer->endpoint->begin(bytes);
+  if (room == nullptr) return nullptr;
   PrefixWriter writer(room);
+  uint8_t flags = 0;
   if (index == 0) {
     const core::ContextId id = request.communicator->id();
     writer.put(wire::LongContext{id.creator, id.counter});
+    flags |= wire::kLong;
   }
-  const core::Datatype& type = *request.buffer.type;
-  if (is_signed) writer.put(signature_of(request.buffer));
-  uint8_t kind = eager ? (sync ? wire::kEagerSync : wire::kEager) : wire::kRts;
-  if (!eager || sync)
-    request.awaits = eager ? SendRequest::Awaits::kDone : SendRequest::Awaits::kGoOrDone;
-  if (!eager) {
-    writer.put(announce(request));
-    if (carded) writer.put(device->card);
-  } else if (sync) {
+  if (is_signed) {
+    writer.put(signature_of(request.buffer));
+    flags |= wire::kSigned;
+  }
+  *header = header_for(request.to, flags, index, bytes);
+  return writer.next();
+}
+
+// Sends the first frame of `request`: the whole of an eager message, the announcement of a large
+// one. False where there is no room.
+bool P2p::emit(SendRequest& request) noexcept {
+  const bool eager = static_cast<int64_t>(request.transfer.bytes) <= request.peer->eager_limit;
+  if (request.transfer.lost == MPI_SUCCESS)
+    request.transfer.lost = eager ? pack_eager(request) : offer_device(request);
+  if (TERN_UNLIKELY(request.transfer.lost != MPI_SUCCESS)) return emit_lost(request);
+  // To itself all of it may happen at once: what waits for an answer may have ended on return.
+  const bool complete = eager && request.mode != Mode::kSynchronous;
+  const size_t bytes = request.transfer.bytes;
+  PeerState& peer = *request.peer;
+  if (!(eager ? emit_eager(request) : emit_announcement(request))) return false;
+  peer.sent.count(bytes, eager);
+  if (complete) finish(request, MPI_SUCCESS);
+  return true;
+}
+
+bool P2p::emit_eager(SendRequest& request) noexcept {
+  const size_t bytes = request.transfer.bytes;
+  const bool sync = request.mode == Mode::kSynchronous;
+  btl::Header header;
+  std::byte* const room =
+      begin_frame(request, bytes + (sync ? sizeof(wire::SyncPrefix) : 0), &header);
+  if (room == nullptr) return false;
+  PrefixWriter writer(room);
+  header.kind |= sync ? wire::kEagerSync : wire::kEager;
+  if (sync) {
     writer.put(wire::SyncPrefix{request.handle()});
+    request.awaits = SendRequest::Awaits::kDone;
   }
-  if (eager && TERN_UNLIKELY(request.transfer.stage != nullptr))
+  const Buffer& from = request.buffer;
+  if (TERN_UNLIKELY(request.transfer.stage != nullptr))
     std::memcpy(writer.next(), request.transfer.stage.get(), bytes);
-  else if (eager)
-    type.pack(request.buffer.address, request.buffer.count, 0, writer.next(), bytes);
-  if (index == 0) kind |= wire::kLong;
-  if (is_signed) kind |= wire::kSigned;
-  if (carded) kind |= wire::kCarded;
-  request.peer->endpoint->commit(header_for(request.to, kind, index, payload));
-  request.peer->sent.count(bytes, eager);
-  if (eager && !sync) finish(request, MPI_SUCCESS);
+  else
+    from.type->pack(from.address, from.count, 0, writer.next(), bytes);
+  request.peer->endpoint->commit(header);
+  return true;
+}
+
+bool P2p::emit_announcement(SendRequest& request) noexcept {
+  const DeviceTransfer* const device = request.transfer.device.get();
+  const bool carded = TERN_UNLIKELY(device != nullptr) && device->carded;
+  const bool pieced = carded && !device->pieces.empty();
+  const size_t named = (carded ? sizeof(btl::MemoryCard) : 0) + (pieced ? sizeof(wire::Pieces) : 0);
+  btl::Header header;
+  std::byte* const room = begin_frame(request, sizeof(wire::Rts) + named, &header);
+  if (room == nullptr) return false;
+  PrefixWriter writer(room);
+  header.kind |= wire::kRts;
+  request.awaits = SendRequest::Awaits::kGoOrDone;
+  writer.put(announce(request));
+  if (carded) {
+    writer.put(device->card);
+    header.kind |= wire::kCarded;
+  }
+  if (pieced) writer.put(pieces_of(*device));
+  request.peer->endpoint->commit(header);
   return true;
 }
 
 // Nobody is to wait for data that cannot be read: it is announced as lost. False where there is no
 // room.
 bool P2p::emit_lost(SendRequest& request) noexcept {
-  const uint32_t index = request.communicator->remote_index(request.to.rank);
-  const size_t payload = sizeof(wire::Rts) + (index == 0 ? sizeof(wire::LongContext) : 0);
-  std::byte* const room = request.peer->endpoint->begin(payload);
+  btl::Header header;
+  std::byte* const room = begin_frame(request, sizeof(wire::Rts), &header);
   if (room == nullptr) return false;
-  PrefixWriter writer(room);
-  if (index == 0) {
-    const core::ContextId id = request.communicator->id();
-    writer.put(wire::LongContext{id.creator, id.counter});
-  }
   const int lost = request.transfer.lost;
-  writer.put(wire::Rts{request.transfer.bytes, 0, static_cast<uint64_t>(lost), 0, 0});
-  const auto kind = static_cast<uint8_t>(wire::kRts | (index == 0 ? wire::kLong : 0));
-  request.peer->endpoint->commit(header_for(request.to, kind, index, payload));
+  PrefixWriter(room).put(wire::Rts{request.transfer.bytes, 0, static_cast<uint64_t>(lost), 0, 0});
+  header.kind |= wire::kRts;
+  request.peer->endpoint->commit(header);
   finish(request, lost);
   return true;
 }

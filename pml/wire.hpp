@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/communicator.hpp"
+#include "cuda/event.hpp"
 #include "mpi.h"
 
 namespace tern::pml::wire {
@@ -29,7 +30,7 @@ enum Kind : uint8_t {
 inline constexpr uint8_t kLong = 0x40;
 /// Flag of a message's kind: a Signature stands before the rest (after the LongContext).
 inline constexpr uint8_t kSigned = 0x20;
-/// Flag of an announcement: a btl::MemoryCard stands after the Rts.
+/// Flag of an announcement: a btl::MemoryCard stands after the Rts, and Pieces where there is more.
 inline constexpr uint8_t kCarded = 0x10;
 
 struct LongContext {
@@ -53,7 +54,15 @@ struct Rts {
   uint32_t claims;   // name of the sender's SharedClaims, 0 for none
   uint32_t staged;   // nonzero: the block is filled chunk by chunk; to be read by claims only
 };
-enum class Way : uint32_t { kPipeline = 1, kBothEnds = 2 };
+/// The card's block is being written, piece by piece: each is there when its event has happened.
+struct Pieces {
+  static constexpr uint32_t kMost = 8;
+  uint64_t bytes;  // of each; the last may have less
+  uint32_t count;
+  uint32_t reserved;
+  cuda::EventName events[kMost];
+};
+enum class Way : uint32_t { kPipeline = 1, kBothEnds = 2, kPieces = 3 };
 struct Go {
   uint64_t sender;
   uint64_t receiver;

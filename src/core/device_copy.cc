@@ -99,12 +99,6 @@ cuda::Block aside(cuda::Job& job, const Data& data, const void* block, size_t by
   return cuda::Block(job, bytes);
 }
 
-Data asked(const Data& data) noexcept {
-  Data known = data;
-  known.ask();
-  return known;
-}
-
 /// The one that is a device's, or null.
 const void* device_side(const Data& data, const void* block) noexcept {
   if (data.on_device()) return data.first();

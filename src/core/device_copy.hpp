@@ -39,6 +39,12 @@ struct Data {
   }
 };
 
+/// The same, of a kind that is known.
+[[nodiscard]] inline Data asked(Data data) noexcept {
+  data.ask();
+  return data;
+}
+
 /// A job on the device whose memory `address` is, ordered behind what the application has written
 /// there; not valid, with *code and fail() text, where it cannot be used.
 [[nodiscard]] cuda::Job begin_job(Process& process, const void* address, int* code) noexcept;

@@ -17,7 +17,7 @@ constexpr size_t kMostIdleStreams = 16;  // of a device
 }  // namespace
 
 Device::Device(const Driver& with, CUcontext in, int number, const std::string& kernels_file)
-    : driver(with), context(in), ordinal(number), kernels_file_(kernels_file) {
+    : driver(with), context(in), ordinal(number), events(with), kernels_file_(kernels_file) {
   CUdevice device = 0;
   CUuuid id{};
   if (driver.cuDeviceGet(&device, ordinal) == CUDA_SUCCESS &&
@@ -28,8 +28,8 @@ Device::Device(const Driver& with, CUcontext in, int number, const std::string& 
 
 Device::~Device() {
   const auto empty = [](const Blocks& blocks) { return blocks.empty(); };
-  if (gone() ||
-      (idle_.empty() && kernels_ == nullptr && std::all_of(stores_.begin(), stores_.end(), empty)))
+  if (gone() || (idle_.empty() && events.empty() && kernels_ == nullptr &&
+                 std::all_of(stores_.begin(), stores_.end(), empty)))
     return;
   const Current current(*this);
   if (current.result() != CUDA_SUCCESS) {
@@ -38,6 +38,7 @@ Device::~Device() {
   }
   kernels_.reset();
   for (const CUstream stream : idle_) (void)driver.cuStreamDestroy_v2(stream);
+  events.destroy();
   free_idle(Store::kPinned);
   free_idle(Store::kDevice);
 }
@@ -55,6 +56,7 @@ void Device::forget() noexcept {
   gone_.store(true, std::memory_order_relaxed);
   if (kernels_ != nullptr) kernels_->forget();
   idle_.clear();
+  events.forget();
   stores_ = {};
 }
 
@@ -143,15 +145,29 @@ Kernels* Device::kernels(std::string* why_not) noexcept {
   return kernels_ != nullptr && kernels_->available() ? kernels_.get() : nullptr;
 }
 
-bool Device::may_be_late(const Memory& memory) noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  if (const auto known = seen_.find(memory.buffer_id); known != seen_.end()) return !known->second;
-  if (seen_.size() >= kMostSeen) seen_.clear();
+Device::Late Device::may_be_late(const Memory& memory) noexcept {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (const auto known = seen_.find(memory.buffer_id); known != seen_.end()) return known->second;
+  }
   unsigned int on = 1;
   const CUresult set = driver.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
                                                     static_cast<CUdeviceptr>(memory.base));
-  seen_.emplace(memory.buffer_id, set == CUDA_SUCCESS);
-  return true;
+  if (set == CUDA_SUCCESS) return Late::kOnce;
+  see(memory, Late::kAlways);
+  return Late::kAlways;
+}
+
+void Device::settled(const Memory& memory) noexcept { see(memory, Late::kNever); }
+
+void Device::see(const Memory& memory, Late late) noexcept {
+  try {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (seen_.size() >= kMostSeen) seen_.clear();
+    seen_.emplace(memory.buffer_id, late);
+  } catch (const std::bad_alloc&) {
+    return;  // it is new the next time, too
+  }
 }
 
 namespace {

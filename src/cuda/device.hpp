@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cuda/driver.hpp"
+#include "cuda/event.hpp"
 #include "cuda/memory.hpp"
 
 namespace tern {
@@ -46,11 +47,15 @@ class Device {
   const CUcontext context;
   const int ordinal;
   Uuid uuid;
+  Events events;
 
   /// Whether the application's synchronous copies and memsets may not have written yet what they
-  /// have promised (they return early). At first sight of an allocation the driver is asked to be
-  /// synchronous from now on; where it refuses, every time. The context is current.
-  bool may_be_late(const Memory& memory) noexcept;
+  /// have promised (they return early). The driver is asked to be synchronous from now on: kOnce,
+  /// until settled() says that what was late has come; where it refuses, kAlways. The context is
+  /// current.
+  enum class Late : uint8_t { kNever, kOnce, kAlways };
+  Late may_be_late(const Memory& memory) noexcept;
+  void settled(const Memory& memory) noexcept;
 
   /// A stream that nobody else uses meanwhile; null with *error. The context is current.
   CUstream take_stream(CUresult* error) noexcept;
@@ -76,8 +81,9 @@ class Device {
   using Blocks = std::unordered_multimap<size_t, std::byte*>;  // by bytes
   CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
   void free_idle(Store of) noexcept;
-  std::array<Blocks, 2> stores_;             // what is idle, by Store
-  std::unordered_map<uint64_t, bool> seen_;  // buffer id: whether it is synchronous by itself
+  std::array<Blocks, 2> stores_;  // what is idle, by Store
+  void see(const Memory& memory, Late late) noexcept;
+  std::unordered_map<uint64_t, Late> seen_;  // by buffer id
   std::string kernels_file_;
   std::unique_ptr<Kernels> kernels_;
   std::string no_kernels_;  // why a context could not get any

@@ -71,9 +71,11 @@ void Job::settle(const Memory& memory) noexcept {
   CUcontext users = nullptr;
   (void)device_->driver.cuCtxGetCurrent(&users);
   const Current current(*device_);
-  if (TERN_LIKELY(!device_->may_be_late(memory))) return;
+  const Device::Late late = device_->may_be_late(memory);
+  if (TERN_LIKELY(late == Device::Late::kNever)) return;
   wait_for_legacy(device_->context);
   if (users != nullptr && users != device_->context) wait_for_legacy(users);
+  if (late == Device::Late::kOnce && finish()) device_->settled(memory);
 }
 
 void Job::wait_for_legacy(CUcontext in) noexcept {
