@@ -16,3 +16,4 @@ libtern_la_SOURCES += btl/cuda_ipc/exports.cc
 libtern_la_SOURCES += btl/cuda_ipc/ledger.cc
 libtern_la_SOURCES += btl/cuda_ipc/offers.cc
 libtern_la_SOURCES += btl/cuda_ipc/opening.cc
+libtern_la_SOURCES += btl/cuda_ipc/pools.cc

@@ -195,6 +195,7 @@ void P2p::end_device_copy(RecvRequest& request) noexcept {
         request.outcome.source, (bounced ? device.in->failure() : device.job.failure()).c_str()));
     code = MPI_ERR_OTHER;
   }
+  device.reached.reset();  // the sender may free its memory once it is told
   bounced ? finish(request, code) : tell_done(request, code);
 }
 

@@ -20,7 +20,10 @@ class CudaIpc::Use final : public Reached {
     ++import.uses;
     import.last = turn;
   }
-  [[nodiscard]] const Import& first() const noexcept { return *imports_.front(); }
+  /// Where the block of the card is, once all are added.
+  void place(const MemoryCard& card) noexcept {
+    address = reinterpret_cast<std::byte*>(imports_.front()->here + (card.address - card.base));
+  }
 
  private:
   std::vector<Import*> imports_;
@@ -44,15 +47,11 @@ std::unique_ptr<Reached> CudaIpc::reach(const MemoryCard& card, cuda::Device& de
     failure_.why = "it was tried before, and the device does not reach that memory";
     return nullptr;
   }
-  auto use = std::make_unique<Use>();
-  const bool there = card.form == MemoryCard::Form::kLegacy ? reach_legacy(card, device, *use)
-                                                            : reach_listed(card, device, *use);
-  if (!there) {
-    if (failure_.unreachable) refused_.push_back({card.pid, card.form, card.device, &device});
-    return nullptr;
-  }
-  use->address = reinterpret_cast<std::byte*>(use->first().here + (card.address - card.base));
-  return use;
+  auto reached = card.form == MemoryCard::Form::kLegacy ? reach_legacy(card, device)
+                                                        : reach_listed(card, device);
+  if (reached == nullptr && failure_.unreachable)
+    refused_.push_back({card.pid, card.form, card.device, &device});
+  return reached;
 }
 
 bool CudaIpc::refused(const MemoryCard& card, const cuda::Device& device) const noexcept {
@@ -62,48 +61,62 @@ bool CudaIpc::refused(const MemoryCard& card, const cuda::Device& device) const 
   });
 }
 
-bool CudaIpc::reach_legacy(const MemoryCard& card, cuda::Device& device, Use& use) {
+std::unique_ptr<Reached> CudaIpc::reach_legacy(const MemoryCard& card, cuda::Device& device) {
+  auto use = std::make_unique<Use>();
   const Key key{&device, card.pid, card.base};
-  if (const auto known = imports_.find(key);
-      known != imports_.end() && known->second.buffer_id == card.buffer_id &&
-      known->second.bytes == card.bytes && known->second.window == nullptr) {
-    use.add(known->second, turn_);
-    return true;
+  auto known = imports_.find(key);
+  if (known == imports_.end() || known->second.buffer_id != card.buffer_id ||
+      known->second.bytes != card.bytes || known->second.window != nullptr) {
+    retire_overlapping(key, card.bytes);
+    make_room(card.bytes);
+    const cuda::Current current(device);
+    Import import;
+    if (!open_legacy(card, device, &import, &failure_)) return nullptr;
+    bytes_ += card.bytes;
+    known = imports_.emplace(key, import).first;
   }
-  retire_overlapping(key, card.bytes);
-  make_room(card.bytes);
-  const cuda::Current current(device);
-  Import import;
-  if (!open_legacy(card, device, &import, &failure_)) return false;
-  bytes_ += card.bytes;
-  use.add(imports_.emplace(key, import).first->second, turn_);
-  return true;
+  use->add(known->second, turn_);
+  use->place(card);
+  return use;
+}
+
+std::unique_ptr<Reached> CudaIpc::reach_listed(const MemoryCard& card, cuda::Device& device) {
+  Peer* const peer = peer_of(card);
+  if (peer == nullptr || !read_chain(*peer->ledger, card, &pieces_, &failure_.why)) return nullptr;
+  const Row& first = pieces_.front().row;
+  if (first.buffer_id != card.buffer_id) {
+    failure_.why = "its owner has other memory there by now";
+    return nullptr;
+  }
+  if ((first.forms & Row::kPointer) == 0) return reach_mappings(*peer, card, device);
+  if (first.bytes == card.bytes)
+    return pools_.reach(*peer->ledger, pieces_.front(), card, device, &failure_);
+  failure_.why = "its owner names a pool's memory together with other memory";
+  return nullptr;
 }
 
 // What of the block is mapped in its window stays; the rest is mapped there now.
-bool CudaIpc::reach_listed(const MemoryCard& card, cuda::Device& device, Use& use) {
-  Peer* const peer = peer_of(card);
-  if (peer == nullptr || !read_chain(*peer->ledger, card, &pieces_, &failure_.why)) return false;
-  if (pieces_.front().row.buffer_id != card.buffer_id) {
-    failure_.why = "its owner has other memory there by now";
-    return false;
-  }
+std::unique_ptr<Reached> CudaIpc::reach_mappings(Peer& peer, const MemoryCard& card,
+                                                 cuda::Device& device) {
+  auto use = std::make_unique<Use>();
   Window* const window = window_of(card, device);
-  if (window == nullptr) return false;
+  if (window == nullptr) return nullptr;
   ++window->imports;  // stays while this looks for room
   std::vector<const Piece*> missing;
   for (const Piece& piece : pieces_) {
     const auto known = imports_.find(Key{&device, card.pid, piece.row.base});
     if (known != imports_.end() && known->second.window == window &&
         known->second.buffer_id == piece.row.buffer_id && known->second.bytes == piece.row.bytes)
-      use.add(known->second, turn_);
+      use->add(known->second, turn_);
     else
       missing.push_back(&piece);
   }
-  const bool there = missing.empty() || map_missing(*peer, *window, missing, use);
+  const bool there = missing.empty() || map_missing(peer, *window, missing, *use);
   --window->imports;
   leave(window);
-  return there;
+  if (!there) return nullptr;
+  use->place(card);
+  return use;
 }
 
 bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Piece*>& missing,
@@ -156,6 +169,7 @@ CudaIpc::Peer* CudaIpc::peer_of(const MemoryCard& card) {
   auto ledger = std::make_unique<PeerLedger>(file, place.ledger);
   for (auto at = imports_.begin(); at != imports_.end();)
     at = std::get<int32_t>(at->first) == card.pid ? retire(at) : std::next(at);
+  pools_.drop_withdrawn(card.pid, nullptr);
   peer = {std::move(ledger), true};
   return &peer;
 }
@@ -209,13 +223,15 @@ void CudaIpc::drop(const Import& import) noexcept {
   if (import.window != nullptr) leave(import.window);
 }
 
-// What was in use when it went out of date; and, one at each call, what its owner has withdrawn,
-// for a mapping keeps memory that was freed.
+// What was in use when it went out of date; pools and, one at each call, mappings that their owners
+// have withdrawn, for they keep memory that was freed.
 void CudaIpc::drop_unused() {
   leaving_.remove_if([&](const Imports::node_type& node) {
     if (node.mapped().uses == 0) drop(node.mapped());
     return node.mapped().uses == 0;
   });
+  if (!pools_.empty())
+    for (const auto& [pid, peer] : peers_) pools_.drop_withdrawn(pid, peer.ledger.get());
   auto at = imports_.upper_bound(looked_at_);
   if (at == imports_.end()) at = imports_.begin();
   if (at == imports_.end()) return;

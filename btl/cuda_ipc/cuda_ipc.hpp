@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "btl/cuda_ipc/opening.hpp"
+#include "btl/cuda_ipc/pools.hpp"
 
 namespace tern::btl::cuda_ipc {
 
@@ -44,8 +45,9 @@ class CudaIpc final : public DeviceWay {
   };
 
   [[nodiscard]] bool refused(const MemoryCard& card, const cuda::Device& device) const noexcept;
-  bool reach_legacy(const MemoryCard& card, cuda::Device& device, Use& use);
-  bool reach_listed(const MemoryCard& card, cuda::Device& device, Use& use);
+  std::unique_ptr<Reached> reach_legacy(const MemoryCard& card, cuda::Device& device);
+  std::unique_ptr<Reached> reach_listed(const MemoryCard& card, cuda::Device& device);
+  std::unique_ptr<Reached> reach_mappings(Peer& peer, const MemoryCard& card, cuda::Device& device);
   bool map_missing(Peer& peer, Window& window, const std::vector<const Piece*>& missing, Use& use);
   Peer* peer_of(const MemoryCard& card);
   Window* window_of(const MemoryCard& card, cuda::Device& device);
@@ -64,6 +66,7 @@ class CudaIpc final : public DeviceWay {
   std::list<Imports::node_type> leaving_;  // out of date, and in use
   std::list<Window> windows_;
   std::unordered_map<int32_t, Peer> peers_;
+  Pools pools_;
   std::vector<Refused> refused_;
   std::vector<Piece> pieces_;  // of the card at hand
   Key looked_at_{};

@@ -121,8 +121,7 @@ bool Exports::name_mappings(cuda::Device& device, const cuda::Memory& memory, si
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
   look_after(1);
-  Listed place{};
-  uint32_t last = 0;
+  uint32_t first = 0, last = 0;
   uint64_t end = memory.base;
   for (cuda::Memory piece = memory;; piece = cuda::look_up(reinterpret_cast<void*>(end))) {
     if (piece.kind != cuda::MemoryKind::kDevice || piece.base != end || piece.bytes == 0 ||
@@ -132,24 +131,55 @@ bool Exports::name_mappings(cuda::Device& device, const cuda::Memory& memory, si
     }
     const uint32_t row = row_of(device, piece, why_not);
     if (row == 0) return false;
-    if (last != 0)
-      ledger_->chain(last, row);
-    else
-      place.row = row;
+    if (last != 0) ledger_->chain(last, row);
+    if (first == 0) first = row;
     last = row;
     end += piece.bytes;
     if (end >= card->address + bytes) break;
   }
-  place.ledger = ledger_->number();
-  place.descriptor = ledger_->descriptor();
-  std::memcpy(card->handle, &place, sizeof place);
   card->bytes = end - card->base;
-  card->form = MemoryCard::Form::kListed;
+  put(first, card);
   return true;
 }
 
-// 0 with a reason where it cannot be shared.
-uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::string* why_not) {
+bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
+                          std::string* why_not) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  ++turn_;
+  look_after(1);
+  uint32_t place = known_row(memory, why_not);
+  if (place == 0) {
+    const uint32_t pool = why_not->empty() ? pool_of(device.driver, memory, why_not) : 0;
+    if (pool == 0) return false;
+    Row row{};
+    CUmemPoolPtrExportData words;
+    static_assert(sizeof words == sizeof row.handle);
+    const CUresult result = device.driver.cuMemPoolExportPointer(&words, memory.base);
+    count_pointer(pool, 1);
+    if (result != CUDA_SUCCESS) {
+      count_pointer(pool, -1);
+      *why_not =
+          "the driver does not share it: " + cuda::words_of("cuMemPoolExportPointer", result);
+      return false;
+    }
+    std::memcpy(row.handle, &words, sizeof words);
+    row.forms = Row::kPointer;
+    row.next = pool;
+    place = enter(memory, row, {});
+    entries_[place].pool = pool;
+  }
+  put(place, card);
+  return true;
+}
+
+void Exports::put(uint32_t row, MemoryCard* card) const noexcept {
+  const Listed place{ledger_->number(), ledger_->descriptor(), row};
+  std::memcpy(card->handle, &place, sizeof place);
+  card->form = MemoryCard::Form::kListed;
+}
+
+// 0 where it is new, or with a reason where it is known that it cannot be shared.
+uint32_t Exports::known_row(const cuda::Memory& memory, std::string* why_not) {
   if (const auto known = rows_.find(memory.buffer_id); known != rows_.end()) {
     entries_[known->second].used = turn_;
     return known->second;
@@ -159,12 +189,17 @@ uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::
     return 0;
   }
   look_after(4);
-  if (!make_room()) {
+  if (!make_room())
     *why_not =
-        "it consists of more mappings than this process may have descriptors for at once: "
-        "a higher limit (ulimit -n) cures it";
-    return 0;
-  }
+        "it consists of more mappings than this process may have descriptors for at once: a "
+        "higher limit (ulimit -n) cures it";
+  return 0;
+}
+
+// 0 with a reason where it cannot be shared.
+uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::string* why_not) {
+  if (const uint32_t known = known_row(memory, why_not); known != 0 || !why_not->empty())
+    return known;
   Row row{};
   Fd descriptor;
   const Named named = export_mapping(device.driver, memory.base, &row, &descriptor);
@@ -177,6 +212,63 @@ uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::
   return 0;
 }
 
+// A pool is shared with its first pointer. Its handle may be another pool's by now where all memory
+// that was listed of it is gone. 0 with a reason where it cannot be shared.
+uint32_t Exports::pool_of(const cuda::Driver& driver, const cuda::Memory& memory,
+                          std::string* why_not) {
+  CUmemoryPool handle = nullptr;
+  CUpointer_attribute name = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
+  void* value = &handle;
+  CUresult result = driver.cuPointerGetAttributes(1, &name, &value, memory.base);
+  if (result != CUDA_SUCCESS || driver.cuMemPoolExportToShareableHandle == nullptr ||
+      driver.cuMemPoolExportPointer == nullptr) {
+    *why_not = "the driver does not tell or share its pool";
+    return 0;
+  }
+  const auto known = [&]() -> uint32_t {
+    for (const Pool& pool : pools_)
+      if (pool.handle == handle) return pool.row;
+    return 0;
+  };
+  if (const uint32_t row = known(); row != 0) {
+    for (uint32_t i = 1; i < entries_.size() && known() == row; ++i) {
+      if (entries_[i].pool != row) continue;
+      if (is_there(entries_[i])) return row;
+      withdraw(i);
+    }
+  }
+  if (const uint32_t row = share_pool(driver, handle, &result); row != 0) return row;
+  *why_not =
+      "its pool (cudaMallocAsync) is not exportable; cudaMalloc's memory is, and that of pools "
+      "made for it (cudaMemPoolCreate with a handle type)";
+  if (for_good(result)) refuse(memory, *why_not);
+  return 0;
+}
+
+uint32_t Exports::share_pool(const cuda::Driver& driver, CUmemoryPool handle, CUresult* result) {
+  int fd = -1;
+  *result = driver.cuMemPoolExportToShareableHandle(&fd, handle,
+                                                    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+  if (*result != CUDA_SUCCESS) return 0;
+  Row row{};
+  row.forms = Row::kPool;
+  const uint32_t place = enter({}, row, Fd(fd));
+  (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  pools_.push_back({handle, place});
+  return place;
+}
+
+// A pool goes with its last pointer.
+void Exports::count_pointer(uint32_t row, int change) noexcept {
+  for (auto pool = pools_.begin(); pool != pools_.end(); ++pool) {
+    if (pool->row != row) continue;
+    pool->pointers += change;
+    if (pool->pointers > 0) return;
+    pools_.erase(pool);
+    return withdraw(row);
+  }
+}
+
 void Exports::refuse(const cuda::Memory& memory, const std::string& why) {
   if (refused_.size() >= kMostKnown) refused_.clear();
   refused_.emplace(memory.buffer_id, why);
@@ -185,7 +277,8 @@ void Exports::refuse(const cuda::Memory& memory, const std::string& why) {
 // For one more row with a descriptor. False where this offer has taken all.
 bool Exports::make_room() {
   if (ledger_ == nullptr) ledger_ = std::make_unique<Ledger>();
-  if (descriptors_ < most_descriptors() && rows_.size() + 2 < LedgerFile::kRows) return true;
+  if (descriptors_ < most_descriptors() && rows_.size() + pools_.size() + 2 < LedgerFile::kRows)
+    return true;
   uint32_t oldest = 0;
   for (uint32_t row = 1; row < entries_.size(); ++row) {
     const Entry& entry = entries_[row];
@@ -204,9 +297,9 @@ uint32_t Exports::enter(const cuda::Memory& memory, Row row, Fd descriptor) {
   row.descriptor = descriptor.get();
   const uint32_t place = ledger_->add(row);
   if (entries_.size() <= place) entries_.resize(place + 1);
-  rows_[memory.buffer_id] = place;
+  if (memory.buffer_id != 0) rows_[memory.buffer_id] = place;
   if (descriptor.valid()) ++descriptors_;
-  entries_[place] = {memory.buffer_id, memory.base, turn_, std::move(descriptor)};
+  entries_[place] = {memory.buffer_id, memory.base, turn_, 0, std::move(descriptor)};
   return place;
 }
 
@@ -216,7 +309,13 @@ void Exports::withdraw(uint32_t row) noexcept {
   Entry& entry = entries_[row];
   rows_.erase(entry.buffer_id);
   if (entry.descriptor.valid()) --descriptors_;
+  const uint32_t pool = entry.pool;
   entry = {};
+  if (pool != 0) count_pointer(pool, -1);
+}
+
+bool Exports::is_there(const Entry& entry) noexcept {
+  return cuda::look_up(reinterpret_cast<void*>(entry.base)).buffer_id == entry.buffer_id;
 }
 
 // A descriptor keeps the memory that it names, and importers drop what is withdrawn.
@@ -225,8 +324,7 @@ void Exports::look_after(int entries) noexcept {
     looked_at_ = looked_at_ + 1 < all ? looked_at_ + 1 : 1;
     const Entry& entry = entries_[looked_at_];
     if (entry.buffer_id == 0 || entry.used == turn_) continue;
-    if (cuda::look_up(reinterpret_cast<void*>(entry.base)).buffer_id != entry.buffer_id)
-      withdraw(looked_at_);
+    if (!is_there(entry)) withdraw(looked_at_);
   }
 }
 

@@ -28,6 +28,9 @@ class Exports {
   /// Mappings side by side, of which `memory` is the first; the card's address is set. The same.
   bool name_mappings(cuda::Device& device, const cuda::Memory& memory, size_t bytes,
                      MemoryCard* card, std::string* why_not);
+  /// Memory from a pool. The same.
+  bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
+                   std::string* why_not);
   /// A rank begins, a rank ends.
   void join() noexcept;
   void leave() noexcept;
@@ -37,11 +40,24 @@ class Exports {
     uint64_t buffer_id = 0;
     uintptr_t base = 0;
     uint64_t used = 0;  // the turn of its last offer
+    uint32_t pool = 0;  // row of its pool
     Fd descriptor;
+  };
+  /// A pool that lists memory. Its row has an entry without a buffer id.
+  struct Pool {
+    CUmemoryPool handle;
+    uint32_t row;
+    int pointers = 0;
   };
   uint32_t row_of(cuda::Device& device, const cuda::Memory& memory, std::string* why_not);
   bool make_room();
   uint32_t enter(const cuda::Memory& memory, Row row, Fd descriptor);
+  uint32_t known_row(const cuda::Memory& memory, std::string* why_not);
+  uint32_t pool_of(const cuda::Driver& driver, const cuda::Memory& memory, std::string* why_not);
+  uint32_t share_pool(const cuda::Driver& driver, CUmemoryPool handle, CUresult* result);
+  void count_pointer(uint32_t pool, int change) noexcept;
+  void put(uint32_t row, MemoryCard* card) const noexcept;
+  [[nodiscard]] static bool is_there(const Entry& entry) noexcept;
   void withdraw(uint32_t row) noexcept;
   void look_after(int entries) noexcept;
   void refuse(const cuda::Memory& memory, const std::string& why);
@@ -49,8 +65,9 @@ class Exports {
   std::mutex mutex_;
   int ranks_ = 0;
   uint64_t turn_ = 0;
-  std::unique_ptr<Ledger> ledger_;                       // from the first row on
-  std::vector<Entry> entries_;                           // by row
+  std::unique_ptr<Ledger> ledger_;  // from the first row on
+  std::vector<Entry> entries_;      // by row
+  std::vector<Pool> pools_;
   std::unordered_map<uint64_t, uint32_t> rows_;          // by buffer id
   std::unordered_map<uint64_t, std::string> refused_;    // by buffer id: for good
   std::unordered_map<uint64_t, CUipcMemHandle> legacy_;  // by buffer id

@@ -22,17 +22,16 @@ bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address
                    : "the driver does not say which allocation it lies in";
     return false;
   }
-  if (memory.pooled) {
-    *why_not = "its pool (cudaMallocAsync) is not exportable; cudaMalloc's memory is";
+  Exports& exports = Exports::instance();
+  if (!memory.legacy_ipc && !memory.pooled)
+    return exports.name_mappings(device, memory, bytes, card, why_not);
+  if (card->address - memory.base > memory.bytes ||
+      bytes > memory.bytes - (card->address - memory.base)) {
+    *why_not = "it reaches beyond its allocation";
     return false;
   }
-  if (!memory.legacy_ipc)
-    return Exports::instance().name_mappings(device, memory, bytes, card, why_not);
-  if (card->address - memory.base <= memory.bytes &&
-      bytes <= memory.bytes - (card->address - memory.base))
-    return Exports::instance().name_legacy(device, memory, card, why_not);
-  *why_not = "it reaches beyond its allocation";
-  return false;
+  return memory.legacy_ipc ? exports.name_legacy(device, memory, card, why_not)
+                           : exports.name_pooled(device, memory, card, why_not);
 }
 
 }  // namespace tern::btl::cuda_ipc

@@ -14,8 +14,7 @@ namespace {
 constexpr uint64_t kLeastWindow = 128 << 20;
 
 bool fail_with(Failure* failure, const char* function, CUresult result) {
-  *failure = {cuda::words_of(function, result),
-              result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || result == CUDA_ERROR_INVALID_DEVICE};
+  *failure = failure_of(function, result);
   return false;
 }
 
@@ -59,6 +58,11 @@ bool import_piece(const PeerLedger& ledger, const Piece& piece, const Window& wi
 }
 
 }  // namespace
+
+Failure failure_of(const char* function, CUresult result) {
+  return {cuda::words_of(function, result),
+          result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || result == CUDA_ERROR_INVALID_DEVICE};
+}
 
 bool open_legacy(const MemoryCard& card, cuda::Device& device, Import* import, Failure* failure) {
   CUipcMemHandle handle;

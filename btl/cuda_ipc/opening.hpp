@@ -43,6 +43,8 @@ struct Failure {
   std::string why;
   bool unreachable = false;  // the device does not reach that memory, and will not the next time
 };
+/// Of a driver call.
+[[nodiscard]] Failure failure_of(const char* function, CUresult result);
 
 [[nodiscard]] bool open_legacy(const MemoryCard& card, cuda::Device& device, Import* import,
                                Failure* failure);

@@ -197,6 +197,8 @@ int OnDevice::run() noexcept {
   if (!job_.finish())
     code = fail(MPI_ERR_OTHER, "%s: reducing device memory failed: %s",
                 name_of(operation_.collective), job_.failure().c_str());
+  inputs_.clear();  // their owners may free them once all have ended
+  outputs_.clear();
   code = end_together(code);
   if (code != MPI_SUCCESS || !aside_.valid()) return code;
   job_.copy(operation_.output.address, aside_.data(),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config.hpp"
+#include "pool.hpp"
 #include "stream.hpp"
 
 namespace softcuda {
@@ -105,6 +106,17 @@ bool give_small(const Allocation& gone) {
   return false;
 }
 
+// Mappings are everybody's who was given access; a pool's memory is its own device's, too.
+bool may_touch(const Allocation& here, int physical) {
+  const auto given = [&](const auto& access) {
+    const auto found = access.find(physical);
+    return found != access.end() && found->second != 0;
+  };
+  if (here.kind == Kind::kMapped) return given(here.access);
+  if (here.kind != Kind::kPool && here.kind != Kind::kPoolImport) return true;
+  return here.physical == physical || given(here.pool->access);
+}
+
 void free_device(const Allocation& gone) {
   --live("allocations");
   live("bytes") -= static_cast<int64_t>(gone.bytes);
@@ -172,8 +184,7 @@ CUresult check_range(uintptr_t address, size_t bytes, int physical) {
     if (found == table().end())
       return is_device_address(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     const Allocation& here = found->second;
-    if (here.kind == Kind::kMapped && !(here.access.count(physical) && here.access.at(physical)))
-      return CUDA_ERROR_INVALID_VALUE;
+    if (!may_touch(here, physical)) return CUDA_ERROR_INVALID_VALUE;
     address = here.base + here.bytes;
     if (address < end && here.kind != Kind::kMapped)
       return here.on_device() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;

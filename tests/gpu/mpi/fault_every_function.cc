@@ -88,7 +88,8 @@ bool reduction_right(const Round& round) {
 const Protocol kProtocols[] = {
     {"an eager message", kAllocators[0], 1000, message, message_right},
     {"a message by IPC", kAllocators[0], 1 << 20, message, message_right},
-    {"a message from mapped memory", kAllocators[4], 1 << 20, message, message_right},
+    {"a message from several mappings", kAllocators[6], 9 << 18, message, message_right},
+    {"a message from a pool", kAllocators[3], 1 << 20, message, message_right},
     {"a message through pinned memory", kAllocators[2], 1 << 20, message, message_right},
     {"a packed message", kAllocators[0], 240000, packed, packed_right},
     {"a small reduction", kAllocators[0], 400, reduction, reduction_right},

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "btl/cuda_ipc/pools.hpp"
+
+#include <cstring>
+
+#include "btl/cuda_ipc/descriptors.hpp"
+
+namespace tern::btl::cuda_ipc {
+
+class Pools::Use final : public Reached {
+ public:
+  Use(Pools& pools, Pointer& pointer, uint64_t offset) noexcept : pools_(pools), pointer_(pointer) {
+    ++pointer_.uses;
+    address = reinterpret_cast<std::byte*>(pointer_.here + offset);
+  }
+  ~Use() override {
+    if (--pointer_.uses == 0) pools_.free(pointer_);
+  }
+
+ private:
+  Pools& pools_;
+  Pointer& pointer_;
+};
+
+Pools::~Pools() {
+  while (!pointers_.empty()) free(pointers_.front());
+  for (const Pool& pool : pools_) destroy(pool);
+}
+
+std::unique_ptr<Reached> Pools::reach(const PeerLedger& ledger, const Piece& piece,
+                                      const MemoryCard& card, cuda::Device& device,
+                                      Failure* failure) {
+  const cuda::Driver& driver = device.driver;
+  if (driver.cuMemPoolImportFromShareableHandle == nullptr ||
+      driver.cuMemPoolImportPointer == nullptr || driver.cuMemPoolDestroy == nullptr ||
+      driver.cuMemPoolSetAccess == nullptr || driver.cuMemFreeAsync == nullptr) {
+    failure->why = "the driver is too old for other processes' memory pools";
+    return nullptr;
+  }
+  const cuda::Current current(device);
+  Pool* const pool = pool_of(ledger, piece.row.next, card, device, failure);
+  if (pool == nullptr) return nullptr;
+  Pointer* const pointer = pointer_of(*pool, piece, failure);
+  if (pointer == nullptr) return nullptr;
+  return std::make_unique<Use>(*this, *pointer, card.address - card.base);
+}
+
+// The memory of a pool may be used by its own device; by others, once that was asked for.
+Pools::Pool* Pools::pool_of(const PeerLedger& ledger, uint32_t number, const MemoryCard& card,
+                            cuda::Device& device, Failure* failure) {
+  const Row row = ledger.read(number);
+  for (Pool& known : pools_)
+    if (known.pid == card.pid && known.row == number && known.stamp == row.stamp &&
+        known.device == &device)
+      return &known;
+  failure->why = "its owner shares its pool no more";
+  if (row.stamp == 0 || (row.forms & Row::kPool) == 0) return nullptr;
+  const Fd descriptor = take_descriptor(card.pid, row.descriptor, &failure->why);
+  if (!descriptor.valid() || !ledger.is(number, row.stamp)) return nullptr;
+  Pool fresh{card.pid, number, row.stamp, &device};
+  const CUresult imported = device.driver.cuMemPoolImportFromShareableHandle(
+      &fresh.handle, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
+      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+  if (imported != CUDA_SUCCESS) {
+    *failure = failure_of("cuMemPoolImportFromShareableHandle", imported);
+    return nullptr;
+  }
+  CUmemAccessDesc access{};
+  access.location = {CU_MEM_LOCATION_TYPE_DEVICE, device.ordinal};
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const bool own = card.device == device.uuid;
+  const CUresult allowed =
+      own ? CUDA_SUCCESS : device.driver.cuMemPoolSetAccess(fresh.handle, &access, 1);
+  if (allowed == CUDA_SUCCESS) return &pools_.emplace_back(fresh);
+  *failure = failure_of("cuMemPoolSetAccess", allowed);
+  destroy(fresh);
+  return nullptr;
+}
+
+Pools::Pointer* Pools::pointer_of(Pool& pool, const Piece& piece, Failure* failure) {
+  for (Pointer& known : pointers_)
+    if (known.pool == &pool && known.stamp == piece.row.stamp) return &known;
+  CUmemPoolPtrExportData words;
+  static_assert(sizeof words == sizeof piece.row.handle);
+  std::memcpy(&words, piece.row.handle, sizeof words);
+  Pointer fresh{&pool, piece.row.stamp, 0, 0};
+  const CUresult result =
+      pool.device->driver.cuMemPoolImportPointer(&fresh.here, pool.handle, &words);
+  if (result != CUDA_SUCCESS) {
+    *failure = failure_of("cuMemPoolImportPointer", result);
+    return nullptr;
+  }
+  ++pool.pointers;
+  return &pointers_.emplace_back(fresh);
+}
+
+// In a stream where nothing else is, and to its end: whoever owns the memory may free it then.
+void Pools::free(Pointer& pointer) noexcept {
+  Pool& pool = *pointer.pool;
+  if (!pool.device->gone()) {
+    const cuda::Driver& driver = pool.device->driver;
+    const cuda::Current current(*pool.device);
+    CUresult result = CUDA_SUCCESS;
+    const CUstream stream = pool.device->take_stream(&result);
+    if (stream == nullptr || driver.cuMemFreeAsync(pointer.here, stream) != CUDA_SUCCESS)
+      (void)driver.cuMemFree_v2(pointer.here);
+    else
+      (void)driver.cuStreamSynchronize(stream);
+    if (stream != nullptr) pool.device->give_stream(stream);
+  }
+  --pool.pointers;
+  pointers_.remove_if([&](const Pointer& one) { return &one == &pointer; });
+}
+
+void Pools::drop_withdrawn(int32_t pid, const PeerLedger* ledger) noexcept {
+  pools_.remove_if([&](const Pool& pool) {
+    const bool gone = pool.pid == pid && pool.pointers == 0 &&
+                      (ledger == nullptr || !ledger->is(pool.row, pool.stamp));
+    if (gone) destroy(pool);
+    return gone;
+  });
+}
+
+void Pools::destroy(const Pool& pool) noexcept {
+  if (!pool.device->gone()) (void)pool.device->driver.cuMemPoolDestroy(pool.handle);
+}
+
+}  // namespace tern::btl::cuda_ipc

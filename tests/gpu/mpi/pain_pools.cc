@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of pools that can be shared: a pool is exported and imported once, each allocation goes by
+// one copy, and the peer has given it back when the message has arrived, for its owner may free it
+// then. Pools come and go.
+// ranks: 2
+// configurations: 1 4-peers 2-apart
+#include "pain.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+constexpr size_t kBytes = 1 << 20;
+
+class Pool {
+ public:
+  Pool() {
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, rank % devices};
+    CU(cuMemPoolCreate(&pool_, &properties));
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  ~Pool() { CU(cuMemPoolDestroy(pool_)); }
+  [[nodiscard]] Area take(size_t bytes) const {
+    Area area;
+    CU(cuMemAllocFromPoolAsync(&area.at, bytes, pool_, nullptr));
+    CU(cuStreamSynchronize(nullptr));
+    area.bytes = bytes;
+    area.free = [at = area.at] {
+      CU(cuMemFreeAsync(at, nullptr));
+      CU(cuStreamSynchronize(nullptr));
+    };
+    return area;
+  }
+
+ private:
+  CUmemoryPool pool_ = nullptr;
+};
+
+bool reachable() {
+  int can = 1;
+  if (devices > 1) CU(cuDeviceCanAccessPeer(&can, rank, 1 - rank));
+  return can != 0;
+}
+
+/// From one area, into the same at the other end, in pieces that lie in it anywhere.
+void message(const Area& area, int from, size_t offset, size_t bytes) {
+  static unsigned seed = 0;
+  const auto want = bytes_of(bytes, ++seed);
+  if (rank == from) {
+    area.put(want, offset);
+    OK(MPI_Send(area.address(offset), static_cast<int>(bytes), MPI_BYTE, 1 - from, 0,
+                MPI_COMM_WORLD));
+    return;
+  }
+  const auto imported = control().there() ? control().calls("cuMemPoolImportPointer") : 0;
+  OK(MPI_Recv(area.address(offset), static_cast<int>(bytes), MPI_BYTE, from, 0, MPI_COMM_WORLD,
+              MPI_STATUS_IGNORE));
+  if (area.get(bytes, offset) != want)
+    FAIL("%zu bytes at offset %zu of a pool's memory are wrong", bytes, offset);
+  if (!control().there()) return;
+  CHECK_EQ(control().live("imports"), 0);
+  CHECK_EQ(control().calls("cuMemPoolImportPointer") - imported, reachable() ? 1u : 0u);
+}
+
+void both_ways(const Area& area, size_t offset, size_t bytes) {
+  message(area, 0, offset, bytes);
+  message(area, 1, offset, bytes);
+}
+
+// Two at once from one allocation: the peer maps it once.
+void side_by_side(const Area& area) {
+  MPI_Request requests[2];
+  const auto want = bytes_of(kBytes, 77);
+  if (rank == 0) area.put(want);
+  for (int i = 0; i < 2; ++i) {
+    void* const half = area.address(static_cast<size_t>(i) * kBytes / 2);
+    if (rank == 0) OK(MPI_Isend(half, kBytes / 2, MPI_BYTE, 1, i, MPI_COMM_WORLD, &requests[i]));
+    if (rank == 1) OK(MPI_Irecv(half, kBytes / 2, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]));
+  }
+  OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  if (rank == 1 && area.get(kBytes) != want) FAIL("two messages from one allocation are wrong");
+}
+
+void messages() {
+  const Pool pool, other;
+  const Area first = pool.take(kBytes), second = pool.take(kBytes), third = other.take(kBytes);
+  for (const Area* area : {&first, &second, &third, &first}) {
+    both_ways(*area, 0, kBytes);
+    both_ways(*area, 12345, 300000);
+  }
+  side_by_side(first);
+  const auto shared = control().there() ? control().calls("cuMemPoolExportToShareableHandle") : 0;
+  for (int i = 0; i < 6; ++i) {
+    const Area area = pool.take(kBytes + static_cast<size_t>(i));
+    both_ways(area, 1, kBytes - 1);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+  if (control().there())
+    CHECK_EQ(control().calls("cuMemPoolExportToShareableHandle"), shared);  // once was enough
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  start_cuda();
+  const auto before = alive();
+  for (int i = 0; i < 2; ++i) {
+    messages();
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+  OK(MPI_Finalize());
+  check_alive(before);
+  return 0;
+}
