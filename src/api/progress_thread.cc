@@ -13,7 +13,7 @@ namespace tern::api {
 namespace {
 
 constexpr int64_t kLongestSleepUs = 20000;
-constexpr timespec kNap{0, 500000};
+constexpr timespec kNap{0, 500000}, kShortNap{0, 50000};
 
 /// The program's signals are for its own threads.
 class SignalsBlocked {
@@ -74,6 +74,10 @@ void ProgressThread::run() noexcept {
       continue;
     }
     if (poll() != 0) continue;
+    if (process_.waits.awake.load(std::memory_order_relaxed) != 0) {
+      ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kShortNap, nullptr);
+      continue;
+    }
     doorbell_.arm();
     if (ends_ || poll() != 0)
       doorbell_.disarm();

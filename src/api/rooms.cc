@@ -100,7 +100,7 @@ void Rooms::configure_waiting() {
     spins = static_cast<uint32_t>(process_.params.spin) * kPollsPerMicrosecond;
   }
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  process_.spinners.most = std::max(1, cores / process_.node_size);
+  process_.waits.most = std::max(1, cores / process_.node_size);
   for (auto& channel : process_.channels())
     channel->progress.configure(pmls_.front()->transports().doorbell(), spins,
                                 crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded());

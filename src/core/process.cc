@@ -44,7 +44,7 @@ void Process::set_channels(uint32_t count) {
     std::vector<Progress*> others;
     for (auto& other : channels_)
       if (other != channel) others.push_back(&other->progress);
-    channel->progress.set_others(std::move(others), spinners);
+    channel->progress.set_others(std::move(others), waits);
   }
 }
 

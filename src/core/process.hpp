@@ -61,7 +61,7 @@ class Process {
 
   cuda::Gpus gpus;  // empty until a buffer lies on one
 
-  Progress::Spinners spinners;
+  Progress::Shared waits;
 
   static constexpr uint32_t kMostChannels = 8;
   /// A power of two; while no rooms hang from them.

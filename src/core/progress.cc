@@ -136,7 +136,7 @@ void Progress::idle(Idleness* idleness) noexcept {
 
 void Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   constexpr int64_t kLongAwakeNs = 1'000'000'000;  // then somebody may ask what it waits for
-  const bool awake = awake_ != 0;
+  const bool awake = shared_->awake.load(std::memory_order_relaxed) != 0;
   if (now - idleness->since_ns <= (awake ? kLongAwakeNs : yield_ns_)) {
     idleness->first_sleep = idleness->steps;
     unlock();

@@ -64,7 +64,7 @@ class Progress {
       if (idle_rounds > spins_ || waiting() > 1 || crowded(&idleness)) idle(&idleness);
     }
     waiting_.store(waiting() - 1, std::memory_order_relaxed);
-    if (TERN_UNLIKELY(idleness.counted)) spinners_->now.fetch_sub(1, std::memory_order_relaxed);
+    if (TERN_UNLIKELY(idleness.counted)) shared_->spinning.fetch_sub(1, std::memory_order_relaxed);
     if (TERN_UNLIKELY(idleness.listed)) unlist(idleness);
   }
 
@@ -82,22 +82,25 @@ class Progress {
     return events;
   }
 
-  /// Threads of a process that wait at length, in all channels.
-  struct Spinners {
-    std::atomic<int> now{0};
-    int most = 1;  // that may keep a core
+  /// What the channels of a process share: all its threads wait for all of them.
+  struct Shared {
+    std::atomic<int> spinning{0};  // threads that wait at length
+    int most = 1;                  // of them may keep a core
+    std::atomic<int> awake{0};     // see stay_awake()
   };
   /// The progress of the other channels of this process: what waits looks after them, too.
-  void set_others(std::vector<Progress*> others, Spinners& spinners) noexcept {
+  void set_others(std::vector<Progress*> others, Shared& shared) noexcept {
     others_ = std::move(others);
-    spinners_ = &spinners;
+    shared_ = &shared;
   }
   /// One round over each of the others that no thread is busy with.
   int poll_others() noexcept;
 
-  /// Something is under way whose end rings no bell (a device's copy): who waits polls and yields,
-  /// but does not sleep. Caller holds the lock.
-  void stay_awake(int more) noexcept { awake_ += more; }
+  /// Something is under way whose end rings no bell (a device's copy): who waits, in any channel of
+  /// the process, polls and yields or naps, but does not sleep. Caller holds the lock.
+  void stay_awake(int more) noexcept {
+    if (shared_->awake.fetch_add(more, std::memory_order_relaxed) == 0) wake();
+  }
 
   /// Another thread of this rank may sleep while what it waits for has just been done by hand.
   void wake() noexcept {
@@ -186,9 +189,9 @@ class Progress {
   }
   /// More threads wait than there are cores for them.
   [[nodiscard]] bool crowded(Idleness* idleness) noexcept {
-    if (!idleness->counted) spinners_->now.fetch_add(1, std::memory_order_relaxed);
+    if (!idleness->counted) shared_->spinning.fetch_add(1, std::memory_order_relaxed);
     idleness->counted = true;
-    return spinners_->now.load(std::memory_order_relaxed) > spinners_->most;
+    return shared_->spinning.load(std::memory_order_relaxed) > shared_->most;
   }
   void lock_among_threads() noexcept;
   /// Lets the threads have the lock that wait for it; the caller holds it before and after.
@@ -207,13 +210,13 @@ class Progress {
   std::mutex mutex_;
   std::atomic<int> wanted_{0};   // threads that wait for the lock
   std::atomic<int> waiting_{0};  // threads inside wait(); written under the lock
-  int awake_ = 0;
   Watch* watch_ = nullptr;
   Idleness* sleepers_ = nullptr;  // threads that have slept in their wait; under the lock
   uint64_t rounds_ = 0;
   int64_t idle_ns_ = 0;
   std::vector<Progress*> others_;
-  Spinners* spinners_ = nullptr;
+  Shared alone_;
+  Shared* shared_ = &alone_;
   uint32_t empty_polls_ = 0;      // of poll_for_caller(), one after the other
   int64_t polling_since_ns_ = 0;  // without result
   static constexpr uint32_t kPollsBetweenLooks = 1023;

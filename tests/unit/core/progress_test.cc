@@ -43,7 +43,7 @@ struct CountingWatch : Watch {
 class ProgressTest : public ::testing::Test {
  protected:
   ProgressTest() {
-    progress_.set_others({}, spinners_);
+    progress_.set_others({}, shared_);
     progress_.configure(&bell_, 20, 100, true);
     progress_.add(Room::poll, &room_);
     progress_.set_watch(&watch_);
@@ -62,7 +62,7 @@ class ProgressTest : public ::testing::Test {
   }
   Doorbell bell_;
   CountingWatch watch_;
-  Progress::Spinners spinners_{0, 2};
+  Progress::Shared shared_{0, 2};
   Room room_;
   Progress progress_;
 };
@@ -173,6 +173,30 @@ TEST_F(ProgressTest, WhileADeviceWorksNobodySleeps) {
   waiter.join();
 }
 
+TEST_F(ProgressTest, WhileADeviceWorksForAnotherChannelNobodySleeps) {
+  Progress other;
+  other.set_others({&progress_}, shared_);
+  other.configure(&bell_, 20, 100, true);
+  std::atomic<bool> done{false};
+  std::thread waiter([&] { wait_for(done); });
+  ASSERT_TRUE(comes([&] { return watch_.asleeps > 30; }));  // long sleeps by now
+  {
+    const ChannelLock lock(other);
+    other.stay_awake(1);
+  }
+  const int asleeps = watch_.asleeps, polls = room_.polls;
+  std::this_thread::sleep_for(milliseconds(300));
+  EXPECT_LE(watch_.asleeps, asleeps + 1);
+  EXPECT_GT(room_.polls, polls + 300);
+  {
+    const ChannelLock lock(other);
+    other.stay_awake(-1);
+  }
+  done = true;
+  progress_.wake();
+  waiter.join();
+}
+
 TEST_F(ProgressTest, AWaitLetsOthersHaveTheLock) {
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
@@ -200,10 +224,10 @@ TEST_F(ProgressTest, AWaitLetsOthersHaveTheLock) {
 TEST_F(ProgressTest, WhoWaitsLooksAfterTheOtherChannels) {
   Room elsewhere;
   Progress other;
-  other.set_others({&progress_}, spinners_);
+  other.set_others({&progress_}, shared_);
   other.configure(&bell_, 20, 100, true);
   other.add(Room::poll, &elsewhere);
-  progress_.set_others({&other}, spinners_);
+  progress_.set_others({&other}, shared_);
   other.lock();  // busy: nobody waits for that lock
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
@@ -214,7 +238,7 @@ TEST_F(ProgressTest, WhoWaitsLooksAfterTheOtherChannels) {
   done = true;
   progress_.wake();
   waiter.join();
-  progress_.set_others({}, spinners_);
+  progress_.set_others({}, shared_);
 }
 
 TEST_F(ProgressTest, ACallerThatOnlyPollsIsLookedAfter) {
