@@ -15,6 +15,7 @@ unit_tests += tests/unit/coll/tree_test
 unit_tests += tests/unit/coll/timeline_test
 unit_tests += tests/unit/core/datatype_test
 unit_tests += tests/unit/core/op_test
+unit_tests += tests/unit/core/op_half_test
 unit_tests += tests/unit/core/progress_test
 unit_tests += tests/unit/core/signature_test
 unit_tests += tests/unit/core/external32_test

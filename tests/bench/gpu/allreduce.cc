@@ -53,12 +53,12 @@ int rounds_of(size_t bytes) { return bytes <= 65536 ? 200 : bytes <= 8 << 20 ? 2
 
 void all_ways(size_t bytes, const Nccl* nccl) {
   const int count = static_cast<int>(bytes / sizeof(float));
-  Memory from(Kind::kDevice, bytes), to(Kind::kDevice, bytes);
-  Memory pinned(Kind::kPinned, bytes), sum(Kind::kPinned, bytes);
+  Area from(Kind::kDevice, bytes), to(Kind::kDevice, bytes);
+  Area pinned(Kind::kPinned, bytes), sum(Kind::kPinned, bytes);
   const std::vector<float> ones(bytes / sizeof(float), 1.0F);
   from.put(ones.data(), bytes);
   double seconds = seconds_of(rounds_of(bytes), [&] {
-    OK(MPI_Allreduce(from.at(), to.at(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD));
+    OK(MPI_Allreduce(from.address(), to.address(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD));
   });
   float last = 0;
   to.get(&last, sizeof last, bytes - sizeof last);
@@ -66,14 +66,14 @@ void all_ways(size_t bytes, const Nccl* nccl) {
   report("allreduce_device", bytes, seconds * 1e6, "us");
   seconds = seconds_of(rounds_of(bytes), [&] {
     to_host(pinned, from, bytes);
-    OK(MPI_Allreduce(pinned.at(), sum.at(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD));
+    OK(MPI_Allreduce(pinned.address(), sum.address(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD));
     to_device(to, sum, bytes);
   });
   report("allreduce_by_hand", bytes, seconds * 1e6, "us");
   if (nccl == nullptr) return;
   seconds = seconds_of(rounds_of(bytes), [&] {
-    CHECK_EQ(nccl->allreduce(from.at(), to.at(), bytes / sizeof(float), kNcclFloat, kNcclSum,
-                             nccl->comm, stream),
+    CHECK_EQ(nccl->allreduce(from.address(), to.address(), bytes / sizeof(float), kNcclFloat,
+                             kNcclSum, nccl->comm, stream),
              0);
     CU(cuStreamSynchronize(stream));
   });

@@ -28,7 +28,7 @@ std::string image() {
 struct Busy {
   CUfunction function = nullptr;
   CUevent begin = nullptr, end = nullptr;
-  Memory out{Kind::kDevice, sizeof(float)};
+  Area out{Kind::kDevice, sizeof(float)};
   int blocks = 0;
 
   explicit Busy(const std::string& code) {
@@ -46,7 +46,7 @@ struct Busy {
 
   /// `meanwhile` is called until the kernel has ended; its milliseconds.
   float run(long long turns, const std::function<void()>& meanwhile) {
-    void* address = out.at();
+    void* address = out.address();
     void* arguments[] = {&address, &turns};
     CU(cuEventRecord(begin, stream));
     CU(cuLaunchKernel(function, static_cast<unsigned>(blocks), 1, 1, 256, 1, 1, 0, stream,
@@ -69,9 +69,9 @@ float median(Busy& busy, long long turns, const std::function<void()>& meanwhile
 
 void computes(const std::string& code, size_t bytes) {
   Busy busy(code);
-  Memory data(Kind::kDevice, bytes);
+  Area data(Kind::kDevice, bytes);
   const auto send = [&] {
-    OK(MPI_Send(data.at(), static_cast<int>(bytes), MPI_BYTE, 1, kData, MPI_COMM_WORLD));
+    OK(MPI_Send(data.address(), static_cast<int>(bytes), MPI_BYTE, 1, kData, MPI_COMM_WORLD));
   };
   send();  // what is done once is done
   long long turns = 100000;
@@ -84,10 +84,10 @@ void computes(const std::string& code, size_t bytes) {
 }
 
 void receives(size_t bytes) {
-  Memory data(Kind::kDevice, bytes);
+  Area data(Kind::kDevice, bytes);
   MPI_Status status;
   do {
-    OK(MPI_Recv(data.at(), static_cast<int>(bytes), MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD,
+    OK(MPI_Recv(data.address(), static_cast<int>(bytes), MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD,
                 &status));
   } while (status.MPI_TAG == kData);
 }

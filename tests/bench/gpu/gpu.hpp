@@ -14,8 +14,8 @@
 
 namespace tern::bench {
 
+using test::Area;
 using test::Kind;
-using test::Memory;
 
 inline bool quick = false;  // small sizes, few rounds: that it runs, not how fast
 inline CUstream stream = nullptr;
@@ -62,12 +62,12 @@ inline void report(const char* name, size_t bytes, double value, const char* uni
   std::fflush(stdout);
 }
 
-inline void to_host(Memory& pinned, const Memory& device, size_t bytes) {
-  CU(cuMemcpyDtoHAsync_v2(pinned.at(), reinterpret_cast<CUdeviceptr>(device.at()), bytes, stream));
+inline void to_host(Area& pinned, const Area& device, size_t bytes) {
+  CU(cuMemcpyDtoHAsync_v2(pinned.address(), device.at, bytes, stream));
   CU(cuStreamSynchronize(stream));
 }
-inline void to_device(Memory& device, const Memory& pinned, size_t bytes) {
-  CU(cuMemcpyHtoDAsync_v2(reinterpret_cast<CUdeviceptr>(device.at()), pinned.at(), bytes, stream));
+inline void to_device(Area& device, const Area& pinned, size_t bytes) {
+  CU(cuMemcpyHtoDAsync_v2(device.at, pinned.address(), bytes, stream));
   CU(cuStreamSynchronize(stream));
 }
 

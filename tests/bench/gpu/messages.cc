@@ -25,34 +25,36 @@ void ping(const char* name, size_t bytes, const std::function<void()>& send,
 }
 
 void latency(Kind from, Kind to, size_t bytes) {
-  Memory mine(rank == 0 ? from : to, bytes);
+  Area mine(rank == 0 ? from : to, bytes);
   const int count = static_cast<int>(bytes);
   const std::string name =
       std::string("latency_") + tern::test::name_of(from) + "_" + tern::test::name_of(to);
   ping(
       name.c_str(), bytes,
-      [&] { OK(MPI_Send(mine.at(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD)); },
+      [&] { OK(MPI_Send(mine.address(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD)); },
       [&] {
-        OK(MPI_Recv(mine.at(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Recv(mine.address(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
       });
 }
 
 void latency_by_hand(size_t bytes) {
-  Memory device(Kind::kDevice, bytes), pinned(Kind::kPinned, bytes);
+  Area device(Kind::kDevice, bytes), pinned(Kind::kPinned, bytes);
   const int count = static_cast<int>(bytes);
   ping(
       "latency_by_hand", bytes,
       [&] {
         to_host(pinned, device, bytes);
-        OK(MPI_Send(pinned.at(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD));
+        OK(MPI_Send(pinned.address(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD));
       },
       [&] {
-        OK(MPI_Recv(pinned.at(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Recv(pinned.address(), count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
         to_device(device, pinned, bytes);
       });
 }
 
-using Buffers = std::deque<Memory>;
+using Buffers = std::deque<Area>;
 
 void fill(Buffers* buffers, Kind kind, size_t bytes) {
   for (int i = 0; i < kWindow; ++i) buffers->emplace_back(kind, bytes);
@@ -62,7 +64,7 @@ void fill(Buffers* buffers, Kind kind, size_t bytes) {
 void window(Buffers& buffers, size_t bytes) {
   MPI_Request requests[kWindow];
   for (int i = 0; i < kWindow; ++i) {
-    void* const at = buffers[static_cast<size_t>(i)].at();
+    void* const at = buffers[static_cast<size_t>(i)].address();
     if (rank == 0)
       OK(MPI_Isend(at, static_cast<int>(bytes), MPI_BYTE, 1, i, MPI_COMM_WORLD, &requests[i]));
     else
@@ -103,8 +105,7 @@ void bandwidth_in_one_process(size_t bytes) {
   if (rank == 0) fill(&to, Kind::kDevice, bytes);
   const double seconds = seconds_of(2, [&] {
     for (size_t i = 0; rank == 0 && i < kWindow; ++i)
-      CU(cuMemcpyDtoDAsync_v2(reinterpret_cast<CUdeviceptr>(to[i].at()),
-                              reinterpret_cast<CUdeviceptr>(from[i].at()), bytes, stream));
+      CU(cuMemcpyDtoDAsync_v2(to[i].at, from[i].at, bytes, stream));
     CU(cuStreamSynchronize(stream));
   });
   report("bandwidth_copies", bytes, rate(bytes, seconds), "GB/s");

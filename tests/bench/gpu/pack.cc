@@ -14,15 +14,15 @@ void rows(size_t width, size_t bytes) {
   MPI_Datatype type;
   OK(MPI_Type_vector(count, static_cast<int>(width), static_cast<int>(2 * width), MPI_BYTE, &type));
   OK(MPI_Type_commit(&type));
-  Memory spread(Kind::kDevice, 2 * bytes), dense(Kind::kDevice, bytes);
+  Area spread(Kind::kDevice, 2 * bytes), dense(Kind::kDevice, bytes);
   const int room = static_cast<int>(bytes);
   const double packing = seconds_of(10, [&] {
     int position = 0;
-    OK(MPI_Pack(spread.at(), 1, type, dense.at(), room, &position, MPI_COMM_SELF));
+    OK(MPI_Pack(spread.address(), 1, type, dense.address(), room, &position, MPI_COMM_SELF));
   });
   const double unpacking = seconds_of(10, [&] {
     int position = 0;
-    OK(MPI_Unpack(dense.at(), room, &position, spread.at(), 1, type, MPI_COMM_SELF));
+    OK(MPI_Unpack(dense.address(), room, &position, spread.address(), 1, type, MPI_COMM_SELF));
   });
   const std::string of = "_rows_of_" + std::to_string(width);
   const auto moved = static_cast<double>(bytes);
@@ -32,10 +32,9 @@ void rows(size_t width, size_t bytes) {
 }
 
 void copies(size_t bytes) {
-  Memory from(Kind::kDevice, bytes), to(Kind::kDevice, bytes);
+  Area from(Kind::kDevice, bytes), to(Kind::kDevice, bytes);
   const double seconds = seconds_of(10, [&] {
-    CU(cuMemcpyDtoDAsync_v2(reinterpret_cast<CUdeviceptr>(to.at()),
-                            reinterpret_cast<CUdeviceptr>(from.at()), bytes, stream));
+    CU(cuMemcpyDtoDAsync_v2(to.at, from.at, bytes, stream));
     CU(cuStreamSynchronize(stream));
   });
   report("pack_copy", bytes, static_cast<double>(bytes) / seconds / 1e9, "GB/s");

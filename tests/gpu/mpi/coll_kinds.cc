@@ -79,10 +79,10 @@ void compare(const Call& call, Form form, Kind in_kind, Kind out_kind, int n) {
   const auto before = bytes_of(out_bytes, 50);
   std::vector<uint8_t> want = before;
   run(call, Form::kBlocking, data.data(), want.data(), n);
-  Memory in(in_kind, in_bytes), out(out_kind, out_bytes);
+  Area in(in_kind, in_bytes), out(out_kind, out_bytes);
   in.put(data.data(), in_bytes);
   out.put(before.data(), out_bytes);
-  run(call, form, in.at(), out.at(), n);
+  run(call, form, in.address(), out.address(), n);
   std::vector<uint8_t> got(out_bytes);
   out.get(got.data(), out_bytes);
   for (size_t i = 0; i < out_bytes; ++i)
@@ -103,9 +103,9 @@ void in_place(Form form, Kind kind, int n) {
     std::vector<uint8_t> want = mine, got(all);
     const Call& call = kCalls[scatters ? 4 : 6];
     run(call, Form::kBlocking, MPI_IN_PLACE, want.data(), n);
-    Memory memory(kind, all);
+    Area memory(kind, all);
     memory.put(mine.data(), all);
-    run(call, form, MPI_IN_PLACE, memory.at(), n);
+    run(call, form, MPI_IN_PLACE, memory.address(), n);
     memory.get(got.data(), all);
     CHECK(got == want);
   }

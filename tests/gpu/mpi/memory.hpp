@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "cuda/api.hpp"
@@ -50,116 +52,189 @@ inline void start_cuda() {
   CU(cuCtxSetCurrent(contexts[rank % devices]));
 }
 
-class Memory {
- public:
-  Memory(Kind kind, size_t bytes) : kind_(kind), bytes_(bytes == 0 ? 1 : bytes) { allocate(); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  ~Memory() { free(); }
-  void* at(size_t offset = 0) const { return reinterpret_cast<void*>(address_ + offset); }
-  bool on_host() const {
-    return kind_ == Kind::kHost || kind_ == Kind::kPinned || kind_ == Kind::kRegistered;
+/// Memory by one of the ways in which programs get it.
+struct Area {
+  CUdeviceptr at = 0;
+  size_t bytes = 0;
+  bool on_host = false;
+  std::function<void()> free;
+  Area() = default;
+  Area(Kind kind, size_t size);
+  Area(const Area&) = delete;
+  Area& operator=(const Area&) = delete;
+  Area(Area&& other) noexcept
+      : at(other.at),
+        bytes(other.bytes),
+        on_host(other.on_host),
+        free(std::exchange(other.free, nullptr)) {}
+  ~Area() {
+    if (free) free();
+  }
+  [[nodiscard]] void* address(size_t offset = 0) const {
+    return reinterpret_cast<void*>(at + offset);
   }
   /// By a synchronous copy from pageable memory.
-  void put(const void* data, size_t bytes, size_t offset = 0) {
-    if (on_host())
-      std::memcpy(at(offset), data, bytes);
-    else if (bytes > 0)
-      CU(cuMemcpyHtoD_v2(address_ + offset, data, bytes));
+  void put(const void* data, size_t size, size_t offset = 0) const {
+    if (on_host)
+      std::memcpy(address(offset), data, size);
+    else if (size > 0)
+      CU(cuMemcpyHtoD_v2(at + offset, data, size));
   }
-  void get(void* data, size_t bytes, size_t offset = 0) const {
-    if (on_host())
-      std::memcpy(data, at(offset), bytes);
-    else if (bytes > 0)
-      CU(cuMemcpyDtoH_v2(data, address_ + offset, bytes));
+  void put(const std::vector<uint8_t>& data, size_t offset = 0) const {
+    put(data.data(), data.size(), offset);
   }
-
- private:
-  void allocate();
-  void map();
-  void free();
-  Kind kind_;
-  size_t bytes_;
-  CUdeviceptr address_ = 0;
-  CUmemGenericAllocationHandle handle_ = 0;
+  void get(void* data, size_t size, size_t offset = 0) const {
+    if (on_host)
+      std::memcpy(data, address(offset), size);
+    else if (size > 0)
+      CU(cuMemcpyDtoH_v2(data, at + offset, size));
+  }
+  [[nodiscard]] std::vector<uint8_t> get(size_t size, size_t offset = 0) const {
+    std::vector<uint8_t> data(size);
+    get(data.data(), size, offset);
+    return data;
+  }
 };
 
-inline int other_device() { return (rank + 1) % devices; }
-
-inline void Memory::allocate() {
-  void* host = nullptr;
-  switch (kind_) {
-    case Kind::kHost:
-      address_ = reinterpret_cast<CUdeviceptr>(std::malloc(bytes_));
-      break;
-    case Kind::kPinned:
-      CU(cuMemHostAlloc(&host, bytes_, CU_MEMHOSTALLOC_PORTABLE));
-      address_ = reinterpret_cast<CUdeviceptr>(host);
-      break;
-    case Kind::kRegistered:
-      host = std::aligned_alloc(4096, (bytes_ + 4095) / 4096 * 4096);
-      CU(cuMemHostRegister_v2(host, bytes_, CU_MEMHOSTREGISTER_PORTABLE));
-      address_ = reinterpret_cast<CUdeviceptr>(host);
-      break;
-    case Kind::kDevice:
-      CU(cuMemAlloc_v2(&address_, bytes_));
-      break;
-    case Kind::kOtherDevice:
-      CU(cuCtxPushCurrent_v2(contexts[other_device()]));
-      CU(cuMemAlloc_v2(&address_, bytes_));
-      CU(cuCtxPopCurrent_v2(nullptr));
-      break;
-    case Kind::kManaged:
-      CU(cuMemAllocManaged(&address_, bytes_, CU_MEM_ATTACH_GLOBAL));
-      break;
-    case Kind::kPool:
-      CU(cuMemAllocAsync(&address_, bytes_, nullptr));
-      CU(cuStreamSynchronize(nullptr));
-      break;
-    case Kind::kMapped:
-      map();
-  }
+/// Memory of the host, and what gives it back.
+inline Area of_host(void* address, size_t bytes, void (*free)(void* address)) {
+  Area area;
+  area.at = reinterpret_cast<CUdeviceptr>(address);
+  area.bytes = bytes;
+  area.on_host = true;
+  area.free = [address, free] { free(address); };
+  return area;
 }
 
-inline void Memory::map() {
+inline Area plain_host(size_t bytes) { return of_host(std::malloc(bytes), bytes, std::free); }
+
+inline Area pinned(size_t bytes) {
+  void* address = nullptr;
+  CU(cuMemHostAlloc(&address, bytes, CU_MEMHOSTALLOC_PORTABLE));
+  return of_host(address, bytes, [](void* at) { CU(cuMemFreeHost(at)); });
+}
+
+inline Area registered(size_t bytes) {
+  void* const address = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  CU(cuMemHostRegister_v2(address, bytes, CU_MEMHOSTREGISTER_PORTABLE));
+  return of_host(address, bytes, [](void* at) {
+    CU(cuMemHostUnregister(at));
+    std::free(at);
+  });
+}
+
+inline Area plain(size_t bytes) {
+  Area area;
+  CU(cuMemAlloc_v2(&area.at, bytes));
+  area.bytes = bytes;
+  area.free = [at = area.at] { CU(cuMemFree_v2(at)); };
+  return area;
+}
+
+inline int other_device() { return (rank + 1) % devices; }
+inline Area on_other_device(size_t bytes) {
+  CU(cuCtxPushCurrent_v2(contexts[other_device()]));
+  Area area = plain(bytes);
+  CU(cuCtxPopCurrent_v2(nullptr));
+  return area;
+}
+
+inline Area managed(size_t bytes) {
+  Area area;
+  CU(cuMemAllocManaged(&area.at, bytes, CU_MEM_ATTACH_GLOBAL));
+  area.bytes = bytes;
+  area.free = [at = area.at] { CU(cuMemFree_v2(at)); };
+  return area;
+}
+
+inline Area default_pool(size_t bytes) {
+  Area area;
+  CU(cuMemAllocAsync(&area.at, bytes, nullptr));
+  CU(cuStreamSynchronize(nullptr));
+  area.bytes = bytes;
+  area.free = [at = area.at] {
+    CU(cuMemFreeAsync(at, nullptr));
+    CU(cuStreamSynchronize(nullptr));
+  };
+  return area;
+}
+
+inline Area exportable_pool(size_t bytes) {
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, rank % devices};
+  CUmemoryPool pool = nullptr;
+  Area area;
+  CU(cuMemPoolCreate(&pool, &properties));
+  CU(cuMemAllocFromPoolAsync(&area.at, bytes, pool, nullptr));
+  CU(cuStreamSynchronize(nullptr));
+  area.bytes = bytes;
+  area.free = [at = area.at, pool] {
+    CU(cuMemFreeAsync(at, nullptr));
+    CU(cuStreamSynchronize(nullptr));
+    CU(cuMemPoolDestroy(pool));
+  };
+  return area;
+}
+
+/// `parts` handles in one range of addresses, as PyTorch's expandable segments are; the even ones
+/// with a file descriptor to share, the odd ones as `odd` says.
+inline Area mapped(size_t bytes, int parts, CUmemAllocationHandleType even,
+                   CUmemAllocationHandleType odd) {
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, rank % devices};
-  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  size_t granularity = 0;
-  CU(cuMemGetAllocationGranularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-  bytes_ = (bytes_ + granularity - 1) / granularity * granularity;
-  CU(cuMemCreate(&handle_, bytes_, &properties, 0));
-  CU(cuMemAddressReserve(&address_, bytes_, 0, 0, 0));
-  CU(cuMemMap(address_, bytes_, 0, handle_, 0));
+  size_t grain = 0;
+  CU(cuMemGetAllocationGranularity(&grain, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  const auto count = static_cast<size_t>(parts);
+  const size_t part = (bytes / count + grain) / grain * grain;
+  Area area;
+  area.bytes = part * count;
+  CU(cuMemAddressReserve(&area.at, area.bytes, 0, 0, 0));
+  for (size_t i = 0; i < count; ++i) {
+    CUmemGenericAllocationHandle handle = 0;
+    properties.requestedHandleTypes = i % 2 == 0 ? even : odd;
+    CU(cuMemCreate(&handle, part, &properties, 0));
+    CU(cuMemMap(area.at + i * part, part, 0, handle, 0));
+    CU(cuMemRelease(handle));  // the mapping keeps it
+  }
   CUmemAccessDesc access{};
   access.location = properties.location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  CU(cuMemSetAccess(address_, bytes_, &access, 1));
+  CU(cuMemSetAccess(area.at, area.bytes, &access, 1));
+  area.free = [at = area.at, part, count] {
+    for (size_t i = 0; i < count; ++i) CU(cuMemUnmap(at + i * part, part));
+    CU(cuMemAddressFree(at, part * count));
+  };
+  return area;
 }
 
-inline void Memory::free() {
-  switch (kind_) {
+inline constexpr auto kFd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+inline constexpr auto kNone = CU_MEM_HANDLE_TYPE_NONE;
+
+inline Area area_of(Kind kind, size_t bytes) {
+  switch (kind) {
     case Kind::kHost:
-      return std::free(at());
+      return plain_host(bytes);
     case Kind::kPinned:
-      CU(cuMemFreeHost(at()));
-      return;
+      return pinned(bytes);
     case Kind::kRegistered:
-      CU(cuMemHostUnregister(at()));
-      return std::free(at());
+      return registered(bytes);
+    case Kind::kDevice:
+      return plain(bytes);
+    case Kind::kOtherDevice:
+      return on_other_device(bytes);
+    case Kind::kManaged:
+      return managed(bytes);
     case Kind::kPool:
-      CU(cuMemFreeAsync(address_, nullptr));
-      return;
+      return default_pool(bytes);
     case Kind::kMapped:
-      CU(cuMemUnmap(address_, bytes_));
-      CU(cuMemRelease(handle_));
-      CU(cuMemAddressFree(address_, bytes_));
-      return;
-    default:
-      CU(cuMemFree_v2(address_));
+      break;
   }
+  return mapped(bytes, 1, kFd, kFd);
 }
+inline Area::Area(Kind kind, size_t size) : Area(area_of(kind, size == 0 ? 1 : size)) {}
 
 inline std::vector<uint8_t> bytes_of(size_t bytes, unsigned seed) {
   std::vector<uint8_t> data(bytes);

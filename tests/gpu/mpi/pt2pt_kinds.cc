@@ -16,17 +16,18 @@ void every_size(Kind from, Kind to, int peer) {
     const auto sent = bytes_of(bytes, static_cast<unsigned>(bytes));
     const int count = static_cast<int>(bytes);
     if (rank == 0) {
-      Memory memory(from, bytes + 3);
+      Area memory(from, bytes + 3);
       memory.put(sent.data(), bytes, 3);
-      OK(MPI_Send(memory.at(3), count, MPI_BYTE, peer, 1, MPI_COMM_WORLD));
-      OK(MPI_Ssend(memory.at(3), count, MPI_BYTE, peer, 2, MPI_COMM_WORLD));
+      OK(MPI_Send(memory.address(3), count, MPI_BYTE, peer, 1, MPI_COMM_WORLD));
+      OK(MPI_Ssend(memory.address(3), count, MPI_BYTE, peer, 2, MPI_COMM_WORLD));
     } else {
-      Memory memory(to, bytes + 5);
+      Area memory(to, bytes + 5);
       for (const int tag : {1, 2}) {
         MPI_Status status;
         const auto before = bytes_of(bytes + 5, 99);
         memory.put(before.data(), bytes + 5);
-        OK(MPI_Recv(memory.at(4), count, MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status));
+        OK(MPI_Recv(memory.address(4), count, MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD,
+                    &status));
         int received = -1;
         OK(MPI_Get_count(&status, MPI_BYTE, &received));
         CHECK_EQ(received, count);
@@ -49,21 +50,21 @@ void outstanding(Kind from, Kind to, int peer) {
   constexpr size_t kBytes = 150001;
   const int partner = rank == 0 ? peer : 0;
   std::vector<MPI_Request> requests;
-  std::vector<Memory*> memory;
+  std::vector<Area*> memory;
   for (int i = 0; i < kMessages; ++i) {
-    memory.push_back(new Memory(from, kBytes));
+    memory.push_back(new Area(from, kBytes));
     memory.back()->put(bytes_of(kBytes, static_cast<unsigned>(i + rank * 10)).data(), kBytes);
   }
   for (int i = 0; i < kMessages; ++i) {
     MPI_Request request;
-    OK(MPI_Isend(memory[static_cast<size_t>(i)]->at(), kBytes, MPI_BYTE, partner, i, MPI_COMM_WORLD,
-                 &request));
+    OK(MPI_Isend(memory[static_cast<size_t>(i)]->address(), kBytes, MPI_BYTE, partner, i,
+                 MPI_COMM_WORLD, &request));
     requests.push_back(request);
   }
   for (int i = kMessages - 1; i >= 0; --i) {
-    memory.push_back(new Memory(to, kBytes));
+    memory.push_back(new Area(to, kBytes));
     MPI_Request request;
-    OK(MPI_Irecv(memory.back()->at(), kBytes, MPI_BYTE, partner, i, MPI_COMM_WORLD, &request));
+    OK(MPI_Irecv(memory.back()->address(), kBytes, MPI_BYTE, partner, i, MPI_COMM_WORLD, &request));
     requests.push_back(request);
   }
   OK(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
@@ -72,19 +73,20 @@ void outstanding(Kind from, Kind to, int peer) {
     memory[static_cast<size_t>(2 * kMessages - 1 - i)]->get(got.data(), kBytes);
     CHECK(got == bytes_of(kBytes, static_cast<unsigned>(i + partner * 10)));
   }
-  for (Memory* one : memory) delete one;
+  for (Area* one : memory) delete one;
 }
 
 void truncated(Kind from, Kind to, int peer) {
   for (const int bytes : {100, 200000}) {
     if (rank == 0) {
-      Memory memory(from, static_cast<size_t>(bytes));
+      Area memory(from, static_cast<size_t>(bytes));
       memory.put(bytes_of(static_cast<size_t>(bytes), 1).data(), static_cast<size_t>(bytes));
-      OK(MPI_Send(memory.at(), bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD));
+      OK(MPI_Send(memory.address(), bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD));
     } else {
-      Memory memory(to, static_cast<size_t>(bytes));
-      FAILS(MPI_Recv(memory.at(), bytes / 2, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-            MPI_ERR_TRUNCATE);
+      Area memory(to, static_cast<size_t>(bytes));
+      FAILS(
+          MPI_Recv(memory.address(), bytes / 2, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+          MPI_ERR_TRUNCATE);
     }
   }
 }
@@ -92,11 +94,11 @@ void truncated(Kind from, Kind to, int peer) {
 void matched_and_persistent(Kind from, Kind to, int peer) {
   constexpr int kBytes = 33333;
   const auto sent = bytes_of(kBytes, 5);
-  Memory memory(rank == 0 ? from : to, kBytes);
+  Area memory(rank == 0 ? from : to, kBytes);
   MPI_Request request;
   if (rank == 0) {
     memory.put(sent.data(), kBytes);
-    OK(MPI_Send_init(memory.at(), kBytes, MPI_BYTE, peer, 3, MPI_COMM_WORLD, &request));
+    OK(MPI_Send_init(memory.address(), kBytes, MPI_BYTE, peer, 3, MPI_COMM_WORLD, &request));
     for (int i = 0; i < 3; ++i) {
       OK(MPI_Start(&request));
       OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -106,8 +108,8 @@ void matched_and_persistent(Kind from, Kind to, int peer) {
     MPI_Message message;
     MPI_Status status;
     OK(MPI_Mprobe(0, 3, MPI_COMM_WORLD, &message, &status));
-    OK(MPI_Mrecv(memory.at(), kBytes, MPI_BYTE, &message, &status));
-    OK(MPI_Recv_init(memory.at(), kBytes, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &request));
+    OK(MPI_Mrecv(memory.address(), kBytes, MPI_BYTE, &message, &status));
+    OK(MPI_Recv_init(memory.address(), kBytes, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &request));
     for (int i = 0; i < 2; ++i) {
       OK(MPI_Start(&request));
       OK(MPI_Wait(&request, &status));
@@ -130,14 +132,14 @@ void with_holes(Kind from, Kind to, int peer) {
       MPI_Datatype type;
       OK(MPI_Type_vector(rows, kWidth, holes ? kEvery : kWidth, MPI_BYTE, &type));
       OK(MPI_Type_commit(&type));
-      Memory memory(rank == 0 ? from : to, span);
+      Area memory(rank == 0 ? from : to, span);
       const auto source = bytes_of(span, 3);
       const auto before = bytes_of(span, 77);
       memory.put((rank == 0 ? source : before).data(), span);
       if (rank == 0) {
-        OK(MPI_Send(memory.at(), 1, type, peer, 1, MPI_COMM_WORLD));
+        OK(MPI_Send(memory.address(), 1, type, peer, 1, MPI_COMM_WORLD));
       } else {
-        OK(MPI_Recv(memory.at(), 1, type, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        OK(MPI_Recv(memory.address(), 1, type, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         std::vector<uint8_t> got(span);
         memory.get(got.data(), span);
         const bool sender_holes = form != 1;

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations: every predefined one on every predefined type against plain C++, user functions,
-// refusals.
-#include "core/op.hpp"
-
-#include <gtest/gtest.h>
+// refusals. Half precision and bfloat16: op_half_test.cc.
+#include "tests/unit/core/op_test.hpp"
 
 #include <complex>
 #include <cstring>
 #include <functional>
-#include <random>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "base/error.hpp"
-#include "core/datatype_build.hpp"
-#include "core/process.hpp"
 #include "core/reduce/table.hpp"
 #include "mpix.h"
 
@@ -26,41 +20,6 @@ const MPI_Op kArithmetic[] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
 const MPI_Op kLogical[] = {MPI_LAND, MPI_LOR, MPI_LXOR};
 const MPI_Op kBitwise[] = {MPI_BAND, MPI_BOR, MPI_BXOR};
 const MPI_Op kLocated[] = {MPI_MINLOC, MPI_MAXLOC};
-const size_t kCounts[] = {0, 1, 2, 7, 16, 33, 64, 1001};
-
-class OpTest : public ::testing::Test {
- protected:
-  OpTest() {
-    make_predefined_types(process_);
-    make_predefined_ops(process_);
-  }
-  ~OpTest() override {
-    free_predefined_ops(process_);
-    free_predefined_types(process_);
-  }
-  Datatype& of(MPI_Datatype constant) { return predefined_type(process_, constant); }
-  Op& op(MPI_Op constant) { return *process_.handles.find<Op>(constant); }
-
-  /// Applies `which` to values from `random` and compares each element with `expected(a, b)`.
-  template <class T, class Random, class Expected>
-  void compare(MPI_Op which, MPI_Datatype constant, Random random, Expected expected) {
-    const Datatype& type = of(constant);
-    ASSERT_TRUE(op(which).accepts(type)) << op(which).name() << " on " << type.name;
-    for (const size_t count : kCounts) {
-      std::vector<T> in, inout;
-      for (size_t i = 0; i < count; ++i) in.push_back(random());
-      for (size_t i = 0; i < count; ++i) inout.push_back(random());
-      std::vector<T> result = inout;
-      op(which).apply(in.data(), result.data(), static_cast<MPI_Count>(count), type);
-      for (size_t i = 0; i < count; ++i)
-        ASSERT_TRUE(result[i] == expected(in[i], inout[i]))
-            << op(which).name() << " on " << type.name << ", element " << i << " of " << count;
-    }
-  }
-
-  std::mt19937_64 random_{5};
-  Process process_;
-};
 
 template <class T>
 T reference(MPI_Op op, T a, T b) {
@@ -189,92 +148,6 @@ TEST_F(OpTest, PairsFindTheLeastIndexOfTheExtremeValue) {
         });
   PAIRS(X)
 #undef X
-}
-
-float half_to_float(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  const float magnitude = exponent == 0
-                              ? std::ldexp(static_cast<float>(fraction), -24)
-                              : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-TEST_F(OpTest, HalfPrecisionRoundsToTheNearest) {
-  const Datatype& type = of(MPI_REAL2);
-  for (int i = 0; i < 200000; ++i) {
-    uint16_t a = static_cast<uint16_t>(random_()), b = static_cast<uint16_t>(random_());
-    if ((a & 0x7c00) == 0x7c00 || (b & 0x7c00) == 0x7c00) continue;  // infinite or no number
-    uint16_t sum = b;
-    op(MPI_SUM).apply(&a, &sum, 1, type);
-    const float exact = half_to_float(a) + half_to_float(b);
-    if (std::abs(exact) >= 65520) {
-      ASSERT_EQ(sum & 0x7fff, 0x7c00);
-      continue;
-    }
-    const float error = std::abs(half_to_float(sum) - exact);
-    for (const int step : {-1, 1}) {
-      const uint16_t near = static_cast<uint16_t>(sum + step);
-      if ((near & 0x7c00) == 0x7c00 || ((near ^ sum) & 0x8000) != 0) continue;
-      ASSERT_LE(error, std::abs(half_to_float(near) - exact)) << a << " + " << b;
-    }
-    uint16_t product = b;
-    op(MPI_PROD).apply(&a, &product, 1, type);
-    const float times = half_to_float(a) * half_to_float(b);
-    if (std::abs(times) < 65504) {
-      ASSERT_NEAR(half_to_float(product), times, std::abs(times) / 2048 + 0x1p-25F);
-    }
-  }
-}
-
-/// The nearest bfloat16, found by comparing with both neighbours; ties go to the even one.
-uint16_t nearest_bfloat16(float value) {
-  const auto widened = [](uint32_t bits) {
-    float wide;
-    bits <<= 16;
-    std::memcpy(&wide, &bits, sizeof wide);
-    return static_cast<double>(wide);
-  };
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  const uint32_t low = bits >> 16, high = low + 1;
-  const bool infinite = (high & 0x7fffU) == 0x7f80U;
-  const double above = infinite ? std::copysign(0x1p128, widened(low)) : widened(high);
-  const double to_low = std::abs(static_cast<double>(value) - widened(low));
-  const double to_high = std::abs(above - static_cast<double>(value));
-  if (to_low == to_high) return static_cast<uint16_t>(low % 2 == 0 ? low : high);
-  return static_cast<uint16_t>(to_low < to_high ? low : high);
-}
-
-TEST_F(OpTest, Bfloat16RoundsToTheNearest) {
-  const Datatype& type = of(MPIX_BFLOAT16);
-  EXPECT_EQ(type.size(), 2);
-  EXPECT_EQ(type.name, "MPIX_BFLOAT16");
-  const auto wide = [](uint16_t bits) {
-    const uint32_t word = static_cast<uint32_t>(bits) << 16;
-    float value;
-    std::memcpy(&value, &word, sizeof value);
-    return value;
-  };
-  for (int i = 0; i < 200000; ++i) {
-    // Exponents near one another, so that sums are rounded.
-    const auto draw = [&] {
-      return static_cast<uint16_t>((random_() & 0x87ffU) | (0x3000U + (random_() & 0x800U)));
-    };
-    const uint16_t a = draw(), b = draw();
-    uint16_t sum = b, product = b, least = b;
-    op(MPI_SUM).apply(&a, &sum, 1, type);
-    op(MPI_PROD).apply(&a, &product, 1, type);
-    op(MPI_MIN).apply(&a, &least, 1, type);
-    ASSERT_EQ(sum, nearest_bfloat16(wide(a) + wide(b))) << a << " + " << b;
-    ASSERT_EQ(product, nearest_bfloat16(wide(a) * wide(b))) << a << " * " << b;
-    ASSERT_EQ(least, wide(a) < wide(b) ? a : b);
-  }
-  const uint16_t infinity = 0x7f80, largest = 0x7f7f, not_a_number = 0x7fc1;
-  uint16_t result = largest;
-  op(MPI_SUM).apply(&largest, &result, 1, type);
-  EXPECT_EQ(result, infinity);
-  op(MPI_SUM).apply(&not_a_number, &result, 1, type);
-  EXPECT_GT(result & 0x7fff, 0x7f80);
 }
 
 #if defined(__SIZEOF_FLOAT128__)

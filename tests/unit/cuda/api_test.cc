@@ -60,13 +60,14 @@ TEST(CudaApi, SignaturesAgreeWithTheToolkit) {
 #undef AGREE
 }
 
-TEST(CudaApi, LayoutsAgreeWithTheToolkit) {
 #define SIZE(type)                               \
   EXPECT_EQ(sizeof(ours::type), sizeof(::type)); \
   EXPECT_EQ(alignof(ours::type), alignof(::type))
 #define FIELD(type, field)                                         \
   EXPECT_EQ(offsetof(ours::type, field), offsetof(::type, field)); \
   EXPECT_EQ(sizeof(ours::type::field), sizeof(::type::field)) << #field
+
+TEST(CudaApi, LayoutsOfHandlesAndCopiesAgree) {
   SIZE(CUuuid);
   FIELD(CUuuid, bytes);
   SIZE(CUipcMemHandle);
@@ -92,6 +93,9 @@ TEST(CudaApi, LayoutsAgreeWithTheToolkit) {
   FIELD(CUDA_MEMCPY2D, dstPitch);
   FIELD(CUDA_MEMCPY2D, WidthInBytes);
   FIELD(CUDA_MEMCPY2D, Height);
+}
+
+TEST(CudaApi, LayoutsOfAllocationsAgree) {
   SIZE(CUmemLocation);
   FIELD(CUmemLocation, type);
   FIELD(CUmemLocation, id);
@@ -114,6 +118,9 @@ TEST(CudaApi, LayoutsAgreeWithTheToolkit) {
   FIELD(CUmemPoolProps, reserved);
   SIZE(CUmemPoolPtrExportData);
   FIELD(CUmemPoolPtrExportData, reserved);
+}
+
+TEST(CudaApi, LayoutsOfMulticastAndBatchesAgree) {
   SIZE(CUmulticastObjectProp);
   FIELD(CUmulticastObjectProp, numDevices);
   FIELD(CUmulticastObjectProp, size);
@@ -124,6 +131,9 @@ TEST(CudaApi, LayoutsAgreeWithTheToolkit) {
   FIELD(CUmemcpyAttributes, srcLocHint);
   FIELD(CUmemcpyAttributes, dstLocHint);
   FIELD(CUmemcpyAttributes, flags);
+}
+
+TEST(CudaApi, LayoutsOfLaunchesAgree) {
   SIZE(CUlaunchAttributeValue);
   FIELD(CUlaunchAttributeValue, pad);
   FIELD(CUlaunchAttributeValue, cooperative);
@@ -145,6 +155,9 @@ TEST(CudaApi, LayoutsAgreeWithTheToolkit) {
   FIELD(CUlaunchConfig, hStream);
   FIELD(CUlaunchConfig, attrs);
   FIELD(CUlaunchConfig, numAttrs);
+}
+
+TEST(CudaApi, LayoutsOfStreamOperationsAgree) {
   SIZE(CUstreamBatchMemOpParams);
   FIELD(CUstreamBatchMemOpParams, operation);
   FIELD(CUstreamBatchMemOpParams, waitValue);
@@ -161,8 +174,8 @@ TEST(CudaApi, LayoutsAgreeWithTheToolkit) {
   FIELD(CUstreamBatchMemOpParams, waitValue.value64);
   FIELD(CUstreamBatchMemOpParams, waitValue.flags);
   FIELD(CUstreamBatchMemOpParams, memoryBarrier.flags);
+}
 #undef SIZE
 #undef FIELD
-}
 
 }  // namespace
