@@ -56,10 +56,10 @@ int P2p::name_data(SendRequest& request) noexcept {
 // Through a block that others can map: data with holes is packed into it, other data copied, piece
 // by piece, while the receiver's device takes what is there.
 bool P2p::stage_data(SendRequest& request) noexcept {
-  constexpr size_t kMostStaged = 256 << 20, kGrain = 65536;
+  constexpr size_t kGrain = 65536;
   DeviceTransfer& device = *request.transfer.device;
   const size_t bytes = request.transfer.bytes;
-  if (bytes > kMostStaged) return false;
+  if (bytes > static_cast<size_t>(process_.params.cuda_stage)) return false;
   device.block = cuda::Block(device.job, bytes);
   if (!device.block.valid()) return false;
   device.carded = offer(device.job.device(), device.block.data(), bytes, &device.card) ||

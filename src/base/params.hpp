@@ -48,9 +48,11 @@ namespace tern {
   X(cuda_ipc, "TERN_CUDA_IPC", Switch, 1, between(0, 1),                                            \
     "map the device memory of other ranks of this host and copy it once; 0: through the host")     \
   X(cuda_chunk, "TERN_CUDA_CHUNK", Size, 524288, between(4096, 1073741824),                        \
-    "device memory that goes through the host: bytes of one chunk")                                \
+    "device memory that goes through the host, or a block of its device: bytes of a chunk")        \
   X(cuda_chunks, "TERN_CUDA_CHUNKS", Count, 3, between(1, 64),                                     \
     "device memory that goes through the host: chunks of one message at once")                     \
+  X(cuda_stage, "TERN_CUDA_STAGE", Size, 268435456, between(0, 1099511627776),                     \
+    "device data with holes or no handle: bytes that a block of the device is made for")           \
   X(cuda_reduce, "TERN_CUDA_REDUCE", Word, "slices", one_of("slices|leader"),                      \
     "ranks that share a GPU: each reduces a slice of device memory, or rank 0 reduces all")        \
   X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 8589934592, between(0, 1099511627776),            \
