@@ -11,11 +11,12 @@
 namespace tern::btl {
 
 Devices::Devices(core::Process& process) : process_(process) {
+  const auto ways = cuda_ipc::descriptor_ways(process.params.cuda_ipc_descriptors);
   ways_.push_back(std::make_unique<peer::Peer>());
   if (process.params.cuda_ipc != 0)
-    ways_.push_back(
-        std::make_unique<cuda_ipc::CudaIpc>(static_cast<size_t>(process.params.cuda_ipc_cache)));
-  cuda_ipc::Exports::instance().join();
+    ways_.push_back(std::make_unique<cuda_ipc::CudaIpc>(
+        static_cast<size_t>(process.params.cuda_ipc_cache), ways));
+  cuda_ipc::Exports::instance().join(ways.socket);
 }
 
 Devices::~Devices() { cuda_ipc::Exports::instance().leave(); }
@@ -46,6 +47,7 @@ std::unique_ptr<Reached> Devices::reach(const MemoryCard& card, cuda::Device& de
   } catch (const std::exception& error) {
     why = error.what();
   }
+  if (why.empty()) return nullptr;
   if (!told_reach_)
     process_.explain.warn(
         "fallback", {{"what", "staged device memory"}},

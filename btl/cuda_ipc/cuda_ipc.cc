@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
-#include "btl/cuda_ipc/descriptors.hpp"
+#include "btl/cuda_ipc/exports.hpp"
 
 namespace tern::btl::cuda_ipc {
 
@@ -43,6 +43,7 @@ std::unique_ptr<Reached> CudaIpc::reach(const MemoryCard& card, cuda::Device& de
   ++turn_;
   failure_ = {};
   drop_unused();
+  Exports::instance().answer();
   if (refused(card, device)) {
     failure_.why = "it was tried before, and the device does not reach that memory";
     return nullptr;
@@ -51,6 +52,7 @@ std::unique_ptr<Reached> CudaIpc::reach(const MemoryCard& card, cuda::Device& de
                                                         : reach_listed(card, device);
   if (reached == nullptr && failure_.unreachable)
     refused_.push_back({card.pid, card.form, card.device, &device});
+  if (descriptors_.missed()) descriptors_.ask(card, &failure_.why);
   return reached;
 }
 
@@ -90,7 +92,7 @@ std::unique_ptr<Reached> CudaIpc::reach_listed(const MemoryCard& card, cuda::Dev
   }
   if ((first.forms & Row::kPointer) == 0) return reach_mappings(*peer, card, device);
   if (first.bytes == card.bytes)
-    return pools_.reach(*peer->ledger, pieces_.front(), card, device, &failure_);
+    return pools_.reach(*peer->ledger, descriptors_, pieces_.front(), card, device, &failure_);
   failure_.why = "its owner names a pool's memory together with other memory";
   return nullptr;
 }
@@ -133,7 +135,7 @@ bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Pi
   bool there = true;
   for (const Piece* piece : missing) {
     Import import;
-    there = map_piece(*peer.ledger, *piece, window, &peer.fabric, &import, &failure_);
+    there = map_piece(*peer.ledger, descriptors_, *piece, window, &peer.fabric, &import, &failure_);
     if (!there) break;
     const Key key{window.device, window.pid, piece->row.base};
     fresh.push_back(imports_.emplace(key, import).first);
@@ -164,7 +166,8 @@ CudaIpc::Peer* CudaIpc::peer_of(const MemoryCard& card) {
   const Listed place = listed(card);
   Peer& peer = peers_[card.pid];
   if (peer.ledger != nullptr && peer.ledger->number() == place.ledger) return &peer;
-  const Fd file = take_descriptor(card.pid, place.descriptor, &failure_.why);
+  const Fd file =
+      descriptors_.take({card.pid, place.descriptor, place.ledger, 0, 0}, &failure_.why);
   if (!file.valid()) return nullptr;
   auto ledger = std::make_unique<PeerLedger>(file, place.ledger);
   for (auto at = imports_.begin(); at != imports_.end();)

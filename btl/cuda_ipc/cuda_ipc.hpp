@@ -22,9 +22,11 @@ namespace tern::btl::cuda_ipc {
 
 class CudaIpc final : public DeviceWay {
  public:
-  explicit CudaIpc(size_t most_bytes) noexcept : most_bytes_(most_bytes) {}
+  CudaIpc(size_t most_bytes, DescriptorWays ways) noexcept
+      : most_bytes_(most_bytes), descriptors_(ways) {}
   ~CudaIpc() override;
   std::unique_ptr<Reached> reach(const MemoryCard& card, cuda::Device& device) override;
+  /// Empty where the next card from the same memory will be reached.
   [[nodiscard]] std::string why_not() const override { return failure_.why; }
 
  private:
@@ -67,6 +69,7 @@ class CudaIpc final : public DeviceWay {
   std::list<Window> windows_;
   std::unordered_map<int32_t, Peer> peers_;
   Pools pools_;
+  Descriptors descriptors_;
   std::vector<Refused> refused_;
   std::vector<Piece> pieces_;  // of the card at hand
   Key looked_at_{};

@@ -8,18 +8,88 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "btl/cuda_ipc/ledger.hpp"
 
 namespace tern::btl::cuda_ipc {
+namespace {
 
-Fd take_descriptor(int pid, int descriptor, std::string* why_not) {
+constexpr uint64_t kTurnsKept = 256;  // requests; then what nobody has taken is closed
+constexpr int kPatience = 16;         // requests without an answer; then it is said
+
+Fd take_by_pidfd(int pid, int descriptor) noexcept {
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  Fd taken;
-  if (process.valid())
-    taken = Fd(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), descriptor, 0)));
-  if (!taken.valid())
-    *why_not = strf("its descriptor %d cannot be taken from process %d: %s", descriptor, pid,
-                    std::strerror(errno));
+  if (!process.valid()) return {};
+  return Fd(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), descriptor, 0)));
+}
+
+}  // namespace
+
+DescriptorWays descriptor_ways(const std::string& word) noexcept {
+  return {word != "socket", word != "pidfd"};
+}
+
+Fd Descriptors::take(const Wanted& wanted, std::string* why_not) {
+  if (ways_.pidfd && refused_.count(wanted.pid) == 0) {
+    Fd taken = take_by_pidfd(wanted.pid, wanted.descriptor);
+    if (taken.valid()) return taken;
+    *why_not = strf("its descriptor %d cannot be taken from process %d: %s", wanted.descriptor,
+                    wanted.pid, std::strerror(errno));
+    const bool for_good = errno == EPERM || errno == ENOSYS || errno == EACCES || errno == ESRCH;
+    if (!ways_.socket || !for_good) return {};
+    refused_.insert(wanted.pid);
+  }
+  if (!ways_.socket) return {};
+  open_letters();
+  const auto found = kept_.find({wanted.ledger, wanted.row, wanted.stamp});
+  if (found == kept_.end()) {
+    missed_ = true;
+    return {};
+  }
+  Fd taken = std::move(found->second.descriptor);
+  kept_.erase(found);
   return taken;
+}
+
+void Descriptors::ask(const MemoryCard& card, std::string* why_not) {
+  missed_ = false;
+  if (!socket_.has_value()) socket_.emplace(Address{});
+  Ask letter;
+  letter.ledger = listed(card).ledger;
+  letter.row = listed(card).row;
+  letter.bytes = card.bytes;
+  ++turn_;
+  const int error = !socket_->valid() ? EADDRNOTAVAIL
+                                      : socket_->send(address_of(card.pid, letter.ledger), &letter,
+                                                      sizeof letter, nullptr, 0);
+  if (error != 0 && error != EAGAIN)
+    *why_not = strf(
+        "the system does not let its descriptors be taken (pidfd_getfd), and process %d cannot be "
+        "asked for them over a socket: %s",
+        card.pid, std::strerror(error));
+  else if (++unanswered_ > kPatience)
+    *why_not = strf("process %d was asked for its descriptors over a socket, and has not answered",
+                    card.pid);
+  else
+    why_not->clear();
+}
+
+// Which rows they are of is believed to be so: whoever may send them may write the ledger, too.
+void Descriptors::open_letters() {
+  if (!socket_.has_value() || !socket_->valid()) return;
+  Parcel parcel;
+  std::vector<Fd> descriptors;
+  Address from;
+  while (const size_t bytes = socket_->receive(&parcel, sizeof parcel, &descriptors, &from)) {
+    if (bytes != sizeof parcel || parcel.magic != Parcel::kMagic ||
+        parcel.count != descriptors.size() || parcel.count > Parcel::kMost)
+      continue;
+    unanswered_ = 0;
+    for (uint32_t i = 0; i < parcel.count; ++i)
+      kept_[{parcel.ledger, parcel.items[i].row, parcel.items[i].stamp}] = {
+          std::move(descriptors[i]), turn_};
+  }
+  for (auto at = kept_.begin(); at != kept_.end();)
+    at = turn_ - at->second.turn > kTurnsKept ? kept_.erase(at) : std::next(at);
 }
 
 }  // namespace tern::btl::cuda_ipc

@@ -1,15 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taking descriptors of other processes of the same user.
+// Descriptors of other processes of this host: taken by pidfd_getfd, or sent by their owner on
+// request (mail.hpp).
+// Why a request is not waited for: its owner answers at its next call with device memory, and may
+// be waiting for this process until then. So the message at hand goes through the host, and the
+// next from the same memory does not.
+// Lifetime: what has come and was not taken is closed after some time. Threads: under the channel's
+// lock. See: btl/cuda_ipc/README.md.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <unordered_set>
 
 #include "base/fd.hpp"
+#include "btl/cuda_ipc/mail.hpp"
+#include "btl/device.hpp"
 
 namespace tern::btl::cuda_ipc {
 
-/// None with a reason where the system refuses.
-[[nodiscard]] Fd take_descriptor(int pid, int descriptor, std::string* why_not);
+/// The ways that TERN_CUDA_IPC_DESCRIPTORS allows.
+struct DescriptorWays {
+  bool pidfd = true, socket = true;
+};
+[[nodiscard]] DescriptorWays descriptor_ways(const std::string& word) noexcept;
+
+/// A descriptor of a peer's: its number there, and its row in the ledger (0 and stamp 0: of the
+/// ledger itself).
+struct Wanted {
+  int32_t pid;
+  int32_t descriptor;
+  uint64_t ledger;
+  uint32_t row;
+  uint64_t stamp;
+};
+
+class Descriptors {
+ public:
+  explicit Descriptors(DescriptorWays ways) noexcept : ways_(ways) {}
+  /// None with a reason where it cannot be had, or not yet.
+  [[nodiscard]] Fd take(const Wanted& wanted, std::string* why_not);
+  /// Whether something was not there that its owner can send; forgotten by asking.
+  [[nodiscard]] bool missed() const noexcept { return missed_; }
+  /// Asks the owner of a card for what is needed. *why_not is emptied where it will come.
+  void ask(const MemoryCard& card, std::string* why_not);
+
+ private:
+  using Key = std::tuple<uint64_t, uint32_t, uint64_t>;  // ledger, row, stamp
+  struct Kept {
+    Fd descriptor;
+    uint64_t turn;
+  };
+  void open_letters();
+  const DescriptorWays ways_;
+  std::optional<MailSocket> socket_;  // from the first request on
+  std::map<Key, Kept> kept_;
+  std::unordered_set<int32_t> refused_;  // processes of which none can be taken
+  uint64_t turn_ = 0;
+  int unanswered_ = 0;
+  bool missed_ = false;
+};
 
 }  // namespace tern::btl::cuda_ipc

@@ -72,14 +72,55 @@ Named export_mapping(const cuda::Driver& driver, uintptr_t base, Row* row,
 
 }  // namespace
 
+void Exports::answer() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  answer_locked();
+}
+
+void Exports::answer_locked() {
+  if (outbox_ == nullptr) return;
+  Ask ask;
+  Address from;
+  while (outbox_->next(&ask, &from)) send_rows(ask, from);
+}
+
+// The ledger, and the descriptors of the rows that a card's block lies in.
+void Exports::send_rows(const Ask& ask, const Address& to) {
+  outbox_->add(to, 0, 0, ledger_->descriptor());
+  uint64_t left = ask.bytes;
+  for (uint32_t place = ask.row; place != 0 && place < entries_.size() && left > 0;) {
+    const Row row = (*ledger_)[place];
+    if (row.stamp == 0) break;
+    if (entries_[place].descriptor.valid())
+      outbox_->add(to, place, row.stamp, entries_[place].descriptor.get());
+    const bool is_pool = (row.forms & Row::kPool) != 0;
+    if (is_pool || (row.bytes >= left && (row.forms & Row::kPointer) == 0)) break;
+    if ((row.forms & Row::kPointer) == 0) left -= row.bytes;
+    place = row.next;
+  }
+  outbox_->send(to);
+}
+
+void Exports::send_fresh() {
+  if (fresh_.empty()) return;
+  for (const Address& reader : outbox_->readers()) {
+    for (const uint32_t place : fresh_)
+      if (entries_[place].descriptor.valid())
+        outbox_->add(reader, place, (*ledger_)[place].stamp, entries_[place].descriptor.get());
+    outbox_->send(reader);
+  }
+  outbox_->forget_the_gone();
+  fresh_.clear();
+}
+
 Exports& Exports::instance() noexcept {
   static Exports all;
   return all;
 }
 
-void Exports::join() noexcept {
+void Exports::join(bool sends) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
-  ++ranks_;
+  if (++ranks_ == 1) sends_ = sends;
 }
 
 void Exports::leave() noexcept {
@@ -89,12 +130,17 @@ void Exports::leave() noexcept {
     if (entries_[row].buffer_id != 0) withdraw(row);
   legacy_.clear();
   refused_.clear();
+  outbox_.reset();
+  ledger_.reset();
+  entries_.clear();
+  fresh_.clear();
 }
 
 bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
                           std::string* why_not) {
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
+  answer_locked();
   look_after(1);
   auto known = legacy_.find(memory.buffer_id);
   if (known == legacy_.end()) {
@@ -120,6 +166,7 @@ bool Exports::name_mappings(cuda::Device& device, const cuda::Memory& memory, si
                             MemoryCard* card, std::string* why_not) {
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
+  answer_locked();
   look_after(1);
   uint32_t first = 0, last = 0;
   uint64_t end = memory.base;
@@ -138,6 +185,7 @@ bool Exports::name_mappings(cuda::Device& device, const cuda::Memory& memory, si
     if (end >= card->address + bytes) break;
   }
   card->bytes = end - card->base;
+  send_fresh();
   put(first, card);
   return true;
 }
@@ -146,6 +194,7 @@ bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, Memo
                           std::string* why_not) {
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
+  answer_locked();
   look_after(1);
   uint32_t place = known_row(memory, why_not);
   if (place == 0) {
@@ -167,6 +216,7 @@ bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, Memo
     row.next = pool;
     place = enter(memory, row, {});
     entries_[place].pool = pool;
+    send_fresh();
   }
   put(place, card);
   return true;
@@ -277,6 +327,7 @@ void Exports::refuse(const cuda::Memory& memory, const std::string& why) {
 // For one more row with a descriptor. False where this offer has taken all.
 bool Exports::make_room() {
   if (ledger_ == nullptr) ledger_ = std::make_unique<Ledger>();
+  if (sends_ && outbox_ == nullptr) outbox_ = std::make_unique<Outbox>(*ledger_);
   if (descriptors_ < most_descriptors() && rows_.size() + pools_.size() + 2 < LedgerFile::kRows)
     return true;
   uint32_t oldest = 0;
@@ -299,6 +350,8 @@ uint32_t Exports::enter(const cuda::Memory& memory, Row row, Fd descriptor) {
   if (entries_.size() <= place) entries_.resize(place + 1);
   if (memory.buffer_id != 0) rows_[memory.buffer_id] = place;
   if (descriptor.valid()) ++descriptors_;
+  if (descriptor.valid() && outbox_ != nullptr && !outbox_->readers().empty())
+    fresh_.push_back(place);
   entries_[place] = {memory.buffer_id, memory.base, turn_, 0, std::move(descriptor)};
   return place;
 }

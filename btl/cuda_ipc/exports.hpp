@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "btl/cuda_ipc/ledger.hpp"
+#include "btl/cuda_ipc/outbox.hpp"
 
 namespace tern::btl::cuda_ipc {
 
@@ -31,8 +32,10 @@ class Exports {
   /// Memory from a pool. The same.
   bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
                    std::string* why_not);
-  /// A rank begins, a rank ends.
-  void join() noexcept;
+  /// Sends descriptors to those who have asked.
+  void answer();
+  /// A rank begins, a rank ends. Whether descriptors may be sent: as the first rank says.
+  void join(bool sends) noexcept;
   void leave() noexcept;
 
  private:
@@ -50,6 +53,9 @@ class Exports {
     int pointers = 0;
   };
   uint32_t row_of(cuda::Device& device, const cuda::Memory& memory, std::string* why_not);
+  void answer_locked();
+  void send_rows(const Ask& ask, const Address& to);
+  void send_fresh();
   bool make_room();
   uint32_t enter(const cuda::Memory& memory, Row row, Fd descriptor);
   uint32_t known_row(const cuda::Memory& memory, std::string* why_not);
@@ -64,9 +70,12 @@ class Exports {
 
   std::mutex mutex_;
   int ranks_ = 0;
+  bool sends_ = false;
   uint64_t turn_ = 0;
   std::unique_ptr<Ledger> ledger_;  // from the first row on
+  std::unique_ptr<Outbox> outbox_;  // with it
   std::vector<Entry> entries_;      // by row
+  std::vector<uint32_t> fresh_;     // rows that no reader was sent
   std::vector<Pool> pools_;
   std::unordered_map<uint64_t, uint32_t> rows_;          // by buffer id
   std::unordered_map<uint64_t, std::string> refused_;    // by buffer id: for good

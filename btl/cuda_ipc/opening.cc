@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 
-#include "btl/cuda_ipc/descriptors.hpp"
 #include "cuda/mapping.hpp"
 
 namespace tern::btl::cuda_ipc {
@@ -33,9 +32,12 @@ bool import_by_fabric(const cuda::Driver& driver, const Row& row, bool* worth_tr
 
 // The row is looked at again: its owner may have closed the descriptor meanwhile, and opened
 // something else.
-bool import_by_descriptor(const PeerLedger& ledger, const Piece& piece, const Window& window,
-                          CUmemGenericAllocationHandle* handle, Failure* failure) {
-  const Fd descriptor = take_descriptor(window.pid, piece.row.descriptor, &failure->why);
+bool import_by_descriptor(const PeerLedger& ledger, Descriptors& descriptors, const Piece& piece,
+                          const Window& window, CUmemGenericAllocationHandle* handle,
+                          Failure* failure) {
+  const Fd descriptor = descriptors.take(
+      {window.pid, piece.row.descriptor, ledger.number(), piece.number, piece.row.stamp},
+      &failure->why);
   if (!descriptor.valid()) return false;
   if (!ledger.is(piece.number, piece.row.stamp)) {
     failure->why = "its owner shares it no more";
@@ -47,14 +49,15 @@ bool import_by_descriptor(const PeerLedger& ledger, const Piece& piece, const Wi
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemImportFromShareableHandle", result);
 }
 
-bool import_piece(const PeerLedger& ledger, const Piece& piece, const Window& window, bool* fabric,
-                  CUmemGenericAllocationHandle* handle, Failure* failure) {
+bool import_piece(const PeerLedger& ledger, Descriptors& descriptors, const Piece& piece,
+                  const Window& window, bool* fabric, CUmemGenericAllocationHandle* handle,
+                  Failure* failure) {
   failure->why = "its owner shares it in a way that this process does not know";
   if ((piece.row.forms & Row::kFabric) != 0 && *fabric &&
       import_by_fabric(window.device->driver, piece.row, fabric, handle, failure))
     return true;
   return (piece.row.forms & Row::kDescriptor) != 0 &&
-         import_by_descriptor(ledger, piece, window, handle, failure);
+         import_by_descriptor(ledger, descriptors, piece, window, handle, failure);
 }
 
 }  // namespace
@@ -92,12 +95,12 @@ bool reserve(const MemoryCard& card, cuda::Device& device, Window* window, Failu
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemAddressReserve", result);
 }
 
-bool map_piece(const PeerLedger& ledger, const Piece& piece, Window& window, bool* fabric,
-               Import* import, Failure* failure) {
+bool map_piece(const PeerLedger& ledger, Descriptors& descriptors, const Piece& piece,
+               Window& window, bool* fabric, Import* import, Failure* failure) {
   const cuda::Driver& driver = window.device->driver;
   const Row& row = piece.row;
   CUmemGenericAllocationHandle handle = 0;
-  if (!import_piece(ledger, piece, window, fabric, &handle, failure)) return false;
+  if (!import_piece(ledger, descriptors, piece, window, fabric, &handle, failure)) return false;
   *import = {
       window.device, &window,  row.buffer_id, row.bytes, window.here + (row.base - window.base),
       piece.number,  row.stamp};

@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "btl/cuda_ipc/descriptors.hpp"
 #include "btl/cuda_ipc/ledger.hpp"
 
 namespace tern::btl::cuda_ipc {
@@ -53,8 +54,8 @@ struct Failure {
                            Failure* failure);
 /// A piece at its place in a window; nobody may use it before allow(). *fabric: whether fabric
 /// handles are tried; false afterwards where one could not be imported.
-[[nodiscard]] bool map_piece(const PeerLedger& ledger, const Piece& piece, Window& window,
-                             bool* fabric, Import* import, Failure* failure);
+[[nodiscard]] bool map_piece(const PeerLedger& ledger, Descriptors& descriptors, const Piece& piece,
+                             Window& window, bool* fabric, Import* import, Failure* failure);
 /// The device may use what is mapped at these addresses of this process.
 [[nodiscard]] bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure);
 /// Waits for everything on the device.

@@ -3,8 +3,6 @@
 
 #include <cstring>
 
-#include "btl/cuda_ipc/descriptors.hpp"
-
 namespace tern::btl::cuda_ipc {
 
 class Pools::Use final : public Reached {
@@ -27,9 +25,9 @@ Pools::~Pools() {
   for (const Pool& pool : pools_) destroy(pool);
 }
 
-std::unique_ptr<Reached> Pools::reach(const PeerLedger& ledger, const Piece& piece,
-                                      const MemoryCard& card, cuda::Device& device,
-                                      Failure* failure) {
+std::unique_ptr<Reached> Pools::reach(const PeerLedger& ledger, Descriptors& descriptors,
+                                      const Piece& piece, const MemoryCard& card,
+                                      cuda::Device& device, Failure* failure) {
   const cuda::Driver& driver = device.driver;
   if (driver.cuMemPoolImportFromShareableHandle == nullptr ||
       driver.cuMemPoolImportPointer == nullptr || driver.cuMemPoolDestroy == nullptr ||
@@ -38,7 +36,7 @@ std::unique_ptr<Reached> Pools::reach(const PeerLedger& ledger, const Piece& pie
     return nullptr;
   }
   const cuda::Current current(device);
-  Pool* const pool = pool_of(ledger, piece.row.next, card, device, failure);
+  Pool* const pool = pool_of(ledger, descriptors, piece.row.next, card, device, failure);
   if (pool == nullptr) return nullptr;
   Pointer* const pointer = pointer_of(*pool, piece, failure);
   if (pointer == nullptr) return nullptr;
@@ -46,8 +44,8 @@ std::unique_ptr<Reached> Pools::reach(const PeerLedger& ledger, const Piece& pie
 }
 
 // The memory of a pool may be used by its own device; by others, once that was asked for.
-Pools::Pool* Pools::pool_of(const PeerLedger& ledger, uint32_t number, const MemoryCard& card,
-                            cuda::Device& device, Failure* failure) {
+Pools::Pool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, uint32_t number,
+                            const MemoryCard& card, cuda::Device& device, Failure* failure) {
   const Row row = ledger.read(number);
   for (Pool& known : pools_)
     if (known.pid == card.pid && known.row == number && known.stamp == row.stamp &&
@@ -55,7 +53,8 @@ Pools::Pool* Pools::pool_of(const PeerLedger& ledger, uint32_t number, const Mem
       return &known;
   failure->why = "its owner shares its pool no more";
   if (row.stamp == 0 || (row.forms & Row::kPool) == 0) return nullptr;
-  const Fd descriptor = take_descriptor(card.pid, row.descriptor, &failure->why);
+  const Fd descriptor = descriptors.take(
+      {card.pid, row.descriptor, ledger.number(), number, row.stamp}, &failure->why);
   if (!descriptor.valid() || !ledger.is(number, row.stamp)) return nullptr;
   Pool fresh{card.pid, number, row.stamp, &device};
   const CUresult imported = device.driver.cuMemPoolImportFromShareableHandle(

@@ -24,9 +24,9 @@ class Pools {
   ~Pools();
   [[nodiscard]] bool empty() const noexcept { return pools_.empty(); }
   /// The block of a card whose row is a Row::kPointer.
-  [[nodiscard]] std::unique_ptr<Reached> reach(const PeerLedger& ledger, const Piece& piece,
-                                               const MemoryCard& card, cuda::Device& device,
-                                               Failure* failure);
+  [[nodiscard]] std::unique_ptr<Reached> reach(const PeerLedger& ledger, Descriptors& descriptors,
+                                               const Piece& piece, const MemoryCard& card,
+                                               cuda::Device& device, Failure* failure);
   /// Those of a process that are not in its ledger any more; all, where there is none.
   void drop_withdrawn(int32_t pid, const PeerLedger* ledger) noexcept;
 
@@ -46,8 +46,8 @@ class Pools {
     int uses;
   };
   class Use;
-  Pool* pool_of(const PeerLedger& ledger, uint32_t row, const MemoryCard& card,
-                cuda::Device& device, Failure* failure);
+  Pool* pool_of(const PeerLedger& ledger, Descriptors& descriptors, uint32_t row,
+                const MemoryCard& card, cuda::Device& device, Failure* failure);
   Pointer* pointer_of(Pool& pool, const Piece& piece, Failure* failure);
   void free(Pointer& pointer) noexcept;
   static void destroy(const Pool& pool) noexcept;

@@ -57,6 +57,9 @@ namespace tern {
     "ranks that share a GPU: each reduces a slice of device memory, or rank 0 reduces all")        \
   X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 8589934592, between(0, 1099511627776),            \
     "bytes of other ranks' device memory that stay mapped for the next message")                   \
+  X(cuda_ipc_descriptors, "TERN_CUDA_IPC_DESCRIPTORS", Word, "auto", one_of("auto|pidfd|socket"),  \
+    "descriptors of other ranks' device memory: auto, pidfd (taken; needs the right to trace), "   \
+    "socket (sent on request)")                                                                    \
   X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr),                                      \
     "a file of lines that say which algorithm serves which sizes; tern_coll tune writes one")      \
   X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr),                                    \

@@ -62,6 +62,7 @@ tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
 unit_tests += tests/unit/pml/hostile_test
 unit_tests += tests/unit/btl/hostile_test
 unit_tests += tests/unit/btl/ledger_test
+unit_tests += tests/unit/btl/mail_test
 unit_tests += tests/unit/boot/hostile_test
 # Our declarations of the CUDA driver, where the toolkit's are at hand.
 if HAVE_CUDA_H

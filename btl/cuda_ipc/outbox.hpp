@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outbox: from where a process sends descriptors of its ledger to those who have asked.
+// Why: see mail.hpp. Whoever has asked once is sent what is new without asking again, before the
+// card that names it.
+// Threads: under the lock of Exports.
+#pragma once
+
+#include <vector>
+
+#include "btl/cuda_ipc/ledger.hpp"
+#include "btl/cuda_ipc/mail.hpp"
+
+namespace tern::btl::cuda_ipc {
+
+class Outbox {
+ public:
+  explicit Outbox(const Ledger& ledger);
+  /// The next request; false where there is none. Whoever asks is a reader from now on.
+  bool next(Ask* ask, Address* from);
+  [[nodiscard]] const std::vector<Address>& readers() const noexcept { return readers_; }
+  /// A descriptor for the next send(); full ones are sent at once.
+  void add(const Address& to, uint32_t row, uint64_t stamp, int descriptor);
+  void send(const Address& to);
+  /// Those whose sockets are gone.
+  void forget_the_gone();
+
+ private:
+  const uint64_t ledger_;
+  MailSocket socket_;
+  std::vector<Address> readers_, gone_;
+  Parcel parcel_;
+  int descriptors_[Parcel::kMost];
+};
+
+}  // namespace tern::btl::cuda_ipc
