@@ -175,7 +175,7 @@ CUresult cuEventQuery(CUevent hEvent) {
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (const CUresult refused = refuse_captured(event)) return refused;
   if (const CUresult failed = state_of(event->context)) return failed;
-  return is_complete(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  return is_complete(event) ? CUDA_SUCCESS : not_ready();
 }
 
 CUresult cuEventSynchronize(CUevent hEvent) {

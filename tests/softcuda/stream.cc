@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
@@ -197,6 +198,11 @@ bool reached(const Place& place) {
   return place.stream->completed >= place.ticket;
 }
 
+CUresult not_ready() {
+  sched_yield();
+  return CUDA_ERROR_NOT_READY;
+}
+
 CUresult wait_for(const Place& place) {
   if (place.stream == nullptr) return CUDA_SUCCESS;
   std::unique_lock lock(place.stream->mutex);
@@ -269,7 +275,7 @@ CUresult cuStreamQuery(CUstream hStream) {
   CUstream stream;
   if (const CUresult refused = find_stream(hStream, &stream)) return refused;
   if (const CUresult refused = refuse_in_capture(stream)) return refused;
-  if (!reached(end_of(stream))) return CUDA_ERROR_NOT_READY;
+  if (!reached(end_of(stream))) return not_ready();
   return static_cast<CUresult>(stream->context->sticky.load());
 }
 

@@ -69,6 +69,8 @@ Place end_of(CUstream stream);
 bool reached(const Place& place);
 /// Waits until the place is reached, or the context has failed (then its error).
 CUresult wait_for(const Place& place);
+/// CUDA_ERROR_NOT_READY: who polls leaves the core to the threads that are the device.
+CUresult not_ready();
 /// Waits for all streams of a context, of a device, of all.
 CUresult wait_for_context(CUcontext context);
 void wait_for_device(int physical);

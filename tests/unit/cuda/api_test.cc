@@ -60,122 +60,122 @@ TEST(CudaApi, SignaturesAgreeWithTheToolkit) {
 #undef AGREE
 }
 
-#define SIZE(type)                               \
+#define EXPECT_SIZE(type)                        \
   EXPECT_EQ(sizeof(ours::type), sizeof(::type)); \
   EXPECT_EQ(alignof(ours::type), alignof(::type))
-#define FIELD(type, field)                                         \
+#define EXPECT_FIELD(type, field)                                  \
   EXPECT_EQ(offsetof(ours::type, field), offsetof(::type, field)); \
   EXPECT_EQ(sizeof(ours::type::field), sizeof(::type::field)) << #field
 
 TEST(CudaApi, LayoutsOfHandlesAndCopiesAgree) {
-  SIZE(CUuuid);
-  FIELD(CUuuid, bytes);
-  SIZE(CUipcMemHandle);
-  FIELD(CUipcMemHandle, reserved);
-  SIZE(CUipcEventHandle);
-  FIELD(CUipcEventHandle, reserved);
-  SIZE(CUmemFabricHandle);
-  FIELD(CUmemFabricHandle, data);
-  SIZE(CUDA_MEMCPY2D);
-  FIELD(CUDA_MEMCPY2D, srcXInBytes);
-  FIELD(CUDA_MEMCPY2D, srcY);
-  FIELD(CUDA_MEMCPY2D, srcMemoryType);
-  FIELD(CUDA_MEMCPY2D, srcHost);
-  FIELD(CUDA_MEMCPY2D, srcDevice);
-  FIELD(CUDA_MEMCPY2D, srcArray);
-  FIELD(CUDA_MEMCPY2D, srcPitch);
-  FIELD(CUDA_MEMCPY2D, dstXInBytes);
-  FIELD(CUDA_MEMCPY2D, dstY);
-  FIELD(CUDA_MEMCPY2D, dstMemoryType);
-  FIELD(CUDA_MEMCPY2D, dstHost);
-  FIELD(CUDA_MEMCPY2D, dstDevice);
-  FIELD(CUDA_MEMCPY2D, dstArray);
-  FIELD(CUDA_MEMCPY2D, dstPitch);
-  FIELD(CUDA_MEMCPY2D, WidthInBytes);
-  FIELD(CUDA_MEMCPY2D, Height);
+  EXPECT_SIZE(CUuuid);
+  EXPECT_FIELD(CUuuid, bytes);
+  EXPECT_SIZE(CUipcMemHandle);
+  EXPECT_FIELD(CUipcMemHandle, reserved);
+  EXPECT_SIZE(CUipcEventHandle);
+  EXPECT_FIELD(CUipcEventHandle, reserved);
+  EXPECT_SIZE(CUmemFabricHandle);
+  EXPECT_FIELD(CUmemFabricHandle, data);
+  EXPECT_SIZE(CUDA_MEMCPY2D);
+  EXPECT_FIELD(CUDA_MEMCPY2D, srcXInBytes);
+  EXPECT_FIELD(CUDA_MEMCPY2D, srcY);
+  EXPECT_FIELD(CUDA_MEMCPY2D, srcMemoryType);
+  EXPECT_FIELD(CUDA_MEMCPY2D, srcHost);
+  EXPECT_FIELD(CUDA_MEMCPY2D, srcDevice);
+  EXPECT_FIELD(CUDA_MEMCPY2D, srcArray);
+  EXPECT_FIELD(CUDA_MEMCPY2D, srcPitch);
+  EXPECT_FIELD(CUDA_MEMCPY2D, dstXInBytes);
+  EXPECT_FIELD(CUDA_MEMCPY2D, dstY);
+  EXPECT_FIELD(CUDA_MEMCPY2D, dstMemoryType);
+  EXPECT_FIELD(CUDA_MEMCPY2D, dstHost);
+  EXPECT_FIELD(CUDA_MEMCPY2D, dstDevice);
+  EXPECT_FIELD(CUDA_MEMCPY2D, dstArray);
+  EXPECT_FIELD(CUDA_MEMCPY2D, dstPitch);
+  EXPECT_FIELD(CUDA_MEMCPY2D, WidthInBytes);
+  EXPECT_FIELD(CUDA_MEMCPY2D, Height);
 }
 
 TEST(CudaApi, LayoutsOfAllocationsAgree) {
-  SIZE(CUmemLocation);
-  FIELD(CUmemLocation, type);
-  FIELD(CUmemLocation, id);
-  SIZE(CUmemAccessDesc);
-  FIELD(CUmemAccessDesc, location);
-  FIELD(CUmemAccessDesc, flags);
-  SIZE(CUmemAllocationProp);
-  FIELD(CUmemAllocationProp, type);
-  FIELD(CUmemAllocationProp, requestedHandleTypes);
-  FIELD(CUmemAllocationProp, location);
-  FIELD(CUmemAllocationProp, win32HandleMetaData);
-  FIELD(CUmemAllocationProp, allocFlags);
-  SIZE(CUmemPoolProps);
-  FIELD(CUmemPoolProps, allocType);
-  FIELD(CUmemPoolProps, handleTypes);
-  FIELD(CUmemPoolProps, location);
-  FIELD(CUmemPoolProps, win32SecurityAttributes);
-  FIELD(CUmemPoolProps, maxSize);
-  FIELD(CUmemPoolProps, usage);
-  FIELD(CUmemPoolProps, reserved);
-  SIZE(CUmemPoolPtrExportData);
-  FIELD(CUmemPoolPtrExportData, reserved);
+  EXPECT_SIZE(CUmemLocation);
+  EXPECT_FIELD(CUmemLocation, type);
+  EXPECT_FIELD(CUmemLocation, id);
+  EXPECT_SIZE(CUmemAccessDesc);
+  EXPECT_FIELD(CUmemAccessDesc, location);
+  EXPECT_FIELD(CUmemAccessDesc, flags);
+  EXPECT_SIZE(CUmemAllocationProp);
+  EXPECT_FIELD(CUmemAllocationProp, type);
+  EXPECT_FIELD(CUmemAllocationProp, requestedHandleTypes);
+  EXPECT_FIELD(CUmemAllocationProp, location);
+  EXPECT_FIELD(CUmemAllocationProp, win32HandleMetaData);
+  EXPECT_FIELD(CUmemAllocationProp, allocFlags);
+  EXPECT_SIZE(CUmemPoolProps);
+  EXPECT_FIELD(CUmemPoolProps, allocType);
+  EXPECT_FIELD(CUmemPoolProps, handleTypes);
+  EXPECT_FIELD(CUmemPoolProps, location);
+  EXPECT_FIELD(CUmemPoolProps, win32SecurityAttributes);
+  EXPECT_FIELD(CUmemPoolProps, maxSize);
+  EXPECT_FIELD(CUmemPoolProps, usage);
+  EXPECT_FIELD(CUmemPoolProps, reserved);
+  EXPECT_SIZE(CUmemPoolPtrExportData);
+  EXPECT_FIELD(CUmemPoolPtrExportData, reserved);
 }
 
 TEST(CudaApi, LayoutsOfMulticastAndBatchesAgree) {
-  SIZE(CUmulticastObjectProp);
-  FIELD(CUmulticastObjectProp, numDevices);
-  FIELD(CUmulticastObjectProp, size);
-  FIELD(CUmulticastObjectProp, handleTypes);
-  FIELD(CUmulticastObjectProp, flags);
-  SIZE(CUmemcpyAttributes);
-  FIELD(CUmemcpyAttributes, srcAccessOrder);
-  FIELD(CUmemcpyAttributes, srcLocHint);
-  FIELD(CUmemcpyAttributes, dstLocHint);
-  FIELD(CUmemcpyAttributes, flags);
+  EXPECT_SIZE(CUmulticastObjectProp);
+  EXPECT_FIELD(CUmulticastObjectProp, numDevices);
+  EXPECT_FIELD(CUmulticastObjectProp, size);
+  EXPECT_FIELD(CUmulticastObjectProp, handleTypes);
+  EXPECT_FIELD(CUmulticastObjectProp, flags);
+  EXPECT_SIZE(CUmemcpyAttributes);
+  EXPECT_FIELD(CUmemcpyAttributes, srcAccessOrder);
+  EXPECT_FIELD(CUmemcpyAttributes, srcLocHint);
+  EXPECT_FIELD(CUmemcpyAttributes, dstLocHint);
+  EXPECT_FIELD(CUmemcpyAttributes, flags);
 }
 
 TEST(CudaApi, LayoutsOfLaunchesAgree) {
-  SIZE(CUlaunchAttributeValue);
-  FIELD(CUlaunchAttributeValue, pad);
-  FIELD(CUlaunchAttributeValue, cooperative);
-  FIELD(CUlaunchAttributeValue, clusterDim);
-  FIELD(CUlaunchAttributeValue, priority);
-  FIELD(CUlaunchAttributeValue, launchCompletionEvent);
-  SIZE(CUlaunchAttribute);
-  FIELD(CUlaunchAttribute, id);
-  FIELD(CUlaunchAttribute, pad);
-  FIELD(CUlaunchAttribute, value);
-  SIZE(CUlaunchConfig);
-  FIELD(CUlaunchConfig, gridDimX);
-  FIELD(CUlaunchConfig, gridDimY);
-  FIELD(CUlaunchConfig, gridDimZ);
-  FIELD(CUlaunchConfig, blockDimX);
-  FIELD(CUlaunchConfig, blockDimY);
-  FIELD(CUlaunchConfig, blockDimZ);
-  FIELD(CUlaunchConfig, sharedMemBytes);
-  FIELD(CUlaunchConfig, hStream);
-  FIELD(CUlaunchConfig, attrs);
-  FIELD(CUlaunchConfig, numAttrs);
+  EXPECT_SIZE(CUlaunchAttributeValue);
+  EXPECT_FIELD(CUlaunchAttributeValue, pad);
+  EXPECT_FIELD(CUlaunchAttributeValue, cooperative);
+  EXPECT_FIELD(CUlaunchAttributeValue, clusterDim);
+  EXPECT_FIELD(CUlaunchAttributeValue, priority);
+  EXPECT_FIELD(CUlaunchAttributeValue, launchCompletionEvent);
+  EXPECT_SIZE(CUlaunchAttribute);
+  EXPECT_FIELD(CUlaunchAttribute, id);
+  EXPECT_FIELD(CUlaunchAttribute, pad);
+  EXPECT_FIELD(CUlaunchAttribute, value);
+  EXPECT_SIZE(CUlaunchConfig);
+  EXPECT_FIELD(CUlaunchConfig, gridDimX);
+  EXPECT_FIELD(CUlaunchConfig, gridDimY);
+  EXPECT_FIELD(CUlaunchConfig, gridDimZ);
+  EXPECT_FIELD(CUlaunchConfig, blockDimX);
+  EXPECT_FIELD(CUlaunchConfig, blockDimY);
+  EXPECT_FIELD(CUlaunchConfig, blockDimZ);
+  EXPECT_FIELD(CUlaunchConfig, sharedMemBytes);
+  EXPECT_FIELD(CUlaunchConfig, hStream);
+  EXPECT_FIELD(CUlaunchConfig, attrs);
+  EXPECT_FIELD(CUlaunchConfig, numAttrs);
 }
 
 TEST(CudaApi, LayoutsOfStreamOperationsAgree) {
-  SIZE(CUstreamBatchMemOpParams);
-  FIELD(CUstreamBatchMemOpParams, operation);
-  FIELD(CUstreamBatchMemOpParams, waitValue);
-  FIELD(CUstreamBatchMemOpParams, writeValue);
-  FIELD(CUstreamBatchMemOpParams, flushRemoteWrites);
-  FIELD(CUstreamBatchMemOpParams, memoryBarrier);
-  FIELD(CUstreamBatchMemOpParams, pad);
-  SIZE(CUgraphEdgeData);
-  FIELD(CUgraphEdgeData, from_port);
-  FIELD(CUgraphEdgeData, to_port);
-  FIELD(CUgraphEdgeData, type);
-  FIELD(CUgraphEdgeData, reserved);
-  FIELD(CUstreamBatchMemOpParams, waitValue.address);
-  FIELD(CUstreamBatchMemOpParams, waitValue.value64);
-  FIELD(CUstreamBatchMemOpParams, waitValue.flags);
-  FIELD(CUstreamBatchMemOpParams, memoryBarrier.flags);
+  EXPECT_SIZE(CUstreamBatchMemOpParams);
+  EXPECT_FIELD(CUstreamBatchMemOpParams, operation);
+  EXPECT_FIELD(CUstreamBatchMemOpParams, waitValue);
+  EXPECT_FIELD(CUstreamBatchMemOpParams, writeValue);
+  EXPECT_FIELD(CUstreamBatchMemOpParams, flushRemoteWrites);
+  EXPECT_FIELD(CUstreamBatchMemOpParams, memoryBarrier);
+  EXPECT_FIELD(CUstreamBatchMemOpParams, pad);
+  EXPECT_SIZE(CUgraphEdgeData);
+  EXPECT_FIELD(CUgraphEdgeData, from_port);
+  EXPECT_FIELD(CUgraphEdgeData, to_port);
+  EXPECT_FIELD(CUgraphEdgeData, type);
+  EXPECT_FIELD(CUgraphEdgeData, reserved);
+  EXPECT_FIELD(CUstreamBatchMemOpParams, waitValue.address);
+  EXPECT_FIELD(CUstreamBatchMemOpParams, waitValue.value64);
+  EXPECT_FIELD(CUstreamBatchMemOpParams, waitValue.flags);
+  EXPECT_FIELD(CUstreamBatchMemOpParams, memoryBarrier.flags);
 }
-#undef SIZE
-#undef FIELD
+#undef EXPECT_SIZE
+#undef EXPECT_FIELD
 
 }  // namespace
