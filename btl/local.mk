@@ -15,6 +15,7 @@ libtern_la_SOURCES += btl/cuda_ipc/descriptors.cc
 libtern_la_SOURCES += btl/cuda_ipc/exports.cc
 libtern_la_SOURCES += btl/cuda_ipc/ledger.cc
 libtern_la_SOURCES += btl/cuda_ipc/mail.cc
+libtern_la_SOURCES += btl/cuda_ipc/naming.cc
 libtern_la_SOURCES += btl/cuda_ipc/offers.cc
 libtern_la_SOURCES += btl/cuda_ipc/opening.cc
 libtern_la_SOURCES += btl/cuda_ipc/outbox.cc

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "btl/cuda_ipc/naming.hpp"
+
 namespace tern::btl::cuda_ipc {
 namespace {
 
@@ -22,52 +24,6 @@ size_t most_descriptors() noexcept {
 bool for_good(CUresult result) noexcept {
   return result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED ||
          result == CUDA_ERROR_NOT_PERMITTED;
-}
-
-unsigned types_of(const cuda::Driver& driver, CUmemGenericAllocationHandle handle) noexcept {
-  CUmemAllocationProp properties{};
-  if (driver.cuMemGetAllocationPropertiesFromHandle == nullptr ||
-      driver.cuMemGetAllocationPropertiesFromHandle(&properties, handle) != CUDA_SUCCESS)
-    return CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  return static_cast<unsigned>(properties.requestedHandleTypes);
-}
-
-/// How one export ended.
-struct Named {
-  CUresult result = CUDA_SUCCESS;
-  const char* function = "";
-};
-
-// By all that its creator has allowed: whether a fabric handle can be imported is for the importer
-// to find out.
-Named export_mapping(const cuda::Driver& driver, uintptr_t base, Row* row,
-                     Fd* descriptor) noexcept {
-  if (driver.cuMemRetainAllocationHandle == nullptr ||
-      driver.cuMemExportToShareableHandle == nullptr)
-    return {CUDA_ERROR_NOT_SUPPORTED, "cuMemExportToShareableHandle"};
-  CUmemGenericAllocationHandle handle = 0;
-  const CUresult retained =
-      driver.cuMemRetainAllocationHandle(&handle, reinterpret_cast<void*>(base));
-  if (retained != CUDA_SUCCESS) return {retained, "cuMemRetainAllocationHandle"};
-  const unsigned types = types_of(driver, handle);
-  CUresult result = CUDA_ERROR_INVALID_VALUE;
-  if ((types & CU_MEM_HANDLE_TYPE_FABRIC) != 0) {
-    static_assert(sizeof(CUmemFabricHandle) == sizeof row->handle);
-    result = driver.cuMemExportToShareableHandle(row->handle, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0);
-    if (result == CUDA_SUCCESS) row->forms |= Row::kFabric;
-  }
-  if ((types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {
-    int fd = -1;
-    result = driver.cuMemExportToShareableHandle(&fd, handle,
-                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    if (result == CUDA_SUCCESS) {
-      *descriptor = Fd(fd);
-      (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
-      row->forms |= Row::kDescriptor;
-    }
-  }
-  (void)driver.cuMemRelease(handle);
-  return {row->forms != 0 ? CUDA_SUCCESS : result, "cuMemExportToShareableHandle"};
 }
 
 }  // namespace
@@ -162,17 +118,20 @@ bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, Memo
   return true;
 }
 
-bool Exports::name_mappings(cuda::Device& device, const cuda::Memory& memory, size_t bytes,
-                            MemoryCard* card, std::string* why_not) {
+bool Exports::name_mappings(cuda::Device& device, size_t bytes, MemoryCard* card,
+                            std::string* why_not) {
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
   answer_locked();
   look_after(1);
   uint32_t first = 0, last = 0;
-  uint64_t end = memory.base;
-  for (cuda::Memory piece = memory;; piece = cuda::look_up(reinterpret_cast<void*>(end))) {
+  cuda::Memory piece = mapping_at(card->address);
+  card->base = piece.base;
+  card->buffer_id = piece.buffer_id;
+  uint64_t end = piece.base;
+  for (;; piece = mapping_at(end)) {
     if (piece.kind != cuda::MemoryKind::kDevice || piece.base != end || piece.bytes == 0 ||
-        piece.legacy_ipc || piece.pooled) {
+        piece.buffer_id == 0 || piece.legacy_ipc || piece.pooled) {
       *why_not = "it does not lie in one allocation, nor in mappings side by side";
       return false;
     }
@@ -231,8 +190,10 @@ void Exports::put(uint32_t row, MemoryCard* card) const noexcept {
 // 0 where it is new, or with a reason where it is known that it cannot be shared.
 uint32_t Exports::known_row(const cuda::Memory& memory, std::string* why_not) {
   if (const auto known = rows_.find(memory.buffer_id); known != rows_.end()) {
-    entries_[known->second].used = turn_;
-    return known->second;
+    const uint32_t place = known->second;
+    entries_[place].used = turn_;
+    if (entries_[place].base == memory.base) return place;
+    withdraw(place);  // the same memory, mapped elsewhere by now
   }
   if (const auto no = refused_.find(memory.buffer_id); no != refused_.end()) {
     *why_not = no->second;
@@ -368,7 +329,7 @@ void Exports::withdraw(uint32_t row) noexcept {
 }
 
 bool Exports::is_there(const Entry& entry) noexcept {
-  return cuda::look_up(reinterpret_cast<void*>(entry.base)).buffer_id == entry.buffer_id;
+  return mapping_at(entry.base).buffer_id == entry.buffer_id;
 }
 
 // A descriptor keeps the memory that it names, and importers drop what is withdrawn.

@@ -26,9 +26,8 @@ class Exports {
   /// Memory that cuIpcGetMemHandle takes. False with a reason.
   bool name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
                    std::string* why_not);
-  /// Mappings side by side, of which `memory` is the first; the card's address is set. The same.
-  bool name_mappings(cuda::Device& device, const cuda::Memory& memory, size_t bytes,
-                     MemoryCard* card, std::string* why_not);
+  /// Mappings side by side, from the one at the card's address on. The same.
+  bool name_mappings(cuda::Device& device, size_t bytes, MemoryCard* card, std::string* why_not);
   /// Memory from a pool. The same.
   bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
                    std::string* why_not);

@@ -16,7 +16,7 @@ bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address
   card->bytes = memory.bytes;
   card->address = reinterpret_cast<uint64_t>(address);
   card->device = device.uuid;
-  if (memory.kind != cuda::MemoryKind::kDevice) {
+  if (memory.kind != cuda::MemoryKind::kDevice || memory.buffer_id == 0) {
     *why_not = memory.kind == cuda::MemoryKind::kManaged
                    ? "it is managed memory, which has no handle"
                    : "the driver does not say which allocation it lies in";
@@ -24,7 +24,7 @@ bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address
   }
   Exports& exports = Exports::instance();
   if (!memory.legacy_ipc && !memory.pooled)
-    return exports.name_mappings(device, memory, bytes, card, why_not);
+    return exports.name_mappings(device, bytes, card, why_not);
   if (card->address - memory.base > memory.bytes ||
       bytes > memory.bytes - (card->address - memory.base)) {
     *why_not = "it reaches beyond its allocation";

@@ -61,6 +61,7 @@ unit_tests += tests/unit/tools/tern_info_test
 tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
 unit_tests += tests/unit/pml/hostile_test
 unit_tests += tests/unit/btl/hostile_test
+unit_tests += tests/unit/btl/cuda_ipc_test
 unit_tests += tests/unit/btl/ledger_test
 unit_tests += tests/unit/btl/mail_test
 unit_tests += tests/unit/boot/hostile_test

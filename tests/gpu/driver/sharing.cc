@@ -218,6 +218,42 @@ TEST_F(Sharing, MemoryOfTheDefaultPoolIsNotShared) {
   OK(cu().cuStreamSynchronize(stream_));
 }
 
+TEST_F(Sharing, APoolIsItsDevicesUntilOthersAreGivenAccess) {
+  int devices = 0, reach = 0;
+  OK(cu().cuDeviceGetCount(&devices));
+  if (devices > 1) {
+    OK(cu().cuDeviceCanAccessPeer(&reach, 0, 1));
+  }
+  if (reach == 0) GTEST_SKIP() << "two devices that reach each other are needed";
+  CUcontext other = nullptr;
+  CUstream stream = nullptr;
+  CUmemoryPool pool = nullptr;
+  CUdeviceptr address = 0;
+  CUmemPoolProps props{};
+  props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  props.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
+  OK(cu().cuDevicePrimaryCtxRetain(&other, 1));
+  OK(cu().cuCtxPushCurrent_v2(other));
+  OK(cu().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  OK(cu().cuMemPoolCreate(&pool, &props));
+  OK(cu().cuMemAllocFromPoolAsync(&address, 4096, pool, stream));
+  OK(cu().cuStreamSynchronize(stream));
+  OK(cu().cuCtxPopCurrent_v2(nullptr));
+  EXPECT_NE(cu().cuMemsetD8Async(address, 1, 4096, stream_), CUDA_SUCCESS);
+  const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                               CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  OK(cu().cuMemPoolSetAccess(pool, &access, 1));
+  OK(cu().cuMemsetD8Async(address, 2, 4096, stream_));
+  OK(cu().cuStreamSynchronize(stream_));
+  OK(cu().cuCtxPushCurrent_v2(other));
+  OK(cu().cuMemFreeAsync(address, stream));
+  OK(cu().cuStreamSynchronize(stream));
+  OK(cu().cuMemPoolDestroy(pool));
+  OK(cu().cuStreamDestroy_v2(stream));
+  OK(cu().cuCtxPopCurrent_v2(nullptr));
+  OK(cu().cuDevicePrimaryCtxRelease_v2(1));
+}
+
 int pool_peer(int socket) {
   const CUstream stream = begin_peer();
   const int fd = receive_fd(socket);

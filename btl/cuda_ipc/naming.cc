@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "btl/cuda_ipc/naming.hpp"
+
+#include <fcntl.h>
+
+#include <array>
+
+namespace tern::btl::cuda_ipc {
+namespace {
+
+unsigned types_of(const cuda::Driver& driver, CUmemGenericAllocationHandle handle) noexcept {
+  CUmemAllocationProp properties{};
+  if (driver.cuMemGetAllocationPropertiesFromHandle == nullptr ||
+      driver.cuMemGetAllocationPropertiesFromHandle(&properties, handle) != CUDA_SUCCESS)
+    return CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  return static_cast<unsigned>(properties.requestedHandleTypes);
+}
+
+}  // namespace
+
+// The names of a mapping and of its physical memory are attributes of their own: the others may be
+// of all that was reserved around it.
+cuda::Memory mapping_at(uint64_t address) noexcept {
+  cuda::Memory memory = cuda::look_up(reinterpret_cast<void*>(address));
+  const cuda::Driver* const driver = cuda::driver();
+  if (driver == nullptr || memory.kind != cuda::MemoryKind::kDevice || memory.legacy_ipc ||
+      memory.pooled)
+    return memory;
+  CUdeviceptr base = 0;
+  size_t bytes = 0;
+  uint64_t id = 0;
+  std::array<CUpointer_attribute, 3> names = {CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+                                              CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+                                              CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID};
+  std::array<void*, 3> values = {&base, &bytes, &id};
+  if (driver->cuPointerGetAttributes(names.size(), names.data(), values.data(), address) !=
+          CUDA_SUCCESS ||
+      address - base >= bytes || id == 0)
+    return memory;
+  memory.base = base;
+  memory.bytes = bytes;
+  memory.buffer_id = id;
+  return memory;
+}
+
+// By all that its creator has allowed: whether a fabric handle can be imported is for the importer
+// to find out.
+Named export_mapping(const cuda::Driver& driver, uintptr_t base, Row* row,
+                     Fd* descriptor) noexcept {
+  if (driver.cuMemRetainAllocationHandle == nullptr ||
+      driver.cuMemExportToShareableHandle == nullptr)
+    return {CUDA_ERROR_NOT_SUPPORTED, "cuMemExportToShareableHandle"};
+  CUmemGenericAllocationHandle handle = 0;
+  const CUresult retained =
+      driver.cuMemRetainAllocationHandle(&handle, reinterpret_cast<void*>(base));
+  if (retained != CUDA_SUCCESS) return {retained, "cuMemRetainAllocationHandle"};
+  const unsigned types = types_of(driver, handle);
+  CUresult result = CUDA_ERROR_INVALID_VALUE;
+  if ((types & CU_MEM_HANDLE_TYPE_FABRIC) != 0) {
+    static_assert(sizeof(CUmemFabricHandle) == sizeof row->handle);
+    result = driver.cuMemExportToShareableHandle(row->handle, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0);
+    if (result == CUDA_SUCCESS) row->forms |= Row::kFabric;
+  }
+  if ((types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {
+    int fd = -1;
+    result = driver.cuMemExportToShareableHandle(&fd, handle,
+                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    if (result == CUDA_SUCCESS) {
+      *descriptor = Fd(fd);
+      (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
+      row->forms |= Row::kDescriptor;
+    }
+  }
+  (void)driver.cuMemRelease(handle);
+  return {row->forms != 0 ? CUDA_SUCCESS : result, "cuMemExportToShareableHandle"};
+}
+
+}  // namespace tern::btl::cuda_ipc

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cache of mappings with a driver that only counts, and cards that a peer should not send.
+#include "btl/cuda_ipc/cuda_ipc.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace tern::btl::cuda_ipc {
+namespace {
+
+constexpr uint64_t kPiece = 2 << 20, kBase = 0x7000'0000'0000;
+
+/// What is there in it.
+struct Fake {
+  int imports = 0, handles = 0, mapped = 0, reserved = 0, legacy = 0;
+  CUdeviceptr next = 0x1000'0000'0000;
+} fake;
+
+cuda::Driver fake_driver() {
+  cuda::Driver driver;
+  driver.cuGetErrorName = [](CUresult, const char** name) { return *name = "?", CUDA_SUCCESS; };
+  driver.cuGetErrorString = driver.cuGetErrorName;
+  driver.cuDeviceGet = [](CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; };
+  driver.cuDeviceGetUuid_v2 = [](CUuuid*, CUdevice) { return CUDA_SUCCESS; };
+  driver.cuCtxPushCurrent_v2 = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.cuCtxPopCurrent_v2 = [](CUcontext*) { return CUDA_SUCCESS; };
+  driver.cuCtxGetCurrent = [](CUcontext* now) { return *now = nullptr, CUDA_SUCCESS; };
+  driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+  driver.cuIpcOpenMemHandle_v2 = [](CUdeviceptr* at, CUipcMemHandle, unsigned) {
+    ++fake.legacy;
+    return *at = fake.next += 1 << 30, CUDA_SUCCESS;
+  };
+  driver.cuIpcCloseMemHandle = [](CUdeviceptr) { return --fake.legacy, CUDA_SUCCESS; };
+  driver.cuMemCreate = [](CUmemGenericAllocationHandle*, size_t, const CUmemAllocationProp*,
+                          unsigned long long) { return CUDA_ERROR_UNKNOWN; };
+  driver.cuMemGetAllocationGranularity = [](size_t*, const CUmemAllocationProp*,
+                                            CUmemAllocationGranularity_flags) {
+    return CUDA_ERROR_UNKNOWN;
+  };
+  driver.cuMemRelease = [](CUmemGenericAllocationHandle) { return --fake.handles, CUDA_SUCCESS; };
+  driver.cuMemAddressReserve = [](CUdeviceptr* at, size_t bytes, size_t, CUdeviceptr,
+                                  unsigned long long) {
+    if (bytes > uint64_t{1} << 47) return CUDA_ERROR_OUT_OF_MEMORY;
+    ++fake.reserved;
+    *at = fake.next += uint64_t{1} << 48;
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemAddressFree = [](CUdeviceptr, size_t) { return --fake.reserved, CUDA_SUCCESS; };
+  driver.cuMemMap = [](CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle,
+                       unsigned long long) { return ++fake.mapped, CUDA_SUCCESS; };
+  driver.cuMemUnmap = [](CUdeviceptr, size_t) { return --fake.mapped, CUDA_SUCCESS; };
+  driver.cuMemSetAccess = [](CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) {
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemImportFromShareableHandle = [](CUmemGenericAllocationHandle* handle, void*,
+                                             CUmemAllocationHandleType) {
+    ++fake.imports;
+    ++fake.handles;
+    return *handle = 1, CUDA_SUCCESS;
+  };
+  return driver;
+}
+
+class CudaIpcTest : public ::testing::Test {
+ protected:
+  void SetUp() override { fake = {}; }
+  void TearDown() override {
+    ipc_.reset();
+    EXPECT_EQ(fake.mapped, 0);
+    EXPECT_EQ(fake.handles, 0);
+    EXPECT_EQ(fake.reserved, 0);
+    EXPECT_EQ(fake.legacy, 0);
+  }
+  /// A mapping in the ledger of this process, which plays the peer.
+  uint32_t piece(int place, uint64_t id, uint32_t forms = Row::kDescriptor) {
+    Row row{};
+    row.buffer_id = id;
+    row.base = kBase + static_cast<uint64_t>(place) * kPiece;
+    row.bytes = kPiece;
+    row.forms = forms;
+    row.descriptor = ledger_.descriptor();
+    return ledger_.add(row);
+  }
+  std::vector<uint32_t> pieces(int count) {
+    std::vector<uint32_t> rows;
+    for (int i = 0; i < count; ++i) rows.push_back(piece(i, 100 + static_cast<uint64_t>(i)));
+    chain(rows);
+    return rows;
+  }
+  void chain(const std::vector<uint32_t>& rows) {
+    for (size_t i = 1; i < rows.size(); ++i) ledger_.chain(rows[i - 1], rows[i]);
+  }
+  MemoryCard card(uint32_t row, int first, int count, uint64_t id) {
+    MemoryCard made{};
+    made.form = MemoryCard::Form::kListed;
+    made.pid = ::getpid();
+    made.buffer_id = id;
+    made.base = kBase + static_cast<uint64_t>(first) * kPiece;
+    made.bytes = static_cast<uint64_t>(count) * kPiece;
+    made.address = made.base + 100;
+    const Listed place{ledger_.number(), ledger_.descriptor(), row};
+    std::memcpy(made.handle, &place, sizeof place);
+    return made;
+  }
+  MemoryCard legacy(uint64_t base, uint64_t bytes, uint64_t id) {
+    MemoryCard made{};
+    made.form = MemoryCard::Form::kLegacy;
+    made.pid = 7;
+    made.buffer_id = id;
+    made.base = made.address = base;
+    made.bytes = bytes;
+    return made;
+  }
+  void refuse(const MemoryCard& of) {
+    EXPECT_EQ(ipc_->reach(of, device_), nullptr);
+    EXPECT_NE(ipc_->why_not(), "");
+  }
+
+  const cuda::Driver driver_ = fake_driver();
+  cuda::Device device_{driver_, nullptr, 0, ""};
+  Ledger ledger_;
+  std::unique_ptr<CudaIpc> ipc_ =
+      std::make_unique<CudaIpc>(8 * kPiece, DescriptorWays{true, false});
+};
+
+TEST_F(CudaIpcTest, OnlyWhatIsNewIsMapped) {
+  auto rows = pieces(4);
+  const auto two = ipc_->reach(card(rows[0], 0, 2, 100), device_);
+  ASSERT_NE(two, nullptr);
+  EXPECT_EQ(fake.imports, 2);
+  const auto four = ipc_->reach(card(rows[0], 0, 4, 100), device_);
+  EXPECT_EQ(fake.imports, 4);
+  EXPECT_EQ(four->address, two->address);
+  const auto last = ipc_->reach(card(rows[3], 3, 1, 103), device_);
+  EXPECT_EQ(fake.imports, 4);
+  EXPECT_EQ(last->address, two->address + 3 * kPiece);
+}
+
+// What is in use stays until it is not, wherever the new memory goes.
+TEST_F(CudaIpcTest, AReplacedPieceIsMappedAnew) {
+  auto rows = pieces(3);
+  auto old = ipc_->reach(card(rows[0], 0, 3, 100), device_);
+  old.reset();
+  ledger_.clear(rows[1]);
+  rows[1] = piece(1, 200);
+  chain(rows);
+  EXPECT_NE(ipc_->reach(card(rows[0], 0, 3, 100), device_), nullptr);
+  EXPECT_EQ(fake.imports, 4);
+  EXPECT_EQ(fake.mapped, 3);
+}
+
+TEST_F(CudaIpcTest, TheCacheIsBoundedAndWhatIsInUseStays) {
+  const auto used = ipc_->reach(legacy(kBase, kPiece, 1), device_);
+  for (uint64_t i = 1; i < 40; ++i)
+    EXPECT_NE(ipc_->reach(legacy(kBase + i * kPiece, kPiece, i + 1), device_), nullptr);
+  EXPECT_EQ(fake.legacy, 8);
+  const auto again = ipc_->reach(legacy(kBase, kPiece, 1), device_);
+  EXPECT_EQ(again->address, used->address);
+  const auto rows = pieces(8);
+  EXPECT_NE(ipc_->reach(card(rows[0], 0, 8, 100), device_), nullptr);
+  EXPECT_EQ(fake.legacy, 1);
+}
+
+TEST_F(CudaIpcTest, OtherMemoryAtTheSameAddress) {
+  auto first = ipc_->reach(legacy(kBase, kPiece, 1), device_);
+  const auto second = ipc_->reach(legacy(kBase + 4096, 4096, 2), device_);
+  EXPECT_NE(first->address, second->address);
+  EXPECT_EQ(fake.legacy, 2) << "the first is in use";
+  first.reset();
+  (void)ipc_->reach(legacy(kBase + 4096, 4096, 2), device_);
+  EXPECT_EQ(fake.legacy, 1);
+}
+
+TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGo) {
+  const auto rows = pieces(3);
+  (void)ipc_->reach(card(rows[0], 0, 3, 100), device_);
+  EXPECT_EQ(fake.mapped, 3);
+  for (const uint32_t row : rows) ledger_.clear(row);
+  for (int i = 0; i < 5; ++i) (void)ipc_->reach(legacy(kBase + 100 * kPiece, 4096, 9), device_);
+  EXPECT_EQ(fake.mapped, 0);
+  EXPECT_EQ(fake.reserved, 0);
+}
+
+TEST_F(CudaIpcTest, WrongCardsAreRefused) {
+  const auto rows = pieces(3);
+  const MemoryCard right = card(rows[0], 0, 3, 100);
+  MemoryCard wrong = right;
+  refuse(MemoryCard{});
+  refuse((wrong = right, wrong.address = wrong.base - 1, wrong));
+  refuse((wrong = right, wrong.address = wrong.base + wrong.bytes, wrong));
+  refuse((wrong = right, wrong.bytes = ~uint64_t{0}, wrong));
+  refuse((wrong = right, wrong.bytes = uint64_t{1} << 47, wrong));
+  refuse((wrong = right, wrong.bytes = 3 * kPiece + 1, wrong));
+  refuse((wrong = right, wrong.base += 4096, wrong));
+  refuse((wrong = right, wrong.buffer_id = 5, wrong));
+  refuse((wrong = right, wrong.pid = -1, wrong));
+  refuse((wrong = right, wrong.pid = 0, wrong));
+  refuse(card(0, 0, 3, 100));
+  refuse(card(~0u, 0, 3, 100));
+  refuse(card(piece(9, 300, 0), 9, 1, 300));              // in no form
+  refuse(card(piece(9, 301, Row::kPool), 9, 1, 301));     // a pool is no memory
+  refuse(card(piece(9, 302, Row::kPointer), 9, 1, 302));  // of no pool
+  refuse(card(piece(9, 303, 0xffff'fff0), 9, 1, 303));    // of a later version
+  EXPECT_EQ(fake.mapped, 0);
+  EXPECT_NE(ipc_->reach(right, device_), nullptr) << ipc_->why_not();
+}
+
+TEST_F(CudaIpcTest, WrongLedgersAreErrors) {
+  MemoryCard wrong = card(1, 0, 1, 100);
+  Listed place{ledger_.number() + 1, ledger_.descriptor(), 1};
+  std::memcpy(wrong.handle, &place, sizeof place);
+  EXPECT_ANY_THROW((void)ipc_->reach(wrong, device_));
+  place.descriptor = 0;
+  std::memcpy(wrong.handle, &place, sizeof place);
+  EXPECT_ANY_THROW((void)ipc_->reach(wrong, device_));
+  place.descriptor = 1 << 20;
+  std::memcpy(wrong.handle, &place, sizeof place);
+  refuse(wrong);
+}
+
+}  // namespace
+}  // namespace tern::btl::cuda_ipc
