@@ -2,6 +2,7 @@
 // Frames in: matching, eager data, messages kept for later.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/copy.hpp"
 #include "base/error.hpp"
@@ -152,6 +153,7 @@ void P2p::take_message_frame(PeerState& peer, const btl::Frame& frame) noexcept 
 
 void P2p::begin(RecvRequest& request) noexcept {
   request.restart();
+  delete std::exchange(request.error_text, nullptr);
   request.outcome = {};
   request.peer = nullptr;
   request.retain();  // the operation's reference

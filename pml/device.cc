@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large messages in device memory: the announcement carries a card that names the data, and the
 // receiver's device copies it, once, into whatever layout the receive has. Data with holes, or in
-// memory that cannot be shared, goes into a block of the device's first, in pieces behind which
-// stand events. Where the receiver's device cannot reach it, or there is none, the pipeline takes
-// it through the host (rendezvous.cc).
+// memory that cannot be shared, goes into a block of the device's first (pieces.cc). Where the
+// receiver's device cannot reach it, or there is none, the pipeline takes it through the host
+// (rendezvous.cc).
 #include <algorithm>
 #include <cstring>
 
@@ -26,7 +26,11 @@ int P2p::offer_device(SendRequest& request) noexcept {
     DeviceTransfer& device = *transfer.device;
     device.job = core::begin_job(process_, request.buffer.first(), &code);
     if (code == MPI_SUCCESS) code = name_data(request);
-    if (code == MPI_SUCCESS) return MPI_SUCCESS;
+    if (code == MPI_SUCCESS) {
+      // In fragments, then: with jobs of their own.
+      if (!device.carded) transfer.device = std::make_unique<DeviceTransfer>();
+      return MPI_SUCCESS;
+    }
   } catch (const std::bad_alloc&) {
     code = fail(MPI_ERR_NO_MEM, "no memory for a message of %zu bytes", transfer.bytes);
   }
@@ -35,7 +39,7 @@ int P2p::offer_device(SendRequest& request) noexcept {
 }
 
 // What the application has written must be there before the receiver may read.
-int P2p::name_data(SendRequest& request) noexcept {
+int P2p::name_data(SendRequest& request) {
   DeviceTransfer& device = *request.transfer.device;
   const size_t bytes = request.transfer.bytes;
   if (request.buffer.type->contiguous()) {
@@ -44,39 +48,10 @@ int P2p::name_data(SendRequest& request) noexcept {
                     request.peer->endpoint->same_process();
     device.job.mark();
   }
-  // Without a card it goes in fragments, which wait for what they read.
-  if (device.carded || stage_data(request)) {
-    if (!device.pieces.empty() || device.job.finish()) return MPI_SUCCESS;
-    return fail(MPI_ERR_OTHER, "%zu bytes of device memory cannot be read: %s", bytes,
-                device.job.failure().c_str());
-  }
-  return MPI_SUCCESS;
-}
-
-// Through a block that others can map: data with holes is packed into it, other data copied, piece
-// by piece, while the receiver's device takes what is there.
-bool P2p::stage_data(SendRequest& request) noexcept {
-  constexpr size_t kGrain = 65536;
-  DeviceTransfer& device = *request.transfer.device;
-  const size_t bytes = request.transfer.bytes;
-  if (bytes > static_cast<size_t>(process_.params.cuda_stage)) return false;
-  device.block = cuda::Block(device.job, bytes);
-  if (!device.block.valid()) return false;
-  device.carded = offer(device.job.device(), device.block.data(), bytes, &device.card) ||
-                  request.peer->endpoint->same_process();
-  if (!device.carded) return false;
-  const size_t least = (bytes + wire::Pieces::kMost - 1) / wire::Pieces::kMost;
-  device.piece_bytes =
-      (std::max(least, static_cast<size_t>(process_.params.cuda_chunk)) + kGrain - 1) / kGrain *
-      kGrain;
-  bool all = true;
-  for (size_t at = 0; at < bytes; at += device.piece_bytes) {
-    core::pack(device.job, request.buffer, at, device.block.data() + at,
-               std::min(device.piece_bytes, bytes - at));
-    all &= device.pieces.emplace_back(device.job).valid();
-  }
-  if (!all || device.job.failed()) device.pieces.clear();  // wait, then
-  return true;
+  if (!device.carded && !stage_data(request)) return MPI_SUCCESS;
+  if (device.pieces.count != 0 || device.job.finish()) return MPI_SUCCESS;
+  return fail(MPI_ERR_OTHER, "%zu bytes of device memory cannot be read: %s", bytes,
+              device.job.failure().c_str());
 }
 
 bool P2p::offer(cuda::Device& device, const void* address, size_t bytes,
@@ -94,34 +69,6 @@ void P2p::lose(RecvRequest& request, const wire::Rts& rts) noexcept {
   finish(request, wire::class_from(rts.address));
 }
 
-namespace {
-
-/// What a peer says of its pieces.
-bool credible(const wire::Pieces& pieces, size_t bytes) noexcept {
-  return pieces.count == 0 || (pieces.count <= wire::Pieces::kMost && pieces.bytes > 0 &&
-                               pieces.bytes >= (bytes + pieces.count - 1) / pieces.count);
-}
-
-/// Begins to copy what is there; true when everything was begun, or the job has failed.
-bool begin_copies(RecvRequest& request, DeviceTransfer& device) noexcept {
-  const size_t bytes = request.transfer.bytes;
-  const wire::Pieces& pieces = device.awaited;
-  while (device.begun < bytes && !device.job.failed()) {
-    size_t end = bytes;
-    if (pieces.count != 0) {
-      const size_t piece = (device.at_once ? bytes - 1 : device.begun) / pieces.bytes;
-      if (!cuda::happened(device.job, pieces.events[piece])) return device.job.failed();
-      end = std::min(bytes, (piece + 1) * pieces.bytes);
-    }
-    core::unpack(device.job, request.buffer, device.begun, device.reached->address + device.begun,
-                 end - device.begun);
-    device.begun = end;
-  }
-  return true;
-}
-
-}  // namespace
-
 // True where the receiver's device copies the data; the request ends when it has.
 bool P2p::copy_on_device(RecvRequest& request, const NamedData& named) noexcept {
   try {
@@ -135,15 +82,10 @@ bool P2p::copy_on_device(RecvRequest& request, const NamedData& named) noexcept 
       return false;
     }
     if (code != MPI_SUCCESS || device->job.failed()) return false;
-    const btl::MemoryCard card = named.card();
-    device->awaited = named.pieces();
-    // Processes that take turns on one device lose time at each turn.
-    device->at_once = card.device == device->job.device().uuid;
-    device->reached = devices_.reach(card, device->job.device());
-    if (device->reached == nullptr || !credible(device->awaited, request.transfer.bytes))
-      return false;
+    copying_.reserve(copying_.size() + 1);
+    if (!reach_data(*device, named, request.transfer.bytes)) return false;
     if (begin_copies(request, *device) && device->begun == 0) return false;
-    if (device->awaited.count != 0)
+    if (device->pieces.count != 0)
       send_control(*request.peer, wire::kGo,
                    wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes, 0,
                             wire::Way::kPieces, 0});
@@ -176,47 +118,23 @@ int P2p::move_device_copies() noexcept {
   return events;
 }
 
-// Its data will not come.
-void P2p::drop_copy(RecvRequest& request) noexcept {
-  const auto at = std::find(copying_.begin(), copying_.end(), &request);
-  if (at == copying_.end()) return;
-  copying_.erase(at);
-  channel_.progress.stay_awake(-1);
-}
-
 void P2p::end_device_copy(RecvRequest& request) noexcept {
   DeviceTransfer& device = *request.transfer.device;
   const bool bounced = device.in != nullptr;
-  int code = MPI_SUCCESS;
-  if (bounced ? device.in->failed() : device.job.failed()) {
+  std::string why;
+  if (bounced ? device.in->failed() : device.job.failed())
+    why = bounced ? device.in->failure() : device.job.failure();
+  else if (!bounced && !has_all_stamps(request, device))
+    why = "its device has failed while it wrote them";
+  const int code = why.empty() ? MPI_SUCCESS : MPI_ERR_OTHER;
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
     delete request.error_text;  // it may be one about truncation
-    request.error_text = new std::string(strf(
-        "copying %zu bytes of device memory from rank %d failed: %s", request.transfer.bytes,
-        request.outcome.source, (bounced ? device.in->failure() : device.job.failure()).c_str()));
-    code = MPI_ERR_OTHER;
+    request.error_text =
+        new std::string(strf("copying %zu bytes of device memory from rank %d failed: %s",
+                             request.transfer.bytes, request.outcome.source, why.c_str()));
   }
   device.reached.reset();  // the sender may free its memory once it is told
   bounced ? finish(request, code) : tell_done(request, code);
-}
-
-// Whether there is nothing more to watch: the pieces are there. Where they will not be, nobody is
-// to wait for them.
-bool P2p::watch_pieces(SendRequest& request) noexcept {
-  cuda::Job& job = request.transfer.device->job;
-  if (!job.done()) return false;
-  request.pushing = false;
-  if (TERN_UNLIKELY(job.failed())) send_failed(request, MPI_ERR_OTHER, job.failure());
-  return true;
-}
-
-// The receiver has asked for the pieces: they are there, or the device has died meanwhile.
-void P2p::end_device_send(SendRequest& request) noexcept {
-  cuda::Job& job = request.transfer.device->job;
-  if (TERN_LIKELY(job.finish())) return finish(request, MPI_SUCCESS);
-  request.error_text = new std::string(
-      strf("%zu bytes of device memory could not be read: %s; rank %d has them wrong",
-           request.transfer.bytes, job.failure().c_str(), request.to.rank));
-  finish(request, MPI_ERR_OTHER);
 }
 
 // True when it has nothing more to push.
@@ -269,23 +187,6 @@ void P2p::send_failed(SendRequest& request, int error, const std::string& why) n
   request.error_text = new std::string(
       strf("%zu bytes of device memory cannot be read: %s", request.transfer.bytes, why.c_str()));
   finish(request, error);
-}
-
-void P2p::take_failed(const PeerState& from, const wire::Failed& failed) noexcept {
-  auto* request = dynamic_cast<RecvRequest*>(process_.handles.find<core::Request>(failed.receiver));
-  const bool pieces = request != nullptr && request->transfer.device != nullptr &&
-                      request->transfer.device->awaited.count != 0;
-  if (request == nullptr || !(pieces || request->fragments) || request->peer != &from ||
-      request->transfer.moved >= request->transfer.bytes) {
-    log_line("the failure of a message that nobody receives is ignored");
-    return;
-  }
-  delete request->error_text;
-  request->error_text = new std::string(
-      strf("rank %d could not read the %zu bytes that it sends; its own error says why",
-           request->outcome.source, request->transfer.bytes));
-  if (pieces) drop_copy(*request);
-  finish(*request, wire::class_from(failed.error));
 }
 
 // What cannot be put is dropped: the request ends with the error when all has come.

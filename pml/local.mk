@@ -5,6 +5,7 @@ libtern_la_SOURCES += pml/device.cc
 libtern_la_SOURCES += pml/explain.cc
 libtern_la_SOURCES += pml/matched.cc
 libtern_la_SOURCES += pml/p2p.cc
+libtern_la_SOURCES += pml/pieces.cc
 libtern_la_SOURCES += pml/rendezvous.cc
 libtern_la_SOURCES += pml/request_life.cc
 libtern_la_SOURCES += pml/sending.cc

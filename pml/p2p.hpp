@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // P2p: the Pml of every transport: matching, eager and rendezvous protocols.
 // Lifetime: api::Rooms; one for each channel. Threads: see pml.hpp.
-// Files: p2p.cc (calls), sending.cc (frames out), arrivals.cc (frames in), rendezvous.cc (large
-// messages).
+// Files: p2p.cc, matched.cc (calls), request_life.cc (restart, cancel), sending.cc (frames out),
+// arrivals.cc (frames in), rendezvous.cc (large messages), device.cc, pieces.cc (of devices).
 #pragma once
 
 #include <atomic>
@@ -159,18 +159,22 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
 
   // device.cc
   int offer_device(SendRequest& request) noexcept;
-  int name_data(SendRequest& request) noexcept;
+  int name_data(SendRequest& request);
   TERN_COLD void lose(RecvRequest& request, const wire::Rts& rts) noexcept;
   bool copy_on_device(RecvRequest& request, const NamedData& named) noexcept;
   bool watch_pieces(SendRequest& request) noexcept;
   void drop_copy(RecvRequest& request) noexcept;
-  bool stage_data(SendRequest& request) noexcept;
+  bool stage_data(SendRequest& request);
+  void pack_pieces(SendRequest& request);
+  bool reach_data(DeviceTransfer& device, const NamedData& named, size_t bytes);
+  bool begin_copies(RecvRequest& request, DeviceTransfer& device) noexcept;
+  bool has_all_stamps(const RecvRequest& request, DeviceTransfer& device) noexcept;
   TERN_COLD int move_device_copies() noexcept;
   bool push_bounced(SendRequest& request, bool* moved) noexcept;
   void send_failed(SendRequest& request, int error, const std::string& why) noexcept;
   void take_bounced(RecvRequest& request, const std::byte* data, size_t bytes) noexcept;
   void end_device_copy(RecvRequest& request) noexcept;
-  void end_device_send(SendRequest& request) noexcept;
+  void lose_device(SendRequest& request) noexcept;
 
   // rendezvous.cc
   void receive_pipeline(RecvRequest& request) noexcept;

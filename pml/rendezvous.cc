@@ -145,11 +145,21 @@ void P2p::receive_both_ends(RecvRequest& request) noexcept {
 
 namespace {
 
+bool is_staged(const Transfer& transfer) noexcept {
+  return transfer.device != nullptr && transfer.device->block.valid();
+}
+
+void count_refusals(PeerState& peer, bool refuses) noexcept {
+  if (!refuses)
+    peer.stages_refused = 0;
+  else if (peer.stages_refused < UINT32_MAX)
+    ++peer.stages_refused;
+}
+
 /// Whether a go-ahead that is none for the pipeline says what the announcement has offered.
 bool may_share(const SendRequest& request, const wire::Go& go) noexcept {
   const Transfer& transfer = request.transfer;
-  if (go.way == wire::Way::kPieces)
-    return transfer.device != nullptr && !transfer.device->pieces.empty();
+  if (go.way == wire::Way::kPieces) return is_staged(transfer);
   return go.way == wire::Way::kBothEnds && transfer.claims != nullptr && go.bytes == transfer.bytes;
 }
 
@@ -168,7 +178,8 @@ void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
   request->transfer.bytes = std::min<size_t>(request->transfer.bytes, go.bytes);
   request->transfer.remote_address = go.address;
   Traffic& sent = request->peer->sent;
-  ++(pipeline ? sent.piped : sent.shared);
+  if (go.way != wire::Way::kPieces) ++(pipeline ? sent.piped : sent.shared);
+  if (is_staged(request->transfer)) count_refusals(*request->peer, pipeline);
   if (pipeline) {
     request->transfer.claims = nullptr;
     request->transfer.stage.reset();
@@ -215,8 +226,8 @@ void P2p::take_done(const PeerState& from, const wire::Done& done) noexcept {
     finish(*request, MPI_SUCCESS);
     return;
   }
-  if (TERN_UNLIKELY(request->transfer.device != nullptr) && done.error == MPI_SUCCESS)
-    return end_device_send(*request);
+  if (TERN_UNLIKELY(is_staged(request->transfer)) && !request->transfer.device->job.finish())
+    return lose_device(*request);
   if (done.error != MPI_SUCCESS)
     request->error_text = new std::string(
         strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",

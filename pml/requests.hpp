@@ -4,8 +4,10 @@
 // (core/request.hpp). Threads: under the channel's lock; done() is read without it.
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +66,7 @@ struct alignas(64) PeerState {
   int64_t eager_limit = 0;        // towards it: -1 while it has too much of ours without a receive
   size_t kept = 0;                // payload from it that waits for receives
   bool slowed = false;            // it was told to send announcements only
+  uint32_t stages_refused = 0;    // messages, one after the other, whose block it could not map
   Traffic sent;
 };
 
@@ -78,11 +81,11 @@ class NamedData {
     std::memcpy(&card, payload_, sizeof card);
     return card;
   }
-  /// None where everything is there already.
-  [[nodiscard]] wire::Pieces pieces() const noexcept {
-    wire::Pieces pieces{};
-    if (bytes_ >= sizeof(btl::MemoryCard) + sizeof pieces)
-      std::memcpy(&pieces, payload_ + sizeof(btl::MemoryCard), sizeof pieces);
+  /// Where the data is staged.
+  [[nodiscard]] std::optional<wire::Pieces> pieces() const noexcept {
+    wire::Pieces pieces;
+    if (bytes_ < sizeof(btl::MemoryCard) + sizeof pieces) return std::nullopt;
+    std::memcpy(&pieces, payload_ + sizeof(btl::MemoryCard), sizeof pieces);
     return pieces;
   }
 
@@ -94,17 +97,18 @@ class NamedData {
 /// What a device does for a message.
 struct DeviceTransfer {
   cuda::Block block;  // sender: the data packed, or copied from where others cannot map it
-  std::vector<cuda::SharedEvent> pieces;  // of it: when each is there
-  size_t piece_bytes = 0;
+  std::array<cuda::SharedEvent, wire::Pieces::kMost> events;  // of the block's pieces
+  wire::Pieces pieces{};  // sender: as announced; receiver: as heard
   btl::MemoryCard card{};
-  bool carded = false;                    // sender: the announcement has the card
-  std::unique_ptr<BounceOut> out;         // sender: through the host
-  std::unique_ptr<BounceIn> in;           // receiver
-  std::unique_ptr<btl::Reached> reached;  // receiver: the sender's data,
-  wire::Pieces awaited{};                 // which may come in pieces,
-  bool at_once = false;                   // but is copied when all are there
-  size_t begun = 0;                       // bytes that the device was asked to copy
-  cuda::Job job;                          // ends first
+  bool carded = false;                                // sender: the announcement has the card
+  std::unique_ptr<BounceOut> out;                     // sender: through the host
+  std::unique_ptr<BounceIn> in;                       // receiver
+  std::unique_ptr<btl::Reached> reached;              // receiver: the card's block,
+  size_t begins = 0;                                  // where the data begins in it,
+  std::array<CUevent, wire::Pieces::kMost> opened{};  // the events of its pieces,
+  bool at_once = false;                               // which are copied when all are there,
+  size_t begun = 0;                                   // and bytes that the device was asked to copy
+  cuda::Job job;                                      // ends first
 };
 
 /// Common to both directions: a transfer of data that is under way.

@@ -3,9 +3,9 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "core/peer.hpp"
 #include "pml/p2p.hpp"
 
@@ -35,13 +35,6 @@ class PrefixWriter {
  private:
   std::byte* next_;
 };
-
-wire::Pieces pieces_of(const DeviceTransfer& device) noexcept {
-  wire::Pieces pieces{};
-  pieces.bytes = device.piece_bytes;
-  for (const cuda::SharedEvent& piece : device.pieces) pieces.events[pieces.count++] = piece.name();
-  return pieces;
-}
 
 }  // namespace
 
@@ -98,6 +91,7 @@ int P2p::pack_eager(SendRequest& request) noexcept {
 
 void P2p::start(SendRequest& request, int lost) noexcept {
   request.restart();
+  delete std::exchange(request.error_text, nullptr);
   request.outcome = {};
   request.transfer = {};
   request.transfer.bytes = request.buffer.bytes();
@@ -180,7 +174,7 @@ bool P2p::emit_eager(SendRequest& request) noexcept {
 bool P2p::emit_announcement(SendRequest& request) noexcept {
   const DeviceTransfer* const device = request.transfer.device.get();
   const bool carded = TERN_UNLIKELY(device != nullptr) && device->carded;
-  const bool pieced = carded && !device->pieces.empty();
+  const bool pieced = carded && device->block.valid();
   const size_t named = (carded ? sizeof(btl::MemoryCard) : 0) + (pieced ? sizeof(wire::Pieces) : 0);
   btl::Header header;
   std::byte* const room = begin_frame(request, sizeof(wire::Rts) + named, &header);
@@ -193,7 +187,7 @@ bool P2p::emit_announcement(SendRequest& request) noexcept {
     writer.put(device->card);
     header.kind |= wire::kCarded;
   }
-  if (pieced) writer.put(pieces_of(*device));
+  if (pieced) writer.put(device->pieces);
   request.peer->endpoint->commit(header);
   return true;
 }

@@ -54,12 +54,15 @@ struct Rts {
   uint32_t claims;   // name of the sender's SharedClaims, 0 for none
   uint32_t staged;   // nonzero: the block is filled chunk by chunk; to be read by claims only
 };
-/// The card's block is being written, piece by piece: each is there when its event has happened.
+/// The card's block is being written, piece by piece: each is there when its event has happened and
+/// its stamp, one of the words before the data, is that of the message: a device that has died
+/// writes none.
 struct Pieces {
   static constexpr uint32_t kMost = 8;
-  uint64_t bytes;  // of each; the last may have less
-  uint32_t count;
-  uint32_t reserved;
+  static constexpr size_t kBegin = 256;  // of the data in the block
+  uint64_t bytes;                        // of each; the last may have less
+  uint32_t count;                        // 0: all of it is there
+  uint32_t stamp;
   cuda::EventName events[kMost];
 };
 enum class Way : uint32_t { kPipeline = 1, kBothEnds = 2, kPieces = 3 };

@@ -84,15 +84,38 @@ void Device::give_stream(CUstream stream) noexcept {
   (void)driver.cuStreamDestroy_v2(stream);
 }
 
+namespace {
+
 // Powers of two, so that blocks serve again; what is large would waste too much.
-std::byte* Device::take(Store from, size_t* bytes, CUresult* error) noexcept {
+size_t block_bytes(size_t least) noexcept {
   constexpr size_t kLeast = 65536, kLarge = 64 << 20, kGrain = 2 << 20;
-  *bytes = *bytes > kLarge ? (*bytes + kGrain - 1) / kGrain * kGrain
-                           : std::bit_ceil(std::max(*bytes, kLeast));
+  return least > kLarge ? (least + kGrain - 1) / kGrain * kGrain
+                        : std::bit_ceil(std::max(least, kLeast));
+}
+
+/// The smallest that serves without wasting more than itself.
+template <class Blocks>
+auto fitting(Blocks& idle, size_t bytes) noexcept {
+  const auto found = idle.lower_bound(bytes);
+  return found != idle.end() && found->first / 2 <= bytes ? found : idle.end();
+}
+
+}  // namespace
+
+bool Device::affords(Store from, size_t bytes, size_t most) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto store = static_cast<size_t>(from);
+  const size_t needed = block_bytes(bytes);
+  return held_[store] + needed <= most || fitting(stores_[store], needed) != stores_[store].end();
+}
+
+std::byte* Device::take(Store from, size_t* bytes, CUresult* error) noexcept {
+  *bytes = block_bytes(*bytes);
   const std::lock_guard<std::mutex> guard(mutex_);
   Blocks& idle = stores_[static_cast<size_t>(from)];
-  if (const auto found = idle.find(*bytes); found != idle.end()) {
+  if (const auto found = fitting(idle, *bytes); found != idle.end()) {
     std::byte* const block = found->second;
+    *bytes = found->first;
     idle.erase(found);
     return block;
   }
@@ -117,13 +140,16 @@ CUresult Device::allocate(Store from, size_t bytes, std::byte** block) noexcept 
                               ? driver.cuMemHostAlloc(&host, bytes, CU_MEMHOSTALLOC_PORTABLE)
                               : driver.cuMemAlloc_v2(&device, bytes);
   *block = static_cast<std::byte*>(from == Store::kPinned ? host : reinterpret_cast<void*>(device));
+  if (result == CUDA_SUCCESS) held_[static_cast<size_t>(from)] += bytes;
   return result;
 }
 
 void Device::free_idle(Store of) noexcept {
-  for (const auto& [bytes, block] : stores_[static_cast<size_t>(of)])
+  for (const auto& [bytes, block] : stores_[static_cast<size_t>(of)]) {
     (void)(of == Store::kPinned ? driver.cuMemFreeHost(block)
                                 : driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(block)));
+    held_[static_cast<size_t>(of)] -= bytes;
+  }
   stores_[static_cast<size_t>(of)].clear();
 }
 
@@ -154,17 +180,17 @@ Device::Late Device::may_be_late(const Memory& memory) noexcept {
   const CUresult set = driver.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
                                                     static_cast<CUdeviceptr>(memory.base));
   if (set == CUDA_SUCCESS) return Late::kOnce;
-  see(memory, Late::kAlways);
+  see(memory.buffer_id, Late::kAlways);
   return Late::kAlways;
 }
 
-void Device::settled(const Memory& memory) noexcept { see(memory, Late::kNever); }
+void Device::settled(uint64_t buffer_id) noexcept { see(buffer_id, Late::kNever); }
 
-void Device::see(const Memory& memory, Late late) noexcept {
+void Device::see(uint64_t buffer_id, Late late) noexcept {
   try {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (seen_.size() >= kMostSeen) seen_.clear();
-    seen_.emplace(memory.buffer_id, late);
+    seen_.emplace(buffer_id, late);
   } catch (const std::bad_alloc&) {
     return;  // it is new the next time, too
   }
@@ -203,6 +229,10 @@ void Gpus::tell_once(const Explain& explain, const std::string& why) noexcept {
                  "device memory is reduced on the host: " + why);
 }
 
+void Gpus::tell_fallback(const Explain& explain, const std::string& what) noexcept {
+  if (is_new(what)) explain.warn("fallback", {{"what", "staged device memory"}}, what);
+}
+
 void Gpus::tell_choice(const Explain& explain, const std::string& what) noexcept {
   if (is_new(what)) explain.say("collective", {{"algorithm", "on_device"}}, what);
 }
@@ -223,8 +253,11 @@ void Gpus::release() noexcept {
 
 Device* Gpus::any() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
-  for (auto& device : devices_)
-    if (!device->gone()) return device.get();
+  for (auto& device : devices_) {
+    if (device->gone()) continue;
+    if (TERN_LIKELY(!device->stale())) return device.get();
+    device->forget();
+  }
   return nullptr;
 }
 

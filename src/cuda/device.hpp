@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -55,7 +56,7 @@ class Device {
   /// current.
   enum class Late : uint8_t { kNever, kOnce, kAlways };
   Late may_be_late(const Memory& memory) noexcept;
-  void settled(const Memory& memory) noexcept;
+  void settled(uint64_t buffer_id) noexcept;
 
   /// A stream that nobody else uses meanwhile; null with *error. The context is current.
   CUstream take_stream(CUresult* error) noexcept;
@@ -67,6 +68,8 @@ class Device {
   /// At least so many bytes, from what was given back where there is some; null with *error. The
   /// context is current.
   std::byte* take(Store from, size_t* bytes, CUresult* error) noexcept;
+  /// Whether take() would do without holding more than `most` bytes in all.
+  [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
   /// Kept for the next: freeing waits for everything on the device, the application's work too.
   void give(Store to, std::byte* block, size_t bytes) noexcept;
   /// The context has ended and come back since this was made: nothing in it is there any more.
@@ -78,11 +81,12 @@ class Device {
  private:
   std::mutex mutex_;
   std::vector<CUstream> idle_;
-  using Blocks = std::unordered_multimap<size_t, std::byte*>;  // by bytes
+  using Blocks = std::multimap<size_t, std::byte*>;  // by bytes
   CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
   void free_idle(Store of) noexcept;
-  std::array<Blocks, 2> stores_;  // what is idle, by Store
-  void see(const Memory& memory, Late late) noexcept;
+  std::array<Blocks, 2> stores_;     // what is idle, by Store
+  std::array<size_t, 2> held_ = {};  // bytes, idle or not
+  void see(uint64_t buffer_id, Late late) noexcept;
   std::unordered_map<uint64_t, Late> seen_;  // by buffer id
   std::string kernels_file_;
   std::unique_ptr<Kernels> kernels_;
@@ -127,6 +131,8 @@ class Job {
   void settle(const Memory& memory) noexcept;
   /// Between any two memories: pageable, pinned, of this device or another.
   void copy(void* to, const void* from, size_t bytes) noexcept;
+  /// One word of device memory.
+  void set(void* to, uint32_t value) noexcept;
   /// `rows` rows of `width` bytes.
   void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                  size_t rows) noexcept;
@@ -150,6 +156,7 @@ class Job {
 
  private:
   [[nodiscard]] bool lost() noexcept;
+  void come_to_end() noexcept;
   void wait_for_legacy(CUcontext in) noexcept;
   void fail_with(const char* function, CUresult result) noexcept;
   void end() noexcept;
@@ -157,7 +164,8 @@ class Job {
   CUstream stream_ = nullptr;
   CUresult result_ = CUDA_SUCCESS;
   const char* function_ = "";
-  bool open_ = false;  // something was begun that has not been seen to end
+  bool open_ = false;     // something was begun that has not been seen to end
+  uint64_t settles_ = 0;  // the buffer id of memory that is settled with it
 };
 
 /// Memory of the job's device for a while. Without any where the driver has none: the job has
@@ -205,6 +213,8 @@ class Gpus {
   ~Gpus() { release(); }
   /// Says, once for each reason, that device memory is reduced on the host.
   void tell_once(const Explain& explain, const std::string& why) noexcept;
+  /// Says once that device memory takes a slower way.
+  void tell_fallback(const Explain& explain, const std::string& what) noexcept;
   /// The same of what was chosen, for TERN_EXPLAIN.
   void tell_choice(const Explain& explain, const std::string& what) noexcept;
 

@@ -13,13 +13,13 @@
 namespace tern::cuda {
 namespace {
 
-constexpr size_t kMostOpened = 1024;
+constexpr size_t kMostOpened = 16384;
 
 /// The events that this process has named: a name that came back is one of them, or a lie.
 class Named {
  public:
   static Named& instance() noexcept {
-    static Named all;
+    static Named& all = *new Named;  // outlives whatever static object ends MPI
     return all;
   }
   void add(CUevent event) {
@@ -65,7 +65,6 @@ CUevent Events::take(EventName* name, CUresult* error) noexcept {
   static_assert(sizeof handle == sizeof name->handle);
   *error = driver_.cuIpcGetEventHandle(&handle, event);
   try {
-    idle_.reserve(idle_.size() + 1);
     if (*error == CUDA_SUCCESS) Named::instance().add(event);
   } catch (const std::bad_alloc&) {
     *error = CUDA_ERROR_OUT_OF_MEMORY;
@@ -99,10 +98,7 @@ CUevent Events::open(const EventName& name, CUresult* error) noexcept {
   try {
     const std::string key = key_of(name);
     if (const auto found = opened_.find(key); found != opened_.end()) return found->second;
-    if (opened_.size() >= kMostOpened) {
-      for (const auto& [known, event] : opened_) (void)driver_.cuEventDestroy_v2(event);
-      opened_.clear();
-    }
+    if (opened_.size() >= kMostOpened) throw std::bad_alloc();
     CUevent& event = opened_[key];
     CUipcEventHandle handle;
     std::memcpy(&handle, name.handle, sizeof handle);
@@ -147,18 +143,28 @@ SharedEvent& SharedEvent::operator=(SharedEvent&& other) noexcept {
 }
 
 SharedEvent::~SharedEvent() {
-  if (event_ != nullptr && !device_->gone()) device_->events.give(event_, name_);
+  if (event_ == nullptr) return;
+  if (device_->gone())
+    Named::instance().remove(event_);
+  else
+    device_->events.give(event_, name_);
 }
 
-bool happened(Job& job, const EventName& name) noexcept {
-  if (job.failed()) return false;
+CUevent open_event(Job& job, const EventName& name) noexcept {
+  if (job.failed()) return nullptr;
   Device& device = job.device();
   const Current current(device);
-  CUresult error = CUDA_SUCCESS;
-  const CUevent event = device.events.open(name, &error);
+  CUresult error = current.result();
+  const CUevent event = error == CUDA_SUCCESS ? device.events.open(name, &error) : nullptr;
   job.note("cuIpcOpenEventHandle", error);
-  if (event == nullptr) return false;
-  const CUresult asked = device.driver.cuEventQuery(event);
+  return event;
+}
+
+bool happened(Job& job, CUevent event) noexcept {
+  if (job.failed()) return false;
+  const Current current(job.device());
+  const CUresult asked = job.device().gone() ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+                                             : job.device().driver.cuEventQuery(event);
   if (asked != CUDA_ERROR_NOT_READY) job.note("cuEventQuery", asked);
   return asked == CUDA_SUCCESS;
 }

@@ -3,8 +3,8 @@
 // Why: a receiver's device may begin to copy when the sender's has written, whatever the sender's
 // program does meanwhile. Asked, never waited for by a stream: the event of a device that has died
 // would keep that stream for ever.
-// Lifetime: recorded before its name is told; given back when the other has done its work, to be
-// recorded again for something else. Threads: any.
+// Lifetime: recorded before its name is told; given back when the message has ended, to be recorded
+// again for another. Threads: any.
 // See: pml/device.cc, tests/gpu/driver/sharing.cc (what the driver promises).
 #pragma once
 
@@ -40,7 +40,8 @@ class Events {
   /// One that nobody else uses; null with *error. The context is current.
   CUevent take(EventName* name, CUresult* error) noexcept;
   void give(CUevent event, const EventName& name) noexcept;
-  /// Null with *error where it is not to be had. The context is current.
+  /// Null with *error where it is not to be had; stays open, as there are only as many as a peer's
+  /// pieces under way at once. The context is current.
   CUevent open(const EventName& name, CUresult* error) noexcept;
   /// The context is current, and nothing waits any more.
   void destroy() noexcept;
@@ -77,7 +78,9 @@ class SharedEvent {
   EventName name_{};
 };
 
-/// Whether an event has happened that somebody has named; the job fails where it cannot be asked.
-[[nodiscard]] bool happened(Job& job, const EventName& name) noexcept;
+/// An event that somebody has named; null where it is not to be had: the job has failed then.
+[[nodiscard]] CUevent open_event(Job& job, const EventName& name) noexcept;
+/// Whether it has happened; the job fails where it cannot be asked.
+[[nodiscard]] bool happened(Job& job, CUevent event) noexcept;
 
 }  // namespace tern::cuda

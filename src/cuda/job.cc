@@ -27,7 +27,8 @@ Job::Job(Job&& other) noexcept
       stream_(std::exchange(other.stream_, nullptr)),
       result_(other.result_),
       function_(other.function_),
-      open_(std::exchange(other.open_, false)) {}
+      open_(std::exchange(other.open_, false)),
+      settles_(std::exchange(other.settles_, 0)) {}
 
 Job& Job::operator=(Job&& other) noexcept {
   if (this == &other) return *this;
@@ -37,6 +38,7 @@ Job& Job::operator=(Job&& other) noexcept {
   result_ = other.result_;
   function_ = other.function_;
   open_ = std::exchange(other.open_, false);
+  settles_ = std::exchange(other.settles_, 0);
   return *this;
 }
 
@@ -75,7 +77,7 @@ void Job::settle(const Memory& memory) noexcept {
   if (TERN_LIKELY(late == Device::Late::kNever)) return;
   wait_for_legacy(device_->context);
   if (users != nullptr && users != device_->context) wait_for_legacy(users);
-  if (late == Device::Late::kOnce && finish()) device_->settled(memory);
+  if (late == Device::Late::kOnce) settles_ = memory.buffer_id;
 }
 
 void Job::wait_for_legacy(CUcontext in) noexcept {
@@ -99,6 +101,13 @@ void Job::copy(void* to, const void* from, size_t bytes) noexcept {
   open_ = true;
   note("cuMemcpyAsync",
        device_->driver.cuMemcpyAsync(as_device(to), as_device(from), bytes, stream_));
+}
+
+void Job::set(void* to, uint32_t value) noexcept {
+  if (failed()) return;
+  const Current current(*device_);
+  open_ = true;
+  note("cuMemsetD32Async", device_->driver.cuMemsetD32Async(as_device(to), value, 1, stream_));
 }
 
 void Job::copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
@@ -125,6 +134,12 @@ bool Job::lost() noexcept {
   return true;
 }
 
+// The jobs after it need not wait for what was late.
+void Job::come_to_end() noexcept {
+  if (TERN_LIKELY(settles_ == 0) || failed()) return;
+  device_->settled(std::exchange(settles_, 0));
+}
+
 bool Job::done() noexcept {
   if (!open_ || lost()) return true;
   const Current current(*device_);
@@ -132,6 +147,7 @@ bool Job::done() noexcept {
   if (result == CUDA_ERROR_NOT_READY) return false;
   open_ = false;
   fail_with("cuStreamQuery", result);
+  come_to_end();
   return true;
 }
 
@@ -140,6 +156,7 @@ bool Job::finish() noexcept {
   const Current current(*device_);
   open_ = false;
   fail_with("cuStreamSynchronize", device_->driver.cuStreamSynchronize(stream_));
+  come_to_end();
   return !failed();
 }
 
