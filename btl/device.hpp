@@ -5,7 +5,7 @@
 // cannot, the pml goes through the host.
 // Life cycle: made with the transports; nothing is asked of the driver before the first device
 // buffer. Ordering: a card goes in the announcement of a message (pml/wire.hpp); what it names is
-// not written or freed before the receiver has told that it is done.
+// not freed before the receiver has told that it is done.
 // Threads: under the channel's lock.
 // To add one: a folder, a row in Devices. See: btl/README.md, tests/gpu/mpi/.
 #pragma once

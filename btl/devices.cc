@@ -30,9 +30,11 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
     why = error.what();
   }
   if (!told_offer_)
-    process_.explain.warn("fallback", {{"what", "staged device memory"}},
-                          strf("the %zu bytes of device memory at %p go through the host: %s",
-                               bytes, address, why.c_str()));
+    process_.explain.warn(
+        "fallback", {{"what", "staged device memory"}},
+        strf("the %zu bytes of device memory at %p cannot be shared with other ranks, "
+             "and are copied once more or go through the host: %s",
+             bytes, address, why.c_str()));
   told_offer_ = true;
   return false;
 }

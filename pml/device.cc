@@ -49,7 +49,11 @@ int P2p::name_data(SendRequest& request) {
     device.job.mark();
   }
   if (!device.carded && !stage_data(request)) return MPI_SUCCESS;
-  if (device.pieces.count != 0 || device.job.finish()) return MPI_SUCCESS;
+  if (device.pieces.count != 0) return MPI_SUCCESS;
+  if (device.job.finish()) {
+    device.job = {};  // streams are few
+    return MPI_SUCCESS;
+  }
   return fail(MPI_ERR_OTHER, "%zu bytes of device memory cannot be read: %s", bytes,
               device.job.failure().c_str());
 }

@@ -3,7 +3,7 @@
 // Why: a specific receive costs the same whether one or a million other messages wait.
 // Cost: one hash and a short chain per append, first or remove; queues that became empty stay until
 // the table is rebuilt, so that a pattern that repeats allocates nothing. Threads: under the
-// channel's lock. See: tests/unit/pml/match_test.cc.
+// channel's lock. See: tests/unit/pml/matching_test.cc.
 #pragma once
 
 #include <cstddef>

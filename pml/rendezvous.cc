@@ -145,21 +145,10 @@ void P2p::receive_both_ends(RecvRequest& request) noexcept {
 
 namespace {
 
-bool is_staged(const Transfer& transfer) noexcept {
-  return transfer.device != nullptr && transfer.device->block.valid();
-}
-
-void count_refusals(PeerState& peer, bool refuses) noexcept {
-  if (!refuses)
-    peer.stages_refused = 0;
-  else if (peer.stages_refused < UINT32_MAX)
-    ++peer.stages_refused;
-}
-
 /// Whether a go-ahead that is none for the pipeline says what the announcement has offered.
 bool may_share(const SendRequest& request, const wire::Go& go) noexcept {
   const Transfer& transfer = request.transfer;
-  if (go.way == wire::Way::kPieces) return is_staged(transfer);
+  if (go.way == wire::Way::kPieces) return transfer.staged();
   return go.way == wire::Way::kBothEnds && transfer.claims != nullptr && go.bytes == transfer.bytes;
 }
 
@@ -179,7 +168,7 @@ void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
   request->transfer.remote_address = go.address;
   Traffic& sent = request->peer->sent;
   if (go.way != wire::Way::kPieces) ++(pipeline ? sent.piped : sent.shared);
-  if (is_staged(request->transfer)) count_refusals(*request->peer, pipeline);
+  if (request->transfer.staged()) request->peer->count_stage(pipeline);
   if (pipeline) {
     request->transfer.claims = nullptr;
     request->transfer.stage.reset();
@@ -226,7 +215,7 @@ void P2p::take_done(const PeerState& from, const wire::Done& done) noexcept {
     finish(*request, MPI_SUCCESS);
     return;
   }
-  if (TERN_UNLIKELY(is_staged(request->transfer)) && !request->transfer.device->job.finish())
+  if (TERN_UNLIKELY(request->transfer.staged()) && !request->transfer.device->job.finish())
     return lose_device(*request);
   if (done.error != MPI_SUCCESS)
     request->error_text = new std::string(

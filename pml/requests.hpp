@@ -67,6 +67,7 @@ struct alignas(64) PeerState {
   size_t kept = 0;                // payload from it that waits for receives
   bool slowed = false;            // it was told to send announcements only
   uint32_t stages_refused = 0;    // messages, one after the other, whose block it could not map
+  void count_stage(bool refused) noexcept { stages_refused = refused ? stages_refused + 1 : 0; }
   Traffic sent;
 };
 
@@ -121,6 +122,8 @@ struct Transfer {
   std::unique_ptr<std::byte[]> stage;      // the packed form, where the data is not one block
   std::unique_ptr<DeviceTransfer> device;  // of large messages in device memory
   int lost = MPI_SUCCESS;                  // why the data of a send cannot be read: an error class
+  /// The data of a send goes through a block of its device.
+  [[nodiscard]] bool staged() const noexcept { return device != nullptr && device->block.valid(); }
 };
 
 struct alignas(64) SendRequest final : core::Request {

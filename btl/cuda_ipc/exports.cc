@@ -70,7 +70,7 @@ void Exports::send_fresh() {
 }
 
 Exports& Exports::instance() noexcept {
-  static Exports all;
+  static Exports& all = *new Exports;  // outlives whatever static object ends MPI
   return all;
 }
 

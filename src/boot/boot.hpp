@@ -8,7 +8,7 @@
 // finalize() is legal (sessions). What was put before a fence is visible to everybody after it.
 // Lifetime: owned by the Process. Threads: one caller at a time per object.
 // Errors: everything but abort() throws tern::Error.
-// See: tests/unit/boot_test.cc, tests/mpi/launch.sh, tests/mpi/launch_pmix.sh.
+// See: tests/unit/boot/boot_test.cc, tests/mpi/launch.sh, tests/mpi/launch_pmix.sh.
 #pragma once
 
 #include <array>

@@ -3,7 +3,7 @@
 // Why: a stale, freed or garbage handle is an error class, never a crash.
 // Word: below 4096 a constant of the ABI; else 32 bits of generation, one bit 0, 4 bits of kind, 27
 // bits of index (from 4096). The low half is what MPI_*_toint gives. Threads: find is lock-free;
-// insert, renew and erase take the table's own lock. See: tests/unit/core/handle_test.cc.
+// insert, renew and erase take the table's own lock. See: tests/mpi/handles_foreign.c.
 #pragma once
 
 #include <array>

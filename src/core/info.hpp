@@ -2,7 +2,7 @@
 // Info: an ordered set of (key, value) strings.
 // Lifetime: reference counted: the user's handle, and objects that keep their hints.
 // Threads: one writer at a time, as the standard asks of the user.
-// See: MPI-5.0 chapter 10; tests/unit/core/info_test.cc.
+// See: MPI-5.0 chapter 10.
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 // Request: an operation under way, of any room (point to point, collective, persistent, the
 // user's). Lifetime: pooled by its owner. The user's handle is one reference, the running operation
 // another; it goes back to its pool when both are gone. Threads: complete() is the release, done()
-// the acquire of everything it brought. See: MPI-5.0 section 3.7; tests/unit/core/request_test.cc.
+// the acquire of everything it brought. See: MPI-5.0 section 3.7; tests/mpi/request_sets.c.
 #pragma once
 
 #include <atomic>

@@ -9,6 +9,7 @@ namespace driver_test {
 namespace {
 
 constexpr size_t kBytes = 4 << 20;
+constexpr unsigned char kRecords = 8;
 
 class Sharing : public Gpu {};
 
@@ -74,6 +75,52 @@ TEST_F(Sharing, MemoryAndEventsByLegacyHandles) {
   send_bytes(peer.socket, &event_handle, sizeof event_handle);
   ASSERT_EQ(peer.wait(), 0);
   EXPECT_EQ(bytes_at(address, kBytes), std::vector<unsigned char>(kBytes, 8));
+  OK(cu().cuEventDestroy_v2(event));
+}
+
+// Opens an event once; each time that its owner says so, asks until it has happened.
+int asking_peer(int socket) {
+  const CUstream stream = begin_peer();
+  CUipcMemHandle handle;
+  CUipcEventHandle event_handle;
+  CUdeviceptr address = 0;
+  CUevent event = nullptr;
+  receive_bytes(socket, &handle, sizeof handle);
+  receive_bytes(socket, &event_handle, sizeof event_handle);
+  MUST(cu().cuIpcOpenMemHandle_v2(&address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  MUST(cu().cuIpcOpenEventHandle(&event, event_handle));
+  for (unsigned char value = 1; value <= kRecords; ++value) {
+    char recorded = 0;
+    receive_bytes(socket, &recorded, 1);
+    CUresult asked = CUDA_ERROR_NOT_READY;
+    while ((asked = cu().cuEventQuery(event)) == CUDA_ERROR_NOT_READY) usleep(50);
+    MUST(asked);
+    if (!all(address, kBytes, value, stream)) return value;
+    send_bytes(socket, "x", 1);
+  }
+  return 0;
+}
+
+TEST_F(Sharing, AnEventThatWasOpenedOnceIsAskedAfterEachRecord) {
+  Peer peer("asking");
+  const CUdeviceptr address = allocate(kBytes);
+  CUevent event = nullptr;
+  CUipcMemHandle handle;
+  CUipcEventHandle event_handle;
+  OK(cu().cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+  OK(cu().cuIpcGetMemHandle(&handle, address));
+  OK(cu().cuIpcGetEventHandle(&event_handle, event));
+  send_bytes(peer.socket, &handle, sizeof handle);
+  send_bytes(peer.socket, &event_handle, sizeof event_handle);
+  for (unsigned char value = 1; value <= kRecords; ++value) {
+    for (int again = 0; again < 20; ++again)
+      OK(cu().cuMemsetD8Async(address, again < 19 ? 0 : value, kBytes, stream_));
+    OK(cu().cuEventRecord(event, stream_));
+    send_bytes(peer.socket, "r", 1);
+    char seen = 0;
+    receive_bytes(peer.socket, &seen, 1);
+  }
+  EXPECT_EQ(peer.wait(), 0);
   OK(cu().cuEventDestroy_v2(event));
 }
 
@@ -323,8 +370,9 @@ int peer_main(const char* role, int socket) {
   const struct {
     const char* name;
     int (*run)(int socket);
-  } roles[] = {{"legacy", legacy_peer}, {"small", small_peer}, {"mapped", mapped_peer},
-               {"pool", pool_peer},     {"wait", wait_peer},   {"no-wait", no_wait_peer}};
+  } roles[] = {{"legacy", legacy_peer},  {"asking", asking_peer}, {"small", small_peer},
+               {"mapped", mapped_peer},  {"pool", pool_peer},     {"wait", wait_peer},
+               {"no-wait", no_wait_peer}};
   for (const auto& one : roles)
     if (strcmp(role, one.name) == 0) return one.run(socket);
   return 99;

@@ -234,7 +234,7 @@ inline Area area_of(Kind kind, size_t bytes) {
   }
   return mapped(bytes, 1, kFd, kFd);
 }
-inline Area::Area(Kind kind, size_t size) : Area(area_of(kind, size == 0 ? 1 : size)) {}
+inline Area::Area(Kind kind, size_t least) : Area(area_of(kind, least == 0 ? 1 : least)) {}
 
 inline std::vector<uint8_t> bytes_of(size_t bytes, unsigned seed) {
   std::vector<uint8_t> data(bytes);
