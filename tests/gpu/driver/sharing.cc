@@ -33,6 +33,15 @@ bool all(CUdeviceptr address, size_t bytes, unsigned char value, CUstream stream
   return got == std::vector<unsigned char>(bytes, value);
 }
 
+void send_handles(int socket, CUdeviceptr address, CUevent event) {
+  CUipcMemHandle handle;
+  CUipcEventHandle event_handle;
+  OK(cu().cuIpcGetMemHandle(&handle, address));
+  OK(cu().cuIpcGetEventHandle(&event_handle, event));
+  send_bytes(socket, &handle, sizeof handle);
+  send_bytes(socket, &event_handle, sizeof event_handle);
+}
+
 // Gets a handle and an event; waits for the event, checks, writes, says so.
 int legacy_peer(int socket) {
   const CUstream stream = begin_peer();
@@ -64,15 +73,10 @@ TEST_F(Sharing, MemoryAndEventsByLegacyHandles) {
   Peer peer("legacy");
   const CUdeviceptr address = allocate(kBytes);
   CUevent event = nullptr;
-  CUipcMemHandle handle;
-  CUipcEventHandle event_handle;
   OK(cu().cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
   OK(cu().cuMemsetD8Async(address, 7, kBytes, stream_));
   OK(cu().cuEventRecord(event, stream_));
-  OK(cu().cuIpcGetMemHandle(&handle, address));
-  OK(cu().cuIpcGetEventHandle(&event_handle, event));
-  send_bytes(peer.socket, &handle, sizeof handle);
-  send_bytes(peer.socket, &event_handle, sizeof event_handle);
+  send_handles(peer.socket, address, event);
   ASSERT_EQ(peer.wait(), 0);
   EXPECT_EQ(bytes_at(address, kBytes), std::vector<unsigned char>(kBytes, 8));
   OK(cu().cuEventDestroy_v2(event));
@@ -105,13 +109,8 @@ TEST_F(Sharing, AnEventThatWasOpenedOnceIsAskedAfterEachRecord) {
   Peer peer("asking");
   const CUdeviceptr address = allocate(kBytes);
   CUevent event = nullptr;
-  CUipcMemHandle handle;
-  CUipcEventHandle event_handle;
   OK(cu().cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
-  OK(cu().cuIpcGetMemHandle(&handle, address));
-  OK(cu().cuIpcGetEventHandle(&event_handle, event));
-  send_bytes(peer.socket, &handle, sizeof handle);
-  send_bytes(peer.socket, &event_handle, sizeof event_handle);
+  send_handles(peer.socket, address, event);
   for (unsigned char value = 1; value <= kRecords; ++value) {
     for (int again = 0; again < 20; ++again)
       OK(cu().cuMemsetD8Async(address, again < 19 ? 0 : value, kBytes, stream_));

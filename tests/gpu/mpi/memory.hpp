@@ -147,32 +147,45 @@ inline Area managed(size_t bytes) {
   return area;
 }
 
+inline void free_pooled(CUdeviceptr at) {
+  CU(cuMemFreeAsync(at, nullptr));
+  CU(cuStreamSynchronize(nullptr));
+}
+
 inline Area default_pool(size_t bytes) {
   Area area;
   CU(cuMemAllocAsync(&area.at, bytes, nullptr));
   CU(cuStreamSynchronize(nullptr));
   area.bytes = bytes;
-  area.free = [at = area.at] {
-    CU(cuMemFreeAsync(at, nullptr));
-    CU(cuStreamSynchronize(nullptr));
-  };
+  area.free = [at = area.at] { free_pooled(at); };
   return area;
 }
 
-inline Area exportable_pool(size_t bytes) {
+/// A pool whose memory may be shared.
+inline CUmemoryPool make_pool() {
   CUmemPoolProps properties{};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, rank % devices};
   CUmemoryPool pool = nullptr;
-  Area area;
   CU(cuMemPoolCreate(&pool, &properties));
+  return pool;
+}
+
+inline Area from_pool(CUmemoryPool pool, size_t bytes) {
+  Area area;
   CU(cuMemAllocFromPoolAsync(&area.at, bytes, pool, nullptr));
   CU(cuStreamSynchronize(nullptr));
   area.bytes = bytes;
+  area.free = [at = area.at] { free_pooled(at); };
+  return area;
+}
+
+inline Area exportable_pool(size_t bytes) {
+  const CUmemoryPool pool = make_pool();
+  Area area = from_pool(pool, bytes);
   area.free = [at = area.at, pool] {
-    CU(cuMemFreeAsync(at, nullptr));
-    CU(cuStreamSynchronize(nullptr));
+    free_pooled(at);
     CU(cuMemPoolDestroy(pool));
   };
   return area;

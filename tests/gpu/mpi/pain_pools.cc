@@ -14,30 +14,14 @@ constexpr size_t kBytes = 1 << 20;
 
 class Pool {
  public:
-  Pool() {
-    CUmemPoolProps properties{};
-    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, rank % devices};
-    CU(cuMemPoolCreate(&pool_, &properties));
-  }
+  Pool() = default;
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   ~Pool() { CU(cuMemPoolDestroy(pool_)); }
-  [[nodiscard]] Area take(size_t bytes) const {
-    Area area;
-    CU(cuMemAllocFromPoolAsync(&area.at, bytes, pool_, nullptr));
-    CU(cuStreamSynchronize(nullptr));
-    area.bytes = bytes;
-    area.free = [at = area.at] {
-      CU(cuMemFreeAsync(at, nullptr));
-      CU(cuStreamSynchronize(nullptr));
-    };
-    return area;
-  }
+  [[nodiscard]] Area take(size_t bytes) const { return from_pool(pool_, bytes); }
 
  private:
-  CUmemoryPool pool_ = nullptr;
+  CUmemoryPool pool_ = make_pool();
 };
 
 bool reachable() {

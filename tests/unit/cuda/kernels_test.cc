@@ -21,10 +21,7 @@ class KernelsTest : public ReduceCases {
     driver_ = find_driver();
     if (driver_ == nullptr && on_gpu()) GTEST_SKIP() << "no CUDA driver here";
     ASSERT_NE(driver_, nullptr);
-    ASSERT_EQ(driver_->cuInit(0), CUDA_SUCCESS);
-    ASSERT_EQ(driver_->cuDeviceGet(&device_, 0), CUDA_SUCCESS);
-    ASSERT_EQ(driver_->cuDevicePrimaryCtxRetain(&context_, device_), CUDA_SUCCESS);
-    ASSERT_EQ(driver_->cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    ASSERT_TRUE(use_first_device(*driver_, &device_, &context_));
     ASSERT_EQ(driver_->cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
               CUDA_SUCCESS);
     kernels_ = std::make_unique<Kernels>(*driver_, device_, image_file());

@@ -109,11 +109,8 @@ class MemoryKindsOfADriver : public ::testing::Test {
     driver_ = find_driver();
     if (driver_ == nullptr && on_gpu()) GTEST_SKIP() << "no CUDA driver here";
     ASSERT_NE(driver_, nullptr);
-    ASSERT_EQ(driver_->cuInit(0), CUDA_SUCCESS);
     CUdevice device = 0;
-    ASSERT_EQ(driver_->cuDeviceGet(&device, 0), CUDA_SUCCESS);
-    ASSERT_EQ(driver_->cuDevicePrimaryCtxRetain(&context_, device), CUDA_SUCCESS);
-    ASSERT_EQ(driver_->cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    ASSERT_TRUE(use_first_device(*driver_, &device, &context_));
   }
   /// 0 on the real driver, which does not tell.
   static unsigned long long asked() {

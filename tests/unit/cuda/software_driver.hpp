@@ -34,4 +34,11 @@ inline const Driver* find_driver() {
   return found;
 }
 
+/// The first device with its primary context, which is current then; false where the driver fails.
+inline bool use_first_device(const Driver& driver, CUdevice* device, CUcontext* context) {
+  return driver.cuInit(0) == CUDA_SUCCESS && driver.cuDeviceGet(device, 0) == CUDA_SUCCESS &&
+         driver.cuDevicePrimaryCtxRetain(context, *device) == CUDA_SUCCESS &&
+         driver.cuCtxSetCurrent(*context) == CUDA_SUCCESS;
+}
+
 }  // namespace tern::cuda::test
