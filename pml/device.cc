@@ -24,8 +24,9 @@ int P2p::offer_device(SendRequest& request) noexcept {
   try {
     transfer.device = std::make_unique<DeviceTransfer>();
     DeviceTransfer& device = *transfer.device;
-    device.job = core::begin_job(process_, request.buffer.first(), &code);
-    if (code == MPI_SUCCESS) code = name_data(request);
+    cuda::Memory memory;
+    device.job = core::begin_job(process_, request.buffer.first(), &code, &memory);
+    if (code == MPI_SUCCESS) code = name_data(request, memory);
     if (code == MPI_SUCCESS) {
       // In fragments, then: with jobs of their own.
       if (!device.carded) transfer.device = std::make_unique<DeviceTransfer>();
@@ -39,13 +40,14 @@ int P2p::offer_device(SendRequest& request) noexcept {
 }
 
 // What the application has written must be there before the receiver may read.
-int P2p::name_data(SendRequest& request) {
+int P2p::name_data(SendRequest& request, const cuda::Memory& memory) {
   DeviceTransfer& device = *request.transfer.device;
   const size_t bytes = request.transfer.bytes;
   if (request.buffer.type->contiguous()) {
     // Ranks of this process need no handle.
-    device.carded = offer(device.job.device(), request.buffer.first(), bytes, &device.card) ||
-                    request.peer->endpoint->same_process();
+    device.carded =
+        devices_.offer(device.job.device(), memory, request.buffer.first(), bytes, &device.card) ||
+        request.peer->endpoint->same_process();
     device.job.mark();
   }
   if (!device.carded && !stage_data(request)) return MPI_SUCCESS;

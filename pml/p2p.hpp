@@ -159,7 +159,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
 
   // device.cc
   int offer_device(SendRequest& request) noexcept;
-  int name_data(SendRequest& request);
+  int name_data(SendRequest& request, const cuda::Memory& memory);
   TERN_COLD void lose(RecvRequest& request, const wire::Rts& rts) noexcept;
   bool copy_on_device(RecvRequest& request, const NamedData& named) noexcept;
   bool watch_pieces(SendRequest& request) noexcept;

@@ -107,8 +107,10 @@ const void* device_side(const Data& data, const void* block) noexcept {
 
 }  // namespace
 
-cuda::Job begin_job(Process& process, const void* address, int* code) noexcept {
+cuda::Job begin_job(Process& process, const void* address, int* code,
+                    cuda::Memory* found) noexcept {
   const cuda::Memory memory = cuda::look_up(address);
+  if (found != nullptr) *found = memory;
   std::string why = "it was device memory, and is no more";
   cuda::Device* const device =
       cuda::on_device(memory.kind) ? process.gpus.device_of(memory, &why) : nullptr;

@@ -46,8 +46,10 @@ struct Data {
 }
 
 /// A job on the device whose memory `address` is, ordered behind what the application has written
-/// there; not valid, with *code and fail() text, where it cannot be used.
-[[nodiscard]] cuda::Job begin_job(Process& process, const void* address, int* code) noexcept;
+/// there; not valid, with *code and fail() text, where it cannot be used. *found: what is known of
+/// the memory, where that is asked for.
+[[nodiscard]] cuda::Job begin_job(Process& process, const void* address, int* code,
+                                  cuda::Memory* found = nullptr) noexcept;
 
 /// Begins to copy the bytes [offset, offset + bytes) of the packed form of data to or from a block,
 /// which is of any memory.
