@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/fd.hpp"
+#include "install_paths.hpp"
 
 namespace tern {
 namespace {

@@ -8,3 +8,12 @@ libtern_la_SOURCES += src/base/last_words.cc
 libtern_la_SOURCES += src/base/log.cc
 libtern_la_SOURCES += src/base/params.cc
 libtern_la_SOURCES += src/base/wait_report.cc
+
+# Where this build is installed, for config.cc alone: another prefix compiles one file again.
+BUILT_SOURCES += $(GEN)/install_paths.hpp
+CLEANFILES += $(GEN)/install_paths.hpp
+src/base/config.lo: $(GEN)/install_paths.hpp
+$(GEN)/install_paths.hpp: config.status
+	$(AM_V_GEN)mkdir -p $(GEN) && { echo '// Made by src/base/local.mk.'; \
+	  echo '#define TERN_PREFIX "$(prefix)"'; echo '#define TERN_BINDIR "$(bindir)"'; \
+	  echo '#define TERN_LIBDIR "$(libdir)"'; echo '#define TERN_SYSCONFDIR "$(sysconfdir)"'; } > $@
