@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the lints share: the files of the source tree, and how a verdict is printed."""
+import fnmatch
 import os
 import subprocess
 import sys
@@ -9,7 +10,21 @@ sys.dont_write_bytecode = True
 TOP = Path(__file__).resolve().parents[2]
 CODE = (".cc", ".hpp", ".h", ".c", ".cu", ".cuh")
 SCRIPTS = (".py", ".sh", ".mk", ".m4", ".ac", ".am", ".in")
-NOT_OURS = ("_", "build-aux", "autom4te.cache", "gen", "tern-")
+
+
+def is_generated(path, patterns):
+    """Is this file or folder, relative to the top, one of .gitignore's? A pattern with a slash begins at the top."""
+    return path == ".git" or any(fnmatch.fnmatch("/" + path if "/" in one else path.rsplit("/", 1)[-1], one)
+                                 for one in patterns)
+
+
+def walk():
+    """Every file that .gitignore leaves, by reading it, as git is not there."""
+    patterns = [line.rstrip("/") for line in text(".gitignore").splitlines() if line and not line.startswith("#")]
+    for base, folders, names in os.walk(TOP):
+        folder = "" if base == str(TOP) else str(Path(base).relative_to(TOP)) + "/"
+        folders[:] = [name for name in folders if not is_generated(folder + name, patterns)]
+        yield from (folder + name for name in names if not is_generated(folder + name, patterns))
 
 
 def files():
@@ -18,8 +33,7 @@ def files():
         listed = subprocess.run(["git", "-C", str(TOP), "ls-files", "-co", "--exclude-standard"], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
-        listed = [str((Path(base) / name).relative_to(TOP)) for base, _, names in os.walk(TOP) for name in names]
-        listed = [name for name in listed if not name.startswith(NOT_OURS)]
+        listed = walk()
     return sorted(name for name in listed if (TOP / name).is_file())
 
 
