@@ -74,7 +74,8 @@ bool set_figure(const std::vector<std::string>& words, Model* model) {
   if (within || between) {
     if (words.size() != 3)
       wrong(strf("%s takes a latency in microseconds and megabytes per second", words[0].c_str()));
-    (within ? model->within : model->between) = {figure_of(words[1]), figure_of(words[2])};
+    Link& link = within ? model->within : model->between;
+    link = {figure_of(words[1]), figure_of(words[2])};
     return true;
   }
   // A line of the collective "reduce" has four words or more.
