@@ -3,7 +3,7 @@
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
 # The usual ones took 28 minutes on two cores from nothing, 13 of them the sanitizers' (the aim is 25 in all).
 # Unit and asan have the fuzz targets with their corpus.
-usual_suites=(lint unit mpi gpu cmake asan tsan)
+usual_suites=(fresh lint unit mpi gpu cmake asan tsan)
 long_suites=(clang dist fuzz mpi-asan mpi-tsan)
 other_suites=(abi)
 full=
@@ -77,16 +77,22 @@ suite_fuzz() {
   tests/fuzz/run --build "$dir"
 }
 suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
+suite_fresh() { tests/fresh/run --build "$build" $full; }
 suite_dist() { tests/dist/run --build "$build"; }
 
 # run_suite NAME: shows its lines, adds its totals to the sum; one that ends without totals counts as a failure.
 run_suite() {
-  local name=$1 start=$SECONDS log=$logs/check-$1.log counts status=0
+  local name=$1 start=$SECONDS log=$logs/check-$1.log end=$logs/check-$1.end counts status
   say "== $name"
-  (set -e; "suite_$name") 2>&1 | tee "$log" | sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d" || status=$?
+  set +e  # not "||": inside of one, a suite's commands might fail unseen
+  (set -e; trap 'last_words $? 2>"$end"' EXIT; "suite_$name") 2>&1 | tee "$log" |
+    sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d"
+  status=$?
+  set -e
   counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1 || true)
   if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts == *" 0 failed"* ]]; }; then
     say "FAIL $name: ended with status $status and no totals of its own"
+    cat "$end" 2>/dev/null || true
     counts='0 passed, 1 failed, 0 skipped'
   fi
   say "== $name: $counts ($((SECONDS - start)) s)"
@@ -113,5 +119,6 @@ check() {
   build
   for name in "${suites[@]}"; do run_suite "$name"; done
   say "$passed passed, $failed failed, $skipped skipped"
+  said=yes
   [ "$failed" = 0 ]
 }

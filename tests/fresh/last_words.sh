@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# How ./quickstart ends where something fails that no line of it foresaw. Sourced by run. All that it calls are stubs, in a
+# folder of its own, so nothing is built or installed.
+
+# stubs: a tree in $work/stubs/tree whose build does nothing, and a PATH where every package is there but GoogleTest.
+stubs() {
+  local stubs=$work/stubs name
+  rm -rf "$stubs"
+  mkdir -p "$stubs"/{bin,tree/tests,tree/examples/digits}
+  cp "$top/quickstart" "$stubs/tree"
+  cp "$top/tests/suites.sh" "$stubs/tree/tests"
+  stub() { printf '#!/bin/sh\n%s\n' "$2" >"$1"; chmod +x "$1"; }
+  for name in autoreconf automake libtoolize g++ python3 readelf clang-format cmake mandoc gdb slurmctld munged debootstrap; do
+    stub "$stubs/bin/$name" 'exit 0'
+  done
+  stub "$stubs/bin/pkg-config" 'case $* in *--modversion*gtest*) exit 1 ;; *--modversion*) echo 1.0 ;; esac'
+  stub "$stubs/bin/apt-get" 'echo "apt-get $*" >&2; exit 1'
+  stub "$stubs/bin/make" 'mkdir -p _install/bin; for tool in mpicxx mpirun; do printf "#!/bin/sh\n" >_install/bin/$tool; chmod +x _install/bin/$tool; done'
+  stub "$stubs/tree/configure" ': >Makefile'
+}
+with_stubs() { env -C "$work/stubs/tree" PATH="$work/stubs/bin:/usr/bin:/bin" ./quickstart "$@"; }
+
+# Every one prints what it got; its end is compared with a pattern.
+without_googletest() { stubs && with_stubs; }
+unforeseen() { stubs && mkdir -p "$work/stubs/tree/_build/.configured" && with_stubs build; }
+suite_that_dies() {
+  stubs && printf 'suite_lint() { echo begun; false; echo "1 passed, 0 failed, 0 skipped"; }\n' >>"$work/stubs/tree/tests/suites.sh"
+  with_stubs check lint
+}
+failing_suite() {
+  stubs && printf 'suite_lint() { echo "1 passed, 2 failed, 3 skipped"; false; }\n' >>"$work/stubs/tree/tests/suites.sh"
+  with_stubs check lint
+}
+interrupted() {
+  stubs && stub "$work/stubs/bin/make" 'echo $$ >pid; exec sleep 60'
+  env -C "$work/stubs/tree" PATH="$work/stubs/bin:/usr/bin:/bin" timeout -s INT 2 ./quickstart build
+}
+nothing_left() { ! kill -0 "$(cat "$work/stubs/tree/pid")"; }
+
+# ends CODE PATTERN COMMAND...: with this exit code, and its last line (of both streams) has the pattern.
+ends() {
+  local code=$1 pattern=$2 got=0 output
+  shift 2
+  output=$("$@" 2>&1) || got=$?
+  printf 'exit %s: %s\n' "$got" "$output"
+  [ "$got" = "$code" ] && tail -n 1 <<<"$output" | grep -q -E -e "$pattern"
+}
+
+check_last_words() {
+  check "quickstart without GoogleTest goes on to the demonstration" ends 0 '^running: .*mpirun -n 4' without_googletest
+  check "what nobody foresaw is named" fails 1 '^quickstart: ended with status 1 at quickstart, line [0-9]*: printf' unforeseen
+  check "its cure is the last line" ends 1 '^quickstart: .*bash -x' unforeseen
+  check "a suite's command that fails is not passed over" says_and_fails '^quickstart: ended with status 1 at suites.sh, line [0-9]*: false' \
+    suite_that_dies
+  check "failed tests end with the sum" ends 1 '^1 passed, 2 failed, 3 skipped$' failing_suite
+  check "an interrupted run says so" ends 124 '^quickstart: interrupted' interrupted
+  check "and leaves nothing running" nothing_left
+}
+says_and_fails() { # PATTERN COMMAND...: standard output has the pattern, and the last line counts one failure
+  local pattern=$1 output
+  shift
+  output=$("$@" 2>&1) && return 1
+  printf '%s\n' "$output"
+  grep -q -e "$pattern" <<<"$output" && [ "$(tail -n 1 <<<"$output")" = '0 passed, 1 failed, 0 skipped' ]
+}
