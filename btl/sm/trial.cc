@@ -70,11 +70,11 @@ class TrialBoot final : public boot::Boot {
   boot::Card card(int rank) override { return meeting_.cards[rank]; }
   void put(std::string_view, std::string_view) override {}
   std::string get(int, std::string_view) override { return {}; }
-  void fence() override {
-    const int mine = meeting_.arrivals.fetch_add(1);
-    const int all = (mine / 2 + 1) * 2;
-    wait_for("a meeting with the other process", [&] { return meeting_.arrivals.load() >= all; });
+  void start_fence() override {
+    awaited_ = (meeting_.arrivals.fetch_add(1) / 2 + 1) * 2;
+    wait_for("a meeting with the other process", [this] { return fence_over(); });
   }
+  bool fence_over() noexcept override { return meeting_.arrivals.load() >= awaited_; }
   void abort(int, const char* text) noexcept override {
     std::snprintf(meeting_.failures[job_.rank], sizeof meeting_.failures[0], "%s", text);
     ::_exit(1);
@@ -83,6 +83,7 @@ class TrialBoot final : public boot::Boot {
 
  private:
   Meeting& meeting_;
+  int awaited_ = 0;  // arrivals
 };
 
 std::byte byte_of(uint32_t frame, size_t at) { return static_cast<std::byte>(frame * 7 + at); }

@@ -111,7 +111,22 @@ void Rooms::leave() {
     pml->send_all_waiting();
     pml->explain_traffic();
   }
-  process_.boot->fence();
+  meet_all();
+}
+
+// A rank that is still at work may need an answer of this one: messages get on in the fence.
+void Rooms::meet_all() {
+  boot::Boot& boot = *process_.boot;
+  boot.start_fence();
+  process_.waits.also = boot.fence_word();
+  core::Progress& progress = process_.channel(0).progress;
+  {
+    const core::ChannelLock lock(progress);
+    progress.wait([&boot] { return boot.fence_over(); },
+                  [](WaitReport* report) { report->words += "all ranks"; });
+  }
+  process_.waits.also = {};
+  boot.end_fence();
 }
 
 }  // namespace tern::api

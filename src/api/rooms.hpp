@@ -29,6 +29,7 @@ class Rooms {
 
  private:
   void configure_waiting();
+  void meet_all();
 
   core::Process& process_;
   std::vector<std::unique_ptr<pml::P2p>> pmls_;  // by channel

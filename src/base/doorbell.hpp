@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/futex.hpp"
+
 namespace tern {
 
 class Doorbell {
@@ -31,8 +33,9 @@ class Doorbell {
     if (sleepers_.fetch_sub(1, std::memory_order_relaxed) == 1)
       state_.store(kAwake, std::memory_order_relaxed);
   }
-  /// Owner: sleeps until rung or `microseconds` have passed; disarmed afterwards.
-  void sleep(int64_t microseconds) noexcept;
+  /// Owner: sleeps until rung, or `also` has changed, or `microseconds` have passed; disarmed
+  /// afterwards.
+  void sleep(int64_t microseconds, const FutexWord& also = {}) noexcept;
 
  private:
   enum State : uint32_t { kAwake = 0, kAsleep = 1 };

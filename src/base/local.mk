@@ -4,6 +4,7 @@ libtern_la_SOURCES += src/base/doorbell.cc
 libtern_la_SOURCES += src/base/error.cc
 libtern_la_SOURCES += src/base/explain.cc
 libtern_la_SOURCES += src/base/fd.cc
+libtern_la_SOURCES += src/base/futex.cc
 libtern_la_SOURCES += src/base/last_words.cc
 libtern_la_SOURCES += src/base/log.cc
 libtern_la_SOURCES += src/base/params.cc

@@ -23,6 +23,19 @@ void Boot::check_rank(int rank, const char* what) const {
                                  what, rank, job_.size - 1));
 }
 
+void Boot::fence() {
+  constexpr int64_t kLongUs = 1000000, kNapUs = 100;
+  start_fence();
+  while (!fence_over()) {
+    const FutexWord word = fence_word();
+    if (word.word != nullptr)
+      futex_sleep(word, kLongUs);
+    else
+      ::usleep(kNapUs);
+  }
+  end_fence();
+}
+
 std::string this_host() {
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) != 0) return "localhost";

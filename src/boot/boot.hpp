@@ -21,6 +21,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/futex.hpp"
 #include "boot/process_set.hpp"
 
 namespace tern::boot {
@@ -74,8 +75,17 @@ class Boot {
   virtual void put(std::string_view key, std::string_view value) = 0;
   [[nodiscard]] virtual std::string get(int rank, std::string_view key) = 0;
 
-  // Publishes what was put and waits for all ranks of the job, asleep.
-  virtual void fence() = 0;
+  // A fence publishes what was put and waits for all ranks of the job. In steps, so that messages
+  // get on meanwhile: start_fence(), fence_over() until it is true, end_fence().
+  virtual void start_fence() = 0;
+  [[nodiscard]] virtual bool fence_over() noexcept = 0;
+  // Throws where the fence failed.
+  virtual void end_fence() {}
+  // Between start and end: a sleeper is woken by this word when the fence is over. Without a word
+  // it asks again after a moment.
+  [[nodiscard]] virtual FutexWord fence_word() noexcept { return {}; }
+  // All of it at once, asleep.
+  void fence();
 
   // Ends the whole job with this exit code. Does not return, save in the fake, which remembers it.
   virtual void abort(int code, const char* text) noexcept = 0;

@@ -3,7 +3,7 @@
 #include "boot/fake.hpp"
 
 #include <algorithm>
-#include <condition_variable>
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -21,13 +21,19 @@ struct FakeJob::State {
   std::vector<std::string> hosts;
   std::vector<int> nodes;
   std::mutex mutex;
-  std::condition_variable changed;
   std::vector<Card> cards;
   std::map<std::pair<int, std::string>, std::string> values;
   int arrived = 0;
-  unsigned generation = 0;
+  std::atomic<std::uint32_t> generation{0};  // fences that are over
   int abort_code = -1;
   int abort_rank = -1;
+
+  // Lets all go on that wait in a fence. With the mutex held.
+  void open() {
+    arrived = 0;
+    ++generation;
+    futex_wake_all(generation);
+  }
 };
 
 namespace {
@@ -91,31 +97,34 @@ class FakeBoot final : public Boot {
                                       static_cast<int>(key.size()), key.data()));
     return found->second;
   }
-  void fence() override;
+  void start_fence() override;
+  bool fence_over() noexcept override { return state_->generation.load() != fence_; }
+  FutexWord fence_word() noexcept override { return {&state_->generation, fence_}; }
+  void end_fence() override;
   void abort(int code, const char*) noexcept override {
     const std::lock_guard lock(state_->mutex);
     if (state_->abort_rank < 0) {
       state_->abort_rank = rank();
       state_->abort_code = code;
     }
-    state_->changed.notify_all();
+    state_->open();
   }
   void finalize() override {}
 
  private:
   std::shared_ptr<FakeJob::State> state_;
+  std::uint32_t fence_ = 0;
 };
 
-void FakeBoot::fence() {
-  std::unique_lock lock(state_->mutex);
-  const unsigned seen = state_->generation;
-  if (++state_->arrived == state_->size) {
-    state_->arrived = 0;
-    ++state_->generation;
-    state_->changed.notify_all();
-  }
-  state_->changed.wait(lock, [&] { return state_->generation != seen || state_->abort_rank >= 0; });
-  if (state_->generation == seen)
+void FakeBoot::start_fence() {
+  const std::lock_guard lock(state_->mutex);
+  fence_ = state_->generation;
+  if (++state_->arrived == state_->size || state_->abort_rank >= 0) state_->open();
+}
+
+void FakeBoot::end_fence() {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->abort_rank >= 0)
     throw Error(MPI_ERR_OTHER, strf("rank %d aborted the job with code %d", state_->abort_rank,
                                     state_->abort_code));
 }

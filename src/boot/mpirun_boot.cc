@@ -63,7 +63,10 @@ class MpirunBoot final : public Boot {
                                       static_cast<int>(key.size()), key.data()));
     return value;
   }
-  void fence() override { shared_.fence(rank()); }
+  void start_fence() override { fence_ = shared_.start_fence(rank()); }
+  bool fence_over() noexcept override { return shared_.fence_over(fence_); }
+  void end_fence() override { shared_.end_fence(rank()); }
+  FutexWord fence_word() noexcept override { return shared_.fence_word(fence_); }
 
   void abort(int code, const char* text) noexcept override {
     shared_.record_abort(rank(), code, text);
@@ -91,6 +94,7 @@ class MpirunBoot final : public Boot {
  private:
   SharedJob shared_;
   Fd event_fd_;
+  std::uint32_t fence_ = 0;
 };
 
 // The memory that mpirun left open for this rank; not valid where it did not start this process.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -114,7 +115,10 @@ class PmixBoot final : public Boot {
   Card card(int rank) override;
   void put(std::string_view key, std::string_view value) override;
   std::string get(int rank, std::string_view key) override;
-  void fence() override;
+  void start_fence() override;
+  bool fence_over() noexcept override { return fence_state_.load() != kUnderWay; }
+  FutexWord fence_word() noexcept override { return {&fence_state_, kUnderWay}; }
+  void end_fence() override { check(fence_status_, "the fence"); }
   void abort(int code, const char* text) noexcept override {
     pmix_.Abort(code, text, nullptr, 0);
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
@@ -133,12 +137,17 @@ class PmixBoot final : public Boot {
   void learn_local_ranks();
   void learn_nodes();
   void learn_sets();
+  void fence_has_ended(pmix_status_t status) noexcept;
 
   const PmixLibrary& pmix_ = pmix_library();
   pmix_proc_t self_{};
   std::vector<int> nodes_;  // by rank; filled at the first question
   std::vector<ProcessSet> sets_;
   bool sets_known_ = false;
+  enum : std::uint32_t { kOver, kUnderWay };
+  std::atomic<std::uint32_t> fence_state_{kOver};
+  pmix_status_t fence_status_ = PMIX_SUCCESS;  // written before the state
+  const pmix_info_t collect_ = flag(PMIX_COLLECT_DATA);
 };
 
 PmixBoot::PmixBoot() {
@@ -247,10 +256,22 @@ std::string PmixBoot::get(int rank, std::string_view key) {
                                   name.c_str(), job_.rank, job_.launcher.c_str()));
 }
 
-void PmixBoot::fence() {
-  const pmix_info_t collect = flag(PMIX_COLLECT_DATA);
+void PmixBoot::start_fence() {
   check(pmix_.Commit(), "publishing keys");
-  check(pmix_.Fence(nullptr, 0, &collect, 1), "the fence");
+  fence_state_ = kUnderWay;
+  const auto over = [](pmix_status_t status, void* boot) {
+    static_cast<PmixBoot*>(boot)->fence_has_ended(status);
+  };
+  const pmix_status_t status = pmix_.Fence_nb(nullptr, 0, &collect_, 1, over, this);
+  if (status != PMIX_SUCCESS)
+    fence_has_ended(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
+}
+
+// On a thread of libpmix.
+void PmixBoot::fence_has_ended(pmix_status_t status) noexcept {
+  fence_status_ = status;
+  fence_state_ = kOver;
+  futex_wake_all(fence_state_);
 }
 
 }  // namespace

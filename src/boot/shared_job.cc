@@ -2,9 +2,7 @@
 // The shared memory of a job under mpirun.
 #include "boot/shared_job.hpp"
 
-#include <linux/futex.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cstring>
@@ -21,13 +19,6 @@ constexpr std::uint64_t kMagic = 0x33746f6f424e5254;  // "TRNBoot3"
 constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse: costs nothing until written
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
-
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
-  ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, nullptr, nullptr, 0);
-}
-void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept {
-  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
-}
 
 }  // namespace
 
@@ -180,19 +171,28 @@ bool SharedJob::get(int rank, std::string_view key, std::string* value) const {
   return false;
 }
 
-void SharedJob::fence(int rank) noexcept {
+std::uint32_t SharedJob::start_fence(int rank) noexcept {
   Header& h = header();
-  std::atomic<std::uint32_t>& fences = slot(rank).fences;
-  fences.fetch_add(1, std::memory_order_relaxed);
+  slot(rank).fences.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t seen = h.generation.load(std::memory_order_acquire);
   if (h.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
     h.arrived.store(0, std::memory_order_relaxed);
     h.generation.fetch_add(1, std::memory_order_release);
     futex_wake_all(h.generation);
-  } else {
-    while (h.generation.load(std::memory_order_acquire) == seen) futex_wait(h.generation, seen);
   }
-  fences.fetch_add(1, std::memory_order_relaxed);
+  return seen;
+}
+
+bool SharedJob::fence_over(std::uint32_t fence) const noexcept {
+  return header().generation.load(std::memory_order_acquire) != fence;
+}
+
+FutexWord SharedJob::fence_word(std::uint32_t fence) const noexcept {
+  return {&header().generation, fence};
+}
+
+void SharedJob::end_fence(int rank) noexcept {
+  slot(rank).fences.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool SharedJob::in_fence(int rank) const noexcept { return slot(rank).fences.load() % 2 == 1; }

@@ -54,7 +54,11 @@ class SharedJob {
   // False where the rank has put no such key.
   [[nodiscard]] bool get(int rank, std::string_view key, std::string* value) const;
 
-  void fence(int rank) noexcept;
+  // The number of the fence that the rank has entered; see Boot.
+  [[nodiscard]] std::uint32_t start_fence(int rank) noexcept;
+  [[nodiscard]] bool fence_over(std::uint32_t fence) const noexcept;
+  [[nodiscard]] FutexWord fence_word(std::uint32_t fence) const noexcept;
+  void end_fence(int rank) noexcept;
   // Whether the rank waits in a fence now.
   [[nodiscard]] bool in_fence(int rank) const noexcept;
 

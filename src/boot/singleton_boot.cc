@@ -45,7 +45,8 @@ class SingletonBoot final : public Boot {
                   strf("no key \"%.*s\" was put", static_cast<int>(key.size()), key.data()));
     return found->second;
   }
-  void fence() override {}
+  void start_fence() override {}
+  bool fence_over() noexcept override { return true; }
   // Whoever aborts has said why: there is no launcher to repeat it.
   void abort(int code, const char* /*text*/) noexcept override {
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);

@@ -87,6 +87,7 @@ class Progress {
     std::atomic<int> spinning{0};  // threads that wait at length
     int most = 1;                  // of them may keep a core
     std::atomic<int> awake{0};     // see stay_awake()
+    FutexWord also;  // its change ends sleeps, too: the fence's, while one thread waits there
   };
   /// The progress of the other channels of this process: what waits looks after them, too.
   void set_others(std::vector<Progress*> others, Shared& shared) noexcept {

@@ -46,7 +46,8 @@ class CardBoot final : public boot::Boot {
   }
   void put(std::string_view, std::string_view) override {}
   std::string get(int, std::string_view) override { return {}; }
-  void fence() override {}
+  void start_fence() override {}
+  bool fence_over() noexcept override { return true; }
   void abort(int, const char*) noexcept override { aborted = true; }
   void finalize() override {}
 };

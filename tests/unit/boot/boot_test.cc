@@ -140,6 +140,26 @@ TEST_P(BootTest, NobodyLeavesAFenceBeforeAllHaveCome) {
   EXPECT_EQ(arrived.load(), 5 * kRounds);
 }
 
+TEST_P(BootTest, AFenceGoesOnWhileItsCallerDoesOtherThings) {
+  std::atomic<int> started{0};
+  run(3, [&](Boot& boot) {
+    for (int round = 1; round <= 50; ++round) {
+      if (boot.rank() == 2)  // comes last, when the others have long been asking
+        while (started < 2 * round) std::this_thread::yield();
+      boot.start_fence();
+      if (boot.rank() != 2) {
+        EXPECT_FALSE(boot.fence_over());
+        ++started;
+        const FutexWord word = boot.fence_word();
+        while (!boot.fence_over()) futex_sleep(word, 10000000);
+      }
+      EXPECT_TRUE(boot.fence_over());
+      boot.end_fence();
+      boot.fence();
+    }
+  });
+}
+
 TEST_P(BootTest, WrongRanksAreRefusedByName) {
   run(2, [](Boot& boot) {
     for (const int rank : {-1, 2}) {

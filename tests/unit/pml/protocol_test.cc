@@ -73,6 +73,25 @@ TEST_P(Protocol, EverySizeArrivesWhole) {
   });
 }
 
+// The other rank has nothing left to do but to meet all.
+TEST_P(Protocol, ARankThatLeavesStillAnswers) {
+  world(2).run([&](Process& process) {
+    if (process.world_rank == 1) return;
+    for (const size_t size : {size_t{8}, size_t{1000000}}) {
+      auto data = pattern(size, 1);
+      core::Request* request = nullptr;
+      ASSERT_EQ(process.channel(0).pml->isend(bytes_of(process, data), with(process, 1, 5),
+                                              Mode::kSynchronous, &request),
+                0);
+      request->cancel();
+      request->retain();
+      EXPECT_EQ(wait(process, request), 0);
+      EXPECT_TRUE(request->outcome.cancelled);
+      request->release();
+    }
+  });
+}
+
 TEST_P(Protocol, BothDirectionsAtOnce) {
   world(2).run([&](Process& process) {
     const int other = 1 - process.world_rank;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Futex: sleeping until a word changes, or one of two. The words may lie in memory of several
+// processes. Threads: any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tern {
+
+/// A word, and the value on which to sleep: a change of it, with futex_wake_all(), ends the sleep.
+struct FutexWord {
+  std::atomic<uint32_t>* word = nullptr;
+  uint32_t value = 0;
+};
+
+/// Returns when the word has another value, at the latest after so long; also without a reason.
+void futex_sleep(const FutexWord& on, int64_t microseconds) noexcept;
+/// The same, until one of the two has changed. Kernels before 5.16 cannot wait for two words: there
+/// the sleep is on `second`, and short.
+void futex_sleep(const FutexWord& first, const FutexWord& second, int64_t microseconds) noexcept;
+void futex_wake_all(std::atomic<uint32_t>& word) noexcept;
+
+}  // namespace tern
