@@ -15,6 +15,11 @@ namespace {
 
 using core::ErrorHandler;
 
+int still_has_string(const char* what, int number) noexcept {
+  return fail(MPI_ERR_ARG, "%s %d still has a string: call MPI_Remove_error_string first", what,
+              number);
+}
+
 template <class Function>
 int create(Function* function, MPI_Errhandler* out) noexcept {
   if (function == nullptr) return fail(MPI_ERR_ARG, "the error handler function is a null pointer");
@@ -158,6 +163,7 @@ int remove_error_class(int errorclass) noexcept {
     return fail(MPI_ERR_ARG, "%d was not made by MPI_Add_error_class", errorclass);
   if (codes.has_codes(errorclass))
     return fail(MPI_ERR_ARG, "class %d still has codes: remove these first", errorclass);
+  if (!codes.text(errorclass).empty()) return still_has_string("class", errorclass);
   codes.remove(errorclass);
   return MPI_SUCCESS;
 }
@@ -166,6 +172,7 @@ int remove_error_code(int errorcode) noexcept {
   ErrorCodes& codes = instance().error_codes;
   if (!codes.added(errorcode) || codes.class_of(errorcode) == errorcode)
     return fail(MPI_ERR_ARG, "%d was not made by MPI_Add_error_code", errorcode);
+  if (!codes.text(errorcode).empty()) return still_has_string("code", errorcode);
   codes.remove(errorcode);
   return MPI_SUCCESS;
 }

@@ -26,7 +26,7 @@ class GeneralRequest final : public core::Request {
   /// The code of the free function is the one that counts: it is called last.
   int deliver(bool last) noexcept override {
     MPI_Status status;
-    core::fill_empty_status(&status, true);
+    core::fill_empty_status(&status);
     const int asked = callbacks_.query(callbacks_.state, &status);
     outcome = {status.MPI_SOURCE, status.MPI_TAG, MPI_SUCCESS, core::status_cancelled(status),
                core::status_bytes(status)};

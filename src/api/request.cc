@@ -42,7 +42,7 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
 int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* status,
                    bool with_error) noexcept {
   if (request != nullptr) return collect(*request, handle, status, with_error);
-  core::fill_empty_status(status, with_error);
+  core::fill_empty_status(status);
   return MPI_SUCCESS;
 }
 
@@ -182,7 +182,7 @@ int collect_some(const Requests& requests, MPI_Request* handles, int* outcount, 
 
 int wait(MPI_Request* request, MPI_Status* status) noexcept {
   if (idle(*request)) {
-    core::fill_empty_status(status, false);
+    core::fill_empty_status(status);
     return MPI_SUCCESS;
   }
   core::Request* waited = find_request(*request);
@@ -196,7 +196,7 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
 int test(MPI_Request* request, int* flag, MPI_Status* status) noexcept {
   *flag = 1;
   if (idle(*request)) {
-    core::fill_empty_status(status, false);
+    core::fill_empty_status(status);
     return MPI_SUCCESS;
   }
   core::Request* tested = find_request(*request);
@@ -227,8 +227,10 @@ int waitany(int count, MPI_Request* handles, int* index, MPI_Status* status) noe
   const Requests requests(count, handles);
   if (requests.code() != MPI_SUCCESS) return requests.code();
   *index = MPI_UNDEFINED;
-  core::fill_empty_status(status, false);
-  if (requests.all_idle()) return MPI_SUCCESS;
+  if (requests.all_idle()) {
+    core::fill_empty_status(status);
+    return MPI_SUCCESS;
+  }
   *index = wait_for_one(requests);
   return collect(*requests[*index], &handles[*index], status, false);
 }
@@ -239,7 +241,7 @@ int testany(int count, MPI_Request* handles, int* index, int* flag, MPI_Status* 
   *flag = 1;
   *index = MPI_UNDEFINED;
   if (requests.all_idle()) {
-    core::fill_empty_status(status, false);
+    core::fill_empty_status(status);
     return MPI_SUCCESS;
   }
   int found = first_complete(requests);

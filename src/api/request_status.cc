@@ -9,7 +9,7 @@ namespace {
 /// The status that a wait would give. Generalised requests are asked.
 int show(core::Request* request, MPI_Status* status, bool with_error) noexcept {
   if (request == nullptr) {
-    core::fill_empty_status(status, with_error);
+    core::fill_empty_status(status);
     return MPI_SUCCESS;
   }
   const int code = request->deliver(false);
@@ -22,7 +22,7 @@ int show(core::Request* request, MPI_Status* status, bool with_error) noexcept {
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept {
   *flag = 1;
   if (idle(request)) {
-    core::fill_empty_status(status, false);
+    core::fill_empty_status(status);
     return MPI_SUCCESS;
   }
   core::Request* asked = find_request(request);

@@ -41,9 +41,7 @@ void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) no
   set_status_cancelled(*status, outcome.cancelled);
 }
 
-void fill_empty_status(MPI_Status* status, bool with_error) noexcept {
-  fill_status(status, Outcome{}, with_error);
-}
+void fill_empty_status(MPI_Status* status) noexcept { fill_status(status, Outcome{}, true); }
 
 int Request::start() noexcept {
   return fail(MPI_ERR_REQUEST,

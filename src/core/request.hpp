@@ -30,7 +30,7 @@ struct Outcome {
 /// `with_error`.
 void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) noexcept;
 /// An empty status as the standard defines it (MPI_ANY_SOURCE, MPI_ANY_TAG, no error, zero bytes).
-void fill_empty_status(MPI_Status* status, bool with_error) noexcept;
+void fill_empty_status(MPI_Status* status) noexcept;
 /// The byte count and the cancelled flag in a status's reserved fields.
 [[nodiscard]] MPI_Count status_bytes(const MPI_Status& status) noexcept;
 void set_status_bytes(MPI_Status& status, MPI_Count bytes) noexcept;

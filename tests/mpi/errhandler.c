@@ -62,9 +62,13 @@ static void codes(void) {
   CHECK(strcmp(text, "the kettle is empty") == 0);
   OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag));
   CHECK(flag && *last == own_code);
+  OK(MPI_Add_error_string(own_class, "kitchen"));
   FAILS(MPI_Remove_error_class(own_class), MPI_ERR_ARG);
+  FAILS(MPI_Remove_error_code(own_code), MPI_ERR_ARG);  // its string first
   OK(MPI_Remove_error_string(own_code));
   OK(MPI_Remove_error_code(own_code));
+  FAILS(MPI_Remove_error_class(own_class), MPI_ERR_ARG);
+  OK(MPI_Remove_error_string(own_class));
   OK(MPI_Remove_error_class(own_class));
   FAILS(MPI_Error_class(own_code, &got), MPI_ERR_ARG);
   FAILS(MPI_Add_error_string(MPI_ERR_RANK, "no"), MPI_ERR_ARG);

@@ -87,8 +87,10 @@ static void with_all(void) {
   finish();
 }
 
-static void check_empty(const MPI_Status* status) {
+static void check_empty(MPI_Status* status) {
   int count = -1, cancelled = -1;
+  CHECK_EQ(status->MPI_ERROR, MPI_SUCCESS);
+  status->MPI_ERROR = MPI_ERR_OTHER;
   CHECK_EQ(status->MPI_SOURCE, MPI_ANY_SOURCE);
   CHECK_EQ(status->MPI_TAG, MPI_ANY_TAG);
   OK(MPI_Get_count(status, MPI_INT, &count));
@@ -101,12 +103,14 @@ static void check_empty(const MPI_Status* status) {
 static void with_nothing(int count, MPI_Request* null) {
   MPI_Status statuses[4];
   int index = 0, flag = 0, outcount = 0, indices[4];
+  for (int i = 0; i < 4; ++i) statuses[i].MPI_ERROR = MPI_ERR_OTHER;
   OK(MPI_Waitany(count, null, &index, &statuses[0]));
   CHECK_EQ(index, MPI_UNDEFINED);
   check_empty(&statuses[0]);
   OK(MPI_Testany(count, null, &index, &flag, &statuses[0]));
   CHECK_EQ(index, MPI_UNDEFINED);
   CHECK_EQ(flag, 1);
+  check_empty(&statuses[0]);
   OK(MPI_Waitsome(count, null, &outcount, indices, statuses));
   CHECK_EQ(outcount, MPI_UNDEFINED);
   OK(MPI_Testsome(count, null, &outcount, indices, statuses));
@@ -122,6 +126,9 @@ static void with_nothing(int count, MPI_Request* null) {
   flag = 0;
   OK(MPI_Test(&null[0], &flag, &statuses[0]));
   CHECK_EQ(flag, 1);
+  check_empty(&statuses[0]);
+  OK(MPI_Request_get_status(null[0], &flag, &statuses[0]));
+  check_empty(&statuses[0]);
 }
 
 int main(int argc, char** argv) {
