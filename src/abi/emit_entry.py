@@ -282,10 +282,12 @@ class Entry:
         return f'{head} {{\n' + '\n'.join(self.out) + '\n}\n'
 
     def stub_object(self):
-        if self.object:
-            name = self.object.name
-            return f', {name}' if self.object.direction == 'in' else f', {name} ? *{name} : nullptr'
-        return ', MPI_FILE_NULL' if self.f.chapter == 'io' else ''
+        if self.f.chapter == 'io':  # without a file: the handler of MPI_FILE_NULL, which returns
+            return ', MPI_FILE_NULL'
+        if not self.object:
+            return ''
+        name = self.object.name
+        return f', {name}' if self.object.direction == 'in' else f', {name} ? *{name} : nullptr'
 
     def raw_body(self, name):
         arguments = ', '.join(p.name for p in self.f.params if p.raw != '...')

@@ -153,6 +153,8 @@ int comm_get_attr(core::Communicator& comm, int comm_keyval, void* attribute_val
                   int* flag) noexcept {
   bool known = false;
   int* value = predefined(comm_keyval, &known);
+  // The others describe the world of MPI_Init: a session has the upper bound of tags alone.
+  if (comm.session && comm_keyval != MPI_TAG_UB) value = nullptr;
   if (!known) return get_attribute(comm, comm_keyval, attribute_val, flag);
   *flag = value != nullptr ? 1 : 0;
   if (value != nullptr) *static_cast<void**>(attribute_val) = value;

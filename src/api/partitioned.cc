@@ -14,8 +14,8 @@ namespace {
 template <class Made>
 int make(void* buf, int partitions, MPI_Count count, core::Datatype& type, int rank, int tag,
          core::Communicator& comm, MPI_Request* request) noexcept {
-  if (partitions < 1)
-    return fail(MPI_ERR_ARG, "partitions is %d; there must be 1 or more", partitions);
+  if (partitions < 0)
+    return fail(MPI_ERR_ARG, "partitions is %d; it must not be negative", partitions);
   if (count < 0)
     return fail(MPI_ERR_COUNT, "count is %lld; counts are 0 or more",
                 static_cast<long long>(count));
@@ -50,8 +50,8 @@ Kind* find(MPI_Request handle, const char* maker, int* code) noexcept {
 int check_partition(const PartitionedRequest& request, const char* name, int value) noexcept {
   if (value >= 0 && value < request.partitions()) return MPI_SUCCESS;
   return fail_on(request.communicator, MPI_ERR_ARG,
-                 "%s is %d, but the operation has partitions 0..%d", name, value,
-                 request.partitions() - 1);
+                 "%s is %d, but the operation has %d partitions, counted from 0", name, value,
+                 request.partitions());
 }
 
 /// An active send, or null with the error in *code.

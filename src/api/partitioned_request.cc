@@ -36,7 +36,8 @@ int32_t take_tags(int count) noexcept {
 int partitions_together(int64_t bytes, int partitions) noexcept {
   const int64_t for_size = bytes == 0 ? partitions : (kLeastPortion + bytes - 1) / bytes;
   const int64_t for_number = (int64_t{partitions} + kMostPortions - 1) / kMostPortions;
-  return static_cast<int>(std::clamp<int64_t>(std::max(for_size, for_number), 1, partitions));
+  return static_cast<int>(
+      std::clamp<int64_t>(std::max(for_size, for_number), 1, std::max(partitions, 1)));
 }
 
 }  // namespace
@@ -153,7 +154,7 @@ int PartitionedSend::introduce() noexcept {
 void PartitionedSend::begin() {
   ready_.assign(static_cast<size_t>(partitions_), 0);
   missing_.assign(static_cast<size_t>(plan_.portions), group_);
-  missing_.back() = partitions_ - group_ * (plan_.portions - 1);
+  if (plan_.portions > 0) missing_.back() = partitions_ - group_ * (plan_.portions - 1);
   open_.reserve(static_cast<size_t>(plan_.portions));
   unsent_ = plan_.portions;
 }

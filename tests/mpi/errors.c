@@ -70,8 +70,13 @@ static void without_object(void) {
   SAYS(Comm_get_attr, (MPI_COMM_WORLD, MPI_KEYVAL_INVALID, &value, &flag), ERR_KEYVAL,
        "MPI_KEYVAL_INVALID");
   SAYS(Comm_free_keyval, (&key), ERR_KEYVAL, "MPI_KEYVAL_INVALID");
-  FAILS(MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
-        MPI_ERR_UNSUPPORTED_OPERATION);
+  // Without a file the handler is MPI_FILE_NULL's, which returns, whatever a communicator has.
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+  SAYS(File_open, (MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+       ERR_UNSUPPORTED_OPERATION, "does not have it yet");
+  FAILS(MPI_File_delete("x", MPI_INFO_NULL), MPI_ERR_UNSUPPORTED_OPERATION);
+  let_errors_return();
 }
 
 int main(int argc, char** argv) {

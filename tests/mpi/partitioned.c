@@ -156,6 +156,29 @@ static void matched_in_the_order_of_making(void) {
   }
 }
 
+// No partition at all, on one side or on both: nothing is marked ready, and both ends complete.
+static void no_partitions(void) {
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  for (int empty = 0; empty < 3; ++empty) {
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int count = -1;
+    const int out = empty == 0 ? 2 : 0, in = empty == 1 ? 2 : 0;
+    OK(MPI_Psend_init(NULL, out, 0, MPI_INT, right, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
+                      &requests[0]));
+    OK(MPI_Precv_init(NULL, in, 0, MPI_INT, left, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+    for (int round = 0; round < 3; ++round) {
+      OK(MPI_Startall(2, requests));
+      if (out > 0) OK(MPI_Pready_range(0, out - 1, requests[0]));
+      OK(MPI_Waitall(2, requests, statuses));
+      OK(MPI_Get_count(&statuses[1], MPI_INT, &count));
+      CHECK(count == 0 && statuses[1].MPI_SOURCE == left);
+    }
+    OK(MPI_Request_free(&requests[0]));
+    OK(MPI_Request_free(&requests[1]));
+  }
+}
+
 static void nobody(void) {
   char data[64];
   MPI_Request requests[2];
@@ -186,7 +209,7 @@ static void wrong_calls(void) {
   FAILS(MPI_Precv_init(data, 4, 16, MPI_CHAR, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
                        &receive),
         MPI_ERR_TAG);
-  FAILS(MPI_Psend_init(data, 0, 16, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &send),
+  FAILS(MPI_Psend_init(data, -1, 16, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &send),
         MPI_ERR_ARG);
   FAILS(MPI_Psend_init(data, 4, -1, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &send),
         MPI_ERR_COUNT);
@@ -255,6 +278,7 @@ int main(int argc, char** argv) {
   derived_types(1, 2000);
   matched_in_the_order_of_making();
   nobody();
+  no_partitions();
   wrong_calls();
   too_much_for_the_receiver();
   return end();

@@ -39,6 +39,16 @@ static void use(MPI_Session session) {
   OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
   CHECK(in[0] == 100 + left && in[1] == 200 + left);
   FAILS(MPI_Send(&one, 1, MPI_INT, size, 0, first), MPI_ERR_RANK);
+  // Of the predefined attributes a session has the upper bound of tags alone.
+  MPI_Comm copy;
+  OK(MPI_Comm_dup(first, &copy));
+  for (int key = MPI_TAG_UB; key <= MPI_UNIVERSE_SIZE; ++key) {
+    int* value = NULL;
+    int has = -1;
+    OK(MPI_Comm_get_attr(copy, key, &value, &has));
+    CHECK_EQ(has, key == MPI_TAG_UB);
+  }
+  OK(MPI_Comm_free(&copy));
   OK(MPI_Comm_free(&first));
   OK(MPI_Comm_free(&second));
   OK(MPI_Comm_free(&self));
