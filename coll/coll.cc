@@ -17,7 +17,7 @@ Coll::Coll(core::Channel& channel)
     : channel_(channel),
       process_(channel.process),
       byte_(&core::predefined_type(process_, MPI_BYTE)) {
-  pool_.set_threaded(process_.threaded());
+  if (process_.threaded()) admit_threads();
   selector_.configure(process_.params);
   checks_ = process_.params.checks("collective");
   places_.configure(process_.params.coll_levels);

@@ -39,6 +39,8 @@ class Coll {
   [[nodiscard]] int init(const Operation& operation, bool persistent,
                          core::Request** request) noexcept;
 
+  /// From now on several threads may call.
+  void admit_threads() noexcept { pool_.set_threaded(true); }
   /// From now on this algorithm serves its operation wherever it can.
   void force(const Algorithm& algorithm) noexcept { selector_.force(algorithm); }
   /// How to find the host of a rank of the world.

@@ -30,7 +30,6 @@ P2p::P2p(core::Channel& channel, P2p* first)
       unexpected_limit_(static_cast<size_t>(process_.params.unexpected_limit)),
       pull_limit_(static_cast<size_t>(process_.params.sm_pull_limit)),
       both_limit_(static_cast<size_t>(process_.params.sm_both_limit)),
-      threaded_(process_.threaded()),
       signs_(process_.params.checks("types")),
       tracks_(process_.params.checks("leaks")) {
   const std::string& way = process_.params.sm_single_copy;
@@ -40,8 +39,7 @@ P2p::P2p(core::Channel& channel, P2p* first)
     both_limit_ = SIZE_MAX;
   else if (way == "both")
     pull_limit_ = both_limit_ = 0;
-  sends_.set_threaded(threaded_);
-  recvs_.set_threaded(threaded_);
+  if (process_.threaded()) admit_threads();
   completed_ =
       &make_send(Buffer{nullptr, 0, nullptr, cuda::MemoryKind::kHost}, Envelope{}, Mode::kStandard);
   completed_->complete();

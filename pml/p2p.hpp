@@ -29,6 +29,12 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   [[nodiscard]] btl::Table& transports() noexcept { return transports_; }
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
 
+  /// From now on several threads may call (see Rooms::admit_threads).
+  void admit_threads() noexcept {
+    sends_.set_threaded(true);
+    recvs_.set_threaded(true);
+  }
+
   /// TERN_EXPLAIN: what went to each peer, before this process leaves its job.
   void explain_traffic() const noexcept;
 
@@ -221,7 +227,6 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   SendRequest* completed_ = nullptr;  // shared by all sends that were done at once
   size_t eager_limit_, unexpected_limit_;
   size_t pull_limit_, both_limit_;
-  bool threaded_;
   bool signs_;                                 // TERN_CHECK=types
   bool tracks_;                                // TERN_CHECK=leaks: every request knows its call
   const wire::Signature* arriving_ = nullptr;  // of the frame that is being matched

@@ -77,7 +77,7 @@ int init(int*, char***) noexcept { return start_world(MPI_THREAD_SINGLE); }
 
 int init_thread(int*, char***, int required, int* provided) noexcept {
   const int code = start_world(required);
-  if (code == MPI_SUCCESS) *provided = required;
+  if (code == MPI_SUCCESS) *provided = constant_of(the_process->thread_level);
   return code;
 }
 

@@ -98,10 +98,20 @@ void Instance::leave_job() {
   boot_.reset();
 }
 
+// Below MPI_THREAD_MULTIPLE the caller is the only thread in MPI.
+void Instance::raise_level(core::ThreadLevel level) noexcept {
+  const bool had_threads = process.threaded();
+  process.thread_level = level;
+  if (had_threads || !process.threaded()) return;
+  core::threads_share_objects = true;
+  rooms_->admit_threads();
+}
+
 void Instance::start(core::ThreadLevel level) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const bool first = users_ == 0;
   if (first) enter_job(level);
+  if (level > process.thread_level) raise_level(level);
   ++users_;
   the_process = &process;
   if (first) watch_events();

@@ -67,7 +67,8 @@ class Instance {
   int tag_ub, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0, appnum = 0,
               universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
 
-  /// One more user of MPI (the world, a session). Throws Error.
+  /// One more user of MPI (the world, a session); the level is the highest that any has asked for.
+  /// Throws Error.
   void start(core::ThreadLevel level);
   /// MPI_Finalize's first step: the attributes of MPI_COMM_SELF are deleted while MPI still works.
   /// Throws Error.
@@ -78,6 +79,7 @@ class Instance {
  private:
   void enter_job(core::ThreadLevel level);
   void leave_job();
+  void raise_level(core::ThreadLevel level) noexcept;
   void count_cores();
   void complain();
 

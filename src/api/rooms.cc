@@ -106,6 +106,12 @@ void Rooms::configure_waiting() {
                                 crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded());
 }
 
+void Rooms::admit_threads() noexcept {
+  for (auto& pml : pmls_) pml->admit_threads();
+  for (auto& coll : colls_) coll->admit_threads();
+  configure_waiting();
+}
+
 void Rooms::leave() {
   for (auto& pml : pmls_) {
     pml->send_all_waiting();

@@ -24,6 +24,9 @@ class Rooms {
   /// `process.boot`, ranks and thread level are set. Throws Error.
   explicit Rooms(core::Process& process);
   ~Rooms();
+  /// The level has risen: from now on the locks count. The channels stay as they are. Called while
+  /// no other thread is in MPI.
+  void admit_threads() noexcept;
   /// Sends what waits and meets all ranks: afterwards nobody needs this one's memory. Throws Error.
   void leave();
 
