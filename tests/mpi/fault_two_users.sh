@@ -76,13 +76,47 @@ folders_are_closed() { # those of the PMIx server: 0700, names of 16 random byte
   folder=$(ls -d tmp/tern-mpirun.*) || return 1
   [ "$(stat -c %a "$folder")" = 700 ] && [[ $folder =~ \.[0-9a-f]{32}$ ]] && ! other ls "$folder" 2>/dev/null
 }
+pmix_port() { tr '\0' '\n' <"/proc/${pids[-1]}/environ" | sed -n 's/^PMIX_SERVER_URI4=.*:\([0-9]*\)$/\1/p'; }
 door_is_closed() { # the PMIx port hangs up on another user before it says a word
   local port
-  port=$(tr '\0' '\n' <"/proc/${pids[-1]}/environ" | sed -n 's/^PMIX_SERVER_URI4=.*:\([0-9]*\)$/\1/p')
+  port=$(pmix_port)
   [ -n "$port" ] || return 1
   other timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/$1; printf "hello hello hello" >&3; head -c 1 <&3 | wc -c' x "$port" \
     >answer 2>/dev/null
   [ $? != 124 ] && [ "$(cat answer)" != 1 ] && ! ls -d tmp/tern-mpirun.* 2>/dev/null # no server was started for it
+}
+
+# With a rank's port on another address of this host, where the rank's own connection stands beside in the kernel's table;
+# and with data that is sent before the connection is closed, which the kernel then lists as root's.
+cannot_borrow_a_port() {
+  other python3 - "$(pmix_port)" <<'END_OF_PYTHON'
+import os, socket, sys
+door = ('127.0.0.1', int(sys.argv[1]))
+ports = []
+for line in open('/proc/net/tcp'):
+    fields = line.split()
+    if fields[2].endswith(':%04X' % door[1]) and fields[3] == '01':
+        ports.append(int(fields[1].split(':')[1], 16))
+print('the ranks have ports', ports)
+let_in = 0
+for port in ports:
+    for last in range(2, 7):
+        one = socket.socket()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        one.bind(('127.0.0.%d' % last, port))
+        one.settimeout(1)
+        one.connect(door)
+        try:
+            one.sendall(b'hello')
+            let_in += one.recv(1) != b''
+        except socket.timeout:
+            let_in += 1
+        except OSError:
+            pass
+        one.close()
+print('let in', let_in, 'times')
+sys.exit(let_in != 0 or len(ports) < 2)
+END_OF_PYTHON
 }
 
 check "a job runs" start A=b
@@ -96,6 +130,7 @@ stop
 check "a job with a PMIx server runs" start TERN_BOOT=pmix
 check "nobody else opens anything of it" cannot_open_anything
 check "the server's folder is closed and cannot be guessed" folders_are_closed
+check "its PMIx door looks at addresses, too" cannot_borrow_a_port
 check "no secret in its command lines" no_secret_in_command_lines
 stop
 totals

@@ -45,18 +45,25 @@ int port_of(int fd) {
   return ntohs(address.sin_port);
 }
 
-// The user who owns the far end of this connection on this host, or -1.
-long owner_of_peer(int peer_port, int own_port) {
+// The user who owns the far end of this connection, or -1. All of both addresses counts: anybody
+// may have the peer's port on another address of this host. And the far end must still be open:
+// what its user has closed has no owner any more, and is listed as root's.
+long owner_of_peer(const sockaddr_in& peer, const sockaddr_in& own) {
+  constexpr unsigned kEstablished = 1;
   std::FILE* table = std::fopen("/proc/net/tcp", "re");
   if (table == nullptr) return -1;
   char line[512];
   long owner = -1;
   while (owner < 0 && std::fgets(line, sizeof line, table) != nullptr) {
-    unsigned local_ip = 0, local_port = 0, remote_ip = 0, remote_port = 0;
+    sockaddr_in local{}, remote{};  // addresses as they lie in memory, ports as numbers
+    unsigned local_port = 0, remote_port = 0, state = 0;
     long uid = -1;
-    if (std::sscanf(line, "%*d: %8x:%4x %8x:%4x %*x %*x:%*x %*x:%*x %*x %ld", &local_ip,
-                    &local_port, &remote_ip, &remote_port, &uid) == 5 &&
-        static_cast<int>(local_port) == peer_port && static_cast<int>(remote_port) == own_port)
+    if (std::sscanf(line, "%*d: %8x:%4x %8x:%4x %2x %*x:%*x %*x:%*x %*x %ld",
+                    &local.sin_addr.s_addr, &local_port, &remote.sin_addr.s_addr, &remote_port,
+                    &state, &uid) == 6 &&
+        state == kEstablished && local.sin_addr.s_addr == peer.sin_addr.s_addr &&
+        local_port == ntohs(peer.sin_port) && remote.sin_addr.s_addr == own.sin_addr.s_addr &&
+        remote_port == ntohs(own.sin_port))
       owner = uid;
   }
   std::fclose(table);
@@ -125,7 +132,7 @@ void PmixDoor::on_knock() {
   Fd client(::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&peer), &bytes,
                       SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!client.valid()) return;
-  if (owner_of_peer(ntohs(peer.sin_port), port_) != static_cast<long>(::getuid())) return;
+  if (owner_of_peer(peer, loopback(port_)) != static_cast<long>(::getuid())) return;
   try {
     let_in(std::move(client));
   } catch (const Error& error) {
