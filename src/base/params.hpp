@@ -125,7 +125,9 @@ namespace tern {
   X(memory_alloc_kinds, "TERN_MEMORY_ALLOC_KINDS", Text, "", one_of(nullptr),                           \
     "set by mpirun -memory-alloc-kinds: the kinds of memory that the program asks for")             \
   X(boot_fd, "TERN_BOOT_FD", Count, -1, between(-1, 1048576),                                       \
-    "set by mpirun: the descriptor of its start-up memory")
+    "set by mpirun: the descriptor of its start-up memory")                                         \
+  X(boot_pid, "TERN_BOOT_PID", Count, 0, between(0, INT32_MAX),                                     \
+    "set by mpirun: its process, which has that descriptor, too")
 // clang-format on
 
 /// Names that begin with TERN_ and belong to tools, not to the library (no warning about them).

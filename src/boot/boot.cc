@@ -83,18 +83,29 @@ const char* way_without_mpirun(std::string_view way) {
                                 static_cast<int>(way.size()), way.data()));
 }
 
+// What a rank starts inherits its environment, but two processes cannot be one rank.
+const char* way_of_descendant(std::string_view way) {
+  if (way != "mpirun") return "singleton";
+  throw Error(MPI_ERR_OTHER,
+              strf("TERN_BOOT=mpirun, but rank %s is the process that started this one; without "
+                   "TERN_BOOT this one is a world of its own",
+                   std::getenv("PMIX_RANK")));
+}
+
 }  // namespace
 
 const char* way_here(std::string_view way) {
-  if ((way == "auto" || way == "mpirun") && is_rank_of_mpirun()) return "mpirun";
+  const Standing standing = way == "singleton" ? Standing::kOutside : standing_in_mpirun();
+  if (standing == Standing::kDescendant) return way_of_descendant(way);
+  if ((way == "auto" || way == "mpirun") && standing == Standing::kRank) return "mpirun";
   return way_without_mpirun(way);
 }
 
 std::unique_ptr<Boot> make_boot(std::string_view way) {
-  if (way == "auto" || way == "mpirun")
-    if (std::unique_ptr<Boot> boot = make_mpirun_boot()) return boot;
-  const bool pmix = std::string_view(way_without_mpirun(way)) == "pmix";
-  return pmix ? make_pmix_boot() : make_singleton_boot();
+  std::string_view here = way_here(way);
+  if (here != "singleton" && !claim_rank_of_mpirun()) here = way_of_descendant(way);
+  if (here == "mpirun") return make_mpirun_boot();
+  return here == "pmix" ? make_pmix_boot() : make_singleton_boot();
 }
 
 }  // namespace tern::boot

@@ -97,34 +97,63 @@ class MpirunBoot final : public Boot {
   std::uint32_t fence_ = 0;
 };
 
-// The memory that mpirun left open for this rank; not valid where it did not start this process.
+// Where the environment says that this process stands in a job of mpirun; not valid where it says
+// nothing.
 struct Inheritance {
   SharedJob shared;
-  int memory_fd = -1, rank = -1;
+  int rank = -1;
+  int memory_fd = -1;  // -1: closed on the way, or its number means another file now
 };
+
+SharedJob attach_of_job(int fd, const char* job) {
+  SharedJob shared = SharedJob::attach(fd);
+  if (shared.valid() && shared.facts().id != job) return {};
+  return shared;
+}
+
+// mpirun itself has the memory, too.
+SharedJob attach_of_mpirun(int number, const char* job) {
+  const char* mpirun = std::getenv(kBootPidVariable);
+  if (mpirun == nullptr) return {};
+  const std::string path = strf("/proc/%d/fd/%d", std::atoi(mpirun), number);
+  const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  return attach_of_job(fd.get(), job);
+}
 
 Inheritance inheritance() {
   const char* fd_text = std::getenv(kBootVariable);
   const char* rank_text = std::getenv("PMIX_RANK");
   const char* job_text = std::getenv("PMIX_NAMESPACE");
   if (fd_text == nullptr || rank_text == nullptr || job_text == nullptr) return {};
-  const int memory_fd = std::atoi(fd_text);
-  const int rank = std::atoi(rank_text);
-  // A descendant of a rank may have the variable and not the descriptor: then this is not its way.
-  SharedJob shared = SharedJob::attach(memory_fd);
-  if (!shared.valid()) return {};
-  const SharedJob::Facts facts = shared.facts();
-  if (facts.id != job_text || rank < 0 || rank >= facts.size) return {};
-  return {std::move(shared), memory_fd, rank};
+  Inheritance mine;
+  mine.rank = std::atoi(rank_text);
+  const int number = std::atoi(fd_text);
+  mine.shared = attach_of_job(number, job_text);
+  if (mine.shared.valid())
+    mine.memory_fd = number;
+  else
+    mine.shared = attach_of_mpirun(number, job_text);
+  if (!mine.shared.valid() || mine.rank < 0 || mine.rank >= mine.shared.facts().size) return {};
+  return mine;
 }
 
 }  // namespace
 
-bool is_rank_of_mpirun() { return inheritance().shared.valid(); }
+Standing standing_in_mpirun() {
+  const Inheritance mine = inheritance();
+  if (!mine.shared.valid()) return Standing::kOutside;
+  if (!mine.shared.may_claim(mine.rank, ::getpid())) return Standing::kDescendant;
+  return mine.memory_fd >= 0 ? Standing::kRank : Standing::kRankWithoutMemory;
+}
+
+bool claim_rank_of_mpirun() {
+  Inheritance mine = inheritance();
+  return !mine.shared.valid() || mine.shared.claim(mine.rank, ::getpid());
+}
 
 std::unique_ptr<Boot> make_mpirun_boot() {
   Inheritance mine = inheritance();
-  if (!mine.shared.valid()) return nullptr;
+  if (mine.memory_fd < 0) return nullptr;
   // The descriptors stay open for a second make_boot(), but not for programs that this one starts.
   const int event_fd = mine.shared.facts().event_fd;
   ::fcntl(mine.memory_fd, F_SETFD, FD_CLOEXEC);

@@ -2,9 +2,14 @@
 // The shared memory of a job under mpirun.
 #include "boot/shared_job.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -15,10 +20,22 @@
 namespace tern::boot {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x33746f6f424e5254;  // "TRNBoot3"
+constexpr std::uint64_t kMagic = 0x34746f6f424e5254;  // "TRNBoot4"
 constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse: costs nothing until written
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
+
+// Gone, or dead and not yet waited for by its parent.
+bool has_ended(pid_t pid) noexcept {
+  if (::kill(pid, 0) != 0) return errno == ESRCH;
+  char path[32], line[512];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  const ssize_t bytes = ::read(file.get(), line, sizeof line - 1);
+  line[std::max<ssize_t>(bytes, 0)] = '\0';
+  const char* name_end = std::strrchr(line, ')');
+  return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
 
 }  // namespace
 
@@ -49,6 +66,7 @@ struct alignas(64) SharedJob::Slot {
   std::atomic<std::int64_t> waiting_since;
   std::atomic<std::int64_t> waiting_until;
   std::atomic<std::uint64_t> call_address;
+  std::atomic<std::int32_t> owner;  // the process that entered as this rank; 0: none yet
 };
 
 // At the end of the memory, a page a rank: costs nothing until written.
@@ -91,6 +109,8 @@ SharedJob SharedJob::create(int fd, const Facts& facts) {
 SharedJob SharedJob::attach(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size < static_cast<off_t>(sizeof(Header))) return {};
+  // A number that now means another file: only a shared memory file can have its size sealed.
+  if (!has_sealed_size(fd) || (::fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR) return {};
   SharedJob job(Mapping::shared(fd, static_cast<std::size_t>(info.st_size)));
   const Header& header = job.header();
   const std::uint32_t size = header.size;
@@ -121,6 +141,20 @@ void SharedJob::set_app(int rank, int app) noexcept { slot(rank).app = app; }
 int SharedJob::app(int rank) const noexcept { return slot(rank).app; }
 void SharedJob::set_state(int rank, RankState state) noexcept { slot(rank).state = state; }
 RankState SharedJob::state(int rank) const noexcept { return slot(rank).state; }
+bool SharedJob::may_claim(int rank, std::int32_t pid) const noexcept {
+  const std::int32_t owner = slot(rank).owner;
+  return owner == 0 || owner == pid || has_ended(owner);
+}
+
+bool SharedJob::claim(int rank, std::int32_t pid) noexcept {
+  std::int32_t owner = slot(rank).owner;
+  while (owner != pid) {
+    if (owner != 0 && !has_ended(owner)) return false;
+    if (slot(rank).owner.compare_exchange_weak(owner, pid)) return true;
+  }
+  return true;
+}
+
 void SharedJob::put_card(int rank, const Card& card) noexcept { slot(rank).card = card; }
 Card SharedJob::card(int rank) const noexcept { return slot(rank).card; }
 

@@ -23,6 +23,9 @@ enum class RankState : std::uint32_t { kStarted, kInitialised, kFinalised, kAbor
 // Leads a rank here: the number of the inherited descriptor. The rank itself is PMIX_RANK, and
 // PMIX_NAMESPACE must be the job's id, so that a launcher inside a rank is not misled.
 inline constexpr const char* kBootVariable = "TERN_BOOT_FD";
+// mpirun's process, which has the descriptor under the same number: for a program whose starter has
+// closed it (sudo, Python's subprocess).
+inline constexpr const char* kBootPidVariable = "TERN_BOOT_PID";
 
 class SharedJob {
  public:
@@ -47,6 +50,12 @@ class SharedJob {
   [[nodiscard]] int app(int rank) const noexcept;
   void set_state(int rank, RankState state) noexcept;
   [[nodiscard]] RankState state(int rank) const noexcept;
+
+  // A rank belongs to the first process that enters the job as it, until that has ended: what this
+  // one starts inherits the environment, but is not the rank. True where `pid` is, or may become,
+  // its process; claim() makes it so.
+  [[nodiscard]] bool may_claim(int rank, std::int32_t pid) const noexcept;
+  [[nodiscard]] bool claim(int rank, std::int32_t pid) noexcept;
 
   void put_card(int rank, const Card& card) noexcept;
   [[nodiscard]] Card card(int rank) const noexcept;

@@ -12,8 +12,13 @@ std::unique_ptr<Boot> make_mpirun_boot();
 std::unique_ptr<Boot> make_pmix_boot();
 std::unique_ptr<Boot> make_singleton_boot();
 
-// Whether make_mpirun_boot() would give one.
-bool is_rank_of_mpirun();
+// What the environment, and the job's memory, say of this process. A rank whose starter has closed
+// the memory's descriptor goes by way of PMIx. A descendant was started by a process that is the
+// rank.
+enum class Standing { kOutside, kRank, kRankWithoutMemory, kDescendant };
+Standing standing_in_mpirun();
+// This process is the rank from now on. False where another one is; true outside of mpirun.
+bool claim_rank_of_mpirun();
 
 // This host's name, for messages.
 std::string this_host();

@@ -91,6 +91,7 @@ void Job::set_environment() {
   door_.tell(environment_);
   door_.on_trouble = [this](const std::string& text) { say(text); };
   environment_.set(boot::kBootVariable, std::to_string(memory_fd_.get()));
+  environment_.set(boot::kBootPidVariable, std::to_string(::getpid()));
   for (const auto& [name, value] : options_.environment) environment_.set(name, value);
 }
 

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <random>
@@ -42,6 +44,33 @@ TEST(SharedJob, OtherDescriptorsAreNotJobs) {
   EXPECT_FALSE(SharedJob::attach(null.get()).valid());
   const Fd zeros = make_memfd("zeros", 1 << 20);
   EXPECT_FALSE(SharedJob::attach(zeros.get()).valid());
+  const Fd directory(::open("/usr", O_RDONLY));
+  EXPECT_FALSE(SharedJob::attach(directory.get()).valid());
+  // Large enough, and not to be mapped for writing; then a job that may only be read.
+  const Fd program(::open("/proc/self/exe", O_RDONLY));
+  EXPECT_FALSE(SharedJob::attach(program.get()).valid());
+  const Memory memory(2);
+  const Fd for_reading(::open(strf("/proc/self/fd/%d", memory.fd.get()).c_str(), O_RDONLY));
+  EXPECT_FALSE(SharedJob::attach(for_reading.get()).valid());
+}
+
+TEST(SharedJob, ARankBelongsToOneProcessUntilThatHasEnded) {
+  Memory memory(2);
+  const pid_t own = ::getpid(), parent = ::getppid();
+  EXPECT_TRUE(memory.job.may_claim(0, own));
+  EXPECT_TRUE(memory.job.claim(0, own));
+  EXPECT_TRUE(memory.job.claim(0, own));
+  EXPECT_FALSE(memory.job.may_claim(0, parent));
+  EXPECT_FALSE(memory.job.claim(0, parent));
+  EXPECT_TRUE(memory.job.claim(1, parent));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t how{};
+  ::waitid(P_PID, static_cast<id_t>(child), &how, WEXITED | WNOWAIT);
+  Memory other(1);
+  EXPECT_TRUE(other.job.claim(0, child));
+  EXPECT_TRUE(other.job.claim(0, own));  // after a process that has ended, reaped or not
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(SharedJob, StatesAndTheFirstAbort) {
