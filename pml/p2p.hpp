@@ -54,7 +54,6 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   int probe(const Envelope& from, core::Outcome* outcome) noexcept override;
   int improbe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept override;
   int mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept override;
-  int mrecv(const Buffer& buffer, Matched& matched, core::Outcome* outcome) noexcept override;
   int imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept override;
   bool offer(cuda::Device& device, const void* address, size_t bytes,
              MemoryCard* card) noexcept override;
@@ -102,7 +101,6 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
 
   // matched.cc
   Matched* take_out(const Envelope& from, Message& message, core::Outcome* outcome) noexcept;
-  int start_matched(const Buffer& buffer, Matched& matched, RecvRequest** request) noexcept;
 
   // request_life.cc
   template <class Request>

@@ -3,6 +3,7 @@
 #include "core/request.hpp"
 
 #include "base/error.hpp"
+#include "core/communicator.hpp"
 
 namespace tern::core {
 namespace {
@@ -43,6 +44,10 @@ void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) no
 
 void fill_empty_status(MPI_Status* status, bool with_error) noexcept {
   fill_status(status, Outcome{}, with_error);
+}
+
+void Request::keep_communicator() noexcept {
+  if (communicator != nullptr) kept_ = Ref<Object>(communicator);
 }
 
 int Request::start() noexcept {
