@@ -146,7 +146,8 @@ class alignas(64) Communicator final : public Object {
   Ref<Info> info;                    // the hints that are set
   std::shared_ptr<const Topology> topology;  // null for none
   Ref<Object> session;                       // that it comes from; null for the world's
-  Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's
+  Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's, in the
+                           // same channel
   std::unique_ptr<CollState> coll;
   uint32_t coll_sequence = 0;    // collectives started on it; the tag of each
   uint32_t coll_persistent = 0;  // persistent ones made for it; likewise
@@ -157,8 +158,8 @@ class alignas(64) Communicator final : public Object {
 
  private:
   friend void make_predefined_communicators(Process& process);
-  void destroy() noexcept override;
   void leave_rooms() noexcept;
+  void destroy() noexcept override;
 
   Process& process_;
   Channel& channel_;
