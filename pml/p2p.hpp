@@ -185,7 +185,6 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   int move_transfers() noexcept;
   bool pull(RecvRequest& request, bool* moved) noexcept;  // true when it is finished
   bool pull_chunk(RecvRequest& request) noexcept;
-  void copy_failed(RecvRequest& request, int error) noexcept;
   bool push(SendRequest& request, bool* moved) noexcept;  // true when it has nothing more to push
   bool push_fragments(SendRequest& request, bool* moved) noexcept;
   bool push_chunk(SendRequest& request, bool* moved) noexcept;
@@ -194,6 +193,10 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   [[nodiscard]] bool can_read(RecvRequest& request, PeerState& peer, const wire::Rts& rts) noexcept;
   [[nodiscard]] bool open_stage(const Buffer& buffer, Transfer& transfer) noexcept;
   void tell_done(RecvRequest& request, int error) noexcept;
+
+  // fallback.cc
+  TERN_COLD void copy_failed(RecvRequest& request, int error) noexcept;
+  void explain_copy_failed(const RecvRequest& request, int error) const noexcept;
 
   core::Channel& channel_;
   core::Process& process_;
@@ -220,6 +223,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   size_t eager_limit_, unexpected_limit_;
   size_t pull_limit_, both_limit_;
   bool threaded_;
+  bool copy_failed_ = false;                   // and that was said
   bool signs_;                                 // TERN_CHECK=types
   bool tracks_;                                // TERN_CHECK=leaks: every request knows its call
   const wire::Signature* arriving_ = nullptr;  // of the frame that is being matched
