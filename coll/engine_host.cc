@@ -37,8 +37,7 @@ int Execution::tag(const PassRun& pass, int low) const noexcept {
 void Execution::set_persistent() noexcept {
   persistent_ = true;
   active_ = false;
-  ++operation_.communicator->kept;  // the user may free it before the request
-  ++operation_.communicator->pending;
+  operation_.communicator->keep_for_request();
   sequence_ = kSequences + operation_.communicator->coll_persistent++ % kSequences;
 }
 
@@ -125,9 +124,10 @@ void Execution::finish() noexcept {
   if (aside_ == Aside::kBcast && schedule_->rank != schedule_->root) copy_aside(true);
   if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
   core::Communicator* comm = operation_.communicator;
+  if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) keep_communicator();
   complete();
   release();
-  if (--comm->pending == 0 && comm->freed) comm->release();
+  comm->operation_ended();
 }
 
 // True when the pass is complete.
@@ -291,14 +291,13 @@ void Execution::destroy() noexcept {
   op_ = {};
   measured_ = nullptr;
   check_.reset();
+  let_communicator_go();
   core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
   persistent_ = false;
   active_ = true;
   revive();
   coll_.give_back(*this);
-  if (kept == nullptr) return;
-  --kept->kept;
-  if (--kept->pending == 0 && kept->freed) kept->release();
+  if (kept != nullptr) kept->request_ended();
 }
 
 void Execution::describe(WaitReport* report) const {

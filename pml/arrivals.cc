@@ -153,7 +153,6 @@ void P2p::take_message_frame(PeerState& peer, const btl::Frame& frame) noexcept 
 
 void P2p::begin(RecvRequest& request) noexcept {
   request.restart();
-  delete std::exchange(request.error_text, nullptr);
   request.outcome = {};
   request.peer = nullptr;
   request.retain();  // the operation's reference
@@ -314,6 +313,7 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
   } else {
     if (request.transfer.claims != nullptr) receive_both_ends(request);
     pulling_.push_back(&request);
+    if (threaded_) channel_.progress.wake();  // this thread may leave, and another one sleep
   }
 }
 
@@ -350,11 +350,14 @@ void P2p::finish(RecvRequest& request, int error) noexcept {
   }
   if (!request.buffer.type->predefined()) request.buffer.type->release();
   core::Communicator* communicator = request.communicator;
-  if (error != MPI_SUCCESS) request.outcome.error = error;
+  if (TERN_UNLIKELY((error | request.outcome.error) != MPI_SUCCESS)) {
+    if (error != MPI_SUCCESS) request.outcome.error = error;
+    request.keep_communicator();
+  }
   ++received_;
   request.complete();
   request.release();
-  if (--communicator->pending == 0 && communicator->freed) communicator->release();
+  communicator->operation_ended();
 }
 
 void P2p::withdraw(PeerState& peer, uint64_t sender) noexcept {

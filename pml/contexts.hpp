@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -23,11 +24,13 @@ class Contexts {
   };
 
   /// The communicator is made: it takes the index that early messages have chosen, else keeps its
-  /// own (or a new one).
+  /// own (or a new one). Throws Error where another one that is alive has the same id.
   void add(core::Communicator& communicator) {
     const std::lock_guard<std::mutex> guard(mutex_);
     auto [place, fresh] = entries_.try_emplace(communicator.id(), Entry{0, &communicator});
     Entry& entry = place->second;
+    if (!fresh && entry.communicator != nullptr && entry.communicator != &communicator)
+      refuse(communicator, *entry.communicator);
     entry.communicator = &communicator;
     if (fresh) {
       if (communicator.index() == 0) communicator.set_index(free_index(communicator.process()));
@@ -38,7 +41,9 @@ class Contexts {
   }
   void remove(core::Communicator& communicator) noexcept {
     const std::lock_guard<std::mutex> guard(mutex_);
-    entries_.erase(communicator.id());
+    const auto place = entries_.find(communicator.id());
+    if (place != entries_.end() && place->second.communicator == &communicator)
+      entries_.erase(place);
   }
 
   /// A message of `peer` names the id; an entry is made where this is the first we hear of it.
@@ -66,6 +71,25 @@ class Contexts {
     core::Communicator* communicator;  // nullptr: not made here yet
     uint32_t told_last = UINT32_MAX;   // the peer that was told the index most recently
   };
+
+  [[noreturn]] TERN_COLD static void refuse(const core::Communicator& made,
+                                            const core::Communicator& alive) {
+    const core::ContextId id = made.id();
+    throw Error(
+        MPI_ERR_INTERN,
+        strf("%s has the context id %016llx.%08x of %s, which is alive: their messages would be "
+             "mixed up. Ids are hashes that all members compute, and two of them met; free the "
+             "older communicator, or make another one first",
+             described("the new communicator", made).c_str(),
+             static_cast<unsigned long long>(id.creator), id.counter,
+             described("a communicator", alive).c_str()));
+  }
+  static std::string described(const char* what, const core::Communicator& communicator) {
+    return strf("%s (%s, rank %d of %d%s)", what,
+                communicator.name.empty() ? "without a name" : communicator.name.c_str(),
+                communicator.rank(), communicator.size(),
+                communicator.inter() ? ", an inter-communicator" : "");
+  }
 
   /// After a billion communicators the numbers begin again: those in use are passed over.
   uint32_t free_index(core::Process& process) const noexcept {

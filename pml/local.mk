@@ -2,6 +2,7 @@
 libtern_la_SOURCES += pml/arrivals.cc
 libtern_la_SOURCES += pml/bounce.cc
 libtern_la_SOURCES += pml/device.cc
+libtern_la_SOURCES += pml/fallback.cc
 libtern_la_SOURCES += pml/explain.cc
 libtern_la_SOURCES += pml/matched.cc
 libtern_la_SOURCES += pml/p2p.cc

@@ -35,7 +35,8 @@ int P2p::mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome)
   return *matched == nullptr ? fail(MPI_ERR_NO_MEM, "no memory for a message handle") : MPI_SUCCESS;
 }
 
-int P2p::start_matched(const Buffer& buffer, Matched& matched, RecvRequest** request) noexcept {
+int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept {
+  const core::ChannelLock lock(channel_.progress);
   core::Communicator& communicator = *matched.from.communicator;
   RecvRequest& made = make_recv(buffer, matched.from);
   begin(made);
@@ -45,21 +46,6 @@ int P2p::start_matched(const Buffer& buffer, Matched& matched, RecvRequest** req
   matched.release();
   *request = &made;
   return MPI_SUCCESS;
-}
-
-int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept {
-  const core::ChannelLock lock(channel_.progress);
-  RecvRequest* made = nullptr;
-  const int code = start_matched(buffer, matched, &made);
-  *request = made;
-  return code;
-}
-
-int P2p::mrecv(const Buffer& buffer, Matched& matched, core::Outcome* outcome) noexcept {
-  const core::ChannelLock lock(channel_.progress);
-  RecvRequest* made = nullptr;
-  const int code = start_matched(buffer, matched, &made);
-  return code == MPI_SUCCESS ? wait_for(*made, outcome) : code;
 }
 
 }  // namespace tern::pml

@@ -60,7 +60,6 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   int probe(const Envelope& from, core::Outcome* outcome) noexcept override;
   int improbe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept override;
   int mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept override;
-  int mrecv(const Buffer& buffer, Matched& matched, core::Outcome* outcome) noexcept override;
   int imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept override;
   bool offer(cuda::Device& device, const void* address, size_t bytes,
              MemoryCard* card) noexcept override;
@@ -108,7 +107,6 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
 
   // matched.cc
   Matched* take_out(const Envelope& from, Message& message, core::Outcome* outcome) noexcept;
-  int start_matched(const Buffer& buffer, Matched& matched, RecvRequest** request) noexcept;
 
   // request_life.cc
   template <class Request>
@@ -193,7 +191,6 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   int move_transfers() noexcept;
   bool pull(RecvRequest& request, bool* moved) noexcept;  // true when it is finished
   bool pull_chunk(RecvRequest& request) noexcept;
-  void copy_failed(RecvRequest& request, int error) noexcept;
   bool push(SendRequest& request, bool* moved) noexcept;  // true when it has nothing more to push
   bool push_fragments(SendRequest& request, bool* moved) noexcept;
   bool push_chunk(SendRequest& request, bool* moved) noexcept;
@@ -202,6 +199,10 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   [[nodiscard]] bool can_read(RecvRequest& request, PeerState& peer, const wire::Rts& rts) noexcept;
   [[nodiscard]] bool open_stage(const Buffer& buffer, Transfer& transfer) noexcept;
   void tell_done(RecvRequest& request, int error) noexcept;
+
+  // fallback.cc
+  TERN_COLD void copy_failed(RecvRequest& request, int error) noexcept;
+  void explain_copy_failed(const RecvRequest& request, int error) const noexcept;
 
   core::Channel& channel_;
   core::Process& process_;
@@ -227,6 +228,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   SendRequest* completed_ = nullptr;  // shared by all sends that were done at once
   size_t eager_limit_, unexpected_limit_;
   size_t pull_limit_, both_limit_;
+  bool copy_failed_ = false;                   // and that was said
   bool signs_;                                 // TERN_CHECK=types
   bool tracks_;                                // TERN_CHECK=leaks: every request knows its call
   const wire::Signature* arriving_ = nullptr;  // of the frame that is being matched

@@ -115,14 +115,12 @@ class Pml {
   [[nodiscard]] virtual int probe(const Envelope& from, core::Outcome* outcome) noexcept = 0;
 
   /// MPI_Improbe and MPI_Mprobe: the message leaves the queue; *matched (null where none was found)
-  /// has a handle and is the caller's until mrecv or imrecv.
+  /// has a handle and is the caller's until imrecv.
   [[nodiscard]] virtual int improbe(const Envelope& from, Matched** matched,
                                     core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int mprobe(const Envelope& from, Matched** matched,
                                    core::Outcome* outcome) noexcept = 0;
   /// Receives a matched message; `matched` ends.
-  [[nodiscard]] virtual int mrecv(const Buffer& buffer, Matched& matched,
-                                  core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int imrecv(const Buffer& buffer, Matched& matched,
                                    core::Request** request) noexcept = 0;
 

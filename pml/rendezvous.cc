@@ -8,10 +8,7 @@
 //   Done
 // Data that is not one block is packed into a stage, chunk by chunk as the sender gets to it, and
 // unpacked from one as chunks come; what is copied is the stage then.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -145,9 +142,14 @@ void P2p::receive_both_ends(RecvRequest& request) noexcept {
 
 namespace {
 
-/// Whether a go-ahead that is none for the pipeline says what the announcement has offered.
-bool may_share(const SendRequest& request, const wire::Go& go) noexcept {
+/// Whether a go-ahead says what the announcement has offered. The pipeline may come second, where
+/// both ends could not copy.
+bool may_go(const SendRequest& request, const wire::Go& go) noexcept {
   const Transfer& transfer = request.transfer;
+  if (request.awaits == SendRequest::Awaits::kDone)
+    return go.way == wire::Way::kPipeline && transfer.claims != nullptr;
+  if (request.awaits != SendRequest::Awaits::kGoOrDone) return false;
+  if (go.way == wire::Way::kPipeline) return true;
   if (go.way == wire::Way::kPieces) return transfer.staged();
   return go.way == wire::Way::kBothEnds && transfer.claims != nullptr && go.bytes == transfer.bytes;
 }
@@ -157,8 +159,7 @@ bool may_share(const SendRequest& request, const wire::Go& go) noexcept {
 void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
   auto* request = dynamic_cast<SendRequest*>(process_.handles.find<core::Request>(go.sender));
   const bool pipeline = go.way == wire::Way::kPipeline;
-  if (request == nullptr || request->awaits != SendRequest::Awaits::kGoOrDone ||
-      request->peer != &from || (!pipeline && !may_share(*request, go))) {
+  if (request == nullptr || request->peer != &from || !may_go(*request, go)) {
     log_line("a go-ahead for a send that does not wait for it is ignored");
     return;
   }
@@ -172,6 +173,8 @@ void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
   if (pipeline) {
     request->transfer.claims = nullptr;
     request->transfer.stage.reset();
+    request->transfer.moved = 0;
+    if (request->pushing) return;  // it shared until now
   } else if (go.way == wire::Way::kBothEnds && request->transfer.stage == nullptr &&
              !request->peer->endpoint->one_sided()) {
     return;  // the receiver copies everything
@@ -305,24 +308,6 @@ bool P2p::pull_chunk(RecvRequest& request) noexcept {
   }
   copy_failed(request, error);
   return false;
-}
-
-// Of a peer that has died the launcher knows why, and says so first.
-void P2p::copy_failed(RecvRequest& request, int error) noexcept {
-  const int source = request.outcome.source;
-  delete request.error_text;  // it may be one about truncation
-  if (error == ESRCH) {
-    constexpr useconds_t kLauncherFirst = 200'000;
-    ::usleep(kLauncherFirst);
-    request.error_text = new std::string(
-        strf("rank %d has died while it sent %zu bytes", source, request.transfer.bytes));
-  } else {
-    request.error_text = new std::string(
-        strf("copying %zu bytes from rank %d failed: %s; is its buffer, or this rank's, no valid "
-             "memory?",
-             request.transfer.bytes, source, std::strerror(error)));
-  }
-  tell_done(request, error == ESRCH ? MPI_ERR_PROC_ABORTED : MPI_ERR_BUFFER);
 }
 
 bool P2p::push(SendRequest& request, bool* moved) noexcept {

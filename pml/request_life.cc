@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of requests beside their transfer: persistence, restart, cancelling, return to the pool.
+#include <utility>
+
 #include "base/error.hpp"
 #include "pml/p2p.hpp"
 
@@ -11,15 +13,22 @@ namespace {
 /// request.
 void hold(const Buffer& buffer, core::Communicator& communicator) noexcept {
   if (!buffer.type->predefined()) buffer.type->retain();
-  ++communicator.pending;
-  ++communicator.kept;
+  communicator.keep_for_request();
 }
 
 /// Under the channel's lock: the communicator's end needs it.
 void let_go(const Buffer& buffer, core::Communicator& communicator) noexcept {
   if (!buffer.type->predefined()) buffer.type->release();
-  --communicator.kept;
-  if (--communicator.pending == 0 && communicator.freed) communicator.release();
+  communicator.request_ended();
+}
+
+TERN_COLD void drop_failure(core::Request& request) noexcept {
+  delete std::exchange(request.error_text, nullptr);
+  request.let_communicator_go();
+}
+
+void forget_failure(core::Request& request) noexcept {
+  if (TERN_UNLIKELY(request.outcome.error != MPI_SUCCESS)) drop_failure(request);
 }
 
 }  // namespace
@@ -50,6 +59,7 @@ int P2p::restart(SendRequest& request) noexcept {
   int error = MPI_SUCCESS;
   request.peer = state_of(*request.to.communicator, request.to.rank, &error);
   if (request.peer == nullptr) return error;
+  forget_failure(request);
   request.set_active(true);
   start(request);
   return MPI_SUCCESS;
@@ -57,6 +67,7 @@ int P2p::restart(SendRequest& request) noexcept {
 
 int P2p::restart(RecvRequest& request) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  forget_failure(request);
   request.set_active(true);
   start(request);
   return MPI_SUCCESS;
@@ -70,6 +81,7 @@ void P2p::cancel(SendRequest& request) noexcept {
   if (unlist(request)) {
     request.outcome.cancelled = true;
     finish(request, MPI_SUCCESS);
+    if (threaded_) channel_.progress.wake();
   } else if (!request.pushing) {
     send_control(*request.peer, wire::kWithdraw, wire::Withdraw{request.handle()});
   }
@@ -82,6 +94,7 @@ void P2p::cancel(RecvRequest& request) noexcept {
   request.outcome = {};
   request.outcome.cancelled = true;
   finish(request, MPI_SUCCESS);
+  if (threaded_) channel_.progress.wake();  // another thread may wait for it
 }
 
 template <class Request>
@@ -89,8 +102,7 @@ void P2p::recycle(Request& request, ObjectPool<Request>& pool) noexcept {
   process_.handles.renew(request);
   if (request.persistent()) let_go(request.buffer, *request.communicator);
   request.set_persistent(false);
-  delete request.error_text;
-  request.error_text = nullptr;
+  forget_failure(request);
   request.revive();
   request.made_at = {};
   pool.give(request);

@@ -91,7 +91,6 @@ int P2p::pack_eager(SendRequest& request) noexcept {
 
 void P2p::start(SendRequest& request, int lost) noexcept {
   request.restart();
-  delete std::exchange(request.error_text, nullptr);
   request.outcome = {};
   request.transfer = {};
   request.transfer.bytes = request.buffer.bytes();
@@ -216,10 +215,13 @@ void P2p::finish(SendRequest& request, int error) noexcept {
   request.transfer.stage.reset();
   request.transfer.device.reset();
   request.awaits = SendRequest::Awaits::kNothing;
-  request.outcome.error = error;
+  if (TERN_UNLIKELY(error != MPI_SUCCESS)) {
+    request.outcome.error = error;
+    request.keep_communicator();
+  }
   request.complete();
   request.release();
-  if (--communicator->pending == 0 && communicator->freed) communicator->release();
+  communicator->operation_ended();
 }
 
 void P2p::send_control(PeerState& peer, uint8_t kind, const void* payload, size_t bytes) noexcept {

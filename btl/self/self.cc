@@ -7,6 +7,7 @@
 #include "btl/copy.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
+#include "core/progress.hpp"
 
 namespace tern::btl::self {
 namespace {
@@ -15,10 +16,12 @@ constexpr size_t kMostPayload = 32768;
 
 class alignas(64) SelfEndpoint final : public Endpoint {
  public:
-  SelfEndpoint(const Destination& leads_to, Sink& sink) : Endpoint(leads_to), sink_(sink) {}
+  SelfEndpoint(const Destination& leads_to, Sink& sink, core::Progress* threads)
+      : Endpoint(leads_to), sink_(sink), threads_(threads) {}
 
   bool send(const Header& header, const void* payload) noexcept override {
     sink_.arrived(*this, Frame{header, static_cast<const std::byte*>(payload)});
+    wake_threads();
     return true;
   }
   std::byte* begin(size_t /*bytes*/) noexcept override {
@@ -29,6 +32,7 @@ class alignas(64) SelfEndpoint final : public Endpoint {
   void commit(const Header& header) noexcept override {
     sink_.arrived(*this, Frame{header, buffers_[depth_ - 1].get()});
     --depth_;
+    wake_threads();
   }
   size_t max_payload() const noexcept override { return kMostPayload; }
   bool peek(Frame*) noexcept override { return false; }
@@ -49,7 +53,13 @@ class alignas(64) SelfEndpoint final : public Endpoint {
   const char* reason() const noexcept override { return "copies: the same process"; }
 
  private:
+  /// What has arrived may be what another thread waits for.
+  void wake_threads() const noexcept {
+    if (TERN_UNLIKELY(threads_ != nullptr)) threads_->wake();
+  }
+
   Sink& sink_;
+  core::Progress* const threads_;  // null: one thread alone
   std::vector<std::unique_ptr<std::byte[]>> buffers_;
   size_t depth_ = 0;
 };
@@ -69,7 +79,8 @@ Endpoint* Self::connect(core::Peer& peer, uint32_t) {
   if (!reaches(peer)) return nullptr;
   if (endpoint_ == nullptr)
     endpoint_ = std::make_unique<SelfEndpoint>(
-        Destination{peer, channel_, process_.channel_count()}, sink_);
+        Destination{peer, channel_, process_.channel_count()}, sink_,
+        process_.threaded() ? &process_.channel(channel_).progress : nullptr);
   return endpoint_.get();
 }
 

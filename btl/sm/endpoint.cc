@@ -41,6 +41,7 @@ SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, const Attach
   inline_limit_ =
       std::min(shared.inline_limit, std::max<size_t>(lines / 8, 1) * kLine) - sizeof(Header);
   writer_ = RingWriter(segment_.ring(ring), lines, &segment_.control(ring));
+  shared_.pool.add(in_flight_);
 }
 
 void SmEndpoint::bind_reader(uint32_t index) noexcept {
@@ -74,12 +75,12 @@ std::byte* SmEndpoint::begin(size_t bytes) noexcept {
     open_block_ = Pool::kNone;
     return open_line_->bytes + sizeof(Header);
   }
-  open_block_ = shared_.pool.take();
+  open_block_ = shared_.pool.take(in_flight_);
   return open_block_ == Pool::kNone ? nullptr : shared_.own.block(open_block_);
 }
 
 std::byte* SmEndpoint::begin_fragment(size_t bytes) noexcept {
-  return shared_.pool.in_flight() < shared_.fragments ? begin(bytes) : nullptr;
+  return shared_.pool.in_flight(in_flight_) < shared_.fragments ? begin(bytes) : nullptr;
 }
 
 void SmEndpoint::commit(const Header& header) noexcept {
@@ -88,7 +89,7 @@ void SmEndpoint::commit(const Header& header) noexcept {
     const PoolPayload where{open_block_};
     std::memcpy(open_line_->bytes + sizeof(Header), &where, sizeof where);
     sent.kind |= kPooled;
-    shared_.pool.sent(open_block_);
+    shared_.pool.sent(open_block_, in_flight_);
   }
   writer_.publish(open_line_, sent, open_lines_);
   ring_doorbell();

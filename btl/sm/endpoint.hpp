@@ -18,7 +18,7 @@ struct Shared {
   std::vector<uint32_t> free_claims;
   uint32_t own_rank, own_channel;
   size_t inline_limit;    // bytes of a frame that travel in a ring's lines, header included
-  size_t fragment_bytes;  // of the pipeline, and how many of them in flight still fit the cache
+  size_t fragment_bytes;  // of the pipeline, and how many to one peer still fit the cache
   size_t fragments;
   const Explain& explain;
   bool refusal_said = false;
@@ -77,6 +77,7 @@ class SmEndpoint final : public Endpoint {
   Line* open_line_ = nullptr;  // between begin and commit
   uint64_t open_lines_ = 0;
   uint32_t open_block_ = Pool::kNone;
+  Pool::InFlight in_flight_;  // blocks that the peer has not read yet
   uint64_t front_lines_ = 0;  // between peek and pop
   uint32_t front_block_ = Pool::kNone;
   enum class Tried : uint8_t { kNot, kWorks, kRefused } cma_ = Tried::kNot;

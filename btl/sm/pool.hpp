@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pool: blocks of the own segment that carry payload too large for a ring's lines.
 // Why: one pool per sender (and channel), not per pair; blocks are reused last-in first-out, so few
-// of them stay in cache. Protocol: the sender marks a block busy and names it in a frame; the
-// reader clears the mark when it has copied. Threads: the owner under the channel's lock; readers
-// (other processes) only clear marks.
+// of them stay in cache. A peer that does not read must not stop what goes to others: half of the
+// blocks are whoever comes first's, of the other half each peer has an equal share, that nobody
+// else takes. Protocol: the sender marks a block busy and names it in a frame; the reader clears
+// the mark when it has copied, in the order of the frames. Threads: the owner under the channel's
+// lock; readers (other processes) only clear marks. See: tests/unit/btl/pool_test.cc.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "btl/sm/segment.hpp"
@@ -16,51 +19,77 @@ class Pool {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  Pool(const Segment& segment, uint32_t channel) : segment_(segment) {
-    const uint32_t blocks = segment.shape().blocks, first = channel * blocks;
+  /// The blocks that wait for one reader, in the order in which it gives them back.
+  class InFlight {
+   public:
+    [[nodiscard]] uint32_t count() const noexcept { return count_; }
+
+   private:
+    friend class Pool;
+    uint32_t first_ = kNone, last_ = kNone, count_ = 0;
+  };
+
+  Pool(const Segment& segment, uint32_t channel)
+      : segment_(segment),
+        first_(channel * segment.shape().blocks),
+        reserve_(segment.shape().blocks / 2) {
+    const uint32_t blocks = segment.shape().blocks;
     free_.reserve(blocks);
-    busy_.reserve(blocks);
-    for (uint32_t block = blocks; block > 0; --block) free_.push_back(first + block - 1);
+    next_.resize(blocks, kNone);
+    for (uint32_t block = blocks; block > 0; --block) free_.push_back(first_ + block - 1);
   }
 
-  /// A block to fill; kNone when all wait for their readers.
-  [[nodiscard]] uint32_t take() noexcept {
-    if (!busy_.empty()) reclaim();
-    if (free_.empty()) return kNone;
+  /// A reader's. Before its first block.
+  void add(InFlight& reader) {
+    readers_.push_back(&reader);
+    share_ = std::max<size_t>(reserve_ / readers_.size(), 1);
+  }
+
+  /// A block to fill for a reader; kNone when those that it may have wait for it.
+  [[nodiscard]] uint32_t take(InFlight& reader) noexcept {
+    reclaim(reader);
+    if (TERN_UNLIKELY(!may_have_more(reader))) {
+      for (InFlight* other : readers_) reclaim(*other);
+      if (!may_have_more(reader)) return kNone;
+    }
     const uint32_t block = free_.back();
     free_.pop_back();
     return block;
   }
-  /// Blocks that still wait for their readers.
-  [[nodiscard]] size_t in_flight() noexcept {
-    reclaim();
-    return busy_.size();
+  /// Blocks that still wait for this reader.
+  [[nodiscard]] size_t in_flight(InFlight& reader) noexcept {
+    reclaim(reader);
+    return reader.count_;
   }
   /// `block` goes out in the next frame.
-  void sent(uint32_t block) noexcept {
+  void sent(uint32_t block, InFlight& reader) noexcept {
     segment_.flag(block).busy.store(1, std::memory_order_relaxed);
-    busy_.push_back(block);
+    next(block) = kNone;
+    (reader.count_++ == 0 ? reader.first_ : next(reader.last_)) = block;
+    reader.last_ = block;
   }
 
  private:
-  // Looks at a few of the oldest, at all only when there is no other: a reader that stalls must not
-  // make every send scan the pool.
-  void reclaim() noexcept {
-    const size_t limit = free_.empty() ? busy_.size() : kLook;
-    for (size_t i = 0, looked = 0; i < busy_.size() && looked < limit; ++looked) {
-      if (segment_.flag(busy_[i]).busy.load(std::memory_order_acquire) != 0) {
-        ++i;
-        continue;
-      }
-      free_.push_back(busy_[i]);
-      busy_[i] = busy_.back();
-      busy_.pop_back();
+  [[nodiscard]] bool may_have_more(const InFlight& reader) const noexcept {
+    return free_.size() > reserve_ || (reader.count_ < share_ && !free_.empty());
+  }
+  [[nodiscard]] uint32_t& next(uint32_t block) noexcept { return next_[block - first_]; }
+  void reclaim(InFlight& reader) noexcept {
+    while (reader.count_ != 0 &&
+           segment_.flag(reader.first_).busy.load(std::memory_order_acquire) == 0) {
+      free_.push_back(reader.first_);
+      reader.first_ = next(reader.first_);
+      --reader.count_;
     }
   }
 
-  static constexpr size_t kLook = 4;
   const Segment& segment_;
-  std::vector<uint32_t> free_, busy_;
+  const uint32_t first_;  // of the channel's
+  const size_t reserve_;  // the last ones that are free
+  size_t share_ = 1;      // of these, each reader's
+  std::vector<uint32_t> free_;
+  std::vector<uint32_t> next_;  // by block: the one sent after it to the same reader
+  std::vector<InFlight*> readers_;
 };
 
 }  // namespace tern::btl::sm

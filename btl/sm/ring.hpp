@@ -115,19 +115,14 @@ class RingReader {
                              std::atomic_ref<uint64_t>(words[1]).load(std::memory_order_relaxed)};
       std::memcpy(header, &both, sizeof *header);
       if (TERN_LIKELY(header->kind != kSkip)) return line;
-      consume(lines_to_end());
+      advance(lines_to_end());  // the credit goes with the next frame's, of which the writer hears
     }
   }
   /// Lines from the front frame to the end of the ring: it cannot have more.
   [[nodiscard]] uint64_t lines_to_end() const noexcept { return count_ - (tail_ & (count_ - 1)); }
   /// Gives the lines of the front frame back. True when the writer should hear of new credit.
   bool consume(uint64_t used) noexcept {
-    Line* line = lines_ + (tail_ & (count_ - 1));
-    for (uint64_t i = 1; i < used; ++i)
-      std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(line + i))
-          .store(0, std::memory_order_relaxed);
-    tail_ += used;
-    if ((tail_ & (count_ - 1)) == 0) lap_ = next_lap(lap_);
+    advance(used);
     if (tail_ - published_ < count_ / 4) return false;
     published_ = tail_;
     control_->consumed.store(tail_, std::memory_order_release);
@@ -136,6 +131,15 @@ class RingReader {
 
  private:
   static constexpr uint64_t kAhead = 2;
+
+  void advance(uint64_t used) noexcept {
+    Line* line = lines_ + (tail_ & (count_ - 1));
+    for (uint64_t i = 1; i < used; ++i)
+      std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(line + i))
+          .store(0, std::memory_order_relaxed);
+    tail_ += used;
+    if ((tail_ & (count_ - 1)) == 0) lap_ = next_lap(lap_);
+  }
 
   Line* lines_ = nullptr;
   uint64_t count_ = 1;

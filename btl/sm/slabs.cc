@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 #include "btl/sm/cma.hpp"
@@ -65,6 +66,30 @@ int SmSlabs::get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexce
   }
   const iovec local{to, bytes}, remote{reinterpret_cast<void*>(from), bytes};
   return cma_get(card.pid, &local, 1, &remote, 1);
+}
+
+// One system call for both ends: a buffer is hardly ever in two mappings of different kinds.
+bool SmSlabs::is_readable(const void* address, size_t bytes) noexcept {
+  const auto first = reinterpret_cast<uintptr_t>(address), last = first + bytes - 1;
+  for (const Range& known : readable_)
+    if (known.first <= first && last <= known.last) return true;
+  std::array<std::byte, 2> ends;
+  const iovec local{ends.data(), ends.size()};
+  const std::array<iovec, 2> remote{
+      {{reinterpret_cast<void*>(first), 1}, {reinterpret_cast<void*>(last), 1}}};
+  const int error = cma_get(::getpid(), &local, 1, remote.data(), remote.size());
+  if (error == 0) {
+    readable_[next_readable_++ % readable_.size()] = {first, last};
+    return true;
+  }
+  if (!std::exchange(refusal_said_, true))
+    sm_.process().explain.warn(
+        "fallback", {{"what", "two copies"}, {"why", std::strerror(error)}},
+        strf(
+            "%zu bytes of a collective take two copies: the kernel lets no other process read them "
+            "(%s), as with mappings of devices. Cure: buffers in ordinary memory",
+            bytes, std::strerror(error)));
+  return false;
 }
 
 }  // namespace tern::btl::sm

@@ -28,6 +28,7 @@ class SmSlabs final : public core::Slabs {
   bool fenced() const noexcept override { return fenced_; }
   bool can_get(core::Peer& peer) override;
   int get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexcept override;
+  bool is_readable(const void* address, size_t bytes) noexcept override;
 
  private:
   struct Free {
@@ -39,6 +40,12 @@ class SmSlabs final : public core::Slabs {
   const uint32_t channel_;
   const bool fenced_;
   std::array<Free, 2> free_;
+  struct Range {
+    uintptr_t first = 0, last = 0;
+  };
+  std::array<Range, 8> readable_;  // the last that were asked for
+  size_t next_readable_ = 0;
+  bool refusal_said_ = false;
 };
 
 }  // namespace tern::btl::sm

@@ -67,7 +67,8 @@ Sm::Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Seg
               static_cast<size_t>(process.params.sm_fragments),
               process.explain,
               false,
-              process.oversubscribed || process.params.progress == "thread"},
+              process.oversubscribed || process.params.progress == "thread" ||
+                  process.params.longest_sleep == Doorbell::kUntilRung},
       slabs_(*this, channel, shared_.fenced) {}
 
 Sm::~Sm() = default;

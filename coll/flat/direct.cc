@@ -20,6 +20,13 @@ void Parts::post_address(const void* address) noexcept {
   slots_.post(code_ == MPI_SUCCESS ? sizeof value : 0);
 }
 
+const std::byte* Parts::for_others(const std::byte* data, size_t bytes,
+                                   std::vector<std::byte>& aside) {
+  if (TERN_LIKELY(bytes == 0 || slots_.is_readable(data, bytes))) return data;
+  aside.assign(data, data + bytes);
+  return aside.data();
+}
+
 void Parts::get(int rank, void* to, size_t offset, size_t bytes) noexcept {
   uint64_t address = 0;
   copy_bytes(&address, await(rank, sizeof address), sizeof address);
@@ -63,8 +70,9 @@ void Parts::await_ends() noexcept {
 
 void Parts::allgather_direct() {
   std::vector<std::byte> packed, aside(out_.dense() ? 0 : out_.bytes());
-  const std::byte* const own =
+  const std::byte* own =
       operation_.in_place ? dense_blocks(out_, rank_, 1, packed) : dense_blocks(in_, 0, 1, packed);
+  own = for_others(own, out_.bytes(), packed);
   slots_.begin(name_);
   post_address(own);
   copy_own(0, rank_);
@@ -80,8 +88,9 @@ void Parts::allgather_direct() {
 // In place what the others want would be overwritten: it moves aside first.
 void Parts::alltoall_direct() {
   std::vector<std::byte> packed, aside(out_.dense() ? 0 : out_.bytes());
-  const std::byte* const own = operation_.in_place ? packed_blocks(out_, 0, ranks_, packed)
-                                                   : dense_blocks(in_, 0, ranks_, packed);
+  const std::byte* own = operation_.in_place ? packed_blocks(out_, 0, ranks_, packed)
+                                             : dense_blocks(in_, 0, ranks_, packed);
+  own = for_others(own, static_cast<size_t>(ranks_) * out_.bytes(), packed);
   slots_.begin(name_);
   post_address(own);
   copy_own(rank_, rank_);
@@ -117,8 +126,10 @@ void Parts::reduce_slice(const Range& own, std::byte* to) {
 // Of two, each reads the other's whole vector: that is as much as two halves, and one turn less.
 void Parts::reduce_between_two(bool all) {
   slots_.scratch(2 * kPiece);  // memory first: a turn that has begun must end
+  std::vector<std::byte> copy;
+  const std::byte* const input = for_others(in_.at(0), bytes_of(operation_.input.count), copy);
   slots_.begin(name_);
-  post_address(in_.at(0));
+  post_address(input);
   if (all || rank_ == root_) reduce_slice({0, operation_.input.count}, out_.at(0));
   slots_.end();
   await_ends();
@@ -130,8 +141,12 @@ void Parts::reduce_scatter_direct() {
   for (int i = 0; i < rank_; ++i) own.first += length_of(i);
   std::vector<std::byte> aside(operation_.in_place ? bytes_of(own.count) : 0);
   slots_.scratch(2 * kPiece);
+  MPI_Count total = own.end();
+  for (int i = rank_ + 1; i < ranks_; ++i) total += length_of(i);
+  std::vector<std::byte> copy;
+  const std::byte* const input = for_others(in_.at(0), bytes_of(total), copy);
   slots_.begin(name_);
-  post_address(in_.at(0));
+  post_address(input);
   reduce_slice(own, operation_.in_place ? aside.data() : out_.at(0));
   for (int i = 0; i < ranks_; ++i) await(i, sizeof(uint64_t));
   slots_.awaited_all();
@@ -146,11 +161,16 @@ void Parts::reduce_direct(bool all) {
   if (ranks_ == 2 && !(all && operation_.in_place)) return reduce_between_two(all);
   const Range own = slice(operation_.input.count, rank_);
   const bool has_output = all || rank_ == root_;
-  std::vector<std::byte> aside(has_output ? 0 : bytes_of(own.count));
-  std::byte* const reduced = has_output ? out_.at(0, bytes_of(own.first)) : aside.data();
+  const size_t bytes_own = bytes_of(own.count);
+  const bool in_output =
+      has_output &&
+      (own.count == 0 || slots_.is_readable(out_.at(0, bytes_of(own.first)), bytes_own));
+  std::vector<std::byte> copy, aside(in_output ? 0 : bytes_own);
+  std::byte* const reduced = in_output ? out_.at(0, bytes_of(own.first)) : aside.data();
+  const std::byte* const input = for_others(in_.at(0), bytes_of(operation_.input.count), copy);
   slots_.scratch(2 * kPiece);  // memory first: a turn that has begun must end
   slots_.begin(name_);
-  post_address(in_.at(0));
+  post_address(input);
   for (int i = 0; i < ranks_; ++i) await(i, sizeof(uint64_t));
   slots_.awaited_all();
   reduce_slice(own, reduced);
@@ -163,6 +183,7 @@ void Parts::reduce_direct(bool all) {
     const size_t bytes = has_output ? bytes_of(part.count) : 0;
     get(from, has_output ? out_.at(0, bytes_of(part.first)) : nullptr, 0, bytes);
   }
+  if (has_output && !in_output) copy_bytes(out_.at(0, bytes_of(own.first)), reduced, bytes_own);
   slots_.awaited_all();
   slots_.end();
   await_ends();

@@ -88,6 +88,8 @@ class Parts {
   /// elements; all have been awaited.
   void reduce_posted(int first, int last, const Range& range, std::byte* to) noexcept;
   void post_address(const void* address) noexcept;
+  /// The data, or a copy of it `aside` where the others cannot read it.
+  const std::byte* for_others(const std::byte* data, size_t bytes, std::vector<std::byte>& aside);
   /// Bytes at an offset from the address that the rank has posted; awaits it even for none.
   void get(int rank, void* to, size_t offset, size_t bytes) noexcept;
   /// Gets block `theirs` of rank's data into own block `block`.

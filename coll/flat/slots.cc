@@ -83,6 +83,10 @@ int Slots::get(int rank, void* to, uint64_t from, size_t bytes) noexcept {
   return slab_.slabs_.get(slab_.communicator_->peer(rank), to, from, bytes);
 }
 
+bool Slots::is_readable(const void* address, size_t bytes) noexcept {
+  return slab_.slabs_.is_readable(address, bytes);
+}
+
 Slab::Slab(core::Communicator& communicator, Size size)
     : communicator_(&communicator),
       channel_(communicator.channel()),

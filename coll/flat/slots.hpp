@@ -98,6 +98,8 @@ class Slots {
   std::byte* scratch(size_t bytes);
   /// Copies from an address of a rank that has posted it: 0 or an errno.
   [[nodiscard]] int get(int rank, void* to, uint64_t from, size_t bytes) noexcept;
+  /// Whether the others may get() this memory.
+  [[nodiscard]] bool is_readable(const void* address, size_t bytes) noexcept;
   /// Every rank's slot was awaited in this turn.
   void awaited_all() noexcept { floor_ = turn_ - 1; }
   void end() noexcept {

@@ -92,37 +92,47 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   });
 }
 
-/// A buffered send is complete when it has returned; a persistent one sends at each start.
-class BufferedRequest final : public core::Request {
+/// A buffered send is complete when it has returned.
+class BufferedRequest : public core::Request {
  public:
-  BufferedRequest(const pml::Buffer& data, const pml::Envelope& to, bool persistent)
-      : data_(data), to_(to), type_(data.type), comm_(to.communicator) {
-    persistent_ = persistent;
-    active_ = !persistent;
-    communicator = to.communicator;
+  BufferedRequest() {
     complete();
     the_process->handles.insert(*this);
-  }
-  int start() noexcept override {
-    set_active(true);
-    return to_.rank == MPI_PROC_NULL ? MPI_SUCCESS : send_buffered(data_, to_);
   }
   void destroy() noexcept override {
     the_process->handles.erase(*this);
     delete this;
+  }
+};
+
+/// Sends at each start. Ends under the channel's lock, like all persistent requests.
+class PersistentBuffered final : public BufferedRequest {
+ public:
+  PersistentBuffered(const pml::Buffer& data, const pml::Envelope& to)
+      : data_(data), to_(to), type_(data.type) {
+    persistent_ = true;
+    active_ = false;
+    communicator = to.communicator;
+    channel = &communicator->channel();
+    const core::ChannelLock lock(channel->progress);
+    communicator->keep_for_request();
+  }
+  ~PersistentBuffered() override { communicator->request_ended(); }
+  int start() noexcept override {
+    set_active(true);
+    return to_.rank == MPI_PROC_NULL ? MPI_SUCCESS : send_buffered(data_, to_);
   }
 
  private:
   pml::Buffer data_;
   pml::Envelope to_;
   core::Ref<core::Datatype> type_;
-  core::Ref<core::Communicator> comm_;
 };
 
-int give_request(const pml::Buffer& data, const pml::Envelope& to, bool persistent,
-                 MPI_Request* request) noexcept {
+template <class Made, class... Given>
+int give_request(MPI_Request* request, const Given&... given) noexcept {
   return guarded([&] {
-    auto* made = new BufferedRequest(data, to, persistent);
+    auto* made = new Made(given...);
     *request = reinterpret_cast<MPI_Request>(made->handle());
   });
 }
@@ -143,12 +153,13 @@ int ibsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest,
            core::Communicator& comm, MPI_Request* request) noexcept {
   const int code = bsend(buf, count, datatype, dest, tag, comm);
   if (code != MPI_SUCCESS) return code;
-  return give_request(data_of(buf, count, datatype), {&comm, dest, tag}, false, request);
+  return give_request<BufferedRequest>(request);
 }
 
 int bsend_init(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
                core::Communicator& comm, MPI_Request* request) noexcept {
-  return give_request(data_of(buf, count, datatype), {&comm, dest, tag}, true, request);
+  return give_request<PersistentBuffered>(request, data_of(buf, count, datatype),
+                                          pml::Envelope{&comm, dest, tag});
 }
 
 int buffer_attach(void* buffer, MPI_Count size) noexcept { return attach(nullptr, buffer, size); }

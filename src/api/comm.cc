@@ -135,7 +135,7 @@ int comm_free(MPI_Comm* comm) noexcept {
   process.handles.erase(*found);
   const core::ChannelLock lock(found->channel().progress);
   found->freed = true;
-  if (found->pending == 0) found->release();  // else the last operation does
+  if (found->pending == 0) found->end();  // else the last operation does
   return MPI_SUCCESS;
 }
 

@@ -56,6 +56,8 @@ bool CompoundRequest::try_to_finish() noexcept {
   for (const core::Request* part : parts_)
     if (!part->done()) return false;
   core::Outcome whole;
+  for (const core::Request* part : parts_)
+    if (TERN_UNLIKELY(part->outcome.error != MPI_SUCCESS)) keep_communicator();
   for (core::Request* part : parts_) {
     const int before = whole.error;
     whole = part->outcome;

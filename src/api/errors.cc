@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "api/process.hpp"
 #include "base/error.hpp"
@@ -19,6 +20,7 @@ struct Remembered {
   std::string text;
 };
 thread_local Remembered last_raised;
+thread_local core::Ref<core::Object> kept_object;
 
 struct Sentence {
   int mpi_class;
@@ -209,8 +211,15 @@ std::string remembered_error(int code) noexcept {
   return last_raised.code == code ? last_raised.text : std::string();
 }
 
+void keep_until_delivered(core::Ref<core::Object> object) noexcept {
+  kept_object = std::move(object);
+}
+
+core::Ref<core::Object> kept_until_delivered() noexcept { return kept_object; }
+
 int deliver(core::Process* process, core::Object* object, int code,
             const std::string& text) noexcept {
+  const core::Ref<core::Object> kept = std::exchange(kept_object, {});
   using Action = core::ErrorHandler::Action;
   core::ErrorHandler* handler =
       object == nullptr ? core::initial_error_handler(any_process()) : handler_of(*object);
@@ -219,7 +228,7 @@ int deliver(core::Process* process, core::Object* object, int code,
   if (action == Action::kReturn) return code;
   if (action == Action::kUser) {
     const core::Ref<core::ErrorHandler> kept(handler);  // the function may set another one
-    if (object == handler)
+    if (object == handler || object->handle() == 0)     // a communicator that was freed
       handler->call_without_object(code);
     else
       handler->call(object->handle(), code);

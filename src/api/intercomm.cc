@@ -199,6 +199,27 @@ int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group
   return MPI_SUCCESS;
 }
 
+/// The leader tells its group. What they speak over for that ends here: the inter-communicator has
+/// a side of its own, in its own channel; the two have been counted apart.
+int learn_remote(const Group& own, int leader, MPI_Group remote, int remote_leader,
+                 const char* stringtag, Words* card) {
+  Communicator& world = *the_process->world;
+  Ref<Communicator> side = from_group(own, stringtag, Derivation::kSide);
+  join(*side);
+  int met = MPI_SUCCESS;
+  if (side->rank() == leader)
+    met = meet_groups(world, own, leader, remote, remote_leader, digest_text(stringtag), card);
+  const int code = broadcast(*side, leader, card, side->next_derivation());
+  {
+    core::Progress& progress = side->channel().progress;
+    const core::ChannelLock lock(progress);
+    side.leak()->end();
+  }
+  if (met != MPI_SUCCESS || code != MPI_SUCCESS) return met != MPI_SUCCESS ? met : code;
+  if (!card->empty()) return MPI_SUCCESS;
+  return fail(MPI_ERR_GROUP, "the local leader (rank %d) has no right remote group", leader);
+}
+
 }  // namespace
 
 int intercomm_create_from_groups(Group& local_group, int local_leader, MPI_Group remote_group,
@@ -211,29 +232,13 @@ int intercomm_create_from_groups(Group& local_group, int local_leader, MPI_Group
   return attempt([&] {
     int code = check_own_side(world, local_group, local_leader);
     if (code != MPI_SUCCESS) return code;
-    Ref<Communicator> side = from_group(local_group, stringtag, Derivation::kSide);
-    join(*side);
-    // Its end tells the transports, which takes the lock.
-    const auto failed = [&side](int why) {
-      const core::ChannelLock lock(side->channel().progress);
-      side = {};
-      return why;
-    };
     Words card;
-    int met = MPI_SUCCESS;
-    const uint64_t tag = digest_text(stringtag);
-    if (side->rank() == local_leader)
-      met = meet_groups(world, local_group, local_leader, remote_group, remote_leader, tag, &card);
-    code = broadcast(*side, local_leader, &card, side->next_derivation());
-    if (met != MPI_SUCCESS || code != MPI_SUCCESS) return failed(met != MPI_SUCCESS ? met : code);
-    if (card.empty())
-      return failed(fail(MPI_ERR_GROUP, "the local leader (rank %d) has no right remote group",
-                         local_leader));
-    auto made =
-        core::derive_communicator(world, Ref<Group>(&side->group()), id_on(card), group_on(card));
+    code = learn_remote(local_group, local_leader, remote_group, remote_leader, stringtag, &card);
+    if (code != MPI_SUCCESS) return code;
+    auto made = core::derive_communicator(world, Ref<Group>::adopt(new Group(local_group)),
+                                          id_on(card), group_on(card));
     made->error_handler = Ref<core::ErrorHandler>(&errhandler);
     made->session = local_group.session;
-    made->side = std::move(side);
     code = set_hints(*made, info);
     if (code == MPI_SUCCESS) publish(std::move(made), newintercomm);
     return code;

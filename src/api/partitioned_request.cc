@@ -51,8 +51,7 @@ PartitionedRequest::PartitionedRequest(const pml::Buffer& partition, int partiti
   complete();
   communicator = envelope.communicator;
   channel = &communicator->channel();
-  ++communicator->pending;
-  ++communicator->kept;
+  communicator->keep_for_request();
   partition_.type->retain();
 }
 
@@ -61,8 +60,7 @@ PartitionedRequest::~PartitionedRequest() {
   delete error_text;
   the_process->handles.erase(*this);
   partition_.type->release();
-  --communicator->kept;
-  if (--communicator->pending == 0 && communicator->freed) communicator->release();
+  communicator->request_ended();
 }
 
 void PartitionedRequest::destroy() noexcept { delete this; }
@@ -72,6 +70,7 @@ int PartitionedRequest::start() noexcept {
   return guarded([&] {
     outcome = {};
     delete std::exchange(error_text, nullptr);
+    let_communicator_go();
     if (to_nobody()) outcome.source = MPI_PROC_NULL;
     begin();
     set_active(true);
@@ -132,7 +131,9 @@ void PartitionedRequest::collect(core::Request* part) noexcept {
 }
 
 void PartitionedRequest::finish() noexcept {
-  if (!done()) complete();
+  if (done()) return;
+  if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) keep_communicator();
+  complete();
 }
 
 pml::Envelope PartitionedRequest::portion(int32_t tag) const noexcept {

@@ -12,7 +12,6 @@
 namespace tern::api {
 namespace {
 
-constexpr int64_t kLongestSleepUs = 20000;
 constexpr timespec kNap{0, 500000}, kShortNap{0, 50000};
 
 /// The program's signals are for its own threads.
@@ -78,11 +77,11 @@ void ProgressThread::run() noexcept {
       ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kShortNap, nullptr);
       continue;
     }
-    doorbell_.arm();
+    const uint32_t armed = doorbell_.arm();
     if (ends_ || poll() != 0)
       doorbell_.disarm();
     else
-      doorbell_.sleep(kLongestSleepUs);
+      doorbell_.sleep(armed, process_.params.longest_sleep);
   }
 }
 

@@ -67,18 +67,14 @@ int improbe(int source, int tag, core::Communicator& comm, int* flag, MPI_Messag
 
 int mrecv(void* buf, MPI_Count count, core::Datatype& datatype, MPI_Message* message,
           MPI_Status* status) noexcept {
-  core::Outcome outcome = kFromNobody;
-  int code = MPI_SUCCESS;
-  if (*message != MPI_MESSAGE_NO_PROC) {
-    pml::Matched* matched = nullptr;
-    code = find_matched(*message, &matched);
-    if (code != MPI_SUCCESS) return code;
-    code = matched->from.communicator->channel().pml->mrecv(buffer_of(buf, count, datatype),
-                                                            *matched, &outcome);
+  if (*message == MPI_MESSAGE_NO_PROC) {
+    *message = MPI_MESSAGE_NULL;
+    core::fill_status(status, kFromNobody, false);
+    return MPI_SUCCESS;
   }
-  *message = MPI_MESSAGE_NULL;
-  core::fill_status(status, outcome, false);
-  return code;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = imrecv(buf, count, datatype, message, &request);
+  return code == MPI_SUCCESS ? wait(&request, status) : code;
 }
 
 int imrecv(void* buf, MPI_Count count, core::Datatype& datatype, MPI_Message* message,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the nonblocking send-receives: two operations behind one request.
 // See: MPI-5.0 section 3.11.
+#include <string>
+
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/compound.hpp"
@@ -16,18 +18,27 @@ struct End {
   int tag;
 };
 
-/// A part that has happened: MPI_PROC_NULL.
+/// A part that ended before it began.
 class NoPart final : public core::Request {
  public:
   explicit NoPart(const core::Outcome& result) {
     outcome = result;
     complete();
   }
+  ~NoPart() override { delete error_text; }
 };
 
 core::Request* nobody() { return new NoPart({MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0}); }
 
-/// Starts both; the receive's outcome is the whole's.
+core::Request* refused(CompoundRequest& whole, const End& end, int code) {
+  auto* part = new NoPart({end.rank, end.tag, code, false, 0});
+  part->error_text = new std::string(take_last_error().text);
+  whole.keep_communicator();
+  return part;
+}
+
+/// Starts both; the receive's outcome is the whole's. A receive that is refused when the send is
+/// under way is an error of the request: its memory is the send's until that has ended.
 int start(core::Ref<CompoundRequest> whole, core::Communicator& comm, const End& out, const End& in,
           MPI_Request* request) {
   pml::Pml& pml = *comm.channel().pml;
@@ -43,7 +54,7 @@ int start(core::Ref<CompoundRequest> whole, core::Communicator& comm, const End&
     receive = nobody();
   else if (const int code = pml.irecv_locked(in.buffer, {&comm, in.rank, in.tag}, &receive);
            code != MPI_SUCCESS)
-    return code;
+    receive = refused(*whole, in, code);
   whole->add(receive);
   *request = reinterpret_cast<MPI_Request>(whole->handle());
   whole.leak()->run();

@@ -13,6 +13,12 @@
 #include "core/communicator.hpp"
 
 namespace tern::api {
+
+int fail_with(const core::Request& request, int code, const char* text) noexcept {
+  keep_until_delivered(core::Ref<core::Object>(request.communicator));
+  return fail_on(request.communicator, code, "%s", text);
+}
+
 namespace {
 
 /// Hands a completed request to the user: status, error code, and the end of the handle (or of the
@@ -26,8 +32,8 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
     if (with_error) status->MPI_ERROR = code;
   }
   if (TERN_UNLIKELY(code != MPI_SUCCESS))
-    code = fail_on(
-        request.communicator, code, "%s",
+    code = fail_with(
+        request, code,
         request.error_text == nullptr ? "the operation failed" : request.error_text->c_str());
   if (request.persistent()) {
     request.set_active(false);
@@ -124,16 +130,19 @@ class Collection {
     ++taken_;
   }
   [[nodiscard]] int code() const noexcept {
-    return TERN_LIKELY(!heard_)
-               ? MPI_SUCCESS
-               : fail_on(first_.object, MPI_ERR_IN_STATUS,
-                         "at least one request failed; the first: %s", first_.text.c_str());
+    if (TERN_LIKELY(!heard_)) return MPI_SUCCESS;
+    keep_until_delivered(hearer_);
+    return fail_on(first_.object, MPI_ERR_IN_STATUS, "at least one request failed; the first: %s",
+                   first_.text.c_str());
   }
 
  private:
   void note(int code) noexcept {
     LastError heard = take_last_error();
-    if (!heard_) first_ = std::move(heard);
+    if (!heard_) {
+      first_ = std::move(heard);
+      hearer_ = kept_until_delivered();
+    }
     heard_ = true;
     if (!failed_) begin_errors(code);
     failed_ = true;
@@ -149,6 +158,7 @@ class Collection {
   int taken_ = 0;
   bool failed_, heard_ = false;
   LastError first_;
+  core::Ref<core::Object> hearer_;  // of the first
 };
 
 /// Collects all of an array, which are complete. MPI_ERR_IN_STATUS where one failed: then all
@@ -303,7 +313,9 @@ int start(MPI_Request* request) noexcept {
         "the request is not persistent; only MPI_*_init makes requests that can be started");
   if (started->active())
     return fail(MPI_ERR_REQUEST, "the request was started already; complete it first");
-  return started->start();
+  const int code = started->start();
+  if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
+  return fail_with(*started, code, take_last_error().text.c_str());
 }
 
 int startall(int count, MPI_Request* requests) noexcept {

@@ -15,6 +15,11 @@ inline core::Request* find_request(MPI_Request handle) noexcept {
   return the_process->handles.find<core::Request>(handle);
 }
 
+/// fail_on() a request's communicator, which is kept until the error was delivered: the request,
+/// and the communicator with it, may end before.
+[[nodiscard]] TERN_COLD int fail_with(const core::Request& request, int code,
+                                      const char* text) noexcept;
+
 /// Cancels; the code of a generalised request's function.
 [[nodiscard]] int cancel_request(core::Request& request) noexcept;
 /// Ends the user's reference; the code of a generalised request's function where it is complete.

@@ -101,9 +101,11 @@ void Rooms::configure_waiting() {
   }
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   process_.waits.most = std::max(1, cores / process_.node_size);
-  for (auto& channel : process_.channels())
+  for (auto& channel : process_.channels()) {
     channel->progress.configure(pmls_.front()->transports().doorbell(), spins,
                                 crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded());
+    channel->progress.set_longest_sleep(process_.params.longest_sleep);
+  }
 }
 
 void Rooms::admit_threads() noexcept {

@@ -3,8 +3,10 @@
 // Protocol: the sleeper arms the bell, polls everything once more, then sleeps; a sender publishes
 // its data and then rings. The missed-wake race (store then load on both sides) is closed by the
 // sleeper's fence together with the sender's fence where `fenced`; unfenced senders rely on the
-// sleeper's time-out. Threads: any number may ring, several of the owner's may sleep; each pairs
-// arm() with disarm() or sleep().
+// sleeper's time-out. The word changes with each arm() and each ring that found it armed: a thread
+// that was rung before it sleeps does not sleep, whatever other threads have done meanwhile.
+// Threads: any number may ring, several of the owner's may sleep; each pairs arm() with disarm() or
+// sleep(). See: tests/unit/base/doorbell_test.cc.
 #pragma once
 
 #include <atomic>
@@ -16,32 +18,30 @@ namespace tern {
 
 class Doorbell {
  public:
+  /// Until rung, however long it takes.
+  static constexpr int64_t kUntilRung = kNoLimit;
+
   /// Sender, after its data is published. No system call unless the owner sleeps.
   void ring(bool fenced) noexcept {
     if (fenced) std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (__builtin_expect(state_.load(std::memory_order_relaxed) != kAwake, 0)) wake();
+    if (__builtin_expect((state_.load(std::memory_order_relaxed) & kArmed) != 0, 0)) wake();
   }
 
-  /// Owner: says that it is about to sleep. Poll once more between arm() and sleep().
-  void arm() noexcept {
-    sleepers_.fetch_add(1, std::memory_order_relaxed);
-    state_.store(kAsleep, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  }
+  /// Owner: says that it is about to sleep. Poll once more between arm() and sleep(), which takes
+  /// what this returns.
+  [[nodiscard]] uint32_t arm() noexcept;
   /// Owner: does not sleep after all. The bell stays armed for those who still do.
-  void disarm() noexcept {
-    if (sleepers_.fetch_sub(1, std::memory_order_relaxed) == 1)
-      state_.store(kAwake, std::memory_order_relaxed);
-  }
+  void disarm() noexcept;
   /// Owner: sleeps until rung, or `also` has changed, or `microseconds` have passed; disarmed
   /// afterwards.
-  void sleep(int64_t microseconds, const FutexWord& also = {}) noexcept;
+  void sleep(uint32_t armed, int64_t microseconds, const FutexWord& also = {}) noexcept;
 
  private:
-  enum State : uint32_t { kAwake = 0, kAsleep = 1 };
+  static constexpr uint32_t kArmed = 1;  // the other bits count: kStep
+  static constexpr uint32_t kStep = 2;
   void wake() noexcept;
 
-  std::atomic<uint32_t> state_{kAwake};
+  std::atomic<uint32_t> state_{0};
   std::atomic<uint32_t> sleepers_{0};
 };
 

@@ -33,7 +33,8 @@ int64_t microseconds_now() noexcept {
 
 void futex_sleep(const FutexWord& on, int64_t microseconds) noexcept {
   const timespec limit = time_of(microseconds);
-  ::syscall(SYS_futex, on.word, FUTEX_WAIT, on.value, &limit, nullptr, 0);
+  ::syscall(SYS_futex, on.word, FUTEX_WAIT, on.value, microseconds == kNoLimit ? nullptr : &limit,
+            nullptr, 0);
 }
 
 void futex_sleep(const FutexWord& first, const FutexWord& second, int64_t microseconds) noexcept {
@@ -41,13 +42,15 @@ void futex_sleep(const FutexWord& first, const FutexWord& second, int64_t micros
   futex_waitv words[2] = {{first.value, reinterpret_cast<uintptr_t>(first.word), FUTEX_32, 0},
                           {second.value, reinterpret_cast<uintptr_t>(second.word), FUTEX_32, 0}};
   const timespec until = time_of(microseconds_now() + microseconds);
-  if (::syscall(SYS_futex_waitv, words, 2, 0, &until, CLOCK_MONOTONIC) >= 0 || errno != ENOSYS)
+  if (::syscall(SYS_futex_waitv, words, 2, 0, microseconds == kNoLimit ? nullptr : &until,
+                CLOCK_MONOTONIC) >= 0 ||
+      errno != ENOSYS)
     return;
 #else
   (void)first;
 #endif
   constexpr int64_t kShort = 1000;
-  futex_sleep(second, std::min(microseconds, kShort));
+  futex_sleep(second, microseconds == kNoLimit ? kShort : std::min(microseconds, kShort));
 }
 
 void futex_wake_all(std::atomic<uint32_t>& word) noexcept {

@@ -14,6 +14,8 @@ struct FutexWord {
   uint32_t value = 0;
 };
 
+inline constexpr int64_t kNoLimit = 0;  // microseconds
+
 /// Returns when the word has another value, at the latest after so long; also without a reason.
 void futex_sleep(const FutexWord& on, int64_t microseconds) noexcept;
 /// The same, until one of the two has changed. Kernels before 5.16 cannot wait for two words: there

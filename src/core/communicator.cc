@@ -2,6 +2,8 @@
 // Communicator: birth, context ids, end.
 #include "core/communicator.hpp"
 
+#include <utility>
+
 #include "base/error.hpp"
 #include "core/attribute.hpp"
 #include "mpi.h"
@@ -33,7 +35,7 @@ Communicator* enter(Process& process, MPI_Comm constant, Communicator* communica
 void leave(Process& process, Communicator*& communicator) noexcept {
   if (communicator == nullptr) return;
   process.handles.erase(*communicator);
-  communicator->release();
+  communicator->end();
   communicator = nullptr;
 }
 
@@ -76,8 +78,20 @@ Communicator::Communicator(Process& process, Ref<Group> group, int rank, Context
 
 Communicator::~Communicator() { delete attributes; }
 
+void Communicator::end() noexcept {
+  leave_rooms();
+  release();
+}
+
+void Communicator::leave_rooms() noexcept {
+  if (const Ending end = std::exchange(ending, nullptr); end != nullptr) end(*this);
+  coll.reset();
+  if (side) side.leak()->end();
+}
+
+// One that was never published, or already ended.
 void Communicator::destroy() noexcept {
-  if (ending != nullptr) ending(*this);
+  leave_rooms();
   delete this;
 }
 

@@ -7,7 +7,8 @@
 // a chance below 2^-48. On the wire travels the receiver's local index of it: the first message to
 // a peer carries the id, the peer answers with its index (pml). World and self have the fixed
 // indices 1 and 2.
-// Lifetime: ends when the user has freed it and no operation is pending, whichever comes last.
+// Lifetime: ends when the user has freed it and no operation is pending, whichever comes last; the
+// object itself stays for requests that have failed, whose errors are raised on it.
 // Threads: as the standard says; what threads may do at the same time on one communicator
 // (create_group) takes the channel's lock.
 // See: MPI-5.0 chapter 7; tests/unit/core/communicator_test.cc.
@@ -75,7 +76,7 @@ class alignas(64) Communicator final : public Object {
   static constexpr Kind kKind = Kind::kCommunicator;
   static constexpr uint32_t kWorldIndex = 1;
   static constexpr uint32_t kSelfIndex = 2;
-  /// Called with the last reference, under the channel's lock: the room above forgets the context.
+  /// Called by end(): the room above forgets the context.
   using Ending = void (*)(Communicator&) noexcept;
 
   /// `rank` is the caller's in `group`. Enters no handle table and registers no context:
@@ -114,6 +115,26 @@ class alignas(64) Communicator final : public Object {
   }
   void set_remote_index(int rank, uint32_t index);
 
+  /// One operation less is pending: the last one ends what the user has freed. Under the channel's
+  /// lock.
+  void operation_ended() noexcept {
+    if (--pending == 0 && freed) end();
+  }
+  /// A persistent request is made for it, or ends: the user may free it in between. Under the
+  /// channel's lock.
+  void keep_for_request() noexcept {
+    ++pending;
+    ++kept;
+  }
+  void request_ended() noexcept {
+    --kept;
+    operation_ended();
+  }
+  /// Freed, and nothing is pending: its context and what collectives keep for it go, and the user's
+  /// reference. Further references (of requests that have failed) are to memory alone, and are let
+  /// go of under any lock or none. Under the channel's lock.
+  void end() noexcept;
+
   /// The number of the next collective derivation (dup, split, create): equal on all members.
   [[nodiscard]] uint64_t next_derivation() noexcept { return ++derivations_; }
   /// How many create_groups had this digest (of tag and members) before: equal on those members.
@@ -125,7 +146,8 @@ class alignas(64) Communicator final : public Object {
   Ref<Info> info;                    // the hints that are set
   std::shared_ptr<const Topology> topology;  // null for none
   Ref<Object> session;                       // that it comes from; null for the world's
-  Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's
+  Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's, in the
+                           // same channel
   std::unique_ptr<CollState> coll;
   uint32_t coll_sequence = 0;    // collectives started on it; the tag of each
   uint32_t coll_persistent = 0;  // persistent ones made for it; likewise
@@ -136,6 +158,7 @@ class alignas(64) Communicator final : public Object {
 
  private:
   friend void make_predefined_communicators(Process& process);
+  void leave_rooms() noexcept;
   void destroy() noexcept override;
 
   Process& process_;

@@ -15,7 +15,6 @@ constinit thread_local CallPlace current_call;
 
 namespace {
 constexpr int64_t kFirstSleepUs = 1000;
-constexpr int64_t kLongestSleepUs = 10000;
 constexpr uint32_t kRoundsBeforeLongSleep = 16;
 }  // namespace
 
@@ -152,7 +151,8 @@ void Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   if (doorbell_ == nullptr || awake)
     sleep_unrung();
   else
-    sleep_on_doorbell(*idleness, early ? kFirstSleepUs : kLongestSleepUs);
+    sleep_on_doorbell(*idleness,
+                      early ? std::min(kFirstSleepUs, longest_sleep_us_) : longest_sleep_us_);
   lock();
 }
 
@@ -165,14 +165,23 @@ void Progress::sleep_unrung() const noexcept {
 }
 
 void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept {
-  doorbell_->arm();
+  const uint32_t armed = doorbell_->arm();
+  bool found = shared_->awake.load(std::memory_order_relaxed) != 0;  // since it was looked at
+  for (Progress* other : others_) found |= other->poll_before_sleep() != 0;
   lock();
-  const bool found = poll() + poll_others() != 0 || idleness.done(idleness.goal);
+  found |= poll() != 0 || idleness.done(idleness.goal);
   unlock();
   if (found)
     doorbell_->disarm();
   else
-    doorbell_->sleep(most_us, shared_->also);
+    doorbell_->sleep(armed, most_us, shared_->also);
+}
+
+// A channel that is passed over because another thread is busy with it for a moment may have what
+// nobody looks at again. The caller holds no lock.
+int Progress::poll_before_sleep() noexcept {
+  const ChannelLock held(*this);
+  return poll();
 }
 
 }  // namespace tern::core

@@ -130,6 +130,8 @@ class Progress {
   /// sleep.
   void configure(Doorbell* doorbell, uint32_t spins, int64_t yield_us, bool threaded) noexcept;
   [[nodiscard]] uint32_t spins() const noexcept { return spins_; }
+  /// Microseconds; Doorbell::kUntilRung to rely on the bell alone.
+  void set_longest_sleep(int64_t us) noexcept { longest_sleep_us_ = us; }
 
   /// The lock of the channel; a no-op below MPI_THREAD_MULTIPLE.
   void lock() noexcept {
@@ -178,6 +180,7 @@ class Progress {
   void idle(Idleness* idleness) noexcept;
   void leave_core(int64_t now, Idleness* idleness) noexcept;
   void sleep_unrung() const noexcept;
+  int poll_before_sleep() noexcept;
   void sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept;
   void list(Idleness& idleness) noexcept;
   TERN_COLD void unlist(Idleness& idleness) noexcept;
@@ -207,6 +210,7 @@ class Progress {
   bool threaded_ = false;
   uint32_t spins_ = 1000;
   int64_t yield_ns_ = 100000;
+  int64_t longest_sleep_us_ = 10000;
   Doorbell* doorbell_ = nullptr;
   std::mutex mutex_;
   std::atomic<int> wanted_{0};   // threads that wait for the lock

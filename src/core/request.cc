@@ -3,6 +3,7 @@
 #include "core/request.hpp"
 
 #include "base/error.hpp"
+#include "core/communicator.hpp"
 
 namespace tern::core {
 namespace {
@@ -42,6 +43,10 @@ void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) no
 }
 
 void fill_empty_status(MPI_Status* status) noexcept { fill_status(status, Outcome{}, true); }
+
+void Request::keep_communicator() noexcept {
+  if (communicator != nullptr) kept_ = Ref<Object>(communicator);
+}
 
 int Request::start() noexcept {
   return fail(MPI_ERR_REQUEST,

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/error.hpp"
 #include "base/wait_report.hpp"
 #include "core/object.hpp"
 #include "mpi.h"
@@ -46,6 +47,11 @@ class Request : public Object {
   /// The operation's last word: outcome is written before.
   void complete() noexcept { done_.store(true, std::memory_order_release); }
   void restart() noexcept { done_.store(false, std::memory_order_relaxed); }
+  /// Before complete() of what has failed: the communicator outlives its end, for the error is
+  /// raised on it.
+  TERN_COLD void keep_communicator() noexcept;
+  /// The error was raised, or is nobody's concern.
+  void let_communicator_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
   /// False for a persistent request between completion and the next MPI_Start.
@@ -54,7 +60,8 @@ class Request : public Object {
 
   Outcome outcome;
   std::string* error_text = nullptr;  // set with outcome.error by operations that fail late; owned
-  Communicator* communicator = nullptr;  // whose error handler hears of it; null for none
+  Communicator* communicator = nullptr;  // whose error handler hears of it; null for none. Once the
+                                         // operation has ended it is there only where that failed
   Channel* channel = nullptr;            // in which it runs; null where that does not matter
 
   /// Persistent ones: begins the operation. Returns an error class (fail()).
@@ -76,6 +83,7 @@ class Request : public Object {
 
  private:
   std::atomic<bool> done_{false};
+  Ref<Object> kept_;
 };
 
 }  // namespace tern::core

@@ -116,6 +116,28 @@ static void threads_side_by_side(void) {
   for (int t = 0; t < kThreads; ++t) pthread_join(threads[t], NULL);
 }
 
+// Pairs of groups in different numbers: what they make, and what they make it by, is counted apart.
+static void sides(void) {
+  if (size != 4) return;
+  static const int groups[3][2] = {{0, 1}, {2, 2}, {3, 3}};
+  MPI_Group world, sets[3];
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  for (int i = 0; i < 3; ++i) MPI_Group_incl(world, i == 0 ? 2 : 1, groups[i], &sets[i]);
+  const int mine = rank < 2 ? 0 : rank - 1;
+  for (int other = 1; other < 3; ++other) {
+    if (mine != 0 && mine != other) continue;
+    MPI_Comm inter;
+    MPI_Intercomm_create_from_groups(sets[mine], 0, sets[mine == 0 ? other : 0], 0, "sides",
+                                     MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &inter);
+    int sum = 0;
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, inter);
+    expect(sum == (mine == 0 ? other + 1 : 1), "wrong sum of the other side", other);
+    MPI_Comm_free(&inter);
+  }
+  for (int i = 0; i < 3; ++i) MPI_Group_free(&sets[i]);
+  MPI_Group_free(&world);
+}
+
 int main(void) {
   // MIXED_LEVELS: the odd ranks alone may have threads.
   const char* launched = getenv("PMIX_RANK");
@@ -132,6 +154,7 @@ int main(void) {
     all_at_once(50000, by_any);
   }
   waits_elsewhere();
+  sides();
   if (mixed == NULL) threads_side_by_side();
   for (int c = 0; c < kComms; ++c) MPI_Comm_free(&comms[c]);
   MPI_Finalize();

@@ -45,12 +45,15 @@ unit_tests += tests/unit/abi/handles_test
 unit_tests += tests/unit/core/attribute_test
 # Ranks as threads: tests/unit/world.hpp.
 unit_tests += tests/unit/btl/ring_test
+unit_tests += tests/unit/btl/pool_test
 unit_tests += tests/unit/btl/behaviour_test
 unit_tests += tests/unit/pml/contexts_test
+unit_tests += tests/unit/api/requests_test
 unit_tests += tests/unit/pml/matching_test
 unit_tests += tests/unit/pml/channels_test
 unit_tests += tests/unit/pml/protocol_test
 unit_tests += tests/unit/coll/geometry_test
+unit_tests += tests/unit/base/doorbell_test
 unit_tests += tests/unit/base/config_test
 unit_tests += tests/unit/base/params_test
 unit_tests += tests/unit/base/wait_report_test

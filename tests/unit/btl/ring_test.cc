@@ -54,6 +54,21 @@ TEST(Ring, FullRingRefusesUntilTheReaderHasConsumed) {
   EXPECT_TRUE(pair.send(kLines, 8));
 }
 
+// The reader rings the writer's bell where consume() says so.
+TEST(Ring, CreditIsNeverPublishedInSilence) {
+  Pair pair;
+  std::mt19937 random(5);
+  for (uint32_t i = 0; i < 20000; ++i) {
+    const size_t payload = random() % 700;
+    ASSERT_TRUE(pair.send(i, payload));
+    const uint64_t before = pair.control.consumed;
+    Header header{};
+    ASSERT_NE(pair.reader.front(&header), nullptr);
+    const bool told = pair.reader.consume(lines_for(payload));
+    ASSERT_EQ(told, pair.control.consumed != before) << i;
+  }
+}
+
 TEST(Ring, FramesOfManyLinesOverManyLaps) {
   Pair pair;
   std::mt19937 random(3);

@@ -2,7 +2,9 @@
 // Channels: ranks as threads, each with threads of its own that use communicators side by side.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -89,6 +91,51 @@ TEST(Channels, ThreadsUseThemSideBySide) {
   World(2, {{"TERN_CHANNELS", "4"}}, core::ThreadLevel::kMultiple).run([](Process& process) {
     use_side_by_side(process, 3);
   });
+}
+
+/// Runs `act` on rank 0 while another thread of it waits, asleep until it is rung.
+void wake(const std::function<core::Request*(Process&)>& begin,
+          const std::function<void(Process&, core::Request&)>& act) {
+  World(2, {{"TERN_LONGEST_SLEEP", "20s"}}, core::ThreadLevel::kMultiple)
+      .run([&](Process& process) {
+        if (process.world_rank != 0) return;
+        core::Request* const waited = begin(process);
+        const auto start = std::chrono::steady_clock::now();
+        std::thread waits([&] {
+          core::Progress& progress = process.world->channel().progress;
+          const core::ChannelLock lock(progress);
+          progress.wait([&] { return waited->done(); }, [](WaitReport*) {});
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        act(process, *waited);
+        waits.join();
+        EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+        waited->release();
+      });
+}
+
+core::Request* receive_nothing(Process& process, int from) {
+  core::Request* made = nullptr;
+  core::Datatype& byte = core::predefined_type(process, MPI_BYTE);
+  EXPECT_EQ(
+      process.world->channel().pml->irecv({nullptr, 0, &byte}, {process.world, from, 1}, &made),
+      MPI_SUCCESS);
+  return made;
+}
+
+TEST(Channels, ASendToTheOwnRankWakesItsThreads) {
+  wake([](Process& process) { return receive_nothing(process, 0); },
+       [](Process& process, core::Request&) {
+         core::Datatype& byte = core::predefined_type(process, MPI_BYTE);
+         EXPECT_EQ(process.world->channel().pml->send({nullptr, 0, &byte}, {process.world, 0, 1},
+                                                      Mode::kStandard),
+                   MPI_SUCCESS);
+       });
+}
+
+TEST(Channels, CancellingWakesWhoWaits) {
+  wake([](Process& process) { return receive_nothing(process, 1); },
+       [](Process&, core::Request& waited) { waited.cancel(); });
 }
 
 TEST(Channels, AThreadForProgressJoinsIn) {

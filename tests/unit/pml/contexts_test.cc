@@ -46,6 +46,28 @@ TEST(Contexts, MessagesMayComeFirst) {
   EXPECT_EQ(of(made->id()), nullptr);
 }
 
+TEST(Contexts, AnIdThatIsInUseIsRefused) {
+  Rank rank;
+  Contexts contexts;
+  const auto alive = rank.make(1), second = rank.make(1);
+  alive->name = "particles";
+  second->name = "fields";
+  contexts.add(*alive);
+  try {
+    contexts.add(*second);
+    FAIL() << "two communicators have one id";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("particles"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("fields"), std::string::npos) << error.what();
+  }
+  contexts.remove(*second);  // of what was never added
+  core::Communicator* found = nullptr;
+  contexts.with(alive->id(), [&](core::Communicator& communicator) { found = &communicator; });
+  EXPECT_EQ(found, alive.get());
+  contexts.remove(*alive);
+  contexts.add(*second);
+}
+
 TEST(Contexts, NumbersNeverRunOut) {
   Rank rank;
   Contexts contexts;

@@ -3,8 +3,11 @@
 // ways of large messages, wildcards, truncation, synchronous mode, many messages outstanding.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "core/datatype_build.hpp"
@@ -324,6 +327,32 @@ TEST(PointToPoint, ProbeSeesWhatTheReceiveTakes) {
       ASSERT_EQ(process.channel(0).pml->recv(bytes_of(process, in), with(process, 0, 8), nullptr),
                 0);
       EXPECT_EQ(in, data);
+    }
+  });
+}
+
+TEST(PointToPoint, ARankThatComputesStopsNoLargeMessageToAnother) {
+  constexpr int kEager = 100;
+  std::atomic<bool> arrived = false;
+  World(3, {{"TERN_SM_SINGLE_COPY", "pipeline"}}).run([&](Process& process) {
+    pml::Pml& pml = *process.channel(0).pml;
+    auto large = pattern(1000000, 3), small = pattern(4000, 5);
+    if (process.world_rank == 1) {
+      ASSERT_EQ(pml.recv(bytes_of(process, large), with(process, 0, 1), nullptr), 0);
+      arrived = true;
+    } else if (process.world_rank == 2) {
+      for (int i = 0; i < 500 && !arrived; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      EXPECT_TRUE(arrived);
+      for (int i = 0; i < kEager; ++i)
+        ASSERT_EQ(pml.recv(bytes_of(process, small), with(process, 0, 2), nullptr), 0);
+    } else {
+      std::vector<core::Request*> sends(kEager);
+      for (core::Request*& send : sends)
+        ASSERT_EQ(pml.isend(bytes_of(process, small), with(process, 2, 2), Mode::kStandard, &send),
+                  0);
+      ASSERT_EQ(pml.send(bytes_of(process, large), with(process, 1, 1), Mode::kStandard), 0);
+      for (core::Request* send : sends) ASSERT_EQ(wait(process, send), 0);
     }
   });
 }
