@@ -160,7 +160,7 @@ struct Card {
   uint32_t channels;         // of that process
   uint32_t reserved;
 };
-inline constexpr uint32_t kWireVersion = 8;
+inline constexpr uint32_t kWireVersion = 9;
 
 /// A hash of the parameters that must be equal on all ranks: they change what is sent.
 [[nodiscard]] uint32_t shared_parameters(const core::Process& process) noexcept;
