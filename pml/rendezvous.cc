@@ -22,10 +22,14 @@
 namespace tern::pml {
 namespace {
 
-constexpr size_t kChunk = 131072;  // of pull and both ends: one system call each
+/// Of both ends: one system call each; a message that is worth two has one for each end.
+size_t chunk_of(const Transfer& transfer) noexcept {
+  constexpr size_t kLeast = 16384, kMost = 131072;
+  return std::clamp((transfer.bytes / 2 + kLeast - 1) / kLeast * kLeast, kLeast, kMost);
+}
 
 uint64_t chunks_of(const Transfer& transfer) noexcept {
-  return (transfer.bytes + kChunk - 1) / kChunk;
+  return (transfer.bytes + chunk_of(transfer) - 1) / chunk_of(transfer);
 }
 
 /// The block that is copied: the data, or its packed form.
@@ -88,8 +92,21 @@ void unpack_stage(RecvRequest& request, size_t end) noexcept {
 struct Range {
   size_t offset, length;
   Range(const Transfer& transfer, uint64_t index) noexcept
-      : offset(index * kChunk), length(std::min(kChunk, transfer.bytes - offset)) {}
+      : offset(index * chunk_of(transfer)),
+        length(std::min(chunk_of(transfer), transfer.bytes - offset)) {}
 };
+
+/// Whether a go-ahead says what the announcement has offered. The pipeline may come second, where
+/// both ends could not copy.
+bool may_go(const SendRequest& request, const wire::Go& go) noexcept {
+  const Transfer& transfer = request.transfer;
+  if (request.awaits == SendRequest::Awaits::kDone)
+    return go.way == wire::Way::kPipeline && transfer.claims != nullptr;
+  if (request.awaits != SendRequest::Awaits::kGoOrDone) return false;
+  if (go.way == wire::Way::kPipeline) return true;
+  if (go.way == wire::Way::kPieces) return transfer.staged();
+  return go.way == wire::Way::kBothEnds && transfer.claims != nullptr && go.bytes == transfer.bytes;
+}
 
 template <class T>
 void drop(std::vector<T*>& list, size_t i) noexcept {
@@ -139,22 +156,6 @@ void P2p::receive_both_ends(RecvRequest& request) noexcept {
                wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes,
                         reinterpret_cast<uint64_t>(block_of(request)), wire::Way::kBothEnds, 0});
 }
-
-namespace {
-
-/// Whether a go-ahead says what the announcement has offered. The pipeline may come second, where
-/// both ends could not copy.
-bool may_go(const SendRequest& request, const wire::Go& go) noexcept {
-  const Transfer& transfer = request.transfer;
-  if (request.awaits == SendRequest::Awaits::kDone)
-    return go.way == wire::Way::kPipeline && transfer.claims != nullptr;
-  if (request.awaits != SendRequest::Awaits::kGoOrDone) return false;
-  if (go.way == wire::Way::kPipeline) return true;
-  if (go.way == wire::Way::kPieces) return transfer.staged();
-  return go.way == wire::Way::kBothEnds && transfer.claims != nullptr && go.bytes == transfer.bytes;
-}
-
-}  // namespace
 
 void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
   auto* request = dynamic_cast<SendRequest*>(process_.handles.find<core::Request>(go.sender));
@@ -295,7 +296,7 @@ bool P2p::pull(RecvRequest& request, bool* moved) noexcept {
 // False when it failed (the request is finished then).
 bool P2p::pull_chunk(RecvRequest& request) noexcept {
   Transfer& transfer = request.transfer;
-  constexpr size_t kPullAtOnce = 4 * kChunk;
+  constexpr size_t kPullAtOnce = 512 << 10;
   const size_t length = std::min(kPullAtOnce, transfer.bytes - transfer.moved);
   const iovec local{block_of(request) + transfer.moved, length};
   const iovec remote{reinterpret_cast<void*>(transfer.remote_address + transfer.moved), length};

@@ -38,8 +38,7 @@ SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, const Attach
   const uint32_t ring =
       claim_ring(segment_, to.channel, RingControl::name(shared.own_rank, shared.own_channel));
   const uint32_t lines = segment_.shape().ring_lines;  // the peer may have set its own
-  inline_limit_ =
-      std::min(shared.inline_limit, std::max<size_t>(lines / 8, 1) * kLine) - sizeof(Header);
+  inline_limit_ = std::min(shared.inline_limit, std::max<size_t>(lines / 8, 1) * kLine);
   writer_ = RingWriter(segment_.ring(ring), lines, &segment_.control(ring));
   shared_.pool.add(in_flight_);
 }
@@ -117,12 +116,22 @@ bool SmEndpoint::peek(Frame* frame) noexcept {
   frame->payload = segment_.block(where.block);
   front_lines_ = 1;
   front_block_ = where.block;
+  front_bytes_ = frame->header.bytes;
   return true;
+}
+
+// A line that the reader has written goes back to the writer faster than one that both have read.
+void SmEndpoint::take_lines() noexcept {
+  std::byte* const block = segment_.block(front_block_);
+  for (size_t at = 0; at < front_bytes_; at += kLine)
+    std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(block + at))
+        .store(0, std::memory_order_relaxed);
 }
 
 void SmEndpoint::pop() noexcept {
   bool tell = reader_.consume(front_lines_);
   if (front_block_ != Pool::kNone) {
+    take_lines();
     segment_.flag(front_block_).busy.store(0, std::memory_order_release);
     tell = true;
   }

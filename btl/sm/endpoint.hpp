@@ -17,7 +17,7 @@ struct Shared {
   Pool pool;
   std::vector<uint32_t> free_claims;
   uint32_t own_rank, own_channel;
-  size_t inline_limit;    // bytes of a frame that travel in a ring's lines, header included
+  size_t inline_limit;    // bytes of payload that travel in a ring's lines
   size_t fragment_bytes;  // of the pipeline, and how many to one peer still fit the cache
   size_t fragments;
   const Explain& explain;
@@ -64,6 +64,7 @@ class SmEndpoint final : public Endpoint {
 
  private:
   void explain_refusal(int error) noexcept;
+  void take_lines() noexcept;
   void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
 
   Shared& shared_;
@@ -80,6 +81,7 @@ class SmEndpoint final : public Endpoint {
   Pool::InFlight in_flight_;  // blocks that the peer has not read yet
   uint64_t front_lines_ = 0;  // between peek and pop
   uint32_t front_block_ = Pool::kNone;
+  size_t front_bytes_ = 0;  // in that block
   enum class Tried : uint8_t { kNot, kWorks, kRefused } cma_ = Tried::kNot;
 };
 

@@ -52,13 +52,6 @@ int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* stat
   return MPI_SUCCESS;
 }
 
-/// The first active and completed entry; -1 where there is none.
-int first_complete(const Requests& requests) noexcept {
-  for (int i = 0; i < requests.count(); ++i)
-    if (requests[i] != nullptr && requests[i]->done()) return i;
-  return -1;
-}
-
 template <class Done, class Describe>
 void wait_until(core::Progress& progress, Done&& done, const Describe& describe) noexcept {
   const core::ChannelLock lock(progress);
@@ -283,7 +276,7 @@ int testsome(int count, MPI_Request* handles, int* outcount, int* indices,
   if (requests.code() != MPI_SUCCESS) return requests.code();
   *outcount = MPI_UNDEFINED;
   if (requests.all_idle()) return MPI_SUCCESS;
-  poll_once(requests);
+  poll_for_some(requests);
   return collect_some(requests, handles, outcount, indices, statuses);
 }
 

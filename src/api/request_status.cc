@@ -50,14 +50,17 @@ int request_get_status_any(int count, const MPI_Request* handles, int* index, in
   *flag = 1;
   *index = MPI_UNDEFINED;
   if (requests.all_idle()) return show(nullptr, status, false);
-  poll_once(requests);
-  for (int i = 0; i < count; ++i) {
-    if (requests[i] == nullptr || !requests[i]->done()) continue;
-    *index = i;
-    return show(requests[i], status, false);
+  int found = first_complete(requests);
+  if (found < 0) {
+    poll_once(requests);
+    found = first_complete(requests);
   }
-  *flag = 0;
-  return MPI_SUCCESS;
+  if (found < 0) {
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  *index = found;
+  return show(requests[found], status, false);
 }
 
 int request_get_status_some(int incount, const MPI_Request* handles, int* outcount, int* indices,
@@ -66,7 +69,7 @@ int request_get_status_some(int incount, const MPI_Request* handles, int* outcou
   if (requests.code() != MPI_SUCCESS) return requests.code();
   *outcount = MPI_UNDEFINED;
   if (requests.all_idle()) return MPI_SUCCESS;
-  poll_once(requests);
+  poll_for_some(requests);
   *outcount = 0;
   int code = MPI_SUCCESS;
   for (int i = 0; i < incount; ++i) {

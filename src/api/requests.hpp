@@ -100,6 +100,13 @@ inline bool all_complete(const Requests& requests) noexcept {
   return true;
 }
 
+/// The first active and completed entry; -1 where there is none.
+inline int first_complete(const Requests& requests) noexcept {
+  for (int i = 0; i < requests.count(); ++i)
+    if (requests[i] != nullptr && requests[i]->done()) return i;
+  return -1;
+}
+
 /// Where a request runs.
 inline core::Progress& progress_of(const core::Request& request) noexcept {
   return request.channel == nullptr ? the_process->channel(0).progress : request.channel->progress;
@@ -114,7 +121,16 @@ inline void poll_once(const core::Request& request) noexcept {
 inline void poll_once(const Requests& requests) noexcept {
   core::Progress& progress = requests.progress();
   const core::ChannelLock lock(progress);
+  if (requests.in_several_channels()) progress.poll_others();
   progress.poll_for_caller();
+}
+
+/// The same for a call that takes all that are complete by now: with one, it is not in vain.
+inline void poll_for_some(const Requests& requests) noexcept {
+  if (first_complete(requests) < 0) return poll_once(requests);
+  core::Progress& progress = requests.progress();
+  const core::ChannelLock lock(progress);
+  progress.poll();
   if (requests.in_several_channels()) progress.poll_others();
 }
 

@@ -31,17 +31,17 @@ namespace tern {
     "messages up to this many bytes are sent before the receive is known")                          \
   X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, between(0, 1099511627776),            \
     "payload of messages without a receive that a rank keeps of each sender; more waits there")     \
-  X(sm_ring_bytes, "TERN_SM_RING", Size, 16384, between(4096, 1048576),                             \
+  X(sm_ring_bytes, "TERN_SM_RING", Size, 65536, between(4096, 1048576),                             \
     "shared memory: bytes of the ring of one pair of ranks that talk; a power of two")              \
   X(sm_pool_bytes, "TERN_SM_POOL", Size, 4194304, between(1048576, 1073741824),                     \
     "shared memory: bytes of payload that one rank may have in flight")                             \
-  X(sm_fragment, "TERN_SM_FRAGMENT", Size, 32768, between(4096, 32768),                             \
+  X(sm_fragment, "TERN_SM_FRAGMENT", Size, 8192, between(4096, 32768),                             \
     "shared memory: bytes of one fragment of a large message that is copied twice")                 \
   X(sm_fragments, "TERN_SM_FRAGMENTS", Count, 8, between(2, 128),                                   \
     "shared memory: fragments in flight; more would leave the cache")                               \
   X(sm_single_copy, "TERN_SM_SINGLE_COPY", Word, "auto", one_of("auto|pipeline|pull|both"),         \
     "large messages: auto, pipeline (two copies), pull (receiver reads), both (both ends copy)")    \
-  X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 131072, between(0, 1073741824),                      \
+  X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 65536, between(0, 1073741824),                      \
     "from this many bytes a message that travels alone is copied once, too")                        \
   X(sm_both_limit, "TERN_SM_BOTH_LIMIT", Size, 8192, between(0, 1073741824),                        \
     "from this many bytes sender and receiver share the copies of what is copied once")             \

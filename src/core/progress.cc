@@ -16,7 +16,34 @@ constinit thread_local CallPlace current_call;
 namespace {
 constexpr int64_t kFirstSleepUs = 1000;
 constexpr uint32_t kRoundsBeforeLongSleep = 16;
+constexpr uint32_t kPollsOnCore = 2;  // without result, of a caller that comes back
+
+/// What a thread has found out by polling without result, in whichever channel.
+struct Polling {
+  int64_t ended_ns = 0;         // the latest poll
+  int64_t left_core_ns = 0;     // was back
+  uint32_t polls = 0;           // one right after the other
+  uint32_t period = 0;          // in which it was counted
+  int64_t sleeps_until_ns = 0;  // does not yield: those who have the core then compute
+};
+constinit thread_local Polling polling __attribute__((tls_model("initial-exec")));
+
 }  // namespace
+
+void PollingThreads::add(uint32_t period) noexcept {
+  Counts old = counts_.load(std::memory_order_relaxed), counts;
+  do {
+    counts = old;
+    if (counts.period != period)
+      counts = {period, counts.period + 1 == period ? counts.now : uint16_t{0}, 0};
+    ++counts.now;
+  } while (!counts_.compare_exchange_weak(old, counts, std::memory_order_relaxed));
+}
+
+int PollingThreads::count() const noexcept {
+  const Counts counts = counts_.load(std::memory_order_relaxed);
+  return std::max(counts.before, counts.now);
+}
 
 void Progress::add(Poll poller, void* self) noexcept {
   TERN_ASSERT(count_ < kMostPollers);
@@ -36,6 +63,7 @@ void Progress::configure(Doorbell* doorbell, uint32_t spins, int64_t yield_us,
   spins_ = spins;
   yield_ns_ = yield_us * 1000;
   threaded_ = threaded;
+  shares_cores_ = threaded || spins <= kSpinsOfMany;
 }
 
 int Progress::poll_others() noexcept {
@@ -93,6 +121,34 @@ void Progress::stop_polling() noexcept {
   if (watch_ != nullptr && sleepers_ == nullptr) watch_->awake();
 }
 
+// How often a caller may find nothing before it leaves the core.
+uint32_t Progress::polls_on_core(int64_t now) noexcept {
+  if (!threaded_) return std::max(spins_, kPollsOnCore);
+  const auto period = static_cast<uint32_t>(now >> PollingThreads::kPeriodShift);
+  if (polling.period != period) shared_->polling.add(polling.period = period);
+  const int busy = shared_->polling.count() + shared_->spinning.load(std::memory_order_relaxed);
+  return busy > shared_->most ? kPollsOnCore : std::max(spins_, kPollsOnCore);
+}
+
+// Whoever polls in a loop leaves the core after a few rounds, for what it polls for comes from
+// others, and looks once more when it is back. Whoever computes between its polls is not waiting:
+// it leaves the core at times only, for it may be that nothing of it gets on without the others.
+int Progress::poll_after_others() noexcept {
+  constexpr int64_t kPauseNs = 1000, kLongOnCoreNs = 100000;
+  const int64_t now = now_ns();
+  polling.polls = now - polling.ended_ns < kPauseNs ? polling.polls + 1 : 1;
+  polling.ended_ns = now;
+  const uint32_t most = polls_on_core(now);
+  const bool long_on_core = most == kPollsOnCore && now - polling.left_core_ns > kLongOnCoreNs;
+  if (polling.polls <= most && !long_on_core) return 0;
+  unlock();
+  ::sched_yield();
+  lock();
+  const int events = poll();
+  polling.left_core_ns = polling.ended_ns = now_ns();
+  return events;
+}
+
 void Progress::look_after_polling() noexcept {
   if (empty_polls_ == kPollsBetweenLooks + 1) polling_since_ns_ = now_ns();
   if (watch_ != nullptr && sleepers_ == nullptr) watch_->asleep(*this);
@@ -128,19 +184,30 @@ int64_t Progress::idle_since_ns() const noexcept {
 
 void Progress::idle(Idleness* idleness) noexcept {
   const int64_t now = now_ns();
-  if (idleness->steps++ == 0) idleness->since_ns = now;
-  leave_core(now, idleness);
-  idle_ns_ += now_ns() - now;
+  if (idleness->steps++ == 0) {
+    idleness->since_ns = now;
+    idleness->first_sleep = 0;
+  }
+  const bool yielded = leave_core(now, idleness);
+  const int64_t took = now_ns() - now;
+  idle_ns_ += took;
+  constexpr int64_t kTimeSliceNs = 1'000'000, kOften = 4;
+  if (TERN_UNLIKELY(yielded && took > kTimeSliceNs))
+    polling.sleeps_until_ns = now + took * (1 + kOften);
 }
 
-void Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
+// Whoever yields to threads that compute, or spin, is back after a time slice of each; whoever
+// sleeps, as soon as it is woken. True for a yield.
+bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   constexpr int64_t kLongAwakeNs = 1'000'000'000;  // then somebody may ask what it waits for
   const bool awake = shared_->awake.load(std::memory_order_relaxed) != 0;
-  if (now - idleness->since_ns <= (awake ? kLongAwakeNs : yield_ns_)) {
+  const int64_t yields = awake ? kLongAwakeNs : now < polling.sleeps_until_ns ? -1 : yield_ns_;
+  if (now - idleness->since_ns <= yields) {
     idleness->first_sleep = idleness->steps;
     unlock();
     ::sched_yield();
-    return lock();
+    lock();
+    return true;
   }
   if (watch_ != nullptr) {
     if (!idleness->listed) list(*idleness);
@@ -154,6 +221,7 @@ void Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
     sleep_on_doorbell(*idleness,
                       early ? std::min(kFirstSleepUs, longest_sleep_us_) : longest_sleep_us_);
   lock();
+  return false;
 }
 
 // Alone: only another thread of this rank can bring what is waited for.

@@ -28,6 +28,23 @@ class Watch {
   virtual void awake() noexcept = 0;
 };
 
+/// How many threads poll without result: counted anew in each period, of some milliseconds.
+class PollingThreads {
+ public:
+  static constexpr int kPeriodShift = 24;  // nanoseconds: longer than the kernel lets a thread run
+  /// Once by each thread in each period.
+  void add(uint32_t period) noexcept;
+  /// In this period or the last one, whichever were more.
+  [[nodiscard]] int count() const noexcept;
+
+ private:
+  struct Counts {
+    uint32_t period = 0;
+    uint16_t before = 0, now = 0;
+  };
+  std::atomic<Counts> counts_{Counts{}};
+};
+
 class Progress {
  public:
   /// Returns how many events it handled; 0 says nothing happened.
@@ -69,10 +86,12 @@ class Progress {
   }
 
   /// A round for a caller that comes back (a test, a probe): like poll(), but a rank that only
-  /// polls and finds nothing is looked after, too.
+  /// polls and finds nothing is looked after, too, and where cores are few the caller leaves its
+  /// core before it is told so. Lets the lock go meanwhile.
   int poll_for_caller() noexcept {
     int events = poll();
     if (TERN_UNLIKELY(looks_around(empty_polls_)) && events == 0) events = poll_others();
+    if (events == 0 && TERN_UNLIKELY(shares_cores_)) events = poll_after_others();
     if (TERN_LIKELY(events != 0)) {
       if (TERN_UNLIKELY(empty_polls_ > kPollsBetweenLooks)) stop_polling();
       empty_polls_ = 0;
@@ -88,6 +107,7 @@ class Progress {
     int most = 1;                  // of them may keep a core
     std::atomic<int> awake{0};     // see stay_awake()
     FutexWord also;  // its change ends sleeps, too: the fence's, while one thread waits there
+    PollingThreads polling;
   };
   /// The progress of the other channels of this process: what waits looks after them, too.
   void set_others(std::vector<Progress*> others, Shared& shared) noexcept {
@@ -178,12 +198,14 @@ class Progress {
   /// One step of waiting after the polls that found nothing: yields, then sleeps on the doorbell.
   /// Must be followed by another poll.
   void idle(Idleness* idleness) noexcept;
-  void leave_core(int64_t now, Idleness* idleness) noexcept;
+  bool leave_core(int64_t now, Idleness* idleness) noexcept;
   void sleep_unrung() const noexcept;
   int poll_before_sleep() noexcept;
   void sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept;
   void list(Idleness& idleness) noexcept;
   TERN_COLD void unlist(Idleness& idleness) noexcept;
+  int poll_after_others() noexcept;
+  [[nodiscard]] uint32_t polls_on_core(int64_t now) noexcept;
   TERN_COLD void look_after_polling() noexcept;
   TERN_COLD void stop_polling() noexcept;
 
@@ -208,6 +230,7 @@ class Progress {
   Entry entries_[kMostPollers] = {};
   int count_ = 0;
   bool threaded_ = false;
+  bool shares_cores_ = false;  // with other ranks, or maybe other threads
   uint32_t spins_ = 1000;
   int64_t yield_ns_ = 100000;
   int64_t longest_sleep_us_ = 10000;

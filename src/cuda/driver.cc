@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "cuda/loaded.hpp"
 
 namespace tern::cuda {
 namespace {
@@ -26,7 +27,7 @@ struct Found {
 Found found;
 constexpr uint64_t kNeverAgain = UINT64_MAX;
 
-/// How many libraries this process has ever loaded: some 20 ns.
+/// How many libraries this process has ever loaded: some 20 ns, where no_driver_since cannot tell.
 uint64_t libraries_loaded() noexcept {
   uint64_t count = 0;
   ::dl_iterate_phdr(
@@ -56,18 +57,26 @@ const char* fill(void* library, Driver& table) noexcept {
   return lacks;
 }
 
+void never_again() noexcept {
+  found.looked_at.store(kNeverAgain, std::memory_order_release);
+  no_driver_since.trust();
+}
+
 // The driver is not usable in a child of fork: whatever it says there is wrong.
 void forget_in_child() noexcept {
   found.driver.store(nullptr, std::memory_order_relaxed);
-  found.looked_at.store(kNeverAgain, std::memory_order_relaxed);
+  never_again();
 }
 
-TERN_COLD const Driver* look_for(int flags, uint64_t loaded) noexcept {
+TERN_COLD const Driver* look_for(int flags) noexcept {
   const std::lock_guard<std::mutex> guard(found.mutex);
   if (const Driver* known = found.driver.load(std::memory_order_acquire)) return known;
+  const link_map* const last = load_last();  // both before the look, so that nothing is missed
+  const uint64_t loaded = libraries_loaded();
   void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | flags);
   if (library == nullptr) {
     found.looked_at.store(loaded, std::memory_order_release);
+    if (last != nullptr) no_driver_since.look_at(*last);
     return nullptr;
   }
   const char* const lacks = fill(library, found.table);
@@ -77,11 +86,12 @@ TERN_COLD const Driver* look_for(int flags, uint64_t loaded) noexcept {
     found.missing =
         strf("%s (CUDA %d.%d) has no %s: device memory needs a driver for CUDA 12.0", kLibrary,
              found.table.version / 1000, found.table.version % 1000 / 10, lacks);
-    found.looked_at.store(kNeverAgain, std::memory_order_release);
+    never_again();
     return nullptr;
   }
   ::pthread_atfork(nullptr, nullptr, forget_in_child);
   found.driver.store(&found.table, std::memory_order_release);
+  no_driver_since.doubt();
   return &found.table;
 }
 
@@ -90,13 +100,13 @@ TERN_COLD const Driver* look_for(int flags, uint64_t loaded) noexcept {
 const Driver* driver() noexcept {
   if (const Driver* known = found.driver.load(std::memory_order_acquire); TERN_LIKELY(known))
     return known;
+  if (TERN_LIKELY(no_driver_since.still())) return nullptr;
   const uint64_t before = found.looked_at.load(std::memory_order_acquire);
   if (before == kNeverAgain) return nullptr;
-  const uint64_t loaded = libraries_loaded();
-  return TERN_LIKELY(loaded == before) ? nullptr : look_for(RTLD_NOLOAD, loaded);
+  return TERN_LIKELY(libraries_loaded() == before) ? nullptr : look_for(RTLD_NOLOAD);
 }
 
-void load_driver() noexcept { (void)look_for(0, 0); }
+void load_driver() noexcept { (void)look_for(0); }
 
 std::string driver_in_words() {
   if (const Driver* known = driver())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose memory an address is: the host's or a device's, and of which allocation.
 // Why: any buffer of any call may be either, and nobody says which.
-// Cost: addresses in the heap, the program's static data and the thread's stack: some compares.
-// Others: some 20 ns while libcuda is not loaded, else one cuPointerGetAttributes. Nothing is
+// Cost: a compare while libcuda is not loaded; then some for addresses in the heap, the program's
+// static data and the thread's stack, and for others one cuPointerGetAttributes. Nothing is
 // remembered of an address: it may be freed and come back as other memory.
 // Threads: any. See: src/cuda/README.md, tests/unit/cuda/memory_test.cc,
 // tests/gpu/mpi/pt2pt_kinds.cc.
@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "cuda/api.hpp"
+#include "cuda/loaded.hpp"
 
 namespace tern::cuda {
 
@@ -63,6 +64,7 @@ TERN_COLD MemoryKind ask(const void* address) noexcept;
 }  // namespace detail
 
 [[nodiscard]] inline MemoryKind kind_of(const void* address) noexcept {
+  if (TERN_LIKELY(no_driver_since.still())) return MemoryKind::kHost;
   const auto at = reinterpret_cast<uintptr_t>(address);
   const detail::HostRanges& ranges = detail::host_ranges;
   if (TERN_LIKELY(ranges.heap.has(at) || at - detail::stack_range.low < detail::stack_range.bytes ||

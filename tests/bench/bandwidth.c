@@ -60,8 +60,10 @@ int main(int argc, char** argv) {
     bench_rotate_by(&s.buffer, &bench, s.size);
     verify(&s);
     const double seconds = bench_time(&bench, stream, &s);
-    bench_report(&bench, bench.rotate ? "bandwidth_rotate" : "bandwidth", s.size,
-                 (double)s.size * bench.window / seconds * 1e-6, "MB/s");
+    const char* name = bench.rotate ? "bandwidth_rotate"
+                       : bench.heap ? "bandwidth_heap"
+                                    : "bandwidth";
+    bench_report(&bench, name, s.size, (double)s.size * bench.window / seconds * 1e-6, "MB/s");
   }
   free(s.requests);
   return bench_close();

@@ -9,12 +9,14 @@
 #pragma once
 
 #define _GNU_SOURCE 1
+#include <malloc.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@ typedef struct {
   int window;              // messages in flight
   int tags;                // different tags in a window
   int multiple;            // MPI_THREAD_MULTIPLE
+  int heap;                // buffers are the heap's, else mapped
   int unexpected;          // receives are posted after the messages were sent
   const char* operations;  // comma-separated filter; NULL: all
 } Bench;
@@ -39,9 +42,10 @@ _Noreturn static void bench_usage(const char* program, const char* wrong) {
   fprintf(
       wrong ? stderr : stdout,
       "usage: %s [--seconds S] [--min BYTES] [--max BYTES] [--rotate MIB] [--window N] [--tags N]\n"
-      "          [--unexpected] [--multiple] [--operations A,B,...]\n"
+      "          [--unexpected] [--multiple] [--heap] [--operations A,B,...]\n"
       "  --seconds     budget of one measurement (each size is one), default 0.1\n"
       "  --rotate      move over buffers of this many MiB, beyond the last cache\n"
+      "  --heap        take buffers from the heap, not by mmap\n"
       "  --multiple    ask for MPI_THREAD_MULTIPLE\n"
       "  BENCH_BIND=1  in the environment binds each rank to core rank %% cores\n",
       program);
@@ -84,6 +88,7 @@ static void bench_take_priority(void) {
 static int bench_option(Bench* bench, const char* name, const char* value) {
   if (strcmp(name, "--unexpected") == 0) return bench->unexpected = 1, 1;
   if (strcmp(name, "--multiple") == 0) return bench->multiple = 1, 1;
+  if (strcmp(name, "--heap") == 0) return bench->heap = 1, 1;
   if (!value) return 0;
   if (strcmp(name, "--seconds") == 0) return bench->seconds = atof(value), 2;
   if (strcmp(name, "--min") == 0) return bench->min = strtoull(value, NULL, 10), 2;
@@ -221,10 +226,20 @@ typedef struct {
   size_t bytes, stride, next;
 } BenchBuffer;
 
+// By mmap, as the C library does for what is large; or from the heap, whatever its size.
+static inline void* bench_allocate(const Bench* bench, size_t bytes) {
+  if (bench->heap) {
+    mallopt(M_MMAP_MAX, 0);
+    return aligned_alloc(kPage, bytes);
+  }
+  void* mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return mapped == MAP_FAILED ? NULL : mapped;
+}
+
 static inline BenchBuffer bench_buffer(const Bench* bench, size_t largest) {
   BenchBuffer buffer = {.bytes = bench->rotate > largest ? bench->rotate : largest};
   buffer.bytes = (buffer.bytes + kPage) / kPage * kPage;
-  buffer.base = aligned_alloc(kPage, buffer.bytes);
+  buffer.base = bench_allocate(bench, buffer.bytes);
   if (!buffer.base) bench_fail(bench, "no memory for a buffer", buffer.bytes);
   memset(buffer.base, 1, buffer.bytes);
   return buffer;

@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
     verify(&p);
     const char* name = bench.rotate     ? "latency_rotate"
                        : bench.multiple ? "latency_multiple"
+                       : bench.heap     ? "latency_heap"
                                         : "latency";
     const double seconds = bench_time(&bench, ping_pong, &p);
     bench_report(&bench, name, p.size, seconds / 2 * 1e6, "us");

@@ -26,6 +26,7 @@ EXTRA_DIST += \
 	tests/bench/overlap_collectives.c \
 	tests/bench/pack.c \
 	tests/bench/pairs.c \
+	tests/bench/polling.c \
 	tests/bench/ring.c \
 	tests/bench/setup-peers \
 	tests/bench/threads.c

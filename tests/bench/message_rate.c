@@ -59,8 +59,8 @@ int main(int argc, char** argv) {
   if (bench.tags > bench.window) bench.tags = bench.window;
   const size_t window = (size_t)bench.window;
   Flood f = {.bench = &bench,
-             .out = calloc(window, kSize),
-             .in = calloc(window, kSize),
+             .out = bench_allocate(&bench, window * kSize),
+             .in = bench_allocate(&bench, window * kSize),
              .requests = calloc(window, sizeof *f.requests)};
   verify(&f);
   const double seconds = bench_time(&bench, flood, &f);
@@ -68,8 +68,6 @@ int main(int argc, char** argv) {
                      : bench.tags > 1 ? "message_rate_tags"
                                       : "message_rate";
   bench_report(&bench, name, kSize, bench.window / seconds * 1e-6, "M/s");
-  free(f.out);
-  free(f.in);
   free(f.requests);
   return bench_close();
 }

@@ -23,6 +23,8 @@ check "message rate" measures 1 2 message_rate
 check "message rate, tags" measures 1 2 message_rate --window 256 --tags 256
 check "message rate, unexpected" measures 1 2 message_rate --window 256 --tags 16 --unexpected
 check "ring, more ranks than cores" measures 1 5 ring
+check "polling, more ranks than cores" measures 4 5 polling
+check "buffers in the heap" measures 11 2 latency --heap --max 1024
 check "idle" measures 4 3 idle
 check "memory" measures 4 3 memory
 check "packing" measures 24 1 pack --max 16384

@@ -58,7 +58,7 @@ def describe(measured):
 
 def conditions(options, results):
     """How the figures were taken, in one line."""
-    return (f"{time.strftime('%Y-%m-%d')}, medians of {options.repeat} rounds, "
+    return (f"{time.strftime('%Y-%m-%d')}, better quartiles of {options.repeat} rounds, "
             f"{'ranks bound while they fit the cores' if options.bind else 'ranks not bound'}; others used the machine "
             f"at the start of {results.disturbed} of {results.runs} runs"
             f"{' (--priority)' if options.priority else ''}.")

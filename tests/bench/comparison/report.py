@@ -41,7 +41,7 @@ def groups(all_rows):
 
 
 def group_table(name, ranks, unit, rows, names):
-    lines = [[size_words(r.key.size), *(number(r.medians.get(n)) for n in names), ratio_words(r.ratio)] for r in rows]
+    lines = [[size_words(r.key.size), *(number(r.figures.get(n)) for n in names), ratio_words(r.ratio)] for r in rows]
     if len(rows) > 1:
         lines.append(["geometric mean", *("" for _ in names), ratio_words(geometric_mean(r.ratio for r in rows))])
     return table([f"{name}, {ranks} ranks ({unit})", *names, f"{names[0]} / best peer"], lines)
@@ -78,13 +78,13 @@ def layout_table(all_rows, columns):
 def layout_tables(all_rows, subject):
     """Packing, and sending packed by the library and by hand: `pack` and `send_layouts`."""
     def times(rows):
-        return " / ".join(number(row.medians.get(subject)) for row in rows)
+        return " / ".join(number(row.figures.get(subject)) for row in rows)
 
     def against_peers(rows):
         return ratio_words(geometric_mean(row.ratio for row in rows))
 
     def against_hand(rows, by_hand):
-        return " / ".join(ratio_words(a.medians[subject] / b.medians[subject]) for a, b in zip(rows, by_hand))
+        return " / ".join(ratio_words(a.figures[subject] / b.figures[subject]) for a, b in zip(rows, by_hand))
 
     packing = [column for name in ("pack", "unpack")
                for column in ((f"{name}, 16 KiB / 1 MiB (us)", (name,), times), ("/ best peer", (name,), against_peers))]

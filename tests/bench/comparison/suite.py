@@ -32,12 +32,15 @@ BENCHES = (
     Bench("latency_rotate", "latency", (2,), "ping-pong over 128 MiB of buffers, beyond L3", ("--rotate", "128")),
     Bench("bandwidth", "bandwidth", (2,), "window of 64 messages, then an answer"),
     Bench("bandwidth_rotate", "bandwidth", (2,), "the same over 128 MiB of buffers", ("--rotate", "128")),
+    Bench("latency_heap", "latency", (2,), "ping-pong, buffers in the heap", ("--heap",)),
+    Bench("bandwidth_heap", "bandwidth", (2,), "window of 64 messages, buffers in the heap", ("--heap",)),
     Bench("message_rate", "message_rate", (2,), "8 B messages, window 64", (), 0.5),
     Bench("message_rate_tags", "message_rate", (2,), "window 512 with 512 tags, received in reverse",
           ("--window", "512", "--tags", "512"), 0.5),
     Bench("message_rate_unexpected", "message_rate", (2,), "window 512, receives posted after the arrival",
           ("--window", "512", "--tags", "512", "--unexpected"), 0.5),
     Bench("ring", "ring", (2, 4, 8), "an 8 B token round all ranks, time of a hop", (), 1.0),
+    Bench("polling", "polling", (2, 4, 8), "loops over MPI_Test, MPI_Testall and MPI_Iprobe", (), 1.0, ("polling_",)),
     Bench("startup", "empty", (2, 8, 32), "mpirun of MPI_Init and MPI_Finalize, timed from outside", (), 0),
     Bench("memory", "memory", (2, 8, 64), "proportional set size of a rank", (), 2.0),
     Bench("pack", "pack", (1,), "MPI_Pack and MPI_Unpack of a dozen layouts", (), 0.05,
@@ -101,8 +104,10 @@ def bars_of_collectives():
 
 BARS = (
     Bar("latency, 8 B", "latency", 2, 1.0, 0.9, (8,)),
-    Bar("latency, 1 B to 4 MiB, geometric mean", "latency", 2, 1.0, 0.8),
-    Bar("bandwidth, window 64, geometric mean", "bandwidth", 2, 1.0, 0.75),
+    Bar("latency, 1 B to 4 MiB, geometric mean", "latency", 2, 1.0, 0.65),
+    Bar("bandwidth, window 64, geometric mean", "bandwidth", 2, 1.0, 0.65),
+    Bar("latency, buffers in the heap, geometric mean", "latency_heap", 2, 1.0, 0.65),
+    Bar("bandwidth, buffers in the heap, geometric mean", "bandwidth_heap", 2, 1.0, 0.65),
     Bar("message rate, 8 B", "message_rate", 2, 1.0, 0.8),
     Bar("empty job, 2 ranks", "startup", 2, 0.6, 0.25),
     Bar("empty job, 8 ranks", "startup", 8, 0.6, 0.25),
@@ -115,12 +120,18 @@ BARS = (
     Bar("two threads on communicators of their own", "threads_2", 1, 1.0, 0.7, None, "bars_threads"),
     Bar("send a column of 8 B blocks, 1 MiB", "send_column_of_doubles", 2, 0.8, 0.8, (1 << 20,), "bars_layouts"),
 ) + tuple(Bar(f"{what} {layout.replace('_', ' ')}", f"{what}_{layout}", 1, 1.0, 0.6, None, "bars_layouts")
-          for layout in LAYOUTS for what in ("pack", "unpack")) + tuple(bars_of_collectives())
+          for layout in LAYOUTS for what in ("pack", "unpack")) + tuple(
+    Bar(f"{what}, {ranks} ranks", name, ranks, 1.0, 0.5, None, "bars_polling")
+    for ranks in (4, 8)
+    for name, what in (("polling_iallreduce", "MPI_Iallreduce of 8 B, then MPI_Test in a loop"),
+                       ("polling_shift", "a shift round a ring, then MPI_Testall in a loop"),
+                       ("polling_iprobe", "a hop of a token, MPI_Iprobe in a loop"))) + tuple(bars_of_collectives())
 
-DEFAULT = ("latency", "bandwidth", "message_rate", "startup", "ring", "pack", "send_layouts", "communicators")
+DEFAULT = ("latency", "latency_heap", "bandwidth", "bandwidth_heap", "message_rate", "startup", "ring", "polling", "pack", "send_layouts", "communicators")
 
-RATES = ("MB/s", "M/s", "x")  # more is better; of every other unit less is
-HIDDEN = "%hidden"            # but for this one: how much of a time is not seen, 0 to 100
+RATES = ("MB/s", "M/s", "x")
+HIDDEN = "%hidden"                  # how much of a time is not seen, 0 to 100
+MORE_IS_BETTER = (*RATES, HIDDEN)   # of every other unit less is
 
 
 def by_names(names):

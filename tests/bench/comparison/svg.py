@@ -107,7 +107,7 @@ def panel(title, unit, rows, names, frame, place=by_size):
     """The inside of a picture, or None where a line would have fewer than two points."""
     rows = [row for row in rows if place(row) > 0]
     shares = unit == HIDDEN
-    values = [value for row in rows for value in row.medians.values() if value > 0 or shares]
+    values = [value for row in rows for value in row.figures.values() if value > 0 or shares]
     if len(rows) < 2 or not values:
         return None
     bottom = frame.height - frame.bottom
@@ -116,7 +116,7 @@ def panel(title, unit, rows, names, frame, place=by_size):
     words = size_words if place is by_size else "{} ranks".format
     parts = [text(frame.left, frame.top - 12, title, "start", 'font-size="14"'), *axes(x, y, unit, words, frame)]
     for position, name in enumerate(names):
-        points = [(x(place(r)), y(r.medians[name])) for r in rows if name in r.medians and (shares or r.medians[name] > 0)]
+        points = [(x(place(r)), y(r.figures[name])) for r in rows if name in r.figures and (shares or r.figures[name] > 0)]
         parts += curve(points, COLOURS[position % len(COLOURS)])
     return parts
 

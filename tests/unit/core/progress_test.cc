@@ -4,10 +4,13 @@
 #include "core/progress.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <thread>
 
 namespace tern::core {
@@ -39,6 +42,17 @@ struct CountingWatch : Watch {
   }
   void awake() noexcept override { ++awakes; }
 };
+
+/// The calling thread: all that call this share a core.
+void bind_to_one_core() {
+  cpu_set_t allowed, one;
+  EXPECT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  size_t core = 0;
+  while (core + 1 < CPU_SETSIZE && !CPU_ISSET(core, &allowed)) ++core;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  EXPECT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+}
 
 class ProgressTest : public ::testing::Test {
  protected:
@@ -252,6 +266,114 @@ TEST_F(ProgressTest, ACallerThatOnlyPollsIsLookedAfter) {
   room_.events = 1;
   EXPECT_EQ(progress_.poll_for_caller(), 1);
   EXPECT_EQ(watch_.awakes, 1);
+}
+
+/// Calls that find nothing, one after the other or with some work between.
+class PollingCallerTest : public ProgressTest {
+ protected:
+  /// How many rounds more than calls: one for each time that a call left the core.
+  int rounds_after_others(int calls, microseconds work = microseconds(0)) {
+    const int before = room_.polls;
+    for (int i = 0; i < calls; ++i) {
+      {
+        const ChannelLock lock(progress_);
+        EXPECT_EQ(progress_.poll_for_caller(), 0);
+      }
+      const auto end = Clock::now() + work;
+      while (work.count() != 0 && Clock::now() < end) continue;
+    }
+    return room_.polls - before - calls;
+  }
+};
+
+TEST_F(PollingCallerTest, WhereRanksFitTheCoresItKeepsItsCore) {
+  progress_.configure(&bell_, 20000, 100, false);
+  EXPECT_EQ(rounds_after_others(3000), 0);
+  progress_.configure(&bell_, 20000, 100, true);
+  EXPECT_EQ(rounds_after_others(3000), 0);
+}
+
+TEST_F(PollingCallerTest, BesideMoreRanksThanCoresItLeavesTheCore) {
+  progress_.configure(&bell_, 0, 100, false);
+  EXPECT_GT(rounds_after_others(3000), 2000);
+}
+
+TEST_F(PollingCallerTest, WhoComputesBetweenItsPollsLeavesTheCoreNowAndThen) {
+  progress_.configure(&bell_, 0, 100, false);
+  const auto begin = Clock::now();
+  const int left = rounds_after_others(1000, microseconds(10));
+  const auto took = std::chrono::duration_cast<microseconds>(Clock::now() - begin);
+  EXPECT_GT(left, 10);
+  EXPECT_LE(left, took / microseconds(100) + 1);
+}
+
+TEST_F(PollingCallerTest, OfMoreThreadsThanCoresEachLeavesTheCore) {
+  progress_.configure(&bell_, 20000, 100, true);
+  std::atomic<bool> done{false};
+  std::array<std::thread, 3> threads;
+  for (std::thread& one : threads)
+    one = std::thread([&] {
+      while (!done) {
+        const ChannelLock lock(progress_);
+        progress_.poll_for_caller();
+      }
+    });
+  const auto most = [&] { return shared_.polling.count() == 3; };
+  EXPECT_TRUE(comes(most));
+  EXPECT_GT(rounds_after_others(3000), 2000);
+  done = true;
+  for (std::thread& one : threads) one.join();
+}
+
+// Two that share a core, each of which has to see what the other has done: a time slice for each
+// hand-over without, where a poll is thousands of rounds.
+TEST_F(PollingCallerTest, HandsTheCoreToWhomItPollsFor) {
+  constexpr int kHandOvers = 100;
+  std::atomic<int> turn{0};
+  const auto take_turns = [&turn](int mine) {
+    bind_to_one_core();
+    Progress progress;
+    Room room;
+    progress.configure(nullptr, 0, 100, false);
+    progress.add(Room::poll, &room);
+    for (int i = mine; i < kHandOvers; i += 2) {
+      while (turn != i) progress.poll_for_caller();
+      ++turn;
+    }
+    return room.polls.load();
+  };
+  auto other = std::async(std::launch::async, [&] { return take_turns(1); });
+  auto first = std::async(std::launch::async, [&] { return take_turns(0); });
+  EXPECT_LT(first.get() + other.get(), 100 * kHandOvers);
+}
+
+// A yield to a thread that computes costs a time slice: who has met that sleeps at once for a
+// while.
+TEST_F(ProgressTest, BesideAThreadThatComputesItSleepsInsteadOfYielding) {
+  progress_.configure(&bell_, 0, 100, true);
+  std::atomic<bool> stop{false};
+  std::thread computes([&] {
+    bind_to_one_core();
+    while (!stop) continue;
+  });
+  auto waits = std::async(std::launch::async, [&] {
+    bind_to_one_core();
+    for (int i = 0; i < 100; ++i) {
+      int polls_before_sleep = 0;
+      const int asleeps = watch_.asleeps, polls = room_.polls;
+      const auto slept = [&] {
+        if (watch_.asleeps == asleeps) polls_before_sleep = room_.polls - polls;
+        return watch_.asleeps != asleeps;
+      };
+      const ChannelLock lock(progress_);
+      progress_.wait(slept, [](WaitReport*) {});
+      if (polls_before_sleep == 0) return true;  // with a yield one round follows
+    }
+    return false;
+  });
+  EXPECT_TRUE(waits.get());
+  stop = true;
+  computes.join();
 }
 
 TEST_F(ProgressTest, BelowThreadsTheLockIsNone) {
