@@ -39,13 +39,21 @@ void Execution::set_persistent() noexcept {
   active_ = false;
   ++operation_.communicator->kept;  // the user may free it before the request
   ++operation_.communicator->pending;
-  sequence_ = kSequences + operation_.communicator->coll_persistent++ % kSequences;
+  number(next_persistent(*operation_.communicator));
+}
+
+uint32_t Execution::next_sequence(core::Communicator& communicator) noexcept {
+  return communicator.coll_sequence++ % kSequences;
+}
+
+uint32_t Execution::next_persistent(core::Communicator& communicator) noexcept {
+  return kSequences + communicator.coll_persistent++ % kSequences;
 }
 
 Execution::Execution(Coll& owner) noexcept : coll_(owner) { channel = &owner.channel(); }
 
 void Execution::launch() noexcept {
-  if (!persistent_) sequence_ = operation_.communicator->coll_sequence++ % kSequences;
+  if (!numbered_) sequence_ = next_sequence(*operation_.communicator);
   ++operation_.communicator->pending;
   retain();
   outcome = {};
@@ -293,6 +301,7 @@ void Execution::destroy() noexcept {
   check_.reset();
   core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
   persistent_ = false;
+  numbered_ = false;
   active_ = true;
   revive();
   coll_.give_back(*this);
