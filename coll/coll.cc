@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "coll/engine_host.hpp"
+#include "coll/flat/queue.hpp"
 
 namespace tern::coll {
 
@@ -30,6 +31,8 @@ Coll::~Coll() {
   for (auto& slab : retired_) slab->forget();
   for (const auto& execution : pool_.all())
     if (execution->handle() != 0) process_.handles.erase(*execution);
+  for (const auto& call : calls_.all())
+    if (call->handle() != 0) process_.handles.erase(*call);
 }
 
 std::unique_ptr<Coll> make(core::Channel& channel) { return std::make_unique<Coll>(channel); }
@@ -45,6 +48,7 @@ int Coll::poll(void* self) noexcept {
     coll.running_[i] = coll.running_.back();
     coll.running_.pop_back();
   }
+  if (!coll.flights_.empty()) coll.poll_flights(&events);
   return events;
 }
 
@@ -213,27 +217,50 @@ int Coll::complete(Execution* execution) noexcept {
 }
 
 int Coll::start(const Operation& operation, core::Request** request) noexcept {
-  const int code = init(operation, false, request);
-  if (code != MPI_SUCCESS) return code;
   const core::ChannelLock lock(channel_.progress);
-  go(static_cast<Execution&>(**request));
+  FlatCall* call = nullptr;
+  Execution* execution = nullptr;
+  const int code = make(operation, false, &call, &execution);
+  if (code != MPI_SUCCESS) return code;
+  if (call != nullptr) {
+    *request = call;
+    call->launch();
+  } else {
+    *request = execution;
+    go(*execution);
+  }
   return MPI_SUCCESS;
 }
 
-int Coll::init(const Operation& operation, bool persistent, core::Request** request) noexcept {
+int Coll::init(const Operation& operation, core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  FlatCall* call = nullptr;
   Execution* execution = nullptr;
-  const int code = prepare(operation, false, &execution);
+  const int code = make(operation, true, &call, &execution);
   if (code != MPI_SUCCESS) return code;
+  if (execution != nullptr) execution->set_persistent();
+  *request = call != nullptr ? static_cast<core::Request*>(call) : execution;
+  return MPI_SUCCESS;
+}
+
+int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
+               Execution** execution) noexcept {
+  const int code = prepare_flight(operation, persistent, call);
+  if (code != MPI_SUCCESS) return code;
+  if (*call != nullptr) return hand_out(*call);
+  const int prepared = prepare(operation, false, execution);
+  return prepared == MPI_SUCCESS ? hand_out(*execution) : prepared;
+}
+
+template <class Made>
+int Coll::hand_out(Made* made) noexcept {
   try {
-    if (execution->handle() == 0) process_.handles.insert(*execution);
+    if (made->handle() == 0) process_.handles.insert(*made);
   } catch (const Error& error) {
-    execution->release();
+    made->release();
     return fail(error);
   }
-  execution->made_at = core::current_call;
-  if (persistent) execution->set_persistent();
-  *request = execution;
+  made->made_at = core::current_call;
   return MPI_SUCCESS;
 }
 

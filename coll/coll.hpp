@@ -23,6 +23,8 @@
 namespace tern::coll {
 
 class Execution;
+class FlatCall;
+class FlatQueue;
 
 class Coll {
  public:
@@ -35,12 +37,14 @@ class Coll {
   [[nodiscard]] int run(const Operation& operation) noexcept;
   /// Nonblocking: *request has a handle and one reference for the caller.
   [[nodiscard]] int start(const Operation& operation, core::Request** request) noexcept;
-  /// Bound, not started. `persistent`: to be started any number of times (MPI_Start).
-  [[nodiscard]] int init(const Operation& operation, bool persistent,
-                         core::Request** request) noexcept;
+  /// Persistent: bound, to be started any number of times (MPI_Start).
+  [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept;
 
   /// From now on several threads may call.
-  void admit_threads() noexcept { pool_.set_threaded(true); }
+  void admit_threads() noexcept {
+    pool_.set_threaded(true);
+    calls_.set_threaded(true);
+  }
   /// From now on this algorithm serves its operation wherever it can.
   void force(const Algorithm& algorithm) noexcept { selector_.force(algorithm); }
   /// How to find the host of a rank of the world.
@@ -59,6 +63,24 @@ class Coll {
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
   /// The slab of a communicator that is gone.
   void retire(std::unique_ptr<Slab> slab) noexcept;
+
+  // For calls in flight (coll/flat/queue.hpp).
+  void give_back(FlatCall& call) noexcept;
+  /// Polls the queue until it is empty.
+  void list(FlatQueue& queue) noexcept;
+  void unlist(const FlatQueue& queue) noexcept;
+  /// A slab, or one without a number. Throws std::bad_alloc.
+  [[nodiscard]] std::unique_ptr<Slab> make_slab(core::Communicator& communicator, Slab::Size size,
+                                                Slab::Use use);
+  /// Begins to gather one number of every rank, by messages: done when the execution is, which is
+  /// to be released. Throws.
+  [[nodiscard]] Execution* begin_exchange(core::Communicator& communicator, uint32_t* mine,
+                                          uint32_t* all, const char* name, uint32_t sequence);
+  /// A slab that was made serves nobody: a rank has none.
+  TERN_COLD void lacks_slabs(const core::Communicator& communicator, Slab::Size size);
+  /// Launches it as a schedule of this number.
+  [[nodiscard]] int run_instead(const Operation& operation, uint32_t sequence,
+                                Execution** made) noexcept;
 
  private:
   static int poll(void* self) noexcept;
@@ -92,10 +114,25 @@ class Coll {
   Slab* slab_for(CommState& state, Slab::Size size, const char* name);
   /// For what was asked last.
   Slots* slots_for(CommState& state, const Choice& choice);
+  [[nodiscard]] Execution* bound_exchange(core::Communicator& communicator, uint32_t* mine,
+                                          uint32_t* all, const char* name);
   /// One number of every rank, by messages. Throws Error.
   std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine, const char* name);
+  // coll/flat/flight.cc: nonblocking and persistent ones.
+  /// *made: bound, without a handle; null where it takes a schedule.
+  [[nodiscard]] int prepare_flight(const Operation& operation, bool persistent,
+                                   FlatCall** made) noexcept;
+  [[nodiscard]] FlatCall* bound_flight(const Operation& operation, bool persistent);
+  [[nodiscard]] bool may_fly(CommState& state, const Operation& operation) const noexcept;
+  [[nodiscard]] std::unique_ptr<FlatQueue> make_queue(core::Communicator& communicator,
+                                                      Slab::Size size);
+  void poll_flights(int* events) noexcept;
+  /// One of the two, with a handle.
+  [[nodiscard]] int make(const Operation& operation, bool persistent, FlatCall** call,
+                         Execution** execution) noexcept;
+  template <class Made>
+  [[nodiscard]] int hand_out(Made* made) noexcept;
   [[nodiscard]] bool shares_memory(const core::Communicator& communicator) const noexcept;
-  [[nodiscard]] std::unique_ptr<Slab> make_slab(core::Communicator& communicator, Slab::Size size);
   TERN_COLD void lack(CommState& state, Slab::Size size);
   /// Gives back what nobody reads any more, of so many that are retired.
   void sweep(size_t most) noexcept;
@@ -114,6 +151,9 @@ class Coll {
   size_t swept_ = 0;                            // where the next look at them begins
   pml::ObjectPool<Execution> pool_;
   std::vector<Execution*> running_;  // has room for all of the pool
+  std::vector<FlatQueue*> flights_;  // that are not empty; has room for all
+  size_t queues_ = 0;
+  pml::ObjectPool<FlatCall> calls_;
 };
 
 [[nodiscard]] std::unique_ptr<Coll> make(core::Channel& channel);

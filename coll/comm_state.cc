@@ -5,10 +5,13 @@
 #include "base/error.hpp"
 #include "base/explain.hpp"
 #include "coll/coll.hpp"
+#include "coll/flat/queue.hpp"
 #include "core/info.hpp"
 #include "core/process.hpp"
 
 namespace tern::coll {
+
+CommState::CommState(core::Communicator& owner) noexcept : communicator(owner) {}
 
 CommState::~CommState() {
   Coll* const coll = communicator.channel().coll;

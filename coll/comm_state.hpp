@@ -22,17 +22,20 @@ struct Measured {
   double predicted = 0;  // microseconds, in sum
 };
 
+class FlatQueue;
+
 struct CommState final : core::CollState {
-  explicit CommState(core::Communicator& owner) noexcept : communicator(owner) {}
+  explicit CommState(core::Communicator& owner) noexcept;
   ~CommState() override;
 
   core::Communicator& communicator;
   const Levels* levels = nullptr;
-  bool shares_memory = false;      // all ranks see each other's slabs, as far as is known
-  bool shares_large = true;        // large ones, too
-  bool single_copy = true;         // and buffers, likewise
-  std::unique_ptr<Slab> slabs[2];  // by size; null until they are used
-  std::unique_ptr<Forced> hints;   // null: none
+  bool shares_memory = false;             // all ranks see each other's slabs, as far as is known
+  bool shares_large = true;               // large ones, too
+  bool single_copy = true;                // and buffers, likewise
+  std::unique_ptr<Slab> slabs[2];         // by size; null until they are used
+  std::unique_ptr<FlatQueue> flights[2];  // of nonblocking calls, likewise
+  std::unique_ptr<Forced> hints;          // null: none
   std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.
   Question asked{Collective::kBarrier, 0, 0};

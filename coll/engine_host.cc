@@ -38,13 +38,21 @@ void Execution::set_persistent() noexcept {
   persistent_ = true;
   active_ = false;
   operation_.communicator->keep_for_request();
-  sequence_ = kSequences + operation_.communicator->coll_persistent++ % kSequences;
+  number(next_persistent(*operation_.communicator));
+}
+
+uint32_t Execution::next_sequence(core::Communicator& communicator) noexcept {
+  return communicator.coll_sequence++ % kSequences;
+}
+
+uint32_t Execution::next_persistent(core::Communicator& communicator) noexcept {
+  return kSequences + communicator.coll_persistent++ % kSequences;
 }
 
 Execution::Execution(Coll& owner) noexcept : coll_(owner) { channel = &owner.channel(); }
 
 void Execution::launch() noexcept {
-  if (!persistent_) sequence_ = operation_.communicator->coll_sequence++ % kSequences;
+  if (!numbered_) sequence_ = next_sequence(*operation_.communicator);
   ++operation_.communicator->pending;
   retain();
   outcome = {};
@@ -294,6 +302,7 @@ void Execution::destroy() noexcept {
   let_communicator_go();
   core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
   persistent_ = false;
+  numbered_ = false;
   active_ = true;
   revive();
   coll_.give_back(*this);

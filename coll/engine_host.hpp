@@ -35,6 +35,14 @@ class Execution final : public core::Request {
   void measure(Measured* sum) noexcept { measured_ = sum; }
   /// From now on ranks compare their calls first.
   void check() { check_ = std::make_unique<CallCheck>(); }
+  /// The number of the next collective of a communicator, and of the next persistent one.
+  [[nodiscard]] static uint32_t next_sequence(core::Communicator& communicator) noexcept;
+  [[nodiscard]] static uint32_t next_persistent(core::Communicator& communicator) noexcept;
+  /// Its number was taken before.
+  void number(uint32_t sequence) noexcept {
+    sequence_ = sequence;
+    numbered_ = true;
+  }
   /// Begins; advance() must follow.
   void launch() noexcept;
   /// Does what can be done now; adds the steps that began or ended to `events`. True when the
@@ -134,6 +142,7 @@ class Execution final : public core::Request {
   MPI_Count next_pass_ = 0;
   size_t active_passes_ = 0;
   uint32_t sequence_ = 0;
+  bool numbered_ = false;
   std::unique_ptr<CallCheck> check_;  // null: none
   bool checking_ = false;
   bool broken_ = false;  // a message could not begin: the rest will never happen

@@ -59,7 +59,7 @@ reduce          any    ..64k   binomial            one_host
 reduce          any    ..64k   binomial_ordered    one_host
 reduce          any    any     scatter_gather      one_host
 allreduce       ..2    ..8k    flat                one_host
-allreduce       ..2    any     flat_direct         one_host
+allreduce       ..2    any     flat_sliced         one_host
 allreduce       3..4   ..16k   flat                one_host
 allreduce       3..4   ..256k  flat_sliced         one_host
 allreduce       3..4   any     flat_direct         one_host

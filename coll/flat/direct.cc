@@ -109,17 +109,22 @@ void Parts::reduce_slice(const Range& own, std::byte* to) {
   std::byte* const scratch = slots_.scratch(2 * kPiece);
   const auto most = static_cast<MPI_Count>(kPiece) / size_;
   const core::Datatype& type = *operation_.input.type;
+  const bool onto_own = reduces_onto_own() && to == in_.at(0, bytes_of(own.first));
   for (MPI_Count at = 0; at < own.count; at += most) {
     const MPI_Count count = std::min(most, own.count - at);
     const size_t offset = bytes_of(own.first + at), bytes = bytes_of(count);
-    std::byte* const sum = operation_.in_place ? scratch + kPiece : to + bytes_of(at);
+    const bool aside = operation_.in_place && !onto_own;
+    std::byte* const sum = aside ? scratch + kPiece : to + bytes_of(at);
+    bool begun = onto_own;
     for (int rank = ranks_ - 1; rank >= 0; --rank) {
-      const bool last = rank == ranks_ - 1, mine = rank == rank_;
-      if (!mine) get(rank, last ? sum : scratch, offset, bytes);
-      if (mine && last) copy_bytes(sum, in_.at(0, offset), bytes);
-      if (!last) operation_.op->apply(mine ? in_.at(0, offset) : scratch, sum, count, type);
+      const bool mine = rank == rank_;
+      if (mine && onto_own) continue;
+      if (!mine) get(rank, begun ? scratch : sum, offset, bytes);
+      if (mine && !begun) copy_bytes(sum, in_.at(0, offset), bytes);
+      if (begun) operation_.op->apply(mine ? in_.at(0, offset) : scratch, sum, count, type);
+      begun = true;
     }
-    if (operation_.in_place) copy_bytes(to + bytes_of(at), sum, bytes);
+    if (aside) copy_bytes(to + bytes_of(at), sum, bytes);
   }
 }
 

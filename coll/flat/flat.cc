@@ -49,48 +49,12 @@ void run_direct(Parts& parts, Collective collective) {
 
 int flat_run(const Operation& operation, FlatWay way, Slots& slots) {
   Parts parts(operation, slots);
-  if (way == FlatWay::kDirect) {
+  if (TERN_LIKELY(way == FlatWay::kWhole))
+    parts.run();
+  else if (way == FlatWay::kDirect)
     run_direct(parts, operation.collective);
-    return parts.code();
-  }
-  switch (operation.collective) {
-    case Collective::kBarrier:
-      parts.barrier();
-      break;
-    case Collective::kBcast:
-      parts.bcast();
-      break;
-    case Collective::kGather:
-      parts.gather();
-      break;
-    case Collective::kScatter:
-      parts.scatter();
-      break;
-    case Collective::kAllgather:
-      parts.allgather();
-      break;
-    case Collective::kAlltoall:
-      parts.alltoall();
-      break;
-    case Collective::kReduce:
-      way == FlatWay::kSliced ? parts.reduce_sliced(false) : parts.reduce();
-      break;
-    case Collective::kAllreduce:
-      way == FlatWay::kSliced ? parts.reduce_sliced(true) : parts.allreduce();
-      break;
-    case Collective::kReduceScatter:
-      parts.reduce_scatter();
-      break;
-    case Collective::kScan:
-      parts.scan(operation.communicator->rank());
-      break;
-    case Collective::kExscan:
-      parts.scan(operation.communicator->rank() - 1);
-      break;
-    case Collective::kNeighborAllgather:
-    case Collective::kNeighborAlltoall:
-      TERN_ASSERT(false && "no row of a neighbourhood is flat");
-  }
+  else
+    parts.reduce_sliced(operation.collective == Collective::kAllreduce);
   return parts.code();
 }
 

@@ -15,6 +15,8 @@
 
 namespace tern::coll {
 
+/// Bytes of the flat data from which ranks agree first whether it lies on devices.
+inline constexpr size_t kLeastOnDevice = 65536;
 /// Whether a reduction can take its operands from slots: elements without holes, not too large.
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
 /// Bytes that one rank writes for the others, were it all in one turn: equal on all ranks.

@@ -7,6 +7,8 @@
 
 namespace tern::coll {
 
+using enum Collective;
+
 Parts::Parts(const Operation& operation, Slots& slots) noexcept
     : operation_(operation),
       slots_(slots),
@@ -17,6 +19,42 @@ Parts::Parts(const Operation& operation, Slots& slots) noexcept
       in_(operation.input),
       out_(operation.output) {
   if (operation.op != nullptr) size_ = operation.input.type->size();
+  plan_turns();
+}
+
+// What fits into one turn is the rule, and pays for no division.
+void Parts::plan_turns() noexcept {
+  const bool root = rank_ == root_;
+  MPI_Count blocks = 1;  // that share a slot
+  switch (operation_.collective) {
+    case kBarrier:
+      break;
+    case kGather:
+      total_ = static_cast<MPI_Count>((root ? out_ : in_).bytes());
+      break;
+    case kScatter:
+      total_ = static_cast<MPI_Count>((root ? in_ : out_).bytes());
+      blocks = ranks_;
+      break;
+    case kAlltoall:
+      blocks = ranks_;
+      [[fallthrough]];
+    case kBcast:
+    case kAllgather:
+      total_ = static_cast<MPI_Count>(out_.bytes());
+      break;
+    case kReduceScatter:
+      for (int i = 0; i < ranks_; ++i) total_ = std::max(total_, length_of(i));
+      blocks = ranks_;
+      break;
+    default:
+      total_ = operation_.input.count;
+  }
+  const auto room = static_cast<MPI_Count>(slots_.room());
+  most_ = total_;
+  if (TERN_LIKELY(total_ <= room && total_ * size_ * blocks <= room)) return;
+  most_ = std::max<MPI_Count>(room / (size_ * blocks), 1);
+  turns_ = (total_ + most_ - 1) / most_;
 }
 
 const std::byte* Parts::await(int rank, size_t bytes) noexcept {
@@ -37,9 +75,11 @@ void Parts::await_all() noexcept {
   slots_.awaited_all();
 }
 
-// Nothing is copied where the user says that it is there already.
+// Nothing is copied where the user says that it is there already. What comes here is the host's.
 void Parts::copy_own(int input_block, int output_block) noexcept {
   if (operation_.in_place || in_.bytes() == 0) return;
+  if (TERN_LIKELY(in_.dense() && out_.dense()))
+    return copy_bytes(out_.at(output_block), in_.at(input_block), in_.bytes());
   const auto buffer = [](const Side& side, int block) {
     auto* const address = static_cast<std::byte*>(side.address);
     return pml::Buffer{address + block * side.count * side.type->extent(), side.count, side.type};
@@ -50,85 +90,121 @@ void Parts::copy_own(int input_block, int output_block) noexcept {
   if (code_ == MPI_SUCCESS) code_ = code;
 }
 
-void Parts::barrier() noexcept {
-  slots_.begin(name_);
-  slots_.claim();
-  slots_.post(0);
-  await_all();
-  slots_.end();
-}
-
-void Parts::bcast() noexcept {
-  in_pieces(out_.bytes(), slots_.room(), [&](size_t at, size_t bytes) {
-    if (rank_ != root_) return out_.write(0, at, await(root_, bytes), bytes);
-    out_.read(0, at, slots_.claim(), bytes);
-    slots_.post(bytes);
-  });
-}
-
-void Parts::gather() noexcept {
+Parts::Sources Parts::sources() const noexcept {
   const bool root = rank_ == root_;
-  if (root) copy_own(0, root_);
-  in_pieces((root ? out_ : in_).bytes(), slots_.room(), [&](size_t at, size_t bytes) {
-    if (!root) {
-      in_.read(0, at, slots_.claim(), bytes);
-      return slots_.post(bytes);
-    }
-    for (int i = 1; i < ranks_; ++i) {
-      const int from = (rank_ + i) % ranks_;
-      out_.write(from, at, await(from, bytes), bytes);
-    }
-    slots_.awaited_all();
-  });
+  switch (operation_.collective) {
+    case kBcast:
+    case kScatter:
+      return root ? Sources{0, 0} : Sources{root_, root_ + 1};
+    case kGather:
+    case kReduce:
+      return root ? Sources{0, ranks_} : Sources{0, 0};
+    case kScan:
+      return {0, rank_ + 1};
+    case kExscan:
+      return {0, rank_};
+    default:
+      return {0, ranks_};
+  }
 }
 
-void Parts::scatter() noexcept {
-  const bool root = rank_ == root_;
-  if (root) copy_own(root_, 0);
-  const size_t most = slots_.room() / static_cast<size_t>(ranks_);
-  in_pieces((root ? in_ : out_).bytes(), most, [&](size_t at, size_t bytes) {
-    if (!root) {
-      const std::byte* posted = await(root_, bytes);
-      return out_.write(0, at, posted + static_cast<size_t>(rank_) * bytes, bytes);
-    }
-    std::byte* slot = slots_.claim();
-    for (int i = 0; i < ranks_; ++i, slot += bytes)
-      if (i != rank_) in_.read(i, at, slot, bytes);
-    slots_.post(bytes);
-  });
+bool Parts::writes() const noexcept {
+  switch (operation_.collective) {
+    case kBcast:
+    case kScatter:
+      return rank_ == root_;
+    case kGather:
+      return rank_ != root_;
+    default:
+      return true;
+  }
 }
 
-void Parts::allgather() noexcept {
-  const View& own = operation_.in_place ? out_ : in_;
-  const int block = operation_.in_place ? rank_ : 0;
-  copy_own(0, rank_);
-  in_pieces(out_.bytes(), slots_.room(), [&](size_t at, size_t bytes) {
-    own.read(block, at, slots_.claim(), bytes);
-    slots_.post(bytes);
-    for (int i = 1; i < ranks_; ++i) {
-      const int from = (rank_ + i) % ranks_;
-      out_.write(from, at, await(from, bytes), bytes);
-    }
-    slots_.awaited_all();
-  });
+void Parts::post_block(const View& view, int block, const Range& range) noexcept {
+  view.read(block, bytes_of(range.first), slots_.claim(), bytes_of(range.count));
+  slots_.post(bytes_of(range.count));
 }
 
-void Parts::alltoall() noexcept {
-  const View& own = operation_.in_place ? out_ : in_;
-  const size_t most = slots_.room() / static_cast<size_t>(ranks_);
-  copy_own(rank_, rank_);
-  in_pieces(out_.bytes(), most, [&](size_t at, size_t bytes) {
-    std::byte* slot = slots_.claim();
-    for (int i = 0; i < ranks_; ++i, slot += bytes)
-      if (i != rank_) own.read(i, at, slot, bytes);
-    slots_.post(bytes);
-    for (int i = 1; i < ranks_; ++i) {
-      const int from = (rank_ + i) % ranks_;
-      const std::byte* posted = await(from, bytes);
-      out_.write(from, at, posted + static_cast<size_t>(rank_) * bytes, bytes);
-    }
-    slots_.awaited_all();
-  });
+void Parts::post_blocks(const View& view, const Range& range) noexcept {
+  std::byte* const slot = slots_.claim();
+  const size_t bytes = bytes_of(range.count);
+  for (int i = 0; i < ranks_; ++i)
+    if (i != rank_)
+      view.read(i, bytes_of(range.first), slot + static_cast<size_t>(i) * bytes, bytes);
+  slots_.post(bytes);
+}
+
+void Parts::take(int rank, int to, const Range& range, size_t posted, size_t offset) noexcept {
+  out_.write(to, bytes_of(range.first), await(rank, posted) + offset, bytes_of(range.count));
+}
+
+void Parts::take_blocks(const Range& range) noexcept {
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + i) % ranks_;
+    take(from, from, range, bytes_of(range.count), 0);
+  }
+  slots_.awaited_all();
+}
+
+void Parts::take_exchanged(const Range& range) noexcept {
+  const size_t bytes = bytes_of(range.count), offset = static_cast<size_t>(rank_) * bytes;
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + i) % ranks_;
+    take(from, from, range, bytes, offset);
+  }
+  slots_.awaited_all();
+}
+
+void Parts::write(int64_t turn) noexcept {
+  const Range range = piece(turn);
+  const bool root = rank_ == root_, in_place = operation_.in_place;
+  switch (operation_.collective) {
+    case kBcast:
+      return root ? post_block(out_, 0, range) : void();
+    case kGather:
+      return root ? void() : post_block(in_, 0, range);
+    case kScatter:
+      return root ? post_blocks(in_, range) : void();
+    case kBarrier:
+    case kAllgather:
+      return post_block(in_place ? out_ : in_, in_place ? rank_ : 0, range);
+    case kAlltoall:
+      return post_blocks(in_place ? out_ : in_, range);
+    case kReduceScatter:
+      return post_scattered(range);
+    default:
+      return post(range);
+  }
+}
+
+// The own block moves once the others may go on.
+void Parts::read(int64_t turn) noexcept {
+  const Range range = piece(turn);
+  const bool root = rank_ == root_, first = turn == 0;
+  switch (operation_.collective) {
+    case kBarrier:
+      return await_all();
+    case kBcast:
+      return root ? void() : take(root_, 0, range, bytes_of(range.count), 0);
+    case kGather:
+      if (root && first) copy_own(0, root_);
+      return root ? take_blocks(range) : void();
+    case kScatter:
+      if (root && first) copy_own(root_, 0);
+      return root ? void()
+                  : take(root_, 0, range, bytes_of(range.count),
+                         static_cast<size_t>(rank_) * bytes_of(range.count));
+    case kAllgather:
+      if (first) copy_own(0, rank_);
+      return take_blocks(range);
+    case kAlltoall:
+      if (first) copy_own(rank_, rank_);
+      return take_exchanged(range);
+    case kReduceScatter:
+      return reduce_scattered(range);
+    default:
+      return reduce_read(sources().end, range);
+  }
 }
 
 }  // namespace tern::coll

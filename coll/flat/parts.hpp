@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts: what one rank does in a flat collective. Longer data go in pieces that a slot holds, a
-// turn each. Lifetime: of one call.
+// Parts: what one rank does in a flat collective, as turns: in each it writes its part into its
+// slot, then reads the others'. Longer data go in pieces that a slot holds, a turn each. Why: a
+// blocking call waits between the two, one in flight (queue.hpp) writes ahead and reads what has
+// come. Lifetime: of one call.
 #pragma once
 
 #include <vector>
@@ -15,21 +17,31 @@ class Parts {
  public:
   Parts(const Operation& operation, Slots& slots) noexcept;
 
-  // move.cc
-  void barrier() noexcept;
-  void bcast() noexcept;
-  void gather() noexcept;
-  void scatter() noexcept;
-  void allgather() noexcept;
-  void alltoall() noexcept;
-  // reduce.cc
-  void reduce() noexcept;
-  void allreduce() noexcept;
+  /// At least one.
+  [[nodiscard]] int64_t turns() const noexcept { return turns_; }
+  /// The slots that read() takes: those of ranks [first, end).
+  struct Sources {
+    int first, end;
+  };
+  [[nodiscard]] Sources sources() const noexcept;
+  /// Whether write() uses the own slot.
+  [[nodiscard]] bool writes() const noexcept;
+  /// Claims and posts the own slot of a turn that the slots are at.
+  void write(int64_t turn) noexcept;
+  /// Awaits each of the sources' slots.
+  void read(int64_t turn) noexcept;
+  /// All turns, one after the other.
+  void run() noexcept {
+    for (int64_t turn = 0; turn < turns_; ++turn) {
+      slots_.begin(name_);
+      write(turn);
+      read(turn);
+      slots_.end();
+    }
+  }
+
   /// In two turns a piece: each rank reduces its slice, then everybody, or the root, reads them.
   void reduce_sliced(bool all) noexcept;
-  void reduce_scatter() noexcept;
-  /// Of the inputs of ranks 0 to `last`; -1 for none.
-  void scan(int last) noexcept;
 
   // direct.cc: slots hold addresses. Throw std::bad_alloc where data must be packed first.
   void allgather_direct();
@@ -46,18 +58,13 @@ class Parts {
     [[nodiscard]] MPI_Count end() const noexcept { return first + count; }
   };
 
-  /// Calls turn(offset, bytes) for pieces of [0, total) of at most `most`, at least once.
-  template <class Turn>
-  void in_pieces(size_t total, size_t most, const Turn& turn) noexcept {
-    size_t at = 0;
-    do {
-      const size_t bytes = std::min(most, total - at);
-      slots_.begin(name_);
-      turn(at, bytes);
-      slots_.end();
-      at += bytes;
-    } while (at < total);
+  /// The units (bytes, or elements where they are reduced) that a turn takes of each block.
+  [[nodiscard]] Range piece(int64_t turn) const noexcept {
+    const MPI_Count first = turn * most_;
+    return {first, std::min(most_, total_ - first)};
   }
+  void plan_turns() noexcept;
+
   /// Pieces of a vector, in elements.
   template <class Turn>
   void in_ranges(MPI_Count total, MPI_Count most, const Turn& turn) noexcept {
@@ -79,14 +86,45 @@ class Parts {
     return {first, end - first};
   }
 
+  // move.cc
+  /// Posts a piece of a block.
+  void post_block(const View& view, int block, const Range& range) noexcept;
+  /// Posts a piece of every other rank's block.
+  void post_blocks(const View& view, const Range& range) noexcept;
+  /// A piece of block `to` is what the rank has posted, from an offset on.
+  void take(int rank, int to, const Range& range, size_t posted, size_t offset) noexcept;
+  void take_blocks(const Range& range) noexcept;
+  void take_exchanged(const Range& range) noexcept;
   /// What a rank has posted, which must be so many bytes.
   const std::byte* await(int rank, size_t bytes) noexcept;
   void await_all() noexcept;
+  // reduce.cc
   /// Posts the elements of the own input.
   void post(const Range& range) noexcept;
+  void post_scattered(const Range& range) noexcept;
+  void reduce_scattered(const Range& range) noexcept;
+  /// The output's piece = the inputs of ranks [0, end), reduced in the order of ranks.
+  void reduce_read(int end, const Range& range) noexcept;
+  /// A piece of a reduce-scatter: some elements of every block, one block after the other.
+  struct Scattered {
+    MPI_Count all;  // elements of all blocks
+    Range own;      // of this rank's block, among these
+  };
+  [[nodiscard]] MPI_Count length_in(int block, const Range& range) const noexcept {
+    return std::clamp<MPI_Count>(length_of(block) - range.first, 0, range.count);
+  }
+  [[nodiscard]] Scattered scattered(const Range& range) const noexcept;
   /// to = what ranks `first` to `last` have posted, reduced in the order of ranks: `range` of their
-  /// elements; all have been awaited.
-  void reduce_posted(int first, int last, const Range& range, std::byte* to) noexcept;
+  /// elements; all have been awaited. The own operand lies at `mine` where that is not null.
+  void reduce_posted(int first, int last, const Range& range, std::byte* to,
+                     const std::byte* mine = nullptr) noexcept;
+  [[nodiscard]] bool operands_change_places() const noexcept;
+  /// In place, and the own operand may be the first: it needs no copy.
+  [[nodiscard]] bool reduces_onto_own() const noexcept;
+  void post_others_slices(const Range& range, const Range& own) noexcept;
+  /// own = the others' posted elements reduced onto it.
+  void reduce_onto_own(const Range& posted, std::byte* own) noexcept;
+  void reduce_own_slice(const Range& range, const Range& own, bool onto_own) noexcept;
   void post_address(const void* address) noexcept;
   /// The data, or a copy of it `aside` where the others cannot read it.
   const std::byte* for_others(const std::byte* data, size_t bytes, std::vector<std::byte>& aside);
@@ -115,7 +153,10 @@ class Parts {
   const char* const name_;
   const int rank_, ranks_, root_;
   View in_, out_;
-  MPI_Count size_ = 1;  // of an element
+  MPI_Count size_ = 1;   // of a unit: a byte, or an element
+  MPI_Count total_ = 0;  // units of each block
+  MPI_Count most_ = 1;   // in a turn
+  int64_t turns_ = 1;
   int code_ = 0;
 };
 

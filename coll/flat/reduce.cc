@@ -11,55 +11,90 @@ void Parts::post(const Range& range) noexcept {
   slots_.post(bytes_of(range.count));
 }
 
-void Parts::reduce_posted(int first, int last, const Range& range, std::byte* to) noexcept {
+// Whether two operands may change places: one rank computes each element, so all see the same bits.
+bool Parts::operands_change_places() const noexcept {
+  if (operation_.op->user_defined()) return false;
+  switch (operation_.op->reduction()) {
+    case Reduction::kSum:
+    case Reduction::kProd:
+    case Reduction::kBand:
+    case Reduction::kBor:
+    case Reduction::kBxor:
+    case Reduction::kLand:
+    case Reduction::kLor:
+    case Reduction::kLxor:
+      return true;
+    default:
+      return false;  // of a minimum and of zeros of both signs the order counts
+  }
+}
+
+bool Parts::reduces_onto_own() const noexcept {
+  if (!operation_.in_place) return false;
+  return rank_ == ranks_ - 1 || (ranks_ == 2 && operands_change_places());
+}
+
+void Parts::reduce_posted(int first, int last, const Range& range, std::byte* to,
+                          const std::byte* mine) noexcept {
   if (range.count == 0) return;
-  const auto operand = [&](int rank) { return slots_.await(rank).data() + bytes_of(range.first); };
+  const auto operand = [&](int rank) {
+    if (rank == rank_ && mine != nullptr) return mine;
+    return static_cast<const std::byte*>(slots_.await(rank).data() + bytes_of(range.first));
+  };
   copy_bytes(to, operand(last), bytes_of(range.count));
   for (int rank = last - 1; rank >= first; --rank)
     operation_.op->apply(operand(rank), to, range.count, *operation_.input.type);
 }
 
-// The root's own part goes through its slot, too: in place it is where the result will be.
-void Parts::reduce() noexcept {
-  in_ranges(operation_.input.count, elements_of_slot(), [&](const Range& range) {
-    slots_.begin(name_);
-    post(range);
-    if (rank_ == root_) {
-      for (int i = 0; i < ranks_; ++i) await(i, bytes_of(range.count));
-      slots_.awaited_all();
-      reduce_posted(0, ranks_ - 1, {0, range.count}, out_.at(0, bytes_of(range.first)));
-    }
-    slots_.end();
-  });
+// The own part comes from the slot, too: in place it is where the result will be.
+void Parts::reduce_read(int end, const Range& range) noexcept {
+  for (int i = 0; i < end; ++i) await(i, bytes_of(range.count));
+  if (end == ranks_) slots_.awaited_all();
+  if (end > 0) reduce_posted(0, end - 1, {0, range.count}, out_.at(0, bytes_of(range.first)));
 }
 
-void Parts::allreduce() noexcept {
-  in_ranges(operation_.input.count, elements_of_slot(), [&](const Range& range) {
-    slots_.begin(name_);
-    post(range);
-    for (int i = 0; i < ranks_; ++i) await(i, bytes_of(range.count));
-    slots_.awaited_all();
-    reduce_posted(0, ranks_ - 1, {0, range.count}, out_.at(0, bytes_of(range.first)));
-    slots_.end();
-  });
+// All but the own slice: no other rank needs that.
+void Parts::post_others_slices(const Range& range, const Range& own) noexcept {
+  std::byte* const slot = slots_.claim();
+  in_.read(0, bytes_of(range.first), slot, bytes_of(own.first));
+  in_.read(0, bytes_of(range.first + own.end()), slot + bytes_of(own.end()),
+           bytes_of(range.count - own.end()));
+  slots_.post(bytes_of(range.count));
+}
+
+void Parts::reduce_onto_own(const Range& posted, std::byte* own) noexcept {
+  if (posted.count == 0) return;
+  for (int rank = ranks_ - 1; rank >= 0; --rank)
+    if (rank != rank_)
+      operation_.op->apply(slots_.await(rank).data() + bytes_of(posted.first), own, posted.count,
+                           *operation_.input.type);
+}
+
+// The result goes into the slot of the next turn, which nobody reads: all have posted this one.
+void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own) noexcept {
+  std::byte* const result = slots_.next();
+  std::byte* const mine = in_.at(0, bytes_of(range.first + own.first));
+  if (!onto_own) return reduce_posted(0, ranks_ - 1, own, result, mine);
+  reduce_onto_own(own, mine);
+  copy_bytes(result, mine, bytes_of(own.count));
 }
 
 void Parts::reduce_sliced(bool all) noexcept {
+  const bool onto_own = all && reduces_onto_own();
   in_ranges(operation_.input.count, elements_of_slot(), [&](const Range& range) {
     const Range own = slice(range.count, rank_);
     slots_.begin(name_);
-    post(range);
+    post_others_slices(range, own);
     for (int i = 0; i < ranks_; ++i) await(i, bytes_of(range.count));
     slots_.awaited_all();
-    // The result goes into the slot of the next turn, which nobody reads: all have posted this one.
-    std::byte* const result = slots_.next();
-    reduce_posted(0, ranks_ - 1, own, result);
+    reduce_own_slice(range, own, onto_own);
     slots_.end();
     slots_.begin(name_);
     slots_.claim();
     slots_.post(bytes_of(own.count));
     if (all || rank_ == root_) {
       for (int i = 0; i < ranks_; ++i) {
+        if (i == rank_ && onto_own) continue;
         const Range part = slice(range.count, i);
         const std::byte* const reduced = await(i, bytes_of(part.count));
         copy_bytes(out_.at(0, bytes_of(range.first + part.first)), reduced, bytes_of(part.count));
@@ -70,39 +105,34 @@ void Parts::reduce_sliced(bool all) noexcept {
   });
 }
 
-// A piece has some elements of every block, one after the other: counts may differ by block.
-void Parts::reduce_scatter() noexcept {
-  MPI_Count longest = 0;
-  for (int i = 0; i < ranks_; ++i) longest = std::max(longest, length_of(i));
-  in_ranges(longest, std::max<MPI_Count>(elements_of_slot() / ranks_, 1), [&](const Range& range) {
-    slots_.begin(name_);
-    std::byte* const slot = slots_.claim();
-    MPI_Count filled = 0, before = 0;
-    Range own{0, 0};
-    for (int i = 0; i < ranks_; before += length_of(i++)) {
-      const MPI_Count count = std::clamp<MPI_Count>(length_of(i) - range.first, 0, range.count);
-      if (i == rank_) own = {filled, count};
-      if (count > 0)
-        copy_bytes(slot + bytes_of(filled), in_.at(0, bytes_of(before + range.first)),
-                   bytes_of(count));
-      filled += count;
-    }
-    slots_.post(bytes_of(filled));
-    for (int i = 0; i < ranks_; ++i) await(i, bytes_of(filled));
-    slots_.awaited_all();
-    reduce_posted(0, ranks_ - 1, own, out_.at(0, bytes_of(range.first)));
-    slots_.end();
-  });
+// Counts may differ by block.
+Parts::Scattered Parts::scattered(const Range& range) const noexcept {
+  Scattered piece{0, {0, 0}};
+  for (int i = 0; i < ranks_; ++i) {
+    const MPI_Count count = length_in(i, range);
+    if (i == rank_) piece.own = {piece.all, count};
+    piece.all += count;
+  }
+  return piece;
 }
 
-void Parts::scan(int last) noexcept {
-  in_ranges(operation_.input.count, elements_of_slot(), [&](const Range& range) {
-    slots_.begin(name_);
-    post(range);
-    for (int i = 0; i <= last; ++i) await(i, bytes_of(range.count));
-    if (last >= 0) reduce_posted(0, last, {0, range.count}, out_.at(0, bytes_of(range.first)));
-    slots_.end();
-  });
+void Parts::post_scattered(const Range& range) noexcept {
+  std::byte* const slot = slots_.claim();
+  MPI_Count filled = 0, before = 0;
+  for (int i = 0; i < ranks_; before += length_of(i++)) {
+    const MPI_Count count = length_in(i, range);
+    if (count == 0) continue;
+    copy_bytes(slot + bytes_of(filled), in_.at(0, bytes_of(before + range.first)), bytes_of(count));
+    filled += count;
+  }
+  slots_.post(bytes_of(filled));
+}
+
+void Parts::reduce_scattered(const Range& range) noexcept {
+  const Scattered piece = scattered(range);
+  for (int i = 0; i < ranks_; ++i) await(i, bytes_of(piece.all));
+  slots_.awaited_all();
+  reduce_posted(0, ranks_ - 1, piece.own, out_.at(0, bytes_of(range.first)));
 }
 
 }  // namespace tern::coll

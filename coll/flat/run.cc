@@ -16,8 +16,6 @@ namespace {
 // A rank reads a line of each other's: beyond this many the rounds of a schedule are fewer.
 constexpr int kMostRanks = 64;
 constexpr size_t kSweptAtOnce = 8;
-// Bytes of the flat data from which ranks agree first whether it lies on devices.
-constexpr size_t kLeastOnDevice = 65536;
 }  // namespace
 
 bool Coll::shares_memory(const core::Communicator& communicator) const noexcept {
@@ -29,28 +27,34 @@ bool Coll::shares_memory(const core::Communicator& communicator) const noexcept 
   return true;
 }
 
-std::vector<uint32_t> Coll::exchange(core::Communicator& communicator, uint32_t mine,
-                                     const char* name) {
-  std::vector<uint32_t> all(static_cast<size_t>(communicator.size()));
+Execution* Coll::bound_exchange(core::Communicator& communicator, uint32_t* mine, uint32_t* all,
+                                const char* name) {
   Operation operation{};
   operation.collective = Collective::kAllgather;
   operation.communicator = &communicator;
-  operation.input = {&mine, sizeof mine, byte_, nullptr, nullptr};
-  operation.output = {all.data(), sizeof mine, byte_, nullptr, nullptr};
+  operation.input = {mine, sizeof *mine, byte_, nullptr, nullptr};
+  operation.output = {all, sizeof *all, byte_, nullptr, nullptr};
   operation.serves = name;
   static const Algorithm& bruck = *find_algorithm(Collective::kAllgather, "bruck");
-  const int code = complete(bound(operation, bruck, nullptr, nullptr));
+  return bound(operation, bruck, nullptr, nullptr);
+}
+
+std::vector<uint32_t> Coll::exchange(core::Communicator& communicator, uint32_t mine,
+                                     const char* name) {
+  std::vector<uint32_t> all(static_cast<size_t>(communicator.size()));
+  const int code = complete(bound_exchange(communicator, &mine, all.data(), name));
   if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
   return all;
 }
 
 // What was freed long ago is looked at now and then, all of it where there is no other.
-std::unique_ptr<Slab> Coll::make_slab(core::Communicator& communicator, Slab::Size size) {
+std::unique_ptr<Slab> Coll::make_slab(core::Communicator& communicator, Slab::Size size,
+                                      Slab::Use use) {
   sweep(kSweptAtOnce);
-  auto made = std::make_unique<Slab>(communicator, size);
+  auto made = std::make_unique<Slab>(communicator, size, use);
   if (made->number() == core::Slabs::kNone && !retired_.empty()) {
     sweep(retired_.size());
-    made = std::make_unique<Slab>(communicator, size);
+    made = std::make_unique<Slab>(communicator, size, use);
   }
   retired_.reserve(retired_.size() + ++slabs_in_use_);  // retire() cannot fail
   return made;
@@ -60,7 +64,7 @@ std::unique_ptr<Slab> Coll::make_slab(core::Communicator& communicator, Slab::Si
 Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
   std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
   if (TERN_LIKELY(slab != nullptr)) return slab.get();
-  std::unique_ptr<Slab> made = make_slab(state.communicator, size);
+  std::unique_ptr<Slab> made = make_slab(state.communicator, size, Slab::Use::kInStep);
   std::vector<uint32_t> all = exchange(state.communicator, made->number(), name);
   if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
     lack(state, size);

@@ -35,8 +35,13 @@ uint64_t owner_of(const core::Communicator& communicator) noexcept {
 
 }  // namespace
 
-Slots::Slots(Slab& slab, const Lane& lane, int number)
-    : slab_(slab), lane_(lane), number_(number), own_(slab.own_), known_(slab.peers_.size()) {
+Slots::Slots(Slab& slab, const Lane& lane, int number, bool in_step)
+    : slab_(slab),
+      lane_(lane),
+      number_(number),
+      in_step_(in_step),
+      own_(slab.own_),
+      known_(slab.peers_.size()) {
   head().finished[number_].store(0, std::memory_order_relaxed);
   for (uint64_t turn = 0; turn < lane_.depth; ++turn)
     at(own_, turn)->turn.store(0, std::memory_order_relaxed);
@@ -58,6 +63,28 @@ void Slots::await_room() noexcept {
     least = std::min(least, known);
   }
   floor_ = least;
+}
+
+int Slots::late_for_room(uint64_t turn) noexcept {
+  if (TERN_LIKELY(turn <= floor_ + lane_.depth)) return kNobody;
+  const uint64_t needed = turn - lane_.depth;
+  uint64_t least = turn;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    uint64_t& known = known_[static_cast<size_t>(rank)];
+    if (known < needed) known = finished_by(rank).load(std::memory_order_acquire);
+    if (known < needed) return rank;
+    least = std::min(least, known);
+  }
+  floor_ = least;
+  return kNobody;
+}
+
+bool Slots::ask(int rank) noexcept {
+  std::atomic<uint32_t>& asked = slab_.head_of(rank).asked;
+  if (asked.load(std::memory_order_relaxed) != 0) return false;
+  asked.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return true;
 }
 
 void Slots::await_end(int rank) noexcept {
@@ -87,7 +114,7 @@ bool Slots::is_readable(const void* address, size_t bytes) noexcept {
   return slab_.slabs_.is_readable(address, bytes);
 }
 
-Slab::Slab(core::Communicator& communicator, Size size)
+Slab::Slab(core::Communicator& communicator, Size size, Use use)
     : communicator_(&communicator),
       channel_(communicator.channel()),
       slabs_(*channel_.slabs),
@@ -101,11 +128,15 @@ Slab::Slab(core::Communicator& communicator, Size size)
   if (slab_ == core::Slabs::kNone) return;
   own_ = slabs_.own(size, slab_);
   lanes_.reserve(SlabHead::kMostLanes);
-  if (size == Size::kSmall) {
-    lanes_.emplace_back(*this, kLineLane, 0);
-    lanes_.emplace_back(*this, kSmallLane, 1);
+  const bool in_step = use == Use::kInStep;
+  const bool small = size == Size::kSmall;
+  if (!in_step) {
+    lanes_.emplace_back(*this, small ? kSmallFlightLane : kLargeFlightLane, 0, in_step);
+  } else if (small) {
+    lanes_.emplace_back(*this, kLineLane, 0, in_step);
+    lanes_.emplace_back(*this, kSmallLane, 1, in_step);
   } else {
-    lanes_.emplace_back(*this, kLargeLane, 0);
+    lanes_.emplace_back(*this, kLargeLane, 0, in_step);
   }
   SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
   head.asked.store(0, std::memory_order_relaxed);

@@ -51,11 +51,18 @@ inline constexpr Lane kLargeLane{sizeof(SlabHead), 32768 + 64, 4};
 static_assert(kSmallLane.end() == core::Slabs::kSmallBytes);
 static_assert(kLargeLane.end() == core::Slabs::kLargeBytes);
 
+// Of calls in flight: ranks write ahead of what they have read.
+inline constexpr Lane kSmallFlightLane{sizeof(SlabHead), 192, 8};
+inline constexpr Lane kLargeFlightLane{sizeof(SlabHead), 8192 + Slot::kHead, 16};
+static_assert(kSmallFlightLane.end() <= core::Slabs::kSmallBytes);
+static_assert(kLargeFlightLane.end() <= core::Slabs::kLargeBytes);
+
 class Slab;
 
 class Slots {
  public:
-  Slots(Slab& slab, const Lane& lane, int number);
+  /// `in_step`: a rank that posts a turn has ended those before.
+  Slots(Slab& slab, const Lane& lane, int number, bool in_step);
 
   /// Bytes that a slot holds.
   [[nodiscard]] size_t room() const noexcept { return lane_.room(); }
@@ -101,13 +108,27 @@ class Slots {
   /// Whether the others may get() this memory.
   [[nodiscard]] bool is_readable(const void* address, size_t bytes) noexcept;
   /// Every rank's slot was awaited in this turn.
-  void awaited_all() noexcept { floor_ = turn_ - 1; }
+  void awaited_all() noexcept {
+    if (in_step_) floor_ = turn_ - 1;
+  }
   void end() noexcept {
     head().finished[number_].store(turn_, std::memory_order_release);
     ring_those_who_asked();
   }
   /// Waits until a rank has ended this turn; for what is read from elsewhere than the slot.
   void await_end(int rank) noexcept;
+
+  // For calls in flight (queue.hpp), which are at several turns at once.
+  /// Now claim(), post(), await() and end() are about this turn.
+  void go_to(uint64_t turn) noexcept { turn_ = turn; }
+  static constexpr int kNobody = -1;
+  /// A rank that has not ended the turn whose slot this one takes.
+  [[nodiscard]] int late_for_room(uint64_t turn) noexcept;
+  /// Whether a rank has posted a turn.
+  [[nodiscard]] bool posted(int rank, uint64_t turn) const noexcept;
+  /// The rank shall ring once it has done more. False where it has been asked already; else what is
+  /// waited for is to be looked at again.
+  bool ask(int rank) noexcept;
 
  private:
   friend class Slab;
@@ -128,6 +149,7 @@ class Slots {
   Slab& slab_;
   const Lane lane_;
   const int number_;
+  const bool in_step_;
   std::byte* const own_;
   uint64_t turn_ = 0, floor_ = 0;  // all ranks have ended turn floor_
   uint64_t spoilt_ = 0;
@@ -138,9 +160,10 @@ class Slots {
 class Slab {
  public:
   using Size = core::Slabs::Size;
+  enum class Use : uint8_t { kInStep, kInFlight };
 
   /// Claimed and made ready; number() is kNone where there was none. The peers' come with meet().
-  Slab(core::Communicator& communicator, Size size);
+  Slab(core::Communicator& communicator, Size size, Use use);
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
   ~Slab();
@@ -154,6 +177,9 @@ class Slab {
   [[nodiscard]] Slots& lane_for(size_t bytes) noexcept {
     return bytes <= lanes_.front().room() ? lanes_.front() : lanes_.back();
   }
+  [[nodiscard]] Slots& lane() noexcept { return lanes_.front(); }
+  /// More ranks than cores: waiting ranks leave the core at once.
+  [[nodiscard]] bool crowded() const noexcept { return crowded_; }
   /// The memory of the slabs is about to go.
   void forget() noexcept { slab_ = core::Slabs::kNone; }
   /// The communicator is gone: true where no peer reads any more.
@@ -193,8 +219,13 @@ inline Slot& Slots::await(int rank) noexcept {
   const auto place = static_cast<size_t>(rank);
   Slot& slot = *at(slab_.peers_[place].base, turn_);
   if (slot.turn.load(std::memory_order_acquire) < turn_) await_post(rank, slot);
-  known_[place] = turn_ - 1;
+  if (in_step_) known_[place] = turn_ - 1;
   return slot;
+}
+
+inline bool Slots::posted(int rank, uint64_t turn) const noexcept {
+  const Slot& slot = *at(slab_.peers_[static_cast<size_t>(rank)].base, turn);
+  return slot.turn.load(std::memory_order_acquire) >= turn;
 }
 
 inline void Slots::ring_those_who_asked() noexcept {

@@ -157,7 +157,7 @@ int begin(const Described& what, MPI_Request* request) noexcept {
 int plan(const Described& what, MPI_Request* request) noexcept {
   return started(what, [request](coll::Coll& coll, const Operation& operation) {
     core::Request* made = nullptr;
-    const int code = coll.init(operation, true, &made);
+    const int code = coll.init(operation, &made);
     return handed_out(code, made, request);
   });
 }

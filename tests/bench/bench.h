@@ -24,6 +24,7 @@ typedef struct {
   int rank, ranks;
   double seconds;          // budget of one measurement
   size_t min, max;         // sizes in bytes, by powers of two
+  size_t step;             // from size to size; 0: the program's own
   size_t rotate;           // bytes that the buffers rotate over; 0: hot buffers
   int window;              // messages in flight
   int tags;                // different tags in a window
@@ -41,9 +42,10 @@ _Noreturn static void bench_usage(const char* program, const char* wrong) {
   if (wrong) fprintf(stderr, "%s: option '%s' is not known or lacks its value\n", program, wrong);
   fprintf(
       wrong ? stderr : stdout,
-      "usage: %s [--seconds S] [--min BYTES] [--max BYTES] [--rotate MIB] [--window N] [--tags N]\n"
-      "          [--unexpected] [--multiple] [--heap] [--operations A,B,...]\n"
+      "usage: %s [--seconds S] [--min BYTES] [--max BYTES] [--step N] [--rotate MIB] [--window N]\n"
+      "          [--tags N] [--unexpected] [--multiple] [--heap] [--operations A,B,...]\n"
       "  --seconds     budget of one measurement (each size is one), default 0.1\n"
+      "  --step        the factor from size to size, where the program takes it\n"
       "  --rotate      move over buffers of this many MiB, beyond the last cache\n"
       "  --heap        take buffers from the heap, not by mmap\n"
       "  --multiple    ask for MPI_THREAD_MULTIPLE\n"
@@ -93,6 +95,7 @@ static int bench_option(Bench* bench, const char* name, const char* value) {
   if (strcmp(name, "--seconds") == 0) return bench->seconds = atof(value), 2;
   if (strcmp(name, "--min") == 0) return bench->min = strtoull(value, NULL, 10), 2;
   if (strcmp(name, "--max") == 0) return bench->max = strtoull(value, NULL, 10), 2;
+  if (strcmp(name, "--step") == 0) return bench->step = strtoull(value, NULL, 10), 2;
   if (strcmp(name, "--rotate") == 0) return bench->rotate = strtoull(value, NULL, 10) << 20, 2;
   if (strcmp(name, "--window") == 0) return bench->window = atoi(value), 2;
   if (strcmp(name, "--tags") == 0) return bench->tags = atoi(value), 2;
@@ -124,7 +127,7 @@ static Bench bench_open(int argc, char** argv, size_t max) {
     if (used == 0) bench_usage(argv[0], argv[i]);
     i += used;
   }
-  if (bench.window < 1 || bench.tags < 1 || bench.seconds <= 0)
+  if (bench.window < 1 || bench.tags < 1 || bench.step == 1 || bench.seconds <= 0)
     bench_usage(argv[0], "a value below 1");
   bench_bind(bench_rank_from_launcher());
   bench_take_priority();
@@ -153,6 +156,14 @@ static inline void bench_need_ranks(const Bench* bench, int least) {
     fprintf(stderr, "bench: needs at least %d ranks, has %d\n", least, bench->ranks);
   MPI_Finalize();
   exit(2);
+}
+
+// Whether --operations names it.
+static inline int bench_wanted(const Bench* bench, const char* name) {
+  const size_t length = strlen(name);
+  for (const char* at = bench->operations; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+    if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return 1;
+  return bench->operations == NULL;
 }
 
 // ---- time -------------------------------------------------------------------------------------

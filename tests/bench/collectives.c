@@ -54,9 +54,17 @@ CALL(allreduce) {
   UNPACK;
   MPI_Allreduce(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, world);
 }
+CALL(allreduce_in_place) {
+  UNPACK;
+  MPI_Allreduce(MPI_IN_PLACE, c->in, n, MPI_DOUBLE, MPI_SUM, world);
+}
 CALL(iallreduce) {
   UNPACK;
   MPI_Iallreduce(c->out, c->in, n, MPI_DOUBLE, MPI_SUM, world, request);
+}
+CALL(iallreduce_in_place) {
+  UNPACK;
+  MPI_Iallreduce(MPI_IN_PLACE, c->in, n, MPI_DOUBLE, MPI_SUM, world, request);
 }
 CALL(allreduce_init) {
   UNPACK;
@@ -101,6 +109,7 @@ typedef enum {
   kNothing,
   kRootPattern,
   kSum,
+  kSumInPlace,
   kSumAtRoot,
   kSumOfMyBlock,
   kBlocks,
@@ -128,7 +137,9 @@ static const Operation kOperations[] = {
     {"bcast_init", bcast_init, kPersistent, 1, 0, 1, kLargest, 0, kRootPattern},
     {"reduce", reduce, kBlocking, 1, 1, 8, kLargest, 0, kSumAtRoot},
     {"allreduce", allreduce, kBlocking, 0, 1, 8, kLargest, 0, kSum},
+    {"allreduce_in_place", allreduce_in_place, kBlocking, 0, 1, 8, kLargest, 0, kSumInPlace},
     {"iallreduce", iallreduce, kNonblocking, 0, 1, 8, kLargest, 0, kSum},
+    {"iallreduce_in_place", iallreduce_in_place, kNonblocking, 0, 1, 8, kLargest, 0, kSumInPlace},
     {"allreduce_init", allreduce_init, kPersistent, 0, 1, 8, kLargest, 0, kSum},
     {"reduce_scatter", reduce_scatter, kBlocking, 0, 1, 8, kLargest, 1, kSumOfMyBlock},
     {"reduce_scatter_block", reduce_scatter_block, kBlocking, 0, 1, 8, kLargest, 1, kSumOfMyBlock},
@@ -161,9 +172,9 @@ static void fill(const Collective* c, const Operation* op, size_t size) {
   const size_t blocks = op->blocks ? (size_t)c->bench->ranks : 1;
   memset(c->in, 0, size * blocks);
   if (op->result == kRootPattern && rank == 0) bench_fill(c->in, size, 0);
+  double* const values = (double*)(void*)(op->result == kSumInPlace ? c->in : c->out);
   if (op->reduces)
-    for (size_t i = 0; i < (size_t)c->count * blocks; ++i)
-      ((double*)(void*)c->out)[i] = rank + (double)(i % 1000);
+    for (size_t i = 0; i < (size_t)c->count * blocks; ++i) values[i] = rank + (double)(i % 1000);
   else
     for (size_t b = 0; b < blocks; ++b)
       bench_fill(c->out + b * size, size,
@@ -185,7 +196,8 @@ static void expect(const Collective* c, const Operation* op, size_t size) {
   const Bench* bench = c->bench;
   const int root = bench->rank == 0;
   if (op->result == kRootPattern) bench_expect(bench, c->in, size, 0, op->name);
-  if (op->result == kSum || (op->result == kSumAtRoot && root)) expect_sum(c, 0, size);
+  if (op->result == kSum || op->result == kSumInPlace || (op->result == kSumAtRoot && root))
+    expect_sum(c, 0, size);
   if (op->result == kSumOfMyBlock) expect_sum(c, (size_t)c->count * (size_t)bench->rank, size);
   if (op->result == kMyBlock) bench_expect(bench, c->in, size, bench->rank, op->name);
   if (op->result == kBlocks || op->result == kExchanged || (op->result == kBlocksAtRoot && root))
@@ -204,16 +216,10 @@ static void measure(Collective* c, const Operation* op, size_t size) {
   for (int r = 0; r < c->roots && c->form == kPersistent; ++r) c->call(c, r, &c->requests[r]);
   repeat(c, 1);
   expect(c, op, size);
+  if (op->result == kSumInPlace) memset(c->in, 0, size);  // sums of sums would leave the numbers
   const double seconds = bench_time(c->bench, repeat, c);
   bench_report(c->bench, op->name, size, seconds * 1e6, "us");
   for (int r = 0; r < c->roots && c->form == kPersistent; ++r) MPI_Request_free(&c->requests[r]);
-}
-
-static int wanted(const Bench* bench, const char* name) {
-  const size_t length = strlen(name);
-  for (const char* at = bench->operations; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-    if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return 1;
-  return bench->operations == NULL;
 }
 
 int main(int argc, char** argv) {
@@ -226,13 +232,14 @@ int main(int argc, char** argv) {
                   .counts = calloc((size_t)bench.ranks, sizeof(int))};
   for (int o = 0; o < kOperationCount; ++o) {
     const Operation* op = &kOperations[o];
-    if (!wanted(&bench, op->name)) continue;
+    if (!bench_wanted(&bench, op->name)) continue;
     const size_t least = op->min > bench.min ? op->min : bench.min,
                  most = op->max < bench.max ? op->max : bench.max;
     if (op->max == 0)
       measure(&c, op, 0);
     else
-      for (size_t size = least; size <= most; size *= 8) measure(&c, op, size);
+      for (size_t size = least; size <= most; size *= bench.step ? bench.step : 8)
+        measure(&c, op, size);
   }
   free(c.counts);
   return bench_close();

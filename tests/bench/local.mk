@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	tests/bench/README.md \
 	tests/bench/bandwidth.c \
 	tests/bench/bench.h \
+	tests/bench/buckets.c \
 	tests/bench/collectives.c \
 	tests/bench/communicators.c \
 	tests/bench/compare \

@@ -11,6 +11,7 @@ unit_tests += tests/unit/coll/remote_test
 unit_tests += tests/unit/coll/select_test
 unit_tests += tests/unit/coll/threads_test
 unit_tests += tests/unit/coll/flat_test
+unit_tests += tests/unit/coll/flight_test
 unit_tests += tests/unit/coll/tree_test
 unit_tests += tests/unit/coll/timeline_test
 unit_tests += tests/unit/core/datatype_test

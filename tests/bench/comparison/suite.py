@@ -18,6 +18,8 @@ class Bench:
 
 BLOCKING = ("allreduce", "bcast", "reduce", "allgather", "alltoall", "gather", "scatter", "reduce_scatter", "barrier")
 NONBLOCKING = ("iallreduce", "ialltoall", "ibcast")
+IN_PLACE = ("allreduce_in_place", "iallreduce_in_place")
+BUCKETS = ("buckets", "buckets_in_place", "buckets_init")
 PERSISTENT = ("allreduce_init", "alltoall_init", "bcast_init")
 SIZES = tuple(8 ** power for power in range(1, 8))  # 8 B to 2 MiB, of the bars of collectives
 
@@ -56,6 +58,8 @@ BENCHES = (
     collectives("collectives", BLOCKING + ("reduce_scatter_block",), "blocking"),
     collectives("collectives_nonblocking", NONBLOCKING + ("ibarrier",), "nonblocking"),
     collectives("collectives_persistent", PERSISTENT, "persistent"),
+    collectives("collectives_in_place", IN_PLACE, "in-place"),
+    Bench("buckets", "buckets", (2, 4, 8), "16 allreduces in flight, then a wait for all", (), 0.1, BUCKETS),
     Bench("overlap_collectives", "overlap_collectives", (2,), "how much of nonblocking collectives hides behind computation",
           (), 0.2, tuple(f"overlap_{name}" for name in NONBLOCKING)),
     Bench("pairs", "pairs", (2, 4, 8), "a communicator for each pair of ranks: 1,024 rounds of allreduces, and making one",
@@ -93,6 +97,8 @@ def bars_of_collectives():
     same = dict.fromkeys((2, 4, 8), (1.0, 0.8))
     yield from by_ranks("bars_nonblocking", NONBLOCKING, "", same, SIZES)
     yield from by_ranks("bars_persistent", PERSISTENT, "", same, SIZES)
+    yield from by_ranks("bars_in_place", IN_PLACE, "", same, SIZES)
+    yield from by_ranks("bars_buckets", BUCKETS, "", dict.fromkeys((2, 4, 8), (1.0, 0.6)))
     for name in NONBLOCKING:
         yield Bar(f"{name}, share that is hidden", f"overlap_{name}_mean", 2, 1.0, 1.0, None, "bars_overlap")
     for ranks in (2, 4, 8):

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// FlatCall: one collective in flight.
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "coll/coll.hpp"
+#include "coll/engine_host.hpp"
+#include "coll/flat/queue.hpp"
+
+namespace tern::coll {
+
+FlatCall::FlatCall(Coll& owner) noexcept : coll_(owner) { channel = &owner.channel(); }
+
+FlatCall::~FlatCall() = default;
+
+void FlatCall::bind(const Operation& operation, FlatQueue& queue) {
+  operation_ = operation;
+  queue_ = &queue;
+  communicator = operation.communicator;
+  input_type_ = core::Ref<core::Datatype>(operation.input.type);
+  output_type_ = core::Ref<core::Datatype>(operation.output.type);
+  op_ = core::Ref<core::Op>(operation.op);
+  const MPI_Count* const counts = operation.input.counts;
+  if (counts == nullptr) return;
+  counts_.assign(counts, counts + operation.communicator->size());
+  operation_.input.counts = counts_.data();
+}
+
+void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, uint32_t sequence) noexcept {
+  persistent_ = true;
+  active_ = false;
+  operation_.communicator->keep_for_request();
+  own_ = std::move(queue);
+  queue_ = own_.get();
+  sequence_ = sequence;
+}
+
+void FlatCall::launch() noexcept {
+  if (!persistent_) sequence_ = Execution::next_sequence(*operation_.communicator);
+  ++operation_.communicator->pending;
+  retain();
+  outcome = {};
+  outcome.source = MPI_UNDEFINED;
+  error_text = nullptr;
+  restart();
+  if (TERN_UNLIKELY(measured_ != nullptr)) began_ = now_ns();
+  queue_->push(*this);
+  coll_.list(*queue_);
+}
+
+int FlatCall::start() noexcept {
+  const core::ChannelLock lock(coll_.channel().progress);
+  set_active(true);
+  launch();
+  return MPI_SUCCESS;
+}
+
+// Small data of a device goes through host memory. Whoever cannot read it says so in its turns.
+void FlatCall::begin(Slots& slots) noexcept {
+  written_ = read_ = 0;
+  unreadable_ = false;
+  staged_.reset();
+  if (TERN_UNLIKELY(uses_device(operation_))) {
+    int code = MPI_SUCCESS;
+    try {
+      staged_.emplace(operation_);
+      code = staged_->fetch();
+    } catch (const std::bad_alloc&) {
+      code = fail(MPI_ERR_NO_MEM, "no memory for a copy of the data");
+    }
+    unreadable_ = code != MPI_SUCCESS;
+    if (unreadable_) take_error(code, take_last_error().text);
+  }
+  parts_.emplace(staged_ ? staged_->operation() : operation_, slots);
+  first_turn_ = queue_->turns_ + 1;
+  queue_->turns_ += static_cast<uint64_t>(parts_->turns());
+}
+
+void FlatCall::write(Slots& slots) noexcept {
+  slots.go_to(first_turn_ + static_cast<uint64_t>(written_));
+  const Slots::Spoilt spoilt(slots, unreadable_);
+  parts_->write(written_++);
+}
+
+void FlatCall::read(Slots& slots) noexcept {
+  slots.go_to(first_turn_ + static_cast<uint64_t>(read_));
+  const bool right = parts_->code() == MPI_SUCCESS;
+  parts_->read(read_++);
+  slots.end();
+  if (TERN_UNLIKELY(right && parts_->code() != MPI_SUCCESS))
+    take_error(parts_->code(), take_last_error().text);
+}
+
+bool FlatCall::advance_schedule() noexcept {
+  if (schedule_ == nullptr) {
+    const int code = coll_.run_instead(operation_, sequence_, &schedule_);
+    if (code == MPI_SUCCESS) return false;
+    take_error(code, take_last_error().text);
+    return true;
+  }
+  if (!schedule_->done()) return false;
+  if (schedule_->outcome.error != MPI_SUCCESS)
+    take_error(schedule_->outcome.error, *schedule_->error_text);
+  schedule_->release();
+  schedule_ = nullptr;
+  return true;
+}
+
+void FlatCall::take_error(int code, const std::string& text) noexcept {
+  if (outcome.error != MPI_SUCCESS) return;
+  outcome.error = code;
+  text_ = text;
+  error_text = &text_;
+}
+
+void FlatCall::end() noexcept {
+  if (TERN_UNLIKELY(staged_ && outcome.error == MPI_SUCCESS)) {
+    const int code = staged_->bring_back();
+    if (code != MPI_SUCCESS) take_error(code, take_last_error().text);
+  }
+  if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
+}
+
+void FlatCall::finish() noexcept {
+  core::Communicator* const comm = operation_.communicator;
+  if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) keep_communicator();
+  complete();
+  release();
+  comm->operation_ended();
+}
+
+void FlatCall::destroy() noexcept {
+  input_type_ = {};
+  output_type_ = {};
+  op_ = {};
+  staged_.reset();
+  parts_.reset();
+  own_.reset();
+  measured_ = nullptr;
+  let_communicator_go();
+  core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
+  persistent_ = false;
+  active_ = true;
+  revive();
+  coll_.give_back(*this);
+  if (kept != nullptr) kept->request_ended();
+}
+
+void FlatCall::describe(WaitReport* report) const {
+  const char* const name =
+      operation_.serves == nullptr ? name_of(operation_.collective) : operation_.serves;
+  report->words += part_in(name, *operation_.communicator);
+  if (schedule_ != nullptr) return schedule_->describe(report);
+  queue_->describe(*this, report);
+}
+
+}  // namespace tern::coll

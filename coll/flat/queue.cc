@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// FlatQueue: meeting, writing ahead, reading in order.
+#include "coll/flat/queue.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "base/error.hpp"
+#include "coll/coll.hpp"
+#include "coll/engine_host.hpp"
+#include "core/peer.hpp"
+
+namespace tern::coll {
+namespace {
+
+// Rounds that find nothing before the rank asks to be rung. Asking costs those who write a line.
+constexpr uint32_t kPatience = 50;
+
+}  // namespace
+
+FlatQueue::FlatQueue(Coll& coll, core::Communicator& communicator, Slab::Size size) noexcept
+    : coll_(coll), channel_(communicator.channel()), communicator_(communicator), size_(size) {}
+
+FlatQueue::~FlatQueue() {
+  Coll* const coll = channel_.coll;  // null: it has ended before
+  if (coll != nullptr) coll->unlist(*this);
+  if (slab_ == nullptr) return;
+  if (coll != nullptr)
+    coll->retire(std::move(slab_));
+  else
+    slab_->forget();
+}
+
+void FlatQueue::push(FlatCall& call) noexcept {
+  call.next_ = nullptr;
+  (first_ == nullptr ? first_ : last_->next_) = &call;
+  last_ = &call;
+  if (first_ == &call) awaited_ = 0;
+  if (state_ == State::kNew) meet();
+  if (TERN_UNLIKELY(state_ != State::kMet)) return;
+  call.begin(slab_->lane());
+  if (writing_ == nullptr) writing_ = &call;
+  int events = 0;
+  write_ahead(&events);
+}
+
+void FlatQueue::meet() noexcept {
+  state_ = State::kMeeting;
+  try {
+    all_.resize(static_cast<size_t>(communicator_.size()));
+    slab_ = coll_.make_slab(communicator_, size_, Slab::Use::kInFlight);
+    mine_ = slab_->number();
+    meeting_ = coll_.begin_exchange(communicator_, &mine_, all_.data(),
+                                    name_of(first_->operation_.collective), first_->sequence_);
+  } catch (const std::exception&) {
+    // Others wait for this rank's number, which cannot be told them: they wait for its messages
+    // anyway.
+    state_ = State::kSchedules;
+  }
+}
+
+void FlatQueue::end_meeting() noexcept {
+  const bool failed = meeting_->outcome.error != MPI_SUCCESS;
+  meeting_->release();
+  meeting_ = nullptr;
+  state_ = State::kSchedules;
+  if (!failed && std::find(all_.begin(), all_.end(), core::Slabs::kNone) == all_.end()) try {
+      slab_->meet(all_);
+      patience_ = slab_->crowded() ? 0 : kPatience;
+      state_ = State::kMet;
+    } catch (const std::exception&) {
+    }
+  if (state_ == State::kMet) return begin_calls();
+  slab_.reset();
+  coll_.lacks_slabs(communicator_, size_);
+}
+
+void FlatQueue::begin_calls() noexcept {
+  for (FlatCall* call = first_; call != nullptr; call = call->next_) call->begin(slab_->lane());
+  writing_ = first_;
+}
+
+void FlatQueue::advance(FlatCall** ended, int* events) noexcept {
+  if (TERN_UNLIKELY(state_ == State::kMeeting)) {
+    if (!meeting_->done()) return;
+    ++*events;
+    end_meeting();
+  }
+  if (TERN_UNLIKELY(state_ == State::kSchedules)) return advance_schedules(ended, events);
+  int moved = advance_turns(ended);
+  // What came before the question rings no bell.
+  if (moved == 0 && ++fruitless_ > patience_ && ask_the_late()) moved = advance_turns(ended);
+  if (moved != 0) fruitless_ = 0;
+  *events += moved;
+}
+
+int FlatQueue::advance_turns(FlatCall** ended) noexcept {
+  int moved = 0, before = 0;
+  do {
+    before = moved;
+    write_ahead(&moved);
+    read_in_order(ended, &moved);
+  } while (moved != before);
+  return moved;
+}
+
+void FlatQueue::write_ahead(int* events) noexcept {
+  Slots& slots = slab_->lane();
+  for (; writing_ != nullptr; writing_ = writing_->next_) {
+    const bool writes = writing_->parts_->writes();
+    while (writing_->written_ < writing_->parts_->turns()) {
+      const uint64_t turn = writing_->first_turn_ + static_cast<uint64_t>(writing_->written_);
+      no_room_ = writes ? slots.late_for_room(turn) : Slots::kNobody;
+      if (no_room_ != Slots::kNobody) return;
+      writing_->write(slots);
+      ++*events;
+    }
+  }
+}
+
+void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
+  Slots& slots = slab_->lane();
+  while (first_ != nullptr) {
+    FlatCall& call = *first_;
+    while (call.read_ < call.written_) {
+      const Parts::Sources sources = call.parts_->sources();
+      const uint64_t turn = call.first_turn_ + static_cast<uint64_t>(call.read_);
+      awaited_ = std::max(awaited_, sources.first);
+      while (awaited_ < sources.end && slots.posted(awaited_, turn)) ++awaited_;
+      if (awaited_ < sources.end) return;
+      call.read(slots);
+      awaited_ = 0;
+      ++*events;
+    }
+    if (!call.all_read()) return;
+    first_ = call.next_;
+    call.end();
+    call.next_ = *ended;
+    *ended = &call;
+  }
+}
+
+// Once it sleeps it must hear of what it waits for: each of these ranks rings when it has done
+// more.
+bool FlatQueue::ask_the_late() noexcept {
+  Slots& slots = slab_->lane();
+  bool asked = false;
+  if (writing_ != nullptr && no_room_ != slots.rank()) asked = slots.ask(no_room_);
+  if (first_ == nullptr || first_->read_ == first_->written_) return asked;
+  if (awaited_ != slots.rank()) asked |= slots.ask(awaited_);
+  return asked;
+}
+
+void FlatQueue::advance_schedules(FlatCall** ended, int* events) noexcept {
+  FlatCall* left = nullptr;
+  last_ = nullptr;
+  for (FlatCall *call = first_, *next = nullptr; call != nullptr; call = next) {
+    next = call->next_;
+    if (!call->advance_schedule()) {
+      call->next_ = nullptr;
+      (left == nullptr ? left : last_->next_) = call;
+      last_ = call;
+      continue;
+    }
+    ++*events;
+    call->end();
+    call->next_ = *ended;
+    *ended = call;
+  }
+  first_ = left;
+}
+
+void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
+  if (meeting_ != nullptr) return meeting_->describe(report);
+  if (state_ != State::kMet) return;
+  const FlatCall& first = *first_;
+  int late = no_room_;
+  if (first.read_ < first.written_ && awaited_ < first.parts_->sources().end) late = awaited_;
+  if (late == Slots::kNobody) return;
+  report->words += strf(&call == &first ? ": rank %d has not come"
+                                        : ": rank %d has not come to one that began before",
+                        late);
+  report->wait_for(static_cast<int>(communicator_.peer(late).rank));
+}
+
+}  // namespace tern::coll

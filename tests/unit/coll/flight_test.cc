@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flat collectives in flight: windows deeper than a lane, beside blocking ones, tested in loops,
+// persistent ones started in any order, ranks that come late, communicators freed, slabs that lack.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "coll/coll.hpp"
+#include "coll/flat/queue.hpp"
+#include "core/slabs.hpp"
+#include "tests/unit/coll/derived.hpp"
+#include "tests/unit/coll/rows.hpp"
+#include "tests/unit/coll/trial.hpp"
+#include "tests/unit/world.hpp"
+
+namespace tern::coll {
+namespace {
+
+using core::Process;
+using core::Slabs;
+using Trials = std::vector<std::unique_ptr<Trial>>;
+
+const Algorithm& flat(Collective collective) { return *find_algorithm(collective, "flat"); }
+
+std::vector<Algorithm> whole_rows() {
+  std::vector<Algorithm> found;
+  for (const Algorithm& row : rows(false))
+    if (row.flat == FlatWay::kWhole) found.push_back(row);
+  return found;
+}
+
+void add(Trials& trials, Process& process, const Algorithm& row, int64_t count, int root,
+         core::Communicator& communicator) {
+  trials.push_back(std::make_unique<Trial>(process, row, count, root, communicator));
+}
+
+void start_all(Trials& trials) {
+  for (auto& one : trials) one->start();
+}
+
+void finish_and_free(Trials& trials, bool backwards) {
+  for (size_t i = 0; i < trials.size(); ++i) {
+    Trial& one = *trials[backwards ? trials.size() - 1 - i : i];
+    one.finish();
+    one.free();
+  }
+  trials.clear();
+}
+
+bool flies(const core::Communicator& communicator, Slabs::Size size) {
+  const auto& state = static_cast<const CommState&>(*communicator.coll);
+  const auto& queue = state.flights[static_cast<size_t>(size)];
+  return queue != nullptr && !queue->lacks_slabs();
+}
+
+class Flight : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Flight, testing::Values(2, 3, 8));
+
+TEST_P(Flight, EveryRowAgreesWithASerialReference) {
+  test::World(GetParam()).run([](Process& process) {
+    Trials trials;
+    for (const int64_t count : {0, 1, 17, 300, 1500, 5000})
+      for (const Algorithm& row : whole_rows())
+        for (int root = 0; root < (rooted(row.collective) && count < 20 ? process.world_size : 1);
+             ++root)
+          add(trials, process, row, count, root, *process.world);
+    start_all(trials);
+    finish_and_free(trials, false);
+    EXPECT_TRUE(flies(*process.world, Slabs::Size::kSmall));
+    EXPECT_TRUE(flies(*process.world, Slabs::Size::kLarge));
+  });
+}
+
+// The lanes hold eight and sixteen turns; the rest waits in the queue, also for one rank that is
+// late.
+TEST_P(Flight, MoreAreInFlightThanSlotsHold) {
+  test::World(GetParam()).run([](Process& process) {
+    for (const int64_t count : {3, 2500})
+      for (int round = 0; round < 4; ++round) {
+        Trials trials;
+        if (process.world_rank == round) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        for (int i = 0; i < 60; ++i)
+          add(trials, process, flat(i % 5 == 0 ? Collective::kBcast : Collective::kAllreduce),
+              count + i, i % process.world_size, *process.world);
+        start_all(trials);
+        finish_and_free(trials, round % 2 == 0);
+      }
+  });
+}
+
+TEST_P(Flight, BlockingOnesPassThoseInFlight) {
+  test::World(GetParam()).run([](Process& process) {
+    for (int round = 0; round < 30; ++round) {
+      Trials trials;
+      for (int i = 0; i < 12; ++i) {
+        add(trials, process, flat(Collective::kAllreduce), 1 + 40 * i, 0, *process.world);
+        trials.back()->start();
+        const Collective other = i % 2 == 0 ? Collective::kAllreduce : Collective::kBcast;
+        if (i % 3 == 0)
+          Trial(process, flat(other), 5 + i, i % process.world_size, *process.world).run();
+      }
+      finish_and_free(trials, round % 2 == 0);
+    }
+  });
+}
+
+// Polling alone brings them to their end.
+TEST_P(Flight, PollingCompletesThem) {
+  test::World(GetParam()).run([](Process& process) {
+    Trials trials;
+    for (int i = 0; i < 40; ++i)
+      add(trials, process, flat(Collective::kAllgather), 1 + i * 20, 0, *process.world);
+    start_all(trials);
+    for (auto& one : trials) {
+      while (!one->done()) {
+        process.channel(0).progress.poll();
+        std::this_thread::yield();
+      }
+    }
+    finish_and_free(trials, false);
+  });
+}
+
+TEST_P(Flight, PersistentOnesStartInAnyOrder) {
+  test::World(GetParam()).run([](Process& process) {
+    Trials trials;
+    for (int i = 0; i < 10; ++i) {
+      add(trials, process, flat(i % 2 == 0 ? Collective::kAllreduce : Collective::kBcast),
+          i * i * 12, i % process.world_size, *process.world);
+      trials.back()->init();
+    }
+    const auto at = [&](int i) -> Trial& {
+      return *trials[static_cast<size_t>((i * 3 + process.world_rank * 7) % 10)];
+    };
+    for (int round = 0; round < 50; ++round) {
+      for (int i = 0; i < 10; ++i) at(i).start_again();
+      for (int i = 0; i < 10; ++i) at(i + round).finish();
+    }
+    for (auto& one : trials) one->free();
+  });
+}
+
+// The last operation ends the communicator; its slab serves the next.
+TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
+  test::World(GetParam()).run([](Process& process) {
+    for (int round = 0; round < 40; ++round) {
+      core::Ref<core::Communicator> copy = derived(process, round);
+      Trials trials;
+      for (int i = 0; i < 9; ++i)
+        add(trials, process, flat(Collective::kAllreduce), 1 + 30 * i, 0, *copy);
+      start_all(trials);
+      copy->freed = true;
+      ASSERT_GT(copy->pending, 0);
+      static_cast<void>(copy.leak());
+      finish_and_free(trials, round % 2 == 0);
+    }
+  });
+}
+
+// One rank without a slab is enough: all take messages instead, those in flight as well.
+TEST(FlightWithoutSlabs, SchedulesServe) {
+  test::World(3).run([](Process& process) {
+    Slabs& slabs = *process.channel(0).slabs;
+    for (const auto size : {Slabs::Size::kSmall, Slabs::Size::kLarge}) {
+      std::vector<uint32_t> taken;
+      for (uint32_t one = 0; process.world_rank == 1 && one != Slabs::kNone;) {
+        one = slabs.claim(size);
+        if (one != Slabs::kNone) taken.push_back(one);
+      }
+      const core::Ref<core::Communicator> comm = derived(process, static_cast<int>(size));
+      Trials trials;
+      for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 10; ++i) {
+          add(trials, process, flat(Collective::kAllreduce), 1 + i * 40, 0, *comm);
+          trials.back()->start();
+          if (i % 4 == 0) {
+            add(trials, process, flat(Collective::kBcast), 20000, 0, *comm);  // never flat
+            trials.back()->start();
+          }
+        }
+        finish_and_free(trials, round == 1);
+      }
+      EXPECT_EQ(flies(*comm, Slabs::Size::kSmall), size != Slabs::Size::kSmall);
+      EXPECT_EQ(flies(*comm, Slabs::Size::kLarge), size != Slabs::Size::kLarge);
+      for (const uint32_t one : taken) slabs.give_back(size, one);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tern::coll
