@@ -50,7 +50,9 @@ check "killed in the middle" ends 139 'rank 1 .*signal 11' kill 11
 check "SIGKILL" ends 137 'rank 1 .*signal 9' kill 9
 check "exit(3) without MPI_Finalize" ends 3 'rank 1 .*exit code 3 without MPI_Finalize' exit 3
 check "exit(0) without MPI_Finalize while others wait" ends 1 'rank 1 .*exit code 0, but without MPI_Finalize' exit 0
-check "all exit(0) without MPI_Finalize: said, no failure" ends 0 'without MPI_Finalize' all 0
+check "all exit(0) without MPI_Finalize: an error" ends 1 '3 of 3 ranks ended with exit code 0, but without MPI_Finalize' all 0
+check "one rank alone, too" fails 1 'the rank ended with exit code 0, but without MPI_Finalize' "$MPIRUN" -n 1 ./ends all 0
+check "-q does not hide it" fails 1 'without MPI_Finalize' "$MPIRUN" -q -n 2 ./ends all 0
 check "exit before MPI_Init" ends 6 'ended with exit code 6\.' before 6
 check "a code after MPI_Finalize" ends 4 'rank 1 .*exit code 4 after MPI_Finalize' after 4
 check "it ends nobody else" grep -c 'peaceful end' out

@@ -97,10 +97,13 @@ if [ "$(nproc)" -ge 2 ]; then
     done
     [ "$(cat mine.0)" != "$(cat mine.1)" ] || { echo "the cores of this machine were never free"; return 77; }
     "$MPIRUN" --report-bindings -n 2 true 2>report
+    "$MPIRUN" -n 2 true 2>without
+    "$MPIRUN" --bind-to none -n 2 true 2>silent
     : >go
     wait "$holder"
-    cat report
-    grep -q 'cores are held by another mpirun; nothing is bound' report && grep -q 'rank 1: not bound' report
+    cat report without silent
+    [ ! -s silent ] && grep -q 'cores are held by another mpirun; nothing is bound' without &&
+      grep -q 'cores are held by another mpirun; nothing is bound' report && grep -q 'rank 1: not bound' report
   }
   apart >apart.log 2>&1
   case $? in
@@ -133,4 +136,11 @@ check "--dry-run says so" says '^starts: prterun --map-by' env PATH="$PWD/bin:$P
 # Other launchers' options
 check "each is refused by its name" fails 2 '^mpirun: --rankfile .*--map-by' "$MPIRUN" --rankfile x true
 check "outfile-pattern" fails 2 '--output DIR' "$MPIRUN" -outfile-pattern x true
+check "Open MPI's way of typing runs" prints $'a\na' \
+  "$MPIRUN" --mca btl self,vader --mca pml ob1 --oversubscribe --bind-to-core --display-map -n 2 echo a
+check "MPICH's way of typing runs" prints $'a\na' "$MPIRUN" -bootstrap fork -iface lo -n 2 echo a
+once() { "$MPIRUN" "$@" --mca a b -n 1 --mca c d true 2>&1 | grep -c 'mpirun: --mca has no effect here'; }
+check "what has no effect is said once" test "$(once)" = 1
+check "-q leaves that out" test "$(once -q)" = 0
+check "a section without a program" fails 2 'section 1 of 2 ("-n 1") names no program' "$MPIRUN" -n 1 : -n 1 true
 totals

@@ -106,7 +106,7 @@ void Job::start() {
   loop_.watch(event_fd_.get(), EPOLLIN, [this] { on_event(); });
   guard_.keep_alive(loop_);
   if (options_.timeout_s > 0) loop_.after(options_.timeout_s, [this] { on_timeout(); });
-  if (options_.report_bindings && !places_.remark.empty()) say(places_.remark);
+  if (!places_.remark.empty()) remark(places_.remark);
   if (options_.input == Input::kAll && needs_feed(0)) feed_ = std::make_unique<Feed>(loop_, 0);
   make_debugger_table(size_);
   if (const auto hang = parameters_of(options_).hang; hang > 0)
@@ -285,15 +285,29 @@ void Job::look_for_waiting_starters(int absent) {
 
 // Exit code 0, but the others may wait for it for ever.
 void Job::judge_silent_end(const Rank& rank) {
-  remark(strf("%s ended with exit code 0, but without MPI_Finalize.%s", name_of(rank).c_str(),
-              running_ > 0 ? " Ranks that still run in two seconds will be ended, as they may wait "
-                             "for it."
-                           : ""));
+  ++silent_ends_;
+  if (running_ == 0) return;  // all_ended() speaks
+  if (silent_ends_ == 1)
+    remark(
+        strf("%s ended with exit code 0, but without MPI_Finalize. Ranks that still run in two "
+             "seconds will be ended, as they may wait for it.",
+             name_of(rank).c_str()));
   loop_.after(kSilentGrace, [this] {
     if (running_ > 0 && !ending_)
       fail(1, strf("%d rank%s still ran after another had left without MPI_Finalize. %s", running_,
                    running_ == 1 ? "" : "s", fate_of(running_).c_str()));
   });
+}
+
+// Every rank has ended by itself, and some of them in the middle of MPI.
+void Job::judge_silent_ends() {
+  if (silent_ends_ == 0 || failed_) return;
+  const std::string who = size_ == 1 ? "the rank" : strf("%d of %d ranks", silent_ends_, size_);
+  fail(1,
+       strf("%s ended with exit code 0, but without MPI_Finalize, which every program that has "
+            "called MPI_Init calls before it ends: it may have stopped half-way (exit, a missing "
+            "call, an exception that was swallowed).",
+            who.c_str()));
 }
 
 void Job::on_event() {
@@ -365,6 +379,7 @@ void Job::interrupt(int signal) {
 }
 
 void Job::all_ended() {
+  judge_silent_ends();
   send_all(SIGKILL);  // what the ranks have started and left behind
   if (!streams_.all_closed()) loop_.after(kDrainPatience, [this] { streams_.close_all(); });
   maybe_stop();

@@ -76,6 +76,7 @@ class Job {
   void on_exit(Rank& rank);
   void judge(const Rank& rank, const siginfo_t& how);
   void judge_silent_end(const Rank& rank);
+  void judge_silent_ends();
   void look_for_waiting_starters(int absent);
   void on_event();
   void fail(int exit_code, const std::string& text);
@@ -110,6 +111,7 @@ class Job {
   Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
+  int silent_ends_ = 0;  // ranks that ended with 0 after MPI_Init and before MPI_Finalize
   int exit_code_ = 0;
   bool failed_ = false;  // exit_code_ is decided
   bool ending_ = false;  // ranks end because we told them to

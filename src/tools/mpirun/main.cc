@@ -106,6 +106,9 @@ int main(int argc, char** argv) {
   }
   if (options.help) return std::fputs(help_text().c_str(), stdout) < 0;
   if (options.version) return std::printf("mpirun (Tern MPI) %s\n", PACKAGE_VERSION) < 0;
+  if (!options.quiet)
+    for (const std::string& remark : options.remarks)
+      std::fprintf(stderr, "mpirun: %s\n", remark.c_str());
   try {
     return start(options);
   } catch (const Error& error) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of other launchers that would be a silent surprise if guessed at, and what to do instead.
-// A word that means the same here is no row of this table, but a name in option_table.cc.
+// Options of other launchers. Those whose absence changes no result are taken and said to have no
+// effect, so that other launchers' scripts run; those that would be a silent surprise are refused,
+// with what to do instead. A word that means the same here is no row of these tables, but a name in
+// option_table.cc.
 #include <iterator>
 
 #include "tools/mpirun/option_parser.hpp"
@@ -14,69 +16,75 @@ struct Answer {
 };
 
 // clang-format off
+constexpr WithoutEffect kWithoutEffect[] = {
+  // Open MPI and PRRTE
+  {"mca gmca omca pmixmca gpmixmca prtemca", 2,
+   "it sets parameters of Open MPI; Tern's are set by --set NAME=VALUE (tern_info lists them)"},
+  {"am", 1, "it names a file of Open MPI's parameters; Tern's are set by --set NAME=VALUE (tern_info lists them)"},
+  {"display", 1, "--dry-run prints what would be started where, --report-bindings the processors"},
+  {"display-map display-devel-map display-allocation display-topo do-not-resolve", 0,
+   "--dry-run prints what would be started where, --report-bindings the processors"},
+  {"use-hwthread-cpus use-hwthreads", 0,
+   "more ranks than cores need no switch, and --map-by hwthread --bind-to hwthread gives each rank a hardware thread"},
+  {"prefix", 1, "Tern's programs and libraries are found where they were linked"},
+  {"noprefix", 0, "Tern's programs and libraries are found where they were linked"},
+  {"verbose v d debug-devel debug-daemons debug-daemons-file leave-session-attached", 0,
+   "TERN_EXPLAIN=1 (-x TERN_EXPLAIN=1) says what is chosen and why, --dry-run what is started"},
+  {"stream-buffering", 1, "output goes on line by line (for the program's own buffers: stdbuf)"},
+  {"report-child-jobs-separately disable-recovery", 0, "the first rank that fails ends the job and gives the exit code"},
+  {"report-state-on-timeout get-stack-traces", 0,
+   "--timeout and kill -QUIT of mpirun say what each rank waits for"},
+  {"forward-signals", 1, "INT, TERM, HUP, USR1, USR2, TSTP and CONT are passed on"},
+  {"personality", 1, "it chooses among the manners of another launcher"},
+  {"tree-spawn novm no-ready-msg", 0, "it belongs to the daemons of another launcher; Tern's mpirun has none"},
+  {"show-progress", 0, "ranks of one machine start at once"},
+  {"gpu-support", 1, "GPU memory works without a switch"},
+  // MPICH's hydra and those made from it
+  {"bootstrap bootstrap-exec bootstrap-exec-args launcher launcher-exec launcher-exec-args rmk", 1,
+   "it chooses how another launcher reaches other hosts; Tern's mpirun hands such jobs to srun or prterun"},
+  {"iface interface nic", 1, "ranks of one host talk through shared memory"},
+  {"topolib", 1, "hwloc reads the machine"},
+  {"membind", 1, "memory is the kernel's choice, near the core that first writes it; see --bind-to and numactl"},
+  {"print-rank-map", 0, "--report-bindings and --dry-run say where ranks go"},
+  {"print-all-exitcodes", 0, "the first rank that fails is named with its exit code"},
+  {"enable-auto-cleanup", 0, "a rank that fails ends the job"},
+  {"enable-x disable-x", 0, "ranks inherit DISPLAY with the whole environment"},
+  {"demux localhost port-range branch-count", 1, "it belongs to MPICH's hydra; there is nothing like it to set here"},
+  {"pmi-port disable-hostname-propagation enable-hostname-propagation", 0,
+   "it belongs to MPICH's hydra; there is nothing like it to set here"},
+};
+
 constexpr Answer kElsewhere[] = {
   // Open MPI and PRRTE
-  {"mca gmca omca pmixmca gpmixmca prtemca am tune",
-   "is Open MPI's way to set parameters; Tern's are set by --set NAME=VALUE (tern_info lists them)"},
   {"rankfile rf", "is not known here; --map-by, --rank-by and --bind-to say where ranks go, and a section "
                   "between ':' may be started by taskset"},
-  {"display display-map display-devel-map display-allocation display-topo do-not-launch do-not-resolve",
-   "is not known here; --dry-run prints what would be started where, --report-bindings the processors"},
-  {"cpus-per-proc cpus-per-rank cpus-per-pe", "is not known here; use --map-by slot:PE=N"},
-  {"npersocket", "is not known here; use --map-by ppr:N:package"},
-  {"npernuma", "is not known here; use --map-by ppr:N:numa"},
-  {"bycore", "is not known here; use --map-by core"},
-  {"byslot", "is not known here; use --map-by slot"},
-  {"bynode", "is not known here; use --map-by node"},
-  {"bysocket", "is not known here; use --map-by package"},
-  {"bind-to-core", "is not known here; use --bind-to core"},
-  {"bind-to-socket", "is not known here; use --bind-to package"},
-  {"bind-to-none", "is not known here; use --bind-to none"},
   {"cpu-set cpu-list cpulist", "is not known here; start mpirun itself by taskset -c LIST"},
-  {"use-hwthread-cpus use-hwthreads", "is not known here; use --map-by hwthread --bind-to hwthread"},
   {"nolocal", "is not known here; name the hosts that are wanted: -host A,B"},
-  {"default-hostfile", "is not known here; use --hostfile FILE"},
-  {"prefix noprefix preload-binary preload-files preload-files-dest-dir set-cwd-to-session-dir",
+  {"tune", "names a file of Open MPI's parameters and variables; Tern's parameters are set by --set NAME=VALUE, variables by -x"},
+  {"do-not-launch", "is not known here; --dry-run prints what would be started where"},
+  {"preload-binary preload-files preload-files-dest-dir set-cwd-to-session-dir",
    "is for hosts without a common file system; Tern's programs and libraries are found where they were linked"},
-  {"verbose v d debug-devel debug-daemons debug-daemons-file leave-session-attached",
-   "is not known here; TERN_EXPLAIN=1 (-x TERN_EXPLAIN=1) says what is chosen and why, --dry-run what is started"},
   {"debug tv debugger debug-verbose", "is not known here; a debugger starts or attaches to mpirun itself (MPIR_proctable): "
                                       "gdb -p PID"},
   {"stop-on-exec stop-in-init stop-in-app", "is not known here; set MPIR_being_debugged to 1 in mpirun by a debugger"},
   {"xterm", "is not known here; start one of each rank: mpirun -n 4 xterm -e ./program"},
   {"xml xml-file parsable parseable", "is not known here; --output DIR keeps the streams of ranks apart"},
   {"merge-stderr-to-stdout", "is not known here; use the shell: mpirun ... 2>&1"},
-  {"stream-buffering", "is not known here; output goes on line by line (for the program's own buffers: stdbuf)"},
   {"index-argv-by-rank", "is not known here; the program finds its rank in OMPI_COMM_WORLD_RANK"},
-  {"report-pid report-uri report-child-jobs-separately", "is not known here; the shell knows mpirun's pid: $!"},
-  {"report-state-on-timeout get-stack-traces",
-   "is not known here; --timeout and kill -QUIT of mpirun say what each rank waits for"},
-  {"forward-signals", "is not needed: INT, TERM, HUP, USR1, USR2, TSTP and CONT are passed on"},
-  {"enable-recovery max-restarts disable-recovery continuous",
+  {"report-pid report-uri", "is not known here; the shell knows mpirun's pid: $!"},
+  {"enable-recovery max-restarts continuous",
    "is not known here: the first rank that fails ends the job"},
-  {"personality runtime-options rtos dvm-uri dvm ompi-server server-wait-time tree-spawn novm no-ready-msg",
+  {"runtime-options rtos dvm-uri dvm ompi-server server-wait-time",
    "belongs to the daemons of another launcher; Tern's mpirun has none"},
   {"pass-environment-variables", "is not needed: ranks inherit the whole environment"},
-  {"show-progress", "is not known here"},
-  {"gpu-support", "is not known here"},
   // MPICH's hydra and those made from it
   {"outfile-pattern errfile-pattern outfile errfile", "is not known here; --output DIR writes DIR/rank.N/stdout and stderr"},
   {"prepend-pattern", "is not known here; -l begins each line with its rank, --timestamp with the time"},
-  {"bootstrap bootstrap-exec bootstrap-exec-args bootstrap-exec-fork launcher launcher-exec launcher-exec-args rsh rmk",
-   "chooses how another launcher reaches other hosts; Tern's mpirun hands such jobs to srun or prterun"},
-  {"iface interface nic", "is not known here; ranks of one host talk through shared memory"},
   {"genvnone envnone", "is not known here; clear it yourself: env -i PATH=\"$PATH\" mpirun ... (or --unset-env NAME)"},
   {"genvexcl envexcl", "is not known here; use --unset-env NAME"},
-  {"binding bind", "is not known here; use --bind-to"},
-  {"map", "is not known here; use --map-by"},
-  {"topolib membind", "is not known here; use --bind-to; hwloc reads the machine"},
-  {"rr", "is not known here; use --map-by node"},
-  {"grr", "is not known here; use -ppn"},
   {"order-nodes skip-launch-node", "is not known here; name the hosts in the order that is wanted: -host A,B"},
-  {"print-rank-map", "is not known here; use --report-bindings or --dry-run"},
-  {"print-all-exitcodes", "is not known here; the first rank that fails is named with its exit code"},
-  {"disable-auto-cleanup enable-x disable-x", "is not known here: a job's processes never outlive mpirun"},
-  {"demux info usize nameserver pmi-port disable-hostname-propagation localhost port-range branch-count",
+  {"disable-auto-cleanup", "is not known here: a job's processes never outlive mpirun"},
+  {"info usize nameserver bootstrap-exec-fork rsh",
    "belongs to MPICH's hydra; there is nothing like it to set here"},
   {"ckpointlib ckpoint-prefix ckpoint-num ckpoint-interval ckpoint-preserve ckpoint-last ckpoint",
    "is not known here: there are no checkpoints"},
@@ -84,7 +92,6 @@ constexpr Answer kElsewhere[] = {
    "is not known here; a wrapper sets CUDA_VISIBLE_DEVICES from OMPI_COMM_WORLD_LOCAL_RANK (man mpirun)"},
   {"profile", "is not known here; start a profiler of each rank: mpirun -n 4 perf record ./program"},
   {"gtool gtoolfile", "is not known here; put the tool before the program, in a section of its own between ':'"},
-  {"maxtime", "is not known here; use --timeout SECONDS"},
   // srun
   {"ntasks", "is srun's; use -n"},
   {"ntasks-per-node", "is srun's; use -N"},
@@ -98,6 +105,12 @@ constexpr Answer kElsewhere[] = {
 // clang-format on
 
 }  // namespace
+
+const WithoutEffect* option_without_effect(const std::string& name) noexcept {
+  for (const WithoutEffect& row : kWithoutEffect)
+    if (names_contain(row.names, name)) return &row;
+  return nullptr;
+}
 
 const char* answer_to_elsewhere(const std::string& name) noexcept {
   for (const Answer& answer : kElsewhere)

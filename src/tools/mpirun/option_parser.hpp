@@ -11,6 +11,14 @@
 
 namespace tern::mpirun {
 
+// An option of another launcher that changes no result: taken with its values, and said to have no
+// effect.
+struct WithoutEffect {
+  const char* names;  // as in OptionRow
+  int values;
+  const char* why;  // what it would do elsewhere, or what Tern does
+};
+
 class OptionParser {
  public:
   explicit OptionParser(Options& into) : options(into) {}
@@ -32,7 +40,8 @@ class OptionParser {
  private:
   void app_section(const std::string& text, const std::string& place) const;
   std::size_t take_option(const std::vector<std::string>& words, std::size_t at);
-  void end_section(const std::vector<std::string>& words, std::size_t at);
+  void note_without_effect(const WithoutEffect& row) const;
+  void end_section(const std::vector<std::string>& words, std::size_t begin, std::size_t at);
   [[nodiscard]] std::string at_place(const std::string& text) const;
 
   std::string option_;  // as typed, for messages
@@ -55,6 +64,9 @@ struct OptionTable {
   [[nodiscard]] const OptionRow* end() const noexcept { return end_; }
 };
 [[nodiscard]] OptionTable option_table() noexcept;
+
+// nullptr: there is none of that name.
+[[nodiscard]] const WithoutEffect* option_without_effect(const std::string& name) noexcept;
 
 // What to do instead of another launcher's option; nullptr: nobody has such an option.
 [[nodiscard]] const char* answer_to_elsewhere(const std::string& name) noexcept;

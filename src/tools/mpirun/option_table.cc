@@ -149,11 +149,23 @@ void set_help(Parser& p, Values) { p.options.help = true; }
 void set_version(Parser& p, Values) { p.options.version = true; }
 void set_nothing(Parser&, Values) {}
 
+// Places in the words of other launchers.
+void set_by_core(Parser& p, Values) { parse_map_by(p, "core"); }
+void set_by_node(Parser& p, Values) { parse_map_by(p, "node"); }
+void set_by_package(Parser& p, Values) { parse_map_by(p, "package"); }
+void set_by_slot(Parser& p, Values) { parse_map_by(p, "slot"); }
+void set_per_package(Parser& p, Values v) { parse_map_by(p, strf("ppr:%s:package", v[0])); }
+void set_per_numa(Parser& p, Values v) { parse_map_by(p, strf("ppr:%s:numa", v[0])); }
+void set_cores_each(Parser& p, Values v) { parse_map_by(p, strf("slot:PE=%s", v[0])); }
+void set_bind_core(Parser& p, Values) { parse_bind_to(p, "core"); }
+void set_bind_package(Parser& p, Values) { parse_bind_to(p, "package"); }
+void set_bind_none(Parser& p, Values) { parse_bind_to(p, "none"); }
+
 // clang-format off
 constexpr OptionRow kRows[] = {
   {"", 0, "Which programs, how many ranks:", nullptr, nullptr},
   {"n np c", 1, "-n N, -np N", "start N ranks of this program (1 where not given)", set_ranks},
-  {"N ppn npernode perhost", 1, "-N N, -ppn N", "N ranks on each host", set_per_node},
+  {"N ppn npernode perhost grr", 1, "-N N, -ppn N", "N ranks on each host", set_per_node},
   {"app file configfile", 1, "--app FILE, -file FILE",
    "read the programs from a file: on each line options, a program and its arguments", set_app_file},
   {"soft", 1, "-soft LIST", "numbers of ranks that would do (n, a:b, a:b:c); all are always started", set_soft},
@@ -172,11 +184,11 @@ constexpr OptionRow kRows[] = {
   {"set", 1, "--set NAME=VALUE", "set a parameter of Tern, such as eager_limit=16k; see tern_info", set_parameter},
   {"", 0, "Where:", nullptr, nullptr},
   {"host hosts H", 1, "-host A[:N],B...", "hosts, and how many ranks each is meant for", set_hosts<add_hosts>},
-  {"hostfile machinefile f machine", 1, "--hostfile FILE, -f FILE", "the same from a file, a host on each line",
+  {"hostfile machinefile f machine default-hostfile", 1, "--hostfile FILE, -f FILE", "the same from a file, a host on each line",
    set_hosts<add_host_file>},
-  {"bind-to", 1, "--bind-to WHAT",
+  {"bind-to binding bind", 1, "--bind-to WHAT",
    "share (an equal share of the cores; the default), core, hwthread, l3cache, numa, package, none", set_bind},
-  {"map-by", 1, "--map-by WHAT[:PE=N]",
+  {"map-by map", 1, "--map-by WHAT[:PE=N]",
    "slot, hwthread, core, l3cache, numa, package, node: ranks go round these; ppr:N:WHAT: N on each", set_map},
   {"rank-by", 1, "--rank-by WHAT", "slot, or one of the same: how ranks are numbered", set_rank_order},
   {"oversubscribe", 0, "--oversubscribe", "more ranks than cores (always allowed)", set_oversubscribe},
@@ -190,7 +202,7 @@ constexpr OptionRow kRows[] = {
   {"timestamp timestamp-output", 0, "--timestamp", "begin each line of output with the time", set_timestamp},
   {"quiet q", 0, "-q, --quiet", "no remarks of mpirun; errors are still said", set_quiet},
   {"", 0, "The job:", nullptr, nullptr},
-  {"timeout", 1, "--timeout SECONDS", "end the job after that time, with exit code 124", set_timeout},
+  {"timeout maxtime", 1, "--timeout SECONDS", "end the job after that time, with exit code 124", set_timeout},
   {"initial-errhandler", 1, "-initial-errhandler NAME",
    "mpi_errors_are_fatal (the default), mpi_errors_abort, mpi_errors_return", set_error_handler},
   {"memory-alloc-kinds", 1, "-memory-alloc-kinds LIST", "kinds of memory the program wants to use: system,mpi,...",
@@ -198,6 +210,16 @@ constexpr OptionRow kRows[] = {
   {"version V", 0, "-V, --version", "print the version", set_version},
   {"help h", 0, "-h, --help", "print this", set_help},
   {"allow-run-as-root", 0, nullptr, nullptr, set_nothing},
+  {"bycore", 0, nullptr, nullptr, set_by_core},
+  {"bynode rr", 0, nullptr, nullptr, set_by_node},
+  {"bysocket", 0, nullptr, nullptr, set_by_package},
+  {"byslot", 0, nullptr, nullptr, set_by_slot},
+  {"npersocket", 1, nullptr, nullptr, set_per_package},
+  {"npernuma", 1, nullptr, nullptr, set_per_numa},
+  {"cpus-per-proc cpus-per-rank cpus-per-pe", 1, nullptr, nullptr, set_cores_each},
+  {"bind-to-core", 0, nullptr, nullptr, set_bind_core},
+  {"bind-to-socket", 0, nullptr, nullptr, set_bind_package},
+  {"bind-to-none", 0, nullptr, nullptr, set_bind_none},
 };
 // clang-format on
 

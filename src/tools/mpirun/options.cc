@@ -43,6 +43,20 @@ const OptionRow* find_row(const std::string& name) {
   return nullptr;
 }
 
+// The section [begin, end) of `words` has options at most.
+std::string no_program(const std::vector<std::string>& words, std::size_t begin, std::size_t end) {
+  if (begin == 0 && end == words.size()) return "no program to start; mpirun -n 4 ./program";
+  const auto sections = [](auto first, auto last) { return std::count(first, last, ":") + 1; };
+  std::string typed;
+  for (std::size_t i = begin; i < end; ++i) typed += (i == begin ? "" : " ") + words[i];
+  return strf(
+      "section %d of %d (%s) names no program: each section between ':' needs its own, as in "
+      "mpirun -n 1 ./server : -n 3 ./client",
+      static_cast<int>(sections(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(begin))),
+      static_cast<int>(sections(words.begin(), words.end())),
+      typed.empty() ? "nothing" : strf("\"%s\"", typed.c_str()).c_str());
+}
+
 }  // namespace
 
 bool names_contain(const char* names, const std::string& name) noexcept {
@@ -137,26 +151,38 @@ std::size_t OptionParser::take_option(const std::vector<std::string>& words, std
     values.push_back(attached.c_str());
   }
   const OptionRow* row = find_row(name);
-  if (row == nullptr) throw Error(MPI_ERR_ARG, at_place(unknown_option(option_, name)));
-  const auto needed = static_cast<std::size_t>(row->values);
-  while (values.size() < needed && at < words.size()) values.push_back(words[at++].c_str());
-  if (values.size() != needed)
-    refuse(
-        strf("takes %d value%s; mpirun --help shows it", row->values, row->values == 1 ? "" : "s"));
-  row->act(*this, values.data());
+  const WithoutEffect* ignored = row == nullptr ? option_without_effect(name) : nullptr;
+  if (row == nullptr && ignored == nullptr)
+    throw Error(MPI_ERR_ARG, at_place(unknown_option(option_, name)));
+  const int needed = row != nullptr ? row->values : ignored->values;
+  while (static_cast<int>(values.size()) < needed && at < words.size() && words[at] != ":")
+    values.push_back(words[at++].c_str());
+  if (static_cast<int>(values.size()) != needed)
+    refuse(strf("takes %d value%s%s", needed, needed == 1 ? "" : "s",
+                row != nullptr ? "; mpirun --help shows it" : ""));
+  if (row != nullptr)
+    row->act(*this, values.data());
+  else
+    note_without_effect(*ignored);
   return at;
 }
 
-void OptionParser::end_section(const std::vector<std::string>& words, std::size_t at) {
+// Scripts repeat such options (--mca A 1 --mca B 2): one sentence for each name.
+void OptionParser::note_without_effect(const WithoutEffect& row) const {
+  const std::string text = at_place(strf("%s has no effect here: %s", option_.c_str(), row.why));
+  std::vector<std::string>& said = options.remarks;
+  if (std::find(said.begin(), said.end(), text) == said.end()) said.push_back(text);
+}
+
+// The section is words [begin, at).
+void OptionParser::end_section(const std::vector<std::string>& words, std::size_t begin,
+                               std::size_t at) {
   if (read_app_file_ && !app.command.empty())
     throw Error(MPI_ERR_ARG, strf("\"%s\" stands behind an app file, which names the programs; put "
                                   "a ':' between them for one more",
                                   app.command[0].c_str()));
   if (app.command.empty() && !read_app_file_ && !options.help && !options.version)
-    throw Error(
-        MPI_ERR_ARG,
-        at_place(at < words.size() ? strf("no program before the ':' of word %zu", at + 1)
-                                   : std::string("no program to start; mpirun -n 4 ./program")));
+    throw Error(MPI_ERR_ARG, at_place(no_program(words, begin, at)));
   if (!app.command.empty()) options.apps.push_back(std::move(app));
   app = {};
   read_app_file_ = false;
@@ -164,10 +190,11 @@ void OptionParser::end_section(const std::vector<std::string>& words, std::size_
 
 void OptionParser::parse(const std::vector<std::string>& words, const std::string& place) {
   place_ = place;
-  std::size_t at = 0;
+  std::size_t begin = 0, at = 0;
   while (at < words.size()) {
     if (words[at] == ":") {
-      end_section(words, at++);
+      end_section(words, begin, at++);
+      begin = at;
     } else if (words[at] == "--") {
       ++at;
       while (at < words.size() && words[at] != ":") app.command.push_back(words[at++]);
@@ -177,7 +204,7 @@ void OptionParser::parse(const std::vector<std::string>& words, const std::strin
       while (at < words.size() && words[at] != ":") app.command.push_back(words[at++]);
     }
   }
-  end_section(words, at);
+  end_section(words, begin, at);
 }
 
 int Options::ranks() const noexcept {

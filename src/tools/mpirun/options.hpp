@@ -67,7 +67,8 @@ struct Options {
   bool dry_run = false;
   bool help = false;
   bool version = false;
-  double timeout_s = 0;  // 0: none
+  double timeout_s = 0;              // 0: none
+  std::vector<std::string> remarks;  // options that have no effect here, a sentence each
 
   [[nodiscard]] int ranks() const noexcept;
 };

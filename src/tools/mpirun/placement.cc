@@ -61,7 +61,10 @@ void bind_to_free(Places& places, const Placing& placing, int ranks) {
   const std::size_t others = all.size() - free.size();
   const std::size_t wanted = static_cast<std::size_t>(ranks) * each;
   if (others > 0 && free.size() < wanted && wanted <= all.size() && share) {
-    places.remark = held_by_others(others, all.size(), "nothing is bound");
+    places.remark = held_by_others(
+        others, all.size(),
+        "nothing is bound, and ranks share cores with it (--bind-to share:overload-allowed binds "
+        "them, --bind-to none leaves this out)");
     places.cpus.assign(static_cast<std::size_t>(ranks), {});
   } else if (others > 0 && ranks == 1 && share && !free.empty()) {
     places.remark = held_by_others(others, all.size(), "rank 0 gets the others");

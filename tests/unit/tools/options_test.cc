@@ -250,24 +250,17 @@ TEST(Options, RefusalsNameTheWordAndTheCure) {
   EXPECT_SAYS(refusal({"--timeout", "nan", "a"}), "positive number of seconds");
   EXPECT_SAYS(refusal({}), "no program");
   EXPECT_SAYS(refusal({"-n", "2"}), "no program");
-  EXPECT_SAYS(refusal({":", "a"}), "word 1");
-  EXPECT_SAYS(refusal({"a", ":"}), "no program");
+  EXPECT_SAYS(refusal({":", "a"}), "section 1 of 2 (nothing) names no program");
   EXPECT_SAYS(refusal({"--tag-output=yes", "a"}), "takes 0 values");
   EXPECT_SAYS(refusal({"-", "a"}), "(taken)");  // a program called "-", as for a shell
 }
 
 TEST(Options, OthersOptionsAreRefusedByName) {
-  const std::pair<const char*, const char*> answers[] = {{"--mca", "--set NAME=VALUE"},
+  const std::pair<const char*, const char*> answers[] = {{"--tune", "--set NAME=VALUE"},
                                                          {"-rf", "--map-by"},
-                                                         {"--display", "--dry-run"},
-                                                         {"-npersocket", "ppr:N:package"},
-                                                         {"--cpus-per-rank", "slot:PE=N"},
-                                                         {"-verbose", "TERN_EXPLAIN"},
+                                                         {"--do-not-launch", "--dry-run"},
                                                          {"-outfile-pattern", "--output"},
-                                                         {"-bootstrap", "srun or prterun"},
-                                                         {"-iface", "shared memory"},
                                                          {"-genvnone", "env -i"},
-                                                         {"-print-rank-map", "--report"},
                                                          {"--xterm", "xterm -e"},
                                                          {"--merge-stderr-to-stdout", "2>&1"},
                                                          {"-gpus-per-proc", "CUDA_VISIBLE_DEVICES"},
@@ -279,6 +272,44 @@ TEST(Options, OthersOptionsAreRefusedByName) {
     EXPECT_SAYS(refusal({option, "a"}), answer) << option;
     EXPECT_EQ(refusal({option, "a"}).rfind(option, 0), 0u) << "it names what was typed";
   }
+}
+
+TEST(Options, WhatChangesNoResultIsTakenAndSaid) {
+  const Options options = parse_options({"--mca", "btl", "self,vader", "-n", "2", "-iface", "eth0",
+                                         "--mca", "pml", "ob1", "-bootstrap=ssh", "-v", "--display",
+                                         "map", "--display-map", "a", "--mca", "x", "y"});
+  EXPECT_EQ(options.ranks(), 2);
+  EXPECT_EQ(options.apps[0].command, (std::vector<std::string>{"a", "--mca", "x", "y"}));
+  ASSERT_EQ(options.remarks.size(), 6u) << "one for each name";
+  EXPECT_SAYS(options.remarks[0], "--mca has no effect here: it sets parameters of Open MPI");
+  EXPECT_SAYS(options.remarks[1], "-iface has no effect here");
+  EXPECT_SAYS(options.remarks[2], "-bootstrap has no effect here");
+  EXPECT_TRUE(parse_options({"-n", "2", "a"}).remarks.empty());
+  EXPECT_SAYS(refusal({"--mca", "btl", ":", "a"}), "--mca: takes 2 values");
+  EXPECT_SAYS(refusal({"-iface"}), "-iface: takes 1 value");
+}
+
+TEST(Options, OthersSpellingsOfPlaces) {
+  const auto placing = [](const std::vector<std::string>& words) {
+    return parse_options(words).placing;
+  };
+  EXPECT_EQ(placing({"--bycore", "a"}).map, Unit::kCore);
+  EXPECT_EQ(placing({"-rr", "a"}).map, Unit::kMachine);
+  EXPECT_EQ(placing({"--npersocket", "2", "a"}).per_unit, 2);
+  EXPECT_EQ(placing({"--npersocket", "2", "a"}).map, Unit::kPackage);
+  EXPECT_EQ(placing({"--cpus-per-rank", "3", "a"}).cores_each, 3);
+  EXPECT_EQ(placing({"--bind-to-core", "a"}).bind_unit, Unit::kCore);
+  EXPECT_EQ(placing({"-binding", "none", "a"}).bind, Bind::kNone);
+  EXPECT_EQ(parse_options({"-grr", "3", "a"}).per_node, 3);
+}
+
+TEST(Options, ASectionWithoutAProgramIsNamed) {
+  EXPECT_SAYS(refusal({"-n", "1", ":", "-n", "1", "a"}),
+              "section 1 of 2 (\"-n 1\") names no program");
+  EXPECT_SAYS(refusal({"-n", "1", "a", ":", "-n", "2"}), "section 2 of 2 (\"-n 2\")");
+  EXPECT_SAYS(refusal({"a", ":", ":", "b"}), "section 2 of 3 (nothing)");
+  EXPECT_SAYS(refusal({"a", ":"}), "section 2 of 2 (nothing)");
+  EXPECT_SAYS(refusal({"-n", ":", "a"}), "-n: takes 1 value");
 }
 
 TEST(Options, HelpShowsWhatIsTaken) {
