@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # TERN_FLAGS: the compiler flags of the project, in TERN_CFLAGS, TERN_CXXFLAGS and TERN_LDFLAGS. They stay apart
-# from CFLAGS, CXXFLAGS and LDFLAGS, which are the user's.
+# from CFLAGS, CXXFLAGS and LDFLAGS, which are the user's. TEST_CXXFLAGS is CXXFLAGS for unit tests: where the user gave
+# none, they are optimised less than the library that they test.
 AC_DEFUN([TERN_FLAGS], [
   AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors (for developers)])],
                 [], [enable_werror=no])
@@ -47,4 +48,11 @@ template <std::integral T> constexpr T twice(T x) { return x + x; }]], [[return 
   AC_SUBST([TERN_CXXFLAGS])
   AC_SUBST([TERN_LDFLAGS])
   AC_SUBST([TERN_COMPLETE])
+  TEST_CXXFLAGS=$CXXFLAGS
+  AS_IF([test -z "$tern_user_CXXFLAGS"], [TEST_CXXFLAGS="-O1 -g1"])
+  AC_SUBST([TEST_CXXFLAGS])
+  # Line numbers of the library are most of what the linker has to do for a unit test; reports of sanitizers need them.
+  TEST_LDFLAGS=
+  AS_IF([test "x$enable_sanitizers" = xno], [TEST_LDFLAGS="-Wl,--strip-debug"])
+  AC_SUBST([TEST_LDFLAGS])
 ])

@@ -21,14 +21,21 @@ AC_DEFUN([TERN_NVCC], [
   AS_IF([test -n "$NVCC"], [
     AC_MSG_CHECKING([which of "$with_cuda_arch" $NVCC compiles for])
     tern_nvcc_knows=" `$NVCC --list-gpu-arch 2>/dev/null | $SED 's/compute_//' | tr '\n' ' '`"
-    for tern_arch in $with_cuda_arch; do
-      AS_CASE([$tern_nvcc_knows], [*" $tern_arch "*],
-        [NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES -gencode=arch=compute_$tern_arch,code=sm_$tern_arch"
-         tern_archs="$tern_archs$tern_arch "])
+    tern_same=
+    for tern_arch in `printf '%s\n' $with_cuda_arch | sort -nu`; do
+      AS_CASE([$tern_nvcc_knows], [*" $tern_arch "*], [], [continue])
+      # nvcc's front end takes most of its time, and makes the same PTX for all of one group: it runs once a group.
+      AS_CASE([$tern_arch], [8?|9?], [tern_group=80], [1??], [tern_group=100], [tern_group=$tern_arch])
+      AS_IF([test "x$tern_group" = "x$tern_same"],
+        [NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES,sm_$tern_arch"],
+        [NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES${tern_same:+@:>@} -gencode=arch=compute_$tern_arch,code=@<:@sm_$tern_arch"])
+      tern_same=$tern_group
+      tern_archs="$tern_archs$tern_arch "
     done
     AC_MSG_RESULT([${tern_archs:-none}])
     AS_IF([test -z "$tern_archs"],
       [AC_MSG_ERROR([$NVCC compiles for none of "$with_cuda_arch"; it knows$tern_nvcc_knows])])
+    NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES@:>@"
     # Newer GPUs than nvcc knows translate the PTX of compute capability 10.0, or of the newest that is built.
     AS_CASE([" $tern_archs"], [*" 100 "*], [tern_ptx=100], [tern_ptx=`AS_ECHO(["$tern_archs"]) | $SED 's/.* \([[0-9]]*\) $/\1/; s/ //g'`])
     NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES -gencode=arch=compute_$tern_ptx,code=compute_$tern_ptx"

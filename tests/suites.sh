@@ -14,7 +14,7 @@ unit_tests_in() {
   shift
   configure_in "$dir" "$@"
   step "build ${dir##*/}" "the compiler's message is in the log" make -C "$dir" -j "$jobs" tests-built
-  $(fixed_addresses) tests/unit/run --build "$dir" "${unit_options[@]}"
+  $(fixed_addresses) tests/unit/run --build "$dir" --jobs "$jobs" "${unit_options[@]}"
 }
 unit_options=()
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Unit tests, one program a file: unit_tests += tests/unit/FOLDER/NAME_test (its source is NAME_test.cc).
+tests/unit/%.$(OBJEXT): CXXFLAGS = $(TEST_CXXFLAGS)
+tests/unit/%_test: private AM_LDFLAGS = $(TERN_LDFLAGS) $(TEST_LDFLAGS)
 unit_tests += tests/unit/core/group_test
 unit_tests += tests/unit/core/communicator_test
 unit_tests += tests/unit/core/topology_test

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The headers of the C++ library and of the system that most sources include, parsed once a build: m4/tern_pch.m4.
+// No source relies on it: each includes what it uses, and compiles without this file.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# Precompiled headers: README.md. The compiler takes NAME.hpp.gch from the build tree, where one lies that was made
+# with the same flags, and otherwise NAME.hpp from src. Tools are compiled as the library is, to have its.
+if PCH
+PCH_LIBRARY = precompiled/library.hpp
+PCH_TESTS = precompiled/tests.hpp
+PCH = -include $(PCH_LIBRARY)
+AM_CPPFLAGS += $(PCH)
+unit_test_objects = $(addsuffix .$(OBJEXT),$(unit_tests))
+$(unit_test_objects): PCH = -include $(PCH_TESTS)
+src/tools/%.$(OBJEXT): PCH = -fPIC -include $(PCH_LIBRARY)
+$(PCH_LIBRARY).gch $(PCH_TESTS).gch: PCH =
+$(PCH_TESTS).gch: CXXFLAGS = $(TEST_CXXFLAGS)
+CLEANFILES += $(PCH_LIBRARY).gch $(PCH_TESTS).gch
+
+pch_compile = $(AM_V_GEN)$(MKDIR_P) precompiled && $(CXX) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(AM_CPPFLAGS) \
+  $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) -x c++-header -o $@
+$(PCH_LIBRARY).gch: $(srcdir)/src/precompiled/library.hpp
+	$(pch_compile) -fPIC $(srcdir)/src/precompiled/library.hpp
+$(PCH_TESTS).gch: $(srcdir)/src/precompiled/tests.hpp
+	$(pch_compile) $(srcdir)/src/precompiled/tests.hpp
+
+$(libtern_la_OBJECTS) $(libmpi_abi_la_OBJECTS) $(libmpirun_la_OBJECTS) $(libterninfo_la_OBJECTS) \
+$(mpirun_OBJECTS) $(tern_info_OBJECTS) $(tern_coll_OBJECTS): | $(PCH_LIBRARY).gch
+$(addsuffix .$(OBJEXT),$(unit_tests)): | $(PCH_TESTS).gch
+endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// GoogleTest and the headers of the C++ library, parsed once for all unit tests: see library.hpp.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
