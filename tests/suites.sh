@@ -77,7 +77,7 @@ suite_fuzz() {
   tests/fuzz/run --build "$dir"
 }
 suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
-suite_fresh() { tests/fresh/run --build "$build" $full; }
+suite_fresh() { tests/fresh/run --prefix "$prefix" --build "$build" $full; }
 suite_dist() { tests/dist/run --build "$build"; }
 
 # run_suite NAME: shows its lines, adds its totals to the sum; one that ends without totals counts as a failure.

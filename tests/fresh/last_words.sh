@@ -2,6 +2,9 @@
 # How ./quickstart ends where something fails that no line of it foresaw. Sourced by run. All that it calls are stubs, in a
 # folder of its own, so nothing is built or installed.
 
+# stub FILE COMMANDS
+stub() { printf '#!/bin/sh\n%s\n' "$2" >"$1"; chmod +x "$1"; }
+
 # stubs: a tree in $work/stubs/tree whose build does nothing, and a PATH where every package is there but GoogleTest.
 stubs() {
   local stubs=$work/stubs name
@@ -9,7 +12,6 @@ stubs() {
   mkdir -p "$stubs"/{bin,tree/tests,tree/examples/digits}
   cp "$top/quickstart" "$stubs/tree"
   cp "$top/tests/suites.sh" "$stubs/tree/tests"
-  stub() { printf '#!/bin/sh\n%s\n' "$2" >"$1"; chmod +x "$1"; }
   for name in autoreconf automake libtoolize g++ python3 readelf clang-format cmake mandoc gdb slurmctld munged debootstrap; do
     stub "$stubs/bin/$name" 'exit 0'
   done
@@ -35,6 +37,9 @@ interrupted() {
   stubs && stub "$work/stubs/bin/make" 'echo $$ >pid; exec sleep 60'
   env -C "$work/stubs/tree" PATH="$work/stubs/bin:/usr/bin:/bin" timeout -s INT 2 ./quickstart build
 }
+lint_that_dies() {
+  rm -rf "$work/lint" && mkdir "$work/lint" && cp "$top/tests/lint/run" "$work/lint" && stub "$work/lint/dies" 'exit 3' && "$work/lint/run"
+}
 nothing_left() { ! kill -0 "$(cat "$work/stubs/tree/pid")"; }
 
 # ends CODE PATTERN COMMAND...: with this exit code, and its last line (of both streams) has the pattern.
@@ -52,6 +57,7 @@ check_last_words() {
   check "its cure is the last line" ends 1 '^quickstart: .*bash -x' unforeseen
   check "a suite's command that fails is not passed over" says_and_fails '^quickstart: ended with status 1 at suites.sh, line [0-9]*: false' \
     suite_that_dies
+  check "a lint that dies is named" says_and_fails '^FAIL dies: ended with status 3' lint_that_dies
   check "failed tests end with the sum" ends 1 '^1 passed, 2 failed, 3 skipped$' failing_suite
   check "an interrupted run says so" ends 124 '^quickstart: interrupted' interrupted
   check "and leaves nothing running" nothing_left

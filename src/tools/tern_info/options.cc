@@ -51,7 +51,8 @@ Options parse_options(const std::vector<std::string>& words) {
       throw Error(MPI_ERR_ARG,
                   strf("\"%s\" is no option, and tern_info takes nothing else", word.c_str()));
     const size_t equals = word.find('=');
-    const Option& option = option_named(word.substr(0, equals));
+    const std::string name = word.substr(0, equals);
+    const Option& option = option_named(name);
     const bool has_value = equals != std::string::npos;
     if (option.switched != nullptr) {
       if (has_value) throw Error(MPI_ERR_ARG, strf("%s takes no value", option.name));

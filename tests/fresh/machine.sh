@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# Bare Debians: debootstrap's smallest one in $machine, entered with namespaces of its own. Sourced by run; wants $cache.
+
+mounts() { # the command's own /dev/shm, /proc and packages that were fetched before; ends with this process
+  mount --rbind /dev "$1/dev" && mount -t tmpfs -o mode=1777 shm "$1/dev/shm" && mount --rbind /sys "$1/sys" &&
+    mount -t proc proc "$1/proc" && mount --bind "$2" "$1/var/cache/apt/archives" && shift 2 && exec chroot "$@"
+}
+# apart COMMAND...: in a mount and a pid namespace, whose processes and mounts end with it or with this script, even if killed.
+apart() { setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child "$@"; }
+# inside COMMAND...: in the machine, as root, with the environment of a login.
+inside() {
+  apart bash -c "$(declare -f mounts); mounts \"\$@\"" mounts "$machine" "$cache/debs-$suite" "$machine" \
+    env -i HOME=/root USER=root LOGNAME=root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+
+# The mirror is the one that this machine's packages come from; TERN_FRESH_MIRROR names another.
+mirror() {
+  local release
+  release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  [ -n "${TERN_FRESH_MIRROR:-}" ] && echo "$TERN_FRESH_MIRROR" && return
+  [ "$(. /etc/os-release && echo "$ID")" = debian ] || return 0
+  apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+    sed -n "s/^$release //p" | head -n 1 | sed 's|/$||'
+}
+
+# why_not: why this machine cannot make others; nothing where it can.
+why_not() {
+  if [ "$(cat /etc/debian_chroot 2>/dev/null)" = tern-fresh ]; then echo "this is such a machine"
+  elif [ "$(id -u)" != 0 ]; then echo "debootstrap needs root"
+  elif ! command -v debootstrap >/dev/null; then echo "debootstrap is not installed"
+  elif ! apart true 2>/dev/null; then echo "no namespaces of mounts and processes here"
+  elif [ -z "$(mirror)" ]; then echo "apt has no mirror of Debian: TERN_FRESH_MIRROR=URL names one"
+  elif ! /usr/lib/apt/apt-helper download-file "$(mirror)/dists/bookworm/InRelease" "$work/release" >"$work/network" 2>&1; then
+    echo "no network: $(tail -n 1 "$work/network")"
+  fi
+}
+
+# bootstrap SUITE: its tarball in the cache; one that is there is taken for a month.
+bootstrap() {
+  local suite=$1 tarball=$cache/$1.tar
+  mkdir -p "$cache/debs-$suite"
+  [ -z "$(find "$tarball" -mtime -30 2>/dev/null)" ] || return 0
+  rm -rf --one-file-system "$machine"
+  apart debootstrap --variant=minbase "$suite" "$machine" "$(mirror)" || { tail -n 5 "$machine/debootstrap/debootstrap.log"; return 1; }
+  tar -C "$machine" -cf "$tarball.new" . && mv "$tarball.new" "$tarball"
+}
+
+# bare SUITE: the machine, new, with this one's settings of apt: proxies, keys, passwords.
+bare() {
+  suite=$1
+  bootstrap "$suite" || return 1
+  rm -rf --one-file-system "$machine"
+  mkdir "$machine" && tar -C "$machine" -xf "$cache/$suite.tar" || return 1
+  cp -L /etc/resolv.conf /etc/hosts "$machine/etc"
+  cp -a /etc/apt/{auth.conf,auth.conf.d,trusted.gpg,trusted.gpg.d,keyrings} "$machine/etc/apt" 2>/dev/null
+  apt-config dump Acquire >"$machine/etc/apt/apt.conf.d/99machine"
+  [ -z "${http_proxy:-}" ] || echo "Acquire::http::Proxy \"$http_proxy\";" >>"$machine/etc/apt/apt.conf.d/99machine"
+  echo force-unsafe-io >"$machine/etc/dpkg/dpkg.cfg.d/tern-fresh" # no wait for the disk
+  echo tern-fresh >"$machine/etc/debian_chroot"
+}
+install_inside() { inside sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"' sh "$@"; }
+
+# account NAME: root, or a user who may use sudo.
+account() {
+  [ "$1" != root ] || return 0
+  install_inside sudo && inside useradd --create-home --shell /bin/bash "$1" &&
+    echo "$1 ALL=(ALL) NOPASSWD: ALL" >"$machine/etc/sudoers.d/$1"
+}
+home_of() { sed -n "s/^$1:.*:\(.*\):.*/\1/p" "$machine/etc/passwd"; }
+
+# copy_tree WAY NAME: this tree as NAME's: checkout (git and its history), or tarball (what make dist makes).
+copy_tree() {
+  local home to
+  home=$(home_of "$2") to=$machine$home/tern
+  mkdir "$to"
+  if [ "$1" = tarball ]; then
+    make -C "$build" distdir && cp -a "$build"/tern-*/. "$to" && rm -rf "$build"/tern-*/
+  else
+    install_inside git && git -C "$top" ls-files -co --exclude-standard -z |
+      (cd "$top" && xargs -0 ls -d 2>/dev/null | tar -c -T -) | tar -x -C "$to" &&
+      git -C "$to" init -q && git -C "$to" add -A && git -C "$to" -c user.name=tern -c user.email=tern commit -qm tree
+  fi || return 1
+  inside chown -R "$2:" "$home/tern"
+}
+
+# typed NAME LINE: the line as NAME types it in the tree; what it prints goes to the log of this machine.
+typed() {
+  printf 'cd ~/tern || exit\n%s\n' "$2" >"$machine/tmp/typed"
+  if [ "$1" = root ]; then inside bash /tmp/typed; else inside su "$1" -c 'bash /tmp/typed'; fi </dev/null
+}
