@@ -202,6 +202,13 @@ void copy_by_blocks(cuda::Job& job, const Data& from, const Data& to) noexcept {
   job.finish();  // before the block goes
 }
 
+/// The same memory in the same order. One address alone says nothing: types of absolute addresses
+/// all count from MPI_BOTTOM, and those of one array from its begin.
+bool same_data(const Data& one, const Data& other) noexcept {
+  if (one.type->contiguous() && other.type->contiguous()) return one.first() == other.first();
+  return one.address == other.address && one.type == other.type;
+}
+
 }  // namespace
 
 void copy_on_host(const Data& from, const Data& to) noexcept {
@@ -228,7 +235,7 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept {
 
 int copy(Process& process, const Data& source, const Data& destination) noexcept {
   const size_t bytes = source.bytes();
-  if (bytes == 0 || source.address == destination.address) return MPI_SUCCESS;
+  if (bytes == 0 || same_data(source, destination)) return MPI_SUCCESS;
   const Data from = asked(source), to = asked(destination);
   if (TERN_LIKELY(!from.on_device() && !to.on_device())) {
     copy_on_host(from, to);
@@ -263,7 +270,7 @@ namespace {
 // to = sources[0] (op) (sources[1] (op) ...), all in host memory.
 void apply_all(const Op& op, const Data* sources, int n, const Data& to) noexcept {
   const Data& last = sources[n - 1];
-  if (last.address != to.address) copy_on_host(last, to);
+  if (!same_data(last, to)) copy_on_host(last, to);
   for (int i = n - 2; i >= 0; --i) op.apply(sources[i].address, to.address, to.count, *to.type);
 }
 
