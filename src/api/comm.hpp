@@ -31,6 +31,9 @@ void join(core::Communicator& communicator);
 /// as MPI has it. MPI_ERR_INFO_VALUE for a value that a known hint cannot have.
 [[nodiscard]] int set_hints(core::Communicator& communicator, const core::Info* info);
 
+/// The same of the values alone.
+[[nodiscard]] int check_hints(const core::Info* info);
+
 /// MPI_ERR_COMM for an inter-communicator, where `what` cannot be.
 [[nodiscard]] int require_intra(const core::Communicator& communicator, const char* what) noexcept;
 

@@ -46,21 +46,32 @@ void take_algorithms(const core::Info& info, core::Info* wanted, int* code) {
   }
 }
 
-}  // namespace
-
-int set_hints(core::Communicator& communicator, const core::Info* info) {
-  if (info == nullptr) return MPI_SUCCESS;
-  core::Info wanted;
+/// The hints of `info` that are known.
+int read_hints(const core::Info& info, core::Info* wanted) {
   for (const Hint& hint : kHints) {
-    const std::string* value = hint.settable ? info->get(hint.key) : nullptr;
+    const std::string* value = hint.settable ? info.get(hint.key) : nullptr;
     if (value == nullptr) continue;
     if (*value != "true" && *value != "false")
       return fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be \"true\" or \"false\"",
                   hint.key, value->c_str());
-    wanted.set(hint.key, *value);
+    wanted->set(hint.key, *value);
   }
   int code = MPI_SUCCESS;
-  take_algorithms(*info, &wanted, &code);
+  take_algorithms(info, wanted, &code);
+  return code;
+}
+
+}  // namespace
+
+int check_hints(const core::Info* info) {
+  core::Info wanted;
+  return info == nullptr ? MPI_SUCCESS : read_hints(*info, &wanted);
+}
+
+int set_hints(core::Communicator& communicator, const core::Info* info) {
+  if (info == nullptr) return MPI_SUCCESS;
+  core::Info wanted;
+  const int code = read_hints(*info, &wanted);
   if (code != MPI_SUCCESS) return code;
   if (!communicator.info) communicator.info = core::Ref<core::Info>::adopt(new core::Info);
   communicator.info->merge(wanted);

@@ -95,6 +95,41 @@ static void unguided(void) {
   }
 }
 
+// Some say MPI_UNDEFINED, which tells them nothing of what the others ask for. What comes next
+// works.
+static void undefined_among(void) {
+  static const int types[] = {MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_SHARED,
+                              MPI_COMM_TYPE_HW_UNGUIDED, MPI_UNDEFINED};
+  for (int i = 0; i < 4; ++i) {
+    const int type = rank == size - 1 && size > 1 ? MPI_UNDEFINED : types[i];
+    OK(split_with(MPI_COMM_WORLD, type, NULL, NULL));
+    if (type == MPI_UNDEFINED || (type == MPI_COMM_TYPE_HW_UNGUIDED && size < 4))
+      CHECK(made == MPI_COMM_NULL);
+    else if (type == MPI_COMM_TYPE_SHARED)
+      check_made(size == 1 ? 1 : size - 1, 0);
+    else
+      check_made(rank < 2 ? 2 : 1, rank < 2 ? 0 : 2);
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
+    check_made(size, 0);
+    OK(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made));
+    check_made(size, 0);
+  }
+}
+
+// What the library has chosen is told in the caller's object.
+static void tells(void) {
+  MPI_Info info;
+  char value[64] = "";
+  int length = sizeof value, flag = 0;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, info, &made));
+  OK(MPI_Info_get_string(info, "mpi_hw_resource_type", &length, value, &flag));
+  CHECK_EQ(flag, made != MPI_COMM_NULL);
+  if (flag) CHECK(strcmp(value, size == 4 ? "hwloc://Package" : "hwloc://Core") == 0);
+  if (made != MPI_COMM_NULL) OK(MPI_Comm_free(&made));
+  OK(MPI_Info_free(&info));
+}
+
 static void hardware(void) {
   MPI_Info info;
   const char* keys[] = {"hwloc://Machine", "hwloc://Package", "hwloc://NUMANode",
@@ -126,6 +161,8 @@ int main(int argc, char** argv) {
   guided();
   by_sets();
   unguided();
+  undefined_among();
+  tells();
   hardware();
   wrong();
   return end();
