@@ -59,12 +59,17 @@ int32_t root_in(const Operation& operation) noexcept {
   return operation.root < comm.size() ? kOnThisSide : operation.root - comm.size();
 }
 
+/// Beside the root of its group a rank has no operation that counts.
+bool same_op(const Call& one, const Call& other) noexcept {
+  return *one.op == '\0' || *other.op == '\0' || std::strcmp(one.op, other.op) == 0;
+}
+
 /// What two groups can compare of each other.
 int differ_across(const Call& one, const Call& other) noexcept {
   if (one.collective != other.collective || one.irregular != other.irregular) return MPI_ERR_OTHER;
   if (rooted(one.collective) && (one.root == kOnThisSide) == (other.root == kOnThisSide))
     return MPI_ERR_ROOT;
-  if (std::strcmp(one.op, other.op) != 0) return MPI_ERR_OP;
+  if (!same_op(one, other)) return MPI_ERR_OP;
   return one.collective == Collective::kAllreduce ? differ(one, other) : MPI_SUCCESS;
 }
 
@@ -110,7 +115,7 @@ std::string in_words(const Call& call) {
 int differ(const Call& one, const Call& other) noexcept {
   if (one.collective != other.collective || one.irregular != other.irregular) return MPI_ERR_OTHER;
   if (one.root != other.root) return MPI_ERR_ROOT;
-  if (std::strcmp(one.op, other.op) != 0) return MPI_ERR_OP;
+  if (!same_op(one, other)) return MPI_ERR_OP;
   if (one.untyped || other.untyped) return one.bytes == other.bytes ? MPI_SUCCESS : MPI_ERR_COUNT;
   if (one.elements != other.elements) return MPI_ERR_COUNT;
   return one.hash == other.hash ? MPI_SUCCESS : MPI_ERR_TYPE;

@@ -33,18 +33,27 @@ inline bool bad_root(int root, const core::Communicator& comm) noexcept {
 }
 
 /// Which arguments of a rooted collective count at this rank: the root's own, those of all others
-/// (leaf).
+/// (leaf), any (part): beside the root of its group of an inter-communicator none does.
 struct Roles {
-  bool root, leaf;
+  bool root, leaf, part;
   Roles(int rank, const core::Communicator& comm) noexcept
       : root(comm.inter() ? rank == MPI_ROOT : rank == comm.rank()),
-        leaf(comm.inter() ? rank >= 0 : true) {}
+        leaf(comm.inter() ? rank >= 0 : true),
+        part(root || leaf) {}
 };
+
+/// Rank 0 of an exclusive scan has no result.
+inline bool counts_after_first(const core::Communicator& comm, const void* sendbuf) noexcept {
+  return comm.rank() != 0 || sendbuf == MPI_IN_PLACE;
+}
 
 /// Stands for a datatype that does not count at this rank or with MPI_IN_PLACE: MPI_BYTE.
 inline core::Datatype* ignored_type(const Call& call) noexcept {
   return call.find<core::Datatype>(MPI_BYTE);
 }
+
+/// Likewise for an operation.
+inline core::Op* ignored_op(const Call& call) noexcept { return call.find<core::Op>(MPI_SUM); }
 
 // Lengths of arrays with one element per process.
 inline int peers(const core::Communicator& comm) noexcept { return comm.peer_count(); }

@@ -58,7 +58,7 @@ class Entry:
 
     def __init__(self, function, large):
         self.f, self.large, self.out = function, large, []
-        self.rooted = any(p.root_only for p in function.params)
+        self.rooted = any(p.kind == 'root' for p in function.params)
         self.moves_data = any(p.kind in ('buffer', 'inplace') for p in function.params)
         self.object = next((p for p in function.params
                             if p.kind in HEARS and not p.array and p.direction != 'out'), None)
@@ -76,16 +76,22 @@ class Entry:
 
     def condition(self, p):
         """The C++ condition under which `p` is significant; '' for always."""
-        found = []
-        if p.root_only:
-            found.append('roles.root')
-        elif self.rooted and p.kind in ('count', 'disp', 'datatype') and self.has_root_types():
-            found.append('roles.leaf')
+        found = [self.role(p)] if self.role(p) else []
         before = self.f.params[:self.f.params.index(p)]
         near = next((q for q in reversed(before) if q.kind in ('buffer', 'inplace')), None)
         if near and near.kind == 'inplace' and p.kind in ('count', 'disp', 'datatype'):
             found.append(f'{near.name} != MPI_IN_PLACE')
         return ' && '.join(found)
+
+    def role(self, p):
+        """Whose argument of a rooted collective it is; '' for everybody's, on all ranks."""
+        if not self.rooted or p.kind not in ('buffer', 'inplace', 'count', 'disp', 'datatype', 'op'):
+            return ''
+        if p.root_only:
+            return 'roles.root'
+        one_side = any(q.root_only for q in self.f.params) and (
+            p.kind in ('buffer', 'inplace') or self.has_root_types())
+        return 'roles.leaf' if one_side else 'roles.part'
 
     def has_root_types(self):
         return any(p.root_only and p.kind == 'datatype' for p in self.f.params)
@@ -100,8 +106,9 @@ class Entry:
         look_up = f'call.find<{kind}>({value})'
         if p.null:
             look_up = f'{value} == {p.null} ? nullptr : {look_up}'
-        elif p.kind == 'datatype' and self.condition(p):
-            look_up = f'{self.condition(p)} ? {look_up} : ignored_type(call)'
+        elif p.kind in ('datatype', 'op') and self.condition(p):
+            ignored = 'ignored_type' if p.kind == 'datatype' else 'ignored_op'
+            look_up = f'{self.condition(p)} ? {look_up} : {ignored}(call)'
         self.line(f'{kind}* const {p.name}_ = {look_up};')
         failed = f'{p.name}_ == nullptr'
         if p.null:
@@ -228,7 +235,9 @@ class Entry:
                 behind.index(count) > behind.index(kind):
             return []
         may = f'{p.name} != MPI_IN_PLACE && ' if p.kind == 'inplace' else ''
-        must = 'roles.root && ' if p.root_only else ''
+        must = f'{self.role(p)} && ' if self.role(p) else ''
+        if p.may_be_null:
+            must += f'counts_after_first(*{self.object.name}_, {self.f.params[0].name}) && '
         arguments = f'{p.name}, {self.resolved(count)}, *{kind.name}_'
         return [(f'{must}{may}bad_buffer({arguments})',
                  f'explain_buffer(call, "{p.name}", {arguments})')]

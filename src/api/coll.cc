@@ -40,8 +40,9 @@ Described gathered(const Side& input, const Side& output, bool irregular, int ro
   Operation& operation = what.operation;
   operation.root = root;
   operation.irregular = irregular;
-  operation.in_place = input.address == MPI_IN_PLACE;
-  if (!operation.in_place) operation.input = input;
+  const bool sends = is_leaf(comm, root);
+  operation.in_place = sends && input.address == MPI_IN_PLACE;
+  if (sends && !operation.in_place) operation.input = input;
   if (!is_root(comm, root) && operation.in_place)
     what.code =
         fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
@@ -72,8 +73,9 @@ Described scattered(const Side& input, const Side& output, bool irregular, int r
   Operation& operation = what.operation;
   operation.root = root;
   operation.irregular = irregular;
-  operation.in_place = output.address == MPI_IN_PLACE;
-  if (!operation.in_place) operation.output = output;
+  const bool receives = is_leaf(comm, root);
+  operation.in_place = receives && output.address == MPI_IN_PLACE;
+  if (receives && !operation.in_place) operation.output = output;
   if (!is_root(comm, root) && operation.in_place)
     what.code =
         fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",

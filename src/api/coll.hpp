@@ -28,6 +28,11 @@ struct Described {
   return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
 }
 
+/// Whether what leaves hand in, or get, counts: on an inter-communicator in the other group alone.
+[[nodiscard]] inline bool is_leaf(const core::Communicator& comm, int root) noexcept {
+  return !comm.inter() || root >= 0;
+}
+
 /// The beginning of every description.
 [[nodiscard]] Described describe(coll::Collective collective, core::Communicator& comm) noexcept;
 

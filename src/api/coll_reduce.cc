@@ -44,9 +44,16 @@ Side vector_of(const void* buffer, MPI_Count count, Datatype& type) noexcept {
 
 Described reduce_of(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type,
                     core::Op& op, int root, Communicator& comm) noexcept {
-  const bool at_root = is_root(comm, root);
+  const bool at_root = is_root(comm, root), sends = is_leaf(comm, root);
   const Side output = at_root ? vector_of(recvbuf, count, type) : Side{};
-  Described what = reduced(Collective::kReduce, vector_of(sendbuf, count, type), output, op, comm);
+  if (!at_root && !sends) {
+    Described beside = describe(Collective::kReduce, comm);  // the root's group: nothing counts
+    beside.operation.root = root;
+    return beside;
+  }
+  Described what = reduced(Collective::kReduce, vector_of(sends ? sendbuf : nullptr, count, type),
+                           sends ? output : Side{}, op, comm);
+  what.operation.output = output;
   what.operation.root = root;
   if (!at_root && sendbuf == MPI_IN_PLACE)
     what.code =
@@ -67,10 +74,24 @@ Described reduce_scatter_block_of(const void* sendbuf, void* recvbuf, MPI_Count 
                  vector_of(recvbuf, recvcount, type), op, comm);
 }
 
+int check_parts(const MPI_Count* counts, int ranks) noexcept {
+  if (counts == nullptr) return fail(MPI_ERR_ARG, "recvcounts is a null pointer");
+  for (int i = 0; i < ranks && the_process->checks; ++i)
+    if (counts[i] < 0)
+      return fail(MPI_ERR_COUNT, "recvcounts[%d] is %lld; a count must not be negative", i,
+                  static_cast<long long>(counts[i]));
+  return MPI_SUCCESS;
+}
+
 Described reduce_scatter_of(const void* sendbuf, void* recvbuf, const MPI_Count* recvcounts,
                             Datatype& type, core::Op& op, Communicator& comm) noexcept {
   Side input = vector_of(sendbuf, 0, type);
   input.counts = recvcounts;
+  if (const int code = check_parts(recvcounts, comm.size()); code != MPI_SUCCESS) {
+    Described wrong = describe(Collective::kReduceScatter, comm);
+    wrong.code = code;
+    return wrong;
+  }
   Described what = reduced(Collective::kReduceScatter, input,
                            vector_of(recvbuf, recvcounts[comm.rank()], type), op, comm);
   what.operation.irregular = true;
@@ -85,8 +106,12 @@ Described scan_of(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype&
 
 Described exscan_of(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type,
                     core::Op& op, Communicator& comm) noexcept {
-  return reduced(Collective::kExscan, vector_of(sendbuf, count, type),
-                 vector_of(recvbuf, count, type), op, comm);
+  const Side output = vector_of(recvbuf, count, type);
+  const bool has_result = comm.rank() != 0 || sendbuf == MPI_IN_PLACE;
+  Described what = reduced(Collective::kExscan, vector_of(sendbuf, count, type),
+                           has_result ? output : Side{}, op, comm);
+  what.operation.output = output;
+  return what;
 }
 
 }  // namespace

@@ -130,10 +130,13 @@ class Calls:
         count = next((q for q in behind if q.kind == 'count' and not q.array), None)
         kind = next((q for q in behind if q.kind == 'datatype' and not q.array), None)
         if count and kind and behind.index(count) < behind.index(kind):
+            more = {count.name: '1'}
+            if p.may_be_null:  # then it counts on rank 0, too
+                more['sendbuf'] = 'MPI_IN_PLACE'
             for value in ('NULL', '(void*)64'):
-                yield self.expect(p, value, 'MPI_ERR_BUFFER', **{count.name: '1'})
+                yield self.expect(p, value, 'MPI_ERR_BUFFER', **more)
             if p.kind == 'buffer':
-                yield self.expect(p, 'MPI_IN_PLACE', 'MPI_ERR_BUFFER', **{count.name: '1'})
+                yield self.expect(p, 'MPI_IN_PLACE', 'MPI_ERR_BUFFER', **more)
 
 
 def tool_calls(rows):
