@@ -81,7 +81,7 @@ void P2p::cancel(SendRequest& request) noexcept {
   if (unlist(request)) {
     request.outcome.cancelled = true;
     finish(request, MPI_SUCCESS);
-    if (threaded_) channel_.progress.wake();
+    if (process_.threaded()) channel_.progress.wake();
   } else if (!request.pushing) {
     send_control(*request.peer, wire::kWithdraw, wire::Withdraw{request.handle()});
   }
@@ -94,7 +94,7 @@ void P2p::cancel(RecvRequest& request) noexcept {
   request.outcome = {};
   request.outcome.cancelled = true;
   finish(request, MPI_SUCCESS);
-  if (threaded_) channel_.progress.wake();  // another thread may wait for it
+  if (process_.threaded()) channel_.progress.wake();  // another thread may wait for it
 }
 
 template <class Request>

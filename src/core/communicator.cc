@@ -84,7 +84,7 @@ void Communicator::end() noexcept {
 }
 
 void Communicator::leave_rooms() noexcept {
-  if (const Ending end = std::exchange(ending, nullptr); end != nullptr) end(*this);
+  if (const Ending forget = std::exchange(ending, nullptr); forget != nullptr) forget(*this);
   coll.reset();
   if (side) side.leak()->end();
 }

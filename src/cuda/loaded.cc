@@ -38,7 +38,7 @@ struct EmptyLibrary {
     head.e_phoff = offsetof(EmptyLibrary, parts);
     head.e_ehsize = sizeof head;
     head.e_phentsize = sizeof parts[0];
-    head.e_phnum = std::size(parts);
+    head.e_phnum = static_cast<ElfW(Half)>(std::size(parts));
     constexpr size_t kLargestPage = 64 << 10;
     add_part(0, PT_LOAD, 0, sizeof(EmptyLibrary), kLargestPage);
     add_part(1, PT_DYNAMIC, offsetof(EmptyLibrary, dynamic), sizeof dynamic, alignof(ElfW(Dyn)));
