@@ -46,12 +46,14 @@ tests_unit_tools_wait_graph_test_LDADD = libmpirun.la $(GTEST_LIBS)
 unit_tests += tests/unit/coll/engine_test
 unit_tests += tests/unit/abi/handles_test
 unit_tests += tests/unit/core/attribute_test
+# The C API in one rank: its entry points are no part of libtern.
+unit_tests += tests/unit/api/requests_test
+tests_unit_api_requests_test_LDADD = $(abi_entry_points:.cc=.lo) libtern.la $(GTEST_LIBS)
 # Ranks as threads: tests/unit/world.hpp.
 unit_tests += tests/unit/btl/ring_test
 unit_tests += tests/unit/btl/pool_test
 unit_tests += tests/unit/btl/behaviour_test
 unit_tests += tests/unit/pml/contexts_test
-unit_tests += tests/unit/api/requests_test
 unit_tests += tests/unit/pml/matching_test
 unit_tests += tests/unit/pml/channels_test
 unit_tests += tests/unit/pml/protocol_test
