@@ -227,7 +227,7 @@ int deliver(core::Process* process, core::Object* object, int code,
   const Action action = handler == nullptr ? Action::kFatal : handler->action();
   if (action == Action::kReturn) return code;
   if (action == Action::kUser) {
-    const core::Ref<core::ErrorHandler> kept(handler);  // the function may set another one
+    const core::Ref<core::ErrorHandler> called(handler);  // the function may set another one
     if (object == handler || object->handle() == 0)     // a communicator that was freed
       handler->call_without_object(code);
     else
