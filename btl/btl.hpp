@@ -139,6 +139,9 @@ class Endpoint {
   /// Whether the peer is this process (the own rank, a rank that is a thread).
   [[nodiscard]] virtual bool same_process() const noexcept { return false; }
 
+  /// Whether the peer has left MPI, perhaps for a while: it needs nothing any more.
+  [[nodiscard]] virtual bool gone() const noexcept { return false; }
+
   /// Wakes the peer where it sleeps: something has changed in memory that both see.
   virtual void nudge() noexcept {}
 
@@ -178,6 +181,9 @@ class Btl {
   virtual Endpoint* connect(core::Peer& peer, uint32_t turn) = 0;
   /// Hands what has arrived to the sink; how many frames.
   virtual int progress() noexcept = 0;
+  /// Whether all peers that this rank is in contact with can do without it: they have met it in
+  /// turn, or have left themselves.
+  [[nodiscard]] virtual bool is_met() const noexcept { return true; }
 };
 
 }  // namespace tern::btl

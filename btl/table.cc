@@ -2,6 +2,8 @@
 // The table of transports: a new one is a row here and a configure check.
 #include "btl/table.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "btl/self/self.hpp"
@@ -67,6 +69,14 @@ Endpoint& Table::connect(core::Peer& peer, uint32_t turn) {
   for (auto& btl : btls_)
     if (Endpoint* endpoint = btl->connect(peer, turn); endpoint != nullptr) return *endpoint;
   unreachable(peer);
+}
+
+bool Table::is_met() const noexcept {
+  return std::all_of(btls_.begin(), btls_.end(), [](const auto& btl) { return btl->is_met(); });
+}
+
+void Table::set_gone(bool gone) noexcept {
+  if (sm_ != nullptr) sm_->set_gone(gone);
 }
 
 void Table::require(const core::Peer& peer) const {

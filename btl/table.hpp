@@ -35,6 +35,10 @@ class Table {
     for (Btl* btl : polled_) frames += btl->progress();
     return frames;
   }
+  /// See Btl.
+  [[nodiscard]] bool is_met() const noexcept;
+  /// Tells peers whether this rank has left MPI for now. Channel 0's.
+  void set_gone(bool gone) noexcept;
   /// Where this rank sleeps; nullptr where nobody can ring.
   [[nodiscard]] Doorbell* doorbell() const noexcept { return doorbell_; }
   /// What ranks of this host share; nullptr where this rank is alone on it.

@@ -61,6 +61,11 @@ class Coll {
   void give_back(Execution& execution) noexcept;
 
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
+  /// No peer reads a slab any more whose communicator is gone. Lock held.
+  [[nodiscard]] bool all_read() noexcept {
+    sweep(retired_.size());
+    return retired_.empty();
+  }
   /// The slab of a communicator that is gone.
   void retire(std::unique_ptr<Slab> slab) noexcept;
 

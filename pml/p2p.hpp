@@ -38,7 +38,8 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   /// TERN_EXPLAIN: what went to each peer, before this process leaves its job.
   void explain_traffic() const noexcept;
 
-  /// Progress until no frame waits for room: before this process leaves its job.
+  /// Progress until no frame waits for room to a peer that still needs it: before this process
+  /// leaves its job.
   void send_all_waiting() noexcept;
 
   int send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept override;

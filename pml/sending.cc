@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames out: eager messages, announcements of large ones, and what waits for room.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <new>
@@ -271,12 +272,14 @@ int P2p::send_waiting() noexcept {
 
 void P2p::send_all_waiting() noexcept {
   const core::ChannelLock lock(channel_.progress);
-  channel_.progress.wait([this] { return waiting_.empty(); },
-                         [this](WaitReport* report) {
-                           report->words += "room to send what is still under way";
-                           for (const PeerState* peer : waiting_)
-                             report->wait_for(static_cast<int>(peer->peer->rank));
-                         });
+  const auto all_sent = [this] {
+    return std::all_of(waiting_.begin(), waiting_.end(),
+                       [](const PeerState* peer) { return peer->endpoint->gone(); });
+  };
+  channel_.progress.wait(all_sent, [this](WaitReport* report) {
+    report->words += "room to send what is still under way";
+    for (const PeerState* peer : waiting_) report->wait_for(static_cast<int>(peer->peer->rank));
+  });
 }
 
 // True when nothing waits any more.

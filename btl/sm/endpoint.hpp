@@ -52,6 +52,7 @@ class SmEndpoint final : public Endpoint {
   void close_claims(uint32_t name) noexcept override;
   SharedClaims* peer_claims(uint32_t name) noexcept override;
   void nudge() noexcept override { ring_doorbell(); }
+  bool gone() const noexcept override { return segment_.head().gone != 0; }
   bool same_process() const noexcept override;
   const char* transport() const noexcept override { return "sm"; }
   const char* reason() const noexcept override { return "shared memory: the same host"; }

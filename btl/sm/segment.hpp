@@ -33,6 +33,7 @@ struct alignas(kLine) Line {
 struct SegmentHead {
   uint64_t magic;
   uint32_t channels, rings, ring_lines, blocks, rank;
+  std::atomic<uint32_t> gone;  // 1: its owner has left MPI, perhaps for a while
   alignas(kLine) Doorbell doorbell;
   /// By senders, in order; each channel's word in a line of its own.
   struct alignas(kLine) Claimed {

@@ -204,6 +204,12 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
   return frames;
 }
 
+// A peer that has met this rank has attached its memory, and claimed a ring in it.
+bool Sm::is_met() const noexcept {
+  return std::all_of(endpoints_.begin(), endpoints_.end(),
+                     [](const auto& endpoint) { return endpoint->bound() || endpoint->gone(); });
+}
+
 int Sm::progress() noexcept {
   if (TERN_UNLIKELY(claimed(std::memory_order_relaxed) != met_)) meet_new_senders();
   int frames = 0;

@@ -26,6 +26,8 @@ class Sm final : public Btl {
   bool reaches(const core::Peer& peer) const noexcept override;
   Endpoint* connect(core::Peer& peer, uint32_t turn) override;
   int progress() noexcept override;
+  bool is_met() const noexcept override;
+  void set_gone(bool gone) noexcept { segment_->head().gone = gone ? 1 : 0; }
 
   /// Where this rank sleeps and is rung.
   [[nodiscard]] Doorbell& doorbell() const noexcept { return segment_->head().doorbell; }

@@ -52,7 +52,7 @@ int start_world(int required) noexcept {
                 "required is %d, but must be MPI_THREAD_SINGLE, FUNNELED, SERIALIZED "
                 "or MULTIPLE",
                 required);
-  const int code = guarded([&] { own.start(*granted); });
+  const int code = guarded([&] { own.start(*granted, Instance::User::kWorld); });
   if (code != MPI_SUCCESS) return code;
   own.main_thread = std::this_thread::get_id();
   own.world_started = true;
@@ -98,7 +98,7 @@ int finalize() noexcept {
                                                : "MPI was not initialised by MPI_Init");
   return guarded([&own] {
     own.end_world();
-    own.stop();
+    own.stop(Instance::User::kWorld);
   });
 }
 

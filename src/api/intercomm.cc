@@ -182,7 +182,8 @@ int check_own_side(const Communicator& world, const Group& own, int leader) {
 }
 
 /// The leader's part of MPI_Intercomm_create_from_groups: the id, and the members of the other
-/// side. Nothing need be asked: both leaders know both groups, and count alike.
+/// side, all of whom have entered the job. Nothing need be asked: both leaders know both groups,
+/// and count alike.
 int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group remote_group,
                 int remote_leader, uint64_t tag, Words* card) {
   const auto* remote = the_process->handles.find<Group>(remote_group);
@@ -192,6 +193,7 @@ int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group
   int code = check_leader(remote_leader, "remote_leader", remote->size());
   if (code == MPI_SUCCESS) code = check_disjoint(own, *remote, MPI_ERR_GROUP);
   if (code != MPI_SUCCESS) return code;
+  instance().await(*remote);
   const uint64_t digest = digest_sides(world, own, own_leader, *remote, remote_leader, tag);
   const auto id =
       core::derive_context(world.id(), Derivation::kMeet, world.next_creation(digest), digest);

@@ -71,6 +71,7 @@ void Instance::count_cores() {
 
 void Instance::enter_job(core::ThreadLevel level) {
   boot_ = boot::make_boot(process.params.boot);
+  if (left_together_) boot_->enter_again();
   process.boot = boot_.get();
   process.world_rank = boot_->rank();
   process.world_size = boot_->size();
@@ -86,9 +87,7 @@ void Instance::enter_job(core::ThreadLevel level) {
 }
 
 void Instance::leave_job() {
-  report_leaks(process);
-  rooms_->leave();
-  PartitionedRequest::abandon_all();
+  left_together_ = true;
   core::end_predefined_communicators(process);
   rooms_.reset();
   process.gpus.release();
@@ -107,14 +106,32 @@ void Instance::raise_level(core::ThreadLevel level) noexcept {
   rooms_->admit_threads();
 }
 
-void Instance::start(core::ThreadLevel level) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const bool first = users_ == 0;
-  if (first) enter_job(level);
-  if (level > process.thread_level) raise_level(level);
-  ++users_;
-  the_process = &process;
-  if (first) watch_events();
+void Instance::come_back() {
+  boot_->resume();
+  core::threads_share_objects = process.threaded();
+  rooms_->come_back();
+}
+
+void Instance::rest() noexcept {
+  rooms_->rest();
+  core::threads_share_objects = true;
+  boot_->finalize();
+}
+
+void Instance::start(core::ThreadLevel level, User user) {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (rooms_ == nullptr)
+      enter_job(level);
+    else if (users_ == 0)
+      come_back();
+    if (level > process.thread_level) raise_level(level);
+    const bool first = users_++ == 0;
+    the_process = &process;
+    if (user == User::kSession && !world_ended) boot_->tell_session();
+    if (first) watch_events();
+  }
+  if (user == User::kWorld) rooms_->meet_all();
 }
 
 void Instance::end_world() {
@@ -124,13 +141,26 @@ void Instance::end_world() {
   world_ended = true;
 }
 
-void Instance::stop() {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  if (users_ == 1)
+void Instance::stop(User user) {
+  std::unique_lock<std::mutex> guard(mutex_);
+  const bool last = users_ == 1;
+  if (last) {
     while (!send_buffers.empty()) end_send_buffer(send_buffers.begin()->first);
+    report_leaks(process);
+  }
+  guard.unlock();  // others may open sessions while this one waits
+  if (user == User::kWorld)
+    rooms_->leave();
+  else if (last)
+    rooms_->see_off();
+  guard.lock();
   if (--users_ > 0) return;
   the_process = nullptr;
-  leave_job();
+  PartitionedRequest::abandon_all();
+  if (user == User::kWorld && !boot_->had_sessions())
+    leave_job();
+  else
+    rest();
 }
 
 }  // namespace tern::api

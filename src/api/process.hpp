@@ -67,17 +67,25 @@ class Instance {
   int tag_ub, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0, appnum = 0,
               universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
 
-  /// One more user of MPI (the world, a session); the level is the highest that any has asked for.
-  /// Throws Error.
-  void start(core::ThreadLevel level);
+  /// Who uses MPI: the world of MPI_Init, which all ranks enter and leave together, or a session,
+  /// which waits for nobody.
+  enum class User { kWorld, kSession };
+  /// One more user; the level is the highest that any has asked for. Throws Error.
+  void start(core::ThreadLevel level, User user);
   /// MPI_Finalize's first step: the attributes of MPI_COMM_SELF are deleted while MPI still works.
   /// Throws Error.
   void end_world();
-  /// One user less. The last one leaves the job.
-  void stop();
+  /// One user less. Where there were only worlds in all of the job, they have left it together, and
+  /// nothing remains; else what peers know of this process stays until it ends, as it may come
+  /// back.
+  void stop(User user);
+  /// Waits until all of the group have entered the job. Throws Error.
+  void await(const core::Group& group) { rooms_->await(group); }
 
  private:
   void enter_job(core::ThreadLevel level);
+  void come_back();
+  void rest() noexcept;
   void leave_job();
   void raise_level(core::ThreadLevel level) noexcept;
   void count_cores();
@@ -85,6 +93,7 @@ class Instance {
 
   std::mutex mutex_;
   int users_ = 0;
+  bool left_together_ = false;  // all ranks have left the job: cards of before do not count
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<Rooms> rooms_;
   std::vector<std::string> complaints_;  // about parameters, until they can be said

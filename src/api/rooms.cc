@@ -13,6 +13,7 @@
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
 #include "core/communicator.hpp"
+#include "core/group.hpp"
 #include "pml/p2p.hpp"
 
 namespace tern::api {
@@ -64,9 +65,9 @@ Rooms::Rooms(core::Process& process) : process_(process) {
     channel->pml = pmls_.back().get();
     channel->slabs = pmls_.back()->transports().slabs();
   }
+  publish_place(process);  // before the card, which says that all is there
   process.boot->put_card_as(pmls_.front()->transports().card());
-  publish_place(process);
-  process.boot->fence();
+  process.boot->publish();
   configure_waiting();
   core::make_predefined_communicators(process);
   for (core::Communicator* one : {process.world, process.self})
@@ -78,9 +79,13 @@ Rooms::Rooms(core::Process& process) : process_(process) {
     channel->coll = colls_.back().get();
   }
   watch_ = std::make_unique<HangWatch>(process);
+  start_thread();
+}
+
+void Rooms::start_thread() {
   Doorbell* doorbell = pmls_.front()->transports().doorbell();  // none: nobody to hear from
-  process.has_progress_thread = process.params.progress == "thread" && doorbell != nullptr;
-  if (process.has_progress_thread) thread_ = std::make_unique<ProgressThread>(process, *doorbell);
+  process_.has_progress_thread = process_.params.progress == "thread" && doorbell != nullptr;
+  if (process_.has_progress_thread) thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
 }
 
 Rooms::~Rooms() {
@@ -114,26 +119,80 @@ void Rooms::admit_threads() noexcept {
   configure_waiting();
 }
 
-void Rooms::leave() {
+void Rooms::send_all_waiting() noexcept {
   for (auto& pml : pmls_) {
     pml->send_all_waiting();
     pml->explain_traffic();
   }
+}
+
+void Rooms::leave() {
+  send_all_waiting();
   meet_all();
+}
+
+// A peer attaches this process's memory when it first hears from it, and reads what collectives
+// left there: both need a process that is still alive.
+void Rooms::see_off() noexcept {
+  send_all_waiting();
+  for (size_t i = 0; i < pmls_.size(); ++i) {
+    core::Progress& progress = pmls_[i]->channel().progress;
+    const core::ChannelLock lock(progress);
+    progress.wait([&] { return pmls_[i]->transports().is_met() && colls_[i]->all_read(); },
+                  [](WaitReport* report) {
+                    report->words += "peers that have not heard what this rank told them last";
+                  });
+  }
+}
+
+void Rooms::rest() noexcept {
+  thread_.reset();
+  process_.has_progress_thread = false;
+  pmls_.front()->transports().set_gone(true);
+}
+
+void Rooms::come_back() {
+  pmls_.front()->transports().set_gone(false);
+  start_thread();
+}
+
+void Rooms::await(const core::Group& group) {
+  boot::Boot& boot = *process_.boot;
+  core::Progress& progress = process_.channel(0).progress;
+  int met = 0, awaited = -1;
+  const auto all_here = [&] {
+    process_.waits.also.set(boot.card_word());  // before the look: what comes after it wakes
+    for (; met < group.size(); ++met) {
+      const auto rank = static_cast<int>(group.peer_index(met));
+      if (!boot.is_local(rank) || boot.has_card(rank)) continue;
+      if (awaited != rank) boot.tell_awaited(awaited = rank);
+      return false;
+    }
+    return true;
+  };
+  {
+    const core::ChannelLock lock(progress);
+    progress.wait(all_here, [&](WaitReport* report) {
+      report->words += strf("rank %d, which has not begun with MPI", awaited);
+      report->wait_for(awaited);
+    });
+  }
+  process_.waits.also.set({});
+  if (awaited >= 0) boot.tell_awaited(-1);
 }
 
 // A rank that is still at work may need an answer of this one: messages get on in the fence.
 void Rooms::meet_all() {
   boot::Boot& boot = *process_.boot;
   boot.start_fence();
-  process_.waits.also = boot.fence_word();
+  process_.waits.also.set(boot.fence_word());
   core::Progress& progress = process_.channel(0).progress;
   {
     const core::ChannelLock lock(progress);
     progress.wait([&boot] { return boot.fence_over(); },
                   [](WaitReport* report) { report->words += "all ranks"; });
   }
-  process_.waits.also = {};
+  process_.waits.also.set({});
   boot.end_fence();
 }
 

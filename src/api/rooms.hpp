@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rooms: what a Process needs to speak with the others: transports, messages, collectives.
 // Why: the C API and unit tests (ranks as threads) bring a Process into its job the same way.
-// Life cycle: construct (exchanges cards, waits for all ranks), use, leave(), destroy.
+// Life cycle: construct (asks nobody; publishes the card), meet_all() or, of those that are
+// needed, await(), use, leave(), destroy. Without a meeting of all ranks: see_off(), rest(), and
+// perhaps come_back().
 // Threads: one caller.
 #pragma once
 
@@ -10,6 +12,9 @@
 
 #include "core/process.hpp"
 
+namespace tern::core {
+class Group;
+}
 namespace tern::pml {
 class P2p;
 }
@@ -24,15 +29,25 @@ class Rooms {
   /// `process.boot`, ranks and thread level are set. Throws Error.
   explicit Rooms(core::Process& process);
   ~Rooms();
+  /// Waits for all ranks of the job; messages get on meanwhile. Throws Error.
+  void meet_all();
+  /// Waits until all of the group have entered the job. Throws Error.
+  void await(const core::Group& group);
   /// The level has risen: from now on the locks count. The channels stay as they are. Called while
   /// no other thread is in MPI.
   void admit_threads() noexcept;
   /// Sends what waits and meets all ranks: afterwards nobody needs this one's memory. Throws Error.
   void leave();
+  /// Waits until all peers in contact can do without this process.
+  void see_off() noexcept;
+  /// Nobody uses MPI here for now.
+  void rest() noexcept;
+  void come_back();
 
  private:
   void configure_waiting();
-  void meet_all();
+  void start_thread();
+  void send_all_waiting() noexcept;
 
   core::Process& process_;
   std::vector<std::unique_ptr<pml::P2p>> pmls_;  // by channel

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the chapter "session": sessions, the process sets mpi://WORLD and mpi://SELF and those
-// that the launcher names, and communicators made of their groups. All processes know each other,
-// so such a communicator is derived from the world inside, and its members agree on its id without
-// a message. See: MPI-5.0 section 11.3.
+// that the launcher names, and communicators made of their groups. A session waits for nobody;
+// making a communicator waits until its members have entered the job. It is derived from the world
+// inside, so that its members agree on its id without a message. See: MPI-5.0 section 11.3.
 #include "core/session.hpp"
 
 #include <strings.h>
@@ -104,6 +104,7 @@ uint64_t digest_text(const char* text) noexcept {
 core::Ref<core::Communicator> from_group(const core::Group& group, const char* stringtag,
                                          core::Derivation why) {
   core::Communicator& world = *the_process->world;
+  instance().await(group);
   const uint64_t members = core::digest_members(world, group, 0) ^ digest_text(stringtag);
   const uint64_t counted = members + static_cast<uint64_t>(why);  // each reason counts for itself
   const auto id = core::derive_context(world.id(), why, world.next_creation(counted), members);
@@ -126,7 +127,7 @@ int session_init(core::Info* info, core::ErrorHandler& errhandler, MPI_Session* 
     const std::string* kinds = made->info->get("mpi_memory_alloc_kinds");
     made->memory_kinds =
         supported_kinds(kinds != nullptr ? *kinds : any_process().params.memory_alloc_kinds);
-    instance().start(level);
+    instance().start(level, Instance::User::kSession);
     any_process().handles.insert(*made);
     *session = reinterpret_cast<MPI_Session>(made.leak()->handle());
   });
@@ -137,7 +138,7 @@ int session_finalize(MPI_Session* session) noexcept {
   *session = MPI_SESSION_NULL;
   any_process().handles.erase(object);
   object.release();
-  return guarded([] { instance().stop(); });
+  return guarded([] { instance().stop(Instance::User::kSession); });
 }
 
 int session_get_num_psets(core::Session&, core::Info*, int* npset_names) noexcept {

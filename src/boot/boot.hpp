@@ -3,12 +3,12 @@
 // Why: the library starts the same way under its own mpirun, under every PMIx server, alone, and as
 // threads of a unit test.
 //
-// Life cycle: make_boot() -> put_card()/put() -> fence() -> card()/get() of any rank, as late as
-// wanted -> fence() again where a barrier is needed -> finalize(). A second make_boot() after
-// finalize() is legal (sessions). What was put before a fence is visible to everybody after it.
-// Lifetime: owned by the Process. Threads: one caller at a time per object.
-// Errors: everything but abort() throws tern::Error.
-// See: tests/unit/boot/boot_test.cc, tests/mpi/launch.sh, tests/mpi/launch_pmix.sh.
+// Life cycle: make_boot() -> put_card()/put() -> fence(), or publish() and has_card() of those that
+// are needed -> card()/get() of any rank, as late as wanted -> fence() again where a barrier is
+// needed -> finalize(). A second make_boot() after finalize() is legal (sessions). What was put
+// before a fence is visible to everybody after it. Lifetime: owned by the Process. Threads: one
+// caller at a time per object. Errors: everything but abort() throws tern::Error. See:
+// tests/unit/boot/boot_test.cc, tests/mpi/launch.sh, tests/mpi/launch_pmix.sh.
 #pragma once
 
 #include <array>
@@ -70,6 +70,23 @@ class Boot {
 
   virtual void put_card(const Card& card) = 0;
   [[nodiscard]] virtual Card card(int rank) = 0;
+  // What was put so far is visible to all from now on, without a fence.
+  virtual void publish() {}
+  // Whether the rank has put its card, and published it: before a fence that may come later. Of all
+  // ranks the entry (see enter_again()) must be the same.
+  [[nodiscard]] virtual bool has_card(int /*rank*/) { return true; }
+  // A word that changes when a card is put, with its value now; without a word, ask again.
+  [[nodiscard]] virtual FutexWord card_word() noexcept { return {}; }
+  // This rank waits for the card of another one (-1: no more): where that never comes, the launcher
+  // can say so.
+  virtual void tell_awaited(int /*rank*/) noexcept {}
+  // A job may be entered twice: all ranks have left it together, and some come back. The cards of
+  // before do not count. To be called before put_card().
+  void enter_again() noexcept { entry_ = 2; }
+
+  // Sessions: after the next fence all ranks know whether any had told of one before it.
+  virtual void tell_session() {}
+  [[nodiscard]] virtual bool had_sessions() { return false; }
 
   // Keys are short names; values are bytes of any length (a few KiB at most, please).
   virtual void put(std::string_view key, std::string_view value) = 0;
@@ -106,6 +123,8 @@ class Boot {
 
   // Tells the launcher that this rank is done. Not collective: fence first where that matters.
   virtual void finalize() = 0;
+  // After finalize(): it goes on, with all that was put.
+  virtual void resume() {}
 
   // A card given and taken as the caller's own struct.
   template <class T>
@@ -129,6 +148,7 @@ class Boot {
   void check_rank(int rank, const char* what) const;
 
   Job job_;
+  int entry_ = 1;
 };
 
 // The way this process was started: our mpirun's shared memory, a PMIx server, or alone.

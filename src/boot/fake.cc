@@ -14,7 +14,10 @@ namespace tern::boot {
 
 struct FakeJob::State {
   State(int size_, std::vector<std::string> hosts_)
-      : size(size_), hosts(std::move(hosts_)), cards(static_cast<std::size_t>(size_)) {
+      : size(size_),
+        hosts(std::move(hosts_)),
+        cards(static_cast<std::size_t>(size_)),
+        has_card(cards.size()) {
     if (hosts.empty()) hosts.assign(static_cast<std::size_t>(size), "fakehost");
   }
   int size;
@@ -22,6 +25,7 @@ struct FakeJob::State {
   std::vector<int> nodes;
   std::mutex mutex;
   std::vector<Card> cards;
+  std::vector<bool> has_card;
   std::map<std::pair<int, std::string>, std::string> values;
   int arrived = 0;
   std::atomic<std::uint32_t> generation{0};  // fences that are over
@@ -78,6 +82,12 @@ class FakeBoot final : public Boot {
   void put_card(const Card& card) override {
     const std::lock_guard lock(state_->mutex);
     state_->cards[static_cast<std::size_t>(rank())] = card;
+    state_->has_card[static_cast<std::size_t>(rank())] = true;
+  }
+  bool has_card(int rank) override {
+    check_rank(rank, "the card");
+    const std::lock_guard lock(state_->mutex);
+    return state_->has_card[static_cast<std::size_t>(rank)];
   }
   Card card(int rank) override {
     check_rank(rank, "the card");

@@ -47,7 +47,15 @@ class MpirunBoot final : public Boot {
     std::string text;
     return shared_.get(0, kSetsKey, &text) ? read_sets(text, size()) : std::vector<ProcessSet>();
   }
-  void put_card(const Card& card) override { shared_.put_card(rank(), card); }
+  void put_card(const Card& card) override { shared_.put_card(rank(), card, entry_); }
+  bool has_card(int rank) override {
+    check_rank(rank, "the card");
+    return shared_.has_card(rank, entry_);
+  }
+  FutexWord card_word() noexcept override { return shared_.card_word(); }
+  void tell_awaited(int rank) noexcept override { shared_.set_awaited(job_.rank, rank); }
+  void tell_session() override { shared_.set_sessions(); }
+  bool had_sessions() override { return shared_.sessions(); }
   Card card(int rank) override {
     check_rank(rank, "the card");
     return shared_.card(rank);
@@ -90,6 +98,7 @@ class MpirunBoot final : public Boot {
   bool is_watched() const noexcept override { return true; }
 
   void finalize() override { shared_.set_state(rank(), RankState::kFinalised); }
+  void resume() override { shared_.set_state(rank(), RankState::kInitialised); }
 
  private:
   SharedJob shared_;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "boot/pmix_library.hpp"
 #include "boot/pmix_value.hpp"
@@ -20,7 +21,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr const char* kCardKey = "tern.card";
+constexpr const char* kCardKeys[] = {"tern.card", "tern.card2"};  // by entry
 
 pmix_info_t flag(const char* key) {
   pmix_info_t info{};
@@ -110,8 +111,12 @@ class PmixBoot final : public Boot {
   std::string host(int rank) override;
   std::vector<ProcessSet> process_sets() override;
   void put_card(const Card& card) override {
-    put(kCardKey, {reinterpret_cast<const char*>(card.data()), card.size()});
+    put(card_key(), {reinterpret_cast<const char*>(card.data()), card.size()});
   }
+  bool has_card(int rank) override;
+  void publish() override { check(pmix_.Commit(), "publishing keys"); }
+  void tell_session() override { own_session_ = true; }
+  bool had_sessions() override;
   Card card(int rank) override;
   void put(std::string_view key, std::string_view value) override;
   std::string get(int rank, std::string_view key) override;
@@ -124,6 +129,7 @@ class PmixBoot final : public Boot {
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
   }
   void finalize() override { pmix_.Finalize(nullptr, 0); }
+  void resume() override;
 
  private:
   [[nodiscard]] pmix_proc_t proc(pmix_rank_t rank) const noexcept {
@@ -134,6 +140,10 @@ class PmixBoot final : public Boot {
   [[nodiscard]] pmix_value_t* ask(pmix_rank_t rank, const char* key) const noexcept;
   [[nodiscard]] long long number(pmix_rank_t rank, const char* key, long long otherwise) const;
   void check(pmix_status_t status, const char* what) const;
+  [[nodiscard]] const char* card_key() const noexcept { return kCardKeys[entry_ - 1]; }
+  // Of each fence a key of its own: a client does not ask again for what it has.
+  [[nodiscard]] std::string session_key() const { return strf("tern.sessions%d", fences_); }
+  void join();
   void learn_local_ranks();
   void learn_nodes();
   void learn_sets();
@@ -142,6 +152,11 @@ class PmixBoot final : public Boot {
   const PmixLibrary& pmix_ = pmix_library();
   pmix_proc_t self_{};
   std::vector<int> nodes_;  // by rank; filled at the first question
+  int fences_ = 0;
+  bool own_session_ = false;
+  std::map<std::string, std::string> own_;  // what was put
+  std::vector<bool> here_;                  // by rank: has_card()
+  std::int64_t asked_ns_ = 0;               // the server, in vain, for a card
   std::vector<ProcessSet> sets_;
   bool sets_known_ = false;
   enum : std::uint32_t { kOver, kUnderWay };
@@ -150,13 +165,17 @@ class PmixBoot final : public Boot {
   const pmix_info_t collect_ = flag(PMIX_COLLECT_DATA);
 };
 
-PmixBoot::PmixBoot() {
+void PmixBoot::join() {
   const pmix_status_t status = pmix_.Init(&self_, nullptr, 0);
   if (status != PMIX_SUCCESS)
     throw Error(MPI_ERR_OTHER,
                 strf("the environment names a PMIx server (PMIX_NAMESPACE=%s), but it cannot be "
                      "reached: %s; is the launcher still there? Unset PMIX_NAMESPACE to run alone",
                      std::getenv("PMIX_NAMESPACE"), pmix_.Error_string(status)));
+}
+
+PmixBoot::PmixBoot() {
+  join();
   job_.rank = count_of(self_.rank, -1);
   const long long size = number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
   job_.size = count_of(size, 0);
@@ -237,7 +256,31 @@ void PmixBoot::learn_sets() {
   }
 }
 
-Card PmixBoot::card(int rank) { return card_of(get(rank, kCardKey)); }
+Card PmixBoot::card(int rank) { return card_of(get(rank, card_key())); }
+
+// Asks the server at most once in a millisecond: the caller polls.
+bool PmixBoot::has_card(int rank) {
+  check_rank(rank, "the card");
+  constexpr std::int64_t kPauseNs = 1000000;
+  const auto place = static_cast<std::size_t>(rank);
+  here_.resize(static_cast<std::size_t>(job_.size));
+  if (here_[place] || now_ns() - asked_ns_ < kPauseNs) return here_[place];
+  std::string bytes;
+  here_[place] = Value(ask(static_cast<pmix_rank_t>(rank), card_key())).bytes(&bytes);
+  if (!here_[place]) asked_ns_ = now_ns();
+  return here_[place];
+}
+
+bool PmixBoot::had_sessions() {
+  return std::any_of(job_.local_ranks.begin(), job_.local_ranks.end(),
+                     [this](int rank) { return get(rank, session_key()) == "1"; });
+}
+
+void PmixBoot::resume() {
+  join();
+  for (const auto& [key, value] : std::map(own_)) put(key, value);
+  publish();
+}
 
 void PmixBoot::put(std::string_view key, std::string_view value) {
   pmix_value_t pmix_value{};
@@ -245,6 +288,7 @@ void PmixBoot::put(std::string_view key, std::string_view value) {
   pmix_value.data.bo.bytes = const_cast<char*>(value.data());  // read only
   pmix_value.data.bo.size = value.size();
   check(pmix_.Put(PMIX_GLOBAL, std::string(key).c_str(), &pmix_value), "putting a key");
+  own_[std::string(key)] = value;
 }
 
 std::string PmixBoot::get(int rank, std::string_view key) {
@@ -257,7 +301,9 @@ std::string PmixBoot::get(int rank, std::string_view key) {
 }
 
 void PmixBoot::start_fence() {
-  check(pmix_.Commit(), "publishing keys");
+  ++fences_;
+  put(session_key(), own_session_ ? "1" : "0");
+  publish();
   fence_state_ = kUnderWay;
   const auto over = [](pmix_status_t status, void* boot) {
     static_cast<PmixBoot*>(boot)->fence_has_ended(status);

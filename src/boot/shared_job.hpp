@@ -57,7 +57,17 @@ class SharedJob {
   [[nodiscard]] bool may_claim(int rank, std::int32_t pid) const noexcept;
   [[nodiscard]] bool claim(int rank, std::int32_t pid) noexcept;
 
-  void put_card(int rank, const Card& card) noexcept;
+  // `entry`: which time the rank enters the job.
+  void put_card(int rank, const Card& card, int entry = 1) noexcept;
+  [[nodiscard]] bool has_card(int rank, int entry = 1) const noexcept;
+  // It changes when any rank puts a card.
+  [[nodiscard]] FutexWord card_word() const noexcept;
+  // Whose card the rank waits for; -1: none.
+  void set_awaited(int rank, int awaited) noexcept;
+  [[nodiscard]] int awaited(int rank) const noexcept;
+  // A rank has opened a session.
+  void set_sessions() noexcept;
+  [[nodiscard]] bool sessions() const noexcept;
   [[nodiscard]] Card card(int rank) const noexcept;
   void put(int rank, std::string_view key, std::string_view value);
   // False where the rank has put no such key.

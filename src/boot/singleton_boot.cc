@@ -51,10 +51,13 @@ class SingletonBoot final : public Boot {
   void abort(int code, const char* /*text*/) noexcept override {
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
   }
+  void tell_session() override { had_sessions_ = true; }
+  bool had_sessions() override { return had_sessions_; }
   void finalize() override {}
 
  private:
   Card card_{};
+  bool had_sessions_ = false;
   std::map<std::string, std::string> values_;
 };
 

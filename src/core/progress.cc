@@ -227,8 +227,9 @@ bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
 // Alone: only another thread of this rank can bring what is waited for.
 void Progress::sleep_unrung() const noexcept {
   constexpr timespec kNap{0, 50000};
-  if (shared_->also.word != nullptr && shared_->awake.load(std::memory_order_relaxed) == 0)
-    return futex_sleep(shared_->also, kFirstSleepUs);
+  const FutexWord also = shared_->also.get();
+  if (also.word != nullptr && shared_->awake.load(std::memory_order_relaxed) == 0)
+    return futex_sleep(also, kFirstSleepUs);
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kNap, nullptr);
 }
 
@@ -242,7 +243,7 @@ void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noex
   if (found)
     doorbell_->disarm();
   else
-    doorbell_->sleep(armed, most_us, shared_->also);
+    doorbell_->sleep(armed, most_us, shared_->also.get());
 }
 
 // A channel that is passed over because another thread is busy with it for a moment may have what

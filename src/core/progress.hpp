@@ -106,8 +106,19 @@ class Progress {
     std::atomic<int> spinning{0};  // threads that wait at length
     int most = 1;                  // of them may keep a core
     std::atomic<int> awake{0};     // see stay_awake()
-    FutexWord also;  // its change ends sleeps, too: the fence's, while one thread waits there
     PollingThreads polling;
+    /// A word whose change ends sleeps, too, while one thread waits for what it tells.
+    struct Also {
+      std::atomic<std::atomic<uint32_t>*> word{nullptr};
+      std::atomic<uint32_t> value{0};
+      void set(const FutexWord& on) noexcept {
+        value.store(on.value, std::memory_order_relaxed);
+        word.store(on.word, std::memory_order_release);
+      }
+      [[nodiscard]] FutexWord get() const noexcept {
+        return {word.load(std::memory_order_acquire), value.load(std::memory_order_relaxed)};
+      }
+    } also;
   };
   /// The progress of the other channels of this process: what waits looks after them, too.
   void set_others(std::vector<Progress*> others, Shared& shared) noexcept {

@@ -62,6 +62,7 @@ class World {
       process.thread_level = level_;
       {
         api::Rooms rooms(process);
+        rooms.meet_all();
         body(process);
         rooms.leave();
         core::end_predefined_communicators(process);

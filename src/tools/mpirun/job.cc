@@ -270,12 +270,14 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
   }
 }
 
-// A program without MPI may end when it likes, unless others wait for it in MPI_Init.
+// A program without MPI may end when it likes, unless others wait for it: in MPI_Init, or to make a
+// communicator of a session.
 void Job::look_for_waiting_starters(int absent) {
   loop_.after(kSilentGrace, [this, absent] {
     if (running_ == 0 || ending_) return;
     for (const auto& rank : ranks_)
-      if (!rank->ended && shared_.in_fence(rank->number))
+      if (!rank->ended &&
+          (shared_.in_fence(rank->number) || shared_.awaited(rank->number) == absent))
         return fail(1, strf("rank %d has ended and never called MPI_Init, where rank %d waits for "
                             "it. %s",
                             absent, rank->number, fate_of(running_).c_str()));

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -105,6 +106,22 @@ TEST_P(BootTest, CardsAreThereAfterTheFence) {
       EXPECT_EQ(std::string(other.text), strf("address of %d", rank));
     }
     boot.fence();
+  });
+}
+
+TEST_P(BootTest, ACardCanBeAwaitedWithoutAFence) {
+  run(3, [](Boot& boot) {
+    if (boot.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    boot.put_card_as(boot.rank());
+    boot.publish();
+    for (int rank = 0; rank < boot.size(); ++rank) {
+      for (;;) {
+        const FutexWord word = boot.card_word();
+        if (boot.has_card(rank)) break;
+        if (word.word != nullptr) futex_sleep(word, 10000000);
+      }
+      EXPECT_EQ(boot.card_as<int>(rank), rank);
+    }
   });
 }
 
