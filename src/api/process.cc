@@ -12,6 +12,7 @@
 #include "api/send_buffer.hpp"
 #include "api/tool.hpp"
 #include "base/config.hpp"
+#include "base/crash.hpp"
 #include "base/last_words.hpp"
 #include "base/log.hpp"
 #include "core/communicator.hpp"
@@ -78,6 +79,7 @@ void Instance::enter_job(core::ThreadLevel level) {
   process.thread_level = level;
   core::threads_share_objects = process.threaded();
   set_log_rank(process.world_rank);
+  if (process.params.backtrace != 0) install_crash_report();
   complain();
   process.explain.configure(process.params.explain, process.world_rank);
   count_cores();

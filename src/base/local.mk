@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libtern_la_SOURCES += src/base/config.cc
+libtern_la_SOURCES += src/base/crash.cc
 libtern_la_SOURCES += src/base/doorbell.cc
 libtern_la_SOURCES += src/base/error.cc
 libtern_la_SOURCES += src/base/explain.cc
@@ -8,6 +9,7 @@ libtern_la_SOURCES += src/base/futex.cc
 libtern_la_SOURCES += src/base/last_words.cc
 libtern_la_SOURCES += src/base/log.cc
 libtern_la_SOURCES += src/base/params.cc
+libtern_la_SOURCES += src/base/stack.cc
 libtern_la_SOURCES += src/base/wait_report.cc
 
 # Where this build is installed, for config.cc alone: another prefix compiles one file again.

@@ -27,6 +27,9 @@ namespace tern {
     "to a file, a line of JSON each")                                                               \
   X(hang, "TERN_HANG", Seconds, 0, between(0, 86400000000),                                         \
     "say who waits for whom when no rank has made progress for so long; 0: never")                  \
+  X(backtrace, "TERN_BACKTRACE", Switch, 1, between(0, 1),                                          \
+    "say where a rank was when SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT ends it; 0: leave these "  \
+    "signals alone")                                                                                \
   X(eager_limit, "TERN_EAGER_LIMIT", Size, 8192, between(0, 65536),                                 \
     "messages up to this many bytes are sent before the receive is known")                          \
   X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, between(0, 1099511627776),            \

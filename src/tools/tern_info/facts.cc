@@ -54,6 +54,13 @@ Dependency hwloc() {
   return library;
 }
 
+#ifdef HAVE_LIBBACKTRACE
+constexpr const char* kBacktraces = "functions, files and lines, by libbacktrace";
+#else
+constexpr const char* kBacktraces =
+    "exported names and addresses; configure found no libbacktrace (it comes with g++)";
+#endif
+
 std::string state_of(const std::string& path) {
   return ::access(path.c_str(), R_OK) == 0     ? "read"
          : errno == ENOENT || errno == ENOTDIR ? "not there"
@@ -72,6 +79,7 @@ std::vector<Fact> build_facts() {
           {"compiler", TERN_BUILD_COMPILER " (" __VERSION__ ")"},
           {"flags", TERN_BUILD_FLAGS},
           {"configured by", TERN_BUILD_CONFIGURE},
+          {"backtraces", kBacktraces},
           {"host", topo::host_name()},
           {"system", strf("%s %s %s", system.sysname, system.release, system.machine)}};
 }

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything from on_crash() on runs in a signal handler: no heap, no locks of ours, and a clock
+// that ends it.
+#include "base/crash.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "base/log.hpp"
+#include "base/stack.hpp"
+
+namespace tern {
+namespace {
+
+constexpr time_t kPatience = 10;  // seconds for the report, which may meet a lock or a broken stack
+constexpr size_t kStackBytes = 256 * 1024;
+
+struct Signal {
+  int number;
+  const char* words;
+};
+constexpr Signal kSignals[] = {{SIGSEGV, "SIGSEGV (segmentation fault)"},
+                               {SIGBUS, "SIGBUS (bus error)"},
+                               {SIGFPE, "SIGFPE (arithmetic error)"},
+                               {SIGILL, "SIGILL (illegal instruction)"},
+                               {SIGABRT, "SIGABRT (abort)"}};
+
+std::atomic<pid_t> crashed{0};  // the thread that reports
+std::atomic<int> its_signal{0};
+
+// gettid() and tgkill() of the C library came late (2.30).
+pid_t this_thread() noexcept { return static_cast<pid_t>(::syscall(SYS_gettid)); }
+
+void set_default(int signal) noexcept {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  ::sigaction(signal, &action, nullptr);
+}
+
+// Ends the process by the signal of the crash.
+void end_by(int signal) noexcept {
+  set_default(signal);
+  ::syscall(SYS_tgkill, ::getpid(), crashed.load(), signal);
+}
+
+void on_time_up(int) {
+  log_line("  the rest could not be found in %d seconds", static_cast<int>(kPatience));
+  end_by(its_signal.load());
+}
+
+void set_clock(time_t seconds) noexcept {
+  struct sigaction action {};
+  action.sa_handler = on_time_up;
+  ::sigaction(SIGALRM, &action, nullptr);
+  sigset_t alarm;
+  ::sigemptyset(&alarm);
+  ::sigaddset(&alarm, SIGALRM);
+  ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
+  const itimerval once{{0, 0}, {seconds, 0}};
+  ::setitimer(ITIMER_REAL, &once, nullptr);
+}
+
+const char* words_of(int signal) noexcept {
+  for (const Signal& known : kSignals)
+    if (known.number == signal) return known.words;
+  return "a signal";
+}
+
+void write_reason(char* text, size_t bytes, const siginfo_t& info) noexcept {
+  const auto address = reinterpret_cast<size_t>(info.si_addr);
+  const bool fault = info.si_signo == SIGSEGV || info.si_signo == SIGBUS;
+  if (info.si_code <= 0 && info.si_signo != SIGABRT)
+    std::snprintf(text, bytes, ", sent by process %d", info.si_pid);
+  else if (info.si_signo == SIGSEGV && info.si_code == SEGV_ACCERR)
+    std::snprintf(text, bytes, " at address 0x%zx, which allows no such access", address);
+  else if (info.si_signo == SIGBUS && info.si_code == BUS_ADRERR)
+    std::snprintf(text, bytes,
+                  " at address 0x%zx, which has no memory (a file that was cut off, or "
+                  "a full file system of memory: df /dev/shm)",
+                  address);
+  else if (fault)
+    std::snprintf(text, bytes, " at address 0x%zx", address);
+  else if (info.si_signo == SIGFPE && info.si_code == FPE_INTDIV)
+    std::snprintf(text, bytes, ", an integer divided by zero");
+}
+
+// Registers of the interrupted code, as the kernel left them for the way back. The unwinder reads
+// them, too.
+class Interrupted {
+ public:
+  explicit Interrupted(void* context) noexcept
+      : machine_(static_cast<ucontext_t*>(context)->uc_mcontext), before_(machine_) {}
+
+  /// The instruction; 0 where that is not known.
+  [[nodiscard]] std::uintptr_t at() const noexcept {
+#if defined(__x86_64__)
+    return static_cast<std::uintptr_t>(machine_.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+    return static_cast<std::uintptr_t>(machine_.pc);
+#else
+    return 0;
+#endif
+  }
+
+  /// From a call of an address without code back to the caller, where unwinding can begin.
+  void undo_call() noexcept {
+#if defined(__x86_64__)
+    machine_.gregs[REG_RIP] = *reinterpret_cast<greg_t*>(machine_.gregs[REG_RSP]) - 1;
+    machine_.gregs[REG_RSP] += 8;
+#elif defined(__aarch64__)
+    machine_.pc = machine_.regs[30] - 4;
+#endif
+  }
+  void restore() noexcept { machine_ = before_; }
+
+ private:
+  mcontext_t& machine_;
+  const mcontext_t before_;
+};
+
+void report(int signal, const siginfo_t& info, Interrupted& code) noexcept {
+  char reason[192] = "";
+  write_reason(reason, sizeof reason, info);
+  const bool jumped = signal == SIGSEGV && info.si_code > 0 &&
+                      reinterpret_cast<std::uintptr_t>(info.si_addr) == code.at();
+  char thread[32] = "";
+  if (this_thread() != ::getpid())
+    std::snprintf(thread, sizeof thread, ", thread %d", this_thread());
+  log_line("killed by %s%s%s (process %d%s). It was here:", words_of(signal), reason,
+           jumped ? ", which was called and has no code" : "", ::getpid(), thread);
+  if (jumped) code.undo_call();
+  write_stack(code.at());
+  code.restore();
+}
+
+void on_crash(int signal, siginfo_t* info, void* context) {
+  const int error = errno;
+  pid_t nobody = 0;
+  if (!crashed.compare_exchange_strong(nobody, this_thread())) {
+    if (nobody == this_thread()) return end_by(its_signal.load());  // the report itself crashed
+    for (;;) ::pause();  // the other thread's report ends the process
+  }
+  its_signal.store(signal);
+  set_clock(kPatience);
+  Interrupted code(context);
+  report(signal, *info, code);
+  set_clock(0);
+  // A fault comes again, now with its own context for a core file; what was sent is sent again.
+  set_default(signal);
+  if (info->si_code <= 0) end_by(signal);
+  errno = error;
+}
+
+void give_stack() noexcept {
+  stack_t now{};
+  if (::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) return;
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  void* memory = ::mmap(nullptr, kStackBytes + page, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) return;
+  ::mprotect(memory, page, PROT_NONE);
+  const stack_t ours{static_cast<char*>(memory) + page, 0, kStackBytes};
+  ::sigaltstack(&ours, nullptr);
+}
+
+// A library that was unloaded must not be called.
+__attribute__((destructor)) void restore() {
+  for (const Signal& signal : kSignals) {
+    struct sigaction action {};
+    if (::sigaction(signal.number, nullptr, &action) == 0 && (action.sa_flags & SA_SIGINFO) != 0 &&
+        action.sa_sigaction == on_crash)
+      set_default(signal.number);
+  }
+}
+
+}  // namespace
+
+void install_crash_report() noexcept {
+  bool any = false;
+  for (const Signal& signal : kSignals) {
+    struct sigaction action {};
+    if (::sigaction(signal.number, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+    action = {};
+    action.sa_sigaction = on_crash;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    any = ::sigaction(signal.number, &action, nullptr) == 0 || any;
+  }
+  if (any) give_stack();
+}
+
+}  // namespace tern
