@@ -4,7 +4,7 @@
 // linker itself (dl_iterate_phdr) takes a quarter of a small message to answer.
 // How: the linker appends what it loads to a list, whose entries are public (<link.h>). The entry
 // looked at is of a library of our own, which holds nothing and is loaded last: it cannot be
-// unloaded while somebody looks, and has a successor as soon as anything was loaded after it.
+// unloaded while another thread looks, and has a successor as soon as anything was loaded after it.
 // Lifetime: the process. Threads: any.
 // Cost: two loads and a compare; a new entry, some 50 us, where something was loaded meanwhile.
 // See: tests/unit/cuda/loaded_test.cc, tests/gpu/mpi/pain_driver_loaded_late.cc.

@@ -76,7 +76,7 @@ TEST(LastLoaded, WhatIsUnloadedAgainIsNotThere) {
   EXPECT_EQ(last.still(), !loaded(kSome));
 }
 
-TEST(LastLoaded, ANamespaceOfItsOwnIsNoneOfOurs) {
+TEST(LastLoaded, AnotherNamespaceDoesNotCount) {
   const link_map* const entry = load_last();
   ASSERT_NE(entry, nullptr);
   LastLoaded last;
