@@ -76,13 +76,13 @@ class Coll {
   void unlist(const FlatQueue& queue) noexcept;
   /// A slab, or one without a number. Throws std::bad_alloc.
   [[nodiscard]] std::unique_ptr<Slab> make_slab(core::Communicator& communicator, Slab::Size size,
-                                                Slab::Use use);
+                                                const Lane* flight);
   /// Begins to gather one number of every rank, by messages: done when the execution is, which is
   /// to be released. Throws.
   [[nodiscard]] Execution* begin_exchange(core::Communicator& communicator, uint32_t* mine,
                                           uint32_t* all, const char* name, uint32_t sequence);
   /// A slab that was made serves nobody: a rank has none.
-  TERN_COLD void lacks_slabs(const core::Communicator& communicator, Slab::Size size);
+  TERN_COLD void lacks_slabs(const core::Communicator& communicator);
   /// Launches it as a schedule of this number.
   [[nodiscard]] int run_instead(const Operation& operation, uint32_t sequence,
                                 Execution** made) noexcept;
@@ -130,7 +130,7 @@ class Coll {
   [[nodiscard]] FlatCall* bound_flight(const Operation& operation, bool persistent);
   [[nodiscard]] bool may_fly(CommState& state, const Operation& operation) const noexcept;
   [[nodiscard]] std::unique_ptr<FlatQueue> make_queue(core::Communicator& communicator,
-                                                      Slab::Size size);
+                                                      const Lane& lane);
   void poll_flights(int* events) noexcept;
   /// One of the two, with a handle.
   [[nodiscard]] int make(const Operation& operation, bool persistent, FlatCall** call,

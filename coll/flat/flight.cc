@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coll: nonblocking and persistent collectives of ranks that share memory.
+#include <algorithm>
 #include <new>
 
 #include "base/error.hpp"
@@ -10,6 +11,18 @@
 #include "mpi.h"
 
 namespace tern::coll {
+namespace {
+
+/// Of a persistent request, which is at most once in flight: few pages, and, if they do, in a small
+/// slab.
+Lane lane_of_one(size_t bytes) noexcept {
+  constexpr size_t kLine = 64;
+  const size_t most = kLargeFlightLane.room();
+  const size_t stride = (Slot::kHead + std::min(bytes, most) + kLine - 1) / kLine * kLine;
+  return {sizeof(SlabHead), stride, bytes <= most ? 2U : 4U};
+}
+
+}  // namespace
 
 // Larger data may lie on a device, which only its own rank knows.
 bool Coll::may_fly(CommState& state, const Operation& operation) const noexcept {
@@ -17,13 +30,13 @@ bool Coll::may_fly(CommState& state, const Operation& operation) const noexcept 
   if (choose(state, operation, true).algorithm->flat == FlatWay::kNone) return false;
   if (operation.collective == Collective::kReduceScatter &&
       static_cast<size_t>(operation.input.type->size() * state.asked.ranks) >
-          kSmallFlightLane.room())
+          kLargeFlightLane.room())
     return false;  // an element of each block must fit
   return flat_bytes(state.asked) < kLeastOnDevice;
 }
 
-std::unique_ptr<FlatQueue> Coll::make_queue(core::Communicator& communicator, Slab::Size size) {
-  auto made = std::make_unique<FlatQueue>(*this, communicator, size);
+std::unique_ptr<FlatQueue> Coll::make_queue(core::Communicator& communicator, const Lane& lane) {
+  auto made = std::make_unique<FlatQueue>(*this, communicator, lane);
   flights_.reserve(++queues_);  // list() cannot fail
   return made;
 }
@@ -32,11 +45,14 @@ FlatCall* Coll::bound_flight(const Operation& operation, bool persistent) {
   core::Communicator& communicator = *operation.communicator;
   CommState& state = state_of(communicator);
   if (!may_fly(state, operation)) return nullptr;
-  const auto size =
-      flat_bytes(state.asked) <= kSmallFlightLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
+  const size_t bytes = flat_bytes(state.asked);
+  const bool small = bytes <= kSmallFlightLane.room();
   std::unique_ptr<FlatQueue> own;
-  std::unique_ptr<FlatQueue>& queue = persistent ? own : state.flights[static_cast<size_t>(size)];
-  if (queue == nullptr) queue = make_queue(communicator, size);
+  std::unique_ptr<FlatQueue>& queue = persistent ? own : state.flights[small ? 0 : 1];
+  if (queue == nullptr)
+    queue = make_queue(communicator, persistent ? lane_of_one(bytes)
+                                     : small    ? kSmallFlightLane
+                                                : kLargeFlightLane);
   if (queue->lacks_slabs()) return nullptr;
   FlatCall* call = calls_.take();
   if (call == nullptr) call = calls_.add(std::make_unique<FlatCall>(*this));
@@ -120,14 +136,12 @@ void Coll::give_back(FlatCall& call) noexcept {
   calls_.give(call);
 }
 
-void Coll::lacks_slabs(const core::Communicator& communicator, Slab::Size size) {
+void Coll::lacks_slabs(const core::Communicator& communicator) {
   --slabs_in_use_;
   process_.explain.say(
       "fallback", {{"what", "messages"}, {"communicator", communicator.name}},
-      strf("nonblocking collectives%s on %s take messages instead of shared memory: a rank has "
-           "more communicators and persistent requests than slabs; freeing some helps those made "
-           "later",
-           size == Slab::Size::kLarge ? strf(" above %zu B", kSmallFlightLane.room()).c_str() : "",
+      strf("nonblocking collectives on %s take messages instead of shared memory: a rank has more "
+           "communicators and persistent requests than slabs; freeing some helps those made later",
            communicator.name.empty() ? "a communicator" : communicator.name.c_str()));
 }
 

@@ -15,11 +15,12 @@ namespace {
 
 // Rounds that find nothing before the rank asks to be rung. Asking costs those who write a line.
 constexpr uint32_t kPatience = 50;
+constexpr uint64_t kAhead = 3;  // turns from the one that is read to the one that is fetched
 
 }  // namespace
 
-FlatQueue::FlatQueue(Coll& coll, core::Communicator& communicator, Slab::Size size) noexcept
-    : coll_(coll), channel_(communicator.channel()), communicator_(communicator), size_(size) {}
+FlatQueue::FlatQueue(Coll& coll, core::Communicator& communicator, const Lane& lane) noexcept
+    : coll_(coll), channel_(communicator.channel()), communicator_(communicator), lane_(lane) {}
 
 FlatQueue::~FlatQueue() {
   Coll* const coll = channel_.coll;  // null: it has ended before
@@ -48,7 +49,8 @@ void FlatQueue::meet() noexcept {
   state_ = State::kMeeting;
   try {
     all_.resize(static_cast<size_t>(communicator_.size()));
-    slab_ = coll_.make_slab(communicator_, size_, Slab::Use::kInFlight);
+    const bool small = lane_.end() <= core::Slabs::kSmallBytes;
+    slab_ = coll_.make_slab(communicator_, small ? Slab::Size::kSmall : Slab::Size::kLarge, &lane_);
     mine_ = slab_->number();
     meeting_ = coll_.begin_exchange(communicator_, &mine_, all_.data(),
                                     name_of(first_->operation_.collective), first_->sequence_);
@@ -72,7 +74,7 @@ void FlatQueue::end_meeting() noexcept {
     }
   if (state_ == State::kMet) return begin_calls();
   slab_.reset();
-  coll_.lacks_slabs(communicator_, size_);
+  coll_.lacks_slabs(communicator_);
 }
 
 void FlatQueue::begin_calls() noexcept {
@@ -128,6 +130,7 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
       awaited_ = std::max(awaited_, sources.first);
       while (awaited_ < sources.end && slots.posted(awaited_, turn)) ++awaited_;
       if (awaited_ < sources.end) return;
+      if (turn + kAhead <= turns_) slots.prefetch(sources.first, sources.end, turn + kAhead);
       call.read(slots);
       awaited_ = 0;
       ++*events;

@@ -86,7 +86,7 @@ class FlatCall final : public core::Request {
 
 class FlatQueue {
  public:
-  FlatQueue(Coll& coll, core::Communicator& communicator, Slab::Size size) noexcept;
+  FlatQueue(Coll& coll, core::Communicator& communicator, const Lane& lane) noexcept;
   FlatQueue(const FlatQueue&) = delete;
   FlatQueue& operator=(const FlatQueue&) = delete;
   ~FlatQueue();
@@ -118,7 +118,7 @@ class FlatQueue {
   Coll& coll_;
   core::Channel& channel_;
   core::Communicator& communicator_;
-  const Slab::Size size_;
+  const Lane lane_;
   State state_ = State::kNew;
   std::unique_ptr<Slab> slab_;
   Execution* meeting_ = nullptr;

@@ -49,12 +49,12 @@ std::vector<uint32_t> Coll::exchange(core::Communicator& communicator, uint32_t 
 
 // What was freed long ago is looked at now and then, all of it where there is no other.
 std::unique_ptr<Slab> Coll::make_slab(core::Communicator& communicator, Slab::Size size,
-                                      Slab::Use use) {
+                                      const Lane* flight) {
   sweep(kSweptAtOnce);
-  auto made = std::make_unique<Slab>(communicator, size, use);
+  auto made = std::make_unique<Slab>(communicator, size, flight);
   if (made->number() == core::Slabs::kNone && !retired_.empty()) {
     sweep(retired_.size());
-    made = std::make_unique<Slab>(communicator, size, use);
+    made = std::make_unique<Slab>(communicator, size, flight);
   }
   retired_.reserve(retired_.size() + ++slabs_in_use_);  // retire() cannot fail
   return made;
@@ -64,7 +64,7 @@ std::unique_ptr<Slab> Coll::make_slab(core::Communicator& communicator, Slab::Si
 Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
   std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
   if (TERN_LIKELY(slab != nullptr)) return slab.get();
-  std::unique_ptr<Slab> made = make_slab(state.communicator, size, Slab::Use::kInStep);
+  std::unique_ptr<Slab> made = make_slab(state.communicator, size, nullptr);
   std::vector<uint32_t> all = exchange(state.communicator, made->number(), name);
   if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
     lack(state, size);

@@ -114,7 +114,7 @@ bool Slots::is_readable(const void* address, size_t bytes) noexcept {
   return slab_.slabs_.is_readable(address, bytes);
 }
 
-Slab::Slab(core::Communicator& communicator, Size size, Use use)
+Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
     : communicator_(&communicator),
       channel_(communicator.channel()),
       slabs_(*channel_.slabs),
@@ -128,15 +128,13 @@ Slab::Slab(core::Communicator& communicator, Size size, Use use)
   if (slab_ == core::Slabs::kNone) return;
   own_ = slabs_.own(size, slab_);
   lanes_.reserve(SlabHead::kMostLanes);
-  const bool in_step = use == Use::kInStep;
-  const bool small = size == Size::kSmall;
-  if (!in_step) {
-    lanes_.emplace_back(*this, small ? kSmallFlightLane : kLargeFlightLane, 0, in_step);
-  } else if (small) {
-    lanes_.emplace_back(*this, kLineLane, 0, in_step);
-    lanes_.emplace_back(*this, kSmallLane, 1, in_step);
+  if (flight != nullptr) {
+    lanes_.emplace_back(*this, *flight, 0, false);
+  } else if (size == Size::kSmall) {
+    lanes_.emplace_back(*this, kLineLane, 0, true);
+    lanes_.emplace_back(*this, kSmallLane, 1, true);
   } else {
-    lanes_.emplace_back(*this, kLargeLane, 0, in_step);
+    lanes_.emplace_back(*this, kLargeLane, 0, true);
   }
   SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
   head.asked.store(0, std::memory_order_relaxed);

@@ -52,7 +52,7 @@ static_assert(kSmallLane.end() == core::Slabs::kSmallBytes);
 static_assert(kLargeLane.end() == core::Slabs::kLargeBytes);
 
 // Of calls in flight: ranks write ahead of what they have read.
-inline constexpr Lane kSmallFlightLane{sizeof(SlabHead), 192, 8};
+inline constexpr Lane kSmallFlightLane{sizeof(SlabHead), 96 + Slot::kHead, 16};
 inline constexpr Lane kLargeFlightLane{sizeof(SlabHead), 8192 + Slot::kHead, 16};
 static_assert(kSmallFlightLane.end() <= core::Slabs::kSmallBytes);
 static_assert(kLargeFlightLane.end() <= core::Slabs::kLargeBytes);
@@ -126,6 +126,8 @@ class Slots {
   [[nodiscard]] int late_for_room(uint64_t turn) noexcept;
   /// Whether a rank has posted a turn.
   [[nodiscard]] bool posted(int rank, uint64_t turn) const noexcept;
+  /// Brings what ranks [first, end) have posted in a turn to come nearer.
+  void prefetch(int first, int end, uint64_t turn) const noexcept;
   /// The rank shall ring once it has done more. False where it has been asked already; else what is
   /// waited for is to be looked at again.
   bool ask(int rank) noexcept;
@@ -160,10 +162,10 @@ class Slots {
 class Slab {
  public:
   using Size = core::Slabs::Size;
-  enum class Use : uint8_t { kInStep, kInFlight };
 
   /// Claimed and made ready; number() is kNone where there was none. The peers' come with meet().
-  Slab(core::Communicator& communicator, Size size, Use use);
+  /// `flight`: the lane of calls in flight; null: those of blocking ones.
+  Slab(core::Communicator& communicator, Size size, const Lane* flight);
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
   ~Slab();
@@ -226,6 +228,11 @@ inline Slot& Slots::await(int rank) noexcept {
 inline bool Slots::posted(int rank, uint64_t turn) const noexcept {
   const Slot& slot = *at(slab_.peers_[static_cast<size_t>(rank)].base, turn);
   return slot.turn.load(std::memory_order_acquire) >= turn;
+}
+
+inline void Slots::prefetch(int first, int end, uint64_t turn) const noexcept {
+  for (int rank = first; rank < end; ++rank)
+    __builtin_prefetch(at(slab_.peers_[static_cast<size_t>(rank)].base, turn));
 }
 
 inline void Slots::ring_those_who_asked() noexcept {

@@ -3,6 +3,7 @@
 // does not expect; a root that runs ahead; operands in the order of ranks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <set>
@@ -144,8 +145,19 @@ TEST(Flat, ARootRunsAheadOfSlowReaders) {
   });
 }
 
-TEST(Flat, OperandsAreTakenInTheOrderOfRanks) {
-  test::World(4).run([](Process& process) {
+Operation in_place(Operation operation) {
+  std::copy_n(static_cast<const int*>(operation.input.address), operation.input.count,
+              static_cast<int*>(operation.output.address));
+  operation.input.address = operation.output.address;
+  operation.in_place = true;
+  return operation;
+}
+
+class FlatReductions : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, FlatReductions, testing::Values(2, 4));
+
+TEST_P(FlatReductions, TakeOperandsInTheOrderOfRanks) {
+  test::World(GetParam()).run([](Process& process) {
     const auto joined = core::Ref<core::Op>::adopt(new core::Op(
         +[](void* in, void* inout, int* count, MPI_Datatype*) {
           // Two digits of decimals, one after the other: neither commutes.
@@ -160,12 +172,30 @@ TEST(Flat, OperandsAreTakenInTheOrderOfRanks) {
         false));
     for (const char* row : {"flat", "flat_sliced", "flat_direct"}) {
       process.channel(0).coll->force(*find_algorithm(Collective::kAllreduce, row));
-      for (const size_t count : {1, 100, 3000, 40000}) {
-        std::vector<int> from(count, process.world_rank + 1), to(count);
-        Operation operation = sum(*process.world, from, to);
-        operation.op = joined.get();
-        ASSERT_EQ(run(operation), MPI_SUCCESS);
-        for (const int one : to) ASSERT_EQ(one, 1234) << row << ", " << count;
+      for (const size_t count : {1, 100, 3000, 40000})
+        for (const bool onto_own : {false, true}) {
+          std::vector<int> from(count, process.world_rank + 1), to(count);
+          Operation operation = sum(*process.world, from, to);
+          operation.op = joined.get();
+          ASSERT_EQ(run(onto_own ? in_place(operation) : operation), MPI_SUCCESS);
+          for (const int one : to) ASSERT_EQ(one, GetParam() == 2 ? 12 : 1234) << row << count;
+        }
+    }
+  });
+}
+
+// Sums of two ranks in place reduce onto the own operand, whichever it is.
+TEST_P(FlatReductions, InPlaceTheSumIsTheSame) {
+  test::World(GetParam()).run([](Process& process) {
+    for (const char* row : {"flat", "flat_sliced", "flat_direct"}) {
+      process.channel(0).coll->force(*find_algorithm(Collective::kAllreduce, row));
+      for (const int count : {1, 3001, 40000, 100000}) {
+        std::vector<int> from(static_cast<size_t>(count)), to(from.size());
+        for (int i = 0; i < count; ++i) from[static_cast<size_t>(i)] = i * (process.world_rank + 1);
+        ASSERT_EQ(run(in_place(sum(*process.world, from, to))), MPI_SUCCESS);
+        const int ranks = GetParam();
+        for (int i = 0; i < count; ++i)
+          ASSERT_EQ(to[static_cast<size_t>(i)], i * (ranks * (ranks + 1) / 2)) << row << i;
       }
     }
   });

@@ -61,9 +61,10 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Flight, testing::Values(2, 3, 8));
 
 TEST_P(Flight, EveryRowAgreesWithASerialReference) {
   test::World(GetParam()).run([](Process& process) {
+    const std::vector<Algorithm> all = whole_rows();
     Trials trials;
     for (const int64_t count : {0, 1, 17, 300, 1500, 5000})
-      for (const Algorithm& row : whole_rows())
+      for (const Algorithm& row : all)
         for (int root = 0; root < (rooted(row.collective) && count < 20 ? process.world_size : 1);
              ++root)
           add(trials, process, row, count, root, *process.world);
@@ -161,32 +162,33 @@ TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
 }
 
 // One rank without a slab is enough: all take messages instead, those in flight as well.
-TEST(FlightWithoutSlabs, SchedulesServe) {
+class FlightWithoutSlabs : public testing::TestWithParam<Slabs::Size> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, FlightWithoutSlabs,
+                         testing::Values(Slabs::Size::kSmall, Slabs::Size::kLarge));
+
+TEST_P(FlightWithoutSlabs, SchedulesServe) {
   test::World(3).run([](Process& process) {
     Slabs& slabs = *process.channel(0).slabs;
-    for (const auto size : {Slabs::Size::kSmall, Slabs::Size::kLarge}) {
-      std::vector<uint32_t> taken;
-      for (uint32_t one = 0; process.world_rank == 1 && one != Slabs::kNone;) {
-        one = slabs.claim(size);
-        if (one != Slabs::kNone) taken.push_back(one);
-      }
-      const core::Ref<core::Communicator> comm = derived(process, static_cast<int>(size));
-      Trials trials;
-      for (int round = 0; round < 3; ++round) {
-        for (int i = 0; i < 10; ++i) {
-          add(trials, process, flat(Collective::kAllreduce), 1 + i * 40, 0, *comm);
-          trials.back()->start();
-          if (i % 4 == 0) {
-            add(trials, process, flat(Collective::kBcast), 20000, 0, *comm);  // never flat
-            trials.back()->start();
-          }
-        }
-        finish_and_free(trials, round == 1);
-      }
-      EXPECT_EQ(flies(*comm, Slabs::Size::kSmall), size != Slabs::Size::kSmall);
-      EXPECT_EQ(flies(*comm, Slabs::Size::kLarge), size != Slabs::Size::kLarge);
-      for (const uint32_t one : taken) slabs.give_back(size, one);
+    std::vector<uint32_t> taken;
+    for (uint32_t one = 0; process.world_rank == 1 && one != Slabs::kNone;) {
+      one = slabs.claim(GetParam());
+      if (one != Slabs::kNone) taken.push_back(one);
     }
+    for (int round = 0; round < 3; ++round) {
+      Trials trials;
+      for (int i = 0; i < 10; ++i) {
+        add(trials, process, flat(Collective::kAllreduce), 1 + i * 40, 0, *process.world);
+        trials.back()->start();
+        if (i % 4 != 0) continue;
+        add(trials, process, flat(Collective::kBcast), 20000, 0, *process.world);  // never flat
+        trials.back()->start();
+      }
+      finish_and_free(trials, round == 1);
+    }
+    const bool small_lack = GetParam() == Slabs::Size::kSmall;
+    EXPECT_EQ(flies(*process.world, Slabs::Size::kSmall), !small_lack);
+    EXPECT_EQ(flies(*process.world, Slabs::Size::kLarge), small_lack);
+    for (const uint32_t one : taken) slabs.give_back(GetParam(), one);
   });
 }
 
