@@ -128,7 +128,8 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
       const Parts::Sources sources = call.parts_->sources();
       const uint64_t turn = call.first_turn_ + static_cast<uint64_t>(call.read_);
       awaited_ = std::max(awaited_, sources.first);
-      while (awaited_ < sources.end && slots.posted(awaited_, turn)) ++awaited_;
+      while (awaited_ < sources.end && (awaited_ == slots.rank() || slots.posted(awaited_, turn)))
+        ++awaited_;  // the own part is written, or there is none
       if (awaited_ < sources.end) return;
       if (turn + kAhead <= turns_) slots.prefetch(sources.first, sources.end, turn + kAhead);
       call.read(slots);
