@@ -18,6 +18,23 @@ uint32_t context_of(const Envelope& from) noexcept {
   return wire::context_word(from.communicator->index(), static_cast<uint32_t>(from.plane));
 }
 
+/// The same by registers: a copy by vectors, or a look at it, waits for the stores that have just
+/// written the fields one by one.
+inline void take(Buffer& to, const Buffer& from) noexcept {
+  void* address = from.address;
+  MPI_Count count = from.count;
+  core::Datatype* type = from.type;
+  asm("" : "+r"(address), "+r"(count), "+r"(type));
+  cuda::MemoryKind kind = from.kind;
+  if (kind == cuda::MemoryKind::kUnknown)
+    kind = count == 0 ? cuda::MemoryKind::kHost
+                      : cuda::kind_of(static_cast<std::byte*>(address) + type->true_lb());
+  to.address = address;
+  to.count = count;
+  to.type = type;
+  to.kind = kind;
+}
+
 }  // namespace
 
 P2p::P2p(core::Channel& channel, P2p* first)
@@ -103,8 +120,7 @@ SendRequest& P2p::make_send(const Buffer& buffer, const Envelope& to, Mode mode)
     request = sends_.add(std::make_unique<SendRequest>(*this));
     process_.handles.insert(*request);
   }
-  request->buffer = buffer;
-  request->buffer.ask();
+  take(request->buffer, buffer);
   request->to = to;
   request->mode = mode;
   request->communicator = to.communicator;
@@ -118,19 +134,22 @@ RecvRequest& P2p::make_recv(const Buffer& buffer, const Envelope& from) {
     request = recvs_.add(std::make_unique<RecvRequest>(*this));
     process_.handles.insert(*request);
   }
-  request->buffer = buffer;
-  request->buffer.ask();
+  take(request->buffer, buffer);
   request->from = from;
   request->communicator = from.communicator;
   if (TERN_UNLIKELY(tracks_)) request->made_at = core::current_call;
-  request->key = key_of(from);
+  request->key.context = context_of(from);
+  request->key.source = source_key_of(from);
+  request->key.tag = from.tag;
   return *request;
 }
 
+uint32_t P2p::source_key_of(const Envelope& from) const noexcept {
+  return from.rank == MPI_ANY_SOURCE ? kAnySource : from.communicator->peer_index(from.rank);
+}
+
 Key P2p::key_of(const Envelope& from) const noexcept {
-  const uint32_t source =
-      from.rank == MPI_ANY_SOURCE ? kAnySource : from.communicator->peer_index(from.rank);
-  return {context_of(from), source, from.tag};
+  return {context_of(from), source_key_of(from), from.tag};
 }
 
 // A rank that only sends, and always finds room, must still hear that its receiver cannot follow.

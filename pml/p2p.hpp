@@ -99,6 +99,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   RecvRequest& make_recv(const Buffer& buffer, const Envelope& from);
   int require_reachable(const Envelope& from) noexcept;
   Key key_of(const Envelope& from) const noexcept;
+  uint32_t source_key_of(const Envelope& from) const noexcept;
   int recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
                    core::Outcome* outcome) noexcept;
   int wait_for(core::Request& request, core::Outcome* outcome) noexcept;
