@@ -27,7 +27,7 @@ struct Solver {
     if (!strcmp(how, "jump")) return reinterpret_cast<int (*)()>(nowhere)() + 1;
     if (!strcmp(how, "abort")) abort();
     if (!strcmp(how, "bus")) raise(SIGBUS);
-    if (!strcmp(how, "mpi")) MPI_Send(nowhere + 1, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "mpi")) MPI_Send(reinterpret_cast<char*>(nowhere) + (1 << 20), 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
     if (!strcmp(how, "heap")) {
       char* volatile block = static_cast<char*>(malloc(32));
       free(block);

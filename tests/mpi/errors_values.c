@@ -153,8 +153,8 @@ static void operations_and_buffers(void) {
 static void requests(void) {
   MPI_Request request, plain;
   int flag;
-  SAYS(Psend_init, (ints, 0, 1, MPI_INT, 0, 0, SELF, MPI_INFO_NULL, &request), ERR_ARG,
-       "partitions is 0");
+  SAYS(Psend_init, (ints, -1, 1, MPI_INT, 0, 0, SELF, MPI_INFO_NULL, &request), ERR_ARG,
+       "partitions is -1");
   OK(MPI_Psend_init(ints, 2, 1, MPI_INT, 0, 0, SELF, MPI_INFO_NULL, &request));
   SAYS(Pready, (0, request), ERR_REQUEST, "call MPI_Start before");
   OK(MPI_Start(&request));
