@@ -313,7 +313,8 @@ void P2p::take_rts(RecvRequest& request, PeerState& peer, const btl::Header& hea
   } else {
     if (request.transfer.claims != nullptr) receive_both_ends(request);
     pulling_.push_back(&request);
-    if (process_.threaded()) channel_.progress.wake();  // this thread may leave, and another one sleep
+    if (process_.threaded())
+      channel_.progress.wake();  // this thread may leave, and another one sleep
   }
 }
 

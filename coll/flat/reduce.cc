@@ -70,10 +70,11 @@ void Parts::reduce_onto_own(const Range& posted, std::byte* own) noexcept {
                            *operation_.input.type);
 }
 
-// The result goes into the slot of the next turn, which nobody reads: all have posted this one.
+// The result goes into the slot of the next turn, which no rank reads: all have posted this one.
+// In place the own operand lies in the output: of staged data the input is another copy.
 void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own) noexcept {
   std::byte* const result = slots_.next();
-  std::byte* const mine = in_.at(0, bytes_of(range.first + own.first));
+  std::byte* const mine = (onto_own ? out_ : in_).at(0, bytes_of(range.first + own.first));
   if (!onto_own) return reduce_posted(0, ranks_ - 1, own, result, mine);
   reduce_onto_own(own, mine);
   copy_bytes(result, mine, bytes_of(own.count));

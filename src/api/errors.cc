@@ -228,7 +228,7 @@ int deliver(core::Process* process, core::Object* object, int code,
   if (action == Action::kReturn) return code;
   if (action == Action::kUser) {
     const core::Ref<core::ErrorHandler> called(handler);  // the function may set another one
-    if (object == handler || object->handle() == 0)     // a communicator that was freed
+    if (object == handler || object->handle() == 0)       // a communicator that was freed
       handler->call_without_object(code);
     else
       handler->call(object->handle(), code);

@@ -14,11 +14,11 @@ $(PCH_TESTS).gch: CXXFLAGS = $(TEST_CXXFLAGS)
 CLEANFILES += $(PCH_LIBRARY).gch $(PCH_TESTS).gch
 
 pch_compile = $(AM_V_GEN)$(MKDIR_P) precompiled && $(CXX) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(AM_CPPFLAGS) \
-  $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) -x c++-header -o $@
+  $(CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS) -x c++-header -o $@.new
 $(PCH_LIBRARY).gch: $(srcdir)/src/precompiled/library.hpp
-	$(pch_compile) -fPIC $(srcdir)/src/precompiled/library.hpp
+	$(pch_compile) -fPIC $(srcdir)/src/precompiled/library.hpp && mv $@.new $@
 $(PCH_TESTS).gch: $(srcdir)/src/precompiled/tests.hpp
-	$(pch_compile) $(srcdir)/src/precompiled/tests.hpp
+	$(pch_compile) $(srcdir)/src/precompiled/tests.hpp && mv $@.new $@
 
 $(libtern_la_OBJECTS) $(libmpi_abi_la_OBJECTS) $(libmpirun_la_OBJECTS) $(libterninfo_la_OBJECTS) \
 $(mpirun_OBJECTS) $(tern_info_OBJECTS) $(tern_coll_OBJECTS): | $(PCH_LIBRARY).gch

@@ -87,7 +87,10 @@ TEST_F(Placement, SharesOfFreeCores) {
   EXPECT_EQ(second.cpus, (std::vector<Cpus>{{2}, {3}}));
   const Places third = place({"-n", "2", "a"});
   EXPECT_EQ(third.cpus, (std::vector<Cpus>{{}, {}}));
-  EXPECT_EQ(third.remark, "4 of the 4 cores are held by another mpirun; nothing is bound");
+  EXPECT_EQ(
+      third.remark,
+      "4 of the 4 cores are held by another mpirun; nothing is bound, and ranks share cores "
+      "with it (--bind-to share:overload-allowed binds them, --bind-to none leaves this out)");
 }
 
 TEST_F(Placement, WhatIsGivenBackIsFree) {
