@@ -10,7 +10,9 @@ AC_DEFUN([TERN_BACKTRACE], [
   tern_libbacktrace="no (backtraces without files and lines; comes with g++, or --with-libbacktrace=DIR)"
   tern_save_LIBS=$LIBS; tern_save_CPPFLAGS=$CPPFLAGS
   AS_CASE([$with_libbacktrace], [yes|no], [tern_dirs=],
-    [tern_dirs="-L$with_libbacktrace/lib"; CPPFLAGS="$CPPFLAGS -isystem $with_libbacktrace/include"])
+    [AS_IF([test ! -f "$with_libbacktrace/include/backtrace.h"],
+      [AC_MSG_ERROR([--with-libbacktrace=$with_libbacktrace: include/backtrace.h is not there])])
+     tern_dirs="-L$with_libbacktrace/lib"; CPPFLAGS="$CPPFLAGS -isystem $with_libbacktrace/include"])
   AS_IF([test "x$with_libbacktrace" != xno], [
     for tern_lib in -l:libbacktrace.a -lbacktrace; do
       AC_MSG_CHECKING([for libbacktrace by $tern_lib])
@@ -23,5 +25,5 @@ AC_DEFUN([TERN_BACKTRACE], [
     [yes*], [AC_DEFINE([HAVE_LIBBACKTRACE], [1], [Define to 1 where libbacktrace is linked.])],
     [LIBS=$tern_save_LIBS; CPPFLAGS=$tern_save_CPPFLAGS
      AS_CASE([$with_libbacktrace], [yes|no], [],
-       [AC_MSG_ERROR([--with-libbacktrace=$with_libbacktrace: include/backtrace.h or lib/libbacktrace.* is not there, or does not link])])])
+       [AC_MSG_ERROR([--with-libbacktrace=$with_libbacktrace: lib/libbacktrace.* is not there, or does not link])])])
 ])
