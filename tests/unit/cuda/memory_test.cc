@@ -81,6 +81,7 @@ TEST(MemoryKinds, AThreadKnowsItsOwnStackAndNoOther) {
   std::thread([&] {
     int local = 0;
     EXPECT_FALSE(compared(&local)) << "before anything was asked";
+    no_driver_since.doubt();  // else nothing more is asked where no driver can have come
     EXPECT_EQ(kind_of(&local), MemoryKind::kHost);
     EXPECT_EQ(kind_of(&of_main), MemoryKind::kHost);
     EXPECT_EQ(kind_of(&of_thread), MemoryKind::kHost);
