@@ -256,6 +256,7 @@ TEST_F(ProgressTest, WhoWaitsLooksAfterTheOtherChannels) {
 }
 
 TEST_F(ProgressTest, ACallerThatOnlyPollsIsLookedAfter) {
+  const ChannelLock lock(progress_);
   room_.events = 1;
   for (int i = 0; i < 5000; ++i) EXPECT_EQ(progress_.poll_for_caller(), 1);
   EXPECT_EQ(watch_.asleeps, 0);
