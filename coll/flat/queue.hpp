@@ -75,7 +75,7 @@ class FlatCall final : public core::Request {
   std::optional<Parts> parts_;
   int64_t written_ = 0, read_ = 0;  // turns
   uint64_t first_turn_ = 0;         // of the lane
-  bool unreadable_ = false;         // what it posts is none
+  bool unreadable_ = false;         // what it posts is poisoned
   uint32_t sequence_ = 0;           // should it become a schedule
   Execution* schedule_ = nullptr;
   std::unique_ptr<FlatQueue> own_;
@@ -128,7 +128,7 @@ class FlatQueue {
   FlatCall* writing_ = nullptr;   // the first that has turns to write
   uint64_t turns_ = 0;            // that calls have taken
   int awaited_ = 0;               // of the first call's sources, the first that has not posted
-  int no_room_ = Slots::kNobody;  // whom the next write waits for
+  int no_room_ = Slots::kNobody;  // the rank that the next write waits for
   uint32_t fruitless_ = 0;        // rounds, one after the other
   uint32_t patience_ = 0;         // so many before it asks to be rung
 };

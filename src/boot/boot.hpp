@@ -6,9 +6,13 @@
 // Life cycle: make_boot() -> put_card()/put() -> fence(), or publish() and has_card() of those that
 // are needed -> card()/get() of any rank, as late as wanted -> fence() again where a barrier is
 // needed -> finalize(). A second make_boot() after finalize() is legal (sessions). What was put
-// before a fence is visible to everybody after it. Lifetime: owned by the Process. Threads: one
-// caller at a time per object. Errors: everything but abort() throws tern::Error. See:
-// tests/unit/boot/boot_test.cc, tests/mpi/launch.sh, tests/mpi/launch_pmix.sh.
+// before a fence is visible to everybody after it.
+//
+// Lifetime: owned by the Process. Threads: one caller at a time per object.
+//
+// Errors: everything but abort() throws tern::Error.
+//
+// See: tests/unit/boot/boot_test.cc, tests/mpi/launch.sh, tests/mpi/launch_pmix.sh.
 #pragma once
 
 #include <array>
