@@ -27,12 +27,6 @@ void pause() noexcept {
 #endif
 }
 
-/// What tells communicators apart in a slab's head; never 0.
-uint64_t owner_of(const core::Communicator& communicator) noexcept {
-  const core::ContextId id = communicator.id();
-  return (id.creator ^ (uint64_t{id.counter} << 32 | id.counter)) | 1;
-}
-
 }  // namespace
 
 Slots::Slots(Slab& slab, const Lane& lane, int number, bool in_step)
@@ -122,7 +116,6 @@ Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
       fenced_(slabs_.fenced()),
       crowded_(communicator.process().oversubscribed),
       rank_(communicator.rank()),
-      owner_(owner_of(communicator)),
       slab_(slabs_.claim(size)),
       peers_(static_cast<size_t>(communicator.size())) {
   if (slab_ == core::Slabs::kNone) return;
@@ -138,7 +131,7 @@ Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
   }
   SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
   head.asked.store(0, std::memory_order_relaxed);
-  head.owner.store(owner_, std::memory_order_release);
+  head.use.fetch_add(1, std::memory_order_release);
 }
 
 Slab::~Slab() {
@@ -149,8 +142,12 @@ void Slab::meet(const std::vector<uint32_t>& slabs) {
   for (size_t place = 0; place < peers_.size(); ++place) {
     const auto rank = static_cast<int>(place);
     core::Peer& peer = communicator_->peer(rank);
-    peers_[place].base = rank == rank_ ? own_ : slabs_.of(peer, size_, slabs[place]);
-    if (rank != rank_) peers_[place].bell = &slabs_.bell(peer);
+    if (rank == rank_) {
+      peers_[place].base = own_;
+    } else {
+      peers_[place] = {slabs_.of(peer, size_, slabs[place]), &slabs_.bell(peer), 0};
+    }
+    peers_[place].use = head_of(rank).use.load(std::memory_order_acquire);
   }
 }
 
@@ -168,7 +165,7 @@ bool Slab::over() const noexcept {
       return head.finished[lane.number_].load(std::memory_order_acquire) >= lane.turn_;
     };
     return std::all_of(lanes_.begin(), lanes_.end(), ended) ||
-           head.owner.load(std::memory_order_acquire) != owner_;
+           head.use.load(std::memory_order_acquire) != peer.use;
   };
   return std::all_of(peers_.begin(), peers_.end(), read_all);
 }

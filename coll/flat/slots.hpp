@@ -25,7 +25,7 @@ namespace tern::coll {
 /// Begins each slab.
 struct alignas(64) SlabHead {
   static constexpr size_t kMostLanes = 2;
-  std::atomic<uint64_t> owner;  // which communicator; another: everything before is over
+  std::atomic<uint64_t> use;  // counts how often it was claimed; another: everything before is over
   std::atomic<uint64_t>
       finished[kMostLanes];     // the last turn of each lane that this rank has ended
   std::atomic<uint32_t> asked;  // somebody may sleep until this rank has done more
@@ -192,6 +192,7 @@ class Slab {
   struct Peer {
     std::byte* base = nullptr;
     Doorbell* bell = nullptr;
+    uint64_t use = 0;  // of its slab, when they met
   };
   [[nodiscard]] SlabHead& head_of(int rank) const noexcept {
     return *reinterpret_cast<SlabHead*>(peers_[static_cast<size_t>(rank)].base);
@@ -206,7 +207,6 @@ class Slab {
   const Size size_;
   const bool fenced_, crowded_;
   const int rank_;
-  const uint64_t owner_;
   uint32_t slab_;
   std::byte* own_ = nullptr;
   std::vector<Peer> peers_;

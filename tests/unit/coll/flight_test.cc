@@ -3,6 +3,7 @@
 // persistent ones started in any order, ranks that come late, communicators freed, slabs that lack.
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -158,6 +159,35 @@ TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
       static_cast<void>(copy.leak());
       finish_and_free(trials, round % 2 == 0);
     }
+  });
+}
+
+// Rank 0 has its slab back, and in use by a request that has had no turn yet; those of the others
+// are free all the same.
+TEST_P(Flight, ASlabServesTheSameCommunicatorAgain) {
+  std::barrier<> everybody(GetParam());
+  test::World(GetParam()).run([&](Process& process) {
+    Trials trials;
+    for (int i = 0; i < 2; ++i) {
+      add(trials, process, flat(Collective::kAllreduce), 3, 0, *process.world);
+      trials.back()->init();
+    }
+    for (int round = 0; round < 3; ++round) {
+      trials[0]->start_again();
+      trials[0]->finish();
+    }
+    trials[0]->free();
+    everybody.arrive_and_wait();
+    Coll& coll = *process.channel(0).coll;
+    if (process.world_rank == 0) {
+      EXPECT_TRUE(coll.all_read());
+      trials[1]->start_again();
+    }
+    everybody.arrive_and_wait();
+    EXPECT_TRUE(coll.all_read());
+    if (process.world_rank != 0) trials[1]->start_again();
+    trials[1]->finish();
+    trials[1]->free();
   });
 }
 
