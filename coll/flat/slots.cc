@@ -36,7 +36,7 @@ Slots::Slots(Slab& slab, const Lane& lane, int number, bool in_step)
       in_step_(in_step),
       own_(slab.own_),
       known_(slab.peers_.size()) {
-  head().finished[number_].store(0, std::memory_order_relaxed);
+  head().finished[number_].store(0, std::memory_order_release);  // after another use began
   for (uint64_t turn = 0; turn < lane_.depth; ++turn)
     at(own_, turn)->turn.store(0, std::memory_order_relaxed);
 }
@@ -120,6 +120,9 @@ Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
       peers_(static_cast<size_t>(communicator.size())) {
   if (slab_ == core::Slabs::kNone) return;
   own_ = slabs_.own(size, slab_);
+  SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
+  head.use.fetch_add(1, std::memory_order_release);
+  head.asked.store(0, std::memory_order_relaxed);
   lanes_.reserve(SlabHead::kMostLanes);
   if (flight != nullptr) {
     lanes_.emplace_back(*this, *flight, 0, false);
@@ -129,9 +132,6 @@ Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
   } else {
     lanes_.emplace_back(*this, kLargeLane, 0, true);
   }
-  SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
-  head.asked.store(0, std::memory_order_relaxed);
-  head.use.fetch_add(1, std::memory_order_release);
 }
 
 Slab::~Slab() {
