@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -58,6 +59,7 @@ void Execution::launch() noexcept {
   outcome = {};
   outcome.source = MPI_UNDEFINED;
   error_text = nullptr;
+  broken_ = false;
   restart();
   const bool root = schedule_->rank == schedule_->root;
   if (aside_ == Aside::kInput || (aside_ == Aside::kBcast && root)) copy_aside(false);
@@ -115,8 +117,9 @@ bool Execution::abandon(int& events) noexcept {
   bool left = false;
   for (size_t i = 0; i < run_count_; ++i)
     for (LaneRun& lane : runs_[i].lanes) {
-      for (const Flight& flight : lane.flights)
-        if (!flight.request->done()) flight.request->cancel();
+      for (Flight& flight : lane.flights)
+        if (!flight.request->done() && !std::exchange(flight.cancelled, true))
+          flight.request->cancel_locked();
       events += retire(lane);
       left |= !lane.flights.empty();
     }

@@ -61,6 +61,7 @@ class Execution final : public core::Request {
   struct Flight {
     int32_t step;
     core::Request* request;
+    bool cancelled = false;
   };
   struct LaneRun {
     int32_t issued = 0;

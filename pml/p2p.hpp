@@ -82,6 +82,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   // For the requests.
   int restart(SendRequest& request) noexcept;
   int restart(RecvRequest& request) noexcept;
+  /// Lock held.
   void cancel(SendRequest& request) noexcept;
   void cancel(RecvRequest& request) noexcept;
   void recycle(SendRequest& request) noexcept;

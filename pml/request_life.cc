@@ -76,7 +76,6 @@ int P2p::restart(RecvRequest& request) noexcept {
 // What was not sent yet is taken back here; what waits at the receiver, there, and the answer
 // completes the request. A message that has its receive completes as if nothing had been asked.
 void P2p::cancel(SendRequest& request) noexcept {
-  const core::ChannelLock lock(channel_.progress);
   if (request.done()) return;
   if (unlist(request)) {
     request.outcome.cancelled = true;
@@ -88,7 +87,6 @@ void P2p::cancel(SendRequest& request) noexcept {
 }
 
 void P2p::cancel(RecvRequest& request) noexcept {
-  const core::ChannelLock lock(channel_.progress);
   if (request.done() || !Posted<RecvRequest>::holds(request)) return;
   posted_.remove(request);
   request.outcome = {};
@@ -116,8 +114,16 @@ RecvRequest::RecvRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.ch
 int SendRequest::start() noexcept { return pml.restart(*this); }
 void SendRequest::destroy() noexcept { pml.recycle(*this); }
 int RecvRequest::start() noexcept { return pml.restart(*this); }
-void SendRequest::cancel() noexcept { pml.cancel(*this); }
-void RecvRequest::cancel() noexcept { pml.cancel(*this); }
+void SendRequest::cancel_locked() noexcept { pml.cancel(*this); }
+void RecvRequest::cancel_locked() noexcept { pml.cancel(*this); }
+void SendRequest::cancel() noexcept {
+  const core::ChannelLock lock(pml.channel().progress);
+  cancel_locked();
+}
+void RecvRequest::cancel() noexcept {
+  const core::ChannelLock lock(pml.channel().progress);
+  cancel_locked();
+}
 void RecvRequest::destroy() noexcept { pml.recycle(*this); }
 
 }  // namespace tern::pml

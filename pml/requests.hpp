@@ -130,6 +130,7 @@ struct alignas(64) SendRequest final : core::Request {
   explicit SendRequest(P2p& owner) noexcept;
   int start() noexcept override;
   void cancel() noexcept override;
+  void cancel_locked() noexcept override;
   void describe(WaitReport* report) const override;
   void destroy() noexcept override;
 
@@ -155,6 +156,7 @@ struct alignas(64) RecvRequest final : core::Request {
   explicit RecvRequest(P2p& owner) noexcept;
   int start() noexcept override;
   void cancel() noexcept override;
+  void cancel_locked() noexcept override;
   void describe(WaitReport* report) const override;
   void destroy() noexcept override;
 

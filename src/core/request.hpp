@@ -68,6 +68,8 @@ class Request : public Object {
   [[nodiscard]] virtual int start() noexcept;
   /// Tries to cancel; the outcome says whether it worked.
   virtual void cancel() noexcept {}
+  /// The same for callers that hold the channel's lock.
+  virtual void cancel_locked() noexcept {}
   /// What it waits for, in words and by ranks; for a report to the user.
   virtual void describe(WaitReport* report) const;
   /// Called when the completion is shown to the user (generalised requests query here); `last`
