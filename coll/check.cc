@@ -124,6 +124,7 @@ int differ(const Call& one, const Call& other) noexcept {
 // Posts both messages. Returns an error class with fail() text.
 int Execution::begin_check() noexcept {
   core::Communicator& comm = *operation_.communicator;
+  check_->sent = check_->received = nullptr;
   check_->mine = call_of(operation_);
   const int tag = check_tag();
   const pml::Buffer out{&check_->mine, sizeof(Call), coll_.byte_type()};
@@ -144,12 +145,14 @@ void Execution::end_check() noexcept {
   const int code = across ? differ_across(mine, theirs) : differ(mine, theirs);
   checking_ = false;
   if (code == MPI_SUCCESS) return begin_passes();
-  take_error(code, strf("rank %d calls %s, but rank %d%s calls %s, as collective number %u of %s "
-                        "(TERN_CHECK=collective)",
-                        comm.rank(), in_words(mine).c_str(), before.rank,
-                        across ? " of the other group" : "", in_words(theirs).c_str(), sequence_,
-                        comm.name.empty() ? "a communicator" : comm.name.c_str())
-                       .c_str());
+  (void)fail(code, "%s",
+             strf("rank %d calls %s, but rank %d%s calls %s, as collective number %u of %s "
+                  "(TERN_CHECK=collective)",
+                  comm.rank(), in_words(mine).c_str(), before.rank,
+                  across ? " of the other group" : "", in_words(theirs).c_str(), number_.value,
+                  comm.name.empty() ? "a communicator" : comm.name.c_str())
+                 .c_str());
+  refuse(code);
 }
 
 }  // namespace tern::coll

@@ -2,9 +2,9 @@
 // Check: TERN_CHECK=collective. Before a collective moves data each rank tells the next one of the
 // ring what it calls, and compares what the one before says. Between two groups the ring goes
 // through both; of a call on the other side fewer things can be compared. Why: a root, count, type
-// or operation that differs is a hang or garbage without it. Two neighbours that differ both know;
-// the others may wait for ever, unless the error ends the job, which it does by default. Cost: a
-// message of sizeof(Call) per rank. See: MPI-5.0 section 6.14; tests/mpi/coll_check.sh.
+// or operation that differs is a hang or garbage without it. Two neighbours that differ both know,
+// and refuse the call (refusal.hpp). Cost: a message of sizeof(Call) per rank. See: MPI-5.0
+// section 6.14; tests/mpi/coll_check.sh.
 #pragma once
 
 #include <cstdint>

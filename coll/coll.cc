@@ -28,6 +28,8 @@ Coll::Coll(core::Channel& channel)
 Coll::~Coll() {
   channel_.progress.remove(this);
   channel_.coll = nullptr;
+  for (const Told& told : told_)
+    for (core::Request* const request : told.sends) request->release();
   for (auto& slab : retired_) slab->forget();
   for (const auto& execution : pool_.all())
     if (execution->handle() != 0) process_.handles.erase(*execution);
@@ -40,6 +42,7 @@ std::unique_ptr<Coll> make(core::Channel& channel) { return std::make_unique<Col
 int Coll::poll(void* self) noexcept {
   Coll& coll = *static_cast<Coll*>(self);
   int events = 0;
+  if (TERN_UNLIKELY(coll.channel_.refusals != coll.heard_ || coll.waiting_ != 0)) coll.look();
   for (size_t i = 0; i < coll.running_.size();) {
     if (!coll.running_[i]->advance(events)) {
       ++i;
@@ -82,7 +85,11 @@ CommState& Coll::state_of(core::Communicator& communicator) {
     made->levels = places_.of(communicator);
     made->shares_memory = made->levels == nullptr && !checks_ && shares_memory(communicator);
     made->hints = hints_of(communicator);
+    made->next_state = states_;
+    if (states_ != nullptr) states_->previous_state = made.get();
+    states_ = made.get();
     communicator.coll = std::move(made);
+    if (TERN_UNLIKELY(channel_.refusals != 0)) hear(static_cast<CommState&>(*communicator.coll));
   }
   return static_cast<CommState&>(*communicator.coll);
 }
@@ -177,6 +184,7 @@ int Coll::prepare(const Operation& operation, bool shared, Execution** made) noe
   core::Communicator& comm = *operation.communicator;
   try {
     CommState& state = state_of(comm);
+    if (TERN_UNLIKELY(state.over())) return over(comm);
     const Choice& choice = choose(state, operation, shared && may_be_flat(state, operation));
     *made = bound(operation, *choice.algorithm, state.levels,
                   neighborhood_of(state, *choice.algorithm, operation));
@@ -195,15 +203,33 @@ int Coll::prepare(const Operation& operation, bool shared, Execution** made) noe
 
 int Coll::run(const Operation& operation) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  const CallNumber number = next_number(*operation.communicator, false);
   int code = MPI_SUCCESS;
-  const Ran ran = run_flat(operation, &code);
-  return TERN_LIKELY(ran == Ran::kDone) ? code : run_schedule(operation, ran == Ran::kNotYet);
+  if (TERN_UNLIKELY(troubled_)) code = settle(*operation.communicator, number);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
+  try {
+    const Ran ran = run_flat(operation, &code);
+    return TERN_LIKELY(ran == Ran::kDone) ? code
+                                          : run_schedule(operation, ran == Ran::kNotYet, number);
+  } catch (const std::bad_alloc&) {
+    code = fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks", name_of(operation.collective),
+                operation.communicator->size());
+  } catch (const Error& error) {
+    code = fail(error);
+  }
+  refuse_call(*operation.communicator, number, code);
+  return code;
 }
 
-int Coll::run_schedule(const Operation& operation, bool shared) noexcept {
+int Coll::run_schedule(const Operation& operation, bool shared, CallNumber number) noexcept {
   Execution* execution = nullptr;
   const int code = prepare(operation, shared, &execution);
-  return code == MPI_SUCCESS ? complete(execution) : code;
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
+    refuse_call(*operation.communicator, number, code);
+    return code;
+  }
+  execution->number(number);
+  return complete(execution);
 }
 
 int Coll::complete(Execution* execution) noexcept {
@@ -245,11 +271,16 @@ int Coll::init(const Operation& operation, core::Request** request) noexcept {
 
 int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
                Execution** execution) noexcept {
-  const int code = prepare_flight(operation, persistent, call);
-  if (code != MPI_SUCCESS) return code;
-  if (*call != nullptr) return hand_out(*call);
-  const int prepared = prepare(operation, false, execution);
-  return prepared == MPI_SUCCESS ? hand_out(*execution) : prepared;
+  core::Communicator& comm = *operation.communicator;
+  const CallNumber next{persistent ? comm.coll_persistent : comm.coll_sequence, persistent};
+  int code = TERN_UNLIKELY(troubled_) ? settle(comm, next) : MPI_SUCCESS;
+  if (TERN_LIKELY(code == MPI_SUCCESS)) code = prepare_flight(operation, persistent, call);
+  if (TERN_LIKELY(code == MPI_SUCCESS) && *call == nullptr)
+    code = prepare(operation, false, execution);
+  if (TERN_LIKELY(code == MPI_SUCCESS))
+    code = *call != nullptr ? hand_out(*call) : hand_out(*execution);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) refuse_call(comm, next_number(comm, persistent), code);
+  return code;
 }
 
 template <class Made>

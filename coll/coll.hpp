@@ -6,7 +6,9 @@
 // made; the number is part of their messages' tags. See: coll/README.md.
 #pragma once
 
+#include <list>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "coll/cache.hpp"
@@ -14,6 +16,7 @@
 #include "coll/flat/slots.hpp"
 #include "coll/operation.hpp"
 #include "coll/places.hpp"
+#include "coll/refusal.hpp"
 #include "coll/select.hpp"
 #include "core/process.hpp"
 #include "core/request.hpp"
@@ -40,6 +43,10 @@ class Coll {
   /// Persistent: bound, to be started any number of times (MPI_Start).
   [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept;
 
+  /// This rank takes no part in the communicator's next collective, for the reason of the last
+  /// fail(), which stays.
+  TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code) noexcept;
+
   /// From now on several threads may call.
   void admit_threads() noexcept {
     pool_.set_threaded(true);
@@ -59,6 +66,16 @@ class Coll {
   /// Launches a bound execution. Lock held.
   void go(Execution& execution) noexcept;
   void give_back(Execution& execution) noexcept;
+
+  /// Takes the number of the next collective.
+  [[nodiscard]] static CallNumber next_number(core::Communicator& communicator,
+                                              bool persistent) noexcept;
+  /// The same as refuse(), of a call that has its number. Lock held.
+  TERN_COLD void refuse_call(core::Communicator& communicator, CallNumber number,
+                             int code) noexcept;
+  /// An error where the communicator's collectives are over.
+  [[nodiscard]] int over(const core::Communicator& communicator) const noexcept;
+  void forget(CommState& state) noexcept;
 
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
   /// No peer reads a slab any more whose communicator is gone. Lock held.
@@ -80,11 +97,11 @@ class Coll {
   /// Begins to gather one number of every rank, by messages: done when the execution is, which is
   /// to be released. Throws.
   [[nodiscard]] Execution* begin_exchange(core::Communicator& communicator, uint32_t* mine,
-                                          uint32_t* all, const char* name, uint32_t sequence);
+                                          uint32_t* all, const char* name, CallNumber number);
   /// A slab that was made serves nobody: a rank has none.
   TERN_COLD void lacks_slabs(const core::Communicator& communicator);
   /// Launches it as a schedule of this number.
-  [[nodiscard]] int run_instead(const Operation& operation, uint32_t sequence,
+  [[nodiscard]] int run_instead(const Operation& operation, CallNumber number,
                                 Execution** made) noexcept;
 
  private:
@@ -98,7 +115,8 @@ class Coll {
   [[nodiscard]] static std::shared_ptr<CachedSchedule> neighborhood_of(CommState& state,
                                                                        const Algorithm& algorithm,
                                                                        const Operation& operation);
-  [[nodiscard]] int run_schedule(const Operation& operation, bool shared) noexcept;
+  [[nodiscard]] int run_schedule(const Operation& operation, bool shared,
+                                 CallNumber number) noexcept;
   /// With the communicator's own schedule where there is one. Throws std::bad_alloc.
   [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
                                  const Levels* levels, std::shared_ptr<CachedSchedule> own);
@@ -110,7 +128,8 @@ class Coll {
   /// kDone: *code is the result. Else a schedule must do it, by kNotFlat none that selection would
   /// take for memory that ranks share: all come to the same.
   enum class Ran : uint8_t { kDone, kNotYet, kNotFlat };
-  Ran run_flat(const Operation& operation, int* code) noexcept;
+  /// What it throws is that this rank cannot go on: Error, std::bad_alloc.
+  Ran run_flat(const Operation& operation, int* code);
   /// kNotYet: no rank has device memory, or it is too little. Throws std::bad_alloc.
   Ran run_on_device(const Operation& operation, Slots& slots, int* code);
   [[nodiscard]] static int run_in_slots(const Operation& operation, FlatWay way, Slots& slots);
@@ -141,6 +160,20 @@ class Coll {
   TERN_COLD void lack(CommState& state, Slab::Size size);
   /// Gives back what nobody reads any more, of so many that are retired.
   void sweep(size_t most) noexcept;
+  // coll/refusal.cc. Those that send or receive throw std::bad_alloc.
+  void tell_all(core::Communicator& communicator, const Notice& notice);
+  Told& tell(const Notice& notice);
+  void send(Told& told, core::Communicator& on, int rank);
+  [[nodiscard]] bool receive(core::Communicator& on, Notice* notice);
+  void hear(CommState& state);
+  TERN_COLD void look() noexcept;
+  /// `come`: this rank has come to the call.
+  void take(CommState& state, const Trouble::Heard& heard, bool come);
+  /// Takes what was heard of calls before these numbers.
+  void reconsider(CommState& state, uint32_t next, uint32_t next_persistent);
+  TERN_COLD void end_collectives(CommState& state, const std::string& why);
+  /// Before the call of this number: an error where another rank refuses it.
+  [[nodiscard]] TERN_COLD int settle(core::Communicator& communicator, CallNumber number) noexcept;
   /// Begins to measure, and says the first of each choice.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice);
 
@@ -154,6 +187,12 @@ class Coll {
   std::vector<std::unique_ptr<Slab>> retired_;  // peers may still read them
   size_t slabs_in_use_ = 0;                     // by communicators
   size_t swept_ = 0;                            // where the next look at them begins
+  CommState* states_ = nullptr;                 // of all communicators that have one
+  bool troubled_ = false;                       // one of them is, or was
+  uint64_t forgotten_ = 0;
+  uint64_t heard_ = 0;    // of channel_.refusals
+  size_t waiting_ = 0;    // heard, of calls that are still to come
+  std::list<Told> told_;  // on their way
   pml::ObjectPool<Execution> pool_;
   std::vector<Execution*> running_;  // has room for all of the pool
   std::vector<FlatQueue*> flights_;  // that are not empty; has room for all

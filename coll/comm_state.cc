@@ -15,6 +15,7 @@ CommState::CommState(core::Communicator& owner) noexcept : communicator(owner) {
 
 CommState::~CommState() {
   Coll* const coll = communicator.channel().coll;
+  if (coll != nullptr) coll->forget(*this);
   for (auto& one : slabs)
     if (one != nullptr && coll != nullptr)
       coll->retire(std::move(one));

@@ -11,6 +11,7 @@
 
 #include "coll/cache.hpp"
 #include "coll/flat/slots.hpp"
+#include "coll/refusal.hpp"
 #include "coll/select.hpp"
 #include "core/communicator.hpp"
 
@@ -28,6 +29,9 @@ struct CommState final : core::CollState {
   explicit CommState(core::Communicator& owner) noexcept;
   ~CommState() override;
 
+  /// No collective works any more.
+  [[nodiscard]] bool over() const noexcept { return trouble != nullptr && trouble->over; }
+
   core::Communicator& communicator;
   const Levels* levels = nullptr;
   bool shares_memory = false;             // all ranks see each other's slabs, as far as is known
@@ -36,6 +40,8 @@ struct CommState final : core::CollState {
   std::unique_ptr<Slab> slabs[2];         // by size; null until they are used
   std::unique_ptr<FlatQueue> flights[2];  // of nonblocking calls, likewise
   std::unique_ptr<Forced> hints;          // null: none
+  std::unique_ptr<Trouble> trouble;       // null: none
+  CommState *previous_state = nullptr, *next_state = nullptr;  // of the channel
   std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.
   Question asked{Collective::kBarrier, 0, 0};

@@ -32,28 +32,21 @@ std::string part_in(const char* name, const core::Communicator& communicator) {
 
 int Execution::tag(const PassRun& pass, int low) const noexcept {
   const auto part = static_cast<int>(pass.number & ((1 << kPassBits) - 1));
-  return static_cast<int>(sequence_) << (kPassBits + kLowBits) | part << kLowBits | low;
+  const uint32_t sequence = number_.value % kSequences + (number_.persistent ? kSequences : 0);
+  return static_cast<int>(sequence) << (kPassBits + kLowBits) | part << kLowBits | low;
 }
 
 void Execution::set_persistent() noexcept {
   persistent_ = true;
   active_ = false;
   operation_.communicator->keep_for_request();
-  number(next_persistent(*operation_.communicator));
-}
-
-uint32_t Execution::next_sequence(core::Communicator& communicator) noexcept {
-  return communicator.coll_sequence++ % kSequences;
-}
-
-uint32_t Execution::next_persistent(core::Communicator& communicator) noexcept {
-  return kSequences + communicator.coll_persistent++ % kSequences;
+  number(Coll::next_number(*operation_.communicator, true));
 }
 
 Execution::Execution(Coll& owner) noexcept : coll_(owner) { channel = &owner.channel(); }
 
 void Execution::launch() noexcept {
-  if (!numbered_) sequence_ = next_sequence(*operation_.communicator);
+  if (!numbered_) number_ = Coll::next_number(*operation_.communicator, false);
   ++operation_.communicator->pending;
   retain();
   outcome = {};
@@ -69,9 +62,16 @@ void Execution::launch() noexcept {
   checking_ = check_ != nullptr && schedule_->ranks + schedule_->others > 1;
   if (TERN_LIKELY(!checking_)) return begin_passes();
   const int code = begin_check();
-  if (code == MPI_SUCCESS) return;
-  checking_ = false;
-  take_error(code, take_last_error().text.c_str());
+  if (code != MPI_SUCCESS) refuse(code);
+}
+
+void Execution::refuse(int code) noexcept {
+  broken_ = true;
+  const std::string text = take_last_error().text;
+  take_error(code, text.c_str());
+  (void)fail(code, "%s", text.c_str());
+  coll_.refuse_call(*operation_.communicator, number_, code);
+  (void)take_last_error();
 }
 
 void Execution::begin_passes() noexcept {
@@ -82,6 +82,8 @@ int Execution::check_tag() const noexcept { return tag(PassRun{}, kCheck); }
 
 int Execution::start() noexcept {
   const core::ChannelLock lock(operation_.communicator->channel().progress);
+  const int code = coll_.over(*operation_.communicator);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   set_active(true);
   coll_.go(*this);
   return MPI_SUCCESS;
@@ -96,7 +98,7 @@ void Execution::next_pass(PassRun& pass) noexcept {
 }
 
 bool Execution::advance(int& events) noexcept {
-  if (TERN_UNLIKELY(checking_)) {
+  if (TERN_UNLIKELY(checking_) && !broken_) {
     if (!check_->done()) return false;
     ++events;
     end_check();
@@ -114,7 +116,7 @@ bool Execution::advance(int& events) noexcept {
 
 // The peers' part cannot come any more: what is under way is cancelled, and the error returned.
 bool Execution::abandon(int& events) noexcept {
-  bool left = false;
+  bool left = checking_ && !drop_check();
   for (size_t i = 0; i < run_count_; ++i)
     for (LaneRun& lane : runs_[i].lanes) {
       for (Flight& flight : lane.flights)
@@ -229,10 +231,7 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
                                pml::Plane::kCollective};
   core::Request* request = nullptr;
   const int code = begin_message(buffer, envelope, sends, &request);
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    broken_ = true;
-    return take_error(code, take_last_error().text.c_str());
-  }
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return refuse(code);
   LaneRun& run = pass.lanes[static_cast<size_t>(lane)];
   run.flights.push_back({index, request});  // reserved when bound
   if (request->done()) retire(run);

@@ -35,14 +35,14 @@ class Execution final : public core::Request {
   void measure(Measured* sum) noexcept { measured_ = sum; }
   /// From now on ranks compare their calls first.
   void check() { check_ = std::make_unique<CallCheck>(); }
-  /// The number of the next collective of a communicator, and of the next persistent one.
-  [[nodiscard]] static uint32_t next_sequence(core::Communicator& communicator) noexcept;
-  [[nodiscard]] static uint32_t next_persistent(core::Communicator& communicator) noexcept;
   /// Its number was taken before.
-  void number(uint32_t sequence) noexcept {
-    sequence_ = sequence;
+  void number(CallNumber number) noexcept {
+    number_ = number;
     numbered_ = true;
   }
+  [[nodiscard]] CallNumber number() const noexcept { return number_; }
+  /// Another rank takes no part: it is abandoned when it advances.
+  TERN_COLD void refused(const std::string& why) noexcept;
   /// Begins; advance() must follow.
   void launch() noexcept;
   /// Does what can be done now; adds the steps that began or ended to `events`. True when the
@@ -116,6 +116,8 @@ class Execution final : public core::Request {
   void next_pass(PassRun& pass) noexcept;
   void finish() noexcept;
   void take_error(int code, const char* text) noexcept;
+  /// The others shall not wait for the rest of this rank's part.
+  TERN_COLD void refuse(int code) noexcept;
   /// The result of a copy, with fail() text.
   void note(int code) noexcept;
   [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
@@ -123,6 +125,7 @@ class Execution final : public core::Request {
   // Comparing calls (check.cc).
   [[nodiscard]] int begin_check() noexcept;
   void end_check() noexcept;
+  [[nodiscard]] bool drop_check() noexcept;
   [[nodiscard]] int check_tag() const noexcept;
 
   Coll& coll_;
@@ -142,11 +145,11 @@ class Execution final : public core::Request {
   size_t run_count_ = 0;
   MPI_Count next_pass_ = 0;
   size_t active_passes_ = 0;
-  uint32_t sequence_ = 0;
+  CallNumber number_;
   bool numbered_ = false;
   std::unique_ptr<CallCheck> check_;  // null: none
   bool checking_ = false;
-  bool broken_ = false;  // a message could not begin: the rest will never happen
+  bool broken_ = false;  // the rest will never happen
   Measured* measured_ = nullptr;
   int64_t began_ = 0;  // where measured
   std::string text_;

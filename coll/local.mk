@@ -63,6 +63,7 @@ libtern_la_SOURCES += coll/model.cc
 libtern_la_SOURCES += coll/rules.cc
 libtern_la_SOURCES += coll/select.cc
 libtern_la_SOURCES += coll/check.cc
+libtern_la_SOURCES += coll/refusal.cc
 libtern_la_SOURCES += coll/comm_state.cc
 libtern_la_SOURCES += coll/engine_host.cc
 libtern_la_SOURCES += coll/flat/slots.cc

@@ -208,6 +208,7 @@ void P2p::keep(PeerState& peer, const Key& key, const btl::Header& header, const
   if (header.kind == wire::kEagerSync) message->sender = reader.take<wire::SyncPrefix>().sender;
   message->data.assign(reader.next(), reader.next() + reader.left());
   unexpected_.add(*message);
+  if (TERN_UNLIKELY(key.tag == kRefusalTag)) ++channel_.refusals;
   ++early_;
   most_kept_ = std::max(most_kept_, uint64_t{unexpected_.size()});
   if (EarlyWatcher* watcher = watcher_.load(std::memory_order_acquire);

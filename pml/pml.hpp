@@ -9,6 +9,7 @@
 // and text. See: tests/unit/pml/, pml/README.md.
 #pragma once
 
+#include <climits>
 #include <cstdint>
 #include <memory>
 
@@ -24,6 +25,10 @@ namespace tern::pml {
 
 /// Separate matching spaces of one communicator; two bits on the wire.
 enum class Plane : uint32_t { kUser = 0, kCollective = 1, kPartitioned = 2, kInternal = 3 };
+
+/// Of messages that say that a rank takes no part in a collective; theirs are not negative.
+/// core::Channel counts those that came.
+inline constexpr int kRefusalTag = INT_MIN;
 
 enum class Mode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
 

@@ -25,17 +25,17 @@ void FlatCall::bind(const Operation& operation, FlatQueue& queue) {
   operation_.input.counts = counts_.data();
 }
 
-void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, uint32_t sequence) noexcept {
+void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber number) noexcept {
   persistent_ = true;
   active_ = false;
   operation_.communicator->keep_for_request();
   own_ = std::move(queue);
   queue_ = own_.get();
-  sequence_ = sequence;
+  number_ = number;
 }
 
 void FlatCall::launch() noexcept {
-  if (!persistent_) sequence_ = Execution::next_sequence(*operation_.communicator);
+  if (!persistent_) number_ = Coll::next_number(*operation_.communicator, false);
   ++operation_.communicator->pending;
   retain();
   outcome = {};
@@ -49,6 +49,8 @@ void FlatCall::launch() noexcept {
 
 int FlatCall::start() noexcept {
   const core::ChannelLock lock(coll_.channel().progress);
+  const int code = coll_.over(*operation_.communicator);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   set_active(true);
   launch();
   return MPI_SUCCESS;
@@ -92,7 +94,7 @@ void FlatCall::read(Slots& slots) noexcept {
 
 bool FlatCall::advance_schedule() noexcept {
   if (schedule_ == nullptr) {
-    const int code = coll_.run_instead(operation_, sequence_, &schedule_);
+    const int code = coll_.run_instead(operation_, number_, &schedule_);
     if (code == MPI_SUCCESS) return false;
     take_error(code, take_last_error().text);
     return true;

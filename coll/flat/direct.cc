@@ -14,7 +14,7 @@ constexpr size_t kPiece = 131072;
 }  // namespace
 
 // Whoever has failed has nothing to read: that is said by a length of 0.
-void Parts::post_address(const void* address) noexcept {
+void Parts::post_address(const void* address) {
   const auto value = reinterpret_cast<uint64_t>(address);
   copy_bytes(slots_.claim(), &value, sizeof value);
   slots_.post(code_ == MPI_SUCCESS ? sizeof value : 0);
@@ -27,7 +27,7 @@ const std::byte* Parts::for_others(const std::byte* data, size_t bytes,
   return aside.data();
 }
 
-void Parts::get(int rank, void* to, size_t offset, size_t bytes) noexcept {
+void Parts::get(int rank, void* to, size_t offset, size_t bytes) {
   uint64_t address = 0;
   copy_bytes(&address, await(rank, sizeof address), sizeof address);
   if (bytes == 0 || TERN_UNLIKELY(code_ != MPI_SUCCESS)) return;
@@ -62,7 +62,7 @@ void Parts::get_block(int rank, int theirs, int block, std::vector<std::byte>& a
 
 // Then a turn of nothing: a slab serves others only when this one is ended, too, so nobody looks at
 // it any more.
-void Parts::await_ends() noexcept {
+void Parts::await_ends() {
   for (int i = 1; i < ranks_; ++i) slots_.await_end((rank_ + i) % ranks_);
   slots_.begin(name_);
   slots_.end();

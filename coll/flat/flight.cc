@@ -62,7 +62,7 @@ FlatCall* Coll::bound_flight(const Operation& operation, bool persistent) {
     call->release();
     throw;
   }
-  if (persistent) call->set_persistent(std::move(own), Execution::next_persistent(communicator));
+  if (persistent) call->set_persistent(std::move(own), next_number(communicator, true));
   if (TERN_UNLIKELY(process_.explain.on()) && communicator.rank() == 0) {
     Choice choice = state.answer;
     choice.algorithm = find_algorithm(operation.collective, "flat");
@@ -84,17 +84,20 @@ int Coll::prepare_flight(const Operation& operation, bool persistent, FlatCall**
 }
 
 Execution* Coll::begin_exchange(core::Communicator& communicator, uint32_t* mine, uint32_t* all,
-                                const char* name, uint32_t sequence) {
+                                const char* name, CallNumber number) {
   Execution* const made = bound_exchange(communicator, mine, all, name);
-  made->number(sequence);
+  made->number(number);
   go(*made);
   return made;
 }
 
-int Coll::run_instead(const Operation& operation, uint32_t sequence, Execution** made) noexcept {
+int Coll::run_instead(const Operation& operation, CallNumber number, Execution** made) noexcept {
   const int code = prepare(operation, false, made);
-  if (code != MPI_SUCCESS) return code;
-  (*made)->number(sequence);
+  if (code != MPI_SUCCESS) {
+    refuse_call(*operation.communicator, number, code);
+    return code;
+  }
+  (*made)->number(number);
   go(**made);
   return MPI_SUCCESS;
 }

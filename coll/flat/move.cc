@@ -57,7 +57,7 @@ void Parts::plan_turns() noexcept {
   turns_ = (total_ + most_ - 1) / most_;
 }
 
-const std::byte* Parts::await(int rank, size_t bytes) noexcept {
+const std::byte* Parts::await(int rank, size_t bytes) {
   Slot& slot = slots_.await(rank);
   if (TERN_LIKELY(slot.bytes == bytes) || code_ != MPI_SUCCESS) return slot.data();
   if ((slot.bytes & Slots::kSpoilt) != 0)
@@ -70,7 +70,7 @@ const std::byte* Parts::await(int rank, size_t bytes) noexcept {
   return slot.data();
 }
 
-void Parts::await_all() noexcept {
+void Parts::await_all() {
   for (int i = 1; i < ranks_; ++i) slots_.await((rank_ + i) % ranks_);
   slots_.awaited_all();
 }
@@ -120,12 +120,12 @@ bool Parts::writes() const noexcept {
   }
 }
 
-void Parts::post_block(const View& view, int block, const Range& range) noexcept {
+void Parts::post_block(const View& view, int block, const Range& range) {
   view.read(block, bytes_of(range.first), slots_.claim(), bytes_of(range.count));
   slots_.post(bytes_of(range.count));
 }
 
-void Parts::post_blocks(const View& view, const Range& range) noexcept {
+void Parts::post_blocks(const View& view, const Range& range) {
   std::byte* const slot = slots_.claim();
   const size_t bytes = bytes_of(range.count);
   for (int i = 0; i < ranks_; ++i)
@@ -134,11 +134,11 @@ void Parts::post_blocks(const View& view, const Range& range) noexcept {
   slots_.post(bytes);
 }
 
-void Parts::take(int rank, int to, const Range& range, size_t posted, size_t offset) noexcept {
+void Parts::take(int rank, int to, const Range& range, size_t posted, size_t offset) {
   out_.write(to, bytes_of(range.first), await(rank, posted) + offset, bytes_of(range.count));
 }
 
-void Parts::take_blocks(const Range& range) noexcept {
+void Parts::take_blocks(const Range& range) {
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + i) % ranks_;
     take(from, from, range, bytes_of(range.count), 0);
@@ -146,7 +146,7 @@ void Parts::take_blocks(const Range& range) noexcept {
   slots_.awaited_all();
 }
 
-void Parts::take_exchanged(const Range& range) noexcept {
+void Parts::take_exchanged(const Range& range) {
   const size_t bytes = bytes_of(range.count), offset = static_cast<size_t>(rank_) * bytes;
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + i) % ranks_;
@@ -155,7 +155,7 @@ void Parts::take_exchanged(const Range& range) noexcept {
   slots_.awaited_all();
 }
 
-void Parts::write(int64_t turn) noexcept {
+void Parts::write(int64_t turn) {
   const Range range = piece(turn);
   const bool root = rank_ == root_, in_place = operation_.in_place;
   switch (operation_.collective) {
@@ -178,7 +178,7 @@ void Parts::write(int64_t turn) noexcept {
 }
 
 // The own block moves once the others may go on.
-void Parts::read(int64_t turn) noexcept {
+void Parts::read(int64_t turn) {
   const Range range = piece(turn);
   const bool root = rank_ == root_, first = turn == 0;
   switch (operation_.collective) {

@@ -119,7 +119,7 @@ bool OnDevice::map_all() noexcept {
   return true;
 }
 
-bool OnDevice::agree(bool mine) noexcept {
+bool OnDevice::agree(bool mine) {
   slots_.begin(name_of(operation_.collective));
   std::memcpy(slots_.claim(), &mine, sizeof mine);
   slots_.post(sizeof mine);
@@ -190,7 +190,7 @@ void OnDevice::spread(const Range& range, const std::byte* result) noexcept {
               static_cast<size_t>(range.count) * size);
 }
 
-int OnDevice::run() noexcept {
+int OnDevice::run() {
   const Range own = own_range();
   if (own.count > 0) reduce(own);
   int code = MPI_SUCCESS;
@@ -209,7 +209,7 @@ int OnDevice::run() noexcept {
 }
 
 // A failure is everybody's.
-int OnDevice::end_together(int code) noexcept {
+int OnDevice::end_together(int code) {
   slots_.begin(name_of(operation_.collective));
   std::memcpy(slots_.claim(), &code, sizeof code);
   slots_.post(sizeof code);

@@ -30,7 +30,7 @@ class OnDevice {
   /// A turn or two of all ranks, which come to the same.
   [[nodiscard]] Met meet();
   /// 0, or an error class with fail() text.
-  [[nodiscard]] int run() noexcept;
+  [[nodiscard]] int run();
 
  private:
   struct Post {
@@ -44,11 +44,11 @@ class OnDevice {
   [[nodiscard]] bool name(const core::Data& data, pml::MemoryCard* card);
   [[nodiscard]] bool all_fit() const noexcept;
   [[nodiscard]] bool map_all() noexcept;
-  [[nodiscard]] bool agree(bool mine) noexcept;
+  [[nodiscard]] bool agree(bool mine);
   [[nodiscard]] Range own_range() const noexcept;
   void reduce(const Range& range) noexcept;
   void spread(const Range& range, const std::byte* result) noexcept;
-  [[nodiscard]] int end_together(int code) noexcept;
+  [[nodiscard]] int end_together(int code);
   [[nodiscard]] std::byte* output_of(int rank) const noexcept;
   [[nodiscard]] const Post& post_of(int rank) const noexcept {
     return posts_[static_cast<size_t>(rank)];

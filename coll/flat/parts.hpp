@@ -2,7 +2,8 @@
 // Parts: what one rank does in a flat collective, as turns: in each it writes its part into its
 // slot, then reads the others'. Longer data go in pieces that a slot holds, a turn each. Why: a
 // blocking call waits between the two, one in flight (queue.hpp) writes ahead and reads what has
-// come. Lifetime: of one call.
+// come. What waits throws Error where a rank takes no part (coll/refusal.hpp). Lifetime: of one
+// call.
 #pragma once
 
 #include <vector>
@@ -27,11 +28,11 @@ class Parts {
   /// Whether write() uses the own slot.
   [[nodiscard]] bool writes() const noexcept;
   /// Claims and posts the own slot of a turn that the slots are at.
-  void write(int64_t turn) noexcept;
+  void write(int64_t turn);
   /// Awaits each of the sources' slots.
-  void read(int64_t turn) noexcept;
+  void read(int64_t turn);
   /// All turns, one after the other.
-  void run() noexcept {
+  void run() {
     for (int64_t turn = 0; turn < turns_; ++turn) {
       slots_.begin(name_);
       write(turn);
@@ -41,7 +42,7 @@ class Parts {
   }
 
   /// In two turns a piece: each rank reduces its slice, then everybody, or the root, reads them.
-  void reduce_sliced(bool all) noexcept;
+  void reduce_sliced(bool all);
 
   // direct.cc: slots hold addresses. Throw std::bad_alloc where data must be packed first.
   void allgather_direct();
@@ -67,7 +68,7 @@ class Parts {
 
   /// Pieces of a vector, in elements.
   template <class Turn>
-  void in_ranges(MPI_Count total, MPI_Count most, const Turn& turn) noexcept {
+  void in_ranges(MPI_Count total, MPI_Count most, const Turn& turn) {
     MPI_Count at = 0;
     do {
       const MPI_Count count = std::min(most, total - at);
@@ -88,23 +89,23 @@ class Parts {
 
   // move.cc
   /// Posts a piece of a block.
-  void post_block(const View& view, int block, const Range& range) noexcept;
+  void post_block(const View& view, int block, const Range& range);
   /// Posts a piece of every other rank's block.
-  void post_blocks(const View& view, const Range& range) noexcept;
+  void post_blocks(const View& view, const Range& range);
   /// A piece of block `to` is what the rank has posted, from an offset on.
-  void take(int rank, int to, const Range& range, size_t posted, size_t offset) noexcept;
-  void take_blocks(const Range& range) noexcept;
-  void take_exchanged(const Range& range) noexcept;
+  void take(int rank, int to, const Range& range, size_t posted, size_t offset);
+  void take_blocks(const Range& range);
+  void take_exchanged(const Range& range);
   /// What a rank has posted, which must be so many bytes.
-  const std::byte* await(int rank, size_t bytes) noexcept;
-  void await_all() noexcept;
+  const std::byte* await(int rank, size_t bytes);
+  void await_all();
   // reduce.cc
   /// Posts the elements of the own input.
-  void post(const Range& range) noexcept;
-  void post_scattered(const Range& range) noexcept;
-  void reduce_scattered(const Range& range) noexcept;
+  void post(const Range& range);
+  void post_scattered(const Range& range);
+  void reduce_scattered(const Range& range);
   /// The output's piece = the inputs of ranks [0, end), reduced in the order of ranks.
-  void reduce_read(int end, const Range& range) noexcept;
+  void reduce_read(int end, const Range& range);
   /// A piece of a reduce-scatter: some elements of every block, one block after the other.
   struct Scattered {
     MPI_Count all;  // elements of all blocks
@@ -117,19 +118,19 @@ class Parts {
   /// to = what ranks `first` to `last` have posted, reduced in the order of ranks: `range` of their
   /// elements; all have been awaited. The own operand lies at `mine` where that is not null.
   void reduce_posted(int first, int last, const Range& range, std::byte* to,
-                     const std::byte* mine = nullptr) noexcept;
+                     const std::byte* mine = nullptr);
   [[nodiscard]] bool operands_change_places() const noexcept;
   /// In place, and the own operand may be the first: it needs no copy.
   [[nodiscard]] bool reduces_onto_own() const noexcept;
-  void post_others_slices(const Range& range, const Range& own) noexcept;
+  void post_others_slices(const Range& range, const Range& own);
   /// own = the others' posted elements reduced onto it.
-  void reduce_onto_own(const Range& posted, std::byte* own) noexcept;
-  void reduce_own_slice(const Range& range, const Range& own, bool onto_own) noexcept;
-  void post_address(const void* address) noexcept;
+  void reduce_onto_own(const Range& posted, std::byte* own);
+  void reduce_own_slice(const Range& range, const Range& own, bool onto_own);
+  void post_address(const void* address);
   /// The data, or a copy of it `aside` where the others cannot read it.
   const std::byte* for_others(const std::byte* data, size_t bytes, std::vector<std::byte>& aside);
   /// Bytes at an offset from the address that the rank has posted; awaits it even for none.
-  void get(int rank, void* to, size_t offset, size_t bytes) noexcept;
+  void get(int rank, void* to, size_t offset, size_t bytes);
   /// Gets block `theirs` of rank's data into own block `block`.
   void get_block(int rank, int theirs, int block, std::vector<std::byte>& aside);
   /// Where the blocks of a view lie one after the other: in place, or packed into `aside`.
@@ -145,7 +146,7 @@ class Parts {
   }
   void reduce_between_two(bool all);
   void reduce_slice(const Range& own, std::byte* to);
-  void await_ends() noexcept;
+  void await_ends();
   void copy_own(int input_block, int output_block) noexcept;
 
   const Operation& operation_;

@@ -53,11 +53,10 @@ void FlatQueue::meet() noexcept {
     slab_ = coll_.make_slab(communicator_, small ? Slab::Size::kSmall : Slab::Size::kLarge, &lane_);
     mine_ = slab_->number();
     meeting_ = coll_.begin_exchange(communicator_, &mine_, all_.data(),
-                                    name_of(first_->operation_.collective), first_->sequence_);
+                                    name_of(first_->operation_.collective), first_->number_);
   } catch (const std::exception&) {
-    // Others wait for this rank's number, which cannot be told them: they wait for its messages
-    // anyway.
     state_ = State::kSchedules;
+    coll_.refuse_call(communicator_, first_->number_, MPI_ERR_NO_MEM);  // all wait for its slab
   }
 }
 
@@ -66,7 +65,9 @@ void FlatQueue::end_meeting() noexcept {
   meeting_->release();
   meeting_ = nullptr;
   state_ = State::kSchedules;
-  if (!failed && std::find(all_.begin(), all_.end(), core::Slabs::kNone) == all_.end()) try {
+  if (!failed && !static_cast<const CommState&>(*communicator_.coll).over() &&
+      std::find(all_.begin(), all_.end(), core::Slabs::kNone) == all_.end())
+    try {
       slab_->meet(all_);
       patience_ = slab_->crowded() ? 0 : kPatience;
       state_ = State::kMet;

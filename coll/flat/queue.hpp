@@ -40,7 +40,7 @@ class FlatCall final : public core::Request {
   /// For the next start. Throws std::bad_alloc.
   void bind(const Operation& operation, FlatQueue& queue);
   /// Takes its number now, and has the queue to itself.
-  void set_persistent(std::unique_ptr<FlatQueue> queue, uint32_t sequence) noexcept;
+  void set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber number) noexcept;
   /// Adds the time of every run to `sum` (null: none).
   void measure(Measured* sum) noexcept { measured_ = sum; }
   /// Into the queue. Lock held.
@@ -50,8 +50,9 @@ class FlatCall final : public core::Request {
   void destroy() noexcept override;
   /// The queue has let go of it: the request is complete, and may be gone afterwards.
   void finish() noexcept;
-  /// In a list of those that ended.
+  /// In the queue, or in a list of those that ended.
   [[nodiscard]] FlatCall* next() const noexcept { return next_; }
+  [[nodiscard]] CallNumber number() const noexcept { return number_; }
 
  private:
   friend class FlatQueue;
@@ -76,7 +77,7 @@ class FlatCall final : public core::Request {
   int64_t written_ = 0, read_ = 0;  // turns
   uint64_t first_turn_ = 0;         // of the lane
   bool unreadable_ = false;         // what it posts is poisoned
-  uint32_t sequence_ = 0;           // should it become a schedule
+  CallNumber number_;
   Execution* schedule_ = nullptr;
   std::unique_ptr<FlatQueue> own_;
   Measured* measured_ = nullptr;
@@ -98,6 +99,9 @@ class FlatQueue {
   [[nodiscard]] bool lacks_slabs() const noexcept { return state_ == State::kSchedules; }
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
+  [[nodiscard]] const FlatCall* first() const noexcept { return first_; }
+  /// All that it holds fail, and are added to the list *ended.
+  void refuse(const std::string& why, FlatCall** ended) noexcept;
   void describe(const FlatCall& call, WaitReport* report) const;
   bool listed = false;  // Coll polls it
 

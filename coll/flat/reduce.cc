@@ -5,7 +5,7 @@
 
 namespace tern::coll {
 
-void Parts::post(const Range& range) noexcept {
+void Parts::post(const Range& range) {
   std::byte* const slot = slots_.claim();
   in_.read(0, bytes_of(range.first), slot, bytes_of(range.count));
   slots_.post(bytes_of(range.count));
@@ -35,7 +35,7 @@ bool Parts::reduces_onto_own() const noexcept {
 }
 
 void Parts::reduce_posted(int first, int last, const Range& range, std::byte* to,
-                          const std::byte* mine) noexcept {
+                          const std::byte* mine) {
   if (range.count == 0) return;
   const auto operand = [&](int rank) {
     if (rank == rank_ && mine != nullptr) return mine;
@@ -47,14 +47,14 @@ void Parts::reduce_posted(int first, int last, const Range& range, std::byte* to
 }
 
 // The own part comes from the slot, too: in place it is where the result will be.
-void Parts::reduce_read(int end, const Range& range) noexcept {
+void Parts::reduce_read(int end, const Range& range) {
   for (int i = 0; i < end; ++i) await(i, bytes_of(range.count));
   if (end == ranks_) slots_.awaited_all();
   if (end > 0) reduce_posted(0, end - 1, {0, range.count}, out_.at(0, bytes_of(range.first)));
 }
 
 // All but the own slice: no other rank needs that.
-void Parts::post_others_slices(const Range& range, const Range& own) noexcept {
+void Parts::post_others_slices(const Range& range, const Range& own) {
   std::byte* const slot = slots_.claim();
   in_.read(0, bytes_of(range.first), slot, bytes_of(own.first));
   in_.read(0, bytes_of(range.first + own.end()), slot + bytes_of(own.end()),
@@ -62,7 +62,7 @@ void Parts::post_others_slices(const Range& range, const Range& own) noexcept {
   slots_.post(bytes_of(range.count));
 }
 
-void Parts::reduce_onto_own(const Range& posted, std::byte* own) noexcept {
+void Parts::reduce_onto_own(const Range& posted, std::byte* own) {
   if (posted.count == 0) return;
   for (int rank = ranks_ - 1; rank >= 0; --rank)
     if (rank != rank_)
@@ -72,7 +72,7 @@ void Parts::reduce_onto_own(const Range& posted, std::byte* own) noexcept {
 
 // The result goes into the slot of the next turn, which no rank reads: all have posted this one.
 // In place the own operand lies in the output: of staged data the input is another copy.
-void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own) noexcept {
+void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own) {
   std::byte* const result = slots_.next();
   std::byte* const mine = (onto_own ? out_ : in_).at(0, bytes_of(range.first + own.first));
   if (!onto_own) return reduce_posted(0, ranks_ - 1, own, result, mine);
@@ -80,7 +80,7 @@ void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own
   copy_bytes(result, mine, bytes_of(own.count));
 }
 
-void Parts::reduce_sliced(bool all) noexcept {
+void Parts::reduce_sliced(bool all) {
   const bool onto_own = all && reduces_onto_own();
   in_ranges(operation_.input.count, elements_of_slot(), [&](const Range& range) {
     const Range own = slice(range.count, rank_);
@@ -117,7 +117,7 @@ Parts::Scattered Parts::scattered(const Range& range) const noexcept {
   return piece;
 }
 
-void Parts::post_scattered(const Range& range) noexcept {
+void Parts::post_scattered(const Range& range) {
   std::byte* const slot = slots_.claim();
   MPI_Count filled = 0, before = 0;
   for (int i = 0; i < ranks_; before += length_of(i++)) {
@@ -129,7 +129,7 @@ void Parts::post_scattered(const Range& range) noexcept {
   slots_.post(bytes_of(filled));
 }
 
-void Parts::reduce_scattered(const Range& range) noexcept {
+void Parts::reduce_scattered(const Range& range) {
   const Scattered piece = scattered(range);
   for (int i = 0; i < ranks_; ++i) await(i, bytes_of(piece.all));
   slots_.awaited_all();

@@ -139,33 +139,25 @@ int Coll::run_in_slots(const Operation& operation, FlatWay way, Slots& slots) {
   return code == MPI_SUCCESS ? staged.bring_back() : code;
 }
 
-Coll::Ran Coll::run_flat(const Operation& operation, int* code) noexcept {
-  try {
-    CommState& state = state_of(*operation.communicator);
-    if (!may_be_flat(state, operation)) return Ran::kNotYet;
-    Choice choice = choose(state, operation, true);
-    if (choice.algorithm->flat == FlatWay::kNone) return Ran::kNotYet;
-    Slots* const slots = slots_for(state, choice);
-    if (choice.algorithm->flat == FlatWay::kDirect && !state.single_copy)
-      choice = choose(state, operation, true);  // now it is known
-    if (slots == nullptr || choice.algorithm->flat == FlatWay::kNone) return Ran::kNotYet;
-    const Ran on_device = run_on_device(operation, *slots, code);
-    if (on_device != Ran::kNotYet) return on_device;
-    if (TERN_LIKELY(!process_.explain.on()) || operation.communicator->rank() != 0) {
-      *code = run_in_slots(operation, choice.algorithm->flat, *slots);
-      return Ran::kDone;
-    }
-    Measured* const sum = explain(state, state.asked, choice);
-    const int64_t began = now_ns();
+Coll::Ran Coll::run_flat(const Operation& operation, int* code) {
+  CommState& state = state_of(*operation.communicator);
+  if (!may_be_flat(state, operation)) return Ran::kNotYet;
+  Choice choice = choose(state, operation, true);
+  if (choice.algorithm->flat == FlatWay::kNone) return Ran::kNotYet;
+  Slots* const slots = slots_for(state, choice);
+  if (choice.algorithm->flat == FlatWay::kDirect && !state.single_copy)
+    choice = choose(state, operation, true);  // now it is known
+  if (slots == nullptr || choice.algorithm->flat == FlatWay::kNone) return Ran::kNotYet;
+  const Ran on_device = run_on_device(operation, *slots, code);
+  if (on_device != Ran::kNotYet) return on_device;
+  if (TERN_LIKELY(!process_.explain.on()) || operation.communicator->rank() != 0) {
     *code = run_in_slots(operation, choice.algorithm->flat, *slots);
-    sum->nanoseconds += now_ns() - began;
     return Ran::kDone;
-  } catch (const std::bad_alloc&) {
-    *code = fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks", name_of(operation.collective),
-                 operation.communicator->size());
-  } catch (const Error& error) {
-    *code = fail(error);
   }
+  Measured* const sum = explain(state, state.asked, choice);
+  const int64_t began = now_ns();
+  *code = run_in_slots(operation, choice.algorithm->flat, *slots);
+  sum->nanoseconds += now_ns() - began;
   return Ran::kDone;
 }
 

@@ -8,9 +8,11 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "coll/comm_state.hpp"
 #include "coll/operation.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
+#include "mpi.h"
 
 namespace tern::coll {
 namespace {
@@ -47,7 +49,7 @@ std::atomic<uint64_t>& Slots::finished_by(int rank) const noexcept {
   return slab_.head_of(rank).finished[number_];
 }
 
-void Slots::await_room() noexcept {
+void Slots::await_room() {
   const uint64_t needed = turn_ - lane_.depth;
   uint64_t least = turn_;
   for (int rank = 0; rank < ranks(); ++rank) {
@@ -81,17 +83,17 @@ bool Slots::ask(int rank) noexcept {
   return true;
 }
 
-void Slots::await_end(int rank) noexcept {
+void Slots::await_end(int rank) {
   if (known_[static_cast<size_t>(rank)] < turn_) await_finished(rank, turn_);
 }
 
-void Slots::await_finished(int rank, uint64_t turn) noexcept {
+void Slots::await_finished(int rank, uint64_t turn) {
   const std::atomic<uint64_t>& finished = finished_by(rank);
   slab_.wait(rank, what_, [&] { return finished.load(std::memory_order_acquire) >= turn; });
   known_[static_cast<size_t>(rank)] = finished.load(std::memory_order_acquire);
 }
 
-void Slots::await_post(int rank, Slot& slot) noexcept {
+void Slots::await_post(int rank, Slot& slot) {
   slab_.wait(rank, what_, [&] { return slot.turn.load(std::memory_order_acquire) >= turn_; });
 }
 
@@ -171,7 +173,7 @@ bool Slab::over() const noexcept {
 }
 
 template <class Ready>
-void Slab::wait(int rank, const char* what, const Ready& ready) noexcept {
+void Slab::wait(int rank, const char* what, const Ready& ready) {
   if (ready()) return;
   const bool threads = communicator_->process().threaded();
   if (!crowded_)
@@ -185,18 +187,20 @@ void Slab::wait(int rank, const char* what, const Ready& ready) noexcept {
       if (ready()) return;
     }
   std::atomic<uint32_t>& asked = head_of(rank).asked;
+  const auto& state = static_cast<const CommState&>(*communicator_->coll);
   channel_.progress.wait(
       [&] {
         if (ready()) return true;
         asked.store(1, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        return ready();
+        return ready() || state.over();
       },
       [&](WaitReport* report) {
         report->words +=
             strf("%s: rank %d has not come", part_in(what, *communicator_).c_str(), rank);
         report->wait_for(static_cast<int>(communicator_->peer(rank).rank));
       });
+  if (TERN_UNLIKELY(!ready())) throw Error(MPI_ERR_OTHER, state.trouble->why);
 }
 
 void Slab::ring() noexcept {

@@ -5,11 +5,12 @@
 // into slot k mod depth, then the number; who needs the part waits for the number. A slot is
 // written again when everybody has ended the turn that it was for: whoever has posted a turn has
 // ended those before, and of the others it is asked. A slab serves another communicator when all
-// have ended all turns. One phase, no leader, and nothing is sent. Waiting: spins, or yields at
-// once with more ranks than cores, then goes on as every waiting rank does (core::Progress); before
-// it sleeps it leaves word with those it waits for, who ring. Lifetime: the communicator, and after
-// it until no rank reads its slab any more (over()). Threads: under the channel's lock. See:
-// coll/flat/README.md, tests/unit/coll/flat_test.cc.
+// have ended all turns. One phase, no leader, and nothing is sent. What waits throws Error where a
+// rank takes no part, which ends the communicator's collectives (coll/refusal.hpp). Waiting: spins,
+// or yields at once with more ranks than cores, then goes on as every waiting rank does
+// (core::Progress); before it sleeps it leaves word with those it waits for, who ring. Lifetime:
+// the communicator, and after it until no rank reads its slab any more (over()). Threads: under the
+// channel's lock. See: coll/flat/README.md, tests/unit/coll/flat_test.cc.
 #pragma once
 
 #include <atomic>
@@ -75,7 +76,7 @@ class Slots {
     if (TERN_UNLIKELY((++turn_ & kTurnsBetweenPolls) == 0)) poll();
   }
   /// The own slot, once nobody reads what was in it.
-  std::byte* claim() noexcept {
+  std::byte* claim() {
     if (TERN_UNLIKELY(floor_ + lane_.depth < turn_)) await_room();
     return mine().data();
   }
@@ -100,7 +101,7 @@ class Slots {
   /// The data of the own slot in the next turn, where all have posted this one.
   [[nodiscard]] std::byte* next() const noexcept { return at(own_, turn_ + 1)->data(); }
   /// The slot of a rank, once it is posted. Of the own one: what it holds.
-  inline Slot& await(int rank) noexcept;
+  inline Slot& await(int rank);
   /// Memory of so many bytes, kept from call to call. Throws std::bad_alloc.
   std::byte* scratch(size_t bytes);
   /// Copies from an address of a rank that has posted it: 0 or an errno.
@@ -116,7 +117,7 @@ class Slots {
     ring_those_who_asked();
   }
   /// Waits until a rank has ended this turn; for what is read from elsewhere than the slot.
-  void await_end(int rank) noexcept;
+  void await_end(int rank);
 
   // For calls in flight (queue.hpp), which are at several turns at once.
   /// Now claim(), post(), await() and end() are about this turn.
@@ -143,9 +144,9 @@ class Slots {
   [[nodiscard]] Slot& mine() const noexcept { return *at(own_, turn_); }
   [[nodiscard]] SlabHead& head() const noexcept { return *reinterpret_cast<SlabHead*>(own_); }
   [[nodiscard]] std::atomic<uint64_t>& finished_by(int rank) const noexcept;
-  void await_room() noexcept;
-  void await_post(int rank, Slot& slot) noexcept;
-  void await_finished(int rank, uint64_t turn) noexcept;
+  void await_room();
+  void await_post(int rank, Slot& slot);
+  void await_finished(int rank, uint64_t turn);
   inline void ring_those_who_asked() noexcept;
 
   Slab& slab_;
@@ -198,7 +199,7 @@ class Slab {
     return *reinterpret_cast<SlabHead*>(peers_[static_cast<size_t>(rank)].base);
   }
   template <class Ready>
-  void wait(int rank, const char* what, const Ready& ready) noexcept;
+  void wait(int rank, const char* what, const Ready& ready);
   TERN_COLD void ring() noexcept;
 
   core::Communicator* communicator_;
@@ -217,7 +218,7 @@ class Slab {
 inline int Slots::ranks() const noexcept { return static_cast<int>(slab_.peers_.size()); }
 inline int Slots::rank() const noexcept { return slab_.rank_; }
 
-inline Slot& Slots::await(int rank) noexcept {
+inline Slot& Slots::await(int rank) {
   const auto place = static_cast<size_t>(rank);
   Slot& slot = *at(slab_.peers_[place].base, turn_);
   if (slot.turn.load(std::memory_order_acquire) < turn_) await_post(rank, slot);

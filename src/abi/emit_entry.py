@@ -18,6 +18,11 @@ using namespace tern::abi;
 extern "C" {{
 '''
 TAIL = '}  // extern "C"\n'
+# What of the calls that make communicators must stay in step (api/excuse.hpp).
+PARTS = {'Comm_split': 'kSplit', 'Comm_split_type': 'kSplitType', 'Dist_graph_create': 'kCollective',
+         **dict.fromkeys(('Comm_dup', 'Comm_dup_with_info', 'Comm_idup', 'Comm_idup_with_info',
+                          'Comm_create', 'Cart_create', 'Cart_sub', 'Graph_create',
+                          'Dist_graph_create_adjacent'), 'kDerivation')}
 HEARS = ('comm', 'win', 'file', 'session')  # kinds of objects with an error handler
 
 
@@ -125,6 +130,8 @@ class Entry:
         if self.object:
             self.resolve(self.object)
             self.line(f'call.at = {self.object.name}_;')
+            if self.part():
+                self.line(f'call.part = api::Part::{self.part()};')
         if any(p.kind == 'root' for p in self.f.params):
             self.refuse(f'bad_root(root, *{self.object.name}_)', 'explain_root(call, "root", root)')
         if self.rooted:
@@ -258,7 +265,18 @@ class Entry:
             return f'&{p.name}_'
         return self.resolved(p)
 
+    def part(self):
+        """What the others wait for where this rank's arguments are refused."""
+        name = self.f.name
+        if self.object.kind != 'comm':
+            return None
+        if self.f.chapter in ('coll', 'neighbor'):
+            return 'kPersistent' if name.endswith('_init') else 'kCollective'
+        return PARTS.get(name)
+
     def call_body(self):
+        if self.object and self.part():
+            self.line('call.part = api::Part::kNone;')
         arguments = ', '.join(self.argument(p) for p in self.f.params if p.raw != '...')
         call = f'api::{body_name(self.f, self.large)}({arguments})'
         narrows = not self.large and any(

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "api/excuse.hpp"
 #include "api/process.hpp"
 #include "base/error.hpp"
 #include "core/communicator.hpp"
@@ -34,6 +35,7 @@ struct Call {
   const char* name;
   core::Process* process;
   core::Object* at = nullptr;
+  api::Part part = api::Part::kNone;  // until the body has taken over
 
   template <class T, class Handle>
   [[nodiscard]] T* find(Handle handle) const noexcept {

@@ -68,6 +68,8 @@ KindNames names_of(Kind kind) noexcept {
 }  // namespace
 
 int raise(Call call, int code) noexcept {
+  if (call.part != api::Part::kNone && call.at != nullptr)
+    api::excuse(static_cast<core::Communicator&>(*call.at), call.part, code);
   const LastError last = take_last_error();
   const std::string reason =
       last.text.empty() ? api::class_sentence(api::class_of(code)) : last.text;

@@ -3,6 +3,7 @@
 // See: MPI-5.0 chapter 6.
 #include "api/attempt.hpp"
 #include "api/coll.hpp"
+#include "api/excuse.hpp"
 #include "api/intercomm.hpp"
 #include "api/process.hpp"
 #include "coll/algorithms/algorithms.hpp"
@@ -61,14 +62,19 @@ Operation between(Operation operation) {
   return operation;
 }
 
-/// What is to be started, by `start`; or the error.
+int refused(core::Communicator& comm, Part part, int code) noexcept {
+  excuse(comm, part, code);
+  return code;
+}
+
+/// What is to be started, by `start`; or the error, which the others hear.
 template <class Start>
-int started(const Described& what, Start&& start) noexcept {
-  if (what.code != MPI_SUCCESS) return what.code;
+int started(const Described& what, Part part, Start&& start) noexcept {
   core::Communicator& comm = *what.operation.communicator;
+  if (TERN_UNLIKELY(what.code != MPI_SUCCESS)) return refused(comm, part, what.code);
   if (!comm.inter()) return start(*comm.channel().coll, what.operation);
   const int code = check_between(what.operation);
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS) return refused(comm, part, code);
   return attempt([&] { return start(*comm.channel().coll, between(what.operation)); });
 }
 
@@ -78,6 +84,36 @@ int handed_out(int code, const core::Request* made, MPI_Request* request) noexce
 }
 
 }  // namespace
+
+namespace {
+
+void excuse_here(core::Communicator& comm, Part part, int code) {
+  switch (part) {
+    case Part::kCollective:
+    case Part::kPersistent:
+      if (comm.inter()) (void)own_side(comm);
+      return comm.channel().coll->refuse(comm, part == Part::kPersistent, code);
+    case Part::kSplit:
+    case Part::kSplitType:
+      return refuse_split(comm, part == Part::kSplitType, code);
+    case Part::kDerivation:
+      (void)comm.next_derivation();
+      return;
+    case Part::kNone:
+      return;
+  }
+}
+
+}  // namespace
+
+void excuse(core::Communicator& comm, Part part, int code) noexcept {
+  const LastError last = take_last_error();
+  (void)guarded([&] {
+    (void)fail_on(last.object, code, "%s", last.text.c_str());
+    excuse_here(comm, part, code);
+  });
+  (void)fail_on(last.object, code, "%s", last.text.c_str());
+}
 
 Described describe(Collective collective, core::Communicator& comm) noexcept {
   Described what;
@@ -142,12 +178,12 @@ Described agreed(Described what, int input_block, int output_block) noexcept {
 }
 
 int run(const Described& what) noexcept {
-  return started(what,
+  return started(what, Part::kCollective,
                  [](coll::Coll& coll, const Operation& operation) { return coll.run(operation); });
 }
 
 int begin(const Described& what, MPI_Request* request) noexcept {
-  return started(what, [request](coll::Coll& coll, const Operation& operation) {
+  return started(what, Part::kCollective, [request](coll::Coll& coll, const Operation& operation) {
     core::Request* made = nullptr;
     const int code = coll.start(operation, &made);
     return handed_out(code, made, request);
@@ -155,7 +191,7 @@ int begin(const Described& what, MPI_Request* request) noexcept {
 }
 
 int plan(const Described& what, MPI_Request* request) noexcept {
-  return started(what, [request](coll::Coll& coll, const Operation& operation) {
+  return started(what, Part::kPersistent, [request](coll::Coll& coll, const Operation& operation) {
     core::Request* made = nullptr;
     const int code = coll.init(operation, &made);
     return handed_out(code, made, request);

@@ -2,6 +2,7 @@
 // How communicators are made: MPI-5.0 section 7.4.2.
 // Only split needs to hear from the others; the ids of the rest follow from the parent
 // (core/communicator.hpp), so dup, idup, create and create_group send no message and never wait.
+#include <string>
 #include <utility>
 
 #include "api/attempt.hpp"
@@ -65,14 +66,22 @@ bool has_caller(const Communicator& parent, const Group& group) {
   return group.rank_of(parent.group().peer_index(parent.rank())) != MPI_UNDEFINED;
 }
 
+constexpr uint64_t kNobody = UINT64_MAX;  // instead of a group's members
+
 Ref<Group> copy_of(const Group& group) { return Ref<Group>::adopt(new Group(group)); }
 
 /// MPI_Comm_create on an inter-communicator: each side's rank 0 tells the other side its group.
-int create_sides(Communicator& parent, const Group& group, MPI_Comm* out) {
+/// One that refuses its group takes part, too; of rank 0 the other side hears it.
+int create_sides(Communicator& parent, const Group& group, int refused, MPI_Comm* out) {
+  const std::string why = refused == MPI_SUCCESS ? std::string() : take_last_error().text;
   const uint64_t number = parent.next_derivation();
   Words theirs;
-  const int code = trade(parent, members_of(group), &theirs, number);
+  const int code =
+      trade(parent, refused == MPI_SUCCESS ? members_of(group) : Words{kNobody}, &theirs, number);
+  if (refused != MPI_SUCCESS) return fail(refused, "%s", why.c_str());
   if (code != MPI_SUCCESS) return code;
+  if (theirs == Words{kNobody})
+    return fail(MPI_ERR_OTHER, "rank 0 of the other group takes no part; its own error says why");
   const auto id = core::derive_context(parent.id(), Derivation::kCreate, number, 0);
   return publish_sides(parent, copy_of(group), group_of(theirs.data(), theirs.size()), id, nullptr,
                        out);
@@ -104,9 +113,9 @@ int comm_idup(Communicator& comm, MPI_Comm* newcomm, MPI_Request* request) noexc
 int comm_create(Communicator& comm, Group& group, MPI_Comm* newcomm) noexcept {
   return attempt([&] {
     const int code = check_subset(comm, group);
+    if (comm.inter()) return create_sides(comm, group, code, newcomm);
+    const uint64_t number = comm.next_derivation();  // with an error, too: the others count it
     if (code != MPI_SUCCESS) return code;
-    if (comm.inter()) return create_sides(comm, group, newcomm);
-    const uint64_t number = comm.next_derivation();
     *newcomm = MPI_COMM_NULL;
     if (!has_caller(comm, group)) return code;
     const int leader = comm.group().rank_of(group.peer_index(0));

@@ -11,6 +11,7 @@
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
 #include "api/comm_exchange.hpp"
+#include "api/excuse.hpp"
 #include "api/hardware.hpp"
 #include "api/intercomm.hpp"
 #include "boot/boot.hpp"
@@ -110,7 +111,7 @@ int split(Communicator& parent, int color, int key, int refused, MPI_Comm* out) 
 }
 
 /// What a split by type has found for this process: its part, or why there is none.
-struct Part {
+struct Piece {
   int color = MPI_UNDEFINED;
   const char* resource = nullptr;  // its name, for the hints of the new communicator
   int code = MPI_SUCCESS;
@@ -122,14 +123,14 @@ int color_on_host(int host, int number) {
   return host * kPartsOfHost + number % kPartsOfHost;
 }
 
-Part shared_memory() {
+Piece shared_memory() {
   // All ranks of a host know the same lowest rank of theirs.
   const std::vector<int>& local = the_process->boot->local_ranks();
   return {local.empty() ? the_process->world_rank : local.front(), "mpi_shared_memory"};
 }
 
 /// The resource that the hint names; no part where the hint or the resource is unknown.
-Part named_resource(const core::Info* info) {
+Piece named_resource(const core::Info* info) {
   const std::string* wanted = info == nullptr ? nullptr : info->get("mpi_hw_resource_type");
   if (wanted == nullptr) return {};
   if (*wanted == "mpi_shared_memory") return shared_memory();
@@ -143,7 +144,7 @@ Part named_resource(const core::Info* info) {
 }
 
 /// Hardware, or the members of a process set.
-Part guided_by_resource(const core::Info* info) {
+Piece guided_by_resource(const core::Info* info) {
   const std::string* set = info == nullptr ? nullptr : info->get("mpi_pset_name");
   if (set == nullptr) return named_resource(info);
   if (info->get("mpi_hw_resource_type") != nullptr)
@@ -204,7 +205,7 @@ int check_types(const std::vector<TypeBallot>& all) {
   return MPI_SUCCESS;
 }
 
-Part part_of_type(int split_type, const core::Info* info) {
+Piece part_of_type(int split_type, const core::Info* info) {
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
       return shared_memory();
@@ -222,7 +223,7 @@ Part part_of_type(int split_type, const core::Info* info) {
   }
 }
 
-TypeBallot ballot_of(int split_type, int key, const Part& part) {
+TypeBallot ballot_of(int split_type, int key, const Piece& part) {
   TypeBallot mine{};
   mine.ballot = part.code == MPI_SUCCESS ? Ballot{part.color, key} : Ballot{kRefused, part.code};
   mine.type = split_type;
@@ -234,8 +235,8 @@ TypeBallot ballot_of(int split_type, int key, const Part& part) {
 }
 
 /// In one exchange. *part: with its resource, where the others decide that.
-int split_by_type(Communicator& parent, int split_type, int key, const core::Info* info, Part* part,
-                  MPI_Comm* out) {
+int split_by_type(Communicator& parent, int split_type, int key, const core::Info* info,
+                  Piece* part, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
   std::vector<TypeBallot> all(static_cast<size_t>(parent.size()));
   all[static_cast<size_t>(parent.rank())] = ballot_of(split_type, key, *part);
@@ -260,6 +261,13 @@ int split_by_type(Communicator& parent, int split_type, int key, const core::Inf
 
 }  // namespace
 
+void refuse_split(Communicator& comm, bool by_type, int code) {
+  MPI_Comm none = MPI_COMM_NULL;
+  Piece part{MPI_UNDEFINED, nullptr, code};
+  (void)(by_type ? split_by_type(comm, MPI_UNDEFINED, 0, nullptr, &part, &none)
+                 : split(comm, MPI_UNDEFINED, 0, code, &none));
+}
+
 int comm_split(Communicator& comm, int color, int key, MPI_Comm* newcomm) noexcept {
   return attempt([&] {
     const bool good = color >= 0 || color == MPI_UNDEFINED;
@@ -273,7 +281,7 @@ int comm_split(Communicator& comm, int color, int key, MPI_Comm* newcomm) noexce
 int comm_split_type(Communicator& comm, int split_type, int key, core::Info* info,
                     MPI_Comm* newcomm) noexcept {
   return attempt([&] {
-    Part part = part_of_type(split_type, info);
+    Piece part = part_of_type(split_type, info);
     if (part.code == MPI_SUCCESS) part.code = check_hints(info);
     const int refused = part.code;
     const std::string why = refused == MPI_SUCCESS ? std::string() : take_last_error().text;

@@ -29,6 +29,12 @@ namespace tern::api {
 [[nodiscard]] int publish_shaped(core::Communicator& parent, const core::Placement& order,
                                  core::Topology::Shape shape, const core::Info* info,
                                  MPI_Comm* out);
+/// `code`, of a call that refuses its arguments: the other ranks count a derivation, and so does
+/// this one.
+[[nodiscard]] inline int without(core::Communicator& parent, int code) noexcept {
+  (void)parent.next_derivation();
+  return code;
+}
 /// 0, 1, ...
 [[nodiscard]] core::Placement in_order(int ranks);
 

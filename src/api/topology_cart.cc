@@ -52,7 +52,7 @@ int cart_create(Communicator& comm_old, int ndims, const int* dims, const int* p
     Cartesian grid;
     int code = require_intra(comm_old, "comm_old");
     if (code == MPI_SUCCESS) code = read_grid(comm_old, ndims, dims, periods, &grid);
-    if (code != MPI_SUCCESS) return code;
+    if (code != MPI_SUCCESS) return without(comm_old, code);
     const core::Placement order = placement(comm_old, grid, reorder != 0);
     return publish_shaped(comm_old, order, std::move(grid), nullptr, comm_cart);
   });
@@ -161,7 +161,7 @@ int cart_sub(Communicator& comm, const int* remain_dims, MPI_Comm* newcomm) noex
   const Cartesian* grid = cartesian_of(comm);
   if (grid == nullptr) return MPI_ERR_TOPOLOGY;
   if (remain_dims == nullptr && grid->dimensions() > 0)
-    return fail(MPI_ERR_ARG, "remain_dims is a null pointer");
+    return without(comm, fail(MPI_ERR_ARG, "remain_dims is a null pointer"));
   return attempt([&] {
     Part part = part_of(*grid, comm.rank(), remain_dims);
     core::GroupBuilder members;

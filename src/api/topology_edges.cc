@@ -8,6 +8,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
+#include "api/excuse.hpp"
 #include "api/topology.hpp"
 #include "core/datatype.hpp"
 
@@ -90,15 +91,20 @@ int gather_edges(Communicator& comm, const Edges& mine, std::vector<Edges>* all)
   return code;
 }
 
+/// Whether ranks may be given others: then all must know the whole graph.
+bool gathers(const Communicator& parent, bool reorder) {
+  const std::vector<int> nodes = reorder ? nodes_of(parent, parent.size()) : std::vector<int>();
+  return std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node != nodes[0]; });
+}
+
 int publish_edges(Communicator& parent, const core::Info* info, Edges edges, bool reorder,
                   MPI_Comm* out) {
   core::Placement order = in_order(parent.size());
-  const std::vector<int> nodes = reorder ? nodes_of(parent, parent.size()) : std::vector<int>();
-  if (std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node != nodes[0]; })) {
+  if (gathers(parent, reorder)) {
     std::vector<Edges> all;
     const int code = gather_edges(parent, edges, &all);
     if (code != MPI_SUCCESS) return code;
-    order = core::place(core::graph_of(all), nodes);
+    order = core::place(core::graph_of(all), nodes_of(parent, parent.size()));
     edges = std::move(all[static_cast<size_t>(rank_in(order, parent.rank()))]);
   }
   return publish_shaped(parent, order, std::move(edges), info, out);
@@ -180,7 +186,10 @@ int dist_graph_create(Communicator& comm_old, int n, const int* sources, const i
     int code = require_intra(comm_old, "comm_old");
     if (code == MPI_SUCCESS)
       code = check_edges(comm_old, n, sources, degrees, destinations, weights, &total);
-    if (code != MPI_SUCCESS) return code;
+    if (code != MPI_SUCCESS) {
+      excuse(comm_old, Part::kCollective, code);
+      return code;
+    }
     Post outgoing(comm_old), incoming(comm_old);
     for (int i = 0, edge = 0; i < n; ++i)
       for (int end = edge + degrees[i]; edge < end; ++edge) {
@@ -209,7 +218,10 @@ int dist_graph_create_adjacent(Communicator& comm_old, int indegree, const int* 
     if (code == MPI_SUCCESS) code = check_ranks(comm_old, "destinations", destinations, outdegree);
     if (code == MPI_SUCCESS) code = check_weights("sourceweights", sourceweights, indegree);
     if (code == MPI_SUCCESS) code = check_weights("destweights", destweights, outdegree);
-    if (code != MPI_SUCCESS) return code;
+    if (code != MPI_SUCCESS) {
+      excuse(comm_old, gathers(comm_old, reorder != 0) ? Part::kCollective : Part::kDerivation, code);
+      return code;
+    }
     Edges edges;
     edges.weighted = sourceweights != MPI_UNWEIGHTED && destweights != MPI_UNWEIGHTED;
     edges.sources = copy_of(sources, indegree);

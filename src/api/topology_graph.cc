@@ -50,7 +50,7 @@ int graph_create(Communicator& comm_old, int nnodes, const int* index, const int
     Graph graph;
     int code = require_intra(comm_old, "comm_old");
     if (code == MPI_SUCCESS) code = read_graph(comm_old, nnodes, index, edges, &graph);
-    if (code != MPI_SUCCESS) return code;
+    if (code != MPI_SUCCESS) return without(comm_old, code);
     const core::Placement order = placement(comm_old, graph, reorder != 0);
     return publish_shaped(comm_old, order, std::move(graph), nullptr, comm_graph);
   });

@@ -91,6 +91,7 @@ static void errors(void) {
   int one = 1, two = 2;
   double real = 1;
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   FAILS(MPI_Allreduce(&real, &real + 0, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD), MPI_ERR_OP);
   int* ones = calloc((size_t)size, sizeof *ones);
   for (int i = 0; i < size; ++i) ones[i] = 1;
@@ -98,13 +99,11 @@ static void errors(void) {
         MPI_ERR_BUFFER);
   FAILS(MPI_Allgather(&ones[rank], 1, MPI_INT, ones, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
   FAILS(MPI_Alltoall(ones, 1, MPI_INT, ones, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
-  if (rank == 0) {
-    FAILS(MPI_Gather(ones, 1, MPI_INT, ones, 1, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
-    FAILS(MPI_Scatter(ones, 1, MPI_INT, ones, 1, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
-  }
+  // Alone: what one of several refuses ends the collectives of all (coll_refused).
+  FAILS(MPI_Gather(ones, 1, MPI_INT, ones, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER);
+  FAILS(MPI_Scatter(ones, 1, MPI_INT, ones, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER);
   free(ones);
   FAILS(MPI_Allreduce(&one, &one, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER);
-  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   FAILS(MPI_Reduce_local(&one, &one, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
   FAILS(MPI_Bcast(&one, 1, MPI_INT, size, MPI_COMM_WORLD), MPI_ERR_ROOT);

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Coll: what happens where a rank takes no part.
+#include "coll/refusal.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "coll/coll.hpp"
+#include "coll/engine_host.hpp"
+#include "coll/flat/queue.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+/// Numbers wrap around.
+bool behind(uint32_t one, uint32_t other) noexcept { return static_cast<int32_t>(one - other) < 0; }
+
+int others(const core::Communicator& comm) noexcept {
+  return comm.size() - 1 + (comm.inter() ? comm.peer_count() : 0);
+}
+
+CallNumber number_of(const Notice& notice) noexcept {
+  return {notice.number, notice.persistent != 0};
+}
+
+Notice make_notice(Notice::Says says, CallNumber number, int rank, const std::string& why) {
+  Notice notice{says, number.value, number.persistent ? 1U : 0U, rank, {}};
+  why.copy(notice.why, sizeof notice.why - 1);
+  return notice;
+}
+
+Trouble& trouble_of(CommState& state) {
+  if (state.trouble == nullptr) state.trouble = std::make_unique<Trouble>();
+  return *state.trouble;
+}
+
+/// The number that the communicator's next collective will have.
+uint32_t next(const core::Communicator& comm, bool persistent) noexcept {
+  return persistent ? comm.coll_persistent : comm.coll_sequence;
+}
+
+bool has_come(const core::Communicator& comm, const Notice& notice) noexcept {
+  return behind(notice.number, next(comm, notice.persistent != 0));
+}
+
+}  // namespace
+
+CallNumber Coll::next_number(core::Communicator& comm, bool persistent) noexcept {
+  return {persistent ? comm.coll_persistent++ : comm.coll_sequence++, persistent};
+}
+
+void Coll::refuse(core::Communicator& comm, bool persistent, int code) noexcept {
+  const core::ChannelLock lock(channel_.progress);
+  refuse_call(comm, next_number(comm, persistent), code);
+  channel_.progress.poll();  // a program that does nothing else must not gather such messages
+}
+
+void Coll::refuse_call(core::Communicator& comm, CallNumber number, int code) noexcept {
+  if (others(comm) == 0) return;
+  const LastError last = take_last_error();
+  try {
+    CommState& state = state_of(comm);
+    if (!state.over()) {
+      state.shares_memory = false;
+      troubled_ = true;
+      trouble_of(state).refused.push_back({number, 0});
+      const char* const name = error_class_name(code);
+      tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(),
+                                 last.text.empty() && name != nullptr ? name : last.text));
+    }
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to tell the other ranks that this one takes no part in a collective");
+  }
+  (void)fail_on(last.object, code, "%s", last.text.c_str());
+}
+
+void Coll::tell_all(core::Communicator& comm, const Notice& notice) {
+  Told& told = tell(notice);
+  const auto to_all = [&](core::Communicator& on) {
+    for (int rank = 0; rank < on.peer_count(); ++rank)
+      if (on.inter() || rank != on.rank()) send(told, on, rank);
+  };
+  to_all(comm);
+  if (comm.inter() && comm.side) to_all(*comm.side);
+}
+
+// What has arrived is forgotten.
+Told& Coll::tell(const Notice& notice) {
+  for (Told& told : told_)
+    std::erase_if(told.sends, [](core::Request* request) {
+      if (!request->done()) return false;
+      request->release();
+      return true;
+    });
+  std::erase_if(told_, [](const Told& told) { return told.sends.empty(); });
+  return told_.emplace_back(Told{notice, {}});
+}
+
+// A rank that cannot be reached hears of it by what ends its connection.
+void Coll::send(Told& told, core::Communicator& on, int rank) {
+  told.sends.push_back(nullptr);
+  const pml::Buffer buffer{&told.notice, sizeof told.notice, byte_};
+  const int code = pml().isend_locked(
+      buffer, {&on, rank, pml::kRefusalTag, pml::Plane::kCollective}, &told.sends.back());
+  if (code == MPI_SUCCESS) return;
+  told.sends.pop_back();
+  (void)take_last_error();
+}
+
+// Of every communicator that has had a collective; the others hear when they have their first.
+void Coll::look() noexcept {
+  heard_ = channel_.refusals;
+  troubled_ = true;
+  for (CommState* state = states_; state != nullptr;) {
+    const uint64_t forgotten = forgotten_;
+    CommState* const following = state->next_state;
+    try {
+      hear(*state);
+    } catch (const std::bad_alloc&) {
+      --heard_;  // again at the next poll
+    }
+    state = forgotten == forgotten_ ? following : states_;  // what ended may be what follows
+  }
+}
+
+void Coll::hear(CommState& state) {
+  core::Communicator& comm = state.communicator;
+  ++comm.pending;  // what ends here may be what kept it
+  Notice notice{};
+  while (receive(comm, &notice)) take(state, {notice, comm.inter()}, has_come(comm, notice));
+  if (comm.inter() && comm.side)
+    while (receive(*comm.side, &notice)) take(state, {notice, false}, has_come(comm, notice));
+  reconsider(state, next(comm, false), next(comm, true));
+  comm.operation_ended();
+}
+
+// A receive that finds nothing is taken back at once: nothing is posted while nobody refuses.
+bool Coll::receive(core::Communicator& on, Notice* notice) {
+  core::Request* request = nullptr;
+  const pml::Envelope from{&on, MPI_ANY_SOURCE, pml::kRefusalTag, pml::Plane::kCollective};
+  if (pml().irecv_locked({notice, sizeof *notice, byte_}, from, &request) != MPI_SUCCESS) {
+    (void)take_last_error();
+    return false;
+  }
+  const bool heard = request->done() && request->outcome.error == MPI_SUCCESS;
+  if (!request->done()) request->cancel();
+  request->release();
+  return heard;
+}
+
+// One of a call that is still to come waits: this rank may refuse it, too.
+void Coll::take(CommState& state, const Trouble::Heard& heard, bool come) {
+  core::Communicator& comm = state.communicator;
+  Trouble& trouble = trouble_of(state);
+  const Notice& notice = heard.notice;
+  const CallNumber number = number_of(notice);
+  const char* const where = heard.across ? " of the other group" : "";
+  if (notice.says == Notice::Says::kTakesPart)
+    return end_collectives(state, strf("rank %d%s took part in a collective that this rank refused",
+                                       notice.rank, where));
+  const auto same = std::find_if(trouble.refused.begin(), trouble.refused.end(),
+                                 [&](const Trouble::Refused& own) { return own.number == number; });
+  if (same != trouble.refused.end()) {
+    if (++same->others == others(comm)) trouble.refused.erase(same);
+    return;
+  }
+  if (!trouble.over && !come) {
+    trouble.heard.push_back(heard);
+    ++waiting_;
+    return;
+  }
+  core::Communicator& on = comm.inter() && !heard.across ? *comm.side : comm;
+  send(tell(make_notice(Notice::Says::kTakesPart, number, comm.rank(), "")), on, notice.rank);
+  end_collectives(state, strf("rank %d%s takes no part: %s", notice.rank, where, notice.why));
+}
+
+void Coll::reconsider(CommState& state, uint32_t next, uint32_t next_persistent) {
+  if (state.trouble == nullptr) return;
+  std::vector<Trouble::Heard>& heard = state.trouble->heard;
+  for (size_t i = 0; i < heard.size();) {
+    const Trouble::Heard one = heard[i];
+    const bool come =
+        behind(one.notice.number, one.notice.persistent != 0 ? next_persistent : next);
+    if (!state.over() && !come) {
+      ++i;
+      continue;
+    }
+    heard.erase(heard.begin() + static_cast<ptrdiff_t>(i));
+    --waiting_;
+    take(state, one, come);
+  }
+}
+
+// Others may wait for what this rank had in flight.
+void Coll::end_collectives(CommState& state, const std::string& why) {
+  if (state.over()) return;
+  core::Communicator& comm = state.communicator;
+  Trouble& trouble = trouble_of(state);
+  trouble.over = true;
+  trouble.why =
+      strf("%s. No collective of %s works any more; MPI_Comm_dup makes a communicator that does",
+           why.c_str(), comm.name.empty() ? "this communicator" : comm.name.c_str());
+  state.shares_memory = false;
+  const auto tell_of = [&](CallNumber number) {
+    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
+  };
+  for (Execution* const execution : running_)
+    if (execution->communicator == &comm) {
+      tell_of(execution->number());
+      execution->refused(trouble.why);
+    }
+  FlatCall* ended = nullptr;
+  for (FlatQueue* const queue : flights_)
+    if (&queue->communicator() == &comm) {
+      for (const FlatCall* call = queue->first(); call != nullptr; call = call->next())
+        tell_of(call->number());
+      queue->refuse(trouble.why, &ended);
+    }
+  while (ended != nullptr) std::exchange(ended, ended->next())->finish();
+}
+
+int Coll::settle(core::Communicator& comm, CallNumber number) noexcept {
+  if (comm.coll == nullptr) return MPI_SUCCESS;
+  auto& state = static_cast<CommState&>(*comm.coll);
+  try {
+    const uint32_t after = number.value + 1;
+    reconsider(state, number.persistent ? next(comm, false) : after,
+               number.persistent ? after : next(comm, true));
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory to hear what another rank refuses");
+  }
+  return state.over() ? fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str()) : MPI_SUCCESS;
+}
+
+int Coll::over(const core::Communicator& comm) const noexcept {
+  const auto* const state = static_cast<const CommState*>(comm.coll.get());
+  if (TERN_LIKELY(state == nullptr || !state->over())) return MPI_SUCCESS;
+  return fail(MPI_ERR_OTHER, "%s", state->trouble->why.c_str());
+}
+
+void Coll::forget(CommState& state) noexcept {
+  ++forgotten_;
+  if (state.trouble != nullptr) waiting_ -= state.trouble->heard.size();
+  (state.previous_state == nullptr ? states_ : state.previous_state->next_state) = state.next_state;
+  if (state.next_state != nullptr) state.next_state->previous_state = state.previous_state;
+}
+
+// A check under way is dropped; false while the peers may still look at it.
+bool Execution::drop_check() noexcept {
+  bool left = false;
+  for (core::Request** const request : {&check_->sent, &check_->received}) {
+    if (*request == nullptr) continue;
+    if (!(*request)->done()) (*request)->cancel();
+    if (!(*request)->done()) {
+      left = true;
+    } else {
+      (*request)->release();
+      *request = nullptr;
+    }
+  }
+  checking_ = left;
+  return !left;
+}
+
+void Execution::refused(const std::string& why) noexcept {
+  broken_ = true;
+  take_error(MPI_ERR_OTHER, why.c_str());
+}
+
+void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
+  if (state_ != State::kMet) return;  // schedules, which fail by themselves
+  writing_ = last_ = nullptr;
+  for (FlatCall* call = std::exchange(first_, nullptr); call != nullptr;) {
+    FlatCall* const following = call->next_;
+    call->take_error(MPI_ERR_OTHER, why);
+    call->end();
+    call->next_ = std::exchange(*ended, call);
+    call = following;
+  }
+}
+
+}  // namespace tern::coll
