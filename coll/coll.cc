@@ -42,7 +42,8 @@ std::unique_ptr<Coll> make(core::Channel& channel) { return std::make_unique<Col
 int Coll::poll(void* self) noexcept {
   Coll& coll = *static_cast<Coll*>(self);
   int events = 0;
-  if (TERN_UNLIKELY(coll.channel_.refusals != coll.heard_ || coll.waiting_ != 0)) coll.look();
+  if (TERN_UNLIKELY(coll.channel_.refusals != coll.heard_ || coll.waiting_ + coll.deferred_ != 0))
+    coll.look();
   for (size_t i = 0; i < coll.running_.size();) {
     if (!coll.running_[i]->advance(events)) {
       ++i;
@@ -203,10 +204,9 @@ int Coll::prepare(const Operation& operation, bool shared, Execution** made) noe
 
 int Coll::run(const Operation& operation) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  const CallNumber number = next_number(*operation.communicator, false);
-  int code = MPI_SUCCESS;
-  if (TERN_UNLIKELY(troubled_)) code = settle(*operation.communicator, number);
+  int code = TERN_UNLIKELY(troubled_) ? settle(*operation.communicator, false) : MPI_SUCCESS;
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
+  const CallNumber number = next_number(*operation.communicator, false);
   try {
     const Ran ran = run_flat(operation, &code);
     return TERN_LIKELY(ran == Ran::kDone) ? code
@@ -272,8 +272,7 @@ int Coll::init(const Operation& operation, core::Request** request) noexcept {
 int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
                Execution** execution) noexcept {
   core::Communicator& comm = *operation.communicator;
-  const CallNumber next{persistent ? comm.coll_persistent : comm.coll_sequence, persistent};
-  int code = TERN_UNLIKELY(troubled_) ? settle(comm, next) : MPI_SUCCESS;
+  int code = TERN_UNLIKELY(troubled_) ? settle(comm, persistent) : MPI_SUCCESS;
   if (TERN_LIKELY(code == MPI_SUCCESS)) code = prepare_flight(operation, persistent, call);
   if (TERN_LIKELY(code == MPI_SUCCESS) && *call == nullptr)
     code = prepare(operation, false, execution);

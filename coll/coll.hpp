@@ -76,6 +76,8 @@ class Coll {
   /// An error where the communicator's collectives are over.
   [[nodiscard]] int over(const core::Communicator& communicator) const noexcept;
   void forget(CommState& state) noexcept;
+  /// The communicator's last call is past.
+  void freeing(const core::Communicator& communicator) noexcept;
 
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
   /// No peer reads a slab any more whose communicator is gone. Lock held.
@@ -172,8 +174,12 @@ class Coll {
   /// Takes what was heard of calls before these numbers.
   void reconsider(CommState& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommState& state, const std::string& why);
-  /// Before the call of this number: an error where another rank refuses it.
-  [[nodiscard]] TERN_COLD int settle(core::Communicator& communicator, CallNumber number) noexcept;
+  /// False where all must hear of it now.
+  [[nodiscard]] bool defer(CommState& state, bool persistent, int code, const std::string& text);
+  void drop_deferred(CommState& state) noexcept;
+  void tell_deferred(CommState& state) noexcept;
+  /// Before a call takes its number: an error where another rank refuses it.
+  [[nodiscard]] TERN_COLD int settle(core::Communicator& communicator, bool persistent) noexcept;
   /// Begins to measure, and says the first of each choice.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice);
 
@@ -191,6 +197,7 @@ class Coll {
   bool troubled_ = false;                       // one of them is, or was
   uint64_t forgotten_ = 0;
   uint64_t heard_ = 0;    // of channel_.refusals
+  size_t deferred_ = 0;   // refusals that are not told yet
   size_t waiting_ = 0;    // heard, of calls that are still to come
   std::list<Told> told_;  // on their way
   pml::ObjectPool<Execution> pool_;

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "coll/coll.hpp"
@@ -16,6 +17,9 @@
 
 namespace tern::coll {
 namespace {
+
+// For which a rank may wait for others that wait for it, before it says so.
+constexpr int64_t kLongest = 1'000'000'000;
 
 /// Numbers wrap around.
 bool behind(uint32_t one, uint32_t other) noexcept { return static_cast<int32_t>(one - other) < 0; }
@@ -56,8 +60,49 @@ CallNumber Coll::next_number(core::Communicator& comm, bool persistent) noexcept
 
 void Coll::refuse(core::Communicator& comm, bool persistent, int code) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  refuse_call(comm, next_number(comm, persistent), code);
+  const LastError last = take_last_error();
+  try {
+    if (others(comm) == 0 || !defer(state_of(comm), persistent, code, last.text)) {
+      (void)fail(code, "%s", last.text.c_str());
+      refuse_call(comm, next_number(comm, persistent), code);
+    }
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to remember that this rank takes no part in a collective");
+  }
+  (void)fail_on(last.object, code, "%s", last.text.c_str());
   channel_.progress.poll();  // a program that does nothing else must not gather such messages
+}
+
+bool Coll::defer(CommState& state, bool persistent, int code, const std::string& text) {
+  drop_deferred(state);
+  if (code != MPI_ERR_BUFFER) return false;
+  troubled_ = true;
+  ++deferred_;
+  trouble_of(state).deferred = {persistent, code, text, now_ns()};
+  return true;
+}
+
+void Coll::drop_deferred(CommState& state) noexcept {
+  if (state.trouble == nullptr || !state.trouble->deferred) return;
+  state.trouble->deferred.reset();
+  --deferred_;
+}
+
+void Coll::tell_deferred(CommState& state) noexcept {
+  if (state.trouble == nullptr || !state.trouble->deferred) return;
+  const Trouble::Deferred deferred = *std::exchange(state.trouble->deferred, std::nullopt);
+  --deferred_;
+  const LastError last = take_last_error();
+  (void)fail(deferred.code, "%s", deferred.text.c_str());
+  refuse_call(state.communicator, next_number(state.communicator, deferred.persistent),
+              deferred.code);
+  (void)take_last_error();
+  if (!last.text.empty()) (void)fail_on(last.object, MPI_ERR_OTHER, "%s", last.text.c_str());
+}
+
+void Coll::freeing(const core::Communicator& comm) noexcept {
+  const core::ChannelLock lock(channel_.progress);
+  if (comm.coll != nullptr) tell_deferred(static_cast<CommState&>(*comm.coll));
 }
 
 void Coll::refuse_call(core::Communicator& comm, CallNumber number, int code) noexcept {
@@ -119,6 +164,10 @@ void Coll::look() noexcept {
   for (CommState* state = states_; state != nullptr;) {
     const uint64_t forgotten = forgotten_;
     CommState* const following = state->next_state;
+    const auto& trouble = state->trouble;
+    if (deferred_ != 0 && trouble != nullptr && trouble->deferred &&
+        now_ns() - trouble->deferred->since > kLongest)
+      tell_deferred(*state);
     try {
       hear(*state);
     } catch (const std::bad_alloc&) {
@@ -224,13 +273,13 @@ void Coll::end_collectives(CommState& state, const std::string& why) {
   while (ended != nullptr) std::exchange(ended, ended->next())->finish();
 }
 
-int Coll::settle(core::Communicator& comm, CallNumber number) noexcept {
+int Coll::settle(core::Communicator& comm, bool persistent) noexcept {
   if (comm.coll == nullptr) return MPI_SUCCESS;
   auto& state = static_cast<CommState&>(*comm.coll);
+  drop_deferred(state);
   try {
-    const uint32_t after = number.value + 1;
-    reconsider(state, number.persistent ? next(comm, false) : after,
-               number.persistent ? after : next(comm, true));
+    reconsider(state, next(comm, false) + (persistent ? 0 : 1),
+               next(comm, true) + (persistent ? 1 : 0));
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory to hear what another rank refuses");
   }
@@ -245,7 +294,10 @@ int Coll::over(const core::Communicator& comm) const noexcept {
 
 void Coll::forget(CommState& state) noexcept {
   ++forgotten_;
-  if (state.trouble != nullptr) waiting_ -= state.trouble->heard.size();
+  if (state.trouble != nullptr) {
+    waiting_ -= state.trouble->heard.size();
+    deferred_ -= state.trouble->deferred ? 1 : 0;
+  }
   (state.previous_state == nullptr ? states_ : state.previous_state->next_state) = state.next_state;
   if (state.next_state != nullptr) state.next_state->previous_state = state.previous_state;
 }

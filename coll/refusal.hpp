@@ -9,12 +9,15 @@
 // those to come end with an error that names rank and reason. Messages go on, and so does what is
 // made of it: MPI_Comm_dup is the cure. A rank that has refused a call uses shared memory no more
 // on that communicator, whose turns it cannot follow without the call's size; messages carry the
-// number.
-// Cost: a count of such messages that the pml keeps, read by each poll. Threads: under the
-// channel's lock. See: tests/mpi/coll_refused.c.
+// number. Only what is wrong with this rank's buffers alone (MPI_ERR_BUFFER) is told later:
+// programs look on one rank whether that is found, and go on (MPICH's tests noalias to noalias3),
+// so the next collective takes the number. It is told when the communicator is freed, or after a
+// second in which the rank waits for something else. Cost: a count of such messages that the pml
+// keeps, read by each poll. Threads: under the channel's lock. See: tests/mpi/coll_refused.c.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +57,14 @@ struct Trouble {
     Notice notice;
     bool across;  // of the other group
   };
+  /// A refusal that nobody has heard of.
+  struct Deferred {
+    bool persistent;
+    int code;
+    std::string text;
+    int64_t since;  // now_ns()
+  };
+  std::optional<Deferred> deferred;
   std::vector<Refused> refused;  // by this rank, and not by all others as far as is known
   std::vector<Heard> heard;      // of calls to which this rank has not come
   bool over = false;             // no collective works any more,

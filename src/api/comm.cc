@@ -10,6 +10,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/group.hpp"
+#include "coll/coll.hpp"
 #include "core/attribute.hpp"
 #include "pml/pml.hpp"
 
@@ -131,6 +132,7 @@ int comm_free(MPI_Comm* comm) noexcept {
   const int code = core::Attributes::delete_all(&found->attributes, found->handle());
   if (code != MPI_SUCCESS) return code;
   end_send_buffer(found);
+  found->channel().coll->freeing(*found);
   *comm = MPI_COMM_NULL;
   process.handles.erase(*found);
   const core::ChannelLock lock(found->channel().progress);

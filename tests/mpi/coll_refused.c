@@ -134,6 +134,36 @@ static void all_refuse(void) {
   OK(MPI_Comm_free(&comm));
 }
 
+// What is wrong with a rank's buffers alone is made up for by the next collective, not by the end
+// of the communicator, nor while the rank waits for others.
+static void makes_up(int victim) {
+  const int bad = rank == victim;
+  int sum = 0;
+  begin_on_a_copy();
+  for (int round = 0; round < 3; ++round) {
+    if (bad) FAILS(MPI_Allreduce(in, in, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    if (bad) FAILS(MPI_Reduce(in, in, 1, MPI_INT, MPI_SUM, victim, comm), MPI_ERR_BUFFER);
+    OK(MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, victim, comm));
+    if (bad) CHECK_EQ(sum, size * (size - 1) / 2);
+    works();
+  }
+  OK(MPI_Comm_free(&comm));
+}
+
+static void does_not_make_up(int victim, int how) {
+  begin_on_a_copy();
+  if (rank == victim) {
+    FAILS(MPI_Allreduce(in, in, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    if (how == 0) OK(MPI_Comm_free(&comm));
+    if (how == 1) OK(MPI_Recv(out, 1, MPI_INT, (victim + 1) % size, 5, comm, MPI_STATUS_IGNORE));
+  } else {
+    FAILS(MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_OTHER);
+    if (how == 1 && rank == (victim + 1) % size) OK(MPI_Send(in, 1, MPI_INT, victim, 5, comm));
+  }
+  if (comm != MPI_COMM_NULL) OK(MPI_Comm_free(&comm));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 // Of several under way none hangs.
 static void among_others(int victim, int count) {
   enum { kAll = 24, kBad = 11 };
@@ -244,6 +274,8 @@ int main(int argc, char** argv) {
     among_others(victim, 1);
     among_others(victim, 700);
     persistent_starts(victim);
+    makes_up(victim);
+    does_not_make_up(victim, victim % 2);
     creating(victim);
     between(victim);
   }
