@@ -219,7 +219,8 @@ int dist_graph_create_adjacent(Communicator& comm_old, int indegree, const int* 
     if (code == MPI_SUCCESS) code = check_weights("sourceweights", sourceweights, indegree);
     if (code == MPI_SUCCESS) code = check_weights("destweights", destweights, outdegree);
     if (code != MPI_SUCCESS) {
-      excuse(comm_old, gathers(comm_old, reorder != 0) ? Part::kCollective : Part::kDerivation, code);
+      excuse(comm_old, gathers(comm_old, reorder != 0) ? Part::kCollective : Part::kDerivation,
+             code);
       return code;
     }
     Edges edges;
