@@ -125,6 +125,7 @@ int differ(const Call& one, const Call& other) noexcept {
 int Execution::begin_check() noexcept {
   core::Communicator& comm = *operation_.communicator;
   check_->sent = check_->received = nullptr;
+  check_->dropped = false;
   check_->mine = call_of(operation_);
   const int tag = check_tag();
   const pml::Buffer out{&check_->mine, sizeof(Call), coll_.byte_type()};

@@ -39,6 +39,7 @@ struct Call {
 struct CallCheck {
   Call mine, theirs;
   core::Request *sent = nullptr, *received = nullptr;
+  bool dropped = false;  // both are cancelled
   [[nodiscard]] bool done() const noexcept { return sent->done() && received->done(); }
 };
 

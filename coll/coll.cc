@@ -83,12 +83,12 @@ Question question_of(const Operation& operation) noexcept {
 CommState& Coll::state_of(core::Communicator& communicator) {
   if (communicator.coll == nullptr) {
     auto made = std::make_unique<CommState>(communicator);
-    made->levels = places_.of(communicator);
-    made->shares_memory = made->levels == nullptr && !checks_ && shares_memory(communicator);
-    made->hints = hints_of(communicator);
     made->next_state = states_;
     if (states_ != nullptr) states_->previous_state = made.get();
     states_ = made.get();
+    made->levels = places_.of(communicator);
+    made->shares_memory = made->levels == nullptr && !checks_ && shares_memory(communicator);
+    made->hints = hints_of(communicator);
     communicator.coll = std::move(made);
     if (TERN_UNLIKELY(channel_.refusals != 0)) hear(static_cast<CommState&>(*communicator.coll));
   }
@@ -185,7 +185,7 @@ int Coll::prepare(const Operation& operation, bool shared, Execution** made) noe
   core::Communicator& comm = *operation.communicator;
   try {
     CommState& state = state_of(comm);
-    if (TERN_UNLIKELY(state.over())) return over(comm);
+    if (TERN_UNLIKELY(state.over())) return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
     const Choice& choice = choose(state, operation, shared && may_be_flat(state, operation));
     *made = bound(operation, *choice.algorithm, state.levels,
                   neighborhood_of(state, *choice.algorithm, operation));

@@ -8,6 +8,7 @@
 
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,8 +74,9 @@ class Coll {
   /// The same as refuse(), of a call that has its number. Lock held.
   TERN_COLD void refuse_call(core::Communicator& communicator, CallNumber number,
                              int code) noexcept;
-  /// An error where the communicator's collectives are over.
-  [[nodiscard]] int over(const core::Communicator& communicator) const noexcept;
+  /// Before a persistent call is started: an error, here and for all who start it, where the
+  /// communicator's collectives are over.
+  [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;
   void forget(CommState& state) noexcept;
   /// The communicator's last call is past.
   void freeing(const core::Communicator& communicator) noexcept;
@@ -99,11 +101,12 @@ class Coll {
   /// Begins to gather one number of every rank, by messages: done when the execution is, which is
   /// to be released. Throws.
   [[nodiscard]] Execution* begin_exchange(core::Communicator& communicator, uint32_t* mine,
-                                          uint32_t* all, const char* name, CallNumber number);
+                                          uint32_t* all, const char* name, CallNumber number,
+                                          uint32_t sequence);
   /// A slab that was made serves nobody: a rank has none.
   TERN_COLD void lacks_slabs(const core::Communicator& communicator);
   /// Launches it as a schedule of this number.
-  [[nodiscard]] int run_instead(const Operation& operation, CallNumber number,
+  [[nodiscard]] int run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
                                 Execution** made) noexcept;
 
  private:
@@ -166,7 +169,9 @@ class Coll {
   void tell_all(core::Communicator& communicator, const Notice& notice);
   Told& tell(const Notice& notice);
   void send(Told& told, core::Communicator& on, int rank);
-  [[nodiscard]] bool receive(core::Communicator& on, Notice* notice);
+  /// False where none is left.
+  [[nodiscard]] bool receive(CommState& state, core::Communicator& on, bool across);
+  [[nodiscard]] std::optional<Trouble::Heard> next_heard(CommState& state) noexcept;
   void hear(CommState& state);
   TERN_COLD void look() noexcept;
   /// `come`: this rank has come to the call.

@@ -32,8 +32,7 @@ std::string part_in(const char* name, const core::Communicator& communicator) {
 
 int Execution::tag(const PassRun& pass, int low) const noexcept {
   const auto part = static_cast<int>(pass.number & ((1 << kPassBits) - 1));
-  const uint32_t sequence = number_.value % kSequences + (number_.persistent ? kSequences : 0);
-  return static_cast<int>(sequence) << (kPassBits + kLowBits) | part << kLowBits | low;
+  return static_cast<int>(sequence_) << (kPassBits + kLowBits) | part << kLowBits | low;
 }
 
 void Execution::set_persistent() noexcept {
@@ -41,12 +40,23 @@ void Execution::set_persistent() noexcept {
   active_ = false;
   operation_.communicator->keep_for_request();
   number(Coll::next_number(*operation_.communicator, true));
+  tag_by(sequence_of(number_));
+}
+
+uint32_t Execution::next_sequence(core::Communicator& communicator) noexcept {
+  return communicator.coll_tags++ % kSequences;
+}
+
+uint32_t Execution::sequence_of(CallNumber persistent) noexcept {
+  return kSequences + persistent.value % kSequences;
 }
 
 Execution::Execution(Coll& owner) noexcept : coll_(owner) { channel = &owner.channel(); }
 
 void Execution::launch() noexcept {
   if (!numbered_) number_ = Coll::next_number(*operation_.communicator, false);
+  if (!tagged_) sequence_ = next_sequence(*operation_.communicator);
+  broken_ = false;
   ++operation_.communicator->pending;
   retain();
   outcome = {};
@@ -82,7 +92,7 @@ int Execution::check_tag() const noexcept { return tag(PassRun{}, kCheck); }
 
 int Execution::start() noexcept {
   const core::ChannelLock lock(operation_.communicator->channel().progress);
-  const int code = coll_.over(*operation_.communicator);
+  const int code = coll_.over(*operation_.communicator, number_);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   set_active(true);
   coll_.go(*this);
@@ -304,7 +314,7 @@ void Execution::destroy() noexcept {
   let_communicator_go();
   core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
   persistent_ = false;
-  numbered_ = false;
+  numbered_ = tagged_ = false;
   active_ = true;
   revive();
   coll_.give_back(*this);

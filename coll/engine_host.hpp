@@ -40,6 +40,15 @@ class Execution final : public core::Request {
     number_ = number;
     numbered_ = true;
   }
+  /// What its messages' tags begin with was taken before.
+  void tag_by(uint32_t sequence) noexcept {
+    sequence_ = sequence;
+    tagged_ = true;
+  }
+  /// For the tags of the next collective that may send, or of a persistent one. Few bits: what
+  /// sends nothing takes none.
+  [[nodiscard]] static uint32_t next_sequence(core::Communicator& communicator) noexcept;
+  [[nodiscard]] static uint32_t sequence_of(CallNumber persistent) noexcept;
   [[nodiscard]] CallNumber number() const noexcept { return number_; }
   /// Another rank takes no part: it is abandoned when it advances.
   TERN_COLD void refused(const std::string& why) noexcept;
@@ -146,7 +155,8 @@ class Execution final : public core::Request {
   MPI_Count next_pass_ = 0;
   size_t active_passes_ = 0;
   CallNumber number_;
-  bool numbered_ = false;
+  uint32_t sequence_ = 0;
+  bool numbered_ = false, tagged_ = false;
   std::unique_ptr<CallCheck> check_;  // null: none
   bool checking_ = false;
   bool broken_ = false;  // the rest will never happen

@@ -18,6 +18,9 @@
 namespace tern::coll {
 namespace {
 
+// Tags of calls after a refusal are far from those before it, so that nothing of a call that others
+// began matches one that this rank begins later; where all have refused it they are the same again.
+constexpr uint32_t kTagsApart = 5003;
 // For which a rank may wait for others that wait for it, before it says so.
 constexpr int64_t kLongest = 1'000'000'000;
 
@@ -107,6 +110,7 @@ void Coll::freeing(const core::Communicator& comm) noexcept {
 
 void Coll::refuse_call(core::Communicator& comm, CallNumber number, int code) noexcept {
   if (others(comm) == 0) return;
+  comm.coll_tags += kTagsApart;
   const LastError last = take_last_error();
   try {
     CommState& state = state_of(comm);
@@ -179,26 +183,51 @@ void Coll::look() noexcept {
 
 void Coll::hear(CommState& state) {
   core::Communicator& comm = state.communicator;
-  ++comm.pending;  // what ends here may be what kept it
-  Notice notice{};
-  while (receive(comm, &notice)) take(state, {notice, comm.inter()}, has_come(comm, notice));
+  struct Kept {  // what ends here may be what kept it
+    explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    ~Kept() { communicator.operation_ended(); }
+    core::Communicator& communicator;
+  } const kept(comm);
+  while (receive(state, comm, comm.inter())) continue;
   if (comm.inter() && comm.side)
-    while (receive(*comm.side, &notice)) take(state, {notice, false}, has_come(comm, notice));
+    while (receive(state, *comm.side, false)) continue;
+  while (const std::optional<Trouble::Heard> heard = next_heard(state))
+    take(state, *heard, has_come(comm, heard->notice));
   reconsider(state, next(comm, false), next(comm, true));
-  comm.operation_ended();
 }
 
 // A receive that finds nothing is taken back at once: nothing is posted while nobody refuses.
-bool Coll::receive(core::Communicator& on, Notice* notice) {
-  core::Request* request = nullptr;
+bool Coll::receive(CommState& state, core::Communicator& on, bool across) {
+  std::list<Trouble::Coming>& coming = trouble_of(state).coming;
+  Trouble::Coming& one = coming.emplace_back(Trouble::Coming{nullptr, across, {}});
   const pml::Envelope from{&on, MPI_ANY_SOURCE, pml::kRefusalTag, pml::Plane::kCollective};
-  if (pml().irecv_locked({notice, sizeof *notice, byte_}, from, &request) != MPI_SUCCESS) {
+  const int code = pml().irecv_locked({&one.notice, sizeof one.notice, byte_}, from, &one.request);
+  if (code != MPI_SUCCESS) {
     (void)take_last_error();
+    coming.pop_back();
     return false;
   }
-  const bool heard = request->done() && request->outcome.error == MPI_SUCCESS;
-  if (!request->done()) request->cancel();
-  request->release();
+  ++waiting_;
+  if (!one.request->done()) one.request->cancel_locked();
+  if (!one.request->done() || !one.request->outcome.cancelled) return true;
+  one.request->release();
+  coming.pop_back();
+  --waiting_;
+  return false;
+}
+
+std::optional<Trouble::Heard> Coll::next_heard(CommState& state) noexcept {
+  if (state.trouble == nullptr) return {};
+  std::list<Trouble::Coming>& coming = state.trouble->coming;
+  const auto come = std::find_if(coming.begin(), coming.end(),
+                                 [](const Trouble::Coming& one) { return one.request->done(); });
+  if (come == coming.end()) return {};
+  const Trouble::Heard heard{come->notice, come->across};
+  come->request->release();
+  coming.erase(come);
+  --waiting_;
   return heard;
 }
 
@@ -271,6 +300,7 @@ void Coll::end_collectives(CommState& state, const std::string& why) {
       queue->refuse(trouble.why, &ended);
     }
   while (ended != nullptr) std::exchange(ended, ended->next())->finish();
+  if (process_.threaded()) channel_.progress.wake();  // others may wait for them
 }
 
 int Coll::settle(core::Communicator& comm, bool persistent) noexcept {
@@ -286,16 +316,22 @@ int Coll::settle(core::Communicator& comm, bool persistent) noexcept {
   return state.over() ? fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str()) : MPI_SUCCESS;
 }
 
-int Coll::over(const core::Communicator& comm) const noexcept {
+int Coll::over(core::Communicator& comm, CallNumber number) noexcept {
   const auto* const state = static_cast<const CommState*>(comm.coll.get());
   if (TERN_LIKELY(state == nullptr || !state->over())) return MPI_SUCCESS;
+  try {
+    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->trouble->why));
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to tell the other ranks that a persistent collective is not started");
+  }
   return fail(MPI_ERR_OTHER, "%s", state->trouble->why.c_str());
 }
 
 void Coll::forget(CommState& state) noexcept {
   ++forgotten_;
   if (state.trouble != nullptr) {
-    waiting_ -= state.trouble->heard.size();
+    waiting_ -= state.trouble->heard.size() + state.trouble->coming.size();
+    for (const Trouble::Coming& one : state.trouble->coming) one.request->release();
     deferred_ -= state.trouble->deferred ? 1 : 0;
   }
   (state.previous_state == nullptr ? states_ : state.previous_state->next_state) = state.next_state;
@@ -307,7 +343,7 @@ bool Execution::drop_check() noexcept {
   bool left = false;
   for (core::Request** const request : {&check_->sent, &check_->received}) {
     if (*request == nullptr) continue;
-    if (!(*request)->done()) (*request)->cancel();
+    if (!(*request)->done() && !check_->dropped) (*request)->cancel_locked();
     if (!(*request)->done()) {
       left = true;
     } else {
@@ -315,6 +351,7 @@ bool Execution::drop_check() noexcept {
       *request = nullptr;
     }
   }
+  check_->dropped = true;
   checking_ = left;
   return !left;
 }
@@ -327,6 +364,7 @@ void Execution::refused(const std::string& why) noexcept {
 void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
   if (state_ != State::kMet) return;  // schedules, which fail by themselves
   writing_ = last_ = nullptr;
+  slab_->lane().go_to(turns_);  // what was written ahead may still be read
   for (FlatCall* call = std::exchange(first_, nullptr); call != nullptr;) {
     FlatCall* const following = call->next_;
     call->take_error(MPI_ERR_OTHER, why);

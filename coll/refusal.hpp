@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,13 @@ struct Trouble {
     std::string text;
     int64_t since;  // now_ns()
   };
+  /// A notice on its way in: it may be announced before its data comes.
+  struct Coming {
+    core::Request* request;
+    bool across;
+    Notice notice;
+  };
+  std::list<Coming> coming;
   std::optional<Deferred> deferred;
   std::vector<Refused> refused;  // by this rank, and not by all others as far as is known
   std::vector<Heard> heard;      // of calls to which this rank has not come

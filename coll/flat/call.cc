@@ -32,10 +32,14 @@ void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber numbe
   own_ = std::move(queue);
   queue_ = own_.get();
   number_ = number;
+  sequence_ = Execution::sequence_of(number);
 }
 
 void FlatCall::launch() noexcept {
-  if (!persistent_) number_ = Coll::next_number(*operation_.communicator, false);
+  if (!persistent_) {
+    number_ = Coll::next_number(*operation_.communicator, false);
+    sequence_ = Execution::next_sequence(*operation_.communicator);
+  }
   ++operation_.communicator->pending;
   retain();
   outcome = {};
@@ -49,7 +53,7 @@ void FlatCall::launch() noexcept {
 
 int FlatCall::start() noexcept {
   const core::ChannelLock lock(coll_.channel().progress);
-  const int code = coll_.over(*operation_.communicator);
+  const int code = coll_.over(*operation_.communicator, number_);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   set_active(true);
   launch();
@@ -94,7 +98,7 @@ void FlatCall::read(Slots& slots) noexcept {
 
 bool FlatCall::advance_schedule() noexcept {
   if (schedule_ == nullptr) {
-    const int code = coll_.run_instead(operation_, number_, &schedule_);
+    const int code = coll_.run_instead(operation_, number_, sequence_, &schedule_);
     if (code == MPI_SUCCESS) return false;
     take_error(code, take_last_error().text);
     return true;

@@ -84,20 +84,23 @@ int Coll::prepare_flight(const Operation& operation, bool persistent, FlatCall**
 }
 
 Execution* Coll::begin_exchange(core::Communicator& communicator, uint32_t* mine, uint32_t* all,
-                                const char* name, CallNumber number) {
+                                const char* name, CallNumber number, uint32_t sequence) {
   Execution* const made = bound_exchange(communicator, mine, all, name);
   made->number(number);
+  made->tag_by(sequence);
   go(*made);
   return made;
 }
 
-int Coll::run_instead(const Operation& operation, CallNumber number, Execution** made) noexcept {
+int Coll::run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
+                      Execution** made) noexcept {
   const int code = prepare(operation, false, made);
   if (code != MPI_SUCCESS) {
     refuse_call(*operation.communicator, number, code);
     return code;
   }
   (*made)->number(number);
+  (*made)->tag_by(sequence);
   go(**made);
   return MPI_SUCCESS;
 }

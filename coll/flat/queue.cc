@@ -53,9 +53,11 @@ void FlatQueue::meet() noexcept {
     slab_ = coll_.make_slab(communicator_, small ? Slab::Size::kSmall : Slab::Size::kLarge, &lane_);
     mine_ = slab_->number();
     meeting_ = coll_.begin_exchange(communicator_, &mine_, all_.data(),
-                                    name_of(first_->operation_.collective), first_->number_);
+                                    name_of(first_->operation_.collective), first_->number_,
+                                    first_->sequence_);
   } catch (const std::exception&) {
     state_ = State::kSchedules;
+    (void)fail(MPI_ERR_NO_MEM, "no memory for what the ranks share");
     coll_.refuse_call(communicator_, first_->number_, MPI_ERR_NO_MEM);  // all wait for its slab
   }
 }

@@ -78,6 +78,7 @@ class FlatCall final : public core::Request {
   uint64_t first_turn_ = 0;         // of the lane
   bool unreadable_ = false;         // what it posts is poisoned
   CallNumber number_;
+  uint32_t sequence_ = 0;  // should it become a schedule
   Execution* schedule_ = nullptr;
   std::unique_ptr<FlatQueue> own_;
   Measured* measured_ = nullptr;

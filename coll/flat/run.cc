@@ -164,6 +164,7 @@ Coll::Ran Coll::run_flat(const Operation& operation, int* code) {
 // Whether peers still read it is asked later: at the end of the job their memory may be gone.
 void Coll::retire(std::unique_ptr<Slab> slab) noexcept {
   --slabs_in_use_;
+  slab->leave();
   retired_.push_back(std::move(slab));
 }
 

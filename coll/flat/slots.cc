@@ -153,6 +153,12 @@ void Slab::meet(const std::vector<uint32_t>& slabs) {
   }
 }
 
+void Slab::leave() noexcept {
+  if (slab_ == core::Slabs::kNone) return;
+  for (Slots& lane : lanes_)
+    lane.head().finished[lane.number_].store(UINT64_MAX, std::memory_order_release);
+}
+
 bool Slab::can_get() const {
   for (int rank = 0; rank < communicator_->size(); ++rank)
     if (rank != rank_ && !slabs_.can_get(communicator_->peer(rank))) return false;

@@ -183,6 +183,8 @@ class Slab {
   [[nodiscard]] Slots& lane() noexcept { return lanes_.front(); }
   /// More ranks than cores: waiting ranks leave the core at once.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
+  /// This rank reads nothing of the peers' any more, not even where a turn was broken off.
+  void leave() noexcept;
   /// The memory of the slabs is about to go.
   void forget() noexcept { slab_ = core::Slabs::kNone; }
   /// The communicator is gone: true where no peer reads any more.

@@ -107,6 +107,9 @@ void excuse_here(core::Communicator& comm, Part part, int code) {
 }  // namespace
 
 void excuse(core::Communicator& comm, Part part, int code) noexcept {
+  using Action = core::ErrorHandler::Action;
+  const Action action = comm.error_handler ? comm.error_handler->action() : Action::kFatal;
+  if (action != Action::kReturn && action != Action::kUser) return;  // the job ends
   const LastError last = take_last_error();
   (void)guarded([&] {
     (void)fail_on(last.object, code, "%s", last.text.c_str());

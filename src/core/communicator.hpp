@@ -149,7 +149,8 @@ class alignas(64) Communicator final : public Object {
   Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's, in the
                            // same channel
   std::unique_ptr<CollState> coll;
-  uint32_t coll_sequence = 0;    // collectives started on it; the tag of each
+  uint32_t coll_sequence = 0;    // collectives started on it, or refused
+  uint32_t coll_tags = 0;        // of these, those that may send; the tag of each
   uint32_t coll_persistent = 0;  // persistent ones made for it; likewise
   bool freed = false;            // the user's handle is gone; pending operations keep it alive
   int pending = 0;               // operations under way, and kept; under the channel's lock
