@@ -209,12 +209,14 @@ bool Coll::receive(CommState& state, core::Communicator& on, bool across) {
     coming.pop_back();
     return false;
   }
-  ++waiting_;
   if (!one.request->done()) one.request->cancel_locked();
-  if (!one.request->done() || !one.request->outcome.cancelled) return true;
+  if (!one.request->done() || !one.request->outcome.cancelled) {
+    ++waiting_;
+    ++state.communicator.pending;  // its state has the notice
+    return true;
+  }
   one.request->release();
   coming.pop_back();
-  --waiting_;
   return false;
 }
 
@@ -228,6 +230,7 @@ std::optional<Trouble::Heard> Coll::next_heard(CommState& state) noexcept {
   come->request->release();
   coming.erase(come);
   --waiting_;
+  --state.communicator.pending;  // hear() keeps it, too
   return heard;
 }
 

@@ -86,7 +86,10 @@ void Communicator::end() noexcept {
 void Communicator::leave_rooms() noexcept {
   if (const Ending forget = std::exchange(ending, nullptr); forget != nullptr) forget(*this);
   coll.reset();
-  if (side) side.leak()->end();
+  if (!side) return;
+  Communicator* const own = side.leak();
+  own->freed = true;
+  if (own->pending == 0) own->end();  // else its last message does
 }
 
 // One that was never published, or already ended.

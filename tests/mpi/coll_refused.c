@@ -194,6 +194,7 @@ static void persistent_starts(int victim) {
   OK(MPI_Start(&good));
   OK(MPI_Wait(&good, MPI_STATUS_IGNORE));
   CHECK_EQ(sum, size * (size - 1) / 2);
+  OK(MPI_Barrier(MPI_COMM_WORLD));  // one that still waits for it would hear of the end
   bad = MPI_REQUEST_NULL;
   int code =
       MPI_Bcast_init(in, rank == victim ? -1 : 1, MPI_INT, victim, comm, MPI_INFO_NULL, &bad);
