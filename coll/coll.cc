@@ -90,7 +90,8 @@ CommState& Coll::state_of(core::Communicator& communicator) {
     made->shares_memory = made->levels == nullptr && !checks_ && shares_memory(communicator);
     made->hints = hints_of(communicator);
     communicator.coll = std::move(made);
-    if (TERN_UNLIKELY(channel_.refusals != 0)) hear(static_cast<CommState&>(*communicator.coll));
+    if (TERN_UNLIKELY(channel_.refusals != 0))
+      hear(static_cast<CommState&>(*communicator.coll), true);
   }
   return static_cast<CommState&>(*communicator.coll);
 }
@@ -205,8 +206,11 @@ int Coll::prepare(const Operation& operation, bool shared, Execution** made) noe
 int Coll::run(const Operation& operation) noexcept {
   const core::ChannelLock lock(channel_.progress);
   int code = TERN_UNLIKELY(troubled_) ? settle(*operation.communicator, false) : MPI_SUCCESS;
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   const CallNumber number = next_number(*operation.communicator, false);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
+    refuse_call(*operation.communicator, number, code);
+    return code;
+  }
   try {
     const Ran ran = run_flat(operation, &code);
     return TERN_LIKELY(ran == Ran::kDone) ? code
@@ -276,9 +280,15 @@ int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
   if (TERN_LIKELY(code == MPI_SUCCESS)) code = prepare_flight(operation, persistent, call);
   if (TERN_LIKELY(code == MPI_SUCCESS) && *call == nullptr)
     code = prepare(operation, false, execution);
-  if (TERN_LIKELY(code == MPI_SUCCESS))
-    code = *call != nullptr ? hand_out(*call) : hand_out(*execution);
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) refuse_call(comm, next_number(comm, persistent), code);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
+    refuse_call(comm, next_number(comm, persistent), code);
+    return code;
+  }
+  const bool numbered = persistent && *call != nullptr;
+  const CallNumber own = numbered ? (*call)->number() : CallNumber{};
+  code = *call != nullptr ? hand_out(*call) : hand_out(*execution);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS))
+    refuse_call(comm, numbered ? own : next_number(comm, persistent), code);
   return code;
 }
 

@@ -45,8 +45,9 @@ class Coll {
   [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept;
 
   /// This rank takes no part in the communicator's next collective, for the reason of the last
-  /// fail(), which stays.
-  TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code) noexcept;
+  /// fail(), which stays. `deferred`: unless its next collective makes up for it.
+  TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
+                        bool deferred) noexcept;
 
   /// From now on several threads may call.
   void admit_threads() noexcept {
@@ -169,19 +170,22 @@ class Coll {
   void tell_all(core::Communicator& communicator, const Notice& notice);
   Told& tell(const Notice& notice);
   void send(Told& told, core::Communicator& on, int rank);
+  [[nodiscard]] bool try_to_send(Told& told, core::Communicator& on, int rank);
   /// False where none is left.
   [[nodiscard]] bool receive(CommState& state, core::Communicator& on, bool across);
-  [[nodiscard]] std::optional<Trouble::Heard> next_heard(CommState& state) noexcept;
-  void hear(CommState& state);
+  void take_one(CommState& state, std::list<Trouble::Coming>::iterator come);
+  /// `fresh`: messages may have come.
+  void hear(CommState& state, bool fresh);
+  void tell_untold() noexcept;
+  [[nodiscard]] bool try_again(Untold& one) noexcept;
   TERN_COLD void look() noexcept;
   /// `come`: this rank has come to the call.
   void take(CommState& state, const Trouble::Heard& heard, bool come);
   /// Takes what was heard of calls before these numbers.
   void reconsider(CommState& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommState& state, const std::string& why);
-  /// False where all must hear of it now.
-  [[nodiscard]] bool defer(CommState& state, bool persistent, int code, const std::string& text);
-  void drop_deferred(CommState& state) noexcept;
+  void defer(CommState& state, bool persistent, int code, const std::string& text);
+  void drop_deferred(CommState& state, bool persistent) noexcept;
   void tell_deferred(CommState& state) noexcept;
   /// Before a call takes its number: an error where another rank refuses it.
   [[nodiscard]] TERN_COLD int settle(core::Communicator& communicator, bool persistent) noexcept;
@@ -205,6 +209,7 @@ class Coll {
   size_t deferred_ = 0;   // refusals that are not told yet
   size_t waiting_ = 0;    // heard, of calls that are still to come
   std::list<Told> told_;  // on their way
+  std::vector<Untold> untold_;
   pml::ObjectPool<Execution> pool_;
   std::vector<Execution*> running_;  // has room for all of the pool
   std::vector<FlatQueue*> flights_;  // that are not empty; has room for all

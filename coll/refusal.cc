@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "boot/boot.hpp"
 #include "coll/coll.hpp"
 #include "coll/engine_host.hpp"
 #include "coll/flat/queue.hpp"
@@ -23,6 +24,8 @@ namespace {
 constexpr uint32_t kTagsApart = 5003;
 // For which a rank may wait for others that wait for it, before it says so.
 constexpr int64_t kLongest = 1'000'000'000;
+// For which it tries to tell one that it does not reach, and how often.
+constexpr int64_t kLongestUntold = 5'000'000'000, kBetweenTries = 10'000'000;
 
 /// Numbers wrap around.
 bool behind(uint32_t one, uint32_t other) noexcept { return static_cast<int32_t>(one - other) < 0; }
@@ -61,11 +64,14 @@ CallNumber Coll::next_number(core::Communicator& comm, bool persistent) noexcept
   return {persistent ? comm.coll_persistent++ : comm.coll_sequence++, persistent};
 }
 
-void Coll::refuse(core::Communicator& comm, bool persistent, int code) noexcept {
+void Coll::refuse(core::Communicator& comm, bool persistent, int code, bool deferred) noexcept {
   const core::ChannelLock lock(channel_.progress);
   const LastError last = take_last_error();
   try {
-    if (others(comm) == 0 || !defer(state_of(comm), persistent, code, last.text)) {
+    drop_deferred(state_of(comm), persistent);
+    if (deferred && others(comm) != 0) {
+      defer(state_of(comm), persistent, code, last.text);
+    } else {
       (void)fail(code, "%s", last.text.c_str());
       refuse_call(comm, next_number(comm, persistent), code);
     }
@@ -76,17 +82,16 @@ void Coll::refuse(core::Communicator& comm, bool persistent, int code) noexcept 
   channel_.progress.poll();  // a program that does nothing else must not gather such messages
 }
 
-bool Coll::defer(CommState& state, bool persistent, int code, const std::string& text) {
-  drop_deferred(state);
-  if (code != MPI_ERR_BUFFER) return false;
+void Coll::defer(CommState& state, bool persistent, int code, const std::string& text) {
   troubled_ = true;
-  ++deferred_;
   trouble_of(state).deferred = {persistent, code, text, now_ns()};
-  return true;
+  ++deferred_;
 }
 
-void Coll::drop_deferred(CommState& state) noexcept {
+// The numbers of persistent ones and of others are apart: one makes up for its own kind.
+void Coll::drop_deferred(CommState& state, bool persistent) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
+  if (state.trouble->deferred->persistent != persistent) return tell_deferred(state);
   state.trouble->deferred.reset();
   --deferred_;
 }
@@ -150,21 +155,64 @@ Told& Coll::tell(const Notice& notice) {
   return told_.emplace_back(Told{notice, {}});
 }
 
-// A rank that cannot be reached hears of it by what ends its connection.
-void Coll::send(Told& told, core::Communicator& on, int rank) {
-  told.sends.push_back(nullptr);
+bool Coll::try_to_send(Told& told, core::Communicator& on, int rank) {
+  told.sends.reserve(told.sends.size() + 1);
+  core::Request* request = nullptr;
   const pml::Buffer buffer{&told.notice, sizeof told.notice, byte_};
-  const int code = pml().isend_locked(
-      buffer, {&on, rank, pml::kRefusalTag, pml::Plane::kCollective}, &told.sends.back());
-  if (code == MPI_SUCCESS) return;
-  told.sends.pop_back();
-  (void)take_last_error();
+  const int code =
+      pml().isend_locked(buffer, {&on, rank, pml::kRefusalTag, pml::Plane::kCollective}, &request);
+  if (code != MPI_SUCCESS) {
+    (void)take_last_error();
+  } else if (request->done()) {
+    request->release();
+  } else {
+    told.sends.push_back(request);
+  }
+  return code == MPI_SUCCESS;
+}
+
+void Coll::send(Told& told, core::Communicator& on, int rank) {
+  if (try_to_send(told, on, rank)) return;
+  const int64_t now = now_ns();
+  untold_.push_back({told.notice, &on, rank, now, now});
+  ++on.pending;
+  ++waiting_;
+}
+
+// What keeps it from them may pass: descriptors that another program holds.
+bool Coll::try_again(Untold& one) noexcept {
+  one.tried = now_ns();
+  try {
+    if (try_to_send(tell(one.notice), *one.on, one.rank)) return true;
+  } catch (const std::bad_alloc&) {
+  }
+  if (one.tried - one.since < kLongestUntold) return false;
+  const std::string why = strf("rank %d takes no part in a collective, and cannot tell rank %d: %s",
+                               one.notice.rank, one.rank, one.notice.why);
+  log_line("%s", why.c_str());
+  process_.boot->abort(1, why.c_str());
+  return true;
+}
+
+void Coll::tell_untold() noexcept {
+  for (size_t i = 0; i < untold_.size();) {
+    if (now_ns() - untold_[i].tried < kBetweenTries || !try_again(untold_[i])) {
+      ++i;
+      continue;
+    }
+    core::Communicator* const on = untold_[i].on;
+    untold_.erase(untold_.begin() + static_cast<ptrdiff_t>(i));
+    --waiting_;
+    on->operation_ended();
+  }
 }
 
 // Of every communicator that has had a collective; the others hear when they have their first.
 void Coll::look() noexcept {
+  const bool fresh = channel_.refusals != heard_;
   heard_ = channel_.refusals;
   troubled_ = true;
+  tell_untold();
   for (CommState* state = states_; state != nullptr;) {
     const uint64_t forgotten = forgotten_;
     CommState* const following = state->next_state;
@@ -173,7 +221,7 @@ void Coll::look() noexcept {
         now_ns() - trouble->deferred->since > kLongest)
       tell_deferred(*state);
     try {
-      hear(*state);
+      hear(*state, fresh);
     } catch (const std::bad_alloc&) {
       --heard_;  // again at the next poll
     }
@@ -181,7 +229,7 @@ void Coll::look() noexcept {
   }
 }
 
-void Coll::hear(CommState& state) {
+void Coll::hear(CommState& state, bool fresh) {
   core::Communicator& comm = state.communicator;
   struct Kept {  // what ends here may be what kept it
     explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
@@ -190,11 +238,14 @@ void Coll::hear(CommState& state) {
     ~Kept() { communicator.operation_ended(); }
     core::Communicator& communicator;
   } const kept(comm);
-  while (receive(state, comm, comm.inter())) continue;
-  if (comm.inter() && comm.side)
-    while (receive(state, *comm.side, false)) continue;
-  while (const std::optional<Trouble::Heard> heard = next_heard(state))
-    take(state, *heard, has_come(comm, heard->notice));
+  while (fresh && receive(state, comm, comm.inter())) continue;
+  while (fresh && comm.inter() && comm.side && receive(state, *comm.side, false)) continue;
+  if (state.trouble == nullptr) return;
+  std::list<Trouble::Coming>& coming = state.trouble->coming;
+  for (auto one = coming.begin(); one != coming.end();) {
+    const auto come = one++;
+    if (come->request->done()) take_one(state, come);
+  }
   reconsider(state, next(comm, false), next(comm, true));
 }
 
@@ -220,18 +271,12 @@ bool Coll::receive(CommState& state, core::Communicator& on, bool across) {
   return false;
 }
 
-std::optional<Trouble::Heard> Coll::next_heard(CommState& state) noexcept {
-  if (state.trouble == nullptr) return {};
-  std::list<Trouble::Coming>& coming = state.trouble->coming;
-  const auto come = std::find_if(coming.begin(), coming.end(),
-                                 [](const Trouble::Coming& one) { return one.request->done(); });
-  if (come == coming.end()) return {};
-  const Trouble::Heard heard{come->notice, come->across};
+void Coll::take_one(CommState& state, std::list<Trouble::Coming>::iterator come) {
+  take(state, {come->notice, come->across}, has_come(state.communicator, come->notice));
   come->request->release();
-  coming.erase(come);
+  state.trouble->coming.erase(come);
   --waiting_;
   --state.communicator.pending;  // hear() keeps it, too
-  return heard;
 }
 
 // One of a call that is still to come waits: this rank may refuse it, too.
@@ -271,9 +316,9 @@ void Coll::reconsider(CommState& state, uint32_t next, uint32_t next_persistent)
       ++i;
       continue;
     }
+    take(state, one, come);
     heard.erase(heard.begin() + static_cast<ptrdiff_t>(i));
     --waiting_;
-    take(state, one, come);
   }
 }
 
@@ -282,13 +327,17 @@ void Coll::end_collectives(CommState& state, const std::string& why) {
   if (state.over()) return;
   core::Communicator& comm = state.communicator;
   Trouble& trouble = trouble_of(state);
-  trouble.over = true;
   trouble.why =
       strf("%s. No collective of %s works any more; MPI_Comm_dup makes a communicator that does",
            why.c_str(), comm.name.empty() ? "this communicator" : comm.name.c_str());
+  trouble.over = true;
   state.shares_memory = false;
-  const auto tell_of = [&](CallNumber number) {
-    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
+  const auto tell_of = [&](CallNumber number) noexcept {
+    try {
+      tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
+    } catch (const std::bad_alloc&) {
+      log_line("no memory to tell the other ranks that this one takes no part in a collective");
+    }
   };
   for (Execution* const execution : running_)
     if (execution->communicator == &comm) {
@@ -309,7 +358,7 @@ void Coll::end_collectives(CommState& state, const std::string& why) {
 int Coll::settle(core::Communicator& comm, bool persistent) noexcept {
   if (comm.coll == nullptr) return MPI_SUCCESS;
   auto& state = static_cast<CommState&>(*comm.coll);
-  drop_deferred(state);
+  drop_deferred(state, persistent);
   try {
     reconsider(state, next(comm, false) + (persistent ? 0 : 1),
                next(comm, true) + (persistent ? 1 : 0));

@@ -9,10 +9,11 @@
 // those to come end with an error that names rank and reason. Messages go on, and so does what is
 // made of it: MPI_Comm_dup is the cure. A rank that has refused a call uses shared memory no more
 // on that communicator, whose turns it cannot follow without the call's size; messages carry the
-// number. Only what is wrong with this rank's buffers alone (MPI_ERR_BUFFER) is told later:
-// programs look on one rank whether that is found, and go on (MPICH's tests noalias to noalias3),
-// so the next collective takes the number. It is told when the communicator is freed, or after a
-// second in which the rank waits for something else. Cost: a count of such messages that the pml
+// number. Only buffers that share memory are told later: programs look on one
+// rank whether that is found, and go on (MPICH's tests noalias to noalias3), so the next collective
+// takes the number. It is told when the communicator is freed, or after a second in which the rank
+// waits for something else. A rank that cannot be told is tried again for some seconds; then the
+// job ends. Cost: a count of such messages that the pml
 // keeps, read by each poll. Threads: under the channel's lock. See: tests/mpi/coll_refused.c.
 #pragma once
 
@@ -46,6 +47,14 @@ struct Notice {
 struct Told {
   Notice notice;
   std::vector<core::Request*> sends;
+};
+
+/// One that could not be sent, and will be tried again.
+struct Untold {
+  Notice notice;
+  core::Communicator* on;  // kept
+  int rank;
+  int64_t since, tried;  // now_ns()
 };
 
 /// What a communicator knows of refusals.

@@ -81,6 +81,11 @@ Fd open_of_process(const Card& card, uint32_t rank) {
   Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   const int why = errno;
   struct stat status {};
+  if (!fd.valid() && (why == EMFILE || why == ENFILE))
+    throw Error(MPI_ERR_OTHER,
+                strf("cannot attach the shared memory of rank %u: %s; ulimit -n says "
+                     "how many a process may have",
+                     rank, std::strerror(why)));
   if (!fd.valid() && ends_within_a_moment(card.pid))
     throw Error(
         MPI_ERR_OTHER,

@@ -63,19 +63,23 @@ void FlatQueue::meet() noexcept {
 }
 
 void FlatQueue::end_meeting() noexcept {
-  const bool failed = meeting_->outcome.error != MPI_SUCCESS;
+  const bool over = meeting_->outcome.error != MPI_SUCCESS ||
+                    static_cast<const CommState&>(*communicator_.coll).over();
   meeting_->release();
   meeting_ = nullptr;
   state_ = State::kSchedules;
-  if (!failed && !static_cast<const CommState&>(*communicator_.coll).over() &&
-      std::find(all_.begin(), all_.end(), core::Slabs::kNone) == all_.end())
-    try {
+  if (!over && std::find(all_.begin(), all_.end(), core::Slabs::kNone) == all_.end()) try {
       slab_->meet(all_);
       patience_ = slab_->crowded() ? 0 : kPatience;
       state_ = State::kMet;
-    } catch (const std::exception&) {
+    } catch (const std::exception& error) {
+      (void)fail(MPI_ERR_NO_MEM, "no access to the memory that the ranks share: %s", error.what());
+      coll_.refuse_call(communicator_, first_->number_, MPI_ERR_NO_MEM);
+      (void)take_last_error();
+      return;  // peers may read the slab
     }
   if (state_ == State::kMet) return begin_calls();
+  if (over) return;  // likewise
   slab_.reset();
   coll_.lacks_slabs(communicator_);
 }

@@ -14,6 +14,7 @@ namespace tern::api {
 struct Described {
   coll::Operation operation{};
   int code = MPI_SUCCESS;
+  bool aliased = false;  // which is what is wrong
 };
 
 /// Starts and waits.

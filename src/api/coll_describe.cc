@@ -62,20 +62,24 @@ Operation between(Operation operation) {
   return operation;
 }
 
-int refused(core::Communicator& comm, Part part, int code) noexcept {
-  excuse(comm, part, code);
-  return code;
-}
-
 /// What is to be started, by `start`; or the error, which the others hear.
 template <class Start>
 int started(const Described& what, Part part, Start&& start) noexcept {
   core::Communicator& comm = *what.operation.communicator;
-  if (TERN_UNLIKELY(what.code != MPI_SUCCESS)) return refused(comm, part, what.code);
+  if (TERN_UNLIKELY(what.code != MPI_SUCCESS)) {
+    excuse(comm, part, what.code, what.aliased);
+    return what.code;
+  }
   if (!comm.inter()) return start(*comm.channel().coll, what.operation);
-  const int code = check_between(what.operation);
-  if (code != MPI_SUCCESS) return refused(comm, part, code);
-  return attempt([&] { return start(*comm.channel().coll, between(what.operation)); });
+  Operation operation;
+  const int code = attempt([&] {
+    const int wrong = check_between(what.operation);
+    if (wrong == MPI_SUCCESS) operation = between(what.operation);
+    return wrong;
+  });
+  if (code == MPI_SUCCESS) return start(*comm.channel().coll, operation);
+  excuse(comm, part, code);
+  return code;
 }
 
 int handed_out(int code, const core::Request* made, MPI_Request* request) noexcept {
@@ -87,12 +91,12 @@ int handed_out(int code, const core::Request* made, MPI_Request* request) noexce
 
 namespace {
 
-void excuse_here(core::Communicator& comm, Part part, int code) {
+void excuse_here(core::Communicator& comm, Part part, int code, bool aliased) {
   switch (part) {
     case Part::kCollective:
     case Part::kPersistent:
       if (comm.inter()) (void)own_side(comm);
-      return comm.channel().coll->refuse(comm, part == Part::kPersistent, code);
+      return comm.channel().coll->refuse(comm, part == Part::kPersistent, code, aliased);
     case Part::kSplit:
     case Part::kSplitType:
       return refuse_split(comm, part == Part::kSplitType, code);
@@ -106,14 +110,14 @@ void excuse_here(core::Communicator& comm, Part part, int code) {
 
 }  // namespace
 
-void excuse(core::Communicator& comm, Part part, int code) noexcept {
+void excuse(core::Communicator& comm, Part part, int code, bool aliased) noexcept {
   using Action = core::ErrorHandler::Action;
   const Action action = comm.error_handler ? comm.error_handler->action() : Action::kFatal;
   if (action != Action::kReturn && action != Action::kUser) return;  // the job ends
   const LastError last = take_last_error();
   (void)guarded([&] {
     (void)fail_on(last.object, code, "%s", last.text.c_str());
-    excuse_here(comm, part, code);
+    excuse_here(comm, part, code, aliased);
   });
   (void)fail_on(last.object, code, "%s", last.text.c_str());
 }
@@ -161,6 +165,7 @@ Described agreed(Described what, int input_block, int output_block) noexcept {
   if (what.code != MPI_SUCCESS || operation.in_place) return what;
   if (operation.communicator->inter()) return what;
   if (same_place(operation, input_block, output_block) || same_place(operation, 0, 0)) {
+    what.aliased = true;
     what.code =
         fail(MPI_ERR_BUFFER,
              "sendbuf (%p) and recvbuf (%p) share memory on rank %d; pass MPI_IN_PLACE as "

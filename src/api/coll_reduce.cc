@@ -30,7 +30,8 @@ Described reduced(Collective collective, const Side& input, const Side& output, 
   if (what.code == MPI_SUCCESS) what.code = op.check(*input.type);
   const bool shared = output.type != nullptr && input.address == output.address &&
                       (input.count > 0 || output.count > 0);
-  if (what.code == MPI_SUCCESS && shared && !operation.in_place)
+  what.aliased = what.code == MPI_SUCCESS && shared && !operation.in_place;
+  if (what.aliased)
     what.code = fail(MPI_ERR_BUFFER,
                      "sendbuf and recvbuf are both %p on rank %d; pass MPI_IN_PLACE as sendbuf to "
                      "reduce in place",

@@ -3,9 +3,9 @@
 // own and displacements in bytes. See: MPI-5.0 section 6.8.
 #include <vector>
 
-#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/coll.hpp"
+#include "api/excuse.hpp"
 #include "api/process.hpp"
 
 namespace tern::api {
@@ -60,7 +60,7 @@ struct TypedExchange {
 int alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
               const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
               const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return run(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
                              {recvbuf, recvcounts, rdispls, recvtypes}, comm)
                    .what);
@@ -71,7 +71,7 @@ int ialltoallw(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint*
                const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
                const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
                MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return begin(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
                                {recvbuf, recvcounts, rdispls, recvtypes}, comm)
                      .what,
@@ -83,7 +83,7 @@ int alltoallw_init(const void* sendbuf, const MPI_Count* sendcounts, const MPI_A
                    const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
                    const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
                    core::Info*, MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kPersistent, [&] {
     return plan(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
                               {recvbuf, recvcounts, rdispls, recvtypes}, comm)
                     .what,

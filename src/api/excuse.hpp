@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "api/process.hpp"
 #include "core/communicator.hpp"
 
 namespace tern::api {
@@ -20,8 +21,18 @@ enum class Part : uint8_t {
   kDerivation,  // communicators that are made without a message
 };
 
-/// The reason is the last fail(), which stays.
-void excuse(core::Communicator& communicator, Part part, int code) noexcept;
+/// The reason is the last fail(), which stays. `aliased`: buffers that share memory are all that is
+/// wrong.
+void excuse(core::Communicator& communicator, Part part, int code, bool aliased = false) noexcept;
+
+/// As attempt(), of a collective: what `work` throws is that it was not begun.
+template <class Work>
+[[nodiscard]] int attempt(core::Communicator& communicator, Part part, Work&& work) noexcept {
+  int code = 0;
+  const int thrown = guarded([&] { code = work(); });
+  if (thrown != 0) excuse(communicator, part, thrown);
+  return thrown != 0 ? thrown : code;
+}
 
 /// comm_split.cc: the exchange, without a vote.
 void refuse_split(core::Communicator& communicator, bool by_type, int code);

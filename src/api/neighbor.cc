@@ -3,9 +3,9 @@
 // its three forms start the description.
 #include <vector>
 
-#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/coll.hpp"
+#include "api/excuse.hpp"
 #include "api/process.hpp"
 #include "core/topology.hpp"
 
@@ -18,7 +18,7 @@ using core::Communicator;
 using core::Datatype;
 
 /// One side of a call: with `varies` each neighbour has its part; with `types` its type, too.
-struct Part {
+struct Blocks {
   Side side;
   bool varies = false;
   const MPI_Datatype* types = nullptr;
@@ -36,7 +36,7 @@ struct Neighborhood {
   Described what;
   std::vector<Datatype*> send_types, receive_types;
 
-  Neighborhood(Collective collective, Communicator& comm, const Part& out, const Part& in)
+  Neighborhood(Collective collective, Communicator& comm, const Blocks& out, const Blocks& in)
       : what(describe(collective, comm)) {
     if (comm.topology == nullptr) {
       what.code = fail(MPI_ERR_TOPOLOGY, "%s has no topology, so it has no neighbourhoods",
@@ -49,7 +49,7 @@ struct Neighborhood {
   }
 
  private:
-  void take(const Part& part, size_t neighbors, const Names& names, std::vector<Datatype*>* types,
+  void take(const Blocks& part, size_t neighbors, const Names& names, std::vector<Datatype*>* types,
             Side* side) {
     if (what.code != MPI_SUCCESS) return;
     *side = part.side;
@@ -66,21 +66,22 @@ struct Neighborhood {
   }
 };
 
-Part same(const void* buffer, MPI_Count count, Datatype& type) {
+Blocks same(const void* buffer, MPI_Count count, Datatype& type) {
   return {{const_cast<void*>(buffer), count, &type}};
 }
-Part varying(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs, Datatype& type) {
+Blocks varying(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
+               Datatype& type) {
   return {{const_cast<void*>(buffer), 0, &type, counts, displs}, true};
 }
-Part typed(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
-           const MPI_Datatype* types) {
+Blocks typed(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
+             const MPI_Datatype* types) {
   return {{const_cast<void*>(buffer), 0, nullptr, counts, displs}, true, types};
 }
 
-Neighborhood gathered(Communicator& comm, const Part& out, const Part& in) {
+Neighborhood gathered(Communicator& comm, const Blocks& out, const Blocks& in) {
   return {Collective::kNeighborAllgather, comm, out, in};
 }
-Neighborhood exchanged(Communicator& comm, const Part& out, const Part& in) {
+Neighborhood exchanged(Communicator& comm, const Blocks& out, const Blocks& in) {
   return {Collective::kNeighborAlltoall, comm, out, in};
 }
 
@@ -88,7 +89,7 @@ Neighborhood exchanged(Communicator& comm, const Part& out, const Part& in) {
 
 int neighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                        MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return run(
         gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
             .what);
@@ -98,7 +99,7 @@ int neighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendt
 int ineighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                         MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
                         MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return begin(
         gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype)).what,
         request);
@@ -108,7 +109,7 @@ int ineighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& send
 int neighbor_allgather_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
                             void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
                             Communicator& comm, core::Info*, MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kPersistent, [&] {
     return plan(
         gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype)).what,
         request);
@@ -118,7 +119,7 @@ int neighbor_allgather_init(const void* sendbuf, MPI_Count sendcount, Datatype& 
 int neighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                         const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
                         Communicator& comm) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return run(gathered(comm, same(sendbuf, sendcount, sendtype),
                         varying(recvbuf, recvcounts, displs, recvtype))
                    .what);
@@ -128,7 +129,7 @@ int neighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& send
 int ineighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
                          void* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
                          Datatype& recvtype, Communicator& comm, MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return begin(gathered(comm, same(sendbuf, sendcount, sendtype),
                           varying(recvbuf, recvcounts, displs, recvtype))
                      .what,
@@ -140,7 +141,7 @@ int neighbor_allgatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype&
                              void* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
                              Datatype& recvtype, Communicator& comm, core::Info*,
                              MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kPersistent, [&] {
     return plan(gathered(comm, same(sendbuf, sendcount, sendtype),
                          varying(recvbuf, recvcounts, displs, recvtype))
                     .what,
@@ -150,7 +151,7 @@ int neighbor_allgatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype&
 
 int neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                       MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return run(
         exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
             .what);
@@ -160,7 +161,7 @@ int neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendty
 int ineighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                        MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
                        MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return begin(
         exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
             .what,
@@ -171,7 +172,7 @@ int ineighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendt
 int neighbor_alltoall_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
                            void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
                            Communicator& comm, core::Info*, MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kPersistent, [&] {
     return plan(
         exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
             .what,
@@ -182,7 +183,7 @@ int neighbor_alltoall_init(const void* sendbuf, MPI_Count sendcount, Datatype& s
 int neighbor_alltoallv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
                        Datatype& sendtype, void* recvbuf, const MPI_Count* recvcounts,
                        const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return run(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
                          varying(recvbuf, recvcounts, rdispls, recvtype))
                    .what);
@@ -193,7 +194,7 @@ int ineighbor_alltoallv(const void* sendbuf, const MPI_Count* sendcounts, const 
                         Datatype& sendtype, void* recvbuf, const MPI_Count* recvcounts,
                         const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm,
                         MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return begin(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
                            varying(recvbuf, recvcounts, rdispls, recvtype))
                      .what,
@@ -206,7 +207,7 @@ int neighbor_alltoallv_init(const void* sendbuf, const MPI_Count* sendcounts,
                             const MPI_Count* recvcounts, const MPI_Aint* rdispls,
                             Datatype& recvtype, Communicator& comm, core::Info*,
                             MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kPersistent, [&] {
     return plan(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
                           varying(recvbuf, recvcounts, rdispls, recvtype))
                     .what,
@@ -218,7 +219,7 @@ int neighbor_alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const M
                        const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
                        const MPI_Aint* rdispls, const MPI_Datatype* recvtypes,
                        Communicator& comm) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return run(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
                          typed(recvbuf, recvcounts, rdispls, recvtypes))
                    .what);
@@ -229,7 +230,7 @@ int ineighbor_alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const 
                         const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
                         const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
                         MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kCollective, [&] {
     return begin(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
                            typed(recvbuf, recvcounts, rdispls, recvtypes))
                      .what,
@@ -242,7 +243,7 @@ int neighbor_alltoallw_init(const void* sendbuf, const MPI_Count* sendcounts,
                             const MPI_Count* recvcounts, const MPI_Aint* rdispls,
                             const MPI_Datatype* recvtypes, Communicator& comm, core::Info*,
                             MPI_Request* request) noexcept {
-  return attempt([&] {
+  return attempt(comm, Part::kPersistent, [&] {
     return plan(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
                           typed(recvbuf, recvcounts, rdispls, recvtypes))
                     .what,

@@ -164,6 +164,29 @@ static void does_not_make_up(int victim, int how) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+// Buffers that are wrong in another way are told at once, and what has numbers of its own does not
+// make up for what has others.
+static void is_told_at_once(int victim, int persistent) {
+  begin_on_a_copy();
+  const int bad = rank == victim;
+  int code;
+  request = MPI_REQUEST_NULL;
+  if (persistent)
+    code =
+        MPI_Allreduce_init(in, bad ? in : out, 9, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+  else
+    code = MPI_Allreduce(in, bad ? NULL : out, kMostInts, MPI_INT, MPI_SUM, comm);
+  if (bad || !persistent) CHECK_EQ(class_of(code), bad ? MPI_ERR_BUFFER : MPI_ERR_OTHER);
+  if (!bad && persistent) {
+    if (code == MPI_SUCCESS) code = MPI_Start(&request);
+    if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK_EQ(class_of(code), MPI_ERR_OTHER);
+    if (request != MPI_REQUEST_NULL) OK(MPI_Request_free(&request));
+  }
+  is_over();
+  end_by_its_copy();
+}
+
 // Of several under way none hangs.
 static void among_others(int victim, int count) {
   enum { kAll = 24, kBad = 11 };
@@ -275,6 +298,8 @@ int main(int argc, char** argv) {
     among_others(victim, 1);
     among_others(victim, 700);
     persistent_starts(victim);
+    is_told_at_once(victim, 0);
+    is_told_at_once(victim, 1);
     makes_up(victim);
     does_not_make_up(victim, victim % 2);
     creating(victim);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank that has no descriptor left cannot reach the others: its collective is an error, and
+// theirs is, too, as soon as it has one again.
+// ranks: 2 3 5
+#include <sys/resource.h>
+
+#include "check.h"
+
+enum { kInts = 1 << 18 };
+
+static void allow(rlim_t descriptors) {
+  struct rlimit limit;
+  CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  limit.rlim_cur = descriptors;
+  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+int main(int argc, char** argv) {
+  struct rlimit before;
+  begin(&argc, &argv);
+  int* data = (int*)calloc(kInts, sizeof(int));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  if (rank == 0) allow(3);
+  const int code = MPI_Bcast(data, kInts, MPI_INT, 0, MPI_COMM_WORLD);
+  CHECK(code != MPI_SUCCESS);
+  if (rank == 0) allow(before.rlim_cur);
+  FAILS(MPI_Barrier(MPI_COMM_WORLD), MPI_ERR_OTHER);
+  MPI_Comm copy;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+  OK(MPI_Bcast(data, kInts, MPI_INT, 0, copy));
+  OK(MPI_Barrier(copy));
+  OK(MPI_Comm_free(&copy));
+  free(data);
+  return end();
+}
