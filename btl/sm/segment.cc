@@ -82,7 +82,7 @@ Fd open_of_process(const Card& card, uint32_t rank) {
   const int why = errno;
   struct stat status {};
   if (!fd.valid() && (why == EMFILE || why == ENFILE))
-    throw Error(MPI_ERR_OTHER,
+    throw Error(MPI_ERR_NO_MEM,
                 strf("cannot attach the shared memory of rank %u: %s; ulimit -n says "
                      "how many a process may have",
                      rank, std::strerror(why)));

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "btl/sm/cma.hpp"
@@ -150,14 +150,25 @@ void Sm::meet_new_senders() noexcept {
   while (met_ < claimed_rings) {
     const uint32_t ring = shared_.own_channel * rings + met_;
     const uint64_t writer = segment_->control(ring).owner.load(std::memory_order_acquire);
-    if (writer == 0) return;  // still being claimed
-    ++met_;
+    if (writer == 0 || now_ns() < try_again_at_) return;  // still being claimed
     try {
       meet(writer, ring);
     } catch (const Error& error) {
+      if (may_pass(error)) return;
       return give_up(error.what());
     }
+    ++met_;
+    refused_since_ = 0;
   }
+}
+
+// Descriptors may come back: the sender waits, and is looked for again.
+bool Sm::may_pass(const Error& error) noexcept {
+  constexpr int64_t kLongest = 5'000'000'000, kBetweenTries = 10'000'000;
+  const int64_t now = now_ns();
+  if (refused_since_ == 0) refused_since_ = now;
+  try_again_at_ = now + kBetweenTries;
+  return error.mpi_class() == MPI_ERR_NO_MEM && now - refused_since_ < kLongest;
 }
 
 void Sm::meet(uint64_t writer, uint32_t ring) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/error.hpp"
 #include "btl/btl.hpp"
 #include "btl/sm/endpoint.hpp"
 #include "btl/sm/slabs.hpp"
@@ -46,6 +47,7 @@ class Sm final : public Btl {
   void meet(uint64_t writer, uint32_t ring);
   int drain(SmEndpoint& endpoint) noexcept;
   void give_up(const std::string& why) noexcept;
+  [[nodiscard]] bool may_pass(const Error& error) noexcept;
 
   core::Process& process_;
   Sink& sink_;
@@ -56,7 +58,8 @@ class Sm final : public Btl {
   std::vector<std::unique_ptr<SmEndpoint>> endpoints_;  // in the order of first contact
   std::vector<SmEndpoint*> senders_;                    // those with a ring towards this rank
   bool given_up_ = false;
-  uint32_t met_ = 0;  // rings of the channel's that are bound
+  uint32_t met_ = 0;                              // rings of the channel's that are bound
+  int64_t refused_since_ = 0, try_again_at_ = 0;  // the next one, for want of descriptors; now_ns()
 };
 
 }  // namespace tern::btl::sm
