@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "boot/boot.hpp"
 #include "coll/coll.hpp"
 #include "coll/engine_host.hpp"
 #include "coll/flat/queue.hpp"
@@ -190,7 +189,7 @@ bool Coll::try_again(Untold& one) noexcept {
   const std::string why = strf("rank %d takes no part in a collective, and cannot tell rank %d: %s",
                                one.notice.rank, one.rank, one.notice.why);
   log_line("%s", why.c_str());
-  process_.boot->abort(1, why.c_str());
+  if (process_.abort_job != nullptr) process_.abort_job(&process_, 1, why.c_str());
   return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Instance: a Process made ready, brought into its job and taken out of it.
 #include "api/process.hpp"
+#include "api/errors.hpp"
 
 #include <sched.h>
 #include <unistd.h>
@@ -74,6 +75,7 @@ void Instance::enter_job(core::ThreadLevel level) {
   boot_ = boot::make_boot(process.params.boot);
   if (left_together_) boot_->enter_again();
   process.boot = boot_.get();
+  process.abort_job = abort_job;
   process.world_rank = boot_->rank();
   process.world_size = boot_->size();
   process.thread_level = level;

@@ -58,6 +58,8 @@ class Process {
   Communicator* self = nullptr;
 
   boot::Boot* boot = nullptr;
+  /// Ends the job; null where ranks are threads of a test.
+  void (*abort_job)(Process* process, int code, const char* text) noexcept = nullptr;
 
   cuda::Gpus gpus;  // empty until a buffer lies on one
 

@@ -9,10 +9,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 "$MPICC" -O1 -I"$TOP/tests/mpi" -o "$work/rows" -x c "$TOP/tests/mpi/coll_rows.inc" || exit 1
 rows=$("$PREFIX/bin/tern_coll" list | awk 'NR > 1 && !/^neighbor/ { print $1 "=" $2 }')
-for n in 1 2 3 4 5 7 8 16; do
+for n in 2 3 5 8 ${FULL:+1 4 7 16}; do
   check "$(wc -w <<<"$rows") rows at $n ranks" timeout 200 "$MPIRUN" -n $n -x TERN_COLL_LEVELS=4,2 "$work/rows" $rows
 done
-for n in 2 3 5 8 16; do
+for n in 2 3 5 8 ${FULL:+16}; do
   check "$(wc -w <<<"$flat") rows in shared memory at $n ranks" timeout 200 "$MPIRUN" -n $n "$work/rows" $flat
 done
 check "without copies between processes" timeout 200 "$MPIRUN" -n 3 -x TERN_SM_SINGLE_COPY=pipeline "$work/rows" $flat
