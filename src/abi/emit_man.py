@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manual pages of section 3: what the table has (synopsis, parameters, checks) and what src/abi/pages says."""
-import os
-import re
-
 import mdoc
 from table import HANDLES, MEANING, WIDE
 
@@ -99,18 +96,6 @@ def summary(name, words):
     family = next((text for end, text in FAMILIES if name.endswith(end)), None)
     spelt = name.lower().replace('_', ' ')
     return family or (f'tool interface: {spelt[2:]}' if name.startswith('T_') else spelt)
-
-
-def example(path):
-    """The program without the head that tells the test how to run it, that head's sentence, ranks and output."""
-    with open(path, encoding='utf-8') as source:
-        lines = source.read().rstrip().split('\n')
-    head = [line[3:] for line in lines if line.startswith('// ')]
-    code = lines[next(i for i, line in enumerate(lines) if not line.startswith('// ')):]
-    said = [line for line in head if not re.match(r'[a-z-]+: |SPDX', line)]
-    ranks = next((line[7:] for line in head if line.startswith('ranks: ')), '1')
-    prints = [line[8:] for line in head if line.startswith('prints: ')]
-    return ' '.join(said), ranks.split()[0], prints, '\n'.join(code)
 
 
 class Page:
@@ -224,15 +209,14 @@ class Page:
         return 'MPI_COMM_SELF' if handler is None else f'the new object (`{handler}`)'
 
     def examples(self):
-        names = self.text.examples if self.text else []
-        for i, name in enumerate(names):
-            said, ranks, prints, code = example(os.path.join(self.pages.folder, name))
+        for i, one in enumerate(self.pages.examples_of(self.function.name)):
             self.out += ['.Sh EXAMPLES'] if i == 0 else ['.Pp']
-            self.out += [*self.prose.text(said), *mdoc.literal(code)]
-            if prints:
-                times = 'one rank' if ranks == '1' else f'{ranks} ranks'
-                order = ', in any order' if len(prints) > 1 and ranks != '1' else ''
-                self.out += ['.Pp', f'With {times} it prints{order}:', *mdoc.literal('\n'.join(prints))]
+            self.out += [*self.prose.text(one.sentence), *mdoc.literal(one.code)]
+            if one.prints:
+                several = one.ranks not in ([], ['1'])
+                times = f'{one.ranks[0]} ranks' if several else 'one rank'
+                order = ', in any order' if several and len(one.prints) > 1 else ''
+                self.out += ['.Pp', f'With {times} it prints{order}:', *mdoc.literal('\n'.join(one.prints))]
 
     def causes(self):
         if not self.function.gives_code:
