@@ -26,13 +26,16 @@ ERRORS = {  # kind -> what goes wrong with it
     'string': ('MPI_ERR_ARG', 'a string or an address for a result is null'),
 }
 NOUNS = {'request': 'request', 'live_request': 'request', 'message': 'message'}
+LENGTHS = {'': '', 'peers': ' with an entry for each rank', 'members': ' with an entry for each rank',
+           'indegree': ' with an entry for each neighbour from which data comes',
+           'outdegree': ' with an entry for each neighbour to which data goes'}
 UNSUPPORTED = 'always: Tern does not have this function yet'
 
 
 def meaning(p):
     text = MEANING.get(p.kind, 'callback' if p.kind.endswith(('*', '~')) else p.kind)
     if p.array:
-        text += ', an array' + (f' of `{p.length}`' if p.length else '')
+        text += ', an array' + LENGTHS.get(p.length, f' of `{p.length}`')
     if p.root_only:
         text += '; only at the root'
     return text
@@ -50,8 +53,8 @@ def errors(function):
     for p in function.params:
         if p.handle and p.direction != 'out':
             noun = NOUNS.get(p.kind, MEANING[p.kind].split(',')[0])
-            also = ', or not committed' if p.kind == 'datatype' and moves_data else ''
-            also = ', or is MPI_REPLACE or MPI_NO_OP' if p.kind == 'op' and moves_data else also
+            also = '; or it was not committed' if p.kind == 'datatype' and moves_data else ''
+            also = '; or it is MPI_REPLACE or MPI_NO_OP' if p.kind == 'op' and moves_data else also
             found.setdefault(HANDLES[p.kind][2],
                              f'`{p.name}` is no {noun}: a null handle, one that was freed, or never made{also}')
         elif p.kind in ERRORS:

@@ -42,7 +42,7 @@ class Text:
     def filled(self, words):
         """The same with words in place of {name}, {1} and so on."""
         def fill(text):
-            return re.sub(r'\{(\w*)\}', lambda found: words.get(found[1], found[0]), text)
+            return re.sub(r'\{([\w ]*)\}', lambda found: words.get(found[1], found[0]), text)
 
         def lines(paragraphs):
             return [[fill(line) for line in paragraph] for paragraph in paragraphs]
@@ -182,16 +182,16 @@ def listed(names):
 
 
 def untouched(function):
-    """What the caller must leave alone while the operation is under way, as sentences."""
+    """What the caller must leave alone while the operation is under way: its data, and arrays, in words."""
     data = [p for p in function.params if p.kind in BUFFERS]
     reads = [p.name for p in data if p.direction == 'in']
     writes = [p.name for p in data if p.direction != 'in']
-    said = []
-    if reads:
-        said.append(f'{listed(reads)} must not be changed')
-    if writes:
-        said.append(f'{listed(writes)} must be neither read nor changed')
-    return ', and '.join(said)
+    arrays = [p.name for p in function.params if p.array and p.direction == 'in']
+    said = [f'{listed(reads)} must not be changed'] if reads else []
+    said += [f'{listed(writes)} must be neither read nor changed'] if writes else []
+    still = f'{listed(arrays)} must stay as they are' if arrays else ''
+    return {'untouched': ', and '.join(said), 'arrays': f', and {still}' if arrays else '',
+            'arrays until freed': f'{still} until the request is freed.' if arrays else ''}
 
 
 class Example:
@@ -276,7 +276,7 @@ class Pages:
         if of is None:
             return None
         form += '' if self.functions[name].chapter in self.collective else ' message'
-        words = {'name': f'MPI_{name}', 'base': f'MPI_{base}', 'untouched': untouched(self.functions[name])}
+        words = {'name': f'MPI_{name}', 'base': f'MPI_{base}', **untouched(self.functions[name])}
         if not words['untouched'] and f'{form} without data' in self.shared:
             form += ' without data'
         text = self.taken(self.shared[form], words)
