@@ -162,7 +162,8 @@ class Page:
         text = f'Tern does not have this function yet: every call fails with {error}, whatever its arguments.'
         kinds = {p.kind for p in self.function.params}
         if self.function.chapter == 'io' or 'file' in kinds:
-            return [[f'{text} The code is returned, as is usual for files, and the program goes on.']]
+            return [[f'{text} The code is returned, as is usual for files, and the program goes on. '
+                     'What follows is what the function is for.']]
         comm = next((p.name for p in self.function.params if p.kind == 'comm' and p.direction != 'out'), None)
         whose = f'`{comm}`' if comm else 'MPI_COMM_SELF'
         return [[f'{text} The error goes to the error handler of {whose}, which ends the program unless '
