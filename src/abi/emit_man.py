@@ -1,47 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Manual pages of section 3: synopsis, parameters and errors as the table has them."""
-from table import HANDLES, MEANING
+"""Manual pages of section 3: what the table has (synopsis, parameters, checks) and what src/abi/pages says."""
+import mdoc
+from table import HANDLES, MEANING, WIDE
 
+HANDLE_KINDS = ('request', 'live_request', 'message')
+HEARS = ('comm', 'win', 'session')  # kinds of objects with an error handler of their own
+WAYS = {'in': 'input', 'out': 'output', 'inout': 'input and output'}
 ERRORS = {  # kind -> what goes wrong with it
     'count': ('MPI_ERR_COUNT', 'a count is negative'),
     'length': ('MPI_ERR_COUNT', 'a length is negative'),
-    'tag': ('MPI_ERR_TAG', 'a tag is not within 0 to MPI_TAG_UB'),
-    'anytag': ('MPI_ERR_TAG', 'a tag is neither within 0 to MPI_TAG_UB nor MPI_ANY_TAG'),
-    'dest': ('MPI_ERR_RANK', 'a rank is not in the communicator'),
-    'source': ('MPI_ERR_RANK', 'a rank is not in the communicator'),
-    'target': ('MPI_ERR_RANK', 'a rank is not in the window'),
-    'rank': ('MPI_ERR_RANK', 'a rank is not in the communicator'),
-    'root': ('MPI_ERR_ROOT', 'the root is not in the communicator'),
-    'buffer': ('MPI_ERR_BUFFER', 'an address cannot hold the data'),
-    'inplace': ('MPI_ERR_BUFFER', 'an address cannot hold the data'),
-    'keyval': ('MPI_ERR_KEYVAL', 'the attribute key is not valid'),
+    'bytes': ('MPI_ERR_SIZE', 'a number of bytes is negative'),
+    'tag': ('MPI_ERR_TAG', 'a tag is negative; MPI_ANY_TAG is for receives'),
+    'anytag': ('MPI_ERR_TAG', 'a tag is negative and not MPI_ANY_TAG'),
+    'dest': ('MPI_ERR_RANK', '`{0}` is neither a rank of the communicator (between groups: of the other '
+                             'group) nor MPI_PROC_NULL'),
+    'source': ('MPI_ERR_RANK', '`{0}` is neither a rank of the communicator (between groups: of the '
+                               'other group) nor MPI_ANY_SOURCE nor MPI_PROC_NULL'),
+    'rank': ('MPI_ERR_RANK', '`{0}` is not a rank of the communicator'),
+    'target': ('MPI_ERR_RANK', '`{0}` is neither a rank of the window nor MPI_PROC_NULL'),
+    'root': ('MPI_ERR_ROOT', '`{0}` is not a rank of the communicator; MPI_ROOT and MPI_PROC_NULL are '
+                             'for inter-communicators'),
+    'buffer': ('MPI_ERR_BUFFER', '`{0}` is null with data to move, or MPI_IN_PLACE where that is not allowed'),
+    'inplace': ('MPI_ERR_BUFFER', 'a buffer is null with data to move'),
+    'keyval': ('MPI_ERR_KEYVAL', '`{0}` is no attribute key'),
+    'string': ('MPI_ERR_ARG', 'a string or an address for a result is null'),
 }
-WAYS = {'in': 'input', 'out': 'output', 'inout': 'input and output'}
+NOUNS = {'request': 'request', 'live_request': 'request', 'message': 'message'}
+LENGTHS = {'': '', 'peers': ' with an entry for each rank', 'members': ' with an entry for each rank',
+           'indegree': ' with an entry for each neighbour from which data comes',
+           'outdegree': ' with an entry for each neighbour to which data goes'}
+UNSUPPORTED = 'always: Tern does not have this function yet'
 
 
 def meaning(p):
-    if p.raw is not None:
-        return ''
     text = MEANING.get(p.kind, 'callback' if p.kind.endswith(('*', '~')) else p.kind)
     if p.array:
-        text += ', an array' + (f' of {p.length}' if p.length else '')
+        text += ', an array' + LENGTHS.get(p.length, f' of `{p.length}`')
     if p.root_only:
         text += '; only at the root'
-    return f'{WAYS[p.direction]}: {text}'
+    return text
 
 
 def errors(function):
+    """Class -> cause, of what the entry point and the body check whatever the function does."""
+    if not function.has_body:
+        none = 'MPI_T_ERR_NOT_SUPPORTED' if function.chapter == 'tool' else 'MPI_ERR_UNSUPPORTED_OPERATION'
+        return {none: UNSUPPORTED}
+    if function.raw:
+        return {}
     found = {}
+    moves_data = any(p.kind in ('buffer', 'inplace') for p in function.params)
     for p in function.params:
         if p.handle and p.direction != 'out':
-            noun = MEANING[p.kind].split(',')[0]
-            found.setdefault(HANDLES[p.kind][2], f'a handle is no valid {noun}')
+            noun = NOUNS.get(p.kind, MEANING[p.kind].split(',')[0])
+            also = '; or it was not committed' if p.kind == 'datatype' and moves_data else ''
+            also = '; or it is MPI_REPLACE or MPI_NO_OP' if p.kind == 'op' and moves_data else also
+            found.setdefault(HANDLES[p.kind][2],
+                             f'`{p.name}` is no {noun}: a null handle, one that was freed, or never made{also}')
         elif p.kind in ERRORS:
-            found.setdefault(*ERRORS[p.kind])
-        elif p.direction != 'in' and p.raw is None:
-            found.setdefault('MPI_ERR_ARG', 'an address for a result is null')
-    if not function.has_body:
-        found = {'MPI_ERR_UNSUPPORTED_OPERATION': 'always: Tern does not have this function yet'}
+            error, why = ERRORS[p.kind]
+            found.setdefault(error, why.format(p.name))
+        elif p.direction != 'in' and p.raw is None or p.array:
+            found.setdefault('MPI_ERR_ARG', 'an address for a result, or an array, is null')
+    if not function.anytime:
+        found['MPI_ERR_OTHER'] = 'the call came before MPI_Init or after MPI_Finalize'
     return found
 
 
@@ -79,26 +101,153 @@ def summary(name, words):
     return family or (f'tool interface: {spelt[2:]}' if name.startswith('T_') else spelt)
 
 
-def page(function, words):
-    name = f'MPI_{function.name}'
-    lines = [f'.\\" Generated from src/abi/functions.txt by src/abi/generate.py.',
-             f'.TH {name} 3 "" "Tern MPI" "MPI functions: {function.chapter}"',
-             '.SH NAME', f'{name} \\- {summary(function.name, words)}',
-             '.SH SYNOPSIS', '.nf', '#include <mpi.h>', '']
-    for form, large in function.forms():
-        lines.append(function.prototype(large, suffix='_c' if form != function.name else '') + ';')
-    lines.append('.fi')
-    shown = [p for p in function.params if p.raw is None]
-    if shown:
-        lines.append('.SH PARAMETERS')
-        for p in shown:
-            lines += ['.TP', f'.I {p.name}', meaning(p)]
-    if function.gives_code:
-        lines += ['.SH RETURN VALUE',
-                  'MPI_SUCCESS or an error code, which goes to the error handler first.']
-        if errors(function):
-            lines.append('.SH ERRORS')
-            for error, why in errors(function).items():
-                lines += ['.TP', f'.B {error}', why]
-    lines += ['.SH SEE ALSO', '.BR mpirun (1),', 'the MPI-5.0 standard']
-    return '\n'.join(lines) + '\n'
+class Page:
+    """Writes the page of one function."""
+
+    def __init__(self, function, pages, words):
+        self.function, self.pages, self.words = function, pages, words
+        self.text = pages.text(function.name)
+        self.own = f'MPI_{function.name}'
+        self.shown = [p for p in function.params if p.raw != '...']
+        self.prose = mdoc.Prose(self.own, {p.name for p in self.shown}, pages.functions)
+        self.out = []
+
+    def head(self):
+        names = [f'MPI_{name}' for name, _ in self.function.forms()]
+        self.out += ['.\\" Generated from src/abi/functions.txt and src/abi/pages by src/abi/generate.py.',
+                     '.Dd $Mdocdate$', f'.Dt {self.own.upper()} 3', '.Os "Tern MPI"', '.Sh NAME',
+                     *(f'.Nm {name} ,' for name in names[:-1]), f'.Nm {names[-1]}',
+                     f'.Nd {summary(self.function.name, self.words)}']
+
+    def synopsis(self):
+        self.out += ['.Sh SYNOPSIS', '.In mpi.h']
+        for name, large in self.function.forms():
+            declared = [p.declare(large) for p in self.function.c_params(large)]
+            self.out += [f'.Ft {mdoc.quoted(self.function.returns)}', f'.Fo MPI_{name}',
+                         *(f'.Fa {mdoc.quoted(one)}' for one in declared or ['void']), '.Fc']
+
+    def section(self, title, paragraphs, level='Ss'):
+        if paragraphs:
+            self.out += [f'.{level} {title}', *self.prose.paragraphs(paragraphs)]
+
+    def arguments(self):
+        if not self.shown:
+            return
+        self.out += ['.Ss Parameters', '.Bl -tag -width Ds']
+        for p in self.shown:
+            said = f'({WAYS[p.direction]}) {meaning(p)}.' if p.raw is None else ''
+            more = self.text.arguments.get(p.name, '') if self.text else ''
+            more = more[:1].upper() + more[1:] + ('.' if more and more[-1] not in '.:!' else '')
+            self.out += [f'.It Fa {p.name}', *self.prose.text(f'{said} {more}'.strip())]
+        self.out.append('.El')
+
+    def description(self):
+        self.out.append('.Sh DESCRIPTION')
+        paragraphs = self.not_yet() + (self.text.paragraphs if self.text else [])
+        paragraphs += self.large() + self.anytime()
+        self.out += self.prose.paragraphs(paragraphs)
+        self.arguments()
+        sections = self.text.sections if self.text else {}
+        for key, title in (('blocks', 'When it returns'), ('order', 'Order'), ('threads', 'Threads'),
+                           ('device buffers', 'Device buffers')):
+            self.section(title, sections.get(key))
+        self.section('IMPLEMENTATION NOTES', sections.get('Tern'), 'Sh')
+
+    def not_yet(self):
+        if self.function.has_body:
+            return []
+        error = next(iter(errors(self.function)))
+        if self.function.chapter == 'tool':
+            return [[f'Tern does not have this function yet: every call returns {error}.']]
+        text = f'Tern does not have this function yet: every call fails with {error}, whatever its arguments.'
+        kinds = {p.kind for p in self.function.params}
+        if self.function.chapter == 'io' or 'file' in kinds:
+            return [[f'{text} The code is returned, as is usual for files, and the program goes on. '
+                     'What follows is what the function is for.']]
+        comm = next((p.name for p in self.function.params if p.kind == 'comm' and p.direction != 'out'), None)
+        whose = f'`{comm}`' if comm else 'MPI_COMM_SELF'
+        return [[f'{text} The error goes to the error handler of {whose}, which ends the program unless '
+                 'another one was set. What follows is what the function is for.']]
+
+    def large(self):
+        forms = list(self.function.forms())
+        if len(forms) < 2:
+            return []
+        if self.function.same_c:
+            return [[f'MPI_{forms[1][0]} is another name of the same function.']]
+        types = sorted({WIDE[p.kind][1] for p in self.function.params if p.wide} |
+                       {'MPI_Count' for p in self.function.params if p.only_large})
+        if not types:
+            return [[f'MPI_{forms[1][0]} is the same for a callback that gets counts as MPI_Count.']]
+        return [[f'MPI_{forms[1][0]} is the same with {" and ".join(types)} where this function has a '
+                 'narrower type, for data that an int cannot count.']]
+
+    def anytime(self):
+        if not self.function.anytime:
+            return []
+        return [[f'{self.own} may be called at any time, before MPI_Init and after MPI_Finalize too.']]
+
+    def returned(self):
+        self.out.append('.Sh RETURN VALUES')
+        if self.function.chapter == 'tool':
+            said = 'MPI_SUCCESS, or a class of error. No error handler is called: functions of the tool ' \
+                'interface only return it.'
+        elif not self.function.gives_code:
+            said = 'The result; there are no error codes.'
+        else:
+            said = f'MPI_SUCCESS, or an error code after the error handler of {self.hears()} has returned; ' \
+                'unless the program sets another one, that handler ends the program.'
+            if self.function.chapter == 'io' or any(p.kind == 'file' for p in self.function.params):
+                said = 'MPI_SUCCESS or an error code.'
+        self.out += self.prose.text(said)
+
+    def hears(self):
+        if any(p.kind in HANDLE_KINDS and p.direction != 'out' for p in self.function.params):
+            return 'the communicator of the operation (where there is none: of MPI_COMM_SELF)'
+        at = next((p for p in self.function.params
+                   if p.kind in HEARS and not p.array and p.direction != 'out'), None)
+        if at and (at.kind != 'win' or self.function.has_body):
+            return f'`{at.name}`'
+        handler = next((p.name for p in self.function.params
+                        if p.kind == 'errhandler' and p.direction == 'in'), None)
+        return 'MPI_COMM_SELF' if handler is None else f'the new object (`{handler}`)'
+
+    def examples(self):
+        for i, one in enumerate(self.pages.examples_of(self.function.name)):
+            self.out += ['.Sh EXAMPLES'] if i == 0 else ['.Pp']
+            self.out += [*self.prose.text(one.sentence), *mdoc.literal(one.code)]
+            if one.prints:
+                several = one.ranks not in ([], ['1'])
+                times = f'{one.ranks[0]} ranks' if several else 'one rank'
+                order = ', in any order' if several and len(one.prints) > 1 else ''
+                self.out += ['.Pp', f'With {times} it prints{order}:', *mdoc.literal('\n'.join(one.prints))]
+
+    def causes(self):
+        if not self.function.gives_code:
+            return
+        found = errors(self.function)
+        if self.function.has_body:
+            found.update(self.text.errors if self.text else {})
+        if not found:
+            return
+        self.out += ['.Sh ERRORS', '.Bl -tag -width Ds']
+        for error, why in found.items():
+            begin = why if why.startswith(('MPI_', 'TERN_')) else why[:1].upper() + why[1:]
+            self.out += [f'.It Dv {error}', *self.prose.text(begin.rstrip('.') + '.')]
+        self.out.append('.El')
+
+    def see_also(self):
+        names = [f'.Xr MPI_{name} 3' for name in sorted(
+            self.pages.related(self.function.name, self.text), key=lambda one: one.lower())]
+        self.out += ['.Sh SEE ALSO', *(line + ' ,' for line in ['.Xr mpirun 1', *names]), '.Xr tern 7',
+                     '.Sh STANDARDS', 'MPI-5.0.']
+
+    def render(self):
+        for part in (self.head, self.synopsis, self.description, self.returned, self.examples,
+                     self.causes, self.see_also):
+            part()
+        return '\n'.join(self.out) + '\n'
+
+
+def page(function, pages, words):
+    return Page(function, pages, words).render()

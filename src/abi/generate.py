@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import emit_entry  # noqa: E402
 import emit_man  # noqa: E402
+import pages  # noqa: E402
 import table  # noqa: E402
 
 
@@ -38,8 +39,12 @@ def generate(rows, out):
         write(f'{out}/abi/{chapter}.cc', emit_entry.chapter_file(chapter, functions))
     write(f'{out}/api/bodies.hpp', emit_entry.bodies_file(chapters))
     words = emit_man.read_summaries(os.path.join(HERE, 'summaries.txt'))
+    said = pages.Pages(os.path.join(HERE, 'pages'), rows)
     for function in rows:
-        write(f'{out}/man3/MPI_{function.name}.3', emit_man.page(function, words))
+        write(f'{out}/man3/MPI_{function.name}.3', emit_man.page(function, said, words))
+        for name, _ in function.forms():
+            if name != function.name:
+                write(f'{out}/man3/MPI_{name}.3', f'.so man3/MPI_{function.name}.3\n')
 
 
 def prototypes(rows):
@@ -62,7 +67,10 @@ def main():
     except table.TableError as error:
         sys.exit(f'{chosen.table}: {error}')
     if chosen.out:
-        generate(rows, chosen.out)
+        try:
+            generate(rows, chosen.out)
+        except pages.PageError as error:
+            sys.exit(str(error))
     if chosen.chapters:
         print('\n'.join(table.chapters(rows)))
     if chosen.prototypes:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The generated entry points and the rule that makes them: see Makefile.am for GEN.
 abi_generators = src/abi/generate.py src/abi/table.py src/abi/emit_entry.py src/abi/emit_man.py \
-  src/abi/summaries.txt
+  src/abi/pages.py src/abi/mdoc.py src/abi/summaries.txt
 EXTRA_DIST += src/abi/functions.txt src/abi/exports.map $(abi_generators)
 
 libtern_la_SOURCES += src/abi/checks.cc
@@ -23,7 +23,8 @@ CLEANFILES += gen/abi.stamp gen/api/bodies.hpp $(abi_entry_points)
 # The empty recipe makes make look at their times again.
 $(abi_entry_points) gen/api/bodies.hpp: gen/abi.stamp
 	@:
-gen/abi.stamp: $(srcdir)/src/abi/functions.txt $(addprefix $(srcdir)/,$(abi_generators))
+gen/abi.stamp: $(srcdir)/src/abi/functions.txt $(addprefix $(srcdir)/,$(abi_generators)) \
+  $(wildcard $(srcdir)/src/abi/pages/*)
 	$(AM_V_GEN)$(PYTHON) $(srcdir)/src/abi/generate.py --table $(srcdir)/src/abi/functions.txt --out gen
 	@touch $@
 
