@@ -50,14 +50,16 @@ def errors(function):
         return {}
     found = {}
     moves_data = any(p.kind in ('buffer', 'inplace') for p in function.params)
+    has_ranks = any(p.kind in ('comm', 'group', 'win') for p in function.params)
     for p in function.params:
         if p.handle and p.direction != 'out':
             noun = NOUNS.get(p.kind, MEANING[p.kind].split(',')[0])
             also = '; or it was not committed' if p.kind == 'datatype' and moves_data else ''
             also = '; or it is MPI_REPLACE or MPI_NO_OP' if p.kind == 'op' and moves_data else also
+            null = '' if p.kind == 'hints' else 'a null handle, '
             found.setdefault(HANDLES[p.kind][2],
-                             f'`{p.name}` is no {noun}: a null handle, one that was freed, or never made{also}')
-        elif p.kind in ERRORS:
+                             f'`{p.name}` is no {noun}: {null}one that was freed, or never made{also}')
+        elif p.kind in ERRORS and p.direction != 'out' and (p.kind != 'rank' or has_ranks):
             error, why = ERRORS[p.kind]
             found.setdefault(error, why.format(p.name))
         elif p.direction != 'in' and p.raw is None or p.array:
@@ -78,7 +80,7 @@ FAMILIES = (  # (how the name ends, words) where summaries.txt has no line
     ('_delete_attr', 'deletes an attribute'),
     ('_attach_buffer', 'gives memory for buffered sends'),
     ('_detach_buffer', 'takes back the memory for buffered sends'),
-    ('_iflush_buffer', 'waits for all buffered sends, nonblocking'),
+    ('_iflush_buffer', 'asks to hear when all buffered sends have left'),
     ('_flush_buffer', 'waits for all buffered sends'))
 
 
