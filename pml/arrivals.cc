@@ -1,38 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames in: matching, eager data, messages kept for later.
 #include <algorithm>
-#include <cstring>
-#include <utility>
 
 #include "base/copy.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "core/peer.hpp"
 #include "pml/p2p.hpp"
+#include "pml/prefix.hpp"
 
 namespace tern::pml {
 namespace {
-
-/// Reads what stands before the data, piece by piece, from a frame that is long enough
-/// (well_formed). Each byte is read once: the sender may still be writing.
-class PrefixReader {
- public:
-  PrefixReader(const std::byte* payload, size_t bytes) noexcept : next_(payload), left_(bytes) {}
-  template <class T>
-  [[nodiscard]] T take() noexcept {
-    T value;
-    std::memcpy(&value, next_, sizeof value);
-    next_ += sizeof value;
-    left_ -= sizeof value;
-    return value;
-  }
-  [[nodiscard]] const std::byte* next() const noexcept { return next_; }
-  [[nodiscard]] size_t left() const noexcept { return left_; }
-
- private:
-  const std::byte* next_;
-  size_t left_;
-};
 
 /// What stands before the data of a frame of this kind; SIZE_MAX of no kind.
 size_t prefix_bytes(uint8_t kind) noexcept {
@@ -89,7 +67,7 @@ int source_of(const Envelope& from, const PeerState& peer, const btl::Header& he
 }
 
 void P2p::arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept {
-  PeerState& peer = TERN_LIKELY(from.state != nullptr) ? *from.state : contact(from);
+  PeerState& peer = TERN_LIKELY(from.state != nullptr) ? *from.state : peers_.contact(from);
   if (TERN_LIKELY(frame.header.kind == wire::kEager)) {
     match_arrival(peer, frame.header, frame.payload, frame.header.bytes);
     return;
@@ -116,7 +94,7 @@ void P2p::arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept {
       break;
     case wire::kPace:
       peer.eager_limit =
-          reader.take<wire::Pace>().eager != 0 ? static_cast<int64_t>(eager_limit_) : -1;
+          reader.take<wire::Pace>().eager != 0 ? static_cast<int64_t>(limits_.eager) : -1;
       break;
     case wire::kWithdraw:
       withdraw(peer, reader.take<wire::Withdraw>().sender);
@@ -137,7 +115,7 @@ void P2p::take_message_frame(PeerState& peer, const btl::Frame& frame) noexcept 
                                                     peer.peer->index, process_);
     header.context = wire::context_word(heard.index, header.context & 3);
     header.kind &= static_cast<uint8_t>(~wire::kLong);
-    if (heard.tell) send_control(peer, wire::kContext, wire::ContextTold{id, heard.index});
+    if (heard.tell) outbox_.send_control(peer, wire::kContext, wire::ContextTold{id, heard.index});
   }
   wire::Signature signature;
   if ((header.kind & wire::kSigned) != 0) {
@@ -151,17 +129,8 @@ void P2p::take_message_frame(PeerState& peer, const btl::Frame& frame) noexcept 
   arriving_ = nullptr;
 }
 
-void P2p::begin(RecvRequest& request) noexcept {
-  request.restart();
-  request.outcome = {};
-  request.peer = nullptr;
-  request.retain();  // the operation's reference
-  ++request.communicator->pending;
-  if (!request.buffer.type->predefined()) request.buffer.type->retain();
-}
-
 void P2p::start(RecvRequest& request) noexcept {
-  begin(request);
+  requests_.begin(request);
   Message* message = unexpected_.find(request.key);
   if (message != nullptr)
     take_message(request, *message);
@@ -187,7 +156,7 @@ void P2p::match_arrival(PeerState& peer, const btl::Header& header, const std::b
   }
   if (header.kind == wire::kEagerSync) {
     const auto prefix = reader.take<wire::SyncPrefix>();
-    send_control(peer, wire::kDone, wire::Done{prefix.sender, MPI_SUCCESS});
+    outbox_.send_control(peer, wire::kDone, wire::Done{prefix.sender, MPI_SUCCESS});
   }
   check_signature(*request, peer, header, arriving_, reader.left());
   take_eager(*request, header, reader.next(), reader.left());
@@ -222,10 +191,11 @@ void P2p::keep(PeerState& peer, const Key& key, const btl::Header& header, const
 // are gone, that it may go on.
 void P2p::count_kept(PeerState& peer, size_t more, size_t less) noexcept {
   peer.kept += more - less;
-  const bool slow = peer.slowed ? peer.kept * 2 > unexpected_limit_ : peer.kept > unexpected_limit_;
+  const bool slow =
+      peer.slowed ? peer.kept * 2 > limits_.unexpected : peer.kept > limits_.unexpected;
   if (TERN_LIKELY(slow == peer.slowed)) return;
   peer.slowed = slow;
-  send_control(peer, wire::kPace, wire::Pace{slow ? uint64_t{0} : uint64_t{1}});
+  outbox_.send_control(peer, wire::kPace, wire::Pace{slow ? uint64_t{0} : uint64_t{1}});
 }
 
 void P2p::take_message(RecvRequest& request, Message& message) noexcept {
@@ -244,7 +214,7 @@ void P2p::accept(RecvRequest& request, Message& message) noexcept {
              NamedData(message.data.data(), message.data.size()));
   } else {
     if (message.sender != 0)
-      send_control(*message.from, wire::kDone, wire::Done{message.sender, MPI_SUCCESS});
+      outbox_.send_control(*message.from, wire::kDone, wire::Done{message.sender, MPI_SUCCESS});
     count_kept(*message.from, 0, kept_bytes(message));
     take_eager(request, message.header, message.data.data(), message.data.size());
   }
@@ -338,11 +308,10 @@ bool P2p::can_read(RecvRequest& request, PeerState& peer, const wire::Rts& rts) 
 // message that travels alone. With more under way each core has a copy of its own to make, and with
 // more ranks than cores nobody helps: then one copy is less work.
 bool P2p::prefers_pipeline(size_t bytes) const noexcept {
-  if (pull_limit_ == SIZE_MAX) return true;
-  return bytes < pull_limit_ && receiving_ == 1 && !process_.oversubscribed;
+  if (limits_.pull == Limits::kNever) return true;
+  return bytes < limits_.pull && receiving_ == 1 && !process_.oversubscribed;
 }
 
-// `error` is added to one that is there already (truncation).
 void P2p::finish(RecvRequest& request, int error) noexcept {
   if (request.large) {
     request.large = request.fragments = false;
@@ -350,16 +319,7 @@ void P2p::finish(RecvRequest& request, int error) noexcept {
     request.transfer.device.reset();
     --receiving_;
   }
-  if (!request.buffer.type->predefined()) request.buffer.type->release();
-  core::Communicator* communicator = request.communicator;
-  if (TERN_UNLIKELY((error | request.outcome.error) != MPI_SUCCESS)) {
-    if (error != MPI_SUCCESS) request.outcome.error = error;
-    request.keep_communicator();
-  }
-  ++received_;
-  request.complete();
-  request.release();
-  communicator->operation_ended();
+  requests_.finish(request, error);
 }
 
 void P2p::withdraw(PeerState& peer, uint64_t sender) noexcept {
@@ -370,7 +330,7 @@ void P2p::withdraw(PeerState& peer, uint64_t sender) noexcept {
     unexpected_.remove(*message);
     count_kept(peer, 0, kept_bytes(*message));
     messages_.give(*message);
-    send_control(peer, wire::kDone, wire::Done{sender, wire::kWithdrawn});
+    outbox_.send_control(peer, wire::kDone, wire::Done{sender, wire::kWithdrawn});
     return;
   }
 }

@@ -92,9 +92,9 @@ bool P2p::copy_on_device(RecvRequest& request, const NamedData& named) noexcept 
     if (!reach_data(*device, named, request.transfer.bytes)) return false;
     if (begin_copies(request, *device) && device->begun == 0) return false;
     if (device->pieces.count != 0)
-      send_control(*request.peer, wire::kGo,
-                   wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes, 0,
-                            wire::Way::kPieces, 0});
+      outbox_.send_control(*request.peer, wire::kGo,
+                           wire::Go{request.transfer.partner, request.handle(),
+                                    request.transfer.bytes, 0, wire::Way::kPieces, 0});
     request.transfer.device = std::move(device);
     copying_.push_back(&request);
     channel_.progress.stay_awake(1);
@@ -182,17 +182,17 @@ bool P2p::push_bounced(SendRequest& request, bool* moved) noexcept {
   }
   channel_.progress.stay_awake(-1);
   request.pushing = false;
-  finish(request, MPI_SUCCESS);
+  requests_.finish(request, MPI_SUCCESS);
   return true;
 }
 
 void P2p::send_failed(SendRequest& request, int error, const std::string& why) noexcept {
-  send_control(*request.peer, wire::kFailed,
-               wire::Failed{request.transfer.partner, static_cast<uint64_t>(error)});
+  outbox_.send_control(*request.peer, wire::kFailed,
+                       wire::Failed{request.transfer.partner, static_cast<uint64_t>(error)});
   request.pushing = false;
   request.error_text = new std::string(
       strf("%zu bytes of device memory cannot be read: %s", request.transfer.bytes, why.c_str()));
-  finish(request, error);
+  requests_.finish(request, error);
 }
 
 // What cannot be put is dropped: the request ends with the error when all has come.

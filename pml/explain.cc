@@ -4,7 +4,8 @@
 
 #include "base/error.hpp"
 #include "core/peer.hpp"
-#include "pml/p2p.hpp"
+#include "pml/peers.hpp"
+#include "pml/request_pool.hpp"
 
 namespace tern::pml {
 namespace {
@@ -65,7 +66,7 @@ void SendRequest::describe(WaitReport* report) const {
   report->wait_for(world_rank_of(to));
 }
 
-void P2p::describe_open(WaitReport* report) const {
+void RequestPool::describe_open(WaitReport* report) const {
   int open = 0;
   const auto look_at = [&](const core::Request& request) {
     if (request.done() || !request.active()) return;
@@ -78,19 +79,19 @@ void P2p::describe_open(WaitReport* report) const {
   if (open > 1) report->words += strf(" (and %d more)", open - 1);
 }
 
-void P2p::explain_contact(const PeerState& peer) const noexcept {
+void Peers::explain_contact(const PeerState& peer) const noexcept {
   btl::Endpoint& endpoint = *peer.endpoint;
   const uint32_t rank = peer.peer->rank;
-  const bool one_copy = pull_limit_ != SIZE_MAX && endpoint.one_sided();
+  const bool one_copy = limits_.pull != Limits::kNever && endpoint.one_sided();
   std::string large =
       strf("in fragments of %s (two copies)", bytes_in_words(endpoint.fragment_bytes()).c_str());
-  if (one_copy && pull_limit_ > 0 && !process_.oversubscribed)
+  if (one_copy && limits_.pull > 0 && !process_.oversubscribed)
     large +=
-        strf(" while alone and below %s, else by one copy", bytes_in_words(pull_limit_).c_str());
+        strf(" while alone and below %s, else by one copy", bytes_in_words(limits_.pull).c_str());
   else if (one_copy)
     large = "by one copy";
-  if (one_copy && both_limit_ != SIZE_MAX)
-    large += strf(" that both ends share from %s", bytes_in_words(both_limit_).c_str());
+  if (one_copy && limits_.both_ends != Limits::kNever)
+    large += strf(" that both ends share from %s", bytes_in_words(limits_.both_ends).c_str());
   process_.explain.say(
       "peer",
       {{"peer", rank},
@@ -98,15 +99,15 @@ void P2p::explain_contact(const PeerState& peer) const noexcept {
        {"why", endpoint.reason()},
        {"eager_limit", static_cast<unsigned long long>(std::max<int64_t>(peer.eager_limit, 0))},
        {"single_copy", one_copy ? "yes" : "no"},
-       {"pull_limit", pull_limit_},
-       {"both_limit", both_limit_}},
+       {"pull_limit", limits_.pull},
+       {"both_limit", limits_.both_ends}},
       strf("to rank %u by %s (%s): up to %s at once; larger ones are announced and go %s", rank,
            endpoint.transport(), endpoint.reason(),
            bytes_in_words(static_cast<uint64_t>(std::max<int64_t>(peer.eager_limit, 0))).c_str(),
            large.c_str()));
 }
 
-void P2p::explain_traffic() const noexcept {
+void Peers::explain_traffic() const noexcept {
   if (!process_.explain.on()) return;
   for (const auto& peer : peers_) {
     const Traffic& sent = peer->sent;

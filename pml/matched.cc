@@ -38,8 +38,8 @@ int P2p::mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome)
 int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
   core::Communicator& communicator = *matched.from.communicator;
-  RecvRequest& made = make_recv(buffer, matched.from);
-  begin(made);
+  RecvRequest& made = requests_.make_recv(buffer, matched.from);
+  requests_.begin(made);
   --communicator.pending;  // the request keeps it now
   accept(made, matched.message);
   process_.handles.erase(matched);

@@ -14,27 +14,6 @@ namespace {
 
 constexpr int kPollsBetweenRounds = 64;  // looks at one ring between two rounds over all transports
 
-uint32_t context_of(const Envelope& from) noexcept {
-  return wire::context_word(from.communicator->index(), static_cast<uint32_t>(from.plane));
-}
-
-/// The same by registers: a copy by vectors, or a look at it, waits for the stores that have just
-/// written the fields one by one.
-inline void take(Buffer& to, const Buffer& from) noexcept {
-  void* address = from.address;
-  MPI_Count count = from.count;
-  core::Datatype* type = from.type;
-  asm("" : "+r"(address), "+r"(count), "+r"(type));
-  cuda::MemoryKind kind = from.kind;
-  if (kind == cuda::MemoryKind::kUnknown)
-    kind = count == 0 ? cuda::MemoryKind::kHost
-                      : cuda::kind_of(static_cast<std::byte*>(address) + type->true_lb());
-  to.address = address;
-  to.count = count;
-  to.type = type;
-  to.kind = kind;
-}
-
 }  // namespace
 
 P2p::P2p(core::Channel& channel, P2p* first)
@@ -43,113 +22,22 @@ P2p::P2p(core::Channel& channel, P2p* first)
       transports_(process_, *this, channel.number,
                   first == nullptr ? nullptr : &first->transports_),
       devices_(process_),
-      eager_limit_(std::min(static_cast<size_t>(process_.params.eager_limit), kMostEager)),
-      unexpected_limit_(static_cast<size_t>(process_.params.unexpected_limit)),
-      pull_limit_(static_cast<size_t>(process_.params.sm_pull_limit)),
-      both_limit_(static_cast<size_t>(process_.params.sm_both_limit)),
-      signs_(process_.params.checks("types")),
-      tracks_(process_.params.checks("leaks")) {
-  const std::string& way = process_.params.sm_single_copy;
-  if (way == "pipeline")
-    pull_limit_ = both_limit_ = SIZE_MAX;
-  else if (way == "pull")
-    both_limit_ = SIZE_MAX;
-  else if (way == "both")
-    pull_limit_ = both_limit_ = 0;
-  if (process_.threaded()) admit_threads();
-  completed_ =
-      &make_send(Buffer{nullptr, 0, nullptr, cuda::MemoryKind::kHost}, Envelope{}, Mode::kStandard);
-  completed_->complete();
-  completed_->made_at = {};
+      limits_(process_),
+      peers_(process_, transports_, limits_),
+      outbox_(channel),
+      requests_(*this, channel) {
   channel_.progress.add([](void* self) noexcept { return static_cast<P2p*>(self)->progress(); },
                         this);
 }
 
-P2p::~P2p() {
-  channel_.progress.remove(this);
-  for (auto& send : sends_.all()) process_.handles.erase(*send);
-  for (auto& recv : recvs_.all()) {
-    process_.handles.erase(*recv);
-    delete recv->error_text;  // of an operation that never ended
-  }
-}
+P2p::~P2p() { channel_.progress.remove(this); }
 
 int P2p::progress() noexcept {
   int events = transports_.progress();
-  if (TERN_UNLIKELY(!waiting_.empty())) events += send_waiting();
+  if (TERN_UNLIKELY(!outbox_.empty())) events += outbox_.progress();
   if (TERN_UNLIKELY(!pulling_.empty() || !pushing_.empty())) events += move_transfers();
   if (TERN_UNLIKELY(!copying_.empty())) events += move_device_copies();
   return events;
-}
-
-PeerState& P2p::contact(btl::Endpoint& endpoint) {
-  peers_.push_back(std::make_unique<PeerState>(endpoint));
-  PeerState& state = *peers_.back();
-  state.eager_limit = static_cast<int64_t>(eager_limit_);
-  const size_t index = state.peer->index;
-  if (index >= by_peer_.size()) by_peer_.resize(index + 1, nullptr);
-  state.next = by_peer_[index];
-  by_peer_[index] = &state;
-  endpoint.state = &state;
-  if (process_.explain.on()) explain_contact(state);
-  return state;
-}
-
-PeerState* P2p::known(const core::Communicator& communicator, int rank) const noexcept {
-  const size_t index = communicator.peer_index(rank);
-  PeerState* state = index < by_peer_.size() ? by_peer_[index] : nullptr;
-  while (state != nullptr && !state->endpoint->to.serves(communicator.id().turn()))
-    state = state->next;
-  return state;
-}
-
-PeerState* P2p::state_of(core::Communicator& communicator, int rank, int* error) noexcept {
-  PeerState* state = known(communicator, rank);
-  if (TERN_LIKELY(state != nullptr)) return state;
-  try {
-    return &contact(transports_.connect(communicator.peer(rank), communicator.id().turn()));
-  } catch (const Error& failure) {
-    *error = fail(failure);
-    return nullptr;
-  }
-}
-
-SendRequest& P2p::make_send(const Buffer& buffer, const Envelope& to, Mode mode) {
-  SendRequest* request = sends_.take();
-  if (request == nullptr) {
-    request = sends_.add(std::make_unique<SendRequest>(*this));
-    process_.handles.insert(*request);
-  }
-  take(request->buffer, buffer);
-  request->to = to;
-  request->mode = mode;
-  request->communicator = to.communicator;
-  if (TERN_UNLIKELY(tracks_)) request->made_at = core::current_call;
-  return *request;
-}
-
-RecvRequest& P2p::make_recv(const Buffer& buffer, const Envelope& from) {
-  RecvRequest* request = recvs_.take();
-  if (request == nullptr) {
-    request = recvs_.add(std::make_unique<RecvRequest>(*this));
-    process_.handles.insert(*request);
-  }
-  take(request->buffer, buffer);
-  request->from = from;
-  request->communicator = from.communicator;
-  if (TERN_UNLIKELY(tracks_)) request->made_at = core::current_call;
-  request->key.context = context_of(from);
-  request->key.source = source_key_of(from);
-  request->key.tag = from.tag;
-  return *request;
-}
-
-uint32_t P2p::source_key_of(const Envelope& from) const noexcept {
-  return from.rank == MPI_ANY_SOURCE ? kAnySource : from.communicator->peer_index(from.rank);
-}
-
-Key P2p::key_of(const Envelope& from) const noexcept {
-  return {context_of(from), source_key_of(from), from.tag};
 }
 
 // A rank that only sends, and always finds room, must still hear that its receiver cannot follow.
@@ -163,12 +51,12 @@ int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
   const Buffer buffer = core::asked(given);
   look_now_and_then();
   int error = MPI_SUCCESS;
-  PeerState* peer = state_of(*to.communicator, to.rank, &error);
+  PeerState* peer = peers_.connected(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
   const size_t bytes = buffer.bytes();
   if (TERN_LIKELY(mode != Mode::kSynchronous && send_eager_now(*peer, buffer, to, bytes)))
     return MPI_SUCCESS;
-  SendRequest& request = make_send(buffer, to, mode);
+  SendRequest& request = requests_.make_send(buffer, to, mode);
   request.peer = peer;
   start(request);
   return wait_for(request, nullptr);
@@ -177,15 +65,17 @@ int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
 int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
   const Buffer buffer = core::asked(given);
-  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !signs_ && !buffer.on_device()) {
+  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !outbox_.is_signing() &&
+      !buffer.on_device()) {
     int error = MPI_SUCCESS;
-    PeerState* peer = state_of(*from.communicator, from.rank, &error);
+    PeerState* peer = peers_.connected(*from.communicator, from.rank, &error);
     if (TERN_UNLIKELY(peer == nullptr)) return error;
     error = recv_at_once(buffer, from, *peer, outcome);
     if (TERN_LIKELY(error != MPI_ERR_PENDING)) return error;
   }
-  if (const int code = require_reachable(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
-  RecvRequest& request = make_recv(buffer, from);
+  if (const int code = peers_.require_reachable(from); TERN_UNLIKELY(code != MPI_SUCCESS))
+    return code;
+  RecvRequest& request = requests_.make_recv(buffer, from);
   start(request);
   return wait_for(request, outcome);
 }
@@ -210,7 +100,7 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& pee
       copy_bytes(static_cast<std::byte*>(buffer.address) + buffer.type->true_lb(), frame.payload,
                  header.bytes);
       if (outcome != nullptr) *outcome = {from.rank, header.tag, MPI_SUCCESS, false, header.bytes};
-      ++received_;
+      requests_.count_received();
       endpoint.pop();
       return MPI_SUCCESS;
     }
@@ -241,31 +131,20 @@ int P2p::isend_locked(const Buffer& buffer, const Envelope& to, core::Request** 
 int P2p::isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
                            core::Request** request) noexcept {
   int code = MPI_SUCCESS;
-  PeerState* peer = state_of(*to.communicator, to.rank, &code);
+  PeerState* peer = peers_.connected(*to.communicator, to.rank, &code);
   if (peer == nullptr) return code;
-  SendRequest& made = make_send(buffer, to, Mode::kStandard);
+  SendRequest& made = requests_.make_send(buffer, to, Mode::kStandard);
   made.peer = peer;
   start(made, error);
   *request = &made;
   return MPI_SUCCESS;
 }
 
-// A message from a rank that nothing reaches would be waited for in vain.
-int P2p::require_reachable(const Envelope& from) noexcept {
-  if (from.rank == MPI_ANY_SOURCE) return MPI_SUCCESS;
-  if (TERN_LIKELY(known(*from.communicator, from.rank) != nullptr)) return MPI_SUCCESS;
-  try {
-    transports_.require(from.communicator->peer(from.rank));
-    return MPI_SUCCESS;
-  } catch (const Error& failure) {
-    return fail(failure);
-  }
-}
-
 int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
                       core::Request** request) noexcept {
-  if (const int code = require_reachable(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
-  RecvRequest& made = make_recv(buffer, from);
+  if (const int code = peers_.require_reachable(from); TERN_UNLIKELY(code != MPI_SUCCESS))
+    return code;
+  RecvRequest& made = requests_.make_recv(buffer, from);
   start(made);
   *request = &made;
   return MPI_SUCCESS;
@@ -287,15 +166,16 @@ int P2p::isend_held(const Buffer& given, const Envelope& to, Mode mode,
                     core::Request** request) noexcept {
   const Buffer buffer = core::asked(given);
   int error = MPI_SUCCESS;
-  PeerState* peer = state_of(*to.communicator, to.rank, &error);
+  PeerState* peer = peers_.connected(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
-  if (TERN_LIKELY(mode != Mode::kSynchronous && !tracks_ &&
+  SendRequest* const completed = requests_.completed_send();
+  if (TERN_LIKELY(mode != Mode::kSynchronous && completed != nullptr &&
                   send_eager_now(*peer, buffer, to, buffer.bytes()))) {
-    completed_->retain();
-    *request = completed_;
+    completed->retain();
+    *request = completed;
     return MPI_SUCCESS;
   }
-  SendRequest& made = make_send(buffer, to, mode);
+  SendRequest& made = requests_.make_send(buffer, to, mode);
   made.peer = peer;
   start(made);
   *request = &made;
@@ -318,7 +198,7 @@ Message* P2p::look_for(const Envelope& from) noexcept {
 }
 
 int P2p::wait_for(const Envelope& from, Message** message) noexcept {
-  if (const int code = require_reachable(from); code != MPI_SUCCESS) return code;
+  if (const int code = peers_.require_reachable(from); code != MPI_SUCCESS) return code;
   const Key key = key_of(from);
   channel_.progress.wait([&] { return (*message = unexpected_.find(key)) != nullptr; },
                          [&from](WaitReport* report) {

@@ -11,11 +11,14 @@
 
 #include "base/error.hpp"
 #include "btl/table.hpp"
-#include "core/peer.hpp"
 #include "pml/contexts.hpp"
+#include "pml/limits.hpp"
 #include "pml/matching.hpp"
 #include "pml/object_pool.hpp"
+#include "pml/outbox.hpp"
+#include "pml/peers.hpp"
 #include "pml/pml.hpp"
+#include "pml/request_pool.hpp"
 #include "pml/requests.hpp"
 
 namespace tern::pml {
@@ -29,18 +32,14 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   [[nodiscard]] btl::Table& transports() noexcept { return transports_; }
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
 
-  /// From now on several threads may call (see Rooms::admit_threads).
-  void admit_threads() noexcept {
-    sends_.set_threaded(true);
-    recvs_.set_threaded(true);
-  }
+  void admit_threads() noexcept { requests_.admit_threads(); }
 
   /// TERN_EXPLAIN: what went to each peer, before this process leaves its job.
-  void explain_traffic() const noexcept;
+  void explain_traffic() const noexcept { peers_.explain_traffic(); }
 
   /// Progress until no frame waits for room to a peer that still needs it: before this process
   /// leaves its job.
-  void send_all_waiting() noexcept;
+  void send_all_waiting() noexcept { outbox_.wait_until_empty(); }
 
   int send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept override;
   int recv(const Buffer& buffer, const Envelope& from, core::Outcome* outcome) noexcept override;
@@ -70,37 +69,33 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   void add_context(core::Communicator& communicator) override;
   void remove_context(core::Communicator& communicator) noexcept override;
 
-  void describe_open(WaitReport* report) const override;
+  void describe_open(WaitReport* report) const override { requests_.describe_open(report); }
   void add_up(const core::Communicator* of, Statistics* sums) const noexcept override;
   void watch_early(EarlyWatcher* watcher) noexcept override { watcher_ = watcher; }
 
   void arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept override;
 
   /// The first use of an endpoint, in either direction.
-  PeerState& contact(btl::Endpoint& endpoint);
+  PeerState& contact(btl::Endpoint& endpoint) { return peers_.contact(endpoint); }
+
+  /// For the outbox: sends the first frame of `request`: the whole of an eager message, the
+  /// announcement of a large one. False where there is no room.
+  bool emit(SendRequest& request) noexcept;
 
   // For the requests.
+  [[nodiscard]] RequestPool& requests() noexcept { return requests_; }
   int restart(SendRequest& request) noexcept;
   int restart(RecvRequest& request) noexcept;
   /// Lock held.
   void cancel(SendRequest& request) noexcept;
   void cancel(RecvRequest& request) noexcept;
-  void recycle(SendRequest& request) noexcept;
-  void recycle(RecvRequest& request) noexcept;
 
  private:
   // p2p.cc
   int progress() noexcept;
   void look_now_and_then() noexcept;
-  PeerState* known(const core::Communicator& communicator, int rank) const noexcept;
-  PeerState* state_of(core::Communicator& communicator, int rank, int* error) noexcept;
   int isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
                  core::Request** request) noexcept;
-  SendRequest& make_send(const Buffer& buffer, const Envelope& to, Mode mode);
-  RecvRequest& make_recv(const Buffer& buffer, const Envelope& from);
-  int require_reachable(const Envelope& from) noexcept;
-  Key key_of(const Envelope& from) const noexcept;
-  uint32_t source_key_of(const Envelope& from) const noexcept;
   int recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
                    core::Outcome* outcome) noexcept;
   int wait_for(core::Request& request, core::Outcome* outcome) noexcept;
@@ -111,36 +106,16 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   // matched.cc
   Matched* take_out(const Envelope& from, Message& message, core::Outcome* outcome) noexcept;
 
-  // request_life.cc
-  template <class Request>
-  void recycle(Request& request, ObjectPool<Request>& pool) noexcept;
-
-  // explain.cc
-  TERN_COLD void explain_contact(const PeerState& peer) const noexcept;
-
   // sending.cc
   bool send_eager_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                       size_t bytes) noexcept;
   TERN_COLD bool send_device_now(PeerState& peer, const Buffer& buffer,
                                  const btl::Header& header) noexcept;
   void start(SendRequest& request, int lost = MPI_SUCCESS) noexcept;
-  bool emit(SendRequest& request) noexcept;
-  std::byte* begin_frame(const SendRequest& request, size_t bytes, btl::Header* header) noexcept;
   bool emit_eager(SendRequest& request) noexcept;
   bool emit_announcement(SendRequest& request) noexcept;
   TERN_COLD bool emit_lost(SendRequest& request) noexcept;
   int pack_eager(SendRequest& request) noexcept;
-  void send_control(PeerState& peer, uint8_t kind, const void* payload, size_t bytes) noexcept;
-  template <class T>
-  void send_control(PeerState& peer, uint8_t kind, const T& payload) noexcept {
-    static_assert(sizeof(T) <= sizeof(PeerState::Control::payload));
-    send_control(peer, kind, &payload, sizeof payload);
-  }
-  bool unlist(SendRequest& request) noexcept;
-  void list_waiting(PeerState& peer) noexcept;
-  int send_waiting() noexcept;
-  bool flush(PeerState& peer) noexcept;
-  void finish(SendRequest& request, int error) noexcept;
 
   // arrivals.cc
   void start(RecvRequest& request) noexcept;
@@ -154,7 +129,6 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
                        const wire::Signature* sent, size_t bytes) const;
   void take_message(RecvRequest& request, Message& message) noexcept;
   void accept(RecvRequest& request, Message& message) noexcept;
-  void begin(RecvRequest& request) noexcept;
   void take_eager(RecvRequest& request, const btl::Header& header, const std::byte* data,
                   size_t bytes) noexcept;
   void take_rts(RecvRequest& request, PeerState& peer, const btl::Header& header,
@@ -211,29 +185,22 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   core::Process& process_;
   btl::Table transports_;
   btl::Devices devices_;
+  const Limits limits_;
+  Peers peers_;
+  Outbox outbox_;
+  RequestPool requests_;
   Contexts contexts_;
   Posted<RecvRequest> posted_;
   Unexpected<Message> unexpected_;
-  ObjectPool<SendRequest> sends_;
-  ObjectPool<RecvRequest> recvs_;
   ObjectPool<Message> messages_;
-  std::vector<std::unique_ptr<PeerState>> peers_;
-  std::vector<PeerState*> by_peer_;    // index of the peer: the first of its channels
-  std::vector<PeerState*> waiting_;    // peers with sends or controls that found no room
-  std::vector<RecvRequest*> pulling_;  // receives that copy from their sender's memory
-  std::vector<RecvRequest*> copying_;  // receives whose data a device copies
-  std::vector<SendRequest*> pushing_;  // sends that move data
-  uint64_t received_ = 0;              // for tools, as these:
-  uint64_t early_ = 0, most_kept_ = 0;
+  std::vector<RecvRequest*> pulling_;   // receives that copy from their sender's memory
+  std::vector<RecvRequest*> copying_;   // receives whose data a device copies
+  std::vector<SendRequest*> pushing_;   // sends that move data
+  uint64_t early_ = 0, most_kept_ = 0;  // for tools
   std::atomic<EarlyWatcher*> watcher_ = nullptr;
   uint32_t sends_since_look_ = 0;
-  int receiving_ = 0;                 // large messages that are matched and not yet here
-  SendRequest* completed_ = nullptr;  // shared by all sends that were done at once
-  size_t eager_limit_, unexpected_limit_;
-  size_t pull_limit_, both_limit_;
+  int receiving_ = 0;                          // large messages that are matched and not yet here
   bool copy_failed_ = false;                   // and that was said
-  bool signs_;                                 // TERN_CHECK=types
-  bool tracks_;                                // TERN_CHECK=leaks: every request knows its call
   const wire::Signature* arriving_ = nullptr;  // of the frame that is being matched
 };
 

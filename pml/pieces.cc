@@ -143,7 +143,7 @@ void P2p::lose_device(SendRequest& request) noexcept {
   request.error_text =
       new std::string(strf("the device that packed %zu bytes for rank %d has failed: %s",
                            request.transfer.bytes, request.to.rank, job.failure().c_str()));
-  finish(request, MPI_ERR_OTHER);
+  requests_.finish(request, MPI_ERR_OTHER);
 }
 
 void P2p::take_failed(const PeerState& from, const wire::Failed& failed) noexcept {

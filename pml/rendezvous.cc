@@ -121,7 +121,7 @@ void drop(std::vector<T*>& list, size_t i) noexcept {
 bool P2p::open_stage(const Buffer& buffer, Transfer& transfer) noexcept {
   constexpr size_t kMostStaged = 32 << 20;
   if (is_sparse(buffer)) return false;
-  if (process_.oversubscribed || transfer.bytes < pull_limit_ || transfer.bytes > kMostStaged)
+  if (process_.oversubscribed || transfer.bytes < limits_.pull || transfer.bytes > kMostStaged)
     return false;
   transfer.stage.reset(new (std::nothrow) std::byte[transfer.bytes]);
   return transfer.stage != nullptr;
@@ -134,7 +134,8 @@ wire::Rts P2p::announce(SendRequest& request) noexcept {
   const bool block = host && request.buffer.type->contiguous();
   request.claims_name = 0;
   transfer.claims = nullptr;
-  if (host && transfer.bytes >= both_limit_ && (block || open_stage(request.buffer, transfer)))
+  if (host && transfer.bytes >= limits_.both_ends &&
+      (block || open_stage(request.buffer, transfer)))
     transfer.claims = endpoint.open_claims(&request.claims_name);
   if (transfer.claims == nullptr) transfer.stage.reset();
   const bool staged = transfer.stage != nullptr;
@@ -146,15 +147,16 @@ wire::Rts P2p::announce(SendRequest& request) noexcept {
 
 void P2p::receive_pipeline(RecvRequest& request) noexcept {
   request.fragments = true;
-  send_control(*request.peer, wire::kGo,
-               wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes, 0,
-                        wire::Way::kPipeline, 0});
+  outbox_.send_control(*request.peer, wire::kGo,
+                       wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes,
+                                0, wire::Way::kPipeline, 0});
 }
 
 void P2p::receive_both_ends(RecvRequest& request) noexcept {
-  send_control(*request.peer, wire::kGo,
-               wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes,
-                        reinterpret_cast<uint64_t>(block_of(request)), wire::Way::kBothEnds, 0});
+  outbox_.send_control(
+      *request.peer, wire::kGo,
+      wire::Go{request.transfer.partner, request.handle(), request.transfer.bytes,
+               reinterpret_cast<uint64_t>(block_of(request)), wire::Way::kBothEnds, 0});
 }
 
 void P2p::take_go(const PeerState& from, const wire::Go& go) noexcept {
@@ -216,7 +218,7 @@ void P2p::take_done(const PeerState& from, const wire::Done& done) noexcept {
   }
   if (done.error == wire::kWithdrawn) {
     request->outcome.cancelled = true;
-    finish(*request, MPI_SUCCESS);
+    requests_.finish(*request, MPI_SUCCESS);
     return;
   }
   if (TERN_UNLIKELY(request->transfer.staged()) && !request->transfer.device->job.finish())
@@ -225,12 +227,13 @@ void P2p::take_done(const PeerState& from, const wire::Done& done) noexcept {
     request->error_text = new std::string(
         strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",
              request->to.rank));
-  finish(*request, done.error < MPI_ERR_LASTCODE ? static_cast<int>(done.error) : MPI_ERR_OTHER);
+  requests_.finish(*request,
+                   done.error < MPI_ERR_LASTCODE ? static_cast<int>(done.error) : MPI_ERR_OTHER);
 }
 
 void P2p::tell_done(RecvRequest& request, int error) noexcept {
-  send_control(*request.peer, wire::kDone,
-               wire::Done{request.transfer.partner, static_cast<uint64_t>(error)});
+  outbox_.send_control(*request.peer, wire::kDone,
+                       wire::Done{request.transfer.partner, static_cast<uint64_t>(error)});
   finish(request, error);
 }
 
@@ -357,7 +360,7 @@ bool P2p::push_fragments(SendRequest& request, bool* moved) noexcept {
     endpoint.commit({0, wire::kData, static_cast<uint16_t>(sizeof prefix + length), 0, 0, 0});
   }
   request.pushing = false;
-  finish(request, MPI_SUCCESS);
+  requests_.finish(request, MPI_SUCCESS);
   return true;
 }
 

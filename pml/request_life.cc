@@ -1,44 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of requests beside their transfer: persistence, restart, cancelling, return to the pool.
-#include <utility>
-
 #include "base/error.hpp"
 #include "pml/p2p.hpp"
 
 namespace tern::pml {
 
-namespace {
-
-/// A persistent request keeps its type and its communicator: the user may free both before the
-/// request.
-void hold(const Buffer& buffer, core::Communicator& communicator) noexcept {
-  if (!buffer.type->predefined()) buffer.type->retain();
-  communicator.keep_for_request();
-}
-
-/// Under the channel's lock: the communicator's end needs it.
-void let_go(const Buffer& buffer, core::Communicator& communicator) noexcept {
-  if (!buffer.type->predefined()) buffer.type->release();
-  communicator.request_ended();
-}
-
-TERN_COLD void drop_failure(core::Request& request) noexcept {
-  delete std::exchange(request.error_text, nullptr);
-  request.let_communicator_go();
-}
-
-void forget_failure(core::Request& request) noexcept {
-  if (TERN_UNLIKELY(request.outcome.error != MPI_SUCCESS)) drop_failure(request);
-}
-
-}  // namespace
-
 int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
                    core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  SendRequest& made = make_send(buffer, to, mode);
+  SendRequest& made = requests_.make_send(buffer, to, mode);
   made.set_persistent(true);
-  hold(buffer, *to.communicator);
+  keep_for_restart(buffer, *to.communicator);
   made.complete();
   *request = &made;
   return MPI_SUCCESS;
@@ -46,9 +18,9 @@ int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
 
 int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  RecvRequest& made = make_recv(buffer, from);
+  RecvRequest& made = requests_.make_recv(buffer, from);
   made.set_persistent(true);
-  hold(buffer, *from.communicator);
+  keep_for_restart(buffer, *from.communicator);
   made.complete();
   *request = &made;
   return MPI_SUCCESS;
@@ -57,7 +29,7 @@ int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** r
 int P2p::restart(SendRequest& request) noexcept {
   const core::ChannelLock lock(channel_.progress);
   int error = MPI_SUCCESS;
-  request.peer = state_of(*request.to.communicator, request.to.rank, &error);
+  request.peer = peers_.connected(*request.to.communicator, request.to.rank, &error);
   if (request.peer == nullptr) return error;
   forget_failure(request);
   request.set_active(true);
@@ -77,12 +49,12 @@ int P2p::restart(RecvRequest& request) noexcept {
 // completes the request. A message that has its receive completes as if nothing had been asked.
 void P2p::cancel(SendRequest& request) noexcept {
   if (request.done()) return;
-  if (unlist(request)) {
+  if (outbox_.remove(request)) {
     request.outcome.cancelled = true;
-    finish(request, MPI_SUCCESS);
+    requests_.finish(request, MPI_SUCCESS);
     if (process_.threaded()) channel_.progress.wake();
   } else if (!request.pushing) {
-    send_control(*request.peer, wire::kWithdraw, wire::Withdraw{request.handle()});
+    outbox_.send_control(*request.peer, wire::kWithdraw, wire::Withdraw{request.handle()});
   }
 }
 
@@ -95,24 +67,10 @@ void P2p::cancel(RecvRequest& request) noexcept {
   if (process_.threaded()) channel_.progress.wake();  // another thread may wait for it
 }
 
-template <class Request>
-void P2p::recycle(Request& request, ObjectPool<Request>& pool) noexcept {
-  process_.handles.renew(request);
-  if (request.persistent()) let_go(request.buffer, *request.communicator);
-  request.set_persistent(false);
-  forget_failure(request);
-  request.revive();
-  request.made_at = {};
-  pool.give(request);
-}
-
-void P2p::recycle(SendRequest& request) noexcept { recycle(request, sends_); }
-void P2p::recycle(RecvRequest& request) noexcept { recycle(request, recvs_); }
-
 SendRequest::SendRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }
 RecvRequest::RecvRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }
 int SendRequest::start() noexcept { return pml.restart(*this); }
-void SendRequest::destroy() noexcept { pml.recycle(*this); }
+void SendRequest::destroy() noexcept { pml.requests().recycle(*this); }
 int RecvRequest::start() noexcept { return pml.restart(*this); }
 void SendRequest::cancel_locked() noexcept { pml.cancel(*this); }
 void RecvRequest::cancel_locked() noexcept { pml.cancel(*this); }
@@ -124,6 +82,6 @@ void RecvRequest::cancel() noexcept {
   const core::ChannelLock lock(pml.channel().progress);
   cancel_locked();
 }
-void RecvRequest::destroy() noexcept { pml.recycle(*this); }
+void RecvRequest::destroy() noexcept { pml.requests().recycle(*this); }
 
 }  // namespace tern::pml

@@ -24,9 +24,6 @@ namespace tern::pml {
 class P2p;
 struct SendRequest;
 
-/// Largest payload of an eager message: with everything before it in one frame of every transport.
-inline constexpr size_t kMostEager = 32640;
-
 /// What a send says of its types (TERN_CHECK=types).
 [[nodiscard]] wire::Signature signature_of(const Buffer& buffer) noexcept;
 

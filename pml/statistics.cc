@@ -14,7 +14,7 @@ bool of_user(uint32_t context, const core::Communicator& communicator) noexcept 
 }  // namespace
 
 void P2p::add_up(const core::Communicator* of, Statistics* sums) const noexcept {
-  for (const auto& peer : peers_) {
+  for (const auto& peer : peers_.all()) {
     const Traffic& sent = peer->sent;
     sums->eager += sent.eager;
     sums->eager_bytes += sent.eager_bytes;
@@ -23,7 +23,7 @@ void P2p::add_up(const core::Communicator* of, Statistics* sums) const noexcept 
     sums->in_fragments += sent.piped;
     sums->by_both_ends += sent.shared;
   }
-  sums->received += received_;
+  sums->received += requests_.received();
   sums->unexpected += early_;
   sums->most_kept = std::max(sums->most_kept, most_kept_);
   for (const Message* one = unexpected_.first(); one != nullptr; one = one->later) {
@@ -34,7 +34,7 @@ void P2p::add_up(const core::Communicator* of, Statistics* sums) const noexcept 
   if (of == nullptr)
     sums->posted += posted_.size();
   else
-    for (const auto& receive : recvs_.all())
+    for (const auto& receive : requests_.receives())
       if (Posted<RecvRequest>::holds(*receive) && of_user(receive->key.context, *of))
         ++sums->posted;
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits: from which size on messages travel otherwise, from the parameters (src/base/params.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/process.hpp"
+
+namespace tern::pml {
+
+/// Largest payload of an eager message: with everything before it in one frame of every transport.
+inline constexpr size_t kMostEager = 32640;
+
+struct Limits {
+  static constexpr size_t kNever = SIZE_MAX;
+  size_t eager;       // bytes: up to here at once
+  size_t unexpected;  // bytes that one sender may have here without a receive
+  size_t pull;        // a message that travels alone is pulled from here on; kNever
+  size_t both_ends;   // copied by both ends from here on; kNever
+
+  explicit Limits(const core::Process& process)
+      : eager(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),
+        unexpected(static_cast<size_t>(process.params.unexpected_limit)),
+        pull(static_cast<size_t>(process.params.sm_pull_limit)),
+        both_ends(static_cast<size_t>(process.params.sm_both_limit)) {
+    const auto& way = process.params.sm_single_copy;
+    if (way == "pipeline")
+      pull = both_ends = kNever;
+    else if (way == "pull")
+      both_ends = kNever;
+    else if (way == "both")
+      pull = both_ends = 0;
+  }
+};
+
+}  // namespace tern::pml

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outbox: see the header.
+#include "pml/outbox.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/channel.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+#include "pml/p2p.hpp"
+#include "pml/prefix.hpp"
+
+namespace tern::pml {
+
+Outbox::Outbox(core::Channel& channel)
+    : channel_(channel), signs_(channel.process.params.checks("types")) {}
+
+void Outbox::send_control(PeerState& peer, uint8_t kind, const void* payload,
+                          size_t bytes) noexcept {
+  const btl::Header header{0, kind, static_cast<uint16_t>(bytes), 0, 0, 0};
+  if (peer.controls.empty() && peer.endpoint->send(header, payload)) return;
+  PeerState::Control control{};
+  control.header = header;
+  std::memcpy(control.payload, payload, bytes);
+  peer.controls.push_back(control);
+  list(peer);
+}
+
+std::byte* Outbox::begin_frame(const SendRequest& request, size_t bytes,
+                               btl::Header* header) noexcept {
+  const uint32_t index = request.communicator->remote_index(request.to.rank);
+  const bool is_signed = signs_ && request.to.plane == Plane::kUser;
+  bytes += (index == 0 ? sizeof(wire::LongContext) : 0) + (is_signed ? sizeof(wire::Signature) : 0);
+  std::byte* const room = request.peer->endpoint->begin(bytes);
+  if (room == nullptr) return nullptr;
+  PrefixWriter writer(room);
+  uint8_t flags = 0;
+  if (index == 0) {
+    const core::ContextId id = request.communicator->id();
+    writer.put(wire::LongContext{id.creator, id.counter});
+    flags |= wire::kLong;
+  }
+  if (is_signed) {
+    writer.put(signature_of(request.buffer));
+    flags |= wire::kSigned;
+  }
+  *header = header_for(request.to, flags, index, bytes);
+  return writer.next();
+}
+
+void Outbox::enqueue(SendRequest& request) noexcept {
+  PeerState& peer = *request.peer;
+  (peer.last_waiting == nullptr ? peer.first_waiting : peer.last_waiting->next_waiting) = &request;
+  peer.last_waiting = &request;
+  list(peer);
+}
+
+void Outbox::list(PeerState& peer) noexcept {
+  if (peer.listed) return;
+  peer.listed = true;
+  waiting_.push_back(&peer);
+}
+
+bool Outbox::remove(SendRequest& request) noexcept {
+  PeerState& peer = *request.peer;
+  SendRequest* before = nullptr;
+  for (SendRequest* at = peer.first_waiting; at != nullptr; before = at, at = at->next_waiting) {
+    if (at != &request) continue;
+    (before == nullptr ? peer.first_waiting : before->next_waiting) = at->next_waiting;
+    if (peer.last_waiting == at) peer.last_waiting = before;
+    return true;
+  }
+  return false;
+}
+
+int Outbox::progress() noexcept {
+  int sent = 0;
+  for (size_t i = 0; i < waiting_.size();) {
+    PeerState& peer = *waiting_[i];
+    if (flush(peer)) {
+      peer.listed = false;
+      waiting_[i] = waiting_.back();
+      waiting_.pop_back();
+      ++sent;
+    } else {
+      ++i;
+    }
+  }
+  return sent;
+}
+
+void Outbox::wait_until_empty() noexcept {
+  const core::ChannelLock lock(channel_.progress);
+  const auto all_sent = [this] {
+    return std::all_of(waiting_.begin(), waiting_.end(),
+                       [](const PeerState* peer) { return peer->endpoint->gone(); });
+  };
+  channel_.progress.wait(all_sent, [this](WaitReport* report) {
+    report->words += "room to send what is still under way";
+    for (const PeerState* peer : waiting_) report->wait_for(static_cast<int>(peer->peer->rank));
+  });
+}
+
+// True when nothing waits any more.
+bool Outbox::flush(PeerState& peer) noexcept {
+  size_t sent = 0;
+  while (sent < peer.controls.size() &&
+         peer.endpoint->send(peer.controls[sent].header, peer.controls[sent].payload))
+    ++sent;
+  peer.controls.erase(peer.controls.begin(),
+                      peer.controls.begin() + static_cast<std::ptrdiff_t>(sent));
+  if (!peer.controls.empty()) return false;
+  while (peer.first_waiting != nullptr) {
+    SendRequest* request = peer.first_waiting;
+    SendRequest* next = request->next_waiting;  // emit may finish and recycle it
+    if (!request->pml.emit(*request)) return false;
+    peer.first_waiting = next;
+    if (next == nullptr) peer.last_waiting = nullptr;
+  }
+  return true;
+}
+
+}  // namespace tern::pml

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers: first contacts. What it says of them: explain.cc.
+#include "pml/peers.hpp"
+
+#include "base/error.hpp"
+
+namespace tern::pml {
+
+PeerState& Peers::contact(btl::Endpoint& endpoint) {
+  peers_.push_back(std::make_unique<PeerState>(endpoint));
+  PeerState& state = *peers_.back();
+  state.eager_limit = static_cast<int64_t>(limits_.eager);
+  const size_t index = state.peer->index;
+  if (index >= by_peer_.size()) by_peer_.resize(index + 1, nullptr);
+  state.next = by_peer_[index];
+  by_peer_[index] = &state;
+  endpoint.state = &state;
+  if (process_.explain.on()) explain_contact(state);
+  return state;
+}
+
+PeerState* Peers::connect(core::Communicator& communicator, int rank, int* error) noexcept {
+  try {
+    return &contact(transports_.connect(communicator.peer(rank), communicator.id().turn()));
+  } catch (const Error& failure) {
+    *error = fail(failure);
+    return nullptr;
+  }
+}
+
+int Peers::require_reachable(const Envelope& from) const noexcept {
+  if (from.rank == MPI_ANY_SOURCE) return MPI_SUCCESS;
+  if (TERN_LIKELY(known(*from.communicator, from.rank) != nullptr)) return MPI_SUCCESS;
+  try {
+    transports_.require(from.communicator->peer(from.rank));
+    return MPI_SUCCESS;
+  } catch (const Error& failure) {
+    return fail(failure);
+  }
+}
+
+}  // namespace tern::pml

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers: from a rank of a communicator to the state of the channel of a peer that serves it.
+// Lifetime: P2p. Threads: under the channel's lock.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "btl/table.hpp"
+#include "core/peer.hpp"
+#include "pml/limits.hpp"
+#include "pml/requests.hpp"
+
+namespace tern::pml {
+
+class Peers {
+ public:
+  Peers(core::Process& process, btl::Table& transports, const Limits& limits) noexcept
+      : process_(process), transports_(transports), limits_(limits) {}
+
+  /// The first use of an endpoint, in either direction.
+  PeerState& contact(btl::Endpoint& endpoint);
+
+  /// Null where there was no contact yet.
+  [[nodiscard]] PeerState* known(const core::Communicator& communicator, int rank) const noexcept {
+    const size_t index = communicator.peer_index(rank);
+    PeerState* state = index < by_peer_.size() ? by_peer_[index] : nullptr;
+    while (state != nullptr && !state->endpoint->to.serves(communicator.id().turn()))
+      state = state->next;
+    return state;
+  }
+  /// Connects where that is needed; null with *error and fail() text where nothing reaches it.
+  PeerState* connected(core::Communicator& communicator, int rank, int* error) noexcept {
+    PeerState* state = known(communicator, rank);
+    return TERN_LIKELY(state != nullptr) ? state : connect(communicator, rank, error);
+  }
+  /// An error class with fail() text where the source of a receive can never send: it would wait
+  /// in vain.
+  [[nodiscard]] int require_reachable(const Envelope& from) const noexcept;
+
+  [[nodiscard]] const std::vector<std::unique_ptr<PeerState>>& all() const noexcept {
+    return peers_;
+  }
+  /// TERN_EXPLAIN: what went to each peer, before this process leaves its job.
+  void explain_traffic() const noexcept;
+
+ private:
+  PeerState* connect(core::Communicator& communicator, int rank, int* error) noexcept;
+  TERN_COLD void explain_contact(const PeerState& peer) const noexcept;
+
+  core::Process& process_;
+  btl::Table& transports_;
+  const Limits& limits_;
+  std::vector<std::unique_ptr<PeerState>> peers_;
+  std::vector<PeerState*> by_peer_;  // index of the peer: the first of its channels
+};
+
+}  // namespace tern::pml

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// RequestPool: see the header; and how persistent requests keep what the user may free.
+#include "pml/request_pool.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "core/peer.hpp"
+#include "pml/matching.hpp"
+
+namespace tern::pml {
+namespace {
+
+/// The same by registers: a copy by vectors, or a look at it, waits for the stores that have just
+/// written the fields one by one.
+inline void take(Buffer& to, const Buffer& from) noexcept {
+  void* address = from.address;
+  MPI_Count count = from.count;
+  core::Datatype* type = from.type;
+  asm("" : "+r"(address), "+r"(count), "+r"(type));
+  cuda::MemoryKind kind = from.kind;
+  if (kind == cuda::MemoryKind::kUnknown)
+    kind = count == 0 ? cuda::MemoryKind::kHost
+                      : cuda::kind_of(static_cast<std::byte*>(address) + type->true_lb());
+  to.address = address;
+  to.count = count;
+  to.type = type;
+  to.kind = kind;
+}
+
+/// Under the channel's lock: the communicator's end needs it.
+void release_kept(const Buffer& buffer, core::Communicator& communicator) noexcept {
+  if (!buffer.type->predefined()) buffer.type->release();
+  communicator.request_ended();
+}
+
+TERN_COLD void drop_failure(core::Request& request) noexcept {
+  delete std::exchange(request.error_text, nullptr);
+  request.let_communicator_go();
+}
+
+}  // namespace
+
+uint32_t context_of(const Envelope& from) noexcept {
+  return wire::context_word(from.communicator->index(), static_cast<uint32_t>(from.plane));
+}
+
+Key key_of(const Envelope& from) noexcept {
+  const uint32_t source =
+      from.rank == MPI_ANY_SOURCE ? kAnySource : from.communicator->peer_index(from.rank);
+  return {context_of(from), source, from.tag};
+}
+
+void keep_for_restart(const Buffer& buffer, core::Communicator& communicator) noexcept {
+  if (!buffer.type->predefined()) buffer.type->retain();
+  communicator.keep_for_request();
+}
+
+void forget_failure(core::Request& request) noexcept {
+  if (TERN_UNLIKELY(request.outcome.error != MPI_SUCCESS)) drop_failure(request);
+}
+
+RequestPool::RequestPool(P2p& owner, core::Channel& channel)
+    : owner_(owner), process_(channel.process), tracks_(process_.params.checks("leaks")) {
+  if (process_.threaded()) admit_threads();
+  completed_ =
+      &make_send(Buffer{nullptr, 0, nullptr, cuda::MemoryKind::kHost}, Envelope{}, Mode::kStandard);
+  completed_->complete();
+  completed_->made_at = {};
+}
+
+RequestPool::~RequestPool() {
+  for (auto& send : sends_.all()) process_.handles.erase(*send);
+  for (auto& recv : recvs_.all()) {
+    process_.handles.erase(*recv);
+    delete recv->error_text;  // of an operation that never ended
+  }
+}
+
+SendRequest& RequestPool::make_send(const Buffer& buffer, const Envelope& to, Mode mode) {
+  SendRequest* request = sends_.take();
+  if (request == nullptr) {
+    request = sends_.add(std::make_unique<SendRequest>(owner_));
+    process_.handles.insert(*request);
+  }
+  take(request->buffer, buffer);
+  request->to = to;
+  request->mode = mode;
+  request->communicator = to.communicator;
+  if (TERN_UNLIKELY(tracks_)) request->made_at = core::current_call;
+  return *request;
+}
+
+RecvRequest& RequestPool::make_recv(const Buffer& buffer, const Envelope& from) {
+  RecvRequest* request = recvs_.take();
+  if (request == nullptr) {
+    request = recvs_.add(std::make_unique<RecvRequest>(owner_));
+    process_.handles.insert(*request);
+  }
+  take(request->buffer, buffer);
+  request->from = from;
+  request->communicator = from.communicator;
+  if (TERN_UNLIKELY(tracks_)) request->made_at = core::current_call;
+  request->key = key_of(from);
+  return *request;
+}
+
+void RequestPool::begin(SendRequest& request, int lost) noexcept {
+  request.restart();
+  request.outcome = {};
+  request.transfer = {};
+  request.transfer.bytes = request.buffer.bytes();
+  request.transfer.lost = lost;
+  request.next_waiting = nullptr;
+  request.awaits = SendRequest::Awaits::kNothing;
+  request.retain();  // the operation's reference
+  ++request.communicator->pending;
+  if (!request.buffer.type->predefined()) request.buffer.type->retain();
+}
+
+void RequestPool::begin(RecvRequest& request) noexcept {
+  request.restart();
+  request.outcome = {};
+  request.peer = nullptr;
+  request.retain();  // the operation's reference
+  ++request.communicator->pending;
+  if (!request.buffer.type->predefined()) request.buffer.type->retain();
+}
+
+void RequestPool::finish(SendRequest& request, int error) noexcept {
+  if (request.claims_name != 0) {
+    request.peer->endpoint->close_claims(request.claims_name);
+    request.claims_name = 0;
+  }
+  if (!request.buffer.type->predefined()) request.buffer.type->release();
+  core::Communicator* communicator = request.communicator;
+  request.transfer.stage.reset();
+  request.transfer.device.reset();
+  request.awaits = SendRequest::Awaits::kNothing;
+  if (TERN_UNLIKELY(error != MPI_SUCCESS)) {
+    request.outcome.error = error;
+    request.keep_communicator();
+  }
+  request.complete();
+  request.release();
+  communicator->operation_ended();
+}
+
+void RequestPool::finish(RecvRequest& request, int error) noexcept {
+  if (!request.buffer.type->predefined()) request.buffer.type->release();
+  core::Communicator* communicator = request.communicator;
+  if (TERN_UNLIKELY((error | request.outcome.error) != MPI_SUCCESS)) {
+    if (error != MPI_SUCCESS) request.outcome.error = error;
+    request.keep_communicator();
+  }
+  ++received_;
+  request.complete();
+  request.release();
+  communicator->operation_ended();
+}
+
+template <class Request>
+void RequestPool::recycle(Request& request, ObjectPool<Request>& pool) noexcept {
+  process_.handles.renew(request);
+  if (request.persistent()) release_kept(request.buffer, *request.communicator);
+  request.set_persistent(false);
+  forget_failure(request);
+  request.revive();
+  request.made_at = {};
+  pool.give(request);
+}
+template void RequestPool::recycle(SendRequest&, ObjectPool<SendRequest>&) noexcept;
+template void RequestPool::recycle(RecvRequest&, ObjectPool<RecvRequest>&) noexcept;
+
+}  // namespace tern::pml

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// RequestPool: the requests of one channel: made, begun, finished, recycled.
+// Why: what a request keeps alive (its type, its communicator, itself) is taken and released here
+// and nowhere else, whichever protocol moves its data.
+// Lifetime: P2p. Threads: under the channel's lock, except make and recycle (see ObjectPool).
+#pragma once
+
+#include "pml/object_pool.hpp"
+#include "pml/requests.hpp"
+
+namespace tern::pml {
+
+class RequestPool {
+ public:
+  RequestPool(P2p& owner, core::Channel& channel);
+  ~RequestPool();
+  RequestPool(const RequestPool&) = delete;
+  RequestPool& operator=(const RequestPool&) = delete;
+
+  /// From now on several threads may call (see Rooms::admit_threads).
+  void admit_threads() noexcept {
+    sends_.set_threaded(true);
+    recvs_.set_threaded(true);
+  }
+
+  [[nodiscard]] SendRequest& make_send(const Buffer& buffer, const Envelope& to, Mode mode);
+  [[nodiscard]] RecvRequest& make_recv(const Buffer& buffer, const Envelope& from);
+  /// A complete send, shared by all that ended within their call; null where every request must
+  /// know its call (TERN_CHECK=leaks).
+  [[nodiscard]] SendRequest* completed_send() const noexcept {
+    return tracks_ ? nullptr : completed_;
+  }
+
+  /// The operation begins: from here to finish() it has a reference of its own.
+  void begin(SendRequest& request, int lost) noexcept;
+  void begin(RecvRequest& request) noexcept;
+  /// The operation ends. A receive keeps an error that is noted already (truncation) where `error`
+  /// is MPI_SUCCESS.
+  void finish(SendRequest& request, int error) noexcept;
+  void finish(RecvRequest& request, int error) noexcept;
+
+  /// The last reference has gone.
+  void recycle(SendRequest& request) noexcept { recycle(request, sends_); }
+  void recycle(RecvRequest& request) noexcept { recycle(request, recvs_); }
+
+  /// Adds the operations under way to a report's words.
+  void describe_open(WaitReport* report) const;
+  /// Receives that ended.
+  [[nodiscard]] uint64_t received() const noexcept { return received_; }
+  /// One ended without a request.
+  void count_received() noexcept { ++received_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<RecvRequest>>& receives() const noexcept {
+    return recvs_.all();
+  }
+
+ private:
+  template <class Request>
+  void recycle(Request& request, ObjectPool<Request>& pool) noexcept;
+
+  P2p& owner_;
+  core::Process& process_;
+  ObjectPool<SendRequest> sends_;
+  ObjectPool<RecvRequest> recvs_;
+  uint64_t received_ = 0;
+  bool tracks_;
+  SendRequest* completed_ = nullptr;
+};
+
+/// What a persistent request keeps: the user may free type and communicator before it.
+void keep_for_restart(const Buffer& buffer, core::Communicator& communicator) noexcept;
+/// An error of an earlier round of a persistent request is forgotten.
+void forget_failure(core::Request& request) noexcept;
+
+/// Of a receive: where it looks for messages.
+[[nodiscard]] uint32_t context_of(const Envelope& from) noexcept;
+[[nodiscard]] Key key_of(const Envelope& from) noexcept;
+
+}  // namespace tern::pml
