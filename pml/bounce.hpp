@@ -4,7 +4,7 @@
 // Why: where devices cannot reach each other, or memory cannot be shared, or one end is the host.
 // Data with holes is packed, or unpacked, on its device: what crosses the link is dense.
 // Sizes: TERN_CUDA_CHUNK, TERN_CUDA_CHUNKS. Lifetime: of one message. Threads: under the channel's
-// lock. See: pml/device.cc.
+// lock. See: pml/protocols/bounced.cc.
 #pragma once
 
 #include <string>

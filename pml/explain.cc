@@ -59,7 +59,7 @@ void RecvRequest::describe(WaitReport* report) const {
 }
 
 void SendRequest::describe(WaitReport* report) const {
-  const bool matched = pushing || transfer.partner != 0;
+  const bool matched = transfer.polled || transfer.partner != 0;
   report->words += strf("rank %d of %s to %s %s%s", to.rank, shown_name(*to.communicator).c_str(),
                         matched ? "take all of" : "receive", bytes_in_words(transfer.bytes).c_str(),
                         shown_tag(to).c_str());

@@ -25,7 +25,10 @@ P2p::P2p(core::Channel& channel, P2p* first)
       limits_(process_),
       peers_(process_, transports_, limits_),
       outbox_(channel),
-      requests_(*this, channel) {
+      requests_(*this, channel),
+      eager_(process_, outbox_, requests_),
+      transfers_({channel, process_, limits_, devices_, outbox_, requests_}),
+      matcher_(channel, limits_, outbox_, requests_, eager_, transfers_) {
   channel_.progress.add([](void* self) noexcept { return static_cast<P2p*>(self)->progress(); },
                         this);
 }
@@ -35,8 +38,7 @@ P2p::~P2p() { channel_.progress.remove(this); }
 int P2p::progress() noexcept {
   int events = transports_.progress();
   if (TERN_UNLIKELY(!outbox_.empty())) events += outbox_.progress();
-  if (TERN_UNLIKELY(!pulling_.empty() || !pushing_.empty())) events += move_transfers();
-  if (TERN_UNLIKELY(!copying_.empty())) events += move_device_copies();
+  if (TERN_UNLIKELY(!transfers_.empty())) events += transfers_.progress();
   return events;
 }
 
@@ -54,7 +56,7 @@ int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
   PeerState* peer = peers_.connected(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
   const size_t bytes = buffer.bytes();
-  if (TERN_LIKELY(mode != Mode::kSynchronous && send_eager_now(*peer, buffer, to, bytes)))
+  if (TERN_LIKELY(mode != Mode::kSynchronous && eager_.send_now(*peer, buffer, to, bytes)))
     return MPI_SUCCESS;
   SendRequest& request = requests_.make_send(buffer, to, mode);
   request.peer = peer;
@@ -65,7 +67,7 @@ int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
 int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
   const Buffer buffer = core::asked(given);
-  if (from.rank != MPI_ANY_SOURCE && posted_.empty() && !outbox_.is_signing() &&
+  if (from.rank != MPI_ANY_SOURCE && !matcher_.has_posted() && !outbox_.is_signing() &&
       !buffer.on_device()) {
     int error = MPI_SUCCESS;
     PeerState* peer = peers_.connected(*from.communicator, from.rank, &error);
@@ -76,7 +78,7 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
   if (const int code = peers_.require_reachable(from); TERN_UNLIKELY(code != MPI_SUCCESS))
     return code;
   RecvRequest& request = requests_.make_recv(buffer, from);
-  start(request);
+  matcher_.start(request);
   return wait_for(request, outcome);
 }
 
@@ -89,7 +91,7 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& pee
   btl::Endpoint& endpoint = *peer.endpoint;
   btl::Frame frame;
   for (uint32_t rounds = 0;; ++rounds) {
-    if (!unexpected_.empty() || !posted_.empty()) return MPI_ERR_PENDING;
+    if (!matcher_.empty()) return MPI_ERR_PENDING;
     for (int polls = 0; polls < kPollsBetweenRounds; ++polls) {
       if (!endpoint.peek(&frame)) continue;
       const btl::Header& header = frame.header;
@@ -145,7 +147,7 @@ int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
   if (const int code = peers_.require_reachable(from); TERN_UNLIKELY(code != MPI_SUCCESS))
     return code;
   RecvRequest& made = requests_.make_recv(buffer, from);
-  start(made);
+  matcher_.start(made);
   *request = &made;
   return MPI_SUCCESS;
 }
@@ -170,7 +172,7 @@ int P2p::isend_held(const Buffer& given, const Envelope& to, Mode mode,
   if (TERN_UNLIKELY(peer == nullptr)) return error;
   SendRequest* const completed = requests_.completed_send();
   if (TERN_LIKELY(mode != Mode::kSynchronous && completed != nullptr &&
-                  send_eager_now(*peer, buffer, to, buffer.bytes()))) {
+                  eager_.send_now(*peer, buffer, to, buffer.bytes()))) {
     completed->retain();
     *request = completed;
     return MPI_SUCCESS;
@@ -182,52 +184,36 @@ int P2p::isend_held(const Buffer& given, const Envelope& to, Mode mode,
   return MPI_SUCCESS;
 }
 
-core::Outcome P2p::describe(const Message& message, const Envelope& from) const noexcept {
-  const bool rts = message.header.kind == wire::kRts;
-  return {source_of(from, *message.from, message.header), message.header.tag, MPI_SUCCESS, false,
-          static_cast<MPI_Count>(rts ? message.rts.bytes : message.data.size())};
+void P2p::start(SendRequest& request, int lost) noexcept {
+  requests_.begin(request, lost);
+  if (request.peer->first_waiting == nullptr && emit(request)) return;
+  outbox_.enqueue(request);
 }
 
-// The earliest that fits, after one round of progress at most; null where there is none.
-Message* P2p::look_for(const Envelope& from) noexcept {
-  const Key key = key_of(from);
-  Message* message = unexpected_.find(key);
-  if (message != nullptr) return message;
-  channel_.progress.poll_for_caller();
-  return unexpected_.find(key);
+bool P2p::emit(SendRequest& request) noexcept {
+  PeerState& peer = *request.peer;
+  const size_t bytes = request.transfer.bytes;
+  const bool eager = Eager::viable(peer, bytes);
+  if (request.lost == MPI_SUCCESS)
+    request.lost = eager ? eager_.prepare(request) : transfers_.prepare(request);
+  if (TERN_UNLIKELY(request.lost != MPI_SUCCESS)) return transfers_.announce_lost(request);
+  // To itself all of it may happen at once: what waits for an answer may have ended on return.
+  const bool complete = eager && request.mode != Mode::kSynchronous;
+  if (!(eager ? eager_.emit(request) : transfers_.announce(request))) return false;
+  peer.sent.count(bytes, eager);
+  if (complete) requests_.finish(request, MPI_SUCCESS);
+  return true;
 }
 
-int P2p::wait_for(const Envelope& from, Message** message) noexcept {
-  if (const int code = peers_.require_reachable(from); code != MPI_SUCCESS) return code;
-  const Key key = key_of(from);
-  channel_.progress.wait([&] { return (*message = unexpected_.find(key)) != nullptr; },
-                         [&from](WaitReport* report) {
-                           report->words += "a message ";
-                           describe_source(from, report);
-                         });
-  return MPI_SUCCESS;
+bool P2p::offer(cuda::Device& device, const void* address, size_t bytes,
+                MemoryCard* card) noexcept {
+  return devices_.offer(device, cuda::look_up(address), address, bytes, card);
 }
 
-int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept {
-  const core::ChannelLock lock(channel_.progress);
-  const Message* message = look_for(from);
-  *found = message != nullptr;
-  if (message != nullptr) *outcome = describe(*message, from);
-  return MPI_SUCCESS;
-}
-
-int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
-  const core::ChannelLock lock(channel_.progress);
-  Message* message = nullptr;
-  const int code = wait_for(from, &message);
-  if (code == MPI_SUCCESS) *outcome = describe(*message, from);
-  return code;
-}
-
-void P2p::add_context(core::Communicator& communicator) { contexts_.add(communicator); }
-
-void P2p::remove_context(core::Communicator& communicator) noexcept {
-  contexts_.remove(communicator);
+void P2p::add_up(const core::Communicator* of, Statistics* sums) const noexcept {
+  peers_.add_up(sums);
+  sums->received += requests_.received();
+  matcher_.add_up(of, sums);
 }
 
 }  // namespace tern::pml

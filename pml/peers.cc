@@ -39,4 +39,16 @@ int Peers::require_reachable(const Envelope& from) const noexcept {
   }
 }
 
+void Peers::add_up(Statistics* sums) const noexcept {
+  for (const auto& peer : peers_) {
+    const Traffic& sent = peer->sent;
+    sums->eager += sent.eager;
+    sums->eager_bytes += sent.eager_bytes;
+    sums->announced += sent.announced;
+    sums->announced_bytes += sent.announced_bytes;
+    sums->in_fragments += sent.piped;
+    sums->by_both_ends += sent.shared;
+  }
+}
+
 }  // namespace tern::pml

@@ -38,9 +38,8 @@ class Peers {
   /// in vain.
   [[nodiscard]] int require_reachable(const Envelope& from) const noexcept;
 
-  [[nodiscard]] const std::vector<std::unique_ptr<PeerState>>& all() const noexcept {
-    return peers_;
-  }
+  /// Adds what was sent to them.
+  void add_up(Statistics* sums) const noexcept;
   /// TERN_EXPLAIN: what went to each peer, before this process leaves its job.
   void explain_traffic() const noexcept;
 

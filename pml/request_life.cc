@@ -41,7 +41,7 @@ int P2p::restart(RecvRequest& request) noexcept {
   const core::ChannelLock lock(channel_.progress);
   forget_failure(request);
   request.set_active(true);
-  start(request);
+  matcher_.start(request);
   return MPI_SUCCESS;
 }
 
@@ -53,17 +53,16 @@ void P2p::cancel(SendRequest& request) noexcept {
     request.outcome.cancelled = true;
     requests_.finish(request, MPI_SUCCESS);
     if (process_.threaded()) channel_.progress.wake();
-  } else if (!request.pushing) {
+  } else if (!request.transfer.polled) {
     outbox_.send_control(*request.peer, wire::kWithdraw, wire::Withdraw{request.handle()});
   }
 }
 
 void P2p::cancel(RecvRequest& request) noexcept {
-  if (request.done() || !Posted<RecvRequest>::holds(request)) return;
-  posted_.remove(request);
+  if (request.done() || !matcher_.cancel(request)) return;
   request.outcome = {};
   request.outcome.cancelled = true;
-  finish(request, MPI_SUCCESS);
+  requests_.finish(request, MPI_SUCCESS);
   if (process_.threaded()) channel_.progress.wake();  // another thread may wait for it
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "core/peer.hpp"
-#include "pml/matching.hpp"
 
 namespace tern::pml {
 namespace {
@@ -41,14 +40,16 @@ TERN_COLD void drop_failure(core::Request& request) noexcept {
 
 }  // namespace
 
-uint32_t context_of(const Envelope& from) noexcept {
-  return wire::context_word(from.communicator->index(), static_cast<uint32_t>(from.plane));
+void set_error_text(core::Request& request, const std::string& text) {
+  delete request.error_text;
+  request.error_text = new std::string(text);
 }
 
-Key key_of(const Envelope& from) noexcept {
-  const uint32_t source =
-      from.rank == MPI_ANY_SOURCE ? kAnySource : from.communicator->peer_index(from.rank);
-  return {context_of(from), source, from.tag};
+std::string truncation_text(const RecvRequest& request, size_t bytes, size_t room) {
+  return strf(
+      "the message from rank %d with tag %d has %zu bytes, but the receive has room for %zu; the "
+      "first %zu are kept",
+      request.outcome.source, request.outcome.tag, bytes, room, room);
 }
 
 void keep_for_restart(const Buffer& buffer, core::Communicator& communicator) noexcept {
@@ -110,7 +111,8 @@ void RequestPool::begin(SendRequest& request, int lost) noexcept {
   request.outcome = {};
   request.transfer = {};
   request.transfer.bytes = request.buffer.bytes();
-  request.transfer.lost = lost;
+  request.lost = lost;
+  request.prepared = false;
   request.next_waiting = nullptr;
   request.awaits = SendRequest::Awaits::kNothing;
   request.retain();  // the operation's reference
@@ -128,14 +130,9 @@ void RequestPool::begin(RecvRequest& request) noexcept {
 }
 
 void RequestPool::finish(SendRequest& request, int error) noexcept {
-  if (request.claims_name != 0) {
-    request.peer->endpoint->close_claims(request.claims_name);
-    request.claims_name = 0;
-  }
   if (!request.buffer.type->predefined()) request.buffer.type->release();
   core::Communicator* communicator = request.communicator;
-  request.transfer.stage.reset();
-  request.transfer.device.reset();
+  request.transfer.half.reset();
   request.awaits = SendRequest::Awaits::kNothing;
   if (TERN_UNLIKELY(error != MPI_SUCCESS)) {
     request.outcome.error = error;
@@ -147,6 +144,11 @@ void RequestPool::finish(SendRequest& request, int error) noexcept {
 }
 
 void RequestPool::finish(RecvRequest& request, int error) noexcept {
+  if (TERN_UNLIKELY(request.large)) {
+    request.large = false;
+    request.transfer.half.reset();
+    --receiving_;
+  }
   if (!request.buffer.type->predefined()) request.buffer.type->release();
   core::Communicator* communicator = request.communicator;
   if (TERN_UNLIKELY((error | request.outcome.error) != MPI_SUCCESS)) {
@@ -157,6 +159,16 @@ void RequestPool::finish(RecvRequest& request, int error) noexcept {
   request.complete();
   request.release();
   communicator->operation_ended();
+}
+
+void RequestPool::fail(SendRequest& request, const Failure& failure) noexcept {
+  set_error_text(request, failure.text);
+  finish(request, failure.error);
+}
+
+void RequestPool::fail(RecvRequest& request, const Failure& failure) noexcept {
+  set_error_text(request, failure.text);
+  finish(request, failure.error);
 }
 
 template <class Request>

@@ -5,6 +5,7 @@
 // Lifetime: P2p. Threads: under the channel's lock, except make and recycle (see ObjectPool).
 #pragma once
 
+#include "pml/matching.hpp"
 #include "pml/object_pool.hpp"
 #include "pml/requests.hpp"
 
@@ -38,6 +39,16 @@ class RequestPool {
   /// is MPI_SUCCESS.
   void finish(SendRequest& request, int error) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
+  /// The one way to fail a request that has begun. Who tells the other end: Transfers.
+  TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
+  TERN_COLD void fail(RecvRequest& request, const Failure& failure) noexcept;
+  /// The receive has matched a message whose data is to come.
+  void mark_large(RecvRequest& request) noexcept {
+    request.large = true;
+    ++receiving_;
+  }
+  /// How many of these there are.
+  [[nodiscard]] int receiving() const noexcept { return receiving_; }
 
   /// The last reference has gone.
   void recycle(SendRequest& request) noexcept { recycle(request, sends_); }
@@ -62,6 +73,7 @@ class RequestPool {
   ObjectPool<SendRequest> sends_;
   ObjectPool<RecvRequest> recvs_;
   uint64_t received_ = 0;
+  int receiving_ = 0;
   bool tracks_;
   SendRequest* completed_ = nullptr;
 };
@@ -72,7 +84,13 @@ void keep_for_restart(const Buffer& buffer, core::Communicator& communicator) no
 void forget_failure(core::Request& request) noexcept;
 
 /// Of a receive: where it looks for messages.
-[[nodiscard]] uint32_t context_of(const Envelope& from) noexcept;
-[[nodiscard]] Key key_of(const Envelope& from) noexcept;
+[[nodiscard]] inline uint32_t context_of(const Envelope& from) noexcept {
+  return wire::context_word(from.communicator->index(), static_cast<uint32_t>(from.plane));
+}
+[[nodiscard]] inline Key key_of(const Envelope& from) noexcept {
+  const uint32_t source =
+      from.rank == MPI_ANY_SOURCE ? kAnySource : from.communicator->peer_index(from.rank);
+  return {context_of(from), source, from.tag};
+}
 
 }  // namespace tern::pml

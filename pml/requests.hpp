@@ -4,7 +4,6 @@
 // (core/request.hpp). Threads: under the channel's lock; done() is read without it.
 #pragma once
 
-#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -12,11 +11,10 @@
 #include <vector>
 
 #include "btl/btl.hpp"
-#include "btl/claims.hpp"
 #include "btl/device.hpp"
-#include "pml/bounce.hpp"
 #include "pml/match.hpp"
 #include "pml/pml.hpp"
+#include "pml/protocols/protocol.hpp"
 #include "pml/wire.hpp"
 
 namespace tern::pml {
@@ -59,7 +57,7 @@ struct alignas(64) PeerState {
     std::byte payload[48];
   };
   std::vector<Control> controls;  // frames about transfers that found no room
-  bool listed = false;            // in P2p's list of peers with something waiting
+  bool listed = false;            // in the outbox's list of peers with something waiting
   int64_t eager_limit = 0;        // towards it: -1 while it has too much of ours without a receive
   size_t kept = 0;                // payload from it that waits for receives
   bool slowed = false;            // it was told to send announcements only
@@ -92,36 +90,22 @@ class NamedData {
   size_t bytes_;
 };
 
-/// What a device does for a message.
-struct DeviceTransfer {
-  cuda::Block block;  // sender: the data packed, or copied from where others cannot map it
-  std::array<cuda::SharedEvent, wire::Pieces::kMost> events;  // of the block's pieces
-  wire::Pieces pieces{};  // sender: as announced; receiver: as heard
-  btl::MemoryCard card{};
-  bool carded = false;                                // sender: the announcement has the card
-  std::unique_ptr<BounceOut> out;                     // sender: through the host
-  std::unique_ptr<BounceIn> in;                       // receiver
-  std::unique_ptr<btl::Reached> reached;              // receiver: the card's block,
-  size_t begins = 0;                                  // where the data begins in it,
-  std::array<CUevent, wire::Pieces::kMost> opened{};  // the events of its pieces,
-  bool at_once = false;                               // which are copied when all are there,
-  size_t begun = 0;                                   // and bytes that the device was asked to copy
-  cuda::Job job;                                      // ends first
-};
-
-/// Common to both directions: a transfer of data that is under way.
+/// The data of a large message, while it is under way: what every protocol has.
+template <class HalfOfThisEnd>
 struct Transfer {
   size_t bytes = 0;             // that travel
-  size_t moved = 0;             // of these, done (pipeline, pull)
+  size_t moved = 0;             // of these, done, where the protocol counts them
   uint64_t partner = 0;         // the other end's request
-  uint64_t remote_address = 0;  // of its data, where it is one block
-  btl::SharedClaims* claims = nullptr;
-  std::unique_ptr<std::byte[]> stage;      // the packed form, where the data is not one block
-  std::unique_ptr<DeviceTransfer> device;  // of large messages in device memory
-  int lost = MPI_SUCCESS;                  // why the data of a send cannot be read: an error class
-  /// The data of a send goes through a block of its device.
-  [[nodiscard]] bool staged() const noexcept { return device != nullptr && device->block.valid(); }
+  uint64_t remote_address = 0;  // receiver: of the sender's data, where it is one block
+  const Protocol* protocol = nullptr;
+  std::unique_ptr<HalfOfThisEnd> half;
+  bool polled = false;  // the half is asked in progress
 };
+
+/// Both: the text of a late failure; it replaces one that is there already (truncation, types).
+void set_error_text(core::Request& request, const std::string& text);
+/// Of a message that is longer than its receive.
+[[nodiscard]] std::string truncation_text(const RecvRequest& request, size_t bytes, size_t room);
 
 struct alignas(64) SendRequest final : core::Request {
   explicit SendRequest(P2p& owner) noexcept;
@@ -137,12 +121,11 @@ struct alignas(64) SendRequest final : core::Request {
   Mode mode = Mode::kStandard;
   PeerState* peer = nullptr;
   SendRequest* next_waiting = nullptr;
-  Transfer transfer;
-  uint32_t claims_name = 0;
+  Transfer<SenderHalf> transfer;
+  int lost = MPI_SUCCESS;  // why its data cannot be read: an error class
+  bool prepared = false;   // its half is what the announcement offers
   /// What the receiver may say next; anything else from it is refused.
   enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;
-  bool pushing = false;  // in P2p's list of sends that move data
-  friend class P2p;
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
     active_ = !persistent;
@@ -164,9 +147,8 @@ struct alignas(64) RecvRequest final : core::Request {
   uint64_t posted_at = 0;
   Hook<RecvRequest> hooks[1];
   PeerState* peer = nullptr;  // once matched
-  Transfer transfer;
-  bool large = false;      // its data is under way
-  bool fragments = false;  // and comes as kData
+  Transfer<ReceiverHalf> transfer;
+  bool large = false;  // its data is under way
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
     active_ = !persistent;

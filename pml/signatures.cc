@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "core/signature.hpp"
-#include "pml/p2p.hpp"
+#include "pml/matcher.hpp"
 
 namespace tern::pml {
 namespace {
@@ -30,15 +30,16 @@ wire::Signature signature_of(const Buffer& buffer) noexcept {
 
 // A message that does not fit has its own error. The data is delivered all the same, as without the
 // check.
-void P2p::check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
-                          const wire::Signature* sent, size_t bytes) const {
+void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
+                     const wire::Signature* sent, size_t bytes) {
   const Buffer& buffer = request.buffer;
   if (TERN_LIKELY(sent == nullptr) || bytes > buffer.bytes()) return;
   if (sent->untyped != 0 || untyped(*buffer.type)) return;
   const core::Signature room = core::signature_prefix(*buffer.type, buffer.count, sent->elements);
   if (room == core::Signature{sent->hash, sent->elements}) return;
   request.outcome.error = MPI_ERR_TYPE;
-  request.error_text = new std::string(
+  set_error_text(
+      request,
       strf("rank %d sent %s with tag %d, but the receive is for %s: their basic types differ "
            "(TERN_CHECK=types)",
            source_of(request.from, peer, header), sent->words, header.tag,

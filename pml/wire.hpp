@@ -65,7 +65,7 @@ struct Pieces {
   uint32_t stamp;
   cuda::EventName events[kMost];
 };
-enum class Way : uint32_t { kPipeline = 1, kBothEnds = 2, kPieces = 3 };
+enum class Way : uint32_t { kNone = 0, kPipeline = 1, kBothEnds = 2, kPieces = 3 };
 struct Go {
   uint64_t sender;
   uint64_t receiver;

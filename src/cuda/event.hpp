@@ -5,7 +5,7 @@
 // would keep that stream for ever.
 // Lifetime: recorded before its name is told; given back when the message has ended, to be recorded
 // again for another. Threads: any.
-// See: pml/device.cc, tests/gpu/driver/sharing.cc (what the driver promises).
+// See: pml/protocols/device_pieces.cc, tests/gpu/driver/sharing.cc (what the driver promises).
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matcher: see the header.
+#include "pml/matcher.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "core/channel.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+#include "pml/prefix.hpp"
+
+namespace tern::pml {
+namespace {
+
+bool of_user(uint32_t context, const core::Communicator& communicator) noexcept {
+  return context == wire::context_word(communicator.index(), static_cast<uint32_t>(Plane::kUser));
+}
+
+}  // namespace
+
+int source_of(const Envelope& from, const PeerState& peer, const btl::Header& header) noexcept {
+  if (from.rank != MPI_ANY_SOURCE) return from.rank;
+  const core::Group& group = from.communicator->target();
+  const auto said = static_cast<int>(header.source);
+  if (said >= 0 && said < group.size() && group.peer_index(said) == peer.peer->index) return said;
+  return group.rank_of(peer.peer->index);
+}
+
+Matcher::Matcher(core::Channel& channel, const Limits& limits, Outbox& outbox,
+                 RequestPool& requests, Eager& eager, Transfers& transfers) noexcept
+    : channel_(channel),
+      limits_(limits),
+      outbox_(outbox),
+      requests_(requests),
+      eager_(eager),
+      transfers_(transfers) {}
+
+void Matcher::start(RecvRequest& request) noexcept {
+  requests_.begin(request);
+  Message* message = unexpected_.find(request.key);
+  if (message == nullptr) return posted_.post(request);
+  take_out(*message);
+  receive(request, *message);
+}
+
+bool Matcher::cancel(RecvRequest& request) noexcept {
+  if (!Posted<RecvRequest>::holds(request)) return false;
+  posted_.remove(request);
+  return true;
+}
+
+// In long form it is answered with the short name of its communicator.
+void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
+  PrefixReader reader(frame.payload, frame.header.bytes);
+  btl::Header header = frame.header;
+  if ((header.kind & wire::kLong) != 0) {
+    const auto id = reader.take<wire::LongContext>();
+    const Contexts::Heard heard = contexts_.hear_of({id.creator, static_cast<uint32_t>(id.counter)},
+                                                    peer.peer->index, channel_.process);
+    header.context = wire::context_word(heard.index, header.context & 3);
+    if (heard.tell) outbox_.send_control(peer, wire::kContext, wire::ContextTold{id, heard.index});
+  }
+  wire::Signature signature;
+  const bool is_signed = (header.kind & wire::kSigned) != 0;
+  if (is_signed) {
+    signature = reader.take<wire::Signature>();
+    signature.words[sizeof signature.words - 1] = '\0';
+  }
+  // Whether there is a card says what follows the Rts.
+  header.kind &= static_cast<uint8_t>(~(wire::kLong | wire::kSigned | wire::kCarded));
+  arrive(peer, header, reader.next(), reader.left(), is_signed ? &signature : nullptr);
+}
+
+void Matcher::arrive(PeerState& peer, const btl::Header& header, const std::byte* payload,
+                     size_t bytes, const wire::Signature* signature) noexcept {
+  const Key key{header.context, peer.peer->index, header.tag};
+  RecvRequest* request = posted_.take(key);
+  if (request == nullptr) return keep(peer, key, header, payload, bytes, signature);
+  request->peer = &peer;
+  PrefixReader reader(payload, bytes);
+  if (header.kind == wire::kRts) {
+    const auto rts = reader.take<wire::Rts>();
+    check_signature(*request, peer, header, signature, rts.bytes);
+    const NamedData named(reader.next(), reader.left());
+    return transfers_.receive(*request, header, {rts, named});
+  }
+  if (header.kind == wire::kEagerSync) {
+    const auto prefix = reader.take<wire::SyncPrefix>();
+    outbox_.send_control(peer, wire::kDone, wire::Done{prefix.sender, MPI_SUCCESS});
+  }
+  check_signature(*request, peer, header, signature, reader.left());
+  eager_.receive(*request, header, reader.next(), reader.left());
+}
+
+void Matcher::keep(PeerState& peer, const Key& key, const btl::Header& header,
+                   const std::byte* payload, size_t bytes,
+                   const wire::Signature* signature) noexcept {
+  Message* message = messages_.take();
+  if (message == nullptr) message = messages_.add(std::make_unique<Message>());
+  message->key = key;
+  message->from = &peer;
+  message->header = header;
+  message->sender = 0;
+  message->rts = {};
+  message->signature.reset(signature == nullptr ? nullptr : new wire::Signature(*signature));
+  PrefixReader reader(payload, bytes);
+  if (header.kind == wire::kRts) message->rts = reader.take<wire::Rts>();
+  if (header.kind == wire::kEagerSync) message->sender = reader.take<wire::SyncPrefix>().sender;
+  message->data.assign(reader.next(), reader.next() + reader.left());
+  unexpected_.add(*message);
+  if (TERN_UNLIKELY(key.tag == kRefusalTag)) ++channel_.refusals;
+  ++early_;
+  most_kept_ = std::max(most_kept_, uint64_t{unexpected_.size()});
+  if (EarlyWatcher* watcher = watcher_.load(std::memory_order_acquire);
+      TERN_UNLIKELY(watcher != nullptr))
+    watcher->came_early({key.context, key.source, key.tag,
+                         header.kind == wire::kRts ? message->rts.bytes : message->data.size()});
+  count_kept(peer, kept_bytes(*message), 0);
+}
+
+// A sender whose messages have no receive is told to send announcements only, and when half of them
+// are gone, that it may go on.
+void Matcher::count_kept(PeerState& peer, size_t more, size_t less) noexcept {
+  peer.kept += more - less;
+  const bool slow =
+      peer.slowed ? peer.kept * 2 > limits_.unexpected : peer.kept > limits_.unexpected;
+  if (TERN_LIKELY(slow == peer.slowed)) return;
+  peer.slowed = slow;
+  outbox_.send_control(peer, wire::kPace, wire::Pace{slow ? uint64_t{0} : uint64_t{1}});
+}
+
+void Matcher::receive(RecvRequest& request, Message& message) noexcept {
+  PeerState& peer = *message.from;
+  request.peer = &peer;
+  const bool large = message.header.kind == wire::kRts;
+  check_signature(request, peer, message.header, message.signature.get(),
+                  large ? message.rts.bytes : message.data.size());
+  if (large) {
+    const NamedData named(message.data.data(), message.data.size());
+    transfers_.receive(request, message.header, {message.rts, named});
+  } else {
+    if (message.sender != 0)
+      outbox_.send_control(peer, wire::kDone, wire::Done{message.sender, MPI_SUCCESS});
+    count_kept(peer, 0, kept_bytes(message));
+    eager_.receive(request, message.header, message.data.data(), message.data.size());
+  }
+  constexpr size_t kKeptCapacity = 256;
+  if (message.data.capacity() > kKeptCapacity) std::vector<std::byte>().swap(message.data);
+  messages_.give(message);
+}
+
+void Matcher::withdraw(PeerState& peer, uint64_t sender) noexcept {
+  if (sender == 0) return;  // no handle: plain messages have it
+  for (Message* message = unexpected_.first(); message != nullptr; message = message->later) {
+    if (message->from != &peer || (message->sender != sender && message->rts.sender != sender))
+      continue;
+    unexpected_.remove(*message);
+    count_kept(peer, 0, kept_bytes(*message));
+    messages_.give(*message);
+    outbox_.send_control(peer, wire::kDone, wire::Done{sender, wire::kWithdrawn});
+    return;
+  }
+}
+
+Message* Matcher::look_for(const Envelope& from) noexcept {
+  const Key key = key_of(from);
+  Message* message = unexpected_.find(key);
+  if (message != nullptr) return message;
+  channel_.progress.poll_for_caller();
+  return unexpected_.find(key);
+}
+
+Message* Matcher::wait_for(const Envelope& from) noexcept {
+  const Key key = key_of(from);
+  Message* message = nullptr;
+  channel_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; },
+                         [&from](WaitReport* report) {
+                           report->words += "a message ";
+                           describe_source(from, report);
+                         });
+  return message;
+}
+
+void Matcher::add_up(const core::Communicator* of, Statistics* sums) const noexcept {
+  sums->unexpected += early_;
+  sums->most_kept = std::max(sums->most_kept, most_kept_);
+  for (const Message* one = unexpected_.first(); one != nullptr; one = one->later) {
+    if (of != nullptr && !of_user(one->key.context, *of)) continue;
+    ++sums->kept;
+    sums->kept_bytes += one->data.size();
+  }
+  if (of == nullptr)
+    sums->posted += posted_.size();
+  else
+    for (const auto& receive : requests_.receives())
+      if (Posted<RecvRequest>::holds(*receive) && of_user(receive->key.context, *of))
+        ++sums->posted;
+}
+
+}  // namespace tern::pml

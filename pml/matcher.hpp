@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matcher: which receive takes which message, the messages that came before their receive, and flow
+// control: what one peer may have here without a receive.
+// Ordering: see matching.hpp. Lifetime: P2p. Threads: under the channel's lock.
+#pragma once
+
+#include <atomic>
+
+#include "pml/contexts.hpp"
+#include "pml/limits.hpp"
+#include "pml/matching.hpp"
+#include "pml/object_pool.hpp"
+#include "pml/outbox.hpp"
+#include "pml/protocols/eager.hpp"
+#include "pml/request_pool.hpp"
+#include "pml/transfers.hpp"
+
+namespace tern::pml {
+
+class Matcher {
+ public:
+  Matcher(core::Channel& channel, const Limits& limits, Outbox& outbox, RequestPool& requests,
+          Eager& eager, Transfers& transfers) noexcept;
+
+  /// A receive begins: it takes a message that is here, or is posted.
+  void start(RecvRequest& request) noexcept;
+  /// Takes a posted receive back; false where it is matched already.
+  bool cancel(RecvRequest& request) noexcept;
+  /// A message, or the announcement of one, has come: its frame. Of well-formed ones that do not
+  /// name their communicator in long form: arrive().
+  void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
+  void arrive(PeerState& peer, const btl::Header& header, const std::byte* payload, size_t bytes,
+              const wire::Signature* signature = nullptr) noexcept;
+  /// The sender takes a message back, where it is still here.
+  void withdraw(PeerState& peer, uint64_t sender) noexcept;
+
+  /// The earliest message that fits, after one round of progress at most; null where there is none.
+  [[nodiscard]] Message* look_for(const Envelope& from) noexcept;
+  [[nodiscard]] Message* wait_for(const Envelope& from) noexcept;
+  /// Out of the queues, to be received later, or now.
+  void take_out(Message& message) noexcept { unexpected_.remove(message); }
+  void receive(RecvRequest& request, Message& message) noexcept;
+
+  /// Whether a message that comes next meets nothing here.
+  [[nodiscard]] bool empty() const noexcept { return unexpected_.empty() && posted_.empty(); }
+  [[nodiscard]] bool has_posted() const noexcept { return !posted_.empty(); }
+  [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
+  void watch_early(EarlyWatcher* watcher) noexcept { watcher_ = watcher; }
+  void add_up(const core::Communicator* of, Statistics* sums) const noexcept;
+
+ private:
+  void keep(PeerState& peer, const Key& key, const btl::Header& header, const std::byte* payload,
+            size_t bytes, const wire::Signature* signature) noexcept;
+  void count_kept(PeerState& peer, size_t more, size_t less) noexcept;
+
+  core::Channel& channel_;
+  const Limits& limits_;
+  Outbox& outbox_;
+  RequestPool& requests_;
+  Eager& eager_;
+  Transfers& transfers_;
+  Contexts contexts_;
+  Posted<RecvRequest> posted_;
+  Unexpected<Message> unexpected_;
+  ObjectPool<Message> messages_;
+  uint64_t early_ = 0, most_kept_ = 0;  // for tools
+  std::atomic<EarlyWatcher*> watcher_ = nullptr;
+};
+
+/// TERN_CHECK=types: notes on the request where the types of the message (null: unsigned) differ.
+void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
+                     const wire::Signature* sent, size_t bytes);
+
+}  // namespace tern::pml

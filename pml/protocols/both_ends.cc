@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both ends: sender and receiver copy one message at once: each claims chunks, the receiver from
+// the front, the sender from the back, until all are taken. A sender that is away costs nothing.
+//   receiver: Go with its address; both copy; receiver: Done.
+// Data that is not one block is copied from, or to, its packed form: the sender packs chunk by
+// chunk while the receiver copies what is packed already, and unpacks it.
+#include <algorithm>
+
+#include "core/peer.hpp"
+#include "pml/limits.hpp"
+#include "pml/protocols/chunks.hpp"
+#include "pml/protocols/copies.hpp"
+#include "pml/protocols/rows.hpp"
+
+namespace tern::pml {
+namespace {
+
+/// One system call each; a message that is worth two has one for each end. The same at both ends.
+size_t chunk_of(size_t bytes) noexcept {
+  constexpr size_t kLeast = 16384, kMost = 131072;
+  return std::clamp((bytes / 2 + kLeast - 1) / kLeast * kLeast, kLeast, kMost);
+}
+
+class BothEndsSender final : public SenderHalf {
+ public:
+  BothEndsSender(SendRequest& request, Stage stage) noexcept
+      : request_(request),
+        stage_(std::move(stage)),
+        packing_(request.transfer.bytes, chunk_of(request.transfer.bytes)) {}
+  ~BothEndsSender() override {
+    if (name_ != 0) request_.peer->endpoint->close_claims(name_);
+  }
+  BothEndsSender(const BothEndsSender&) = delete;
+  BothEndsSender& operator=(const BothEndsSender&) = delete;
+
+  /// False where the transport has no claims, or none left.
+  [[nodiscard]] bool open() noexcept {
+    claims_ = request_.peer->endpoint->open_claims(&name_);
+    if (claims_ == nullptr) return false;
+    if (stage_.in_use()) claims_->ready.store(0, std::memory_order_relaxed);
+    return true;
+  }
+  void announce(Announcement* out) const noexcept override {
+    out->address = reinterpret_cast<uint64_t>(stage_.block(request_.buffer));
+    out->claims = name_;
+    out->staged = stage_.in_use() ? 1 : 0;
+  }
+  bool accepts(const wire::Go& go) const noexcept override {
+    return go.bytes == request_.transfer.bytes;
+  }
+  bool may_be_replaced() const noexcept override { return true; }
+  Step begin(const wire::Go& go) noexcept override {
+    ++request_.peer->sent.shared;
+    there_ = go.address;
+    return has_work() ? Step::kAgain : Step::kWait;
+  }
+  Step advance() noexcept override { return is_packed() ? put_chunk() : pack_chunk(); }
+
+ private:
+  [[nodiscard]] bool is_packed() const noexcept { return !stage_.in_use() || packing_.all_moved(); }
+  // Else the receiver copies everything.
+  [[nodiscard]] bool has_work() const noexcept {
+    return !is_packed() || request_.peer->endpoint->one_sided();
+  }
+  // The receiver copies the first chunks while the next ones are packed.
+  Step pack_chunk() noexcept {
+    Range range;
+    if (!packing_.next(&range)) return Step::kAgain;
+    stage_.pack(request_.buffer, range.offset, range.length);
+    packing_.moved(range.length, 0);
+    request_.transfer.moved = packing_.at();
+    claims_->ready.store(++packed_, std::memory_order_release);
+    request_.peer->endpoint->nudge();
+    return has_work() ? Step::kMoved : Step::kWait;
+  }
+  Step put_chunk() noexcept {
+    const size_t bytes = request_.transfer.bytes;
+    Chunks chunks(bytes, chunk_of(bytes), *claims_, Chunks::From::kBack);
+    CopyMover mover(*request_.peer->endpoint, stage_.block(request_.buffer), there_,
+                    CopyMover::Direction::kPut);
+    if (move_next(chunks, mover) != Step::kMoved) return Step::kWait;
+    request_.peer->endpoint->nudge();
+    return Step::kMoved;
+  }
+
+  SendRequest& request_;
+  Stage stage_;
+  Chunks packing_;
+  uint32_t packed_ = 0;  // chunks
+  uint32_t name_ = 0;
+  btl::SharedClaims* claims_ = nullptr;
+  uint64_t there_ = 0;  // the receiver's block
+};
+
+class BothEndsReceiver final : public ReceiverHalf {
+ public:
+  BothEndsReceiver(Context& context, RecvRequest& request, Stage stage,
+                   btl::SharedClaims& claims) noexcept
+      : context_(context),
+        request_(request),
+        stage_(std::move(stage)),
+        chunks_(request.transfer.bytes, chunk_of(request.transfer.bytes), claims,
+                Chunks::From::kFront),
+        mover_(*request.peer->endpoint, stage_.block(request.buffer),
+               request.transfer.remote_address, CopyMover::Direction::kGet) {}
+  Step begin() noexcept override {
+    send_go(context_, request_, wire::Way::kBothEnds,
+            reinterpret_cast<uint64_t>(stage_.block(request_.buffer)));
+    return Step::kAgain;
+  }
+  Step advance() noexcept override {
+    const Step step = move_next(chunks_, mover_);
+    if (step == Step::kMoved) unpack(chunks_.at());
+    if (!chunks_.all_moved()) return step;
+    if (const int error = chunks_.error(); error != 0)
+      return copy_failed(context_, request_, error, &failure);
+    unpack(request_.transfer.bytes);
+    return Step::kDone;
+  }
+
+ private:
+  void unpack(size_t end) noexcept {
+    stage_.unpack(request_.buffer, end);
+    request_.transfer.moved = stage_.unpacked();
+  }
+
+  Context& context_;
+  RecvRequest& request_;
+  Stage stage_;
+  Chunks chunks_;
+  CopyMover mover_;
+};
+
+}  // namespace
+
+const Protocol kBothEnds{
+    .name = "both ends",
+    .way = wire::Way::kBothEnds,
+    .always = false,
+    .acknowledged = true,
+    .viable_to_send =
+        [](const Context& context, const SendRequest& request) {
+          return !request.buffer.on_device() && request.transfer.bytes >= context.limits.both_ends;
+        },
+    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+      Stage stage;
+      if (!stage.open(context, request.buffer, request.transfer.bytes)) return nullptr;
+      auto half = std::make_unique<BothEndsSender>(request, std::move(stage));
+      return half->open() ? std::move(half) : nullptr;
+    },
+    .viable_to_receive =
+        [](const Context& context, const RecvRequest& request, const Announced& announced) {
+          return announced.rts.claims != 0 && announced.rts.bytes == request.transfer.bytes &&
+                 may_copy(context, request, announced);
+        },
+    .receive = [](Context& context, RecvRequest& request,
+                  const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
+      Stage stage;
+      btl::SharedClaims* claims = request.peer->endpoint->peer_claims(announced.rts.claims);
+      if (claims == nullptr || !stage.open(context, request.buffer, request.transfer.bytes))
+        return nullptr;
+      return std::make_unique<BothEndsReceiver>(context, request, std::move(stage), *claims);
+    }};
+
+}  // namespace tern::pml

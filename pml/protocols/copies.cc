@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies straight between processes: see the header.
+#include "pml/protocols/copies.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "base/error.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+#include "pml/limits.hpp"
+#include "pml/request_pool.hpp"
+
+namespace tern::pml {
+namespace {
+
+/// Most of what lies between the blocks is not data: packing waits for memory, and in the
+/// pipeline's fragments the way between the cores hides behind that.
+bool is_sparse(const Buffer& buffer) noexcept {
+  constexpr MPI_Aint kSparse = 8;
+  const core::Datatype& type = *buffer.type;
+  const MPI_Aint span = buffer.count > 1 ? std::abs(type.extent()) : type.true_extent();
+  return span / kSparse > type.size();
+}
+
+// Two copies by two cores overlap, one by the receiver alone does not: the pipeline is faster for a
+// message that travels alone. With more under way each core has a copy of its own to make, and with
+// more ranks than cores nobody helps: then one copy is less work.
+bool prefers_pipeline(const Context& context, size_t bytes) noexcept {
+  if (context.limits.pull == Limits::kNever) return true;
+  return bytes < context.limits.pull && context.requests.receiving() == 1 &&
+         !context.process.oversubscribed;
+}
+
+// Mappings of devices, secret memory: what a program can read and write, but the kernel does not
+// copy. Found out when the message is matched already.
+void explain_copy_failed(const Context& context, const RecvRequest& request, int error) noexcept {
+  const core::Peer& peer = *request.peer->peer;
+  context.process.explain.warn(
+      "fallback", {{"peer", peer.rank}, {"what", "two copies"}, {"why", std::strerror(error)}},
+      strf("a message of %zu bytes from rank %u takes two copies: the kernel does not copy its "
+           "buffer, or this rank's, between processes (%s), as with mappings of devices. Cure: "
+           "buffers in ordinary memory",
+           request.transfer.bytes, peer.rank, std::strerror(error)));
+}
+
+}  // namespace
+
+// With more ranks than cores the pipeline's frames wake whoever waits; huge messages would take
+// their size of memory once more.
+bool Stage::open(const Context& context, const Buffer& buffer, size_t bytes) noexcept {
+  constexpr size_t kMostStaged = 32 << 20;
+  if (buffer.type->contiguous()) return true;
+  if (is_sparse(buffer)) return false;
+  if (context.process.oversubscribed || bytes < context.limits.pull || bytes > kMostStaged)
+    return false;
+  memory_.reset(new (std::nothrow) std::byte[bytes]);
+  return memory_ != nullptr;
+}
+
+void Stage::unpack(const Buffer& buffer, size_t end) noexcept {
+  if (!in_use()) return;
+  buffer.type->unpack(buffer.address, buffer.count, unpacked_, memory_.get() + unpacked_,
+                      end - unpacked_);
+  unpacked_ = end;
+}
+
+bool may_copy(const Context& context, const RecvRequest& request,
+              const Announced& announced) noexcept {
+  return announced.rts.address != 0 && !request.buffer.on_device() &&
+         !prefers_pipeline(context, request.transfer.bytes) && request.peer->endpoint->one_sided();
+}
+
+// Of a peer that has died the launcher knows why, and says so first.
+Step copy_failed(Context& context, const RecvRequest& request, int error,
+                 Failure* failure) noexcept {
+  if (error == ESRCH) {
+    constexpr useconds_t kLauncherFirst = 200'000;
+    ::usleep(kLauncherFirst);
+    *failure = {MPI_ERR_PROC_ABORTED, strf("rank %d has died while it sent %zu bytes",
+                                           request.outcome.source, request.transfer.bytes)};
+    return Step::kFailed;
+  }
+  if (!context.told_copy_failed) explain_copy_failed(context, request, error);
+  context.told_copy_failed = true;
+  return Step::kOther;
+}
+
+}  // namespace tern::pml

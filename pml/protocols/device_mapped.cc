@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device mapped: the announcement carries a card that names the data, and the receiver's device
+// maps it and copies once. For data that is one block, in memory that other processes can map.
+//   receiver: copies; Done.
+#include "base/error.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+#include "pml/protocols/device_receiver.hpp"
+#include "pml/protocols/rows.hpp"
+
+namespace tern::pml {
+namespace {
+
+class DeviceMappedSender final : public SenderHalf {
+ public:
+  void announce(Announcement* out) const noexcept override { out->card = &card_; }
+  /// False where the memory cannot be shared.
+  [[nodiscard]] bool prepare(Context& context, SendRequest& request) noexcept {
+    cuda::Memory memory;
+    int code = MPI_SUCCESS;
+    cuda::Job job = core::begin_job(context.process, request.buffer.first(), &code, &memory);
+    const size_t bytes = request.transfer.bytes;
+    if (code != MPI_SUCCESS) {
+      failure = {code, take_last_error().text};
+      return true;
+    }
+    // Ranks of this process need no handle.
+    if (!context.devices.offer(job.device(), memory, request.buffer.first(), bytes, &card_) &&
+        !request.peer->endpoint->same_process())
+      return false;
+    job.mark();
+    // What the application has written must be there before the receiver may read.
+    if (!job.finish())
+      failure = {MPI_ERR_OTHER, strf("%zu bytes of device memory cannot be read: %s", bytes,
+                                     job.failure().c_str())};
+    return true;
+  }
+
+ private:
+  btl::MemoryCard card_{};
+};
+
+class DeviceMappedReceiver final : public DeviceReceiver {
+ public:
+  using DeviceReceiver::DeviceReceiver;
+  [[nodiscard]] bool prepare(const Announced& announced) noexcept {
+    return map(announced.named.card());
+  }
+  Step begin() noexcept override {
+    core::unpack(job_, request_.buffer, 0, mapped_->address, request_.transfer.bytes);
+    keep_awake();
+    return Step::kAgain;
+  }
+
+ private:
+  bool copy_more() noexcept override { return true; }
+};
+
+}  // namespace
+
+const Protocol kDeviceMapped{
+    .name = "device mapped",
+    .way = wire::Way::kNone,
+    .always = false,
+    .acknowledged = true,
+    .viable_to_send =
+        [](const Context&, const SendRequest& request) {
+          return request.buffer.on_device() && request.buffer.type->contiguous();
+        },
+    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+      auto half = std::make_unique<DeviceMappedSender>();
+      return half->prepare(context, request) ? std::move(half) : nullptr;
+    },
+    .viable_to_receive =
+        [](const Context&, const RecvRequest&, const Announced& announced) {
+          return announced.named.there() && !announced.named.pieces().has_value();
+        },
+    .receive = [](Context& context, RecvRequest& request,
+                  const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
+      auto half = std::make_unique<DeviceMappedReceiver>(context, request);
+      return half->prepare(announced) ? std::move(half) : nullptr;
+    }};
+
+}  // namespace tern::pml

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device pieces: device data that has holes, or lies in memory that cannot be shared, goes through
+// a block that others can map, in pieces: while one is packed, the receiver's device copies the one
+// before. Behind each piece stands an event that the receiver asks, so the sender's program may be
+// away meanwhile.
+//   receiver: Go; copies piece by piece; Done. Sender: Failed, where its device fails.
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "base/error.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+#include "pml/protocols/device_receiver.hpp"
+#include "pml/protocols/rows.hpp"
+
+namespace tern::pml {
+namespace {
+
+/// Of all messages of this process: blocks serve one after the other.
+uint32_t next_stamp() noexcept {
+  static std::atomic<uint32_t> last{0};
+  const uint32_t stamp = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return stamp != 0 ? stamp : next_stamp();
+}
+
+/// A rank that maps nothing is asked again now and then.
+bool worth_staging(PeerState& peer) noexcept {
+  constexpr uint32_t kRefusals = 4, kBetweenTries = 64;
+  return peer.stages_refused < kRefusals || peer.stages_refused++ % kBetweenTries == 0;
+}
+
+class DevicePiecesSender final : public SenderHalf {
+ public:
+  explicit DevicePiecesSender(SendRequest& request) noexcept : request_(request) {}
+  void announce(Announcement* out) const noexcept override {
+    out->card = &card_;
+    out->pieces = &pieces_;
+  }
+  bool accepts(const wire::Go&) const noexcept override { return true; }
+  Step begin(const wire::Go&) noexcept override {
+    request_.peer->count_stage(false);
+    return Step::kAgain;
+  }
+  void refused() noexcept override { request_.peer->count_stage(true); }
+
+  /// False where there is no block for it, or nobody could map it.
+  [[nodiscard]] bool prepare(Context& context) {
+    int code = MPI_SUCCESS;
+    job_ = core::begin_job(context.process, request_.buffer.first(), &code);
+    if (code != MPI_SUCCESS) {
+      failure = {code, take_last_error().text};
+      return true;
+    }
+    if (!open_block(context)) return false;
+    pack_pieces(context);
+    if (pieces_.count != 0) return true;
+    if (job_.finish())
+      job_ = {};  // streams are few
+    else
+      fail();
+    return true;
+  }
+  // Until the pieces are there. Where they will not be, the receiver must not wait for them.
+  Step advance() noexcept override {
+    if (!job_.done()) return Step::kAgain;
+    if (TERN_LIKELY(!job_.failed())) return Step::kWait;
+    fail();
+    return Step::kFailed;
+  }
+  // Where the device has died the receiver has seen it, or had everything.
+  Step acknowledged() noexcept override {
+    if (TERN_LIKELY(job_.finish())) return Step::kDone;
+    failure = {MPI_ERR_OTHER,
+               strf("the device that packed %zu bytes for rank %d has failed: %s",
+                    request_.transfer.bytes, request_.to.rank, job_.failure().c_str())};
+    return Step::kFailed;
+  }
+
+ private:
+  [[nodiscard]] bool open_block(Context& context) {
+    const size_t bytes = request_.transfer.bytes + wire::Pieces::kBegin;
+    if (job_.failed() || !worth_staging(*request_.peer) ||
+        !job_.device().affords(cuda::Device::Store::kDevice, bytes,
+                               static_cast<size_t>(context.process.params.cuda_stage)))
+      return false;
+    block_ = cuda::Block(job_, bytes);
+    return block_.valid() && (context.devices.offer(job_.device(), cuda::look_up(block_.data()),
+                                                    block_.data(), bytes, &card_) ||
+                              request_.peer->endpoint->same_process());
+  }
+  // Without all events the sender waits before it announces.
+  void pack_pieces(const Context& context) {
+    constexpr size_t kGrain = 65536;
+    const size_t bytes = request_.transfer.bytes;
+    const size_t least = std::max((bytes + wire::Pieces::kMost - 1) / wire::Pieces::kMost,
+                                  static_cast<size_t>(context.process.params.cuda_chunk));
+    pieces_.bytes = (least + kGrain - 1) / kGrain * kGrain;
+    pieces_.stamp = next_stamp();
+    std::byte* const block = block_.data();
+    bool all = true;
+    for (size_t at = 0; at < bytes; at += pieces_.bytes, ++pieces_.count) {
+      core::pack(job_, request_.buffer, at, block + wire::Pieces::kBegin + at,
+                 std::min<size_t>(pieces_.bytes, bytes - at));
+      job_.set(block + pieces_.count * sizeof pieces_.stamp, pieces_.stamp);
+      cuda::SharedEvent& event = events_[pieces_.count] = cuda::SharedEvent(job_);
+      all &= event.valid();
+      pieces_.events[pieces_.count] = event.name();
+    }
+    if (!all || job_.failed()) pieces_.count = 0;
+  }
+  void fail() noexcept {
+    failure = {MPI_ERR_OTHER, strf("%zu bytes of device memory cannot be read: %s",
+                                   request_.transfer.bytes, job_.failure().c_str())};
+  }
+
+  SendRequest& request_;
+  cuda::Block block_;  // the data packed, behind the stamps
+  std::array<cuda::SharedEvent, wire::Pieces::kMost> events_;
+  wire::Pieces pieces_{};
+  btl::MemoryCard card_{};
+  cuda::Job job_;  // ends first
+};
+
+class DevicePiecesReceiver final : public DeviceReceiver {
+ public:
+  using DeviceReceiver::DeviceReceiver;
+  bool depends_on_sender() const noexcept override { return pieces_.count != 0; }
+  /// False where there is another way to go.
+  [[nodiscard]] bool prepare(const Announced& announced) noexcept {
+    const btl::MemoryCard card = announced.named.card();
+    pieces_ = *announced.named.pieces();
+    if (!is_credible(card) || !map(card)) return false;
+    // Processes that take turns on one device lose time at each turn.
+    at_once_ = card.device == job_.device().uuid;
+    if (!open_events()) return false;
+    return !copy_more() || begun_ != 0;  // it may have failed at once
+  }
+  Step begin() noexcept override {
+    if (pieces_.count != 0) send_go(context_, request_, wire::Way::kPieces);
+    keep_awake();
+    return Step::kAgain;
+  }
+
+ private:
+  // It comes from a peer.
+  [[nodiscard]] bool is_credible(const btl::MemoryCard& card) const noexcept {
+    const size_t bytes = request_.transfer.bytes;
+    if (wire::Pieces::kBegin + bytes > card.bytes) return false;
+    return pieces_.count == 0 || (pieces_.count <= wire::Pieces::kMost && pieces_.bytes > 0 &&
+                                  pieces_.bytes >= (bytes + pieces_.count - 1) / pieces_.count);
+  }
+  [[nodiscard]] bool open_events() noexcept {
+    for (uint32_t i = 0; i < pieces_.count; ++i)
+      opened_[i] = cuda::open_event(job_, pieces_.events[i]);
+    if (TERN_LIKELY(!job_.failed())) return true;
+    context_.process.gpus.tell_fallback(
+        context_.process.explain,
+        "device memory that is packed goes through the host: its events cannot be asked: " +
+            job_.failure());
+    return false;
+  }
+  bool copy_more() noexcept override {
+    const size_t bytes = request_.transfer.bytes;
+    while (begun_ < bytes && !job_.failed()) {
+      size_t end = bytes;
+      if (pieces_.count != 0) {
+        const size_t piece = (at_once_ ? bytes - 1 : begun_) / pieces_.bytes;
+        if (!cuda::happened(job_, opened_[piece])) return job_.failed();
+        end = std::min(bytes, (piece + 1) * pieces_.bytes);
+      }
+      core::unpack(job_, request_.buffer, begun_, mapped_->address + wire::Pieces::kBegin + begun_,
+                   end - begun_);
+      begun_ = end;
+    }
+    return true;
+  }
+  // Whether what was copied is what the sender's device has packed.
+  std::string verify() noexcept override {
+    if (pieces_.count == 0) return {};
+    std::array<uint32_t, wire::Pieces::kMost> stamps{};
+    job_.copy(stamps.data(), mapped_->address, sizeof stamps);
+    const size_t used = (request_.transfer.bytes - 1) / pieces_.bytes + 1;
+    const bool all =
+        job_.finish() && std::all_of(stamps.begin(), stamps.begin() + static_cast<ptrdiff_t>(used),
+                                     [this](uint32_t stamp) { return stamp == pieces_.stamp; });
+    return all ? std::string() : "its device has failed while it wrote them";
+  }
+
+  wire::Pieces pieces_{};
+  std::array<CUevent, wire::Pieces::kMost> opened_{};
+  bool at_once_ = false;  // one copy when all pieces are there
+  size_t begun_ = 0;      // bytes that the device was asked to copy
+};
+
+}  // namespace
+
+const Protocol kDevicePieces{
+    .name = "device pieces",
+    .way = wire::Way::kPieces,
+    .always = false,
+    .acknowledged = true,
+    .viable_to_send = [](const Context&,
+                         const SendRequest& request) { return request.buffer.on_device(); },
+    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+      auto half = std::make_unique<DevicePiecesSender>(request);
+      return half->prepare(context) ? std::move(half) : nullptr;
+    },
+    .viable_to_receive =
+        [](const Context&, const RecvRequest&, const Announced& announced) {
+          return announced.named.there() && announced.named.pieces().has_value();
+        },
+    .receive = [](Context& context, RecvRequest& request,
+                  const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
+      auto half = std::make_unique<DevicePiecesReceiver>(context, request);
+      return half->prepare(announced) ? std::move(half) : nullptr;
+    }};
+
+}  // namespace tern::pml

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceReceiver: what device mapped and device pieces share: the receiver's device copies from
+// mapped memory of the sender's, into whatever layout the receive has.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/device_copy.hpp"
+#include "pml/protocols/awake.hpp"
+#include "pml/protocols/protocol.hpp"
+#include "pml/requests.hpp"
+
+namespace tern::pml {
+
+class DeviceReceiver : public ReceiverHalf {
+ public:
+  DeviceReceiver(Context& context, RecvRequest& request) noexcept
+      : context_(context), request_(request) {}
+  Step advance() noexcept final;
+
+ protected:
+  /// Finds a device that can copy, and maps what the card names; false where there is none.
+  [[nodiscard]] bool map(const btl::MemoryCard& card) noexcept;
+  /// Asks the device for more copies; true when all were asked for, or the job has failed.
+  [[nodiscard]] virtual bool copy_more() noexcept = 0;
+  /// The copies have ended: empty, or why what was copied is not the message.
+  [[nodiscard]] virtual std::string verify() noexcept { return {}; }
+  /// Copies are under way from here on.
+  void keep_awake() noexcept { awake_.begin(context_); }
+
+  Context& context_;
+  RecvRequest& request_;
+  std::unique_ptr<btl::Reached> mapped_;
+  Awake awake_;
+  cuda::Job job_;  // ends before what it copies from goes
+};
+
+}  // namespace tern::pml

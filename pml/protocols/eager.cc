@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Eager: see the header.
+#include "pml/protocols/eager.hpp"
+
+#include <array>
+#include <cstring>
+#include <new>
+
+#include "base/copy.hpp"
+#include "base/error.hpp"
+#include "core/peer.hpp"
+#include "pml/limits.hpp"
+#include "pml/prefix.hpp"
+
+namespace tern::pml {
+namespace {
+
+/// Device memory goes aside before the frame is begun, for reading it may fail.
+struct EagerSender final : SenderHalf {
+  std::unique_ptr<std::byte[]> aside;
+};
+
+}  // namespace
+
+bool Eager::send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
+                     size_t bytes) noexcept {
+  const uint32_t index = to.communicator->remote_index(to.rank);
+  if (!viable(peer, bytes) || index == 0 || peer.first_waiting != nullptr || outbox_.is_signing())
+    return false;
+  const btl::Header header = header_for(to, wire::kEager, index, bytes);
+  const core::Datatype& type = *buffer.type;
+  if (TERN_UNLIKELY(buffer.on_device())) return send_device_now(peer, buffer, header);
+  if (TERN_LIKELY(type.contiguous())) {
+    const auto* data = static_cast<const std::byte*>(buffer.address) + type.true_lb();
+    if (TERN_UNLIKELY(!peer.endpoint->send(header, data))) return false;
+  } else {
+    std::byte* room = peer.endpoint->begin(bytes);
+    if (room == nullptr) return false;
+    type.pack(buffer.address, buffer.count, 0, room, bytes);
+    peer.endpoint->commit(header);
+  }
+  peer.sent.count(bytes);
+  return true;
+}
+
+// What cannot be read takes a request, which tells the receiver.
+bool Eager::send_device_now(PeerState& peer, const Buffer& buffer,
+                            const btl::Header& header) noexcept {
+  std::array<std::byte, kMostEager> packed;
+  if (core::pack(process_, buffer, 0, packed.data(), header.bytes) != MPI_SUCCESS) {
+    (void)take_last_error();
+    return false;
+  }
+  if (!peer.endpoint->send(header, packed.data())) return false;
+  peer.sent.count(header.bytes);
+  return true;
+}
+
+int Eager::prepare(SendRequest& request) noexcept {
+  const size_t bytes = request.transfer.bytes;
+  if (TERN_LIKELY(!request.buffer.on_device()) || bytes == 0 ||
+      dynamic_cast<EagerSender*>(request.transfer.half.get()) != nullptr)
+    return MPI_SUCCESS;
+  int code = MPI_ERR_NO_MEM;
+  std::unique_ptr<EagerSender> half(new (std::nothrow) EagerSender);
+  if (half != nullptr) half->aside.reset(new (std::nothrow) std::byte[bytes]);
+  if (half != nullptr && half->aside != nullptr)
+    code = core::pack(process_, request.buffer, 0, half->aside.get(), bytes);
+  request.transfer.half = std::move(half);
+  if (code != MPI_SUCCESS) set_error_text(request, take_last_error().text);
+  return code;
+}
+
+bool Eager::emit(SendRequest& request) noexcept {
+  const size_t bytes = request.transfer.bytes;
+  const bool sync = request.mode == Mode::kSynchronous;
+  btl::Header header;
+  std::byte* const room =
+      outbox_.begin_frame(request, bytes + (sync ? sizeof(wire::SyncPrefix) : 0), &header);
+  if (room == nullptr) return false;
+  PrefixWriter writer(room);
+  header.kind |= sync ? wire::kEagerSync : wire::kEager;
+  if (sync) {
+    writer.put(wire::SyncPrefix{request.handle()});
+    request.awaits = SendRequest::Awaits::kDone;
+  }
+  const Buffer& from = request.buffer;
+  if (TERN_UNLIKELY(from.on_device() && bytes != 0))
+    std::memcpy(writer.next(), static_cast<EagerSender&>(*request.transfer.half).aside.get(),
+                bytes);
+  else
+    from.type->pack(from.address, from.count, 0, writer.next(), bytes);
+  request.peer->endpoint->commit(header);
+  return true;
+}
+
+void Eager::receive(RecvRequest& request, const btl::Header& header, const std::byte* data,
+                    size_t bytes) noexcept {
+  const size_t room = request.buffer.bytes();
+  const size_t taken = bytes <= room ? bytes : room;
+  const core::Datatype& type = *request.buffer.type;
+  int code = MPI_SUCCESS;
+  if (TERN_UNLIKELY(request.buffer.on_device()))
+    code = core::unpack(process_, request.buffer, 0, data, taken);
+  else if (TERN_LIKELY(type.contiguous()))
+    copy_bytes(request.buffer.first(), data, taken);
+  else
+    type.unpack(request.buffer.address, request.buffer.count, 0, data, taken);
+  request.outcome.source = source_of(request.from, *request.peer, header);
+  request.outcome.tag = header.tag;
+  request.outcome.bytes = static_cast<MPI_Count>(taken);
+  if (TERN_UNLIKELY(bytes > room))
+    return requests_.fail(request, {MPI_ERR_TRUNCATE, truncation_text(request, bytes, room)});
+  if (TERN_UNLIKELY(code != MPI_SUCCESS))
+    return requests_.fail(request, {code, take_last_error().text});
+  requests_.finish(request, MPI_SUCCESS);
+}
+
+}  // namespace tern::pml

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pipeline: the data goes through the transport's memory in fragments, which stay in cache while
+// both cores copy.
+//   receiver: Go; sender: Data, Data, ...; both are done with the last byte.
+// Data with holes is packed straight into the fragments, and unpacked from them.
+#include <algorithm>
+
+#include "base/copy.hpp"
+#include "core/peer.hpp"
+#include "pml/protocols/chunks.hpp"
+#include "pml/protocols/rows.hpp"
+#include "pml/requests.hpp"
+
+namespace tern::pml {
+namespace {
+
+/// Whether the blocks end within lines of the packed form, which are then written several times.
+bool ends_within_lines(const core::Layout& node) noexcept {
+  constexpr int64_t kWord = 8, kLine = 64;
+  switch (node.form) {
+    case core::Layout::Form::kBlock:
+      return node.size > kWord && node.size % kLine != 0;
+    case core::Layout::Form::kStrided:
+    case core::Layout::Form::kList:
+      return ends_within_lines(*node.child);
+    case core::Layout::Form::kBlocks:
+    case core::Layout::Form::kSequence:
+      return true;
+  }
+  return true;
+}
+
+/// Packs to lines that come from another core: each is written at once.
+void pack_lines(const Buffer& from, const Range& range, std::byte* to) noexcept {
+  if (!ends_within_lines(*from.type->layout().node))
+    return from.type->pack(from.address, from.count, range.offset, to, range.length);
+  constexpr size_t kPart = 4096;  // stays in the first cache
+  alignas(64) std::byte part[kPart];
+  for (size_t at = 0; at < range.length; at += kPart) {
+    const size_t bytes = std::min(kPart, range.length - at);
+    from.type->pack(from.address, from.count, range.offset + at, part, bytes);
+    copy_bytes(to + at, part, bytes);
+  }
+}
+
+/// The user's buffer, as a source of fragments.
+struct HostSource {
+  const Buffer& buffer;
+  [[nodiscard]] size_t ready(const Range& range) const noexcept { return range.length; }
+  void fill(std::byte* room, const Range& range) const noexcept {
+    if (buffer.type->contiguous())
+      copy_bytes(room, buffer.first() + range.offset, range.length);
+    else
+      pack_lines(buffer, range, room);
+  }
+  void sent(size_t /*bytes*/) const noexcept {}
+};
+
+class PipelineSender final : public SenderHalf {
+ public:
+  explicit PipelineSender(SendRequest& request) noexcept
+      : request_(request),
+        source_{request.buffer},
+        chunks_(request.transfer.bytes, FrameMover<HostSource>::most(*request.peer->endpoint)) {}
+  Step begin(const wire::Go&) noexcept override {
+    ++request_.peer->sent.piped;
+    return Step::kAgain;
+  }
+  Step advance() noexcept override {
+    FrameMover<HostSource> mover(*request_.peer->endpoint, request_.transfer.partner, source_);
+    const Step step = move_all(chunks_, mover);
+    request_.transfer.moved = chunks_.at();
+    return chunks_.all_moved() ? Step::kDone : step;
+  }
+
+ private:
+  SendRequest& request_;
+  HostSource source_;
+  Chunks chunks_;
+};
+
+class PipelineReceiver final : public ReceiverHalf {
+ public:
+  PipelineReceiver(Context& context, RecvRequest& request) noexcept
+      : context_(context), request_(request) {}
+  Step begin() noexcept override {
+    send_go(context_, request_, wire::Way::kPipeline);
+    return Step::kWait;
+  }
+  bool takes_data() const noexcept override { return true; }
+  Step take(const std::byte* data, size_t bytes) noexcept override {
+    const Buffer& to = request_.buffer;
+    auto& transfer = request_.transfer;
+    if (to.type->contiguous())
+      copy_bytes(to.first() + transfer.moved, data, bytes);
+    else
+      to.type->unpack(to.address, to.count, transfer.moved, data, bytes);
+    transfer.moved += bytes;
+    return transfer.moved == transfer.bytes ? Step::kDone : Step::kWait;
+  }
+
+ private:
+  Context& context_;
+  RecvRequest& request_;
+};
+
+}  // namespace
+
+const Protocol kPipeline{
+    .name = "pipeline",
+    .way = wire::Way::kPipeline,
+    .always = true,
+    .acknowledged = false,
+    .viable_to_send = [](const Context&, const SendRequest&) { return true; },
+    .send = [](Context&, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+      return std::make_unique<PipelineSender>(request);
+    },
+    .viable_to_receive = [](const Context&, const RecvRequest&, const Announced&) { return true; },
+    .receive = [](Context& context, RecvRequest& request,
+                  const Announced&) -> std::unique_ptr<ReceiverHalf> {
+      return std::make_unique<PipelineReceiver>(context, request);
+    }};
+
+}  // namespace tern::pml

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pull: the receiver copies from the sender's memory, which the announcement names.
+//   receiver: copies; Done.
+#include "core/peer.hpp"
+#include "pml/protocols/chunks.hpp"
+#include "pml/protocols/copies.hpp"
+#include "pml/protocols/rows.hpp"
+
+namespace tern::pml {
+namespace {
+
+class PullSender final : public SenderHalf {
+ public:
+  explicit PullSender(const SendRequest& request) noexcept : request_(request) {}
+  void announce(Announcement* out) const noexcept override {
+    out->address = reinterpret_cast<uint64_t>(request_.buffer.first());
+  }
+
+ private:
+  const SendRequest& request_;
+};
+
+class PullReceiver final : public ReceiverHalf {
+ public:
+  static constexpr size_t kAtOnce = 512 << 10;  // bytes of one round of progress
+  PullReceiver(Context& context, RecvRequest& request, Stage stage) noexcept
+      : context_(context),
+        request_(request),
+        stage_(std::move(stage)),
+        chunks_(request.transfer.bytes, kAtOnce),
+        mover_(*request.peer->endpoint, stage_.block(request.buffer),
+               request.transfer.remote_address, CopyMover::Direction::kGet) {}
+  Step begin() noexcept override { return Step::kAgain; }
+  Step advance() noexcept override {
+    const Step step = move_next(chunks_, mover_);
+    if (const int error = chunks_.error(); error != 0)
+      return copy_failed(context_, request_, error, &failure);
+    stage_.unpack(request_.buffer, chunks_.at());
+    request_.transfer.moved = chunks_.at();
+    return chunks_.all_moved() ? Step::kDone : step;
+  }
+
+ private:
+  Context& context_;
+  RecvRequest& request_;
+  Stage stage_;
+  Chunks chunks_;
+  CopyMover mover_;
+};
+
+}  // namespace
+
+const Protocol kPull{
+    .name = "pull",
+    .way = wire::Way::kNone,
+    .always = false,
+    .acknowledged = true,
+    .viable_to_send =
+        [](const Context&, const SendRequest& request) {
+          return !request.buffer.on_device() && request.buffer.type->contiguous();
+        },
+    .send = [](Context&, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+      return std::make_unique<PullSender>(request);
+    },
+    .viable_to_receive =
+        [](const Context& context, const RecvRequest& request, const Announced& announced) {
+          return announced.rts.staged == 0 && may_copy(context, request, announced);
+        },
+    .receive = [](Context& context, RecvRequest& request,
+                  const Announced&) -> std::unique_ptr<ReceiverHalf> {
+      Stage stage;
+      if (!stage.open(context, request.buffer, request.transfer.bytes)) return nullptr;
+      return std::make_unique<PullReceiver>(context, request, std::move(stage));
+    }};
+
+}  // namespace tern::pml

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfers: see the header.
+#include "pml/transfers.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "core/channel.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+#include "pml/prefix.hpp"
+
+namespace tern::pml {
+namespace {
+
+/// A list of requests that are polled. Their order does not matter.
+template <class Request>
+void list(std::vector<Request*>& polled, Request& request) {
+  if (request.transfer.polled) return;
+  request.transfer.polled = true;
+  polled.push_back(&request);
+}
+
+template <class Request>
+void unlist(std::vector<Request*>& polled, Request& request) noexcept {
+  if (!request.transfer.polled) return;
+  request.transfer.polled = false;
+  *std::find(polled.begin(), polled.end(), &request) = polled.back();
+  polled.pop_back();
+}
+
+/// The request of this handle, where it is one with this peer; else null.
+template <class Request>
+Request* find(const Context& context, uint64_t handle, const PeerState& peer) noexcept {
+  auto* request = dynamic_cast<Request*>(context.process.handles.find<core::Request>(handle));
+  return request != nullptr && request->peer == &peer ? request : nullptr;
+}
+
+TERN_COLD std::string out_of_memory(size_t bytes) {
+  return strf("no memory for a message of %zu bytes", bytes);
+}
+
+}  // namespace
+
+void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t address) noexcept {
+  context.outbox.send_control(*request.peer, wire::kGo,
+                              wire::Go{request.transfer.partner, request.handle(),
+                                       request.transfer.bytes, address, way, 0});
+}
+
+int Transfers::prepare(SendRequest& request) noexcept {
+  if (request.prepared) return MPI_SUCCESS;
+  request.prepared = true;
+  auto& transfer = request.transfer;
+  try {
+    for (const Protocol* protocol : table_) {
+      if (protocol->always || !protocol->viable_to_send(context_, request)) continue;
+      transfer.protocol = protocol;
+      transfer.half = protocol->send(context_, request);
+      if (transfer.half != nullptr) break;
+    }
+  } catch (const std::bad_alloc&) {
+    set_error_text(request, out_of_memory(transfer.bytes));
+    return MPI_ERR_NO_MEM;
+  }
+  if (transfer.half == nullptr) return MPI_SUCCESS;
+  const Failure& failure = transfer.half->failure;
+  if (TERN_UNLIKELY(failure.error != MPI_SUCCESS)) set_error_text(request, failure.text);
+  return failure.error;
+}
+
+bool Transfers::announce(SendRequest& request) noexcept {
+  Announcement offer;
+  if (request.transfer.half != nullptr) request.transfer.half->announce(&offer);
+  const size_t named = (offer.card == nullptr ? 0 : sizeof *offer.card) +
+                       (offer.pieces == nullptr ? 0 : sizeof *offer.pieces);
+  btl::Header header;
+  std::byte* const room = context_.outbox.begin_frame(request, sizeof(wire::Rts) + named, &header);
+  if (room == nullptr) return false;
+  PrefixWriter writer(room);
+  header.kind |= wire::kRts;
+  request.awaits = SendRequest::Awaits::kGoOrDone;
+  writer.put(wire::Rts{request.transfer.bytes, request.handle(), offer.address, offer.claims,
+                       offer.staged});
+  if (offer.card != nullptr) {
+    writer.put(*offer.card);
+    header.kind |= wire::kCarded;
+  }
+  if (offer.pieces != nullptr) writer.put(*offer.pieces);
+  request.peer->endpoint->commit(header);
+  return true;
+}
+
+// Its receiver must not wait for data that cannot be read.
+bool Transfers::announce_lost(SendRequest& request) noexcept {
+  btl::Header header;
+  std::byte* const room = context_.outbox.begin_frame(request, sizeof(wire::Rts), &header);
+  if (room == nullptr) return false;
+  const int lost = request.lost;
+  PrefixWriter(room).put(wire::Rts{request.transfer.bytes, 0, static_cast<uint64_t>(lost), 0, 0});
+  header.kind |= wire::kRts;
+  request.peer->endpoint->commit(header);
+  context_.requests.finish(request, lost);
+  return true;
+}
+
+void Transfers::receive(RecvRequest& request, const btl::Header& header,
+                        const Announced& announced) noexcept {
+  const wire::Rts& rts = announced.rts;
+  core::Outcome& outcome = request.outcome;
+  outcome.source = source_of(request.from, *request.peer, header);
+  outcome.tag = header.tag;
+  if (TERN_UNLIKELY(rts.sender == 0)) {
+    const auto bytes = static_cast<unsigned long long>(rts.bytes);
+    return context_.requests.fail(
+        request, {wire::class_from(rts.address),
+                  strf("the message of %llu bytes from rank %d with tag %d cannot come: its sender "
+                       "has failed (the error there says why)",
+                       bytes, outcome.source, outcome.tag)});
+  }
+  const size_t room = request.buffer.bytes();
+  auto& transfer = request.transfer;
+  transfer = {};
+  transfer.bytes = std::min<size_t>(rts.bytes, room);
+  transfer.partner = rts.sender;
+  transfer.remote_address = rts.address;
+  outcome.bytes = static_cast<MPI_Count>(transfer.bytes);
+  if (TERN_UNLIKELY(rts.bytes > room)) {
+    outcome.error = MPI_ERR_TRUNCATE;
+    set_error_text(request, truncation_text(request, rts.bytes, room));
+  }
+  context_.requests.mark_large(request);
+  if (transfer.bytes == 0) return end(request, {});
+  choose(request, announced, false);
+}
+
+// `always`: of those alone that need no offer.
+void Transfers::choose(RecvRequest& request, const Announced& announced, bool always) noexcept {
+  for (const Protocol* protocol : table_)
+    if ((protocol->always || !always) && try_next(request, *protocol, announced)) return;
+  const size_t bytes = request.transfer.bytes;
+  end(request, {MPI_ERR_NO_MEM, out_of_memory(bytes)});
+}
+
+// False where another protocol is to be asked.
+bool Transfers::try_next(RecvRequest& request, const Protocol& protocol,
+                         const Announced& announced) noexcept {
+  if (!protocol.viable_to_receive(context_, request, announced)) return false;
+  auto& transfer = request.transfer;
+  try {
+    transfer.half = protocol.receive(context_, request, announced);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  if (transfer.half == nullptr) return false;
+  transfer.protocol = &protocol;
+  follow(request, transfer.half->begin());
+  return true;
+}
+
+void Transfers::replace(RecvRequest& request) noexcept {
+  auto& transfer = request.transfer;
+  transfer.half.reset();
+  transfer.moved = 0;
+  const wire::Rts nothing{transfer.bytes, transfer.partner, 0, 0, 0};
+  choose(request, {nothing, NamedData(nullptr, 0)}, true);
+}
+
+// The row of a go-ahead that says what the announcement has offered; else null.
+const Protocol* Transfers::chosen_by(const SendRequest& request,
+                                     const wire::Go& go) const noexcept {
+  using Awaits = SendRequest::Awaits;
+  const auto& transfer = request.transfer;
+  if (request.awaits == Awaits::kNothing || go.way == wire::Way::kNone) return nullptr;
+  for (const Protocol* protocol : table_) {
+    if (protocol->way != go.way) continue;
+    if (protocol->always && protocol->viable_to_send(context_, request)) {
+      const bool replaces = transfer.half != nullptr && transfer.half->may_be_replaced();
+      return request.awaits == Awaits::kGoOrDone || replaces ? protocol : nullptr;
+    }
+    if (protocol == transfer.protocol && transfer.half != nullptr &&
+        request.awaits == Awaits::kGoOrDone && transfer.half->accepts(go))
+      return protocol;
+  }
+  return nullptr;
+}
+
+void Transfers::take(const PeerState& from, const wire::Go& go) noexcept {
+  auto* const request = find<SendRequest>(context_, go.sender, from);
+  const Protocol* const protocol = request == nullptr ? nullptr : chosen_by(*request, go);
+  if (protocol == nullptr)
+    return log_line("a go-ahead for a send that does not wait for it is ignored");
+  auto& transfer = request->transfer;
+  request->awaits =
+      protocol->acknowledged ? SendRequest::Awaits::kDone : SendRequest::Awaits::kNothing;
+  transfer.partner = go.receiver;
+  transfer.bytes = std::min<size_t>(transfer.bytes, go.bytes);
+  if (protocol != transfer.protocol || transfer.half == nullptr) {
+    if (transfer.half != nullptr) transfer.half->refused();
+    transfer.protocol = protocol;
+    transfer.moved = 0;
+    try {
+      transfer.half = protocol->send(context_, *request);
+    } catch (const std::bad_alloc&) {
+      return fail(*request, {MPI_ERR_NO_MEM, out_of_memory(transfer.bytes)});
+    }
+  }
+  follow(*request, transfer.half->begin(go));
+}
+
+void Transfers::take(const PeerState& from, const wire::DataPrefix& prefix, const std::byte* data,
+                     size_t bytes) noexcept {
+  auto* const request = find<RecvRequest>(context_, prefix.receiver, from);
+  auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
+  if (half == nullptr || !half->takes_data() || prefix.offset != request->transfer.moved ||
+      bytes > request->transfer.bytes - request->transfer.moved)
+    return log_line("%zu bytes for a receive that does not exist are ignored", bytes);
+  follow(*request, half->take(data, bytes));
+}
+
+void Transfers::take(const PeerState& from, const wire::Done& done) noexcept {
+  auto* const request = find<SendRequest>(context_, done.sender, from);
+  if (request == nullptr || request->awaits == SendRequest::Awaits::kNothing)
+    return log_line("the completion of a send that does not wait for it is ignored");
+  unlist(sending_, *request);
+  if (done.error == wire::kWithdrawn) {
+    request->outcome.cancelled = true;
+    return context_.requests.finish(*request, MPI_SUCCESS);
+  }
+  SenderHalf* const half = request->transfer.half.get();
+  if (half != nullptr && half->acknowledged() == Step::kFailed)
+    return context_.requests.fail(*request, half->failure);
+  if (TERN_LIKELY(done.error == MPI_SUCCESS))
+    return context_.requests.finish(*request, MPI_SUCCESS);
+  context_.requests.fail(
+      *request,
+      {wire::class_from(done.error),
+       strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",
+            request->to.rank)});
+}
+
+void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept {
+  auto* const request = find<RecvRequest>(context_, failed.receiver, from);
+  auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
+  if (half == nullptr || !half->depends_on_sender() ||
+      request->transfer.moved >= request->transfer.bytes)
+    return log_line("the failure of a message that nobody receives is ignored");
+  unlist(receiving_, *request);
+  context_.requests.fail(
+      *request, {wire::class_from(failed.error),
+                 strf("rank %d could not read the %zu bytes that it sends; its own error says why",
+                      request->outcome.source, request->transfer.bytes)});
+}
+
+int Transfers::progress() noexcept { return advance(receiving_) + advance(sending_); }
+
+template <class Request>
+int Transfers::advance(std::vector<Request*>& polled) noexcept {
+  int events = 0;
+  for (size_t i = 0; i < polled.size();) {
+    Request& request = *polled[i];
+    const Step step = request.transfer.half->advance();
+    if (step != Step::kAgain) ++events;
+    if (step == Step::kAgain || step == Step::kMoved)
+      ++i;
+    else
+      follow(request, step);  // another one takes its place in the list
+  }
+  return events;
+}
+
+void Transfers::follow(SendRequest& request, Step step) noexcept {
+  if (step == Step::kAgain || step == Step::kMoved) return list(sending_, request);
+  unlist(sending_, request);
+  if (step == Step::kWait) return;
+  if (TERN_LIKELY(step == Step::kDone)) return context_.requests.finish(request, MPI_SUCCESS);
+  fail(request, request.transfer.half->failure);
+}
+
+// The receiver is told: it waits for the data.
+void Transfers::fail(SendRequest& request, const Failure& failure) noexcept {
+  unlist(sending_, request);
+  context_.outbox.send_control(
+      *request.peer, wire::kFailed,
+      wire::Failed{request.transfer.partner, static_cast<uint64_t>(failure.error)});
+  context_.requests.fail(request, failure);
+}
+
+void Transfers::follow(RecvRequest& request, Step step) noexcept {
+  if (step == Step::kAgain || step == Step::kMoved) {
+    if (request.transfer.polled) return;
+    list(receiving_, request);
+    // This thread may leave MPI while another one sleeps.
+    if (context_.process.threaded()) context_.channel.progress.wake();
+    return;
+  }
+  unlist(receiving_, request);
+  if (step == Step::kOther) return replace(request);
+  if (step != Step::kWait)
+    end(request, step == Step::kDone ? Failure{} : request.transfer.half->failure);
+}
+
+// The sender is told where it waits for that.
+void Transfers::end(RecvRequest& request, const Failure& failure) noexcept {
+  const Protocol* const protocol = request.transfer.protocol;
+  if (protocol == nullptr || protocol->acknowledged)
+    context_.outbox.send_control(
+        *request.peer, wire::kDone,
+        wire::Done{request.transfer.partner, static_cast<uint64_t>(failure.error)});
+  if (TERN_LIKELY(failure.error == MPI_SUCCESS))
+    context_.requests.finish(request, MPI_SUCCESS);
+  else
+    context_.requests.fail(request, failure);
+}
+
+}  // namespace tern::pml

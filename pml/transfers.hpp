@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfers: the large messages of one channel that are under way: chooses their protocols, calls
+// the halves, and does what their steps ask for.
+// Why: announcing, the frames about transfers, progress, finishing and failing are the same for
+// every protocol, and are nowhere else. See: protocols/protocol.hpp.
+// Lifetime: P2p. Threads: under the channel's lock. Reentrance: what is sent to the own rank
+// arrives within the call that sends it.
+#pragma once
+
+#include <vector>
+
+#include "pml/outbox.hpp"
+#include "pml/protocols/protocol.hpp"
+#include "pml/request_pool.hpp"
+
+namespace tern::pml {
+
+class Transfers {
+ public:
+  Transfers(const Context& context) noexcept : context_(context) {}
+
+  /// Other protocols than those of this build, for tests; before the first message.
+  void use(ProtocolTable table) noexcept { table_ = table; }
+
+  /// Sender: chooses what will be offered. An error class, with the request's text, where the data
+  /// cannot be read.
+  [[nodiscard]] int prepare(SendRequest& request) noexcept;
+  /// Sender: the announcement, or that the data is lost. False where there is no room.
+  [[nodiscard]] bool announce(SendRequest& request) noexcept;
+  [[nodiscard]] TERN_COLD bool announce_lost(SendRequest& request) noexcept;
+
+  /// Receiver: an announced message has been matched.
+  void receive(RecvRequest& request, const btl::Header& header,
+               const Announced& announced) noexcept;
+
+  // Frames that came; what does not fit a request of this peer is logged and ignored.
+  void take(const PeerState& from, const wire::Go& go) noexcept;
+  void take(const PeerState& from, const wire::DataPrefix& prefix, const std::byte* data,
+            size_t bytes) noexcept;
+  void take(const PeerState& from, const wire::Done& done) noexcept;
+  void take(const PeerState& from, const wire::Failed& failed) noexcept;
+
+  [[nodiscard]] bool empty() const noexcept { return receiving_.empty() && sending_.empty(); }
+  /// One call of each half that asked for it; how many did something.
+  int progress() noexcept;
+
+ private:
+  [[nodiscard]] const Protocol* chosen_by(const SendRequest& request,
+                                          const wire::Go& go) const noexcept;
+  bool try_next(RecvRequest& request, const Protocol& protocol,
+                const Announced& announced) noexcept;
+  void choose(RecvRequest& request, const Announced& announced, bool always) noexcept;
+  void replace(RecvRequest& request) noexcept;
+  // Does what a step asks for.
+  void follow(SendRequest& request, Step step) noexcept;
+  void follow(RecvRequest& request, Step step) noexcept;
+  TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
+  void end(RecvRequest& request, const Failure& failure) noexcept;
+  template <class Request>
+  int advance(std::vector<Request*>& polled) noexcept;
+
+  Context context_;
+  ProtocolTable table_ = protocols();
+  std::vector<RecvRequest*> receiving_;  // whose halves are asked in progress
+  std::vector<SendRequest*> sending_;
+};
+
+}  // namespace tern::pml
