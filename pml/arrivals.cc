@@ -79,7 +79,7 @@ void P2p::arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept {
       transfers_.take(peer, reader.take<wire::Failed>());
       break;
     case wire::kContext:
-      learn_context(peer, reader.take<wire::ContextTold>());
+      matcher_.learn_context(peer, reader.take<wire::ContextTold>());
       break;
     case wire::kPace:
       peer.eager_limit =
@@ -91,15 +91,6 @@ void P2p::arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept {
     default:
       matcher_.take_frame(peer, frame);
   }
-}
-
-void P2p::learn_context(PeerState& peer, const wire::ContextTold& told) noexcept {
-  const core::ContextId id{told.id.creator, static_cast<uint32_t>(told.id.counter)};
-  matcher_.contexts().with(id, [&](core::Communicator& communicator) {
-    const int rank = communicator.target().rank_of(peer.peer->index);
-    if (rank != MPI_UNDEFINED)
-      communicator.set_remote_index(rank, static_cast<uint32_t>(told.index));
-  });
 }
 
 }  // namespace tern::pml

@@ -9,6 +9,7 @@ libtern_la_SOURCES += pml/p2p.cc
 libtern_la_SOURCES += pml/peers.cc
 libtern_la_SOURCES += pml/request_life.cc
 libtern_la_SOURCES += pml/request_pool.cc
+libtern_la_SOURCES += pml/sending.cc
 libtern_la_SOURCES += pml/signatures.cc
 libtern_la_SOURCES += pml/transfers.cc
 libtern_la_SOURCES += pml/protocols/both_ends.cc

@@ -3,6 +3,7 @@
 #include "pml/matcher.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "base/error.hpp"
 #include "core/channel.hpp"
@@ -40,14 +41,17 @@ void Matcher::start(RecvRequest& request) noexcept {
   requests_.begin(request);
   Message* message = unexpected_.find(request.key);
   if (message == nullptr) return posted_.post(request);
-  take_out(*message);
+  unexpected_.remove(*message);
   receive(request, *message);
 }
 
-bool Matcher::cancel(RecvRequest& request) noexcept {
-  if (!Posted<RecvRequest>::holds(request)) return false;
+void Matcher::cancel(RecvRequest& request) noexcept {
+  if (request.done() || !Posted<RecvRequest>::holds(request)) return;
   posted_.remove(request);
-  return true;
+  request.outcome = {};
+  request.outcome.cancelled = true;
+  requests_.finish(request, MPI_SUCCESS);
+  if (channel_.process.threaded()) channel_.progress.wake();  // another thread may wait for it
 }
 
 // In long form it is answered with the short name of its communicator.
@@ -130,6 +134,23 @@ void Matcher::count_kept(PeerState& peer, size_t more, size_t less) noexcept {
   outbox_.send_control(peer, wire::kPace, wire::Pace{slow ? uint64_t{0} : uint64_t{1}});
 }
 
+core::Outcome outcome_of(const Message& message, const Envelope& from) noexcept {
+  const bool rts = message.header.kind == wire::kRts;
+  return {source_of(from, *message.from, message.header), message.header.tag, MPI_SUCCESS, false,
+          static_cast<MPI_Count>(rts ? message.rts.bytes : message.data.size())};
+}
+
+int Matcher::take_out(const Envelope& from, Message& message, Matched** matched,
+                      core::Outcome* outcome) noexcept {
+  *matched = new (std::nothrow) Matched(from, message);
+  if (*matched == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a message handle");
+  *outcome = outcome_of(message, from);
+  unexpected_.remove(message);
+  ++from.communicator->pending;
+  channel_.process.handles.insert(**matched);
+  return MPI_SUCCESS;
+}
+
 void Matcher::receive(RecvRequest& request, Message& message) noexcept {
   PeerState& peer = *message.from;
   request.peer = &peer;
@@ -161,6 +182,15 @@ void Matcher::withdraw(PeerState& peer, uint64_t sender) noexcept {
     outbox_.send_control(peer, wire::kDone, wire::Done{sender, wire::kWithdrawn});
     return;
   }
+}
+
+void Matcher::learn_context(PeerState& peer, const wire::ContextTold& told) noexcept {
+  const core::ContextId id{told.id.creator, static_cast<uint32_t>(told.id.counter)};
+  contexts_.with(id, [&](core::Communicator& communicator) {
+    const int rank = communicator.target().rank_of(peer.peer->index);
+    if (rank != MPI_UNDEFINED)
+      communicator.set_remote_index(rank, static_cast<uint32_t>(told.index));
+  });
 }
 
 Message* Matcher::look_for(const Envelope& from) noexcept {

@@ -24,8 +24,8 @@ class Matcher {
 
   /// A receive begins: it takes a message that is here, or is posted.
   void start(RecvRequest& request) noexcept;
-  /// Takes a posted receive back; false where it is matched already.
-  bool cancel(RecvRequest& request) noexcept;
+  /// Ends a receive that is posted still.
+  void cancel(RecvRequest& request) noexcept;
   /// A message, or the announcement of one, has come: its frame. Of well-formed ones that do not
   /// name their communicator in long form: arrive().
   void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
@@ -37,14 +37,18 @@ class Matcher {
   /// The earliest message that fits, after one round of progress at most; null where there is none.
   [[nodiscard]] Message* look_for(const Envelope& from) noexcept;
   [[nodiscard]] Message* wait_for(const Envelope& from) noexcept;
-  /// Out of the queues, to be received later, or now.
-  void take_out(Message& message) noexcept { unexpected_.remove(message); }
+  /// MPI_Mprobe: out of the queues, to be received later; an error class with fail() text.
+  [[nodiscard]] int take_out(const Envelope& from, Message& message, Matched** matched,
+                             core::Outcome* outcome) noexcept;
+  /// A message that is in no queue any more.
   void receive(RecvRequest& request, Message& message) noexcept;
 
   /// Whether a message that comes next meets nothing here.
   [[nodiscard]] bool empty() const noexcept { return unexpected_.empty() && posted_.empty(); }
   [[nodiscard]] bool has_posted() const noexcept { return !posted_.empty(); }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
+  /// The peer has told how to name a communicator from now on.
+  void learn_context(PeerState& peer, const wire::ContextTold& told) noexcept;
   void watch_early(EarlyWatcher* watcher) noexcept { watcher_ = watcher; }
   void add_up(const core::Communicator* of, Statistics* sums) const noexcept;
 
@@ -66,6 +70,9 @@ class Matcher {
   uint64_t early_ = 0, most_kept_ = 0;  // for tools
   std::atomic<EarlyWatcher*> watcher_ = nullptr;
 };
+
+/// What a probe says of a message.
+[[nodiscard]] core::Outcome outcome_of(const Message& message, const Envelope& from) noexcept;
 
 /// TERN_CHECK=types: notes on the request where the types of the message (null: unsigned) differ.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,

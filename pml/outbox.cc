@@ -114,7 +114,7 @@ bool Outbox::flush(PeerState& peer) noexcept {
   while (peer.first_waiting != nullptr) {
     SendRequest* request = peer.first_waiting;
     SendRequest* next = request->next_waiting;  // emit may finish and recycle it
-    if (!request->pml.emit(*request)) return false;
+    if (!request->pml.sending().emit(*request)) return false;
     peer.first_waiting = next;
     if (next == nullptr) peer.last_waiting = nullptr;
   }

@@ -14,6 +14,26 @@ namespace {
 
 constexpr int kPollsBetweenRounds = 64;  // looks at one ring between two rounds over all transports
 
+// A rank that only sends, and always finds room, must still hear that its receiver cannot follow.
+void look_now_and_then(uint32_t* sends, core::Progress& progress) noexcept {
+  constexpr uint32_t kSendsBetweenLooks = 63;
+  if (TERN_UNLIKELY((++*sends & kSendsBetweenLooks) == 0)) progress.poll();
+}
+
+int wait_for(core::Request& request, core::Progress& progress, core::Outcome* outcome) noexcept {
+  progress.wait([&request] { return request.done(); },
+                [&request](WaitReport* report) { request.describe(report); });
+  const int error = request.outcome.error;
+  if (outcome != nullptr) *outcome = request.outcome;
+  const int code = TERN_LIKELY(error == MPI_SUCCESS)
+                       ? MPI_SUCCESS
+                       : fail(error, "%s",
+                              request.error_text == nullptr ? "the operation failed"
+                                                            : request.error_text->c_str());
+  request.release();
+  return code;
+}
+
 }  // namespace
 
 P2p::P2p(core::Channel& channel, P2p* first)
@@ -28,6 +48,7 @@ P2p::P2p(core::Channel& channel, P2p* first)
       requests_(*this, channel),
       eager_(process_, outbox_, requests_),
       transfers_({channel, process_, limits_, devices_, outbox_, requests_}),
+      sending_(channel, outbox_, requests_, eager_, transfers_),
       matcher_(channel, limits_, outbox_, requests_, eager_, transfers_) {
   channel_.progress.add([](void* self) noexcept { return static_cast<P2p*>(self)->progress(); },
                         this);
@@ -42,16 +63,10 @@ int P2p::progress() noexcept {
   return events;
 }
 
-// A rank that only sends, and always finds room, must still hear that its receiver cannot follow.
-void P2p::look_now_and_then() noexcept {
-  constexpr uint32_t kSendsBetweenLooks = 63;
-  if (TERN_UNLIKELY((++sends_since_look_ & kSendsBetweenLooks) == 0)) channel_.progress.poll();
-}
-
 int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
   const core::ChannelLock lock(channel_.progress);
   const Buffer buffer = core::asked(given);
-  look_now_and_then();
+  look_now_and_then(&sends_since_look_, channel_.progress);
   int error = MPI_SUCCESS;
   PeerState* peer = peers_.connected(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
@@ -60,8 +75,8 @@ int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
     return MPI_SUCCESS;
   SendRequest& request = requests_.make_send(buffer, to, mode);
   request.peer = peer;
-  start(request);
-  return wait_for(request, nullptr);
+  sending_.start(request);
+  return wait_for(request, channel_.progress, nullptr);
 }
 
 int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome) noexcept {
@@ -79,7 +94,7 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
     return code;
   RecvRequest& request = requests_.make_recv(buffer, from);
   matcher_.start(request);
-  return wait_for(request, outcome);
+  return wait_for(request, channel_.progress, outcome);
 }
 
 // Nothing is posted: looks at the source's own ring and copies from there, without a request.
@@ -112,20 +127,6 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& pee
   }
 }
 
-int P2p::wait_for(core::Request& request, core::Outcome* outcome) noexcept {
-  channel_.progress.wait([&request] { return request.done(); },
-                         [&request](WaitReport* report) { request.describe(report); });
-  const int error = request.outcome.error;
-  if (outcome != nullptr) *outcome = request.outcome;
-  const int code = TERN_LIKELY(error == MPI_SUCCESS)
-                       ? MPI_SUCCESS
-                       : fail(error, "%s",
-                              request.error_text == nullptr ? "the operation failed"
-                                                            : request.error_text->c_str());
-  request.release();
-  return code;
-}
-
 int P2p::isend_locked(const Buffer& buffer, const Envelope& to, core::Request** request) noexcept {
   return isend_held(buffer, to, Mode::kStandard, request);
 }
@@ -137,7 +138,7 @@ int P2p::isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
   if (peer == nullptr) return code;
   SendRequest& made = requests_.make_send(buffer, to, Mode::kStandard);
   made.peer = peer;
-  start(made, error);
+  sending_.start(made, error);
   *request = &made;
   return MPI_SUCCESS;
 }
@@ -160,7 +161,7 @@ int P2p::irecv(const Buffer& buffer, const Envelope& from, core::Request** reque
 int P2p::isend(const Buffer& buffer, const Envelope& to, Mode mode,
                core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  look_now_and_then();
+  look_now_and_then(&sends_since_look_, channel_.progress);
   return isend_held(buffer, to, mode, request);
 }
 
@@ -179,30 +180,9 @@ int P2p::isend_held(const Buffer& given, const Envelope& to, Mode mode,
   }
   SendRequest& made = requests_.make_send(buffer, to, mode);
   made.peer = peer;
-  start(made);
+  sending_.start(made);
   *request = &made;
   return MPI_SUCCESS;
-}
-
-void P2p::start(SendRequest& request, int lost) noexcept {
-  requests_.begin(request, lost);
-  if (request.peer->first_waiting == nullptr && emit(request)) return;
-  outbox_.enqueue(request);
-}
-
-bool P2p::emit(SendRequest& request) noexcept {
-  PeerState& peer = *request.peer;
-  const size_t bytes = request.transfer.bytes;
-  const bool eager = Eager::viable(peer, bytes);
-  if (request.lost == MPI_SUCCESS)
-    request.lost = eager ? eager_.prepare(request) : transfers_.prepare(request);
-  if (TERN_UNLIKELY(request.lost != MPI_SUCCESS)) return transfers_.announce_lost(request);
-  // To itself all of it may happen at once: what waits for an answer may have ended on return.
-  const bool complete = eager && request.mode != Mode::kSynchronous;
-  if (!(eager ? eager_.emit(request) : transfers_.announce(request))) return false;
-  peer.sent.count(bytes, eager);
-  if (complete) requests_.finish(request, MPI_SUCCESS);
-  return true;
 }
 
 bool P2p::offer(cuda::Device& device, const void* address, size_t bytes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // P2p: the Pml of every transport: the calls, on top of Matcher (matching, flow control), Eager and
-// Transfers (protocols), Outbox (frames out), Peers, RequestPool.
+// Transfers (protocols), Sending and Outbox (frames out), Peers, RequestPool.
 // Lifetime: api::Rooms; one for each channel. Threads: see pml.hpp.
 // Files: p2p.cc, matched.cc (calls), request_life.cc (restart, cancel), arrivals.cc (frames in).
 #pragma once
@@ -16,6 +16,7 @@
 #include "pml/protocols/eager.hpp"
 #include "pml/request_pool.hpp"
 #include "pml/requests.hpp"
+#include "pml/sending.hpp"
 #include "pml/transfers.hpp"
 
 namespace tern::pml {
@@ -76,36 +77,19 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
 
   void arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept override;
 
-  /// The first use of an endpoint, in either direction.
-  PeerState& contact(btl::Endpoint& endpoint) { return peers_.contact(endpoint); }
-
-  /// The protocols of large messages; to be changed by tests only, before the first message.
-  [[nodiscard]] Transfers& transfers() noexcept { return transfers_; }
-
-  /// For the outbox: sends the first frame of `request`: the whole of an eager message, the
-  /// announcement of a large one. False where there is no room.
-  bool emit(SendRequest& request) noexcept;
-
-  // For the requests.
+  // The parts, for requests; and for tests.
+  [[nodiscard]] Peers& peers() noexcept { return peers_; }
   [[nodiscard]] RequestPool& requests() noexcept { return requests_; }
-  int restart(SendRequest& request) noexcept;
-  int restart(RecvRequest& request) noexcept;
-  /// Lock held.
-  void cancel(SendRequest& request) noexcept;
-  void cancel(RecvRequest& request) noexcept;
+  [[nodiscard]] Transfers& transfers() noexcept { return transfers_; }
+  [[nodiscard]] Sending& sending() noexcept { return sending_; }
+  [[nodiscard]] Matcher& matcher() noexcept { return matcher_; }
 
  private:
   int progress() noexcept;
-  void look_now_and_then() noexcept;
-  void start(SendRequest& request, int lost = MPI_SUCCESS) noexcept;
   int isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
                  core::Request** request) noexcept;
   int recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
                    core::Outcome* outcome) noexcept;
-  int wait_for(core::Request& request, core::Outcome* outcome) noexcept;
-  int take_out(const Envelope& from, Message& message, Matched** matched,
-               core::Outcome* outcome) noexcept;
-  void learn_context(PeerState& peer, const wire::ContextTold& told) noexcept;
 
   core::Channel& channel_;
   core::Process& process_;
@@ -117,6 +101,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   RequestPool requests_;
   Eager eager_;
   Transfers transfers_;
+  Sending sending_;
   Matcher matcher_;
   uint32_t sends_since_look_ = 0;
 };

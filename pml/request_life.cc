@@ -26,61 +26,39 @@ int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** r
   return MPI_SUCCESS;
 }
 
-int P2p::restart(SendRequest& request) noexcept {
-  const core::ChannelLock lock(channel_.progress);
-  int error = MPI_SUCCESS;
-  request.peer = peers_.connected(*request.to.communicator, request.to.rank, &error);
-  if (request.peer == nullptr) return error;
-  forget_failure(request);
-  request.set_active(true);
-  start(request);
-  return MPI_SUCCESS;
-}
-
-int P2p::restart(RecvRequest& request) noexcept {
-  const core::ChannelLock lock(channel_.progress);
-  forget_failure(request);
-  request.set_active(true);
-  matcher_.start(request);
-  return MPI_SUCCESS;
-}
-
-// What was not sent yet is taken back here; what waits at the receiver, there, and the answer
-// completes the request. A message that has its receive completes as if nothing had been asked.
-void P2p::cancel(SendRequest& request) noexcept {
-  if (request.done()) return;
-  if (outbox_.remove(request)) {
-    request.outcome.cancelled = true;
-    requests_.finish(request, MPI_SUCCESS);
-    if (process_.threaded()) channel_.progress.wake();
-  } else if (!request.transfer.polled) {
-    outbox_.send_control(*request.peer, wire::kWithdraw, wire::Withdraw{request.handle()});
-  }
-}
-
-void P2p::cancel(RecvRequest& request) noexcept {
-  if (request.done() || !matcher_.cancel(request)) return;
-  request.outcome = {};
-  request.outcome.cancelled = true;
-  requests_.finish(request, MPI_SUCCESS);
-  if (process_.threaded()) channel_.progress.wake();  // another thread may wait for it
-}
-
 SendRequest::SendRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }
 RecvRequest::RecvRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }
-int SendRequest::start() noexcept { return pml.restart(*this); }
-void SendRequest::destroy() noexcept { pml.requests().recycle(*this); }
-int RecvRequest::start() noexcept { return pml.restart(*this); }
-void SendRequest::cancel_locked() noexcept { pml.cancel(*this); }
-void RecvRequest::cancel_locked() noexcept { pml.cancel(*this); }
+
+int SendRequest::start() noexcept {
+  const core::ChannelLock lock(channel->progress);
+  int error = MPI_SUCCESS;
+  peer = pml.peers().connected(*to.communicator, to.rank, &error);
+  if (peer == nullptr) return error;
+  forget_failure(*this);
+  set_active(true);
+  pml.sending().start(*this);
+  return MPI_SUCCESS;
+}
+int RecvRequest::start() noexcept {
+  const core::ChannelLock lock(channel->progress);
+  forget_failure(*this);
+  set_active(true);
+  pml.matcher().start(*this);
+  return MPI_SUCCESS;
+}
+
+void SendRequest::cancel_locked() noexcept { pml.sending().cancel(*this); }
+void RecvRequest::cancel_locked() noexcept { pml.matcher().cancel(*this); }
 void SendRequest::cancel() noexcept {
-  const core::ChannelLock lock(pml.channel().progress);
+  const core::ChannelLock lock(channel->progress);
   cancel_locked();
 }
 void RecvRequest::cancel() noexcept {
-  const core::ChannelLock lock(pml.channel().progress);
+  const core::ChannelLock lock(channel->progress);
   cancel_locked();
 }
+
+void SendRequest::destroy() noexcept { pml.requests().recycle(*this); }
 void RecvRequest::destroy() noexcept { pml.requests().recycle(*this); }
 
 }  // namespace tern::pml

@@ -112,7 +112,7 @@ class Target {
   }
   /// The peers are known to the pml as if a transport had connected them.
   void connect(pml::P2p& pml) {
-    for (uint32_t rank = 1; rank < kRanks; ++rank) pml.contact(endpoints[rank]);
+    for (uint32_t rank = 1; rank < kRanks; ++rank) pml.peers().contact(endpoints[rank]);
   }
 
  private:

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sending: see the header.
+#include "pml/sending.hpp"
+
+#include "base/error.hpp"
+#include "core/channel.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+
+namespace tern::pml {
+
+void Sending::start(SendRequest& request, int lost) noexcept {
+  requests_.begin(request, lost);
+  if (request.peer->first_waiting == nullptr && emit(request)) return;
+  outbox_.enqueue(request);
+}
+
+bool Sending::emit(SendRequest& request) noexcept {
+  PeerState& peer = *request.peer;
+  const size_t bytes = request.transfer.bytes;
+  const bool eager = Eager::viable(peer, bytes);
+  if (request.lost == MPI_SUCCESS)
+    request.lost = eager ? eager_.prepare(request) : transfers_.prepare(request);
+  if (TERN_UNLIKELY(request.lost != MPI_SUCCESS)) return transfers_.announce_lost(request);
+  // To itself all of it may happen at once: what waits for an answer may have ended on return.
+  const bool complete = eager && request.mode != Mode::kSynchronous;
+  if (!(eager ? eager_.emit(request) : transfers_.announce(request))) return false;
+  peer.sent.count(bytes, eager);
+  if (complete) requests_.finish(request, MPI_SUCCESS);
+  return true;
+}
+
+// What was not sent yet is taken back here; what waits at the receiver, there, and the answer
+// completes the request. A message that has its receive completes as if nothing had been asked.
+void Sending::cancel(SendRequest& request) noexcept {
+  if (request.done()) return;
+  if (outbox_.remove(request)) {
+    request.outcome.cancelled = true;
+    requests_.finish(request, MPI_SUCCESS);
+    if (channel_.process.threaded()) channel_.progress.wake();
+  } else if (!request.transfer.polled) {
+    outbox_.send_control(*request.peer, wire::kWithdraw, wire::Withdraw{request.handle()});
+  }
+}
+
+}  // namespace tern::pml

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sending: the first frame of every send that has a request: the whole of an eager message, or the
+// announcement of a large one; at once, or when there is room.
+// Lifetime: P2p. Threads: under the channel's lock.
+#pragma once
+
+#include "pml/outbox.hpp"
+#include "pml/protocols/eager.hpp"
+#include "pml/request_pool.hpp"
+#include "pml/transfers.hpp"
+
+namespace tern::pml {
+
+class Sending {
+ public:
+  Sending(core::Channel& channel, Outbox& outbox, RequestPool& requests, Eager& eager,
+          Transfers& transfers) noexcept
+      : channel_(channel),
+        outbox_(outbox),
+        requests_(requests),
+        eager_(eager),
+        transfers_(transfers) {}
+
+  /// The send begins; its peer is known. `lost`: why its data cannot be read, an error class.
+  void start(SendRequest& request, int lost = MPI_SUCCESS) noexcept;
+  /// Sends the first frame. False where there is no room.
+  bool emit(SendRequest& request) noexcept;
+  /// Tries to take the message back; see MPI_Cancel.
+  void cancel(SendRequest& request) noexcept;
+
+ private:
+  core::Channel& channel_;
+  Outbox& outbox_;
+  RequestPool& requests_;
+  Eager& eager_;
+  Transfers& transfers_;
+};
+
+}  // namespace tern::pml
