@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manual pages of section 3: what the table has (synopsis, parameters, checks) and what src/abi/pages says."""
-import os
-import re
-
 import mdoc
 from table import HANDLES, MEANING, WIDE
 
@@ -29,13 +26,16 @@ ERRORS = {  # kind -> what goes wrong with it
     'string': ('MPI_ERR_ARG', 'a string or an address for a result is null'),
 }
 NOUNS = {'request': 'request', 'live_request': 'request', 'message': 'message'}
+LENGTHS = {'': '', 'peers': ' with an entry for each rank', 'members': ' with an entry for each rank',
+           'indegree': ' with an entry for each neighbour from which data comes',
+           'outdegree': ' with an entry for each neighbour to which data goes'}
 UNSUPPORTED = 'always: Tern does not have this function yet'
 
 
 def meaning(p):
     text = MEANING.get(p.kind, 'callback' if p.kind.endswith(('*', '~')) else p.kind)
     if p.array:
-        text += ', an array' + (f' of `{p.length}`' if p.length else '')
+        text += ', an array' + LENGTHS.get(p.length, f' of `{p.length}`')
     if p.root_only:
         text += '; only at the root'
     return text
@@ -53,8 +53,8 @@ def errors(function):
     for p in function.params:
         if p.handle and p.direction != 'out':
             noun = NOUNS.get(p.kind, MEANING[p.kind].split(',')[0])
-            also = ', or not committed' if p.kind == 'datatype' and moves_data else ''
-            also = ', or is MPI_REPLACE or MPI_NO_OP' if p.kind == 'op' and moves_data else also
+            also = '; or it was not committed' if p.kind == 'datatype' and moves_data else ''
+            also = '; or it is MPI_REPLACE or MPI_NO_OP' if p.kind == 'op' and moves_data else also
             found.setdefault(HANDLES[p.kind][2],
                              f'`{p.name}` is no {noun}: a null handle, one that was freed, or never made{also}')
         elif p.kind in ERRORS:
@@ -99,18 +99,6 @@ def summary(name, words):
     family = next((text for end, text in FAMILIES if name.endswith(end)), None)
     spelt = name.lower().replace('_', ' ')
     return family or (f'tool interface: {spelt[2:]}' if name.startswith('T_') else spelt)
-
-
-def example(path):
-    """The program without the head that tells the test how to run it, that head's sentence, ranks and output."""
-    with open(path, encoding='utf-8') as source:
-        lines = source.read().rstrip().split('\n')
-    head = [line[3:] for line in lines if line.startswith('// ')]
-    code = lines[next(i for i, line in enumerate(lines) if not line.startswith('// ')):]
-    said = [line for line in head if not re.match(r'[a-z-]+: |SPDX', line)]
-    ranks = next((line[7:] for line in head if line.startswith('ranks: ')), '1')
-    prints = [line[8:] for line in head if line.startswith('prints: ')]
-    return ' '.join(said), ranks.split()[0], prints, '\n'.join(code)
 
 
 class Page:
@@ -174,7 +162,8 @@ class Page:
         text = f'Tern does not have this function yet: every call fails with {error}, whatever its arguments.'
         kinds = {p.kind for p in self.function.params}
         if self.function.chapter == 'io' or 'file' in kinds:
-            return [[f'{text} The code is returned, as is usual for files, and the program goes on.']]
+            return [[f'{text} The code is returned, as is usual for files, and the program goes on. '
+                     'What follows is what the function is for.']]
         comm = next((p.name for p in self.function.params if p.kind == 'comm' and p.direction != 'out'), None)
         whose = f'`{comm}`' if comm else 'MPI_COMM_SELF'
         return [[f'{text} The error goes to the error handler of {whose}, which ends the program unless '
@@ -224,15 +213,14 @@ class Page:
         return 'MPI_COMM_SELF' if handler is None else f'the new object (`{handler}`)'
 
     def examples(self):
-        names = self.text.examples if self.text else []
-        for i, name in enumerate(names):
-            said, ranks, prints, code = example(os.path.join(self.pages.folder, name))
+        for i, one in enumerate(self.pages.examples_of(self.function.name)):
             self.out += ['.Sh EXAMPLES'] if i == 0 else ['.Pp']
-            self.out += [*self.prose.text(said), *mdoc.literal(code)]
-            if prints:
-                times = 'one rank' if ranks == '1' else f'{ranks} ranks'
-                order = ', in any order' if len(prints) > 1 and ranks != '1' else ''
-                self.out += ['.Pp', f'With {times} it prints{order}:', *mdoc.literal('\n'.join(prints))]
+            self.out += [*self.prose.text(one.sentence), *mdoc.literal(one.code)]
+            if one.prints:
+                several = one.ranks not in ([], ['1'])
+                times = f'{one.ranks[0]} ranks' if several else 'one rank'
+                order = ', in any order' if several and len(one.prints) > 1 else ''
+                self.out += ['.Pp', f'With {times} it prints{order}:', *mdoc.literal('\n'.join(one.prints))]
 
     def causes(self):
         if not self.function.gives_code:

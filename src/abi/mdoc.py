@@ -31,7 +31,7 @@ class Prose:
         if found['page']:
             return f"Xr {found['page']} {found['section']}"
         code = found['code']
-        if code is not None and code in self.parameters:
+        if code is not None and re.sub(r'\[\w+\]$', '', code) in self.parameters:
             return f'Fa {code}'
         if code is not None and not re.fullmatch(r'MPIX?_\w+|TERN_[A-Z_0-9]+(=\w+)?', code):
             return f'Ql {quoted(code)}'

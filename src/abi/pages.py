@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 TEXTS = ('blocks', 'order', 'threads', 'device buffers', 'Tern')  # sections of paragraphs
 LISTS = ('arguments', 'errors')                                  # sections of `name: text`
-WORDS = ('example', 'see also', 'with')                          # sections of words
+WORDS = ('see also', 'with')                                     # sections of words
 SECTION = re.compile(rf'^({"|".join(TEXTS + LISTS + WORDS)}):(?: (.*))?$')
+UNKNOWN = re.compile(r'^[a-z][a-z -]{2,20}:( |$)')
 ITEM = re.compile(r'^ {2}(\w+): (.*)$')
 BUFFERS = ('buffer', 'inplace')
 
@@ -27,7 +28,6 @@ class Text:
     sections: dict = field(default_factory=dict)
     arguments: dict = field(default_factory=dict)
     errors: dict = field(default_factory=dict)
-    examples: list = field(default_factory=list)
     related: list = field(default_factory=list)
 
     def behind(self, other):
@@ -37,20 +37,19 @@ class Text:
                            (self.errors, other.errors)):
             for key, value in more.items():
                 mine.setdefault(key, value)
-        for mine, more in ((self.examples, other.examples), (self.related, other.related)):
-            mine += [one for one in more if one not in mine]
+        self.related += [one for one in other.related if one not in self.related]
 
     def filled(self, words):
         """The same with words in place of {name}, {1} and so on."""
         def fill(text):
-            return re.sub(r'\{(\w*)\}', lambda found: words.get(found[1], found[0]), text)
+            return re.sub(r'\{([\w ]*)\}', lambda found: words.get(found[1], found[0]), text)
 
         def lines(paragraphs):
             return [[fill(line) for line in paragraph] for paragraph in paragraphs]
         return Text(lines(self.paragraphs), {key: lines(value) for key, value in self.sections.items()},
                     {key: fill(value) for key, value in self.arguments.items()},
                     {fill(key): fill(value) for key, value in self.errors.items()},
-                    [fill(one) for one in self.examples], [fill(one) for one in self.related])
+                    [fill(one) for one in self.related])
 
 
 @dataclass
@@ -127,6 +126,8 @@ class Reader:
             self.item(line, number)
         elif self.section in WORDS:
             self.words(line)
+        elif UNKNOWN.match(line) and self.paragraph is None:
+            self.fail(number, f'there is no section "{line.split(":")[0]}:"')
         else:
             self.add(line)
 
@@ -148,8 +149,7 @@ class Reader:
         self.paragraph.append(line)
 
     def words(self, line):
-        into = {'example': self.entry.text.examples, 'see also': self.entry.text.related,
-                'with': self.entry.takes}[self.section]
+        into = self.entry.text.related if self.section == 'see also' else self.entry.takes
         into += line.replace(',', ' ').split()
 
     def item(self, line, number):
@@ -182,20 +182,39 @@ def listed(names):
 
 
 def untouched(function):
-    """What the caller must leave alone while the operation is under way, as sentences."""
+    """What the caller must leave alone while the operation is under way: its data, and arrays, in words."""
     data = [p for p in function.params if p.kind in BUFFERS]
     reads = [p.name for p in data if p.direction == 'in']
     writes = [p.name for p in data if p.direction != 'in']
-    said = []
-    if reads:
-        said.append(f'{listed(reads)} must not be changed')
-    if writes:
-        said.append(f'{listed(writes)} must be neither read nor changed')
-    return ', and '.join(said)
+    arrays = [p.name for p in function.params if p.array and p.direction == 'in']
+    said = [f'{listed(reads)} must not be changed'] if reads else []
+    said += [f'{listed(writes)} must be neither read nor changed'] if writes else []
+    still = f'{listed(arrays)} must stay as they are' if arrays else ''
+    return {'untouched': ', and '.join(said), 'arrays': f', and {still}' if arrays else '',
+            'arrays until freed': f'{still} until the request is freed.' if arrays else ''}
+
+
+class Example:
+    """A program of a page; the lines at its top say what it shows, how it is run, and what it prints."""
+
+    def __init__(self, path):
+        self.name = os.path.basename(path)
+        with open(path, encoding='utf-8') as source:
+            lines = source.read().rstrip().split('\n')
+        begin = next((i for i, line in enumerate(lines) if not line.startswith('// ')), len(lines))
+        self.code = '\n'.join(lines[begin:])
+        said = [line[3:] for line in lines[:begin] if 'SPDX' not in line]
+        self.sentence = ' '.join(line for line in said if not re.match(r'[a-z-]+: ', line))
+
+        def after(word):
+            return [line[len(word) + 2:] for line in said if line.startswith(f'{word}: ')]
+        self.shows = [name for line in after('shows') for name in line.split()]
+        self.prints = after('prints')
+        self.ranks = ' '.join(after('ranks')).split()[:1]
 
 
 class Pages:
-    """All entries. `folder` is src/abi/pages; `rows` the table's functions."""
+    """All entries and examples. `folder` is src/abi/pages; `rows` the table's functions."""
 
     def __init__(self, folder, rows):
         self.folder = folder
@@ -203,6 +222,8 @@ class Pages:
         self.entries = {}
         self.shared = {}
         self.again = []
+        self.examples = [Example(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
+                         if name.endswith('.c')]
         for name in sorted(os.listdir(folder)):
             if name.endswith('.txt') and name != 'most_used.txt':
                 for entry in Reader(name[:-4]).read(os.path.join(folder, name)):
@@ -255,20 +276,22 @@ class Pages:
         if of is None:
             return None
         form += '' if self.functions[name].chapter in self.collective else ' message'
-        words = {'name': f'MPI_{name}', 'base': f'MPI_{base}', 'untouched': untouched(self.functions[name])}
+        words = {'name': f'MPI_{name}', 'base': f'MPI_{base}', **untouched(self.functions[name])}
         if not words['untouched'] and f'{form} without data' in self.shared:
             form += ' without data'
         text = self.taken(self.shared[form], words)
         begins = text.paragraphs
         text.paragraphs = []
         of.sections.pop('blocks', None)
-        of.examples = []
         text.behind(of)
         text.paragraphs = begins + text.paragraphs
         text.related = [base] + [one for one in text.related if one != base]
         return text
 
     collective = ('coll', 'neighbor')
+
+    def examples_of(self, name):
+        return [one for one in self.examples if name in one.shows]
 
     def related(self, name, text):
         """Names for SEE ALSO: those of the text, and the other forms of the function."""

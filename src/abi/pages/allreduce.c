@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rank learns the sum and the largest of all ranks' values.
+// shows: Allreduce
 // ranks: 4
 // prints: the sum is 10, the largest value 4
 #include <mpi.h>

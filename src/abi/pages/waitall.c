@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks on a ring exchange values with both neighbours at once: first all operations begin, then
 // one call waits for them.
+// shows: Waitall
 // ranks: 3
 // prints: rank 0: 2 and 1
 // prints: rank 1: 0 and 2

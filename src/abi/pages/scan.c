@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the number of its elements each rank learns where they begin among all.
+// shows: Scan Exscan
+// ranks: 3
+// prints: rank 0: elements 0 to 2
+// prints: rank 1: elements 3 to 6
+// prints: rank 2: elements 7 to 11
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int count = rank + 3;
+  int before = 0, up_to = 0;  // rank 0 gets no result from MPI_Exscan
+  MPI_Exscan(&count, &before, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Scan(&count, &up_to, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  printf("rank %d: elements %d to %d\n", rank, before, up_to - 1);
+  MPI_Finalize();
+  return 0;
+}
