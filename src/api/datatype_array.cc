@@ -68,6 +68,7 @@ int give_parameterised(int combiner, int precision, int range, MPI_Datatype name
                                             core::predefined_type(process, named));
     Datatype* const kept = fresh.get();
     give_type(std::move(fresh), made);
+    kept->made_at = {};  // MPI's own: no leak where the user does not free it
     type = kept;
   });
 }
