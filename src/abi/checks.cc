@@ -35,6 +35,13 @@ int null_argument(Call call, const char* what) noexcept {
                fail(MPI_ERR_ARG, "%s is a null pointer: pass the address of a variable", what));
 }
 
+int no_status(Call call, const char* what) noexcept {
+  return raise(call, fail(MPI_ERR_ARG,
+                          "%s is MPI_STATUS_IGNORE (a null pointer), but this call needs a status: "
+                          "pass the address of a variable",
+                          what));
+}
+
 int explain_count(Call call, const char* what, MPI_Count value) noexcept {
   return raise(call,
                fail(MPI_ERR_COUNT, "%s is %" PRId64 ", but it must not be negative", what, value));
