@@ -18,6 +18,7 @@
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
 #include "api/memory_kinds.hpp"
+#include "api/send_buffer.hpp"
 #include "boot/boot.hpp"
 #include "core/communicator.hpp"
 #include "core/group.hpp"
@@ -136,6 +137,7 @@ int session_init(core::Info* info, core::ErrorHandler& errhandler, MPI_Session* 
 int session_finalize(MPI_Session* session) noexcept {
   core::Session& object = *any_process().handles.find<core::Session>(*session);
   *session = MPI_SESSION_NULL;
+  end_send_buffer(&object);
   any_process().handles.erase(object);
   object.release();
   return guarded([] { instance().stop(Instance::User::kSession); });
