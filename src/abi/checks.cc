@@ -8,7 +8,7 @@ namespace tern::abi {
 namespace {
 
 std::string shown_name(const core::Communicator& comm) {
-  return comm.name.empty() ? "the communicator" : comm.name;
+  return comm.name.or_words("the communicator");
 }
 
 const core::Communicator* communicator_of(const Call& call) noexcept {
@@ -87,10 +87,10 @@ int explain_buffer(Call call, const char* what, const void* buffer, MPI_Count co
 }
 
 int not_committed(Call call, const char* what, const core::Datatype& type) noexcept {
-  const char* name = type.name.empty() ? "a derived datatype" : type.name.c_str();
+  const std::string name = type.name.or_words("a derived datatype");
   return raise(
       call, fail(MPI_ERR_TYPE, "%s is %s that was not committed: call MPI_Type_commit first", what,
-                 name));
+                 name.c_str()));
 }
 
 }  // namespace tern::abi

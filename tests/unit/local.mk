@@ -4,6 +4,7 @@ tests/unit/%.$(OBJEXT): CXXFLAGS = $(TEST_CXXFLAGS)
 tests/unit/%_test: private AM_LDFLAGS = $(TERN_LDFLAGS) $(TEST_LDFLAGS)
 unit_tests += tests/unit/core/group_test
 unit_tests += tests/unit/core/communicator_test
+unit_tests += tests/unit/core/info_test
 unit_tests += tests/unit/core/topology_test
 unit_tests += tests/unit/coll/verify_test
 unit_tests += tests/unit/coll/neighbors_test
