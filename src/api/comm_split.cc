@@ -291,8 +291,8 @@ int comm_split_type(Communicator& comm, int split_type, int key, core::Info* inf
     Communicator& made = *the_process->handles.find<Communicator>(*newcomm);
     if (!made.info) made.info = Ref<core::Info>::adopt(new core::Info);
     made.info->set("mpi_hw_resource_type", part.resource);
-    // Of what the library has chosen the caller's object tells, too.
-    if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && info != nullptr)
+    // Of what the library has chosen the caller's object tells, too, unless it is MPI_INFO_ENV.
+    if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && info != nullptr && !info->predefined())
       info->set("mpi_hw_resource_type", part.resource);
     return code;
   });
