@@ -146,13 +146,13 @@ void Execution::end_check() noexcept {
   const int code = across ? differ_across(mine, theirs) : differ(mine, theirs);
   checking_ = false;
   if (code == MPI_SUCCESS) return begin_passes();
-  (void)fail(code, "%s",
-             strf("rank %d calls %s, but rank %d%s calls %s, as collective number %u of %s "
-                  "(TERN_CHECK=collective)",
-                  comm.rank(), in_words(mine).c_str(), before.rank,
-                  across ? " of the other group" : "", in_words(theirs).c_str(), number_.value,
-                  comm.name.empty() ? "a communicator" : comm.name.c_str())
-                 .c_str());
+  (void)fail(
+      code, "%s",
+      strf("rank %d calls %s, but rank %d%s calls %s, as collective number %u of %s "
+           "(TERN_CHECK=collective)",
+           comm.rank(), in_words(mine).c_str(), before.rank, across ? " of the other group" : "",
+           in_words(theirs).c_str(), number_.value, comm.name.or_words("a communicator").c_str())
+          .c_str());
   refuse(code);
 }
 

@@ -135,17 +135,18 @@ Measured* Coll::explain(CommState& state, const Question& question, const Choice
       !comm.inter() && std::count_if(state.measured.begin(), state.measured.end(), [&](auto& one) {
                          return one.first.first->collective == question.collective;
                        }) == 1;
-  process_.explain.say("collective",
-                       {{"operation", name_of(question.collective)},
-                        {"bytes", question.bytes},
-                        {"ranks", static_cast<unsigned long long>(question.ranks)},
-                        {"algorithm", choice.algorithm->name},
-                        {"communicator", comm.name}},
-                       strf("%s (%s), by %s, predicted %.1f us%s%s",
-                            coll::explain(question, *choice.algorithm).c_str(), comm.name.c_str(),
-                            selector_.reason(choice, question.collective).c_str(), predicted,
-                            several ? "; all sizes: " : "",
-                            several ? selector_.sizes(question, state.hints.get()).c_str() : ""));
+  process_.explain.say(
+      "collective",
+      {{"operation", name_of(question.collective)},
+       {"bytes", question.bytes},
+       {"ranks", static_cast<unsigned long long>(question.ranks)},
+       {"algorithm", choice.algorithm->name},
+       {"communicator", comm.name.text()}},
+      strf("%s (%s), by %s, predicted %.1f us%s%s",
+           coll::explain(question, *choice.algorithm).c_str(), comm.name.text().c_str(),
+           selector_.reason(choice, question.collective).c_str(), predicted,
+           several ? "; all sizes: " : "",
+           several ? selector_.sizes(question, state.hints.get()).c_str() : ""));
   return &sum;
 }
 

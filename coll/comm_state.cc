@@ -27,17 +27,17 @@ CommState::~CommState() {
     const unsigned long long bytes = power == 0 ? 0 : 1ULL << (power - 1);
     const auto count = static_cast<double>(sum.count);
     const double took = static_cast<double>(sum.nanoseconds) / 1000 / count;
-    explain.say("collective_time",
-                {{"operation", name_of(algorithm->collective)},
-                 {"algorithm", algorithm->name},
-                 {"bytes", bytes},
-                 {"count", static_cast<unsigned long long>(sum.count)},
-                 {"communicator", communicator.name}},
-                strf("%s from %s on, %s, %lld times on %s: predicted %.1f us, measured %.1f us",
-                     name_of(algorithm->collective), bytes_in_words(bytes).c_str(), algorithm->name,
-                     static_cast<long long>(sum.count),
-                     communicator.name.empty() ? "a communicator" : communicator.name.c_str(),
-                     sum.predicted / count, took));
+    explain.say(
+        "collective_time",
+        {{"operation", name_of(algorithm->collective)},
+         {"algorithm", algorithm->name},
+         {"bytes", bytes},
+         {"count", static_cast<unsigned long long>(sum.count)},
+         {"communicator", communicator.name.text()}},
+        strf("%s from %s on, %s, %lld times on %s: predicted %.1f us, measured %.1f us",
+             name_of(algorithm->collective), bytes_in_words(bytes).c_str(), algorithm->name,
+             static_cast<long long>(sum.count),
+             communicator.name.or_words("a communicator").c_str(), sum.predicted / count, took));
   }
 }
 
@@ -46,8 +46,8 @@ std::unique_ptr<Forced> hints_of(const core::Communicator& communicator) {
   std::unique_ptr<Forced> hints;
   for (int i = 0; i < kCollectives; ++i) {
     const auto collective = static_cast<Collective>(i);
-    const std::string* value = communicator.info->get(std::string("tern_") + name_of(collective));
-    if (value == nullptr) continue;
+    const auto value = communicator.info->get(std::string("tern_") + name_of(collective));
+    if (!value) continue;
     if (hints == nullptr) hints = std::make_unique<Forced>();
     hints->by[i] = find_algorithm(collective, value->c_str());
   }

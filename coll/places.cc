@@ -58,10 +58,9 @@ const Levels* Places::of(const core::Communicator& communicator) {
   if (made.empty()) return nullptr;
   if (process.explain.on() && communicator.rank() == 0)
     process.explain.say(
-        "collective_levels", {{"communicator", communicator.name}, {"levels", made.text()}},
+        "collective_levels", {{"communicator", communicator.name.text()}, {"levels", made.text()}},
         strf("collectives on %s know levels: %s",
-             communicator.name.empty() ? "a communicator" : communicator.name.c_str(),
-             made.text().c_str()));
+             communicator.name.or_words("a communicator").c_str(), made.text().c_str()));
   for (const auto& one : known_)
     if (*one == made) return one.get();
   return known_.emplace_back(std::make_unique<Levels>(std::move(made))).get();

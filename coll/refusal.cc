@@ -328,7 +328,7 @@ void Coll::end_collectives(CommState& state, const std::string& why) {
   Trouble& trouble = trouble_of(state);
   trouble.why =
       strf("%s. No collective of %s works any more; MPI_Comm_dup makes a communicator that does",
-           why.c_str(), comm.name.empty() ? "this communicator" : comm.name.c_str());
+           why.c_str(), comm.name.or_words("this communicator").c_str());
   trouble.over = true;
   state.shares_memory = false;
   const auto tell_of = [&](CallNumber number) noexcept {

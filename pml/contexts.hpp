@@ -86,9 +86,8 @@ class Contexts {
   }
   static std::string described(const char* what, const core::Communicator& communicator) {
     return strf("%s (%s, rank %d of %d%s)", what,
-                communicator.name.empty() ? "without a name" : communicator.name.c_str(),
-                communicator.rank(), communicator.size(),
-                communicator.inter() ? ", an inter-communicator" : "");
+                communicator.name.or_words("without a name").c_str(), communicator.rank(),
+                communicator.size(), communicator.inter() ? ", an inter-communicator" : "");
   }
 
   /// After a billion communicators the numbers begin again: those in use are passed over.

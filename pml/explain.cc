@@ -15,7 +15,7 @@ std::string words_of(uint64_t count) {
 }
 
 std::string shown_name(const core::Communicator& communicator) {
-  return communicator.name.empty() ? "a communicator without a name" : communicator.name;
+  return communicator.name.or_words("a communicator without a name");
 }
 
 std::string shown_tag(const Envelope& envelope) {

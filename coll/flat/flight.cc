@@ -145,10 +145,10 @@ void Coll::give_back(FlatCall& call) noexcept {
 void Coll::lacks_slabs(const core::Communicator& communicator) {
   --slabs_in_use_;
   process_.explain.say(
-      "fallback", {{"what", "messages"}, {"communicator", communicator.name}},
+      "fallback", {{"what", "messages"}, {"communicator", communicator.name.text()}},
       strf("nonblocking collectives on %s take messages instead of shared memory: a rank has more "
            "communicators and persistent requests than slabs; freeing some helps those made later",
-           communicator.name.empty() ? "a communicator" : communicator.name.c_str()));
+           communicator.name.or_words("a communicator").c_str()));
 }
 
 }  // namespace tern::coll

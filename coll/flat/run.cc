@@ -85,11 +85,11 @@ void Coll::lack(CommState& state, Slab::Size size) {
   const bool large = size == Slab::Size::kLarge;
   (large ? state.shares_large : state.shares_memory) = false;
   process_.explain.say(
-      "fallback", {{"what", "messages"}, {"communicator", state.communicator.name}},
+      "fallback", {{"what", "messages"}, {"communicator", state.communicator.name.text()}},
       strf("collectives%s on %s take messages instead of shared memory: a rank has "
            "more communicators than slabs; freeing some helps those made later",
            large ? strf(" above %zu B", kSmallLane.room()).c_str() : "",
-           state.communicator.name.empty() ? "a communicator" : state.communicator.name.c_str()));
+           state.communicator.name.or_words("a communicator").c_str()));
 }
 
 Slots* Coll::slots_for(CommState& state, const Choice& choice) {

@@ -8,7 +8,7 @@ namespace tern::abi {
 namespace {
 
 std::string shown_name(const core::Communicator& comm) {
-  return comm.name.empty() ? "the communicator" : comm.name;
+  return comm.name.or_words("the communicator");
 }
 
 const core::Communicator* communicator_of(const Call& call) noexcept {
@@ -33,6 +33,13 @@ bool legal_low_address(const void* buffer, MPI_Count, const core::Datatype& type
 int null_argument(Call call, const char* what) noexcept {
   return raise(call,
                fail(MPI_ERR_ARG, "%s is a null pointer: pass the address of a variable", what));
+}
+
+int no_status(Call call, const char* what) noexcept {
+  return raise(call, fail(MPI_ERR_ARG,
+                          "%s is MPI_STATUS_IGNORE (a null pointer), but this call needs a status: "
+                          "pass the address of a variable",
+                          what));
 }
 
 int explain_count(Call call, const char* what, MPI_Count value) noexcept {
@@ -80,10 +87,10 @@ int explain_buffer(Call call, const char* what, const void* buffer, MPI_Count co
 }
 
 int not_committed(Call call, const char* what, const core::Datatype& type) noexcept {
-  const char* name = type.name.empty() ? "a derived datatype" : type.name.c_str();
+  const std::string name = type.name.or_words("a derived datatype");
   return raise(
       call, fail(MPI_ERR_TYPE, "%s is %s that was not committed: call MPI_Type_commit first", what,
-                 name));
+                 name.c_str()));
 }
 
 }  // namespace tern::abi

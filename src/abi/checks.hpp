@@ -84,6 +84,7 @@ inline bool bad_reduction(const core::Op& op) noexcept {
 
 // What is said: `what` is the parameter's name.
 [[nodiscard]] TERN_COLD int null_argument(Call call, const char* what) noexcept;
+[[nodiscard]] TERN_COLD int no_status(Call call, const char* what) noexcept;
 [[nodiscard]] TERN_COLD int explain_count(Call call, const char* what, MPI_Count value) noexcept;
 [[nodiscard]] TERN_COLD int explain_bytes(Call call, const char* what, MPI_Count value) noexcept;
 [[nodiscard]] TERN_COLD int explain_tag(Call call, const char* what, int tag) noexcept;

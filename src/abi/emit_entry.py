@@ -205,6 +205,8 @@ class Entry:
 
     def checks_of(self, p):
         name, comm = p.name, f'*{self.object.name}_' if self.object else None
+        if p.kind == 'status' and p.direction != 'out':
+            return [(f'{name} == nullptr', f'no_status(call, "{name}")')]
         if p.direction != 'in' and not p.array and p.kind not in ('buffer', 'inplace'):
             if p.may_be_null or self.is_object(p) or p.direction == 'inout' and 'request' in p.kind:
                 return []

@@ -11,7 +11,6 @@
 namespace tern::api {
 namespace {
 
-using core::Attributes;
 using core::Keyval;
 using core::Kind;
 
@@ -57,10 +56,8 @@ int set_attribute(Owner& owner, int keyval, void* value) noexcept {
   auto key = instance().keyvals.find(keyval, Owner::kKind);
   if (key == nullptr) return invalid(keyval, Owner::kKind);
   int code = MPI_SUCCESS;
-  const int failed = guarded([&] {
-    if (owner.attributes == nullptr) owner.attributes = new Attributes;
-    code = owner.attributes->set(std::move(key), keyval, value, owner.handle());
-  });
+  const int failed =
+      guarded([&] { code = owner.attributes.set(std::move(key), keyval, value, owner.handle()); });
   return failed != MPI_SUCCESS ? failed : code;
 }
 
@@ -69,9 +66,7 @@ int get_attribute(Owner& owner, int keyval, void* value, int* flag) noexcept {
   *flag = 0;
   if (instance().keyvals.find(keyval, Owner::kKind) == nullptr)
     return invalid(keyval, Owner::kKind);
-  const bool found =
-      owner.attributes != nullptr && owner.attributes->get(keyval, static_cast<void**>(value));
-  *flag = found ? 1 : 0;
+  *flag = owner.attributes.get(keyval, static_cast<void**>(value)) ? 1 : 0;
   return MPI_SUCCESS;
 }
 
@@ -79,10 +74,7 @@ template <class Owner>
 int delete_attribute(Owner& owner, int keyval) noexcept {
   if (instance().keyvals.find(keyval, Owner::kKind) == nullptr)
     return invalid(keyval, Owner::kKind);
-  if (owner.attributes == nullptr)
-    return fail(MPI_ERR_KEYVAL, "attribute key %d is not set on this %s", keyval,
-                names_of(Owner::kKind).noun);
-  return owner.attributes->erase(keyval, owner.handle());
+  return owner.attributes.erase(keyval, owner.handle());
 }
 
 /// The address of a predefined attribute's value; *known is false where `keyval` is none.

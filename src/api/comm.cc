@@ -111,15 +111,14 @@ int comm_compare(Communicator& comm1, Communicator& comm2, int* result) noexcept
 
 int comm_set_name(Communicator& comm, const char* comm_name) noexcept {
   return attempt([&] {
-    comm.name.assign(comm_name, strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1));
+    comm.name.set({comm_name, strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1)});
     return MPI_SUCCESS;
   });
 }
 
 int comm_get_name(Communicator* comm, char* comm_name, int* resultlen) noexcept {
-  const std::string_view name = comm == nullptr ? "MPI_COMM_NULL" : std::string_view(comm->name);
-  *resultlen = static_cast<int>(name.copy(comm_name, name.size()));
-  comm_name[name.size()] = '\0';
+  *resultlen =
+      comm == nullptr ? core::copy_name("MPI_COMM_NULL", comm_name) : comm->name.copy(comm_name);
   return MPI_SUCCESS;
 }
 
@@ -128,8 +127,8 @@ int comm_free(MPI_Comm* comm) noexcept {
   auto* found = process.handles.find<Communicator>(*comm);
   if (found->predefined())
     return fail(MPI_ERR_COMM, "%s cannot be freed; only communicators that the program made can",
-                found->name.c_str());
-  const int code = core::Attributes::delete_all(&found->attributes, found->handle());
+                found->name.text().c_str());
+  const int code = found->attributes.delete_all(found->handle());
   if (code != MPI_SUCCESS) return code;
   end_send_buffer(found);
   found->channel().coll->freeing(*found);
@@ -146,7 +145,7 @@ int comm_disconnect(MPI_Comm* comm) noexcept {
   if (found->predefined())
     return fail(MPI_ERR_COMM,
                 "%s cannot be disconnected; only communicators that the program made can",
-                found->name.c_str());
+                found->name.text().c_str());
   {
     core::Progress& progress = found->channel().progress;
     const core::ChannelLock lock(progress);
@@ -154,7 +153,7 @@ int comm_disconnect(MPI_Comm* comm) noexcept {
                   [found](WaitReport* report) {
                     report->words +=
                         strf("the end of %d operations on %s", found->pending - found->kept,
-                             found->name.empty() ? "the communicator" : found->name.c_str());
+                             found->name.or_words("the communicator").c_str());
                   });
   }
   return comm_free(comm);

@@ -30,13 +30,13 @@ int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   made->topology = parent.topology;
   int code = set_hints(*made, info);
   if (code != MPI_SUCCESS) return code;
-  code = core::Attributes::copy_all(parent.attributes, parent.handle(), &made->attributes);
+  code = parent.attributes.copy_all(parent.handle(), made->attributes);
   if (code == MPI_SUCCESS) {
     publish(std::move(made), out);
     return code;
   }
   // What was copied is deleted again; the copy callback's error is the one that the user hears of.
-  (void)core::Attributes::delete_all(&made->attributes, parent.handle());
+  (void)made->attributes.delete_all(parent.handle());
   return code;
 }
 

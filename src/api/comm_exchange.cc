@@ -28,7 +28,7 @@ int wait_for(Communicator& communicator, core::Request* request) {
   request->release();
   if (code == MPI_SUCCESS) return code;
   return fail(code, "a member of %s could not be reached while a communicator was made",
-              communicator.name.empty() ? "the parent" : communicator.name.c_str());
+              communicator.name.or_words("the parent").c_str());
 }
 
 /// Sends `out` to one member while `in` comes from another.

@@ -32,8 +32,8 @@ void take_algorithms(const core::Info& info, core::Info* wanted, int* code) {
   for (int i = 0; i < coll::kCollectives; ++i) {
     const auto collective = static_cast<coll::Collective>(i);
     const std::string key = std::string("tern_") + coll::name_of(collective);
-    const std::string* value = info.get(key);
-    if (value == nullptr) continue;
+    const auto value = info.get(key);
+    if (!value) continue;
     if (coll::find_algorithm(collective, value->c_str()) != nullptr) {
       wanted->set(key, *value);
       continue;
@@ -49,8 +49,8 @@ void take_algorithms(const core::Info& info, core::Info* wanted, int* code) {
 /// The hints of `info` that are known.
 int read_hints(const core::Info& info, core::Info* wanted) {
   for (const Hint& hint : kHints) {
-    const std::string* value = hint.settable ? info.get(hint.key) : nullptr;
-    if (value == nullptr) continue;
+    const auto value = hint.settable ? info.get(hint.key) : std::nullopt;
+    if (!value) continue;
     if (*value != "true" && *value != "false")
       return fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be \"true\" or \"false\"",
                   hint.key, value->c_str());

@@ -131,8 +131,8 @@ Piece shared_memory() {
 
 /// The resource that the hint names; no part where the hint or the resource is unknown.
 Piece named_resource(const core::Info* info) {
-  const std::string* wanted = info == nullptr ? nullptr : info->get("mpi_hw_resource_type");
-  if (wanted == nullptr) return {};
+  const auto wanted = info == nullptr ? std::nullopt : info->get("mpi_hw_resource_type");
+  if (!wanted) return {};
   if (*wanted == "mpi_shared_memory") return shared_memory();
   const int resource = find_resource(*wanted);
   if (resource < 0) return {};
@@ -145,9 +145,9 @@ Piece named_resource(const core::Info* info) {
 
 /// Hardware, or the members of a process set.
 Piece guided_by_resource(const core::Info* info) {
-  const std::string* set = info == nullptr ? nullptr : info->get("mpi_pset_name");
-  if (set == nullptr) return named_resource(info);
-  if (info->get("mpi_hw_resource_type") != nullptr)
+  const auto set = info == nullptr ? std::nullopt : info->get("mpi_pset_name");
+  if (!set) return named_resource(info);
+  if (info->get("mpi_hw_resource_type"))
     return {MPI_UNDEFINED, nullptr,
             fail(MPI_ERR_INFO,
                  "the info object has mpi_hw_resource_type and mpi_pset_name; it must have one")};
@@ -291,8 +291,8 @@ int comm_split_type(Communicator& comm, int split_type, int key, core::Info* inf
     Communicator& made = *the_process->handles.find<Communicator>(*newcomm);
     if (!made.info) made.info = Ref<core::Info>::adopt(new core::Info);
     made.info->set("mpi_hw_resource_type", part.resource);
-    // Of what the library has chosen the caller's object tells, too.
-    if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && info != nullptr)
+    // Of what the library has chosen the caller's object tells, too, unless it is MPI_INFO_ENV.
+    if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && info != nullptr && !info->predefined())
       info->set("mpi_hw_resource_type", part.resource);
     return code;
   });

@@ -43,8 +43,8 @@ int type_free(MPI_Datatype* datatype) noexcept {
   Datatype* type = find_type(*datatype);
   if (type == nullptr) return no_type("datatype", *datatype);
   if (type->predefined() || type->permanent())
-    return fail(MPI_ERR_TYPE, "%s is predefined and cannot be freed", type->name.c_str());
-  const int code = core::Attributes::delete_all(&type->attributes, type->handle());
+    return fail(MPI_ERR_TYPE, "%s is predefined and cannot be freed", type->name.text().c_str());
+  const int code = type->attributes.delete_all(type->handle());
   if (code != MPI_SUCCESS) return code;
   the_process->handles.erase(*type);
   type->release();
@@ -55,10 +55,9 @@ int type_free(MPI_Datatype* datatype) noexcept {
 int type_dup(Datatype& oldtype, MPI_Datatype* newtype) noexcept {
   return create_type(newtype, [&]() -> core::Ref<Datatype> {
     core::Ref<Datatype> type = core::TypeBuilder().dup(oldtype);
-    const int code =
-        core::Attributes::copy_all(oldtype.attributes, oldtype.handle(), &type->attributes);
+    const int code = oldtype.attributes.copy_all(oldtype.handle(), type->attributes);
     if (code == MPI_SUCCESS) return type;
-    static_cast<void>(core::Attributes::delete_all(&type->attributes, 0));
+    static_cast<void>(type->attributes.delete_all(0));
     throw Error(code, "a copy callback of an attribute of oldtype failed");
   });
 }
@@ -88,15 +87,14 @@ int type_get_true_extent_x(Datatype& datatype, MPI_Count* true_lb,
 }
 
 int type_get_name(Datatype* datatype, char* type_name, int* resultlen) noexcept {
-  const std::string_view name =
-      datatype == nullptr ? "MPI_DATATYPE_NULL" : std::string_view(datatype->name);
-  *resultlen = static_cast<int>(name.copy(type_name, name.size()));
-  type_name[name.size()] = '\0';
+  *resultlen = datatype == nullptr ? core::copy_name("MPI_DATATYPE_NULL", type_name)
+                                   : datatype->name.copy(type_name);
   return MPI_SUCCESS;
 }
 int type_set_name(Datatype& datatype, const char* type_name) noexcept {
-  return guarded(
-      [&] { datatype.name.assign(type_name, strnlen(type_name, MPI_MAX_OBJECT_NAME - 1)); });
+  return guarded([&] {
+    datatype.name.set({type_name, strnlen(type_name, MPI_MAX_OBJECT_NAME - 1)});
+  });
 }
 
 int get_count(const MPI_Status* status, Datatype& datatype, MPI_Count* count) noexcept {

@@ -53,27 +53,23 @@ int make_darray(TypeBuilder build, const TypeBuilder::Distribution& array, Datat
   });
 }
 
-/// The same call gives the same type: what was made before is found among the process's types.
-Datatype* known_type(const core::Recipe& recipe) {
-  for (core::Object* object : the_process->handles.live(core::Kind::kDatatype)) {
-    auto* type = static_cast<Datatype*>(object);
-    if (type->permanent() && type->recipe().combiner == recipe.combiner &&
-        type->recipe().integers == recipe.integers)
-      return type;
-  }
-  return nullptr;
-}
-
+/// The same call gives the same type, also to threads that ask for the first time at once.
 int give_parameterised(int combiner, int precision, int range, MPI_Datatype named,
                        MPI_Datatype* made) noexcept {
   return guarded([&] {
-    auto type = TypeBuilder::parameterised(combiner, precision, range,
-                                           core::predefined_type(*the_process, named));
-    const Datatype* known = known_type(type->recipe());
-    if (known != nullptr)
-      *made = reinterpret_cast<MPI_Datatype>(known->handle());
-    else
-      give_type(std::move(type), made);
+    core::Process& process = *the_process;
+    const std::lock_guard<std::mutex> guard(process.parameterised_mutex);
+    Datatype*& type = process.parameterised_types[{combiner, precision, range}];
+    if (type != nullptr) {
+      *made = reinterpret_cast<MPI_Datatype>(type->handle());
+      return;
+    }
+    auto fresh = TypeBuilder::parameterised(combiner, precision, range,
+                                            core::predefined_type(process, named));
+    Datatype* const kept = fresh.get();
+    give_type(std::move(fresh), made);
+    kept->made_at = {};  // MPI's own: no leak where the user does not free it
+    type = kept;
   });
 }
 

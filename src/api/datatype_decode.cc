@@ -50,7 +50,7 @@ int type_get_contents(Datatype& datatype, MPI_Count max_integers, MPI_Count max_
                       MPI_Aint* addresses, MPI_Count* large_counts, MPI_Datatype* types) noexcept {
   const Recipe& recipe = datatype.recipe();
   if (recipe.combiner == MPI_COMBINER_NAMED)
-    return fail(MPI_ERR_TYPE, "%s is predefined; it has no contents", datatype.name.c_str());
+    return fail(MPI_ERR_TYPE, "%s is predefined; it has no contents", datatype.name.text().c_str());
   if (shorter(max_large_counts, recipe.counts.size()))
     return too_short("max_large_counts", max_large_counts, recipe.counts.size());
   if (shorter(max_integers, recipe.integers.size()))

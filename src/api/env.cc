@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/memory_kinds.hpp"
 #include "api/process.hpp"
@@ -113,8 +114,7 @@ int is_thread_main(int* flag) noexcept {
 }
 
 int abort(core::Communicator& comm, int errorcode) noexcept {
-  const std::string call =
-      strf("MPI_Abort on %s", comm.name.empty() ? "a communicator" : comm.name.c_str());
+  const std::string call = strf("MPI_Abort on %s", comm.name.or_words("a communicator").c_str());
   log_line("%s with code %d", call.c_str(), errorcode);
   abort_job(&comm.process(), errorcode, call.c_str());
 }
@@ -153,17 +153,18 @@ double wtick() noexcept {
 }
 
 int alloc_mem(MPI_Aint size, core::Info* info, void* baseptr) noexcept {
-  const auto wish = [info](const char* key) { return info == nullptr ? nullptr : info->get(key); };
-  size_t alignment = 64;
-  if (const std::string* least = wish("mpi_minimum_memory_alignment"); least != nullptr)
-    alignment = std::max(alignment, std::strtoul(least->c_str(), nullptr, 10));
-  const std::string* kinds = wish("mpi_memory_alloc_kinds");
-  static const std::string standard = "mpi";
-  void* memory = nullptr;
-  const int code = alloc_kind(kinds == nullptr ? standard : *kinds,
-                              std::max<size_t>(static_cast<size_t>(size), 1), alignment, &memory);
-  if (code == MPI_SUCCESS) *static_cast<void**>(baseptr) = memory;
-  return code;
+  return attempt([&] {
+    const core::Info none;
+    const core::Info& wishes = info == nullptr ? none : *info;
+    size_t alignment = 64;
+    if (const auto least = wishes.get("mpi_minimum_memory_alignment"); least)
+      alignment = std::max(alignment, std::strtoul(least->c_str(), nullptr, 10));
+    void* memory = nullptr;
+    const int code = alloc_kind(wishes.get("mpi_memory_alloc_kinds").value_or("mpi"),
+                                std::max<size_t>(static_cast<size_t>(size), 1), alignment, &memory);
+    if (code == MPI_SUCCESS) *static_cast<void**>(baseptr) = memory;
+    return code;
+  });
 }
 
 int free_mem(void* base) noexcept {

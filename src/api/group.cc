@@ -61,10 +61,12 @@ int list(const Group& group, int n, const int* ranks, std::vector<int>* out) {
   return check_distinct(*out);
 }
 
-/// The ranks of the triplets (first, last, stride), checked.
+/// The ranks of the triplets (first, last, stride), checked. `last` need not be one of them.
 int expand(const Group& group, int n, const int ranges[][3], std::vector<int>* out) {
-  int code = check_count(n);
-  for (int i = 0; i < n && code == MPI_SUCCESS; ++i) {
+  if (const int code = check_count(n); code != MPI_SUCCESS) return code;
+  if (ranges == nullptr && n > 0)
+    return fail(MPI_ERR_ARG, "ranges is a null pointer, but n is %d", n);
+  for (int i = 0; i < n; ++i) {
     const int first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
     if (stride == 0)
       return fail(MPI_ERR_ARG, "ranges[%d] is (%d, %d, 0); a stride must not be 0", i, first, last);
@@ -72,14 +74,16 @@ int expand(const Group& group, int n, const int ranges[][3], std::vector<int>* o
       return fail(MPI_ERR_ARG,
                   "ranges[%d] is (%d, %d, %d): the stride leads away from the last rank", i, first,
                   last, stride);
-    code = check_rank(group, first, i, "first of ranges");
-    if (code == MPI_SUCCESS) code = check_rank(group, last, i, "last of ranges");
-    if (code != MPI_SUCCESS) return code;
     const int64_t step = stride;
-    for (int64_t rank = first; stride > 0 ? rank <= last : rank >= last; rank += step)
+    for (int64_t rank = first; stride > 0 ? rank <= last : rank >= last; rank += step) {
+      if (rank < 0 || rank >= group.size())
+        return fail(MPI_ERR_RANK,
+                    "ranges[%d] is (%d, %d, %d) and names rank %lld, but the group has %d ranks", i,
+                    first, last, stride, static_cast<long long>(rank), group.size());
       out->push_back(static_cast<int>(rank));
+    }
   }
-  return code == MPI_SUCCESS ? check_distinct(*out) : code;
+  return check_distinct(*out);
 }
 
 core::Ref<Group> including(const Group& group, const std::vector<int>& ranks) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 
@@ -89,10 +90,11 @@ int info_delete(core::Info& info, const char* key) noexcept {
 int info_get(core::Info& info, const char* key, int valuelen, char* value, int* flag) noexcept {
   if (const int code = check_key(key)) return code;
   if (valuelen < 0) return fail(MPI_ERR_ARG, "valuelen is %d, but must not be negative", valuelen);
-  const std::string* found = info.get(key);
-  *flag = found != nullptr ? 1 : 0;
-  if (found != nullptr) copy_cut(*found, value, static_cast<size_t>(valuelen));
-  return MPI_SUCCESS;
+  return guarded([&] {
+    const auto found = info.get(key);
+    *flag = found ? 1 : 0;
+    if (found) copy_cut(*found, value, static_cast<size_t>(valuelen));
+  });
 }
 
 int info_get_string(core::Info& info, const char* key, int* buflen, char* value,
@@ -101,33 +103,37 @@ int info_get_string(core::Info& info, const char* key, int* buflen, char* value,
   if (*buflen < 0) return fail(MPI_ERR_ARG, "*buflen is %d, but must not be negative", *buflen);
   if (*buflen > 0 && value == nullptr)
     return fail(MPI_ERR_ARG, "value is a null pointer, but *buflen is %d", *buflen);
-  const std::string* found = info.get(key);
-  *flag = found != nullptr ? 1 : 0;
-  if (found == nullptr) return MPI_SUCCESS;
-  if (*buflen > 0) copy_cut(*found, value, static_cast<size_t>(*buflen) - 1);
-  *buflen = static_cast<int>(found->size()) + 1;
-  return MPI_SUCCESS;
+  return guarded([&] {
+    const auto found = info.get(key);
+    *flag = found ? 1 : 0;
+    if (!found) return;
+    if (*buflen > 0) copy_cut(*found, value, static_cast<size_t>(*buflen) - 1);
+    *buflen = static_cast<int>(found->size()) + 1;
+  });
 }
 
 int info_get_valuelen(core::Info& info, const char* key, int* valuelen, int* flag) noexcept {
   if (const int code = check_key(key)) return code;
-  const std::string* found = info.get(key);
-  *flag = found != nullptr ? 1 : 0;
-  if (found != nullptr) *valuelen = static_cast<int>(found->size());
-  return MPI_SUCCESS;
+  return guarded([&] {
+    const auto found = info.get(key);
+    *flag = found ? 1 : 0;
+    if (found) *valuelen = static_cast<int>(found->size());
+  });
 }
 
 int info_get_nkeys(core::Info& info, int* nkeys) noexcept {
-  *nkeys = static_cast<int>(info.entries().size());
+  *nkeys = static_cast<int>(info.count());
   return MPI_SUCCESS;
 }
 
 int info_get_nthkey(core::Info& info, int n, char* key) noexcept {
-  const auto& entries = info.entries();
-  if (n < 0 || static_cast<size_t>(n) >= entries.size())
-    return fail(MPI_ERR_ARG, "n is %d, but the info object has %zu keys", n, entries.size());
-  copy_cut(entries[static_cast<size_t>(n)].first, key, MPI_MAX_INFO_KEY - 1);
-  return MPI_SUCCESS;
+  return attempt([&] {
+    const auto found = n < 0 ? std::nullopt : info.key(static_cast<size_t>(n));
+    if (!found)
+      return fail(MPI_ERR_ARG, "n is %d, but the info object has %zu keys", n, info.count());
+    copy_cut(*found, key, MPI_MAX_INFO_KEY - 1);
+    return MPI_SUCCESS;
+  });
 }
 
 }  // namespace tern::api

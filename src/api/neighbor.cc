@@ -40,7 +40,7 @@ struct Neighborhood {
       : what(describe(collective, comm)) {
     if (comm.topology == nullptr) {
       what.code = fail(MPI_ERR_TOPOLOGY, "%s has no topology, so it has no neighbourhoods",
-                       comm.name.empty() ? "comm" : comm.name.c_str());
+                       comm.name.or_words("comm").c_str());
       return;
     }
     what.operation.irregular = in.varies;

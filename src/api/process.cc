@@ -140,7 +140,7 @@ void Instance::start(core::ThreadLevel level, User user) {
 
 void Instance::end_world() {
   core::Communicator& self = *process.self;
-  const int code = core::Attributes::delete_all(&self.attributes, self.handle());
+  const int code = self.attributes.delete_all(self.handle());
   if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
   world_ended = true;
 }

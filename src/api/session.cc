@@ -18,6 +18,7 @@
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
 #include "api/memory_kinds.hpp"
+#include "api/send_buffer.hpp"
 #include "boot/boot.hpp"
 #include "core/communicator.hpp"
 #include "core/group.hpp"
@@ -72,10 +73,10 @@ constexpr core::ThreadLevel kLevels[] = {core::ThreadLevel::kSingle, core::Threa
                                          core::ThreadLevel::kSerialized,
                                          core::ThreadLevel::kMultiple};
 
-int wanted_level(const core::Info* info, core::ThreadLevel* wanted) noexcept {
-  const std::string* wish = info == nullptr ? nullptr : info->get("thread_level");
+int wanted_level(const core::Info* info, core::ThreadLevel* wanted) {
+  const auto wish = info == nullptr ? std::nullopt : info->get("thread_level");
   *wanted = core::ThreadLevel::kMultiple;
-  if (wish == nullptr) return MPI_SUCCESS;
+  if (!wish) return MPI_SUCCESS;
   for (const core::ThreadLevel level : kLevels) {
     if (*wish != name_of(level)) continue;
     *wanted = level;
@@ -117,16 +118,16 @@ core::Ref<core::Communicator> from_group(const core::Group& group, const char* s
 int session_init(core::Info* info, core::ErrorHandler& errhandler, MPI_Session* session) noexcept {
   if (!errhandler.fits(core::Kind::kSession))
     return fail(MPI_ERR_ERRHANDLER, "errhandler was not made for a session");
-  core::ThreadLevel level;
-  if (const int code = wanted_level(info, &level); code != MPI_SUCCESS) return code;
+  core::ThreadLevel level = core::ThreadLevel::kMultiple;
+  const int wrong = attempt([&] { return wanted_level(info, &level); });
+  if (wrong != MPI_SUCCESS) return wrong;
   return guarded([&] {
     auto made = core::Ref<core::Session>::adopt(new core::Session);
     made->error_handler = core::Ref<core::ErrorHandler>(&errhandler);
     made->info = core::Ref<core::Info>::adopt(new core::Info);
     if (info != nullptr) made->info->merge(*info);
-    const std::string* kinds = made->info->get("mpi_memory_alloc_kinds");
-    made->memory_kinds =
-        supported_kinds(kinds != nullptr ? *kinds : any_process().params.memory_alloc_kinds);
+    const auto kinds = made->info->get("mpi_memory_alloc_kinds");
+    made->memory_kinds = supported_kinds(kinds.value_or(any_process().params.memory_alloc_kinds));
     instance().start(level, Instance::User::kSession);
     any_process().handles.insert(*made);
     *session = reinterpret_cast<MPI_Session>(made.leak()->handle());
@@ -136,6 +137,7 @@ int session_init(core::Info* info, core::ErrorHandler& errhandler, MPI_Session* 
 int session_finalize(MPI_Session* session) noexcept {
   core::Session& object = *any_process().handles.find<core::Session>(*session);
   *session = MPI_SESSION_NULL;
+  end_send_buffer(&object);
   any_process().handles.erase(object);
   object.release();
   return guarded([] { instance().stop(Instance::User::kSession); });

@@ -22,8 +22,8 @@ int wrong_kind(const Communicator& comm, const char* wanted) noexcept {
                           : comm.topology->cartesian() != nullptr ? "a Cartesian topology"
                           : comm.topology->graph() != nullptr     ? "a graph topology"
                                                                   : "a distributed graph topology";
-  return fail(MPI_ERR_TOPOLOGY, "%s has %s, but %s is needed",
-              comm.name.empty() ? "comm" : comm.name.c_str(), has, wanted);
+  return fail(MPI_ERR_TOPOLOGY, "%s has %s, but %s is needed", comm.name.or_words("comm").c_str(),
+              has, wanted);
 }
 
 }  // namespace

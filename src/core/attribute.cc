@@ -30,6 +30,13 @@ int run_copy(const Keyval& key, int keyval, uintptr_t owner, void* in, void** ou
   return MPI_SUCCESS;
 }
 
+int run_delete(const Keyval& key, int keyval, uintptr_t owner, void* value) {
+  if (key.erase == nullptr) return MPI_SUCCESS;
+  const int rc = key.erase(as_handle(owner), keyval, value, key.extra);
+  if (rc == MPI_SUCCESS) return rc;
+  return fail(rc, "the delete callback of attribute key %d returned %d", keyval, rc);
+}
+
 }  // namespace
 
 int Keyvals::add(const Keyval& keyval) {
@@ -56,75 +63,85 @@ bool Keyvals::erase(int number, Kind kind) noexcept {
   return true;
 }
 
+Attributes::Lock Attributes::hold() const {
+  return threads_share_objects ? Lock(mutex_) : Lock(mutex_, std::defer_lock);
+}
+
+size_t Attributes::staying(int keyval) const noexcept {
+  for (size_t i = 0; i < entries_.size(); ++i)
+    if (entries_[i].keyval == keyval && !entries_[i].leaving) return i;
+  return kNone;
+}
+
+size_t Attributes::last_staying() const noexcept {
+  for (size_t i = entries_.size(); i-- > 0;)
+    if (!entries_[i].leaving) return i;
+  return kNone;
+}
+
+// From the back: a value that is set while the old one leaves comes behind it.
 bool Attributes::get(int keyval, void** value) const noexcept {
-  for (const Entry& entry : entries_) {
-    if (entry.keyval != keyval) continue;
-    *value = entry.value;
+  const Lock lock = hold();
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+    if (entry->keyval != keyval) continue;
+    *value = entry->value;
     return true;
   }
   return false;
 }
 
-int Attributes::run_delete(const Entry& entry, uintptr_t owner) {
-  if (entry.key->erase == nullptr) return MPI_SUCCESS;
-  const int rc = entry.key->erase(as_handle(owner), entry.keyval, entry.value, entry.key->extra);
-  if (rc == MPI_SUCCESS) return rc;
-  return fail(rc, "the delete callback of attribute key %d returned %d", entry.keyval, rc);
+int Attributes::end_entry(Lock& lock, size_t index, uintptr_t owner) {
+  entries_[index].leaving = true;
+  const Entry old = entries_[index];
+  const bool held = lock.owns_lock();
+  if (held) lock.unlock();
+  const int code = run_delete(*old.key, old.keyval, owner, old.value);
+  if (held) lock.lock();
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&old](const Entry& entry) {
+    return entry.number == old.number;
+  });
+  if (code == MPI_SUCCESS)
+    entries_.erase(found);
+  else
+    found->leaving = false;
+  return code;
 }
 
 int Attributes::set(std::shared_ptr<const Keyval> key, int keyval, void* value, uintptr_t owner) {
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].keyval != keyval) continue;
-    const Entry old = entries_[i];  // the callback may touch the attributes
-    const int rc = run_delete(old, owner);
-    if (rc != MPI_SUCCESS) return rc;
-    if (i < entries_.size() && entries_[i].keyval == keyval) {
-      entries_[i].value = value;
-      return MPI_SUCCESS;
-    }
-    break;
-  }
-  entries_.push_back({keyval, std::move(key), value});
+  Lock lock = hold();
+  for (size_t old = staying(keyval); old != kNone; old = staying(keyval))
+    if (const int code = end_entry(lock, old, owner); code != MPI_SUCCESS) return code;
+  entries_.push_back({keyval, std::move(key), value, next_number_++});
   return MPI_SUCCESS;
 }
 
 int Attributes::erase(int keyval, uintptr_t owner) {
-  const auto same = [keyval](const Entry& entry) { return entry.keyval == keyval; };
-  const auto found = std::find_if(entries_.begin(), entries_.end(), same);
-  if (found == entries_.end())
+  Lock lock = hold();
+  const size_t found = staying(keyval);
+  if (found == kNone)
     return fail(MPI_ERR_KEYVAL, "attribute key %d is not set on this object", keyval);
-  const Entry old = *found;
-  const int rc = run_delete(old, owner);
-  if (rc != MPI_SUCCESS) return rc;
-  std::erase_if(entries_, same);
-  return MPI_SUCCESS;
+  return end_entry(lock, found, owner);
 }
 
-int Attributes::copy_all(const Attributes* from, uintptr_t old_owner, Attributes** to) {
-  if (from == nullptr) return MPI_SUCCESS;
-  const std::vector<Entry> entries = from->entries_;  // callbacks may change the original
+int Attributes::copy_all(uintptr_t owner, Attributes& to) const {
+  Lock lock = hold();
+  const std::vector<Entry> entries = entries_;  // callbacks may change them
+  if (lock.owns_lock()) lock.unlock();
   for (const Entry& entry : entries) {
     void* value = nullptr;
     bool copied = false;
-    const int rc = run_copy(*entry.key, entry.keyval, old_owner, entry.value, &value, &copied);
+    if (entry.leaving) continue;
+    const int rc = run_copy(*entry.key, entry.keyval, owner, entry.value, &value, &copied);
     if (rc != MPI_SUCCESS) return rc;
-    if (!copied) continue;
-    if (*to == nullptr) *to = new Attributes;
-    (*to)->entries_.push_back({entry.keyval, entry.key, value});
+    if (copied) to.entries_.push_back({entry.keyval, entry.key, value, to.next_number_++});
   }
   return MPI_SUCCESS;
 }
 
-int Attributes::delete_all(Attributes** attributes, uintptr_t owner) {
-  while (*attributes != nullptr && !(*attributes)->entries_.empty()) {
-    const Entry last = (*attributes)->entries_.back();
-    const int rc = run_delete(last, owner);
-    if (rc != MPI_SUCCESS) return rc;
-    std::erase_if((*attributes)->entries_,
-                  [&last](const Entry& entry) { return entry.keyval == last.keyval; });
-  }
-  delete *attributes;
-  *attributes = nullptr;
+int Attributes::delete_all(uintptr_t owner) {
+  Lock lock = hold();
+  for (size_t last = last_staying(); last != kNone; last = last_staying())
+    if (const int code = end_entry(lock, last, owner); code != MPI_SUCCESS) return code;
   return MPI_SUCCESS;
 }
 

@@ -2,7 +2,8 @@
 // Attributes: the values that users (and libraries) hang on communicators, datatypes and windows,
 // and the keys with their copy and delete callbacks. Lifetime: a Keyval lives until it was freed by
 // the user and by the last attribute that uses it; an Attributes belongs to its object. Threads:
-// under the object's own rules; keys are made under a lock. See: MPI-5.0 section 7.7;
+// any; callbacks run without a lock, so they may call MPI; each value is deleted once. See: MPI-5.0
+// section 7.7;
 // tests/mpi/attributes.c, tests/unit/core/attribute_test.cc.
 #pragma once
 
@@ -12,7 +13,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/object.hpp"
+#include "core/object_lock.hpp"
 #include "mpi.h"
 
 namespace tern::core {
@@ -55,29 +56,42 @@ class Attributes {
  public:
   /// The value of a key; false where it is not set.
   bool get(int keyval, void** value) const noexcept;
-  /// Sets it; an old value is deleted first by its callback. Returns the callback's error.
+  /// Sets it; an old value is deleted first by its callback. Returns the callback's error. Throws
+  /// std::bad_alloc.
   [[nodiscard]] int set(std::shared_ptr<const Keyval> key, int keyval, void* value,
                         uintptr_t owner);
   /// Deletes one; MPI_ERR_KEYVAL where it is not set. Returns the callback's error.
   [[nodiscard]] int erase(int keyval, uintptr_t owner);
 
-  /// For MPI_Comm_dup and MPI_Type_dup: runs the copy callbacks of `from` (the attributes of
-  /// `old_owner`) into
-  /// `*to` (made when needed). On an error the callbacks so far are not undone: delete_all(to) does
-  /// that.
-  [[nodiscard]] static int copy_all(const Attributes* from, uintptr_t old_owner, Attributes** to);
-  /// For the end of an object: runs the delete callbacks, last set first, and deletes *attributes.
-  /// Where a callback fails, its error is returned and what is left stays.
-  [[nodiscard]] static int delete_all(Attributes** attributes, uintptr_t owner);
+  /// For MPI_Comm_dup and MPI_Type_dup: runs the copy callbacks (this object is `owner`) into `to`.
+  /// On an error the callbacks so far are not undone: to.delete_all() does that.
+  [[nodiscard]] int copy_all(uintptr_t owner, Attributes& to) const;
+  /// For the end of an object: runs the delete callbacks, last set first. Where a callback fails,
+  /// its error is returned and what is left stays.
+  [[nodiscard]] int delete_all(uintptr_t owner);
 
  private:
   struct Entry {
     int keyval;
     std::shared_ptr<const Keyval> key;
     void* value;
+    uint64_t number;
+    bool leaving = false;  // a thread runs its delete callback; until that ends it can be read
   };
-  [[nodiscard]] static int run_delete(const Entry& entry, uintptr_t owner);
-  std::vector<Entry> entries_;
+  using Lock = std::unique_lock<std::mutex>;
+  static constexpr size_t kNone = ~size_t{0};
+
+  [[nodiscard]] Lock hold() const;
+  /// The index of what no thread is deleting: the entry of a key, or the last of all. Lock held.
+  [[nodiscard]] size_t staying(int keyval) const noexcept;
+  [[nodiscard]] size_t last_staying() const noexcept;
+  /// Runs the delete callback of an entry, and removes it unless that fails. The lock, which is
+  /// held, is given up for the callback.
+  [[nodiscard]] int end_entry(Lock& lock, size_t index, uintptr_t owner);
+
+  mutable std::mutex mutex_;
+  std::vector<Entry> entries_;  // in the order of their numbers
+  uint64_t next_number_ = 0;
 };
 
 }  // namespace tern::core

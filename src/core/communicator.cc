@@ -26,7 +26,7 @@ constexpr uint32_t kWorldTurn = 0, kSelfTurn = 1;
 
 Communicator* enter(Process& process, MPI_Comm constant, Communicator* communicator,
                     const char* name) {
-  communicator->name = name;
+  communicator->name.set(name);
   communicator->error_handler = Ref<ErrorHandler>(initial_error_handler(process));
   process.handles.set_predefined(reinterpret_cast<uintptr_t>(constant), *communicator);
   return communicator;
@@ -76,7 +76,7 @@ Communicator::Communicator(Process& process, Ref<Group> group, int rank, Context
       index_(index),
       identity_(target().identity()) {}
 
-Communicator::~Communicator() { delete attributes; }
+Communicator::~Communicator() = default;
 
 void Communicator::end() noexcept {
   leave_rooms();

@@ -20,15 +20,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/attribute.hpp"
 #include "core/error_handler.hpp"
 #include "core/group.hpp"
 #include "core/info.hpp"
-#include "core/object.hpp"
+#include "core/object_lock.hpp"
 #include "core/process.hpp"
 
 namespace tern::core {
 
-class Attributes;
 class Topology;
 
 /// Unique among the communicators that a process is a member of. Compared, never taken apart but
@@ -140,10 +140,10 @@ class alignas(64) Communicator final : public Object {
   /// How many create_groups had this digest (of tag and members) before: equal on those members.
   [[nodiscard]] uint64_t next_creation(uint64_t digest);
 
-  std::string name;
+  Name name;
   Ref<ErrorHandler> error_handler;
-  Attributes* attributes = nullptr;  // deleted by free's rules, at the latest with the communicator
-  Ref<Info> info;                    // the hints that are set
+  Attributes attributes;
+  Ref<Info> info;                            // the hints that are set
   std::shared_ptr<const Topology> topology;  // null for none
   Ref<Object> session;                       // that it comes from; null for the world's
   Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's, in the

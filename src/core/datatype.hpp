@@ -13,8 +13,9 @@
 #include <string>
 
 #include "base/number.hpp"
+#include "core/attribute.hpp"
 #include "core/datatype_layout.hpp"
-#include "core/object.hpp"
+#include "core/object_lock.hpp"
 #include "mpi.h"
 
 namespace tern::cuda {
@@ -23,7 +24,6 @@ class LayoutProgram;
 
 namespace tern::core {
 
-class Attributes;
 class Process;
 struct Recipe;  // how it was constructed (envelope and contents)
 
@@ -77,8 +77,8 @@ class Datatype final : public Object {
   [[nodiscard]] const Placed& layout() const noexcept { return layout_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return *recipe_; }
 
-  std::string name;
-  Attributes* attributes = nullptr;  // made at first use, deleted by MPI_Type_free's rules
+  Name name;
+  Attributes attributes;
 
  private:
   friend std::shared_ptr<const cuda::LayoutProgram> device_layout(const Datatype& type);

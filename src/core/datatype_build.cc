@@ -61,7 +61,7 @@ Datatype* TypeBuilder::predefined(const char* name, MPI_Count size, Number numbe
   const Extremes bounds{0, (layout.node->high + alignment - 1) / alignment * alignment, false,
                         false, false};
   auto* type = new Datatype;
-  type->name = name;
+  type->name.set(name);
   type->number_ = number;
   type->basic_ = type;
   type->elements_ = index_place == 0 ? 1 : 2;

@@ -146,11 +146,12 @@ void make_predefined_types(Process& process) {
 }
 
 void free_predefined_types(Process& process) noexcept {
-  for (Object* object : process.handles.live(Kind::kDatatype))
-    if (static_cast<Datatype*>(object)->permanent()) {
-      process.handles.erase(*object);
-      object->release();
-    }
+  for (const auto& [key, type] : process.parameterised_types) {
+    if (type == nullptr) continue;  // its creation failed
+    process.handles.erase(*type);
+    type->release();
+  }
+  process.parameterised_types.clear();
   for (const Row& row : kRows) {
     Datatype& type = predefined_type(process, row.constant);
     process.handles.erase(type);

@@ -17,12 +17,15 @@ auto position(Entries& entries, std::string_view key) noexcept {
 
 }  // namespace
 
-const std::string* Info::get(std::string_view key) const noexcept {
+std::optional<std::string> Info::get(std::string_view key) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = position(entries_, key);
-  return found == entries_.end() ? nullptr : &found->second;
+  if (found == entries_.end()) return std::nullopt;
+  return found->second;
 }
 
 void Info::set(std::string_view key, std::string_view value) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = position(entries_, key);
   if (found != entries_.end()) {
     found->second = value;
@@ -32,14 +35,32 @@ void Info::set(std::string_view key, std::string_view value) {
 }
 
 bool Info::erase(std::string_view key) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = position(entries_, key);
   if (found == entries_.end()) return false;
   entries_.erase(found);
   return true;
 }
 
+size_t Info::count() const noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return entries_.size();
+}
+
+std::optional<std::string> Info::key(size_t number) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (number >= entries_.size()) return std::nullopt;
+  return entries_[number].first;
+}
+
+Info::Entries Info::entries() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return entries_;
+}
+
+// One lock after the other: two infos may be merged into each other.
 void Info::merge(const Info& other) {
-  for (const auto& [key, value] : other.entries_) set(key, value);
+  for (const auto& [key, value] : other.entries()) set(key, value);
 }
 
 void make_predefined_infos(Process& process) {

@@ -107,16 +107,14 @@ int Op::check(const Datatype& type) const noexcept {
   if (accepts(type)) return MPI_SUCCESS;
   if (!reduces_)
     return fail(MPI_ERR_OP, "%s is for MPI_Accumulate and its kin; no reduction takes it", name());
-  const char* of = type.predefined()         ? type.name.c_str()
-                   : type.basic() != nullptr ? type.basic()->name.c_str()
-                                             : nullptr;
+  const Datatype* of = type.predefined() ? &type : type.basic();
   if (of == nullptr)
     return fail(MPI_ERR_OP,
                 "%s cannot be applied to a derived datatype of several basic types; create an "
                 "operation with MPI_Op_create",
                 name());
   return fail(MPI_ERR_OP, "%s is not defined on %s%s; see MPI-5.0 section 6.9.2 for its types",
-              name(), type.predefined() ? "" : "a derived datatype of ", of);
+              name(), type.predefined() ? "" : "a derived datatype of ", of->name.text().c_str());
 }
 
 void Op::apply(const void* in, void* inout, MPI_Count count, const Datatype& type) const noexcept {

@@ -5,9 +5,12 @@
 // (boot, pml, coll); they are named here by forward declaration only. Threads: as each member says.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,6 +27,7 @@ class Boot;
 namespace tern::core {
 
 class Communicator;
+class Datatype;
 class ErrorHandler;
 class PredefinedTypes;
 class PredefinedOps;
@@ -60,6 +64,11 @@ class Process {
   boot::Boot* boot = nullptr;
   /// Ends the job; null where ranks are threads of a test.
   void (*abort_job)(Process* process, int code, const char* text) noexcept = nullptr;
+
+  /// The types of MPI_Type_create_f90_*: the same call gives the same type.
+  /// By combiner, precision and range; each holds one reference until the process ends.
+  std::map<std::array<int, 3>, Datatype*> parameterised_types;
+  std::mutex parameterised_mutex;  // of parameterised_types, over look-up and creation
 
   cuda::Gpus gpus;  // empty until a buffer lies on one
 

@@ -106,10 +106,10 @@ Signature signature_prefix(const Datatype& type, MPI_Count count, uint64_t eleme
 }
 
 std::string in_words(const Datatype& type, MPI_Count count) {
-  if (type.predefined() || !type.name.empty())
-    return strf("%lld %s", static_cast<long long>(count), type.name.c_str());
-  const std::string what =
-      type.basic() != nullptr ? "all " + type.basic()->name : std::string("of several types");
+  if (const std::string name = type.name.text(); type.predefined() || !name.empty())
+    return strf("%lld %s", static_cast<long long>(count), name.c_str());
+  const std::string what = type.basic() != nullptr ? "all " + type.basic()->name.text()
+                                                   : std::string("of several types");
   return strf("%lld of a derived type (%llu basic elements each, %s)",
               static_cast<long long>(count), static_cast<unsigned long long>(elements_of(type)),
               what.c_str());

@@ -15,7 +15,7 @@ libmpirun_la_SOURCES = \
   src/tools/mpirun/handover.cc \
   src/tools/mpirun/hang.cc src/tools/mpirun/hang.hpp \
   src/tools/mpirun/hosts.cc src/tools/mpirun/hosts.hpp \
-  src/tools/mpirun/job.cc src/tools/mpirun/job.hpp \
+  src/tools/mpirun/job.cc src/tools/mpirun/job_end.cc src/tools/mpirun/job.hpp \
   src/tools/mpirun/lines.cc src/tools/mpirun/lines.hpp \
   src/tools/mpirun/loop.cc src/tools/mpirun/loop.hpp \
   src/tools/mpirun/option_elsewhere.cc src/tools/mpirun/option_parser.hpp \
@@ -31,6 +31,7 @@ libmpirun_la_SOURCES = \
   src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \
   src/tools/mpirun/standard_input.cc src/tools/mpirun/standard_input.hpp \
   src/tools/mpirun/streams.cc src/tools/mpirun/streams.hpp \
+  src/tools/mpirun/stuck.cc src/tools/mpirun/stuck.hpp \
   src/tools/mpirun/wait_graph.cc src/tools/mpirun/wait_graph.hpp \
   src/base/config.cc src/base/error.cc src/base/fd.cc src/base/futex.cc src/base/last_words.cc src/base/log.cc src/base/params.cc \
   src/base/wait_report.cc \

@@ -99,7 +99,7 @@ class Calls:
         else:
             for value, error in self.scalars(p):
                 yield self.expect(p, value, error, f'"{value}"')
-        if p.kind == 'string' and p.direction == 'in':
+        if p.kind in ('string', 'status') and p.direction == 'in':
             yield self.expect(p, 'NULL', 'MPI_ERR_ARG')
         if p.kind == 'keyval':
             for value in ('MPI_KEYVAL_INVALID', '-5', '123456789', 'stale_key', 'other_key(' f'"{self.name}")'):

@@ -14,9 +14,13 @@ int main(int argc, char** argv) {
   MPI_Comm comm;
   MPI_Datatype type, dead;
   MPI_Group group;
+  MPI_Datatype parameterised;  // which must not be freed
   MPI_Info info;
   MPI_Request receives[2], send;
   MPI_Init(&argc, &argv);
+  MPI_Type_create_f90_real(6, 30, &parameterised);
+  MPI_Type_create_f90_complex(6, 30, &parameterised);
+  MPI_Type_create_f90_integer(9, &parameterised);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_group(comm, &group);

@@ -128,6 +128,11 @@ static void tells(void) {
   if (flag) CHECK(strcmp(value, size == 4 ? "hwloc://Package" : "hwloc://Core") == 0);
   if (made != MPI_COMM_NULL) OK(MPI_Comm_free(&made));
   OK(MPI_Info_free(&info));
+  // But not in MPI_INFO_ENV, which nothing changes.
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_ENV, &made));
+  OK(MPI_Info_get_string(MPI_INFO_ENV, "mpi_hw_resource_type", &length, value, &flag));
+  CHECK_EQ(flag, 0);
+  if (made != MPI_COMM_NULL) OK(MPI_Comm_free(&made));
 }
 
 static void hardware(void) {

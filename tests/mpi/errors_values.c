@@ -104,6 +104,19 @@ static void datatypes(void) {
   SAYS(Get_count, ((MPI_Status*)text, MPI_DATATYPE_NULL, ints), ERR_TYPE, "MPI_DATATYPE_NULL");
 }
 
+static void statuses(void) {
+  MPI_Count many;
+  SAYS(Get_count, (MPI_STATUS_IGNORE, MPI_INT, ints), ERR_ARG, "status is MPI_STATUS_IGNORE");
+  SAYS(Get_elements, (MPI_STATUS_IGNORE, MPI_INT, ints), ERR_ARG, "status is MPI_STATUS_IGNORE");
+  SAYS(Get_elements_x, (MPI_STATUS_IGNORE, MPI_INT, &many), ERR_ARG, "MPI_STATUS_IGNORE");
+  SAYS(Test_cancelled, (MPI_STATUS_IGNORE, ints), ERR_ARG, "status is MPI_STATUS_IGNORE");
+  SAYS(Status_get_error, (MPI_STATUS_IGNORE, ints), ERR_ARG, "status is MPI_STATUS_IGNORE");
+  SAYS(Status_get_source, (MPI_STATUS_IGNORE, ints), ERR_ARG, "status is MPI_STATUS_IGNORE");
+  SAYS(Status_get_tag, (MPI_STATUS_IGNORE, ints), ERR_ARG, "status is MPI_STATUS_IGNORE");
+  SAYS(Status_set_tag, (MPI_STATUS_IGNORE, 3), ERR_ARG, "status is MPI_STATUS_IGNORE");
+  SAYS(Status_set_elements, (MPI_STATUS_IGNORE, MPI_INT, 1), ERR_ARG, "MPI_STATUS_IGNORE");
+}
+
 static void packing(void) {
   int position = 0, beyond = 900;
   MPI_Aint place = 0;
@@ -203,6 +216,7 @@ int main(int argc, char** argv) {
   communicators();
   topologies();
   datatypes();
+  statuses();
   packing();
   infos();
   operations_and_buffers();

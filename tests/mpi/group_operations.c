@@ -2,6 +2,8 @@
 // The group functions as the standard defines them: order of the results, identities, ranges,
 // translation.
 // ranks: 1 2 4 8
+#include <limits.h>
+
 #include "check.h"
 
 static MPI_Group world;
@@ -86,6 +88,19 @@ static void ranges(void) {
   OK(MPI_Group_range_incl(world, 1, uneven, &made));
   check_members(made, n, expected);
   release(&made);
+  // Nor needs it be a rank: only what the stride reaches counts.
+  int above[][3] = {{0, size, size + 1}}, below[][3] = {{size - 1, -1, -size - 1}};
+  const int top = size - 1;
+  OK(MPI_Group_range_incl(world, 1, above, &made));
+  check_members(made, 1, &(int){0});
+  release(&made);
+  OK(MPI_Group_range_incl(world, 1, below, &made));
+  check_members(made, 1, &top);
+  release(&made);
+  OK(MPI_Group_range_excl(world, 1, below, &made));
+  for (int i = 0; i < size; ++i) expected[i] = i;
+  check_members(made, top, expected);
+  if (made != MPI_GROUP_EMPTY) release(&made);
 }
 
 static void sets(void) {
@@ -167,6 +182,12 @@ static void wrong_arguments(void) {
   FAILS(MPI_Group_incl(world, 2, twice, &made), MPI_ERR_RANK);
   FAILS(MPI_Group_range_incl(world, 1, zero_stride, &made), MPI_ERR_ARG);
   FAILS(MPI_Group_range_incl(world, 1, beyond, &made), MPI_ERR_RANK);
+  int far_beyond[][3] = {{0, INT_MAX, 1}}, from_below[][3] = {{-1, 0, 1}}, (*none)[3] = NULL;
+  FAILS(MPI_Group_range_incl(world, 1, far_beyond, &made), MPI_ERR_RANK);
+  FAILS(MPI_Group_range_excl(world, 1, from_below, &made), MPI_ERR_RANK);
+  FAILS(MPI_Group_range_incl(world, 1, none, &made), MPI_ERR_ARG);
+  FAILS(MPI_Group_range_excl(world, 1, none, &made), MPI_ERR_ARG);
+  OK(MPI_Group_range_incl(world, 0, none, &made));
   FAILS(MPI_Group_size(MPI_GROUP_NULL, &(int){0}), MPI_ERR_GROUP);
 }
 

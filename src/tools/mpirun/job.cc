@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting ranks and judging their ends.
+// Starting ranks, and what they are connected to.
 #include "tools/mpirun/job.hpp"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,11 +25,6 @@ extern "C" char** environ;
 
 namespace tern::mpirun {
 namespace {
-
-constexpr double kPatience = 0.5;       // seconds between SIGTERM and SIGKILL after a failure
-constexpr double kUserPatience = 2.0;   // the same after the user's Ctrl-C
-constexpr double kSilentGrace = 2.0;    // for the others when one left without MPI_Finalize
-constexpr double kDrainPatience = 0.2;  // for outputs held open by processes that left the job
 
 std::string make_id() {
   timespec now{};
@@ -217,142 +211,10 @@ void Job::watch(Rank& rank) {
   loop_.watch(rank.pidfd.get(), EPOLLIN, [this, &rank] { on_exit(rank); });
 }
 
-std::string Job::name_of(const Rank& rank) const {
-  return strf("rank %d on host %s (pid %d, %s)", rank.number, host_.c_str(), rank.pid,
-              rank.app->command[0].c_str());
-}
-
-std::string Job::fate_of(int others) {
-  if (others == 0) return "No other rank was running.";
-  return others == 1 ? "The other rank is being ended."
-                     : strf("The other %d ranks are being ended.", others);
-}
-
-void Job::on_exit(Rank& rank) {
-  siginfo_t how{};
-  // WNOWAIT: it stays a zombie, so that its number and its group's stay taken.
-  if (::waitid(P_PID, static_cast<id_t>(rank.pid), &how, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-      how.si_pid == 0)
-    return;
-  loop_.forget(rank.pidfd.get());
-  rank.pidfd.reset();
-  rank.ended = true;
-  --running_;
-  streams_.drain(rank.number);  // its last words come before ours
-  on_event();
-  judge(rank, how);
-  if (running_ == 0) all_ended();
-}
-
-void Job::judge(const Rank& rank, const siginfo_t& how) {
-  if (ending_) return;
-  const boot::RankState state = shared_.state(rank.number);
-  if (how.si_code != CLD_EXITED) {
-    fail(128 + how.si_status,
-         strf("%s was killed by signal %d (%s%s). %s", name_of(rank).c_str(), how.si_status,
-              ::strsignal(how.si_status), how.si_code == CLD_DUMPED ? ", core dumped" : "",
-              fate_of(running_).c_str()));
-  } else if (how.si_status != 0 && state == boot::RankState::kFinalised) {
-    // It has done its part in MPI: the others may end in peace.
-    if (!failed_) exit_code_ = how.si_status;
-    failed_ = true;
-    say(strf("%s ended with exit code %d after MPI_Finalize.", name_of(rank).c_str(),
-             how.si_status));
-  } else if (how.si_status != 0) {
-    fail(how.si_status,
-         strf("%s ended with exit code %d%s. %s", name_of(rank).c_str(), how.si_status,
-              state == boot::RankState::kInitialised ? " without MPI_Finalize" : "",
-              fate_of(running_).c_str()));
-  } else if (state == boot::RankState::kInitialised) {
-    judge_silent_end(rank);
-  } else if (state == boot::RankState::kStarted && running_ > 0) {
-    look_for_waiting_starters(rank.number);
-  }
-}
-
-// A program without MPI may end when it likes, unless others wait for it: in MPI_Init, or to make a
-// communicator of a session.
-void Job::look_for_waiting_starters(int absent) {
-  loop_.after(kSilentGrace, [this, absent] {
-    if (running_ == 0 || ending_) return;
-    for (const auto& rank : ranks_)
-      if (!rank->ended &&
-          (shared_.in_fence(rank->number) || shared_.awaited(rank->number) == absent))
-        return fail(1, strf("rank %d has ended and never called MPI_Init, where rank %d waits for "
-                            "it. %s",
-                            absent, rank->number, fate_of(running_).c_str()));
-    look_for_waiting_starters(absent);
-  });
-}
-
-// Exit code 0, but the others may wait for it for ever.
-void Job::judge_silent_end(const Rank& rank) {
-  ++silent_ends_;
-  if (running_ == 0) return;  // all_ended() speaks
-  if (silent_ends_ == 1)
-    remark(
-        strf("%s ended with exit code 0, but without MPI_Finalize. Ranks that still run in two "
-             "seconds will be ended, as they may wait for it.",
-             name_of(rank).c_str()));
-  loop_.after(kSilentGrace, [this] {
-    if (running_ > 0 && !ending_)
-      fail(1, strf("%d rank%s still ran after another had left without MPI_Finalize. %s", running_,
-                   running_ == 1 ? "" : "s", fate_of(running_).c_str()));
-  });
-}
-
-// Every rank has ended by itself, and some of them in the middle of MPI.
-void Job::judge_silent_ends() {
-  if (silent_ends_ == 0 || failed_) return;
-  const std::string who = size_ == 1 ? "the rank" : strf("%d of %d ranks", silent_ends_, size_);
-  fail(1,
-       strf("%s ended with exit code 0, but without MPI_Finalize, which every program that has "
-            "called MPI_Init calls before it ends: it may have stopped half-way (exit, a missing "
-            "call, an exception that was swallowed).",
-            who.c_str()));
-}
-
-void Job::on_event() {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const auto got = ::read(event_fd_.get(), &count, sizeof count);
-  const boot::SharedJob::Abort abort = shared_.abort();
-  if (abort.rank < 0 || abort.rank >= static_cast<int>(ranks_.size()) || ending_) return;
-  const int code = (abort.code & 0xff) != 0 ? abort.code & 0xff : 1;
-  const int others = running_ - (ranks_[static_cast<std::size_t>(abort.rank)]->ended ? 0 : 1);
-  fail(code, strf("%s aborted the job with code %d%s%s. %s",
-                  name_of(*ranks_[static_cast<std::size_t>(abort.rank)]).c_str(), abort.code,
-                  abort.text.empty() ? "" : ": ", abort.text.c_str(), fate_of(others).c_str()));
-}
-
-void Job::fail(int exit_code, const std::string& text) {
-  say(text);
-  if (being_debugged()) tell_debugger_aborting(text);
-  if (!failed_) exit_code_ = exit_code;
-  failed_ = true;
-  end_ranks(SIGTERM, kPatience);
-}
-
 std::vector<Hang::Rank> Job::ranks_now() const {
   std::vector<Hang::Rank> all;
   for (const auto& rank : ranks_) all.push_back({rank->pid, rank->ended});
   return all;
-}
-
-void Job::on_timeout() {
-  if (running_ == 0 || ending_) return;
-  hang_.report(strf("--timeout after %g seconds", options_.timeout_s), [this] {
-    if (running_ == 0 || ending_) return;
-    fail(124, strf("the job still ran after %g seconds (--timeout): %d of %d ranks. They are being "
-                   "ended.",
-                   options_.timeout_s, running_, size_));
-  });
-}
-
-// A reader that went away (mpirun ... | head) is no failure to talk about; a full disk is.
-void Job::on_lost_output(int error) {
-  if (error == EPIPE) return interrupt(SIGPIPE);
-  fail(1, strf("cannot write the ranks' output: %s. The ranks are being ended.",
-               std::strerror(error)));
 }
 
 void Job::send_all(int signal) noexcept {
@@ -363,40 +225,6 @@ void Job::send_all(int signal) noexcept {
 void Job::continue_all() {
   send_all(SIGCONT);
   if (feed_ != nullptr) feed_->look();
-}
-
-void Job::end_ranks(int signal, double patience) {
-  ending_ = true;
-  send_all(signal);
-  send_all(SIGCONT);
-  loop_.after(patience, [this] { send_all(SIGKILL); });
-}
-
-void Job::interrupt(int signal) {
-  if (!failed_) exit_code_ = 128 + signal;
-  failed_ = true;
-  if (interrupted_) return send_all(SIGKILL);
-  interrupted_ = true;
-  end_ranks(signal == SIGPIPE ? SIGTERM : signal, kUserPatience);
-}
-
-void Job::all_ended() {
-  judge_silent_ends();
-  send_all(SIGKILL);  // what the ranks have started and left behind
-  if (!streams_.all_closed()) loop_.after(kDrainPatience, [this] { streams_.close_all(); });
-  maybe_stop();
-}
-
-void Job::maybe_stop() {
-  if (running_ == 0 && streams_.all_closed() && stdout_.empty() && stderr_.empty()) loop_.stop();
-}
-
-void Job::reap() {
-  send_all(SIGKILL);
-  for (const auto& rank : ranks_) {
-    if (rank->pid > 0) ::waitpid(rank->pid, nullptr, 0);
-    *guard_.pid_of(rank->number) = 0;
-  }
 }
 
 }  // namespace tern::mpirun

@@ -2,9 +2,9 @@
 // The life of a job: starts its ranks, watches them, ends all when one fails, and knows the exit
 // code.
 // Rules: the first failure decides the exit code (128 + signal where one killed a rank). A rank
-// that
-// fails before MPI_Finalize takes the others with it: SIGTERM, half a second later SIGKILL. Ranks
-// are reaped only when all have ended, so that their process groups keep their numbers until then.
+// that fails before MPI_Finalize takes the others with it: SIGTERM, half a second later SIGKILL.
+// What has not ended five seconds after that is named and left behind. Ranks are reaped only when
+// all have ended, so that their process groups keep their numbers until then.
 // Threads: the loop's.
 #pragma once
 
@@ -74,6 +74,7 @@ class Job {
   void set_environment();
   void ranks_started();
   void on_exit(Rank& rank);
+  void look_again(Rank& rank);
   void judge(const Rank& rank, const siginfo_t& how);
   void judge_silent_end(const Rank& rank);
   void judge_silent_ends();
@@ -85,6 +86,7 @@ class Job {
   void on_lost_output(int error);
   void all_ended();
   void maybe_stop();
+  void leave_behind();
   void reap();
   [[nodiscard]] std::string name_of(const Rank& rank) const;
   [[nodiscard]] static std::string fate_of(int others);
@@ -116,6 +118,7 @@ class Job {
   bool failed_ = false;  // exit_code_ is decided
   bool ending_ = false;  // ranks end because we told them to
   bool interrupted_ = false;
+  bool left_behind_ = false;  // ranks that SIGKILL does not end
 };
 
 }  // namespace tern::mpirun

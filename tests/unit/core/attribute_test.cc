@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+#include <numeric>
+#include <thread>
 #include <vector>
 
 #include "base/error.hpp"
@@ -39,14 +43,13 @@ class AttributesTest : public testing::Test {
  protected:
   int key(Keyval::Copy* how) { return keyvals_.add({Kind::kCommunicator, how, erase, &log_}); }
   int set(int key, void* value) {
-    return attributes_->set(keyvals_.find(key, Kind::kCommunicator), key, value, kOwner);
+    return attributes_.set(keyvals_.find(key, Kind::kCommunicator), key, value, kOwner);
   }
-  ~AttributesTest() override { delete attributes_; }
 
   static constexpr uintptr_t kOwner = 0x101;
   Keyvals keyvals_;
   Log log_;
-  Attributes* attributes_ = new Attributes;
+  Attributes attributes_;
 };
 
 TEST_F(AttributesTest, SetAgainDeletesTheOldValue) {
@@ -55,7 +58,7 @@ TEST_F(AttributesTest, SetAgainDeletesTheOldValue) {
   ASSERT_EQ(set(k, &eight), MPI_SUCCESS);
   EXPECT_EQ(log_.deleted, std::vector<int>{k});
   void* value = nullptr;
-  EXPECT_TRUE(attributes_->get(k, &value));
+  EXPECT_TRUE(attributes_.get(k, &value));
   EXPECT_EQ(value, &eight);
 }
 
@@ -63,29 +66,72 @@ TEST_F(AttributesTest, CopyAllAsksEachKey) {
   const int yes = key(copy), no = key(do_not_copy), null = key(nullptr),
             dup = key(reinterpret_cast<Keyval::Copy*>(MPI_COMM_DUP_FN));
   for (const int k : {yes, no, null, dup}) ASSERT_EQ(set(k, &seven), MPI_SUCCESS);
-  Attributes* to = nullptr;
-  ASSERT_EQ(Attributes::copy_all(attributes_, kOwner, &to), MPI_SUCCESS);
+  Attributes to;
+  ASSERT_EQ(attributes_.copy_all(kOwner, to), MPI_SUCCESS);
   void* value = nullptr;
-  EXPECT_TRUE(to->get(yes, &value) && value == &seven);
-  EXPECT_TRUE(to->get(dup, &value));
-  EXPECT_FALSE(to->get(no, &value));
-  EXPECT_FALSE(to->get(null, &value));
+  EXPECT_TRUE(to.get(yes, &value) && value == &seven);
+  EXPECT_TRUE(to.get(dup, &value));
+  EXPECT_FALSE(to.get(no, &value));
+  EXPECT_FALSE(to.get(null, &value));
   EXPECT_EQ(log_.copied, std::vector<int>{yes});
-  ASSERT_EQ(Attributes::delete_all(&to, kOwner), MPI_SUCCESS);
-  EXPECT_EQ(to, nullptr);
+  ASSERT_EQ(to.delete_all(kOwner), MPI_SUCCESS);
 }
 
 TEST_F(AttributesTest, DeleteAllGoesBackwardsAndStopsAtAnError) {
   const int a = key(copy), b = key(copy), c = key(copy);
   for (const int k : {a, b, c}) ASSERT_EQ(set(k, &seven), MPI_SUCCESS);
   log_.fail_at = b;
-  EXPECT_EQ(Attributes::delete_all(&attributes_, kOwner), MPI_ERR_OTHER);
+  EXPECT_EQ(attributes_.delete_all(kOwner), MPI_ERR_OTHER);
   EXPECT_EQ(log_.deleted, std::vector<int>{c});
-  ASSERT_NE(attributes_, nullptr);
   log_.fail_at = -1;
-  EXPECT_EQ(Attributes::delete_all(&attributes_, kOwner), MPI_SUCCESS);
+  EXPECT_EQ(attributes_.delete_all(kOwner), MPI_SUCCESS);
   EXPECT_EQ(log_.deleted, (std::vector<int>{c, b, a}));
-  EXPECT_EQ(attributes_, nullptr);
+}
+
+// Threads set one key of one object: every value but the last is deleted, and once.
+TEST_F(AttributesTest, ThreadsDeleteEachValueOnce) {
+  constexpr int kThreads = 4, kRounds = 500;
+  static std::array<std::atomic<int>, kThreads * kRounds> deleted;
+  const int k = keyvals_.add({Kind::kCommunicator, nullptr,
+                              [](void*, int, void* value, void*) {
+                                ++*static_cast<std::atomic<int>*>(value);
+                                return MPI_SUCCESS;
+                              },
+                              nullptr});
+  std::vector<std::thread> threads;
+  for (int id = 0; id < kThreads; ++id)
+    threads.emplace_back([this, k, id] {
+      void* value = nullptr;
+      for (int i = 0; i < kRounds; ++i) {
+        EXPECT_EQ(set(k, &deleted[static_cast<size_t>(id * kRounds + i)]), MPI_SUCCESS);
+        EXPECT_TRUE(attributes_.get(k, &value));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(std::accumulate(deleted.begin(), deleted.end(), 0), kThreads * kRounds - 1);
+  EXPECT_EQ(attributes_.delete_all(kOwner), MPI_SUCCESS);
+  for (const auto& times : deleted) ASSERT_EQ(times.load(), 1);
+}
+
+// The callback reads the value that goes.
+TEST_F(AttributesTest, ADeleteCallbackUsesTheAttributes) {
+  struct Seen {
+    Attributes* attributes;
+    bool found = false;
+  } seen_by{&attributes_};
+  const int k = keyvals_.add({Kind::kCommunicator, nullptr,
+                              [](void*, int key, void* value, void* extra) {
+                                auto* at = static_cast<Seen*>(extra);
+                                void* seen = nullptr;
+                                at->found = at->attributes->get(key, &seen) && seen == value;
+                                return MPI_SUCCESS;
+                              },
+                              &seen_by});
+  ASSERT_EQ(set(k, &seven), MPI_SUCCESS);
+  EXPECT_EQ(attributes_.erase(k, kOwner), MPI_SUCCESS);
+  EXPECT_TRUE(seen_by.found);
+  void* value = nullptr;
+  EXPECT_FALSE(attributes_.get(k, &value));
 }
 
 TEST_F(AttributesTest, AFreedKeyLivesWhileAnAttributeUsesIt) {
@@ -95,7 +141,7 @@ TEST_F(AttributesTest, AFreedKeyLivesWhileAnAttributeUsesIt) {
   EXPECT_TRUE(keyvals_.erase(k, Kind::kCommunicator)) << "freed twice, and in use";
   EXPECT_NE(key(copy), k);
   EXPECT_NE(keyvals_.find(k, Kind::kCommunicator), nullptr);
-  EXPECT_EQ(Attributes::delete_all(&attributes_, kOwner), MPI_SUCCESS);
+  EXPECT_EQ(attributes_.delete_all(kOwner), MPI_SUCCESS);
   EXPECT_EQ(log_.deleted, std::vector<int>{k});
   EXPECT_EQ(keyvals_.find(k, Kind::kCommunicator), nullptr);
   EXPECT_FALSE(keyvals_.erase(k, Kind::kCommunicator)) << "gone with its last attribute";

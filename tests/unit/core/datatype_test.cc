@@ -168,8 +168,8 @@ TEST_F(DatatypeTest, PredefinedSizesAreTheAbis) {
               {MPI_LONG_INT, 12, 16},   {MPI_2REAL, 8, 8},     {MPI_2DOUBLE_PRECISION, 16, 16},
               {MPI_2INTEGER, 8, 8},     {MPI_2INT, 8, 8},      {MPI_DOUBLE_COMPLEX, 16, 16}};
   for (const auto& row : rows) {
-    EXPECT_EQ(of(row.constant).size(), row.size) << of(row.constant).name;
-    EXPECT_EQ(of(row.constant).extent(), row.extent) << of(row.constant).name;
+    EXPECT_EQ(of(row.constant).size(), row.size) << of(row.constant).name.text();
+    EXPECT_EQ(of(row.constant).extent(), row.extent) << of(row.constant).name.text();
   }
   EXPECT_EQ(of(MPI_LONG_DOUBLE_INT).extent(), static_cast<MPI_Aint>(2 * sizeof(long double)));
 }

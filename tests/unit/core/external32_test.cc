@@ -36,13 +36,13 @@ class External32Test : public ::testing::Test {
   template <class T>
   void expect(MPI_Datatype constant, T value, const char* hex) {
     const Datatype& type = of(constant);
-    EXPECT_EQ(packed(type, &value), hex) << type.name;
-    EXPECT_EQ(static_cast<size_t>(external32_size(type)) * 2, std::strlen(hex)) << type.name;
+    EXPECT_EQ(packed(type, &value), hex) << type.name.text();
+    EXPECT_EQ(static_cast<size_t>(external32_size(type)) * 2, std::strlen(hex)) << type.name.text();
     std::string bytes(std::strlen(hex) / 2, '\0');
     pack_external32(type, &value, 1, bytes.data());
     T again{};
     unpack_external32(type, &again, 1, bytes.data());
-    EXPECT_EQ(again, value) << type.name;
+    EXPECT_EQ(again, value) << type.name.text();
   }
   Process process_;
 };

@@ -66,7 +66,7 @@ uint16_t nearest_bfloat16(float value) {
 TEST_F(OpTest, Bfloat16RoundsToTheNearest) {
   const Datatype& type = of(MPIX_BFLOAT16);
   EXPECT_EQ(type.size(), 2);
-  EXPECT_EQ(type.name, "MPIX_BFLOAT16");
+  EXPECT_EQ(type.name.text(), "MPIX_BFLOAT16");
   const auto wide = [](uint16_t bits) {
     const uint32_t word = static_cast<uint32_t>(bits) << 16;
     float value;

@@ -181,7 +181,7 @@ TEST_F(OpTest, WhatTheStandardDoesNotAllowIsRefused) {
     const std::string text = take_last_error().text;
     EXPECT_NE(text.find(op(row.op).name()), std::string::npos) << text;
     if (op(row.op).loop(of(row.type)) == nullptr) {
-      EXPECT_NE(text.find(of(row.type).name), std::string::npos) << text;
+      EXPECT_NE(text.find(of(row.type).name.text()), std::string::npos) << text;
     }
   }
 }

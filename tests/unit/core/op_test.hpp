@@ -33,7 +33,7 @@ class OpTest : public ::testing::Test {
   template <class T, class Random, class Expected>
   void compare(MPI_Op which, MPI_Datatype constant, Random random, Expected expected) {
     const Datatype& type = of(constant);
-    ASSERT_TRUE(op(which).accepts(type)) << op(which).name() << " on " << type.name;
+    ASSERT_TRUE(op(which).accepts(type)) << op(which).name() << " on " << type.name.text();
     for (const size_t count : kCounts) {
       std::vector<T> in, inout;
       for (size_t i = 0; i < count; ++i) in.push_back(random());
@@ -42,7 +42,8 @@ class OpTest : public ::testing::Test {
       op(which).apply(in.data(), result.data(), static_cast<MPI_Count>(count), type);
       for (size_t i = 0; i < count; ++i)
         ASSERT_TRUE(result[i] == expected(in[i], inout[i]))
-            << op(which).name() << " on " << type.name << ", element " << i << " of " << count;
+            << op(which).name() << " on " << type.name.text() << ", element " << i << " of "
+            << count;
     }
   }
 

@@ -50,8 +50,8 @@ TEST(Contexts, AnIdThatIsInUseIsRefused) {
   Rank rank;
   Contexts contexts;
   const auto alive = rank.make(1), second = rank.make(1);
-  alive->name = "particles";
-  second->name = "fields";
+  alive->name.set("particles");
+  second->name.set("fields");
   contexts.add(*alive);
   try {
     contexts.add(*second);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// ObjectLock, and Name: small state of one object that several threads may use.
+// Why: with MPI_THREAD_MULTIPLE two threads may name one communicator, or hang attributes on it, at
+// once. Cost: one flag where threads do not share objects.
+// Lifetime: the object's. Never held while a callback of the user runs.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "core/object.hpp"
+
+namespace tern::core {
+
+/// Holds the mutex for its scope where threads share objects.
+class ObjectLock {
+ public:
+  explicit ObjectLock(std::mutex& mutex) : mutex_(threads_share_objects ? &mutex : nullptr) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ObjectLock(const ObjectLock&) = delete;
+  ObjectLock& operator=(const ObjectLock&) = delete;
+  ~ObjectLock() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+
+ private:
+  std::mutex* const mutex_;
+};
+
+/// Copies a name with its end to `out`, which has room for MPI_MAX_OBJECT_NAME; returns its length.
+inline int copy_name(std::string_view name, char* out) noexcept {
+  const size_t length = name.copy(out, name.size());
+  out[length] = '\0';
+  return static_cast<int>(length);
+}
+
+/// What MPI_Comm_set_name and its kin set.
+class Name {
+ public:
+  /// Throws std::bad_alloc.
+  void set(std::string_view text) {
+    const ObjectLock lock(mutex_);
+    text_ = text;
+  }
+  [[nodiscard]] std::string text() const {
+    const ObjectLock lock(mutex_);
+    return text_;
+  }
+  /// The name, or these words where there is none.
+  [[nodiscard]] std::string or_words(const char* words) const {
+    const ObjectLock lock(mutex_);
+    return text_.empty() ? words : text_;
+  }
+  [[nodiscard]] bool empty() const {
+    const ObjectLock lock(mutex_);
+    return text_.empty();
+  }
+  /// As copy_name.
+  int copy(char* out) const {
+    const ObjectLock lock(mutex_);
+    return copy_name(text_, out);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string text_;
+};
+
+}  // namespace tern::core
