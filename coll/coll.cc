@@ -90,8 +90,12 @@ CommState& Coll::state_of(core::Communicator& communicator) {
     made->shares_memory = made->levels == nullptr && !checks_ && shares_memory(communicator);
     made->hints = hints_of(communicator);
     communicator.coll = std::move(made);
-    if (TERN_UNLIKELY(channel_.refusals != 0))
-      hear(static_cast<CommState&>(*communicator.coll), true);
+    if (TERN_UNLIKELY(channel_.refusals != 0)) try {
+        hear(static_cast<CommState&>(*communicator.coll), true);
+      } catch (const std::bad_alloc&) {
+        --heard_;  // again at the next poll
+        throw;
+      }
   }
   return static_cast<CommState&>(*communicator.coll);
 }

@@ -83,10 +83,11 @@ class Coll {
   void freeing(const core::Communicator& communicator) noexcept;
 
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
-  /// No peer reads a slab any more whose communicator is gone. Lock held.
+  /// No peer reads a slab any more whose communicator is gone, nor is to hear of a refusal. Lock
+  /// held.
   [[nodiscard]] bool all_read() noexcept {
     sweep(retired_.size());
-    return retired_.empty();
+    return retired_.empty() && untold_.empty();
   }
   /// The slab of a communicator that is gone.
   void retire(std::unique_ptr<Slab> slab) noexcept;
@@ -186,6 +187,7 @@ class Coll {
   TERN_COLD void end_collectives(CommState& state, const std::string& why);
   void defer(CommState& state, bool persistent, int code, const std::string& text);
   void drop_deferred(CommState& state, bool persistent) noexcept;
+  [[nodiscard]] bool waited_long(CommState& state) noexcept;
   void tell_deferred(CommState& state) noexcept;
   /// Before a call takes its number: an error where another rank refuses it.
   [[nodiscard]] TERN_COLD int settle(core::Communicator& communicator, bool persistent) noexcept;

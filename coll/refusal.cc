@@ -21,8 +21,9 @@ namespace {
 // Tags of calls after a refusal are far from those before it, so that nothing of a call that others
 // began matches one that this rank begins later; where all have refused it they are the same again.
 constexpr uint32_t kTagsApart = 5003;
-// For which a rank may wait for others that wait for it, before it says so.
-constexpr int64_t kLongest = 1'000'000'000;
+// For which a rank may wait for others that wait for it, before it says so; between polls that are
+// further apart it does something else.
+constexpr int64_t kLongest = 1'000'000'000, kWaits = 20'000'000;
 // For which it tries to tell one that it does not reach, and how often.
 constexpr int64_t kLongestUntold = 5'000'000'000, kBetweenTries = 10'000'000;
 
@@ -67,14 +68,14 @@ void Coll::refuse(core::Communicator& comm, bool persistent, int code, bool defe
   const core::ChannelLock lock(channel_.progress);
   const LastError last = take_last_error();
   try {
-    drop_deferred(state_of(comm), persistent);
     if (deferred && others(comm) != 0) {
       defer(state_of(comm), persistent, code, last.text);
     } else {
+      drop_deferred(state_of(comm), persistent);
       (void)fail(code, "%s", last.text.c_str());
       refuse_call(comm, next_number(comm, persistent), code);
     }
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     log_line("no memory to remember that this rank takes no part in a collective");
   }
   (void)fail_on(last.object, code, "%s", last.text.c_str());
@@ -82,9 +83,25 @@ void Coll::refuse(core::Communicator& comm, bool persistent, int code, bool defe
 }
 
 void Coll::defer(CommState& state, bool persistent, int code, const std::string& text) {
+  const auto& trouble = state.trouble;
+  const bool same =
+      trouble != nullptr && trouble->deferred && trouble->deferred->persistent == persistent;
+  const int64_t waited = same ? trouble->deferred->waited : 0;
+  drop_deferred(state, persistent);
   troubled_ = true;
-  trouble_of(state).deferred = {persistent, code, text, now_ns()};
+  trouble_of(state).deferred = {persistent, code, text, now_ns(), waited};
   ++deferred_;
+  channel_.progress.stay_awake(1);
+}
+
+// Whoever computes does not wait, and may still make up for it.
+bool Coll::waited_long(CommState& state) noexcept {
+  if (state.trouble == nullptr || !state.trouble->deferred) return false;
+  Trouble::Deferred& deferred = *state.trouble->deferred;
+  const int64_t now = now_ns();
+  deferred.waited += std::min(now - deferred.seen, kWaits);
+  deferred.seen = now;
+  return deferred.waited > kLongest;
 }
 
 // The numbers of persistent ones and of others are apart: one makes up for its own kind.
@@ -93,12 +110,14 @@ void Coll::drop_deferred(CommState& state, bool persistent) noexcept {
   if (state.trouble->deferred->persistent != persistent) return tell_deferred(state);
   state.trouble->deferred.reset();
   --deferred_;
+  channel_.progress.stay_awake(-1);
 }
 
 void Coll::tell_deferred(CommState& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
   const Trouble::Deferred deferred = *std::exchange(state.trouble->deferred, std::nullopt);
   --deferred_;
+  channel_.progress.stay_awake(-1);
   const LastError last = take_last_error();
   (void)fail(deferred.code, "%s", deferred.text.c_str());
   refuse_call(state.communicator, next_number(state.communicator, deferred.persistent),
@@ -126,7 +145,7 @@ void Coll::refuse_call(core::Communicator& comm, CallNumber number, int code) no
       tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(),
                                  last.text.empty() && name != nullptr ? name : last.text));
     }
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     log_line("no memory to tell the other ranks that this one takes no part in a collective");
   }
   (void)fail_on(last.object, code, "%s", last.text.c_str());
@@ -176,6 +195,7 @@ void Coll::send(Told& told, core::Communicator& on, int rank) {
   untold_.push_back({told.notice, &on, rank, now, now});
   ++on.pending;
   ++waiting_;
+  channel_.progress.stay_awake(1);
 }
 
 // What keeps it from them may pass: descriptors that another program holds.
@@ -202,6 +222,7 @@ void Coll::tell_untold() noexcept {
     core::Communicator* const on = untold_[i].on;
     untold_.erase(untold_.begin() + static_cast<ptrdiff_t>(i));
     --waiting_;
+    channel_.progress.stay_awake(-1);
     on->operation_ended();
   }
 }
@@ -215,10 +236,7 @@ void Coll::look() noexcept {
   for (CommState* state = states_; state != nullptr;) {
     const uint64_t forgotten = forgotten_;
     CommState* const following = state->next_state;
-    const auto& trouble = state->trouble;
-    if (deferred_ != 0 && trouble != nullptr && trouble->deferred &&
-        now_ns() - trouble->deferred->since > kLongest)
-      tell_deferred(*state);
+    if (deferred_ != 0 && waited_long(*state)) tell_deferred(*state);
     try {
       hear(*state, fresh);
     } catch (const std::bad_alloc&) {
@@ -383,7 +401,7 @@ void Coll::forget(CommState& state) noexcept {
   if (state.trouble != nullptr) {
     waiting_ -= state.trouble->heard.size() + state.trouble->coming.size();
     for (const Trouble::Coming& one : state.trouble->coming) one.request->release();
-    deferred_ -= state.trouble->deferred ? 1 : 0;
+    drop_deferred(state, state.trouble->deferred && state.trouble->deferred->persistent);
   }
   (state.previous_state == nullptr ? states_ : state.previous_state->next_state) = state.next_state;
   if (state.next_state != nullptr) state.next_state->previous_state = state.previous_state;

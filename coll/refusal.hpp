@@ -72,7 +72,7 @@ struct Trouble {
     bool persistent;
     int code;
     std::string text;
-    int64_t since;  // now_ns()
+    int64_t seen, waited;  // ns: at the last poll, and in polls that followed each other
   };
   /// A notice on its way in: it may be announced before its data comes.
   struct Coming {

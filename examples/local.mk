@@ -7,6 +7,9 @@ EXTRA_DIST += \
 	examples/digits/data/digits.txt \
 	examples/digits/digits.cc \
 	examples/digits/layer.hpp \
+	examples/gpu/README.md \
+	examples/gpu/gpu.c \
+	examples/gpu/memory.h \
 	examples/heat/README.md \
 	examples/heat/grid.hpp \
 	examples/heat/heat.cc \

@@ -98,6 +98,7 @@ void FlatCall::read(Slots& slots) noexcept {
 
 bool FlatCall::advance_schedule() noexcept {
   if (schedule_ == nullptr) {
+    if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) return true;  // it was refused
     const int code = coll_.run_instead(operation_, number_, sequence_, &schedule_);
     if (code == MPI_SUCCESS) return false;
     take_error(code, take_last_error().text);

@@ -57,9 +57,16 @@ void FlatQueue::meet() noexcept {
                                     first_->sequence_);
   } catch (const std::exception&) {
     state_ = State::kSchedules;
-    (void)fail(MPI_ERR_NO_MEM, "no memory for what the ranks share");
-    coll_.refuse_call(communicator_, first_->number_, MPI_ERR_NO_MEM);  // all wait for its slab
+    refuse_first("no memory for what the ranks share");
   }
+}
+
+// All wait for this rank's slab.
+void FlatQueue::refuse_first(const std::string& why) noexcept {
+  (void)fail(MPI_ERR_NO_MEM, "%s", why.c_str());
+  coll_.refuse_call(communicator_, first_->number_, MPI_ERR_NO_MEM);
+  (void)take_last_error();
+  first_->take_error(MPI_ERR_NO_MEM, why);
 }
 
 void FlatQueue::end_meeting() noexcept {
@@ -73,10 +80,7 @@ void FlatQueue::end_meeting() noexcept {
       patience_ = slab_->crowded() ? 0 : kPatience;
       state_ = State::kMet;
     } catch (const std::exception& error) {
-      (void)fail(MPI_ERR_NO_MEM, "no access to the memory that the ranks share: %s", error.what());
-      coll_.refuse_call(communicator_, first_->number_, MPI_ERR_NO_MEM);
-      (void)take_last_error();
-      return;  // peers may read the slab
+      return refuse_first(strf("no access to the memory that the ranks share: %s", error.what()));
     }
   if (state_ == State::kMet) return begin_calls();
   if (over) return;  // likewise

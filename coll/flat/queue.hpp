@@ -112,6 +112,7 @@ class FlatQueue {
 
   void meet() noexcept;
   void end_meeting() noexcept;
+  void refuse_first(const std::string& why) noexcept;
   void begin_calls() noexcept;
   void write_ahead(int* events) noexcept;
   void read_in_order(FlatCall** ended, int* events) noexcept;

@@ -65,12 +65,19 @@ Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
   std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
   if (TERN_LIKELY(slab != nullptr)) return slab.get();
   std::unique_ptr<Slab> made = make_slab(state.communicator, size, nullptr);
-  std::vector<uint32_t> all = exchange(state.communicator, made->number(), name);
-  if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
-    lack(state, size);
-    return nullptr;
+  std::vector<uint32_t> all;
+  try {
+    all = exchange(state.communicator, made->number(), name);
+    if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
+      lack(state, size);
+      return nullptr;
+    }
+    made->meet(all);
+  } catch (...) {  // peers may read it, and do until the communicator ends
+    state.shares_memory = false;
+    slab = std::move(made);
+    throw;
   }
-  made->meet(all);
   slab = std::move(made);
   if (size == Slab::Size::kLarge) {
     all = exchange(state.communicator, slab->can_get() ? 1 : 0, name);

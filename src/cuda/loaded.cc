@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -75,12 +76,19 @@ const ElfW(Ehdr) * own_head() noexcept {
 }
 
 /// Each under a name that the linker has not seen: it knows libraries by their names first.
+/// A debugger opens the file by this name in its own process, at once or when it attaches later:
+/// so the name has this process's number, and that of a descriptor which nothing else gets later.
+/// With "self" gdb read one of its own pipes and never came back.
 void* load(const EmptyLibrary& library, int times) noexcept {
-  const Fd file(::memfd_create("tern-last-loaded", MFD_CLOEXEC));
-  if (!file.valid() || ::write(file.get(), &library, sizeof library) != sizeof library)
+  const Fd made(::memfd_create("tern-last-loaded", MFD_CLOEXEC));
+  if (!made.valid() || ::write(made.get(), &library, sizeof library) != sizeof library)
     return nullptr;
-  char name[64];
-  std::snprintf(name, sizeof name, "/proc/self/fd%.*s/%d", times, "////////////////", file.get());
+  constexpr int kRarelyUsed = 900;  // below the usual limit of 1024
+  const Fd high(::fcntl(made.get(), F_DUPFD_CLOEXEC, kRarelyUsed));
+  char self[16] = {}, name[64];  // as /proc counts: getpid() may count otherwise in a container
+  if (::readlink("/proc/self", self, sizeof self - 1) <= 0) return nullptr;
+  std::snprintf(name, sizeof name, "/proc/%s/fd%.*s/%d", self, times, "////////////////",
+                high.valid() ? high.get() : made.get());
   return ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 

@@ -82,4 +82,42 @@ else
   check "ranks wait for the debugger" sh -c "cat started; grep -qi '^rank 0 is t' started && grep -qi '^rank 1 is t' started"
 fi
 check "and go on after it" sh -c "cat started; grep -q 'exited normally' started && cat ranks/rank.?/stdout | grep -c begun | grep -qx 2"
+
+# A rank under gdb, and gdb on a rank: it opens by its name whatever the rank loads, or has loaded.
+cat >mapped.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int* data = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  MPI_Allreduce(MPI_IN_PLACE, data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0 && argc > 1) getchar();
+  MPI_Finalize();
+  puts("ended");
+  return 0;
+}
+END
+check "a program compiles" "$MPICC" -g mapped.c -o mapped
+timeout -k 5 60 "$MPIRUN" -n 1 gdb -nx -batch -ex run --args ./mapped : -n 1 ./mapped >under 2>&1
+check "a rank ends under gdb" sh -c "cat under; grep -q 'exited normally' under && [ \$(grep -c ended under) = 2 ]"
+mkfifo keys
+"$MPIRUN" -n 2 ./mapped wait <keys >ended 2>&1 &
+job=$!
+exec 8>keys
+for ((i = 0; i < 100; i++)); do
+  pid=$(pgrep -P "$job" -x mapped | head -n 1)
+  [ -n "$pid" ] && grep -q '^State:.S' "/proc/$pid/status" && [ "$i" -gt 20 ] && break
+  sleep 0.1
+done
+timeout -k 5 60 gdb -nx -batch -p "$pid" -ex bt >attached 2>&1
+check "gdb attaches to a rank" sh -c "cat attached; grep -q ' main (' attached"
+echo >&8
+exec 8>&-
+wait "$job"
+check "which goes on" sh -c "cat ended; [ \$(grep -c ended ended) = 2 ]"
+job=
 totals
