@@ -24,8 +24,8 @@
 //
 // Threads. A Btl belongs to one channel: all calls on it under that channel's lock. Other processes
 // use the shared memory at any time. What goes from channel c of one process to channel r of
-// another has an endpoint of its own (and arrives in order); which r: the communicator's turn says,
-// taken modulo the peer's number of channels.
+// another has an endpoint of its own (and arrives in order); which r: the communicator's channel
+// hint says, taken modulo the peer's number of channels.
 //
 // Sleeping. A rank sleeps on its doorbell (Table::doorbell). Whoever commits a frame to it, or
 // frees room that it may wait for, rings; the sleeper polls once more between arming and sleeping.
@@ -85,9 +85,9 @@ struct Destination {
   core::Peer& peer;
   uint32_t channel = 0;
   uint32_t channels = 1;
-  /// Whether communicators of this turn go there.
-  [[nodiscard]] bool serves(uint32_t turn) const noexcept {
-    return (turn & (channels - 1)) == channel;
+  /// Whether communicators of this channel hint go there.
+  [[nodiscard]] bool serves(uint32_t hint) const noexcept {
+    return (hint & (channels - 1)) == channel;
   }
 };
 
@@ -176,9 +176,9 @@ class Btl {
   virtual void fill_card(Card& card) = 0;
   /// Whether connect() would give an endpoint; asks nobody and makes nothing.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
-  /// The endpoint to the channel of `peer` that serves `turn`, or nullptr where this transport does
+  /// The endpoint to the channel of `peer` that serves `hint`, or nullptr where this transport does
   /// not reach it; the same at every call. Throws Error.
-  virtual Endpoint* connect(core::Peer& peer, uint32_t turn) = 0;
+  virtual Endpoint* connect(core::Peer& peer, uint32_t hint) = 0;
   /// Hands what has arrived to the sink; how many frames.
   virtual int progress() noexcept = 0;
   /// Whether all peers that this rank is in contact with can do without it: they have met it in

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceWay: how one process reaches the device memory of another: a card names the memory, whoever
-// receives it maps it and copies.
-// Why: one copy, by the device itself, wherever the two processes can share memory; where they
-// cannot, the pml goes through the host.
-// Life cycle: made with the transports; nothing is asked of the driver before the first device
-// buffer. Ordering: a card goes in the announcement of a message (pml/wire.hpp); what it names is
-// not freed before the receiver has told that it is done.
-// Threads: under the channel's lock.
-// To add one: a folder, a row in Devices. See: btl/README.md, tests/gpu/mpi/.
+// DeviceWay: how one process reaches the device memory of another: a handle names the memory,
+// whoever receives it maps it and copies. Why: one copy, by the device itself, wherever the two
+// processes can share memory; where they cannot, the pml goes through the host. Life cycle: made
+// with the transports; nothing is asked of the driver before the first device buffer. Ordering: a
+// handle goes in the announcement of a message (pml/wire.hpp); what it names is not freed before
+// the receiver has told that it is done. Threads: under the channel's lock. To add one: a folder, a
+// row in Devices. See: btl/README.md, tests/gpu/mpi/.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +22,7 @@ class Process;
 namespace tern::btl {
 
 /// Names a block of device memory. Goes over the wire.
-struct MemoryCard {
+struct MemoryHandle {
   enum class Form : uint32_t {
     kNone,    // of use to its own process alone
     kLegacy,  // cuIpcGetMemHandle's handle
@@ -38,29 +36,29 @@ struct MemoryCard {
   uint64_t bytes;      // of it, or of all those mappings
   uint64_t address;    // of the block there
   cuda::Uuid device;
-  unsigned char handle[64];
+  unsigned char driver_handle[64];
 };
-static_assert(sizeof(MemoryCard) == 128);
-/// Whether the block begins within what the card names. For a card that came from elsewhere.
-[[nodiscard]] inline bool is_sound(const MemoryCard& card) noexcept {
-  return card.base + card.bytes >= card.base && card.address >= card.base &&
-         card.address - card.base < card.bytes;
+static_assert(sizeof(MemoryHandle) == 128);
+/// Whether the block begins within what the handle names. For a handle that came from elsewhere.
+[[nodiscard]] inline bool is_sound(const MemoryHandle& handle) noexcept {
+  return handle.base + handle.bytes >= handle.base && handle.address >= handle.base &&
+         handle.address - handle.base < handle.bytes;
 }
 
 /// A peer's memory in this process, for the time of a transfer.
-class Reached {
+class MappedPeerMemory {
  public:
-  virtual ~Reached() = default;
-  std::byte* address = nullptr;  // of the card's block
+  virtual ~MappedPeerMemory() = default;
+  std::byte* address = nullptr;  // of the handle's block
 };
 
 class DeviceWay {
  public:
   virtual ~DeviceWay() = default;
-  /// The block of a card, for copies by `device`; null where this way cannot reach it.
-  [[nodiscard]] virtual std::unique_ptr<Reached> reach(const MemoryCard& card,
-                                                       cuda::Device& device) = 0;
-  /// Of the last card that it could not reach; empty where such cards are not its business.
+  /// The block of a handle, for copies by `device`; null where this way cannot reach it.
+  [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
+                                                              cuda::Device& device) = 0;
+  /// Of the last handle that it could not reach; empty where such handles are not its business.
   [[nodiscard]] virtual std::string why_not() const { return {}; }
 };
 
@@ -72,10 +70,10 @@ class Devices {
   /// Names memory for other processes; false where it cannot be shared as one block (it is said
   /// once, with the cure).
   [[nodiscard]] bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
-                           size_t bytes, MemoryCard* card) noexcept;
+                           size_t bytes, MemoryHandle* handle) noexcept;
   /// Null where no way reaches it: said once.
-  [[nodiscard]] std::unique_ptr<Reached> reach(const MemoryCard& card,
-                                               cuda::Device& device) noexcept;
+  [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
+                                                      cuda::Device& device) noexcept;
 
  private:
   core::Process& process_;

@@ -22,10 +22,10 @@ Devices::Devices(core::Process& process) : process_(process) {
 Devices::~Devices() { cuda_ipc::Exports::instance().leave(); }
 
 bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
-                    size_t bytes, MemoryCard* card) noexcept {
+                    size_t bytes, MemoryHandle* handle) noexcept {
   std::string why;
   try {
-    if (cuda_ipc::offer(device, memory, address, bytes, card, &why)) return true;
+    if (cuda_ipc::offer(device, memory, address, bytes, handle, &why)) return true;
   } catch (const std::exception& error) {
     why = error.what();
   }
@@ -39,11 +39,12 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
   return false;
 }
 
-std::unique_ptr<Reached> Devices::reach(const MemoryCard& card, cuda::Device& device) noexcept {
+std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
+                                               cuda::Device& device) noexcept {
   std::string why = process_.params.cuda_ipc != 0 ? "" : "TERN_CUDA_IPC is 0";
   try {
     for (auto& way : ways_) {
-      if (auto reached = way->reach(card, device); reached != nullptr) return reached;
+      if (auto mapped = way->map(handle, device); mapped != nullptr) return mapped;
       if (why.empty()) why = way->why_not();
     }
   } catch (const std::exception& error) {
@@ -55,7 +56,7 @@ std::unique_ptr<Reached> Devices::reach(const MemoryCard& card, cuda::Device& de
         "fallback", {{"what", "staged device memory"}},
         strf("device memory of process %d cannot be mapped on device %d and goes through the host, "
              "which is slower: %s",
-             card.pid, device.ordinal, why.c_str()));
+             handle.pid, device.ordinal, why.c_str()));
   told_reach_ = true;
   return nullptr;
 }

@@ -65,9 +65,9 @@ Card Table::card() {
   return card;
 }
 
-Endpoint& Table::connect(core::Peer& peer, uint32_t turn) {
+Endpoint& Table::connect(core::Peer& peer, uint32_t hint) {
   for (auto& btl : btls_)
-    if (Endpoint* endpoint = btl->connect(peer, turn); endpoint != nullptr) return *endpoint;
+    if (Endpoint* endpoint = btl->connect(peer, hint); endpoint != nullptr) return *endpoint;
   unreachable(peer);
 }
 

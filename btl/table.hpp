@@ -24,9 +24,9 @@ class Table {
 
   /// What boot exchanges.
   [[nodiscard]] Card card();
-  /// The endpoint to the channel of a peer that serves `turn`, made at the first call. Throws Error
+  /// The endpoint to the channel of a peer that serves `hint`, made at the first call. Throws Error
   /// where no transport reaches it.
-  Endpoint& connect(core::Peer& peer, uint32_t turn);
+  Endpoint& connect(core::Peer& peer, uint32_t hint);
   /// Throws Error where no transport reaches the peer.
   void require(const core::Peer& peer) const;
   /// One round over all transports: how many frames arrived.

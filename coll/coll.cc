@@ -100,17 +100,16 @@ CommState& Coll::state_of(core::Communicator& communicator) {
   return static_cast<CommState&>(*communicator.coll);
 }
 
-const Choice& Coll::choose(CommState& state, const Operation& operation,
+const Choice& Coll::choose(CommState& state, const Operation& operation, Question question,
                            bool shared) const noexcept {
-  Question question = question_of(operation);
   question.levels = state.levels;
   question.shared = shared;
   question.single_copy = shared && state.single_copy && state.shares_large;
-  if (question != state.asked) {
+  if (question != state.question) {
     state.answer = operation.communicator->inter()
                        ? Choice{between_groups(operation.collective), Choice::Why::kModel}
                        : selector_.choose(question, state.hints.get());
-    state.asked = question;
+    state.question = question;
   }
   return state.answer;
 }
@@ -187,17 +186,19 @@ Execution* Coll::bound(const Operation& operation, const Algorithm& algorithm, c
   return made;
 }
 
-int Coll::prepare(const Operation& operation, bool shared, Execution** made) noexcept {
+int Coll::prepare(const Operation& operation, const Question& question, bool shared,
+                  Execution** made) noexcept {
   core::Communicator& comm = *operation.communicator;
   try {
     CommState& state = state_of(comm);
     if (TERN_UNLIKELY(state.over())) return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
-    const Choice& choice = choose(state, operation, shared && may_be_flat(state, operation));
+    const Choice& choice =
+        choose(state, operation, question, shared && may_be_flat(state, operation, question));
     *made = bound(operation, *choice.algorithm, state.levels,
                   neighborhood_of(state, *choice.algorithm, operation));
     if (TERN_UNLIKELY(checks_)) (*made)->check();
     if (TERN_UNLIKELY(process_.explain.on()) && comm.rank() == 0)
-      (*made)->measure(explain(state, state.asked, choice));
+      (*made)->measure(explain(state, state.question, choice));
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     if (*made != nullptr) (*made)->release();
@@ -216,10 +217,11 @@ int Coll::run(const Operation& operation) noexcept {
     refuse_call(*operation.communicator, number, code);
     return code;
   }
+  const Question question = question_of(operation);
   try {
-    const Ran ran = run_flat(operation, &code);
-    return TERN_LIKELY(ran == Ran::kDone) ? code
-                                          : run_schedule(operation, ran == Ran::kNotYet, number);
+    const Ran ran = run_flat(operation, question, &code);
+    if (TERN_LIKELY(ran == Ran::kDone)) return code;
+    return run_schedule(operation, question, ran == Ran::kNotYet, number);
   } catch (const std::bad_alloc&) {
     code = fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks", name_of(operation.collective),
                 operation.communicator->size());
@@ -230,9 +232,10 @@ int Coll::run(const Operation& operation) noexcept {
   return code;
 }
 
-int Coll::run_schedule(const Operation& operation, bool shared, CallNumber number) noexcept {
+int Coll::run_schedule(const Operation& operation, const Question& question, bool shared,
+                       CallNumber number) noexcept {
   Execution* execution = nullptr;
-  const int code = prepare(operation, shared, &execution);
+  const int code = prepare(operation, question, shared, &execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
     refuse_call(*operation.communicator, number, code);
     return code;
@@ -281,10 +284,12 @@ int Coll::init(const Operation& operation, core::Request** request) noexcept {
 int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
                Execution** execution) noexcept {
   core::Communicator& comm = *operation.communicator;
+  const Question question = question_of(operation);
   int code = TERN_UNLIKELY(troubled_) ? settle(comm, persistent) : MPI_SUCCESS;
-  if (TERN_LIKELY(code == MPI_SUCCESS)) code = prepare_flight(operation, persistent, call);
+  if (TERN_LIKELY(code == MPI_SUCCESS))
+    code = prepare_flight(operation, question, persistent, call);
   if (TERN_LIKELY(code == MPI_SUCCESS) && *call == nullptr)
-    code = prepare(operation, false, execution);
+    code = prepare(operation, question, false, execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
     refuse_call(comm, next_number(comm, persistent), code);
     return code;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coll: the collectives of one channel: selection, cached schedules, executions under way.
-// Life cycle: made by api::Rooms after the pml; ended before it, after the last collective.
+// Life cycle: made by api::Runtime after the pml; ended before it, after the last collective.
 // Threads: run() and the start functions from any thread; they take the channel's lock.
 // Order: collectives of one communicator are numbered as they start, persistent ones as they are
 // made; the number is part of their messages' tags. See: coll/README.md.
@@ -113,16 +113,18 @@ class Coll {
 
  private:
   static int poll(void* self) noexcept;
-  /// `shared`: the choice is that of ranks which share memory.
-  [[nodiscard]] int prepare(const Operation& operation, bool shared, Execution** made) noexcept;
+  // Each takes the call's question as question_of() gives it, once for a call; choose() adds what
+  // the communicator knows. `shared`: the choice is that of ranks which share memory.
+  [[nodiscard]] int prepare(const Operation& operation, const Question& question, bool shared,
+                            Execution** made) noexcept;
   [[nodiscard]] Execution* take();
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
-                                     bool shared) const noexcept;
+                                     Question question, bool shared) const noexcept;
   [[nodiscard]] static std::shared_ptr<CachedSchedule> neighborhood_of(CommState& state,
                                                                        const Algorithm& algorithm,
                                                                        const Operation& operation);
-  [[nodiscard]] int run_schedule(const Operation& operation, bool shared,
+  [[nodiscard]] int run_schedule(const Operation& operation, const Question& question, bool shared,
                                  CallNumber number) noexcept;
   /// With the communicator's own schedule where there is one. Throws std::bad_alloc.
   [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
@@ -130,31 +132,32 @@ class Coll {
   /// Launches, waits, gives back.
   [[nodiscard]] int complete(Execution* execution) noexcept;
   // coll/flat/run.cc: blocking collectives of ranks that share memory.
-  [[nodiscard]] static bool may_be_flat(const CommState& state,
-                                        const Operation& operation) noexcept;
+  [[nodiscard]] static bool may_be_flat(const CommState& state, const Operation& operation,
+                                        const Question& question) noexcept;
   /// kDone: *code is the result. Else a schedule must do it, by kNotFlat none that selection would
   /// take for memory that ranks share: all come to the same.
   enum class Ran : uint8_t { kDone, kNotYet, kNotFlat };
   /// What it throws is that this rank cannot go on: Error, std::bad_alloc.
-  Ran run_flat(const Operation& operation, int* code);
+  Ran run_flat(const Operation& operation, const Question& question, int* code);
   /// kNotYet: no rank has device memory, or it is too little. Throws std::bad_alloc.
-  Ran run_on_device(const Operation& operation, Slots& slots, int* code);
-  [[nodiscard]] static int run_in_slots(const Operation& operation, FlatWay way, Slots& slots);
+  Ran run_on_device(const Operation& operation, const Question& question, Slots& slots, int* code);
+  [[nodiscard]] static int run_in_slots(const Operation& operation, FlatMethod way, Slots& slots);
   /// The slab that it needs, made by all ranks together at the first use; null: some rank has no
   /// room for them. Throws Error.
   Slab* slab_for(CommState& state, Slab::Size size, const char* name);
-  /// For what was asked last.
-  Slots* slots_for(CommState& state, const Choice& choice);
+  Slots* slots_for(CommState& state, const Question& question, const Choice& choice);
   [[nodiscard]] Execution* bound_exchange(core::Communicator& communicator, uint32_t* mine,
                                           uint32_t* all, const char* name);
   /// One number of every rank, by messages. Throws Error.
   std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine, const char* name);
   // coll/flat/flight.cc: nonblocking and persistent ones.
   /// *made: bound, without a handle; null where it takes a schedule.
-  [[nodiscard]] int prepare_flight(const Operation& operation, bool persistent,
-                                   FlatCall** made) noexcept;
-  [[nodiscard]] FlatCall* bound_flight(const Operation& operation, bool persistent);
-  [[nodiscard]] bool may_fly(CommState& state, const Operation& operation) const noexcept;
+  [[nodiscard]] int prepare_flight(const Operation& operation, const Question& question,
+                                   bool persistent, FlatCall** made) noexcept;
+  [[nodiscard]] FlatCall* bound_flight(const Operation& operation, const Question& question,
+                                       bool persistent);
+  [[nodiscard]] bool may_fly(CommState& state, const Operation& operation,
+                             const Question& question) const noexcept;
   [[nodiscard]] std::unique_ptr<FlatQueue> make_queue(core::Communicator& communicator,
                                                       const Lane& lane);
   void poll_flights(int* events) noexcept;

@@ -44,7 +44,7 @@ struct CommState final : core::CollState {
   CommState *previous_state = nullptr, *next_state = nullptr;  // of the channel
   std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.
-  Question asked{Collective::kBarrier, 0, 0};
+  Question question{Collective::kBarrier, 0, 0};
   Choice answer{nullptr, Choice::Why::kModel};
   using Size = std::pair<const Algorithm*, int>;
   std::map<Size, Measured> measured;

@@ -8,7 +8,7 @@
 // both, and for all whom they fail, the communicator's collectives are over: those in flight and
 // those to come end with an error that names rank and reason. Messages go on, and so does what is
 // made of it: MPI_Comm_dup is the cure. A rank that has refused a call uses shared memory no more
-// on that communicator, whose turns it cannot follow without the call's size; messages carry the
+// on that communicator, whose epochs it cannot follow without the call's size; messages carry the
 // number. Only buffers that share memory are told later: programs look on one
 // rank whether that is found, and go on (MPICH's tests noalias to noalias3), so the next collective
 // takes the number. It is told when the communicator is freed, or after a second in which the rank

@@ -110,7 +110,7 @@ std::vector<std::string> words_of(const std::string& line) {
 
 bool can(const Algorithm& algorithm, const Question& question) noexcept {
   if ((algorithm.limits & kShared) != 0) {
-    if (!question.shared || (algorithm.flat == FlatWay::kDirect && !question.single_copy))
+    if (!question.shared || (algorithm.flat == FlatMethod::kDirect && !question.single_copy))
       return false;
   } else if (!serves(algorithm, question.ranks, question.levels)) {
     return false;

@@ -15,7 +15,7 @@ size_t prefix_bytes(uint8_t kind) noexcept {
                         ((kind & wire::kSigned) != 0 ? sizeof(wire::Signature) : 0);
   switch (kind & ~(wire::kLong | wire::kSigned)) {
     case wire::kRts | wire::kCarded:
-      return before + sizeof(wire::Rts) + sizeof(btl::MemoryCard);
+      return before + sizeof(wire::Rts) + sizeof(btl::MemoryHandle);
     case wire::kEager:
       return before;
     case wire::kEagerSync:

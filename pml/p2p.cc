@@ -65,7 +65,7 @@ int P2p::progress() noexcept {
 
 int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  const Buffer buffer = core::asked(given);
+  const Buffer buffer = core::with_kind(given);
   look_now_and_then(&sends_since_look_, channel_.progress);
   int error = MPI_SUCCESS;
   PeerState* peer = peers_.connected(*to.communicator, to.rank, &error);
@@ -81,7 +81,7 @@ int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
 
 int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  const Buffer buffer = core::asked(given);
+  const Buffer buffer = core::with_kind(given);
   if (from.rank != MPI_ANY_SOURCE && !matcher_.has_posted() && !outbox_.is_signing() &&
       !buffer.on_device()) {
     int error = MPI_SUCCESS;
@@ -167,7 +167,7 @@ int P2p::isend(const Buffer& buffer, const Envelope& to, Mode mode,
 
 int P2p::isend_held(const Buffer& given, const Envelope& to, Mode mode,
                     core::Request** request) noexcept {
-  const Buffer buffer = core::asked(given);
+  const Buffer buffer = core::with_kind(given);
   int error = MPI_SUCCESS;
   PeerState* peer = peers_.connected(*to.communicator, to.rank, &error);
   if (TERN_UNLIKELY(peer == nullptr)) return error;
@@ -186,8 +186,8 @@ int P2p::isend_held(const Buffer& given, const Envelope& to, Mode mode,
 }
 
 bool P2p::offer(cuda::Device& device, const void* address, size_t bytes,
-                MemoryCard* card) noexcept {
-  return devices_.offer(device, cuda::look_up(address), address, bytes, card);
+                MemoryHandle* handle) noexcept {
+  return devices_.offer(device, cuda::look_up(address), address, bytes, handle);
 }
 
 void P2p::add_up(const core::Communicator* of, Statistics* sums) const noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // P2p: the Pml of every transport: the calls, on top of Matcher (matching, flow control), Eager and
 // Transfers (protocols), Sending and Outbox (frames out), Peers, RequestPool.
-// Lifetime: api::Rooms; one for each channel. Threads: see pml.hpp.
+// Lifetime: api::Runtime; one for each channel. Threads: see pml.hpp.
 // Files: p2p.cc, matched.cc (calls), request_life.cc (restart, cancel), arrivals.cc (frames in).
 #pragma once
 
@@ -60,9 +60,10 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   int mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept override;
   int imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept override;
   bool offer(cuda::Device& device, const void* address, size_t bytes,
-             MemoryCard* card) noexcept override;
-  std::unique_ptr<Reached> reach(const MemoryCard& card, cuda::Device& device) noexcept override {
-    return devices_.reach(card, device);
+             MemoryHandle* handle) noexcept override;
+  std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
+                                        cuda::Device& device) noexcept override {
+    return devices_.map(handle, device);
   }
   void add_context(core::Communicator& communicator) override {
     matcher_.contexts().add(communicator);

@@ -21,7 +21,7 @@ PeerState& Peers::contact(btl::Endpoint& endpoint) {
 
 PeerState* Peers::connect(core::Communicator& communicator, int rank, int* error) noexcept {
   try {
-    return &contact(transports_.connect(communicator.peer(rank), communicator.id().turn()));
+    return &contact(transports_.connect(communicator.peer(rank), communicator.id().channel_hint()));
   } catch (const Error& failure) {
     *error = fail(failure);
     return nullptr;

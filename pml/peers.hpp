@@ -25,7 +25,7 @@ class Peers {
   [[nodiscard]] PeerState* known(const core::Communicator& communicator, int rank) const noexcept {
     const size_t index = communicator.peer_index(rank);
     PeerState* state = index < by_peer_.size() ? by_peer_[index] : nullptr;
-    while (state != nullptr && !state->endpoint->to.serves(communicator.id().turn()))
+    while (state != nullptr && !state->endpoint->to.serves(communicator.id().channel_hint()))
       state = state->next;
     return state;
   }

@@ -70,8 +70,8 @@ class EarlyWatcher {
 };
 
 struct Message;
-using MemoryCard = btl::MemoryCard;
-using Reached = btl::Reached;
+using MemoryHandle = btl::MemoryHandle;
+using MappedPeerMemory = btl::MappedPeerMemory;
 
 /// A message that MPI_Mprobe or MPI_Improbe has taken from its queue (MPI_Message).
 class Matched final : public core::Object {
@@ -132,12 +132,12 @@ class Pml {
   /// Names a block of device memory for the other ranks of this host; false where it cannot be
   /// shared.
   [[nodiscard]] virtual bool offer(cuda::Device& /*device*/, const void* /*address*/,
-                                   size_t /*bytes*/, MemoryCard* /*card*/) noexcept {
+                                   size_t /*bytes*/, MemoryHandle* /*handle*/) noexcept {
     return false;
   }
   /// A block that another rank has named, for work of `device`; null where it cannot be mapped.
-  [[nodiscard]] virtual std::unique_ptr<Reached> reach(const MemoryCard& /*card*/,
-                                                       cuda::Device& /*device*/) noexcept {
+  [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& /*handle*/,
+                                                              cuda::Device& /*device*/) noexcept {
     return nullptr;
   }
 

@@ -18,7 +18,7 @@ class RequestPool {
   RequestPool(const RequestPool&) = delete;
   RequestPool& operator=(const RequestPool&) = delete;
 
-  /// From now on several threads may call (see Rooms::admit_threads).
+  /// From now on several threads may call (see Runtime::admit_threads).
   void admit_threads() noexcept {
     sends_.set_threaded(true);
     recvs_.set_threaded(true);

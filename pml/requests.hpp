@@ -71,17 +71,17 @@ struct alignas(64) PeerState {
 class NamedData {
  public:
   NamedData(const std::byte* payload, size_t bytes) noexcept : payload_(payload), bytes_(bytes) {}
-  [[nodiscard]] bool there() const noexcept { return bytes_ >= sizeof(btl::MemoryCard); }
-  [[nodiscard]] btl::MemoryCard card() const noexcept {
-    btl::MemoryCard card;
-    std::memcpy(&card, payload_, sizeof card);
-    return card;
+  [[nodiscard]] bool there() const noexcept { return bytes_ >= sizeof(btl::MemoryHandle); }
+  [[nodiscard]] btl::MemoryHandle handle() const noexcept {
+    btl::MemoryHandle handle;
+    std::memcpy(&handle, payload_, sizeof handle);
+    return handle;
   }
   /// Where the data is staged.
   [[nodiscard]] std::optional<wire::Pieces> pieces() const noexcept {
     wire::Pieces pieces;
-    if (bytes_ < sizeof(btl::MemoryCard) + sizeof pieces) return std::nullopt;
-    std::memcpy(&pieces, payload_ + sizeof(btl::MemoryCard), sizeof pieces);
+    if (bytes_ < sizeof(btl::MemoryHandle) + sizeof pieces) return std::nullopt;
+    std::memcpy(&pieces, payload_ + sizeof(btl::MemoryHandle), sizeof pieces);
     return pieces;
   }
 

@@ -75,7 +75,7 @@ int Transfers::prepare(SendRequest& request) noexcept {
 bool Transfers::announce(SendRequest& request) noexcept {
   Announcement offer;
   if (request.transfer.half != nullptr) request.transfer.half->announce(&offer);
-  const size_t named = (offer.card == nullptr ? 0 : sizeof *offer.card) +
+  const size_t named = (offer.handle == nullptr ? 0 : sizeof *offer.handle) +
                        (offer.pieces == nullptr ? 0 : sizeof *offer.pieces);
   btl::Header header;
   std::byte* const room = context_.outbox.begin_frame(request, sizeof(wire::Rts) + named, &header);
@@ -85,8 +85,8 @@ bool Transfers::announce(SendRequest& request) noexcept {
   request.awaits = SendRequest::Awaits::kGoOrDone;
   writer.put(wire::Rts{request.transfer.bytes, request.handle(), offer.address, offer.claims,
                        offer.staged});
-  if (offer.card != nullptr) {
-    writer.put(*offer.card);
+  if (offer.handle != nullptr) {
+    writer.put(*offer.handle);
     header.kind |= wire::kCarded;
   }
   if (offer.pieces != nullptr) writer.put(*offer.pieces);

@@ -30,7 +30,8 @@ enum Kind : uint8_t {
 inline constexpr uint8_t kLong = 0x40;
 /// Flag of a message's kind: a Signature stands before the rest (after the LongContext).
 inline constexpr uint8_t kSigned = 0x20;
-/// Flag of an announcement: a btl::MemoryCard stands after the Rts, and Pieces where there is more.
+/// Flag of an announcement: a btl::MemoryHandle stands after the Rts, and Pieces where there is
+/// more.
 inline constexpr uint8_t kCarded = 0x10;
 
 struct LongContext {
@@ -54,8 +55,8 @@ struct Rts {
   uint32_t claims;   // name of the sender's SharedClaims, 0 for none
   uint32_t staged;   // nonzero: the block is filled chunk by chunk; to be read by claims only
 };
-/// The card's block is being written, piece by piece: each is there when its event has happened and
-/// its stamp, one of the words before the data, is that of the message: a device that has died
+/// The handle's block is being written, piece by piece: each is there when its event has happened
+/// and its stamp, one of the words before the data, is that of the message: a device that has died
 /// writes none.
 struct Pieces {
   static constexpr uint32_t kMost = 8;

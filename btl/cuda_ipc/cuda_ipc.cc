@@ -9,7 +9,7 @@
 
 namespace tern::btl::cuda_ipc {
 
-class CudaIpc::Use final : public Reached {
+class CudaIpc::Use final : public MappedPeerMemory {
  public:
   Use() = default;
   ~Use() override {
@@ -20,9 +20,9 @@ class CudaIpc::Use final : public Reached {
     ++import.uses;
     import.last = turn;
   }
-  /// Where the block of the card is, once all are added.
-  void place(const MemoryCard& card) noexcept {
-    address = reinterpret_cast<std::byte*>(imports_.front()->here + (card.address - card.base));
+  /// Where the block of the handle is, once all are added.
+  void place(const MemoryHandle& handle) noexcept {
+    address = reinterpret_cast<std::byte*>(imports_.front()->here + (handle.address - handle.base));
   }
 
  private:
@@ -35,8 +35,8 @@ CudaIpc::~CudaIpc() {
   for (const Window& window : windows_) give_back(window);
 }
 
-std::unique_ptr<Reached> CudaIpc::reach(const MemoryCard& card, cuda::Device& device) {
-  if (card.form == MemoryCard::Form::kNone || !is_sound(card)) {
+std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda::Device& device) {
+  if (handle.form == MemoryHandle::Form::kNone || !is_sound(handle)) {
     failure_.why = "its owner could not share it";
     return nullptr;
   }
@@ -44,69 +44,72 @@ std::unique_ptr<Reached> CudaIpc::reach(const MemoryCard& card, cuda::Device& de
   failure_ = {};
   drop_unused();
   Exports::instance().answer();
-  if (refused(card, device)) {
+  if (refused(handle, device)) {
     failure_.why = "it was tried before, and the device does not reach that memory";
     return nullptr;
   }
-  auto reached = card.form == MemoryCard::Form::kLegacy ? reach_legacy(card, device)
-                                                        : reach_listed(card, device);
-  if (reached == nullptr && failure_.unreachable)
-    refused_.push_back({card.pid, card.form, card.device, &device});
-  if (descriptors_.missed()) descriptors_.ask(card, &failure_.why);
-  return reached;
+  auto mapped = handle.form == MemoryHandle::Form::kLegacy ? map_legacy(handle, device)
+                                                           : map_listed(handle, device);
+  if (mapped == nullptr && failure_.unreachable)
+    refused_.push_back({handle.pid, handle.form, handle.device, &device});
+  if (descriptors_.missed()) descriptors_.ask(handle, &failure_.why);
+  return mapped;
 }
 
-bool CudaIpc::refused(const MemoryCard& card, const cuda::Device& device) const noexcept {
+bool CudaIpc::refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept {
   return std::any_of(refused_.begin(), refused_.end(), [&](const Refused& one) {
-    return one.pid == card.pid && one.form == card.form && one.device == card.device &&
+    return one.pid == handle.pid && one.form == handle.form && one.device == handle.device &&
            one.by == &device;
   });
 }
 
-std::unique_ptr<Reached> CudaIpc::reach_legacy(const MemoryCard& card, cuda::Device& device) {
+std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle,
+                                                      cuda::Device& device) {
   auto use = std::make_unique<Use>();
-  const Key key{&device, card.pid, card.base};
+  const Key key{&device, handle.pid, handle.base};
   auto known = imports_.find(key);
-  if (known == imports_.end() || known->second.buffer_id != card.buffer_id ||
-      known->second.bytes != card.bytes || known->second.window != nullptr) {
-    retire_overlapping(key, card.bytes);
-    make_room(card.bytes);
+  if (known == imports_.end() || known->second.buffer_id != handle.buffer_id ||
+      known->second.bytes != handle.bytes || known->second.window != nullptr) {
+    retire_overlapping(key, handle.bytes);
+    make_room(handle.bytes);
     const cuda::Current current(device);
     Import import;
-    if (!open_legacy(card, device, &import, &failure_)) return nullptr;
-    bytes_ += card.bytes;
+    if (!open_legacy(handle, device, &import, &failure_)) return nullptr;
+    bytes_ += handle.bytes;
     known = imports_.emplace(key, import).first;
   }
   use->add(known->second, turn_);
-  use->place(card);
+  use->place(handle);
   return use;
 }
 
-std::unique_ptr<Reached> CudaIpc::reach_listed(const MemoryCard& card, cuda::Device& device) {
-  Peer* const peer = peer_of(card);
-  if (peer == nullptr || !read_chain(*peer->ledger, card, &pieces_, &failure_.why)) return nullptr;
+std::unique_ptr<MappedPeerMemory> CudaIpc::map_listed(const MemoryHandle& handle,
+                                                      cuda::Device& device) {
+  Peer* const peer = peer_of(handle);
+  if (peer == nullptr || !read_chain(*peer->ledger, handle, &pieces_, &failure_.why))
+    return nullptr;
   const Row& first = pieces_.front().row;
-  if (first.buffer_id != card.buffer_id) {
+  if (first.buffer_id != handle.buffer_id) {
     failure_.why = "its owner has other memory there by now";
     return nullptr;
   }
-  if ((first.forms & Row::kPointer) == 0) return reach_mappings(*peer, card, device);
-  if (first.bytes == card.bytes)
-    return pools_.reach(*peer->ledger, descriptors_, pieces_.front(), card, device, &failure_);
+  if ((first.forms & Row::kPointer) == 0) return map_mappings(*peer, handle, device);
+  if (first.bytes == handle.bytes)
+    return pools_.map(*peer->ledger, descriptors_, pieces_.front(), handle, device, &failure_);
   failure_.why = "its owner names a pool's memory together with other memory";
   return nullptr;
 }
 
 // What of the block is mapped in its window stays; the rest is mapped there now.
-std::unique_ptr<Reached> CudaIpc::reach_mappings(Peer& peer, const MemoryCard& card,
-                                                 cuda::Device& device) {
+std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(Peer& peer, const MemoryHandle& handle,
+                                                        cuda::Device& device) {
   auto use = std::make_unique<Use>();
-  Window* const window = window_of(card, device);
+  Window* const window = window_of(handle, device);
   if (window == nullptr) return nullptr;
   ++window->imports;  // stays while this looks for room
   std::vector<const Piece*> missing;
   for (const Piece& piece : pieces_) {
-    const auto known = imports_.find(Key{&device, card.pid, piece.row.base});
+    const auto known = imports_.find(Key{&device, handle.pid, piece.row.base});
     if (known != imports_.end() && known->second.window == window &&
         known->second.buffer_id == piece.row.buffer_id && known->second.bytes == piece.row.bytes)
       use->add(known->second, turn_);
@@ -117,7 +120,7 @@ std::unique_ptr<Reached> CudaIpc::reach_mappings(Peer& peer, const MemoryCard& c
   --window->imports;
   leave(window);
   if (!there) return nullptr;
-  use->place(card);
+  use->place(handle);
   return use;
 }
 
@@ -162,29 +165,29 @@ bool CudaIpc::allow_all(const Window& window, const std::vector<Imports::iterato
 
 // The ledger is another one where another process has the number of one that has ended: what was
 // mapped is of the dead.
-CudaIpc::Peer* CudaIpc::peer_of(const MemoryCard& card) {
-  const Listed place = listed(card);
-  Peer& peer = peers_[card.pid];
+CudaIpc::Peer* CudaIpc::peer_of(const MemoryHandle& handle) {
+  const Listed place = listed(handle);
+  Peer& peer = peers_[handle.pid];
   if (peer.ledger != nullptr && peer.ledger->number() == place.ledger) return &peer;
   const Fd file =
-      descriptors_.take({card.pid, place.descriptor, place.ledger, 0, 0}, &failure_.why);
+      descriptors_.take({handle.pid, place.descriptor, place.ledger, 0, 0}, &failure_.why);
   if (!file.valid()) return nullptr;
   auto ledger = std::make_unique<PeerLedger>(file, place.ledger);
   for (auto at = imports_.begin(); at != imports_.end();)
-    at = std::get<int32_t>(at->first) == card.pid ? retire(at) : std::next(at);
-  pools_.drop_withdrawn(card.pid, nullptr);
+    at = std::get<int32_t>(at->first) == handle.pid ? retire(at) : std::next(at);
+  pools_.drop_withdrawn(handle.pid, nullptr);
   peer = {std::move(ledger), true};
   return &peer;
 }
 
-Window* CudaIpc::window_of(const MemoryCard& card, cuda::Device& device) {
+Window* CudaIpc::window_of(const MemoryHandle& handle, cuda::Device& device) {
   for (Window& window : windows_)
-    if (window.device == &device && window.pid == card.pid && !window.spoiled &&
-        window.has(card.base, card.bytes))
+    if (window.device == &device && window.pid == handle.pid && !window.spoiled &&
+        window.has(handle.base, handle.bytes))
       return &window;
   Window fresh{};
   const cuda::Current current(device);
-  if (!reserve(card, device, &fresh, &failure_)) return nullptr;
+  if (!reserve(handle, device, &fresh, &failure_)) return nullptr;
   return &windows_.emplace_back(fresh);
 }
 

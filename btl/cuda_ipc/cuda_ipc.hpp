@@ -25,8 +25,8 @@ class CudaIpc final : public DeviceWay {
   CudaIpc(size_t most_bytes, DescriptorWays ways) noexcept
       : most_bytes_(most_bytes), descriptors_(ways) {}
   ~CudaIpc() override;
-  std::unique_ptr<Reached> reach(const MemoryCard& card, cuda::Device& device) override;
-  /// Empty where the next card from the same memory will be reached.
+  std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override;
+  /// Empty where the next handle from the same memory will be reached.
   [[nodiscard]] std::string why_not() const override { return failure_.why; }
 
  private:
@@ -37,7 +37,7 @@ class CudaIpc final : public DeviceWay {
   /// Found by trying once: a peer's device that this one does not reach.
   struct Refused {
     int32_t pid;
-    MemoryCard::Form form;
+    MemoryHandle::Form form;
     cuda::Uuid device;
     const cuda::Device* by;
   };
@@ -46,13 +46,14 @@ class CudaIpc final : public DeviceWay {
     bool fabric = true;  // its fabric handles are worth trying
   };
 
-  [[nodiscard]] bool refused(const MemoryCard& card, const cuda::Device& device) const noexcept;
-  std::unique_ptr<Reached> reach_legacy(const MemoryCard& card, cuda::Device& device);
-  std::unique_ptr<Reached> reach_listed(const MemoryCard& card, cuda::Device& device);
-  std::unique_ptr<Reached> reach_mappings(Peer& peer, const MemoryCard& card, cuda::Device& device);
+  [[nodiscard]] bool refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept;
+  std::unique_ptr<MappedPeerMemory> map_legacy(const MemoryHandle& handle, cuda::Device& device);
+  std::unique_ptr<MappedPeerMemory> map_listed(const MemoryHandle& handle, cuda::Device& device);
+  std::unique_ptr<MappedPeerMemory> map_mappings(Peer& peer, const MemoryHandle& handle,
+                                                 cuda::Device& device);
   bool map_missing(Peer& peer, Window& window, const std::vector<const Piece*>& missing, Use& use);
-  Peer* peer_of(const MemoryCard& card);
-  Window* window_of(const MemoryCard& card, cuda::Device& device);
+  Peer* peer_of(const MemoryHandle& handle);
+  Window* window_of(const MemoryHandle& handle, cuda::Device& device);
   bool allow_all(const Window& window, const std::vector<Imports::iterator>& fresh);
   void leave(Window* window) noexcept;
   void retire_overlapping(const Key& key, uint64_t bytes);
@@ -71,7 +72,7 @@ class CudaIpc final : public DeviceWay {
   Pools pools_;
   Descriptors descriptors_;
   std::vector<Refused> refused_;
-  std::vector<Piece> pieces_;  // of the card at hand
+  std::vector<Piece> pieces_;  // of the handle at hand
   Key looked_at_{};
   Failure failure_;
 };

@@ -50,25 +50,25 @@ Fd Descriptors::take(const Wanted& wanted, std::string* why_not) {
   return taken;
 }
 
-void Descriptors::ask(const MemoryCard& card, std::string* why_not) {
+void Descriptors::ask(const MemoryHandle& handle, std::string* why_not) {
   missed_ = false;
   if (!socket_.has_value()) socket_.emplace(Address{});
   Ask letter;
-  letter.ledger = listed(card).ledger;
-  letter.row = listed(card).row;
-  letter.bytes = card.bytes;
+  letter.ledger = listed(handle).ledger;
+  letter.row = listed(handle).row;
+  letter.bytes = handle.bytes;
   ++turn_;
   const int error = !socket_->valid() ? EADDRNOTAVAIL
-                                      : socket_->send(address_of(card.pid, letter.ledger), &letter,
-                                                      sizeof letter, nullptr, 0);
+                                      : socket_->send(address_of(handle.pid, letter.ledger),
+                                                      &letter, sizeof letter, nullptr, 0);
   if (error != 0 && error != EAGAIN)
     *why_not = strf(
         "the system does not let its descriptors be taken (pidfd_getfd), and process %d cannot be "
         "asked for them over a socket: %s",
-        card.pid, std::strerror(error));
+        handle.pid, std::strerror(error));
   else if (++unanswered_ > kPatience)
     *why_not = strf("process %d was asked for its descriptors over a socket, and has not answered",
-                    card.pid);
+                    handle.pid);
   else
     why_not->clear();
 }

@@ -44,8 +44,8 @@ class Descriptors {
   [[nodiscard]] Fd take(const Wanted& wanted, std::string* why_not);
   /// Whether something was not there that its owner can send; forgotten by asking.
   [[nodiscard]] bool missed() const noexcept { return missed_; }
-  /// Asks the owner of a card for what is needed. *why_not is emptied where it will come.
-  void ask(const MemoryCard& card, std::string* why_not);
+  /// Asks the owner of a handle for what is needed. *why_not is emptied where it will come.
+  void ask(const MemoryHandle& handle, std::string* why_not);
 
  private:
   using Key = std::tuple<uint64_t, uint32_t, uint64_t>;  // ledger, row, stamp

@@ -40,7 +40,7 @@ void Exports::answer_locked() {
   while (outbox_->next(&ask, &from)) send_rows(ask, from);
 }
 
-// The ledger, and the descriptors of the rows that a card's block lies in.
+// The ledger, and the descriptors of the rows that a handle's block lies in.
 void Exports::send_rows(const Ask& ask, const Address& to) {
   outbox_->add(to, 0, 0, ledger_->descriptor());
   uint64_t left = ask.bytes;
@@ -92,7 +92,7 @@ void Exports::leave() noexcept {
   fresh_.clear();
 }
 
-bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
+bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                           std::string* why_not) {
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
@@ -112,22 +112,22 @@ bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, Memo
     if (legacy_.size() >= kMostKnown) legacy_.clear();
     known = legacy_.emplace(memory.buffer_id, handle).first;
   }
-  static_assert(sizeof known->second == sizeof card->handle);
-  std::memcpy(card->handle, &known->second, sizeof card->handle);
-  card->form = MemoryCard::Form::kLegacy;
+  static_assert(sizeof known->second == sizeof handle->driver_handle);
+  std::memcpy(handle->driver_handle, &known->second, sizeof handle->driver_handle);
+  handle->form = MemoryHandle::Form::kLegacy;
   return true;
 }
 
-bool Exports::name_mappings(cuda::Device& device, size_t bytes, MemoryCard* card,
+bool Exports::name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* handle,
                             std::string* why_not) {
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
   answer_locked();
   look_after(1);
   uint32_t first = 0, last = 0;
-  cuda::Memory piece = mapping_at(card->address);
-  card->base = piece.base;
-  card->buffer_id = piece.buffer_id;
+  cuda::Memory piece = mapping_at(handle->address);
+  handle->base = piece.base;
+  handle->buffer_id = piece.buffer_id;
   uint64_t end = piece.base;
   for (;; piece = mapping_at(end)) {
     if (piece.kind != cuda::MemoryKind::kDevice || piece.base != end || piece.bytes == 0 ||
@@ -141,15 +141,15 @@ bool Exports::name_mappings(cuda::Device& device, size_t bytes, MemoryCard* card
     if (first == 0) first = row;
     last = row;
     end += piece.bytes;
-    if (end >= card->address + bytes) break;
+    if (end >= handle->address + bytes) break;
   }
-  card->bytes = end - card->base;
+  handle->bytes = end - handle->base;
   send_fresh();
-  put(first, card);
+  put(first, handle);
   return true;
 }
 
-bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
+bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                           std::string* why_not) {
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
@@ -177,14 +177,14 @@ bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, Memo
     entries_[place].pool = pool;
     send_fresh();
   }
-  put(place, card);
+  put(place, handle);
   return true;
 }
 
-void Exports::put(uint32_t row, MemoryCard* card) const noexcept {
+void Exports::put(uint32_t row, MemoryHandle* handle) const noexcept {
   const Listed place{ledger_->number(), ledger_->descriptor(), row};
-  std::memcpy(card->handle, &place, sizeof place);
-  card->form = MemoryCard::Form::kListed;
+  std::memcpy(handle->driver_handle, &place, sizeof place);
+  handle->form = MemoryHandle::Form::kListed;
 }
 
 // 0 where it is new, or with a reason where it is known that it cannot be shared.

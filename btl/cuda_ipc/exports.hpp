@@ -24,12 +24,13 @@ class Exports {
  public:
   static Exports& instance() noexcept;
   /// Memory that cuIpcGetMemHandle takes. False with a reason.
-  bool name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
+  bool name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
-  /// Mappings side by side, from the one at the card's address on. The same.
-  bool name_mappings(cuda::Device& device, size_t bytes, MemoryCard* card, std::string* why_not);
+  /// Mappings side by side, from the one at the handle's address on. The same.
+  bool name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* handle,
+                     std::string* why_not);
   /// Memory from a pool. The same.
-  bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryCard* card,
+  bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
   /// Sends descriptors to those who have asked.
   void answer();
@@ -61,7 +62,7 @@ class Exports {
   uint32_t pool_of(const cuda::Driver& driver, const cuda::Memory& memory, std::string* why_not);
   uint32_t share_pool(const cuda::Driver& driver, CUmemoryPool handle, CUresult* result);
   void count_pointer(uint32_t pool, int change) noexcept;
-  void put(uint32_t row, MemoryCard* card) const noexcept;
+  void put(uint32_t row, MemoryHandle* handle) const noexcept;
   [[nodiscard]] static bool is_there(const Entry& entry) noexcept;
   void withdraw(uint32_t row) noexcept;
   void look_after(int entries) noexcept;

@@ -23,10 +23,10 @@ uint64_t random_number() noexcept {
 
 }  // namespace
 
-Listed listed(const MemoryCard& card) noexcept {
+Listed listed(const MemoryHandle& handle) noexcept {
   Listed place;
-  static_assert(sizeof place <= sizeof card.handle);
-  std::memcpy(&place, card.handle, sizeof place);
+  static_assert(sizeof place <= sizeof handle.driver_handle);
+  std::memcpy(&place, handle.driver_handle, sizeof place);
   return place;
 }
 
@@ -79,7 +79,7 @@ PeerLedger::PeerLedger(const Fd& file, uint64_t number) : number_(number) {
   mapping_ = Mapping(at, sizeof(LedgerFile));
   const auto& all = *reinterpret_cast<const LedgerFile*>(mapping_.data());
   if (all.magic != LedgerFile::kMagic || all.number != number)
-    throw Error(MPI_ERR_OTHER, "its list of shared memory is not the one that the card names");
+    throw Error(MPI_ERR_OTHER, "its list of shared memory is not the one that the handle names");
 }
 
 // The stamp before and after: what lies between is of one row.
@@ -100,11 +100,11 @@ bool PeerLedger::is(uint32_t number, uint64_t stamp) const noexcept {
   return std::atomic_ref(row.stamp).load(std::memory_order_seq_cst) == stamp;
 }
 
-bool read_chain(const PeerLedger& ledger, const MemoryCard& card, std::vector<Piece>* pieces,
+bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle, std::vector<Piece>* pieces,
                 std::string* why_not) {
   pieces->clear();
-  uint64_t left = card.bytes, at = card.base;
-  for (uint32_t number = listed(card).row; left > 0;) {
+  uint64_t left = handle.bytes, at = handle.base;
+  for (uint32_t number = listed(handle).row; left > 0;) {
     const Row row = ledger.read(number);
     if (row.stamp == 0 || row.base != at || row.bytes == 0 || row.bytes > left ||
         pieces->size() >= LedgerFile::kRows) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ledger: what a process shares by descriptor or by fabric handle, as rows of a file without a name
-// that its peers map. A card names the first row of a block; rows of mappings that lie side by side
-// are chained.
-// Why: a block may consist of any number of mappings, and a card has 128 bytes. A file is mapped
-// once by each peer, and then a message from known memory costs no system call.
+// that its peers map. A handle names the first row of a block; rows of mappings that lie side by
+// side are chained. Why: a block may consist of any number of mappings, and a handle has 128 bytes.
+// A file is mapped once by each peer, and then a message from known memory costs no system call.
 // Lifetime: of the process. Rows are used again for other memory: a row's stamp never is.
-// Ordering: rows are written before the card that names them leaves; whoever takes a row's
+// Ordering: rows are written before the handle that names them leaves; whoever takes a row's
 // descriptor looks at its stamp again afterwards, for a descriptor is closed after its row was
 // cleared. Nothing in a peer's ledger is believed: Chain checks a copy.
 // Threads: the writer holds its own lock; readers are other processes.
@@ -37,13 +36,13 @@ struct Row {
 };
 static_assert(sizeof(Row) == 128);
 
-/// What a card with Form::kListed has as its handle.
+/// What a handle with Form::kListed has as its handle.
 struct Listed {
   uint64_t ledger;     // its number
   int32_t descriptor;  // of its file, in that process
   uint32_t row;        // the first
 };
-[[nodiscard]] Listed listed(const MemoryCard& card) noexcept;
+[[nodiscard]] Listed listed(const MemoryHandle& handle) noexcept;
 
 /// The file of a ledger.
 struct LedgerFile {
@@ -101,9 +100,9 @@ struct Piece {
   uint32_t number;
   Row row;
 };
-/// The rows of a card from first to last, which fill it exactly. False with a reason where they do
-/// not: then the card is one of other memory by now, or a wrong one.
-[[nodiscard]] bool read_chain(const PeerLedger& ledger, const MemoryCard& card,
+/// The rows of a handle from first to last, which fill it exactly. False with a reason where they
+/// do not: then the handle is one of other memory by now, or a wrong one.
+[[nodiscard]] bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle,
                               std::vector<Piece>* pieces, std::string* why_not);
 
 }  // namespace tern::btl::cuda_ipc

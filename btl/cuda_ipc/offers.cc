@@ -8,14 +8,14 @@
 namespace tern::btl::cuda_ipc {
 
 bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address, size_t bytes,
-           MemoryCard* card, std::string* why_not) {
-  *card = {};
-  card->pid = ::getpid();
-  card->buffer_id = memory.buffer_id;
-  card->base = memory.base;
-  card->bytes = memory.bytes;
-  card->address = reinterpret_cast<uint64_t>(address);
-  card->device = device.uuid;
+           MemoryHandle* handle, std::string* why_not) {
+  *handle = {};
+  handle->pid = ::getpid();
+  handle->buffer_id = memory.buffer_id;
+  handle->base = memory.base;
+  handle->bytes = memory.bytes;
+  handle->address = reinterpret_cast<uint64_t>(address);
+  handle->device = device.uuid;
   if (memory.kind != cuda::MemoryKind::kDevice || memory.buffer_id == 0) {
     *why_not = memory.kind == cuda::MemoryKind::kManaged
                    ? "it is managed memory, which has no handle"
@@ -24,14 +24,14 @@ bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address
   }
   Exports& exports = Exports::instance();
   if (!memory.legacy_ipc && !memory.pooled)
-    return exports.name_mappings(device, bytes, card, why_not);
-  if (card->address - memory.base > memory.bytes ||
-      bytes > memory.bytes - (card->address - memory.base)) {
+    return exports.name_mappings(device, bytes, handle, why_not);
+  if (handle->address - memory.base > memory.bytes ||
+      bytes > memory.bytes - (handle->address - memory.base)) {
     *why_not = "it reaches beyond its allocation";
     return false;
   }
-  return memory.legacy_ipc ? exports.name_legacy(device, memory, card, why_not)
-                           : exports.name_pooled(device, memory, card, why_not);
+  return memory.legacy_ipc ? exports.name_legacy(device, memory, handle, why_not)
+                           : exports.name_pooled(device, memory, handle, why_not);
 }
 
 }  // namespace tern::btl::cuda_ipc

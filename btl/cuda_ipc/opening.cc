@@ -67,30 +67,31 @@ Failure failure_of(const char* function, CUresult result) {
           result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || result == CUDA_ERROR_INVALID_DEVICE};
 }
 
-bool open_legacy(const MemoryCard& card, cuda::Device& device, Import* import, Failure* failure) {
-  CUipcMemHandle handle;
-  std::memcpy(&handle, card.handle, sizeof handle);
-  *import = {&device, nullptr, card.buffer_id, card.bytes, 0};
-  const CUresult result = device.driver.cuIpcOpenMemHandle_v2(&import->here, handle,
-                                                              CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* import,
+                 Failure* failure) {
+  CUipcMemHandle words;
+  std::memcpy(&words, handle.driver_handle, sizeof words);
+  *import = {&device, nullptr, handle.buffer_id, handle.bytes, 0};
+  const CUresult result =
+      device.driver.cuIpcOpenMemHandle_v2(&import->here, words, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   return result == CUDA_SUCCESS || fail_with(failure, "cuIpcOpenMemHandle", result);
 }
 
 // Twice as much as the block, or more, to both sides of it; the block alone where addresses are
 // scarce.
-bool reserve(const MemoryCard& card, cuda::Device& device, Window* window, Failure* failure) {
+bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window, Failure* failure) {
   const cuda::Driver& driver = device.driver;
   if (!cuda::can_map(driver) || driver.cuMemImportFromShareableHandle == nullptr) {
     failure->why = "the driver is too old to map what others share";
     return false;
   }
-  if (card.bytes <= uint64_t{1} << 46) {
-    const uint64_t half = std::bit_ceil(std::max(card.bytes, kLeastWindow / 2));
-    *window = {&device, card.pid, card.base / half * half, 2 * half, 0};
+  if (handle.bytes <= uint64_t{1} << 46) {
+    const uint64_t half = std::bit_ceil(std::max(handle.bytes, kLeastWindow / 2));
+    *window = {&device, handle.pid, handle.base / half * half, 2 * half, 0};
     if (driver.cuMemAddressReserve(&window->here, window->bytes, 0, 0, 0) == CUDA_SUCCESS)
       return true;
   }
-  *window = {&device, card.pid, card.base, card.bytes, 0};
+  *window = {&device, handle.pid, handle.base, handle.bytes, 0};
   const CUresult result = driver.cuMemAddressReserve(&window->here, window->bytes, 0, 0, 0);
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemAddressReserve", result);
 }

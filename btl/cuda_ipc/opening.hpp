@@ -47,10 +47,10 @@ struct Failure {
 /// Of a driver call.
 [[nodiscard]] Failure failure_of(const char* function, CUresult result);
 
-[[nodiscard]] bool open_legacy(const MemoryCard& card, cuda::Device& device, Import* import,
+[[nodiscard]] bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* import,
                                Failure* failure);
-/// Addresses that mirror those around a card's.
-[[nodiscard]] bool reserve(const MemoryCard& card, cuda::Device& device, Window* window,
+/// Addresses that mirror those around a handle's.
+[[nodiscard]] bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window,
                            Failure* failure);
 /// A piece at its place in a window; nobody may use it before allow(). *fabric: whether fabric
 /// handles are tried; false afterwards where one could not be imported.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outbox: from where a process sends descriptors of its ledger to those who have asked.
 // Why: see mail.hpp. Whoever has asked once is sent what is new without asking again, before the
-// card that names it.
+// handle that names it.
 // Threads: under the lock of Exports.
 #pragma once
 

@@ -5,7 +5,7 @@
 
 namespace tern::btl::cuda_ipc {
 
-class Pools::Use final : public Reached {
+class Pools::Use final : public MappedPeerMemory {
  public:
   Use(Pools& pools, Pointer& pointer, uint64_t offset) noexcept : pools_(pools), pointer_(pointer) {
     ++pointer_.uses;
@@ -25,9 +25,9 @@ Pools::~Pools() {
   for (const Pool& pool : pools_) destroy(pool);
 }
 
-std::unique_ptr<Reached> Pools::reach(const PeerLedger& ledger, Descriptors& descriptors,
-                                      const Piece& piece, const MemoryCard& card,
-                                      cuda::Device& device, Failure* failure) {
+std::unique_ptr<MappedPeerMemory> Pools::map(const PeerLedger& ledger, Descriptors& descriptors,
+                                             const Piece& piece, const MemoryHandle& handle,
+                                             cuda::Device& device, Failure* failure) {
   const cuda::Driver& driver = device.driver;
   if (driver.cuMemPoolImportFromShareableHandle == nullptr ||
       driver.cuMemPoolImportPointer == nullptr || driver.cuMemPoolDestroy == nullptr ||
@@ -36,27 +36,27 @@ std::unique_ptr<Reached> Pools::reach(const PeerLedger& ledger, Descriptors& des
     return nullptr;
   }
   const cuda::Current current(device);
-  Pool* const pool = pool_of(ledger, descriptors, piece.row.next, card, device, failure);
+  Pool* const pool = pool_of(ledger, descriptors, piece.row.next, handle, device, failure);
   if (pool == nullptr) return nullptr;
   Pointer* const pointer = pointer_of(*pool, piece, failure);
   if (pointer == nullptr) return nullptr;
-  return std::make_unique<Use>(*this, *pointer, card.address - card.base);
+  return std::make_unique<Use>(*this, *pointer, handle.address - handle.base);
 }
 
 // The memory of a pool may be used by its own device; by others, once that was asked for.
 Pools::Pool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, uint32_t number,
-                            const MemoryCard& card, cuda::Device& device, Failure* failure) {
+                            const MemoryHandle& handle, cuda::Device& device, Failure* failure) {
   const Row row = ledger.read(number);
   for (Pool& known : pools_)
-    if (known.pid == card.pid && known.row == number && known.stamp == row.stamp &&
+    if (known.pid == handle.pid && known.row == number && known.stamp == row.stamp &&
         known.device == &device)
       return &known;
   failure->why = "its owner shares its pool no more";
   if (row.stamp == 0 || (row.forms & Row::kPool) == 0) return nullptr;
   const Fd descriptor = descriptors.take(
-      {card.pid, row.descriptor, ledger.number(), number, row.stamp}, &failure->why);
+      {handle.pid, row.descriptor, ledger.number(), number, row.stamp}, &failure->why);
   if (!descriptor.valid() || !ledger.is(number, row.stamp)) return nullptr;
-  Pool fresh{card.pid, number, row.stamp, &device};
+  Pool fresh{handle.pid, number, row.stamp, &device};
   const CUresult imported = device.driver.cuMemPoolImportFromShareableHandle(
       &fresh.handle, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
@@ -67,7 +67,7 @@ Pools::Pool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, 
   CUmemAccessDesc access{};
   access.location = {CU_MEM_LOCATION_TYPE_DEVICE, device.ordinal};
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  const bool own = card.device == device.uuid;
+  const bool own = handle.device == device.uuid;
   const CUresult allowed =
       own ? CUDA_SUCCESS : device.driver.cuMemPoolSetAccess(fresh.handle, &access, 1);
   if (allowed == CUDA_SUCCESS) return &pools_.emplace_back(fresh);

@@ -23,10 +23,11 @@ class Pools {
   Pools& operator=(const Pools&) = delete;
   ~Pools();
   [[nodiscard]] bool empty() const noexcept { return pools_.empty(); }
-  /// The block of a card whose row is a Row::kPointer.
-  [[nodiscard]] std::unique_ptr<Reached> reach(const PeerLedger& ledger, Descriptors& descriptors,
-                                               const Piece& piece, const MemoryCard& card,
-                                               cuda::Device& device, Failure* failure);
+  /// The block of a handle whose row is a Row::kPointer.
+  [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const PeerLedger& ledger,
+                                                      Descriptors& descriptors, const Piece& piece,
+                                                      const MemoryHandle& handle,
+                                                      cuda::Device& device, Failure* failure);
   /// Those of a process that are not in its ledger any more; all, where there is none.
   void drop_withdrawn(int32_t pid, const PeerLedger* ledger) noexcept;
 
@@ -47,7 +48,7 @@ class Pools {
   };
   class Use;
   Pool* pool_of(const PeerLedger& ledger, Descriptors& descriptors, uint32_t row,
-                const MemoryCard& card, cuda::Device& device, Failure* failure);
+                const MemoryHandle& handle, cuda::Device& device, Failure* failure);
   Pointer* pointer_of(Pool& pool, const Piece& piece, Failure* failure);
   void free(Pointer& pointer) noexcept;
   static void destroy(const Pool& pool) noexcept;

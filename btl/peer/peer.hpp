@@ -11,11 +11,12 @@ namespace tern::btl::peer {
 
 class Peer final : public DeviceWay {
  public:
-  std::unique_ptr<Reached> reach(const MemoryCard& card, cuda::Device& /*device*/) override {
-    if (card.pid != ::getpid()) return nullptr;
-    auto reached = std::make_unique<Reached>();
-    reached->address = reinterpret_cast<std::byte*>(card.address);
-    return reached;
+  std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
+                                        cuda::Device& /*device*/) override {
+    if (handle.pid != ::getpid()) return nullptr;
+    auto mapped = std::make_unique<MappedPeerMemory>();
+    mapped->address = reinterpret_cast<std::byte*>(handle.address);
+    return mapped;
   }
 };
 

@@ -74,7 +74,7 @@ bool Self::reaches(const core::Peer& peer) const noexcept {
   return static_cast<int>(peer.rank) == process_.world_rank && peer.nspace == 0;
 }
 
-// The own communicators of a turn are all in one channel: this one.
+// The own communicators of a channel hint are all in one channel: this one.
 Endpoint* Self::connect(core::Peer& peer, uint32_t) {
   if (!reaches(peer)) return nullptr;
   if (endpoint_ == nullptr)

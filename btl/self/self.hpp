@@ -16,7 +16,7 @@ class Self final : public Btl {
   const char* name() const noexcept override { return "self"; }
   void fill_card(Card&) override {}
   bool reaches(const core::Peer& peer) const noexcept override;
-  Endpoint* connect(core::Peer& peer, uint32_t turn) override;
+  Endpoint* connect(core::Peer& peer, uint32_t hint) override;
   int progress() noexcept override { return 0; }
 
  private:

@@ -89,12 +89,12 @@ bool Sm::reaches(const core::Peer& peer) const noexcept {
   return process_.boot != nullptr && process_.boot->is_local(static_cast<int>(peer.rank));
 }
 
-Endpoint* Sm::connect(core::Peer& peer, uint32_t turn) {
+Endpoint* Sm::connect(core::Peer& peer, uint32_t hint) {
   if (!reaches(peer)) return nullptr;
   for (auto& endpoint : endpoints_)
-    if (&endpoint->to.peer == &peer && endpoint->to.serves(turn)) return endpoint.get();
+    if (&endpoint->to.peer == &peer && endpoint->to.serves(hint)) return endpoint.get();
   const uint32_t channels = attached(peer).card.channels;
-  return &endpoint_to({peer, turn & (channels - 1), channels});
+  return &endpoint_to({peer, hint & (channels - 1), channels});
 }
 
 const Attached& Sm::attached(const core::Peer& peer) {

@@ -25,7 +25,7 @@ class Sm final : public Btl {
   const char* name() const noexcept override { return "sm"; }
   void fill_card(Card& card) override;
   bool reaches(const core::Peer& peer) const noexcept override;
-  Endpoint* connect(core::Peer& peer, uint32_t turn) override;
+  Endpoint* connect(core::Peer& peer, uint32_t hint) override;
   int progress() noexcept override;
   bool is_met() const noexcept override;
   void set_gone(bool gone) noexcept { segment_->head().gone = gone ? 1 : 0; }

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "coll/builder.hpp"
-#include "coll/flat/way.hpp"
+#include "coll/flat/method.hpp"
 
 namespace tern::coll {
 
@@ -61,7 +61,7 @@ struct Algorithm {
   const char* formula;  // rounds; bytes per rank for a vector (or all blocks) of n bytes on p ranks
   Cost (*cost)(Shape);  // the same for numbers
   const char* see;      // where it is described
-  FlatWay flat = FlatWay::kNone;
+  FlatMethod flat = FlatMethod::kNone;
 };
 
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;

@@ -39,8 +39,8 @@ Cost tree_sum(double depth, double fan, double n) {
   return piped({depth * fan, depth * fan * n, 1, n, depth * fan * n, n});
 }
 /// Everybody writes and reads memory that all see.
-Cost flat(double turns, double copied, double reduced = 0) {
-  return {{turns, 0, 0, 0, reduced, copied}, {}};
+Cost flat(double epochs, double copied, double reduced = 0) {
+  return {{epochs, 0, 0, 0, reduced, copied}, {}};
 }
 Cost levels(Work between, Work within) { return {between, within}; }
 
@@ -53,7 +53,7 @@ constexpr Algorithm kTable[] = {
   {kBarrier, "two_level", barrier_two_level, kLevels, 0, "2 lg q between hosts, 2 lg g within; 0",
    [](S s) { return levels({2 * lg(s.hosts)}, {2 * lg(per_host(s))}); }, ""},
   {kBarrier, "flat", nullptr, kShared, 0, "1; 0",
-   [](S) { return flat(1, 0); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S) { return flat(1, 0); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kBcast, "binomial", bcast_binomial, kAnything, 128 * kKi, "lg p; n lg p",
    [](S s) { return tree(lg(s.p), 1, s.n); }, "Johnsson, Ho 1989"},
   {kBcast, "knomial", bcast_knomial, kAnything, 128 * kKi, "3 log4 p; 3 n log4 p",
@@ -69,7 +69,7 @@ constexpr Algorithm kTable[] = {
   {kBcast, "scatter_allgather", bcast_scatter_allgather, kAnything, 0, "lg p + p - 1; 2 n",
    [](S s) { return plain(lg(s.p) + s.p - 1, 2 * s.n * (s.p - 1) / s.p); }, "Barnett et al. 1994"},
   {kBcast, "flat", nullptr, kShared, 0, "1; n",
-   [](S s) { return flat(1, 2 * s.n); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S s) { return flat(1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kGather, "binomial", gather_binomial, kEqualBlocks, 0, "lg p; n / 2",
    [](S s) { return plain(lg(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
   {kGather, "knomial", gather_knomial, kEqualBlocks, 0, "3 log4 p; n / 4",
@@ -79,7 +79,7 @@ constexpr Algorithm kTable[] = {
   {kGather, "linear", gather_linear, kAnything, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n, 0, s.n / s.p); }, ""},
   {kGather, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
-   [](S s) { return flat(1, 2 * s.n); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S s) { return flat(1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kScatter, "binomial", scatter_binomial, kEqualBlocks, 0, "lg p; n / 2",
    [](S s) { return plain(lg(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
   {kScatter, "knomial", scatter_knomial, kEqualBlocks, 0, "3 log4 p; n / 4",
@@ -89,7 +89,7 @@ constexpr Algorithm kTable[] = {
   {kScatter, "linear", scatter_linear, kAnything, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n, 0, s.n / s.p); }, ""},
   {kScatter, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
-   [](S s) { return flat(1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S s) { return flat(1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllgather, "bruck", allgather_bruck, kEqualBlocks, 0, "lg p; n",
    [](S s) { return plain(lg(s.p), s.n * (s.p - 1) / s.p, 0, s.n); }, "Bruck et al. 1997"},
   {kAllgather, "linear", allgather_linear, kAnything, 0, "p - 1; n",
@@ -104,9 +104,9 @@ constexpr Algorithm kTable[] = {
    [](S s) { return levels({s.hosts - 1, s.n * (s.hosts - 1) / s.hosts, s.hosts - 1, s.n},
                            {per_host(s) + lg(per_host(s)), s.n * lg(per_host(s)), 0, 0}); }, "Traff 2006"},
   {kAllgather, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
-   [](S s) { return flat(1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S s) { return flat(1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllgather, "flat_direct", nullptr, kShared | kEqualBlocks, 0, "2; n",
-   [](S s) { return flat(2, s.n); }, "", FlatWay::kDirect},
+   [](S s) { return flat(2, s.n); }, "", FlatMethod::kDirect},
   {kAlltoall, "bruck", alltoall_bruck, kEqualBlocks, 0, "lg p; n / 2 lg p",
    [](S s) { return plain(lg(s.p), s.n / 2 * lg(s.p), 0, s.n * (1 + lg(s.p))); }, "Bruck et al. 1997"},
   {kAlltoall, "linear", alltoall_linear, kAnything, 0, "p - 1; n",
@@ -117,9 +117,9 @@ constexpr Algorithm kTable[] = {
    [](S s) { return levels({s.hosts - 1, s.n * (s.hosts - 1) / s.hosts, 0, 0},
                            {per_host(s) - 1, s.n, 0, 0, 0, 2 * s.n}); }, "Traff, Rougier 2014"},
   {kAlltoall, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
-   [](S s) { return flat(1, 2 * s.n); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S s) { return flat(1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAlltoall, "flat_direct", nullptr, kShared | kEqualBlocks, 0, "2; n",
-   [](S s) { return flat(2, s.n); }, "", FlatWay::kDirect},
+   [](S s) { return flat(2, s.n); }, "", FlatMethod::kDirect},
   {kReduce, "binomial", reduce_binomial, kCommutative, 256 * kKi, "lg p; n",
    [](S s) { return tree_sum(lg(s.p), 1, s.n); }, "Thakur et al. 2005"},
   {kReduce, "knomial", reduce_knomial, kCommutative, 256 * kKi, "3 log4 p; n",
@@ -135,11 +135,11 @@ constexpr Algorithm kTable[] = {
   {kReduce, "scatter_gather", reduce_scatter_gather, kAnything, 256 * kKi, "lg p + 1; 2 n",
    [](S s) { return piped({2 * lg(s.p), 2 * s.n, 2 * lg(s.p), 2 * s.n, s.n * (1 + folds(s.p)), 0, pow2(s.p)}); }, "Rabenseifner 2004"},
   {kReduce, "flat", nullptr, kShared, 0, "1; p n",
-   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",
-   [](S s) { return flat(2, 2 * s.n, s.n); }, "Graham, Shipman 2008", FlatWay::kSliced},
+   [](S s) { return flat(2, 2 * s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kSliced},
   {kReduce, "flat_direct", nullptr, kShared, 0, "3; 2 n",
-   [](S s) { return flat(3, 2 * s.n, s.n); }, "", FlatWay::kDirect},
+   [](S s) { return flat(3, 2 * s.n, s.n); }, "", FlatMethod::kDirect},
   {kAllreduce, "recursive_doubling", allreduce_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
    [](S s) { const double k = lg(s.p) + folds(s.p);
              return piped({k, k * s.n, k, k * s.n, k * s.n, 0}); }, "Thakur et al. 2005"},
@@ -156,11 +156,11 @@ constexpr Algorithm kTable[] = {
    [](S s) { const double k = lg(s.hosts) + folds(s.hosts), g = lg(per_host(s));
              return levels({k, k * s.n, k, k * s.n, k * s.n, 0}, {2 * g, 2 * g * s.n, g, g * s.n, g * s.n, 0}); }, "Karonis et al. 2000"},
   {kAllreduce, "flat", nullptr, kShared, 0, "1; p n",
-   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllreduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",
-   [](S s) { return flat(2, 2 * s.n, s.n); }, "Graham, Shipman 2008", FlatWay::kSliced},
+   [](S s) { return flat(2, 2 * s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kSliced},
   {kAllreduce, "flat_direct", nullptr, kShared, 0, "3; 2 n",
-   [](S s) { return flat(3, 2 * s.n, s.n); }, "", FlatWay::kDirect},
+   [](S s) { return flat(3, 2 * s.n, s.n); }, "", FlatMethod::kDirect},
   {kReduceScatter, "pairwise", reduce_scatter_pairwise, kCommutative, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, s.n, s.n / s.p); }, "Thakur et al. 2005"},
   {kReduceScatter, "recursive_halving", reduce_scatter_recursive_halving, kCommutative, 0, "lg p; n",
@@ -171,9 +171,9 @@ constexpr Algorithm kTable[] = {
   {kReduceScatter, "ordered", reduce_scatter_ordered, kAnything, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, s.n * 1.5, s.n / s.p); }, ""},
   {kReduceScatter, "flat", nullptr, kShared, 0, "1; 2 n",
-   [](S s) { return flat(1, s.n, s.n); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S s) { return flat(1, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduceScatter, "flat_direct", nullptr, kShared, 0, "2; n",
-   [](S s) { return flat(2, s.n, s.n); }, "", FlatWay::kDirect},
+   [](S s) { return flat(2, s.n, s.n); }, "", FlatMethod::kDirect},
   {kScan, "recursive_doubling", scan_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
    [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
   {kScan, "linear", scan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
@@ -182,7 +182,7 @@ constexpr Algorithm kTable[] = {
    [](S s) { const double k = lg(s.hosts), g = lg(per_host(s));
              return levels({k, k * s.n, k, k * s.n, 2 * k * s.n, s.n}, {2 * g, 2 * g * s.n, 2 * g, 2 * g * s.n, (g + 1) * s.n, s.n}); }, "Sanders, Traff 2006"},
   {kScan, "flat", nullptr, kShared, 0, "1; p n",
-   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kExscan, "recursive_doubling", exscan_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
    [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, 2 * lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
   {kExscan, "linear", exscan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
@@ -191,7 +191,7 @@ constexpr Algorithm kTable[] = {
    [](S s) { const double k = lg(s.hosts), g = lg(per_host(s));
              return levels({k, k * s.n, k, k * s.n, 2 * k * s.n, s.n}, {2 * g, 2 * g * s.n, 2 * g, 2 * g * s.n, (g + 1) * s.n, s.n}); }, "Sanders, Traff 2006"},
   {kExscan, "flat", nullptr, kShared, 0, "1; p n",
-   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatWay::kWhole},
+   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   // Neighbourhoods stand last.
   {kNeighborAllgather, "linear", neighbor_allgather_linear, kAnything, 0, "1; n of d neighbours",
    [](S s) { return plain(1, s.n / s.p); }, "Hoefler, Traff 2009"},

@@ -60,7 +60,7 @@ int FlatCall::start() noexcept {
   return MPI_SUCCESS;
 }
 
-// Small data of a device goes through host memory. Whoever cannot read it says so in its turns.
+// Small data of a device goes through host memory. Whoever cannot read it says so in its epochs.
 void FlatCall::begin(Slots& slots) noexcept {
   written_ = read_ = 0;
   unreadable_ = false;
@@ -77,18 +77,18 @@ void FlatCall::begin(Slots& slots) noexcept {
     if (unreadable_) take_error(code, take_last_error().text);
   }
   parts_.emplace(staged_ ? staged_->operation() : operation_, slots);
-  first_turn_ = queue_->turns_ + 1;
-  queue_->turns_ += static_cast<uint64_t>(parts_->turns());
+  first_epoch_ = queue_->epochs_ + 1;
+  queue_->epochs_ += static_cast<uint64_t>(parts_->epochs());
 }
 
 void FlatCall::write(Slots& slots) noexcept {
-  slots.go_to(first_turn_ + static_cast<uint64_t>(written_));
-  const Slots::Spoilt spoilt(slots, unreadable_);
+  slots.go_to(first_epoch_ + static_cast<uint64_t>(written_));
+  const Slots::Poisoned poisoned(slots, unreadable_);
   parts_->write(written_++);
 }
 
 void FlatCall::read(Slots& slots) noexcept {
-  slots.go_to(first_turn_ + static_cast<uint64_t>(read_));
+  slots.go_to(first_epoch_ + static_cast<uint64_t>(read_));
   const bool right = parts_->code() == MPI_SUCCESS;
   parts_->read(read_++);
   slots.end();
@@ -121,7 +121,7 @@ void FlatCall::take_error(int code, const std::string& text) noexcept {
 
 void FlatCall::end() noexcept {
   if (TERN_UNLIKELY(staged_ && outcome.error == MPI_SUCCESS)) {
-    const int code = staged_->bring_back();
+    const int code = staged_->download();
     if (code != MPI_SUCCESS) take_error(code, take_last_error().text);
   }
   if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;

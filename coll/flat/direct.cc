@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flat collectives of large data: everybody posts where its data is, and copies what it needs
-// straight from the others' buffers. A buffer is the user's again when all have ended the turn.
+// straight from the others' buffers. A buffer is the user's again when all have ended the epoch.
 #include "base/error.hpp"
 #include "coll/flat/parts.hpp"
 #include "mpi.h"
@@ -60,8 +60,8 @@ void Parts::get_block(int rank, int theirs, int block, std::vector<std::byte>& a
   out_.write(block, 0, aside.data(), bytes);
 }
 
-// Then a turn of nothing: a slab serves others only when this one is ended, too, so nobody looks at
-// it any more.
+// Then an epoch of nothing: a slab serves others only when this one is ended, too, so nobody looks
+// at it any more.
 void Parts::await_ends() {
   for (int i = 1; i < ranks_; ++i) slots_.await_end((rank_ + i) % ranks_);
   slots_.begin(name_);
@@ -128,9 +128,9 @@ void Parts::reduce_slice(const Range& own, std::byte* to) {
   }
 }
 
-// Of two, each reads the other's whole vector: that is as much as two halves, and one turn less.
+// Of two, each reads the other's whole vector: that is as much as two halves, and one epoch less.
 void Parts::reduce_between_two(bool all) {
-  slots_.scratch(2 * kPiece);  // memory first: a turn that has begun must end
+  slots_.scratch(2 * kPiece);  // memory first: an epoch that has begun must end
   std::vector<std::byte> copy;
   const std::byte* const input = for_others(in_.at(0), bytes_of(operation_.input.count), copy);
   slots_.begin(name_);
@@ -160,7 +160,7 @@ void Parts::reduce_scatter_direct() {
   if (!aside.empty()) copy_bytes(out_.at(0), aside.data(), aside.size());
 }
 
-// Two turns: each rank reduces its slice, then all, or the root, read the slices. In place the
+// Two epochs: each rank reduces its slice, then all, or the root, read the slices. In place the
 // slice takes the place of an operand that nobody else needs.
 void Parts::reduce_direct(bool all) {
   if (ranks_ == 2 && !(all && operation_.in_place)) return reduce_between_two(all);
@@ -173,7 +173,7 @@ void Parts::reduce_direct(bool all) {
   std::vector<std::byte> copy, aside(in_output ? 0 : bytes_own);
   std::byte* const reduced = in_output ? out_.at(0, bytes_of(own.first)) : aside.data();
   const std::byte* const input = for_others(in_.at(0), bytes_of(operation_.input.count), copy);
-  slots_.scratch(2 * kPiece);  // memory first: a turn that has begun must end
+  slots_.scratch(2 * kPiece);  // memory first: an epoch that has begun must end
   slots_.begin(name_);
   post_address(input);
   for (int i = 0; i < ranks_; ++i) await(i, sizeof(uint64_t));

@@ -47,11 +47,11 @@ void run_direct(Parts& parts, Collective collective) {
 
 }  // namespace
 
-int flat_run(const Operation& operation, FlatWay way, Slots& slots) {
+int flat_run(const Operation& operation, FlatMethod way, Slots& slots) {
   Parts parts(operation, slots);
-  if (TERN_LIKELY(way == FlatWay::kWhole))
+  if (TERN_LIKELY(way == FlatMethod::kWhole))
     parts.run();
-  else if (way == FlatWay::kDirect)
+  else if (way == FlatMethod::kDirect)
     run_direct(parts, operation.collective);
   else
     parts.reduce_sliced(operation.collective == Collective::kAllreduce);

@@ -8,8 +8,8 @@
 // Threads: under the channel's lock. See: coll/flat/README.md.
 #pragma once
 
+#include "coll/flat/method.hpp"
 #include "coll/flat/slots.hpp"
-#include "coll/flat/way.hpp"
 #include "coll/operation.hpp"
 #include "coll/question.hpp"
 
@@ -19,11 +19,11 @@ namespace tern::coll {
 inline constexpr size_t kLeastOnDevice = 65536;
 /// Whether a reduction can take its operands from slots: elements without holes, not too large.
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
-/// Bytes that one rank writes for the others, were it all in one turn: equal on all ranks.
+/// Bytes that one rank writes for the others, were it all in one epoch: equal on all ranks.
 [[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
 /// Runs it; all ranks come to the same `way`. MPI_ERR_TRUNCATE, with fail() text, where another
 /// rank's part is not as long as this one's arguments say.
 /// Throws std::bad_alloc.
-[[nodiscard]] int flat_run(const Operation& operation, FlatWay way, Slots& slots);
+[[nodiscard]] int flat_run(const Operation& operation, FlatMethod way, Slots& slots);
 
 }  // namespace tern::coll

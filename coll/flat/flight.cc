@@ -25,14 +25,14 @@ Lane lane_of_one(size_t bytes) noexcept {
 }  // namespace
 
 // Larger data may lie on a device, which only its own rank knows.
-bool Coll::may_fly(CommState& state, const Operation& operation) const noexcept {
+bool Coll::may_fly(CommState& state, const Operation& operation,
+                   const Question& question) const noexcept {
   if (!state.shares_memory || !flat_takes(operation)) return false;
-  if (choose(state, operation, true).algorithm->flat == FlatWay::kNone) return false;
+  if (choose(state, operation, question, true).algorithm->flat == FlatMethod::kNone) return false;
   if (operation.collective == Collective::kReduceScatter &&
-      static_cast<size_t>(operation.input.type->size() * state.asked.ranks) >
-          kLargeFlightLane.room())
+      static_cast<size_t>(operation.input.type->size() * question.ranks) > kLargeFlightLane.room())
     return false;  // an element of each block must fit
-  return flat_bytes(state.asked) < kLeastOnDevice;
+  return flat_bytes(question) < kLeastOnDevice;
 }
 
 std::unique_ptr<FlatQueue> Coll::make_queue(core::Communicator& communicator, const Lane& lane) {
@@ -41,11 +41,12 @@ std::unique_ptr<FlatQueue> Coll::make_queue(core::Communicator& communicator, co
   return made;
 }
 
-FlatCall* Coll::bound_flight(const Operation& operation, bool persistent) {
+FlatCall* Coll::bound_flight(const Operation& operation, const Question& question,
+                             bool persistent) {
   core::Communicator& communicator = *operation.communicator;
   CommState& state = state_of(communicator);
-  if (!may_fly(state, operation)) return nullptr;
-  const size_t bytes = flat_bytes(state.asked);
+  if (!may_fly(state, operation, question)) return nullptr;
+  const size_t bytes = flat_bytes(question);
   const bool small = bytes <= kSmallFlightLane.room();
   std::unique_ptr<FlatQueue> own;
   std::unique_ptr<FlatQueue>& queue = persistent ? own : state.flights[small ? 0 : 1];
@@ -66,14 +67,15 @@ FlatCall* Coll::bound_flight(const Operation& operation, bool persistent) {
   if (TERN_UNLIKELY(process_.explain.on()) && communicator.rank() == 0) {
     Choice choice = state.answer;
     choice.algorithm = find_algorithm(operation.collective, "flat");
-    call->measure(explain(state, state.asked, choice));
+    call->measure(explain(state, state.question, choice));
   }
   return call;
 }
 
-int Coll::prepare_flight(const Operation& operation, bool persistent, FlatCall** made) noexcept {
+int Coll::prepare_flight(const Operation& operation, const Question& question, bool persistent,
+                         FlatCall** made) noexcept {
   try {
-    *made = bound_flight(operation, persistent);
+    *made = bound_flight(operation, question, persistent);
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks", name_of(operation.collective),
@@ -94,7 +96,7 @@ Execution* Coll::begin_exchange(core::Communicator& communicator, uint32_t* mine
 
 int Coll::run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
                       Execution** made) noexcept {
-  const int code = prepare(operation, false, made);
+  const int code = prepare(operation, question_of(operation), false, made);
   if (code != MPI_SUCCESS) {
     refuse_call(*operation.communicator, number, code);
     return code;

@@ -22,7 +22,7 @@ Parts::Parts(const Operation& operation, Slots& slots) noexcept
   plan_turns();
 }
 
-// What fits into one turn is the rule, and pays for no division.
+// What fits into one epoch is the rule, and pays for no division.
 void Parts::plan_turns() noexcept {
   const bool root = rank_ == root_;
   MPI_Count blocks = 1;  // that share a slot
@@ -54,13 +54,13 @@ void Parts::plan_turns() noexcept {
   most_ = total_;
   if (TERN_LIKELY(total_ <= room && total_ * size_ * blocks <= room)) return;
   most_ = std::max<MPI_Count>(room / (size_ * blocks), 1);
-  turns_ = (total_ + most_ - 1) / most_;
+  epochs_ = (total_ + most_ - 1) / most_;
 }
 
 const std::byte* Parts::await(int rank, size_t bytes) {
   Slot& slot = slots_.await(rank);
   if (TERN_LIKELY(slot.bytes == bytes) || code_ != MPI_SUCCESS) return slot.data();
-  if ((slot.bytes & Slots::kSpoilt) != 0)
+  if ((slot.bytes & Slots::kPoisoned) != 0)
     code_ = fail(MPI_ERR_OTHER, "%s: rank %d could not read its data; its own error says why",
                  name_, rank);
   else
@@ -155,8 +155,8 @@ void Parts::take_exchanged(const Range& range) {
   slots_.awaited_all();
 }
 
-void Parts::write(int64_t turn) {
-  const Range range = piece(turn);
+void Parts::write(int64_t epoch) {
+  const Range range = piece(epoch);
   const bool root = rank_ == root_, in_place = operation_.in_place;
   switch (operation_.collective) {
     case kBcast:
@@ -178,9 +178,9 @@ void Parts::write(int64_t turn) {
 }
 
 // The own block moves once the others may go on.
-void Parts::read(int64_t turn) {
-  const Range range = piece(turn);
-  const bool root = rank_ == root_, first = turn == 0;
+void Parts::read(int64_t epoch) {
+  const Range range = piece(epoch);
+  const bool root = rank_ == root_, first = epoch == 0;
   switch (operation_.collective) {
     case kBarrier:
       return await_all();

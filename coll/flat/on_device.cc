@@ -88,8 +88,8 @@ void OnDevice::prepare(Post& mine) {
   mine.able = job_.finish() ? 1 : 0;
 }
 
-bool OnDevice::name(const core::Data& data, pml::MemoryCard* card) {
-  return pml_.offer(job_.device(), data.first(), data.bytes(), card);
+bool OnDevice::name(const core::Data& data, pml::MemoryHandle* handle) {
+  return pml_.offer(job_.device(), data.first(), data.bytes(), handle);
 }
 
 // One GPU: kernels read everything at its own rate, and need no peer access.
@@ -103,12 +103,12 @@ bool OnDevice::map_all() noexcept {
   for (int i = 0; i < ranks_; ++i) {
     if (i == rank_) continue;
     const auto at = static_cast<size_t>(i);
-    inputs_[at] = pml_.reach(posts_[at].input, job_.device());
+    inputs_[at] = pml_.map(posts_[at].input, job_.device());
     if (inputs_[at] == nullptr) return false;
     const bool written = spreads(operation_.collective) ||
                          (operation_.collective == Collective::kReduce && i == operation_.root);
     if (!written) continue;
-    outputs_[at] = pml_.reach(posts_[at].output, job_.device());
+    outputs_[at] = pml_.map(posts_[at].output, job_.device());
     if (outputs_[at] == nullptr) return false;
   }
   if (operation_.collective == Collective::kReduceScatter && operation_.in_place) {

@@ -5,7 +5,7 @@
 // kernel: phases end on the host (docs: on a shared GPU kernels of two processes may never run at
 // the same time).
 // Order: operands are taken in the order of ranks: the same bits everywhere.
-// Cost: turns of slots: one to learn whether anybody has device memory, one where all have mapped
+// Cost: epochs of slots: one to learn whether anybody has device memory, one where all have mapped
 // all, one when all are done.
 // Lifetime: of one call. Threads: under the channel's lock. See: coll/flat/README.md.
 #pragma once
@@ -27,7 +27,7 @@ class OnDevice {
     kMessages,  // somebody has, and a schedule must do it
     kTogether,  // run()
   };
-  /// A turn or two of all ranks, which come to the same.
+  /// An epoch or two of all ranks, which come to the same.
   [[nodiscard]] Met meet();
   /// 0, or an error class with fail() text.
   [[nodiscard]] int run();
@@ -35,13 +35,13 @@ class OnDevice {
  private:
   struct Post {
     uint32_t on_device, able, leader, reserved;
-    pml::MemoryCard input, output;
+    pml::MemoryHandle input, output;
   };
   struct Range {
     MPI_Count first, count;  // elements
   };
   void prepare(Post& mine);
-  [[nodiscard]] bool name(const core::Data& data, pml::MemoryCard* card);
+  [[nodiscard]] bool name(const core::Data& data, pml::MemoryHandle* handle);
   [[nodiscard]] bool all_fit() const noexcept;
   [[nodiscard]] bool map_all() noexcept;
   [[nodiscard]] bool agree(bool mine);
@@ -60,7 +60,7 @@ class OnDevice {
   core::Process& process_;
   const int rank_, ranks_;
   std::vector<Post> posts_;
-  std::vector<std::unique_ptr<pml::Reached>> inputs_, outputs_;  // by rank; null: the own
+  std::vector<std::unique_ptr<pml::MappedPeerMemory>> inputs_, outputs_;  // by rank; null: the own
   cuda::Block aside_;
   cuda::Job job_;
 };

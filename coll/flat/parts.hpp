@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts: what one rank does in a flat collective, as turns: in each it writes its part into its
-// slot, then reads the others'. Longer data go in pieces that a slot holds, a turn each. Why: a
+// Parts: what one rank does in a flat collective, as epochs: in each it writes its part into its
+// slot, then reads the others'. Longer data go in pieces that a slot holds, an epoch each. Why: a
 // blocking call waits between the two, one in flight (queue.hpp) writes ahead and reads what has
 // come. What waits throws Error where a rank takes no part (coll/refusal.hpp). Lifetime: of one
 // call.
@@ -19,7 +19,7 @@ class Parts {
   Parts(const Operation& operation, Slots& slots) noexcept;
 
   /// At least one.
-  [[nodiscard]] int64_t turns() const noexcept { return turns_; }
+  [[nodiscard]] int64_t epochs() const noexcept { return epochs_; }
   /// The slots that read() takes: those of ranks [first, end).
   struct Sources {
     int first, end;
@@ -27,21 +27,21 @@ class Parts {
   [[nodiscard]] Sources sources() const noexcept;
   /// Whether write() uses the own slot.
   [[nodiscard]] bool writes() const noexcept;
-  /// Claims and posts the own slot of a turn that the slots are at.
-  void write(int64_t turn);
+  /// Claims and posts the own slot of an epoch that the slots are at.
+  void write(int64_t epoch);
   /// Awaits each of the sources' slots.
-  void read(int64_t turn);
-  /// All turns, one after the other.
+  void read(int64_t epoch);
+  /// All epochs, one after the other.
   void run() {
-    for (int64_t turn = 0; turn < turns_; ++turn) {
+    for (int64_t epoch = 0; epoch < epochs_; ++epoch) {
       slots_.begin(name_);
-      write(turn);
-      read(turn);
+      write(epoch);
+      read(epoch);
       slots_.end();
     }
   }
 
-  /// In two turns a piece: each rank reduces its slice, then everybody, or the root, reads them.
+  /// In two epochs a piece: each rank reduces its slice, then everybody, or the root, reads them.
   void reduce_sliced(bool all);
 
   // direct.cc: slots hold addresses. Throw std::bad_alloc where data must be packed first.
@@ -59,20 +59,20 @@ class Parts {
     [[nodiscard]] MPI_Count end() const noexcept { return first + count; }
   };
 
-  /// The units (bytes, or elements where they are reduced) that a turn takes of each block.
-  [[nodiscard]] Range piece(int64_t turn) const noexcept {
-    const MPI_Count first = turn * most_;
+  /// The units (bytes, or elements where they are reduced) that an epoch takes of each block.
+  [[nodiscard]] Range piece(int64_t epoch) const noexcept {
+    const MPI_Count first = epoch * most_;
     return {first, std::min(most_, total_ - first)};
   }
   void plan_turns() noexcept;
 
   /// Pieces of a vector, in elements.
-  template <class Turn>
-  void in_ranges(MPI_Count total, MPI_Count most, const Turn& turn) {
+  template <class Epoch>
+  void in_ranges(MPI_Count total, MPI_Count most, const Epoch& epoch) {
     MPI_Count at = 0;
     do {
       const MPI_Count count = std::min(most, total - at);
-      turn(Range{at, count});
+      epoch(Range{at, count});
       at += count;
     } while (at < total);
   }
@@ -156,8 +156,8 @@ class Parts {
   View in_, out_;
   MPI_Count size_ = 1;   // of a unit: a byte, or an element
   MPI_Count total_ = 0;  // units of each block
-  MPI_Count most_ = 1;   // in a turn
-  int64_t turns_ = 1;
+  MPI_Count most_ = 1;   // in an epoch
+  int64_t epochs_ = 1;
   int code_ = 0;
 };
 

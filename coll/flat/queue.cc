@@ -15,7 +15,7 @@ namespace {
 
 // Rounds that find nothing before the rank asks to be rung. Asking costs those who write a line.
 constexpr uint32_t kPatience = 50;
-constexpr uint64_t kAhead = 3;  // turns from the one that is read to the one that is fetched
+constexpr uint64_t kAhead = 3;  // epochs from the one that is read to the one that is fetched
 
 }  // namespace
 
@@ -121,9 +121,9 @@ void FlatQueue::write_ahead(int* events) noexcept {
   Slots& slots = slab_->lane();
   for (; writing_ != nullptr; writing_ = writing_->next_) {
     const bool writes = writing_->parts_->writes();
-    while (writing_->written_ < writing_->parts_->turns()) {
-      const uint64_t turn = writing_->first_turn_ + static_cast<uint64_t>(writing_->written_);
-      no_room_ = writes ? slots.late_for_room(turn) : Slots::kNobody;
+    while (writing_->written_ < writing_->parts_->epochs()) {
+      const uint64_t epoch = writing_->first_epoch_ + static_cast<uint64_t>(writing_->written_);
+      no_room_ = writes ? slots.late_for_room(epoch) : Slots::kNobody;
       if (no_room_ != Slots::kNobody) return;
       writing_->write(slots);
       ++*events;
@@ -137,12 +137,12 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
     FlatCall& call = *first_;
     while (call.read_ < call.written_) {
       const Parts::Sources sources = call.parts_->sources();
-      const uint64_t turn = call.first_turn_ + static_cast<uint64_t>(call.read_);
+      const uint64_t epoch = call.first_epoch_ + static_cast<uint64_t>(call.read_);
       awaited_ = std::max(awaited_, sources.first);
-      while (awaited_ < sources.end && (awaited_ == slots.rank() || slots.posted(awaited_, turn)))
+      while (awaited_ < sources.end && (awaited_ == slots.rank() || slots.posted(awaited_, epoch)))
         ++awaited_;  // the own part is written, or there is none
       if (awaited_ < sources.end) return;
-      if (turn + kAhead <= turns_) slots.prefetch(sources.first, sources.end, turn + kAhead);
+      if (epoch + kAhead <= epochs_) slots.prefetch(sources.first, sources.end, epoch + kAhead);
       call.read(slots);
       awaited_ = 0;
       ++*events;

@@ -2,7 +2,7 @@
 // FlatQueue: nonblocking (or one persistent) flat collectives in flight, in the order of the calls.
 // FlatCall: one of them. Why: programs keep a window of small reductions in flight; as messages
 // each would cost several rounds and, beyond the cores, several switches between ranks.
-// Protocol: that of the slots (slots.hpp), in a slab of its own. A call takes the next turns when
+// Protocol: that of the slots (slots.hpp), in a slab of its own. A call takes the next epochs when
 // it starts; all ranks start alike, so they agree. Each rank writes ahead, up to the depth of the
 // lane, and reads in order what all that it needs have posted. What has no room yet waits in the
 // queue, not in the call. The first call exchanges the slabs' numbers, by messages, while it is in
@@ -59,7 +59,7 @@ class FlatCall final : public core::Request {
   void begin(Slots& slots) noexcept;
   void write(Slots& slots) noexcept;
   void read(Slots& slots) noexcept;
-  [[nodiscard]] bool all_read() const noexcept { return read_ == parts_->turns(); }
+  [[nodiscard]] bool all_read() const noexcept { return read_ == parts_->epochs(); }
   /// By messages; true once that is over.
   bool advance_schedule() noexcept;
   void take_error(int code, const std::string& text) noexcept;
@@ -74,8 +74,8 @@ class FlatCall final : public core::Request {
   std::vector<MPI_Count> counts_;
   std::optional<Staged> staged_;  // where a buffer is a device's
   std::optional<Parts> parts_;
-  int64_t written_ = 0, read_ = 0;  // turns
-  uint64_t first_turn_ = 0;         // of the lane
+  int64_t written_ = 0, read_ = 0;  // epochs
+  uint64_t first_epoch_ = 0;        // of the lane
   bool unreadable_ = false;         // what it posts is poisoned
   CallNumber number_;
   uint32_t sequence_ = 0;  // should it become a schedule
@@ -131,8 +131,8 @@ class FlatQueue {
   uint32_t mine_ = core::Slabs::kNone;
   std::vector<uint32_t> all_;
   FlatCall *first_ = nullptr, *last_ = nullptr;
-  FlatCall* writing_ = nullptr;   // the first that has turns to write
-  uint64_t turns_ = 0;            // that calls have taken
+  FlatCall* writing_ = nullptr;   // the first that has epochs to write
+  uint64_t epochs_ = 0;           // that calls have taken
   int awaited_ = 0;               // of the first call's sources, the first that has not posted
   int no_room_ = Slots::kNobody;  // the rank that the next write waits for
   uint32_t fruitless_ = 0;        // rounds, one after the other

@@ -70,7 +70,7 @@ void Parts::reduce_onto_own(const Range& posted, std::byte* own) {
                            *operation_.input.type);
 }
 
-// The result goes into the slot of the next turn, which no rank reads: all have posted this one.
+// The result goes into the slot of the next epoch, which no rank reads: all have posted this one.
 // In place the own operand lies in the output: of staged data the input is another copy.
 void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own) {
   std::byte* const result = slots_.next();

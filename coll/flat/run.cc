@@ -99,23 +99,24 @@ void Coll::lack(CommState& state, Slab::Size size) {
            state.communicator.name.or_words("a communicator").c_str()));
 }
 
-Slots* Coll::slots_for(CommState& state, const Choice& choice) {
-  const bool direct = choice.algorithm->flat == FlatWay::kDirect;
-  const size_t bytes = direct ? kLargeLane.room() : flat_bytes(state.asked);
+Slots* Coll::slots_for(CommState& state, const Question& question, const Choice& choice) {
+  const bool direct = choice.algorithm->flat == FlatMethod::kDirect;
+  const size_t bytes = direct ? kLargeLane.room() : flat_bytes(question);
   const Slab::Size size = bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
-  Slab* const slab = slab_for(state, size, name_of(state.asked.collective));
+  Slab* const slab = slab_for(state, size, name_of(question.collective));
   return slab == nullptr ? nullptr : &slab->lane_for(bytes);
 }
 
-bool Coll::may_be_flat(const CommState& state, const Operation& operation) noexcept {
+bool Coll::may_be_flat(const CommState& state, const Operation& operation,
+                       const Question& question) noexcept {
   return state.shares_memory && flat_takes(operation) &&
-         (state.shares_large || flat_bytes(question_of(operation)) <= kSmallLane.room());
+         (state.shares_large || flat_bytes(question) <= kSmallLane.room());
 }
 
 // What is large goes through the host only where no rank has it on a device: all ranks ask all.
-Coll::Ran Coll::run_on_device(const Operation& operation, Slots& slots, int* code) {
-  if (operation.collective == Collective::kBarrier ||
-      flat_bytes(question_of(operation)) < kLeastOnDevice)
+Coll::Ran Coll::run_on_device(const Operation& operation, const Question& question, Slots& slots,
+                              int* code) {
+  if (operation.collective == Collective::kBarrier || flat_bytes(question) < kLeastOnDevice)
     return Ran::kNotYet;
   OnDevice all(operation, slots, pml());
   switch (all.meet()) {
@@ -135,33 +136,33 @@ Coll::Ran Coll::run_on_device(const Operation& operation, Slots& slots, int* cod
   return Ran::kDone;
 }
 
-int Coll::run_in_slots(const Operation& operation, FlatWay way, Slots& slots) {
+int Coll::run_in_slots(const Operation& operation, FlatMethod way, Slots& slots) {
   if (TERN_LIKELY(!uses_device(operation))) return flat_run(operation, way, slots);
   Staged staged(operation);
   const int fetched = staged.fetch();
   const std::string why = fetched == MPI_SUCCESS ? std::string() : take_last_error().text;
-  const Slots::Spoilt spoilt(slots, fetched != MPI_SUCCESS);  // the others wait for this rank
+  const Slots::Poisoned poisoned(slots, fetched != MPI_SUCCESS);  // the others wait for this rank
   const int code = flat_run(staged.operation(), way, slots);
   if (fetched != MPI_SUCCESS) return fail(fetched, "%s", why.c_str());
-  return code == MPI_SUCCESS ? staged.bring_back() : code;
+  return code == MPI_SUCCESS ? staged.download() : code;
 }
 
-Coll::Ran Coll::run_flat(const Operation& operation, int* code) {
+Coll::Ran Coll::run_flat(const Operation& operation, const Question& question, int* code) {
   CommState& state = state_of(*operation.communicator);
-  if (!may_be_flat(state, operation)) return Ran::kNotYet;
-  Choice choice = choose(state, operation, true);
-  if (choice.algorithm->flat == FlatWay::kNone) return Ran::kNotYet;
-  Slots* const slots = slots_for(state, choice);
-  if (choice.algorithm->flat == FlatWay::kDirect && !state.single_copy)
-    choice = choose(state, operation, true);  // now it is known
-  if (slots == nullptr || choice.algorithm->flat == FlatWay::kNone) return Ran::kNotYet;
-  const Ran on_device = run_on_device(operation, *slots, code);
+  if (!may_be_flat(state, operation, question)) return Ran::kNotYet;
+  Choice choice = choose(state, operation, question, true);
+  if (choice.algorithm->flat == FlatMethod::kNone) return Ran::kNotYet;
+  Slots* const slots = slots_for(state, question, choice);
+  if (choice.algorithm->flat == FlatMethod::kDirect && !state.single_copy)
+    choice = choose(state, operation, question, true);  // now it is known
+  if (slots == nullptr || choice.algorithm->flat == FlatMethod::kNone) return Ran::kNotYet;
+  const Ran on_device = run_on_device(operation, question, *slots, code);
   if (on_device != Ran::kNotYet) return on_device;
   if (TERN_LIKELY(!process_.explain.on()) || operation.communicator->rank() != 0) {
     *code = run_in_slots(operation, choice.algorithm->flat, *slots);
     return Ran::kDone;
   }
-  Measured* const sum = explain(state, state.asked, choice);
+  Measured* const sum = explain(state, state.question, choice);
   const int64_t began = now_ns();
   *code = run_in_slots(operation, choice.algorithm->flat, *slots);
   sum->nanoseconds += now_ns() - began;

@@ -39,8 +39,8 @@ Slots::Slots(Slab& slab, const Lane& lane, int number, bool in_step)
       own_(slab.own_),
       known_(slab.peers_.size()) {
   head().finished[number_].store(0, std::memory_order_release);  // after another use began
-  for (uint64_t turn = 0; turn < lane_.depth; ++turn)
-    at(own_, turn)->turn.store(0, std::memory_order_relaxed);
+  for (uint64_t epoch = 0; epoch < lane_.depth; ++epoch)
+    at(own_, epoch)->epoch.store(0, std::memory_order_relaxed);
 }
 
 void Slots::poll() noexcept { slab_.channel_.progress.poll(); }
@@ -50,8 +50,8 @@ std::atomic<uint64_t>& Slots::finished_by(int rank) const noexcept {
 }
 
 void Slots::await_room() {
-  const uint64_t needed = turn_ - lane_.depth;
-  uint64_t least = turn_;
+  const uint64_t needed = epoch_ - lane_.depth;
+  uint64_t least = epoch_;
   for (int rank = 0; rank < ranks(); ++rank) {
     if (rank == slab_.rank_) continue;
     const uint64_t& known = known_[static_cast<size_t>(rank)];
@@ -61,10 +61,10 @@ void Slots::await_room() {
   floor_ = least;
 }
 
-int Slots::late_for_room(uint64_t turn) noexcept {
-  if (TERN_LIKELY(turn <= floor_ + lane_.depth)) return kNobody;
-  const uint64_t needed = turn - lane_.depth;
-  uint64_t least = turn;
+int Slots::late_for_room(uint64_t epoch) noexcept {
+  if (TERN_LIKELY(epoch <= floor_ + lane_.depth)) return kNobody;
+  const uint64_t needed = epoch - lane_.depth;
+  uint64_t least = epoch;
   for (int rank = 0; rank < ranks(); ++rank) {
     uint64_t& known = known_[static_cast<size_t>(rank)];
     if (known < needed) known = finished_by(rank).load(std::memory_order_acquire);
@@ -76,25 +76,25 @@ int Slots::late_for_room(uint64_t turn) noexcept {
 }
 
 bool Slots::ask(int rank) noexcept {
-  std::atomic<uint32_t>& asked = slab_.head_of(rank).asked;
-  if (asked.load(std::memory_order_relaxed) != 0) return false;
-  asked.store(1, std::memory_order_relaxed);
+  std::atomic<uint32_t>& awaited = slab_.head_of(rank).awaited;
+  if (awaited.load(std::memory_order_relaxed) != 0) return false;
+  awaited.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return true;
 }
 
 void Slots::await_end(int rank) {
-  if (known_[static_cast<size_t>(rank)] < turn_) await_finished(rank, turn_);
+  if (known_[static_cast<size_t>(rank)] < epoch_) await_finished(rank, epoch_);
 }
 
-void Slots::await_finished(int rank, uint64_t turn) {
+void Slots::await_finished(int rank, uint64_t epoch) {
   const std::atomic<uint64_t>& finished = finished_by(rank);
-  slab_.wait(rank, what_, [&] { return finished.load(std::memory_order_acquire) >= turn; });
+  slab_.wait(rank, what_, [&] { return finished.load(std::memory_order_acquire) >= epoch; });
   known_[static_cast<size_t>(rank)] = finished.load(std::memory_order_acquire);
 }
 
 void Slots::await_post(int rank, Slot& slot) {
-  slab_.wait(rank, what_, [&] { return slot.turn.load(std::memory_order_acquire) >= turn_; });
+  slab_.wait(rank, what_, [&] { return slot.epoch.load(std::memory_order_acquire) >= epoch_; });
 }
 
 std::byte* Slots::scratch(size_t bytes) {
@@ -124,7 +124,7 @@ Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
   own_ = slabs_.own(size, slab_);
   SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
   head.use.fetch_add(1, std::memory_order_release);
-  head.asked.store(0, std::memory_order_relaxed);
+  head.awaited.store(0, std::memory_order_relaxed);
   lanes_.reserve(SlabHead::kMostLanes);
   if (flight != nullptr) {
     lanes_.emplace_back(*this, *flight, 0, false);
@@ -170,7 +170,7 @@ bool Slab::over() const noexcept {
     if (peer.base == nullptr) return true;  // never met
     const SlabHead& head = *reinterpret_cast<const SlabHead*>(peer.base);
     const auto ended = [&](const Slots& lane) {
-      return head.finished[lane.number_].load(std::memory_order_acquire) >= lane.turn_;
+      return head.finished[lane.number_].load(std::memory_order_acquire) >= lane.epoch_;
     };
     return std::all_of(lanes_.begin(), lanes_.end(), ended) ||
            head.use.load(std::memory_order_acquire) != peer.use;
@@ -192,12 +192,12 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
       ::sched_yield();
       if (ready()) return;
     }
-  std::atomic<uint32_t>& asked = head_of(rank).asked;
+  std::atomic<uint32_t>& awaited = head_of(rank).awaited;
   const auto& state = static_cast<const CommState&>(*communicator_->coll);
   channel_.progress.wait(
       [&] {
         if (ready()) return true;
-        asked.store(1, std::memory_order_relaxed);
+        awaited.store(1, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         return ready() || state.over();
       },
@@ -210,7 +210,7 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
 }
 
 void Slab::ring() noexcept {
-  reinterpret_cast<SlabHead*>(own_)->asked.store(0, std::memory_order_relaxed);
+  reinterpret_cast<SlabHead*>(own_)->awaited.store(0, std::memory_order_relaxed);
   for (const Peer& peer : peers_)
     if (peer.bell != nullptr) peer.bell->ring(true);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slab: what the ranks of a communicator on one host write for each other; a slab each, in it one
 // or two lanes of slots. Slots: one lane.
-// Protocol. Collectives on a lane are numbered alike on all ranks. In turn k a rank writes its part
-// into slot k mod depth, then the number; who needs the part waits for the number. A slot is
-// written again when everybody has ended the turn that it was for: whoever has posted a turn has
-// ended those before, and of the others it is asked. A slab serves another communicator when all
-// have ended all turns. One phase, no leader, and nothing is sent. What waits throws Error where a
+// Protocol. Collectives on a lane are numbered alike on all ranks. In epoch k a rank writes its
+// part into slot k mod depth, then the number; who needs the part waits for the number. A slot is
+// written again when everybody has ended the epoch that it was for: whoever has posted an epoch has
+// ended those before, and the others are asked. A slab serves another communicator when all
+// have ended all epochs. One phase, no leader, and nothing is sent. What waits throws Error where a
 // rank takes no part, which ends the communicator's collectives (coll/refusal.hpp). Waiting: spins,
 // or yields at once with more ranks than cores, then goes on as every waiting rank does
 // (core::Progress); before it sleeps it leaves word with those it waits for, who ring. Lifetime:
@@ -28,12 +28,12 @@ struct alignas(64) SlabHead {
   static constexpr size_t kMostLanes = 2;
   std::atomic<uint64_t> use;  // counts how often it was claimed; another: everything before is over
   std::atomic<uint64_t>
-      finished[kMostLanes];     // the last turn of each lane that this rank has ended
-  std::atomic<uint32_t> asked;  // somebody may sleep until this rank has done more
+      finished[kMostLanes];       // the last epoch of each lane that this rank has ended
+  std::atomic<uint32_t> awaited;  // somebody may sleep until this rank has done more
 };
 
 struct Slot {
-  std::atomic<uint64_t> turn;
+  std::atomic<uint64_t> epoch;
   uint64_t bytes;  // that follow
   [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + kHead; }
   static constexpr size_t kHead = 16;
@@ -62,7 +62,7 @@ class Slab;
 
 class Slots {
  public:
-  /// `in_step`: a rank that posts a turn has ended those before.
+  /// `in_step`: a rank that posts an epoch has ended those before.
   Slots(Slab& slab, const Lane& lane, int number, bool in_step);
 
   /// Bytes that a slot holds.
@@ -70,36 +70,38 @@ class Slots {
   [[nodiscard]] inline int ranks() const noexcept;
   [[nodiscard]] inline int rank() const noexcept;
 
-  /// `what` the turn belongs to, for those who ask what this rank waits for.
+  /// `what` the epoch belongs to, for those who ask what this rank waits for.
   void begin(const char* what) noexcept {
     what_ = what;
-    if (TERN_UNLIKELY((++turn_ & kTurnsBetweenPolls) == 0)) poll();
+    if (TERN_UNLIKELY((++epoch_ & kEpochsBetweenPolls) == 0)) poll();
   }
   /// The own slot, once nobody reads what was in it.
   std::byte* claim() {
-    if (TERN_UNLIKELY(floor_ + lane_.depth < turn_)) await_room();
+    if (TERN_UNLIKELY(floor_ + lane_.depth < epoch_)) await_room();
     return mine().data();
   }
   /// The own slot holds so many bytes now.
   void post(size_t bytes) noexcept {
-    mine().bytes = bytes | spoilt_;
-    mine().turn.store(turn_, std::memory_order_release);
-    ring_those_who_asked();
+    mine().bytes = bytes | poisoned_;
+    mine().epoch.store(epoch_, std::memory_order_release);
+    ring_waiters();
   }
   /// While it lives what this rank posts is none, where `on`: whoever awaits it must fail.
-  class Spoilt {
+  class Poisoned {
    public:
-    Spoilt(Slots& slots, bool on) noexcept : slots_(slots) { slots_.spoilt_ = on ? kSpoilt : 0; }
-    Spoilt(const Spoilt&) = delete;
-    Spoilt& operator=(const Spoilt&) = delete;
-    ~Spoilt() { slots_.spoilt_ = 0; }
+    Poisoned(Slots& slots, bool on) noexcept : slots_(slots) {
+      slots_.poisoned_ = on ? kPoisoned : 0;
+    }
+    Poisoned(const Poisoned&) = delete;
+    Poisoned& operator=(const Poisoned&) = delete;
+    ~Poisoned() { slots_.poisoned_ = 0; }
 
    private:
     Slots& slots_;
   };
-  static constexpr uint64_t kSpoilt = uint64_t{1} << 63;  // in the bytes of a slot
-  /// The data of the own slot in the next turn, where all have posted this one.
-  [[nodiscard]] std::byte* next() const noexcept { return at(own_, turn_ + 1)->data(); }
+  static constexpr uint64_t kPoisoned = uint64_t{1} << 63;  // in the bytes of a slot
+  /// The data of the own slot in the next epoch, where all have posted this one.
+  [[nodiscard]] std::byte* next() const noexcept { return at(own_, epoch_ + 1)->data(); }
   /// The slot of a rank, once it is posted. Of the own one: what it holds.
   inline Slot& await(int rank);
   /// Memory of so many bytes, kept from call to call. Throws std::bad_alloc.
@@ -108,56 +110,57 @@ class Slots {
   [[nodiscard]] int get(int rank, void* to, uint64_t from, size_t bytes) noexcept;
   /// Whether the others may get() this memory.
   [[nodiscard]] bool is_readable(const void* address, size_t bytes) noexcept;
-  /// Every rank's slot was awaited in this turn.
+  /// Every rank's slot was awaited in this epoch.
   void awaited_all() noexcept {
-    if (in_step_) floor_ = turn_ - 1;
+    if (in_step_) floor_ = epoch_ - 1;
   }
   void end() noexcept {
-    head().finished[number_].store(turn_, std::memory_order_release);
-    ring_those_who_asked();
+    head().finished[number_].store(epoch_, std::memory_order_release);
+    ring_waiters();
   }
-  /// Waits until a rank has ended this turn; for what is read from elsewhere than the slot.
+  /// Waits until a rank has ended this epoch; for what is read from elsewhere than the slot.
   void await_end(int rank);
 
-  // For calls in flight (queue.hpp), which are at several turns at once.
-  /// Now claim(), post(), await() and end() are about this turn.
-  void go_to(uint64_t turn) noexcept { turn_ = turn; }
+  // For calls in flight (queue.hpp), which are at several epochs at once.
+  /// Now claim(), post(), await() and end() are about this epoch.
+  void go_to(uint64_t epoch) noexcept { epoch_ = epoch; }
   static constexpr int kNobody = -1;
-  /// A rank that has not ended the turn whose slot this one takes.
-  [[nodiscard]] int late_for_room(uint64_t turn) noexcept;
-  /// Whether a rank has posted a turn.
-  [[nodiscard]] bool posted(int rank, uint64_t turn) const noexcept;
-  /// Brings what ranks [first, end) have posted in a turn to come nearer.
-  void prefetch(int first, int end, uint64_t turn) const noexcept;
+  /// A rank that has not ended the epoch whose slot this one takes.
+  [[nodiscard]] int late_for_room(uint64_t epoch) noexcept;
+  /// Whether a rank has posted an epoch.
+  [[nodiscard]] bool posted(int rank, uint64_t epoch) const noexcept;
+  /// Brings what ranks [first, end) have posted in an epoch to come nearer.
+  void prefetch(int first, int end, uint64_t epoch) const noexcept;
   /// The rank shall ring once it has done more. False where it has been asked already; else what is
   /// waited for is to be looked at again.
   bool ask(int rank) noexcept;
 
  private:
   friend class Slab;
-  /// Turns that never wait would keep everything else from getting on.
-  static constexpr uint64_t kTurnsBetweenPolls = 15;
+  /// Epochs that never wait would keep everything else from getting on.
+  static constexpr uint64_t kEpochsBetweenPolls = 15;
   void poll() noexcept;
-  [[nodiscard]] Slot* at(std::byte* slab, uint64_t turn) const noexcept {
-    return reinterpret_cast<Slot*>(slab + lane_.offset + (turn & (lane_.depth - 1)) * lane_.stride);
+  [[nodiscard]] Slot* at(std::byte* slab, uint64_t epoch) const noexcept {
+    return reinterpret_cast<Slot*>(slab + lane_.offset +
+                                   (epoch & (lane_.depth - 1)) * lane_.stride);
   }
-  [[nodiscard]] Slot& mine() const noexcept { return *at(own_, turn_); }
+  [[nodiscard]] Slot& mine() const noexcept { return *at(own_, epoch_); }
   [[nodiscard]] SlabHead& head() const noexcept { return *reinterpret_cast<SlabHead*>(own_); }
   [[nodiscard]] std::atomic<uint64_t>& finished_by(int rank) const noexcept;
   void await_room();
   void await_post(int rank, Slot& slot);
-  void await_finished(int rank, uint64_t turn);
-  inline void ring_those_who_asked() noexcept;
+  void await_finished(int rank, uint64_t epoch);
+  inline void ring_waiters() noexcept;
 
   Slab& slab_;
   const Lane lane_;
   const int number_;
   const bool in_step_;
   std::byte* const own_;
-  uint64_t turn_ = 0, floor_ = 0;  // all ranks have ended turn floor_
-  uint64_t spoilt_ = 0;
+  uint64_t epoch_ = 0, floor_ = 0;  // all ranks have ended epoch floor_
+  uint64_t poisoned_ = 0;
   const char* what_ = "";
-  std::vector<uint64_t> known_;  // by rank: a turn that it has ended
+  std::vector<uint64_t> known_;  // by rank: an epoch that it has ended
 };
 
 class Slab {
@@ -183,7 +186,7 @@ class Slab {
   [[nodiscard]] Slots& lane() noexcept { return lanes_.front(); }
   /// More ranks than cores: waiting ranks leave the core at once.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
-  /// This rank reads nothing of the peers' any more, not even where a turn was broken off.
+  /// This rank reads nothing of the peers' any more, not even where an epoch was broken off.
   void leave() noexcept;
   /// The memory of the slabs is about to go.
   void forget() noexcept { slab_ = core::Slabs::kNone; }
@@ -222,25 +225,25 @@ inline int Slots::rank() const noexcept { return slab_.rank_; }
 
 inline Slot& Slots::await(int rank) {
   const auto place = static_cast<size_t>(rank);
-  Slot& slot = *at(slab_.peers_[place].base, turn_);
-  if (slot.turn.load(std::memory_order_acquire) < turn_) await_post(rank, slot);
-  if (in_step_) known_[place] = turn_ - 1;
+  Slot& slot = *at(slab_.peers_[place].base, epoch_);
+  if (slot.epoch.load(std::memory_order_acquire) < epoch_) await_post(rank, slot);
+  if (in_step_) known_[place] = epoch_ - 1;
   return slot;
 }
 
-inline bool Slots::posted(int rank, uint64_t turn) const noexcept {
-  const Slot& slot = *at(slab_.peers_[static_cast<size_t>(rank)].base, turn);
-  return slot.turn.load(std::memory_order_acquire) >= turn;
+inline bool Slots::posted(int rank, uint64_t epoch) const noexcept {
+  const Slot& slot = *at(slab_.peers_[static_cast<size_t>(rank)].base, epoch);
+  return slot.epoch.load(std::memory_order_acquire) >= epoch;
 }
 
-inline void Slots::prefetch(int first, int end, uint64_t turn) const noexcept {
+inline void Slots::prefetch(int first, int end, uint64_t epoch) const noexcept {
   for (int rank = first; rank < end; ++rank)
-    __builtin_prefetch(at(slab_.peers_[static_cast<size_t>(rank)].base, turn));
+    __builtin_prefetch(at(slab_.peers_[static_cast<size_t>(rank)].base, epoch));
 }
 
-inline void Slots::ring_those_who_asked() noexcept {
+inline void Slots::ring_waiters() noexcept {
   if (slab_.fenced_) std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (TERN_UNLIKELY(head().asked.load(std::memory_order_relaxed) != 0)) slab_.ring();
+  if (TERN_UNLIKELY(head().awaited.load(std::memory_order_relaxed) != 0)) slab_.ring();
 }
 
 }  // namespace tern::coll

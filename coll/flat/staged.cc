@@ -72,7 +72,7 @@ int Staged::fetch() noexcept {
   return has_input && !output_.bytes.empty() ? one(output_) : MPI_SUCCESS;
 }
 
-int Staged::bring_back() noexcept {
+int Staged::download() noexcept {
   if (output_.bytes.empty()) return MPI_SUCCESS;
   return core::unpack(process_, output_.user, 0, output_.bytes.data(), output_.bytes.size());
 }

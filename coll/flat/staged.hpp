@@ -21,7 +21,7 @@ class Staged {
   /// What the caller has in its buffers, into the host's. 0, or an error class with fail() text.
   [[nodiscard]] int fetch() noexcept;
   /// The result to where the caller wants it.
-  [[nodiscard]] int bring_back() noexcept;
+  [[nodiscard]] int download() noexcept;
   [[nodiscard]] const Operation& operation() const noexcept { return staged_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device mapped: the announcement carries a card that names the data, and the receiver's device
+// Device mapped: the announcement carries a handle that names the data, and the receiver's device
 // maps it and copies once. For data that is one block, in memory that other processes can map.
 //   receiver: copies; Done.
 #include "base/error.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 class DeviceMappedSender final : public SenderHalf {
  public:
-  void announce(Announcement* out) const noexcept override { out->card = &card_; }
+  void announce(Announcement* out) const noexcept override { out->handle = &card_; }
   /// False where the memory cannot be shared.
   [[nodiscard]] bool prepare(Context& context, SendRequest& request) noexcept {
     cuda::Memory memory;
@@ -37,14 +37,14 @@ class DeviceMappedSender final : public SenderHalf {
   }
 
  private:
-  btl::MemoryCard card_{};
+  btl::MemoryHandle card_{};
 };
 
 class DeviceMappedReceiver final : public DeviceReceiver {
  public:
   using DeviceReceiver::DeviceReceiver;
   [[nodiscard]] bool prepare(const Announced& announced) noexcept {
-    return map(announced.named.card());
+    return map(announced.named.handle());
   }
   Step begin() noexcept override {
     core::unpack(job_, request_.buffer, 0, mapped_->address, request_.transfer.bytes);

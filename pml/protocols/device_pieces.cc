@@ -34,7 +34,7 @@ class DevicePiecesSender final : public SenderHalf {
  public:
   explicit DevicePiecesSender(SendRequest& request) noexcept : request_(request) {}
   void announce(Announcement* out) const noexcept override {
-    out->card = &card_;
+    out->handle = &card_;
     out->pieces = &pieces_;
   }
   bool accepts(const wire::Go&) const noexcept override { return true; }
@@ -118,7 +118,7 @@ class DevicePiecesSender final : public SenderHalf {
   cuda::Block block_;  // the data packed, behind the stamps
   std::array<cuda::SharedEvent, wire::Pieces::kMost> events_;
   wire::Pieces pieces_{};
-  btl::MemoryCard card_{};
+  btl::MemoryHandle card_{};
   cuda::Job job_;  // ends first
 };
 
@@ -128,11 +128,11 @@ class DevicePiecesReceiver final : public DeviceReceiver {
   bool depends_on_sender() const noexcept override { return pieces_.count != 0; }
   /// False where there is another way to go.
   [[nodiscard]] bool prepare(const Announced& announced) noexcept {
-    const btl::MemoryCard card = announced.named.card();
+    const btl::MemoryHandle handle = announced.named.handle();
     pieces_ = *announced.named.pieces();
-    if (!is_credible(card) || !map(card)) return false;
+    if (!is_credible(handle) || !map(handle)) return false;
     // Processes that take turns on one device lose time at each turn.
-    at_once_ = card.device == job_.device().uuid;
+    at_once_ = handle.device == job_.device().uuid;
     if (!open_events()) return false;
     return !copy_more() || begun_ != 0;  // it may have failed at once
   }
@@ -144,9 +144,9 @@ class DevicePiecesReceiver final : public DeviceReceiver {
 
  private:
   // It comes from a peer.
-  [[nodiscard]] bool is_credible(const btl::MemoryCard& card) const noexcept {
+  [[nodiscard]] bool is_credible(const btl::MemoryHandle& handle) const noexcept {
     const size_t bytes = request_.transfer.bytes;
-    if (wire::Pieces::kBegin + bytes > card.bytes) return false;
+    if (wire::Pieces::kBegin + bytes > handle.bytes) return false;
     return pieces_.count == 0 || (pieces_.count <= wire::Pieces::kMost && pieces_.bytes > 0 &&
                                   pieces_.bytes >= (bytes + pieces_.count - 1) / pieces_.count);
   }

@@ -7,7 +7,7 @@
 
 namespace tern::pml {
 
-bool DeviceReceiver::map(const btl::MemoryCard& card) noexcept {
+bool DeviceReceiver::map(const btl::MemoryHandle& handle) noexcept {
   int code = MPI_SUCCESS;
   if (request_.buffer.on_device())
     job_ = core::begin_job(context_.process, request_.buffer.first(), &code);
@@ -16,7 +16,7 @@ bool DeviceReceiver::map(const btl::MemoryCard& card) noexcept {
   else
     return false;
   if (code != MPI_SUCCESS || job_.failed()) return false;
-  mapped_ = context_.devices.reach(card, job_.device());
+  mapped_ = context_.devices.map(handle, job_.device());
   return mapped_ != nullptr;
 }
 

@@ -20,8 +20,8 @@ class DeviceReceiver : public ReceiverHalf {
   Step advance() noexcept final;
 
  protected:
-  /// Finds a device that can copy, and maps what the card names; false where there is none.
-  [[nodiscard]] bool map(const btl::MemoryCard& card) noexcept;
+  /// Finds a device that can copy, and maps what the handle names; false where there is none.
+  [[nodiscard]] bool map(const btl::MemoryHandle& handle) noexcept;
   /// Asks the device for more copies; true when all were asked for, or the job has failed.
   [[nodiscard]] virtual bool copy_more() noexcept = 0;
   /// The copies have ended: empty, or why what was copied is not the message.
@@ -31,7 +31,7 @@ class DeviceReceiver : public ReceiverHalf {
 
   Context& context_;
   RecvRequest& request_;
-  std::unique_ptr<btl::Reached> mapped_;
+  std::unique_ptr<btl::MappedPeerMemory> mapped_;
   Awake awake_;
   cuda::Job job_;  // ends before what it copies from goes
 };

@@ -73,8 +73,8 @@ struct Announcement {
   uint64_t address = 0;  // as in wire::Rts, these three
   uint32_t claims = 0;
   uint32_t staged = 0;
-  const btl::MemoryCard* card = nullptr;  // after it; null for none
-  const wire::Pieces* pieces = nullptr;   // after the card; null for none
+  const btl::MemoryHandle* handle = nullptr;  // after it; null for none
+  const wire::Pieces* pieces = nullptr;       // after the handle; null for none
 };
 
 /// The same as the receiver reads it.

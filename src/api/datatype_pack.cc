@@ -88,7 +88,7 @@ int pack_external(const char* datarep, const void* inbuf, MPI_Count incount, Dat
     core::OnHost packed(*the_process, external_block(outbuf, *position, bytes));
     if (const int fetched = data.fetch(); fetched != MPI_SUCCESS) return fetched;
     core::pack_external32(datatype, data.here().address, incount, packed.here().address);
-    if (const int moved = packed.bring_back(); moved != MPI_SUCCESS) return moved;
+    if (const int moved = packed.download(); moved != MPI_SUCCESS) return moved;
     *position += bytes;
     return MPI_SUCCESS;
   });
@@ -108,7 +108,7 @@ int unpack_external(const char* datarep, const void* inbuf, MPI_Count insize, MP
     if (const int fetched = packed.fetch(); fetched != MPI_SUCCESS) return fetched;
     if (const int fetched = data.fetch(); fetched != MPI_SUCCESS) return fetched;  // the holes
     core::unpack_external32(datatype, data.here().address, outcount, packed.here().address);
-    if (const int moved = data.bring_back(); moved != MPI_SUCCESS) return moved;
+    if (const int moved = data.download(); moved != MPI_SUCCESS) return moved;
     *position += bytes;
     return MPI_SUCCESS;
   });

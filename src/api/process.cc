@@ -87,13 +87,13 @@ void Instance::enter_job(core::ThreadLevel level) {
   count_cores();
   appnum = boot_->job().app;
   universe_size = boot_->job().universe_size;
-  rooms_ = std::make_unique<Rooms>(process);
+  runtime_ = std::make_unique<Runtime>(process);
 }
 
 void Instance::leave_job() {
   left_together_ = true;
   core::end_predefined_communicators(process);
-  rooms_.reset();
+  runtime_.reset();
   process.gpus.release();
   core::threads_share_objects = true;
   boot_->finalize();
@@ -107,17 +107,17 @@ void Instance::raise_level(core::ThreadLevel level) noexcept {
   process.thread_level = level;
   if (had_threads || !process.threaded()) return;
   core::threads_share_objects = true;
-  rooms_->admit_threads();
+  runtime_->admit_threads();
 }
 
 void Instance::come_back() {
   boot_->resume();
   core::threads_share_objects = process.threaded();
-  rooms_->come_back();
+  runtime_->come_back();
 }
 
 void Instance::rest() noexcept {
-  rooms_->rest();
+  runtime_->rest();
   core::threads_share_objects = true;
   boot_->finalize();
 }
@@ -125,7 +125,7 @@ void Instance::rest() noexcept {
 void Instance::start(core::ThreadLevel level, User user) {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (rooms_ == nullptr)
+    if (runtime_ == nullptr)
       enter_job(level);
     else if (users_ == 0)
       come_back();
@@ -135,7 +135,7 @@ void Instance::start(core::ThreadLevel level, User user) {
     if (user == User::kSession && !world_ended) boot_->tell_session();
     if (first) watch_events();
   }
-  if (user == User::kWorld) rooms_->meet_all();
+  if (user == User::kWorld) runtime_->meet_all();
 }
 
 void Instance::end_world() {
@@ -154,9 +154,9 @@ void Instance::stop(User user) {
   }
   guard.unlock();  // others may open sessions while this one waits
   if (user == User::kWorld)
-    rooms_->leave();
+    runtime_->leave();
   else if (last)
-    rooms_->see_off();
+    runtime_->see_off();
   guard.lock();
   if (--users_ > 0) return;
   the_process = nullptr;

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "api/errors.hpp"
-#include "api/rooms.hpp"
+#include "api/runtime.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "core/attribute.hpp"
@@ -80,7 +80,7 @@ class Instance {
   /// back.
   void stop(User user);
   /// Waits until all of the group have entered the job. Throws Error.
-  void await(const core::Group& group) { rooms_->await(group); }
+  void await(const core::Group& group) { runtime_->await(group); }
 
  private:
   void enter_job(core::ThreadLevel level);
@@ -95,7 +95,7 @@ class Instance {
   int users_ = 0;
   bool left_together_ = false;  // all ranks have left the job: cards of before do not count
   std::unique_ptr<boot::Boot> boot_;
-  std::unique_ptr<Rooms> rooms_;
+  std::unique_ptr<Runtime> runtime_;
   std::vector<std::string> complaints_;  // about parameters, until they can be said
 };
 

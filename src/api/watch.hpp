@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watch over this rank's waiting: answers the launcher's question "what do you wait for?", and
 // where the launcher does not watch (TERN_HANG under PMIx, or alone) speaks for itself.
-// Lifetime: api::Rooms. Threads: under the lock of the channel that asks.
+// Lifetime: api::Runtime. Threads: under the lock of the channel that asks.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // Channel: what threads use side by side: a lock with its progress, and the messages and
 // collectives of the communicators that belong to it.
 // Why: with MPI_THREAD_MULTIPLE, threads on different communicators do not wait for each other.
-// Below that level there is one. Which communicator has which channel: ContextId::turn().
-// Lifetime: Process; pml and coll are made and ended by api::Rooms.
+// Below that level there is one. Which communicator has which channel: ContextId::channel_hint().
+// Lifetime: Process; pml and coll are made and ended by api::Runtime.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ constexpr uint64_t mix(uint64_t x) noexcept {
 
 constexpr uint64_t kWorldCreator =
     0;  // ids of world and self are no hashes; selves are told apart by rank
-constexpr uint32_t kWorldTurn = 0, kSelfTurn = 1;
+constexpr uint32_t kWorldHint = 0, kSelfHint = 1;
 
 Communicator* enter(Process& process, MPI_Comm constant, Communicator* communicator,
                     const char* name) {
@@ -51,9 +51,9 @@ ContextId derive_context(ContextId parent, Derivation why, uint64_t number,
   second = mix(second + mix(number ^ 0x2545f4914f6cdd1dULL));
   state = mix(state ^ mix(sibling + 0x9fb21c651e98df25ULL));
   second = mix(second + mix(sibling ^ 0xda942042e4dd58b5ULL));
-  constexpr uint32_t kTurns = ContextId::kTurns;
-  const uint32_t turn = parent.turn() + static_cast<uint32_t>(number);
-  return {state, (static_cast<uint32_t>(second) & ~kTurns) | (turn & kTurns)};
+  constexpr uint32_t kChannelHints = ContextId::kChannelHints;
+  const uint32_t hint = parent.channel_hint() + static_cast<uint32_t>(number);
+  return {state, (static_cast<uint32_t>(second) & ~kChannelHints) | (hint & kChannelHints)};
 }
 
 ContextId meet_contexts(ContextId one, ContextId other) noexcept {
@@ -67,7 +67,7 @@ Communicator::Communicator(Process& process, Ref<Group> group, int rank, Context
                            uint32_t index, Ref<Group> remote) noexcept
     : Object(Kind::kCommunicator),
       process_(process),
-      channel_(process.channel(id.turn())),
+      channel_(process.channel(id.channel_hint())),
       group_(std::move(group)),
       remote_(std::move(remote)),
       rank_(rank),
@@ -136,11 +136,11 @@ void make_predefined_communicators(Process& process) {
   auto myself = Ref<Group>::adopt(new Group(rank, 1, 1));
   process.world = enter(process, MPI_COMM_WORLD,
                         new Communicator(process, std::move(everybody), process.world_rank,
-                                         {kWorldCreator, kWorldTurn}, Communicator::kWorldIndex),
+                                         {kWorldCreator, kWorldHint}, Communicator::kWorldIndex),
                         "MPI_COMM_WORLD");
   process.self =
       enter(process, MPI_COMM_SELF,
-            new Communicator(process, std::move(myself), 0, {kWorldCreator + 1 + rank, kSelfTurn},
+            new Communicator(process, std::move(myself), 0, {kWorldCreator + 1 + rank, kSelfHint},
                              Communicator::kSelfIndex),
             "MPI_COMM_SELF");
   process.world->uniform_ = process.self->uniform_ = true;

@@ -32,7 +32,7 @@ namespace tern::core {
 class Topology;
 
 /// Unique among the communicators that a process is a member of. Compared, never taken apart but
-/// for the turn.
+/// for the channel hint.
 struct ContextId {
   uint64_t creator = 0;
   uint32_t counter = 0;
@@ -40,8 +40,8 @@ struct ContextId {
 
   /// Which channel serves it, on every member: what is derived from one communicator goes round, so
   /// that a program with a communicator for each thread has a channel for each.
-  [[nodiscard]] uint32_t turn() const noexcept { return counter & kTurns; }
-  static constexpr uint32_t kTurns = 255;
+  [[nodiscard]] uint32_t channel_hint() const noexcept { return counter & kChannelHints; }
+  static constexpr uint32_t kChannelHints = 255;
 };
 
 /// Why a communicator was derived; part of the hash, so that different calls never meet.

@@ -141,7 +141,7 @@ void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in,
 
 int pack(Process& process, const Data& of, size_t offset, void* out, size_t bytes) noexcept {
   if (bytes == 0) return MPI_SUCCESS;
-  const Data data = asked(of);
+  const Data data = with_kind(of);
   const void* const on_device = device_side(data, out);
   if (TERN_LIKELY(on_device == nullptr)) {
     data.type->pack(data.address, data.count, offset, out, bytes);
@@ -159,7 +159,7 @@ int pack(Process& process, const Data& of, size_t offset, void* out, size_t byte
 
 int unpack(Process& process, const Data& of, size_t offset, const void* in, size_t bytes) noexcept {
   if (bytes == 0) return MPI_SUCCESS;
-  const Data data = asked(of);
+  const Data data = with_kind(of);
   const void* const on_device = device_side(data, in);
   if (TERN_LIKELY(on_device == nullptr)) {
     data.type->unpack(data.address, data.count, offset, in, bytes);
@@ -236,7 +236,7 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept {
 int copy(Process& process, const Data& source, const Data& destination) noexcept {
   const size_t bytes = source.bytes();
   if (bytes == 0 || same_data(source, destination)) return MPI_SUCCESS;
-  const Data from = asked(source), to = asked(destination);
+  const Data from = with_kind(source), to = with_kind(destination);
   if (TERN_LIKELY(!from.on_device() && !to.on_device())) {
     copy_on_host(from, to);
     return MPI_SUCCESS;
@@ -250,7 +250,7 @@ int copy(Process& process, const Data& source, const Data& destination) noexcept
 }
 
 OnHost::OnHost(Process& process, const Data& data)
-    : process_(process), of_(asked(data)), here_(of_) {
+    : process_(process), of_(with_kind(data)), here_(of_) {
   if (!of_.on_device()) return;
   const MPI_Aint span = std::abs(of_.type->extent()) * (of_.count - 1);
   memory_.resize(static_cast<size_t>(span + of_.type->true_extent()));
@@ -261,7 +261,7 @@ OnHost::OnHost(Process& process, const Data& data)
 
 int OnHost::fetch() noexcept { return memory_.empty() ? MPI_SUCCESS : copy(process_, of_, here_); }
 
-int OnHost::bring_back() noexcept {
+int OnHost::download() noexcept {
   return memory_.empty() ? MPI_SUCCESS : copy(process_, here_, of_);
 }
 
@@ -286,7 +286,7 @@ int reduce_on_host(Process& process, const Op& op, const Data* sources, int n, c
     here.push_back(operand.here());
   }
   apply_all(op, here.data(), n, result.here());
-  return result.bring_back();
+  return result.download();
 }
 
 /// The operands where the job's kernels can read them: those of the host and of other devices move.
@@ -348,12 +348,12 @@ bool reduce_by_kernel(Process& process, const Op& op, const Data* sources, int n
 int reduce(Process& process, const Op& op, const Data* given, int n,
            const Data& destination) noexcept {
   if (destination.count == 0) return MPI_SUCCESS;
-  const Data to = asked(destination);
+  const Data to = with_kind(destination);
   std::array<Data, cuda::kMostSources> sources;
   bool devices = to.on_device();
   TERN_ASSERT(n <= cuda::kMostSources);
   for (int i = 0; i < n; ++i) {
-    sources[static_cast<size_t>(i)] = asked(given[i]);
+    sources[static_cast<size_t>(i)] = with_kind(given[i]);
     devices |= sources[static_cast<size_t>(i)].on_device();
   }
   if (TERN_LIKELY(!devices)) {

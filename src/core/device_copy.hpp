@@ -40,7 +40,7 @@ struct Data {
 };
 
 /// The same, of a kind that is known.
-[[nodiscard]] inline Data asked(Data data) noexcept {
+[[nodiscard]] inline Data with_kind(Data data) noexcept {
   data.ask();
   return data;
 }
@@ -77,7 +77,7 @@ class OnHost {
   OnHost(Process& process, const Data& data);
   /// 0, or an error class with fail() text.
   [[nodiscard]] int fetch() noexcept;
-  [[nodiscard]] int bring_back() noexcept;
+  [[nodiscard]] int download() noexcept;
   [[nodiscard]] const Data& here() const noexcept { return here_; }
 
  private:

@@ -80,9 +80,9 @@ class Process {
   [[nodiscard]] uint32_t channel_count() const noexcept {
     return static_cast<uint32_t>(channels_.size());
   }
-  /// The channel whose turn it is: any number.
-  [[nodiscard]] Channel& channel(uint32_t turn) const noexcept {
-    return *channels_[turn & (channel_count() - 1)];
+  /// The channel that serves a channel hint: any number.
+  [[nodiscard]] Channel& channel(uint32_t hint) const noexcept {
+    return *channels_[hint & (channel_count() - 1)];
   }
   [[nodiscard]] const std::vector<std::unique_ptr<Channel>>& channels() const noexcept {
     return channels_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose memory an address is: the host's or a device's, and of which allocation.
+// The memory kind of an address: the host's or a device's, and of which allocation.
 // Why: any buffer of any call may be either, and nobody says which.
 // Cost: a compare while libcuda is not loaded; then some for addresses in the heap, the program's
 // static data and the thread's stack, and for others one cuPointerGetAttributes. Nothing is

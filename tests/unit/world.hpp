@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/rooms.hpp"
+#include "api/runtime.hpp"
 #include "boot/fake.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
@@ -61,7 +61,7 @@ class World {
       process.oversubscribed = true;  // threads of a test share few cores
       process.thread_level = level_;
       {
-        api::Rooms rooms(process);
+        api::Runtime rooms(process);
         rooms.meet_all();
         body(process);
         rooms.leave();

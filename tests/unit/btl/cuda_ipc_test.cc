@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of mappings with a driver that only counts, and cards that a peer should not send.
+// The cache of mappings with a driver that only counts, and handles that a peer should not send.
 #include "btl/cuda_ipc/cuda_ipc.hpp"
 
 #include <gtest/gtest.h>
@@ -93,9 +93,9 @@ class CudaIpcTest : public ::testing::Test {
   void chain(const std::vector<uint32_t>& rows) {
     for (size_t i = 1; i < rows.size(); ++i) ledger_.chain(rows[i - 1], rows[i]);
   }
-  MemoryCard card(uint32_t row, int first, int count, uint64_t id) {
-    MemoryCard made{};
-    made.form = MemoryCard::Form::kListed;
+  MemoryHandle handle(uint32_t row, int first, int count, uint64_t id) {
+    MemoryHandle made{};
+    made.form = MemoryHandle::Form::kListed;
     made.pid = ::getpid();
     made.buffer_id = id;
     made.base = kBase + static_cast<uint64_t>(first) * kPiece;
@@ -105,17 +105,17 @@ class CudaIpcTest : public ::testing::Test {
     std::memcpy(made.handle, &place, sizeof place);
     return made;
   }
-  MemoryCard legacy(uint64_t base, uint64_t bytes, uint64_t id) {
-    MemoryCard made{};
-    made.form = MemoryCard::Form::kLegacy;
+  MemoryHandle legacy(uint64_t base, uint64_t bytes, uint64_t id) {
+    MemoryHandle made{};
+    made.form = MemoryHandle::Form::kLegacy;
     made.pid = 7;
     made.buffer_id = id;
     made.base = made.address = base;
     made.bytes = bytes;
     return made;
   }
-  void refuse(const MemoryCard& of) {
-    EXPECT_EQ(ipc_->reach(of, device_), nullptr);
+  void refuse(const MemoryHandle& of) {
+    EXPECT_EQ(ipc_->map(of, device_), nullptr);
     EXPECT_NE(ipc_->why_not(), "");
   }
 
@@ -128,13 +128,13 @@ class CudaIpcTest : public ::testing::Test {
 
 TEST_F(CudaIpcTest, OnlyWhatIsNewIsMapped) {
   auto rows = pieces(4);
-  const auto two = ipc_->reach(card(rows[0], 0, 2, 100), device_);
+  const auto two = ipc_->map(handle(rows[0], 0, 2, 100), device_);
   ASSERT_NE(two, nullptr);
   EXPECT_EQ(fake.imports, 2);
-  const auto four = ipc_->reach(card(rows[0], 0, 4, 100), device_);
+  const auto four = ipc_->map(handle(rows[0], 0, 4, 100), device_);
   EXPECT_EQ(fake.imports, 4);
   EXPECT_EQ(four->address, two->address);
-  const auto last = ipc_->reach(card(rows[3], 3, 1, 103), device_);
+  const auto last = ipc_->map(handle(rows[3], 3, 1, 103), device_);
   EXPECT_EQ(fake.imports, 4);
   EXPECT_EQ(last->address, two->address + 3 * kPiece);
 }
@@ -142,53 +142,53 @@ TEST_F(CudaIpcTest, OnlyWhatIsNewIsMapped) {
 // What is in use stays until it is not, wherever the new memory goes.
 TEST_F(CudaIpcTest, AReplacedPieceIsMappedAnew) {
   auto rows = pieces(3);
-  auto old = ipc_->reach(card(rows[0], 0, 3, 100), device_);
+  auto old = ipc_->map(handle(rows[0], 0, 3, 100), device_);
   old.reset();
   ledger_.clear(rows[1]);
   rows[1] = piece(1, 200);
   chain(rows);
-  EXPECT_NE(ipc_->reach(card(rows[0], 0, 3, 100), device_), nullptr);
+  EXPECT_NE(ipc_->map(handle(rows[0], 0, 3, 100), device_), nullptr);
   EXPECT_EQ(fake.imports, 4);
   EXPECT_EQ(fake.mapped, 3);
 }
 
 TEST_F(CudaIpcTest, TheCacheIsBoundedAndWhatIsInUseStays) {
-  const auto used = ipc_->reach(legacy(kBase, kPiece, 1), device_);
+  const auto used = ipc_->map(legacy(kBase, kPiece, 1), device_);
   for (uint64_t i = 1; i < 40; ++i)
-    EXPECT_NE(ipc_->reach(legacy(kBase + i * kPiece, kPiece, i + 1), device_), nullptr);
+    EXPECT_NE(ipc_->map(legacy(kBase + i * kPiece, kPiece, i + 1), device_), nullptr);
   EXPECT_EQ(fake.legacy, 8);
-  const auto again = ipc_->reach(legacy(kBase, kPiece, 1), device_);
+  const auto again = ipc_->map(legacy(kBase, kPiece, 1), device_);
   EXPECT_EQ(again->address, used->address);
   const auto rows = pieces(8);
-  EXPECT_NE(ipc_->reach(card(rows[0], 0, 8, 100), device_), nullptr);
+  EXPECT_NE(ipc_->map(handle(rows[0], 0, 8, 100), device_), nullptr);
   EXPECT_EQ(fake.legacy, 1);
 }
 
 TEST_F(CudaIpcTest, OtherMemoryAtTheSameAddress) {
-  auto first = ipc_->reach(legacy(kBase, kPiece, 1), device_);
-  const auto second = ipc_->reach(legacy(kBase + 4096, 4096, 2), device_);
+  auto first = ipc_->map(legacy(kBase, kPiece, 1), device_);
+  const auto second = ipc_->map(legacy(kBase + 4096, 4096, 2), device_);
   EXPECT_NE(first->address, second->address);
   EXPECT_EQ(fake.legacy, 2) << "the first is in use";
   first.reset();
-  (void)ipc_->reach(legacy(kBase + 4096, 4096, 2), device_);
+  (void)ipc_->map(legacy(kBase + 4096, 4096, 2), device_);
   EXPECT_EQ(fake.legacy, 1);
 }
 
 TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGo) {
   const auto rows = pieces(3);
-  (void)ipc_->reach(card(rows[0], 0, 3, 100), device_);
+  (void)ipc_->map(handle(rows[0], 0, 3, 100), device_);
   EXPECT_EQ(fake.mapped, 3);
   for (const uint32_t row : rows) ledger_.clear(row);
-  for (int i = 0; i < 5; ++i) (void)ipc_->reach(legacy(kBase + 100 * kPiece, 4096, 9), device_);
+  for (int i = 0; i < 5; ++i) (void)ipc_->map(legacy(kBase + 100 * kPiece, 4096, 9), device_);
   EXPECT_EQ(fake.mapped, 0);
   EXPECT_EQ(fake.reserved, 0);
 }
 
 TEST_F(CudaIpcTest, WrongCardsAreRefused) {
   const auto rows = pieces(3);
-  const MemoryCard right = card(rows[0], 0, 3, 100);
-  MemoryCard wrong = right;
-  refuse(MemoryCard{});
+  const MemoryHandle right = handle(rows[0], 0, 3, 100);
+  MemoryHandle wrong = right;
+  refuse(MemoryHandle{});
   refuse((wrong = right, wrong.address = wrong.base - 1, wrong));
   refuse((wrong = right, wrong.address = wrong.base + wrong.bytes, wrong));
   refuse((wrong = right, wrong.bytes = ~uint64_t{0}, wrong));
@@ -198,24 +198,24 @@ TEST_F(CudaIpcTest, WrongCardsAreRefused) {
   refuse((wrong = right, wrong.buffer_id = 5, wrong));
   refuse((wrong = right, wrong.pid = -1, wrong));
   refuse((wrong = right, wrong.pid = 0, wrong));
-  refuse(card(0, 0, 3, 100));
-  refuse(card(~0u, 0, 3, 100));
-  refuse(card(piece(9, 300, 0), 9, 1, 300));              // in no form
-  refuse(card(piece(9, 301, Row::kPool), 9, 1, 301));     // a pool is no memory
-  refuse(card(piece(9, 302, Row::kPointer), 9, 1, 302));  // of no pool
-  refuse(card(piece(9, 303, 0xffff'fff0), 9, 1, 303));    // of a later version
+  refuse(handle(0, 0, 3, 100));
+  refuse(handle(~0u, 0, 3, 100));
+  refuse(handle(piece(9, 300, 0), 9, 1, 300));              // in no form
+  refuse(handle(piece(9, 301, Row::kPool), 9, 1, 301));     // a pool is no memory
+  refuse(handle(piece(9, 302, Row::kPointer), 9, 1, 302));  // of no pool
+  refuse(handle(piece(9, 303, 0xffff'fff0), 9, 1, 303));    // of a later version
   EXPECT_EQ(fake.mapped, 0);
-  EXPECT_NE(ipc_->reach(right, device_), nullptr) << ipc_->why_not();
+  EXPECT_NE(ipc_->map(right, device_), nullptr) << ipc_->why_not();
 }
 
 TEST_F(CudaIpcTest, WrongLedgersAreErrors) {
-  MemoryCard wrong = card(1, 0, 1, 100);
+  MemoryHandle wrong = handle(1, 0, 1, 100);
   Listed place{ledger_.number() + 1, ledger_.descriptor(), 1};
   std::memcpy(wrong.handle, &place, sizeof place);
-  EXPECT_ANY_THROW((void)ipc_->reach(wrong, device_));
+  EXPECT_ANY_THROW((void)ipc_->map(wrong, device_));
   place.descriptor = 0;
   std::memcpy(wrong.handle, &place, sizeof place);
-  EXPECT_ANY_THROW((void)ipc_->reach(wrong, device_));
+  EXPECT_ANY_THROW((void)ipc_->map(wrong, device_));
   place.descriptor = 1 << 20;
   std::memcpy(wrong.handle, &place, sizeof place);
   refuse(wrong);

@@ -34,16 +34,16 @@ class LedgerTest : public ::testing::Test {
     for (size_t i = 1; i < rows.size(); ++i) mine_.chain(rows[i - 1], rows[i]);
     return rows;
   }
-  MemoryCard card(uint32_t first, uint64_t bytes) {
-    MemoryCard made{};
-    made.form = MemoryCard::Form::kListed;
+  MemoryHandle handle(uint32_t first, uint64_t bytes) {
+    MemoryHandle made{};
+    made.form = MemoryHandle::Form::kListed;
     made.base = made.address = kBase;
     made.bytes = bytes;
     const Listed place{mine_.number(), mine_.descriptor(), first};
     std::memcpy(made.handle, &place, sizeof place);
     return made;
   }
-  bool reads(const MemoryCard& of) { return read_chain(theirs_, of, &found_, &why_); }
+  bool reads(const MemoryHandle& of) { return read_chain(theirs_, of, &found_, &why_); }
 
   Ledger mine_;
   PeerLedger theirs_{Fd(::dup(mine_.descriptor())), mine_.number()};
@@ -53,10 +53,10 @@ class LedgerTest : public ::testing::Test {
 
 TEST_F(LedgerTest, AChainIsReadAsFarAsTheCardGoes) {
   const auto rows = pieces(300);
-  ASSERT_TRUE(reads(card(rows[0], 300 * kPiece)));
+  ASSERT_TRUE(reads(handle(rows[0], 300 * kPiece)));
   ASSERT_EQ(found_.size(), 300u);
   EXPECT_EQ(found_[299].row.base, kBase + 299 * kPiece);
-  ASSERT_TRUE(reads(card(rows[0], 2 * kPiece)));
+  ASSERT_TRUE(reads(handle(rows[0], 2 * kPiece)));
   EXPECT_EQ(found_.size(), 2u);
 }
 
@@ -65,7 +65,7 @@ TEST_F(LedgerTest, WhatWasWithdrawnIsNotFoundAndItsStampNeverComesBack) {
   const uint64_t stamp = theirs_.read(rows[1]).stamp;
   mine_.clear(rows[1]);
   EXPECT_FALSE(theirs_.is(rows[1], stamp));
-  EXPECT_FALSE(reads(card(rows[0], 3 * kPiece)));
+  EXPECT_FALSE(reads(handle(rows[0], 3 * kPiece)));
   EXPECT_NE(why_.find("does not name"), std::string::npos);
   EXPECT_EQ(mine_.add(row(7, kBase + kPiece, kPiece)), rows[1]);
   EXPECT_FALSE(theirs_.is(rows[1], stamp));
@@ -81,12 +81,12 @@ TEST_F(LedgerTest, RowsEnd) {
 // A peer may write anything.
 TEST_F(LedgerTest, WrongChainsAreRefused) {
   const auto rows = pieces(3);
-  const MemoryCard whole = card(rows[0], 3 * kPiece);
-  EXPECT_FALSE(reads(card(0, kPiece)));
-  EXPECT_FALSE(reads(card(LedgerFile::kRows, kPiece)));
-  EXPECT_FALSE(reads(card(~0u, kPiece)));
-  EXPECT_FALSE(reads(card(rows[0], 3 * kPiece - 1))) << "rows reach beyond the card";
-  EXPECT_FALSE(reads(card(rows[0], 4 * kPiece))) << "the chain ends before";
+  const MemoryHandle whole = handle(rows[0], 3 * kPiece);
+  EXPECT_FALSE(reads(handle(0, kPiece)));
+  EXPECT_FALSE(reads(handle(LedgerFile::kRows, kPiece)));
+  EXPECT_FALSE(reads(handle(~0u, kPiece)));
+  EXPECT_FALSE(reads(handle(rows[0], 3 * kPiece - 1))) << "rows reach beyond the handle";
+  EXPECT_FALSE(reads(handle(rows[0], 4 * kPiece))) << "the chain ends before";
   mine_.chain(rows[1], rows[0]);
   EXPECT_FALSE(reads(whole)) << "a ring";
   mine_.chain(rows[1], 0xffffff);
@@ -110,19 +110,19 @@ TEST_F(LedgerTest, WrongFilesAreRefused) {
   EXPECT_THROW(PeerLedger(shrinks, 0), Error);
 }
 
-TEST(MemoryCard, ABlockBeginsWithinItsMemory) {
-  MemoryCard card{};
-  EXPECT_FALSE(is_sound(card));
-  card.base = card.address = 4096;
-  card.bytes = 4096;
-  EXPECT_TRUE(is_sound(card));
-  card.address = 8192;
-  EXPECT_FALSE(is_sound(card));
-  card.address = 4095;
-  EXPECT_FALSE(is_sound(card));
-  card.address = 5000;
-  card.bytes = ~uint64_t{0};
-  EXPECT_FALSE(is_sound(card)) << "its end is before its beginning";
+TEST(MemoryHandle, ABlockBeginsWithinItsMemory) {
+  MemoryHandle handle{};
+  EXPECT_FALSE(is_sound(handle));
+  handle.base = handle.address = 4096;
+  handle.bytes = 4096;
+  EXPECT_TRUE(is_sound(handle));
+  handle.address = 8192;
+  EXPECT_FALSE(is_sound(handle));
+  handle.address = 4095;
+  EXPECT_FALSE(is_sound(handle));
+  handle.address = 5000;
+  handle.bytes = ~uint64_t{0};
+  EXPECT_FALSE(is_sound(handle)) << "its end is before its beginning";
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ int open_descriptors() {
 
 class MailTest : public ::testing::Test {
  protected:
-  MemoryCard card(uint32_t row, uint64_t bytes) {
-    MemoryCard made{};
+  MemoryHandle handle(uint32_t row, uint64_t bytes) {
+    MemoryHandle made{};
     made.pid = ::getpid();
     made.bytes = bytes;
     const Listed place{ledger_.number(), ledger_.descriptor(), row};
@@ -51,7 +51,7 @@ TEST_F(MailTest, WhatIsAskedForComesAndIsTakenOnce) {
   EXPECT_FALSE(mine_.take(wanted(0, 0), &why_).valid());
   ASSERT_TRUE(mine_.missed());
   why_ = "something";
-  mine_.ask(card(5, 4096), &why_);
+  mine_.ask(handle(5, 4096), &why_);
   EXPECT_EQ(why_, "") << "it will come";
   EXPECT_FALSE(mine_.missed());
   Ask ask;
@@ -71,7 +71,7 @@ TEST_F(MailTest, WhatIsAskedForComesAndIsTakenOnce) {
 }
 
 TEST_F(MailTest, HundredsComeInSeveralLetters) {
-  mine_.ask(card(1, 4096), &why_);
+  mine_.ask(handle(1, 4096), &why_);
   Ask ask;
   Address from;
   ASSERT_TRUE(outbox_.next(&ask, &from));
@@ -82,7 +82,7 @@ TEST_F(MailTest, HundredsComeInSeveralLetters) {
 
 // A full queue and nobody to read it: sending goes on.
 TEST_F(MailTest, NothingWaits) {
-  mine_.ask(card(1, 4096), &why_);
+  mine_.ask(handle(1, 4096), &why_);
   Ask ask;
   Address from;
   ASSERT_TRUE(outbox_.next(&ask, &from));
@@ -91,13 +91,13 @@ TEST_F(MailTest, NothingWaits) {
     outbox_.send(from);
   }
   for (int i = 0; i < 2000; ++i) {
-    mine_.ask(card(1, 4096), &why_);
+    mine_.ask(handle(1, 4096), &why_);
   }
   EXPECT_NE(why_.find("has not answered"), std::string::npos) << why_;
 }
 
 TEST_F(MailTest, WhoIsNotThereIsSaidToBe) {
-  MemoryCard nobody = card(1, 4096);
+  MemoryHandle nobody = handle(1, 4096);
   nobody.pid = 1;
   mine_.ask(nobody, &why_);
   EXPECT_NE(why_.find("cannot be asked"), std::string::npos) << why_;
@@ -107,7 +107,7 @@ TEST_F(MailTest, WrongLettersAreDroppedWithTheirDescriptors) {
   MailSocket stranger{Address{}};
   const Address owner = address_of(::getpid(), ledger_.number());
   ASSERT_TRUE(stranger.valid());
-  mine_.ask(card(1, 4096), &why_);
+  mine_.ask(handle(1, 4096), &why_);
   Ask ask;
   Address reader, from;
   ASSERT_TRUE(outbox_.next(&ask, &reader));

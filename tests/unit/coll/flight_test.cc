@@ -29,7 +29,7 @@ const Algorithm& flat(Collective collective) { return *find_algorithm(collective
 std::vector<Algorithm> whole_rows() {
   std::vector<Algorithm> found;
   for (const Algorithm& row : rows(false))
-    if (row.flat == FlatWay::kWhole) found.push_back(row);
+    if (row.flat == FlatMethod::kWhole) found.push_back(row);
   return found;
 }
 
@@ -76,7 +76,7 @@ TEST_P(Flight, EveryRowAgreesWithASerialReference) {
   });
 }
 
-// The lanes hold eight and sixteen turns; the rest waits in the queue, also for one rank that is
+// The lanes hold eight and sixteen epochs; the rest waits in the queue, also for one rank that is
 // late.
 TEST_P(Flight, MoreAreInFlightThanSlotsHold) {
   test::World(GetParam()).run([](Process& process) {
@@ -162,7 +162,7 @@ TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
   });
 }
 
-// Rank 0 has its slab back, and in use by a request that has had no turn yet; those of the others
+// Rank 0 has its slab back, and in use by a request that has had no epoch yet; those of the others
 // are free all the same.
 TEST_P(Flight, ASlabServesTheSameCommunicatorAgain) {
   std::barrier<> everybody(GetParam());

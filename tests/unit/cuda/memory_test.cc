@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose memory an address is: heap, stacks and static data by compares, all else by the driver, and
-// nothing remembered of an address that comes back as other memory.
+// The memory kind of an address: heap, stacks and static data by compares, all else by the driver,
+// and nothing remembered of an address that comes back as other memory.
 #include "cuda/memory.hpp"
 
 #include <gtest/gtest.h>

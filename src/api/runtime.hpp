@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rooms: what a Process needs to speak with the others: transports, messages, collectives.
+// Runtime: what a Process needs to speak with the others: transports, messages, collectives.
 // Why: the C API and unit tests (ranks as threads) bring a Process into its job the same way.
 // Life cycle: construct (asks nobody; publishes the card), meet_all() or, of those that are
 // needed, await(), use, leave(), destroy. Without a meeting of all ranks: see_off(), rest(), and
@@ -24,11 +24,11 @@ namespace tern::api {
 class HangWatch;
 class ProgressThread;
 
-class Rooms {
+class Runtime {
  public:
   /// `process.boot`, ranks and thread level are set. Throws Error.
-  explicit Rooms(core::Process& process);
-  ~Rooms();
+  explicit Runtime(core::Process& process);
+  ~Runtime();
   /// Waits for all ranks of the job; messages get on meanwhile. Throws Error.
   void meet_all();
   /// Waits until all of the group have entered the job. Throws Error.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rooms: brought up in the order of the stairs, left in reverse.
-#include "api/rooms.hpp"
+// Runtime: brought up in the order of the stairs, left in reverse.
+#include "api/runtime.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -56,7 +56,7 @@ int part_of(core::Process& process, int rank, topo::Part::Kind kind) {
 
 }  // namespace
 
-Rooms::Rooms(core::Process& process) : process_(process) {
+Runtime::Runtime(core::Process& process) : process_(process) {
   process.set_channels(channels_for(process));
   process.gpus.set_kernels_file(process.params.cuda_kernels);
   for (auto& channel : process.channels()) {
@@ -82,13 +82,13 @@ Rooms::Rooms(core::Process& process) : process_(process) {
   start_thread();
 }
 
-void Rooms::start_thread() {
+void Runtime::start_thread() {
   Doorbell* doorbell = pmls_.front()->transports().doorbell();  // none: nobody to hear from
   process_.has_progress_thread = process_.params.progress == "thread" && doorbell != nullptr;
   if (process_.has_progress_thread) thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
 }
 
-Rooms::~Rooms() {
+Runtime::~Runtime() {
   thread_.reset();
   process_.has_progress_thread = false;
   watch_.reset();
@@ -97,7 +97,7 @@ Rooms::~Rooms() {
   process_.set_channels(1);
 }
 
-void Rooms::configure_waiting() {
+void Runtime::configure_waiting() {
   const bool crowded = process_.oversubscribed;
   uint32_t spins = crowded ? kSpinsCrowded : kSpinsAlone;
   if (process_.params.spin != 0) {
@@ -113,27 +113,27 @@ void Rooms::configure_waiting() {
   }
 }
 
-void Rooms::admit_threads() noexcept {
+void Runtime::admit_threads() noexcept {
   for (auto& pml : pmls_) pml->admit_threads();
   for (auto& coll : colls_) coll->admit_threads();
   configure_waiting();
 }
 
-void Rooms::send_all_waiting() noexcept {
+void Runtime::send_all_waiting() noexcept {
   for (auto& pml : pmls_) {
     pml->send_all_waiting();
     pml->explain_traffic();
   }
 }
 
-void Rooms::leave() {
+void Runtime::leave() {
   send_all_waiting();
   meet_all();
 }
 
 // A peer attaches this process's memory when it first hears from it, and reads what collectives
 // left there: both need a process that is still alive.
-void Rooms::see_off() noexcept {
+void Runtime::see_off() noexcept {
   send_all_waiting();
   for (size_t i = 0; i < pmls_.size(); ++i) {
     core::Progress& progress = pmls_[i]->channel().progress;
@@ -145,18 +145,18 @@ void Rooms::see_off() noexcept {
   }
 }
 
-void Rooms::rest() noexcept {
+void Runtime::rest() noexcept {
   thread_.reset();
   process_.has_progress_thread = false;
   pmls_.front()->transports().set_gone(true);
 }
 
-void Rooms::come_back() {
+void Runtime::come_back() {
   pmls_.front()->transports().set_gone(false);
   start_thread();
 }
 
-void Rooms::await(const core::Group& group) {
+void Runtime::await(const core::Group& group) {
   boot::Boot& boot = *process_.boot;
   core::Progress& progress = process_.channel(0).progress;
   int met = 0, awaited = -1;
@@ -182,7 +182,7 @@ void Rooms::await(const core::Group& group) {
 }
 
 // A rank that is still at work may need an answer of this one: messages get on in the fence.
-void Rooms::meet_all() {
+void Runtime::meet_all() {
   boot::Boot& boot = *process_.boot;
   boot.start_fence();
   process_.waits.also.set(boot.fence_word());
