@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "coll/coll.hpp"
 #include "coll/engine_host.hpp"
+#include "coll/executions.hpp"
 
 namespace tern::coll {
 namespace {
@@ -115,14 +115,14 @@ Area Execution::area_of(const Side& side) const noexcept {
   area.displs = side.displs;
   area.types = side.types;
   if (side.type == nullptr) {
-    area.type = coll_.byte_type();
+    area.type = owner_.byte_type();
     return area;
   }
   if (side.displs == nullptr) area.kind = cuda::kind_of(area.base + side.type->true_lb());
   area.extent = side.type->extent();
   if (reduces(schedule_->collective) || !side.type->contiguous()) return area;
   area.base += side.type->true_lb();
-  area.type = coll_.byte_type();
+  area.type = owner_.byte_type();
   area.scale = side.type->size();
   if (!splits(schedule_->collective)) return area;
   area.block *= area.scale;  // a vector is cut at bytes: ranks may name it by different types
@@ -139,7 +139,7 @@ Area Execution::area_like() const noexcept {
       (what == Collective::kGather && !root) || (what == Collective::kScatter && root);
   const Side& side = input ? operation_.input : operation_.output;
   Area like;
-  like.type = coll_.byte_type();
+  like.type = owner_.byte_type();
   if (side.type != nullptr) like.block = side.count * side.type->size();
   return like;
 }
@@ -182,7 +182,7 @@ std::byte* Execution::place_memory(size_t bytes) {
         first_data(in ? operation_.input : operation_.output, schedule_->blocks_of(space));
     if (TERN_LIKELY(!cuda::on_device(cuda::kind_of(address)))) continue;
     int code = MPI_SUCCESS;
-    cuda::Job job = core::begin_job(coll_.process(), address, &code);
+    cuda::Job job = core::begin_job(owner_.process(), address, &code);
     if (code == MPI_SUCCESS) device_memory_ = cuda::Block(job, bytes);
     if (!device_memory_.valid()) {
       (void)take_last_error();
@@ -233,7 +233,7 @@ void Execution::put_blocks_aside(Area& input, const Area& output) {
   aside_blocks_ = schedule_->ranks;
   of_user_ = output;
   input = Area{};
-  input.type = coll_.byte_type();
+  input.type = owner_.byte_type();
   if (output.counts == nullptr) {
     input.block = operation_.output.count * operation_.output.type->size();
   } else {
@@ -273,7 +273,7 @@ void Execution::pack_bcast(Area& output) {
   aside_blocks_ = 1;
   of_user_ = output;
   output = Area{};
-  output.type = coll_.byte_type();
+  output.type = owner_.byte_type();
   output.block = operation_.output.count * type.size();
   aside_bytes_ = round_up(static_cast<size_t>(output.block));
   put_aside_ = output;
@@ -283,8 +283,8 @@ void Execution::copy_aside(bool back) noexcept {
   for (int32_t i = 0; i < aside_blocks_; ++i) {
     const pml::Buffer user = buffer_of(block_of(of_user_, i));
     const pml::Buffer aside = buffer_of(block_of(put_aside_, i));
-    note(back ? core::copy(coll_.process(), aside, user)
-              : core::copy(coll_.process(), user, aside));
+    note(back ? core::copy(owner_.process(), aside, user)
+              : core::copy(owner_.process(), user, aside));
   }
 }
 

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "coll/coll.hpp"
 #include "coll/engine_host.hpp"
+#include "coll/executions.hpp"
 #include "core/signature.hpp"
 
 namespace tern::coll {
@@ -128,11 +128,11 @@ int Execution::begin_check() noexcept {
   check_->dropped = false;
   check_->mine = call_of(operation_);
   const int tag = check_tag();
-  const pml::Buffer out{&check_->mine, sizeof(Call), coll_.byte_type()};
-  const pml::Buffer in{&check_->theirs, sizeof(Call), coll_.byte_type()};
-  const int code = coll_.pml().irecv_locked(in, on_ring(comm, false, tag), &check_->received);
+  const pml::Buffer out{&check_->mine, sizeof(Call), owner_.byte_type()};
+  const pml::Buffer in{&check_->theirs, sizeof(Call), owner_.byte_type()};
+  const int code = owner_.pml().irecv_locked(in, on_ring(comm, false, tag), &check_->received);
   if (code != MPI_SUCCESS) return code;
-  return coll_.pml().isend_locked(out, on_ring(comm, true, tag), &check_->sent);
+  return owner_.pml().isend_locked(out, on_ring(comm, true, tag), &check_->sent);
 }
 
 // Both messages have come: the collective may go on, or has failed.
@@ -154,6 +154,24 @@ void Execution::end_check() noexcept {
            in_words(theirs).c_str(), number_.value, comm.name.or_words("a communicator").c_str())
           .c_str());
   refuse(code);
+}
+
+// A check under way is dropped; false while the peers may still look at it.
+bool Execution::drop_check() noexcept {
+  bool left = false;
+  for (core::Request** const request : {&check_->sent, &check_->received}) {
+    if (*request == nullptr) continue;
+    if (!(*request)->done() && !check_->dropped) (*request)->cancel_locked();
+    if (!(*request)->done()) {
+      left = true;
+    } else {
+      (*request)->release();
+      *request = nullptr;
+    }
+  }
+  check_->dropped = true;
+  checking_ = left;
+  return !left;
 }
 
 }  // namespace tern::coll

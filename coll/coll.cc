@@ -9,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "coll/engine_host.hpp"
 #include "coll/flat/queue.hpp"
 
 namespace tern::coll {
@@ -17,7 +16,9 @@ namespace tern::coll {
 Coll::Coll(core::Channel& channel)
     : channel_(channel),
       process_(channel.process),
-      byte_(&core::predefined_type(process_, MPI_BYTE)) {
+      refusals_(channel, *this),
+      executions_(channel, refusals_),
+      flights_(executions_, *this) {
   if (process_.threaded()) admit_threads();
   selector_.configure(process_.params);
   checks_ = process_.params.checks("collective");
@@ -28,13 +29,6 @@ Coll::Coll(core::Channel& channel)
 Coll::~Coll() {
   channel_.progress.remove(this);
   channel_.coll = nullptr;
-  for (const Told& told : told_)
-    for (core::Request* const request : told.sends) request->release();
-  for (auto& slab : retired_) slab->forget();
-  for (const auto& execution : pool_.all())
-    if (execution->handle() != 0) process_.handles.erase(*execution);
-  for (const auto& call : calls_.all())
-    if (call->handle() != 0) process_.handles.erase(*call);
 }
 
 std::unique_ptr<Coll> make(core::Channel& channel) { return std::make_unique<Coll>(channel); }
@@ -42,24 +36,10 @@ std::unique_ptr<Coll> make(core::Channel& channel) { return std::make_unique<Col
 int Coll::poll(void* self) noexcept {
   Coll& coll = *static_cast<Coll*>(self);
   int events = 0;
-  if (TERN_UNLIKELY(coll.channel_.refusals != coll.heard_ || coll.waiting_ + coll.deferred_ != 0))
-    coll.look();
-  for (size_t i = 0; i < coll.running_.size();) {
-    if (!coll.running_[i]->advance(events)) {
-      ++i;
-      continue;
-    }
-    coll.running_[i] = coll.running_.back();
-    coll.running_.pop_back();
-  }
-  if (!coll.flights_.empty()) coll.poll_flights(&events);
+  if (TERN_UNLIKELY(coll.refusals_.is_asked_to_look())) coll.refusals_.look();
+  if (!coll.executions_.idle()) coll.executions_.advance(&events);
+  if (!coll.flights_.idle()) coll.flights_.poll(&events);
   return events;
-}
-
-void Coll::go(Execution& execution) noexcept {
-  int events = 0;
-  execution.launch();
-  if (!execution.advance(events)) running_.push_back(&execution);  // reserved by take()
 }
 
 Question question_of(const Operation& operation) noexcept {
@@ -82,22 +62,21 @@ Question question_of(const Operation& operation) noexcept {
 
 CommState& Coll::state_of(core::Communicator& communicator) {
   if (communicator.coll == nullptr) {
-    auto made = std::make_unique<CommState>(communicator);
-    made->next_state = states_;
-    if (states_ != nullptr) states_->previous_state = made.get();
-    states_ = made.get();
+    auto made = std::make_unique<CommState>(communicator, flights_);
     made->levels = places_.of(communicator);
     made->shares_memory = made->levels == nullptr && !checks_ && shares_memory(communicator);
     made->hints = hints_of(communicator);
+    CommState& state = *made;
     communicator.coll = std::move(made);
-    if (TERN_UNLIKELY(channel_.refusals != 0)) try {
-        hear(static_cast<CommState&>(*communicator.coll), true);
-      } catch (const std::bad_alloc&) {
-        --heard_;  // again at the next poll
-        throw;
-      }
+    refusals_.enter(state);
   }
   return static_cast<CommState&>(*communicator.coll);
+}
+
+void Coll::refuse(core::Communicator& communicator, const std::string& why,
+                  const std::string& error) noexcept {
+  executions_.refuse(communicator, why, error);
+  flights_.refuse(communicator, why, error);
 }
 
 const Choice& Coll::choose(CommState& state, const Operation& operation, Question question,
@@ -153,39 +132,6 @@ Measured* Coll::explain(CommState& state, const Question& question, const Choice
   return &sum;
 }
 
-Execution* Coll::take() {
-  Execution* execution = pool_.take();
-  if (execution != nullptr) return execution;
-  execution = pool_.add(std::make_unique<Execution>(*this));
-  running_.reserve(pool_.all().size());
-  return execution;
-}
-
-void Coll::give_back(Execution& execution) noexcept {
-  if (execution.handle() != 0) process_.handles.renew(execution);
-  execution.made_at = {};
-  pool_.give(execution);
-}
-
-Execution* Coll::bound(const Operation& operation, const Algorithm& algorithm, const Levels* levels,
-                       std::shared_ptr<CachedSchedule> own) {
-  const core::Communicator& comm = *operation.communicator;
-  const int root = rooted(operation.collective) ? operation.root : 0;
-  CachedSchedule& cached =
-      own != nullptr ? *own
-      : comm.inter()
-          ? cache_.get_between(algorithm, comm.size(), comm.peer_count(), comm.rank(), root)
-          : cache_.get(algorithm, comm.size(), comm.rank(), root, levels);
-  Execution* made = take();
-  try {
-    made->bind(operation, algorithm, cached, std::move(own));
-  } catch (...) {
-    made->release();
-    throw;
-  }
-  return made;
-}
-
 int Coll::prepare(const Operation& operation, const Question& question, bool shared,
                   Execution** made) noexcept {
   core::Communicator& comm = *operation.communicator;
@@ -194,8 +140,8 @@ int Coll::prepare(const Operation& operation, const Question& question, bool sha
     if (TERN_UNLIKELY(state.over())) return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
     const Choice& choice =
         choose(state, operation, question, shared && may_be_flat(state, operation, question));
-    *made = bound(operation, *choice.algorithm, state.levels,
-                  neighborhood_of(state, *choice.algorithm, operation));
+    *made = executions_.bound(operation, *choice.algorithm, state.levels,
+                              neighborhood_of(state, *choice.algorithm, operation));
     if (TERN_UNLIKELY(checks_)) (*made)->check();
     if (TERN_UNLIKELY(process_.explain.on()) && comm.rank() == 0)
       (*made)->measure(explain(state, state.question, choice));
@@ -211,10 +157,11 @@ int Coll::prepare(const Operation& operation, const Question& question, bool sha
 
 int Coll::run(const Operation& operation) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  int code = TERN_UNLIKELY(troubled_) ? settle(*operation.communicator, false) : MPI_SUCCESS;
-  const CallNumber number = next_number(*operation.communicator, false);
+  int code = TERN_UNLIKELY(refusals_.troubled()) ? refusals_.settle(*operation.communicator, false)
+                                                 : MPI_SUCCESS;
+  const CallNumber number = Refusals::next_number(*operation.communicator, false);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    refuse_call(*operation.communicator, number, code);
+    refusals_.refuse_call(*operation.communicator, number, code);
     return code;
   }
   const Question question = question_of(operation);
@@ -228,7 +175,7 @@ int Coll::run(const Operation& operation) noexcept {
   } catch (const Error& error) {
     code = fail(error);
   }
-  refuse_call(*operation.communicator, number, code);
+  refusals_.refuse_call(*operation.communicator, number, code);
   return code;
 }
 
@@ -237,21 +184,11 @@ int Coll::run_schedule(const Operation& operation, const Question& question, boo
   Execution* execution = nullptr;
   const int code = prepare(operation, question, shared, &execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    refuse_call(*operation.communicator, number, code);
+    refusals_.refuse_call(*operation.communicator, number, code);
     return code;
   }
   execution->number(number);
-  return complete(execution);
-}
-
-int Coll::complete(Execution* execution) noexcept {
-  go(*execution);
-  channel_.progress.wait([execution] { return execution->done(); },
-                         [execution](WaitReport* report) { execution->describe(report); });
-  int code = execution->outcome.error;
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) code = fail(code, "%s", execution->error_text->c_str());
-  execution->release();
-  return code;
+  return executions_.complete(execution);
 }
 
 int Coll::start(const Operation& operation, core::Request** request) noexcept {
@@ -265,7 +202,7 @@ int Coll::start(const Operation& operation, core::Request** request) noexcept {
     call->launch();
   } else {
     *request = execution;
-    go(*execution);
+    executions_.go(*execution);
   }
   return MPI_SUCCESS;
 }
@@ -285,20 +222,20 @@ int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
                Execution** execution) noexcept {
   core::Communicator& comm = *operation.communicator;
   const Question question = question_of(operation);
-  int code = TERN_UNLIKELY(troubled_) ? settle(comm, persistent) : MPI_SUCCESS;
+  int code = TERN_UNLIKELY(refusals_.troubled()) ? refusals_.settle(comm, persistent) : MPI_SUCCESS;
   if (TERN_LIKELY(code == MPI_SUCCESS))
     code = prepare_flight(operation, question, persistent, call);
   if (TERN_LIKELY(code == MPI_SUCCESS) && *call == nullptr)
     code = prepare(operation, question, false, execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    refuse_call(comm, next_number(comm, persistent), code);
+    refusals_.refuse_call(comm, Refusals::next_number(comm, persistent), code);
     return code;
   }
   const bool numbered = persistent && *call != nullptr;
   const CallNumber own = numbered ? (*call)->number() : CallNumber{};
   code = *call != nullptr ? hand_out(*call) : hand_out(*execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS))
-    refuse_call(comm, numbered ? own : next_number(comm, persistent), code);
+    refusals_.refuse_call(comm, numbered ? own : Refusals::next_number(comm, persistent), code);
   return code;
 }
 

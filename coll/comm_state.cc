@@ -4,21 +4,22 @@
 
 #include "base/error.hpp"
 #include "base/explain.hpp"
-#include "coll/coll.hpp"
+#include "coll/flat/flights.hpp"
 #include "coll/flat/queue.hpp"
 #include "core/info.hpp"
 #include "core/process.hpp"
 
 namespace tern::coll {
 
-CommState::CommState(core::Communicator& owner) noexcept : communicator(owner) {}
+CommState::CommState(core::Communicator& owner, Flights& of_channel) noexcept
+    : CommRefusals(owner), flights_of_channel_(of_channel) {}
 
 CommState::~CommState() {
-  Coll* const coll = communicator.channel().coll;
-  if (coll != nullptr) coll->forget(*this);
+  const bool ended = communicator.channel().coll == nullptr;  // before this communicator
+  if (!ended) flights_of_channel_.refusals().leave(*this);
   for (auto& one : slabs)
-    if (one != nullptr && coll != nullptr)
-      coll->retire(std::move(one));
+    if (one != nullptr && !ended)
+      flights_of_channel_.retire(std::move(one));
     else if (one != nullptr)
       one->forget();
   const Explain& explain = communicator.process().explain;

@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "coll/coll.hpp"
+#include "coll/executions.hpp"
 
 namespace tern::coll {
 namespace {
@@ -38,7 +38,7 @@ void Execution::set_persistent() noexcept {
   persistent_ = true;
   active_ = false;
   operation_.communicator->keep_for_request();
-  number(Coll::next_number(*operation_.communicator, true));
+  number(Refusals::next_number(*operation_.communicator, true));
   tag_by(sequence_of(number_));
 }
 
@@ -50,10 +50,10 @@ uint32_t Execution::sequence_of(CallNumber persistent) noexcept {
   return kSequences + persistent.value % kSequences;
 }
 
-Execution::Execution(Coll& owner) noexcept : coll_(owner) { channel = &owner.channel(); }
+Execution::Execution(Executions& owner) noexcept : owner_(owner) { channel = &owner.channel(); }
 
 void Execution::launch() noexcept {
-  if (!numbered_) number_ = Coll::next_number(*operation_.communicator, false);
+  if (!numbered_) number_ = Refusals::next_number(*operation_.communicator, false);
   if (!tagged_) sequence_ = next_sequence(*operation_.communicator);
   broken_ = false;
   ++operation_.communicator->pending;
@@ -79,7 +79,7 @@ void Execution::refuse(int code) noexcept {
   const std::string text = take_last_error().text;
   take_error(code, text.c_str());
   (void)fail(code, "%s", text.c_str());
-  coll_.refuse_call(*operation_.communicator, number_, code);
+  owner_.refusals().refuse_call(*operation_.communicator, number_, code);
   (void)take_last_error();
 }
 
@@ -91,10 +91,10 @@ int Execution::check_tag() const noexcept { return tag(PassRun{}, kCheck); }
 
 int Execution::start() noexcept {
   const core::ChannelLock lock(operation_.communicator->channel().progress);
-  const int code = coll_.over(*operation_.communicator, number_);
+  const int code = owner_.refusals().over(*operation_.communicator, number_);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   set_active(true);
-  coll_.go(*this);
+  owner_.go(*this);
   return MPI_SUCCESS;
 }
 
@@ -226,7 +226,7 @@ void Execution::issue(PassRun& pass, int lane, int32_t index, const Step& step) 
 void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step) noexcept {
   const bool data = step.verb == Verb::kSend || step.verb == Verb::kRecv;
   const bool sends = step.verb == Verb::kSend || step.verb == Verb::kSignal;
-  pml::Buffer buffer{nullptr, 0, coll_.byte_type()};
+  pml::Buffer buffer{nullptr, 0, owner_.byte_type()};
   if (data) {
     buffer = geometry_.at(sends ? schedule_->source(step) : schedule_->destination(step),
                           pass.number, pass.scratch);
@@ -249,7 +249,7 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
 // A rank that has failed has nothing right to send: who would receive it fails as well.
 int Execution::begin_message(const pml::Buffer& buffer, const pml::Envelope& envelope, bool sends,
                              core::Request** request) noexcept {
-  pml::Pml& pml = coll_.pml();
+  pml::Pml& pml = owner_.pml();
   if (!sends) return pml.irecv_locked(buffer, envelope, request);
   if (TERN_LIKELY(outcome.error == MPI_SUCCESS)) return pml.isend_locked(buffer, envelope, request);
   return pml.isend_lost_locked(buffer, envelope, outcome.error, request);
@@ -260,7 +260,7 @@ void Execution::copy(const PassRun& pass, const Step& step) noexcept {
   for (int i = 0; i < step.destinations; ++i) {
     const pml::Buffer to = geometry_.at(schedule_->destination(step, i), pass.number, pass.scratch);
     if (TERN_LIKELY(from.bytes() <= to.bytes())) {
-      note(core::copy(coll_.process(), from, to));
+      note(core::copy(owner_.process(), from, to));
       continue;
     }
     take_error(MPI_ERR_TRUNCATE,
@@ -281,7 +281,8 @@ void Execution::reduce(const PassRun& pass, const Step& step) noexcept {
       sources[static_cast<size_t>(i)] =
           geometry_.at(schedule_->source(step, left - some + i), pass.number, pass.scratch);
     if (begun) sources[static_cast<size_t>(some)] = to;
-    note(core::reduce(coll_.process(), *operation_.op, sources.data(), some + (begun ? 1 : 0), to));
+    note(
+        core::reduce(owner_.process(), *operation_.op, sources.data(), some + (begun ? 1 : 0), to));
     begun = true;
     left -= some;
   }
@@ -316,7 +317,7 @@ void Execution::destroy() noexcept {
   numbered_ = tagged_ = false;
   active_ = true;
   revive();
-  coll_.give_back(*this);
+  owner_.give_back(*this);
   if (kept != nullptr) kept->request_ended();
 }
 
@@ -336,6 +337,11 @@ void Execution::describe(WaitReport* report) const {
         separator = "";
         for (const int rank : one.ranks) report->wait_for(rank);
       }
+}
+
+void Execution::refused(const std::string& why) noexcept {
+  broken_ = true;
+  take_error(MPI_ERR_OTHER, why.c_str());
 }
 
 }  // namespace tern::coll

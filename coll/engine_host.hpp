@@ -2,9 +2,9 @@
 // Execution: one collective under way on the host: a schedule bound to buffers, run by progress
 // over the pml. Why: blocking (start and wait), nonblocking (start) and persistent (start again)
 // are the same object. Passes (chunks) overlap, up to kMostPasses at once, each with scratch of its
-// own; lanes go as their dependencies allow. Lifetime: pooled by Coll; the user's handle is one
-// reference, running another. Threads: under the channel's lock. See: coll/schedule.hpp (what the
-// steps mean); tests/unit/coll/engine_test.cc.
+// own; lanes go as their dependencies allow. Lifetime: pooled by Executions; the user's handle is
+// one reference, running another. Threads: under the channel's lock. See: coll/schedule.hpp (what
+// the steps mean); tests/unit/coll/engine_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,19 @@
 
 #include "coll/cache.hpp"
 #include "coll/check.hpp"
-#include "coll/comm_state.hpp"
 #include "coll/geometry.hpp"
+#include "coll/measured.hpp"
 #include "coll/operation.hpp"
+#include "coll/refusal.hpp"
 #include "core/request.hpp"
 
 namespace tern::coll {
 
-class Coll;
+class Executions;
 
 class Execution final : public core::Request {
  public:
-  explicit Execution(Coll& owner) noexcept;
+  explicit Execution(Executions& owner) noexcept;
 
   /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution
   /// ends; `own` is it where no cache has it.
@@ -137,7 +138,7 @@ class Execution final : public core::Request {
   [[nodiscard]] bool drop_check() noexcept;
   [[nodiscard]] int check_tag() const noexcept;
 
-  Coll& coll_;
+  Executions& owner_;
   Operation operation_{};
   CachedSchedule* cached_ = nullptr;
   std::shared_ptr<CachedSchedule> own_;

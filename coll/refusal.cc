@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coll: what happens where a rank takes no part.
+// Refusals: what happens where a rank takes no part.
 #include "coll/refusal.hpp"
 
 #include <algorithm>
@@ -10,9 +10,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "coll/coll.hpp"
-#include "coll/engine_host.hpp"
-#include "coll/flat/queue.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
@@ -44,7 +41,7 @@ Notice make_notice(Notice::Says says, CallNumber number, int rank, const std::st
   return notice;
 }
 
-Trouble& trouble_of(CommState& state) {
+Trouble& trouble_of(CommRefusals& state) {
   if (state.trouble == nullptr) state.trouble = std::make_unique<Trouble>();
   return *state.trouble;
 }
@@ -60,18 +57,29 @@ bool has_come(const core::Communicator& comm, const Notice& notice) noexcept {
 
 }  // namespace
 
-CallNumber Coll::next_number(core::Communicator& comm, bool persistent) noexcept {
+Refusals::Refusals(core::Channel& channel, UnderWay& under_way) noexcept
+    : channel_(channel),
+      process_(channel.process),
+      under_way_(under_way),
+      byte_(&core::predefined_type(process_, MPI_BYTE)) {}
+
+Refusals::~Refusals() {
+  for (const Told& told : told_)
+    for (core::Request* const request : told.sends) request->release();
+}
+
+CallNumber Refusals::next_number(core::Communicator& comm, bool persistent) noexcept {
   return {persistent ? comm.coll_persistent++ : comm.coll_sequence++, persistent};
 }
 
-void Coll::refuse(core::Communicator& comm, bool persistent, int code, bool deferred) noexcept {
+void Refusals::refuse(core::Communicator& comm, bool persistent, int code, bool deferred) noexcept {
   const core::ChannelLock lock(channel_.progress);
   const LastError last = take_last_error();
   try {
     if (deferred && others(comm) != 0) {
-      defer(state_of(comm), persistent, code, last.text);
+      defer(under_way_.state_of(comm), persistent, code, last.text);
     } else {
-      drop_deferred(state_of(comm), persistent);
+      drop_deferred(under_way_.state_of(comm), persistent);
       (void)fail(code, "%s", last.text.c_str());
       refuse_call(comm, next_number(comm, persistent), code);
     }
@@ -82,7 +90,7 @@ void Coll::refuse(core::Communicator& comm, bool persistent, int code, bool defe
   channel_.progress.poll();  // a program that does nothing else must not gather such messages
 }
 
-void Coll::defer(CommState& state, bool persistent, int code, const std::string& text) {
+void Refusals::defer(CommRefusals& state, bool persistent, int code, const std::string& text) {
   const auto& trouble = state.trouble;
   const bool same =
       trouble != nullptr && trouble->deferred && trouble->deferred->persistent == persistent;
@@ -95,7 +103,7 @@ void Coll::defer(CommState& state, bool persistent, int code, const std::string&
 }
 
 // Whoever computes does not wait, and may still make up for it.
-bool Coll::waited_long(CommState& state) noexcept {
+bool Refusals::waited_long(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return false;
   Trouble::Deferred& deferred = *state.trouble->deferred;
   const int64_t now = now_ns();
@@ -105,7 +113,7 @@ bool Coll::waited_long(CommState& state) noexcept {
 }
 
 // The numbers of persistent ones and of others are apart: one makes up for its own kind.
-void Coll::drop_deferred(CommState& state, bool persistent) noexcept {
+void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
   if (state.trouble->deferred->persistent != persistent) return tell_deferred(state);
   state.trouble->deferred.reset();
@@ -113,7 +121,7 @@ void Coll::drop_deferred(CommState& state, bool persistent) noexcept {
   channel_.progress.stay_awake(-1);
 }
 
-void Coll::tell_deferred(CommState& state) noexcept {
+void Refusals::tell_deferred(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
   const Trouble::Deferred deferred = *std::exchange(state.trouble->deferred, std::nullopt);
   --deferred_;
@@ -126,17 +134,17 @@ void Coll::tell_deferred(CommState& state) noexcept {
   if (!last.text.empty()) (void)fail_on(last.object, MPI_ERR_OTHER, "%s", last.text.c_str());
 }
 
-void Coll::freeing(const core::Communicator& comm) noexcept {
+void Refusals::freeing(const core::Communicator& comm) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (comm.coll != nullptr) tell_deferred(static_cast<CommState&>(*comm.coll));
+  if (comm.coll != nullptr) tell_deferred(static_cast<CommRefusals&>(*comm.coll));
 }
 
-void Coll::refuse_call(core::Communicator& comm, CallNumber number, int code) noexcept {
+void Refusals::refuse_call(core::Communicator& comm, CallNumber number, int code) noexcept {
   if (others(comm) == 0) return;
   comm.coll_tags += kTagsApart;
   const LastError last = take_last_error();
   try {
-    CommState& state = state_of(comm);
+    CommRefusals& state = under_way_.state_of(comm);
     if (!state.over()) {
       state.shares_memory = false;
       troubled_ = true;
@@ -151,7 +159,7 @@ void Coll::refuse_call(core::Communicator& comm, CallNumber number, int code) no
   (void)fail_on(last.object, code, "%s", last.text.c_str());
 }
 
-void Coll::tell_all(core::Communicator& comm, const Notice& notice) {
+void Refusals::tell_all(core::Communicator& comm, const Notice& notice) {
   Told& told = tell(notice);
   const auto to_all = [&](core::Communicator& on) {
     for (int rank = 0; rank < on.peer_count(); ++rank)
@@ -162,7 +170,7 @@ void Coll::tell_all(core::Communicator& comm, const Notice& notice) {
 }
 
 // What has arrived is forgotten.
-Told& Coll::tell(const Notice& notice) {
+Told& Refusals::tell(const Notice& notice) {
   for (Told& told : told_)
     std::erase_if(told.sends, [](core::Request* request) {
       if (!request->done()) return false;
@@ -173,12 +181,12 @@ Told& Coll::tell(const Notice& notice) {
   return told_.emplace_back(Told{notice, {}});
 }
 
-bool Coll::try_to_send(Told& told, core::Communicator& on, int rank) {
+bool Refusals::try_to_send(Told& told, core::Communicator& on, int rank) {
   told.sends.reserve(told.sends.size() + 1);
   core::Request* request = nullptr;
   const pml::Buffer buffer{&told.notice, sizeof told.notice, byte_};
-  const int code =
-      pml().isend_locked(buffer, {&on, rank, pml::kRefusalTag, pml::Plane::kCollective}, &request);
+  const int code = channel_.pml->isend_locked(
+      buffer, {&on, rank, pml::kRefusalTag, pml::Plane::kCollective}, &request);
   if (code != MPI_SUCCESS) {
     (void)take_last_error();
   } else if (request->done()) {
@@ -189,7 +197,7 @@ bool Coll::try_to_send(Told& told, core::Communicator& on, int rank) {
   return code == MPI_SUCCESS;
 }
 
-void Coll::send(Told& told, core::Communicator& on, int rank) {
+void Refusals::send(Told& told, core::Communicator& on, int rank) {
   if (try_to_send(told, on, rank)) return;
   const int64_t now = now_ns();
   untold_.push_back({told.notice, &on, rank, now, now});
@@ -199,7 +207,7 @@ void Coll::send(Told& told, core::Communicator& on, int rank) {
 }
 
 // What keeps it from them may pass: descriptors that another program holds.
-bool Coll::try_again(Untold& one) noexcept {
+bool Refusals::try_again(Untold& one) noexcept {
   one.tried = now_ns();
   try {
     if (try_to_send(tell(one.notice), *one.on, one.rank)) return true;
@@ -213,7 +221,7 @@ bool Coll::try_again(Untold& one) noexcept {
   return true;
 }
 
-void Coll::tell_untold() noexcept {
+void Refusals::tell_untold() noexcept {
   for (size_t i = 0; i < untold_.size();) {
     if (now_ns() - untold_[i].tried < kBetweenTries || !try_again(untold_[i])) {
       ++i;
@@ -228,25 +236,25 @@ void Coll::tell_untold() noexcept {
 }
 
 // Of every communicator that has had a collective; the others hear when they have their first.
-void Coll::look() noexcept {
+void Refusals::look() noexcept {
   const bool fresh = channel_.refusals != heard_;
   heard_ = channel_.refusals;
   troubled_ = true;
   tell_untold();
-  for (CommState* state = states_; state != nullptr;) {
-    const uint64_t forgotten = forgotten_;
-    CommState* const following = state->next_state;
+  for (CommRefusals* state = states_; state != nullptr;) {
+    const uint64_t forgotten = left_;
+    CommRefusals* const following = state->following;
     if (deferred_ != 0 && waited_long(*state)) tell_deferred(*state);
     try {
       hear(*state, fresh);
     } catch (const std::bad_alloc&) {
       --heard_;  // again at the next poll
     }
-    state = forgotten == forgotten_ ? following : states_;  // what ended may be what follows
+    state = forgotten == left_ ? following : states_;  // what ended may be what follows
   }
 }
 
-void Coll::hear(CommState& state, bool fresh) {
+void Refusals::hear(CommRefusals& state, bool fresh) {
   core::Communicator& comm = state.communicator;
   struct Kept {  // what ends here may be what kept it
     explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
@@ -267,11 +275,12 @@ void Coll::hear(CommState& state, bool fresh) {
 }
 
 // A receive that finds nothing is taken back at once: nothing is posted while nobody refuses.
-bool Coll::receive(CommState& state, core::Communicator& on, bool across) {
+bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across) {
   std::list<Trouble::Coming>& coming = trouble_of(state).coming;
   Trouble::Coming& one = coming.emplace_back(Trouble::Coming{nullptr, across, {}});
   const pml::Envelope from{&on, MPI_ANY_SOURCE, pml::kRefusalTag, pml::Plane::kCollective};
-  const int code = pml().irecv_locked({&one.notice, sizeof one.notice, byte_}, from, &one.request);
+  const int code =
+      channel_.pml->irecv_locked({&one.notice, sizeof one.notice, byte_}, from, &one.request);
   if (code != MPI_SUCCESS) {
     (void)take_last_error();
     coming.pop_back();
@@ -288,7 +297,7 @@ bool Coll::receive(CommState& state, core::Communicator& on, bool across) {
   return false;
 }
 
-void Coll::take_one(CommState& state, std::list<Trouble::Coming>::iterator come) {
+void Refusals::take_one(CommRefusals& state, std::list<Trouble::Coming>::iterator come) {
   take(state, {come->notice, come->across}, has_come(state.communicator, come->notice));
   come->request->release();
   state.trouble->coming.erase(come);
@@ -297,7 +306,7 @@ void Coll::take_one(CommState& state, std::list<Trouble::Coming>::iterator come)
 }
 
 // One of a call that is still to come waits: this rank may refuse it, too.
-void Coll::take(CommState& state, const Trouble::Heard& heard, bool come) {
+void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come) {
   core::Communicator& comm = state.communicator;
   Trouble& trouble = trouble_of(state);
   const Notice& notice = heard.notice;
@@ -322,7 +331,7 @@ void Coll::take(CommState& state, const Trouble::Heard& heard, bool come) {
   end_collectives(state, strf("rank %d%s takes no part: %s", notice.rank, where, notice.why));
 }
 
-void Coll::reconsider(CommState& state, uint32_t next, uint32_t next_persistent) {
+void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent) {
   if (state.trouble == nullptr) return;
   std::vector<Trouble::Heard>& heard = state.trouble->heard;
   for (size_t i = 0; i < heard.size();) {
@@ -340,7 +349,7 @@ void Coll::reconsider(CommState& state, uint32_t next, uint32_t next_persistent)
 }
 
 // Others may wait for what this rank had in flight.
-void Coll::end_collectives(CommState& state, const std::string& why) {
+void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   if (state.over()) return;
   core::Communicator& comm = state.communicator;
   Trouble& trouble = trouble_of(state);
@@ -349,32 +358,13 @@ void Coll::end_collectives(CommState& state, const std::string& why) {
            why.c_str(), comm.name.or_words("this communicator").c_str());
   trouble.over = true;
   state.shares_memory = false;
-  const auto tell_of = [&](CallNumber number) noexcept {
-    try {
-      tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
-    } catch (const std::bad_alloc&) {
-      log_line("no memory to tell the other ranks that this one takes no part in a collective");
-    }
-  };
-  for (Execution* const execution : running_)
-    if (execution->communicator == &comm) {
-      tell_of(execution->number());
-      execution->refused(trouble.why);
-    }
-  FlatCall* ended = nullptr;
-  for (FlatQueue* const queue : flights_)
-    if (&queue->communicator() == &comm) {
-      for (const FlatCall* call = queue->first(); call != nullptr; call = call->next())
-        tell_of(call->number());
-      queue->refuse(trouble.why, &ended);
-    }
-  while (ended != nullptr) std::exchange(ended, ended->next())->finish();
+  under_way_.refuse(comm, why, trouble.why);
   if (process_.threaded()) channel_.progress.wake();  // others may wait for them
 }
 
-int Coll::settle(core::Communicator& comm, bool persistent) noexcept {
+int Refusals::settle(core::Communicator& comm, bool persistent) noexcept {
   if (comm.coll == nullptr) return MPI_SUCCESS;
-  auto& state = static_cast<CommState&>(*comm.coll);
+  auto& state = static_cast<CommRefusals&>(*comm.coll);
   drop_deferred(state, persistent);
   try {
     reconsider(state, next(comm, false) + (persistent ? 0 : 1),
@@ -385,8 +375,8 @@ int Coll::settle(core::Communicator& comm, bool persistent) noexcept {
   return state.over() ? fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str()) : MPI_SUCCESS;
 }
 
-int Coll::over(core::Communicator& comm, CallNumber number) noexcept {
-  const auto* const state = static_cast<const CommState*>(comm.coll.get());
+int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
+  const auto* const state = static_cast<const CommRefusals*>(comm.coll.get());
   if (TERN_LIKELY(state == nullptr || !state->over())) return MPI_SUCCESS;
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->trouble->why));
@@ -396,51 +386,36 @@ int Coll::over(core::Communicator& comm, CallNumber number) noexcept {
   return fail(MPI_ERR_OTHER, "%s", state->trouble->why.c_str());
 }
 
-void Coll::forget(CommState& state) noexcept {
-  ++forgotten_;
+void Refusals::broken_off(core::Communicator& comm, CallNumber number,
+                          const std::string& why) noexcept {
+  try {
+    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to tell the other ranks that this one takes no part in a collective");
+  }
+}
+
+void Refusals::enter(CommRefusals& state) {
+  state.following = states_;
+  if (states_ != nullptr) states_->previous = &state;
+  states_ = &state;
+  if (TERN_UNLIKELY(channel_.refusals != 0)) try {
+      hear(state, true);
+    } catch (const std::bad_alloc&) {
+      --heard_;  // again at the next poll
+      throw;
+    }
+}
+
+void Refusals::leave(CommRefusals& state) noexcept {
+  ++left_;
   if (state.trouble != nullptr) {
     waiting_ -= state.trouble->heard.size() + state.trouble->coming.size();
     for (const Trouble::Coming& one : state.trouble->coming) one.request->release();
     drop_deferred(state, state.trouble->deferred && state.trouble->deferred->persistent);
   }
-  (state.previous_state == nullptr ? states_ : state.previous_state->next_state) = state.next_state;
-  if (state.next_state != nullptr) state.next_state->previous_state = state.previous_state;
-}
-
-// A check under way is dropped; false while the peers may still look at it.
-bool Execution::drop_check() noexcept {
-  bool left = false;
-  for (core::Request** const request : {&check_->sent, &check_->received}) {
-    if (*request == nullptr) continue;
-    if (!(*request)->done() && !check_->dropped) (*request)->cancel_locked();
-    if (!(*request)->done()) {
-      left = true;
-    } else {
-      (*request)->release();
-      *request = nullptr;
-    }
-  }
-  check_->dropped = true;
-  checking_ = left;
-  return !left;
-}
-
-void Execution::refused(const std::string& why) noexcept {
-  broken_ = true;
-  take_error(MPI_ERR_OTHER, why.c_str());
-}
-
-void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
-  if (state_ != State::kMet) return;  // schedules, which fail by themselves
-  writing_ = last_ = nullptr;
-  slab_->lane().go_to(epochs_);  // what was written ahead may still be read
-  for (FlatCall* call = std::exchange(first_, nullptr); call != nullptr;) {
-    FlatCall* const following = call->next_;
-    call->take_error(MPI_ERR_OTHER, why);
-    call->end();
-    call->next_ = std::exchange(*ended, call);
-    call = following;
-  }
+  (state.previous == nullptr ? states_ : state.previous->following) = state.following;
+  if (state.following != nullptr) state.following->previous = state.previous;
 }
 
 }  // namespace tern::coll

@@ -19,11 +19,15 @@
 
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/communicator.hpp"
+#include "core/process.hpp"
 #include "core/request.hpp"
+#include "pml/pml.hpp"
 
 namespace tern::coll {
 
@@ -86,6 +90,114 @@ struct Trouble {
   std::vector<Heard> heard;      // of calls to which this rank has not come
   bool over = false;             // no collective works any more,
   std::string why;               // for this reason
+};
+
+/// What refusals keep per communicator that has had a collective.
+struct CommRefusals : core::CollState {
+  explicit CommRefusals(core::Communicator& owner) noexcept : communicator(owner) {}
+  /// No collective works any more.
+  [[nodiscard]] bool over() const noexcept { return trouble != nullptr && trouble->over; }
+
+  core::Communicator& communicator;
+  bool shares_memory = false;        // all ranks see each other's slabs, as far as is known
+  std::unique_ptr<Trouble> trouble;  // null: none
+  CommRefusals *previous = nullptr, *following = nullptr;  // of the channel
+};
+
+class Refusals;
+
+/// What a channel has under way, for those who end it. Coll implements it.
+class UnderWay {
+ public:
+  /// Made at the communicator's first collective, or refusal. Throws std::bad_alloc.
+  [[nodiscard]] virtual CommRefusals& state_of(core::Communicator& communicator) = 0;
+  /// Every collective of the communicator ends with this error; the others learn the reason by
+  /// broken_off().
+  virtual void refuse(core::Communicator& communicator, const std::string& why,
+                      const std::string& error) noexcept = 0;
+
+ protected:
+  ~UnderWay() = default;
+};
+
+/// The refusals of one channel's communicators.
+class Refusals {
+ public:
+  Refusals(core::Channel& channel, UnderWay& under_way) noexcept;
+  Refusals(const Refusals&) = delete;
+  Refusals& operator=(const Refusals&) = delete;
+  ~Refusals();
+
+  /// Takes the number of the next collective.
+  [[nodiscard]] static CallNumber next_number(core::Communicator& communicator,
+                                              bool persistent) noexcept;
+  /// This rank takes no part in the communicator's next collective, for the reason of the last
+  /// fail(), which stays. `deferred`: unless its next collective makes up for it.
+  TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
+                        bool deferred) noexcept;
+  /// The communicator's last call is past.
+  void freeing(const core::Communicator& communicator) noexcept;
+
+  // With the channel's lock held.
+  /// The same as refuse(), of a call that has its number.
+  TERN_COLD void refuse_call(core::Communicator& communicator, CallNumber number,
+                             int code) noexcept;
+  /// Whether a communicator has heard of a refusal; then settle() goes before each call.
+  [[nodiscard]] bool troubled() const noexcept { return troubled_; }
+  /// Before a call takes its number: an error where another rank refuses it.
+  [[nodiscard]] TERN_COLD int settle(core::Communicator& communicator, bool persistent) noexcept;
+  /// Before a persistent call is started: an error, here and for all who start it, where the
+  /// communicator's collectives are over.
+  [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;
+  /// A call that was under way ends: the others must not wait for it.
+  TERN_COLD void broken_off(core::Communicator& communicator, CallNumber number,
+                            const std::string& why) noexcept;
+  /// A communicator has its first collective: it may have been refused. Throws std::bad_alloc.
+  void enter(CommRefusals& state);
+  void leave(CommRefusals& state) noexcept;
+  /// Whether look() has something to do.
+  [[nodiscard]] bool is_asked_to_look() const noexcept {
+    return channel_.refusals != heard_ || waiting_ + deferred_ != 0;
+  }
+  /// Receives, sends again, tells what was deferred.
+  TERN_COLD void look() noexcept;
+  [[nodiscard]] bool all_told() const noexcept { return untold_.empty(); }
+
+ private:
+  // Those that send or receive throw std::bad_alloc.
+  void tell_all(core::Communicator& communicator, const Notice& notice);
+  Told& tell(const Notice& notice);
+  void send(Told& told, core::Communicator& on, int rank);
+  [[nodiscard]] bool try_to_send(Told& told, core::Communicator& on, int rank);
+  /// False where none is left.
+  [[nodiscard]] bool receive(CommRefusals& state, core::Communicator& on, bool across);
+  void take_one(CommRefusals& state, std::list<Trouble::Coming>::iterator come);
+  /// `fresh`: messages may have come.
+  void hear(CommRefusals& state, bool fresh);
+  void tell_untold() noexcept;
+  [[nodiscard]] bool try_again(Untold& one) noexcept;
+  /// `come`: this rank has come to the call.
+  void take(CommRefusals& state, const Trouble::Heard& heard, bool come);
+  /// Takes what was heard of calls before these numbers.
+  void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
+  TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
+  void defer(CommRefusals& state, bool persistent, int code, const std::string& text);
+  void drop_deferred(CommRefusals& state, bool persistent) noexcept;
+  [[nodiscard]] bool waited_long(CommRefusals& state) noexcept;
+  void tell_deferred(CommRefusals& state) noexcept;
+
+  core::Channel& channel_;
+  core::Process& process_;
+  UnderWay& under_way_;
+  core::Datatype* byte_;
+  CommRefusals* states_ = nullptr;  // of all communicators that have one
+  bool troubled_ = false;           // one of them is, or was
+  uint64_t left_ = 0;               // states
+  uint64_t heard_ = 0;              // of channel_.refusals
+  size_t deferred_ = 0;             // refusals that are not told yet
+  size_t waiting_ = 0;              // heard, of calls that are still to come
+  std::list<Told> told_;            // on their way
+  std::vector<Untold> untold_;
 };
 
 }  // namespace tern::coll

@@ -2,13 +2,14 @@
 // FlatCall: one collective in flight.
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "coll/coll.hpp"
-#include "coll/engine_host.hpp"
+#include "coll/flat/flights.hpp"
 #include "coll/flat/queue.hpp"
 
 namespace tern::coll {
 
-FlatCall::FlatCall(Coll& owner) noexcept : coll_(owner) { channel = &owner.channel(); }
+FlatCall::FlatCall(Flights& owner) noexcept : flights_(owner) {
+  channel = &owner.executions().channel();
+}
 
 FlatCall::~FlatCall() = default;
 
@@ -37,7 +38,7 @@ void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber numbe
 
 void FlatCall::launch() noexcept {
   if (!persistent_) {
-    number_ = Coll::next_number(*operation_.communicator, false);
+    number_ = Refusals::next_number(*operation_.communicator, false);
     sequence_ = Execution::next_sequence(*operation_.communicator);
   }
   ++operation_.communicator->pending;
@@ -48,12 +49,12 @@ void FlatCall::launch() noexcept {
   restart();
   if (TERN_UNLIKELY(measured_ != nullptr)) began_ = now_ns();
   queue_->push(*this);
-  coll_.list(*queue_);
+  flights_.list(*queue_);
 }
 
 int FlatCall::start() noexcept {
-  const core::ChannelLock lock(coll_.channel().progress);
-  const int code = coll_.over(*operation_.communicator, number_);
+  const core::ChannelLock lock(flights_.executions().channel().progress);
+  const int code = flights_.refusals().over(*operation_.communicator, number_);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   set_active(true);
   launch();
@@ -99,7 +100,7 @@ void FlatCall::read(Slots& slots) noexcept {
 bool FlatCall::advance_schedule() noexcept {
   if (schedule_ == nullptr) {
     if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) return true;  // it was refused
-    const int code = coll_.run_instead(operation_, number_, sequence_, &schedule_);
+    const int code = flights_.schedules().run_instead(operation_, number_, sequence_, &schedule_);
     if (code == MPI_SUCCESS) return false;
     take_error(code, take_last_error().text);
     return true;
@@ -148,7 +149,7 @@ void FlatCall::destroy() noexcept {
   persistent_ = false;
   active_ = true;
   revive();
-  coll_.give_back(*this);
+  flights_.give_back(*this);
   if (kept != nullptr) kept->request_ended();
 }
 

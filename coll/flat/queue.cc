@@ -6,8 +6,7 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "coll/coll.hpp"
-#include "coll/engine_host.hpp"
+#include "coll/flat/flights.hpp"
 #include "core/peer.hpp"
 
 namespace tern::coll {
@@ -19,15 +18,18 @@ constexpr uint64_t kAhead = 3;  // epochs from the one that is read to the one t
 
 }  // namespace
 
-FlatQueue::FlatQueue(Coll& coll, core::Communicator& communicator, const Lane& lane) noexcept
-    : coll_(coll), channel_(communicator.channel()), communicator_(communicator), lane_(lane) {}
+FlatQueue::FlatQueue(Flights& flights, core::Communicator& communicator, const Lane& lane) noexcept
+    : flights_(flights),
+      channel_(communicator.channel()),
+      communicator_(communicator),
+      lane_(lane) {}
 
 FlatQueue::~FlatQueue() {
-  Coll* const coll = channel_.coll;  // null: it has ended before
-  if (coll != nullptr) coll->unlist(*this);
+  const bool ended = channel_.coll == nullptr;  // before this queue
+  if (!ended) flights_.unlist(*this);
   if (slab_ == nullptr) return;
-  if (coll != nullptr)
-    coll->retire(std::move(slab_));
+  if (!ended)
+    flights_.retire(std::move(slab_));
   else
     slab_->forget();
 }
@@ -50,11 +52,12 @@ void FlatQueue::meet() noexcept {
   try {
     all_.resize(static_cast<size_t>(communicator_.size()));
     const bool small = lane_.end() <= core::Slabs::kSmallBytes;
-    slab_ = coll_.make_slab(communicator_, small ? Slab::Size::kSmall : Slab::Size::kLarge, &lane_);
+    slab_ =
+        flights_.make_slab(communicator_, small ? Slab::Size::kSmall : Slab::Size::kLarge, &lane_);
     mine_ = slab_->number();
-    meeting_ = coll_.begin_exchange(communicator_, &mine_, all_.data(),
-                                    name_of(first_->operation_.collective), first_->number_,
-                                    first_->sequence_);
+    meeting_ = flights_.executions().begin_exchange(communicator_, &mine_, all_.data(),
+                                                    name_of(first_->operation_.collective),
+                                                    first_->number_, first_->sequence_);
   } catch (const std::exception&) {
     state_ = State::kSchedules;
     refuse_first("no memory for what the ranks share");
@@ -64,14 +67,14 @@ void FlatQueue::meet() noexcept {
 // All wait for this rank's slab.
 void FlatQueue::refuse_first(const std::string& why) noexcept {
   (void)fail(MPI_ERR_NO_MEM, "%s", why.c_str());
-  coll_.refuse_call(communicator_, first_->number_, MPI_ERR_NO_MEM);
+  flights_.refusals().refuse_call(communicator_, first_->number_, MPI_ERR_NO_MEM);
   (void)take_last_error();
   first_->take_error(MPI_ERR_NO_MEM, why);
 }
 
 void FlatQueue::end_meeting() noexcept {
   const bool over = meeting_->outcome.error != MPI_SUCCESS ||
-                    static_cast<const CommState&>(*communicator_.coll).over();
+                    static_cast<const CommRefusals&>(*communicator_.coll).over();
   meeting_->release();
   meeting_ = nullptr;
   state_ = State::kSchedules;
@@ -85,7 +88,7 @@ void FlatQueue::end_meeting() noexcept {
   if (state_ == State::kMet) return begin_calls();
   if (over) return;  // likewise
   slab_.reset();
-  coll_.lacks_slabs(communicator_);
+  flights_.lacks_slabs(communicator_);
 }
 
 void FlatQueue::begin_calls() noexcept {
@@ -196,6 +199,19 @@ void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
                                         : ": rank %d has not come to one that began before",
                         late);
   report->wait_for(static_cast<int>(communicator_.peer(late).rank));
+}
+
+void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
+  if (state_ != State::kMet) return;  // schedules, which fail by themselves
+  writing_ = last_ = nullptr;
+  slab_->lane().go_to(epochs_);  // what was written ahead may still be read
+  for (FlatCall* call = std::exchange(first_, nullptr); call != nullptr;) {
+    FlatCall* const following = call->next_;
+    call->take_error(MPI_ERR_OTHER, why);
+    call->end();
+    call->next_ = std::exchange(*ended, call);
+    call = following;
+  }
 }
 
 }  // namespace tern::coll

@@ -8,7 +8,7 @@
 // queue, not in the call. The first call exchanges the slabs' numbers, by messages, while it is in
 // flight; where a rank has no slab all calls become schedules. A persistent call has a queue to
 // itself, for ranks may start several in any order. Lifetime: a queue is the communicator's or the
-// persistent call's; calls are pooled by Coll. Threads: under the channel's lock.
+// persistent call's; calls are pooled by Flights. Threads: under the channel's lock.
 // See: coll/flat/README.md, tests/unit/coll/flight_test.cc.
 #pragma once
 
@@ -17,22 +17,23 @@
 #include <string>
 #include <vector>
 
-#include "coll/comm_state.hpp"
 #include "coll/flat/parts.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/flat/staged.hpp"
+#include "coll/measured.hpp"
 #include "coll/operation.hpp"
+#include "coll/refusal.hpp"
 #include "core/request.hpp"
 
 namespace tern::coll {
 
-class Coll;
 class Execution;
+class Flights;
 class FlatQueue;
 
 class FlatCall final : public core::Request {
  public:
-  explicit FlatCall(Coll& owner) noexcept;
+  explicit FlatCall(Flights& owner) noexcept;
   FlatCall(const FlatCall&) = delete;
   FlatCall& operator=(const FlatCall&) = delete;
   ~FlatCall() override;
@@ -65,7 +66,7 @@ class FlatCall final : public core::Request {
   void take_error(int code, const std::string& text) noexcept;
   void end() noexcept;
 
-  Coll& coll_;
+  Flights& flights_;
   FlatQueue* queue_ = nullptr;
   FlatCall* next_ = nullptr;  // in the queue
   Operation operation_{};
@@ -88,7 +89,7 @@ class FlatCall final : public core::Request {
 
 class FlatQueue {
  public:
-  FlatQueue(Coll& coll, core::Communicator& communicator, const Lane& lane) noexcept;
+  FlatQueue(Flights& flights, core::Communicator& communicator, const Lane& lane) noexcept;
   FlatQueue(const FlatQueue&) = delete;
   FlatQueue& operator=(const FlatQueue&) = delete;
   ~FlatQueue();
@@ -104,7 +105,7 @@ class FlatQueue {
   /// All that it holds fail, and are added to the list *ended.
   void refuse(const std::string& why, FlatCall** ended) noexcept;
   void describe(const FlatCall& call, WaitReport* report) const;
-  bool listed = false;  // Coll polls it
+  bool listed = false;  // Flights polls it
 
  private:
   friend class FlatCall;
@@ -121,7 +122,7 @@ class FlatQueue {
   /// True where one of them was not asked yet.
   bool ask_the_late() noexcept;
 
-  Coll& coll_;
+  Flights& flights_;
   core::Channel& channel_;
   core::Communicator& communicator_;
   const Lane lane_;

@@ -96,7 +96,7 @@ void excuse_here(core::Communicator& comm, Part part, int code, bool aliased) {
     case Part::kCollective:
     case Part::kPersistent:
       if (comm.inter()) (void)own_side(comm);
-      return comm.channel().coll->refuse(comm, part == Part::kPersistent, code, aliased);
+      return comm.channel().coll->refusals().refuse(comm, part == Part::kPersistent, code, aliased);
     case Part::kSplit:
     case Part::kSplitType:
       return refuse_split(comm, part == Part::kSplitType, code);

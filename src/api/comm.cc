@@ -131,7 +131,7 @@ int comm_free(MPI_Comm* comm) noexcept {
   const int code = found->attributes.delete_all(found->handle());
   if (code != MPI_SUCCESS) return code;
   end_send_buffer(found);
-  found->channel().coll->freeing(*found);
+  found->channel().coll->refusals().freeing(*found);
   *comm = MPI_COMM_NULL;
   process.handles.erase(*found);
   const core::ChannelLock lock(found->channel().progress);

@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "coll/coll.hpp"
-#include "coll/engine_host.hpp"
 #include "coll/flat/flat.hpp"
 #include "coll/flat/queue.hpp"
 #include "mpi.h"
@@ -35,12 +34,6 @@ bool Coll::may_fly(CommState& state, const Operation& operation,
   return flat_bytes(question) < kLeastOnDevice;
 }
 
-std::unique_ptr<FlatQueue> Coll::make_queue(core::Communicator& communicator, const Lane& lane) {
-  auto made = std::make_unique<FlatQueue>(*this, communicator, lane);
-  flights_.reserve(++queues_);  // list() cannot fail
-  return made;
-}
-
 FlatCall* Coll::bound_flight(const Operation& operation, const Question& question,
                              bool persistent) {
   core::Communicator& communicator = *operation.communicator;
@@ -51,19 +44,18 @@ FlatCall* Coll::bound_flight(const Operation& operation, const Question& questio
   std::unique_ptr<FlatQueue> own;
   std::unique_ptr<FlatQueue>& queue = persistent ? own : state.flights[small ? 0 : 1];
   if (queue == nullptr)
-    queue = make_queue(communicator, persistent ? lane_of_one(bytes)
-                                     : small    ? kSmallFlightLane
-                                                : kLargeFlightLane);
+    queue = flights_.make_queue(communicator, persistent ? lane_of_one(bytes)
+                                              : small    ? kSmallFlightLane
+                                                         : kLargeFlightLane);
   if (queue->lacks_slabs()) return nullptr;
-  FlatCall* call = calls_.take();
-  if (call == nullptr) call = calls_.add(std::make_unique<FlatCall>(*this));
+  FlatCall* const call = flights_.take();
   try {
     call->bind(operation, *queue);
   } catch (...) {
     call->release();
     throw;
   }
-  if (persistent) call->set_persistent(std::move(own), next_number(communicator, true));
+  if (persistent) call->set_persistent(std::move(own), Refusals::next_number(communicator, true));
   if (TERN_UNLIKELY(process_.explain.on()) && communicator.rank() == 0) {
     Choice choice = state.answer;
     choice.algorithm = find_algorithm(operation.collective, "flat");
@@ -85,72 +77,17 @@ int Coll::prepare_flight(const Operation& operation, const Question& question, b
   }
 }
 
-Execution* Coll::begin_exchange(core::Communicator& communicator, uint32_t* mine, uint32_t* all,
-                                const char* name, CallNumber number, uint32_t sequence) {
-  Execution* const made = bound_exchange(communicator, mine, all, name);
-  made->number(number);
-  made->tag_by(sequence);
-  go(*made);
-  return made;
-}
-
 int Coll::run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
                       Execution** made) noexcept {
   const int code = prepare(operation, question_of(operation), false, made);
   if (code != MPI_SUCCESS) {
-    refuse_call(*operation.communicator, number, code);
+    refusals_.refuse_call(*operation.communicator, number, code);
     return code;
   }
   (*made)->number(number);
   (*made)->tag_by(sequence);
-  go(**made);
+  executions_.go(**made);
   return MPI_SUCCESS;
-}
-
-void Coll::poll_flights(int* events) noexcept {
-  for (size_t i = 0; i < flights_.size();) {
-    FlatQueue& queue = *flights_[i];
-    FlatCall* ended = nullptr;
-    queue.advance(&ended, events);
-    if (queue.empty()) {
-      queue.listed = false;
-      flights_[i] = flights_.back();
-      flights_.pop_back();
-    } else {
-      ++i;
-    }
-    while (ended != nullptr) {
-      FlatCall& call = *ended;
-      ended = call.next();
-      call.finish();  // the queue may be gone
-    }
-  }
-}
-
-void Coll::list(FlatQueue& queue) noexcept {
-  if (queue.listed) return;
-  queue.listed = true;
-  flights_.push_back(&queue);
-}
-
-void Coll::unlist(const FlatQueue& queue) noexcept {
-  --queues_;
-  if (queue.listed) std::erase(flights_, &queue);
-}
-
-void Coll::give_back(FlatCall& call) noexcept {
-  if (call.handle() != 0) process_.handles.renew(call);
-  call.made_at = {};
-  calls_.give(call);
-}
-
-void Coll::lacks_slabs(const core::Communicator& communicator) {
-  --slabs_in_use_;
-  process_.explain.say(
-      "fallback", {{"what", "messages"}, {"communicator", communicator.name.text()}},
-      strf("nonblocking collectives on %s take messages instead of shared memory: a rank has more "
-           "communicators and persistent requests than slabs; freeing some helps those made later",
-           communicator.name.or_words("a communicator").c_str()));
 }
 
 }  // namespace tern::coll

@@ -15,7 +15,6 @@ namespace tern::coll {
 namespace {
 // A rank reads a line of each other's: beyond this many the rounds of a schedule are fewer.
 constexpr int kMostRanks = 64;
-constexpr size_t kSweptAtOnce = 8;
 }  // namespace
 
 bool Coll::shares_memory(const core::Communicator& communicator) const noexcept {
@@ -27,47 +26,14 @@ bool Coll::shares_memory(const core::Communicator& communicator) const noexcept 
   return true;
 }
 
-Execution* Coll::bound_exchange(core::Communicator& communicator, uint32_t* mine, uint32_t* all,
-                                const char* name) {
-  Operation operation{};
-  operation.collective = Collective::kAllgather;
-  operation.communicator = &communicator;
-  operation.input = {mine, sizeof *mine, byte_, nullptr, nullptr};
-  operation.output = {all, sizeof *all, byte_, nullptr, nullptr};
-  operation.serves = name;
-  static const Algorithm& bruck = *find_algorithm(Collective::kAllgather, "bruck");
-  return bound(operation, bruck, nullptr, nullptr);
-}
-
-std::vector<uint32_t> Coll::exchange(core::Communicator& communicator, uint32_t mine,
-                                     const char* name) {
-  std::vector<uint32_t> all(static_cast<size_t>(communicator.size()));
-  const int code = complete(bound_exchange(communicator, &mine, all.data(), name));
-  if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
-  return all;
-}
-
-// What was freed long ago is looked at now and then, all of it where there is no other.
-std::unique_ptr<Slab> Coll::make_slab(core::Communicator& communicator, Slab::Size size,
-                                      const Lane* flight) {
-  sweep(kSweptAtOnce);
-  auto made = std::make_unique<Slab>(communicator, size, flight);
-  if (made->number() == core::Slabs::kNone && !retired_.empty()) {
-    sweep(retired_.size());
-    made = std::make_unique<Slab>(communicator, size, flight);
-  }
-  retired_.reserve(retired_.size() + ++slabs_in_use_);  // retire() cannot fail
-  return made;
-}
-
 // Some messages at the first use; from then on none.
 Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
   std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
   if (TERN_LIKELY(slab != nullptr)) return slab.get();
-  std::unique_ptr<Slab> made = make_slab(state.communicator, size, nullptr);
+  std::unique_ptr<Slab> made = flights_.make_slab(state.communicator, size, nullptr);
   std::vector<uint32_t> all;
   try {
-    all = exchange(state.communicator, made->number(), name);
+    all = executions_.exchange(state.communicator, made->number(), name);
     if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
       lack(state, size);
       return nullptr;
@@ -80,7 +46,7 @@ Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
   }
   slab = std::move(made);
   if (size == Slab::Size::kLarge) {
-    all = exchange(state.communicator, slab->can_get() ? 1 : 0, name);
+    all = executions_.exchange(state.communicator, slab->can_get() ? 1 : 0, name);
     state.single_copy = std::find(all.begin(), all.end(), 0U) == all.end();
   }
   return slab.get();
@@ -88,7 +54,7 @@ Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
 
 // Once for a communicator.
 void Coll::lack(CommState& state, Slab::Size size) {
-  --slabs_in_use_;
+  flights_.drop_slab();
   const bool large = size == Slab::Size::kLarge;
   (large ? state.shares_large : state.shares_memory) = false;
   process_.explain.say(
@@ -118,7 +84,7 @@ Coll::Ran Coll::run_on_device(const Operation& operation, const Question& questi
                               int* code) {
   if (operation.collective == Collective::kBarrier || flat_bytes(question) < kLeastOnDevice)
     return Ran::kNotYet;
-  OnDevice all(operation, slots, pml());
+  OnDevice all(operation, slots, *channel_.pml);
   switch (all.meet()) {
     case OnDevice::Met::kHost:
       return Ran::kNotYet;
@@ -167,25 +133,6 @@ Coll::Ran Coll::run_flat(const Operation& operation, const Question& question, i
   *code = run_in_slots(operation, choice.algorithm->flat, *slots);
   sum->nanoseconds += now_ns() - began;
   return Ran::kDone;
-}
-
-// Whether peers still read it is asked later: at the end of the job their memory may be gone.
-void Coll::retire(std::unique_ptr<Slab> slab) noexcept {
-  --slabs_in_use_;
-  slab->leave();
-  retired_.push_back(std::move(slab));
-}
-
-void Coll::sweep(size_t most) noexcept {
-  for (size_t looked = std::min(retired_.size(), most); looked > 0; --looked) {
-    if (swept_ >= retired_.size()) swept_ = 0;
-    if (!retired_[swept_]->over()) {
-      ++swept_;
-      continue;
-    }
-    retired_[swept_] = std::move(retired_.back());
-    retired_.pop_back();
-  }
 }
 
 }  // namespace tern::coll
