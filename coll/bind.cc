@@ -83,27 +83,27 @@ void Execution::bind(const Operation& operation, const Algorithm& algorithm, Cac
   op_ = core::Ref<core::Op>(operation.op);
   schedule_ = &cached.schedule;
   own_ = std::move(own);
-  own_arrays(operation_.input, input_arrays_, schedule_->blocks_of(Space::kInput));
-  own_arrays(operation_.output, output_arrays_, schedule_->blocks_of(Space::kOutput));
+  input_arrays_.take(operation_.input, schedule_->blocks_of(Space::kInput));
+  output_arrays_.take(operation_.output, schedule_->blocks_of(Space::kOutput));
   bind_areas(algorithm.chunk);
   cached_ = &cached;
   cached.running.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Execution::own_arrays(Side& side, Arrays& arrays, int32_t blocks) {
-  arrays.held.clear();
+void Execution::Arrays::take(Side& side, int32_t blocks) {
+  held.clear();
   if (side.counts == nullptr) return;
-  arrays.counts.assign(side.counts, side.counts + blocks);
+  counts.assign(side.counts, side.counts + blocks);
   if (side.displs != nullptr)
-    arrays.displs.assign(side.displs, side.displs + blocks);
+    displs.assign(side.displs, side.displs + blocks);
   else
-    adjacent(arrays.counts, arrays.displs);
-  side.counts = arrays.counts.data();
-  side.displs = arrays.displs.data();
+    adjacent(counts, displs);
+  side.counts = counts.data();
+  side.displs = displs.data();
   if (side.types == nullptr) return;
-  arrays.types.assign(side.types, side.types + blocks);
-  for (core::Datatype* type : arrays.types) arrays.held.emplace_back(type);
-  side.types = arrays.types.data();
+  types.assign(side.types, side.types + blocks);
+  for (core::Datatype* type : types) held.emplace_back(type);
+  side.types = types.data();
 }
 
 Area Execution::area_of(const Side& side) const noexcept {

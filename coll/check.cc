@@ -5,8 +5,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "coll/engine_host.hpp"
-#include "coll/executions.hpp"
 #include "core/signature.hpp"
 
 namespace tern::coll {
@@ -121,47 +119,38 @@ int differ(const Call& one, const Call& other) noexcept {
   return one.hash == other.hash ? MPI_SUCCESS : MPI_ERR_TYPE;
 }
 
-// Posts both messages. Returns an error class with fail() text.
-int Execution::begin_check() noexcept {
-  core::Communicator& comm = *operation_.communicator;
-  check_->sent = check_->received = nullptr;
-  check_->dropped = false;
-  check_->mine = call_of(operation_);
-  const int tag = check_tag();
-  const pml::Buffer out{&check_->mine, sizeof(Call), owner_.byte_type()};
-  const pml::Buffer in{&check_->theirs, sizeof(Call), owner_.byte_type()};
-  const int code = owner_.pml().irecv_locked(in, on_ring(comm, false, tag), &check_->received);
-  if (code != MPI_SUCCESS) return code;
-  return owner_.pml().isend_locked(out, on_ring(comm, true, tag), &check_->sent);
+int CallCheck::begin(pml::Pml& pml, core::Datatype* byte, const Operation& operation,
+                     int tag) noexcept {
+  comm_ = operation.communicator;
+  sent_ = received_ = nullptr;
+  dropped_ = false;
+  mine_ = call_of(operation);
+  const pml::Buffer out{&mine_, sizeof(Call), byte}, in{&theirs_, sizeof(Call), byte};
+  const int code = pml.irecv_locked(in, on_ring(*comm_, false, tag), &received_);
+  return code != MPI_SUCCESS ? code : pml.isend_locked(out, on_ring(*comm_, true, tag), &sent_);
 }
 
-// Both messages have come: the collective may go on, or has failed.
-void Execution::end_check() noexcept {
-  core::Communicator& comm = *operation_.communicator;
-  check_->sent->release();
-  check_->received->release();
-  const pml::Envelope before = on_ring(comm, false, 0);
-  const bool across = comm.inter() && before.communicator == &comm;
-  const Call &mine = check_->mine, &theirs = check_->theirs;
-  const int code = across ? differ_across(mine, theirs) : differ(mine, theirs);
-  checking_ = false;
-  if (code == MPI_SUCCESS) return begin_passes();
-  (void)fail(
+int CallCheck::end(uint32_t number) noexcept {
+  sent_->release();
+  received_->release();
+  const pml::Envelope before = on_ring(*comm_, false, 0);
+  const bool across = comm_->inter() && before.communicator == comm_;
+  const int code = across ? differ_across(mine_, theirs_) : differ(mine_, theirs_);
+  if (code == MPI_SUCCESS) return code;
+  return fail(
       code, "%s",
       strf("rank %d calls %s, but rank %d%s calls %s, as collective number %u of %s "
            "(TERN_CHECK=collective)",
-           comm.rank(), in_words(mine).c_str(), before.rank, across ? " of the other group" : "",
-           in_words(theirs).c_str(), number_.value, comm.name.or_words("a communicator").c_str())
+           comm_->rank(), in_words(mine_).c_str(), before.rank, across ? " of the other group" : "",
+           in_words(theirs_).c_str(), number, comm_->name.or_words("a communicator").c_str())
           .c_str());
-  refuse(code);
 }
 
-// A check under way is dropped; false while the peers may still look at it.
-bool Execution::drop_check() noexcept {
+bool CallCheck::drop() noexcept {
   bool left = false;
-  for (core::Request** const request : {&check_->sent, &check_->received}) {
+  for (core::Request** const request : {&sent_, &received_}) {
     if (*request == nullptr) continue;
-    if (!(*request)->done() && !check_->dropped) (*request)->cancel_locked();
+    if (!(*request)->done() && !dropped_) (*request)->cancel_locked();
     if (!(*request)->done()) {
       left = true;
     } else {
@@ -169,8 +158,7 @@ bool Execution::drop_check() noexcept {
       *request = nullptr;
     }
   }
-  check_->dropped = true;
-  checking_ = left;
+  dropped_ = true;
   return !left;
 }
 

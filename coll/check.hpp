@@ -12,6 +12,7 @@
 
 #include "coll/operation.hpp"
 #include "core/request.hpp"
+#include "pml/pml.hpp"
 
 namespace tern::coll {
 
@@ -35,12 +36,24 @@ struct Call {
 /// The error class of the first thing in which they differ; MPI_SUCCESS where nothing does.
 [[nodiscard]] int differ(const Call& one, const Call& other) noexcept;
 
-/// The exchange of an execution, while it is under way.
-struct CallCheck {
-  Call mine, theirs;
-  core::Request *sent = nullptr, *received = nullptr;
-  bool dropped = false;  // both are cancelled
-  [[nodiscard]] bool done() const noexcept { return sent->done() && received->done(); }
+/// The exchange of one execution, while it is under way. Under the channel's lock.
+class CallCheck {
+ public:
+  /// Posts both messages. An error class with fail() text.
+  [[nodiscard]] int begin(pml::Pml& pml, core::Datatype* byte, const Operation& operation,
+                          int tag) noexcept;
+  [[nodiscard]] bool done() const noexcept { return sent_->done() && received_->done(); }
+  /// Once it is done: MPI_SUCCESS where the calls match, else an error class with fail() text that
+  /// names both. `number`: of the collective.
+  [[nodiscard]] int end(uint32_t number) noexcept;
+  /// Cancels what is under way; false while the peers may still look at it.
+  [[nodiscard]] bool drop() noexcept;
+
+ private:
+  core::Communicator* comm_ = nullptr;
+  Call mine_, theirs_;
+  core::Request *sent_ = nullptr, *received_ = nullptr;
+  bool dropped_ = false;  // both are cancelled
 };
 
 /// The side whose size all ranks agree on.

@@ -42,11 +42,11 @@ void Execution::set_persistent() noexcept {
   tag_by(sequence_of(number_));
 }
 
-uint32_t Execution::next_sequence(core::Communicator& communicator) noexcept {
+uint32_t next_sequence(core::Communicator& communicator) noexcept {
   return communicator.coll_tags++ % kSequences;
 }
 
-uint32_t Execution::sequence_of(CallNumber persistent) noexcept {
+uint32_t sequence_of(CallNumber persistent) noexcept {
   return kSequences + persistent.value % kSequences;
 }
 
@@ -70,7 +70,8 @@ void Execution::launch() noexcept {
   active_passes_ = 0;
   checking_ = check_ != nullptr && schedule_->ranks + schedule_->others > 1;
   if (TERN_LIKELY(!checking_)) return begin_passes();
-  const int code = begin_check();
+  const int code =
+      check_->begin(owner_.pml(), owner_.byte_type(), operation_, tag(PassRun{}, kCheck));
   if (code != MPI_SUCCESS) refuse(code);
 }
 
@@ -86,8 +87,6 @@ void Execution::refuse(int code) noexcept {
 void Execution::begin_passes() noexcept {
   for (size_t i = 0; i < run_count_; ++i) next_pass(runs_[i]);
 }
-
-int Execution::check_tag() const noexcept { return tag(PassRun{}, kCheck); }
 
 int Execution::start() noexcept {
   const core::ChannelLock lock(operation_.communicator->channel().progress);
@@ -110,7 +109,11 @@ bool Execution::advance(int& events) noexcept {
   if (TERN_UNLIKELY(checking_) && !broken_) {
     if (!check_->done()) return false;
     ++events;
-    end_check();
+    checking_ = false;
+    if (const int code = check_->end(number_.value); code != MPI_SUCCESS)
+      refuse(code);
+    else
+      begin_passes();
   }
   if (TERN_UNLIKELY(broken_)) return abandon(events);
   for (size_t i = 0; i < run_count_; ++i)
@@ -125,7 +128,8 @@ bool Execution::advance(int& events) noexcept {
 
 // The peers' part cannot come any more: what is under way is cancelled, and the error returned.
 bool Execution::abandon(int& events) noexcept {
-  bool left = checking_ && !drop_check();
+  checking_ = checking_ && !check_->drop();
+  bool left = checking_;
   for (size_t i = 0; i < run_count_; ++i)
     for (LaneRun& lane : runs_[i].lanes) {
       for (Flight& flight : lane.flights)

@@ -24,6 +24,11 @@ namespace tern::coll {
 
 class Executions;
 
+/// For the tags of the next collective that may send, or of a persistent one. Few bits: what sends
+/// nothing takes none.
+[[nodiscard]] uint32_t next_sequence(core::Communicator& communicator) noexcept;
+[[nodiscard]] uint32_t sequence_of(CallNumber persistent) noexcept;
+
 class Execution final : public core::Request {
  public:
   explicit Execution(Executions& owner) noexcept;
@@ -46,10 +51,6 @@ class Execution final : public core::Request {
     sequence_ = sequence;
     tagged_ = true;
   }
-  /// For the tags of the next collective that may send, or of a persistent one. Few bits: what
-  /// sends nothing takes none.
-  [[nodiscard]] static uint32_t next_sequence(core::Communicator& communicator) noexcept;
-  [[nodiscard]] static uint32_t sequence_of(CallNumber persistent) noexcept;
   [[nodiscard]] CallNumber number() const noexcept { return number_; }
   /// Another rank takes no part: it is abandoned when it advances.
   TERN_COLD void refused(const std::string& why) noexcept;
@@ -97,8 +98,9 @@ class Execution final : public core::Request {
     std::vector<MPI_Aint> displs;
     std::vector<core::Datatype*> types;
     std::vector<core::Ref<core::Datatype>> held;
+    /// From now on the side's arrays are these.
+    void take(Side& side, int32_t blocks);
   };
-  static void own_arrays(Side& side, Arrays& arrays, int32_t blocks);
   [[nodiscard]] Area area_of(const Side& side) const noexcept;
   [[nodiscard]] Area area_like() const noexcept;
   void bind_in_place(Area& input, Area& output);
@@ -131,12 +133,6 @@ class Execution final : public core::Request {
   /// The result of a copy, with fail() text.
   void note(int code) noexcept;
   [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
-
-  // Comparing calls (check.cc).
-  [[nodiscard]] int begin_check() noexcept;
-  void end_check() noexcept;
-  [[nodiscard]] bool drop_check() noexcept;
-  [[nodiscard]] int check_tag() const noexcept;
 
   Executions& owner_;
   Operation operation_{};

@@ -7,6 +7,14 @@
 #include "base/error.hpp"
 
 namespace tern::coll {
+namespace {
+
+const char* space_name(int space) {
+  static constexpr const char* kNames[] = {"the input", "the output", "a mirror", "the stage"};
+  return kNames[space];
+}
+
+}  // namespace
 
 // known[step][lane]: what the dependencies of a step, and theirs, guarantee to be complete when
 // it starts.
@@ -63,11 +71,6 @@ bool SymbolicRun::is_over(RankState& state, int l, int32_t index, const Access& 
   const auto i = static_cast<size_t>(index);
   if (remote_) return surely_before(before, lane.starts[i]);
   return lane.known[i][static_cast<size_t>(before.lane)] > before.step;
-}
-
-const char* SymbolicRun::space_name(int space) {
-  static constexpr const char* kNames[] = {"the input", "the output", "a mirror", "the stage"};
-  return kNames[space];
 }
 
 bool SymbolicRun::usable(RankState& state, const RankState& owner, int l, int32_t index,

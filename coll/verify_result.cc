@@ -10,6 +10,33 @@ namespace {
 /// Tells ranks' blocks apart.
 constexpr int64_t kRank = int64_t{1} << 32;
 
+Symbol wanted_between(const RankState& state, int32_t block) {
+  const Schedule& s = *state.schedule;
+  const int32_t first = state.there, end = first + s.others;
+  const bool at_root = s.root == s.rank, leaf = s.root >= s.ranks;
+  const int32_t root = first + s.root - s.ranks;
+  switch (s.collective) {
+    case Collective::kBcast:
+      return leaf ? Symbol(block, root, root + 1) : Symbol();
+    case Collective::kGather:
+      return at_root ? Symbol(0, first + block, first + block + 1) : Symbol();
+    case Collective::kAllgather:
+      return {0, first + block, first + block + 1};
+    case Collective::kScatter:
+      return leaf ? Symbol(s.rank, root, root + 1) : Symbol();
+    case Collective::kAlltoall:
+      return {s.rank, first + block, first + block + 1};
+    case Collective::kReduce:
+      return at_root ? Symbol(block, first, end) : Symbol();
+    case Collective::kAllreduce:
+      return {block, first, end};
+    case Collective::kReduceScatter:
+      return {s.rank, first, end};
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 void SymbolicRun::fill_start(RankState& state) {
@@ -137,33 +164,6 @@ Symbol SymbolicRun::wanted(const Schedule& s, int32_t block) const {
       break;
   }
   return {};
-}
-
-Symbol SymbolicRun::wanted_between(const RankState& state, int32_t block) {
-  const Schedule& s = *state.schedule;
-  const int32_t first = state.there, end = first + s.others;
-  const bool at_root = s.root == s.rank, leaf = s.root >= s.ranks;
-  const int32_t root = first + s.root - s.ranks;
-  switch (s.collective) {
-    case Collective::kBcast:
-      return leaf ? Symbol(block, root, root + 1) : Symbol();
-    case Collective::kGather:
-      return at_root ? Symbol(0, first + block, first + block + 1) : Symbol();
-    case Collective::kAllgather:
-      return {0, first + block, first + block + 1};
-    case Collective::kScatter:
-      return leaf ? Symbol(s.rank, root, root + 1) : Symbol();
-    case Collective::kAlltoall:
-      return {s.rank, first + block, first + block + 1};
-    case Collective::kReduce:
-      return at_root ? Symbol(block, first, end) : Symbol();
-    case Collective::kAllreduce:
-      return {block, first, end};
-    case Collective::kReduceScatter:
-      return {s.rank, first, end};
-    default:
-      return {};
-  }
 }
 
 void SymbolicRun::check_block(const RankState& state, int32_t block, const Symbol& found) {

@@ -7,6 +7,14 @@
 #include "base/error.hpp"
 
 namespace tern::coll {
+namespace {
+
+int32_t peer_of(const RankState& state, const Step& step) noexcept {
+  const int32_t ranks = state.schedule->ranks;
+  return step.peer < ranks ? state.group + step.peer : state.there + step.peer - ranks;
+}
+
+}  // namespace
 
 SymbolicRun::SymbolicRun(const std::vector<Schedule>& schedules, bool in_place, bool commutative)
     : in_place_(in_place), commutative_(commutative) {
@@ -47,11 +55,6 @@ void SymbolicRun::add(const Schedule& schedule) {
   proof_.steps = std::max(proof_.steps, static_cast<int32_t>(schedule.steps.size()));
   ranks_.push_back(std::move(state));
   fill_start(ranks_.back());
-}
-
-int32_t SymbolicRun::peer_of(const RankState& state, const Step& step) noexcept {
-  const int32_t ranks = state.schedule->ranks;
-  return step.peer < ranks ? state.group + step.peer : state.there + step.peer - ranks;
 }
 
 void SymbolicRun::check_shape(const Schedule& s) {

@@ -66,7 +66,6 @@ class SymbolicRun {
  private:
   // Running (verify_run.cc).
   void add(const Schedule& schedule);
-  [[nodiscard]] static int32_t peer_of(const RankState& state, const Step& step) noexcept;
   void check_shape(const Schedule& s);
   void advance(int32_t rank);
   bool try_issue(int32_t rank, int l);
@@ -88,7 +87,6 @@ class SymbolicRun {
   void learn(RankState& state, int l, int32_t index, const Step& step);
   void touch(RankState& state, int l, int32_t index, const Step& step);
   void touch_slice(RankState& state, int l, int32_t index, const Slice& slice, bool writes);
-  static const char* space_name(int space);
   bool usable(RankState& state, const RankState& owner, int l, int32_t index, const Slice& slice,
               bool writes);
 
@@ -119,7 +117,6 @@ class SymbolicRun {
   void check_barrier(const RankState& state);
   void check_block(const RankState& state, int32_t block, const Symbol& found);
   [[nodiscard]] Symbol wanted(const Schedule& s, int32_t block) const;
-  [[nodiscard]] static Symbol wanted_between(const RankState& state, int32_t block);
   void take_vector(const Posted& send, RankState& to, const Slice& target, const Posted& recv);
 
   // All of them.

@@ -33,13 +33,13 @@ void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber numbe
   own_ = std::move(queue);
   queue_ = own_.get();
   number_ = number;
-  sequence_ = Execution::sequence_of(number);
+  sequence_ = sequence_of(number);
 }
 
 void FlatCall::launch() noexcept {
   if (!persistent_) {
     number_ = Refusals::next_number(*operation_.communicator, false);
-    sequence_ = Execution::next_sequence(*operation_.communicator);
+    sequence_ = next_sequence(*operation_.communicator);
   }
   ++operation_.communicator->pending;
   retain();

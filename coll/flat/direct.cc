@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flat collectives of large data: everybody posts where its data is, and copies what it needs
 // straight from the others' buffers. A buffer is the user's again when all have ended the epoch.
+#include "coll/flat/direct.hpp"
 #include "base/error.hpp"
-#include "coll/flat/parts.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
@@ -14,20 +14,20 @@ constexpr size_t kPiece = 131072;
 }  // namespace
 
 // Whoever has failed has nothing to read: that is said by a length of 0.
-void Parts::post_address(const void* address) {
+void Direct::post_address(const void* address) {
   const auto value = reinterpret_cast<uint64_t>(address);
   copy_bytes(slots_.claim(), &value, sizeof value);
   slots_.post(code_ == MPI_SUCCESS ? sizeof value : 0);
 }
 
-const std::byte* Parts::for_others(const std::byte* data, size_t bytes,
-                                   std::vector<std::byte>& aside) {
+const std::byte* Direct::for_others(const std::byte* data, size_t bytes,
+                                    std::vector<std::byte>& aside) {
   if (TERN_LIKELY(bytes == 0 || slots_.is_readable(data, bytes))) return data;
   aside.assign(data, data + bytes);
   return aside.data();
 }
 
-void Parts::get(int rank, void* to, size_t offset, size_t bytes) {
+void Direct::get(int rank, void* to, size_t offset, size_t bytes) {
   uint64_t address = 0;
   copy_bytes(&address, await(rank, sizeof address), sizeof address);
   if (bytes == 0 || TERN_UNLIKELY(code_ != MPI_SUCCESS)) return;
@@ -38,21 +38,21 @@ void Parts::get(int rank, void* to, size_t offset, size_t bytes) {
              static_cast<unsigned long long>(address + offset), rank, std::strerror(error));
 }
 
-const std::byte* Parts::dense_blocks(const View& view, int first, int blocks,
-                                     std::vector<std::byte>& aside) {
+const std::byte* Direct::dense_blocks(const View& view, int first, int blocks,
+                                      std::vector<std::byte>& aside) {
   if (view.adjacent() || (blocks == 1 && view.dense())) return view.at(first);
   return packed_blocks(view, first, blocks, aside);
 }
 
-const std::byte* Parts::packed_blocks(const View& view, int first, int blocks,
-                                      std::vector<std::byte>& aside) {
+const std::byte* Direct::packed_blocks(const View& view, int first, int blocks,
+                                       std::vector<std::byte>& aside) {
   aside.resize(static_cast<size_t>(blocks) * view.bytes());
   for (int i = 0; i < blocks; ++i)
     view.read(first + i, 0, aside.data() + static_cast<size_t>(i) * view.bytes(), view.bytes());
   return aside.data();
 }
 
-void Parts::get_block(int rank, int theirs, int block, std::vector<std::byte>& aside) {
+void Direct::get_block(int rank, int theirs, int block, std::vector<std::byte>& aside) {
   const size_t bytes = out_.bytes();
   const size_t offset = static_cast<size_t>(theirs) * bytes;
   if (out_.dense()) return get(rank, out_.at(block), offset, bytes);
@@ -62,13 +62,13 @@ void Parts::get_block(int rank, int theirs, int block, std::vector<std::byte>& a
 
 // Then an epoch of nothing: a slab serves others only when this one is ended, too, so nobody looks
 // at it any more.
-void Parts::await_ends() {
+void Direct::await_ends() {
   for (int i = 1; i < ranks_; ++i) slots_.await_end((rank_ + i) % ranks_);
   slots_.begin(name_);
   slots_.end();
 }
 
-void Parts::allgather_direct() {
+void Direct::allgather() {
   std::vector<std::byte> packed, aside(out_.dense() ? 0 : out_.bytes());
   const std::byte* own =
       operation_.in_place ? dense_blocks(out_, rank_, 1, packed) : dense_blocks(in_, 0, 1, packed);
@@ -86,7 +86,7 @@ void Parts::allgather_direct() {
 }
 
 // In place what the others want would be overwritten: it moves aside first.
-void Parts::alltoall_direct() {
+void Direct::alltoall() {
   std::vector<std::byte> packed, aside(out_.dense() ? 0 : out_.bytes());
   const std::byte* own = operation_.in_place ? packed_blocks(out_, 0, ranks_, packed)
                                              : dense_blocks(in_, 0, ranks_, packed);
@@ -104,7 +104,7 @@ void Parts::alltoall_direct() {
 }
 
 // Piece by piece, so that operands stay in the cache. In place `to` is one of the operands.
-void Parts::reduce_slice(const Range& own, std::byte* to) {
+void Direct::reduce_slice(const Range& own, std::byte* to) {
   if (own.count == 0) return;
   std::byte* const scratch = slots_.scratch(2 * kPiece);
   const auto most = static_cast<MPI_Count>(kPiece) / size_;
@@ -129,7 +129,7 @@ void Parts::reduce_slice(const Range& own, std::byte* to) {
 }
 
 // Of two, each reads the other's whole vector: that is as much as two halves, and one epoch less.
-void Parts::reduce_between_two(bool all) {
+void Direct::reduce_between_two(bool all) {
   slots_.scratch(2 * kPiece);  // memory first: an epoch that has begun must end
   std::vector<std::byte> copy;
   const std::byte* const input = for_others(in_.at(0), bytes_of(operation_.input.count), copy);
@@ -141,7 +141,7 @@ void Parts::reduce_between_two(bool all) {
 }
 
 // In place the result would lie where others still read: it waits aside.
-void Parts::reduce_scatter_direct() {
+void Direct::reduce_scatter() {
   Range own{0, length_of(rank_)};
   for (int i = 0; i < rank_; ++i) own.first += length_of(i);
   std::vector<std::byte> aside(operation_.in_place ? bytes_of(own.count) : 0);
@@ -162,7 +162,7 @@ void Parts::reduce_scatter_direct() {
 
 // Two epochs: each rank reduces its slice, then all, or the root, read the slices. In place the
 // slice takes the place of an operand that nobody else needs.
-void Parts::reduce_direct(bool all) {
+void Direct::reduce(bool all) {
   if (ranks_ == 2 && !(all && operation_.in_place)) return reduce_between_two(all);
   const Range own = slice(operation_.input.count, rank_);
   const bool has_output = all || rank_ == root_;

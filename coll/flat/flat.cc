@@ -3,7 +3,7 @@
 #include "coll/flat/flat.hpp"
 
 #include "base/error.hpp"
-#include "coll/flat/parts.hpp"
+#include "coll/flat/direct.hpp"
 
 namespace tern::coll {
 
@@ -28,18 +28,18 @@ size_t flat_bytes(const Question& question) noexcept {
 
 namespace {
 
-void run_direct(Parts& parts, Collective collective) {
+void run_direct(Direct& parts, Collective collective) {
   switch (collective) {
     case Collective::kAllgather:
-      return parts.allgather_direct();
+      return parts.allgather();
     case Collective::kAlltoall:
-      return parts.alltoall_direct();
+      return parts.alltoall();
     case Collective::kReduce:
-      return parts.reduce_direct(false);
+      return parts.reduce(false);
     case Collective::kAllreduce:
-      return parts.reduce_direct(true);
+      return parts.reduce(true);
     case Collective::kReduceScatter:
-      return parts.reduce_scatter_direct();
+      return parts.reduce_scatter();
     default:
       TERN_ASSERT(false && "the table has no such row");
   }
@@ -48,11 +48,14 @@ void run_direct(Parts& parts, Collective collective) {
 }  // namespace
 
 int flat_run(const Operation& operation, FlatMethod way, Slots& slots) {
+  if (way == FlatMethod::kDirect) {
+    Direct parts(operation, slots);
+    run_direct(parts, operation.collective);
+    return parts.code();
+  }
   Parts parts(operation, slots);
   if (TERN_LIKELY(way == FlatMethod::kWhole))
     parts.run();
-  else if (way == FlatMethod::kDirect)
-    run_direct(parts, operation.collective);
   else
     parts.reduce_sliced(operation.collective == Collective::kAllreduce);
   return parts.code();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flat collectives that move data.
 #include "base/error.hpp"
-#include "coll/engine_host.hpp"
 #include "coll/flat/parts.hpp"
 #include "mpi.h"
+#include "pml/pml.hpp"
 
 namespace tern::coll {
 

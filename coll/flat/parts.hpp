@@ -44,16 +44,10 @@ class Parts {
   /// In two epochs a piece: each rank reduces its slice, then everybody, or the root, reads them.
   void reduce_sliced(bool all);
 
-  // direct.cc: slots hold addresses. Throw std::bad_alloc where data must be packed first.
-  void allgather_direct();
-  void alltoall_direct();
-  void reduce_direct(bool all);
-  void reduce_scatter_direct();
-
   /// The first error class, with fail() text.
   [[nodiscard]] int code() const noexcept { return code_; }
 
- private:
+ protected:
   struct Range {
     MPI_Count first, count;  // elements
     [[nodiscard]] MPI_Count end() const noexcept { return first + count; }
@@ -126,27 +120,11 @@ class Parts {
   /// own = the others' posted elements reduced onto it.
   void reduce_onto_own(const Range& posted, std::byte* own);
   void reduce_own_slice(const Range& range, const Range& own, bool onto_own);
-  void post_address(const void* address);
-  /// The data, or a copy of it `aside` where the others cannot read it.
-  const std::byte* for_others(const std::byte* data, size_t bytes, std::vector<std::byte>& aside);
-  /// Bytes at an offset from the address that the rank has posted; awaits it even for none.
-  void get(int rank, void* to, size_t offset, size_t bytes);
-  /// Gets block `theirs` of rank's data into own block `block`.
-  void get_block(int rank, int theirs, int block, std::vector<std::byte>& aside);
-  /// Where the blocks of a view lie one after the other: in place, or packed into `aside`.
-  [[nodiscard]] static const std::byte* dense_blocks(const View& view, int first, int blocks,
-                                                     std::vector<std::byte>& aside);
-  /// Blocks one after the other in `aside`.
-  static const std::byte* packed_blocks(const View& view, int first, int blocks,
-                                        std::vector<std::byte>& aside);
   /// Elements of a block of a reduce-scatter: all ranks know all of them.
   [[nodiscard]] MPI_Count length_of(int block) const noexcept {
     const Side& input = operation_.input;
     return input.counts == nullptr ? input.count : input.counts[block];
   }
-  void reduce_between_two(bool all);
-  void reduce_slice(const Range& own, std::byte* to);
-  void await_ends();
   void copy_own(int input_block, int output_block) noexcept;
 
   const Operation& operation_;

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "coll/comm_state.hpp"
 #include "coll/operation.hpp"
+#include "coll/refusal.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
@@ -193,7 +193,7 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
       if (ready()) return;
     }
   std::atomic<uint32_t>& awaited = head_of(rank).awaited;
-  const auto& state = static_cast<const CommState&>(*communicator_->coll);
+  const auto& state = static_cast<const CommRefusals&>(*communicator_->coll);
   channel_.progress.wait(
       [&] {
         if (ready()) return true;
