@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "coll/comm_state.hpp"
-#include "coll/executions.hpp"
+#include "coll/engine/executions.hpp"
 #include "coll/flat/flights.hpp"
 #include "coll/flat/slots.hpp"
-#include "coll/operation.hpp"
-#include "coll/places.hpp"
-#include "coll/refusal.hpp"
-#include "coll/select.hpp"
+#include "coll/engine/operation.hpp"
+#include "coll/engine/places.hpp"
+#include "coll/engine/refusal.hpp"
+#include "coll/select/select.hpp"
 #include "core/process.hpp"
 #include "core/request.hpp"
 

@@ -9,11 +9,11 @@
 #include <memory>
 #include <utility>
 
-#include "coll/cache.hpp"
+#include "coll/engine/cache.hpp"
 #include "coll/flat/slots.hpp"
-#include "coll/measured.hpp"
-#include "coll/refusal.hpp"
-#include "coll/select.hpp"
+#include "coll/engine/measured.hpp"
+#include "coll/engine/refusal.hpp"
+#include "coll/select/select.hpp"
 #include "core/communicator.hpp"
 
 namespace tern::coll {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <span>
 
-#include "coll/builder.hpp"
-#include "coll/flat/method.hpp"
+#include "coll/schedule/builder.hpp"
+#include "coll/schedule/flat_method.hpp"
 
 namespace tern::coll {
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "coll/algorithms/ranks.hpp"
-#include "coll/builder.hpp"
+#include "coll/schedule/builder.hpp"
 
 namespace tern::coll {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "coll/builder.hpp"
-#include "coll/levels.hpp"
+#include "coll/schedule/builder.hpp"
+#include "coll/schedule/levels.hpp"
 
 namespace tern::coll {
 

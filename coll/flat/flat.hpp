@@ -8,10 +8,10 @@
 // Threads: under the channel's lock. See: coll/flat/README.md.
 #pragma once
 
-#include "coll/flat/method.hpp"
+#include "coll/schedule/flat_method.hpp"
 #include "coll/flat/slots.hpp"
-#include "coll/operation.hpp"
-#include "coll/question.hpp"
+#include "coll/engine/operation.hpp"
+#include "coll/select/question.hpp"
 
 namespace tern::coll {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "coll/executions.hpp"
+#include "coll/engine/executions.hpp"
 #include "coll/flat/queue.hpp"
 #include "coll/flat/slots.hpp"
 #include "pml/object_pool.hpp"

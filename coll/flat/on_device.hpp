@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "coll/flat/slots.hpp"
-#include "coll/operation.hpp"
+#include "coll/engine/operation.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::coll {

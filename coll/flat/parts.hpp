@@ -2,7 +2,7 @@
 // Parts: what one rank does in a flat collective, as epochs: in each it writes its part into its
 // slot, then reads the others'. Longer data go in pieces that a slot holds, an epoch each. Why: a
 // blocking call waits between the two, one in flight (queue.hpp) writes ahead and reads what has
-// come. What waits throws Error where a rank takes no part (coll/refusal.hpp). Lifetime: of one
+// come. What waits throws Error where a rank takes no part (coll/engine/refusal.hpp). Lifetime: of one
 // call.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include "coll/flat/slots.hpp"
 #include "coll/flat/view.hpp"
-#include "coll/operation.hpp"
+#include "coll/engine/operation.hpp"
 
 namespace tern::coll {
 

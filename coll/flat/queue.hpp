@@ -20,9 +20,9 @@
 #include "coll/flat/parts.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/flat/staged.hpp"
-#include "coll/measured.hpp"
-#include "coll/operation.hpp"
-#include "coll/refusal.hpp"
+#include "coll/engine/measured.hpp"
+#include "coll/engine/operation.hpp"
+#include "coll/engine/refusal.hpp"
 #include "core/request.hpp"
 
 namespace tern::coll {

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "coll/operation.hpp"
-#include "coll/refusal.hpp"
+#include "coll/engine/operation.hpp"
+#include "coll/engine/refusal.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "mpi.h"

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "coll/operation.hpp"
+#include "coll/engine/operation.hpp"
 #include "core/device_copy.hpp"
 
 namespace tern::coll {

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "base/copy.hpp"
-#include "coll/operation.hpp"
+#include "coll/engine/operation.hpp"
 
 namespace tern::coll {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "coll/coll.hpp"
-#include "coll/operation.hpp"
+#include "coll/engine/operation.hpp"
 
 namespace tern::api {
 

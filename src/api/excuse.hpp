@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Excuse: what the others of a collective call hear where this rank's arguments were refused before
 // its body ran, and what keeps its numbers in step with theirs.
-// See: coll/refusal.hpp; src/abi/raise.cc.
+// See: coll/engine/refusal.hpp; src/abi/raise.cc.
 #pragma once
 
 #include <cstdint>

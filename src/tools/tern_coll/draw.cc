@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "coll/timeline.hpp"
+#include "coll/schedule/timeline.hpp"
 #include "mpi.h"
 #include "tools/tern_coll/commands.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/params.hpp"
-#include "coll/level_words.hpp"
+#include "coll/schedule/level_words.hpp"
 #include "mpi.h"
 
 namespace tern::coll_tool {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/model.hpp"
+#include "coll/select/model.hpp"
 #include "tools/tern_coll/mpi_library.hpp"
 
 namespace tern::coll_tool {

@@ -2,7 +2,7 @@
 // The host engine: every algorithm gives the right data for counts around its borders, in place and
 // not, on every root, blocks equal and not, whatever the order in which messages arrive; where one
 // is lost, no rank waits, and none calls wrong data a success.
-#include "coll/engine_host.hpp"
+#include "coll/engine/engine_host.hpp"
 
 #include <gtest/gtest.h>
 

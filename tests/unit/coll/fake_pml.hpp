@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "coll/coll.hpp"
-#include "coll/engine_host.hpp"
+#include "coll/engine/engine_host.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
 #include "core/op.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geometry: slices partition the buffers exactly, for counts beyond 32 bits too, in every pass.
-#include "coll/geometry.hpp"
+#include "coll/engine/geometry.hpp"
 
 #include <gtest/gtest.h>
 

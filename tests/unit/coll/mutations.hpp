@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "coll/schedule.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace tern::coll {
 

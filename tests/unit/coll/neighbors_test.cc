@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighbourhoods: which message is whose; every row is proved on grids, tori and random graphs;
 // the verifier catches what mutations break.
-#include "coll/neighbors.hpp"
+#include "coll/schedule/neighbors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/verify.hpp"
+#include "coll/verify/verify.hpp"
 #include "tests/unit/coll/mutations.hpp"
 
 namespace tern::coll {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Levels from sizes, from descriptions of machines, and from the parts that ranks are bound to.
-#include "coll/places.hpp"
+#include "coll/engine/places.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // Selection: lines are read, bad ones named by number; who overrides whom; the model prefers what
 // it should; every choice can do the operation; parameters and table of algorithms have the same
 // names.
-#include "coll/select.hpp"
+#include "coll/select/select.hpp"
 
 #include <gtest/gtest.h>
 

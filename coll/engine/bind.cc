@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binding: from the caller's buffers to the areas that a schedule's slices lie in.
+// Movement operations speak bytes wherever the data is dense, so that ranks may describe it by
+// different types; vectors of a broadcast are packed where they are not. Reductions speak elements
+// of the caller's type, in scratch too.
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "coll/engine/engine_host.hpp"
+#include "coll/engine/executions.hpp"
+
+namespace tern::coll {
+namespace {
+
+constexpr size_t kLine = 64;
+constexpr size_t kKeptMemory = size_t{1} << 20;
+
+size_t round_up(size_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
+
+/// Counts and displacements of blocks one after the other.
+void adjacent(const std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {
+  displs.resize(counts.size());
+  MPI_Aint next = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    displs[i] = next;
+    next += static_cast<MPI_Aint>(counts[i]);
+  }
+}
+
+MPI_Count total(const Area& area, int32_t blocks) noexcept {
+  if (area.counts == nullptr) return area.block * blocks;
+  MPI_Count sum = 0;
+  for (int32_t i = 0; i < blocks; ++i) sum += area.counts[i];
+  return sum;
+}
+
+/// Block `block` of `area` as an area of its own.
+Area block_of(Area area, int32_t block) noexcept {
+  if (area.types != nullptr) {
+    area.base += area.displs[block];
+    area.block = area.counts[block];
+    area.type = area.types[block];
+    area.scale = 1;
+    area.counts = nullptr;
+    area.types = nullptr;
+    return area;
+  }
+  if (area.counts == nullptr) {
+    area.base += area.block * block * area.extent;
+    return area;
+  }
+  area.base += area.displs[block] * area.extent;
+  area.block = area.counts[block];
+  area.counts = nullptr;
+  area.displs = nullptr;
+  return area;
+}
+
+/// Of the first block that has data; null where none has, or each has a type of its own.
+const void* first_data(const Side& side, int32_t blocks) noexcept {
+  if (side.type == nullptr || side.types != nullptr) return nullptr;
+  const auto* const base = static_cast<const std::byte*>(side.address) + side.type->true_lb();
+  if (side.counts == nullptr) return side.count == 0 ? nullptr : base;
+  for (int32_t i = 0; i < blocks; ++i)
+    if (side.counts[i] != 0)
+      return side.displs == nullptr ? base : base + side.displs[i] * side.type->extent();
+  return nullptr;
+}
+
+pml::Buffer buffer_of(const Area& area) noexcept {
+  return {area.base, area.block * area.scale, area.type, area.kind};
+}
+
+}  // namespace
+
+void Execution::bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
+                     std::shared_ptr<CachedSchedule> own) {
+  operation_ = operation;
+  communicator = operation.communicator;
+  input_type_ = core::Ref<core::Datatype>(operation.input.type);
+  output_type_ = core::Ref<core::Datatype>(operation.output.type);
+  op_ = core::Ref<core::Op>(operation.op);
+  schedule_ = &cached.schedule;
+  own_ = std::move(own);
+  input_arrays_.take(operation_.input, schedule_->blocks_of(Space::kInput));
+  output_arrays_.take(operation_.output, schedule_->blocks_of(Space::kOutput));
+  bind_areas(algorithm.chunk);
+  cached_ = &cached;
+  cached.running.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Execution::Arrays::take(Side& side, int32_t blocks) {
+  held.clear();
+  if (side.counts == nullptr) return;
+  counts.assign(side.counts, side.counts + blocks);
+  if (side.displs != nullptr)
+    displs.assign(side.displs, side.displs + blocks);
+  else
+    adjacent(counts, displs);
+  side.counts = counts.data();
+  side.displs = displs.data();
+  if (side.types == nullptr) return;
+  types.assign(side.types, side.types + blocks);
+  for (core::Datatype* type : types) held.emplace_back(type);
+  side.types = types.data();
+}
+
+Area Execution::area_of(const Side& side) const noexcept {
+  Area area;
+  area.base = static_cast<std::byte*>(side.address);
+  area.type = side.type;
+  area.block = side.count;
+  area.counts = side.counts;
+  area.displs = side.displs;
+  area.types = side.types;
+  if (side.type == nullptr) {
+    area.type = owner_.byte_type();
+    return area;
+  }
+  if (side.displs == nullptr) area.kind = cuda::kind_of(area.base + side.type->true_lb());
+  area.extent = side.type->extent();
+  if (reduces(schedule_->collective) || !side.type->contiguous()) return area;
+  area.base += side.type->true_lb();
+  area.type = owner_.byte_type();
+  area.scale = side.type->size();
+  if (!splits(schedule_->collective)) return area;
+  area.block *= area.scale;  // a vector is cut at bytes: ranks may name it by different types
+  area.extent = area.scale = 1;
+  return area;
+}
+
+// The unit of scratch, and the blocks that it holds.
+Area Execution::area_like() const noexcept {
+  const Collective what = schedule_->collective;
+  if (reduces(what)) return area_of(operation_.input);
+  const bool root = schedule_->rank == schedule_->root;
+  const bool input =
+      (what == Collective::kGather && !root) || (what == Collective::kScatter && root);
+  const Side& side = input ? operation_.input : operation_.output;
+  Area like;
+  like.type = owner_.byte_type();
+  if (side.type != nullptr) like.block = side.count * side.type->size();
+  return like;
+}
+
+void Execution::bind_areas(size_t chunk) {
+  Area input = area_of(operation_.input);
+  Area output = area_of(operation_.output);
+  aside_ = Aside::kNothing;
+  aside_bytes_ = 0;
+  aside_origin_ = 0;
+  if (operation_.in_place) bind_in_place(input, output);
+  if (schedule_->collective == Collective::kBcast) pack_bcast(output);
+  bind_memory(area_like(), chunk, input, output);
+}
+
+// What was put aside lies at the front of the memory, the scratch of each pass behind it.
+void Execution::bind_memory(const Area& like, size_t chunk, Area& input, Area& output) {
+  geometry_.bind(*schedule_, input, output, like, chunk);
+  run_count_ = static_cast<size_t>(std::min<MPI_Count>(geometry_.passes(), kMostPasses));
+  const size_t scratch = round_up(geometry_.scratch().bytes(*schedule_));
+  const size_t needed = aside_bytes_ + run_count_ * scratch + kLine;
+  std::byte* const memory = place_memory(needed);
+  geometry_.set_scratch_kind(scratch_kind_);
+  bind_passes(memory, scratch);
+  if (aside_ == Aside::kNothing) return;
+  put_aside_.base = memory + aside_origin_;
+  put_aside_.kind = scratch_kind_;
+  Area& replaced = aside_ == Aside::kInput ? input : output;
+  replaced.base = put_aside_.base;
+  replaced.kind = scratch_kind_;
+  geometry_.bind(*schedule_, input, output, like, chunk);
+}
+
+// Where the rank has data on a device all of it stays there. Throws std::bad_alloc.
+std::byte* Execution::place_memory(size_t bytes) {
+  scratch_kind_ = cuda::MemoryKind::kHost;
+  for (const Space space : {Space::kOutput, Space::kInput}) {
+    const bool in = space == Space::kInput;
+    const void* const address =
+        first_data(in ? operation_.input : operation_.output, schedule_->blocks_of(space));
+    if (TERN_LIKELY(!cuda::on_device(cuda::kind_of(address)))) continue;
+    int code = MPI_SUCCESS;
+    cuda::Job job = core::begin_job(owner_.process(), address, &code);
+    if (code == MPI_SUCCESS) device_memory_ = cuda::Block(job, bytes);
+    if (!device_memory_.valid()) {
+      (void)take_last_error();
+      break;  // the others count on this rank: host memory serves, too
+    }
+    scratch_kind_ = cuda::MemoryKind::kDevice;
+    return device_memory_.data();
+  }
+  if (memory_.size() > kKeptMemory && bytes < memory_.size() / 2) memory_ = {};
+  if (memory_.size() < bytes) memory_.resize(bytes);
+  return memory_.data();
+}
+
+void Execution::bind_passes(std::byte* memory, size_t scratch) {
+  if (runs_.size() < run_count_) runs_.resize(run_count_);
+  for (size_t i = 0; i < run_count_; ++i) {
+    runs_[i].scratch = memory + aside_bytes_ + i * scratch;
+    runs_[i].lanes.resize(static_cast<size_t>(schedule_->lanes()));
+    for (int lane = 0; lane < schedule_->lanes(); ++lane)
+      runs_[i].lanes[static_cast<size_t>(lane)].flights.reserve(
+          static_cast<size_t>(schedule_->lane_size(lane)));
+  }
+}
+
+void Execution::bind_in_place(Area& input, Area& output) {
+  const int32_t rank = schedule_->rank;
+  switch (schedule_->collective) {
+    case Collective::kScatter:
+      output = block_of(input, rank);
+      return;
+    case Collective::kGather:
+    case Collective::kAllgather:
+      input = block_of(output, rank);
+      return;
+    case Collective::kAlltoall:
+      return put_blocks_aside(input, output);
+    case Collective::kReduceScatter:
+      return put_vector_aside(input);
+    default:
+      input = output;
+  }
+}
+
+// The input is overwritten while it is still to be sent: its blocks move to memory of the
+// execution, as bytes.
+void Execution::put_blocks_aside(Area& input, const Area& output) {
+  aside_ = Aside::kInput;
+  aside_blocks_ = schedule_->ranks;
+  of_user_ = output;
+  input = Area{};
+  input.type = owner_.byte_type();
+  if (output.counts == nullptr) {
+    input.block = operation_.output.count * operation_.output.type->size();
+  } else {
+    aside_arrays_.counts = output_arrays_.counts;
+    for (size_t i = 0; i < aside_arrays_.counts.size(); ++i)
+      aside_arrays_.counts[i] *=
+          (output.types == nullptr ? operation_.output.type : output.types[i])->size();
+    adjacent(aside_arrays_.counts, aside_arrays_.displs);
+    input.counts = aside_arrays_.counts.data();
+    input.displs = aside_arrays_.displs.data();
+  }
+  aside_bytes_ = round_up(static_cast<size_t>(total(input, schedule_->ranks)));
+  put_aside_ = input;
+}
+
+// The same for a vector to be reduced: it keeps its layout.
+void Execution::put_vector_aside(Area& input) {
+  const core::Datatype& type = *input.type;
+  const MPI_Count count = total(input, schedule_->ranks);
+  const MPI_Aint span = std::abs(type.extent()) * std::max<MPI_Count>(count - 1, 0);
+  aside_ = Aside::kInput;
+  aside_blocks_ = 1;
+  aside_bytes_ = round_up(static_cast<size_t>(span + type.true_extent()));
+  of_user_ = input;
+  of_user_.block = count;
+  of_user_.counts = nullptr;
+  put_aside_ = of_user_;
+  aside_origin_ = (type.extent() < 0 ? span : 0) - type.true_lb();
+}
+
+// A vector with holes is cut at bytes like everybody else's: it is packed first (root) or unpacked
+// at the end.
+void Execution::pack_bcast(Area& output) {
+  core::Datatype& type = *operation_.output.type;
+  if (type.contiguous()) return;
+  aside_ = Aside::kBcast;
+  aside_blocks_ = 1;
+  of_user_ = output;
+  output = Area{};
+  output.type = owner_.byte_type();
+  output.block = operation_.output.count * type.size();
+  aside_bytes_ = round_up(static_cast<size_t>(output.block));
+  put_aside_ = output;
+}
+
+void Execution::copy_aside(bool back) noexcept {
+  for (int32_t i = 0; i < aside_blocks_; ++i) {
+    const pml::Buffer user = buffer_of(block_of(of_user_, i));
+    const pml::Buffer aside = buffer_of(block_of(put_aside_, i));
+    note(back ? core::copy(owner_.process(), aside, user)
+              : core::copy(owner_.process(), user, aside));
+  }
+}
+
+}  // namespace tern::coll

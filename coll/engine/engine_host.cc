@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host engine: runs the steps of a bound schedule.
+#include "coll/engine/engine_host.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "coll/engine/executions.hpp"
+
+namespace tern::coll {
+namespace {
+
+// The tag of a message: sequence of the collective, pass, lane (signals: kSignals + slot).
+// Persistent collectives have sequences of their own: from kSequences.
+constexpr uint32_t kSequences = 1U << 14;
+constexpr int kPassBits = 8, kLowBits = 8;
+constexpr int kSignals = 128;
+constexpr int kMostOperands = 16;  // reduced at once
+constexpr int kCheck = 255;        // not a signal's: those have a slot for each round of a barrier
+
+}  // namespace
+
+std::string part_in(const char* name, const core::Communicator& communicator) {
+  return strf("its part in %s %s on %s", std::strchr("aeiou", name[0]) ? "an" : "a", name,
+              communicator.name.or_words("a communicator without a name").c_str());
+}
+
+int Execution::tag(const PassRun& pass, int low) const noexcept {
+  const auto part = static_cast<int>(pass.number & ((1 << kPassBits) - 1));
+  return static_cast<int>(sequence_) << (kPassBits + kLowBits) | part << kLowBits | low;
+}
+
+void Execution::set_persistent() noexcept {
+  persistent_ = true;
+  active_ = false;
+  operation_.communicator->keep_for_request();
+  number(Refusals::next_number(*operation_.communicator, true));
+  tag_by(sequence_of(number_));
+}
+
+uint32_t next_sequence(core::Communicator& communicator) noexcept {
+  return communicator.coll_tags++ % kSequences;
+}
+
+uint32_t sequence_of(CallNumber persistent) noexcept {
+  return kSequences + persistent.value % kSequences;
+}
+
+Execution::Execution(Executions& owner) noexcept : owner_(owner) { channel = &owner.channel(); }
+
+void Execution::launch() noexcept {
+  if (!numbered_) number_ = Refusals::next_number(*operation_.communicator, false);
+  if (!tagged_) sequence_ = next_sequence(*operation_.communicator);
+  broken_ = false;
+  ++operation_.communicator->pending;
+  retain();
+  outcome = {};
+  outcome.source = MPI_UNDEFINED;
+  error_text = nullptr;
+  broken_ = false;
+  restart();
+  const bool root = schedule_->rank == schedule_->root;
+  if (aside_ == Aside::kInput || (aside_ == Aside::kBcast && root)) copy_aside(false);
+  if (TERN_UNLIKELY(measured_ != nullptr)) began_ = now_ns();
+  next_pass_ = 0;
+  active_passes_ = 0;
+  checking_ = check_ != nullptr && schedule_->ranks + schedule_->others > 1;
+  if (TERN_LIKELY(!checking_)) return begin_passes();
+  const int code =
+      check_->begin(owner_.pml(), owner_.byte_type(), operation_, tag(PassRun{}, kCheck));
+  if (code != MPI_SUCCESS) refuse(code);
+}
+
+void Execution::refuse(int code) noexcept {
+  broken_ = true;
+  const std::string text = take_last_error().text;
+  take_error(code, text.c_str());
+  (void)fail(code, "%s", text.c_str());
+  owner_.refusals().refuse_call(*operation_.communicator, number_, code);
+  (void)take_last_error();
+}
+
+void Execution::begin_passes() noexcept {
+  for (size_t i = 0; i < run_count_; ++i) next_pass(runs_[i]);
+}
+
+int Execution::start() noexcept {
+  const core::ChannelLock lock(operation_.communicator->channel().progress);
+  const int code = owner_.refusals().over(*operation_.communicator, number_);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
+  set_active(true);
+  owner_.go(*this);
+  return MPI_SUCCESS;
+}
+
+void Execution::next_pass(PassRun& pass) noexcept {
+  pass.active = next_pass_ < geometry_.passes();
+  if (!pass.active) return;
+  pass.number = next_pass_++;
+  ++active_passes_;
+  for (LaneRun& lane : pass.lanes) lane.issued = 0;
+}
+
+bool Execution::advance(int& events) noexcept {
+  if (TERN_UNLIKELY(checking_) && !broken_) {
+    if (!check_->done()) return false;
+    ++events;
+    checking_ = false;
+    if (const int code = check_->end(number_.value); code != MPI_SUCCESS)
+      refuse(code);
+    else
+      begin_passes();
+  }
+  if (TERN_UNLIKELY(broken_)) return abandon(events);
+  for (size_t i = 0; i < run_count_; ++i)
+    while (runs_[i].active && advance_pass(runs_[i], events)) {
+      --active_passes_;
+      next_pass(runs_[i]);
+    }
+  if (active_passes_ != 0) return false;
+  finish();
+  return true;
+}
+
+// The peers' part cannot come any more: what is under way is cancelled, and the error returned.
+bool Execution::abandon(int& events) noexcept {
+  checking_ = checking_ && !check_->drop();
+  bool left = checking_;
+  for (size_t i = 0; i < run_count_; ++i)
+    for (LaneRun& lane : runs_[i].lanes) {
+      for (Flight& flight : lane.flights)
+        if (!flight.request->done() && !std::exchange(flight.cancelled, true))
+          flight.request->cancel_locked();
+      events += retire(lane);
+      left |= !lane.flights.empty();
+    }
+  if (left) return false;
+  for (size_t i = 0; i < run_count_; ++i) runs_[i].active = false;
+  ++events;
+  broken_ = false;
+  finish();
+  return true;
+}
+
+void Execution::finish() noexcept {
+  if (aside_ == Aside::kBcast && schedule_->rank != schedule_->root) copy_aside(true);
+  if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
+  core::Communicator* comm = operation_.communicator;
+  if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) keep_communicator();
+  complete();
+  release();
+  comm->operation_ended();
+}
+
+// True when the pass is complete.
+bool Execution::advance_pass(PassRun& pass, int& events) noexcept {
+  bool moved = true;
+  bool complete = true;
+  while (moved) {
+    moved = false;
+    complete = true;
+    for (int lane = 0; lane < schedule_->lanes(); ++lane) {
+      moved |= advance_lane(pass, lane, events);
+      complete &= pass.lanes[static_cast<size_t>(lane)].complete() == schedule_->lane_size(lane);
+    }
+  }
+  return complete;
+}
+
+bool Execution::advance_lane(PassRun& pass, int lane, int& events) noexcept {
+  LaneRun& run = pass.lanes[static_cast<size_t>(lane)];
+  int moved = run.flights.empty() ? 0 : retire(run);
+  const int32_t size = schedule_->lane_size(lane);
+  while (run.issued < size && !broken_) {
+    const Step& step = schedule_->step(lane, run.issued);
+    if (!ready(pass, lane, step)) break;
+    issue(pass, lane, run.issued++, step);
+    ++moved;
+  }
+  events += moved;
+  return moved != 0;
+}
+
+bool Execution::ready(const PassRun& pass, int lane, const Step& step) const noexcept {
+  if (pass.lanes[static_cast<size_t>(lane)].complete() < step.after) return false;
+  return step.wait_steps == 0 || pass.lanes[step.wait_lane].complete() >= step.wait_steps;
+}
+
+int Execution::retire(LaneRun& lane) noexcept {
+  size_t kept = 0;
+  for (const Flight& flight : lane.flights) {
+    if (!flight.request->done()) {
+      lane.flights[kept++] = flight;
+      continue;
+    }
+    const core::Request& request = *flight.request;
+    if (TERN_UNLIKELY(request.outcome.error != MPI_SUCCESS))
+      take_error(request.outcome.error,
+                 request.error_text == nullptr ? "a message failed" : request.error_text->c_str());
+    flight.request->release();
+  }
+  const size_t retired = lane.flights.size() - kept;
+  lane.flights.resize(kept);
+  return static_cast<int>(retired);
+}
+
+void Execution::issue(PassRun& pass, int lane, int32_t index, const Step& step) noexcept {
+  switch (step.verb) {
+    case Verb::kSend:
+    case Verb::kRecv:
+    case Verb::kSignal:
+    case Verb::kWait:
+      return message(pass, lane, index, step);
+    case Verb::kCopy:
+      return copy(pass, step);
+    case Verb::kReduce:
+      return reduce(pass, step);
+    case Verb::kJoin:
+      return;
+    case Verb::kPut:
+    case Verb::kGet:
+      TERN_ASSERT(false && "the host engine maps no peer's memory");
+  }
+}
+
+void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step) noexcept {
+  const bool data = step.verb == Verb::kSend || step.verb == Verb::kRecv;
+  const bool sends = step.verb == Verb::kSend || step.verb == Verb::kSignal;
+  pml::Buffer buffer{nullptr, 0, owner_.byte_type()};
+  if (data) {
+    buffer = geometry_.at(sends ? schedule_->source(step) : schedule_->destination(step),
+                          pass.number, pass.scratch);
+    if (buffer.bytes() == 0) return;  // both ends know
+  }
+  core::Communicator* on = operation_.communicator;
+  const bool across = step.peer >= schedule_->ranks;
+  if (TERN_UNLIKELY(schedule_->others != 0) && !across) on = on->side.get();
+  const pml::Envelope envelope{on, across ? step.peer - schedule_->ranks : step.peer,
+                               tag(pass, data ? lane : kSignals + step.slot % kSignals),
+                               pml::Plane::kCollective};
+  core::Request* request = nullptr;
+  const int code = begin_message(buffer, envelope, sends, &request);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return refuse(code);
+  LaneRun& run = pass.lanes[static_cast<size_t>(lane)];
+  run.flights.push_back({index, request});  // reserved when bound
+  if (request->done()) retire(run);
+}
+
+// A rank that has failed has nothing right to send: who would receive it fails as well.
+int Execution::begin_message(const pml::Buffer& buffer, const pml::Envelope& envelope, bool sends,
+                             core::Request** request) noexcept {
+  pml::Pml& pml = owner_.pml();
+  if (!sends) return pml.irecv_locked(buffer, envelope, request);
+  if (TERN_LIKELY(outcome.error == MPI_SUCCESS)) return pml.isend_locked(buffer, envelope, request);
+  return pml.isend_lost_locked(buffer, envelope, outcome.error, request);
+}
+
+void Execution::copy(const PassRun& pass, const Step& step) noexcept {
+  const pml::Buffer from = geometry_.at(schedule_->source(step), pass.number, pass.scratch);
+  for (int i = 0; i < step.destinations; ++i) {
+    const pml::Buffer to = geometry_.at(schedule_->destination(step, i), pass.number, pass.scratch);
+    if (TERN_LIKELY(from.bytes() <= to.bytes())) {
+      note(core::copy(owner_.process(), from, to));
+      continue;
+    }
+    take_error(MPI_ERR_TRUNCATE,
+               strf("rank %d sends itself %zu bytes, but receives %zu from itself", schedule_->rank,
+                    from.bytes(), to.bytes())
+                   .c_str());
+  }
+}
+
+void Execution::reduce(const PassRun& pass, const Step& step) noexcept {
+  const pml::Buffer to = geometry_.at(schedule_->destination(step), pass.number, pass.scratch);
+  std::array<pml::Buffer, kMostOperands> sources;
+  // More than fit are taken from the last on, as the order of operands wants it.
+  bool begun = false;
+  for (int left = step.sources; left > 0;) {
+    const int some = std::min(left, kMostOperands - (begun ? 1 : 0));
+    for (int i = 0; i < some; ++i)
+      sources[static_cast<size_t>(i)] =
+          geometry_.at(schedule_->source(step, left - some + i), pass.number, pass.scratch);
+    if (begun) sources[static_cast<size_t>(some)] = to;
+    note(
+        core::reduce(owner_.process(), *operation_.op, sources.data(), some + (begun ? 1 : 0), to));
+    begun = true;
+    left -= some;
+  }
+}
+
+void Execution::note(int code) noexcept {
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) take_error(code, take_last_error().text.c_str());
+}
+
+void Execution::take_error(int code, const char* text) noexcept {
+  if (outcome.error != MPI_SUCCESS) return;
+  outcome.error = code;
+  text_ = strf("%s: %s", name_of(schedule_->collective), text);
+  error_text = &text_;
+}
+
+void Execution::destroy() noexcept {
+  if (cached_ != nullptr) cached_->running.fetch_sub(1, std::memory_order_relaxed);
+  cached_ = nullptr;
+  own_.reset();
+  device_memory_ = {};
+  input_type_ = {};
+  output_type_ = {};
+  input_arrays_.held.clear();
+  output_arrays_.held.clear();
+  op_ = {};
+  measured_ = nullptr;
+  check_.reset();
+  let_communicator_go();
+  core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
+  persistent_ = false;
+  numbered_ = tagged_ = false;
+  active_ = true;
+  revive();
+  owner_.give_back(*this);
+  if (kept != nullptr) kept->request_ended();
+}
+
+void Execution::describe(WaitReport* report) const {
+  const core::Communicator& comm = *operation_.communicator;
+  const char* const name =
+      operation_.serves == nullptr ? name_of(operation_.collective) : operation_.serves;
+  report->words += part_in(name, comm);
+  const char* separator = ": ";
+  for (size_t run = 0; run < run_count_; ++run)
+    for (const LaneRun& lane : runs_[run].lanes)
+      for (const Flight& flight : lane.flights) {
+        if (!runs_[run].active || flight.request->done()) continue;
+        WaitReport one;
+        flight.request->describe(&one);
+        if (*separator == ':') report->words += separator + one.words;
+        separator = "";
+        for (const int rank : one.ranks) report->wait_for(rank);
+      }
+}
+
+void Execution::refused(const std::string& why) noexcept {
+  broken_ = true;
+  take_error(MPI_ERR_OTHER, why.c_str());
+}
+
+}  // namespace tern::coll

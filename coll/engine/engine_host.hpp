@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Execution: one collective under way on the host: a schedule bound to buffers, run by progress
+// over the pml. Why: blocking (start and wait), nonblocking (start) and persistent (start again)
+// are the same object. Passes (chunks) overlap, up to kMostPasses at once, each with scratch of its
+// own; lanes go as their dependencies allow. Lifetime: pooled by Executions; the user's handle is
+// one reference, running another. Threads: under the channel's lock. See: coll/schedule/schedule.hpp (what
+// the steps mean); tests/unit/coll/engine_test.cc.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coll/engine/cache.hpp"
+#include "coll/engine/check.hpp"
+#include "coll/engine/geometry.hpp"
+#include "coll/engine/measured.hpp"
+#include "coll/engine/operation.hpp"
+#include "coll/engine/refusal.hpp"
+#include "core/request.hpp"
+
+namespace tern::coll {
+
+class Executions;
+
+/// For the tags of the next collective that may send, or of a persistent one. Few bits: what sends
+/// nothing takes none.
+[[nodiscard]] uint32_t next_sequence(core::Communicator& communicator) noexcept;
+[[nodiscard]] uint32_t sequence_of(CallNumber persistent) noexcept;
+
+class Execution final : public core::Request {
+ public:
+  explicit Execution(Executions& owner) noexcept;
+
+  /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution
+  /// ends; `own` is it where no cache has it.
+  void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
+            std::shared_ptr<CachedSchedule> own = {});
+  /// Adds the time of every run to `sum` (null: none).
+  void measure(Measured* sum) noexcept { measured_ = sum; }
+  /// From now on ranks compare their calls first.
+  void check() { check_ = std::make_unique<CallCheck>(); }
+  /// Its number was taken before.
+  void number(CallNumber number) noexcept {
+    number_ = number;
+    numbered_ = true;
+  }
+  /// What its messages' tags begin with was taken before.
+  void tag_by(uint32_t sequence) noexcept {
+    sequence_ = sequence;
+    tagged_ = true;
+  }
+  [[nodiscard]] CallNumber number() const noexcept { return number_; }
+  /// Another rank takes no part: it is abandoned when it advances.
+  TERN_COLD void refused(const std::string& why) noexcept;
+  /// Begins; advance() must follow.
+  void launch() noexcept;
+  /// Does what can be done now; adds the steps that began or ended to `events`. True when the
+  /// operation is complete: then the execution may be gone.
+  bool advance(int& events) noexcept;
+  /// Takes its number now: persistent collectives are made in the same order on all ranks, but may
+  /// be started in any.
+  void set_persistent() noexcept;
+  int start() noexcept override;
+  void describe(WaitReport* report) const override;
+  void destroy() noexcept override;
+
+ private:
+  static constexpr size_t kMostPasses = 3;
+
+  struct Flight {
+    int32_t step;
+    core::Request* request;
+    bool cancelled = false;
+  };
+  struct LaneRun {
+    int32_t issued = 0;
+    std::vector<Flight> flights;  // by step
+    [[nodiscard]] int32_t complete() const noexcept {
+      return flights.empty() ? issued : flights.front().step;
+    }
+  };
+  struct PassRun {
+    bool active = false;
+    MPI_Count number = 0;
+    std::byte* scratch = nullptr;
+    std::vector<LaneRun> lanes;
+  };
+
+  // What must be copied before the first step or after the last: see bind.cc.
+  enum class Aside : uint8_t { kNothing, kInput, kBcast };
+
+  // Binding (bind.cc).
+  void bind_areas(size_t chunk);
+  struct Arrays {  // the caller's, kept
+    std::vector<MPI_Count> counts;
+    std::vector<MPI_Aint> displs;
+    std::vector<core::Datatype*> types;
+    std::vector<core::Ref<core::Datatype>> held;
+    /// From now on the side's arrays are these.
+    void take(Side& side, int32_t blocks);
+  };
+  [[nodiscard]] Area area_of(const Side& side) const noexcept;
+  [[nodiscard]] Area area_like() const noexcept;
+  void bind_in_place(Area& input, Area& output);
+  void put_blocks_aside(Area& input, const Area& output);
+  void put_vector_aside(Area& input);
+  void pack_bcast(Area& output);
+  void bind_memory(const Area& like, size_t chunk, Area& input, Area& output);
+  [[nodiscard]] std::byte* place_memory(size_t bytes);
+  void bind_passes(std::byte* memory, size_t scratch);
+  void copy_aside(bool back) noexcept;
+
+  // Running (engine_host.cc).
+  bool abandon(int& events) noexcept;
+  bool advance_pass(PassRun& pass, int& events) noexcept;
+  bool advance_lane(PassRun& pass, int lane, int& events) noexcept;
+  [[nodiscard]] bool ready(const PassRun& pass, int lane, const Step& step) const noexcept;
+  int retire(LaneRun& lane) noexcept;
+  void issue(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
+  void message(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
+  [[nodiscard]] int begin_message(const pml::Buffer& buffer, const pml::Envelope& envelope,
+                                  bool sends, core::Request** request) noexcept;
+  void copy(const PassRun& pass, const Step& step) noexcept;
+  void reduce(const PassRun& pass, const Step& step) noexcept;
+  void begin_passes() noexcept;
+  void next_pass(PassRun& pass) noexcept;
+  void finish() noexcept;
+  void take_error(int code, const char* text) noexcept;
+  /// The others shall not wait for the rest of this rank's part.
+  TERN_COLD void refuse(int code) noexcept;
+  /// The result of a copy, with fail() text.
+  void note(int code) noexcept;
+  [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
+
+  Executions& owner_;
+  Operation operation_{};
+  CachedSchedule* cached_ = nullptr;
+  std::shared_ptr<CachedSchedule> own_;
+  const Schedule* schedule_ = nullptr;
+  Geometry geometry_;
+  core::Ref<core::Datatype> input_type_, output_type_;
+  core::Ref<core::Op> op_;
+  Arrays input_arrays_, output_arrays_, aside_arrays_;
+  // What is put aside, then each pass's scratch: on the device where the buffers are.
+  std::vector<std::byte> memory_;
+  cuda::Block device_memory_;
+  cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;
+  std::vector<PassRun> runs_;
+  size_t run_count_ = 0;
+  MPI_Count next_pass_ = 0;
+  size_t active_passes_ = 0;
+  CallNumber number_;
+  uint32_t sequence_ = 0;
+  bool numbered_ = false, tagged_ = false;
+  std::unique_ptr<CallCheck> check_;  // null: none
+  bool checking_ = false;
+  bool broken_ = false;  // the rest will never happen
+  Measured* measured_ = nullptr;
+  int64_t began_ = 0;  // where measured
+  std::string text_;
+
+  Aside aside_ = Aside::kNothing;
+  size_t aside_bytes_ = 0;
+  ptrdiff_t aside_origin_ = 0;  // from the memory's start to element 0 of what was put aside
+  int32_t aside_blocks_ = 0;
+  Area of_user_, put_aside_;
+};
+
+}  // namespace tern::coll

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executions: the pool, and what is under way.
+#include "coll/engine/executions.hpp"
+
+#include "base/error.hpp"
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+Executions::Executions(core::Channel& channel, Refusals& refusals) noexcept
+    : channel_(channel),
+      refusals_(refusals),
+      byte_(&core::predefined_type(channel.process, MPI_BYTE)) {}
+
+Executions::~Executions() {
+  for (const auto& execution : pool_.all())
+    if (execution->handle() != 0) process().handles.erase(*execution);
+}
+
+Execution* Executions::take() {
+  Execution* execution = pool_.take();
+  if (execution != nullptr) return execution;
+  execution = pool_.add(std::make_unique<Execution>(*this));
+  running_.reserve(pool_.all().size());
+  return execution;
+}
+
+void Executions::give_back(Execution& execution) noexcept {
+  if (execution.handle() != 0) process().handles.renew(execution);
+  execution.made_at = {};
+  pool_.give(execution);
+}
+
+Execution* Executions::bound(const Operation& operation, const Algorithm& algorithm,
+                             const Levels* levels, std::shared_ptr<CachedSchedule> own) {
+  const core::Communicator& comm = *operation.communicator;
+  const int root = rooted(operation.collective) ? operation.root : 0;
+  CachedSchedule& cached =
+      own != nullptr ? *own
+      : comm.inter()
+          ? cache_.get_between(algorithm, comm.size(), comm.peer_count(), comm.rank(), root)
+          : cache_.get(algorithm, comm.size(), comm.rank(), root, levels);
+  Execution* made = take();
+  try {
+    made->bind(operation, algorithm, cached, std::move(own));
+  } catch (...) {
+    made->release();
+    throw;
+  }
+  return made;
+}
+
+void Executions::go(Execution& execution) noexcept {
+  int events = 0;
+  execution.launch();
+  if (!execution.advance(events)) running_.push_back(&execution);  // reserved by take()
+}
+
+void Executions::advance(int* events) noexcept {
+  for (size_t i = 0; i < running_.size();) {
+    if (!running_[i]->advance(*events)) {
+      ++i;
+      continue;
+    }
+    running_[i] = running_.back();
+    running_.pop_back();
+  }
+}
+
+void Executions::refuse(core::Communicator& communicator, const std::string& why,
+                        const std::string& error) noexcept {
+  for (Execution* const execution : running_)
+    if (execution->communicator == &communicator) {
+      refusals_.broken_off(communicator, execution->number(), why);
+      execution->refused(error);
+    }
+}
+
+int Executions::complete(Execution* execution) noexcept {
+  go(*execution);
+  channel_.progress.wait([execution] { return execution->done(); },
+                         [execution](WaitReport* report) { execution->describe(report); });
+  int code = execution->outcome.error;
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) code = fail(code, "%s", execution->error_text->c_str());
+  execution->release();
+  return code;
+}
+
+Execution* Executions::bound_exchange(core::Communicator& communicator, uint32_t* mine,
+                                      uint32_t* all, const char* name) {
+  Operation operation{};
+  operation.collective = Collective::kAllgather;
+  operation.communicator = &communicator;
+  operation.input = {mine, sizeof *mine, byte_, nullptr, nullptr};
+  operation.output = {all, sizeof *all, byte_, nullptr, nullptr};
+  operation.serves = name;
+  static const Algorithm& bruck = *find_algorithm(Collective::kAllgather, "bruck");
+  return bound(operation, bruck, nullptr, nullptr);
+}
+
+std::vector<uint32_t> Executions::exchange(core::Communicator& communicator, uint32_t mine,
+                                           const char* name) {
+  std::vector<uint32_t> all(static_cast<size_t>(communicator.size()));
+  const int code = complete(bound_exchange(communicator, &mine, all.data(), name));
+  if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
+  return all;
+}
+
+Execution* Executions::begin_exchange(core::Communicator& communicator, uint32_t* mine,
+                                      uint32_t* all, const char* name, CallNumber number,
+                                      uint32_t sequence) {
+  Execution* const made = bound_exchange(communicator, mine, all, name);
+  made->number(number);
+  made->tag_by(sequence);
+  go(*made);
+  return made;
+}
+
+}  // namespace tern::coll

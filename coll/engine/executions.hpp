@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executions: the schedules of one channel that are under way: bound, launched, advanced, pooled.
+// Lifetime: Coll. Threads: under the channel's lock. See: coll/engine/engine_host.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coll/engine/cache.hpp"
+#include "coll/engine/engine_host.hpp"
+#include "coll/engine/refusal.hpp"
+#include "core/process.hpp"
+#include "pml/object_pool.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::coll {
+
+class Executions {
+ public:
+  Executions(core::Channel& channel, Refusals& refusals) noexcept;
+  Executions(const Executions&) = delete;
+  Executions& operator=(const Executions&) = delete;
+  ~Executions();
+
+  [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
+  [[nodiscard]] core::Process& process() const noexcept { return channel_.process; }
+  [[nodiscard]] pml::Pml& pml() const noexcept { return *channel_.pml; }
+  [[nodiscard]] core::Datatype* byte_type() const noexcept { return byte_; }
+  [[nodiscard]] Refusals& refusals() const noexcept { return refusals_; }
+  [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
+  /// From now on several threads may call.
+  void admit_threads() noexcept { pool_.set_threaded(true); }
+
+  /// With the communicator's own schedule where there is one. Throws std::bad_alloc.
+  [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
+                                 const Levels* levels, std::shared_ptr<CachedSchedule> own);
+  /// Launches a bound one.
+  void go(Execution& execution) noexcept;
+  /// Launches, waits, gives back. An error class with fail() text.
+  [[nodiscard]] int complete(Execution* execution) noexcept;
+  void give_back(Execution& execution) noexcept;
+  [[nodiscard]] bool idle() const noexcept { return running_.empty(); }
+  /// Of all that are under way; adds the steps that began or ended.
+  void advance(int* events) noexcept;
+  /// Those of a communicator end with this error; the others learn the reason.
+  TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
+                        const std::string& error) noexcept;
+
+  /// One number of every rank, by messages. Throws Error.
+  [[nodiscard]] std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine,
+                                               const char* name);
+  /// Begins to gather one number of every rank: done when the execution is, which is to be
+  /// released. Throws.
+  [[nodiscard]] Execution* begin_exchange(core::Communicator& communicator, uint32_t* mine,
+                                          uint32_t* all, const char* name, CallNumber number,
+                                          uint32_t sequence);
+
+ private:
+  [[nodiscard]] Execution* take();
+  [[nodiscard]] Execution* bound_exchange(core::Communicator& communicator, uint32_t* mine,
+                                          uint32_t* all, const char* name);
+
+  core::Channel& channel_;
+  Refusals& refusals_;
+  core::Datatype* byte_;
+  ScheduleCache cache_;
+  pml::ObjectPool<Execution> pool_;
+  std::vector<Execution*> running_;  // has room for all of the pool
+};
+
+}  // namespace tern::coll

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// From hosts, descriptions and bindings to the levels of a communicator.
+#include "coll/engine/places.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "core/process.hpp"
+
+namespace tern::coll {
+namespace {
+
+void warn(core::Process& process, topo::Part::Kind kind, size_t rank) {
+  if (process.world_rank != 0) return;
+  process.explain.warn(
+      "collective_levels", {{"part", topo::name_of(kind)}, {"rank", rank}},
+      strf("TERN_COLL_LEVELS asks for levels by %s, but rank %zu is not bound to one %s (or its "
+           "machine has none); this level is left out. mpirun --bind-to core binds ranks",
+           topo::name_of(kind), rank, topo::name_of(kind)));
+}
+
+}  // namespace
+
+// The same on all ranks: each knows every rank's part.
+void Places::ask_parts(core::Process& process) {
+  asked_ = true;
+  for (const topo::Part::Kind kind : words_.parts) {
+    std::vector<int64_t> level;
+    for (int rank = 0; rank < process.world_size; ++rank)
+      level.push_back(part_of_(process, rank, kind));
+    const auto unbound =
+        std::find_if(level.begin(), level.end(), [](int64_t part) { return part < 0; });
+    if (unbound == level.end())
+      parts_.push_back(std::move(level));
+    else
+      warn(process, kind, static_cast<size_t>(unbound - level.begin()));
+  }
+}
+
+const Levels* Places::of(const core::Communicator& communicator) {
+  core::Process& process = communicator.process();
+  if (communicator.inter()) return nullptr;
+  const bool several = host_of_ != nullptr && process.node_size < process.world_size;
+  if (words_.empty() && !several) return nullptr;
+  if (!asked_ && part_of_ != nullptr) ask_parts(process);
+  Names names;
+  const auto add = [&](auto&& name_of) {
+    names.emplace_back();
+    for (int rank = 0; rank < communicator.size(); ++rank)
+      names.back().push_back(name_of(communicator.peer(rank).rank));
+  };
+  if (several && words_.sizes.empty())
+    add([&](uint32_t rank) { return host_of_(process, static_cast<int>(rank)); });
+  for (const int32_t size : words_.sizes)
+    add([size](uint32_t rank) { return int64_t{rank} / size; });
+  for (const auto& level : parts_) add([&level](uint32_t rank) { return level[rank]; });
+  Levels made = Levels::from_names(names);
+  if (made.empty()) return nullptr;
+  if (process.explain.on() && communicator.rank() == 0)
+    process.explain.say(
+        "collective_levels", {{"communicator", communicator.name.text()}, {"levels", made.text()}},
+        strf("collectives on %s know levels: %s",
+             communicator.name.or_words("a communicator").c_str(), made.text().c_str()));
+  for (const auto& one : known_)
+    if (*one == made) return one.get();
+  return known_.emplace_back(std::make_unique<Levels>(std::move(made))).get();
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// Refusals: what happens where a rank takes no part.
+#include "coll/engine/refusal.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+// Tags of calls after a refusal are far from those before it, so that nothing of a call that others
+// began matches one that this rank begins later; where all have refused it they are the same again.
+constexpr uint32_t kTagsApart = 5003;
+// For which a rank may wait for others that wait for it, before it says so; between polls that are
+// further apart it does something else.
+constexpr int64_t kLongest = 1'000'000'000, kWaits = 20'000'000;
+// For which it tries to tell one that it does not reach, and how often.
+constexpr int64_t kLongestUntold = 5'000'000'000, kBetweenTries = 10'000'000;
+
+/// Numbers wrap around.
+bool behind(uint32_t one, uint32_t other) noexcept { return static_cast<int32_t>(one - other) < 0; }
+
+int others(const core::Communicator& comm) noexcept {
+  return comm.size() - 1 + (comm.inter() ? comm.peer_count() : 0);
+}
+
+CallNumber number_of(const Notice& notice) noexcept {
+  return {notice.number, notice.persistent != 0};
+}
+
+Notice make_notice(Notice::Says says, CallNumber number, int rank, const std::string& why) {
+  Notice notice{says, number.value, number.persistent ? 1U : 0U, rank, {}};
+  why.copy(notice.why, sizeof notice.why - 1);
+  return notice;
+}
+
+Trouble& trouble_of(CommRefusals& state) {
+  if (state.trouble == nullptr) state.trouble = std::make_unique<Trouble>();
+  return *state.trouble;
+}
+
+/// The number that the communicator's next collective will have.
+uint32_t next(const core::Communicator& comm, bool persistent) noexcept {
+  return persistent ? comm.coll_persistent : comm.coll_sequence;
+}
+
+bool has_come(const core::Communicator& comm, const Notice& notice) noexcept {
+  return behind(notice.number, next(comm, notice.persistent != 0));
+}
+
+}  // namespace
+
+Refusals::Refusals(core::Channel& channel, UnderWay& under_way) noexcept
+    : channel_(channel),
+      process_(channel.process),
+      under_way_(under_way),
+      byte_(&core::predefined_type(process_, MPI_BYTE)) {}
+
+Refusals::~Refusals() {
+  for (const Told& told : told_)
+    for (core::Request* const request : told.sends) request->release();
+}
+
+CallNumber Refusals::next_number(core::Communicator& comm, bool persistent) noexcept {
+  return {persistent ? comm.coll_persistent++ : comm.coll_sequence++, persistent};
+}
+
+void Refusals::refuse(core::Communicator& comm, bool persistent, int code, bool deferred) noexcept {
+  const core::ChannelLock lock(channel_.progress);
+  const LastError last = take_last_error();
+  try {
+    if (deferred && others(comm) != 0) {
+      defer(under_way_.state_of(comm), persistent, code, last.text);
+    } else {
+      drop_deferred(under_way_.state_of(comm), persistent);
+      (void)fail(code, "%s", last.text.c_str());
+      refuse_call(comm, next_number(comm, persistent), code);
+    }
+  } catch (const std::exception&) {
+    log_line("no memory to remember that this rank takes no part in a collective");
+  }
+  (void)fail_on(last.object, code, "%s", last.text.c_str());
+  channel_.progress.poll();  // a program that does nothing else must not gather such messages
+}
+
+void Refusals::defer(CommRefusals& state, bool persistent, int code, const std::string& text) {
+  const auto& trouble = state.trouble;
+  const bool same =
+      trouble != nullptr && trouble->deferred && trouble->deferred->persistent == persistent;
+  const int64_t waited = same ? trouble->deferred->waited : 0;
+  drop_deferred(state, persistent);
+  troubled_ = true;
+  trouble_of(state).deferred = {persistent, code, text, now_ns(), waited};
+  ++deferred_;
+  channel_.progress.stay_awake(1);
+}
+
+// Whoever computes does not wait, and may still make up for it.
+bool Refusals::waited_long(CommRefusals& state) noexcept {
+  if (state.trouble == nullptr || !state.trouble->deferred) return false;
+  Trouble::Deferred& deferred = *state.trouble->deferred;
+  const int64_t now = now_ns();
+  deferred.waited += std::min(now - deferred.seen, kWaits);
+  deferred.seen = now;
+  return deferred.waited > kLongest;
+}
+
+// The numbers of persistent ones and of others are apart: one makes up for its own kind.
+void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
+  if (state.trouble == nullptr || !state.trouble->deferred) return;
+  if (state.trouble->deferred->persistent != persistent) return tell_deferred(state);
+  state.trouble->deferred.reset();
+  --deferred_;
+  channel_.progress.stay_awake(-1);
+}
+
+void Refusals::tell_deferred(CommRefusals& state) noexcept {
+  if (state.trouble == nullptr || !state.trouble->deferred) return;
+  const Trouble::Deferred deferred = *std::exchange(state.trouble->deferred, std::nullopt);
+  --deferred_;
+  channel_.progress.stay_awake(-1);
+  const LastError last = take_last_error();
+  (void)fail(deferred.code, "%s", deferred.text.c_str());
+  refuse_call(state.communicator, next_number(state.communicator, deferred.persistent),
+              deferred.code);
+  (void)take_last_error();
+  if (!last.text.empty()) (void)fail_on(last.object, MPI_ERR_OTHER, "%s", last.text.c_str());
+}
+
+void Refusals::freeing(const core::Communicator& comm) noexcept {
+  const core::ChannelLock lock(channel_.progress);
+  if (comm.coll != nullptr) tell_deferred(static_cast<CommRefusals&>(*comm.coll));
+}
+
+void Refusals::refuse_call(core::Communicator& comm, CallNumber number, int code) noexcept {
+  if (others(comm) == 0) return;
+  comm.coll_tags += kTagsApart;
+  const LastError last = take_last_error();
+  try {
+    CommRefusals& state = under_way_.state_of(comm);
+    if (!state.over()) {
+      state.shares_memory = false;
+      troubled_ = true;
+      trouble_of(state).refused.push_back({number, 0});
+      const char* const name = error_class_name(code);
+      tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(),
+                                 last.text.empty() && name != nullptr ? name : last.text));
+    }
+  } catch (const std::exception&) {
+    log_line("no memory to tell the other ranks that this one takes no part in a collective");
+  }
+  (void)fail_on(last.object, code, "%s", last.text.c_str());
+}
+
+void Refusals::tell_all(core::Communicator& comm, const Notice& notice) {
+  Told& told = tell(notice);
+  const auto to_all = [&](core::Communicator& on) {
+    for (int rank = 0; rank < on.peer_count(); ++rank)
+      if (on.inter() || rank != on.rank()) send(told, on, rank);
+  };
+  to_all(comm);
+  if (comm.inter() && comm.side) to_all(*comm.side);
+}
+
+// What has arrived is forgotten.
+Told& Refusals::tell(const Notice& notice) {
+  for (Told& told : told_)
+    std::erase_if(told.sends, [](core::Request* request) {
+      if (!request->done()) return false;
+      request->release();
+      return true;
+    });
+  std::erase_if(told_, [](const Told& told) { return told.sends.empty(); });
+  return told_.emplace_back(Told{notice, {}});
+}
+
+bool Refusals::try_to_send(Told& told, core::Communicator& on, int rank) {
+  told.sends.reserve(told.sends.size() + 1);
+  core::Request* request = nullptr;
+  const pml::Buffer buffer{&told.notice, sizeof told.notice, byte_};
+  const int code = channel_.pml->isend_locked(
+      buffer, {&on, rank, pml::kRefusalTag, pml::Plane::kCollective}, &request);
+  if (code != MPI_SUCCESS) {
+    (void)take_last_error();
+  } else if (request->done()) {
+    request->release();
+  } else {
+    told.sends.push_back(request);
+  }
+  return code == MPI_SUCCESS;
+}
+
+void Refusals::send(Told& told, core::Communicator& on, int rank) {
+  if (try_to_send(told, on, rank)) return;
+  const int64_t now = now_ns();
+  untold_.push_back({told.notice, &on, rank, now, now});
+  ++on.pending;
+  ++waiting_;
+  channel_.progress.stay_awake(1);
+}
+
+// What keeps it from them may pass: descriptors that another program holds.
+bool Refusals::try_again(Untold& one) noexcept {
+  one.tried = now_ns();
+  try {
+    if (try_to_send(tell(one.notice), *one.on, one.rank)) return true;
+  } catch (const std::bad_alloc&) {
+  }
+  if (one.tried - one.since < kLongestUntold) return false;
+  const std::string why = strf("rank %d takes no part in a collective, and cannot tell rank %d: %s",
+                               one.notice.rank, one.rank, one.notice.why);
+  log_line("%s", why.c_str());
+  if (process_.abort_job != nullptr) process_.abort_job(&process_, 1, why.c_str());
+  return true;
+}
+
+void Refusals::tell_untold() noexcept {
+  for (size_t i = 0; i < untold_.size();) {
+    if (now_ns() - untold_[i].tried < kBetweenTries || !try_again(untold_[i])) {
+      ++i;
+      continue;
+    }
+    core::Communicator* const on = untold_[i].on;
+    untold_.erase(untold_.begin() + static_cast<ptrdiff_t>(i));
+    --waiting_;
+    channel_.progress.stay_awake(-1);
+    on->operation_ended();
+  }
+}
+
+// Of every communicator that has had a collective; the others hear when they have their first.
+void Refusals::look() noexcept {
+  const bool fresh = channel_.refusals != heard_;
+  heard_ = channel_.refusals;
+  troubled_ = true;
+  tell_untold();
+  for (CommRefusals* state = states_; state != nullptr;) {
+    const uint64_t forgotten = left_;
+    CommRefusals* const following = state->following;
+    if (deferred_ != 0 && waited_long(*state)) tell_deferred(*state);
+    try {
+      hear(*state, fresh);
+    } catch (const std::bad_alloc&) {
+      --heard_;  // again at the next poll
+    }
+    state = forgotten == left_ ? following : states_;  // what ended may be what follows
+  }
+}
+
+void Refusals::hear(CommRefusals& state, bool fresh) {
+  core::Communicator& comm = state.communicator;
+  struct Kept {  // what ends here may be what kept it
+    explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    ~Kept() { communicator.operation_ended(); }
+    core::Communicator& communicator;
+  } const kept(comm);
+  while (fresh && receive(state, comm, comm.inter())) continue;
+  while (fresh && comm.inter() && comm.side && receive(state, *comm.side, false)) continue;
+  if (state.trouble == nullptr) return;
+  std::list<Trouble::Coming>& coming = state.trouble->coming;
+  for (auto one = coming.begin(); one != coming.end();) {
+    const auto come = one++;
+    if (come->request->done()) take_one(state, come);
+  }
+  reconsider(state, next(comm, false), next(comm, true));
+}
+
+// A receive that finds nothing is taken back at once: nothing is posted while nobody refuses.
+bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across) {
+  std::list<Trouble::Coming>& coming = trouble_of(state).coming;
+  Trouble::Coming& one = coming.emplace_back(Trouble::Coming{nullptr, across, {}});
+  const pml::Envelope from{&on, MPI_ANY_SOURCE, pml::kRefusalTag, pml::Plane::kCollective};
+  const int code =
+      channel_.pml->irecv_locked({&one.notice, sizeof one.notice, byte_}, from, &one.request);
+  if (code != MPI_SUCCESS) {
+    (void)take_last_error();
+    coming.pop_back();
+    return false;
+  }
+  if (!one.request->done()) one.request->cancel_locked();
+  if (!one.request->done() || !one.request->outcome.cancelled) {
+    ++waiting_;
+    ++state.communicator.pending;  // its state has the notice
+    return true;
+  }
+  one.request->release();
+  coming.pop_back();
+  return false;
+}
+
+void Refusals::take_one(CommRefusals& state, std::list<Trouble::Coming>::iterator come) {
+  take(state, {come->notice, come->across}, has_come(state.communicator, come->notice));
+  come->request->release();
+  state.trouble->coming.erase(come);
+  --waiting_;
+  --state.communicator.pending;  // hear() keeps it, too
+}
+
+// One of a call that is still to come waits: this rank may refuse it, too.
+void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come) {
+  core::Communicator& comm = state.communicator;
+  Trouble& trouble = trouble_of(state);
+  const Notice& notice = heard.notice;
+  const CallNumber number = number_of(notice);
+  const char* const where = heard.across ? " of the other group" : "";
+  if (notice.says == Notice::Says::kTakesPart)
+    return end_collectives(state, strf("rank %d%s took part in a collective that this rank refused",
+                                       notice.rank, where));
+  const auto same = std::find_if(trouble.refused.begin(), trouble.refused.end(),
+                                 [&](const Trouble::Refused& own) { return own.number == number; });
+  if (same != trouble.refused.end()) {
+    if (++same->others == others(comm)) trouble.refused.erase(same);
+    return;
+  }
+  if (!trouble.over && !come) {
+    trouble.heard.push_back(heard);
+    ++waiting_;
+    return;
+  }
+  core::Communicator& on = comm.inter() && !heard.across ? *comm.side : comm;
+  send(tell(make_notice(Notice::Says::kTakesPart, number, comm.rank(), "")), on, notice.rank);
+  end_collectives(state, strf("rank %d%s takes no part: %s", notice.rank, where, notice.why));
+}
+
+void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent) {
+  if (state.trouble == nullptr) return;
+  std::vector<Trouble::Heard>& heard = state.trouble->heard;
+  for (size_t i = 0; i < heard.size();) {
+    const Trouble::Heard one = heard[i];
+    const bool come =
+        behind(one.notice.number, one.notice.persistent != 0 ? next_persistent : next);
+    if (!state.over() && !come) {
+      ++i;
+      continue;
+    }
+    take(state, one, come);
+    heard.erase(heard.begin() + static_cast<ptrdiff_t>(i));
+    --waiting_;
+  }
+}
+
+// Others may wait for what this rank had in flight.
+void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
+  if (state.over()) return;
+  core::Communicator& comm = state.communicator;
+  Trouble& trouble = trouble_of(state);
+  trouble.why =
+      strf("%s. No collective of %s works any more; MPI_Comm_dup makes a communicator that does",
+           why.c_str(), comm.name.or_words("this communicator").c_str());
+  trouble.over = true;
+  state.shares_memory = false;
+  under_way_.refuse(comm, why, trouble.why);
+  if (process_.threaded()) channel_.progress.wake();  // others may wait for them
+}
+
+int Refusals::settle(core::Communicator& comm, bool persistent) noexcept {
+  if (comm.coll == nullptr) return MPI_SUCCESS;
+  auto& state = static_cast<CommRefusals&>(*comm.coll);
+  drop_deferred(state, persistent);
+  try {
+    reconsider(state, next(comm, false) + (persistent ? 0 : 1),
+               next(comm, true) + (persistent ? 1 : 0));
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory to hear what another rank refuses");
+  }
+  return state.over() ? fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str()) : MPI_SUCCESS;
+}
+
+int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
+  const auto* const state = static_cast<const CommRefusals*>(comm.coll.get());
+  if (TERN_LIKELY(state == nullptr || !state->over())) return MPI_SUCCESS;
+  try {
+    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->trouble->why));
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to tell the other ranks that a persistent collective is not started");
+  }
+  return fail(MPI_ERR_OTHER, "%s", state->trouble->why.c_str());
+}
+
+void Refusals::broken_off(core::Communicator& comm, CallNumber number,
+                          const std::string& why) noexcept {
+  try {
+    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to tell the other ranks that this one takes no part in a collective");
+  }
+}
+
+void Refusals::enter(CommRefusals& state) {
+  state.following = states_;
+  if (states_ != nullptr) states_->previous = &state;
+  states_ = &state;
+  if (TERN_UNLIKELY(channel_.refusals != 0)) try {
+      hear(state, true);
+    } catch (const std::bad_alloc&) {
+      --heard_;  // again at the next poll
+      throw;
+    }
+}
+
+void Refusals::leave(CommRefusals& state) noexcept {
+  ++left_;
+  if (state.trouble != nullptr) {
+    waiting_ -= state.trouble->heard.size() + state.trouble->coming.size();
+    for (const Trouble::Coming& one : state.trouble->coming) one.request->release();
+    drop_deferred(state, state.trouble->deferred && state.trouble->deferred->persistent);
+  }
+  (state.previous == nullptr ? states_ : state.previous->following) = state.following;
+  if (state.following != nullptr) state.following->previous = state.previous;
+}
+
+}  // namespace tern::coll

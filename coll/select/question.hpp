@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Question: what selection may ask about a collective call. Every rank must come to the same
+// answer, so only what all ranks know is here.
+#pragma once
+
+#include <cstddef>
+
+#include "coll/schedule/collective.hpp"
+#include "coll/schedule/levels.hpp"
+
+namespace tern::coll {
+
+struct Question {
+  Collective collective;
+  int32_t ranks;
+  size_t bytes;  // of the vector, or of one block; 0 where blocks differ
+  bool commutative = true;
+  bool equal_blocks = true;
+  const Levels* levels = nullptr;  // null: one host, or nothing is known
+  bool shared = false;             // there are slots that all ranks see (coll/flat)
+  bool single_copy = false;        // and ranks can read each other's buffers
+  bool operator==(const Question&) const = default;
+};
+
+}  // namespace tern::coll

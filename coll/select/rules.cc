@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading rules.
+#include "coll/select/rules.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/params.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+[[noreturn]] void wrong(const std::string& sentence) { throw Error(MPI_ERR_ARG, sentence); }
+
+std::string listed(const std::string& word, const std::vector<std::string>& known) {
+  std::string text;
+  for (const std::string& one : known) text += (text.empty() ? "" : ", ") + one;
+  const std::string near = nearest_name(word, known);
+  return near.empty() ? text : text + " (did you mean " + near + "?)";
+}
+
+Collective collective_of(const std::string& word) {
+  std::vector<std::string> known;
+  for (int i = 0; i < kCollectives; ++i) {
+    known.emplace_back(name_of(static_cast<Collective>(i)));
+    if (known.back() == word) return static_cast<Collective>(i);
+  }
+  for (const char* figure : {"within", "between", "reduce", "copy"}) known.emplace_back(figure);
+  wrong(strf("\"%s\" begins no line; what does: %s", word.c_str(), listed(word, known).c_str()));
+}
+
+const Algorithm* algorithm_of(Collective collective, const std::string& word) {
+  if (word == "model") return nullptr;
+  std::vector<std::string> known = {"model"};
+  for (const Algorithm& row : algorithms(collective)) {
+    if (word == row.name) return &row;
+    known.emplace_back(row.name);
+  }
+  wrong(strf("%s has no algorithm \"%s\"; there are %s", name_of(collective), word.c_str(),
+             listed(word, known).c_str()));
+}
+
+struct Range {
+  int64_t least = 0, most = INT64_MAX;
+};
+
+Range range_of(const std::string& word, const char* what) {
+  if (word == "any") return {};
+  const size_t dots = word.find("..");
+  const std::string from = word.substr(0, dots);
+  const std::string to = dots == std::string::npos ? from : word.substr(dots + 2);
+  Range range;
+  if (!from.empty()) range.least = parse_size(from, what);
+  if (!to.empty()) range.most = parse_size(to, what);
+  if (range.least < 0 || range.most < range.least)
+    wrong(strf("%s \"%s\" hold no number; write any, N, N.., ..M or N..M", what, word.c_str()));
+  return range;
+}
+
+double figure_of(const std::string& word) {
+  char* end = nullptr;
+  const double value = std::strtod(word.c_str(), &end);
+  if (word.empty() || *end != '\0' || !(value > 0) || value > 1e12)
+    wrong(strf("\"%s\" is no figure above 0", word.c_str()));
+  return value;
+}
+
+/// A line of the model's figures; false where it is another line.
+bool set_figure(const std::vector<std::string>& words, Model* model) {
+  const bool within = words[0] == "within", between = words[0] == "between";
+  if (within || between) {
+    if (words.size() != 3)
+      wrong(strf("%s takes a latency in microseconds and megabytes per second", words[0].c_str()));
+    Link& link = within ? model->within : model->between;
+    link = {figure_of(words[1]), figure_of(words[2])};
+    return true;
+  }
+  // A line of the collective "reduce" has four words or more.
+  if (words.size() != 2 || (words[0] != "reduce" && words[0] != "copy")) return false;
+  (words[0] == "reduce" ? model->reduce : model->copy) = figure_of(words[1]);
+  return true;
+}
+
+Rule rule_of(const std::vector<std::string>& words, int line) {
+  const Collective collective = collective_of(words[0]);
+  if (words.size() != 4 && words.size() != 5)
+    wrong(strf("%zu words; a line is: collective ranks bytes algorithm [one_host|many_hosts]",
+               words.size()));
+  const Range ranks = range_of(words[1], "ranks"), bytes = range_of(words[2], "bytes");
+  Rule rule{collective, ranks.least, ranks.most, bytes.least, bytes.most,
+            true,       true,        nullptr,    line};
+  rule.algorithm = algorithm_of(collective, words[3]);
+  if (words.size() == 5 && words[4] != "one_host" && words[4] != "many_hosts")
+    wrong(strf("\"%s\" is neither one_host nor many_hosts", words[4].c_str()));
+  if (words.size() == 5) (words[4] == "one_host" ? rule.many_hosts : rule.one_host) = false;
+  return rule;
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line.substr(0, line.find('#')));
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+bool can(const Algorithm& algorithm, const Question& question) noexcept {
+  if ((algorithm.limits & kShared) != 0) {
+    if (!question.shared || (algorithm.flat == FlatMethod::kDirect && !question.single_copy))
+      return false;
+  } else if (!serves(algorithm, question.ranks, question.levels)) {
+    return false;
+  }
+  if ((algorithm.limits & kCommutative) != 0 && !question.commutative) return false;
+  return (algorithm.limits & kEqualBlocks) == 0 || question.equal_blocks;
+}
+
+const Rule* Rules::find(const Question& question) const noexcept {
+  const auto bytes = static_cast<int64_t>(question.bytes);
+  for (const Rule& rule : rules) {
+    if (rule.collective != question.collective) continue;
+    if (question.ranks < rule.least_ranks || question.ranks > rule.most_ranks) continue;
+    if (bytes < rule.least_bytes || bytes > rule.most_bytes) continue;
+    if (!(question.levels == nullptr ? rule.one_host : rule.many_hosts)) continue;
+    if (rule.algorithm == nullptr || can(*rule.algorithm, question)) return &rule;
+  }
+  return nullptr;
+}
+
+void Rules::read(const std::string& text, const std::string& file, Model* model,
+                 std::vector<std::string>* complaints) {
+  std::istringstream stream(text);
+  int number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    ++number;
+    const std::vector<std::string> words = words_of(line);
+    if (words.empty()) continue;
+    try {
+      if (!set_figure(words, model)) rules.push_back(rule_of(words, number));
+    } catch (const Error& error) {
+      complaints->push_back(strf("%s:%d: %s", file.c_str(), number, error.what()));
+    }
+  }
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: which algorithm serves which sizes, as lines that a person reads and writes.
+//
+//   # collective    ranks   bytes      algorithm
+//   bcast           2       any        linear
+//   bcast           3..     ..512k     binomial            one_host
+//   allreduce       any     16k..1m    model
+//   within 0.7 6000        latency in microseconds and megabytes per second of a message
+//   between 2.5 10000
+//   reduce 6000
+//   copy 9000
+//
+// Ranges are any, N, N.., ..M or N..M, both ends included; bytes are of the vector or of one block
+// and have units (k, m, g). The first line that fits and whose algorithm can do the operation is
+// taken; "model" leaves the choice to the cost model, whose figures the last four lines set.
+// See: TERN_COLL_TABLE, tern_coll tune, tests/unit/coll/select_test.cc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "coll/select/model.hpp"
+
+namespace tern::coll {
+
+struct Rule {
+  Collective collective;
+  int64_t least_ranks, most_ranks, least_bytes, most_bytes;
+  bool one_host, many_hosts;   // where it holds
+  const Algorithm* algorithm;  // null: the model chooses
+  int line;
+};
+
+struct Rules {
+  std::vector<Rule> rules;
+
+  /// The first line that fits; null where none does.
+  [[nodiscard]] const Rule* find(const Question& question) const noexcept;
+  /// Adds the lines of `text`; each bad one becomes a sentence, "FILE:LINE: ...".
+  void read(const std::string& text, const std::string& file, Model* model,
+            std::vector<std::string>* complaints);
+};
+
+/// True where the algorithm's limits allow the operation.
+[[nodiscard]] bool can(const Algorithm& algorithm, const Question& question) noexcept;
+
+}  // namespace tern::coll

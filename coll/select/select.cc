@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing. Tern's own lines are for ranks of one machine; see docs/measurements.md.
+#include "coll/select/select.hpp"
+
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/explain.hpp"
+#include "base/params.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+constexpr const char* kOwnLines = R"(
+# collective    ranks  bytes   algorithm
+barrier         any    any     flat                one_host
+barrier         any    any     dissemination       one_host
+bcast           ..2    ..64k   flat                one_host
+bcast           3..8   any     flat                one_host
+bcast           any    ..1m    flat                one_host
+bcast           ..2    any     linear              one_host
+bcast           any    ..512k  binomial            one_host
+bcast           any    any     scatter_allgather   one_host
+gather          ..2    ..64k   flat                one_host
+gather          3..8   any     flat                one_host
+gather          any    ..4k    flat                one_host
+gather          any    ..1k    binomial            one_host
+gather          any    any     linear              one_host
+scatter         ..2    ..64k   flat                one_host
+scatter         any    ..16k   flat                one_host
+scatter         any    ..1k    binomial            one_host
+scatter         any    any     linear              one_host
+allgather       ..2    ..12k   flat                one_host
+allgather       ..2    any     flat_direct         one_host
+allgather       3..8   ..1m    flat                one_host
+allgather       any    ..64k   flat                one_host
+allgather       any    any     flat_direct         one_host
+allgather       ..2    any     ring                one_host
+allgather       any    ..4k    bruck               one_host
+allgather       any    any     ring                one_host
+alltoall        ..2    ..12k   flat                one_host
+alltoall        any    ..12k   flat                one_host
+alltoall        any    any     flat_direct         one_host
+alltoall        ..4    any     linear              one_host
+alltoall        any    ..256   bruck               one_host
+alltoall        any    any     linear              one_host
+reduce          ..2    ..8k    flat                one_host
+reduce          ..2    any     flat_direct         one_host
+reduce          3..8   any     flat                one_host
+reduce          any    ..4k    flat                one_host
+reduce          any    any     flat_sliced         one_host
+reduce          any    ..64k   binomial            one_host
+reduce          any    ..64k   binomial_ordered    one_host
+reduce          any    any     scatter_gather      one_host
+allreduce       ..2    ..8k    flat                one_host
+allreduce       ..2    any     flat_sliced         one_host
+allreduce       3..4   ..16k   flat                one_host
+allreduce       3..4   ..256k  flat_sliced         one_host
+allreduce       3..4   any     flat_direct         one_host
+allreduce       any    ..4k    flat                one_host
+allreduce       ..8    any     flat_sliced         one_host
+allreduce       any    ..256k  flat_sliced         one_host
+allreduce       any    ..16k   recursive_doubling  one_host
+allreduce       ..8    any     rabenseifner        one_host
+allreduce       any    any     ring                one_host
+allreduce       any    any     rabenseifner        one_host
+reduce_scatter  ..2    ..8k    flat                one_host
+reduce_scatter  ..2    any     flat_direct         one_host
+reduce_scatter  3..    ..512k  flat                one_host
+reduce_scatter  any    any     pairwise            one_host
+reduce_scatter  any    any     ordered             one_host
+scan            ..8    ..1m    flat                one_host
+scan            any    ..4k    flat                one_host
+scan            any    any     recursive_doubling  one_host
+exscan          ..8    ..1m    flat                one_host
+exscan          any    ..4k    flat                one_host
+exscan          any    any     recursive_doubling  one_host
+)";
+
+std::string contents_of(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  if (stream) text << stream.rdbuf();
+  if (!stream || !text)
+    throw Error(MPI_ERR_FILE, strf("TERN_COLL_TABLE names %s, which cannot be read: %s",
+                                   file.c_str(), std::strerror(errno)));
+  return text.str();
+}
+
+}  // namespace
+
+std::string parameter_of(Collective collective) {
+  std::string name = "TERN_";
+  for (const char* at = name_of(collective); *at != '\0'; ++at)
+    name += static_cast<char>(std::toupper(static_cast<unsigned char>(*at)));
+  return name;
+}
+
+void Selector::configure(const Params& params) {
+  std::vector<std::string> complaints;
+  own_.read(kOwnLines, "Tern's own table", &model_, &complaints);
+  TERN_ASSERT(complaints.empty());
+  file_ = params.coll_table;
+  if (!file_.empty()) table_.read(contents_of(file_), file_, &model_, &complaints);
+  if (!complaints.empty()) {
+    std::string all = "TERN_COLL_TABLE has lines that cannot be used";
+    for (const std::string& complaint : complaints) all += "\n  " + complaint;
+    throw Error(MPI_ERR_ARG, all);
+  }
+  for (int i = 0; i < kCollectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    const std::string name = params.get(parameter_of(collective));
+    if (name != "auto") forced_.by[i] = find_algorithm(collective, name.c_str());
+  }
+}
+
+void Selector::force(const Algorithm& algorithm) noexcept {
+  forced_.by[static_cast<int>(algorithm.collective)] = &algorithm;
+}
+
+Choice Selector::choose(const Question& question, const Forced* hints) const noexcept {
+  const auto which = static_cast<int>(question.collective);
+  const auto usable = [&](const Forced& forced) {
+    return forced.by[which] != nullptr && can(*forced.by[which], question);
+  };
+  if (hints != nullptr && usable(*hints)) return {hints->by[which], Choice::Why::kHint};
+  if (usable(forced_)) return {forced_.by[which], Choice::Why::kParameter};
+  if (const Rule* rule = table_.find(question); rule != nullptr && rule->algorithm != nullptr)
+    return {rule->algorithm, Choice::Why::kTable, rule->line};
+  else if (rule != nullptr)
+    return {&by_model(question), Choice::Why::kModel};
+  if (const Rule* rule = own_.find(question); rule != nullptr && rule->algorithm != nullptr)
+    return {rule->algorithm, Choice::Why::kOwnTable, rule->line};
+  return {&by_model(question), Choice::Why::kModel};
+}
+
+const Algorithm& Selector::by_model(const Question& question) const noexcept {
+  const Algorithm* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Algorithm& row : algorithms(question.collective)) {
+    if (!can(row, question)) continue;
+    const double time = model_.predict(row, question);
+    if (best != nullptr && time >= least) continue;
+    best = &row;
+    least = time;
+  }
+  TERN_ASSERT(best != nullptr);
+  return *best;
+}
+
+std::string Selector::reason(const Choice& choice, Collective collective) const {
+  switch (choice.why) {
+    case Choice::Why::kHint:
+      return strf("the communicator's hint tern_%s", name_of(collective));
+    case Choice::Why::kParameter:
+      return parameter_of(collective);
+    case Choice::Why::kTable:
+      return strf("%s, line %d", file_.c_str(), choice.line);
+    case Choice::Why::kOwnTable:
+      return "Tern's own table";
+    case Choice::Why::kModel:
+      break;
+  }
+  return "the cost model";
+}
+
+std::string Selector::sizes(Question question, const Forced* hints) const {
+  constexpr size_t kMost = size_t{1} << 30;
+  std::string text;
+  const Algorithm* before = nullptr;
+  size_t last = 0;
+  for (question.bytes = 1; question.bytes <= kMost; question.bytes *= 2) {
+    const Algorithm* now = choose(question, hints).algorithm;
+    if (before != nullptr && now != before)
+      text += strf("to %s %s, then ", bytes_in_words(last).c_str(), before->name);
+    before = now;
+    last = question.bytes;
+  }
+  return text + before->name;
+}
+
+std::string explain(const Question& question, const Algorithm& algorithm) {
+  return strf("%s of %zu bytes%s on %d ranks%s: %s (rounds and bytes: %s)",
+              name_of(question.collective), question.bytes,
+              question.equal_blocks ? "" : " (blocks differ)", question.ranks,
+              question.commutative ? "" : ", operands in order", algorithm.name, algorithm.formula);
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selection: which algorithm runs, and why.
+// Order: a hint of the communicator (tern_allreduce, ...); TERN_ALLREDUCE, ...; the lines of
+// TERN_COLL_TABLE; Tern's own lines (measured on one machine); the cost model. What cannot do the
+// operation is passed over. Threads: set up by one, then any.
+// See: coll/select/rules.hpp (the lines), coll/select/model.hpp, tests/unit/coll/select_test.cc.
+#pragma once
+
+#include <string>
+
+#include "coll/select/rules.hpp"
+
+namespace tern {
+class Params;
+}
+
+namespace tern::coll {
+
+/// By collective; null: not forced.
+struct Forced {
+  const Algorithm* by[kCollectives] = {};
+};
+
+struct Choice {
+  const Algorithm* algorithm;
+  enum class Why { kHint, kParameter, kTable, kOwnTable, kModel } why;
+  int line = 0;  // of the table
+};
+
+class Selector {
+ public:
+  /// Reads the parameters and the table. Throws Error with every bad line.
+  void configure(const Params& params);
+  void force(const Algorithm& algorithm) noexcept;
+
+  [[nodiscard]] Choice choose(const Question& question, const Forced* hints) const noexcept;
+  /// The quickest by the model of those that can. Never without an answer.
+  [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
+  [[nodiscard]] const Model& model() const noexcept { return model_; }
+
+  /// "TERN_COLL_TABLE=FILE, line 3", "the cost model", ...
+  [[nodiscard]] std::string reason(const Choice& choice, Collective collective) const;
+  /// "to 16 KiB recursive_doubling, then rabenseifner": the choices for all sizes.
+  [[nodiscard]] std::string sizes(Question question, const Forced* hints) const;
+
+ private:
+  Forced forced_;
+  Rules table_, own_;
+  Model model_;
+  std::string file_;
+};
+
+/// The name of the parameter that forces an algorithm: "TERN_ALLREDUCE".
+[[nodiscard]] std::string parameter_of(Collective collective);
+/// "allreduce of 4096 bytes on 4 ranks: ring ..." for TERN_EXPLAIN.
+[[nodiscard]] std::string explain(const Question& question, const Algorithm& algorithm);
+
+}  // namespace tern::coll
