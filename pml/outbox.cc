@@ -8,7 +8,6 @@
 #include "core/channel.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
-#include "pml/p2p.hpp"
 #include "pml/prefix.hpp"
 
 namespace tern::pml {
@@ -114,7 +113,7 @@ bool Outbox::flush(PeerState& peer) noexcept {
   while (peer.first_waiting != nullptr) {
     SendRequest* request = peer.first_waiting;
     SendRequest* next = request->next_waiting;  // emit may finish and recycle it
-    if (!request->pml.sending().emit(*request)) return false;
+    if (!emitter_->emit(*request)) return false;
     peer.first_waiting = next;
     if (next == nullptr) peer.last_waiting = nullptr;
   }

@@ -11,9 +11,21 @@
 
 namespace tern::pml {
 
+/// Who sends the first frame of a send that has waited. Sending implements it.
+class Emitter {
+ public:
+  /// False where there is no room; else the request may be gone.
+  virtual bool emit(SendRequest& request) noexcept = 0;
+
+ protected:
+  ~Emitter() = default;
+};
+
 class Outbox {
  public:
   explicit Outbox(core::Channel& channel);
+  /// Before the first enqueue().
+  void set_emitter(Emitter& emitter) noexcept { emitter_ = &emitter; }
 
   /// A frame about a transfer: goes out now, or before everything else once there is room.
   void send_control(PeerState& peer, uint8_t kind, const void* payload, size_t bytes) noexcept;
@@ -46,6 +58,7 @@ class Outbox {
   bool flush(PeerState& peer) noexcept;
 
   core::Channel& channel_;
+  Emitter* emitter_ = nullptr;
   std::vector<PeerState*> waiting_;  // peers for which something waits
   bool signs_;
 };

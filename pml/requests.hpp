@@ -14,7 +14,7 @@
 #include "btl/device.hpp"
 #include "pml/match.hpp"
 #include "pml/pml.hpp"
-#include "pml/protocols/protocol.hpp"
+#include "pml/protocol.hpp"
 #include "pml/wire.hpp"
 
 namespace tern::pml {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/channel.hpp"
-#include "pml/protocols/protocol.hpp"
+#include "pml/protocol.hpp"
 
 namespace tern::pml {
 

@@ -13,7 +13,7 @@
 
 #include "btl/btl.hpp"
 #include "btl/claims.hpp"
-#include "pml/protocols/protocol.hpp"
+#include "pml/protocol.hpp"
 
 namespace tern::pml {
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "pml/protocols/protocol.hpp"
+#include "pml/protocol.hpp"
 #include "pml/requests.hpp"
 
 namespace tern::pml {

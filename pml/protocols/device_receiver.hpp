@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/device_copy.hpp"
+#include "pml/protocol.hpp"
 #include "pml/protocols/awake.hpp"
-#include "pml/protocols/protocol.hpp"
 #include "pml/requests.hpp"
 
 namespace tern::pml {

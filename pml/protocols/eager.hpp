@@ -6,7 +6,7 @@
 #pragma once
 
 #include "pml/outbox.hpp"
-#include "pml/protocols/protocol.hpp"
+#include "pml/protocol.hpp"
 #include "pml/request_pool.hpp"
 
 namespace tern::pml {

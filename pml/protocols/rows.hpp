@@ -2,7 +2,7 @@
 // The rows of the table of protocols: each is defined at the end of the file of its name.
 #pragma once
 
-#include "pml/protocols/protocol.hpp"
+#include "pml/protocol.hpp"
 
 namespace tern::pml {
 

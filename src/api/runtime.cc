@@ -14,7 +14,7 @@
 #include "coll/coll.hpp"
 #include "core/communicator.hpp"
 #include "core/group.hpp"
-#include "pml/p2p.hpp"
+#include "pml/p2p/p2p.hpp"
 
 namespace tern::api {
 namespace {

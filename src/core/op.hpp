@@ -9,6 +9,7 @@
 
 #include "base/number.hpp"
 #include "core/object.hpp"
+#include "core/reduce/table.hpp"
 #include "mpi.h"
 
 namespace tern::core {
@@ -19,9 +20,7 @@ class Process;
 class Op final : public Object {
  public:
   static constexpr Kind kKind = Kind::kOp;
-  /// inout[i] = in[i] (op) inout[i] for `count` elements of one basic type, as they lie in memory
-  /// (pairs padded).
-  using Loop = void (*)(const void* in, void* inout, size_t count) noexcept;
+  using Loop = reduce::Loop;
 
   Op(MPI_User_function* function, bool commutative) noexcept
       : Object(kKind), commutative_(commutative), user_(function) {}

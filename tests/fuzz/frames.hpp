@@ -21,7 +21,7 @@
 #include "core/op.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
-#include "pml/p2p.hpp"
+#include "pml/p2p/p2p.hpp"
 #include "tests/fuzz/bytes.hpp"
 
 namespace tern::fuzz {

@@ -7,18 +7,23 @@
 // See: MPI-5.0 section 6.9.2 (which operation takes which type).
 #pragma once
 
+#include <cstddef>
+
 #include "base/number.hpp"
-#include "core/op.hpp"
 
 namespace tern::core::reduce {
+
+/// inout[i] = in[i] (op) inout[i] for `count` elements of one basic type, as they lie in memory
+/// (pairs padded).
+using Loop = void (*)(const void* in, void* inout, size_t count) noexcept;
 
 using Row = Reduction;
 
 inline constexpr int kRows = static_cast<int>(Row::kCount);
 inline constexpr int kColumns = static_cast<int>(Number::kCount);
 struct Table {
-  Op::Loop loops[kRows * kColumns];  // row by row
-  [[nodiscard]] const Op::Loop* row(Row which) const noexcept {
+  Loop loops[kRows * kColumns];  // row by row
+  [[nodiscard]] const Loop* row(Row which) const noexcept {
     return loops + static_cast<int>(which) * kColumns;
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts: early messages choose the index, ends forget it, and numbers that come again are free.
-#include "pml/contexts.hpp"
+#include "pml/p2p/contexts.hpp"
 
 #include <gtest/gtest.h>
 

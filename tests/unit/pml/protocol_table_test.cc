@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/peer.hpp"
-#include "pml/p2p.hpp"
+#include "pml/p2p/p2p.hpp"
 #include "pml/protocols/chunks.hpp"
 #include "pml/protocols/rows.hpp"
 #include "tests/unit/world.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pml/outbox.hpp"
-#include "pml/protocols/protocol.hpp"
+#include "pml/protocol.hpp"
 #include "pml/request_pool.hpp"
 
 namespace tern::pml {

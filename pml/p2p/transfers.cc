@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfers: see the header.
-#include "pml/transfers.hpp"
+#include "pml/p2p/transfers.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -5,13 +5,13 @@
 #pragma once
 
 #include "pml/outbox.hpp"
+#include "pml/p2p/transfers.hpp"
 #include "pml/protocols/eager.hpp"
 #include "pml/request_pool.hpp"
-#include "pml/transfers.hpp"
 
 namespace tern::pml {
 
-class Sending {
+class Sending final : Emitter {
  public:
   Sending(core::Channel& channel, Outbox& outbox, RequestPool& requests, Eager& eager,
           Transfers& transfers) noexcept
@@ -19,12 +19,13 @@ class Sending {
         outbox_(outbox),
         requests_(requests),
         eager_(eager),
-        transfers_(transfers) {}
+        transfers_(transfers) {
+    outbox.set_emitter(*this);
+  }
 
   /// The send begins; its peer is known. `lost`: why its data cannot be read, an error class.
   void start(SendRequest& request, int lost = MPI_SUCCESS) noexcept;
-  /// Sends the first frame. False where there is no room.
-  bool emit(SendRequest& request) noexcept;
+  bool emit(SendRequest& request) noexcept override;
   /// Tries to take the message back; see MPI_Cancel.
   void cancel(SendRequest& request) noexcept;
 

@@ -6,14 +6,14 @@
 
 #include <atomic>
 
-#include "pml/contexts.hpp"
 #include "pml/limits.hpp"
 #include "pml/matching.hpp"
 #include "pml/object_pool.hpp"
 #include "pml/outbox.hpp"
+#include "pml/p2p/contexts.hpp"
+#include "pml/p2p/transfers.hpp"
 #include "pml/protocols/eager.hpp"
 #include "pml/request_pool.hpp"
-#include "pml/transfers.hpp"
 
 namespace tern::pml {
 

@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "core/peer.hpp"
-#include "pml/p2p.hpp"
+#include "pml/p2p/p2p.hpp"
 #include "pml/prefix.hpp"
 
 namespace tern::pml {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sending: see the header.
-#include "pml/sending.hpp"
+#include "pml/p2p/sending.hpp"
 
 #include "base/error.hpp"
 #include "core/channel.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matcher: see the header.
-#include "pml/matcher.hpp"
+#include "pml/p2p/matcher.hpp"
 
 #include <algorithm>
 #include <new>

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "core/peer.hpp"
-#include "pml/peers.hpp"
+#include "pml/p2p/peers.hpp"
 #include "pml/request_pool.hpp"
 
 namespace tern::pml {

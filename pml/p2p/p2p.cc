@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // P2p: the calls of pml.hpp, and the requests behind them.
-#include "pml/p2p.hpp"
+#include "pml/p2p/p2p.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of requests beside their transfer: persistence, restart, cancelling, return to the pool.
 #include "base/error.hpp"
-#include "pml/p2p.hpp"
+#include "pml/p2p/p2p.hpp"
 
 namespace tern::pml {
 

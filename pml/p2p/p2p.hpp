@@ -9,15 +9,15 @@
 
 #include "btl/table.hpp"
 #include "pml/limits.hpp"
-#include "pml/matcher.hpp"
 #include "pml/outbox.hpp"
-#include "pml/peers.hpp"
+#include "pml/p2p/matcher.hpp"
+#include "pml/p2p/peers.hpp"
+#include "pml/p2p/sending.hpp"
+#include "pml/p2p/transfers.hpp"
 #include "pml/pml.hpp"
 #include "pml/protocols/eager.hpp"
 #include "pml/request_pool.hpp"
 #include "pml/requests.hpp"
-#include "pml/sending.hpp"
-#include "pml/transfers.hpp"
 
 namespace tern::pml {
 

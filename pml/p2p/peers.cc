@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peers: first contacts. What it says of them: explain.cc.
-#include "pml/peers.hpp"
+#include "pml/p2p/peers.hpp"
 
 #include "base/error.hpp"
 

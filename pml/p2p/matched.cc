@@ -2,7 +2,7 @@
 // Probes: what a receive would take. With a matched probe the message leaves its queue and waits
 // for its own receive.
 #include "core/peer.hpp"
-#include "pml/p2p.hpp"
+#include "pml/p2p/p2p.hpp"
 
 namespace tern::pml {
 int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept {

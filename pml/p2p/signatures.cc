@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "core/signature.hpp"
-#include "pml/matcher.hpp"
+#include "pml/p2p/matcher.hpp"
 
 namespace tern::pml {
 namespace {
