@@ -14,7 +14,7 @@
 namespace tern::core {
 namespace {
 
-using reduce::Row;
+using loops::Row;
 
 struct Predefined {
   MPI_Op constant;
@@ -150,7 +150,7 @@ void Op::call_user(const void* in, void* inout, MPI_Count count,
 }
 
 void make_predefined_ops(Process& process) {
-  const reduce::Table& table = reduce::best_table();
+  const loops::Table& table = loops::best_table();
   for (const Predefined& row : kPredefined) {
     const bool reduces = row.row != Row::kReplace && row.row != Row::kNoOp;
     process.handles.set_predefined(reinterpret_cast<uintptr_t>(row.constant),

@@ -20,7 +20,7 @@ class Process;
 class Op final : public Object {
  public:
   static constexpr Kind kKind = Kind::kOp;
-  using Loop = reduce::Loop;
+  using Loop = loops::Loop;
 
   Op(MPI_User_function* function, bool commutative) noexcept
       : Object(kKind), commutative_(commutative), user_(function) {}

@@ -7,7 +7,7 @@
 #define TERN_REDUCE_TABLE kBaseline
 #include "core/reduce/loops.inc"
 
-namespace tern::core::reduce {
+namespace tern::core::loops {
 
 const Table& best_table() noexcept {
 #if defined(__x86_64__)
@@ -16,4 +16,4 @@ const Table& best_table() noexcept {
   return kBaseline;
 }
 
-}  // namespace tern::core::reduce
+}  // namespace tern::core::loops

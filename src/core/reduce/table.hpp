@@ -11,7 +11,7 @@
 
 #include "base/number.hpp"
 
-namespace tern::core::reduce {
+namespace tern::core::loops {
 
 /// inout[i] = in[i] (op) inout[i] for `count` elements of one basic type, as they lie in memory
 /// (pairs padded).
@@ -36,4 +36,4 @@ extern const Table kAvx2;
 /// The fastest table that this processor runs.
 [[nodiscard]] const Table& best_table() noexcept;
 
-}  // namespace tern::core::reduce
+}  // namespace tern::core::loops

@@ -200,19 +200,19 @@ TEST_F(OpTest, BothTablesGiveTheSameBits) {
   for (uint8_t& byte : in)
     byte = static_cast<uint8_t>(random_() & 0xb7);  // no infinities in halves
   for (uint8_t& byte : start) byte = static_cast<uint8_t>(random_() & 0xb7);
-  const reduce::Table& best = reduce::best_table();
-  for (int cell = 0; cell < reduce::kRows * reduce::kColumns; ++cell) {
-    ASSERT_EQ(best.loops[cell] == nullptr, reduce::kBaseline.loops[cell] == nullptr);
+  const loops::Table& best = loops::best_table();
+  for (int cell = 0; cell < loops::kRows * loops::kColumns; ++cell) {
+    ASSERT_EQ(best.loops[cell] == nullptr, loops::kBaseline.loops[cell] == nullptr);
     if (best.loops[cell] == nullptr) continue;
-    const auto number = static_cast<Number>(cell % reduce::kColumns);
+    const auto number = static_cast<Number>(cell % loops::kColumns);
     if (number == Number::kLongDouble || number == Number::kComplexLongDouble ||
         number == Number::kLongDoubleInt)
       continue;  // has bit patterns that are no numbers
     std::vector<uint8_t> one = start, two = start;
     best.loops[cell](in.data(), one.data(), 333);
-    reduce::kBaseline.loops[cell](in.data(), two.data(), 333);
-    EXPECT_EQ(one, two) << "row " << cell / reduce::kColumns << ", number "
-                        << cell % reduce::kColumns;
+    loops::kBaseline.loops[cell](in.data(), two.data(), 333);
+    EXPECT_EQ(one, two) << "row " << cell / loops::kColumns << ", number "
+                        << cell % loops::kColumns;
   }
 }
 

@@ -141,7 +141,7 @@ class ReduceCases : public ::testing::Test {
 
   static std::vector<char> expected(const Case& c, const std::vector<std::vector<char>>& sources,
                                     size_t count) {
-    const auto loop = core::reduce::best_table().row(c.operation)[static_cast<int>(c.number)];
+    const auto loop = core::loops::best_table().row(c.operation)[static_cast<int>(c.number)];
     std::vector<char> result = sources.back();
     for (size_t k = sources.size() - 1; k-- > 0;) loop(sources[k].data(), result.data(), count);
     return result;

@@ -106,7 +106,7 @@ TEST_F(ReduceKernels, WhatTheHostReducesTheDeviceDoesButForWideFloats) {
       const bool wide = number == Number::kLongDouble || number == Number::kQuad ||
                         number == Number::kComplexLongDouble || number == Number::kComplexQuad ||
                         number == Number::kLongDoubleInt;
-      const bool host = core::reduce::best_table().row(operation)[n] != nullptr;
+      const bool host = core::loops::best_table().row(operation)[n] != nullptr;
       EXPECT_EQ(plan_reduce(operation, number).has_value(), host && !wide) << o << " " << n;
     }
 }
