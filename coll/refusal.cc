@@ -433,7 +433,7 @@ void Execution::refused(const std::string& why) noexcept {
 void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
   if (state_ != State::kMet) return;  // schedules, which fail by themselves
   writing_ = last_ = nullptr;
-  slab_->lane().go_to(turns_);  // what was written ahead may still be read
+  slab_->lane().go_to(epochs_);  // what was written ahead may still be read
   for (FlatCall* call = std::exchange(first_, nullptr); call != nullptr;) {
     FlatCall* const following = call->next_;
     call->take_error(MPI_ERR_OTHER, why);
