@@ -194,4 +194,29 @@ void Direct::reduce(bool all) {
   await_ends();
 }
 
+int flat_direct(const Operation& operation, Slots& slots);
+int flat_direct(const Operation& operation, Slots& slots) {
+  Direct parts(operation, slots);
+  switch (operation.collective) {
+    case Collective::kAllgather:
+      parts.allgather();
+      break;
+    case Collective::kAlltoall:
+      parts.alltoall();
+      break;
+    case Collective::kReduce:
+      parts.reduce(false);
+      break;
+    case Collective::kAllreduce:
+      parts.reduce(true);
+      break;
+    case Collective::kReduceScatter:
+      parts.reduce_scatter();
+      break;
+    default:
+      TERN_ASSERT(false && "the table has no such row");
+  }
+  return parts.code();
+}
+
 }  // namespace tern::coll

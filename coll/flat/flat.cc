@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat: which operations fit, and the ways of each.
+// Flat: which operations fit, and the methods of each.
 #include "coll/flat/flat.hpp"
 
 #include "base/error.hpp"
-#include "coll/flat/direct.hpp"
+#include "coll/flat/parts.hpp"
 
 namespace tern::coll {
 
@@ -26,39 +26,27 @@ size_t flat_bytes(const Question& question) noexcept {
   }
 }
 
-namespace {
+#define TERN_DECLARED(value, function) int function(const Operation& operation, Slots& slots);
+TERN_FLAT_METHODS(TERN_DECLARED)
 
-void run_direct(Direct& parts, Collective collective) {
-  switch (collective) {
-    case Collective::kAllgather:
-      return parts.allgather();
-    case Collective::kAlltoall:
-      return parts.alltoall();
-    case Collective::kReduce:
-      return parts.reduce(false);
-    case Collective::kAllreduce:
-      return parts.reduce(true);
-    case Collective::kReduceScatter:
-      return parts.reduce_scatter();
-    default:
-      TERN_ASSERT(false && "the table has no such row");
-  }
+int flat_whole(const Operation& operation, Slots& slots) {
+  Parts parts(operation, slots);
+  parts.run();
+  return parts.code();
 }
 
-}  // namespace
-
-int flat_run(const Operation& operation, FlatMethod way, Slots& slots) {
-  if (way == FlatMethod::kDirect) {
-    Direct parts(operation, slots);
-    run_direct(parts, operation.collective);
-    return parts.code();
-  }
+int flat_sliced(const Operation& operation, Slots& slots) {
   Parts parts(operation, slots);
-  if (TERN_LIKELY(way == FlatMethod::kWhole))
-    parts.run();
-  else
-    parts.reduce_sliced(operation.collective == Collective::kAllreduce);
+  parts.reduce_sliced(operation.collective == Collective::kAllreduce);
   return parts.code();
+}
+
+int flat_run(const Operation& operation, FlatMethod method, Slots& slots) {
+#define TERN_ROW(value, function) function,
+  static constexpr int (*kMethods[])(const Operation&, Slots&) = {nullptr,
+                                                                  TERN_FLAT_METHODS(TERN_ROW)};
+  if (TERN_LIKELY(method == FlatMethod::kWhole)) return flat_whole(operation, slots);
+  return kMethods[static_cast<size_t>(method)](operation, slots);
 }
 
 }  // namespace tern::coll

@@ -8,9 +8,9 @@
 // Threads: under the channel's lock. See: coll/flat/README.md.
 #pragma once
 
-#include "coll/schedule/flat_method.hpp"
-#include "coll/flat/slots.hpp"
 #include "coll/engine/operation.hpp"
+#include "coll/flat/slots.hpp"
+#include "coll/schedule/flat_method.hpp"
 #include "coll/select/question.hpp"
 
 namespace tern::coll {

@@ -13,8 +13,8 @@
 #include <memory>
 #include <vector>
 
-#include "coll/flat/slots.hpp"
 #include "coll/engine/operation.hpp"
+#include "coll/flat/slots.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::coll {

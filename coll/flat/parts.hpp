@@ -2,15 +2,15 @@
 // Parts: what one rank does in a flat collective, as epochs: in each it writes its part into its
 // slot, then reads the others'. Longer data go in pieces that a slot holds, an epoch each. Why: a
 // blocking call waits between the two, one in flight (queue.hpp) writes ahead and reads what has
-// come. What waits throws Error where a rank takes no part (coll/engine/refusal.hpp). Lifetime: of one
-// call.
+// come. What waits throws Error where a rank takes no part (coll/engine/refusal.hpp). Lifetime: of
+// one call.
 #pragma once
 
 #include <vector>
 
+#include "coll/engine/operation.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/flat/view.hpp"
-#include "coll/engine/operation.hpp"
 
 namespace tern::coll {
 

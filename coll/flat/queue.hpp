@@ -17,12 +17,12 @@
 #include <string>
 #include <vector>
 
-#include "coll/flat/parts.hpp"
-#include "coll/flat/slots.hpp"
-#include "coll/flat/staged.hpp"
 #include "coll/engine/measured.hpp"
 #include "coll/engine/operation.hpp"
 #include "coll/engine/refusal.hpp"
+#include "coll/flat/parts.hpp"
+#include "coll/flat/slots.hpp"
+#include "coll/flat/staged.hpp"
 #include "core/request.hpp"
 
 namespace tern::coll {

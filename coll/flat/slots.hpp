@@ -6,8 +6,8 @@
 // written again when everybody has ended the epoch that it was for: whoever has posted an epoch has
 // ended those before, and the others are asked. A slab serves another communicator when all
 // have ended all epochs. One phase, no leader, and nothing is sent. What waits throws Error where a
-// rank takes no part, which ends the communicator's collectives (coll/engine/refusal.hpp). Waiting: spins,
-// or yields at once with more ranks than cores, then goes on as every waiting rank does
+// rank takes no part, which ends the communicator's collectives (coll/engine/refusal.hpp). Waiting:
+// spins, or yields at once with more ranks than cores, then goes on as every waiting rank does
 // (core::Progress); before it sleeps it leaves word with those it waits for, who ring. Lifetime:
 // the communicator, and after it until no rank reads its slab any more (over()). Threads: under the
 // channel's lock. See: coll/flat/README.md, tests/unit/coll/flat_test.cc.

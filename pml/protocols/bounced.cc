@@ -8,9 +8,9 @@
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "pml/bounce.hpp"
+#include "pml/protocol.hpp"
 #include "pml/protocols/awake.hpp"
 #include "pml/protocols/chunks.hpp"
-#include "pml/protocols/rows.hpp"
 #include "pml/requests.hpp"
 
 namespace tern::pml {
@@ -127,7 +127,7 @@ class BouncedReceiver final : public ReceiverHalf {
 
 }  // namespace
 
-const Protocol kBounced{
+extern const Protocol kBounced{
     .name = "bounced",
     .way = wire::Way::kPipeline,
     .always = true,

@@ -2,9 +2,9 @@
 // Pull: the receiver copies from the sender's memory, which the announcement names.
 //   receiver: copies; Done.
 #include "core/peer.hpp"
+#include "pml/protocol.hpp"
 #include "pml/protocols/chunks.hpp"
 #include "pml/protocols/copies.hpp"
-#include "pml/protocols/rows.hpp"
 
 namespace tern::pml {
 namespace {
@@ -50,7 +50,7 @@ class PullReceiver final : public ReceiverHalf {
 
 }  // namespace
 
-const Protocol kPull{
+extern const Protocol kPull{
     .name = "pull",
     .way = wire::Way::kNone,
     .always = false,

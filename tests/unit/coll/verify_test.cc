@@ -9,6 +9,7 @@
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
+#include "coll/emitters.hpp"
 #include "tests/unit/coll/mutations.hpp"
 #include "tests/unit/coll/rows.hpp"
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer: device memory of the own process: messages to oneself, ranks that are threads. A handle of
 // one's own cannot be opened, and need not be: the address serves, on any device of the process.
-#pragma once
-
 #include <unistd.h>
 
 #include "btl/device.hpp"
 
 namespace tern::btl::peer {
+namespace {
 
 class Peer final : public DeviceWay {
  public:
@@ -19,5 +18,11 @@ class Peer final : public DeviceWay {
     return mapped;
   }
 };
+
+}  // namespace
+
+extern const DeviceWayRow kDeviceWay{
+    .name = "peer",
+    .make = [](core::Process&) -> std::unique_ptr<DeviceWay> { return std::make_unique<Peer>(); }};
 
 }  // namespace tern::btl::peer
