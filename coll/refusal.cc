@@ -94,7 +94,7 @@ void Coll::defer(CommState& state, bool persistent, int code, const std::string&
   channel_.progress.stay_awake(1);
 }
 
-// Whoever computes does not wait, and may still make up for it.
+// A rank that computes does not wait, and may still make up for it.
 bool Coll::waited_long(CommState& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return false;
   Trouble::Deferred& deferred = *state.trouble->deferred;
@@ -266,7 +266,7 @@ void Coll::hear(CommState& state, bool fresh) {
   reconsider(state, next(comm, false), next(comm, true));
 }
 
-// A receive that finds nothing is taken back at once: nothing is posted while nobody refuses.
+// A receive that finds nothing is cancelled at once: nothing stays posted while no rank refuses.
 bool Coll::receive(CommState& state, core::Communicator& on, bool across) {
   std::list<Trouble::Coming>& coming = trouble_of(state).coming;
   Trouble::Coming& one = coming.emplace_back(Trouble::Coming{nullptr, across, {}});
@@ -433,7 +433,7 @@ void Execution::refused(const std::string& why) noexcept {
 void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
   if (state_ != State::kMet) return;  // schedules, which fail by themselves
   writing_ = last_ = nullptr;
-  slab_->lane().go_to(turns_);  // what was written ahead may still be read
+  slab_->lane().go_to(epochs_);  // what was written ahead may still be read
   for (FlatCall* call = std::exchange(first_, nullptr); call != nullptr;) {
     FlatCall* const following = call->next_;
     call->take_error(MPI_ERR_OTHER, why);
