@@ -27,8 +27,9 @@
 // another has an endpoint of its own (and arrives in order); which r: the communicator's channel
 // hint says, taken modulo the peer's number of channels.
 //
-// Sleeping. A rank sleeps on its doorbell (Table::doorbell). Whoever commits a frame to it, or
-// frees room that it may wait for, rings; the sleeper polls once more between arming and sleeping.
+// Sleeping. A rank sleeps on its doorbell (Table::doorbell). A sender that commits a frame to it
+// rings, and so does a peer that frees room that it may wait for; the sleeper polls once more
+// between arming and sleeping.
 #pragma once
 
 #include <sys/uio.h>
@@ -127,7 +128,7 @@ class Endpoint {
   [[nodiscard]] virtual int put(const iovec* local, size_t locals, const iovec* remote,
                                 size_t remotes) noexcept = 0;
 
-  /// A claim pair that the peer can see too: own (named by *name, 0 where none is free) and the
+  /// A claim pair that the peer can see too: own (named by *name, 0 if all are taken) and the
   /// peer's.
   virtual SharedClaims* open_claims(uint32_t* name) noexcept {
     *name = 0;
@@ -174,7 +175,7 @@ class Btl {
   [[nodiscard]] virtual const char* name() const noexcept = 0;
   /// Writes this transport's part of the card. Throws Error.
   virtual void fill_card(Card& card) = 0;
-  /// Whether connect() would give an endpoint; asks nobody and makes nothing.
+  /// Whether connect() would give an endpoint; sends nothing and makes nothing.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
   /// The endpoint to the channel of `peer` that serves `hint`, or nullptr where this transport does
   /// not reach it; the same at every call. Throws Error.

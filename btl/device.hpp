@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceWay: how one process reaches the device memory of another: a handle names the memory,
-// whoever receives it maps it and copies. Why: one copy, by the device itself, wherever the two
+// the receiver maps it and copies. Why: one copy, by the device itself, wherever the two
 // processes can share memory; where they cannot, the pml goes through the host. Life cycle: made
 // with the transports; nothing is asked of the driver before the first device buffer. Ordering: a
 // handle goes in the announcement of a message (pml/wire.hpp); what it names is not freed before

@@ -105,7 +105,7 @@ class Coll {
   [[nodiscard]] Execution* begin_exchange(core::Communicator& communicator, uint32_t* mine,
                                           uint32_t* all, const char* name, CallNumber number,
                                           uint32_t sequence);
-  /// A slab that was made serves nobody: a rank has none.
+  /// Some rank has no slab: those that others have made are of no use.
   TERN_COLD void lacks_slabs(const core::Communicator& communicator);
   /// Launches it as a schedule of this number.
   [[nodiscard]] int run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
@@ -168,14 +168,14 @@ class Coll {
   [[nodiscard]] int hand_out(Made* made) noexcept;
   [[nodiscard]] bool shares_memory(const core::Communicator& communicator) const noexcept;
   TERN_COLD void lack(CommState& state, Slab::Size size);
-  /// Gives back what nobody reads any more, of so many that are retired.
+  /// Gives back what is not read any more, of so many that are retired.
   void sweep(size_t most) noexcept;
   // coll/refusal.cc. Those that send or receive throw std::bad_alloc.
   void tell_all(core::Communicator& communicator, const Notice& notice);
   Told& tell(const Notice& notice);
   void send(Told& told, core::Communicator& on, int rank);
   [[nodiscard]] bool try_to_send(Told& told, core::Communicator& on, int rank);
-  /// False where none is left.
+  /// False if no more is there.
   [[nodiscard]] bool receive(CommState& state, core::Communicator& on, bool across);
   void take_one(CommState& state, std::list<Trouble::Coming>::iterator come);
   /// `fresh`: messages may have come.

@@ -125,7 +125,7 @@ class Execution final : public core::Request {
   void next_pass(PassRun& pass) noexcept;
   void finish() noexcept;
   void take_error(int code, const char* text) noexcept;
-  /// The others shall not wait for the rest of this rank's part.
+  /// Tells the others not to wait for the rest of this rank's part.
   TERN_COLD void refuse(int code) noexcept;
   /// The result of a copy, with fail() text.
   void note(int code) noexcept;

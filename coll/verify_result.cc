@@ -106,7 +106,7 @@ void SymbolicRun::check_barrier(const RankState& state) {
                           state.schedule->rank, static_cast<int>(r));
 }
 
-// What an output block is in the end; nothing where nobody says.
+// What an output block is in the end; nothing where it is not defined.
 Symbol SymbolicRun::wanted(const Schedule& s, int32_t block) const {
   const int32_t r = s.rank;
   switch (s.collective) {
@@ -169,7 +169,7 @@ Symbol SymbolicRun::wanted_between(const RankState& state, int32_t block) {
 void SymbolicRun::check_block(const RankState& state, int32_t block, const Symbol& found) {
   const Schedule& s = *state.schedule;
   const Symbol right = s.others == 0 ? wanted(s, block) : wanted_between(state, block);
-  // A neighbourhood leaves alone what nobody sends.
+  // A neighbourhood leaves blocks alone that are not sent.
   if (!right.written() && !neighborly(s.collective)) return;
   if (found != right)
     proof_.fault = strf("%s %s, rank %d of %d, root %d: output block %d is %s instead of %s",

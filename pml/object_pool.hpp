@@ -15,7 +15,7 @@ class ObjectPool {
  public:
   void set_threaded(bool threaded) noexcept { threaded_ = threaded; }
 
-  /// A used object, or nullptr where none is free (then add() one).
+  /// A used object, or nullptr if all are in use (then add() one).
   [[nodiscard]] T* take() noexcept {
     lock();
     T* object = nullptr;

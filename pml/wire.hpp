@@ -23,7 +23,7 @@ enum Kind : uint8_t {
   kContext = 7,    // ContextTold: the index by which to name a communicator from now on
   kPace = 8,       // Pace: receiver to sender: what may be sent before its receive is known
   kFailed = 10,    // Failed: sender to receiver: the data of an announced message cannot come
-  kWithdraw = 9,   // Withdraw: sender to receiver: forget an announced message that nobody received
+  kWithdraw = 9,  // Withdraw: sender to receiver: forget an announced message that was not received
 };
 /// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane
 /// alone.
@@ -100,7 +100,7 @@ struct Pace {
   uint64_t eager;  // nonzero: as usual; zero: announcements only
 };
 
-/// The class of a failure that a peer tells of; MPI_ERR_OTHER for what is none.
+/// The class of a failure that a peer tells of; MPI_ERR_OTHER for a word that is no error class.
 inline int class_from(uint64_t told) noexcept {
   return told == MPI_SUCCESS || told >= MPI_ERR_LASTCODE ? MPI_ERR_OTHER : static_cast<int>(told);
 }

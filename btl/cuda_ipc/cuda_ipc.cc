@@ -182,7 +182,7 @@ CudaIpc::Peer* CudaIpc::peer_of(const MemoryHandle& handle) {
 
 Window* CudaIpc::window_of(const MemoryHandle& handle, cuda::Device& device) {
   for (Window& window : windows_)
-    if (window.device == &device && window.pid == handle.pid && !window.spoiled &&
+    if (window.device == &device && window.pid == handle.pid && !window.poisoned &&
         window.has(handle.base, handle.bytes))
       return &window;
   Window fresh{};

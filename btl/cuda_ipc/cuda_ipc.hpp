@@ -31,7 +31,7 @@ class CudaIpc final : public DeviceWay {
 
  private:
   class Use;
-  /// Whose, and where it begins there.
+  /// The device, the owner's process id, and the address in the owner.
   using Key = std::tuple<const cuda::Device*, int32_t, uint64_t>;
   using Imports = std::map<Key, Import>;
   /// Found by trying once: a peer's device that this one does not reach.

@@ -128,7 +128,7 @@ void give_back(const Import& import) noexcept {
   if (import.window == nullptr)
     (void)driver.cuIpcCloseMemHandle(import.here);
   else if (driver.cuMemUnmap(import.here, import.bytes) != CUDA_SUCCESS)
-    import.window->spoiled = true;
+    import.window->poisoned = true;
 }
 
 void give_back(const Window& window) noexcept {

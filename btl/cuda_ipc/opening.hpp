@@ -20,7 +20,7 @@ struct Window {
   uint64_t base, bytes;  // there
   CUdeviceptr here;
   int imports = 0;
-  bool spoiled = false;  // something in it could not be unmapped
+  bool poisoned = false;  // something in it could not be unmapped
 
   [[nodiscard]] bool has(uint64_t address, uint64_t length) const noexcept {
     return address >= base && length <= bytes && address - base <= bytes - length;
@@ -52,7 +52,7 @@ struct Failure {
 /// Addresses that mirror those around a handle's.
 [[nodiscard]] bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window,
                            Failure* failure);
-/// A piece at its place in a window; nobody may use it before allow(). *fabric: whether fabric
+/// A piece at its place in a window; not to be used before allow(). *fabric: whether fabric
 /// handles are tried; false afterwards where one could not be imported.
 [[nodiscard]] bool map_piece(const PeerLedger& ledger, Descriptors& descriptors, const Piece& piece,
                              Window& window, bool* fabric, Import* import, Failure* failure);

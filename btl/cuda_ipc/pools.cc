@@ -93,7 +93,7 @@ Pools::Pointer* Pools::pointer_of(Pool& pool, const Piece& piece, Failure* failu
   return &pointers_.emplace_back(fresh);
 }
 
-// In a stream where nothing else is, and to its end: whoever owns the memory may free it then.
+// In a stream of its own, and to its end: the owner of the memory may free it then.
 void Pools::free(Pointer& pointer) noexcept {
   Pool& pool = *pointer.pool;
   if (!pool.device->gone()) {

@@ -28,7 +28,7 @@ class Pools {
                                                       Descriptors& descriptors, const Piece& piece,
                                                       const MemoryHandle& handle,
                                                       cuda::Device& device, Failure* failure);
-  /// Those of a process that are not in its ledger any more; all, where there is none.
+  /// Those of a process that are not in its ledger any more; all, if `ledger` is null.
   void drop_withdrawn(int32_t pid, const PeerLedger* ledger) noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peer: device memory of the own process: messages to oneself, ranks that are threads. A handle of
-// one's own cannot be opened, and need not be: the address serves, on any device of the process.
+// Peer: device memory of this process: messages of a rank to itself, ranks that are threads. A
+// process cannot open its own handles and need not: the address serves on any of its devices.
 #pragma once
 
 #include <unistd.h>

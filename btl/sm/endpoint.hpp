@@ -60,7 +60,7 @@ class SmEndpoint final : public Endpoint {
   /// The ring `index` of the own segment is written by this peer.
   void bind_reader(uint32_t index) noexcept;
   [[nodiscard]] bool bound() const noexcept { return reader_bound_; }
-  /// The peer's frames make no sense: none is read any more.
+  /// The peer's frames make no sense: they are not read any more.
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
 
  private:

@@ -54,7 +54,7 @@ bool has_ended(pid_t pid) {
   return state == 'Z' || state == 'X';
 }
 
-/// A dying process has closed everything, or lets nobody look any more.
+/// A dying process has closed everything, or its files can no longer be listed.
 bool has_files(pid_t pid) {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/" + std::to_string(pid) + "/fd", error);

@@ -143,7 +143,7 @@ uint32_t Sm::claimed(std::memory_order order) const noexcept {
   return segment_->head().claimed[shared_.own_channel].rings.load(order);
 }
 
-// A ring claimed in the own segment: somebody is about to send for the first time.
+// A ring claimed in the own segment: a peer is about to send for the first time.
 void Sm::meet_new_senders() noexcept {
   const uint32_t rings = segment_->shape().rings;
   const uint32_t claimed_rings = std::min(claimed(std::memory_order_acquire), rings);

@@ -60,7 +60,8 @@ int FlatCall::start() noexcept {
   return MPI_SUCCESS;
 }
 
-// Small data of a device goes through host memory. Whoever cannot read it says so in its epochs.
+// Small data of a device goes through host memory. A rank that cannot read it says so in its
+// epochs.
 void FlatCall::begin(Slots& slots) noexcept {
   written_ = read_ = 0;
   unreadable_ = false;

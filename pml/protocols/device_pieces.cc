@@ -44,7 +44,7 @@ class DevicePiecesSender final : public SenderHalf {
   }
   void refused() noexcept override { request_.peer->count_stage(true); }
 
-  /// False where there is no block for it, or nobody could map it.
+  /// False if there is no block for it, or no peer could map it.
   [[nodiscard]] bool prepare(Context& context) {
     int code = MPI_SUCCESS;
     job_ = core::begin_job(context.process, request_.buffer.first(), &code);
