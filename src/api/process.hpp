@@ -68,7 +68,7 @@ class Instance {
               universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
 
   /// Who uses MPI: the world of MPI_Init, which all ranks enter and leave together, or a session,
-  /// which waits for nobody.
+  /// which waits for no other process.
   enum class User { kWorld, kSession };
   /// One more user; the level is the highest that any has asked for. Throws Error.
   void start(core::ThreadLevel level, User user);

@@ -22,7 +22,7 @@ namespace {
 // Polls of a waiting rank before it yields: a core of its own may spin about a millisecond.
 constexpr uint32_t kSpinsAlone = 20000;
 constexpr int64_t kYieldsAloneUs = 50;
-// More ranks than cores: whoever waits gives the core away at once, and sleeps soon.
+// More ranks than cores: a waiting thread yields the core at once, and sleeps soon.
 constexpr uint32_t kSpinsCrowded = 0;
 constexpr int64_t kYieldsCrowdedUs = 100;
 
@@ -83,7 +83,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
 }
 
 void Runtime::start_thread() {
-  Doorbell* doorbell = pmls_.front()->transports().doorbell();  // none: nobody to hear from
+  Doorbell* doorbell = pmls_.front()->transports().doorbell();  // null: no peer can ring
   process_.has_progress_thread = process_.params.progress == "thread" && doorbell != nullptr;
   if (process_.has_progress_thread) thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
 }

@@ -34,7 +34,7 @@ namespace tern::boot {
 inline constexpr std::size_t kCardSize = 128;
 using Card = std::array<std::byte, kCardSize>;
 
-// What a rank knows of its job without asking anybody.
+// What a rank knows of its job without asking another process.
 struct Job {
   int rank = 0;
   int size = 1;

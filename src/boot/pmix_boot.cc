@@ -196,7 +196,7 @@ void PmixBoot::check(pmix_status_t status, const char* what) const {
 }
 
 pmix_value_t* PmixBoot::ask(pmix_rank_t rank, const char* key) const noexcept {
-  // Immediate: a key that nobody put is an answer, not a reason to wait for ever.
+  // Immediate: a key that no rank has put is an answer, not a reason to wait for ever.
   const pmix_info_t immediate = flag(PMIX_IMMEDIATE);
   const pmix_proc_t whom = proc(rank);
   pmix_value_t* value = nullptr;

@@ -62,7 +62,7 @@ class SharedJob {
   [[nodiscard]] bool has_card(int rank, int entry = 1) const noexcept;
   // It changes when any rank puts a card.
   [[nodiscard]] FutexWord card_word() const noexcept;
-  // Whose card the rank waits for; -1: none.
+  // The rank whose card this one waits for; -1: it waits for no card.
   void set_awaited(int rank, int awaited) noexcept;
   [[nodiscard]] int awaited(int rank) const noexcept;
   // A rank has opened a session.

@@ -47,7 +47,7 @@ class SingletonBoot final : public Boot {
   }
   void start_fence() override {}
   bool fence_over() noexcept override { return true; }
-  // Whoever aborts has said why: there is no launcher to repeat it.
+  // The caller of abort() has said why: there is no launcher to repeat it.
   void abort(int code, const char* /*text*/) noexcept override {
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
   }

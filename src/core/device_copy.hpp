@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packing, unpacking and copying of data wherever it lies.
-// Why: a buffer of any call may be a device's, of any datatype; above here nobody asks which copy
-// it takes.
-// Threads: any. See: core/datatype.hpp (host memory), cuda/device.hpp (Job),
+// Why: a buffer of any call may be a device's, of any datatype; the layers above do not ask which
+// copy it takes. Threads: any. See: core/datatype.hpp (host memory), cuda/device.hpp (Job),
 // tests/gpu/mpi/pt2pt_kinds.cc, coll_kinds.cc.
 #pragma once
 
@@ -32,7 +31,7 @@ struct Data {
     return static_cast<std::byte*>(address) + type->true_lb();
   }
   [[nodiscard]] bool on_device() const noexcept { return cuda::on_device(kind); }
-  /// Finds out the kind where nobody has.
+  /// Finds out the kind where it is not known yet.
   void ask() noexcept {
     if (kind == cuda::MemoryKind::kUnknown)
       kind = count == 0 ? cuda::MemoryKind::kHost : cuda::kind_of(first());

@@ -35,7 +35,7 @@ class Slabs {
   virtual void give_back(Size size, uint32_t slab) noexcept = 0;
   /// An own slab, at a multiple of 64 bytes.
   [[nodiscard]] virtual std::byte* own(Size size, uint32_t slab) noexcept = 0;
-  /// A peer's; valid as long as this object. Throws Error where there is none of this number.
+  /// A peer's; valid as long as this object. Throws Error where no slab has this number.
   [[nodiscard]] virtual std::byte* of(Peer& peer, Size size, uint32_t slab) = 0;
   /// Where the peer sleeps.
   [[nodiscard]] virtual Doorbell& bell(Peer& peer) = 0;

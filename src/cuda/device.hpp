@@ -58,7 +58,7 @@ class Device {
   Late may_be_late(const Memory& memory) noexcept;
   void settled(uint64_t buffer_id) noexcept;
 
-  /// A stream that nobody else uses meanwhile; null with *error. The context is current.
+  /// A stream for the caller's use alone; null with *error. The context is current.
   CUstream take_stream(CUresult* error) noexcept;
   void give_stream(CUstream stream) noexcept;
   /// The kernels, loaded into the context at the first call; null where there are none (*why_not,
@@ -207,8 +207,8 @@ class Gpus {
   void set_kernels_file(const std::string& file) { kernels_file_ = file; }
   /// Any device of this rank's, or nullptr: for host memory that is to be pinned.
   [[nodiscard]] Device* any() noexcept;
-  /// Gives back to the driver all that was made; nobody holds a Device any more. The rank may come
-  /// back (sessions).
+  /// Gives back to the driver all that was made; no caller holds a Device any more. The rank may
+  /// come back (sessions).
   void release() noexcept;
   ~Gpus() { release(); }
   /// Says, once for each reason, that device memory is reduced on the host.

@@ -22,7 +22,7 @@ struct Allocation {
 };
 [[nodiscard]] Allocation allocation_here();
 
-// Who starts this job. Throws tern::Error saying what to install where nobody can.
+// Who starts this job. Throws tern::Error saying what to install if no launcher can.
 [[nodiscard]] Launcher launcher_for(const Options& options, const Allocation& allocation);
 
 // The command line of the other launcher and what it needs around it.
