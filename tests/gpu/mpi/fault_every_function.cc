@@ -103,7 +103,7 @@ std::vector<std::pair<std::string, unsigned long long>> counts() {
   return all;
 }
 
-/// What a run calls, and how often, agreed upon by both ranks: rank `of` says.
+/// What a run calls, and how often; both ranks take the word of rank `of`.
 std::vector<std::string> called(const Protocol& protocol, int of) {
   const Round round(protocol.by, protocol.bytes);
   OK(MPI_Barrier(MPI_COMM_WORLD));

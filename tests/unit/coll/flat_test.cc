@@ -110,7 +110,7 @@ TEST(Flat, ALengthThatNobodyExpectsIsAnError) {
   });
 }
 
-// Whoever leaves first frees its slab while others still look whether it has left.
+// The rank that leaves first frees its slab while others still look whether it has left.
 TEST(Flat, SlabsOfCopiesBetweenBuffersComeBackLate) {
   test::World(4).run([](Process& process) {
     std::minstd_rand random(static_cast<unsigned>(process.world_rank) + 1);
