@@ -70,7 +70,7 @@ void FlatCall::begin(Slots& slots) noexcept {
     int code = MPI_SUCCESS;
     try {
       staged_.emplace(operation_);
-      code = staged_->fetch();
+      code = staged_->download();
     } catch (const std::bad_alloc&) {
       code = fail(MPI_ERR_NO_MEM, "no memory for a copy of the data");
     }
@@ -122,7 +122,7 @@ void FlatCall::take_error(int code, const std::string& text) noexcept {
 
 void FlatCall::end() noexcept {
   if (TERN_UNLIKELY(staged_ && outcome.error == MPI_SUCCESS)) {
-    const int code = staged_->download();
+    const int code = staged_->upload();
     if (code != MPI_SUCCESS) take_error(code, take_last_error().text);
   }
   if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;

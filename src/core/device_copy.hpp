@@ -69,14 +69,15 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 /// The same of host memory.
 void copy_on_host(const Data& from, const Data& to) noexcept;
 
-/// A copy of data in host memory, laid out as its type says; the data itself where it lies there.
+/// A copy of data in host memory, laid out as its type says; the data itself if it is the host's.
+/// A download goes from the device to the host, an upload back.
 class OnHost {
  public:
   /// Throws std::bad_alloc. Nothing is copied yet.
   OnHost(Process& process, const Data& data);
   /// 0, or an error class with fail() text.
-  [[nodiscard]] int fetch() noexcept;
   [[nodiscard]] int download() noexcept;
+  [[nodiscard]] int upload() noexcept;
   [[nodiscard]] const Data& here() const noexcept { return here_; }
 
  private:
