@@ -3,9 +3,9 @@
 // memory.
 //
 // Life cycle. A Btl is made with the process (table.cc: viable() says why not), adds its part to
-// the card that boot exchanges, and connects to a peer at the first message, never before:
-// connect() gives an Endpoint or nullptr where this transport cannot reach that peer (the next one
-// is asked). Endpoints live as long as the Btl.
+// the connection info that boot exchanges, and connects to a peer at the first message, never
+// before: connect() gives an Endpoint or nullptr where this transport cannot reach that peer (the
+// next one is asked). Endpoints live as long as the Btl.
 //
 // Frames. A frame is a 16-byte Header and at most max_payload() bytes. begin() gives the room for
 // the payload in the transport's own memory, the caller fills it (packing derived types right
@@ -152,7 +152,7 @@ class Endpoint {
 };
 
 /// What each rank tells the others through boot (at most 128 bytes).
-struct Card {
+struct ConnectionInfo {
   uint32_t wire_version;
   uint32_t parameter_hash;  // of everything that must be equal on both ends
   int32_t pid;
@@ -173,8 +173,8 @@ class Btl {
  public:
   virtual ~Btl() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  /// Writes this transport's part of the card. Throws Error.
-  virtual void fill_card(Card& card) = 0;
+  /// Writes this transport's part of the connection info. Throws Error.
+  virtual void fill_connection_info(ConnectionInfo& info) = 0;
   /// Whether connect() would give an endpoint; sends nothing and makes nothing.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
   /// The endpoint to the channel of `peer` that serves `hint`, or nullptr where this transport does

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceWay: how one process reaches the device memory of another: a handle names the memory,
+// DeviceTransport: how one process reaches the device memory of another: a handle names the memory,
 // the receiver maps it and copies. Why: one copy, by the device itself, wherever the two
 // processes can share memory; where they cannot, the pml goes through the host. Life cycle: made
 // with the transports; nothing is asked of the driver before the first device buffer. Ordering: a
@@ -52,17 +52,17 @@ class MappedPeerMemory {
   std::byte* address = nullptr;  // of the handle's block
 };
 
-class DeviceWay {
+class DeviceTransport {
  public:
-  virtual ~DeviceWay() = default;
-  /// The block of a handle, for copies by `device`; null where this way cannot reach it.
+  virtual ~DeviceTransport() = default;
+  /// The block of a handle, for copies by `device`; null where this transport cannot reach it.
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                               cuda::Device& device) = 0;
   /// Of the last handle that it could not reach; empty where such handles are not its business.
   [[nodiscard]] virtual std::string why_not() const { return {}; }
 };
 
-/// The ways of this build, in the order in which they are asked.
+/// The device transports of this build, in the order in which they are asked.
 class Devices {
  public:
   explicit Devices(core::Process& process);
@@ -71,13 +71,13 @@ class Devices {
   /// once, with the cure).
   [[nodiscard]] bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
                            size_t bytes, MemoryHandle* handle) noexcept;
-  /// Null where no way reaches it: said once.
+  /// Null where no device transport reaches it: said once.
   [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                       cuda::Device& device) noexcept;
 
  private:
   core::Process& process_;
-  std::vector<std::unique_ptr<DeviceWay>> ways_;
+  std::vector<std::unique_ptr<DeviceTransport>> ways_;
   bool told_offer_ = false, told_reach_ = false;
 };
 

@@ -57,12 +57,12 @@ uint32_t shared_parameters(const core::Process& process) noexcept {
   return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
-Card Table::card() {
-  Card card{};
-  card.wire_version = kWireVersion;
-  card.parameter_hash = shared_parameters(process_);
-  for (auto& btl : btls_) btl->fill_card(card);
-  return card;
+ConnectionInfo Table::connection_info() {
+  ConnectionInfo info{};
+  info.wire_version = kWireVersion;
+  info.parameter_hash = shared_parameters(process_);
+  for (auto& btl : btls_) btl->fill_connection_info(info);
+  return info;
 }
 
 Endpoint& Table::connect(core::Peer& peer, uint32_t hint) {

@@ -23,7 +23,7 @@ class Table {
   ~Table();
 
   /// What boot exchanges.
-  [[nodiscard]] Card card();
+  [[nodiscard]] ConnectionInfo connection_info();
   /// The endpoint to the channel of a peer that serves `hint`, made at the first call. Throws Error
   /// where no transport reaches it.
   Endpoint& connect(core::Peer& peer, uint32_t hint);

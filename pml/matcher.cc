@@ -71,8 +71,8 @@ void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
     signature = reader.take<wire::Signature>();
     signature.words[sizeof signature.words - 1] = '\0';
   }
-  // Whether there is a card says what follows the Rts.
-  header.kind &= static_cast<uint8_t>(~(wire::kLong | wire::kSigned | wire::kCarded));
+  // Whether there is a handle says what follows the Rts.
+  header.kind &= static_cast<uint8_t>(~(wire::kLong | wire::kSigned | wire::kWithHandle));
   arrive(peer, header, reader.next(), reader.left(), is_signed ? &signature : nullptr);
 }
 

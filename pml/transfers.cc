@@ -87,7 +87,7 @@ bool Transfers::announce(SendRequest& request) noexcept {
                        offer.staged});
   if (offer.handle != nullptr) {
     writer.put(*offer.handle);
-    header.kind |= wire::kCarded;
+    header.kind |= wire::kWithHandle;
   }
   if (offer.pieces != nullptr) writer.put(*offer.pieces);
   request.peer->endpoint->commit(header);

@@ -32,7 +32,7 @@ inline constexpr uint8_t kLong = 0x40;
 inline constexpr uint8_t kSigned = 0x20;
 /// Flag of an announcement: a btl::MemoryHandle stands after the Rts, and Pieces where there is
 /// more.
-inline constexpr uint8_t kCarded = 0x10;
+inline constexpr uint8_t kWithHandle = 0x10;
 
 struct LongContext {
   uint64_t creator;

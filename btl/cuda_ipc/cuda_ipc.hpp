@@ -20,7 +20,7 @@
 
 namespace tern::btl::cuda_ipc {
 
-class CudaIpc final : public DeviceWay {
+class CudaIpc final : public DeviceTransport {
  public:
   CudaIpc(size_t most_bytes, DescriptorWays ways) noexcept
       : most_bytes_(most_bytes), descriptors_(ways) {}

@@ -9,7 +9,7 @@
 
 namespace tern::btl::peer {
 
-class Peer final : public DeviceWay {
+class Peer final : public DeviceTransport {
  public:
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                         cuda::Device& /*device*/) override {

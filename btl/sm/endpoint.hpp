@@ -28,7 +28,7 @@ struct Shared {
 
 /// A peer of this host.
 struct Attached {
-  Card card;
+  ConnectionInfo info;
   Segment segment;
 };
 
@@ -69,7 +69,7 @@ class SmEndpoint final : public Endpoint {
   void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
 
   Shared& shared_;
-  const Card& card_;
+  const ConnectionInfo& info_;
   const Segment& segment_;
   RingWriter writer_;
   RingReader reader_;

@@ -93,7 +93,8 @@ class Instance {
 
   std::mutex mutex_;
   int users_ = 0;
-  bool left_together_ = false;  // all ranks have left the job: cards of before do not count
+  bool left_together_ =
+      false;  // all ranks have left the job: connection infos of before do not count
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<Runtime> runtime_;
   std::vector<std::string> complaints_;  // about parameters, until they can be said

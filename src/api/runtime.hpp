@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runtime: what a Process needs to speak with the others: transports, messages, collectives.
 // Why: the C API and unit tests (ranks as threads) bring a Process into its job the same way.
-// Life cycle: construct (asks no peer; publishes the card), meet_all() or, of those that are
-// needed, await(), use, leave(), destroy. Without a meeting of all ranks: see_off(), rest(), and
-// perhaps come_back().
-// Threads: one caller.
+// Life cycle: construct (asks no peer; publishes the connection info), meet_all() or, of those that
+// are needed, await(), use, leave(), destroy. Without a meeting of all ranks: see_off(), rest(),
+// and perhaps come_back(). Threads: one caller.
 #pragma once
 
 #include <memory>
