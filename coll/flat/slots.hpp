@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slab: what the ranks of a communicator on one host write for each other; a slab each, in it one
-// or two lanes of slots. Slots: one lane.
+// Slab: what the ranks of a communicator on one host write for each other, a slab each. Slots: one
+// lane of it. Blocking calls have a small slab with two lanes (lines, eight slots deep, and small,
+// two deep) and a large slab with one (four deep). Calls in flight have a small and a large slab
+// of their own, with one lane of sixteen slots each.
 // Protocol. Collectives on a lane are numbered alike on all ranks. In epoch k a rank writes its
 // part into slot k mod depth, then the number; who needs the part waits for the number. A slot is
 // written again when all ranks have ended the epoch that it was for: a rank that has posted an
