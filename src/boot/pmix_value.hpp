@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values from a PMIx server, checked: numbers of any integer type, bytes, lists of ranks,
-// connection infos. Why: servers differ in the types that they send, and what comes from outside is
-// not believed. Threads: any.
+// connection infos.
+// Why: servers differ in the types that they send, and what comes from outside is not believed.
+// Threads: any.
 #pragma once
 
 #include <pmix.h>

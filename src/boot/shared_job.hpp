@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared memory by which mpirun's ranks on one machine meet: connection infos, keys, fence,
-// abort. Why: a PMIx client costs a rank 10 ms; this costs two system calls. Layout: header, one
-// slot per rank, a heap of key records that only grows. Everything read from it is checked: a rank
-// that scribbles here may break its own job, never run code in another rank. Lifetime: mpirun
-// creates it; a rank inherits the descriptor, maps it and closes the descriptor. Threads: every
-// function may be called by many processes at once, save create().
+// The memory that mpirun's ranks on one machine share: connection infos, keys, fence, abort.
+// Why: a PMIx client costs a rank 10 ms; this costs two system calls.
+// Layout: header, one slot per rank, a heap of key records that only grows. Everything read from it
+// is checked: a rank that scribbles here may break its own job, never run code in another rank.
+// Lifetime: mpirun creates it; a rank inherits the descriptor, maps it and closes the descriptor.
+// Threads: every function but create() may be called by many processes at once.
 #pragma once
 
 #include <atomic>

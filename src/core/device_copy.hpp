@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packing, unpacking and copying of data wherever it lies.
 // Why: a buffer of any call may be a device's, of any datatype; the layers above do not ask which
-// copy it takes. Threads: any. See: core/datatype.hpp (host memory), cuda/device.hpp (Job),
+// copy it takes.
+// Threads: any. See: core/datatype.hpp (host memory), cuda/device.hpp (Job),
 // tests/gpu/mpi/pt2pt_kinds.cc, coll_kinds.cc.
 #pragma once
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // drive_connection_info: a program in bytes: a peer's connection info with any of its bytes
 // changed, a peer that writes anywhere into the shared memory of both, and a rank that connects,
-// sends and polls. Why: whatever stands in shared memory, nothing outside of it is read or written.
-// libFuzzer and tests/unit/btl/hostile_test share it.
+// sends and polls.
+// Why: whatever stands in shared memory, nothing outside of it is read or written. libFuzzer and
+// tests/unit/btl/hostile_test share it.
 #pragma once
 
 #include <sys/prctl.h>

@@ -3,7 +3,9 @@
 // first message from a peer goes through the host while the request is under way; after that memory
 // goes by one copy at once, new memory, too. No rank waits for the other, in both directions at
 // once. Rank 0 is told so (TERN_CUDA_IPC_DESCRIPTORS), rank 1 is refused by the system, as Docker
-// does. ranks: 2 configurations: 1
+// does.
+// ranks: 2
+// configurations: 1
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
