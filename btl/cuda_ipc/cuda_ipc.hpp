@@ -6,7 +6,7 @@
 // is in use is never unmapped, and the rest only where room is needed, where other memory has come
 // to lie there, or where its owner has withdrawn it.
 // Threads: under the channel's lock. See: btl/device.hpp, btl/cuda_ipc/README.md,
-// tests/gpu/mpi/pain_growing_segment.cc, pain_stale_mapping.cc.
+// tests/gpu/mpi/expandable_segment.cc, memory_reused_at_address.cc.
 #pragma once
 
 #include <list>

@@ -4,7 +4,7 @@
 // before its owner frees the memory, which the owner may do as soon as the message is done. So
 // nothing is kept but the pool: a pointer is given back with its last use.
 // Lifetime: a pool until its owner withdraws it. Threads: under the channel's lock.
-// See: btl/cuda_ipc/cuda_ipc.hpp, tests/gpu/mpi/pain_pools.cc.
+// See: btl/cuda_ipc/cuda_ipc.hpp, tests/gpu/mpi/pool_memory_given_back.cc.
 #pragma once
 
 #include <list>

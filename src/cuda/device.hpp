@@ -5,7 +5,7 @@
 // Lifetime: Gpus is the Process's; a Device lives as long. When its context ends (cudaDeviceReset)
 // what was made in it is forgotten, and made anew when the next one comes. Threads: any; a Job
 // belongs to one.
-// See: src/cuda/README.md, tests/gpu/mpi/pain_device_chosen_late.cc, pain_reset.cc.
+// See: src/cuda/README.md, tests/gpu/mpi/context_after_init.cc, context_reset.cc.
 #pragma once
 
 #include <array>

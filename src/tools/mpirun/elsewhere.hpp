@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs for other machines: handed to the launcher that reaches them, srun or prterun, with the
 // options translated.
-// See: tests/unit/tools/elsewhere_test.cc, tests/mpi/slurm.sh.
+// See: tests/unit/tools/elsewhere_test.cc, tests/mpi/launch_slurm.sh.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

@@ -4,7 +4,7 @@
 // second, no rank hangs, and memory of the host still travels.
 // ranks: 2
 // configurations: 1 2-apart
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

@@ -4,7 +4,7 @@
 // and memory that is known; from every allocator.
 // ranks: 2
 // env: SOFTCUDA_LATE=4000 SOFTCUDA_PAGEABLE=async
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

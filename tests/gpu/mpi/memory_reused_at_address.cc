@@ -4,7 +4,7 @@
 // in the end.
 // ranks: 2
 // env: TERN_CUDA_IPC_CACHE=4M
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 
