@@ -110,7 +110,7 @@ class Boot {
   // All of it at once, asleep.
   void fence();
 
-  // Ends the whole job with this exit code. Does not return, save in the fake, which remembers it.
+  // Ends the whole job with this exit code. Returns only in the fake, which remembers it.
   virtual void abort(int code, const char* text) noexcept = 0;
 
   // Reports on waiting. The number of the launcher's last question "what do you wait for?"; 0: none
