@@ -59,7 +59,7 @@ int Coll::poll(void* self) noexcept {
 void Coll::go(Execution& execution) noexcept {
   int events = 0;
   execution.launch();
-  if (!execution.advance(events)) running_.push_back(&execution);  // reserved by take()
+  if (!execution.advance(events)) running_.push_back(&execution);  // reserved by acquire()
 }
 
 Question question_of(const Operation& operation) noexcept {
@@ -153,18 +153,18 @@ Measured* Coll::explain(CommState& state, const Question& question, const Choice
   return &sum;
 }
 
-Execution* Coll::take() {
-  Execution* execution = pool_.take();
+Execution* Coll::acquire() {
+  Execution* execution = pool_.acquire();
   if (execution != nullptr) return execution;
   execution = pool_.add(std::make_unique<Execution>(*this));
   running_.reserve(pool_.all().size());
   return execution;
 }
 
-void Coll::give_back(Execution& execution) noexcept {
+void Coll::release(Execution& execution) noexcept {
   if (execution.handle() != 0) process_.handles.renew(execution);
   execution.made_at = {};
-  pool_.give(execution);
+  pool_.release(execution);
 }
 
 Execution* Coll::bound(const Operation& operation, const Algorithm& algorithm, const Levels* levels,
@@ -176,7 +176,7 @@ Execution* Coll::bound(const Operation& operation, const Algorithm& algorithm, c
       : comm.inter()
           ? cache_.get_between(algorithm, comm.size(), comm.peer_count(), comm.rank(), root)
           : cache_.get(algorithm, comm.size(), comm.rank(), root, levels);
-  Execution* made = take();
+  Execution* made = acquire();
   try {
     made->bind(operation, algorithm, cached, std::move(own));
   } catch (...) {

@@ -67,7 +67,7 @@ class Coll {
   [[nodiscard]] core::Datatype* byte_type() const noexcept { return byte_; }
   /// Launches a bound execution. Lock held.
   void go(Execution& execution) noexcept;
-  void give_back(Execution& execution) noexcept;
+  void release(Execution& execution) noexcept;
 
   /// Takes the number of the next collective.
   [[nodiscard]] static CallNumber next_number(core::Communicator& communicator,
@@ -93,7 +93,7 @@ class Coll {
   void retire(std::unique_ptr<Slab> slab) noexcept;
 
   // For calls in flight (coll/flat/queue.hpp).
-  void give_back(FlatCall& call) noexcept;
+  void release(FlatCall& call) noexcept;
   /// Polls the queue until it is empty.
   void list(FlatQueue& queue) noexcept;
   void unlist(const FlatQueue& queue) noexcept;
@@ -117,7 +117,7 @@ class Coll {
   // the communicator knows. `shared`: the choice is that of ranks which share memory.
   [[nodiscard]] int prepare(const Operation& operation, const Question& question, bool shared,
                             Execution** made) noexcept;
-  [[nodiscard]] Execution* take();
+  [[nodiscard]] Execution* acquire();
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
                                      Question question, bool shared) const noexcept;
@@ -129,7 +129,7 @@ class Coll {
   /// With the communicator's own schedule where there is one. Throws std::bad_alloc.
   [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
                                  const Levels* levels, std::shared_ptr<CachedSchedule> own);
-  /// Launches, waits, gives back.
+  /// Launches, waits, releases.
   [[nodiscard]] int complete(Execution* execution) noexcept;
   // coll/flat/run.cc: blocking collectives of ranks that share memory.
   [[nodiscard]] static bool may_be_flat(const CommState& state, const Operation& operation,

@@ -316,7 +316,7 @@ void Execution::destroy() noexcept {
   numbered_ = tagged_ = false;
   active_ = true;
   revive();
-  coll_.give_back(*this);
+  coll_.release(*this);
   if (kept != nullptr) kept->request_ended();
 }
 

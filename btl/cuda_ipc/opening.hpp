@@ -3,7 +3,7 @@
 // Why: a block of several mappings must be one range of addresses here, too. A window mirrors a
 // part of the peer's addresses, more than was asked for, so that a segment that grows is mapped
 // further, not anew; addresses cost nothing.
-// Lifetime: an Import until give_back(); a Window while imports lie in it. The device's context is
+// Lifetime: an Import until unmap(); a Window while imports lie in it. The device's context is
 // current in all calls that take one.
 #pragma once
 
@@ -59,7 +59,7 @@ struct Failure {
 /// The device may use what is mapped at these addresses of this process.
 [[nodiscard]] bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure);
 /// Waits for everything on the device.
-void give_back(const Import& import) noexcept;
-void give_back(const Window& window) noexcept;
+void unmap(const Import& import) noexcept;
+void unreserve(const Window& window) noexcept;
 
 }  // namespace tern::btl::cuda_ipc

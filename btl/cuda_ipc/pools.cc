@@ -100,12 +100,12 @@ void Pools::free(Pointer& pointer) noexcept {
     const cuda::Driver& driver = pool.device->driver;
     const cuda::Current current(*pool.device);
     CUresult result = CUDA_SUCCESS;
-    const CUstream stream = pool.device->take_stream(&result);
+    const CUstream stream = pool.device->acquire_stream(&result);
     if (stream == nullptr || driver.cuMemFreeAsync(pointer.here, stream) != CUDA_SUCCESS)
       (void)driver.cuMemFree_v2(pointer.here);
     else
       (void)driver.cuStreamSynchronize(stream);
-    if (stream != nullptr) pool.device->give_stream(stream);
+    if (stream != nullptr) pool.device->release_stream(stream);
   }
   --pool.pointers;
   pointers_.remove_if([&](const Pointer& one) { return &one == &pointer; });

@@ -31,7 +31,7 @@ uint32_t SmSlabs::claim(Size size) {
   return channel_ * count + free.untouched++;
 }
 
-void SmSlabs::give_back(Size size, uint32_t slab) noexcept {
+void SmSlabs::release(Size size, uint32_t slab) noexcept {
   free_[static_cast<size_t>(size)].returned.push_back(slab);
 }
 

@@ -149,7 +149,7 @@ void FlatCall::destroy() noexcept {
   persistent_ = false;
   active_ = true;
   revive();
-  coll_.give_back(*this);
+  coll_.release(*this);
   if (kept != nullptr) kept->request_ended();
 }
 

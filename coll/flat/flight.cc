@@ -55,7 +55,7 @@ FlatCall* Coll::bound_flight(const Operation& operation, const Question& questio
                                      : small    ? kSmallFlightLane
                                                 : kLargeFlightLane);
   if (queue->lacks_slabs()) return nullptr;
-  FlatCall* call = calls_.take();
+  FlatCall* call = calls_.acquire();
   if (call == nullptr) call = calls_.add(std::make_unique<FlatCall>(*this));
   try {
     call->bind(operation, *queue);
@@ -138,10 +138,10 @@ void Coll::unlist(const FlatQueue& queue) noexcept {
   if (queue.listed) std::erase(flights_, &queue);
 }
 
-void Coll::give_back(FlatCall& call) noexcept {
+void Coll::release(FlatCall& call) noexcept {
   if (call.handle() != 0) process_.handles.renew(call);
   call.made_at = {};
-  calls_.give(call);
+  calls_.release(call);
 }
 
 void Coll::lacks_slabs(const core::Communicator& communicator) {

@@ -137,7 +137,7 @@ Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
 }
 
 Slab::~Slab() {
-  if (slab_ != core::Slabs::kNone) slabs_.give_back(size_, slab_);
+  if (slab_ != core::Slabs::kNone) slabs_.release(size_, slab_);
 }
 
 void Slab::meet(const std::vector<uint32_t>& slabs) {

@@ -59,19 +59,19 @@ class Device {
   void settled(uint64_t buffer_id) noexcept;
 
   /// A stream for the caller's use alone; null with *error. The context is current.
-  CUstream take_stream(CUresult* error) noexcept;
-  void give_stream(CUstream stream) noexcept;
+  CUstream acquire_stream(CUresult* error) noexcept;
+  void release_stream(CUstream stream) noexcept;
   /// The kernels, loaded into the context at the first call; null where there are none (*why_not,
   /// where it is not null, says why). Any context may be current.
   Kernels* kernels(std::string* why_not = nullptr) noexcept;
   enum class Store : uint8_t { kDevice, kPinned };  // device memory, pinned host memory
   /// At least so many bytes, from what was given back where there is some; null with *error. The
   /// context is current.
-  std::byte* take(Store from, size_t* bytes, CUresult* error) noexcept;
-  /// Whether take() would do without holding more than `most` bytes in all.
+  std::byte* acquire(Store from, size_t* bytes, CUresult* error) noexcept;
+  /// Whether acquire() would do without holding more than `most` bytes in all.
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
   /// Kept for the next: freeing waits for everything on the device, the application's work too.
-  void give(Store to, std::byte* block, size_t bytes) noexcept;
+  void release(Store to, std::byte* block, size_t bytes) noexcept;
   /// The context has ended and come back since this was made: nothing in it is there any more.
   [[nodiscard]] bool stale() const noexcept;
   /// Nothing of it may be touched any more. It stays for those who still hold it.

@@ -38,8 +38,8 @@ class Events {
   Events& operator=(const Events&) = delete;
   ~Events();
   /// One for the caller's use alone; null with *error. The context is current.
-  CUevent take(EventName* name, CUresult* error) noexcept;
-  void give(CUevent event, const EventName& name) noexcept;
+  CUevent acquire(EventName* name, CUresult* error) noexcept;
+  void release(CUevent event, const EventName& name) noexcept;
   /// Null with *error where it is not to be had; stays open, as there are only as many as a peer's
   /// pieces under way at once. The context is current.
   CUevent open(const EventName& name, CUresult* error) noexcept;

@@ -74,7 +74,7 @@ TEST(Flat, WithoutSlabsSchedulesServe) {
       const CommState& state = static_cast<CommState&>(*comm->coll);
       EXPECT_EQ(state.shares_memory, size == Slabs::Size::kLarge);
       EXPECT_EQ(state.shares_large, size == Slabs::Size::kSmall);
-      for (const uint32_t one : taken) slabs.give_back(size, one);
+      for (const uint32_t one : taken) slabs.release(size, one);
     }
   });
 }
