@@ -39,7 +39,7 @@ class Table {
   [[nodiscard]] bool is_met() const noexcept;
   /// Tells peers whether this rank has left MPI for now. Channel 0's.
   void set_gone(bool gone) noexcept;
-  /// Where this rank sleeps; nullptr where nobody can ring.
+  /// Where this rank sleeps; nullptr where no peer can ring.
   [[nodiscard]] Doorbell* doorbell() const noexcept { return doorbell_; }
   /// What ranks of this host share; nullptr where this rank is alone on it.
   [[nodiscard]] core::Slabs* slabs() const noexcept;

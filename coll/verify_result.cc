@@ -28,7 +28,7 @@ void SymbolicRun::fill_start(RankState& state) {
 
 Symbol SymbolicRun::from_neighbor(const Schedule& s, int32_t block) const {
   const int32_t sender = s.neighbors->sources[static_cast<size_t>(block)];
-  if (sender == kNobody) return {};
+  if (sender == kNoRank) return {};
   const Neighbors& theirs = *ranks_[static_cast<size_t>(sender)].schedule->neighbors;
   const int32_t place = place_there(*s.neighbors, s.rank, block, theirs);
   if (place < 0) return {-1, sender, sender + 1};  // nothing is that
