@@ -19,11 +19,11 @@ Parts::Parts(const Operation& operation, Slots& slots) noexcept
       in_(operation.input),
       out_(operation.output) {
   if (operation.op != nullptr) size_ = operation.input.type->size();
-  plan_turns();
+  plan_epochs();
 }
 
 // What fits into one epoch is the rule, and pays for no division.
-void Parts::plan_turns() noexcept {
+void Parts::plan_epochs() noexcept {
   const bool root = rank_ == root_;
   MPI_Count blocks = 1;  // that share a slot
   switch (operation_.collective) {

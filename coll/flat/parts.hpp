@@ -64,7 +64,7 @@ class Parts {
     const MPI_Count first = epoch * most_;
     return {first, std::min(most_, total_ - first)};
   }
-  void plan_turns() noexcept;
+  void plan_epochs() noexcept;
 
   /// Pieces of a vector, in elements.
   template <class Epoch>

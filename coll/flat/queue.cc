@@ -100,14 +100,14 @@ void FlatQueue::advance(FlatCall** ended, int* events) noexcept {
     end_meeting();
   }
   if (TERN_UNLIKELY(state_ == State::kSchedules)) return advance_schedules(ended, events);
-  int moved = advance_turns(ended);
+  int moved = advance_epochs(ended);
   // What came before the question rings no bell.
-  if (moved == 0 && ++fruitless_ > patience_ && ask_the_late()) moved = advance_turns(ended);
+  if (moved == 0 && ++fruitless_ > patience_ && ask_the_late()) moved = advance_epochs(ended);
   if (moved != 0) fruitless_ = 0;
   *events += moved;
 }
 
-int FlatQueue::advance_turns(FlatCall** ended) noexcept {
+int FlatQueue::advance_epochs(FlatCall** ended) noexcept {
   int moved = 0, before = 0;
   do {
     before = moved;

@@ -117,7 +117,7 @@ class FlatQueue {
   void write_ahead(int* events) noexcept;
   void read_in_order(FlatCall** ended, int* events) noexcept;
   void advance_schedules(FlatCall** ended, int* events) noexcept;
-  [[nodiscard]] int advance_turns(FlatCall** ended) noexcept;
+  [[nodiscard]] int advance_epochs(FlatCall** ended) noexcept;
   /// True where one of them was not asked yet.
   bool ask_the_late() noexcept;
 

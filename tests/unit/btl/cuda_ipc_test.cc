@@ -102,7 +102,7 @@ class CudaIpcTest : public ::testing::Test {
     made.bytes = static_cast<uint64_t>(count) * kPiece;
     made.address = made.base + 100;
     const Listed place{ledger_.number(), ledger_.descriptor(), row};
-    std::memcpy(made.handle, &place, sizeof place);
+    std::memcpy(made.driver_handle, &place, sizeof place);
     return made;
   }
   MemoryHandle legacy(uint64_t base, uint64_t bytes, uint64_t id) {
@@ -211,13 +211,13 @@ TEST_F(CudaIpcTest, WrongHandlesAreRefused) {
 TEST_F(CudaIpcTest, WrongLedgersAreErrors) {
   MemoryHandle wrong = handle(1, 0, 1, 100);
   Listed place{ledger_.number() + 1, ledger_.descriptor(), 1};
-  std::memcpy(wrong.handle, &place, sizeof place);
+  std::memcpy(wrong.driver_handle, &place, sizeof place);
   EXPECT_ANY_THROW((void)ipc_->map(wrong, device_));
   place.descriptor = 0;
-  std::memcpy(wrong.handle, &place, sizeof place);
+  std::memcpy(wrong.driver_handle, &place, sizeof place);
   EXPECT_ANY_THROW((void)ipc_->map(wrong, device_));
   place.descriptor = 1 << 20;
-  std::memcpy(wrong.handle, &place, sizeof place);
+  std::memcpy(wrong.driver_handle, &place, sizeof place);
   refuse(wrong);
 }
 

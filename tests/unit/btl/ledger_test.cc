@@ -40,7 +40,7 @@ class LedgerTest : public ::testing::Test {
     made.base = made.address = kBase;
     made.bytes = bytes;
     const Listed place{mine_.number(), mine_.descriptor(), first};
-    std::memcpy(made.handle, &place, sizeof place);
+    std::memcpy(made.driver_handle, &place, sizeof place);
     return made;
   }
   bool reads(const MemoryHandle& of) { return read_chain(theirs_, of, &found_, &why_); }

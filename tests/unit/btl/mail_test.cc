@@ -33,7 +33,7 @@ class MailTest : public ::testing::Test {
     made.pid = ::getpid();
     made.bytes = bytes;
     const Listed place{ledger_.number(), ledger_.descriptor(), row};
-    std::memcpy(made.handle, &place, sizeof place);
+    std::memcpy(made.driver_handle, &place, sizeof place);
     return made;
   }
   Wanted wanted(uint32_t row, uint64_t stamp) {
