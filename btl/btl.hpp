@@ -2,10 +2,11 @@
 // Btl: a byte transfer layer carries frames to peers and, where it can, reads and writes their
 // memory.
 //
-// Life cycle. A Btl is made with the process (table.cc: viable() says why not), adds its part to
-// the connection info that boot exchanges, and connects to a peer at the first message, never
-// before: connect() gives an Endpoint or nullptr where this transport cannot reach that peer (the
-// next one is asked). Endpoints live as long as the Btl.
+// Life cycle. A Btl is made with the process (transport.hpp), adds its part to the connection info
+// that boot exchanges, and connects to a peer at the first message, never before: connect() gives
+// an Endpoint or nullptr where this transport cannot reach that peer (the next one is asked).
+// Endpoints live as long as the Btl. Channel 0's makes those of further channels, which may share
+// what it has.
 //
 // Frames. A frame is a 16-byte Header and at most max_payload() bytes. begin() gives the room for
 // the payload in the transport's own memory, the caller fills it (packing derived types right
@@ -43,10 +44,14 @@ class Boot;
 }
 namespace tern::core {
 class Process;
+class Slabs;
 struct Peer;
 }  // namespace tern::core
 namespace tern::pml {
 struct PeerState;
+}
+namespace tern {
+class Doorbell;
 }
 
 namespace tern::btl {
@@ -154,7 +159,7 @@ class Endpoint {
 /// What each rank tells the others through boot (at most 128 bytes).
 struct ConnectionInfo {
   uint32_t wire_version;
-  uint32_t parameter_hash;  // of everything that must be equal on both ends
+  uint32_t parameter_hash;  // Params::shared_hash(), equal on both ends
   int32_t pid;
   int32_t segment_fd;  // in that process
   uint64_t segment_inode;
@@ -165,9 +170,6 @@ struct ConnectionInfo {
   uint32_t reserved;
 };
 inline constexpr uint32_t kWireVersion = 9;
-
-/// A hash of the parameters that must be equal on all ranks: they change what is sent.
-[[nodiscard]] uint32_t shared_parameters(const core::Process& process) noexcept;
 
 class Btl {
  public:
@@ -185,6 +187,17 @@ class Btl {
   /// Whether all peers that this rank is in contact with can do without it: they have met it in
   /// turn, or have left themselves.
   [[nodiscard]] virtual bool is_met() const noexcept { return true; }
+  /// The same transport for a further channel of this process. Asked of channel 0's, which lives
+  /// longer. Throws Error.
+  [[nodiscard]] virtual std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) = 0;
+  /// Whether frames arrive in progress(), which is called in every round then.
+  [[nodiscard]] virtual bool is_polled() const noexcept { return true; }
+  /// Where this rank sleeps, and peers of this transport ring it; null where they cannot.
+  [[nodiscard]] virtual Doorbell* doorbell() noexcept { return nullptr; }
+  /// Memory that the ranks of this host share through this transport; null without.
+  [[nodiscard]] virtual core::Slabs* slabs() noexcept { return nullptr; }
+  /// Tells peers whether this rank has left MPI for now. Asked of channel 0's.
+  virtual void set_gone(bool /*gone*/) noexcept {}
 };
 
 }  // namespace tern::btl

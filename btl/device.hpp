@@ -4,13 +4,15 @@
 // processes can share memory; where they cannot, the pml goes through the host. Life cycle: made
 // with the transports; nothing is asked of the driver before the first device buffer. Ordering: a
 // handle goes in the announcement of a message (pml/wire.hpp); what it names is not freed before
-// the receiver has told that it is done. Threads: under the channel's lock. To add one: a folder, a
-// row in Devices. See: btl/README.md, tests/gpu/mpi/.
+// the receiver has told that it is done. Threads: under the channel's lock. To add one: a folder
+// that defines kDeviceTransport, its row in devices.cc, a Form for handles of its own. See:
+// btl/README.md, tests/gpu/mpi/.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,14 +57,31 @@ class MappedPeerMemory {
 class DeviceTransport {
  public:
   virtual ~DeviceTransport() = default;
-  /// The block of a handle, for copies by `device`; null where this transport cannot reach it.
+  /// Names memory for other processes: fills what the handle of a block of `bytes` does not have
+  /// yet (its form, and what goes with it). False where this way cannot name it, with the reason
+  /// and, where there is one, the cure; no reason where such memory is not its business.
+  [[nodiscard]] virtual bool offer(cuda::Device& /*device*/, const cuda::Memory& /*memory*/,
+                                   size_t /*bytes*/, MemoryHandle* /*handle*/,
+                                   std::string* /*why_not*/) {
+    return false;
+  }
+  /// The block of a handle, for copies by `device`; null where this way cannot reach it.
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                               cuda::Device& device) = 0;
   /// Of the last handle that it could not reach; empty where such handles are not its business.
   [[nodiscard]] virtual std::string why_not() const { return {}; }
 };
 
-/// The device transports of this build, in the order in which they are asked.
+/// What a folder offers to the table of ways: each defines one, kDeviceTransport.
+struct DeviceTransportRow {
+  const char* name;
+  std::unique_ptr<DeviceTransport> (*make)(core::Process& process);
+};
+
+/// Those of this build, in the order in which they are asked.
+[[nodiscard]] std::span<const DeviceTransportRow* const> device_transports() noexcept;
+
+/// All ways.
 class Devices {
  public:
   explicit Devices(core::Process& process);

@@ -1,31 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of ways to device memory: a new one is a row here.
+#include <unistd.h>
+
 #include "base/error.hpp"
-#include "btl/cuda_ipc/cuda_ipc.hpp"
-#include "btl/cuda_ipc/exports.hpp"
-#include "btl/cuda_ipc/offers.hpp"
 #include "btl/device.hpp"
-#include "btl/peer/peer.hpp"
 #include "core/process.hpp"
+
+// One row is the name of a folder.
+#define TERN_DEVICE_WAYS(ROW) \
+  ROW(peer)                   \
+  ROW(cuda_ipc)
+
+#define TERN_DECLARED(folder)                       \
+  namespace folder {                                \
+  extern const DeviceTransportRow kDeviceTransport; \
+  }
+#define TERN_ROW(folder) &folder::kDeviceTransport,
 
 namespace tern::btl {
 
-Devices::Devices(core::Process& process) : process_(process) {
-  const auto ways = cuda_ipc::descriptor_ways(process.params.cuda_ipc_descriptors);
-  ways_.push_back(std::make_unique<peer::Peer>());
-  if (process.params.cuda_ipc != 0)
-    ways_.push_back(std::make_unique<cuda_ipc::CudaIpc>(
-        static_cast<size_t>(process.params.cuda_ipc_cache), ways));
-  cuda_ipc::Exports::instance().join(ways.socket);
+TERN_DEVICE_WAYS(TERN_DECLARED)
+
+std::span<const DeviceTransportRow* const> device_transports() noexcept {
+  static constexpr const DeviceTransportRow* kTable[] = {TERN_DEVICE_WAYS(TERN_ROW)};
+  return kTable;
 }
 
-Devices::~Devices() { cuda_ipc::Exports::instance().leave(); }
+Devices::Devices(core::Process& process) : process_(process) {
+  for (const DeviceTransportRow* row : device_transports()) ways_.push_back(row->make(process));
+}
+
+Devices::~Devices() = default;
 
 bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
                     size_t bytes, MemoryHandle* handle) noexcept {
+  *handle = {};
+  handle->pid = ::getpid();
+  handle->buffer_id = memory.buffer_id;
+  handle->base = memory.base;
+  handle->bytes = memory.bytes;
+  handle->address = reinterpret_cast<uint64_t>(address);
+  handle->device = device.uuid;
   std::string why;
   try {
-    if (cuda_ipc::offer(device, memory, address, bytes, handle, &why)) return true;
+    for (const auto& way : ways_) {
+      std::string its;
+      if (way->offer(device, memory, bytes, handle, &its)) return true;
+      if (why.empty()) why = its;
+    }
   } catch (const std::exception& error) {
     why = error.what();
   }
@@ -41,7 +63,7 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
 
 std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
                                                cuda::Device& device) noexcept {
-  std::string why = process_.params.cuda_ipc != 0 ? "" : "TERN_CUDA_IPC is 0";
+  std::string why;
   try {
     for (auto& way : ways_) {
       if (auto mapped = way->map(handle, device); mapped != nullptr) return mapped;

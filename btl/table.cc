@@ -6,30 +6,48 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "btl/self/self.hpp"
-#include "btl/sm/sm.hpp"
+#include "btl/transport.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
 
+// One row is the name of a folder.
+#define TERN_TRANSPORTS(ROW) \
+  ROW(self)                  \
+  ROW(sm)
+
+#define TERN_DECLARED(folder)        \
+  namespace folder {                 \
+  extern const Transport kTransport; \
+  }
+#define TERN_ROW(folder) &folder::kTransport,
+
 namespace tern::btl {
+
+TERN_TRANSPORTS(TERN_DECLARED)
+
+std::span<const Transport* const> transports() noexcept {
+  static constexpr const Transport* kTable[] = {TERN_TRANSPORTS(TERN_ROW)};
+  return kTable;
+}
 
 Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
     : process_(process) {
-  btls_.push_back(std::make_unique<self::Self>(process, sink, channel));
-  if (process.node_size > 1) {
-    auto sm = first == nullptr ? std::make_unique<sm::Sm>(process, sink)
-                               : std::make_unique<sm::Sm>(process, sink, channel, *first->sm_);
-    doorbell_ = &sm->doorbell();
-    polled_.push_back(sm.get());
-    sm_ = sm.get();
-    btls_.push_back(std::move(sm));
+  if (first == nullptr) {
+    for (const Transport* transport : transports())
+      if (auto made = transport->make(process, sink); made != nullptr)
+        btls_.push_back(std::move(made));
+  } else {
+    for (const auto& btl : first->btls_) btls_.push_back(btl->for_channel(sink, channel));
+  }
+  for (const auto& btl : btls_) {
+    if (btl->is_polled()) polled_.push_back(btl.get());
+    if (doorbell_ == nullptr) doorbell_ = btl->doorbell();
+    if (slabs_ == nullptr) slabs_ = btl->slabs();
   }
 }
 
 Table::~Table() = default;
-
-core::Slabs* Table::slabs() const noexcept { return sm_ == nullptr ? nullptr : &sm_->slabs(); }
 
 namespace {
 [[noreturn]] void unreachable(const core::Peer& peer) {
@@ -40,27 +58,10 @@ namespace {
 }
 }  // namespace
 
-uint32_t shared_parameters(const core::Process& process) noexcept {
-  const Params& set = process.params;
-  uint64_t hash = (set.checks("types") ? 1U : 0U) + (set.checks("collective") ? 2U : 0U);
-  // Collectives must choose alike on all ranks; what is not set counts nothing.
-  uint64_t place = 2;
-  for (const std::string* text :
-       {&set.coll_table, &set.coll_levels, &set.coll_barrier, &set.coll_bcast, &set.coll_gather,
-        &set.coll_scatter, &set.coll_allgather, &set.coll_alltoall, &set.coll_reduce,
-        &set.coll_allreduce, &set.coll_reduce_scatter, &set.coll_scan, &set.coll_exscan}) {
-    ++place;
-    if (text->empty() || *text == "auto") continue;
-    for (const char letter : *text)
-      hash = ((hash + place) ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
-  }
-  return static_cast<uint32_t>(hash ^ hash >> 32);
-}
-
 ConnectionInfo Table::connection_info() {
   ConnectionInfo info{};
   info.wire_version = kWireVersion;
-  info.parameter_hash = shared_parameters(process_);
+  info.parameter_hash = process_.params.shared_hash();
   for (auto& btl : btls_) btl->fill_connection_info(info);
   return info;
 }
@@ -76,7 +77,7 @@ bool Table::is_met() const noexcept {
 }
 
 void Table::set_gone(bool gone) noexcept {
-  if (sm_ != nullptr) sm_->set_gone(gone);
+  for (const auto& btl : btls_) btl->set_gone(gone);
 }
 
 void Table::require(const core::Peer& peer) const {

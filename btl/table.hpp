@@ -10,15 +10,13 @@
 #include "core/slabs.hpp"
 
 namespace tern::btl {
-namespace sm {
-class Sm;
-}
 
 /// All transports, and the way from a peer to its endpoint.
 class Table {
  public:
-  /// Makes every transport that works here, for the channel of this number. `first`: channel 0's,
-  /// which has what all channels share (null for itself). Throws Error.
+  /// Makes every transport that can serve this process, for the channel of this number. `first`:
+  /// channel 0's table, whose transports make those of further channels (null for itself). Throws
+  /// Error.
   Table(core::Process& process, Sink& sink, uint32_t channel, Table* first);
   ~Table();
 
@@ -42,14 +40,14 @@ class Table {
   /// Where this rank sleeps; nullptr where no peer can ring.
   [[nodiscard]] Doorbell* doorbell() const noexcept { return doorbell_; }
   /// What ranks of this host share; nullptr where this rank is alone on it.
-  [[nodiscard]] core::Slabs* slabs() const noexcept;
+  [[nodiscard]] core::Slabs* slabs() const noexcept { return slabs_; }
 
  private:
   core::Process& process_;
   std::vector<std::unique_ptr<Btl>> btls_;
   std::vector<Btl*> polled_;
-  sm::Sm* sm_ = nullptr;
   Doorbell* doorbell_ = nullptr;
+  core::Slabs* slabs_ = nullptr;
 };
 
 }  // namespace tern::btl

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transports that are tried: a row each.
+// Trying all transports of the table.
 #include "btl/trial.hpp"
 
+#include "btl/transport.hpp"
+
 namespace tern::btl {
-namespace {
-
-constexpr std::vector<Trial> (*kTrials[])() = {self::try_here, sm::try_here};
-
-}  // namespace
 
 std::vector<Trial> try_transports() {
   std::vector<Trial> trials;
-  for (const auto try_here : kTrials)
-    for (Trial& trial : try_here()) trials.push_back(std::move(trial));
+  for (const Transport* transport : transports())
+    for (Trial& trial : transport->try_here()) trials.push_back(std::move(trial));
   return trials;
 }
 

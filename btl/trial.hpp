@@ -21,12 +21,4 @@ struct Trial {
 /// Tries all transports of this build, in the order of the table.
 [[nodiscard]] std::vector<Trial> try_transports();
 
-// Each transport's own (btl/FOLDER/trial.cc).
-namespace self {
-std::vector<Trial> try_here();
-}
-namespace sm {
-std::vector<Trial> try_here();
-}
-
 }  // namespace tern::btl

@@ -13,48 +13,9 @@ libtern_la_SOURCES += coll/verify_order.cc
 libtern_la_SOURCES += coll/verify_result.cc
 libtern_la_SOURCES += coll/verify_remote.cc
 libtern_la_SOURCES += coll/algorithms/table.cc
-libtern_la_SOURCES += coll/algorithms/halving.cc
-libtern_la_SOURCES += coll/algorithms/barrier_dissemination.cc
-libtern_la_SOURCES += coll/algorithms/bcast_chain.cc
-libtern_la_SOURCES += coll/algorithms/bcast_linear.cc
-libtern_la_SOURCES += coll/algorithms/bcast_scatter_allgather.cc
-libtern_la_SOURCES += coll/algorithms/gather_linear.cc
-libtern_la_SOURCES += coll/algorithms/scatter_linear.cc
-libtern_la_SOURCES += coll/algorithms/allgather_bruck.cc
-libtern_la_SOURCES += coll/algorithms/allgather_ring.cc
-libtern_la_SOURCES += coll/algorithms/alltoall_bruck.cc
-libtern_la_SOURCES += coll/algorithms/alltoall_pairwise.cc
-libtern_la_SOURCES += coll/algorithms/neighbor_linear.cc
-libtern_la_SOURCES += coll/algorithms/between_groups.cc
-libtern_la_SOURCES += coll/algorithms/reduce_scatter_gather.cc
-libtern_la_SOURCES += coll/algorithms/allreduce_recursive_doubling.cc
-libtern_la_SOURCES += coll/algorithms/allreduce_rabenseifner.cc
-libtern_la_SOURCES += coll/algorithms/allreduce_ring.cc
-libtern_la_SOURCES += coll/algorithms/reduce_scatter_pairwise.cc
-libtern_la_SOURCES += coll/algorithms/reduce_scatter_ordered.cc
-libtern_la_SOURCES += coll/algorithms/scan_recursive_doubling.cc
-libtern_la_SOURCES += coll/algorithms/tree.cc
-libtern_la_SOURCES += coll/algorithms/bcast_tree.cc
-libtern_la_SOURCES += coll/algorithms/reduce_tree.cc
-libtern_la_SOURCES += coll/algorithms/gather_tree.cc
-libtern_la_SOURCES += coll/algorithms/scatter_tree.cc
-libtern_la_SOURCES += coll/algorithms/barrier_tree.cc
-libtern_la_SOURCES += coll/algorithms/bcast_double_tree.cc
-libtern_la_SOURCES += coll/algorithms/reduce_double_tree.cc
-libtern_la_SOURCES += coll/algorithms/allreduce_double_tree.cc
-libtern_la_SOURCES += coll/algorithms/reduce_chain.cc
-libtern_la_SOURCES += coll/algorithms/allreduce_tree.cc
-libtern_la_SOURCES += coll/algorithms/allreduce_two_level.cc
-libtern_la_SOURCES += coll/algorithms/allgather_recursive_doubling.cc
-libtern_la_SOURCES += coll/algorithms/allgather_neighbor_exchange.cc
-libtern_la_SOURCES += coll/algorithms/allgather_linear.cc
-libtern_la_SOURCES += coll/algorithms/allgather_two_level.cc
-libtern_la_SOURCES += coll/algorithms/alltoall_linear.cc
-libtern_la_SOURCES += coll/algorithms/alltoall_two_level.cc
-libtern_la_SOURCES += coll/algorithms/reduce_scatter_recursive_halving.cc
-libtern_la_SOURCES += coll/algorithms/reduce_scatter_two_level.cc
-libtern_la_SOURCES += coll/algorithms/scan_linear.cc
-libtern_la_SOURCES += coll/algorithms/scan_two_level.cc
+# The other files of coll/algorithms, in one compilation; nothing else lists them.
+nodist_libtern_la_SOURCES += gen/coll/algorithms.cc
+nodist_libtern_la_SOURCES += gen/coll/algorithm_words.cc
 libtern_la_SOURCES += coll/timeline.cc
 libtern_la_SOURCES += coll/geometry.cc
 libtern_la_SOURCES += coll/bind.cc
@@ -78,3 +39,16 @@ libtern_la_SOURCES += coll/flat/flight.cc
 libtern_la_SOURCES += coll/flat/on_device.cc
 libtern_la_SOURCES += coll/flat/staged.cc
 libtern_la_SOURCES += coll/coll.cc
+
+algorithms_generated = gen/coll/emitters.hpp gen/coll/algorithms.cc gen/coll/algorithm_words.cc
+EXTRA_DIST += coll/algorithms/generate.py
+BUILT_SOURCES += gen/coll.stamp
+CLEANFILES += gen/coll.stamp $(algorithms_generated)
+# The empty recipe makes make look at their times again.
+$(algorithms_generated): gen/coll.stamp
+	@:
+# The folder's own time changes where a file comes or goes.
+gen/coll.stamp: $(srcdir)/coll/algorithms $(wildcard $(srcdir)/coll/algorithms/*.cc) \
+  $(srcdir)/coll/algorithms/generate.py
+	$(AM_V_GEN)$(PYTHON) $(srcdir)/coll/algorithms/generate.py --folder $(srcdir)/coll/algorithms --out gen/coll
+	@touch $@

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "btl/cuda_ipc/offers.hpp"
 
-#include <unistd.h>
-
 #include "btl/cuda_ipc/exports.hpp"
 
 namespace tern::btl::cuda_ipc {
 
-bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address, size_t bytes,
-           MemoryHandle* handle, std::string* why_not) {
-  *handle = {};
-  handle->pid = ::getpid();
-  handle->buffer_id = memory.buffer_id;
-  handle->base = memory.base;
-  handle->bytes = memory.bytes;
-  handle->address = reinterpret_cast<uint64_t>(address);
-  handle->device = device.uuid;
+bool offer(cuda::Device& device, const cuda::Memory& memory, size_t bytes, MemoryHandle* handle,
+           std::string* why_not) {
   if (memory.kind != cuda::MemoryKind::kDevice || memory.buffer_id == 0) {
     *why_not = memory.kind == cuda::MemoryKind::kManaged
                    ? "it is managed memory, which has no handle"

@@ -84,4 +84,16 @@ Endpoint* Self::connect(core::Peer& peer, uint32_t) {
   return endpoint_.get();
 }
 
+std::unique_ptr<Btl> Self::for_channel(Sink& sink, uint32_t channel) {
+  return std::make_unique<Self>(process_, sink, channel);
+}
+
+extern const Transport kTransport{
+    .name = "self",
+    .reaches = "the own rank",
+    .make = [](core::Process& process, Sink& sink) -> std::unique_ptr<Btl> {
+      return std::make_unique<Self>(process, sink);
+    },
+    .try_here = try_here};
+
 }  // namespace tern::btl::self

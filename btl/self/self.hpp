@@ -4,8 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
-#include "btl/btl.hpp"
+#include "btl/transport.hpp"
 
 namespace tern::btl::self {
 
@@ -18,6 +19,8 @@ class Self final : public Btl {
   bool reaches(const core::Peer& peer) const noexcept override;
   Endpoint* connect(core::Peer& peer, uint32_t hint) override;
   int progress() noexcept override { return 0; }
+  std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) override;
+  bool is_polled() const noexcept override { return false; }
 
  private:
   core::Process& process_;
@@ -25,5 +28,8 @@ class Self final : public Btl {
   const uint32_t channel_;
   std::unique_ptr<Endpoint> endpoint_;
 };
+
+/// self/trial.cc.
+[[nodiscard]] std::vector<Trial> try_here();
 
 }  // namespace tern::btl::self

@@ -50,9 +50,6 @@ Sm::Sm(core::Process& process, Sink& sink) : Sm(process, sink, 0, make_segment(p
   cma_allow(process.boot == nullptr ? 0 : process.boot->job().server_pid);
 }
 
-Sm::Sm(core::Process& process, Sink& sink, uint32_t channel, const Sm& first)
-    : Sm(process, sink, channel, first.segment_) {}
-
 Sm::Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Segment> segment)
     : process_(process),
       sink_(sink),
@@ -72,6 +69,11 @@ Sm::Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Seg
       slabs_(*this, channel, shared_.fenced) {}
 
 Sm::~Sm() = default;
+
+// In the same segment.
+std::unique_ptr<Btl> Sm::for_channel(Sink& sink, uint32_t channel) {
+  return std::unique_ptr<Btl>(new Sm(process_, sink, channel, segment_));
+}
 
 void Sm::fill_connection_info(ConnectionInfo& info) {
   struct stat status {};
@@ -118,13 +120,11 @@ ConnectionInfo Sm::connection_info_of(const core::Peer& peer) const {
                 strf("rank %u speaks version %u of Tern's wire, this rank %u: all ranks need the "
                      "same installation",
                      peer.rank, info.wire_version, kWireVersion));
-  if (info.parameter_hash != shared_parameters(process_))
-    throw Error(
-        MPI_ERR_OTHER,
-        strf("rank %u and this rank have different parameters that must be equal on all "
-             "ranks (TERN_CHECK's types and collective, those of collectives): set them for "
-             "all, by mpirun -genv",
-             peer.rank));
+  if (info.parameter_hash != process_.params.shared_hash())
+    throw Error(MPI_ERR_OTHER,
+                strf("rank %u and this rank have different parameters that must be equal on all "
+                     "ranks; set them for all, by mpirun -genv. They are %s",
+                     peer.rank, process_.params.shared_in_words().c_str()));
   if (info.channels == 0 || info.channels > kMostChannels ||
       (info.channels & (info.channels - 1)) != 0)
     throw Error(MPI_ERR_OTHER,
@@ -230,5 +230,14 @@ int Sm::progress() noexcept {
   for (SmEndpoint* endpoint : senders_) frames += drain(*endpoint);
   return frames;
 }
+
+extern const Transport kTransport{
+    .name = "sm",
+    .reaches = "ranks of the same host",
+    .make = [](core::Process& process, Sink& sink) -> std::unique_ptr<Btl> {
+      if (process.node_size < 2) return nullptr;
+      return std::make_unique<Sm>(process, sink);
+    },
+    .try_here = try_here};
 
 }  // namespace tern::btl::sm

@@ -11,6 +11,7 @@
 #include "btl/btl.hpp"
 #include "btl/sm/endpoint.hpp"
 #include "btl/sm/slabs.hpp"
+#include "btl/transport.hpp"
 
 namespace tern::btl::sm {
 
@@ -18,8 +19,6 @@ class Sm final : public Btl {
  public:
   /// Channel 0's.
   Sm(core::Process& process, Sink& sink);
-  /// Of a further channel, in the segment of the first.
-  Sm(core::Process& process, Sink& sink, uint32_t channel, const Sm& first);
   ~Sm() override;
 
   const char* name() const noexcept override { return "sm"; }
@@ -28,13 +27,13 @@ class Sm final : public Btl {
   Endpoint* connect(core::Peer& peer, uint32_t hint) override;
   int progress() noexcept override;
   bool is_met() const noexcept override;
-  void set_gone(bool gone) noexcept { segment_->head().gone = gone ? 1 : 0; }
+  std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) override;
+  Doorbell* doorbell() noexcept override { return &segment_->head().doorbell; }
+  core::Slabs* slabs() noexcept override { return &slabs_; }
+  void set_gone(bool gone) noexcept override { segment_->head().gone = gone ? 1 : 0; }
 
-  /// Where this rank sleeps and is rung.
-  [[nodiscard]] Doorbell& doorbell() const noexcept { return segment_->head().doorbell; }
   [[nodiscard]] const Segment& segment() const noexcept { return *segment_; }
   [[nodiscard]] const core::Process& process() const noexcept { return process_; }
-  [[nodiscard]] core::Slabs& slabs() noexcept { return slabs_; }
   /// A rank of this host; attached at the first call. Throws Error.
   const Attached& attached(const core::Peer& peer);
 
@@ -61,5 +60,8 @@ class Sm final : public Btl {
   uint32_t met_ = 0;                              // rings of the channel's that are bound
   int64_t refused_since_ = 0, try_again_at_ = 0;  // the next one, for want of descriptors; now_ns()
 };
+
+/// sm/trial.cc.
+[[nodiscard]] std::vector<Trial> try_here();
 
 }  // namespace tern::btl::sm

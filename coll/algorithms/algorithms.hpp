@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of collective algorithms: one row, one file.
 // Why: selection, verification, documentation and the tests go over the same rows.
-// Adding one: a file here with one function of type Emit, and a row in table.cc.
+// Adding one: a file here with one function of type Emit, and a row in table.cc; generate.py makes
+// the declaration, the line for make and the parameter's word.
 #pragma once
 
 #include <cstddef>
@@ -90,68 +91,5 @@ struct Algorithm {
 /// The same of a neighbourhood.
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,
                              std::shared_ptr<const Neighbors> neighbors);
-
-void barrier_dissemination(Builder& b);
-void barrier_tree(Builder& b);
-void barrier_two_level(Builder& b);
-void bcast_binomial(Builder& b);
-void bcast_knomial(Builder& b);
-void bcast_two_level(Builder& b);
-void bcast_chain(Builder& b);
-void bcast_double_tree(Builder& b);
-void bcast_linear(Builder& b);
-void bcast_scatter_allgather(Builder& b);
-void gather_binomial(Builder& b);
-void gather_knomial(Builder& b);
-void gather_two_level(Builder& b);
-void gather_linear(Builder& b);
-void scatter_binomial(Builder& b);
-void scatter_knomial(Builder& b);
-void scatter_two_level(Builder& b);
-void scatter_linear(Builder& b);
-void allgather_bruck(Builder& b);
-void allgather_linear(Builder& b);
-void allgather_neighbor_exchange(Builder& b);
-void allgather_recursive_doubling(Builder& b);
-void allgather_ring(Builder& b);
-void allgather_two_level(Builder& b);
-void alltoall_bruck(Builder& b);
-void alltoall_linear(Builder& b);
-void alltoall_pairwise(Builder& b);
-void alltoall_two_level(Builder& b);
-void neighbor_allgather_linear(Builder& b);
-void neighbor_alltoall_linear(Builder& b);
-void between_barrier(Builder& b);
-void between_bcast(Builder& b);
-void between_gather(Builder& b);
-void between_scatter(Builder& b);
-void between_allgather(Builder& b);
-void between_alltoall(Builder& b);
-void between_reduce(Builder& b);
-void between_allreduce(Builder& b);
-void between_reduce_scatter(Builder& b);
-void reduce_binomial(Builder& b);
-void reduce_binomial_ordered(Builder& b);
-void reduce_knomial(Builder& b);
-void reduce_two_level(Builder& b);
-void reduce_chain(Builder& b);
-void reduce_double_tree(Builder& b);
-void reduce_scatter_gather(Builder& b);
-void allreduce_recursive_doubling(Builder& b);
-void allreduce_tree(Builder& b);
-void allreduce_double_tree(Builder& b);
-void allreduce_two_level(Builder& b);
-void allreduce_ring(Builder& b);
-void allreduce_rabenseifner(Builder& b);
-void reduce_scatter_pairwise(Builder& b);
-void reduce_scatter_recursive_halving(Builder& b);
-void reduce_scatter_two_level(Builder& b);
-void reduce_scatter_ordered(Builder& b);
-void scan_linear(Builder& b);
-void scan_recursive_doubling(Builder& b);
-void scan_two_level(Builder& b);
-void exscan_linear(Builder& b);
-void exscan_recursive_doubling(Builder& b);
-void exscan_two_level(Builder& b);
 
 }  // namespace tern::coll

@@ -10,7 +10,7 @@
 namespace tern::coll {
 namespace {
 
-void along(Builder& b, const DoubleTree& tree, int t) {
+void allreduce_along(Builder& b, const DoubleTree& tree, int t) {
   const int32_t mine = b.rank() + 1, parent = tree.parent(mine) - 1;
   const Slice result = Builder::output(t);
   std::vector<Slice> parts;
@@ -37,7 +37,7 @@ void allreduce_double_tree(Builder& b) {
   b.stage(4);
   for (int t = 0; t < 2; ++t) {
     b.lane(t);
-    along(b, DoubleTree{b.ranks(), t == 1}, t);
+    allreduce_along(b, DoubleTree{b.ranks(), t == 1}, t);
   }
 }
 

@@ -8,22 +8,22 @@
 namespace tern::coll {
 namespace {
 
-constexpr int32_t kUp = 0, kDown = 1;
+constexpr int32_t kTreeUp = 0, kTreeDown = 1;
 
-void along(Builder& b, const Tree& tree) {
+void barrier_along(Builder& b, const Tree& tree) {
   const int32_t parent = tree.parent(b.rank());
   const std::vector<int32_t> children = tree.children(b.rank());
-  for (const int32_t child : children) b.wait(child, kUp);
+  for (const int32_t child : children) b.wait(child, kTreeUp);
   if (parent >= 0) {
-    b.signal(parent, kUp);
-    b.wait(parent, kDown);
+    b.signal(parent, kTreeUp);
+    b.wait(parent, kTreeDown);
   }
-  for (const int32_t child : children) b.signal(child, kDown);
+  for (const int32_t child : children) b.signal(child, kTreeDown);
 }
 
 }  // namespace
 
-void barrier_tree(Builder& b) { along(b, Tree::k_nomial(b.ranks(), 0, kRadix)); }
-void barrier_two_level(Builder& b) { along(b, Tree::by_levels(b.levels(), b.ranks(), 0)); }
+void barrier_tree(Builder& b) { barrier_along(b, Tree::k_nomial(b.ranks(), 0, kRadix)); }
+void barrier_two_level(Builder& b) { barrier_along(b, Tree::by_levels(b.levels(), b.ranks(), 0)); }
 
 }  // namespace tern::coll

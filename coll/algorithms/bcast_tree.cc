@@ -9,15 +9,17 @@
 namespace tern::coll {
 namespace {
 
-void along(Builder& b, const Tree& tree) {
+void bcast_along(Builder& b, const Tree& tree) {
   if (b.rank() != b.root()) b.recv(tree.parent(b.rank()), Builder::output());
   for (const int32_t child : tree.children(b.rank())) b.send(child, Builder::output());
 }
 
 }  // namespace
 
-void bcast_binomial(Builder& b) { along(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
-void bcast_knomial(Builder& b) { along(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
-void bcast_two_level(Builder& b) { along(b, Tree::by_levels(b.levels(), b.ranks(), b.root())); }
+void bcast_binomial(Builder& b) { bcast_along(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
+void bcast_knomial(Builder& b) { bcast_along(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
+void bcast_two_level(Builder& b) {
+  bcast_along(b, Tree::by_levels(b.levels(), b.ranks(), b.root()));
+}
 
 }  // namespace tern::coll

@@ -28,7 +28,7 @@ void collect_below(Builder& b, const Tree& tree) {
   }
 }
 
-void along(Builder& b, const Tree& tree) {
+void gather_along(Builder& b, const Tree& tree) {
   if (b.rank() == b.root()) return at_root(b, tree);
   const int32_t parent = tree.parent(b.rank());
   const std::vector<int32_t> mine = tree.subtree(b.rank());
@@ -46,8 +46,10 @@ void along(Builder& b, const Tree& tree) {
 
 }  // namespace
 
-void gather_binomial(Builder& b) { along(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
-void gather_knomial(Builder& b) { along(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
-void gather_two_level(Builder& b) { along(b, Tree::by_levels(b.levels(), b.ranks(), b.root())); }
+void gather_binomial(Builder& b) { gather_along(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
+void gather_knomial(Builder& b) { gather_along(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
+void gather_two_level(Builder& b) {
+  gather_along(b, Tree::by_levels(b.levels(), b.ranks(), b.root()));
+}
 
 }  // namespace tern::coll

@@ -42,7 +42,7 @@ std::vector<End> ends_of(const Builder& b, int32_t lane) {
   return ends;
 }
 
-void exchange(Builder& b, bool same_for_all) {
+void exchange_with_neighbors(Builder& b, bool same_for_all) {
   const auto input = [&](int32_t place) { return Builder::input(same_for_all ? 0 : place); };
   const int lanes = b.neighbors().grid ? 2 : 1;
   b.lanes(lanes);
@@ -65,8 +65,8 @@ void exchange(Builder& b, bool same_for_all) {
 
 }  // namespace
 
-void neighbor_allgather_linear(Builder& b) { exchange(b, true); }
+void neighbor_allgather_linear(Builder& b) { exchange_with_neighbors(b, true); }
 
-void neighbor_alltoall_linear(Builder& b) { exchange(b, false); }
+void neighbor_alltoall_linear(Builder& b) { exchange_with_neighbors(b, false); }
 
 }  // namespace tern::coll

@@ -43,7 +43,7 @@ void double_up(Builder& b, const Row& row, const Slice& sum, bool keep, const Sl
 }
 
 /// What the last of the host has in kBefore reaches all of it, along a binomial tree.
-void hand_down(Builder& b, const Row& host) {
+void hand_down_host(Builder& b, const Row& host) {
   const auto rank_at = [&](int32_t node) { return host.rank(host.size() - 1 - node); };
   const int32_t node = host.size() - 1 - host.mine;
   const Binomial tree{host.size(), node};
@@ -70,7 +70,7 @@ void two_level(Builder& b, bool inclusive) {
     double_up(b, between, kSum, false, &kBefore);
   }
   if (between.mine == 0) return;
-  hand_down(b, host);
+  hand_down_host(b, host);
   if (!inclusive && host.mine == 0)
     b.copy(kBefore, output);
   else

@@ -27,7 +27,7 @@ void recv_mine(Builder& b, int32_t parent, const std::vector<int32_t>& mine) {
   }
 }
 
-void along(Builder& b, const Tree& tree) {
+void scatter_along(Builder& b, const Tree& tree) {
   if (b.rank() == b.root()) return from_root(b, tree);
   const int32_t parent = tree.parent(b.rank());
   const std::vector<int32_t> mine = tree.subtree(b.rank());
@@ -45,8 +45,10 @@ void along(Builder& b, const Tree& tree) {
 
 }  // namespace
 
-void scatter_binomial(Builder& b) { along(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
-void scatter_knomial(Builder& b) { along(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
-void scatter_two_level(Builder& b) { along(b, Tree::by_levels(b.levels(), b.ranks(), b.root())); }
+void scatter_binomial(Builder& b) { scatter_along(b, Tree::k_nomial(b.ranks(), b.root(), 2)); }
+void scatter_knomial(Builder& b) { scatter_along(b, Tree::k_nomial(b.ranks(), b.root(), kRadix)); }
+void scatter_two_level(Builder& b) {
+  scatter_along(b, Tree::by_levels(b.levels(), b.ranks(), b.root()));
+}
 
 }  // namespace tern::coll

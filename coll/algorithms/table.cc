@@ -8,6 +8,7 @@
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
+#include "coll/emitters.hpp"
 
 namespace tern::coll {
 namespace {

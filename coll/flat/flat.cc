@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat: which operations fit, and the ways of each.
+// Flat: which operations fit, and the methods of each.
 #include "coll/flat/flat.hpp"
 
 #include "base/error.hpp"
@@ -26,9 +26,16 @@ size_t flat_bytes(const Question& question) noexcept {
   }
 }
 
-namespace {
+#define TERN_DECLARED(value, function) void function(Parts& parts, Collective collective);
+TERN_FLAT_METHODS(TERN_DECLARED)
 
-void run_direct(Parts& parts, Collective collective) {
+void flat_whole(Parts& parts, Collective /*collective*/) { parts.run(); }
+
+void flat_sliced(Parts& parts, Collective collective) {
+  parts.reduce_sliced(collective == Collective::kAllreduce);
+}
+
+void flat_direct(Parts& parts, Collective collective) {
   switch (collective) {
     case Collective::kAllgather:
       return parts.allgather_direct();
@@ -45,16 +52,14 @@ void run_direct(Parts& parts, Collective collective) {
   }
 }
 
-}  // namespace
-
 int flat_run(const Operation& operation, FlatMethod way, Slots& slots) {
+#define TERN_ROW(value, function) function,
+  static constexpr void (*kMethods[])(Parts&, Collective) = {nullptr, TERN_FLAT_METHODS(TERN_ROW)};
   Parts parts(operation, slots);
   if (TERN_LIKELY(way == FlatMethod::kWhole))
     parts.run();
-  else if (way == FlatMethod::kDirect)
-    run_direct(parts, operation.collective);
   else
-    parts.reduce_sliced(operation.collective == Collective::kAllreduce);
+    kMethods[static_cast<size_t>(way)](parts, operation.collective);
   return parts.code();
 }
 

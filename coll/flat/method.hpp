@@ -6,11 +6,20 @@
 
 namespace tern::coll {
 
+// ROW(value, function): coll/flat has `void function(Parts&, Collective)`, which runs one call.
+// Whole: each rank reads all that it needs from everybody. Sliced: a reduction, each rank reduces a
+// slice of the vector, then all read the slices. Direct: the slots hold addresses, data is copied
+// straight from the other's buffer.
+#define TERN_FLAT_METHODS(ROW) \
+  ROW(kWhole, flat_whole)      \
+  ROW(kSliced, flat_sliced)    \
+  ROW(kDirect, flat_direct)
+
 enum class FlatMethod : uint8_t {
-  kNone,    // it has a schedule
-  kWhole,   // each rank reads all that it needs from everybody
-  kSliced,  // a reduction: each rank reduces a slice of the vector, then all read the slices
-  kDirect,  // the slots hold addresses: data is copied straight from the other's buffer
+  kNone,  // it has a schedule
+#define TERN_VALUE(value, function) value,
+  TERN_FLAT_METHODS(TERN_VALUE)
+#undef TERN_VALUE
 };
 
 }  // namespace tern::coll

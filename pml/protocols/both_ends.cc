@@ -10,7 +10,7 @@
 #include "pml/limits.hpp"
 #include "pml/protocols/chunks.hpp"
 #include "pml/protocols/copies.hpp"
-#include "pml/protocols/rows.hpp"
+#include "pml/protocols/protocol.hpp"
 
 namespace tern::pml {
 namespace {
@@ -133,7 +133,7 @@ class BothEndsReceiver final : public ReceiverHalf {
 
 }  // namespace
 
-const Protocol kBothEnds{
+extern const Protocol kBothEnds{
     .name = "both ends",
     .way = wire::Way::kBothEnds,
     .always = false,

@@ -10,7 +10,7 @@
 #include "pml/bounce.hpp"
 #include "pml/protocols/awake.hpp"
 #include "pml/protocols/chunks.hpp"
-#include "pml/protocols/rows.hpp"
+#include "pml/protocols/protocol.hpp"
 #include "pml/requests.hpp"
 
 namespace tern::pml {
@@ -127,7 +127,7 @@ class BouncedReceiver final : public ReceiverHalf {
 
 }  // namespace
 
-const Protocol kBounced{
+extern const Protocol kBounced{
     .name = "bounced",
     .way = wire::Way::kPipeline,
     .always = true,

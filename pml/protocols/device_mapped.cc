@@ -6,7 +6,7 @@
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "pml/protocols/device_receiver.hpp"
-#include "pml/protocols/rows.hpp"
+#include "pml/protocols/protocol.hpp"
 
 namespace tern::pml {
 namespace {
@@ -58,7 +58,7 @@ class DeviceMappedReceiver final : public DeviceReceiver {
 
 }  // namespace
 
-const Protocol kDeviceMapped{
+extern const Protocol kDeviceMapped{
     .name = "device mapped",
     .way = wire::Way::kNone,
     .always = false,

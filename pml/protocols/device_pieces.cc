@@ -12,7 +12,7 @@
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "pml/protocols/device_receiver.hpp"
-#include "pml/protocols/rows.hpp"
+#include "pml/protocols/protocol.hpp"
 
 namespace tern::pml {
 namespace {
@@ -195,7 +195,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
 
 }  // namespace
 
-const Protocol kDevicePieces{
+extern const Protocol kDevicePieces{
     .name = "device pieces",
     .way = wire::Way::kPieces,
     .always = false,

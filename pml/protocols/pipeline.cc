@@ -8,7 +8,7 @@
 #include "base/copy.hpp"
 #include "core/peer.hpp"
 #include "pml/protocols/chunks.hpp"
-#include "pml/protocols/rows.hpp"
+#include "pml/protocols/protocol.hpp"
 #include "pml/requests.hpp"
 
 namespace tern::pml {
@@ -106,7 +106,7 @@ class PipelineReceiver final : public ReceiverHalf {
 
 }  // namespace
 
-const Protocol kPipeline{
+extern const Protocol kPipeline{
     .name = "pipeline",
     .way = wire::Way::kPipeline,
     .always = true,

@@ -4,7 +4,7 @@
 #include "core/peer.hpp"
 #include "pml/protocols/chunks.hpp"
 #include "pml/protocols/copies.hpp"
-#include "pml/protocols/rows.hpp"
+#include "pml/protocols/protocol.hpp"
 
 namespace tern::pml {
 namespace {
@@ -50,7 +50,7 @@ class PullReceiver final : public ReceiverHalf {
 
 }  // namespace
 
-const Protocol kPull{
+extern const Protocol kPull{
     .name = "pull",
     .way = wire::Way::kNone,
     .always = false,

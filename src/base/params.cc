@@ -68,6 +68,10 @@ int64_t parse_number(const std::string& text, const std::string& what, const Uni
 
 constexpr ParamRange between(int64_t least, int64_t most) { return {least, most, nullptr}; }
 constexpr ParamRange one_of(const char* words) { return {0, 0, words}; }
+ParamRange algorithm_of(const char* collective) { return one_of(algorithm_words(collective)); }
+constexpr ParamSharing own() { return {}; }
+constexpr ParamSharing shared() { return {true, nullptr}; }
+constexpr ParamSharing shared_words(const char* words) { return {true, words}; }
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -90,9 +94,19 @@ bool is_among(const std::string& word, const char* words) {
                      [&](const std::string& pattern) { return matches(word, pattern); });
 }
 
+/// Whether a list of words (with commas) has this one.
+bool has_word(const std::string& list, const std::string& word) {
+  const std::vector<std::string> words = split(list, ',');
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& known) { return known == word || known == "all"; });
+}
+
 [[noreturn]] void out_of_range(const ParamRow& row, const std::string& text) {
-  throw Error(MPI_ERR_ARG, strf("%s is \"%s\", but it must be %s", row.name, text.c_str(),
-                                row.range_in_words().c_str()));
+  std::string near;
+  if (row.range.words != nullptr) near = nearest_name(text, split(row.range.words, '|'));
+  if (!near.empty()) near = "; did you mean " + near + "?";
+  throw Error(MPI_ERR_ARG, strf("%s is \"%s\", but it must be %s%s", row.name, text.c_str(),
+                                row.range_in_words().c_str(), near.c_str()));
 }
 
 void assign(std::string& field, const ParamRow& row, const std::string& text) {
@@ -206,17 +220,17 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 }
 
 std::vector<ParamRow> Params::rows() {
-#define TERN_ROW(field, name, kind, standard, range, meaning) \
-  ParamRow{name, #kind, to_text(standard), range, meaning},
+#define TERN_ROW(field, name, kind, standard, range, sharing, meaning) \
+  ParamRow{name, #kind, to_text(standard), range, sharing, meaning},
   return {TERN_PARAMS(TERN_ROW)};
 #undef TERN_ROW
 }
 
 void Params::set(const std::string& name, const std::string& value) {
-#define TERN_SET(field, name_, kind, standard, range, meaning)                       \
-  if (name == name_) {                                                               \
-    assign(field, ParamRow{name_, #kind, to_text(standard), range, meaning}, value); \
-    return;                                                                          \
+#define TERN_SET(field, name_, kind, standard, range, sharing, meaning)                       \
+  if (name == name_) {                                                                        \
+    assign(field, ParamRow{name_, #kind, to_text(standard), range, sharing, meaning}, value); \
+    return;                                                                                   \
   }
   TERN_PARAMS(TERN_SET)
 #undef TERN_SET
@@ -224,7 +238,7 @@ void Params::set(const std::string& name, const std::string& value) {
 }
 
 std::string Params::get(const std::string& name) const {
-#define TERN_GET(field, name_, kind, standard, range, meaning) \
+#define TERN_GET(field, name_, kind, standard, range, sharing, meaning) \
   if (name == name_) return shown(field, #kind);
   TERN_PARAMS(TERN_GET)
 #undef TERN_GET
@@ -247,17 +261,65 @@ std::string ParamRow::range_in_words() const {
   return text;
 }
 
+std::string ParamRow::sharing_in_words() const {
+  if (!sharing.shared) return {};
+  std::string words;
+  if (sharing.words != nullptr)
+    for (const std::string& word : split(sharing.words, '|'))
+      words += (words.empty() ? "" : " and ") + word;
+  return words + (words.empty() ? "" : " ") + "must be equal on all ranks";
+}
+
+namespace {
+
+uint32_t mixed(uint32_t hash, const std::string& text) {  // FNV-1a
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x01000193U;
+  return (hash ^ '\n') * 0x01000193U;
+}
+
+/// What of a shared parameter's value counts; empty for its default.
+std::string counted(const ParamSharing& sharing, const std::string& value,
+                    const std::string& standard) {
+  if (sharing.words == nullptr) return value == standard ? "" : value;
+  std::string words;
+  for (const std::string& word : split(sharing.words, '|'))
+    if (has_word(value, word)) words += (words.empty() ? "" : ",") + word;
+  return words;
+}
+
+}  // namespace
+
+// A row that is not shared makes no string.
+uint32_t Params::shared_hash() const {
+  uint32_t hash = 0;
+#define TERN_HASH(field, name, kind, standard, range, sharing, meaning)               \
+  if constexpr ((sharing).shared)                                                     \
+    if (const std::string text = counted(sharing, to_text(field), to_text(standard)); \
+        !text.empty())                                                                \
+      hash = mixed(mixed(hash, name), text);
+  TERN_PARAMS(TERN_HASH)
+#undef TERN_HASH
+  return hash;
+}
+
+std::string Params::shared_in_words() const {
+  std::string all, here;
+  for (const ParamRow& row : rows()) {
+    if (!row.sharing.shared) continue;
+    const std::string text = counted(row.sharing, get(row.name), row.standard);
+    all += (all.empty() ? "" : ", ") + std::string(row.name);
+    if (!text.empty()) here += (here.empty() ? "" : ", ") + strf("%s=%s", row.name, text.c_str());
+  }
+  return all + (here.empty() ? "; none is set on this rank" : "; on this rank " + here);
+}
+
 std::string Params::source(const std::string& name) const {
   for (const auto& [known, source] : sources_)
     if (known == name) return source;
   return "default";
 }
 
-bool Params::checks(const char* word) const {
-  const std::vector<std::string> words = split(check, ',');
-  return std::any_of(words.begin(), words.end(),
-                     [&](const std::string& known) { return known == word || known == "all"; });
-}
+bool Params::checks(const char* word) const { return has_word(check, word); }
 
 void Params::take(const std::string& name, const std::string& value, const std::string& source,
                   std::vector<std::string>* complaints) {

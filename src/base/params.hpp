@@ -12,126 +12,121 @@
 
 namespace tern {
 
-// X(field, name, kind, default, range, meaning)
+// X(field, name, kind, default, range, sharing, meaning)
 // kinds: Size (bytes; units k, m, g), Time (microseconds; units us, ms, s), Seconds (units ms, s,
 // min; kept in microseconds), Count, Switch (0 or 1), Text (anything), Word (one of), Words (some
-// of, with commas). In one_of() a "*" at the end of a word stands for anything.
+// of, with commas). In one_of() a "*" at the end of a word stands for anything; algorithm_of() has
+// the names of a collective's algorithms. Sharing: own(), where each rank may have its own value;
+// shared(), where all ranks must have the same, or one would not send what others expect;
+// shared_words(), where only these words must be the same.
 // clang-format off
 #define TERN_PARAMS(X)                                                                             \
-  X(check, "TERN_CHECK", Words, "1", one_of("0|1|types|collective|leaks|all"),                      \
+  X(check, "TERN_CHECK", Words, "1",                                                               \
+    one_of("0|1|types|collective|leaks|all"), shared_words("types|collective"),                    \
     "0: no argument checks; 1: arguments; types: also the types and counts of messages; "          \
-    "collective: also that all ranks call the same collective with the same root, count, type and " \
-    "operation; leaks: also what is not freed at MPI_Finalize")                                     \
-  X(explain, "TERN_EXPLAIN", Word, "0", one_of("0|1|json:*"),                                       \
-    "print every choice of transport, protocol and fallback with its reason; json:FILE appends it " \
-    "to a file, a line of JSON each")                                                               \
-  X(hang, "TERN_HANG", Seconds, 0, between(0, 86400000000),                                         \
-    "say who waits for whom when no rank has made progress for so long; 0: never")                  \
-  X(backtrace, "TERN_BACKTRACE", Switch, 1, between(0, 1),                                          \
-    "say where a rank was when SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT ends it; 0: leave these "  \
-    "signals alone")                                                                                \
-  X(eager_limit, "TERN_EAGER_LIMIT", Size, 8192, between(0, 65536),                                 \
-    "messages up to this many bytes are sent before the receive is known")                          \
-  X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, between(0, 1099511627776),            \
-    "payload of messages without a receive that a rank keeps of each sender; more waits there")     \
-  X(sm_ring_bytes, "TERN_SM_RING", Size, 65536, between(4096, 1048576),                             \
-    "shared memory: bytes of the ring of one pair of ranks that talk; a power of two")              \
-  X(sm_pool_bytes, "TERN_SM_POOL", Size, 4194304, between(1048576, 1073741824),                     \
-    "shared memory: bytes of payload that one rank may have in flight")                             \
-  X(sm_fragment, "TERN_SM_FRAGMENT", Size, 8192, between(4096, 32768),                             \
-    "shared memory: bytes of one fragment of a large message that is copied twice")                 \
-  X(sm_fragments, "TERN_SM_FRAGMENTS", Count, 8, between(2, 128),                                   \
-    "shared memory: fragments in flight; more would leave the cache")                               \
-  X(sm_single_copy, "TERN_SM_SINGLE_COPY", Word, "auto", one_of("auto|pipeline|pull|both"),         \
-    "large messages: auto, pipeline (two copies), pull (receiver reads), both (both ends copy)")    \
-  X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 65536, between(0, 1073741824),                      \
-    "from this many bytes a message that travels alone is copied once, too")                        \
-  X(sm_both_limit, "TERN_SM_BOTH_LIMIT", Size, 8192, between(0, 1073741824),                        \
-    "from this many bytes sender and receiver share the copies of what is copied once")             \
-  X(cuda_ipc, "TERN_CUDA_IPC", Switch, 1, between(0, 1),                                            \
+    "collective: also that all ranks call the same collective with the same root, count, type and "\
+    "operation; leaks: also what is not freed at MPI_Finalize")                                    \
+  X(explain, "TERN_EXPLAIN", Word, "0", one_of("0|1|json:*"), own(),                               \
+    "print every choice of transport, protocol and fallback with its reason; json:FILE appends it "\
+    "to a file, a line of JSON each")                                                              \
+  X(hang, "TERN_HANG", Seconds, 0, between(0, 86400000000), own(),                                 \
+    "say who waits for whom when no rank has made progress for so long; 0: never")                 \
+  X(backtrace, "TERN_BACKTRACE", Switch, 1, between(0, 1), own(),                                  \
+    "say where a rank was when SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT ends it; 0: leave these "\
+    "signals alone")                                                                               \
+  X(eager_limit, "TERN_EAGER_LIMIT", Size, 8192, between(0, 65536), own(),                         \
+    "messages up to this many bytes are sent before the receive is known")                         \
+  X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, between(0, 1099511627776), own(),    \
+    "payload of messages without a receive that a rank keeps of each sender; more waits there")    \
+  X(sm_ring_bytes, "TERN_SM_RING", Size, 65536, between(4096, 1048576), own(),                     \
+    "shared memory: bytes of the ring of one pair of ranks that talk; a power of two")             \
+  X(sm_pool_bytes, "TERN_SM_POOL", Size, 4194304, between(1048576, 1073741824), own(),             \
+    "shared memory: bytes of payload that one rank may have in flight")                            \
+  X(sm_fragment, "TERN_SM_FRAGMENT", Size, 8192, between(4096, 32768), own(),                      \
+    "shared memory: bytes of one fragment of a large message that is copied twice")                \
+  X(sm_fragments, "TERN_SM_FRAGMENTS", Count, 8, between(2, 128), own(),                           \
+    "shared memory: fragments in flight; more would leave the cache")                              \
+  X(sm_single_copy, "TERN_SM_SINGLE_COPY", Word, "auto",                                           \
+    one_of("auto|pipeline|pull|both"), own(),                                                      \
+    "large messages: auto, pipeline (two copies), pull (receiver reads), both (both ends copy)")   \
+  X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 65536, between(0, 1073741824), own(),               \
+    "from this many bytes a message that travels alone is copied once, too")                       \
+  X(sm_both_limit, "TERN_SM_BOTH_LIMIT", Size, 8192, between(0, 1073741824), own(),                \
+    "from this many bytes sender and receiver share the copies of what is copied once")            \
+  X(cuda_ipc, "TERN_CUDA_IPC", Switch, 1, between(0, 1), own(),                                    \
     "map the device memory of other ranks of this host and copy it once; 0: through the host")     \
-  X(cuda_chunk, "TERN_CUDA_CHUNK", Size, 524288, between(4096, 1073741824),                        \
+  X(cuda_chunk, "TERN_CUDA_CHUNK", Size, 524288, between(4096, 1073741824), own(),                 \
     "device memory that goes through the host, or a block of its device: bytes of a chunk")        \
-  X(cuda_chunks, "TERN_CUDA_CHUNKS", Count, 3, between(1, 64),                                     \
+  X(cuda_chunks, "TERN_CUDA_CHUNKS", Count, 3, between(1, 64), own(),                              \
     "device memory that goes through the host: chunks of one message at once")                     \
-  X(cuda_stage, "TERN_CUDA_STAGE", Size, 268435456, between(0, 1099511627776),                     \
+  X(cuda_stage, "TERN_CUDA_STAGE", Size, 268435456, between(0, 1099511627776), own(),              \
     "device data with holes or no handle: bytes that a block of the device is made for")           \
-  X(cuda_reduce, "TERN_CUDA_REDUCE", Word, "slices", one_of("slices|leader"),                      \
+  X(cuda_reduce, "TERN_CUDA_REDUCE", Word, "slices", one_of("slices|leader"), own(),               \
     "ranks that share a GPU: each reduces a slice of device memory, or rank 0 reduces all")        \
-  X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 8589934592, between(0, 1099511627776),            \
+  X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 8589934592, between(0, 1099511627776), own(),     \
     "bytes of other ranks' device memory that stay mapped for the next message")                   \
-  X(cuda_ipc_descriptors, "TERN_CUDA_IPC_DESCRIPTORS", Word, "auto", one_of("auto|pidfd|socket"),  \
+  X(cuda_ipc_descriptors, "TERN_CUDA_IPC_DESCRIPTORS", Word, "auto",                               \
+    one_of("auto|pidfd|socket"), own(),                                                            \
     "descriptors of other ranks' device memory: auto, pidfd (taken; needs the right to trace), "   \
     "socket (sent on request)")                                                                    \
-  X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr),                                      \
+  X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr), shared(),                            \
     "a file of lines that say which algorithm serves which sizes; tern_coll tune writes one")      \
-  X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr),                                    \
-    "two-level collectives: how many consecutive ranks share a host, and its parts (8,2), or a "  \
-    "machine that ranks fill in turn (pack:2 l3:2 core:4), instead of what the launcher says; or "  \
+  X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr), shared(),                          \
+    "two-level collectives: how many consecutive ranks share a host, and its parts (8,2), or a "   \
+    "machine that ranks fill in turn (pack:2 l3:2 core:4), instead of what the launcher says; or " \
     "parts that ranks are bound to: package, numa, l3, core")                                      \
-  X(coll_barrier, "TERN_BARRIER", Word, "auto",                                                    \
-    one_of("auto|dissemination|tree|two_level|flat"),                                              \
+  X(coll_barrier, "TERN_BARRIER", Word, "auto", algorithm_of("barrier"), shared(),                 \
     "the algorithm of every barrier that it can serve; tern_coll list says what each needs")       \
-  X(coll_bcast, "TERN_BCAST", Word, "auto",                                                        \
-    one_of("auto|binomial|knomial|two_level|chain|double_tree|linear"                              \
-           "|scatter_allgather|flat"),                                                             \
+  X(coll_bcast, "TERN_BCAST", Word, "auto", algorithm_of("bcast"), shared(),                       \
     "the algorithm of every bcast that it can serve; tern_coll list says what each needs")         \
-  X(coll_gather, "TERN_GATHER", Word, "auto",                                                      \
-    one_of("auto|binomial|knomial|two_level|linear|flat"),                                         \
+  X(coll_gather, "TERN_GATHER", Word, "auto", algorithm_of("gather"), shared(),                    \
     "the algorithm of every gather that it can serve; tern_coll list says what each needs")        \
-  X(coll_scatter, "TERN_SCATTER", Word, "auto",                                                    \
-    one_of("auto|binomial|knomial|two_level|linear|flat"),                                         \
+  X(coll_scatter, "TERN_SCATTER", Word, "auto", algorithm_of("scatter"), shared(),                 \
     "the algorithm of every scatter that it can serve; tern_coll list says what each needs")       \
-  X(coll_allgather, "TERN_ALLGATHER", Word, "auto",                                                \
-    one_of("auto|bruck|linear|neighbor_exchange|recursive_doubling|ring"                           \
-           "|two_level|flat|flat_direct"),                                                         \
+  X(coll_allgather, "TERN_ALLGATHER", Word, "auto", algorithm_of("allgather"), shared(),           \
     "the algorithm of every allgather that it can serve; tern_coll list says what each needs")     \
-  X(coll_alltoall, "TERN_ALLTOALL", Word, "auto",                                                  \
-    one_of("auto|bruck|linear|pairwise|two_level|flat|flat_direct"),                               \
+  X(coll_alltoall, "TERN_ALLTOALL", Word, "auto", algorithm_of("alltoall"), shared(),              \
     "the algorithm of every alltoall that it can serve; tern_coll list says what each needs")      \
-  X(coll_neighbor_allgather, "TERN_NEIGHBOR_ALLGATHER", Word, "auto", one_of("auto|linear"),       \
+  X(coll_neighbor_allgather, "TERN_NEIGHBOR_ALLGATHER", Word, "auto",                              \
+    algorithm_of("neighbor_allgather"), own(),                                                     \
     "the algorithm of every neighbourhood allgather; tern_coll list says what each needs")         \
-  X(coll_neighbor_alltoall, "TERN_NEIGHBOR_ALLTOALL", Word, "auto", one_of("auto|linear"),         \
+  X(coll_neighbor_alltoall, "TERN_NEIGHBOR_ALLTOALL", Word, "auto",                                \
+    algorithm_of("neighbor_alltoall"), own(),                                                      \
     "the algorithm of every neighbourhood alltoall; tern_coll list says what each needs")          \
-  X(coll_reduce, "TERN_REDUCE", Word, "auto",                                                      \
-    one_of("auto|binomial|knomial|binomial_ordered|two_level|chain"                                \
-           "|double_tree|scatter_gather|flat|flat_sliced|flat_direct"),                            \
+  X(coll_reduce, "TERN_REDUCE", Word, "auto", algorithm_of("reduce"), shared(),                    \
     "the algorithm of every reduce that it can serve; tern_coll list says what each needs")        \
-  X(coll_allreduce, "TERN_ALLREDUCE", Word, "auto",                                                \
-    one_of("auto|recursive_doubling|rabenseifner|ring|tree|double_tree"                            \
-           "|two_level|flat|flat_sliced|flat_direct"),                                             \
+  X(coll_allreduce, "TERN_ALLREDUCE", Word, "auto", algorithm_of("allreduce"), shared(),           \
     "the algorithm of every allreduce that it can serve; tern_coll list says what each needs")     \
   X(coll_reduce_scatter, "TERN_REDUCE_SCATTER", Word, "auto",                                      \
-    one_of("auto|pairwise|recursive_halving|two_level|ordered|flat|flat_direct"),                  \
+    algorithm_of("reduce_scatter"), shared(),                                                      \
     "the algorithm of every reduce-scatter that it can serve; tern_coll list says what each needs")\
-  X(coll_scan, "TERN_SCAN", Word, "auto",                                                          \
-    one_of("auto|recursive_doubling|linear|two_level|flat"),                                       \
+  X(coll_scan, "TERN_SCAN", Word, "auto", algorithm_of("scan"), shared(),                          \
     "the algorithm of every scan that it can serve; tern_coll list says what each needs")          \
-  X(coll_exscan, "TERN_EXSCAN", Word, "auto",                                                      \
-    one_of("auto|recursive_doubling|linear|two_level|flat"),                                       \
+  X(coll_exscan, "TERN_EXSCAN", Word, "auto", algorithm_of("exscan"), shared(),                    \
     "the algorithm of every exscan that it can serve; tern_coll list says what each needs")        \
-  X(cuda_kernels, "TERN_CUDA_KERNELS", Text, "", one_of(nullptr),                                   \
-    "a file of GPU kernels (fatbin, cubin or PTX) to load instead of those that Tern was built with")  \
-  X(spin, "TERN_SPIN", Time, 0, between(0, 1000000),                                                \
-    "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                 \
-  X(longest_sleep, "TERN_LONGEST_SLEEP", Time, 10000, between(0, 60000000),                          \
-    "a rank that sleeps looks by itself after this time; 0: only when it is rung")                  \
-  X(channels, "TERN_CHANNELS", Count, 0, between(0, 8),                                             \
-    "with MPI_THREAD_MULTIPLE: how many communicators threads use side by side (1, 2, 4 or 8); "    \
-    "0 chooses by cores")                                                                           \
-  X(progress, "TERN_PROGRESS", Word, "calls", one_of("calls|thread"),                               \
-    "who moves messages: the calls of MPI alone, or a thread too, while the program computes")      \
-  X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|singleton"),                          \
-    "how ranks find each other: auto, mpirun, pmix, singleton")                                     \
-  X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, "mpi_errors_are_fatal",                    \
-    one_of("mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return"),                              \
-    "set by mpirun -initial-errhandler: the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at "  \
-    "first, and of calls without an object")                                                        \
-  X(memory_alloc_kinds, "TERN_MEMORY_ALLOC_KINDS", Text, "", one_of(nullptr),                           \
-    "set by mpirun -memory-alloc-kinds: the kinds of memory that the program asks for")             \
-  X(boot_fd, "TERN_BOOT_FD", Count, -1, between(-1, 1048576),                                       \
-    "set by mpirun: the descriptor of its start-up memory")                                         \
-  X(boot_pid, "TERN_BOOT_PID", Count, 0, between(0, INT32_MAX),                                     \
+  X(cuda_kernels, "TERN_CUDA_KERNELS", Text, "", one_of(nullptr), own(),                           \
+    "a file of GPU kernels (fatbin, cubin or PTX) to load instead of those that Tern was "         \
+    "built with")                                                                                  \
+  X(spin, "TERN_SPIN", Time, 0, between(0, 1000000), own(),                                        \
+    "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                \
+  X(longest_sleep, "TERN_LONGEST_SLEEP", Time, 10000, between(0, 60000000), own(),                 \
+    "a rank that sleeps looks by itself after this time; 0: only when it is rung")                 \
+  X(channels, "TERN_CHANNELS", Count, 0, between(0, 8), own(),                                     \
+    "with MPI_THREAD_MULTIPLE: how many communicators threads use side by side (1, 2, 4 or 8); "   \
+    "0 chooses by cores")                                                                          \
+  X(progress, "TERN_PROGRESS", Word, "calls", one_of("calls|thread"), own(),                       \
+    "who moves messages: the calls of MPI alone, or a thread too, while the program computes")     \
+  X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|singleton"), own(),                  \
+    "how ranks find each other: auto, mpirun, pmix, singleton")                                    \
+  X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, "mpi_errors_are_fatal",                   \
+    one_of("mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return"), own(),                      \
+    "set by mpirun -initial-errhandler: the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at " \
+    "first, and of calls without an object")                                                       \
+  X(memory_alloc_kinds, "TERN_MEMORY_ALLOC_KINDS", Text, "", one_of(nullptr), own(),               \
+    "set by mpirun -memory-alloc-kinds: the kinds of memory that the program asks for")            \
+  X(boot_fd, "TERN_BOOT_FD", Count, -1, between(-1, 1048576), own(),                               \
+    "set by mpirun: the descriptor of its start-up memory")                                        \
+  X(boot_pid, "TERN_BOOT_PID", Count, 0, between(0, INT32_MAX), own(),                             \
     "set by mpirun: its process, which has that descriptor, too")
 // clang-format on
 
@@ -144,15 +139,28 @@ struct ParamRange {
   const char* words = nullptr;
 };
 
+/// Whether all ranks must have the same value, or the same of these words ("|" between them).
+struct ParamSharing {
+  bool shared = false;
+  const char* words = nullptr;  // null: the whole value
+};
+
+/// The words that name an algorithm of this collective ("reduce_scatter"), with "|" between them:
+/// "auto" first. Defined where the algorithms are (coll/algorithms); null for anything else.
+[[nodiscard]] const char* algorithm_words(const char* collective) noexcept;
+
 struct ParamRow {
   const char* name;
   const char* kind;      // as in the table
   std::string standard;  // the default, as text
   ParamRange range;
+  ParamSharing sharing;
   const char* meaning;
   [[nodiscard]] bool is_number() const noexcept;
   /// "4096 to 1048576", "one of 0, 1, types"; empty where anything goes.
   [[nodiscard]] std::string range_in_words() const;
+  /// "must be equal on all ranks"; empty where it need not be.
+  [[nodiscard]] std::string sharing_in_words() const;
 };
 
 class Params {
@@ -165,7 +173,8 @@ class Params {
 #define TERN_FIELD_Text std::string
 #define TERN_FIELD_Word std::string
 #define TERN_FIELD_Words std::string
-#define TERN_FIELD(field, name, kind, standard, range, meaning) TERN_FIELD_##kind field = standard;
+#define TERN_FIELD(field, name, kind, standard, range, sharing, meaning) \
+  TERN_FIELD_##kind field = standard;
   TERN_PARAMS(TERN_FIELD)
 #undef TERN_FIELD
 #undef TERN_FIELD_Size
@@ -199,6 +208,12 @@ class Params {
   [[nodiscard]] std::string source(const std::string& name) const;
   /// Whether TERN_CHECK names this word (or all).
   [[nodiscard]] bool checks(const char* word) const;
+
+  /// A hash of what must be equal on all ranks; a parameter that has its default counts nothing.
+  [[nodiscard]] uint32_t shared_hash() const;
+  /// For the error of ranks whose hashes differ: the names of these parameters, and their values on
+  /// this rank where these are not the defaults.
+  [[nodiscard]] std::string shared_in_words() const;
 
  private:
   void take(const std::string& name, const std::string& value, const std::string& source,

@@ -37,6 +37,7 @@ libmpirun_la_SOURCES = \
   src/base/wait_report.cc \
   src/boot/pmix_library.cc src/boot/process_set.cc src/boot/shared_job.cc \
   src/topo/core_hold.cc src/topo/cpus.cc src/topo/hwloc_library.cc src/topo/machine.cc
+nodist_libmpirun_la_SOURCES = gen/coll/algorithm_words.cc
 
 bin_PROGRAMS += mpirun
 mpirun_SOURCES = src/tools/mpirun/main.cc

@@ -85,7 +85,10 @@ void Kernels::load(CUdevice device, const std::string& file) {
   }
   int processors = 1;
   driver_.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
-  bool all = find("tern_pack", processors, &pack_) && find("tern_mail", processors, &mail_);
+  bool all = true;
+#define TERN_FIND(name) all = all && find("tern_" #name, processors, &name##_);
+  TERN_KERNELS(TERN_FIND)
+#undef TERN_FIND
   for (size_t i = 0; i < reduce_.size() && all; ++i)
     all = find(name_of(static_cast<ReduceKernel>(i)), processors, &reduce_[i]);
 }

@@ -20,6 +20,9 @@
 #include "cuda/kernels/layout.hpp"
 #include "cuda/kernels/reduce_plan.hpp"
 
+// Kernels beside the reductions: tern_NAME of a .cu file, and the member NAME_ that is launched.
+#define TERN_KERNELS(ROW) ROW(pack) ROW(mail)
+
 namespace tern::cuda {
 
 class Kernels {
@@ -79,7 +82,9 @@ class Kernels {
   std::string why_;
   CUlibrary library_ = nullptr;
   std::array<Kernel, static_cast<size_t>(ReduceKernel::kCount)> reduce_;
-  Kernel pack_, mail_;
+#define TERN_MEMBER(name) Kernel name##_;
+  TERN_KERNELS(TERN_MEMBER)
+#undef TERN_MEMBER
   std::mutex mutex_;  // of what follows
   std::vector<Image> images_;
   CUstream upload_ = nullptr;

@@ -17,9 +17,8 @@ $(GEN)/kernels_built.hpp: config.status
 # One fatbin for all architectures that configure was told of. Products and sums stay apart (-fmad=false): the
 # host's bits. #20208 says that long double is taken for double.
 if HAVE_NVCC
-kernel_inputs = src/cuda/kernels/arguments.hpp src/cuda/kernels/device.cuh src/cuda/kernels/kernels.cu \
-  src/cuda/kernels/mail.cu src/cuda/kernels/memory.cuh src/cuda/kernels/pack.cu src/cuda/kernels/ptx.cuh \
-  src/cuda/kernels/reduce.cu src/base/arithmetic.hpp src/base/device.hpp src/base/half.hpp src/base/number.hpp
+kernel_inputs = src/cuda/kernels/arguments.hpp $(wildcard $(srcdir)/src/cuda/kernels/*.cu $(srcdir)/src/cuda/kernels/*.cuh) \
+  src/base/arithmetic.hpp src/base/device.hpp src/base/half.hpp src/base/number.hpp
 KERNELS_IMAGE = $(GEN)/kernels.fatbin
 CLEANFILES += $(KERNELS_IMAGE)
 $(KERNELS_IMAGE): $(kernel_inputs)

@@ -105,7 +105,8 @@ void add_parameters(Facts* facts) {
   const Params params = load_params(::environ, &facts->complaints);
   for (const ParamRow& row : Params::rows())
     facts->parameters.push_back({row.name, row.kind, params.get(row.name), row.standard,
-                                 params.source(row.name), range_in_words(row), row.meaning});
+                                 params.source(row.name), range_in_words(row),
+                                 row.sharing_in_words(), row.meaning});
   for (const std::string& path : config_files()) facts->files.push_back({path, state_of(path)});
 }
 

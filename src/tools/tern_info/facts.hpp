@@ -29,7 +29,7 @@ struct Launch {
 };
 
 struct Parameter {
-  std::string name, kind, value, standard, source, range, meaning;
+  std::string name, kind, value, standard, source, range, sharing, meaning;
 };
 
 struct ConfigFile {

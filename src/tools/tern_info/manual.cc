@@ -34,6 +34,9 @@ constexpr const char* kHead =
     "Times are microseconds, or have a unit: us, ms, s.\n"
     "Seconds are seconds, or have a unit: ms, s, min.\n"
     "A switch is 0 or 1.\n"
+    ".Ss Ranks\n"
+    "A parameter that must be equal on all ranks says so below.\n"
+    "Where it is not, ranks end with an error when they first need each other.\n"
     ".Ss Parameters\n.Bl -tag -width Ds\n";
 
 constexpr const char* kEnd =
@@ -64,6 +67,7 @@ std::string parameters_as_mdoc() {
   std::string page = kHead;
   for (const ParamRow& row : Params::rows()) {
     page += strf(".It Ev %s\n", row.name) + sentence(row.meaning) + sentence(range_in_words(row));
+    page += sentence(row.sharing_in_words());
     page += sentence("default: " + value_in_words(row.kind, row.standard));
   }
   return page + kEnd;

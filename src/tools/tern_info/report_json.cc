@@ -74,6 +74,7 @@ void write_parameters(Json& json, const Facts& facts) {
     json.text("default", parameter.standard);
     json.text("source", parameter.source);
     json.text("range", parameter.range);
+    json.text("sharing", parameter.sharing);
     json.text("meaning", parameter.meaning);
     json.close_object();
   }

@@ -60,7 +60,8 @@ std::string parameters_text(const Facts& facts, const Page& page) {
     text += strf("  %s = %s  [%s]\n", parameter.name.c_str(),
                  value_in_words(parameter.kind, parameter.value).c_str(), parameter.source.c_str());
     text += paragraph("      ", parameter.meaning, page.columns);
-    if (!parameter.range.empty()) text += paragraph("      ", parameter.range, page.columns);
+    for (const std::string& more : {parameter.range, parameter.sharing})
+      if (!more.empty()) text += paragraph("      ", more, page.columns);
   }
   if (!facts.complaints.empty()) text += "\nWrong settings\n";
   for (const std::string& complaint : facts.complaints)

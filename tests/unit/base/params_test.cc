@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,87 @@ TEST(Params, WordsAreOneOrSomeOfThoseInTheTable) {
     EXPECT_STREQ(
         error.what(),
         "TERN_SM_SINGLE_COPY is \"triple\", but it must be one of auto, pipeline, pull, both");
+  }
+}
+
+/// Two values that the row takes; at least one is not its default.
+std::vector<std::string> values_of(const ParamRow& row) {
+  if (row.is_number()) {
+    const char* unit = std::string(row.kind) == "Seconds" ? "ms" : "";
+    return {std::to_string(row.range.least) + unit, std::to_string(row.range.least + 1) + unit};
+  }
+  if (row.range.words == nullptr) return {"some", "other"};
+  const std::string words = row.range.words;
+  const size_t first = words.find('|');
+  return {words.substr(0, first), words.substr(first + 1, words.find('|', first + 1) - first - 1)};
+}
+
+uint32_t hash_with(const std::string& name, const std::string& value) {
+  Params params;
+  params.set(name, value);
+  return params.shared_hash();
+}
+
+TEST(Params, WhatIsSharedCountsInTheHashAndNothingElseDoes) {
+  const uint32_t plain = Params().shared_hash();
+  std::vector<uint32_t> hashes{plain};
+  for (const ParamRow& row : Params::rows()) {
+    if (row.sharing.words != nullptr) continue;
+    for (const std::string& value : values_of(row)) {
+      Params params;
+      params.set(row.name, value);
+      const bool counts = row.sharing.shared && params.get(row.name) != row.standard;
+      if (counts) {
+        EXPECT_EQ(std::count(hashes.begin(), hashes.end(), params.shared_hash()), 0) << row.name;
+        hashes.push_back(params.shared_hash());
+      } else {
+        EXPECT_EQ(params.shared_hash(), plain) << row.name << " " << value;
+      }
+    }
+  }
+  EXPECT_GT(hashes.size(), 12U);
+}
+
+TEST(Params, OfOneParameterOnlySomeWordsAreShared) {
+  const uint32_t plain = Params().shared_hash();
+  for (const char* value : {"0", "leaks", "1,leaks"})
+    EXPECT_EQ(hash_with("TERN_CHECK", value), plain) << value;
+  const uint32_t types = hash_with("TERN_CHECK", "types"), all = hash_with("TERN_CHECK", "all");
+  EXPECT_NE(types, plain);
+  EXPECT_NE(all, types);
+  EXPECT_EQ(hash_with("TERN_CHECK", "leaks,types"), types);
+  EXPECT_EQ(hash_with("TERN_CHECK", "collective,types"), all);
+}
+
+TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
+  Params params;
+  EXPECT_TRUE(has(params.shared_in_words(), "TERN_CHECK, TERN_COLL_TABLE, TERN_COLL_LEVELS"));
+  EXPECT_TRUE(has(params.shared_in_words(), "; none is set on this rank"));
+  EXPECT_FALSE(has(params.shared_in_words(), "TERN_SPIN"));
+  params.set("TERN_SPIN", "5");
+  params.set("TERN_BCAST", "chain");
+  params.set("TERN_CHECK", "leaks,types");
+  EXPECT_TRUE(has(params.shared_in_words(), "; on this rank TERN_CHECK=types, TERN_BCAST=chain"))
+      << params.shared_in_words();
+  EXPECT_EQ(Params::rows().front().sharing_in_words(),
+            "types and collective must be equal on all ranks");
+}
+
+TEST(Params, TheWordsOfAlgorithmsAreThoseOfTheirTable) {
+  EXPECT_EQ(std::string(algorithm_words("neighbor_alltoall")), "auto|linear");
+  EXPECT_EQ(algorithm_words("alltoal"), nullptr);
+  for (const ParamRow& row : Params::rows()) {
+    const bool has_words = !row.is_number() && std::string(row.kind) != "Text";
+    EXPECT_EQ(row.range.words != nullptr, has_words) << row.name;
+  }
+  Params params;
+  params.set("TERN_REDUCE", "double_tree");
+  EXPECT_EQ(params.get("TERN_REDUCE"), "double_tree");
+  try {
+    params.set("TERN_REDUCE", "double_treee");
+    FAIL() << "taken";
+  } catch (const Error& error) {
+    EXPECT_TRUE(has(error.what(), "; did you mean double_tree?")) << error.what();
   }
 }
 

@@ -7,6 +7,8 @@
 
 #include <csignal>
 
+#include "btl/sm/sm.hpp"
+
 namespace tern::btl {
 namespace {
 

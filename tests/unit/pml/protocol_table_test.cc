@@ -12,7 +12,7 @@
 #include "core/peer.hpp"
 #include "pml/p2p.hpp"
 #include "pml/protocols/chunks.hpp"
-#include "pml/protocols/rows.hpp"
+#include "pml/protocols/protocol.hpp"
 #include "tests/unit/world.hpp"
 
 namespace tern::pml {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer: device memory of this process: messages of a rank to itself, ranks that are threads. A
 // process cannot open its own handles and need not: the address serves on any of its devices.
-#pragma once
-
 #include <unistd.h>
 
 #include "btl/device.hpp"
 
 namespace tern::btl::peer {
+namespace {
 
 class Peer final : public DeviceTransport {
  public:
@@ -19,5 +18,12 @@ class Peer final : public DeviceTransport {
     return mapped;
   }
 };
+
+}  // namespace
+
+extern const DeviceTransportRow kDeviceTransport{
+    .name = "peer", .make = [](core::Process&) -> std::unique_ptr<DeviceTransport> {
+      return std::make_unique<Peer>();
+    }};
 
 }  // namespace tern::btl::peer

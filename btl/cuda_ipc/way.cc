@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The row of this folder in the table of ways to device memory.
+#include <optional>
+
+#include "btl/cuda_ipc/cuda_ipc.hpp"
+#include "btl/cuda_ipc/exports.hpp"
+#include "btl/cuda_ipc/offers.hpp"
+#include "core/process.hpp"
+
+namespace tern::btl::cuda_ipc {
+namespace {
+
+/// With TERN_CUDA_IPC=0 memory is named for ranks that map, and none is mapped here.
+class Way final : public DeviceTransport {
+ public:
+  explicit Way(const Params& params) {
+    const DescriptorWays ways = descriptor_ways(params.cuda_ipc_descriptors);
+    if (params.cuda_ipc != 0) ipc_.emplace(static_cast<size_t>(params.cuda_ipc_cache), ways);
+    Exports::instance().join(ways.socket);
+  }
+  ~Way() override { Exports::instance().leave(); }
+  bool offer(cuda::Device& device, const cuda::Memory& memory, size_t bytes, MemoryHandle* handle,
+             std::string* why_not) override {
+    return cuda_ipc::offer(device, memory, bytes, handle, why_not);
+  }
+  std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override {
+    return ipc_ ? ipc_->map(handle, device) : nullptr;
+  }
+  std::string why_not() const override { return ipc_ ? ipc_->why_not() : "TERN_CUDA_IPC is 0"; }
+
+ private:
+  std::optional<CudaIpc> ipc_;
+};
+
+}  // namespace
+
+extern const DeviceTransportRow kDeviceTransport{
+    .name = "cuda_ipc", .make = [](core::Process& process) -> std::unique_ptr<DeviceTransport> {
+      return std::make_unique<Way>(process.params);
+    }};
+
+}  // namespace tern::btl::cuda_ipc

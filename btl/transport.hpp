@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transport: what a folder of btl/ offers to the table of transports.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "btl/btl.hpp"
+#include "btl/trial.hpp"
+
+namespace tern::btl {
+
+/// Each folder defines one, kTransport; table.cc names the folder.
+struct Transport {
+  const char* name;     // "sm"
+  const char* reaches;  // "ranks of the same host"
+  /// For channel 0 of this process; null where no peer of this process could be reached. Throws
+  /// Error.
+  std::unique_ptr<Btl> (*make)(core::Process& process, Sink& sink);
+  /// Whether it works on this machine, for tern_info.
+  std::vector<Trial> (*try_here)();
+};
+
+/// Those of this build, in the order in which they are asked for a peer.
+[[nodiscard]] std::span<const Transport* const> transports() noexcept;
+
+}  // namespace tern::btl

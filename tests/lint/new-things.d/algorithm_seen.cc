@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table has the new algorithm, it is proved, and the parameter takes its name.
+#include <cstdio>
+
+#include "base/params.hpp"
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/verify.hpp"
+
+int main() {
+  using namespace tern::coll;
+  const Algorithm* row = find_algorithm(Collective::kAllgather, "dummy");
+  if (row == nullptr) return 1;
+  const Proof proof = verify(*row, 5, 0);
+  std::printf("%s\n", proof.holds() ? "proved" : proof.fault.c_str());
+  tern::Params params;
+  params.set("TERN_ALLGATHER", "dummy");
+  std::printf("TERN_ALLGATHER=%s\n", params.get("TERN_ALLGATHER").c_str());
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Something explains itself in one line.
+#include <cstdio>
+
+#include "core/process.hpp"
+
+int main() {
+  tern::core::Process process;
+  process.explain.configure("1", 0);
+  process.explain.say("dummy", {{"size", 7ULL}}, "the dummy was chosen");
+}

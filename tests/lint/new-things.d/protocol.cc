@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A protocol that is viable for no message.
+#include "pml/protocols/protocol.hpp"
+
+namespace tern::pml {
+
+extern const Protocol kDummy{
+    .name = "dummy",
+    .way = wire::Way::kNone,
+    .always = false,
+    .acknowledged = false,
+    .viable_to_send = [](const Context&, const SendRequest&) { return false; },
+    .send = [](Context&, SendRequest&) -> std::unique_ptr<SenderHalf> { return nullptr; },
+    .viable_to_receive = [](const Context&, const RecvRequest&, const Announced&) { return false; },
+    .receive = [](Context&, RecvRequest&, const Announced&) -> std::unique_ptr<ReceiverHalf> {
+      return nullptr;
+    }};
+
+}  // namespace tern::pml
