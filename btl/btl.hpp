@@ -2,10 +2,11 @@
 // Btl: a byte transfer layer carries frames to peers and, where it can, reads and writes their
 // memory.
 //
-// Life cycle. A Btl is made with the process (transport.hpp), adds its part to the card that boot
-// exchanges, and connects to a peer at the first message, never before: connect() gives an Endpoint
-// or nullptr where this transport cannot reach that peer (the next one is asked). Endpoints live as
-// long as the Btl. Channel 0's makes those of further channels, which may share what it has.
+// Life cycle. A Btl is made with the process (transport.hpp), adds its part to the connection info
+// that boot exchanges, and connects to a peer at the first message, never before: connect() gives
+// an Endpoint or nullptr where this transport cannot reach that peer (the next one is asked).
+// Endpoints live as long as the Btl. Channel 0's makes those of further channels, which may share
+// what it has.
 //
 // Frames. A frame is a 16-byte Header and at most max_payload() bytes. begin() gives the room for
 // the payload in the transport's own memory, the caller fills it (packing derived types right
@@ -27,8 +28,9 @@
 // another has an endpoint of its own (and arrives in order); which r: the communicator's channel
 // hint says, taken modulo the peer's number of channels.
 //
-// Sleeping. A rank sleeps on its doorbell (Table::doorbell). Whoever commits a frame to it, or
-// frees room that it may wait for, rings; the sleeper polls once more between arming and sleeping.
+// Sleeping. A rank sleeps on its doorbell (Table::doorbell). A sender that commits a frame to it
+// rings, and so does a peer that frees room that it may wait for; the sleeper polls once more
+// between arming and sleeping.
 #pragma once
 
 #include <sys/uio.h>
@@ -131,7 +133,7 @@ class Endpoint {
   [[nodiscard]] virtual int put(const iovec* local, size_t locals, const iovec* remote,
                                 size_t remotes) noexcept = 0;
 
-  /// A claim pair that the peer can see too: own (named by *name, 0 where none is free) and the
+  /// A claim pair that the peer can see too: own (named by *name, 0 if all are taken) and the
   /// peer's.
   virtual SharedClaims* open_claims(uint32_t* name) noexcept {
     *name = 0;
@@ -155,7 +157,7 @@ class Endpoint {
 };
 
 /// What each rank tells the others through boot (at most 128 bytes).
-struct Card {
+struct ConnectionInfo {
   uint32_t wire_version;
   uint32_t parameter_hash;  // Params::shared_hash(), equal on both ends
   int32_t pid;
@@ -173,9 +175,9 @@ class Btl {
  public:
   virtual ~Btl() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  /// Writes this transport's part of the card. Throws Error.
-  virtual void fill_card(Card& card) = 0;
-  /// Whether connect() would give an endpoint; asks nobody and makes nothing.
+  /// Writes this transport's part of the connection info. Throws Error.
+  virtual void fill_connection_info(ConnectionInfo& info) = 0;
+  /// Whether connect() would give an endpoint; sends nothing and makes nothing.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
   /// The endpoint to the channel of `peer` that serves `hint`, or nullptr where this transport does
   /// not reach it; the same at every call. Throws Error.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceWay: how one process reaches the device memory of another: a handle names the memory,
-// whoever receives it maps it and copies. Why: one copy, by the device itself, wherever the two
+// DeviceTransport: how one process reaches the device memory of another: a handle names the memory,
+// the receiver maps it and copies. Why: one copy, by the device itself, wherever the two
 // processes can share memory; where they cannot, the pml goes through the host. Life cycle: made
 // with the transports; nothing is asked of the driver before the first device buffer. Ordering: a
 // handle goes in the announcement of a message (pml/wire.hpp); what it names is not freed before
 // the receiver has told that it is done. Threads: under the channel's lock. To add one: a folder
-// that defines kDeviceWay, its row in devices.cc, a Form for handles of its own. See:
+// that defines kDeviceTransport, its row in devices.cc, a Form for handles of its own. See:
 // btl/README.md, tests/gpu/mpi/.
 #pragma once
 
@@ -54,9 +54,9 @@ class MappedPeerMemory {
   std::byte* address = nullptr;  // of the handle's block
 };
 
-class DeviceWay {
+class DeviceTransport {
  public:
-  virtual ~DeviceWay() = default;
+  virtual ~DeviceTransport() = default;
   /// Names memory for other processes: fills what the handle of a block of `bytes` does not have
   /// yet (its form, and what goes with it). False where this way cannot name it, with the reason
   /// and, where there is one, the cure; no reason where such memory is not its business.
@@ -72,14 +72,14 @@ class DeviceWay {
   [[nodiscard]] virtual std::string why_not() const { return {}; }
 };
 
-/// What a folder offers to the table of ways: each defines one, kDeviceWay.
-struct DeviceWayRow {
+/// What a folder offers to the table of ways: each defines one, kDeviceTransport.
+struct DeviceTransportRow {
   const char* name;
-  std::unique_ptr<DeviceWay> (*make)(core::Process& process);
+  std::unique_ptr<DeviceTransport> (*make)(core::Process& process);
 };
 
 /// Those of this build, in the order in which they are asked.
-[[nodiscard]] std::span<const DeviceWayRow* const> device_ways() noexcept;
+[[nodiscard]] std::span<const DeviceTransportRow* const> device_transports() noexcept;
 
 /// All ways.
 class Devices {
@@ -90,13 +90,13 @@ class Devices {
   /// once, with the cure).
   [[nodiscard]] bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
                            size_t bytes, MemoryHandle* handle) noexcept;
-  /// Null where no way reaches it: said once.
+  /// Null where no device transport reaches it: said once.
   [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                       cuda::Device& device) noexcept;
 
  private:
   core::Process& process_;
-  std::vector<std::unique_ptr<DeviceWay>> ways_;
+  std::vector<std::unique_ptr<DeviceTransport>> ways_;
   bool told_offer_ = false, told_reach_ = false;
 };
 

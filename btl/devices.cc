@@ -11,23 +11,23 @@
   ROW(peer)                   \
   ROW(cuda_ipc)
 
-#define TERN_DECLARED(folder)           \
-  namespace folder {                    \
-  extern const DeviceWayRow kDeviceWay; \
+#define TERN_DECLARED(folder)                       \
+  namespace folder {                                \
+  extern const DeviceTransportRow kDeviceTransport; \
   }
-#define TERN_ROW(folder) &folder::kDeviceWay,
+#define TERN_ROW(folder) &folder::kDeviceTransport,
 
 namespace tern::btl {
 
 TERN_DEVICE_WAYS(TERN_DECLARED)
 
-std::span<const DeviceWayRow* const> device_ways() noexcept {
-  static constexpr const DeviceWayRow* kTable[] = {TERN_DEVICE_WAYS(TERN_ROW)};
+std::span<const DeviceTransportRow* const> device_transports() noexcept {
+  static constexpr const DeviceTransportRow* kTable[] = {TERN_DEVICE_WAYS(TERN_ROW)};
   return kTable;
 }
 
 Devices::Devices(core::Process& process) : process_(process) {
-  for (const DeviceWayRow* row : device_ways()) ways_.push_back(row->make(process));
+  for (const DeviceTransportRow* row : device_transports()) ways_.push_back(row->make(process));
 }
 
 Devices::~Devices() = default;

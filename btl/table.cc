@@ -58,12 +58,12 @@ namespace {
 }
 }  // namespace
 
-Card Table::card() {
-  Card card{};
-  card.wire_version = kWireVersion;
-  card.parameter_hash = process_.params.shared_hash();
-  for (auto& btl : btls_) btl->fill_card(card);
-  return card;
+ConnectionInfo Table::connection_info() {
+  ConnectionInfo info{};
+  info.wire_version = kWireVersion;
+  info.parameter_hash = process_.params.shared_hash();
+  for (auto& btl : btls_) btl->fill_connection_info(info);
+  return info;
 }
 
 Endpoint& Table::connect(core::Peer& peer, uint32_t hint) {

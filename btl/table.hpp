@@ -21,7 +21,7 @@ class Table {
   ~Table();
 
   /// What boot exchanges.
-  [[nodiscard]] Card card();
+  [[nodiscard]] ConnectionInfo connection_info();
   /// The endpoint to the channel of a peer that serves `hint`, made at the first call. Throws Error
   /// where no transport reaches it.
   Endpoint& connect(core::Peer& peer, uint32_t hint);
@@ -37,7 +37,7 @@ class Table {
   [[nodiscard]] bool is_met() const noexcept;
   /// Tells peers whether this rank has left MPI for now. Channel 0's.
   void set_gone(bool gone) noexcept;
-  /// Where this rank sleeps; nullptr where nobody can ring.
+  /// Where this rank sleeps; nullptr where no peer can ring.
   [[nodiscard]] Doorbell* doorbell() const noexcept { return doorbell_; }
   /// What ranks of this host share; nullptr where this rank is alone on it.
   [[nodiscard]] core::Slabs* slabs() const noexcept { return slabs_; }

@@ -105,12 +105,13 @@ Coll::Ran Coll::run_on_device(const Operation& operation, const Question& questi
 int Coll::run_in_slots(const Operation& operation, FlatMethod way, Slots& slots) {
   if (TERN_LIKELY(!uses_device(operation))) return flat_run(operation, way, slots);
   Staged staged(operation);
-  const int fetched = staged.fetch();
-  const std::string why = fetched == MPI_SUCCESS ? std::string() : take_last_error().text;
-  const Slots::Poisoned poisoned(slots, fetched != MPI_SUCCESS);  // the others wait for this rank
+  const int downloaded = staged.download();
+  const std::string why = downloaded == MPI_SUCCESS ? std::string() : take_last_error().text;
+  const Slots::Poisoned poisoned(slots,
+                                 downloaded != MPI_SUCCESS);  // the others wait for this rank
   const int code = flat_run(staged.operation(), way, slots);
-  if (fetched != MPI_SUCCESS) return fail(fetched, "%s", why.c_str());
-  return code == MPI_SUCCESS ? staged.download() : code;
+  if (downloaded != MPI_SUCCESS) return fail(downloaded, "%s", why.c_str());
+  return code == MPI_SUCCESS ? staged.upload() : code;
 }
 
 Coll::Ran Coll::run_flat(const Operation& operation, const Question& question, int* code) {

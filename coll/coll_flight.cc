@@ -48,7 +48,7 @@ FlatCall* Coll::bound_flight(const Operation& operation, const Question& questio
                                               : small    ? kSmallFlightLane
                                                          : kLargeFlightLane);
   if (queue->lacks_slabs()) return nullptr;
-  FlatCall* const call = flights_.take();
+  FlatCall* const call = flights_.acquire();
   try {
     call->bind(operation, *queue);
   } catch (...) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ObjectPool: objects that are reused, never given back to the heap before the end.
 // Why: no allocation on the data path.
-// Threads: take and give may come from different threads where `threaded`.
+// Threads: acquire and release may come from different threads where `threaded`.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ class ObjectPool {
  public:
   void set_threaded(bool threaded) noexcept { threaded_ = threaded; }
 
-  /// A used object, or nullptr where none is free (then add() one).
-  [[nodiscard]] T* take() noexcept {
+  /// A used object, or nullptr if all are in use (then add() one).
+  [[nodiscard]] T* acquire() noexcept {
     lock();
     T* object = nullptr;
     if (!free_.empty()) {
@@ -34,7 +34,7 @@ class ObjectPool {
     unlock();
     return added;
   }
-  void give(T& object) noexcept {
+  void release(T& object) noexcept {
     lock();
     free_.push_back(&object);  // reserved by add()
     unlock();

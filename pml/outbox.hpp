@@ -36,7 +36,7 @@ class Outbox {
   }
 
   /// Room for a message's first frame of so many bytes, behind the names that the peer needs; null
-  /// where there is none. `header` lacks the kind.
+  /// if there is no room. `header` lacks the kind.
   [[nodiscard]] std::byte* begin_frame(const SendRequest& request, size_t bytes,
                                        btl::Header* header) noexcept;
 

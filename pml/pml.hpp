@@ -55,7 +55,7 @@ struct Statistics {
   uint64_t posted = 0;                               // receives that wait for a message
 };
 
-/// A message that came before its receive, for whoever watches.
+/// A message that came before its receive, for an EarlyWatcher.
 struct EarlyMessage {
   uint32_t context;  // index of its communicator, and the plane
   uint32_t peer;
@@ -148,7 +148,7 @@ class Pml {
 
   /// Of all, or (kept and posted only, of the user's plane) of one communicator. Lock held.
   virtual void add_up(const core::Communicator* of, Statistics* sums) const noexcept = 0;
-  /// Null: nobody. Any thread; the watcher is never deleted.
+  /// Null: no watcher. Any thread; the watcher is never deleted.
   virtual void watch_early(EarlyWatcher* watcher) noexcept = 0;
 
   /// Adds the operations under way to a report's words. Lock held.

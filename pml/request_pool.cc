@@ -79,7 +79,7 @@ RequestPool::~RequestPool() {
 }
 
 SendRequest& RequestPool::make_send(const Buffer& buffer, const Envelope& to, Mode mode) {
-  SendRequest* request = sends_.take();
+  SendRequest* request = sends_.acquire();
   if (request == nullptr) {
     request = sends_.add(std::make_unique<SendRequest>(owner_));
     process_.handles.insert(*request);
@@ -93,7 +93,7 @@ SendRequest& RequestPool::make_send(const Buffer& buffer, const Envelope& to, Mo
 }
 
 RecvRequest& RequestPool::make_recv(const Buffer& buffer, const Envelope& from) {
-  RecvRequest* request = recvs_.take();
+  RecvRequest* request = recvs_.acquire();
   if (request == nullptr) {
     request = recvs_.add(std::make_unique<RecvRequest>(owner_));
     process_.handles.insert(*request);
@@ -179,7 +179,7 @@ void RequestPool::recycle(Request& request, ObjectPool<Request>& pool) noexcept 
   forget_failure(request);
   request.revive();
   request.made_at = {};
-  pool.give(request);
+  pool.release(request);
 }
 template void RequestPool::recycle(SendRequest&, ObjectPool<SendRequest>&) noexcept;
 template void RequestPool::recycle(RecvRequest&, ObjectPool<RecvRequest>&) noexcept;

@@ -23,7 +23,7 @@ enum Kind : uint8_t {
   kContext = 7,    // ContextTold: the index by which to name a communicator from now on
   kPace = 8,       // Pace: receiver to sender: what may be sent before its receive is known
   kFailed = 10,    // Failed: sender to receiver: the data of an announced message cannot come
-  kWithdraw = 9,   // Withdraw: sender to receiver: forget an announced message that nobody received
+  kWithdraw = 9,  // Withdraw: sender to receiver: forget an announced message that was not received
 };
 /// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane
 /// alone.
@@ -32,7 +32,7 @@ inline constexpr uint8_t kLong = 0x40;
 inline constexpr uint8_t kSigned = 0x20;
 /// Flag of an announcement: a btl::MemoryHandle stands after the Rts, and Pieces where there is
 /// more.
-inline constexpr uint8_t kCarded = 0x10;
+inline constexpr uint8_t kWithHandle = 0x10;
 
 struct LongContext {
   uint64_t creator;
@@ -100,7 +100,7 @@ struct Pace {
   uint64_t eager;  // nonzero: as usual; zero: announcements only
 };
 
-/// The class of a failure that a peer tells of; MPI_ERR_OTHER for what is none.
+/// The class of a failure that a peer tells of; MPI_ERR_OTHER for a word that is no error class.
 inline int class_from(uint64_t told) noexcept {
   return told == MPI_SUCCESS || told >= MPI_ERR_LASTCODE ? MPI_ERR_OTHER : static_cast<int>(told);
 }

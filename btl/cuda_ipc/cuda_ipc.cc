@@ -30,9 +30,9 @@ class CudaIpc::Use final : public MappedPeerMemory {
 };
 
 CudaIpc::~CudaIpc() {
-  for (const auto& node : leaving_) give_back(node.mapped());
-  for (const auto& [key, import] : imports_) give_back(import);
-  for (const Window& window : windows_) give_back(window);
+  for (const auto& node : leaving_) unmap(node.mapped());
+  for (const auto& [key, import] : imports_) unmap(import);
+  for (const Window& window : windows_) unreserve(window);
 }
 
 std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda::Device& device) {
@@ -182,7 +182,7 @@ CudaIpc::Peer* CudaIpc::peer_of(const MemoryHandle& handle) {
 
 Window* CudaIpc::window_of(const MemoryHandle& handle, cuda::Device& device) {
   for (Window& window : windows_)
-    if (window.device == &device && window.pid == handle.pid && !window.spoiled &&
+    if (window.device == &device && window.pid == handle.pid && !window.poisoned &&
         window.has(handle.base, handle.bytes))
       return &window;
   Window fresh{};
@@ -193,7 +193,7 @@ Window* CudaIpc::window_of(const MemoryHandle& handle, cuda::Device& device) {
 
 void CudaIpc::leave(Window* window) noexcept {
   if (window->imports > 0) return;
-  give_back(*window);
+  unreserve(*window);
   windows_.remove_if([&](const Window& one) { return &one == window; });
 }
 
@@ -225,7 +225,7 @@ CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
 
 void CudaIpc::drop(const Import& import) noexcept {
   bytes_ -= import.bytes;
-  give_back(import);
+  unmap(import);
   if (import.window != nullptr) leave(import.window);
 }
 

@@ -6,7 +6,7 @@
 // is in use is never unmapped, and the rest only where room is needed, where other memory has come
 // to lie there, or where its owner has withdrawn it.
 // Threads: under the channel's lock. See: btl/device.hpp, btl/cuda_ipc/README.md,
-// tests/gpu/mpi/pain_growing_segment.cc, pain_stale_mapping.cc.
+// tests/gpu/mpi/expandable_segment.cc, memory_reused_at_address.cc.
 #pragma once
 
 #include <list>
@@ -20,7 +20,7 @@
 
 namespace tern::btl::cuda_ipc {
 
-class CudaIpc final : public DeviceWay {
+class CudaIpc final : public DeviceTransport {
  public:
   CudaIpc(size_t most_bytes, DescriptorWays ways) noexcept
       : most_bytes_(most_bytes), descriptors_(ways) {}
@@ -31,7 +31,7 @@ class CudaIpc final : public DeviceWay {
 
  private:
   class Use;
-  /// Whose, and where it begins there.
+  /// The device, the owner's process id, and the address in the owner.
   using Key = std::tuple<const cuda::Device*, int32_t, uint64_t>;
   using Imports = std::map<Key, Import>;
   /// Found by trying once: a peer's device that this one does not reach.

@@ -13,7 +13,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr uint64_t kTurnsKept = 256;  // requests; then what nobody has taken is closed
+constexpr uint64_t kTurnsKept = 256;  // requests; then what was not taken is closed
 constexpr int kPatience = 16;         // requests without an answer; then it is said
 
 Fd take_by_pidfd(int pid, int descriptor) noexcept {
@@ -73,7 +73,7 @@ void Descriptors::ask(const MemoryHandle& handle, std::string* why_not) {
     why_not->clear();
 }
 
-// Which rows they are of is believed to be so: whoever may send them may write the ledger, too.
+// The row numbers in a letter are trusted: a process that may send them may write the ledger, too.
 void Descriptors::open_letters() {
   if (!socket_.has_value() || !socket_->valid()) return;
   Parcel parcel;

@@ -4,9 +4,9 @@
 // side are chained. Why: a block may consist of any number of mappings, and a handle has 128 bytes.
 // A file is mapped once by each peer, and then a message from known memory costs no system call.
 // Lifetime: of the process. Rows are used again for other memory: a row's stamp never is.
-// Ordering: rows are written before the handle that names them leaves; whoever takes a row's
-// descriptor looks at its stamp again afterwards, for a descriptor is closed after its row was
-// cleared. Nothing in a peer's ledger is believed: Chain checks a copy.
+// Ordering: rows are written before the handle that names them leaves. A peer that takes a row's
+// descriptor looks at the row's stamp again afterwards: the owner clears the row first, and closes
+// the descriptor then. Nothing in a peer's ledger is believed: Chain checks a copy.
 // Threads: the writer holds its own lock; readers are other processes.
 // See: btl/cuda_ipc/README.md, tests/unit/btl/ledger_test.cc.
 #pragma once
@@ -60,7 +60,7 @@ class Ledger {
   Ledger();
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
-  /// The number of a free row, filled with this and a new stamp; 0 where there is none.
+  /// The number of a free row, filled with this and a new stamp; 0 if all are taken.
   uint32_t add(Row row) noexcept;
   /// Before what it names is closed.
   void clear(uint32_t row) noexcept;

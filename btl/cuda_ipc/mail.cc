@@ -17,7 +17,7 @@ union Beside {
   char room[CMSG_SPACE(sizeof(int) * Parcel::kMost) + CMSG_SPACE(sizeof(ucred))];
 };
 
-// Takes all descriptors, whoever has sent them, so that none is left open.
+// Takes all descriptors, even of a wrong sender, so that all are closed in the end.
 bool open_beside(msghdr& message, std::vector<Fd>* descriptors) {
   bool same_user = false;
   for (cmsghdr* at = CMSG_FIRSTHDR(&message); at != nullptr; at = CMSG_NXTHDR(&message, at)) {

@@ -59,7 +59,7 @@ class MailSocket {
   /// 0, or why it was not sent (errno).
   int send(const Address& to, const void* data, size_t bytes, const int* descriptors,
            size_t count) const noexcept;
-  /// The bytes of the next letter of the same user; 0 where there is none.
+  /// The bytes of the next letter of the same user; 0 if no letter is there.
   size_t receive(void* data, size_t most, std::vector<Fd>* descriptors, Address* from) const;
 
  private:

@@ -120,7 +120,7 @@ bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure)
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemSetAccess", result);
 }
 
-void give_back(const Import& import) noexcept {
+void unmap(const Import& import) noexcept {
   if (import.window != nullptr) --import.window->imports;
   if (import.device->gone()) return;
   const cuda::Driver& driver = import.device->driver;
@@ -128,10 +128,10 @@ void give_back(const Import& import) noexcept {
   if (import.window == nullptr)
     (void)driver.cuIpcCloseMemHandle(import.here);
   else if (driver.cuMemUnmap(import.here, import.bytes) != CUDA_SUCCESS)
-    import.window->spoiled = true;
+    import.window->poisoned = true;
 }
 
-void give_back(const Window& window) noexcept {
+void unreserve(const Window& window) noexcept {
   if (window.device->gone()) return;
   const cuda::Current current(*window.device);
   (void)window.device->driver.cuMemAddressFree(window.here, window.bytes);

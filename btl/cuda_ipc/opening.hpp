@@ -3,7 +3,7 @@
 // Why: a block of several mappings must be one range of addresses here, too. A window mirrors a
 // part of the peer's addresses, more than was asked for, so that a segment that grows is mapped
 // further, not anew; addresses cost nothing.
-// Lifetime: an Import until give_back(); a Window while imports lie in it. The device's context is
+// Lifetime: an Import until unmap(); a Window while imports lie in it. The device's context is
 // current in all calls that take one.
 #pragma once
 
@@ -20,7 +20,7 @@ struct Window {
   uint64_t base, bytes;  // there
   CUdeviceptr here;
   int imports = 0;
-  bool spoiled = false;  // something in it could not be unmapped
+  bool poisoned = false;  // something in it could not be unmapped
 
   [[nodiscard]] bool has(uint64_t address, uint64_t length) const noexcept {
     return address >= base && length <= bytes && address - base <= bytes - length;
@@ -52,14 +52,14 @@ struct Failure {
 /// Addresses that mirror those around a handle's.
 [[nodiscard]] bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window,
                            Failure* failure);
-/// A piece at its place in a window; nobody may use it before allow(). *fabric: whether fabric
+/// A piece at its place in a window; not to be used before allow(). *fabric: whether fabric
 /// handles are tried; false afterwards where one could not be imported.
 [[nodiscard]] bool map_piece(const PeerLedger& ledger, Descriptors& descriptors, const Piece& piece,
                              Window& window, bool* fabric, Import* import, Failure* failure);
 /// The device may use what is mapped at these addresses of this process.
 [[nodiscard]] bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure);
 /// Waits for everything on the device.
-void give_back(const Import& import) noexcept;
-void give_back(const Window& window) noexcept;
+void unmap(const Import& import) noexcept;
+void unreserve(const Window& window) noexcept;
 
 }  // namespace tern::btl::cuda_ipc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: from where a process sends descriptors of its ledger to those who have asked.
-// Why: see mail.hpp. Whoever has asked once is sent what is new without asking again, before the
+// Outbox: sends descriptors of this process's ledger to the peers that have asked.
+// Why: see mail.hpp. A peer that has asked once gets what is new without asking again, before the
 // handle that names it.
 // Threads: under the lock of Exports.
 #pragma once
@@ -15,7 +15,7 @@ namespace tern::btl::cuda_ipc {
 class Outbox {
  public:
   explicit Outbox(const Ledger& ledger);
-  /// The next request; false where there is none. Whoever asks is a reader from now on.
+  /// The next request; false if there is no more. A peer that asks is a reader from now on.
   bool next(Ask* ask, Address* from);
   [[nodiscard]] const std::vector<Address>& readers() const noexcept { return readers_; }
   /// A descriptor for the next send(); full ones are sent at once.

@@ -93,19 +93,19 @@ Pools::Pointer* Pools::pointer_of(Pool& pool, const Piece& piece, Failure* failu
   return &pointers_.emplace_back(fresh);
 }
 
-// In a stream where nothing else is, and to its end: whoever owns the memory may free it then.
+// In a stream of its own, and to its end: the owner of the memory may free it then.
 void Pools::free(Pointer& pointer) noexcept {
   Pool& pool = *pointer.pool;
   if (!pool.device->gone()) {
     const cuda::Driver& driver = pool.device->driver;
     const cuda::Current current(*pool.device);
     CUresult result = CUDA_SUCCESS;
-    const CUstream stream = pool.device->take_stream(&result);
+    const CUstream stream = pool.device->acquire_stream(&result);
     if (stream == nullptr || driver.cuMemFreeAsync(pointer.here, stream) != CUDA_SUCCESS)
       (void)driver.cuMemFree_v2(pointer.here);
     else
       (void)driver.cuStreamSynchronize(stream);
-    if (stream != nullptr) pool.device->give_stream(stream);
+    if (stream != nullptr) pool.device->release_stream(stream);
   }
   --pool.pointers;
   pointers_.remove_if([&](const Pointer& one) { return &one == &pointer; });

@@ -4,7 +4,7 @@
 // before its owner frees the memory, which the owner may do as soon as the message is done. So
 // nothing is kept but the pool: a pointer is given back with its last use.
 // Lifetime: a pool until its owner withdraws it. Threads: under the channel's lock.
-// See: btl/cuda_ipc/cuda_ipc.hpp, tests/gpu/mpi/pain_pools.cc.
+// See: btl/cuda_ipc/cuda_ipc.hpp, tests/gpu/mpi/pool_memory_given_back.cc.
 #pragma once
 
 #include <list>
@@ -28,7 +28,7 @@ class Pools {
                                                       Descriptors& descriptors, const Piece& piece,
                                                       const MemoryHandle& handle,
                                                       cuda::Device& device, Failure* failure);
-  /// Those of a process that are not in its ledger any more; all, where there is none.
+  /// Those of a process that are not in its ledger any more; all, if `ledger` is null.
   void drop_withdrawn(int32_t pid, const PeerLedger* ledger) noexcept;
 
  private:

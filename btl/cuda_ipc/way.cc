@@ -11,7 +11,7 @@ namespace tern::btl::cuda_ipc {
 namespace {
 
 /// With TERN_CUDA_IPC=0 memory is named for ranks that map, and none is mapped here.
-class Way final : public DeviceWay {
+class Way final : public DeviceTransport {
  public:
   explicit Way(const Params& params) {
     const DescriptorWays ways = descriptor_ways(params.cuda_ipc_descriptors);
@@ -34,8 +34,8 @@ class Way final : public DeviceWay {
 
 }  // namespace
 
-extern const DeviceWayRow kDeviceWay{
-    .name = "cuda_ipc", .make = [](core::Process& process) -> std::unique_ptr<DeviceWay> {
+extern const DeviceTransportRow kDeviceTransport{
+    .name = "cuda_ipc", .make = [](core::Process& process) -> std::unique_ptr<DeviceTransport> {
       return std::make_unique<Way>(process.params);
     }};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peer: device memory of the own process: messages to oneself, ranks that are threads. A handle of
-// one's own cannot be opened, and need not be: the address serves, on any device of the process.
+// Peer: device memory of this process: messages of a rank to itself, ranks that are threads. A
+// process cannot open its own handles and need not: the address serves on any of its devices.
 #include <unistd.h>
 
 #include "btl/device.hpp"
@@ -8,7 +8,7 @@
 namespace tern::btl::peer {
 namespace {
 
-class Peer final : public DeviceWay {
+class Peer final : public DeviceTransport {
  public:
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                         cuda::Device& /*device*/) override {
@@ -21,8 +21,9 @@ class Peer final : public DeviceWay {
 
 }  // namespace
 
-extern const DeviceWayRow kDeviceWay{
-    .name = "peer",
-    .make = [](core::Process&) -> std::unique_ptr<DeviceWay> { return std::make_unique<Peer>(); }};
+extern const DeviceTransportRow kDeviceTransport{
+    .name = "peer", .make = [](core::Process&) -> std::unique_ptr<DeviceTransport> {
+      return std::make_unique<Peer>();
+    }};
 
 }  // namespace tern::btl::peer

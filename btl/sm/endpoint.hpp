@@ -28,7 +28,7 @@ struct Shared {
 
 /// A peer of this host.
 struct Attached {
-  Card card;
+  ConnectionInfo info;
   Segment segment;
 };
 
@@ -60,7 +60,7 @@ class SmEndpoint final : public Endpoint {
   /// The ring `index` of the own segment is written by this peer.
   void bind_reader(uint32_t index) noexcept;
   [[nodiscard]] bool bound() const noexcept { return reader_bound_; }
-  /// The peer's frames make no sense: none is read any more.
+  /// The peer's frames make no sense: they are not read any more.
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
 
  private:
@@ -69,7 +69,7 @@ class SmEndpoint final : public Endpoint {
   void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
 
   Shared& shared_;
-  const Card& card_;
+  const ConnectionInfo& info_;
   const Segment& segment_;
   RingWriter writer_;
   RingReader reader_;

@@ -2,8 +2,8 @@
 // Pool: blocks of the own segment that carry payload too large for a ring's lines.
 // Why: one pool per sender (and channel), not per pair; blocks are reused last-in first-out, so few
 // of them stay in cache. A peer that does not read must not stop what goes to others: half of the
-// blocks are whoever comes first's, of the other half each peer has an equal share, that nobody
-// else takes. Protocol: the sender marks a block busy and names it in a frame; the reader clears
+// blocks go to any peer, first come, first served; of the other half each peer has an equal share
+// of its own. Protocol: the sender marks a block busy and names it in a frame; the reader clears
 // the mark when it has copied, in the order of the frames. Threads: the owner under the channel's
 // lock; readers (other processes) only clear marks. See: tests/unit/btl/pool_test.cc.
 #pragma once

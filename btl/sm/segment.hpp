@@ -82,8 +82,8 @@ class Segment {
   Segment() = default;
   /// A fresh one. Throws Error.
   static Segment create(const Shape& shape, uint32_t rank);
-  /// The peer's, as its card says. Throws Error naming the cure.
-  static Segment attach(const Card& card, uint32_t rank);
+  /// The peer's, as its connection info says. Throws Error naming the cure.
+  static Segment attach(const ConnectionInfo& info, uint32_t rank);
 
   [[nodiscard]] SegmentHead& head() const noexcept { return *at<SegmentHead>(0); }
   [[nodiscard]] RingControl& control(uint32_t ring) const noexcept {

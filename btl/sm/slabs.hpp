@@ -21,7 +21,7 @@ class SmSlabs final : public core::Slabs {
 
   bool reaches(const core::Peer& peer) const noexcept override;
   uint32_t claim(Size size) override;
-  void give_back(Size size, uint32_t slab) noexcept override;
+  void release(Size size, uint32_t slab) noexcept override;
   std::byte* own(Size size, uint32_t slab) noexcept override;
   std::byte* of(core::Peer& peer, Size size, uint32_t slab) override;
   Doorbell& bell(core::Peer& peer) override;

@@ -75,16 +75,16 @@ std::unique_ptr<Btl> Sm::for_channel(Sink& sink, uint32_t channel) {
   return std::unique_ptr<Btl>(new Sm(process_, sink, channel, segment_));
 }
 
-void Sm::fill_card(Card& card) {
+void Sm::fill_connection_info(ConnectionInfo& info) {
   struct stat status {};
   if (::fstat(segment_->fd().get(), &status) != 0)
     throw Error(MPI_ERR_INTERN, "cannot ask the shared memory file for its inode");
-  card.pid = ::getpid();
-  card.channels = segment_->shape().channels;
-  card.segment_fd = segment_->fd().get();
-  card.segment_inode = status.st_ino;
-  card.segment_bytes = segment_->shape().bytes();
-  card.segment_address = reinterpret_cast<uint64_t>(segment_->base());
+  info.pid = ::getpid();
+  info.channels = segment_->shape().channels;
+  info.segment_fd = segment_->fd().get();
+  info.segment_inode = status.st_ino;
+  info.segment_bytes = segment_->shape().bytes();
+  info.segment_address = reinterpret_cast<uint64_t>(segment_->base());
 }
 
 bool Sm::reaches(const core::Peer& peer) const noexcept {
@@ -95,39 +95,42 @@ Endpoint* Sm::connect(core::Peer& peer, uint32_t hint) {
   if (!reaches(peer)) return nullptr;
   for (auto& endpoint : endpoints_)
     if (&endpoint->to.peer == &peer && endpoint->to.serves(hint)) return endpoint.get();
-  const uint32_t channels = attached(peer).card.channels;
+  const uint32_t channels = attached(peer).info.channels;
   return &endpoint_to({peer, hint & (channels - 1), channels});
 }
 
 const Attached& Sm::attached(const core::Peer& peer) {
   const auto known = attached_.find(peer.rank);
   if (known != attached_.end()) return known->second;
-  const Card card = card_of(peer);
-  return attached_.emplace(peer.rank, Attached{card, Segment::attach(card, peer.rank)})
+  const ConnectionInfo info = connection_info_of(peer);
+  return attached_.emplace(peer.rank, Attached{info, Segment::attach(info, peer.rank)})
       .first->second;
 }
 
 // Checked before any of it is used.
-Card Sm::card_of(const core::Peer& peer) const {
-  const Card card = process_.boot->card_as<Card>(static_cast<int>(peer.rank));
-  if (card.pid == ::getpid() && !process_.boot->job().threads)
-    throw Error(MPI_ERR_OTHER, strf("the card of rank %u names the process of this rank (%d)",
-                                    peer.rank, card.pid));
-  if (card.wire_version != kWireVersion)
+ConnectionInfo Sm::connection_info_of(const core::Peer& peer) const {
+  const ConnectionInfo info =
+      process_.boot->connection_info_as<ConnectionInfo>(static_cast<int>(peer.rank));
+  if (info.pid == ::getpid() && !process_.boot->job().threads)
+    throw Error(MPI_ERR_OTHER,
+                strf("the connection info of rank %u names the process of this rank (%d)",
+                     peer.rank, info.pid));
+  if (info.wire_version != kWireVersion)
     throw Error(MPI_ERR_OTHER,
                 strf("rank %u speaks version %u of Tern's wire, this rank %u: all ranks need the "
                      "same installation",
-                     peer.rank, card.wire_version, kWireVersion));
-  if (card.parameter_hash != process_.params.shared_hash())
+                     peer.rank, info.wire_version, kWireVersion));
+  if (info.parameter_hash != process_.params.shared_hash())
     throw Error(MPI_ERR_OTHER,
                 strf("rank %u and this rank have different parameters that must be equal on all "
                      "ranks; set them for all, by mpirun -genv. They are %s",
                      peer.rank, process_.params.shared_in_words().c_str()));
-  if (card.channels == 0 || card.channels > kMostChannels ||
-      (card.channels & (card.channels - 1)) != 0)
-    throw Error(MPI_ERR_OTHER, strf("the card of rank %u says %u channels, but there are 1 to %u",
-                                    peer.rank, card.channels, kMostChannels));
-  return card;
+  if (info.channels == 0 || info.channels > kMostChannels ||
+      (info.channels & (info.channels - 1)) != 0)
+    throw Error(MPI_ERR_OTHER,
+                strf("the connection info of rank %u says %u channels, but there are 1 to %u",
+                     peer.rank, info.channels, kMostChannels));
+  return info;
 }
 
 SmEndpoint& Sm::endpoint_to(const Destination& destination) {
@@ -143,7 +146,7 @@ uint32_t Sm::claimed(std::memory_order order) const noexcept {
   return segment_->head().claimed[shared_.own_channel].rings.load(order);
 }
 
-// A ring claimed in the own segment: somebody is about to send for the first time.
+// A ring claimed in the own segment: a peer is about to send for the first time.
 void Sm::meet_new_senders() noexcept {
   const uint32_t rings = segment_->shape().rings;
   const uint32_t claimed_rings = std::min(claimed(std::memory_order_acquire), rings);
@@ -178,13 +181,13 @@ void Sm::meet(uint64_t writer, uint32_t ring) {
                                      "which is not on this host",
                                      rank));
   core::Peer& peer = process_.peer(rank);
-  const Card& card = attached(peer).card;
-  if (channel >= card.channels)
+  const ConnectionInfo& info = attached(peer).info;
+  if (channel >= info.channels)
     throw Error(MPI_ERR_INTERN,
                 strf("a ring of the shared memory is damaged: it names channel %u of rank %u, "
                      "which has %u",
-                     channel, rank, card.channels));
-  SmEndpoint& endpoint = endpoint_to({peer, channel, card.channels});
+                     channel, rank, info.channels));
+  SmEndpoint& endpoint = endpoint_to({peer, channel, info.channels});
   if (endpoint.bound())
     throw Error(MPI_ERR_INTERN, strf("the shared memory is damaged: two rings name rank %u", rank));
   endpoint.bind_reader(ring);

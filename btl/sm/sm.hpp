@@ -22,7 +22,7 @@ class Sm final : public Btl {
   ~Sm() override;
 
   const char* name() const noexcept override { return "sm"; }
-  void fill_card(Card& card) override;
+  void fill_connection_info(ConnectionInfo& info) override;
   bool reaches(const core::Peer& peer) const noexcept override;
   Endpoint* connect(core::Peer& peer, uint32_t hint) override;
   int progress() noexcept override;
@@ -39,7 +39,7 @@ class Sm final : public Btl {
 
  private:
   Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Segment> segment);
-  [[nodiscard]] Card card_of(const core::Peer& peer) const;
+  [[nodiscard]] ConnectionInfo connection_info_of(const core::Peer& peer) const;
   SmEndpoint& endpoint_to(const Destination& destination);
   [[nodiscard]] uint32_t claimed(std::memory_order order) const noexcept;
   void meet_new_senders() noexcept;

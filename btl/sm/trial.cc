@@ -35,7 +35,7 @@ constexpr size_t kCopied = 65536;
 // What the two processes share, beside the transport that is tried.
 struct Meeting {
   std::atomic<int> arrivals;
-  boot::Card cards[2];
+  boot::ConnectionInfo infos[2];
   std::atomic<std::byte*> memory[2];  // private to each, of kCopied bytes
   pid_t pids[2];
   std::atomic<uint32_t> frames;  // that arrived whole
@@ -66,8 +66,10 @@ class TrialBoot final : public boot::Boot {
   const char* name() const noexcept override { return "trial"; }
   int node(int) override { return 0; }
   std::string host(int) override { return "localhost"; }
-  void put_card(const boot::Card& card) override { meeting_.cards[job_.rank] = card; }
-  boot::Card card(int rank) override { return meeting_.cards[rank]; }
+  void put_connection_info(const boot::ConnectionInfo& info) override {
+    meeting_.infos[job_.rank] = info;
+  }
+  boot::ConnectionInfo connection_info(int rank) override { return meeting_.infos[rank]; }
   void put(std::string_view, std::string_view) override {}
   std::string get(int, std::string_view) override { return {}; }
   void start_fence() override {
@@ -149,10 +151,10 @@ void be_rank(Meeting& meeting, int rank, pid_t launcher) {
   process.oversubscribed = true;
   Taker taker;
   Sm sm(process, taker);
-  Card card{};
-  card.wire_version = kWireVersion;
-  sm.fill_card(card);
-  boot.put_card_as(card);
+  ConnectionInfo info{};
+  info.wire_version = kWireVersion;
+  sm.fill_connection_info(info);
+  boot.put_connection_info_as(info);
   boot.fence();
   Endpoint* peer = sm.connect(process.peer(static_cast<uint32_t>(1 - rank)), 0);
   if (peer == nullptr) throw Error(MPI_ERR_OTHER, "it does not reach the other process");

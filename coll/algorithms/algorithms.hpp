@@ -74,7 +74,7 @@ struct Algorithm {
 [[nodiscard]] const Algorithm* between_groups(Collective collective) noexcept;
 /// The rows of one collective.
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
-/// The row of this name; nullptr where there is none.
+/// The row of this name; nullptr if no row has it.
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
 /// Rows without a schedule: nothing to build, verify or draw.
 [[nodiscard]] inline bool has_schedule(const Algorithm& algorithm) noexcept {

@@ -3,7 +3,7 @@
 // rank to rank, from the other group's rank 0 down a tree, or up a tree in rank order to the own
 // rank 0 and across; what differs from rank to rank goes directly, as much at once as a window
 // allows. Definitions: p ranks here, q there, numbered p to p + q - 1. A rooted one has a root
-// below p on the root's side (whoever else is there has nothing to do), from p on on the other.
+// below p on the root's side (the other ranks there have nothing to do), from p on on the other.
 // Cost: trees ceil(log2 p) + 1 + ceil(log2 q) rounds of n bytes; direct: q messages per rank.
 #include <algorithm>
 
@@ -27,8 +27,8 @@ void hand_down(Builder& b, const Tree& tree, int32_t from_there) {
   for (const int32_t child : tree.children(b.rank())) b.send(child, Builder::output());
 }
 
-// In each round a rank sends to one at a distance and receives from one at the same: whoever waits,
-// waits for an earlier round.
+// In each round a rank sends to one at a distance and receives from one at the same: a rank
+// that waits, waits for an earlier round.
 void exchange(Builder& b, bool same_for_all) {
   const int32_t rounds = std::max(b.ranks(), b.others());
   b.window(kWindow);

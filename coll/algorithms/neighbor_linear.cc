@@ -27,7 +27,7 @@ std::vector<End> ends_of(const Builder& b, int32_t lane) {
     for (int32_t i = 0; i < static_cast<int32_t>(peers.size()); ++i) {
       const int32_t peer = peers[static_cast<size_t>(i)];
       const int32_t direction = near.grid ? (i & 1) ^ (sends ? 0 : 1) : 0;
-      if (peer == kNobody || direction != lane) continue;
+      if (peer == kNoRank || direction != lane) continue;
       const int32_t from = sends ? b.rank() : peer, to = sends ? peer : b.rank();
       ends.push_back({b.wrap(to - from), from, i, peer, sends});
     }

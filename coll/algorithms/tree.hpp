@@ -51,14 +51,14 @@ class Tree {
 /// lies: at the root, all of it. In reduce_tree.cc.
 Slice reduce_up(Builder& b, const Tree& tree);
 
-/// Two in-order binary trees over the nodes 1..count, each of which is a leaf in at least one (save
+/// Two in-order binary trees over the nodes 1..count, each of which is a leaf in at least one (but
 /// a single one). See: Sanders, Speck, Traff 2009.
 struct DoubleTree {
   int32_t count;
   bool second;
   /// 0 for the root.
   [[nodiscard]] int32_t parent(int32_t node) const noexcept;
-  /// 0 where there is none.
+  /// 0 if it has no such child.
   [[nodiscard]] int32_t left(int32_t node) const noexcept;
   [[nodiscard]] int32_t right(int32_t node) const noexcept;
 

@@ -2,8 +2,8 @@
 // ScheduleCache: schedules by shape, built at the first use.
 // Why: a schedule depends on (algorithm, ranks, rank, root, levels) alone, so communicators of one
 // shape share it: a thousand pairs hold one schedule, and an idle communicator none. Bound: beyond
-// kMostSteps steps in all, those that nobody runs leave, the longest unused first. Lifetime: Coll.
-// Threads: under the channel's lock.
+// kMostSteps steps in all, schedules that are not running leave, the longest unused first.
+// Lifetime: Coll. Threads: under the channel's lock.
 #pragma once
 
 #include <atomic>

@@ -321,7 +321,7 @@ void Execution::destroy() noexcept {
   numbered_ = tagged_ = false;
   active_ = true;
   revive();
-  owner_.give_back(*this);
+  owner_.release(*this);
   if (kept != nullptr) kept->request_ended();
 }
 

@@ -3,8 +3,8 @@
 // over the pml. Why: blocking (start and wait), nonblocking (start) and persistent (start again)
 // are the same object. Passes (chunks) overlap, up to kMostPasses at once, each with scratch of its
 // own; lanes go as their dependencies allow. Lifetime: pooled by Executions; the user's handle is
-// one reference, running another. Threads: under the channel's lock. See: coll/schedule/schedule.hpp (what
-// the steps mean); tests/unit/coll/engine_test.cc.
+// one reference, running another. Threads: under the channel's lock. See:
+// coll/schedule/schedule.hpp (what the steps mean); tests/unit/coll/engine_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -128,7 +128,7 @@ class Execution final : public core::Request {
   void next_pass(PassRun& pass) noexcept;
   void finish() noexcept;
   void take_error(int code, const char* text) noexcept;
-  /// The others shall not wait for the rest of this rank's part.
+  /// Tells the others not to wait for the rest of this rank's part.
   TERN_COLD void refuse(int code) noexcept;
   /// The result of a copy, with fail() text.
   void note(int code) noexcept;

@@ -17,18 +17,18 @@ Executions::~Executions() {
     if (execution->handle() != 0) process().handles.erase(*execution);
 }
 
-Execution* Executions::take() {
-  Execution* execution = pool_.take();
+Execution* Executions::acquire() {
+  Execution* execution = pool_.acquire();
   if (execution != nullptr) return execution;
   execution = pool_.add(std::make_unique<Execution>(*this));
   running_.reserve(pool_.all().size());
   return execution;
 }
 
-void Executions::give_back(Execution& execution) noexcept {
+void Executions::release(Execution& execution) noexcept {
   if (execution.handle() != 0) process().handles.renew(execution);
   execution.made_at = {};
-  pool_.give(execution);
+  pool_.release(execution);
 }
 
 Execution* Executions::bound(const Operation& operation, const Algorithm& algorithm,
@@ -40,7 +40,7 @@ Execution* Executions::bound(const Operation& operation, const Algorithm& algori
       : comm.inter()
           ? cache_.get_between(algorithm, comm.size(), comm.peer_count(), comm.rank(), root)
           : cache_.get(algorithm, comm.size(), comm.rank(), root, levels);
-  Execution* made = take();
+  Execution* made = acquire();
   try {
     made->bind(operation, algorithm, cached, std::move(own));
   } catch (...) {

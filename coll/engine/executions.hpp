@@ -38,9 +38,9 @@ class Executions {
                                  const Levels* levels, std::shared_ptr<CachedSchedule> own);
   /// Launches a bound one.
   void go(Execution& execution) noexcept;
-  /// Launches, waits, gives back. An error class with fail() text.
+  /// Launches, waits, releases. An error class with fail() text.
   [[nodiscard]] int complete(Execution* execution) noexcept;
-  void give_back(Execution& execution) noexcept;
+  void release(Execution& execution) noexcept;
   [[nodiscard]] bool idle() const noexcept { return running_.empty(); }
   /// Of all that are under way; adds the steps that began or ended.
   void advance(int* events) noexcept;
@@ -58,7 +58,7 @@ class Executions {
                                           uint32_t sequence);
 
  private:
-  [[nodiscard]] Execution* take();
+  [[nodiscard]] Execution* acquire();
   [[nodiscard]] Execution* bound_exchange(core::Communicator& communicator, uint32_t* mine,
                                           uint32_t* all, const char* name);
 

@@ -102,7 +102,7 @@ void Refusals::defer(CommRefusals& state, bool persistent, int code, const std::
   channel_.progress.stay_awake(1);
 }
 
-// Whoever computes does not wait, and may still make up for it.
+// A rank that computes does not wait, and may still make up for it.
 bool Refusals::waited_long(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return false;
   Trouble::Deferred& deferred = *state.trouble->deferred;
@@ -274,7 +274,7 @@ void Refusals::hear(CommRefusals& state, bool fresh) {
   reconsider(state, next(comm, false), next(comm, true));
 }
 
-// A receive that finds nothing is taken back at once: nothing is posted while nobody refuses.
+// A receive that finds nothing is cancelled at once: nothing stays posted while no rank refuses.
 bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across) {
   std::list<Trouble::Coming>& coming = trouble_of(state).coming;
   Trouble::Coming& one = coming.emplace_back(Trouble::Coming{nullptr, across, {}});

@@ -3,18 +3,18 @@
 // it: arguments that it alone refuses, no memory, a peer that it cannot reach, calls that do not
 // match.
 // Protocol. Every collective of a communicator has a number, equal on all ranks; one that is
-// refused has one, too. The refusal names it. Whoever has refused the same call is content: where
-// all have, the next call is everybody's again. Whoever takes part in that call answers so, and for
-// both, and for all whom they fail, the communicator's collectives are over: those in flight and
-// those to come end with an error that names rank and reason. Messages go on, and so does what is
-// made of it: MPI_Comm_dup is the cure. A rank that has refused a call uses shared memory no more
-// on that communicator, whose epochs it cannot follow without the call's size; messages carry the
-// number. Only buffers that share memory are told later: programs look on one
-// rank whether that is found, and go on (MPICH's tests noalias to noalias3), so the next collective
-// takes the number. It is told when the communicator is freed, or after a second in which the rank
-// waits for something else. A rank that cannot be told is tried again for some seconds; then the
-// job ends. Cost: a count of such messages that the pml
-// keeps, read by each poll. Threads: under the channel's lock. See: tests/mpi/coll_refused.c.
+// refused has one, too. The refusal names it. A rank that has refused the same call is content:
+// where all have, the next call is again one of all ranks. A rank that takes part in that call
+// answers so; for both, and for all ranks that they fail, the communicator's collectives are over:
+// those in flight and those to come end with an error that names rank and reason. Messages go on,
+// and so does what is made of it: MPI_Comm_dup is the cure. A rank that has refused a call uses
+// shared memory no more on that communicator, whose epochs it cannot follow without the call's
+// size; messages carry the number. Only buffers that share memory are told later: programs look on
+// one rank whether that is found, and go on (MPICH's tests noalias to noalias3), so the next
+// collective takes the number. It is told when the communicator is freed, or after a second in
+// which the rank waits for something else. A rank that cannot be told is tried again for some
+// seconds; then the job ends. Cost: a count of such messages that the pml keeps, read by each poll.
+// Threads: under the channel's lock. See: tests/mpi/coll_refused.c.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,7 @@ struct Trouble {
     Notice notice;
     bool across;  // of the other group
   };
-  /// A refusal that nobody has heard of.
+  /// A refusal that was told to no rank yet.
   struct Deferred {
     bool persistent;
     int code;
@@ -169,7 +169,7 @@ class Refusals {
   Told& tell(const Notice& notice);
   void send(Told& told, core::Communicator& on, int rank);
   [[nodiscard]] bool try_to_send(Told& told, core::Communicator& on, int rank);
-  /// False where none is left.
+  /// False if no more is there.
   [[nodiscard]] bool receive(CommRefusals& state, core::Communicator& on, bool across);
   void take_one(CommRefusals& state, std::list<Trouble::Coming>::iterator come);
   /// `fresh`: messages may have come.

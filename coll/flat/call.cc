@@ -61,7 +61,8 @@ int FlatCall::start() noexcept {
   return MPI_SUCCESS;
 }
 
-// Small data of a device goes through host memory. Whoever cannot read it says so in its epochs.
+// Small data of a device goes through host memory. A rank that cannot read it says so in its
+// epochs.
 void FlatCall::begin(Slots& slots) noexcept {
   written_ = read_ = 0;
   unreadable_ = false;
@@ -70,7 +71,7 @@ void FlatCall::begin(Slots& slots) noexcept {
     int code = MPI_SUCCESS;
     try {
       staged_.emplace(operation_);
-      code = staged_->fetch();
+      code = staged_->download();
     } catch (const std::bad_alloc&) {
       code = fail(MPI_ERR_NO_MEM, "no memory for a copy of the data");
     }
@@ -122,7 +123,7 @@ void FlatCall::take_error(int code, const std::string& text) noexcept {
 
 void FlatCall::end() noexcept {
   if (TERN_UNLIKELY(staged_ && outcome.error == MPI_SUCCESS)) {
-    const int code = staged_->download();
+    const int code = staged_->upload();
     if (code != MPI_SUCCESS) take_error(code, take_last_error().text);
   }
   if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
@@ -149,7 +150,7 @@ void FlatCall::destroy() noexcept {
   persistent_ = false;
   active_ = true;
   revive();
-  flights_.give_back(*this);
+  flights_.release(*this);
   if (kept != nullptr) kept->request_ended();
 }
 

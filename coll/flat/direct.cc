@@ -13,7 +13,7 @@ constexpr size_t kPiece = 131072;
 
 }  // namespace
 
-// Whoever has failed has nothing to read: that is said by a length of 0.
+// A rank that has failed has nothing to read: a length of 0 says so.
 void Direct::post_address(const void* address) {
   const auto value = reinterpret_cast<uint64_t>(address);
   copy_bytes(slots_.claim(), &value, sizeof value);
@@ -60,8 +60,8 @@ void Direct::get_block(int rank, int theirs, int block, std::vector<std::byte>& 
   out_.write(block, 0, aside.data(), bytes);
 }
 
-// Then an epoch of nothing: a slab serves others only when this one is ended, too, so nobody looks
-// at it any more.
+// Then an empty epoch: a slab serves others only when this one is ended, too. Then all ranks have
+// looked at it for the last time.
 void Direct::await_ends() {
   for (int i = 1; i < ranks_; ++i) slots_.await_end((rank_ + i) % ranks_);
   slots_.begin(name_);
@@ -161,7 +161,7 @@ void Direct::reduce_scatter() {
 }
 
 // Two epochs: each rank reduces its slice, then all, or the root, read the slices. In place the
-// slice takes the place of an operand that nobody else needs.
+// slice takes the place of an operand that no other rank needs.
 void Direct::reduce(bool all) {
   if (ranks_ == 2 && !(all && operation_.in_place)) return reduce_between_two(all);
   const Range own = slice(operation_.input.count, rank_);

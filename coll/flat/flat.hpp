@@ -4,7 +4,7 @@
 // Why: one phase. With more ranks than cores every round of messages costs a switch between ranks;
 // this costs one for the whole collective. Longer data go through the slots in pieces.
 // Results: reductions take the operands in the order of ranks, so every rank gets the same bits.
-// Lifetime: CommState; its slots outlast it (Coll keeps them until nobody reads them).
+// Lifetime: CommState; its slots outlast it (Coll keeps them until no rank reads them).
 // Threads: under the channel's lock. See: coll/flat/README.md.
 #pragma once
 

@@ -19,15 +19,15 @@ Flights::~Flights() {
     if (call->handle() != 0) executions_.process().handles.erase(*call);
 }
 
-FlatCall* Flights::take() {
-  FlatCall* const call = calls_.take();
+FlatCall* Flights::acquire() {
+  FlatCall* const call = calls_.acquire();
   return call != nullptr ? call : calls_.add(std::make_unique<FlatCall>(*this));
 }
 
-void Flights::give_back(FlatCall& call) noexcept {
+void Flights::release(FlatCall& call) noexcept {
   if (call.handle() != 0) executions_.process().handles.renew(call);
   call.made_at = {};
-  calls_.give(call);
+  calls_.release(call);
 }
 
 std::unique_ptr<FlatQueue> Flights::make_queue(core::Communicator& communicator, const Lane& lane) {

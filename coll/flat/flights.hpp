@@ -42,8 +42,8 @@ class Flights {
   void admit_threads() noexcept { calls_.set_threaded(true); }
 
   /// Throws std::bad_alloc.
-  [[nodiscard]] FlatCall* take();
-  void give_back(FlatCall& call) noexcept;
+  [[nodiscard]] FlatCall* acquire();
+  void release(FlatCall& call) noexcept;
   [[nodiscard]] std::unique_ptr<FlatQueue> make_queue(core::Communicator& communicator,
                                                       const Lane& lane);
   /// Polls the queue until it is empty.

@@ -182,7 +182,7 @@ void OnDevice::reduce(const Range& range) noexcept {
   if (spreads(operation_.collective)) spread(range, target);
 }
 
-// Nobody reads what is overwritten, in place either: a slice is read by its own rank alone.
+// No other rank reads what is overwritten, in place either: a slice is read by its own rank alone.
 void OnDevice::spread(const Range& range, const std::byte* result) noexcept {
   const size_t size = static_cast<size_t>(operation_.input.type->size());
   for (int i = 1; i < ranks_; ++i)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // OnDevice: reductions of ranks that share one GPU: each rank's kernel reads its slice of all
-// ranks' inputs, which it has mapped, and the result is copied to whoever wants it.
+// ranks' inputs, which it has mapped, and the result is copied to the ranks that need it.
 // Why: one pass over the data at the memory's own rate, and no process waits for another inside a
 // kernel: phases end on the host (docs: on a shared GPU kernels of two processes may never run at
 // the same time).
 // Order: operands are taken in the order of ranks: the same bits everywhere.
-// Cost: epochs of slots: one to learn whether anybody has device memory, one where all have mapped
+// Cost: epochs of slots: one to learn whether any rank has device memory, one where all have mapped
 // all, one when all are done.
 // Lifetime: of one call. Threads: under the channel's lock. See: coll/flat/README.md.
 #pragma once
@@ -23,8 +23,8 @@ class OnDevice {
  public:
   OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml);
   enum class Met : uint8_t {
-    kHost,      // nobody has device memory
-    kMessages,  // somebody has, and a schedule must do it
+    kHost,      // no rank has device memory
+    kMessages,  // some rank has, and a schedule must do it
     kTogether,  // run()
   };
   /// An epoch or two of all ranks, which come to the same.

@@ -126,8 +126,8 @@ void FlatQueue::write_ahead(int* events) noexcept {
     const bool writes = writing_->parts_->writes();
     while (writing_->written_ < writing_->parts_->epochs()) {
       const uint64_t epoch = writing_->first_epoch_ + static_cast<uint64_t>(writing_->written_);
-      no_room_ = writes ? slots.late_for_room(epoch) : Slots::kNobody;
-      if (no_room_ != Slots::kNobody) return;
+      no_room_ = writes ? slots.late_for_room(epoch) : Slots::kNoRank;
+      if (no_room_ != Slots::kNoRank) return;
       writing_->write(slots);
       ++*events;
     }
@@ -143,7 +143,7 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
       const uint64_t epoch = call.first_epoch_ + static_cast<uint64_t>(call.read_);
       awaited_ = std::max(awaited_, sources.first);
       while (awaited_ < sources.end && (awaited_ == slots.rank() || slots.posted(awaited_, epoch)))
-        ++awaited_;  // the own part is written, or there is none
+        ++awaited_;  // the own part is written, or there is no part
       if (awaited_ < sources.end) return;
       if (epoch + kAhead <= epochs_) slots.prefetch(sources.first, sources.end, epoch + kAhead);
       call.read(slots);
@@ -194,7 +194,7 @@ void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
   const FlatCall& first = *first_;
   int late = no_room_;
   if (first.read_ < first.written_ && awaited_ < first.parts_->sources().end) late = awaited_;
-  if (late == Slots::kNobody) return;
+  if (late == Slots::kNoRank) return;
   report->words += strf(&call == &first ? ": rank %d has not come"
                                         : ": rank %d has not come to one that began before",
                         late);

@@ -135,7 +135,7 @@ class FlatQueue {
   FlatCall* writing_ = nullptr;   // the first that has epochs to write
   uint64_t epochs_ = 0;           // that calls have taken
   int awaited_ = 0;               // of the first call's sources, the first that has not posted
-  int no_room_ = Slots::kNobody;  // the rank that the next write waits for
+  int no_room_ = Slots::kNoRank;  // the rank that the next write waits for
   uint32_t fruitless_ = 0;        // rounds, one after the other
   uint32_t patience_ = 0;         // so many before it asks to be rung
 };

@@ -62,7 +62,7 @@ void Slots::await_room() {
 }
 
 int Slots::late_for_room(uint64_t epoch) noexcept {
-  if (TERN_LIKELY(epoch <= floor_ + lane_.depth)) return kNobody;
+  if (TERN_LIKELY(epoch <= floor_ + lane_.depth)) return kNoRank;
   const uint64_t needed = epoch - lane_.depth;
   uint64_t least = epoch;
   for (int rank = 0; rank < ranks(); ++rank) {
@@ -72,7 +72,7 @@ int Slots::late_for_room(uint64_t epoch) noexcept {
     least = std::min(least, known);
   }
   floor_ = least;
-  return kNobody;
+  return kNoRank;
 }
 
 bool Slots::ask(int rank) noexcept {
@@ -137,7 +137,7 @@ Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
 }
 
 Slab::~Slab() {
-  if (slab_ != core::Slabs::kNone) slabs_.give_back(size_, slab_);
+  if (slab_ != core::Slabs::kNone) slabs_.release(size_, slab_);
 }
 
 void Slab::meet(const std::vector<uint32_t>& slabs) {

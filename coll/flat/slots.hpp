@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slab: what the ranks of a communicator on one host write for each other; a slab each, in it one
-// or two lanes of slots. Slots: one lane.
+// Slab: what the ranks of a communicator on one host write for each other, a slab each. Slots: one
+// lane of it. Blocking calls have a small slab with two lanes (lines, eight slots deep, and small,
+// two deep) and a large slab with one (four deep). Calls in flight have a small and a large slab
+// of their own, with one lane of sixteen slots each.
 // Protocol. Collectives on a lane are numbered alike on all ranks. In epoch k a rank writes its
 // part into slot k mod depth, then the number; who needs the part waits for the number. A slot is
-// written again when everybody has ended the epoch that it was for: whoever has posted an epoch has
-// ended those before, and the others are asked. A slab serves another communicator when all
-// have ended all epochs. One phase, no leader, and nothing is sent. What waits throws Error where a
-// rank takes no part, which ends the communicator's collectives (coll/engine/refusal.hpp). Waiting:
-// spins, or yields at once with more ranks than cores, then goes on as every waiting rank does
-// (core::Progress); before it sleeps it leaves word with those it waits for, who ring. Lifetime:
-// the communicator, and after it until no rank reads its slab any more (over()). Threads: under the
-// channel's lock. See: coll/flat/README.md, tests/unit/coll/flat_test.cc.
+// written again when all ranks have ended the epoch that it was for: a rank that has posted an
+// epoch has ended those before, and the others are asked. A slab serves another communicator when
+// all have ended all epochs. One phase, no leader, and nothing is sent. What waits throws Error
+// where a rank takes no part, which ends the communicator's collectives (coll/engine/refusal.hpp).
+// Waiting: spins, or yields at once with more ranks than cores, then goes on as every waiting rank
+// does (core::Progress); before it sleeps it leaves word with those it waits for, who ring.
+// Lifetime: the communicator, and after it until no rank reads its slab any more (over()). Threads:
+// under the channel's lock. See: coll/flat/README.md, tests/unit/coll/flat_test.cc.
 #pragma once
 
 #include <atomic>
@@ -29,7 +31,7 @@ struct alignas(64) SlabHead {
   std::atomic<uint64_t> use;  // counts how often it was claimed; another: everything before is over
   std::atomic<uint64_t>
       finished[kMostLanes];       // the last epoch of each lane that this rank has ended
-  std::atomic<uint32_t> awaited;  // somebody may sleep until this rank has done more
+  std::atomic<uint32_t> awaited;  // a rank may sleep until this one has done more
 };
 
 struct Slot {
@@ -75,7 +77,7 @@ class Slots {
     what_ = what;
     if (TERN_UNLIKELY((++epoch_ & kEpochsBetweenPolls) == 0)) poll();
   }
-  /// The own slot, once nobody reads what was in it.
+  /// The own slot, once no rank reads what was in it.
   std::byte* claim() {
     if (TERN_UNLIKELY(floor_ + lane_.depth < epoch_)) await_room();
     return mine().data();
@@ -86,7 +88,8 @@ class Slots {
     mine().epoch.store(epoch_, std::memory_order_release);
     ring_waiters();
   }
-  /// While it lives what this rank posts is none, where `on`: whoever awaits it must fail.
+  /// While it lives, and where `on`, what this rank posts is no data: a rank that awaits it must
+  /// fail.
   class Poisoned {
    public:
     Poisoned(Slots& slots, bool on) noexcept : slots_(slots) {
@@ -124,15 +127,15 @@ class Slots {
   // For calls in flight (queue.hpp), which are at several epochs at once.
   /// Now claim(), post(), await() and end() are about this epoch.
   void go_to(uint64_t epoch) noexcept { epoch_ = epoch; }
-  static constexpr int kNobody = -1;
+  static constexpr int kNoRank = -1;
   /// A rank that has not ended the epoch whose slot this one takes.
   [[nodiscard]] int late_for_room(uint64_t epoch) noexcept;
   /// Whether a rank has posted an epoch.
   [[nodiscard]] bool posted(int rank, uint64_t epoch) const noexcept;
   /// Brings what ranks [first, end) have posted in an epoch to come nearer.
   void prefetch(int first, int end, uint64_t epoch) const noexcept;
-  /// The rank shall ring once it has done more. False where it has been asked already; else what is
-  /// waited for is to be looked at again.
+  /// Asks the rank to ring once it has done more. False if it has been asked already; else look
+  /// again at what is waited for before sleeping.
   bool ask(int rank) noexcept;
 
  private:

@@ -59,7 +59,7 @@ void Staged::stage(Side& side, MPI_Count elements, Moved& moved) {
   side.type = byte_;
 }
 
-int Staged::fetch() noexcept {
+int Staged::download() noexcept {
   const auto one = [&](Moved& moved) {
     return core::pack(process_, moved.user, 0, moved.bytes.data(), moved.bytes.size());
   };
@@ -72,7 +72,7 @@ int Staged::fetch() noexcept {
   return has_input && !output_.bytes.empty() ? one(output_) : MPI_SUCCESS;
 }
 
-int Staged::download() noexcept {
+int Staged::upload() noexcept {
   if (output_.bytes.empty()) return MPI_SUCCESS;
   return core::unpack(process_, output_.user, 0, output_.bytes.data(), output_.bytes.size());
 }

@@ -18,10 +18,10 @@ class Staged {
  public:
   /// Throws std::bad_alloc.
   explicit Staged(const Operation& operation);
-  /// What the caller has in its buffers, into the host's. 0, or an error class with fail() text.
-  [[nodiscard]] int fetch() noexcept;
-  /// The result to where the caller wants it.
+  /// From the caller's buffers on a device to the host's. 0, or an error class with fail() text.
   [[nodiscard]] int download() noexcept;
+  /// The result from the host's buffers to the caller's on a device. Likewise.
+  [[nodiscard]] int upload() noexcept;
   [[nodiscard]] const Operation& operation() const noexcept { return staged_; }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<int32_t> places(const std::vector<int>& ranks) {
   std::vector<int32_t> made(ranks.begin(), ranks.end());
-  std::replace(made.begin(), made.end(), int32_t{MPI_PROC_NULL}, kNobody);
+  std::replace(made.begin(), made.end(), int32_t{MPI_PROC_NULL}, kNoRank);
   return made;
 }
 

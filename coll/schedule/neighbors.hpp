@@ -17,7 +17,7 @@ class Topology;
 namespace tern::coll {
 
 /// Beyond the edge of a grid: the block is there, but no message.
-inline constexpr int32_t kNobody = -1;
+inline constexpr int32_t kNoRank = -1;
 
 struct Neighbors {
   std::vector<int32_t> sources, destinations;

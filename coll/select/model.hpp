@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model: how long an algorithm should take on a machine of two levels.
-// Why: it ranks the algorithms where nobody has measured, and a prediction beside the measured time
-// tells whether something is wrong. A message costs latency + bytes / bandwidth of its level;
+// Why: it ranks the algorithms where nothing was measured, and a prediction beside the measured
+// time tells whether something is wrong. A message costs latency + bytes / bandwidth of its level;
 // reductions and copies their bytes at their speed; chunks overlap (Algorithm::cost says what the
 // busiest rank does). Threads: any. See: tern_coll tune (fits it), tests/unit/coll/select_test.cc.
 #pragma once

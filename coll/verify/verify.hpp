@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verifier: executes the schedules of all ranks on symbols and proves what they do.
 // Proved, for every timing of messages and every block size: each rank ends with what
-// coll/schedule/collective.hpp promises, in place and not; operands keep rank order where the algorithm
-// claims it; no deadlock even if every send waits for its receive; matching sends and receives have
-// the same size; no two steps of a rank touch the same slice unordered when one writes; nobody
-// reads what nobody wrote, writes its input, or uses a buffer it lacks; scratch is bounded. A value
-// is the list of contributions it holds, so passes and chunks (which share nothing) need no proof
-// of their own. Puts and gets: nobody touches a peer's memory before the peer has surely entered or
-// after it may have left, nor unordered with anybody else. See: tests/unit/coll/verify_test.cc.
+// coll/schedule/collective.hpp promises, in place and not; operands keep rank order where the
+// algorithm claims it; no deadlock even if every send waits for its receive; matching sends and
+// receives have the same size; no two steps of a rank touch the same slice unordered when one
+// writes; no rank reads what was not written, writes its input, or uses a buffer it lacks; scratch
+// is bounded. A value is the list of contributions it holds, so passes and chunks (which share
+// nothing) need no proof of their own. Puts and gets: no rank touches a peer's memory before the
+// peer has surely entered or after it may have left, nor unordered with another access. See:
+// tests/unit/coll/verify_test.cc.
 #pragma once
 
 #include <string>

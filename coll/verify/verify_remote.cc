@@ -104,11 +104,11 @@ void SymbolicRun::carry(RankState& state, int l, int32_t index, const Step& step
     return blame(state, l, index, "the slices at its ends differ in size");
   const std::vector<Symbol> values = read(from, source);
   for (const Symbol& value : values)
-    if (!value.written()) blame(state, l, index, "carries what nobody wrote");
+    if (!value.written()) blame(state, l, index, "carries what was not written");
   if (proof_.holds()) write(to, target, values);
 }
 
-// Nobody touches a rank's memory once it has left: it knows of all accesses before it does.
+// No peer touches a rank's memory once it has left: it knows of all accesses before it does.
 void SymbolicRun::check_left(RankState& state) {
   if (!remote_) return;
   Clock end;

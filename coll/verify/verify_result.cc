@@ -55,7 +55,7 @@ void SymbolicRun::fill_start(RankState& state) {
 
 Symbol SymbolicRun::from_neighbor(const Schedule& s, int32_t block) const {
   const int32_t sender = s.neighbors->sources[static_cast<size_t>(block)];
-  if (sender == kNobody) return {};
+  if (sender == kNoRank) return {};
   const Neighbors& theirs = *ranks_[static_cast<size_t>(sender)].schedule->neighbors;
   const int32_t place = place_there(*s.neighbors, s.rank, block, theirs);
   if (place < 0) return {-1, sender, sender + 1};  // nothing is that
@@ -133,7 +133,7 @@ void SymbolicRun::check_barrier(const RankState& state) {
                           state.schedule->rank, static_cast<int>(r));
 }
 
-// What an output block is in the end; nothing where nobody says.
+// What an output block is in the end; nothing where it is not defined.
 Symbol SymbolicRun::wanted(const Schedule& s, int32_t block) const {
   const int32_t r = s.rank;
   switch (s.collective) {
@@ -169,7 +169,7 @@ Symbol SymbolicRun::wanted(const Schedule& s, int32_t block) const {
 void SymbolicRun::check_block(const RankState& state, int32_t block, const Symbol& found) {
   const Schedule& s = *state.schedule;
   const Symbol right = s.others == 0 ? wanted(s, block) : wanted_between(state, block);
-  // A neighbourhood leaves alone what nobody sends.
+  // A neighbourhood leaves blocks alone that are not sent.
   if (!right.written() && !neighborly(s.collective)) return;
   if (found != right)
     proof_.fault = strf("%s %s, rank %d of %d, root %d: output block %d is %s instead of %s",

@@ -233,7 +233,7 @@ std::vector<Symbol> SymbolicRun::read_written(const RankState& state, int l, int
                                               const Slice& slice) {
   std::vector<Symbol> values = read(state, slice);
   for (const Symbol& value : values)
-    if (!value.written()) blame(state, l, index, "reads what nobody wrote");
+    if (!value.written()) blame(state, l, index, "reads what was not written");
   return values;
 }
 

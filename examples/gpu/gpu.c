@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Each rank has a matrix in the memory of a GPU, or of the host where there is none. The matrices
+ * Each rank has a matrix in the memory of a GPU, or of the host without one. The matrices
  * are summed, and a column goes to the next rank. The calls are the same for both memories.
  * expect-stdout: rank 0: (host memory: |memory of GPU \d)
  * expect-stdout: the sums and columns of all \d+ ranks are right */

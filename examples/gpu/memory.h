@@ -44,7 +44,7 @@ static const char* find_functions(void* library) {
   return NULL;
 }
 
-/* Chooses a GPU, in turn by `local_rank`, and says which. Where there is none it says why not, and
+/* Chooses a GPU, in turn by `local_rank`, and says which. Without a GPU it says why not, and
  * memory is the host's. */
 static void choose_memory(int local_rank, char* said, size_t length) {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A token of 8 bytes goes round all ranks; prints the time of one hop and checks that nobody was
+ * A token of 8 bytes goes round all ranks; prints the time of one hop and checks that no rank was
  * left out.
  * Why: a ring is the harshest test of waiting, for only one rank has work at any moment.
  * ranks: 1 2 4 8

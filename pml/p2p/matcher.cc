@@ -71,8 +71,8 @@ void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
     signature = reader.take<wire::Signature>();
     signature.words[sizeof signature.words - 1] = '\0';
   }
-  // Whether there is a card says what follows the Rts.
-  header.kind &= static_cast<uint8_t>(~(wire::kLong | wire::kSigned | wire::kCarded));
+  // Whether there is a handle says what follows the Rts.
+  header.kind &= static_cast<uint8_t>(~(wire::kLong | wire::kSigned | wire::kWithHandle));
   arrive(peer, header, reader.next(), reader.left(), is_signed ? &signature : nullptr);
 }
 
@@ -100,7 +100,7 @@ void Matcher::arrive(PeerState& peer, const btl::Header& header, const std::byte
 void Matcher::keep(PeerState& peer, const Key& key, const btl::Header& header,
                    const std::byte* payload, size_t bytes,
                    const wire::Signature* signature) noexcept {
-  Message* message = messages_.take();
+  Message* message = messages_.acquire();
   if (message == nullptr) message = messages_.add(std::make_unique<Message>());
   message->key = key;
   message->from = &peer;
@@ -168,7 +168,7 @@ void Matcher::receive(RecvRequest& request, Message& message) noexcept {
   }
   constexpr size_t kKeptCapacity = 256;
   if (message.data.capacity() > kKeptCapacity) std::vector<std::byte>().swap(message.data);
-  messages_.give(message);
+  messages_.release(message);
 }
 
 void Matcher::withdraw(PeerState& peer, uint64_t sender) noexcept {
@@ -178,7 +178,7 @@ void Matcher::withdraw(PeerState& peer, uint64_t sender) noexcept {
       continue;
     unexpected_.remove(*message);
     count_kept(peer, 0, kept_bytes(*message));
-    messages_.give(*message);
+    messages_.release(*message);
     outbox_.send_control(peer, wire::kDone, wire::Done{sender, wire::kWithdrawn});
     return;
   }

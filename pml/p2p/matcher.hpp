@@ -34,7 +34,7 @@ class Matcher {
   /// The sender takes a message back, where it is still here.
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
 
-  /// The earliest message that fits, after one round of progress at most; null where there is none.
+  /// The earliest message that fits, after one round of progress at most; null if no message fits.
   [[nodiscard]] Message* look_for(const Envelope& from) noexcept;
   [[nodiscard]] Message* wait_for(const Envelope& from) noexcept;
   /// MPI_Mprobe: out of the queues, to be received later; an error class with fail() text.

@@ -87,7 +87,7 @@ bool Transfers::announce(SendRequest& request) noexcept {
                        offer.staged});
   if (offer.handle != nullptr) {
     writer.put(*offer.handle);
-    header.kind |= wire::kCarded;
+    header.kind |= wire::kWithHandle;
   }
   if (offer.pieces != nullptr) writer.put(*offer.pieces);
   request.peer->endpoint->commit(header);
@@ -247,7 +247,7 @@ void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept
   auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
   if (half == nullptr || !half->depends_on_sender() ||
       request->transfer.moved >= request->transfer.bytes)
-    return log_line("the failure of a message that nobody receives is ignored");
+    return log_line("the failure of a message that is not received is ignored");
   unlist(receiving_, *request);
   context_.requests.fail(
       *request, {wire::class_from(failed.error),

@@ -33,7 +33,7 @@ class Chunks {
   Chunks(size_t bytes, size_t each, btl::SharedClaims& claims, From from) noexcept
       : bytes_(bytes), each_(each), claims_(&claims), from_(from) {}
 
-  /// The next one, the same until moved(); false where there is none (now).
+  /// The next one, the same until moved(); false if there is no chunk (now).
   [[nodiscard]] bool next(Range* range) noexcept {
     if (next_.length == 0) next_ = claims_ == nullptr ? in_order() : claimed();
     *range = next_;

@@ -29,7 +29,7 @@ bool is_sparse(const Buffer& buffer) noexcept {
 
 // Two copies by two cores overlap, one by the receiver alone does not: the pipeline is faster for a
 // message that travels alone. With more under way each core has a copy of its own to make, and with
-// more ranks than cores nobody helps: then one copy is less work.
+// more ranks than cores no core is free to help: then one copy is less work.
 bool prefers_pipeline(const Context& context, size_t bytes) noexcept {
   if (context.limits.pull == Limits::kNever) return true;
   return bytes < context.limits.pull && context.requests.receiving() == 1 &&
@@ -50,7 +50,7 @@ void explain_copy_failed(const Context& context, const RecvRequest& request, int
 
 }  // namespace
 
-// With more ranks than cores the pipeline's frames wake whoever waits; huge messages would take
+// With more ranks than cores the pipeline's frames wake waiting ranks; huge messages would take
 // their size of memory once more.
 bool Stage::open(const Context& context, const Buffer& buffer, size_t bytes) noexcept {
   constexpr size_t kMostStaged = 32 << 20;

@@ -13,7 +13,7 @@ namespace {
 
 class DeviceMappedSender final : public SenderHalf {
  public:
-  void announce(Announcement* out) const noexcept override { out->handle = &card_; }
+  void announce(Announcement* out) const noexcept override { out->handle = &handle_; }
   /// False where the memory cannot be shared.
   [[nodiscard]] bool prepare(Context& context, SendRequest& request) noexcept {
     cuda::Memory memory;
@@ -25,7 +25,7 @@ class DeviceMappedSender final : public SenderHalf {
       return true;
     }
     // Ranks of this process need no handle.
-    if (!context.devices.offer(job.device(), memory, request.buffer.first(), bytes, &card_) &&
+    if (!context.devices.offer(job.device(), memory, request.buffer.first(), bytes, &handle_) &&
         !request.peer->endpoint->same_process())
       return false;
     job.mark();
@@ -37,7 +37,7 @@ class DeviceMappedSender final : public SenderHalf {
   }
 
  private:
-  btl::MemoryHandle card_{};
+  btl::MemoryHandle handle_{};
 };
 
 class DeviceMappedReceiver final : public DeviceReceiver {

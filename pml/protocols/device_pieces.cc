@@ -34,7 +34,7 @@ class DevicePiecesSender final : public SenderHalf {
  public:
   explicit DevicePiecesSender(SendRequest& request) noexcept : request_(request) {}
   void announce(Announcement* out) const noexcept override {
-    out->handle = &card_;
+    out->handle = &handle_;
     out->pieces = &pieces_;
   }
   bool accepts(const wire::Go&) const noexcept override { return true; }
@@ -44,7 +44,7 @@ class DevicePiecesSender final : public SenderHalf {
   }
   void refused() noexcept override { request_.peer->count_stage(true); }
 
-  /// False where there is no block for it, or nobody could map it.
+  /// False if there is no block for it, or no peer could map it.
   [[nodiscard]] bool prepare(Context& context) {
     int code = MPI_SUCCESS;
     job_ = core::begin_job(context.process, request_.buffer.first(), &code);
@@ -86,7 +86,7 @@ class DevicePiecesSender final : public SenderHalf {
       return false;
     block_ = cuda::Block(job_, bytes);
     return block_.valid() && (context.devices.offer(job_.device(), cuda::look_up(block_.data()),
-                                                    block_.data(), bytes, &card_) ||
+                                                    block_.data(), bytes, &handle_) ||
                               request_.peer->endpoint->same_process());
   }
   // Without all events the sender waits before it announces.
@@ -118,7 +118,7 @@ class DevicePiecesSender final : public SenderHalf {
   cuda::Block block_;  // the data packed, behind the stamps
   std::array<cuda::SharedEvent, wire::Pieces::kMost> events_;
   wire::Pieces pieces_{};
-  btl::MemoryHandle card_{};
+  btl::MemoryHandle handle_{};
   cuda::Job job_;  // ends first
 };
 

@@ -20,7 +20,7 @@ class DeviceReceiver : public ReceiverHalf {
   Step advance() noexcept final;
 
  protected:
-  /// Finds a device that can copy, and maps what the handle names; false where there is none.
+  /// Finds a device that can copy, and maps what the handle names; false if no device can.
   [[nodiscard]] bool map(const btl::MemoryHandle& handle) noexcept;
   /// Asks the device for more copies; true when all were asked for, or the job has failed.
   [[nodiscard]] virtual bool copy_more() noexcept = 0;

@@ -205,7 +205,7 @@ class Page:
 
     def hears(self):
         if any(p.kind in HANDLE_KINDS and p.direction != 'out' for p in self.function.params):
-            return 'the communicator of the operation (where there is none: of MPI_COMM_SELF)'
+            return 'the communicator of the operation, or of MPI_COMM_SELF if it has none'
         at = next((p for p in self.function.params
                    if p.kind in HEARS and not p.array and p.direction != 'out'), None)
         if at and (at.kind != 'win' or self.function.has_body):

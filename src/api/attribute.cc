@@ -77,7 +77,8 @@ int delete_attribute(Owner& owner, int keyval) noexcept {
   return owner.attributes.erase(keyval, owner.handle());
 }
 
-/// The address of a predefined attribute's value; *known is false where `keyval` is none.
+/// The address of a predefined attribute's value; *known is false where `keyval` has another
+/// attribute.
 int* predefined(int keyval, bool* known) noexcept {
   Instance& own = instance();
   *known = true;

@@ -15,13 +15,13 @@ void publish(core::Ref<core::Communicator> communicator, MPI_Comm* handle);
 /// Makes a communicator known to the transports, without a handle. Throws Error.
 void join(core::Communicator& communicator);
 
-/// A communicator of `group` that nobody's but the members' calls make: those with the same
+/// A communicator of `group` that the calls of its members alone make: those with the same
 /// `stringtag` and `why`. The caller is a member.
 [[nodiscard]] core::Ref<core::Communicator> from_group(const core::Group& group,
                                                        const char* stringtag, core::Derivation why);
 [[nodiscard]] uint64_t digest_text(const char* text) noexcept;
 
-/// The members of a process set; null where there is none of that name. Throws Error.
+/// The members of a process set; null if no set has that name. Throws Error.
 [[nodiscard]] core::Ref<core::Group> group_of_set(const char* name);
 /// The same number on all ranks whose name of a set means the same set, and on no others; negative
 /// for an unknown name. Throws Error.

@@ -40,7 +40,7 @@ int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   return code;
 }
 
-/// A request that is complete from birth: a duplicate needs nobody's answer.
+/// A request that is complete from birth: a duplicate needs no answer of other ranks.
 class DoneRequest final : public core::Request {
  public:
   DoneRequest() {
@@ -53,7 +53,7 @@ class DoneRequest final : public core::Request {
   }
 };
 
-/// MPI_ERR_GROUP where a member of `group` is none of `parent`.
+/// MPI_ERR_GROUP where a member of `group` is not one of `parent`.
 int check_subset(const Communicator& parent, const Group& group) {
   for (int rank = 0; rank < group.size(); ++rank)
     if (parent.group().rank_of(group.peer_index(rank)) == MPI_UNDEFINED)
@@ -66,7 +66,7 @@ bool has_caller(const Communicator& parent, const Group& group) {
   return group.rank_of(parent.group().peer_index(parent.rank())) != MPI_UNDEFINED;
 }
 
-constexpr uint64_t kNobody = UINT64_MAX;  // instead of a group's members
+constexpr uint64_t kNoMembers = UINT64_MAX;  // instead of a group's members
 
 Ref<Group> copy_of(const Group& group) { return Ref<Group>::adopt(new Group(group)); }
 
@@ -76,11 +76,11 @@ int create_sides(Communicator& parent, const Group& group, int refused, MPI_Comm
   const std::string why = refused == MPI_SUCCESS ? std::string() : take_last_error().text;
   const uint64_t number = parent.next_derivation();
   Words theirs;
-  const int code =
-      trade(parent, refused == MPI_SUCCESS ? members_of(group) : Words{kNobody}, &theirs, number);
+  const int code = trade(parent, refused == MPI_SUCCESS ? members_of(group) : Words{kNoMembers},
+                         &theirs, number);
   if (refused != MPI_SUCCESS) return fail(refused, "%s", why.c_str());
   if (code != MPI_SUCCESS) return code;
-  if (theirs == Words{kNobody})
+  if (theirs == Words{kNoMembers})
     return fail(MPI_ERR_OTHER, "rank 0 of the other group takes no part; its own error says why");
   const auto id = core::derive_context(parent.id(), Derivation::kCreate, number, 0);
   return publish_sides(parent, copy_of(group), group_of(theirs.data(), theirs.size()), id, nullptr,

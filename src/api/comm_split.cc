@@ -110,7 +110,7 @@ int split(Communicator& parent, int color, int key, int refused, MPI_Comm* out) 
   return own_first(refused, why, code);
 }
 
-/// What a split by type has found for this process: its part, or why there is none.
+/// What a split by type has found for this process: its part, or why it has no part.
 struct Piece {
   int color = MPI_UNDEFINED;
   const char* resource = nullptr;  // its name, for the hints of the new communicator
@@ -157,7 +157,7 @@ Piece guided_by_resource(const core::Info* info) {
   return {number_of_set(set->c_str()), nullptr};
 }
 
-/// What a member says in a split by type. Nobody knows of the others' types before: one that says
+/// What a member says in a split by type. No rank knows the others' types before: one that says
 /// MPI_UNDEFINED has to send what the others need.
 struct TypeBallot {
   Ballot ballot;

@@ -86,9 +86,9 @@ int pack_external(const char* datarep, const void* inbuf, MPI_Count incount, Dat
   return attempt([&] {
     core::OnHost data(*the_process, {const_cast<void*>(inbuf), incount, &datatype});
     core::OnHost packed(*the_process, external_block(outbuf, *position, bytes));
-    if (const int fetched = data.fetch(); fetched != MPI_SUCCESS) return fetched;
+    if (const int downloaded = data.download(); downloaded != MPI_SUCCESS) return downloaded;
     core::pack_external32(datatype, data.here().address, incount, packed.here().address);
-    if (const int moved = packed.download(); moved != MPI_SUCCESS) return moved;
+    if (const int moved = packed.upload(); moved != MPI_SUCCESS) return moved;
     *position += bytes;
     return MPI_SUCCESS;
   });
@@ -105,10 +105,11 @@ int unpack_external(const char* datarep, const void* inbuf, MPI_Count insize, MP
   return attempt([&] {
     core::OnHost packed(*the_process, external_block(inbuf, *position, bytes));
     core::OnHost data(*the_process, {outbuf, outcount, &datatype});
-    if (const int fetched = packed.fetch(); fetched != MPI_SUCCESS) return fetched;
-    if (const int fetched = data.fetch(); fetched != MPI_SUCCESS) return fetched;  // the holes
+    if (const int downloaded = packed.download(); downloaded != MPI_SUCCESS) return downloaded;
+    if (const int downloaded = data.download(); downloaded != MPI_SUCCESS)
+      return downloaded;  // the holes
     core::unpack_external32(datatype, data.here().address, outcount, packed.here().address);
-    if (const int moved = data.download(); moved != MPI_SUCCESS) return moved;
+    if (const int moved = data.upload(); moved != MPI_SUCCESS) return moved;
     *position += bytes;
     return MPI_SUCCESS;
   });

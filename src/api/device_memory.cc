@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A registry by address: whoever frees says nothing of the kind.
+// A registry by address: a call that frees memory does not say its kind.
 #include "api/device_memory.hpp"
 
 #include <atomic>

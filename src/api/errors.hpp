@@ -59,7 +59,7 @@ void remember_error(int code, const std::string& text) noexcept;
 int deliver(core::Process* process, core::Object* object, int code,
             const std::string& text) noexcept;
 
-/// Keeps the object of this thread's last error, of which somebody else may drop the last
+/// Keeps the object of this thread's last error, of which another thread may drop the last
 /// reference, until the error is delivered. Null: nothing.
 void keep_until_delivered(core::Ref<core::Object> object) noexcept;
 [[nodiscard]] core::Ref<core::Object> kept_until_delivered() noexcept;

@@ -17,7 +17,7 @@ inline constexpr std::array kResources = {topo::Part::Kind::kMachine, topo::Part
                                           topo::Part::Kind::kCore,    topo::Part::Kind::kPu};
 
 /// For each of kResources: the number of the one that this process is restricted to; kNowhere where
-/// it may use several; kAbsent where the machine has none (or nobody can say).
+/// it may use several; kAbsent where the machine has none, or it cannot be told.
 using Place = std::array<int, kResources.size()>;
 inline constexpr int kNowhere = -1;
 inline constexpr int kAbsent = -2;

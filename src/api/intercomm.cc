@@ -66,14 +66,16 @@ namespace {
 
 /// What the leaders tell each other: the id of their side's derivation, then the members.
 constexpr size_t kIdWords = 2;
-Words card_of(ContextId id, const Group& group) {
-  Words card{id.creator, id.counter};
-  for (const uint64_t member : members_of(group)) card.push_back(member);
-  return card;
+Words introduction_of(ContextId id, const Group& group) {
+  Words introduction{id.creator, id.counter};
+  for (const uint64_t member : members_of(group)) introduction.push_back(member);
+  return introduction;
 }
-ContextId id_on(const Words& card) { return {card[0], static_cast<uint32_t>(card[1])}; }
-Ref<Group> group_on(const Words& card) {
-  return group_of(card.data() + kIdWords, card.size() - kIdWords);
+ContextId id_on(const Words& introduction) {
+  return {introduction[0], static_cast<uint32_t>(introduction[1])};
+}
+Ref<Group> group_on(const Words& introduction) {
+  return group_of(introduction.data() + kIdWords, introduction.size() - kIdWords);
 }
 
 int check_disjoint(const Group& own, const Group& remote, int error_class) {
@@ -89,8 +91,8 @@ int check_disjoint(const Group& own, const Group& remote, int error_class) {
 }
 
 /// The leader's part of MPI_Intercomm_create.
-int meet(const Communicator& own, MPI_Comm bridge, int remote_leader, int tag, const Words& card,
-         Words* theirs) {
+int meet(const Communicator& own, MPI_Comm bridge, int remote_leader, int tag,
+         const Words& introduction, Words* theirs) {
   auto* peer = the_process->handles.find<Communicator>(bridge);
   if (peer == nullptr)
     return fail(MPI_ERR_COMM, "peer_comm is no communicator on the local leader (rank %d)",
@@ -101,7 +103,7 @@ int meet(const Communicator& own, MPI_Comm bridge, int remote_leader, int tag, c
   if (!peer->inter() && remote_leader == peer->rank())
     return fail(MPI_ERR_RANK, "remote_leader is %d, which is the local leader itself",
                 remote_leader);
-  return swap(*peer, remote_leader, card, theirs, tag);
+  return swap(*peer, remote_leader, introduction, theirs, tag);
 }
 
 int check_leader(int leader, const char* name, int size) {
@@ -128,8 +130,8 @@ int intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_c
     Words theirs;
     int met = MPI_SUCCESS;
     if (local_comm.rank() == local_leader) {
-      const Words card = card_of(own, local_comm.group());
-      met = meet(local_comm, peer_comm, remote_leader, tag, card, &theirs);
+      const Words introduction = introduction_of(own, local_comm.group());
+      met = meet(local_comm, peer_comm, remote_leader, tag, introduction, &theirs);
       if (met != MPI_SUCCESS) theirs.clear();  // the others hear that it failed
     }
     code = broadcast(local_comm, local_leader, &theirs, number);
@@ -185,7 +187,7 @@ int check_own_side(const Communicator& world, const Group& own, int leader) {
 /// side, all of whom have entered the job. Nothing need be asked: both leaders know both groups,
 /// and count alike.
 int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group remote_group,
-                int remote_leader, uint64_t tag, Words* card) {
+                int remote_leader, uint64_t tag, Words* introduction) {
   const auto* remote = the_process->handles.find<Group>(remote_group);
   if (remote == nullptr || remote->size() == 0)
     return fail(MPI_ERR_GROUP, "remote_group is %s on the local leader",
@@ -197,28 +199,29 @@ int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group
   const uint64_t digest = digest_sides(world, own, own_leader, *remote, remote_leader, tag);
   const auto id =
       core::derive_context(world.id(), Derivation::kMeet, world.next_creation(digest), digest);
-  *card = card_of(id, *remote);
+  *introduction = introduction_of(id, *remote);
   return MPI_SUCCESS;
 }
 
 /// The leader tells its group. What they speak over for that ends here: the inter-communicator has
 /// a side of its own, in its own channel; the two have been counted apart.
 int learn_remote(const Group& own, int leader, MPI_Group remote, int remote_leader,
-                 const char* stringtag, Words* card) {
+                 const char* stringtag, Words* introduction) {
   Communicator& world = *the_process->world;
   Ref<Communicator> side = from_group(own, stringtag, Derivation::kSide);
   join(*side);
   int met = MPI_SUCCESS;
   if (side->rank() == leader)
-    met = meet_groups(world, own, leader, remote, remote_leader, digest_text(stringtag), card);
-  const int code = broadcast(*side, leader, card, side->next_derivation());
+    met = meet_groups(world, own, leader, remote, remote_leader, digest_text(stringtag),
+                      introduction);
+  const int code = broadcast(*side, leader, introduction, side->next_derivation());
   {
     core::Progress& progress = side->channel().progress;
     const core::ChannelLock lock(progress);
     side.leak()->end();
   }
   if (met != MPI_SUCCESS || code != MPI_SUCCESS) return met != MPI_SUCCESS ? met : code;
-  if (!card->empty()) return MPI_SUCCESS;
+  if (!introduction->empty()) return MPI_SUCCESS;
   return fail(MPI_ERR_GROUP, "the local leader (rank %d) has no right remote group", leader);
 }
 
@@ -234,11 +237,12 @@ int intercomm_create_from_groups(Group& local_group, int local_leader, MPI_Group
   return attempt([&] {
     int code = check_own_side(world, local_group, local_leader);
     if (code != MPI_SUCCESS) return code;
-    Words card;
-    code = learn_remote(local_group, local_leader, remote_group, remote_leader, stringtag, &card);
+    Words introduction;
+    code = learn_remote(local_group, local_leader, remote_group, remote_leader, stringtag,
+                        &introduction);
     if (code != MPI_SUCCESS) return code;
     auto made = core::derive_communicator(world, Ref<Group>::adopt(new Group(local_group)),
-                                          id_on(card), group_on(card));
+                                          id_on(introduction), group_on(introduction));
     made->error_handler = Ref<core::ErrorHandler>(&errhandler);
     made->session = local_group.session;
     code = set_hints(*made, info);

@@ -4,7 +4,7 @@
 // Why: a program asks for "cuda:device" and learns what it gets, instead of trying.
 // Lifetime: memory lives until free_kind(); nothing belongs to a rank. Threads: any.
 // See: MPI-5.0 section 11.4.3, the MPI Forum's side document on memory allocation kinds,
-// tests/gpu/mpi/alloc_kinds.cc, tests/gpu/mpi/queries.cc.
+// tests/gpu/mpi/alloc_kinds.cc, tests/gpu/mpi/support_queries.cc.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,7 @@ class PartitionedRequest : public core::Request {
   PartitionedRequest(const pml::Buffer& partition, int partitions, const pml::Envelope& envelope);
   ~PartitionedRequest() override;
   [[nodiscard]] int partitions() const noexcept { return partitions_; }
-  [[nodiscard]] bool to_nobody() const noexcept { return envelope_.rank == MPI_PROC_NULL; }
+  [[nodiscard]] bool to_proc_null() const noexcept { return envelope_.rank == MPI_PROC_NULL; }
 
   /// The first message of the operation's life. Lock held. Returns an error class.
   [[nodiscard]] virtual int introduce() noexcept = 0;

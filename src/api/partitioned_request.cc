@@ -71,7 +71,7 @@ int PartitionedRequest::start() noexcept {
     outcome = {};
     delete std::exchange(error_text, nullptr);
     let_communicator_go();
-    if (to_nobody()) outcome.source = MPI_PROC_NULL;
+    if (to_proc_null()) outcome.source = MPI_PROC_NULL;
     begin();
     set_active(true);
     restart();
@@ -146,7 +146,7 @@ int PartitionedSend::introduce() noexcept {
   plan_.portions = (partitions_ + group_ - 1) / group_;
   plan_.portion_bytes = static_cast<int64_t>(partition_.bytes()) * group_;
   plan_.first_tag = take_tags(plan_.portions);
-  if (to_nobody()) return MPI_SUCCESS;
+  if (to_proc_null()) return MPI_SUCCESS;
   const pml::Buffer words{&plan_, sizeof plan_, &core::predefined_type(*the_process, MPI_BYTE)};
   const int code = channel->pml->isend_locked(words, portion(envelope_.tag), &introduction_);
   return code != MPI_SUCCESS ? code : guarded([&] { look_after(); });
@@ -169,7 +169,7 @@ int PartitionedSend::ready(int partition) noexcept {
   const int portion = partition / group_;
   if (--missing_[static_cast<size_t>(portion)] > 0) return MPI_SUCCESS;
   if (--unsent_ == 0) channel->progress.wake();  // a thread may wait for the whole
-  return to_nobody() ? MPI_SUCCESS : send(portion);
+  return to_proc_null() ? MPI_SUCCESS : send(portion);
 }
 
 int PartitionedSend::send(int number) noexcept {
@@ -216,7 +216,7 @@ PartitionedReceive::~PartitionedReceive() {
 }
 
 int PartitionedReceive::introduce() noexcept {
-  introduced_ = to_nobody();
+  introduced_ = to_proc_null();
   if (introduced_) return MPI_SUCCESS;
   const pml::Buffer words{&plan_, sizeof plan_, &core::predefined_type(*the_process, MPI_BYTE)};
   const int code = channel->pml->irecv_locked(words, portion(envelope_.tag), &introduction_);
@@ -266,7 +266,7 @@ int PartitionedReceive::receive(int64_t from, int32_t tag, core::Request** part)
 }
 
 bool PartitionedReceive::here(size_t number) noexcept {
-  if (number >= parts_.size()) return true;  // to nobody, or it could not be received
+  if (number >= parts_.size()) return true;  // to MPI_PROC_NULL, or it could not be received
   core::Request*& part = parts_[number];
   if (part == nullptr) return true;
   if (!part->done()) return false;
@@ -291,7 +291,7 @@ bool PartitionedReceive::step() noexcept {
   while (first_open_ < parts_.size() && here(first_open_)) ++first_open_;
   if (first_open_ < parts_.size()) return false;
   outcome.source = envelope_.rank;
-  outcome.tag = to_nobody() ? MPI_ANY_TAG : envelope_.tag;
+  outcome.tag = to_proc_null() ? MPI_ANY_TAG : envelope_.tag;
   finish();
   return true;
 }

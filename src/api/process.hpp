@@ -68,7 +68,7 @@ class Instance {
               universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
 
   /// Who uses MPI: the world of MPI_Init, which all ranks enter and leave together, or a session,
-  /// which waits for nobody.
+  /// which waits for no other process.
   enum class User { kWorld, kSession };
   /// One more user; the level is the highest that any has asked for. Throws Error.
   void start(core::ThreadLevel level, User user);
@@ -93,7 +93,8 @@ class Instance {
 
   std::mutex mutex_;
   int users_ = 0;
-  bool left_together_ = false;  // all ranks have left the job: cards of before do not count
+  bool left_together_ =
+      false;  // all ranks have left the job: connection infos of before do not count
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<Runtime> runtime_;
   std::vector<std::string> complaints_;  // about parameters, until they can be said

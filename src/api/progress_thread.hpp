@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProgressThread: messages get on while the program computes (TERN_PROGRESS=thread).
 // How: it sleeps on the rank's doorbell, and naps while a thread of the program waits in MPI, which
-// polls anyhow: then nobody rings for it. Lifetime: api::Runtime, within the channels'.
+// polls anyhow: then no sender rings for it. Lifetime: api::Runtime, within the channels'.
 #pragma once
 
 #include <atomic>

@@ -28,7 +28,9 @@ class NoPart final : public core::Request {
   ~NoPart() override { delete error_text; }
 };
 
-core::Request* nobody() { return new NoPart({MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0}); }
+core::Request* proc_null_request() {
+  return new NoPart({MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0});
+}
 
 core::Request* refused(CompoundRequest& whole, const End& end, int code) {
   auto* part = new NoPart({end.rank, end.tag, code, false, 0});
@@ -45,13 +47,13 @@ int start(core::Ref<CompoundRequest> whole, core::Communicator& comm, const End&
   core::Request *send = nullptr, *receive = nullptr;
   const core::ChannelLock lock(comm.channel().progress);
   if (out.rank == MPI_PROC_NULL)
-    send = nobody();
+    send = proc_null_request();
   else if (const int code = pml.isend_locked(out.buffer, {&comm, out.rank, out.tag}, &send);
            code != MPI_SUCCESS)
     return code;
   whole->add(send);
   if (in.rank == MPI_PROC_NULL)
-    receive = nobody();
+    receive = proc_null_request();
   else if (const int code = pml.irecv_locked(in.buffer, {&comm, in.rank, in.tag}, &receive);
            code != MPI_SUCCESS)
     receive = refused(*whole, in, code);

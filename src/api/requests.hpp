@@ -100,7 +100,7 @@ inline bool all_complete(const Requests& requests) noexcept {
   return true;
 }
 
-/// The first active and completed entry; -1 where there is none.
+/// The first active and completed entry; -1 if no entry is.
 inline int first_complete(const Requests& requests) noexcept {
   for (int i = 0; i < requests.count(); ++i)
     if (requests[i] != nullptr && requests[i]->done()) return i;

@@ -22,7 +22,7 @@ namespace {
 // Polls of a waiting rank before it yields: a core of its own may spin about a millisecond.
 constexpr uint32_t kSpinsAlone = 20000;
 constexpr int64_t kYieldsAloneUs = 50;
-// More ranks than cores: whoever waits gives the core away at once, and sleeps soon.
+// More ranks than cores: a waiting thread yields the core at once, and sleeps soon.
 constexpr uint32_t kSpinsCrowded = 0;
 constexpr int64_t kYieldsCrowdedUs = 100;
 
@@ -65,8 +65,8 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->pml = pmls_.back().get();
     channel->slabs = pmls_.back()->transports().slabs();
   }
-  publish_place(process);  // before the card, which says that all is there
-  process.boot->put_card_as(pmls_.front()->transports().card());
+  publish_place(process);  // before the connection info, which says that all is there
+  process.boot->put_connection_info_as(pmls_.front()->transports().connection_info());
   process.boot->publish();
   configure_waiting();
   core::make_predefined_communicators(process);
@@ -83,7 +83,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
 }
 
 void Runtime::start_thread() {
-  Doorbell* doorbell = pmls_.front()->transports().doorbell();  // none: nobody to hear from
+  Doorbell* doorbell = pmls_.front()->transports().doorbell();  // null: no peer can ring
   process_.has_progress_thread = process_.params.progress == "thread" && doorbell != nullptr;
   if (process_.has_progress_thread) thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
 }
@@ -161,10 +161,11 @@ void Runtime::await(const core::Group& group) {
   core::Progress& progress = process_.channel(0).progress;
   int met = 0, awaited = -1;
   const auto all_here = [&] {
-    process_.waits.also.set(boot.card_word());  // before the look: what comes after it wakes
+    process_.waits.also.set(
+        boot.connection_info_word());  // before the look: what comes after it wakes
     for (; met < group.size(); ++met) {
       const auto rank = static_cast<int>(group.peer_index(met));
-      if (!boot.is_local(rank) || boot.has_card(rank)) continue;
+      if (!boot.is_local(rank) || boot.has_connection_info(rank)) continue;
       if (awaited != rank) boot.tell_awaited(awaited = rank);
       return false;
     }

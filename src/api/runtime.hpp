@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runtime: what a Process needs to speak with the others: transports, messages, collectives.
 // Why: the C API and unit tests (ranks as threads) bring a Process into its job the same way.
-// Life cycle: construct (asks nobody; publishes the card), meet_all() or, of those that are
-// needed, await(), use, leave(), destroy. Without a meeting of all ranks: see_off(), rest(), and
-// perhaps come_back().
-// Threads: one caller.
+// Life cycle: construct (asks no peer; publishes the connection info), meet_all() or, of those that
+// are needed, await(), use, leave(), destroy. Without a meeting of all ranks: see_off(), rest(),
+// and perhaps come_back(). Threads: one caller.
 #pragma once
 
 #include <memory>
@@ -36,11 +35,12 @@ class Runtime {
   /// The level has risen: from now on the locks count. The channels stay as they are. Called while
   /// no other thread is in MPI.
   void admit_threads() noexcept;
-  /// Sends what waits and meets all ranks: afterwards nobody needs this one's memory. Throws Error.
+  /// Sends what waits and meets all ranks: afterwards no peer needs this one's memory. Throws
+  /// Error.
   void leave();
   /// Waits until all peers in contact can do without this process.
   void see_off() noexcept;
-  /// Nobody uses MPI here for now.
+  /// MPI is not used here for now.
   void rest() noexcept;
   void come_back();
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the chapter "session": sessions, the process sets mpi://WORLD and mpi://SELF and those
-// that the launcher names, and communicators made of their groups. A session waits for nobody;
-// making a communicator waits until its members have entered the job. It is derived from the world
-// inside, so that its members agree on its id without a message. See: MPI-5.0 section 11.3.
+// that the launcher names, and communicators made of their groups. A session waits for no other
+// process; making a communicator waits until its members have entered the job. It is derived from
+// the world inside, so that its members agree on its id without a message. See: MPI-5.0
+// section 11.3.
 #include "core/session.hpp"
 
 #include <strings.h>

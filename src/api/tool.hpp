@@ -65,7 +65,7 @@ struct PerformanceVariable {
 };
 [[nodiscard]] const std::vector<PerformanceVariable>& performance_variables();
 
-/// The process enters its job: events that somebody waits for are raised from now on.
+/// The process enters its job: events that have a registration are raised from now on.
 void watch_events() noexcept;
 /// The last user of the interface leaves: registrations end with it.
 void forget_events() noexcept;

@@ -25,7 +25,7 @@ namespace tern::api {
 
 /// A communicator of the members in `order`, with `shape` as its topology and the
 /// hints of `info` (may be null); MPI_COMM_NULL where the
-/// caller is none of them. Collective, without a message.
+/// caller is not one of them. Collective, without a message.
 [[nodiscard]] int publish_shaped(core::Communicator& parent, const core::Placement& order,
                                  core::Topology::Shape shape, const core::Info* info,
                                  MPI_Comm* out);

@@ -23,7 +23,7 @@ size_t count_threads(const core::Process& process) {
   return static_cast<size_t>(std::distance(tasks, end)) - (process.has_progress_thread ? 1 : 0);
 }
 
-/// The locks of all channels but the one that is held; held() is false where somebody is busy in
+/// The locks of all channels but the one that is held; held() is false where a thread is busy in
 /// one of them.
 class OtherLocks {
  public:
@@ -91,7 +91,7 @@ std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const
   }
   const size_t threads =
       process_.thread_level == core::ThreadLevel::kMultiple ? count_threads(process_) : all.size();
-  if (threads > all.size())  // it names nobody: the rank goes on
+  if (threads > all.size())  // it names no rank: this one goes on
     all.push_back(
         {"", strf("%zu of its threads do not wait in MPI", threads - all.size()), {}, true, 0});
   return all;

@@ -143,9 +143,9 @@ void report(int signal, const siginfo_t& info, Interrupted& code) noexcept {
 
 void on_crash(int signal, siginfo_t* info, void* context) {
   const int error = errno;
-  pid_t nobody = 0;
-  if (!crashed.compare_exchange_strong(nobody, this_thread())) {
-    if (nobody == this_thread()) return end_by(its_signal.load());  // the report itself crashed
+  pid_t no_thread = 0;
+  if (!crashed.compare_exchange_strong(no_thread, this_thread())) {
+    if (no_thread == this_thread()) return end_by(its_signal.load());  // the report itself crashed
     for (;;) ::pause();  // the other thread's report ends the process
   }
   its_signal.store(signal);

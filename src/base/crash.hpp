@@ -5,7 +5,7 @@
 // it is installed: what the program, a sanitizer, Python's faulthandler or a Java machine has set
 // stays, and what they set later replaces it. After the report the signal ends the process as it
 // would have: same status, and a core file of the place of the fault. Threads: any may crash; the
-// first one is reported. See: tern_troubleshooting(7), tests/mpi/crash.sh.
+// first one is reported. See: tern_troubleshooting(7), tests/mpi/crash_backtrace.sh.
 #pragma once
 
 namespace tern {

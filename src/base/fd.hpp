@@ -73,7 +73,7 @@ class Mapping {
 /// A sealed-size anonymous shared memory file (memfd), close-on-exec. Throws Error(MPI_ERR_NO_MEM).
 Fd make_memfd(const char* name, size_t bytes);
 
-/// Whether nobody can take pages of this file away (which would kill those who map it).
+/// Whether pages of this file cannot be taken away (which would kill processes that map it).
 [[nodiscard]] bool has_sealed_size(int fd) noexcept;
 
 }  // namespace tern

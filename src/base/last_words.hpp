@@ -8,11 +8,11 @@
 
 namespace tern {
 
-/// From now on an exception that nobody may catch ends the process with a sentence and exit code 1.
+/// From now on an exception that is not caught ends the process with a sentence and exit code 1.
 /// The library has a C++ runtime of its own: the program's std::terminate stays as it is.
 void install_last_words() noexcept;
 
-/// "; ulimit -v allows 20000 KiB": the limits of memory that are set; empty where none is.
+/// "; ulimit -v allows 20000 KiB": the limits of memory that are set; empty where no limit is.
 [[nodiscard]] const char* memory_limits_in_words(char* text, size_t bytes) noexcept;
 
 }  // namespace tern

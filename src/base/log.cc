@@ -29,7 +29,7 @@ void log_line(const char* format, ...) noexcept {
   if (length > sizeof line - 2) length = sizeof line - 2;
   line[length] = '\n';
   ssize_t written = ::write(STDERR_FILENO, line, length + 1);
-  (void)written;  // nobody is left to hear of a closed stderr
+  (void)written;  // a closed stderr cannot be reported
 }
 
 }  // namespace tern

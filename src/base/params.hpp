@@ -221,7 +221,7 @@ class Params {
   std::vector<std::pair<std::string, std::string>> sources_;  // of what is not the default
 };
 
-/// The candidate with the least edit distance to `name`; empty where none is near (over 1/3 of its
+/// The candidate with the least edit distance to `name`; empty if all are far (over 1/3 of its
 /// length).
 [[nodiscard]] std::string nearest_name(const std::string& name,
                                        const std::vector<std::string>& candidates);

@@ -79,7 +79,7 @@ const char* way_without_mpirun(std::string_view way) {
     throw Error(MPI_ERR_OTHER, strf("TERN_BOOT=%.*s, but this process was not started by %s",
                                     static_cast<int>(way.size()), way.data(),
                                     way == "mpirun" ? "Tern's mpirun" : "a PMIx launcher"));
-  throw Error(MPI_ERR_ARG, strf("TERN_BOOT=%.*s is none of auto, mpirun, pmix, singleton",
+  throw Error(MPI_ERR_ARG, strf("TERN_BOOT=%.*s is not one of auto, mpirun, pmix, singleton",
                                 static_cast<int>(way.size()), way.data()));
 }
 

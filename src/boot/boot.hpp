@@ -3,10 +3,10 @@
 // Why: the library starts the same way under its own mpirun, under every PMIx server, alone, and as
 // threads of a unit test.
 //
-// Life cycle: make_boot() -> put_card()/put() -> fence(), or publish() and has_card() of those that
-// are needed -> card()/get() of any rank, as late as wanted -> fence() again where a barrier is
-// needed -> finalize(). A second make_boot() after finalize() is legal (sessions). What was put
-// before a fence is visible to everybody after it.
+// Life cycle: make_boot() -> put_connection_info()/put() -> fence(), or publish() and
+// has_connection_info() of those that are needed -> connection_info()/get() of any rank, as late as
+// wanted -> fence() again where a barrier is needed -> finalize(). A second make_boot() after
+// finalize() is legal (sessions). What was put before a fence is visible to everybody after it.
 //
 // Lifetime: owned by the Process. Threads: one caller at a time per object.
 //
@@ -30,11 +30,12 @@
 
 namespace tern::boot {
 
-// A card is what a rank tells everybody about itself: how to reach it and what it was built with.
-inline constexpr std::size_t kCardSize = 128;
-using Card = std::array<std::byte, kCardSize>;
+// A connection info is what a rank tells everybody about itself: how to reach it and what it was
+// built with.
+inline constexpr std::size_t kConnectionInfoSize = 128;
+using ConnectionInfo = std::array<std::byte, kConnectionInfoSize>;
 
-// What a rank knows of its job without asking anybody.
+// What a rank knows of its job without asking another process.
 struct Job {
   int rank = 0;
   int size = 1;
@@ -72,20 +73,21 @@ class Boot {
   // first call may ask the server.
   [[nodiscard]] virtual std::vector<ProcessSet> process_sets() { return {}; }
 
-  virtual void put_card(const Card& card) = 0;
-  [[nodiscard]] virtual Card card(int rank) = 0;
+  virtual void put_connection_info(const ConnectionInfo& info) = 0;
+  [[nodiscard]] virtual ConnectionInfo connection_info(int rank) = 0;
   // What was put so far is visible to all from now on, without a fence.
   virtual void publish() {}
-  // Whether the rank has put its card, and published it: before a fence that may come later. Of all
-  // ranks the entry (see enter_again()) must be the same.
-  [[nodiscard]] virtual bool has_card(int /*rank*/) { return true; }
-  // A word that changes when a card is put, with its value now; without a word, ask again.
-  [[nodiscard]] virtual FutexWord card_word() noexcept { return {}; }
-  // This rank waits for the card of another one (-1: no more): where that never comes, the launcher
-  // can say so.
+  // Whether the rank has put its connection info, and published it: before a fence that may come
+  // later. Of all ranks the entry (see enter_again()) must be the same.
+  [[nodiscard]] virtual bool has_connection_info(int /*rank*/) { return true; }
+  // A word that changes when a connection info is put, with its value now; without a word, ask
+  // again.
+  [[nodiscard]] virtual FutexWord connection_info_word() noexcept { return {}; }
+  // This rank waits for the connection info of another one (-1: no more): where that never comes,
+  // the launcher can say so.
   virtual void tell_awaited(int /*rank*/) noexcept {}
-  // A job may be entered twice: all ranks have left it together, and some come back. The cards of
-  // before do not count. To be called before put_card().
+  // A job may be entered twice: all ranks have left it together, and some come back. The connection
+  // infos of before do not count. To be called before put_connection_info().
   void enter_again() noexcept { entry_ = 2; }
 
   // Sessions: after the next fence all ranks know whether any had told of one before it.
@@ -108,7 +110,7 @@ class Boot {
   // All of it at once, asleep.
   void fence();
 
-  // Ends the whole job with this exit code. Does not return, save in the fake, which remembers it.
+  // Ends the whole job with this exit code. Returns only in the fake, which remembers it.
   virtual void abort(int code, const char* text) noexcept = 0;
 
   // Reports on waiting. The number of the launcher's last question "what do you wait for?"; 0: none
@@ -130,18 +132,18 @@ class Boot {
   // After finalize(): it goes on, with all that was put.
   virtual void resume() {}
 
-  // A card given and taken as the caller's own struct.
+  // A connection info given and taken as the caller's own struct.
   template <class T>
-  void put_card_as(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kCardSize);
-    Card bytes{};
+  void put_connection_info_as(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kConnectionInfoSize);
+    ConnectionInfo bytes{};
     std::memcpy(bytes.data(), &value, sizeof value);
-    put_card(bytes);
+    put_connection_info(bytes);
   }
   template <class T>
-  [[nodiscard]] T card_as(int rank) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kCardSize);
-    const Card bytes = card(rank);
+  [[nodiscard]] T connection_info_as(int rank) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kConnectionInfoSize);
+    const ConnectionInfo bytes = connection_info(rank);
     T value;
     std::memcpy(&value, bytes.data(), sizeof value);
     return value;

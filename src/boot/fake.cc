@@ -16,16 +16,16 @@ struct FakeJob::State {
   State(int size_, std::vector<std::string> hosts_)
       : size(size_),
         hosts(std::move(hosts_)),
-        cards(static_cast<std::size_t>(size_)),
-        has_card(cards.size()) {
+        infos(static_cast<std::size_t>(size_)),
+        has_connection_info(infos.size()) {
     if (hosts.empty()) hosts.assign(static_cast<std::size_t>(size), "fakehost");
   }
   int size;
   std::vector<std::string> hosts;
   std::vector<int> nodes;
   std::mutex mutex;
-  std::vector<Card> cards;
-  std::vector<bool> has_card;
+  std::vector<ConnectionInfo> infos;
+  std::vector<bool> has_connection_info;
   std::map<std::pair<int, std::string>, std::string> values;
   int arrived = 0;
   std::atomic<std::uint32_t> generation{0};  // fences that are over
@@ -79,20 +79,20 @@ class FakeBoot final : public Boot {
     check_rank(rank, "the host");
     return state_->hosts[static_cast<std::size_t>(rank)];
   }
-  void put_card(const Card& card) override {
+  void put_connection_info(const ConnectionInfo& info) override {
     const std::lock_guard lock(state_->mutex);
-    state_->cards[static_cast<std::size_t>(rank())] = card;
-    state_->has_card[static_cast<std::size_t>(rank())] = true;
+    state_->infos[static_cast<std::size_t>(rank())] = info;
+    state_->has_connection_info[static_cast<std::size_t>(rank())] = true;
   }
-  bool has_card(int rank) override {
-    check_rank(rank, "the card");
+  bool has_connection_info(int rank) override {
+    check_rank(rank, "the connection info");
     const std::lock_guard lock(state_->mutex);
-    return state_->has_card[static_cast<std::size_t>(rank)];
+    return state_->has_connection_info[static_cast<std::size_t>(rank)];
   }
-  Card card(int rank) override {
-    check_rank(rank, "the card");
+  ConnectionInfo connection_info(int rank) override {
+    check_rank(rank, "the connection info");
     const std::lock_guard lock(state_->mutex);
-    return state_->cards[static_cast<std::size_t>(rank)];
+    return state_->infos[static_cast<std::size_t>(rank)];
   }
   void put(std::string_view key, std::string_view value) override {
     const std::lock_guard lock(state_->mutex);

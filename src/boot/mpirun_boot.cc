@@ -47,18 +47,20 @@ class MpirunBoot final : public Boot {
     std::string text;
     return shared_.get(0, kSetsKey, &text) ? read_sets(text, size()) : std::vector<ProcessSet>();
   }
-  void put_card(const Card& card) override { shared_.put_card(rank(), card, entry_); }
-  bool has_card(int rank) override {
-    check_rank(rank, "the card");
-    return shared_.has_card(rank, entry_);
+  void put_connection_info(const ConnectionInfo& info) override {
+    shared_.put_connection_info(rank(), info, entry_);
   }
-  FutexWord card_word() noexcept override { return shared_.card_word(); }
+  bool has_connection_info(int rank) override {
+    check_rank(rank, "the connection info");
+    return shared_.has_connection_info(rank, entry_);
+  }
+  FutexWord connection_info_word() noexcept override { return shared_.connection_info_word(); }
   void tell_awaited(int rank) noexcept override { shared_.set_awaited(job_.rank, rank); }
   void tell_session() override { shared_.set_sessions(); }
   bool had_sessions() override { return shared_.sessions(); }
-  Card card(int rank) override {
-    check_rank(rank, "the card");
-    return shared_.card(rank);
+  ConnectionInfo connection_info(int rank) override {
+    check_rank(rank, "the connection info");
+    return shared_.connection_info(rank);
   }
   void put(std::string_view key, std::string_view value) override {
     shared_.put(rank(), key, value);

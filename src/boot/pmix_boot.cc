@@ -21,7 +21,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr const char* kCardKeys[] = {"tern.card", "tern.card2"};  // by entry
+constexpr const char* kInfoKeys[] = {"tern.info", "tern.info2"};  // by entry
 
 pmix_info_t flag(const char* key) {
   pmix_info_t info{};
@@ -110,14 +110,14 @@ class PmixBoot final : public Boot {
   int node(int rank) override;
   std::string host(int rank) override;
   std::vector<ProcessSet> process_sets() override;
-  void put_card(const Card& card) override {
-    put(card_key(), {reinterpret_cast<const char*>(card.data()), card.size()});
+  void put_connection_info(const ConnectionInfo& info) override {
+    put(info_key(), {reinterpret_cast<const char*>(info.data()), info.size()});
   }
-  bool has_card(int rank) override;
+  bool has_connection_info(int rank) override;
   void publish() override { check(pmix_.Commit(), "publishing keys"); }
   void tell_session() override { own_session_ = true; }
   bool had_sessions() override;
-  Card card(int rank) override;
+  ConnectionInfo connection_info(int rank) override;
   void put(std::string_view key, std::string_view value) override;
   std::string get(int rank, std::string_view key) override;
   void start_fence() override;
@@ -140,7 +140,7 @@ class PmixBoot final : public Boot {
   [[nodiscard]] pmix_value_t* ask(pmix_rank_t rank, const char* key) const noexcept;
   [[nodiscard]] long long number(pmix_rank_t rank, const char* key, long long otherwise) const;
   void check(pmix_status_t status, const char* what) const;
-  [[nodiscard]] const char* card_key() const noexcept { return kCardKeys[entry_ - 1]; }
+  [[nodiscard]] const char* info_key() const noexcept { return kInfoKeys[entry_ - 1]; }
   // Of each fence a key of its own: a client does not ask again for what it has.
   [[nodiscard]] std::string session_key() const { return strf("tern.sessions%d", fences_); }
   void join();
@@ -155,8 +155,8 @@ class PmixBoot final : public Boot {
   int fences_ = 0;
   bool own_session_ = false;
   std::map<std::string, std::string> own_;  // what was put
-  std::vector<bool> here_;                  // by rank: has_card()
-  std::int64_t asked_ns_ = 0;               // the server, in vain, for a card
+  std::vector<bool> here_;                  // by rank: has_connection_info()
+  std::int64_t asked_ns_ = 0;               // the server, in vain, for a connection info
   std::vector<ProcessSet> sets_;
   bool sets_known_ = false;
   enum : std::uint32_t { kOver, kUnderWay };
@@ -196,7 +196,7 @@ void PmixBoot::check(pmix_status_t status, const char* what) const {
 }
 
 pmix_value_t* PmixBoot::ask(pmix_rank_t rank, const char* key) const noexcept {
-  // Immediate: a key that nobody put is an answer, not a reason to wait for ever.
+  // Immediate: a key that no rank has put is an answer, not a reason to wait for ever.
   const pmix_info_t immediate = flag(PMIX_IMMEDIATE);
   const pmix_proc_t whom = proc(rank);
   pmix_value_t* value = nullptr;
@@ -256,17 +256,19 @@ void PmixBoot::learn_sets() {
   }
 }
 
-Card PmixBoot::card(int rank) { return card_of(get(rank, card_key())); }
+ConnectionInfo PmixBoot::connection_info(int rank) {
+  return connection_info_of(get(rank, info_key()));
+}
 
 // Asks the server at most once in a millisecond: the caller polls.
-bool PmixBoot::has_card(int rank) {
-  check_rank(rank, "the card");
+bool PmixBoot::has_connection_info(int rank) {
+  check_rank(rank, "the connection info");
   constexpr std::int64_t kPauseNs = 1000000;
   const auto place = static_cast<std::size_t>(rank);
   here_.resize(static_cast<std::size_t>(job_.size));
   if (here_[place] || now_ns() - asked_ns_ < kPauseNs) return here_[place];
   std::string bytes;
-  here_[place] = Value(ask(static_cast<pmix_rank_t>(rank), card_key())).bytes(&bytes);
+  here_[place] = Value(ask(static_cast<pmix_rank_t>(rank), info_key())).bytes(&bytes);
   if (!here_[place]) asked_ns_ = now_ns();
   return here_[place];
 }

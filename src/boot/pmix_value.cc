@@ -134,10 +134,10 @@ std::vector<std::string> names_of(const std::string& list) {
   return names;
 }
 
-Card card_of(const std::string& bytes) noexcept {
-  Card card{};
-  std::memcpy(card.data(), bytes.data(), std::min(bytes.size(), card.size()));
-  return card;
+ConnectionInfo connection_info_of(const std::string& bytes) noexcept {
+  ConnectionInfo info{};
+  std::memcpy(info.data(), bytes.data(), std::min(bytes.size(), info.size()));
+  return info;
 }
 
 }  // namespace tern::boot

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values from a PMIx server, checked: numbers of any integer type, bytes, lists of ranks, cards.
+// Values from a PMIx server, checked: numbers of any integer type, bytes, lists of ranks,
+// connection infos.
 // Why: servers differ in the types that they send, and what comes from outside is not believed.
 // Threads: any.
 #pragma once
@@ -29,6 +30,6 @@ namespace tern::boot {
 // "a,b": the names between the commas.
 [[nodiscard]] std::vector<std::string> names_of(const std::string& list);
 // What is missing of a short one is zero.
-[[nodiscard]] Card card_of(const std::string& bytes) noexcept;
+[[nodiscard]] ConnectionInfo connection_info_of(const std::string& bytes) noexcept;
 
 }  // namespace tern::boot

@@ -49,7 +49,7 @@ struct SharedJob::Header {
   alignas(64) std::atomic<std::uint32_t> arrived;
   std::atomic<std::uint32_t> generation;
   std::atomic<std::uint32_t> question;
-  std::atomic<std::uint32_t> cards;     // put so far
+  std::atomic<std::uint32_t> infos;     // put so far
   std::atomic<std::uint32_t> sessions;  // nonzero: there was one
   alignas(64) std::atomic<std::uint32_t> heap_next;
   std::atomic<std::uint32_t> abort_claimed;
@@ -60,7 +60,7 @@ struct SharedJob::Header {
 };
 
 struct alignas(64) SharedJob::Slot {
-  Card card;
+  ConnectionInfo info;
   std::atomic<RankState> state;
   std::atomic<std::uint32_t> newest_record;  // offset; 0: none
   std::int32_t app;
@@ -69,7 +69,7 @@ struct alignas(64) SharedJob::Slot {
   std::atomic<std::int64_t> waiting_until;
   std::atomic<std::uint64_t> call_address;
   std::atomic<std::int32_t> owner;    // the process that entered as this rank; 0: none yet
-  std::atomic<std::int32_t> entry;    // of the card; 0: none yet
+  std::atomic<std::int32_t> entry;    // of the connection info; 0: none yet
   std::atomic<std::int32_t> awaited;  // the rank after it; 0: none
 };
 
@@ -159,21 +159,23 @@ bool SharedJob::claim(int rank, std::int32_t pid) noexcept {
   return true;
 }
 
-void SharedJob::put_card(int rank, const Card& card, int entry) noexcept {
-  slot(rank).card = card;
+void SharedJob::put_connection_info(int rank, const ConnectionInfo& info, int entry) noexcept {
+  slot(rank).info = info;
   slot(rank).entry.store(entry, std::memory_order_release);
-  header().cards.fetch_add(1);
-  futex_wake_all(header().cards);
+  header().infos.fetch_add(1);
+  futex_wake_all(header().infos);
 }
-bool SharedJob::has_card(int rank, int entry) const noexcept {
+bool SharedJob::has_connection_info(int rank, int entry) const noexcept {
   return slot(rank).entry.load(std::memory_order_acquire) >= entry;
 }
-FutexWord SharedJob::card_word() const noexcept { return {&header().cards, header().cards}; }
+FutexWord SharedJob::connection_info_word() const noexcept {
+  return {&header().infos, header().infos};
+}
 void SharedJob::set_awaited(int rank, int awaited) noexcept { slot(rank).awaited = awaited + 1; }
 int SharedJob::awaited(int rank) const noexcept { return slot(rank).awaited - 1; }
 void SharedJob::set_sessions() noexcept { header().sessions = 1; }
 bool SharedJob::sessions() const noexcept { return header().sessions != 0; }
-Card SharedJob::card(int rank) const noexcept { return slot(rank).card; }
+ConnectionInfo SharedJob::connection_info(int rank) const noexcept { return slot(rank).info; }
 
 void SharedJob::put(int rank, std::string_view key, std::string_view value) {
   Header& h = header();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared memory by which mpirun's ranks on one machine meet: cards, keys, fence, abort.
+// The memory that mpirun's ranks on one machine share: connection infos, keys, fence, abort.
 // Why: a PMIx client costs a rank 10 ms; this costs two system calls.
 // Layout: header, one slot per rank, a heap of key records that only grows. Everything read from it
 // is checked: a rank that scribbles here may break its own job, never run code in another rank.
 // Lifetime: mpirun creates it; a rank inherits the descriptor, maps it and closes the descriptor.
-// Threads: every function may be called by many processes at once, save create().
+// Threads: every function but create() may be called by many processes at once.
 #pragma once
 
 #include <atomic>
@@ -58,17 +58,17 @@ class SharedJob {
   [[nodiscard]] bool claim(int rank, std::int32_t pid) noexcept;
 
   // `entry`: which time the rank enters the job.
-  void put_card(int rank, const Card& card, int entry = 1) noexcept;
-  [[nodiscard]] bool has_card(int rank, int entry = 1) const noexcept;
-  // It changes when any rank puts a card.
-  [[nodiscard]] FutexWord card_word() const noexcept;
-  // Whose card the rank waits for; -1: none.
+  void put_connection_info(int rank, const ConnectionInfo& info, int entry = 1) noexcept;
+  [[nodiscard]] bool has_connection_info(int rank, int entry = 1) const noexcept;
+  // It changes when any rank puts a connection info.
+  [[nodiscard]] FutexWord connection_info_word() const noexcept;
+  // The rank whose connection info this one waits for; -1: it waits for no connection info.
   void set_awaited(int rank, int awaited) noexcept;
   [[nodiscard]] int awaited(int rank) const noexcept;
   // A rank has opened a session.
   void set_sessions() noexcept;
   [[nodiscard]] bool sessions() const noexcept;
-  [[nodiscard]] Card card(int rank) const noexcept;
+  [[nodiscard]] ConnectionInfo connection_info(int rank) const noexcept;
   void put(int rank, std::string_view key, std::string_view value);
   // False where the rank has put no such key.
   [[nodiscard]] bool get(int rank, std::string_view key, std::string* value) const;

@@ -29,10 +29,10 @@ class SingletonBoot final : public Boot {
     check_rank(rank, "the host");
     return this_host();
   }
-  void put_card(const Card& card) override { card_ = card; }
-  Card card(int rank) override {
-    check_rank(rank, "the card");
-    return card_;
+  void put_connection_info(const ConnectionInfo& info) override { info_ = info; }
+  ConnectionInfo connection_info(int rank) override {
+    check_rank(rank, "the connection info");
+    return info_;
   }
   void put(std::string_view key, std::string_view value) override {
     values_[std::string(key)] = value;
@@ -47,7 +47,7 @@ class SingletonBoot final : public Boot {
   }
   void start_fence() override {}
   bool fence_over() noexcept override { return true; }
-  // Whoever aborts has said why: there is no launcher to repeat it.
+  // The caller of abort() has said why: there is no launcher to repeat it.
   void abort(int code, const char* /*text*/) noexcept override {
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
   }
@@ -56,7 +56,7 @@ class SingletonBoot final : public Boot {
   void finalize() override {}
 
  private:
-  Card card_{};
+  ConnectionInfo info_{};
   bool had_sessions_ = false;
   std::map<std::string, std::string> values_;
 };

@@ -262,8 +262,8 @@ class Copier {
     return packed;
   }
 
-  /// Whether a column outgrows the second cache and is none of those that the processor itself
-  /// foresees (measured: whole lines apart, on one page, in enough sets of the first cache).
+  /// Whether a column outgrows the second cache and is not one of those that the processor itself
+  /// prefetches (measured: whole lines apart, on one page, in enough sets of the first cache).
   [[nodiscard]] bool far_apart(int64_t block, int64_t stride) const noexcept {
     constexpr int64_t kSecondCacheLines = 8192, kFewSets = 8 * kLine, kFewOnPage = 2048;
     const int64_t distance = std::abs(stride);

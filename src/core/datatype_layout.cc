@@ -14,7 +14,7 @@ namespace {
 using Form = Layout::Form;
 constexpr size_t kFewBlocks = 16;  // fewer are a record, which has loops of its own
 
-/// The common distance of neighbours, or false where there is none.
+/// The common distance of neighbours, or false where they differ.
 bool evenly_spaced(const std::vector<int64_t>& places, int64_t* stride) {
   if (places.size() < 2) return false;
   *stride = places[1] - places[0];

@@ -259,11 +259,11 @@ OnHost::OnHost(Process& process, const Data& data)
   here_.kind = cuda::MemoryKind::kHost;
 }
 
-int OnHost::fetch() noexcept { return memory_.empty() ? MPI_SUCCESS : copy(process_, of_, here_); }
-
 int OnHost::download() noexcept {
-  return memory_.empty() ? MPI_SUCCESS : copy(process_, here_, of_);
+  return memory_.empty() ? MPI_SUCCESS : copy(process_, of_, here_);
 }
+
+int OnHost::upload() noexcept { return memory_.empty() ? MPI_SUCCESS : copy(process_, here_, of_); }
 
 namespace {
 
@@ -279,14 +279,14 @@ int reduce_on_host(Process& process, const Op& op, const Data* sources, int n, c
   std::vector<Data> here;
   operands.reserve(static_cast<size_t>(n));
   OnHost result(process, to);
-  if (const int code = result.fetch(); code != MPI_SUCCESS) return code;  // the holes
+  if (const int code = result.download(); code != MPI_SUCCESS) return code;  // the holes
   for (int i = 0; i < n; ++i) {
     OnHost& operand = operands.emplace_back(process, sources[i]);
-    if (const int code = operand.fetch(); code != MPI_SUCCESS) return code;
+    if (const int code = operand.download(); code != MPI_SUCCESS) return code;
     here.push_back(operand.here());
   }
   apply_all(op, here.data(), n, result.here());
-  return result.download();
+  return result.upload();
 }
 
 /// The operands where the job's kernels can read them: those of the host and of other devices move.

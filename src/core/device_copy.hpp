@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packing, unpacking and copying of data wherever it lies.
-// Why: a buffer of any call may be a device's, of any datatype; above here nobody asks which copy
-// it takes.
+// Why: a buffer of any call may be a device's, of any datatype; the layers above do not ask which
+// copy it takes.
 // Threads: any. See: core/datatype.hpp (host memory), cuda/device.hpp (Job),
 // tests/gpu/mpi/pt2pt_kinds.cc, coll_kinds.cc.
 #pragma once
@@ -32,7 +32,7 @@ struct Data {
     return static_cast<std::byte*>(address) + type->true_lb();
   }
   [[nodiscard]] bool on_device() const noexcept { return cuda::on_device(kind); }
-  /// Finds out the kind where nobody has.
+  /// Finds out the kind where it is not known yet.
   void ask() noexcept {
     if (kind == cuda::MemoryKind::kUnknown)
       kind = count == 0 ? cuda::MemoryKind::kHost : cuda::kind_of(first());
@@ -70,14 +70,15 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 /// The same of host memory.
 void copy_on_host(const Data& from, const Data& to) noexcept;
 
-/// A copy of data in host memory, laid out as its type says; the data itself where it lies there.
+/// A copy of data in host memory, laid out as its type says; the data itself if it is the host's.
+/// A download goes from the device to the host, an upload back.
 class OnHost {
  public:
   /// Throws std::bad_alloc. Nothing is copied yet.
   OnHost(Process& process, const Data& data);
   /// 0, or an error class with fail() text.
-  [[nodiscard]] int fetch() noexcept;
   [[nodiscard]] int download() noexcept;
+  [[nodiscard]] int upload() noexcept;
   [[nodiscard]] const Data& here() const noexcept { return here_; }
 
  private:

@@ -20,7 +20,6 @@ class Process;
 class Group final : public Object {
  public:
   static constexpr Kind kKind = Kind::kGroup;
-  static constexpr uint32_t kNobody = UINT32_MAX;
   static constexpr size_t kMostRuns = 16;
 
   /// The ranks start, start + 1, ... are the peers first, first + stride, ...

@@ -49,7 +49,7 @@ class HandleTable {
   void erase(Object& object) noexcept;
   /// A fresh word in the same place: the old one becomes stale. For pooled objects (requests).
   uintptr_t renew(Object& object) noexcept;
-  /// The full word for the low 31 bits (MPI_*_fromint); 0 where there is none.
+  /// The full word for the low 31 bits (MPI_*_fromint); 0 if no object has it.
   [[nodiscard]] uintptr_t from_int(int value) const noexcept;
   /// All user handles of a kind still in use (leak reports).
   [[nodiscard]] std::vector<Object*> live(Kind kind) const;

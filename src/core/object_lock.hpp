@@ -48,7 +48,7 @@ class Name {
     const ObjectLock lock(mutex_);
     return text_;
   }
-  /// The name, or these words where there is none.
+  /// The name, or these words where it has no name.
   [[nodiscard]] std::string or_words(const char* words) const {
     const ObjectLock lock(mutex_);
     return text_.empty() ? words : text_;

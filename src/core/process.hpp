@@ -49,7 +49,7 @@ class Process {
   int world_rank = 0;  // in the namespace that launched this process
   int world_size = 1;
   int node_size = 1;            // ranks of that namespace on this host, this one included
-  bool oversubscribed = false;  // more ranks than cores here: nobody spins
+  bool oversubscribed = false;  // more ranks than cores here: no thread spins
   ThreadLevel thread_level = ThreadLevel::kSingle;
   /// Several threads may be inside MPI: the channels' locks count.
   [[nodiscard]] bool threaded() const noexcept {

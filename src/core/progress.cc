@@ -91,8 +91,8 @@ void Progress::lock_among_threads() noexcept {
   wanted_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// A mutex alone would not do: whoever lets it go and takes it again is faster than the one that is
-// woken for it.
+// A mutex alone would not do: a thread that unlocks it and locks it again is faster than one that
+// is woken for it.
 void Progress::give_way() noexcept {
   const int before = wanted_.load(std::memory_order_relaxed);
   unlock();
@@ -130,9 +130,9 @@ uint32_t Progress::polls_on_core(int64_t now) noexcept {
   return busy > shared_->most ? kPollsOnCore : std::max(spins_, kPollsOnCore);
 }
 
-// Whoever polls in a loop leaves the core after a few rounds, for what it polls for comes from
-// others, and looks once more when it is back. Whoever computes between its polls is not waiting:
-// it leaves the core at times only, for it may be that nothing of it gets on without the others.
+// A thread that polls in a loop leaves the core after a few rounds, since what it polls for comes
+// from others, and polls once more when it is back. A thread that computes between its polls is not
+// waiting: it leaves the core only at times, since its messages may need the others to get on.
 int Progress::poll_after_others() noexcept {
   constexpr int64_t kPauseNs = 1000, kLongOnCoreNs = 100000;
   const int64_t now = now_ns();
@@ -196,10 +196,10 @@ void Progress::idle(Idleness* idleness) noexcept {
     polling.sleeps_until_ns = now + took * (1 + kOften);
 }
 
-// Whoever yields to threads that compute, or spin, is back after a time slice of each; whoever
-// sleeps, as soon as it is woken. True for a yield.
+// A thread that yields to threads that compute, or spin, is back after a time slice of each; one
+// that sleeps is back as soon as it is woken. True for a yield.
 bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
-  constexpr int64_t kLongAwakeNs = 1'000'000'000;  // then somebody may ask what it waits for
+  constexpr int64_t kLongAwakeNs = 1'000'000'000;  // then mpirun may ask what it waits for
   const bool awake = shared_->awake.load(std::memory_order_relaxed) != 0;
   const int64_t yields = awake ? kLongAwakeNs : now < polling.sleeps_until_ns ? -1 : yield_ns_;
   if (now - idleness->since_ns <= yields) {
@@ -246,8 +246,8 @@ void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noex
     doorbell_->sleep(armed, most_us, shared_->also.get());
 }
 
-// A channel that is passed over because another thread is busy with it for a moment may have what
-// nobody looks at again. The caller holds no lock.
+// A channel that is passed over because another thread is busy with it for a moment may have
+// events that no thread looks at again. The caller holds no lock.
 int Progress::poll_before_sleep() noexcept {
   const ChannelLock held(*this);
   return poll();

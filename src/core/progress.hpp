@@ -64,7 +64,7 @@ class Progress {
   }
 
   /// Polls until done() is true; sleeps as configured. Caller holds the lock; it is let go while
-  /// asleep. `describe`(WaitReport*) says what is waited for, should somebody ask.
+  /// asleep. `describe`(WaitReport*) says what is waited for, if a report is asked for.
   template <class Done, class Describe>
   void wait(Done&& done, const Describe& describe) noexcept {
     uint32_t idle_rounds = 0;
@@ -148,7 +148,7 @@ class Progress {
   void add_reports(std::vector<WaitReport>* all) const;
   /// What the calling thread does, which polls and finds nothing.
   [[nodiscard]] WaitReport polling_report() const;
-  /// No thread sleeps in wait(): somebody polls.
+  /// No thread sleeps in wait(): if any wait, they poll.
   [[nodiscard]] bool only_polls() const noexcept { return sleepers_ == nullptr; }
   /// CLOCK_MONOTONIC (ns) since when nothing has happened to the waiting threads.
   [[nodiscard]] int64_t idle_since_ns() const noexcept;
@@ -173,7 +173,7 @@ class Progress {
   }
   /// False where another thread holds it.
   [[nodiscard]] bool try_lock() noexcept { return !threaded_ || mutex_.try_lock(); }
-  /// Somebody waits for the lock.
+  /// A thread waits for the lock.
   [[nodiscard]] bool wanted() const noexcept {
     return wanted_.load(std::memory_order_relaxed) != 0;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request: statuses, and what a request does that nobody overrides.
+// Request: statuses, and the defaults of its virtual functions.
 #include "core/request.hpp"
 
 #include "base/error.hpp"

@@ -50,7 +50,7 @@ class Request : public Object {
   /// Before complete() of what has failed: the communicator outlives its end, for the error is
   /// raised on it.
   TERN_COLD void keep_communicator() noexcept;
-  /// The error was raised, or is nobody's concern.
+  /// The error was raised, or need not be.
   void let_communicator_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }

@@ -32,10 +32,10 @@ class Slabs {
   [[nodiscard]] virtual bool reaches(const Peer& peer) const noexcept = 0;
   /// The number of a free slab, with whatever was in it; kNone where all are taken.
   [[nodiscard]] virtual uint32_t claim(Size size) = 0;
-  virtual void give_back(Size size, uint32_t slab) noexcept = 0;
+  virtual void release(Size size, uint32_t slab) noexcept = 0;
   /// An own slab, at a multiple of 64 bytes.
   [[nodiscard]] virtual std::byte* own(Size size, uint32_t slab) noexcept = 0;
-  /// A peer's; valid as long as this object. Throws Error where there is none of this number.
+  /// A peer's; valid as long as this object. Throws Error where no slab has this number.
   [[nodiscard]] virtual std::byte* of(Peer& peer, Size size, uint32_t slab) = 0;
   /// Where the peer sleeps.
   [[nodiscard]] virtual Doorbell& bell(Peer& peer) = 0;

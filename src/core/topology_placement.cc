@@ -32,8 +32,8 @@ std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& nodes, size_
   return all;
 }
 
-/// Grows one part after the other: next comes whoever has most edges into the part (by weight),
-/// then whoever has fewest to vertices that are in no part yet.
+/// Grows one part after the other: next comes the vertex with most edges into the part (by weight),
+/// of equal ones that with fewest to vertices that are in no part yet.
 class Growth {
  public:
   explicit Growth(const Graph& graph) : vertices_(graph.index.size()) {

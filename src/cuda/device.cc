@@ -60,7 +60,7 @@ void Device::forget() noexcept {
   stores_ = {};
 }
 
-CUstream Device::take_stream(CUresult* error) noexcept {
+CUstream Device::acquire_stream(CUresult* error) noexcept {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (!idle_.empty()) {
@@ -74,7 +74,7 @@ CUstream Device::take_stream(CUresult* error) noexcept {
   return *error == CUDA_SUCCESS ? stream : nullptr;
 }
 
-void Device::give_stream(CUstream stream) noexcept {
+void Device::release_stream(CUstream stream) noexcept {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (idle_.capacity() == 0) idle_.reserve(kMostIdleStreams);
@@ -109,7 +109,7 @@ bool Device::affords(Store from, size_t bytes, size_t most) noexcept {
   return held_[store] + needed <= most || fitting(stores_[store], needed) != stores_[store].end();
 }
 
-std::byte* Device::take(Store from, size_t* bytes, CUresult* error) noexcept {
+std::byte* Device::acquire(Store from, size_t* bytes, CUresult* error) noexcept {
   *bytes = block_bytes(*bytes);
   const std::lock_guard<std::mutex> guard(mutex_);
   Blocks& idle = stores_[static_cast<size_t>(from)];
@@ -128,7 +128,7 @@ std::byte* Device::take(Store from, size_t* bytes, CUresult* error) noexcept {
   return *error == CUDA_SUCCESS ? block : nullptr;
 }
 
-void Device::give(Store to, std::byte* block, size_t bytes) noexcept {
+void Device::release(Store to, std::byte* block, size_t bytes) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (!gone()) stores_[static_cast<size_t>(to)].emplace(bytes, block);
 }

@@ -5,7 +5,7 @@
 // Lifetime: Gpus is the Process's; a Device lives as long. When its context ends (cudaDeviceReset)
 // what was made in it is forgotten, and made anew when the next one comes. Threads: any; a Job
 // belongs to one.
-// See: src/cuda/README.md, tests/gpu/mpi/pain_device_chosen_late.cc, pain_reset.cc.
+// See: src/cuda/README.md, tests/gpu/mpi/context_after_init.cc, context_reset.cc.
 #pragma once
 
 #include <array>
@@ -58,20 +58,20 @@ class Device {
   Late may_be_late(const Memory& memory) noexcept;
   void settled(uint64_t buffer_id) noexcept;
 
-  /// A stream that nobody else uses meanwhile; null with *error. The context is current.
-  CUstream take_stream(CUresult* error) noexcept;
-  void give_stream(CUstream stream) noexcept;
+  /// A stream for the caller's use alone; null with *error. The context is current.
+  CUstream acquire_stream(CUresult* error) noexcept;
+  void release_stream(CUstream stream) noexcept;
   /// The kernels, loaded into the context at the first call; null where there are none (*why_not,
   /// where it is not null, says why). Any context may be current.
   Kernels* kernels(std::string* why_not = nullptr) noexcept;
   enum class Store : uint8_t { kDevice, kPinned };  // device memory, pinned host memory
   /// At least so many bytes, from what was given back where there is some; null with *error. The
   /// context is current.
-  std::byte* take(Store from, size_t* bytes, CUresult* error) noexcept;
-  /// Whether take() would do without holding more than `most` bytes in all.
+  std::byte* acquire(Store from, size_t* bytes, CUresult* error) noexcept;
+  /// Whether acquire() would do without holding more than `most` bytes in all.
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
   /// Kept for the next: freeing waits for everything on the device, the application's work too.
-  void give(Store to, std::byte* block, size_t bytes) noexcept;
+  void release(Store to, std::byte* block, size_t bytes) noexcept;
   /// The context has ended and come back since this was made: nothing in it is there any more.
   [[nodiscard]] bool stale() const noexcept;
   /// Nothing of it may be touched any more. It stays for those who still hold it.
@@ -207,8 +207,8 @@ class Gpus {
   void set_kernels_file(const std::string& file) { kernels_file_ = file; }
   /// Any device of this rank's, or nullptr: for host memory that is to be pinned.
   [[nodiscard]] Device* any() noexcept;
-  /// Gives back to the driver all that was made; nobody holds a Device any more. The rank may come
-  /// back (sessions).
+  /// Gives back to the driver all that was made; no caller holds a Device any more. The rank may
+  /// come back (sessions).
   void release() noexcept;
   ~Gpus() { release(); }
   /// Says, once for each reason, that device memory is reduced on the host.

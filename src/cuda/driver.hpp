@@ -25,7 +25,7 @@ struct Driver {
 /// (the driver does not work there). Cheap: asked at every address that may be a device's.
 [[nodiscard]] const Driver* driver() noexcept;
 
-/// "12.4", or why there is none: for tools.
+/// "12.4", or why there is no driver: for tools.
 [[nodiscard]] std::string driver_in_words();
 /// For tools, which own no device memory: loads libcuda where it is installed.
 void load_driver() noexcept;

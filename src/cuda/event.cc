@@ -50,7 +50,7 @@ std::string key_of(const EventName& name) {
 
 Events::~Events() { forget(); }
 
-CUevent Events::take(EventName* name, CUresult* error) noexcept {
+CUevent Events::acquire(EventName* name, CUresult* error) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (!idle_.empty()) {
     const Own own = idle_.back();
@@ -78,7 +78,7 @@ CUevent Events::take(EventName* name, CUresult* error) noexcept {
   return event;
 }
 
-void Events::give(CUevent event, const EventName& name) noexcept {
+void Events::release(CUevent event, const EventName& name) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   try {
     idle_.push_back({event, name});
@@ -129,7 +129,7 @@ SharedEvent::SharedEvent(Job& job) noexcept {
   Device& device = job.device();
   const Current current(device);
   CUresult error = CUDA_SUCCESS;
-  event_ = device.events.take(&name_, &error);
+  event_ = device.events.acquire(&name_, &error);
   if (event_ == nullptr) return;
   device_ = &device;
   if (device.driver.cuEventRecord(event_, job.stream()) != CUDA_SUCCESS) *this = {};
@@ -147,7 +147,7 @@ SharedEvent::~SharedEvent() {
   if (device_->gone())
     Named::instance().remove(event_);
   else
-    device_->events.give(event_, name_);
+    device_->events.release(event_, name_);
 }
 
 CUevent open_event(Job& job, const EventName& name) noexcept {

@@ -37,9 +37,9 @@ class Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
   ~Events();
-  /// One that nobody else uses; null with *error. The context is current.
-  CUevent take(EventName* name, CUresult* error) noexcept;
-  void give(CUevent event, const EventName& name) noexcept;
+  /// One for the caller's use alone; null with *error. The context is current.
+  CUevent acquire(EventName* name, CUresult* error) noexcept;
+  void release(CUevent event, const EventName& name) noexcept;
   /// Null with *error where it is not to be had; stays open, as there are only as many as a peer's
   /// pieces under way at once. The context is current.
   CUevent open(const EventName& name, CUresult* error) noexcept;
@@ -78,7 +78,7 @@ class SharedEvent {
   EventName name_{};
 };
 
-/// An event that somebody has named; null where it is not to be had: the job has failed then.
+/// The event that a peer has named; null where it is not to be had: the job has failed then.
 [[nodiscard]] CUevent open_event(Job& job, const EventName& name) noexcept;
 /// Whether it has happened; the job fails where it cannot be asked.
 [[nodiscard]] bool happened(Job& job, CUevent event) noexcept;

@@ -18,7 +18,7 @@ Job::Job(Device& device) noexcept : device_(&device) {
   note("cuCtxPushCurrent", current.result());
   if (failed()) return;
   CUresult error = CUDA_SUCCESS;
-  stream_ = device.take_stream(&error);
+  stream_ = device.acquire_stream(&error);
   note("cuStreamCreateWithPriority", error);
 }
 
@@ -53,7 +53,7 @@ void Job::end() noexcept {
       const Current current(*device_);
       (void)device_->driver.cuStreamDestroy_v2(stream_);
     } else {
-      device_->give_stream(stream_);
+      device_->release_stream(stream_);
     }
   }
   stream_ = nullptr;
@@ -165,7 +165,7 @@ Loan::Loan(Job& job, Device::Store store, size_t bytes) noexcept
   if (job.failed()) return;
   const Current current(*device_);
   CUresult error = CUDA_SUCCESS;
-  address_ = device_->take(store, &bytes_, &error);
+  address_ = device_->acquire(store, &bytes_, &error);
   job.note(store == Device::Store::kDevice ? "cuMemAlloc" : "cuMemHostAlloc", error);
 }
 
@@ -178,7 +178,7 @@ Loan& Loan::operator=(Loan&& other) noexcept {
 }
 
 Loan::~Loan() {
-  if (address_ != nullptr) device_->give(store_, address_, bytes_);
+  if (address_ != nullptr) device_->release(store_, address_, bytes_);
 }
 
 }  // namespace tern::cuda

@@ -7,7 +7,7 @@
 // unloaded while another thread looks, and has a successor as soon as anything was loaded after it.
 // Lifetime: the process. Threads: any.
 // Cost: two loads and a compare; a new entry, some 50 us, where something was loaded meanwhile.
-// See: tests/unit/cuda/loaded_test.cc, tests/gpu/mpi/pain_driver_loaded_late.cc.
+// See: tests/unit/cuda/loaded_test.cc, tests/gpu/mpi/driver_loaded_after_init.cc.
 #pragma once
 
 #include <link.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory kind of an address: the host's or a device's, and of which allocation.
-// Why: any buffer of any call may be either, and nobody says which.
+// Why: any buffer of any call may be either, and the caller does not say which.
 // Cost: a compare while libcuda is not loaded; then some for addresses in the heap, the program's
 // static data and the thread's stack, and for others one cuPointerGetAttributes. Nothing is
 // remembered of an address: it may be freed and come back as other memory.
@@ -19,7 +19,7 @@
 namespace tern::cuda {
 
 enum class MemoryKind : uint8_t {
-  kUnknown,  // nobody has asked yet
+  kUnknown,  // not asked yet
   kHost,     // plain, pinned or registered: the CPU reads and writes it
   kDevice,   // only the driver and kernels may touch it
   kManaged,  // both may; it is treated like a device's, so that it stays where it is

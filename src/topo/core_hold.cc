@@ -14,7 +14,7 @@
 namespace tern::topo {
 namespace {
 
-constexpr int kGateTries = 20;           // of a millisecond: somebody may hold the gate in malice
+constexpr int kGateTries = 20;           // of a millisecond: a process may hold the gate in malice
 constexpr useconds_t kGatePause = 1000;  // microseconds
 
 Fd open_folder(const std::string& path) {
@@ -33,7 +33,7 @@ Fd CoreHold::gate() const {
   return gate;
 }
 
-// A processor without a folder, or on a file system without locks, is nobody's.
+// A processor without a folder, or on a file system without locks, cannot be held.
 bool CoreHold::take_core(const Core& core) {
   const std::size_t before = held_.size();
   for (const int cpu : core.cpus) {

@@ -20,7 +20,7 @@ class CoreHold {
   // `sysfs` is "/sys" but in tests.
   explicit CoreHold(std::string sysfs = "/sys") : sysfs_(std::move(sysfs)) {}
 
-  // Takes those of `cores` that nobody else holds, and returns them.
+  // Takes those of `cores` that no other process holds, and returns them.
   [[nodiscard]] std::vector<Core> take(const std::vector<Core>& cores);
   // Gives back all but these processors.
   void keep(const std::vector<int>& cpus);

@@ -73,8 +73,8 @@ static void use(const Bench* bench, MPI_Comm comm) {
   if (sum != bench->ranks * (bench->ranks - 1) / 2.0) bench_fail(bench, "the sum is wrong", 8);
 }
 
-// Some are made and used first, so that pools that grow by steps are not counted as one's own. The
-// barriers: nobody makes or uses one while another looks at its memory.
+// Some are made and used first, so that growing pools are not counted as a communicator's cost. The
+// barriers: no rank makes or uses one while another looks at its memory.
 static void memory(const Bench* bench) {
   enum { kBefore = 50, kMore = 1000 };
   static MPI_Comm made[kBefore + kMore];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A communicator for every pair of ranks, as libraries of groups make them: what one costs to make
 // (MPI_Comm_create_group), and what 1,024 rounds cost in which every rank goes over its pairs with
-// an allreduce of 100 floats in each. All follow one order, a tournament in which nobody waits for
+// an allreduce of 100 floats in each. All follow one order, a tournament in which no rank waits for
 // a pair that meets later.
 #include "bench.h"
 

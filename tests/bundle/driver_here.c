@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
    Whether the CUDA driver that GPU_TWIN names (gpu, soft) is here, and has a device. Exits
-   with 77 where there is none, with 1 where it is the other one; says what it found. */
+   with 77 if no driver is here, with 1 if it is the other one; says what it found. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

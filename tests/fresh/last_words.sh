@@ -53,7 +53,7 @@ ends() {
 
 check_last_words() {
   check "quickstart without GoogleTest goes on to the demonstration" ends 0 '^running: .*mpirun -n 4' without_googletest
-  check "what nobody foresaw is named" fails 1 '^quickstart: ended with status 1 at quickstart, line [0-9]*: printf' unforeseen
+  check "an unforeseen error is named" fails 1 '^quickstart: ended with status 1 at quickstart, line [0-9]*: printf' unforeseen
   check "its cure is the last line" ends 1 '^quickstart: .*bash -x' unforeseen
   check "a suite's command that fails is not passed over" says_and_fails '^quickstart: ended with status 1 at suites.sh, line [0-9]*: false' \
     suite_that_dies

@@ -41,7 +41,7 @@ inline void drive_pmix_values(const uint8_t* data, size_t size) {
     TERN_ASSERT(ranks[i] >= 0 && ranks[i] < 1000);
     TERN_ASSERT(i == 0 || ranks[i] > ranks[i - 1]);
   }
-  static_cast<void>(boot::card_of(taken));
+  static_cast<void>(boot::connection_info_of(taken));
 }
 
 }  // namespace tern::fuzz

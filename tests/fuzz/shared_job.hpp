@@ -62,7 +62,7 @@ class SharedJobProgram {
     std::string value;
     for (int rank = 0; rank < kRanks; ++rank) {
       static_cast<void>(job_.get(rank, key(), &value));
-      static_cast<void>(job_.card(rank));
+      static_cast<void>(job_.connection_info(rank));
       static_cast<void>(job_.state(rank));
       static_cast<void>(job_.app(rank));
     }
@@ -74,7 +74,7 @@ class SharedJobProgram {
     if (!other.valid()) return;
     const int size = other.facts().size;
     TERN_ASSERT(size > 0);
-    static_cast<void>(other.card(size - 1));
+    static_cast<void>(other.connection_info(size - 1));
   }
   void scribble() {
     const auto place = bytes_.take<uint16_t>() % (kInteresting - 8);

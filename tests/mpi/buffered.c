@@ -23,7 +23,7 @@ static void take(int from, int tag, int seed, MPI_Comm comm) {
   for (int i = 0; i < kInts; ++i) CHECK_EQ(got[i], seed * 7919 + i);
 }
 
-// Everybody sends all before anybody receives.
+// All ranks send all before any receives.
 static void send_all_first(MPI_Comm comm, int rounds) {
   int size_, rank_;
   OK(MPI_Comm_size(comm, &size_));

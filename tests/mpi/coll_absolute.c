@@ -312,7 +312,7 @@ static int result(const struct Call* call, int b, int i) {
 }
 
 // Two addresses in one array with a type that lies behind both; or in place. What lies in front of
-// the type's data is nobody's.
+// the type's data belongs to no type.
 static void reduces(struct Call* call) {
   const int start = 3, scatters = call->kind == kReduceScatter;
   const int leaf = call->kind == kReduce && rank != call->root;

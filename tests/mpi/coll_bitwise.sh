@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The same inputs on the same number of ranks give the same bits: on every rank, the next time, and in the next run,
-# whoever comes late; by every algorithm that reduces, and by the one that is chosen.
+# whichever rank comes late; by every algorithm that reduces, and by the one that is chosen.
 # timeout: 600
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)

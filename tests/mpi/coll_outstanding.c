@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many collectives under way on several overlapping communicators, with messages between them,
-// completed in random order; persistent collectives started again and again; a barrier that nobody
+// completed in random order; persistent collectives started again and again; a barrier that no rank
 // leaves before all have entered.
 // ranks: 1 2 3 4 5 8
 // timeout: 120
@@ -132,7 +132,7 @@ static void persistent_in_any_order(void) {
   for (int i = 0; i < kMade; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// Nobody leaves before the last has entered: the clock is the machine's.
+// No rank leaves before the last has entered: the clock is the machine's.
 static void barriers(void) {
   for (int round = 0; round < 20; ++round) {
     const int late = round % size;

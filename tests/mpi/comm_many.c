@@ -31,7 +31,7 @@ static long dirty(void) {
   return kib < 0 ? allocated() : kib * 1024;
 }
 
-// Nobody makes or uses a communicator while another looks at its memory.
+// No rank makes or uses a communicator while another looks at its memory.
 static long together(long (*bytes)(void)) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   const long found = bytes();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A million messages that nobody receives for two seconds, most of them small or empty: the
+// A million messages that are not received for two seconds, most of them small or empty: the
 // receiver's memory stays bounded, nothing is lost, the order is kept; then senders in a cycle.
 // ranks: 2 3
 // sanitizers: no, they keep freed memory

@@ -120,15 +120,15 @@ END_OF_PYTHON
 }
 
 check "a job runs" start A=b
-check "nobody else opens its descriptors, memory and environment" cannot_open_anything
-check "nobody else signals it" cannot_signal
+check "no other user opens its descriptors, memory and environment" cannot_open_anything
+check "no other user signals it" cannot_signal
 check "its memory has no name" no_memory_by_name
 check "nothing is in TMPDIR" sh -c '! ls tmp | grep -v ^tmp'
 check "no secret in its command lines" no_secret_in_command_lines
 check "its PMIx door hangs up on others" door_is_closed
 stop
 check "a job with a PMIx server runs" start TERN_BOOT=pmix
-check "nobody else opens anything of it" cannot_open_anything
+check "no other user opens anything of it" cannot_open_anything
 check "the server's folder is closed and cannot be guessed" folders_are_closed
 check "its PMIx door looks at addresses, too" cannot_borrow_a_port
 check "no secret in its command lines" no_secret_in_command_lines

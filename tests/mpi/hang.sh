@@ -85,9 +85,9 @@ asks() { # SIGQUIT: a report, and the job goes on
   cat report
   grep -q 'who waits for whom (SIGQUIT)' report && grep -q 'Deadlock: rank 0 waits for 1' report
 }
-check "SIGQUIT reports and ends nobody" asks
+check "SIGQUIT reports and ends no rank" asks
 cat > busy.c <<'C'
-// Ranks that work in turn: whoever is asked waits sooner or later, but never for ever. With
+// Ranks that work in turn: each rank that is asked waits sooner or later, but never for ever. With
 // "threads": the main thread waits for a message that another thread of the other rank will send.
 #include <mpi.h>
 #include <pthread.h>

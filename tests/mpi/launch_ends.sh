@@ -55,7 +55,7 @@ check "one rank alone, too" fails 1 'the rank ended with exit code 0, but withou
 check "-q does not hide it" fails 1 'without MPI_Finalize' "$MPIRUN" -q -n 2 ./ends all 0
 check "exit before MPI_Init" ends 6 'ended with exit code 6\.' before 6
 check "a code after MPI_Finalize" ends 4 'rank 1 .*exit code 4 after MPI_Finalize' after 4
-check "it ends nobody else" grep -c 'peaceful end' out
+check "it ends no other rank" grep -c 'peaceful end' out
 check "success is silent" test "$("$MPIRUN" -n 3 ./ends after 0 2>&1 | sort -u)" = "peaceful end"
 check "MPI_Abort of a world of one" sh -c './ends abort 5; [ $? = 5 ]'
 check "a rank inside a script" sh -c "'$MPIRUN' -n 3 sh -c './ends abort 7; exit 0'; [ \$? = 7 ]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# mpirun: ranks that fail, signals, and that nothing is left behind, whoever is killed.
+# mpirun: ranks that fail, signals, and that nothing is left behind, whatever is killed.
 # timeout: 240
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# mpirun's streams with much data: nothing is lost, mixed or changed, nobody waits for ever.
+# mpirun's streams with much data: nothing is lost, mixed or changed, nothing waits for ever.
 # timeout: 300
 . "$TOP/tests/verdicts.sh"
 export LC_ALL=C
@@ -46,7 +46,7 @@ check "--stdin all with a slow reader" prints "$small"$'\n'"$small" \
   sh -c "head -c 20000000 bytes | '$MPIRUN' --stdin all -n 2 sh -c '[ \$PMIX_RANK = 0 ] || sleep 0.5; md5sum'"
 check "--stdin all, more than is kept, one slow reader" prints "$sum"$'\n'"$sum" \
   sh -c "cat bytes | '$MPIRUN' --stdin all -n 2 sh -c '[ \$PMIX_RANK = 0 ] || sleep 1; md5sum'"
-check "--stdin all when nobody reads" sh -c "cat bytes | timeout 60 '$MPIRUN' --stdin all -n 2 true"
+check "--stdin all when no rank reads" sh -c "cat bytes | timeout 60 '$MPIRUN' --stdin all -n 2 true"
 check "--stdin all of nothing" prints $'0\n0' "$MPIRUN" --stdin all -n 2 wc -c </dev/null
 check "--stdin 1" prints $'0 0\n1 3' sh -c "printf abc | '$MPIRUN' --stdin 1 -n 2 sh -c 'echo \$PMIX_RANK \$(wc -c)'"
 check "--stdin none" prints $'0\n0' sh -c "printf abc | '$MPIRUN' --stdin none -n 2 wc -c"

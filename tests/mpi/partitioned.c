@@ -179,7 +179,7 @@ static void no_partitions(void) {
   }
 }
 
-static void nobody(void) {
+static void to_proc_null(void) {
   char data[64];
   MPI_Request requests[2];
   MPI_Status statuses[2];
@@ -277,7 +277,7 @@ int main(int argc, char** argv) {
   derived_types(12, 5);
   derived_types(1, 2000);
   matched_in_the_order_of_making();
-  nobody();
+  to_proc_null();
   no_partitions();
   wrong_calls();
   too_much_for_the_receiver();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matched probe: the message that mprobe took is received by nobody else.
+// Matched probe: the message that mprobe took is received by no other call.
 // ranks: 1 2 3
 #include "check.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that nobody receives yet: 64 MiB of them do not fill the receiver's memory, one with
+// Messages that are not received yet: 64 MiB of them do not fill the receiver's memory, one with
 // another tag overtakes them, and then all come in order with their data.
 // ranks: 2 3
 // sanitizers: no, they keep freed memory

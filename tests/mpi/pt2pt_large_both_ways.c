@@ -31,7 +31,7 @@ static void both_ways(int bytes) {
   for (int i = 0; i < kAtOnce; ++i) free(out[i]);
 }
 
-// Everybody sends a large message to everybody, the own rank too, before anybody receives.
+// Each rank sends a large message to all, itself included, before any rank receives.
 static void all_to_all(int bytes) {
   char* out = malloc((size_t)bytes);
   char* in = malloc((size_t)bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten thousand requests outstanding, received in another order than sent; then bursts that nobody
-// receives for a while.
+// Ten thousand requests outstanding, received in another order than sent; then bursts that are
+// not received for a while.
 // ranks: 1 2 4
 // timeout: 120
 #include "check.h"

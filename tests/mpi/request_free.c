@@ -104,7 +104,7 @@ static void cancel_matched(void) {
   CHECK_EQ(in, left);
 }
 
-// A send that nobody receives is taken back, at sizes of each protocol; one that was received is
+// A send that is not received is cancelled, at sizes of each protocol; one that was received is
 // not.
 static void cancel_send(MPI_Comm comm) {
   static char data[300000];

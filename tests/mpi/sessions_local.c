@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session waits for nobody: the last rank never uses MPI, rank 0 opens sessions alone, and two
-// ranks meet while the others do not; what a rank told its peers arrives though it has left.
+// A session waits for no other process: the last rank never uses MPI, rank 0 opens sessions alone,
+// and two ranks meet while the others do not; what a rank told its peers arrives though it has
+// left.
 // ranks: 1 2 3 4 7
 // timeout: 30
 #include <unistd.h>

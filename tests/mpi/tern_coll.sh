@@ -14,10 +14,10 @@ check "all are proved to 12 ranks" says ' shapes, 0 wrong$' tern_coll verify --r
 check "one at many ranks" says '^proved  *bcast double_tree: 1 shapes of 4096' tern_coll verify bcast double_tree --ranks=4096 --root=0
 check "hosts that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=24 --levels=8,2
 check "a machine that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=32 '--levels=pack:2 l3:2(size=8M) core:4'
-check "levels that nobody knows here" fails 2 'bound is known when they run' tern_coll verify bcast two_level --levels=package
+check "levels that are not known here" fails 2 'bound is known when they run' tern_coll verify bcast two_level --levels=package
 check "two groups" says '^proved  *reduce_scatter between_groups: 36 shapes of 1 to 9' tern_coll verify reduce_scatter between_groups --ranks=1..9
 check "neighbourhoods of a word" says '^proved  *neighbor_alltoall linear: 8 shapes of 1 to 8' tern_coll verify neighbor_alltoall --ranks=1..8 --neighbors=torus
-check "what serves nobody says so" says '^serves none' tern_coll verify allgather recursive_doubling --ranks=5..7
+check "an algorithm that serves no number of ranks says so" says '^serves none' tern_coll verify allgather recursive_doubling --ranks=5..7
 tern_coll draw allreduce ring --ranks=5 --output=ring.svg
 check "a picture is XML with every message" python3 -c "
 import xml.etree.ElementTree as tree
@@ -61,7 +61,7 @@ check "the measured time in the end" says \
 check "a parameter overrides the table" says 'ranks: ring .* by TERN_ALLREDUCE' \
   explained -x TERN_COLL_TABLE="$work/table" -x TERN_ALLREDUCE=ring
 check "parts that ranks are bound to" says 'on MPI_COMM_WORLD know levels: 2 hosts of 2 ranks' explained -x TERN_COLL_LEVELS=package -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
-check "parts of which nobody says where ranks are" says 'levels by L3, but rank 0 is not bound to one L3' explained -x TERN_COLL_LEVELS=l3 -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
+check "parts to which ranks are not bound" says 'levels by L3, but rank 0 is not bound to one L3' explained -x TERN_COLL_LEVELS=l3 -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
 check "wrong levels end MPI_Init" sh -c "
   ! '$MPIRUN' -n 2 -x TERN_COLL_LEVELS=packge ./reduce 2>err && grep 'TERN_COLL_LEVELS is .packge.*package, numa, l3, core' err"
 check "hosts that a parameter describes are left to the model" says 'by the cost model' explained -x TERN_COLL_LEVELS=2

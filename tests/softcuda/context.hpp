@@ -39,7 +39,7 @@ void poison_context(CUcontext context, CUresult error);
 /// All contexts that have ever been.
 std::vector<CUcontext> contexts();
 CUcontext primary_of(int ordinal);
-/// -1 where the ordinal is none.
+/// -1 for an ordinal that no device has.
 int physical_of(int ordinal);
 /// Of the machine's device in this process, or -1 where it is not visible.
 int ordinal_of(int physical);

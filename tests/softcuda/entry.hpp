@@ -60,9 +60,9 @@ struct HostFunctionScope {
   ~HostFunctionScope();
 };
 
-/// Whether there is nobody any more whom work could matter to.
+/// Whether the process is ending, so that no work matters any more.
 bool exiting();
-/// Made once and kept: whoever has a stale handle gets an error, and no leak is seen.
+/// Made once and kept: a caller with a stale handle gets an error, and no leak is seen.
 template <class T>
 T* make_for_ever() {
   static auto& mutex = *new std::mutex;

@@ -37,7 +37,7 @@ void seal(Opaque* opaque, const Handle& handle) {
   memcpy(opaque, &handle, sizeof handle);
 }
 
-// Fails as a handle of this process, or as one that is none.
+// Fails as a handle of this process does, or as bytes that are no handle.
 template <class Opaque>
 CUresult unseal(const Opaque& opaque, uint32_t magic, Handle* handle) {
   memcpy(handle, &opaque, sizeof *handle);

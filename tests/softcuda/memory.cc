@@ -42,7 +42,7 @@ std::map<uintptr_t, Allocation>::iterator at(uintptr_t address) {
   return address - found->first < found->second.bytes ? found : table().end();
 }
 
-// The first place in a block for so many units; -1 where there is none.
+// The first place in a block for so many units; -1 if it has no such place.
 long room_in(const Block& block, size_t units) {
   size_t run = 0;
   for (size_t i = 0; i < block.taken.size(); ++i) {

@@ -13,8 +13,8 @@ namespace softcuda {
 
 constexpr size_t kGranule = size_t{2} << 20;
 
-/// Memory of a device, in a file without a name. Its last page says whose it is, so that whoever
-/// gets the file knows.
+/// Memory of a device, in a file without a name. Its last page says whose it is, so that a process
+/// that gets the file knows.
 struct Storage {
   int fd = -1;
   size_t bytes = 0;  // without the last page
@@ -30,14 +30,15 @@ using StoragePtr = std::shared_ptr<Storage>;
 
 /// Null where the device has not so much left.
 StoragePtr make_storage(int physical, size_t bytes);
-/// The memory in a file that another process made; takes the descriptor. Null where it is none.
+/// The memory in a file that another process made; takes the descriptor. Null if it is no such
+/// file.
 StoragePtr adopt_storage(int fd);
 /// Opens descriptor `fd` of process `pid`, where its inode is still that one; -1 otherwise.
 int open_of_process(pid_t pid, int fd, ino_t inode);
 /// Bytes of the device's memory that this process holds.
 size_t bytes_used(int physical);
 
-/// A range of addresses, not yet backed by anything; 0 where there is none. `align` is at least a
+/// A range of addresses, not yet backed by anything; 0 if no range is free. `align` is at least a
 /// granule.
 uintptr_t take_addresses(size_t bytes, size_t align = kGranule);
 void give_addresses(uintptr_t address, size_t bytes);

@@ -8,7 +8,7 @@
 //   TERN_UNROLL    before a loop whose indices must be constants, so that arrays are registers
 //   TERN_ROLLED    before one that stays a loop
 //   TERN_DEVICE_CALL   a function that is called, not copied into its callers
-//   spin_pause()   in each loop that waits for somebody else's store
+//   spin_pause()   in each loop that waits for another thread's store
 //   TERN_SHARED(T, name)   the block's dynamic shared memory as an array of T
 // Nothing of the CUDA runtime is used, and no launch by <<<>>>.
 // See: tests/softcuda/shim/device_host.hpp (what stands here for the host).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs for other machines: handed to the launcher that reaches them, srun or prterun, with the
 // options translated.
-// See: tests/unit/tools/elsewhere_test.cc, tests/mpi/slurm.sh.
+// See: tests/unit/tools/elsewhere_test.cc, tests/mpi/launch_slurm.sh.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct Allocation {
 };
 [[nodiscard]] Allocation allocation_here();
 
-// Who starts this job. Throws tern::Error saying what to install where nobody can.
+// Who starts this job. Throws tern::Error saying what to install if no launcher can.
 [[nodiscard]] Launcher launcher_for(const Options& options, const Allocation& allocation);
 
 // The command line of the other launcher and what it needs around it.

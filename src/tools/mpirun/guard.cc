@@ -84,7 +84,7 @@ void Guard::stand_guard(int pipe_end) noexcept {
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::dup2(pipe_end, 0);
   ::close_range(1, ~0u,
-                0);  // above all the writing end, and the outputs that somebody may wait for
+                0);  // above all the writing end, and the outputs whose end a reader may wait for
   char byte;
   while (::read(0, &byte, 1) < 0 && errno == EINTR) {
   }

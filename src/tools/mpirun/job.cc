@@ -151,7 +151,7 @@ Fd Job::connect_output(const Rank& rank, Sink& shown, const char* name) {
                       LineSplitter(tag, LineSplitter::kLongest, options_.timestamp_output));
 }
 
-// A job of one writes straight to mpirun's outputs: there is nobody to be kept apart from.
+// A job of one writes straight to mpirun's outputs: there is no other output to keep apart.
 void Job::connect_outputs(Rank& rank, Fd* output, Fd* error) {
   if (size_ == 1 && !options_.tag_output && !options_.timestamp_output &&
       options_.output_directory.empty())

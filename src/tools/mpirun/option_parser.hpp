@@ -65,10 +65,10 @@ struct OptionTable {
 };
 [[nodiscard]] OptionTable option_table() noexcept;
 
-// nullptr: there is none of that name.
+// nullptr: no option has that name.
 [[nodiscard]] const WithoutEffect* option_without_effect(const std::string& name) noexcept;
 
-// What to do instead of another launcher's option; nullptr: nobody has such an option.
+// What to do instead of another launcher's option; nullptr: no launcher has such an option.
 [[nodiscard]] const char* answer_to_elsewhere(const std::string& name) noexcept;
 
 // Whether `names` (separated by spaces) contains the whole `name`.

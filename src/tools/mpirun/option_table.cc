@@ -116,7 +116,7 @@ void set_error_handler(Parser& p, Values v) {
       return;
     }
   p.refuse(
-      strf("\"%s\" is none of mpi_errors_are_fatal, mpi_errors_abort, mpi_errors_return", v[0]));
+      strf("\"%s\" is not one of mpi_errors_are_fatal, mpi_errors_abort, mpi_errors_return", v[0]));
 }
 
 void set_memory_kinds(Parser& p, Values v) {

@@ -45,7 +45,7 @@ std::string lower(std::string text) {
   std::string all;
   for (const std::string& one : known) all += (all.empty() ? "" : ", ") + one;
   const std::string near = nearest_name(word, known);
-  parser.refuse(strf("\"%s\" is none of %s%s", word.c_str(), all.c_str(),
+  parser.refuse(strf("\"%s\" is not one of %s%s", word.c_str(), all.c_str(),
                      near.empty() ? "" : strf("; did you mean %s?", near.c_str()).c_str()));
 }
 
@@ -114,18 +114,19 @@ void parse_rank_by(OptionParser& parser, const std::string& text) {
 void parse_soft(const OptionParser& parser, const std::string& text) {
   for (const std::string& triple : cut(text, ',')) {
     const auto numbers = cut(triple, ':');
-    if (numbers.size() > 3) parser.refuse(strf("\"%s\" is none of n, a:b, a:b:c", triple.c_str()));
+    if (numbers.size() > 3)
+      parser.refuse(strf("\"%s\" is not one of n, a:b, a:b:c", triple.c_str()));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       char* end = nullptr;
       const long value = std::strtol(numbers[i].c_str(), &end, 10);
       if (numbers[i].empty() || *end != '\0' || (i < 2 && value < 0) || (i == 2 && value == 0))
-        parser.refuse(
-            strf("\"%s\" is none of n, a:b, a:b:c (numbers of ranks, and a step)", triple.c_str()));
+        parser.refuse(strf("\"%s\" is not one of n, a:b, a:b:c (numbers of ranks, and a step)",
+                           triple.c_str()));
     }
   }
 }
 
-// Kinds that nobody knows are allowed: the library says at run time which it supports.
+// Unknown kinds are allowed: the library says at run time which it supports.
 void parse_memory_kinds(const OptionParser& parser, const std::string& text) {
   const char* allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   for (const std::string& kind : cut(text, ','))

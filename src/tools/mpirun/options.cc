@@ -94,7 +94,7 @@ double OptionParser::seconds(const char* text) const {
 
 void OptionParser::variable(const std::string& name, const std::string& value) {
   if (name.empty() || name.find('=') != std::string::npos)
-    refuse(strf("a variable needs a name, and \"%s\" is none", name.c_str()));
+    refuse(strf("a variable needs a name, and \"%s\" cannot be one", name.c_str()));
   app.environment.emplace_back(name, value);
 }
 

@@ -52,7 +52,7 @@ std::string held_by_others(std::size_t held, std::size_t all, const char* then) 
   return strf("%zu of the %zu cores are held by another mpirun; %s", held, all, then);
 }
 
-// Cores that nobody else holds, where they are enough.
+// Cores that no other job holds, where they are enough.
 void bind_to_free(Places& places, const Placing& placing, int ranks) {
   const Cores& all = places.machine.cores;
   const auto each = static_cast<std::size_t>(std::max(1, placing.cores_each));

@@ -45,7 +45,7 @@ int port_of(int fd) {
   return ntohs(address.sin_port);
 }
 
-// The user who owns the far end of this connection, or -1. All of both addresses counts: anybody
+// The user who owns the far end of this connection, or -1. All of both addresses counts: any user
 // may have the peer's port on another address of this host. And the far end must still be open:
 // what its user has closed has no owner any more, and is listed as root's.
 long owner_of_peer(const sockaddr_in& peer, const sockaddr_in& own) {
@@ -70,7 +70,7 @@ long owner_of_peer(const sockaddr_in& peer, const sockaddr_in& own) {
   return owner;
 }
 
-// A name that nobody can guess, for a directory of this user alone.
+// A name that cannot be guessed, for a directory of this user alone.
 std::string directory_name() {
   const char* base = std::getenv("TMPDIR");
   if (base == nullptr || *base != '/' || std::strlen(base) > 160) base = "/tmp";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The door of the PMIx server: a TCP port that is there from the first moment, and behind which
-// the server starts when somebody knocks.
+// the server starts at the first connection.
 // Why: the server costs 15 ms, a Tern job of two ranks lasts five, and Tern's ranks never ask for
 // it.
 // How: mpirun listens; at the first connection it starts the server and passes the bytes of each

@@ -43,7 +43,7 @@ struct Facts {
   Launch launch;
   std::vector<btl::Trial> transports;
   std::optional<topo::Tree> topology;
-  std::string topology_problem;  // why there is none, or another one than was asked for
+  std::string topology_problem;  // why it is missing, or not the one that was asked for
   std::vector<Parameter> parameters;
   std::vector<std::string> complaints;  // about wrong parameters
   std::vector<ConfigFile> files;

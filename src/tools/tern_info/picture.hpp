@@ -15,7 +15,7 @@ struct Page {
   bool utf8 = false;
 };
 
-/// The terminal's width between 60 and 120 columns, 80 where there is none; UTF-8 by the locale.
+/// The terminal's width between 60 and 120 columns, 80 without a terminal; UTF-8 by the locale.
 [[nodiscard]] Page page_here();
 
 /// On machines of more than 32 PUs equal neighbours are drawn once.

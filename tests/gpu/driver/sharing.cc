@@ -235,7 +235,7 @@ TEST_F(Sharing, MappingsSideBySideAreOneBuffer) {
   OK(cu().cuMemMap(address + granule, granule, 0, second, 0));
   const std::vector<unsigned char> ones(granule, 1);
   EXPECT_NE(cu().cuMemcpyHtoDAsync_v2(address, ones.data(), granule, stream_), CUDA_SUCCESS)
-      << "nobody has access yet";
+      << "no device has access yet";
   const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, 0},
                                CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   OK(cu().cuMemSetAccess(address, 2 * granule, &access, 1));
@@ -353,7 +353,7 @@ int read_behind_a_copy(bool waits) {
   if (waits) {
     MUST(cu().cuStreamSynchronize(stream));
   } else {
-    usleep(100'000);  // long done, yet nobody may know it
+    usleep(100'000);  // long done, yet it may not be known
   }
   const int seen = *static_cast<volatile unsigned char*>(pinned);
   MUST(cu().cuStreamSynchronize(stream));

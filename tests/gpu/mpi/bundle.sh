@@ -23,10 +23,10 @@ size=$(du -sm "$bundle" | cut -f 1)
 
 clear "$bundle/run-tests" >"$work/out" 2>&1 && fail "without a driver the tests passed" || status=$?
 [ -e /dev/nvidiactl ] || [ "$status" = 77 ] || fail "without a driver: exit $status, $(cat "$work/out")"
-clear LD_LIBRARY_PATH="$soft" "$bundle/run-tests" ping >"$work/out" 2>&1 && fail "the software driver was taken for a real one"
+clear LD_LIBRARY_PATH="$soft" "$bundle/run-tests" pt2pt_each_protocol >"$work/out" 2>&1 && fail "the software driver was taken for a real one"
 grep -q 'is the software driver' "$work/out" || fail "not refused: $(cat "$work/out")"
-clear "$bundle/run-tests" --software "$soft" ping queries alloc_kinds >"$work/out" 2>&1 || fail "$(cat "$work/out")"
-grep -q '^PASS ping -n 2' "$work/out" || fail "ping did not run: $(cat "$work/out")"
+clear "$bundle/run-tests" --software "$soft" pt2pt_each_protocol support_queries alloc_kinds >"$work/out" 2>&1 || fail "$(cat "$work/out")"
+grep -q '^PASS pt2pt_each_protocol -n 2' "$work/out" || fail "pt2pt_each_protocol did not run: $(cat "$work/out")"
 clear "$bundle/run-bench" latency --max 8 --seconds 0.01 >"$work/out" 2>&1 || fail "$(cat "$work/out")"
 grep -q '^latency 8 2 ' "$work/out" || fail "latency did not run: $(cat "$work/out")"
 clear "$bundle/run-bench" --software "$soft" --out "$work/values" >"$work/out" 2>&1 || fail "$(cat "$work/out")"

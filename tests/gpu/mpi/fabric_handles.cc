@@ -3,7 +3,7 @@
 // memory goes by its descriptor, or through the host where it has none.
 // ranks: 2
 // configurations: fabric
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

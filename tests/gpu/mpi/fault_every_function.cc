@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 
@@ -103,7 +103,7 @@ std::vector<std::pair<std::string, unsigned long long>> counts() {
   return all;
 }
 
-/// What a run calls, and how often, agreed upon by both ranks: rank `of` says.
+/// What a run calls, and how often; both ranks take the word of rank `of`.
 std::vector<std::string> called(const Protocol& protocol, int of) {
   const Round round(protocol.by, protocol.bytes);
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -183,7 +183,7 @@ int main(int argc, char** argv) {
     for (const int at : {0, 1})
       for (const std::string& fault : called(protocol, at))
         for (const char* error : {"2", "999"})
-          // Where cuCtxGetId fails the context is gone, and all that was in it (pain_reset.cc).
+          // Where cuCtxGetId fails the context is gone, and all that was in it (context_reset.cc).
           if (fault.find(only) == 0 && fault.find("cuCtxGetId") != 0)
             once(protocol, fault + error, at);
   OK(MPI_Type_free(&columns));

@@ -5,7 +5,7 @@
 namespace tern::btl::dummy {
 namespace {
 
-class Dummy final : public DeviceWay {
+class Dummy final : public DeviceTransport {
  public:
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle&, cuda::Device&) override {
     return nullptr;
@@ -14,8 +14,9 @@ class Dummy final : public DeviceWay {
 
 }  // namespace
 
-extern const DeviceWayRow kDeviceWay{
-    .name = "dummy",
-    .make = [](core::Process&) -> std::unique_ptr<DeviceWay> { return std::make_unique<Dummy>(); }};
+extern const DeviceTransportRow kDeviceTransport{
+    .name = "dummy", .make = [](core::Process&) -> std::unique_ptr<DeviceTransport> {
+      return std::make_unique<Dummy>();
+    }};
 
 }  // namespace tern::btl::dummy

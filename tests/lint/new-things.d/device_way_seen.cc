@@ -7,6 +7,6 @@
 
 int main() {
   tern::core::Process process;
-  for (const tern::btl::DeviceWayRow* row : tern::btl::device_ways())
+  for (const tern::btl::DeviceTransportRow* row : tern::btl::device_transports())
     std::printf("%s %s\n", row->name, row->make(process) != nullptr ? "made" : "refused");
 }

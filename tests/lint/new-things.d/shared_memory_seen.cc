@@ -11,7 +11,7 @@ int main() {
   using namespace tern::coll;
   const Algorithm* row = find_algorithm(Collective::kBarrier, "dummy");
   const bool right = row != nullptr && row->flat == FlatMethod::kDummy;
-  std::printf("dummy %s\n%s\n", right ? "is a method" : "is none",
+  std::printf("dummy %s\n%s\n", right ? "is a method" : "is not a method",
               tern::algorithm_words("barrier"));
   using Run = int (*)(const Operation&, FlatMethod, Slots&);
   const volatile Run run = flat_run;

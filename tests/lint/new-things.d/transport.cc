@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transport that reaches nobody, and says in each round that a frame has arrived.
+// A transport that reaches no rank, and says in each round that a frame has arrived.
 #include "btl/transport.hpp"
 
 namespace tern::btl::dummy {
@@ -8,7 +8,7 @@ namespace {
 class Dummy final : public Btl {
  public:
   const char* name() const noexcept override { return "dummy"; }
-  void fill_card(Card&) override {}
+  void fill_connection_info(ConnectionInfo&) override {}
   bool reaches(const core::Peer&) const noexcept override { return false; }
   Endpoint* connect(core::Peer&, uint32_t) override { return nullptr; }
   int progress() noexcept override { return 1; }
@@ -19,10 +19,10 @@ class Dummy final : public Btl {
 
 extern const Transport kTransport{
     .name = "dummy",
-    .reaches = "nobody",
+    .reaches = "no rank",
     .make = [](core::Process&, Sink&) -> std::unique_ptr<Btl> { return std::make_unique<Dummy>(); },
     .try_here = []() -> std::vector<Trial> {
-      return {{"dummy", "nobody", true, "it was tried", ""}};
+      return {{"dummy", "no rank", true, "it was tried", ""}};
     }};
 
 }  // namespace tern::btl::dummy

@@ -28,7 +28,7 @@ class Fiber {
   void start(Entry entry, void* argument) noexcept;
   /// From the thread's own stack: runs the fiber until it leaves.
   void resume() noexcept;
-  /// From the fiber: back to whoever resumed it.
+  /// From the fiber: back to the caller of resume().
   void leave() noexcept;
 
  private:

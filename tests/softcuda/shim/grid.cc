@@ -101,7 +101,7 @@ void thread_main(void* argument) {
   grid.body(grid.parameter);
   tsan_release(&grid.ended);
   self->ended = true;
-  Barrier& barrier = self->block->barrier;  // who has ended is awaited by nobody
+  Barrier& barrier = self->block->barrier;  // the others do not wait for what has ended
   if (--barrier.count > 0 && barrier.arrived == barrier.count) barrier.open();
   self->fiber.leave();
 }

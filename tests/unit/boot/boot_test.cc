@@ -94,14 +94,14 @@ TEST_P(BootTest, KnowsTheJob) {
   });
 }
 
-TEST_P(BootTest, CardsAreThereAfterTheFence) {
+TEST_P(BootTest, ConnectionInfosAreThereAfterTheFence) {
   run(8, [](Boot& boot) {
     Address mine{boot.rank(), {}};
     std::snprintf(mine.text, sizeof mine.text, "address of %d", boot.rank());
-    boot.put_card_as(mine);
+    boot.put_connection_info_as(mine);
     boot.fence();
     for (int rank = 0; rank < boot.size(); ++rank) {
-      const auto other = boot.card_as<Address>(rank);
+      const auto other = boot.connection_info_as<Address>(rank);
       EXPECT_EQ(other.rank, rank);
       EXPECT_EQ(std::string(other.text), strf("address of %d", rank));
     }
@@ -109,18 +109,18 @@ TEST_P(BootTest, CardsAreThereAfterTheFence) {
   });
 }
 
-TEST_P(BootTest, ACardCanBeAwaitedWithoutAFence) {
+TEST_P(BootTest, AConnectionInfoCanBeAwaitedWithoutAFence) {
   run(3, [](Boot& boot) {
     if (boot.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    boot.put_card_as(boot.rank());
+    boot.put_connection_info_as(boot.rank());
     boot.publish();
     for (int rank = 0; rank < boot.size(); ++rank) {
       for (;;) {
-        const FutexWord word = boot.card_word();
-        if (boot.has_card(rank)) break;
+        const FutexWord word = boot.connection_info_word();
+        if (boot.has_connection_info(rank)) break;
         if (word.word != nullptr) futex_sleep(word, 10000000);
       }
-      EXPECT_EQ(boot.card_as<int>(rank), rank);
+      EXPECT_EQ(boot.connection_info_as<int>(rank), rank);
     }
   });
 }
@@ -180,12 +180,12 @@ TEST_P(BootTest, AFenceGoesOnWhileItsCallerDoesOtherThings) {
 TEST_P(BootTest, WrongRanksAreRefusedByName) {
   run(2, [](Boot& boot) {
     for (const int rank : {-1, 2}) {
-      EXPECT_THROW((void)boot.card(rank), Error);
+      EXPECT_THROW((void)boot.connection_info(rank), Error);
       EXPECT_THROW((void)boot.get(rank, "key"), Error);
       EXPECT_THROW((void)boot.node(rank), Error);
     }
     try {
-      (void)boot.card(7);
+      (void)boot.connection_info(7);
       FAIL();
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("rank 7"), std::string::npos) << error.what();
@@ -221,10 +221,10 @@ TEST(MakeBoot, AloneIsAWorldOfOne) {
   const auto boot = make_boot("singleton");
   EXPECT_EQ(boot->size(), 1);
   boot->put("k", "v");
-  boot->put_card_as(17);
+  boot->put_connection_info_as(17);
   boot->fence();
   EXPECT_EQ(boot->get(0, "k"), "v");
-  EXPECT_EQ(boot->card_as<int>(0), 17);
+  EXPECT_EQ(boot->connection_info_as<int>(0), 17);
 }
 
 TEST(MakeBoot, TheWayHereIsTheOneThatIsTaken) {

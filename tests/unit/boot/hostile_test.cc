@@ -40,9 +40,9 @@ TEST(PmixValues, RanksOnceAndInOrder) {
   EXPECT_EQ(ranks_of("", 4), std::vector<int>{});
 }
 
-TEST(PmixValues, AShortCardIsFilledWithZeros) {
-  EXPECT_EQ(card_of("ab")[2], std::byte{0});
-  EXPECT_EQ(card_of(std::string(1000, 'x'))[127], std::byte{'x'});
+TEST(PmixValues, AShortConnectionInfoIsFilledWithZeros) {
+  EXPECT_EQ(connection_info_of("ab")[2], std::byte{0});
+  EXPECT_EQ(connection_info_of(std::string(1000, 'x'))[127], std::byte{'x'});
 }
 
 TEST(Hostile, RandomPrograms) {

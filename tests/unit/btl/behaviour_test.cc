@@ -112,10 +112,10 @@ class Behaviour : public testing::TestWithParam<Transport> {
     process.world_size = process.node_size = GetParam().ranks;
     process.oversubscribed = true;
     const auto btl = GetParam().make(process, collector);
-    Card card{};
-    card.wire_version = kWireVersion;
-    btl->fill_card(card);
-    boot->put_card_as(card);
+    ConnectionInfo info{};
+    info.wire_version = kWireVersion;
+    btl->fill_connection_info(info);
+    boot->put_connection_info_as(info);
     boot->fence();
     const auto right = static_cast<uint32_t>((rank + 1) % GetParam().ranks);
     Endpoint* endpoint = btl->connect(process.peer(right), 0);

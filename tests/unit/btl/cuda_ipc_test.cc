@@ -184,7 +184,7 @@ TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGo) {
   EXPECT_EQ(fake.reserved, 0);
 }
 
-TEST_F(CudaIpcTest, WrongCardsAreRefused) {
+TEST_F(CudaIpcTest, WrongHandlesAreRefused) {
   const auto rows = pieces(3);
   const MemoryHandle right = handle(rows[0], 0, 3, 100);
   MemoryHandle wrong = right;

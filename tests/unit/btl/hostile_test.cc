@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/fd.hpp"
-#include "tests/fuzz/boot_cards.hpp"
+#include "tests/fuzz/connection_info.hpp"
 
 namespace tern::btl::sm {
 namespace {
@@ -21,11 +21,11 @@ class Damaged : public testing::Test {
     process_.world_size = process_.node_size = 2;
     struct stat status {};
     EXPECT_EQ(::fstat(peer_.fd().get(), &status), 0);
-    card_ = peer_.card(status.st_ino);
-    put_card();
+    info_ = peer_.connection_info(status.st_ino);
+    put_connection_info();
     sm_ = std::make_unique<Sm>(process_, sink_);
   }
-  void put_card() { std::memcpy(boot_.card_of_peer.data(), &card_, sizeof card_); }
+  void put_connection_info() { std::memcpy(boot_.info_of_peer.data(), &info_, sizeof info_); }
   // The peer claims ring 0 here and writes this header into its first line.
   void write(const Header& header, uint32_t block = 0) {
     const Segment& segment = sm_->segment();
@@ -36,10 +36,10 @@ class Damaged : public testing::Test {
   }
 
   core::Process process_;
-  fuzz::CardBoot boot_;
-  fuzz::CardPeer peer_;
+  fuzz::InfoBoot boot_;
+  fuzz::InfoPeer peer_;
   fuzz::ReadingSink sink_;
-  Card card_{};
+  ConnectionInfo info_{};
   std::unique_ptr<Sm> sm_;
 };
 
@@ -57,13 +57,13 @@ TEST_F(Damaged, AFrameLongerThanTheRingEndsTheJob) {
 }
 
 TEST_F(Damaged, AFrameInABlockThatIsNotThereEndsTheJob) {
-  write({1, kPooled | 1, 100, 0, 0, 1}, fuzz::CardPeer::kShape.blocks);
+  write({1, kPooled | 1, 100, 0, 0, 1}, fuzz::InfoPeer::kShape.blocks);
   EXPECT_EQ(sm_->progress(), 0);
   EXPECT_TRUE(boot_.aborted);
 }
 
 TEST_F(Damaged, AFrameLargerThanItsBlockEndsTheJob) {
-  write({1, kPooled | 1, kBlockBytes + 1, 0, 0, 1}, fuzz::CardPeer::kShape.blocks - 1);
+  write({1, kPooled | 1, kBlockBytes + 1, 0, 0, 1}, fuzz::InfoPeer::kShape.blocks - 1);
   EXPECT_EQ(sm_->progress(), 0);
   EXPECT_TRUE(boot_.aborted);
 }
@@ -89,19 +89,22 @@ TEST_F(Damaged, MoreRingsThanThereAreAreNotLookedAt) {
   EXPECT_EQ(sm_->progress(), 1);
 }
 
-TEST_F(Damaged, CardsThatNameSomethingElseAreRefused) {
-  for (const auto& change : std::vector<void (*)(Card&)>{
-           [](Card& card) { card.pid = ::getpid(); }, [](Card& card) { card.segment_fd = 0; },
-           [](Card& card) { ++card.segment_inode; }, [](Card& card) { card.segment_bytes = 16; },
-           [](Card& card) { ++card.wire_version; }, [](Card& card) { card.channels = 3; },
-           [](Card& card) { card.channels = 1u << 30; }}) {
-    const Card before = card_;
-    change(card_);
-    put_card();
+TEST_F(Damaged, ConnectionInfosThatNameSomethingElseAreRefused) {
+  for (const auto& change : std::vector<void (*)(ConnectionInfo&)>{
+           [](ConnectionInfo& info) { info.pid = ::getpid(); },
+           [](ConnectionInfo& info) { info.segment_fd = 0; },
+           [](ConnectionInfo& info) { ++info.segment_inode; },
+           [](ConnectionInfo& info) { info.segment_bytes = 16; },
+           [](ConnectionInfo& info) { ++info.wire_version; },
+           [](ConnectionInfo& info) { info.channels = 3; },
+           [](ConnectionInfo& info) { info.channels = 1u << 30; }}) {
+    const ConnectionInfo before = info_;
+    change(info_);
+    put_connection_info();
     EXPECT_THROW(sm_->connect(process_.peer(1), 0), Error);
-    card_ = before;
+    info_ = before;
   }
-  put_card();
+  put_connection_info();
   EXPECT_NE(sm_->connect(process_.peer(1), 0), nullptr);
 }
 
@@ -128,7 +131,7 @@ TEST(DamagedProgram, RandomPrograms) {
   for (int round = 0; round < 1000; ++round) {
     std::vector<uint8_t> program(200);
     for (uint8_t& byte : program) byte = static_cast<uint8_t>(random());
-    fuzz::drive_boot_cards(program.data(), program.size());
+    fuzz::drive_connection_info(program.data(), program.size());
   }
 }
 

@@ -51,7 +51,7 @@ class LedgerTest : public ::testing::Test {
   std::string why_;
 };
 
-TEST_F(LedgerTest, AChainIsReadAsFarAsTheCardGoes) {
+TEST_F(LedgerTest, AChainIsReadAsFarAsTheHandleGoes) {
   const auto rows = pieces(300);
   ASSERT_TRUE(reads(handle(rows[0], 300 * kPiece)));
   ASSERT_EQ(found_.size(), 300u);

@@ -80,7 +80,7 @@ TEST_F(MailTest, HundredsComeInSeveralLetters) {
   for (uint32_t i = 1; i <= 300; ++i) EXPECT_TRUE(mine_.take(wanted(i, i), &why_).valid()) << i;
 }
 
-// A full queue and nobody to read it: sending goes on.
+// A full queue and no reader: sending goes on.
 TEST_F(MailTest, NothingWaits) {
   mine_.ask(handle(1, 4096), &why_);
   Ask ask;
@@ -97,9 +97,9 @@ TEST_F(MailTest, NothingWaits) {
 }
 
 TEST_F(MailTest, WhoIsNotThereIsSaidToBe) {
-  MemoryHandle nobody = handle(1, 4096);
-  nobody.pid = 1;
-  mine_.ask(nobody, &why_);
+  MemoryHandle no_process = handle(1, 4096);
+  no_process.pid = 1;
+  mine_.ask(no_process, &why_);
   EXPECT_NE(why_.find("cannot be asked"), std::string::npos) << why_;
 }
 
@@ -141,7 +141,7 @@ TEST(Descriptors, AreTakenFromAProcessThatAllowsIt) {
   EXPECT_EQ(inode_of(taken.get()), inode_of(memory.get())) << why;
   EXPECT_FALSE(mine.take({::getpid(), 1 << 20, 0, 0, 0}, &why).valid());
   EXPECT_NE(why.find("cannot be taken"), std::string::npos);
-  EXPECT_FALSE(mine.missed()) << "nobody is asked";
+  EXPECT_FALSE(mine.missed()) << "no process is asked";
 }
 
 }  // namespace

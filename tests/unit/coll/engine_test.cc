@@ -70,7 +70,7 @@ class Job {
   // The message that is delivered after `before` others fails at its receiver.
   void run_losing(int64_t before) {
     world_.wire.lost = before;
-    EXPECT_GT(failures(), 0) << "nobody heard of the loss";
+    EXPECT_GT(failures(), 0) << "no rank heard of the loss";
   }
   [[nodiscard]] int64_t messages() const { return world_.wire.messages; }
 

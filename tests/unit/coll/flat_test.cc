@@ -74,7 +74,7 @@ TEST(Flat, WithoutSlabsSchedulesServe) {
       const CommState& state = static_cast<CommState&>(*comm->coll);
       EXPECT_EQ(state.shares_memory, size == Slabs::Size::kLarge);
       EXPECT_EQ(state.shares_large, size == Slabs::Size::kSmall);
-      for (const uint32_t one : taken) slabs.give_back(size, one);
+      for (const uint32_t one : taken) slabs.release(size, one);
     }
   });
 }
@@ -110,7 +110,7 @@ TEST(Flat, ALengthThatNobodyExpectsIsAnError) {
   });
 }
 
-// Whoever leaves first frees its slab while others still look whether it has left.
+// The rank that leaves first frees its slab while others still look whether it has left.
 TEST(Flat, SlabsOfCopiesBetweenBuffersComeBackLate) {
   test::World(4).run([](Process& process) {
     std::minstd_rand random(static_cast<unsigned>(process.world_rank) + 1);

@@ -218,7 +218,7 @@ TEST_P(FlightWithoutSlabs, SchedulesServe) {
     const bool small_lack = GetParam() == Slabs::Size::kSmall;
     EXPECT_EQ(flies(*process.world, Slabs::Size::kSmall), !small_lack);
     EXPECT_EQ(flies(*process.world, Slabs::Size::kLarge), small_lack);
-    for (const uint32_t one : taken) slabs.give_back(GetParam(), one);
+    for (const uint32_t one : taken) slabs.release(GetParam(), one);
   });
 }
 

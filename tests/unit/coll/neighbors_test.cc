@@ -51,7 +51,7 @@ TEST(Neighborhoods, InAGridWhatGoesDownComesFromAbove) {
   EXPECT_EQ(place_there(pair[0], 0, 0, pair[1]), 1);
   EXPECT_EQ(place_there(pair[0], 0, 1, pair[1]), 0);
   const Neighborhoods row = grid_of(2, 1, false);
-  EXPECT_EQ(row[0].sources, (std::vector<int32_t>{kNobody, 1}));
+  EXPECT_EQ(row[0].sources, (std::vector<int32_t>{kNoRank, 1}));
 }
 
 TEST(Neighborhoods, InAGraphEqualEdgesKeepTheirOrder) {

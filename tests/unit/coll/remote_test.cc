@@ -121,7 +121,7 @@ TEST(Remote, ADroppedWaitAndItsSignalAreCaught) {
   EXPECT_NE(without(Collective::kAllgather, ring_by_puts, kThere), "");
   EXPECT_PRED2(has, without(Collective::kBcast, star_by_gets, kThere), "may not have entered");
   EXPECT_PRED2(has, without(Collective::kBcast, star_by_gets, kTaken), "may have left");
-  EXPECT_PRED2(has, without(Collective::kAllreduce, slots_by_puts, kThere), "nobody wrote");
+  EXPECT_PRED2(has, without(Collective::kAllreduce, slots_by_puts, kThere), "was not written");
 }
 
 // A signal that does not wait for the put before it.

@@ -40,7 +40,7 @@ TEST_P(Threads, RowsInSharedMemoryAgreeWithASerialReference) {
   test::World(GetParam()).run([](Process& process) { try_rows(process, rows(false)); });
 }
 
-// A communicator's slab is another's as soon as nobody reads it: roots run ahead of slow readers.
+// A communicator's slab is another's as soon as no rank reads it: roots run ahead of slow readers.
 TEST_P(Threads, SlabsChangeHands) {
   test::World(GetParam()).run([](Process& process) {
     const Algorithm& bcast = *find_algorithm(Collective::kBcast, "flat");

@@ -241,7 +241,7 @@ TEST_F(ProgressTest, WhoWaitsLooksAfterTheOtherChannels) {
   other.configure(&bell_, 20, 100, true);
   other.add(Room::poll, &elsewhere);
   progress_.set_others({&other}, shared_);
-  other.lock();  // busy: nobody waits for that lock
+  other.lock();  // busy: no thread waits for that lock
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
   ASSERT_TRUE(comes([&] { return watch_.asleeps > 0; }));

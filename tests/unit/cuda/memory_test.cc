@@ -19,7 +19,7 @@ constexpr size_t kBytes = 64 << 10;
 int initialised = 1, zero[1000];
 thread_local int of_thread = 1;
 
-/// Whether the detail functions know the address for the host's, without anybody's help.
+/// Whether the detail functions know the address for the host's, without the driver's help.
 bool compared(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   return detail::host_ranges.heap.has(at) || detail::host_ranges.program.has(at) ||

@@ -147,7 +147,7 @@ class ReduceCases : public ::testing::Test {
     return result;
   }
 
-  /// Compares element by element; the padding of pairs is nobody's.
+  /// Compares element by element; the padding of pairs does not count.
   static void compare(const Case& c, const char* result, const std::vector<char>& wanted,
                       size_t count, const std::string& what) {
     if (look_of(c.number) != Look::kPair) {

@@ -79,7 +79,7 @@ TEST(Hosts, ThisOne) {
 }
 
 TEST(Hosts, AnotherOne) {
-  EXPECT_FALSE(is_this_host("192.0.2.7"));  // for documentation (RFC 5737): nobody's
+  EXPECT_FALSE(is_this_host("192.0.2.7"));  // for documentation (RFC 5737): no host has it
   const std::vector<Host> hosts = {{"localhost", 0}, {"192.0.2.7", 0}};
   ASSERT_NE(first_other_host(hosts), nullptr);
   EXPECT_EQ(first_other_host(hosts)->name, "192.0.2.7");

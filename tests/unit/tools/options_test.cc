@@ -109,7 +109,7 @@ TEST(Options, RanksOnEachHost) {
 TEST(Options, Soft) {
   EXPECT_EQ(parse_options({"-n", "8", "-soft", "1,4:8,2:16:2,9:1:-1", "a"}).ranks(), 8);
   for (const char* wrong : {"x", "1:2:3:4", "", "1,", "1:2:0", "-1"})
-    EXPECT_SAYS(refusal({"-soft", wrong, "a"}), "is none of n, a:b, a:b:c") << wrong;
+    EXPECT_SAYS(refusal({"-soft", wrong, "a"}), "is not one of n, a:b, a:b:c") << wrong;
 }
 
 TEST(Options, Architecture) {
@@ -183,7 +183,7 @@ TEST(Options, RankBy) {
   EXPECT_EQ(parse_options({"--rank-by", "numa", "a"}).placing.rank, Unit::kNuma);
   EXPECT_TRUE(parse_options({"--rank-by", "slot", "a"}).placing.rank_given);
   EXPECT_FALSE(parse_options({"--rank-by", "node", "a"}).placing.rank_given);
-  EXPECT_SAYS(refusal({"--rank-by", "fill", "a"}), "\"fill\" is none of");
+  EXPECT_SAYS(refusal({"--rank-by", "fill", "a"}), "\"fill\" is not one of");
 }
 
 TEST(Options, Streams) {
@@ -211,7 +211,8 @@ TEST(Options, OfTheStandard) {
   const char* kinds = "mpi:alloc_mem:win_allocate,system,cuda:device,x.y";
   EXPECT_EQ(parse_options({"-memory-alloc-kinds", kinds, "a"}).environment.at(0).second, kinds);
   EXPECT_SAYS(refusal({"-memory-alloc-kinds", "mpi,,system", "a"}), "no list of kinds");
-  EXPECT_SAYS(refusal({"-memory-alloc-kinds", "mpi:alloc", "a"}), "\"alloc\" is none of alloc_mem");
+  EXPECT_SAYS(refusal({"-memory-alloc-kinds", "mpi:alloc", "a"}),
+              "\"alloc\" is not one of alloc_mem");
   EXPECT_SAYS(refusal({"-memory-alloc-kinds", "system:numa", "a"}), "no restrictions");
 }
 

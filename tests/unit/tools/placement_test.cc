@@ -12,7 +12,7 @@
 namespace tern::mpirun {
 namespace {
 
-// Four cores of one processor each in two nodes, with folders to lock that are nobody else's.
+// Four cores of one processor each in two nodes, with folders to lock that no other process uses.
 class Placement : public ::testing::Test {
  protected:
   Placement() {

@@ -78,7 +78,7 @@ TEST_F(Holds, ProcessorsWithoutAFolderAreFree) {
 }
 
 TEST_F(Holds, TheKernelsOwnFoldersCanBeLocked) {
-  // Whoever holds a core of this machine now, it is not free for two.
+  // Whatever process holds a core of this machine now, it is not free for two.
   CoreHold first, second;
   const auto mine = first.take(allowed_cores());
   EXPECT_TRUE(second.take(mine).empty());

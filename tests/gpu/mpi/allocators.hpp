@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every allocator of a CUDA program, and what the software driver tells about itself.
-// Why: the tests pain_* act as programs do whose users suffer from CUDA-aware MPI.
+// Why: device memory is sent from any of them, and libraries differ in which they support.
 #pragma once
 
 #include <dlfcn.h>

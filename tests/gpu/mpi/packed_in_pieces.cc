@@ -6,7 +6,7 @@
 // configurations: 1 4-peers 2-apart
 #include <unistd.h>
 
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a process may not take another's descriptors (containers), they are sent over a socket: the
 // first message from a peer goes through the host while the request is under way; after that memory
-// goes by one copy at once, new memory, too. Nobody waits for anybody, in both directions at once.
-// Rank 0 is told so (TERN_CUDA_IPC_DESCRIPTORS), rank 1 is refused by the system, as Docker does.
+// goes by one copy at once, new memory, too. No rank waits for the other, in both directions at
+// once. Rank 0 is told so (TERN_CUDA_IPC_DESCRIPTORS), rank 1 is refused by the system, as Docker
+// does.
 // ranks: 2
 // configurations: 1
 #include <linux/filter.h>
@@ -13,7 +14,7 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

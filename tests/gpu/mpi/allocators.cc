@@ -3,7 +3,7 @@
 // mappings in one buffer, pointers into an allocation, neighbours in one block of the driver's.
 // ranks: 2
 // configurations: 1 4-peers 2-apart jitter fabric
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

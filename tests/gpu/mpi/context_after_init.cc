@@ -4,7 +4,7 @@
 // every call as it was before, and so is the thread's capture mode, though a capture be under way.
 // ranks: 2
 // configurations: 1 4-peers 2-apart jitter in-turn
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

@@ -3,7 +3,7 @@
 // and everything arrives. Messages of all sizes at once, both ways, with collectives between them.
 // ranks: 2 3 4
 // configurations: in-turn 1
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

@@ -5,7 +5,7 @@
 // the peer lets go.
 // ranks: 2
 // configurations: 1 4-peers
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

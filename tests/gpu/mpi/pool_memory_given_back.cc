@@ -4,7 +4,7 @@
 // then. Pools come and go.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 
@@ -76,7 +76,7 @@ void reductions(const Area& in, const Area& out) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  char folder[] = "/tmp/pain_trace_XXXXXX";
+  char folder[] = "/tmp/tern_trace_XXXXXX";
   if (mkdtemp(folder) == nullptr) return 1;
   trace = std::string(folder) + "/calls";
   setenv("SOFTCUDA_TRACE", trace.c_str(), 1);

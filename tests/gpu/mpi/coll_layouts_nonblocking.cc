@@ -2,7 +2,7 @@
 // The calls that other libraries refuse on device memory or crash in: nonblocking and persistent
 // collectives with counts, layouts with holes, neighbours. The result is that of host memory.
 // ranks: 2 3
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

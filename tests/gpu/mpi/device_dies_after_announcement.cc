@@ -4,7 +4,7 @@
 // configurations: 1 4-peers
 #include <unistd.h>
 
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

@@ -2,7 +2,7 @@
 // The program resets its device (cudaDeviceReset) between two messages: what was made in the
 // context is gone, and the next message and the next reduction work as the first ones did.
 // ranks: 2
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

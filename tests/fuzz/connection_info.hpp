@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// drive_boot_cards: a program in bytes: a peer's card with any of its bytes changed, a peer that
-// writes anywhere into the shared memory of both, and a rank that connects, sends and polls.
+// drive_connection_info: a program in bytes: a peer's connection info with any of its bytes
+// changed, a peer that writes anywhere into the shared memory of both, and a rank that connects,
+// sends and polls.
 // Why: whatever stands in shared memory, nothing outside of it is read or written. libFuzzer and
 // tests/unit/btl/hostile_test share it.
 #pragma once
@@ -26,23 +27,23 @@
 
 namespace tern::fuzz {
 
-/// Rank 0 of two; the other's card is what the program says.
-class CardBoot final : public boot::Boot {
+/// Rank 0 of two; the other's connection info is what the program says.
+class InfoBoot final : public boot::Boot {
  public:
-  boot::Card card_of_peer{};
+  boot::ConnectionInfo info_of_peer{};
   bool aborted = false;
 
-  CardBoot() {
+  InfoBoot() {
     job_.size = 2;
     job_.local_ranks = {0, 1};
   }
   const char* name() const noexcept override { return "fuzz"; }
   int node(int) override { return 0; }
   std::string host(int) override { return "here"; }
-  void put_card(const boot::Card&) override {}
-  boot::Card card(int rank) override {
-    check_rank(rank, "the card");
-    return card_of_peer;
+  void put_connection_info(const boot::ConnectionInfo&) override {}
+  boot::ConnectionInfo connection_info(int rank) override {
+    check_rank(rank, "the connection info");
+    return info_of_peer;
   }
   void put(std::string_view, std::string_view) override {}
   std::string get(int, std::string_view) override { return {}; }
@@ -64,12 +65,12 @@ class ReadingSink final : public btl::Sink {
 };
 
 /// The hostile peer: a process that only keeps the file open, and its memory as it should be.
-class CardPeer {
+class InfoPeer {
  public:
   static constexpr btl::sm::Shape kShape{1, 2, 64, 4};
   static constexpr size_t kInteresting = 24 * 1024;  // everything but the pool's blocks
 
-  CardPeer() : segment_(btl::sm::Segment::create(kShape, 1)) {
+  InfoPeer() : segment_(btl::sm::Segment::create(kShape, 1)) {
     holder_ = ::fork();
     if (holder_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -77,25 +78,25 @@ class CardPeer {
     }
     fresh_.assign(memory(), memory() + kInteresting);
   }
-  ~CardPeer() {
+  ~InfoPeer() {
     ::kill(holder_, SIGKILL);
     ::waitpid(holder_, nullptr, 0);
   }
-  CardPeer(const CardPeer&) = delete;
-  CardPeer& operator=(const CardPeer&) = delete;
+  InfoPeer(const InfoPeer&) = delete;
+  InfoPeer& operator=(const InfoPeer&) = delete;
   [[nodiscard]] std::byte* memory() const { return segment_.base(); }
   void reset() const { std::memcpy(memory(), fresh_.data(), fresh_.size()); }
 
-  [[nodiscard]] btl::Card card(ino_t inode) const {
-    btl::Card card{};
-    card.wire_version = btl::kWireVersion;
-    card.channels = kShape.channels;
-    card.pid = holder_;
-    card.segment_fd = segment_.fd().get();
-    card.segment_inode = inode;
-    card.segment_bytes = kShape.bytes();
-    card.segment_address = reinterpret_cast<uint64_t>(memory());
-    return card;
+  [[nodiscard]] btl::ConnectionInfo connection_info(ino_t inode) const {
+    btl::ConnectionInfo info{};
+    info.wire_version = btl::kWireVersion;
+    info.channels = kShape.channels;
+    info.pid = holder_;
+    info.segment_fd = segment_.fd().get();
+    info.segment_inode = inode;
+    info.segment_bytes = kShape.bytes();
+    info.segment_address = reinterpret_cast<uint64_t>(memory());
+    return info;
   }
   [[nodiscard]] const Fd& fd() const { return segment_.fd(); }
   [[nodiscard]] pid_t holder() const { return holder_; }
@@ -106,16 +107,16 @@ class CardPeer {
   pid_t holder_ = -1;
 };
 
-class CardProgram {
+class InfoProgram {
  public:
-  CardProgram(core::Process& process, CardBoot& boot, const CardPeer& peer, Bytes bytes)
+  InfoProgram(core::Process& process, InfoBoot& boot, const InfoPeer& peer, Bytes bytes)
       : boot_(boot), peer_(peer), bytes_(bytes), rank_(process.peer(1)), sm_(process, sink_) {
     peer_.reset();
-    btl::Card own{};
-    sm_.fill_card(own);
+    btl::ConnectionInfo own{};
+    sm_.fill_connection_info(own);
     own_ = reinterpret_cast<std::byte*>(own.segment_address);
     boot_.aborted = false;
-    make_card();
+    make_info();
   }
   void run() {
     constexpr int kMostSteps = 64;
@@ -123,20 +124,20 @@ class CardProgram {
   }
 
  private:
-  // The true card, some bytes changed; never another process of this machine.
-  void make_card() {
+  // The true connection info, some bytes changed; never another process of this machine.
+  void make_info() {
     struct stat status {};
     TERN_ASSERT(::fstat(peer_.fd().get(), &status) == 0);
-    btl::Card card = peer_.card(status.st_ino);
-    uint8_t image[sizeof card];
-    std::memcpy(image, &card, sizeof card);
+    btl::ConnectionInfo info = peer_.connection_info(status.st_ino);
+    uint8_t image[sizeof info];
+    std::memcpy(image, &info, sizeof info);
     for (int flips = bytes_.take<uint8_t>() % 4; flips > 0; --flips) {
       const auto place = bytes_.take<uint8_t>();
       image[place % sizeof image] = bytes_.take<uint8_t>();
     }
-    std::memcpy(&card, image, sizeof card);
-    if (card.pid != peer_.holder() && card.pid > 0) card.pid = ::getpid();
-    std::memcpy(boot_.card_of_peer.data(), &card, sizeof card);
+    std::memcpy(&info, image, sizeof info);
+    if (info.pid != peer_.holder() && info.pid > 0) info.pid = ::getpid();
+    std::memcpy(boot_.info_of_peer.data(), &info, sizeof info);
   }
   void step() {
     switch (bytes_.take<uint8_t>() % 8) {
@@ -172,7 +173,7 @@ class CardProgram {
     static_cast<void>(endpoint_->send(header, payload.data()));
   }
   void scribble(std::byte* memory) {
-    const auto place = bytes_.take<uint16_t>() % (CardPeer::kInteresting - sizeof(uint64_t));
+    const auto place = bytes_.take<uint16_t>() % (InfoPeer::kInteresting - sizeof(uint64_t));
     const auto block = bytes_.block(bytes_.take<uint8_t>() % 9);
     if (!block.empty()) std::memcpy(memory + place, block.data(), block.size());
   }
@@ -195,8 +196,8 @@ class CardProgram {
     endpoint_->pop();
   }
 
-  CardBoot& boot_;
-  const CardPeer& peer_;
+  InfoBoot& boot_;
+  const InfoPeer& peer_;
   Bytes bytes_;
   core::Peer& rank_;
   ReadingSink sink_;
@@ -205,11 +206,11 @@ class CardProgram {
   btl::Endpoint* endpoint_ = nullptr;
 };
 
-inline void drive_boot_cards(const uint8_t* data, size_t size) {
+inline void drive_connection_info(const uint8_t* data, size_t size) {
   struct Fixture {
     core::Process process;
-    CardBoot boot;
-    CardPeer peer;
+    InfoBoot boot;
+    InfoPeer peer;
   };
   static auto* fixture = [] {
     auto* made = new Fixture;
@@ -219,7 +220,7 @@ inline void drive_boot_cards(const uint8_t* data, size_t size) {
     made->process.params.set("TERN_SM_POOL", "1m");
     return made;
   }();
-  CardProgram(fixture->process, fixture->boot, fixture->peer, Bytes(data, size)).run();
+  InfoProgram(fixture->process, fixture->boot, fixture->peer, Bytes(data, size)).run();
 }
 
 }  // namespace tern::fuzz

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device dies (an illegal access, error 700) in the midst of messages: every request on it fails
 // and says so with the rank and the driver's name for the error, the peer hears of it within a
-// second, nobody hangs, and memory of the host still travels.
+// second, no rank hangs, and memory of the host still travels.
 // ranks: 2
 // configurations: 1 2-apart
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   const char* const own_rank = std::getenv("PMIX_RANK");
   if (own_rank == nullptr) return 1;
   if (std::atoi(own_rank) == 0) setenv("TERN_EXPLAIN", "1", 1);
-  char name[] = "/tmp/pain_said_XXXXXX";
+  char name[] = "/tmp/tern_said_XXXXXX";
   said = mkstemp(name);
   screen = dup(2);
   if (said < 0 || screen < 0 || dup2(said, 2) < 0) return 1;

@@ -45,8 +45,8 @@ assert pixels[0] == 0 and max(pixels) == 47 and len(set(pixels)) > 20, "cold edg
 END
 check "--help" sh -c "./heat --help | grep -q 'usage: heat'"
 check "an option that is not there" refused "no option --sise" 2 --sise 3
-check "a size that is none" refused "like 480x320" 2 --size 480
-check "a number that is none" refused '"many", but it must be a number' 2 --steps many
+check "a word that is no size" refused "like 480x320" 2 --size 480
+check "a word that is no number" refused '"many", but it must be a number' 2 --steps many
 check "an option without its value" refused "needs a value" 2 --output
 check "a file that cannot be written" refused "cannot write /nowhere/heat.png: No such file" 3 --output /nowhere/heat.png
 check "a plate too small for the ranks" refused "2 x 2 cells cannot be divided among 5 ranks" 5 --size 2x2

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A synchronous copy or memset that returns before its data lands, and MPI at once behind it: what
-// the program wrote is sent, and does not fall upon what is received. Memory that was just made,
+// the program wrote is sent, and does not overwrite what is received. Memory that was just made,
 // and memory that is known; from every allocator.
 // ranks: 2
 // env: SOFTCUDA_LATE=4000 SOFTCUDA_PAGEABLE=async
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

@@ -5,8 +5,8 @@
 // configurations: 1
 #include <complex>
 
+#include "allocators.hpp"
 #include "mpix.h"
-#include "pain.hpp"
 
 using namespace tern::test;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory is freed, and other memory comes to lie where it was, between two messages: what is sent
-// arrives, never what was there before. Mappings of a peer's memory are bounded, and none is left.
+// arrives, never what was there before. Mappings of a peer's memory are bounded, and all are gone
+// in the end.
 // ranks: 2
 // env: TERN_CUDA_IPC_CACHE=4M
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 

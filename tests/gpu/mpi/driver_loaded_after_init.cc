@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program loads libcuda.so.1 itself, long after MPI_Init and after messages between memory of
-// the host, as mpi4py before torch does. Nobody else has loaded it until then.
+// the host, as mpi4py before torch does. Nothing else has loaded it until then.
 // ranks: 2
 // cuda: no
 #include <dlfcn.h>

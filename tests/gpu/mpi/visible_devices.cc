@@ -4,7 +4,7 @@
 // number.
 // ranks: 2 4
 // configurations: 1 4-peers 2-apart jitter in-turn
-#include "pain.hpp"
+#include "allocators.hpp"
 
 using namespace tern::test;
 
