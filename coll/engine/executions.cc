@@ -53,7 +53,7 @@ Execution* Executions::bound(const Operation& operation, const Algorithm& algori
 void Executions::go(Execution& execution) noexcept {
   int events = 0;
   execution.launch();
-  if (!execution.advance(events)) running_.push_back(&execution);  // reserved by take()
+  if (!execution.advance(events)) running_.push_back(&execution);  // reserved by acquire()
 }
 
 void Executions::advance(int* events) noexcept {
