@@ -12,11 +12,11 @@
 
 #include "coll/comm_state.hpp"
 #include "coll/engine/executions.hpp"
-#include "coll/flat/flights.hpp"
-#include "coll/flat/slots.hpp"
 #include "coll/engine/operation.hpp"
 #include "coll/engine/places.hpp"
 #include "coll/engine/refusal.hpp"
+#include "coll/flat/flights.hpp"
+#include "coll/flat/slots.hpp"
 #include "coll/select/select.hpp"
 #include "core/process.hpp"
 #include "core/request.hpp"

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "coll/engine/cache.hpp"
-#include "coll/flat/slots.hpp"
 #include "coll/engine/measured.hpp"
 #include "coll/engine/refusal.hpp"
+#include "coll/flat/slots.hpp"
 #include "coll/select/select.hpp"
 #include "core/communicator.hpp"
 

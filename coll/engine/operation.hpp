@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operation: a collective call in the terms of coll/schedule/collective.hpp: what it is, and the two
-// buffers. Why: forty MPI functions (blocking, nonblocking, irregular) become one description.
+// Operation: a collective call in the terms of coll/schedule/collective.hpp: what it is, and the
+// two buffers. Why: forty MPI functions (blocking, nonblocking, irregular) become one description.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "coll/flat/staged.hpp"
 #include "core/datatype_device.hpp"
-#include "cuda/kernels/kernels.hpp"
+#include "cuda/kernels.hpp"
 #include "mpi.h"
 
 namespace tern::coll {

@@ -31,7 +31,7 @@ struct alignas(64) Channel {
   Progress progress;
   pml::Pml* pml = nullptr;
   coll::Coll* coll = nullptr;
-  uint64_t refusals = 0;   // messages that came to say that a rank takes no part (coll/engine/refusal.hpp)
+  uint64_t refusals = 0;   // messages that say that a rank takes no part (coll/engine/refusal.hpp)
   Slabs* slabs = nullptr;  // null: this rank is alone on its host
 };
 

@@ -13,7 +13,7 @@
 #include "core/datatype_device.hpp"
 #include "core/op.hpp"
 #include "core/process.hpp"
-#include "cuda/kernels/kernels.hpp"
+#include "cuda/kernels.hpp"
 
 namespace tern::core {
 namespace {

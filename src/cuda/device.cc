@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/explain.hpp"
-#include "cuda/kernels/kernels.hpp"
+#include "cuda/kernels.hpp"
 
 namespace tern::cuda {
 namespace {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernels, and the host's part of them.
 libtern_la_SOURCES += src/cuda/kernels/image.cc
-libtern_la_SOURCES += src/cuda/kernels/kernels.cc
+libtern_la_SOURCES += src/cuda/kernels.cc
 libtern_la_SOURCES += src/cuda/kernels/layout.cc
 libtern_la_SOURCES += src/cuda/kernels/reduce_plan.cc
 

@@ -2,7 +2,7 @@
 // Kernels by a driver: loading, every reduction, packing with and without lists in device memory,
 // mail; and the sentences where there are none.
 // Runs on the software driver; TERN_TEST_GPU=1 asks for the real one and the embedded kernels.
-#include "cuda/kernels/kernels.hpp"
+#include "cuda/kernels.hpp"
 
 #include "core/datatype_build.hpp"
 #include "core/datatype_device.hpp"

@@ -11,8 +11,8 @@
 
 #include "core/peer.hpp"
 #include "pml/p2p/p2p.hpp"
-#include "pml/protocols/chunks.hpp"
 #include "pml/protocol.hpp"
+#include "pml/protocols/chunks.hpp"
 #include "tests/unit/world.hpp"
 
 namespace tern::pml {

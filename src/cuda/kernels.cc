@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels: loading, and the size of each launch.
-#include "cuda/kernels/kernels.hpp"
+#include "cuda/kernels.hpp"
 
 #include <algorithm>
 #include <fstream>
