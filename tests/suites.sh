@@ -4,7 +4,7 @@
 # The usual ones took 28 minutes on two cores from nothing, 13 of them the sanitizers' (the aim is 25 in all).
 # Unit and asan have the fuzz targets with their corpus.
 usual_suites=(fresh lint unit mpi gpu cmake asan tsan)
-long_suites=(clang dist fuzz mpi-asan mpi-tsan)
+long_suites=(clang dist fuzz tidy mpi-asan mpi-tsan)
 other_suites=(abi)
 full=
 
@@ -82,6 +82,7 @@ suite_fuzz() {
 }
 suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
 suite_fresh() { tests/fresh/run --prefix "$prefix" --build "$build" $full; }
+suite_tidy() { tests/tidy/run --build "$build"; }
 suite_dist() { tests/dist/run --build "$build"; }
 
 # run_suite NAME: shows its lines, adds its totals to the sum; one that ends without totals counts as a failure.
@@ -119,7 +120,7 @@ check() {
     [ -z "$full" ] || suites+=("${long_suites[@]}")
   fi
   install_packages "$build_packages$check_packages"
-  case " ${suites[*]} " in *" clang "* | *" dist "* | *" fuzz "*) install_packages "$full_packages" ;; esac
+  case " ${suites[*]} " in *" clang "* | *" dist "* | *" fuzz "* | *" tidy "*) install_packages "$full_packages" ;; esac
   build
   for name in "${suites[@]}"; do run_suite "$name"; done
   say "$passed passed, $failed failed, $skipped skipped"

@@ -26,6 +26,7 @@ void Places::ask_parts(core::Process& process) {
   asked_ = true;
   for (const topo::Part::Kind kind : words_.parts) {
     std::vector<int64_t> level;
+    level.reserve(static_cast<size_t>(process.world_size));
     for (int rank = 0; rank < process.world_size; ++rank)
       level.push_back(part_of_(process, rank, kind));
     const auto unbound =

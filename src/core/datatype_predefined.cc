@@ -13,16 +13,16 @@ namespace {
 /// The number of a C integer type.
 template <class T>
 constexpr Number integer() {
-  constexpr bool is_signed = static_cast<T>(-1) < static_cast<T>(0);
+  constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(0);
   switch (sizeof(T)) {
     case 1:
-      return is_signed ? Number::kInt8 : Number::kUint8;
+      return kSigned ? Number::kInt8 : Number::kUint8;
     case 2:
-      return is_signed ? Number::kInt16 : Number::kUint16;
+      return kSigned ? Number::kInt16 : Number::kUint16;
     case 4:
-      return is_signed ? Number::kInt32 : Number::kUint32;
+      return kSigned ? Number::kInt32 : Number::kUint32;
     default:
-      return is_signed ? Number::kInt64 : Number::kUint64;
+      return kSigned ? Number::kInt64 : Number::kUint64;
   }
 }
 
