@@ -2,8 +2,8 @@
 // Small messages in a fixed order, so that instructions can be counted: every message is there
 // before its receive looks, and nothing waits inside a counted function.
 // Usage, in the build tree (4000 messages of 8 bytes):
-//   valgrind --tool=callgrind --callgrind-out-file=OUT --toggle-collect='counted_send*'
-//     --toggle-collect='counted_receive*' tests/unit/pml/small_messages_test --gtest_filter='*Way'
+//   valgrind --tool=callgrind --callgrind-out-file=OUT --toggle-collect='*counted_send*'
+//     --toggle-collect='*counted_receive*' tests/unit/pml/small_messages_test --gtest_filter='*Way'
 // with one WAY of Blocking, Posted, Unexpected, Synchronous.
 #include <gtest/gtest.h>
 
