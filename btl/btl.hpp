@@ -169,7 +169,7 @@ struct ConnectionInfo {
   uint32_t channels;         // of that process
   uint32_t reserved;
 };
-inline constexpr uint32_t kWireVersion = 9;
+inline constexpr uint32_t kWireVersion = 10;
 
 class Btl {
  public:

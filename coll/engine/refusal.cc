@@ -408,6 +408,7 @@ void Refusals::enter(CommRefusals& state) {
 }
 
 void Refusals::leave(CommRefusals& state) noexcept {
+  if (state.previous == nullptr && states_ != &state) return;  // it never entered
   ++left_;
   if (state.trouble != nullptr) {
     waiting_ -= state.trouble->heard.size() + state.trouble->coming.size();

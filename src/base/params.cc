@@ -304,12 +304,14 @@ uint32_t Params::shared_hash() const {
 
 std::string Params::shared_in_words() const {
   std::string all, here;
-  for (const ParamRow& row : rows()) {
-    if (!row.sharing.shared) continue;
-    const std::string text = counted(row.sharing, get(row.name), row.standard);
-    all += (all.empty() ? "" : ", ") + std::string(row.name);
-    if (!text.empty()) here += (here.empty() ? "" : ", ") + strf("%s=%s", row.name, text.c_str());
-  }
+  const auto say = [&](const char* name, const std::string& text) {
+    all += (all.empty() ? "" : ", ") + std::string(name);
+    if (!text.empty()) here += (here.empty() ? "" : ", ") + strf("%s=%s", name, text.c_str());
+  };
+#define TERN_SAY(field, name, kind, standard, range, sharing, meaning) \
+  if constexpr ((sharing).shared) say(name, counted(sharing, to_text(field), to_text(standard)));
+  TERN_PARAMS(TERN_SAY)
+#undef TERN_SAY
   return all + (here.empty() ? "; none is set on this rank" : "; on this rank " + here);
 }
 
