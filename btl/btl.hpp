@@ -196,7 +196,7 @@ class Btl {
   [[nodiscard]] virtual Doorbell* doorbell() noexcept { return nullptr; }
   /// Memory that the ranks of this host share through this transport; null without.
   [[nodiscard]] virtual core::Slabs* slabs() noexcept { return nullptr; }
-  /// Tells peers whether this rank has left MPI for now. Asked of channel 0's.
+  /// Tells peers whether this rank is outside MPI, between two sessions. Asked of channel 0's.
   virtual void set_gone(bool /*gone*/) noexcept {}
 };
 

@@ -35,7 +35,7 @@ class Table {
   }
   /// See Btl.
   [[nodiscard]] bool is_met() const noexcept;
-  /// Tells peers whether this rank has left MPI for now. Channel 0's.
+  /// Tells peers whether this rank is outside MPI, between two sessions. Channel 0's.
   void set_gone(bool gone) noexcept;
   /// Where this rank sleeps; nullptr where no peer can ring.
   [[nodiscard]] Doorbell* doorbell() const noexcept { return doorbell_; }

@@ -68,7 +68,7 @@ CommState& Coll::state_of(core::Communicator& communicator) {
     made->hints = hints_of(communicator);
     CommState& state = *made;
     communicator.coll = std::move(made);
-    refusals_.enter(state);
+    refusals_.catch_up(state);
   }
   return static_cast<CommState&>(*communicator.coll);
 }

@@ -102,14 +102,14 @@ Coll::Ran Coll::run_on_device(const Operation& operation, const Question& questi
   return Ran::kDone;
 }
 
-int Coll::run_in_slots(const Operation& operation, FlatMethod way, Slots& slots) {
-  if (TERN_LIKELY(!uses_device(operation))) return flat_run(operation, way, slots);
+int Coll::run_in_slots(const Operation& operation, FlatMethod method, Slots& slots) {
+  if (TERN_LIKELY(!uses_device(operation))) return flat_run(operation, method, slots);
   Staged staged(operation);
   const int downloaded = staged.download();
   const std::string why = downloaded == MPI_SUCCESS ? std::string() : take_last_error().text;
   const Slots::Poisoned poisoned(slots,
                                  downloaded != MPI_SUCCESS);  // the others wait for this rank
-  const int code = flat_run(staged.operation(), way, slots);
+  const int code = flat_run(staged.operation(), method, slots);
   if (downloaded != MPI_SUCCESS) return fail(downloaded, "%s", why.c_str());
   return code == MPI_SUCCESS ? staged.upload() : code;
 }

@@ -12,7 +12,9 @@
 namespace tern::coll {
 
 CommState::CommState(core::Communicator& owner, Flights& of_channel) noexcept
-    : CommRefusals(owner), flights_of_channel_(of_channel) {}
+    : CommRefusals(owner), flights_of_channel_(of_channel) {
+  of_channel.refusals().enter(*this);
+}
 
 CommState::~CommState() {
   const bool ended = communicator.channel().coll == nullptr;  // before this communicator

@@ -25,6 +25,7 @@ libtern_la_SOURCES += coll/select/rules.cc
 libtern_la_SOURCES += coll/select/select.cc
 libtern_la_SOURCES += coll/engine/check.cc
 libtern_la_SOURCES += coll/engine/refusal.cc
+libtern_la_SOURCES += coll/engine/refusal_notices.cc
 libtern_la_SOURCES += coll/comm_state.cc
 libtern_la_SOURCES += coll/engine/engine_host.cc
 libtern_la_SOURCES += coll/engine/executions.cc
@@ -51,6 +52,6 @@ $(algorithms_generated): gen/coll.stamp
 	@test -f $@ || { rm -f gen/coll.stamp; $(MAKE) gen/coll.stamp; }
 # The folder's own time changes where a file comes or goes.
 gen/coll.stamp: $(srcdir)/coll/algorithms $(wildcard $(srcdir)/coll/algorithms/*.cc) \
-  $(srcdir)/coll/algorithms/generate.py
+  $(srcdir)/coll/algorithms/generate.py $(srcdir)/src/base/generated.py
 	$(AM_V_GEN)$(PYTHON) $(srcdir)/coll/algorithms/generate.py --folder $(srcdir)/coll/algorithms --out gen/coll
 	@touch $@

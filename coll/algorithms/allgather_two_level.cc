@@ -52,8 +52,10 @@ void allgather_two_level(Builder& b) {
   }
   const Binomial tree{size, mine};
   if (mine != 0) b.recv(host[static_cast<size_t>(tree.parent())], all);
-  for (int32_t step = tree.reach() / 2; step > 0; step /= 2)
-    if (mine + step < size) b.send(host[static_cast<size_t>(mine + step)], all);
+  for (int32_t step = tree.reach() / 2; step > 0; step /= 2) {
+    const int32_t child = mine + step;
+    if (child < size) b.send(host[static_cast<size_t>(child)], all);
+  }
 }
 
 }  // namespace tern::coll

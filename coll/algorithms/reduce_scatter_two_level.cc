@@ -25,7 +25,8 @@ Place reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
   const Binomial tree{size, mine};
   Place held = kAtInput;
   for (int32_t step = 1; step < tree.reach() && mine + step < size; step *= 2) {
-    b.recv(host[static_cast<size_t>(mine + step)], received(b, 0, b.ranks()));
+    const int32_t child = mine + step;
+    b.recv(host[static_cast<size_t>(child)], received(b, 0, b.ranks()));
     b.reduce(received(b, 0, b.ranks()), slice_at(b, held, 0, b.ranks()), partial(b, 0, b.ranks()));
     held = kAtMirror;
   }

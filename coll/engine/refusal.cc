@@ -21,8 +21,6 @@ constexpr uint32_t kTagsApart = 5003;
 // For which a rank may wait for others that wait for it, before it says so; between polls that are
 // further apart it does something else.
 constexpr int64_t kLongest = 1'000'000'000, kWaits = 20'000'000;
-// For which it tries to tell one that it does not reach, and how often.
-constexpr int64_t kLongestUntold = 5'000'000'000, kBetweenTries = 10'000'000;
 
 /// Numbers wrap around.
 bool behind(uint32_t one, uint32_t other) noexcept { return static_cast<int32_t>(one - other) < 0; }
@@ -157,82 +155,6 @@ void Refusals::refuse_call(core::Communicator& comm, CallNumber number, int code
     log_line("no memory to tell the other ranks that this one takes no part in a collective");
   }
   (void)fail_on(last.object, code, "%s", last.text.c_str());
-}
-
-void Refusals::tell_all(core::Communicator& comm, const Notice& notice) {
-  Told& told = tell(notice);
-  const auto to_all = [&](core::Communicator& on) {
-    for (int rank = 0; rank < on.peer_count(); ++rank)
-      if (on.inter() || rank != on.rank()) send(told, on, rank);
-  };
-  to_all(comm);
-  if (comm.inter() && comm.side) to_all(*comm.side);
-}
-
-// What has arrived is forgotten.
-Told& Refusals::tell(const Notice& notice) {
-  for (Told& told : told_)
-    std::erase_if(told.sends, [](core::Request* request) {
-      if (!request->done()) return false;
-      request->release();
-      return true;
-    });
-  std::erase_if(told_, [](const Told& told) { return told.sends.empty(); });
-  return told_.emplace_back(Told{notice, {}});
-}
-
-bool Refusals::try_to_send(Told& told, core::Communicator& on, int rank) {
-  told.sends.reserve(told.sends.size() + 1);
-  core::Request* request = nullptr;
-  const pml::Buffer buffer{&told.notice, sizeof told.notice, byte_};
-  const int code = channel_.pml->isend_locked(
-      buffer, {&on, rank, pml::kRefusalTag, pml::Plane::kCollective}, &request);
-  if (code != MPI_SUCCESS) {
-    (void)take_last_error();
-  } else if (request->done()) {
-    request->release();
-  } else {
-    told.sends.push_back(request);
-  }
-  return code == MPI_SUCCESS;
-}
-
-void Refusals::send(Told& told, core::Communicator& on, int rank) {
-  if (try_to_send(told, on, rank)) return;
-  const int64_t now = now_ns();
-  untold_.push_back({told.notice, &on, rank, now, now});
-  ++on.pending;
-  ++waiting_;
-  channel_.progress.stay_awake(1);
-}
-
-// What keeps it from them may pass: descriptors that another program holds.
-bool Refusals::try_again(Untold& one) noexcept {
-  one.tried = now_ns();
-  try {
-    if (try_to_send(tell(one.notice), *one.on, one.rank)) return true;
-  } catch (const std::bad_alloc&) {
-  }
-  if (one.tried - one.since < kLongestUntold) return false;
-  const std::string why = strf("rank %d takes no part in a collective, and cannot tell rank %d: %s",
-                               one.notice.rank, one.rank, one.notice.why);
-  log_line("%s", why.c_str());
-  if (process_.abort_job != nullptr) process_.abort_job(&process_, 1, why.c_str());
-  return true;
-}
-
-void Refusals::tell_untold() noexcept {
-  for (size_t i = 0; i < untold_.size();) {
-    if (now_ns() - untold_[i].tried < kBetweenTries || !try_again(untold_[i])) {
-      ++i;
-      continue;
-    }
-    core::Communicator* const on = untold_[i].on;
-    untold_.erase(untold_.begin() + static_cast<ptrdiff_t>(i));
-    --waiting_;
-    channel_.progress.stay_awake(-1);
-    on->operation_ended();
-  }
 }
 
 // Of every communicator that has had a collective; the others hear when they have their first.
@@ -395,20 +317,23 @@ void Refusals::broken_off(core::Communicator& comm, CallNumber number,
   }
 }
 
-void Refusals::enter(CommRefusals& state) {
+void Refusals::enter(CommRefusals& state) noexcept {
   state.following = states_;
   if (states_ != nullptr) states_->previous = &state;
   states_ = &state;
-  if (TERN_UNLIKELY(channel_.refusals != 0)) try {
-      hear(state, true);
-    } catch (const std::bad_alloc&) {
-      --heard_;  // again at the next poll
-      throw;
-    }
+}
+
+void Refusals::catch_up(CommRefusals& state) {
+  if (TERN_LIKELY(channel_.refusals == 0)) return;
+  try {
+    hear(state, true);
+  } catch (const std::bad_alloc&) {
+    --heard_;  // again at the next poll
+    throw;
+  }
 }
 
 void Refusals::leave(CommRefusals& state) noexcept {
-  if (state.previous == nullptr && states_ != &state) return;  // it never entered
   ++left_;
   if (state.trouble != nullptr) {
     waiting_ -= state.trouble->heard.size() + state.trouble->coming.size();

@@ -152,9 +152,11 @@ class Refusals {
   /// A call that was under way ends: the others must not wait for it.
   TERN_COLD void broken_off(core::Communicator& communicator, CallNumber number,
                             const std::string& why) noexcept;
-  /// A communicator has its first collective: it may have been refused. Throws std::bad_alloc.
-  void enter(CommRefusals& state);
+  /// A communicator is to have its first collective; and has gone.
+  void enter(CommRefusals& state) noexcept;
   void leave(CommRefusals& state) noexcept;
+  /// Its first collective may have been refused before it entered. Throws std::bad_alloc.
+  void catch_up(CommRefusals& state);
   /// Whether look() has something to do.
   [[nodiscard]] bool is_asked_to_look() const noexcept {
     return channel_.refusals != heard_ || waiting_ + deferred_ != 0;

@@ -15,22 +15,12 @@ import sys
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(HERE, '../base')]
 import emit_entry  # noqa: E402
 import emit_man  # noqa: E402
 import pages  # noqa: E402
 import table  # noqa: E402
-
-
-def write(path, text):
-    try:
-        with open(path, encoding='utf-8') as old:
-            if old.read() == text:
-                return
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, 'w', encoding='utf-8') as new:
-        new.write(text)
+from generated import write  # noqa: E402
 
 
 def generate(rows, out):

@@ -40,7 +40,7 @@ class Runtime {
   void leave();
   /// Waits until all peers in contact can do without this process.
   void see_off() noexcept;
-  /// MPI is not used here for now.
+  /// The last session has ended; another may begin.
   void rest() noexcept;
   void come_back();
 

@@ -18,6 +18,7 @@ namespace {
 using core::Process;
 
 void try_rows(Process& process, const std::vector<Algorithm>& rows) {
+  ASSERT_FALSE(rows.empty()) << "no algorithm was tried";
   for (const Algorithm& row : rows) {
     process.channel(0).coll->force(row);
     for (const int64_t count : {0, 1, 17, 5000, 40000})

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Refusals: notices sent, and sent again where that failed.
+#include <algorithm>
+#include <new>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "coll/engine/refusal.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+// For which it tries to tell one that it does not reach, and how often.
+constexpr int64_t kLongestUntold = 5'000'000'000, kBetweenTries = 10'000'000;
+
+}  // namespace
+
+void Refusals::tell_all(core::Communicator& comm, const Notice& notice) {
+  Told& told = tell(notice);
+  const auto to_all = [&](core::Communicator& on) {
+    for (int rank = 0; rank < on.peer_count(); ++rank)
+      if (on.inter() || rank != on.rank()) send(told, on, rank);
+  };
+  to_all(comm);
+  if (comm.inter() && comm.side) to_all(*comm.side);
+}
+
+// What has arrived is forgotten.
+Told& Refusals::tell(const Notice& notice) {
+  for (Told& told : told_)
+    std::erase_if(told.sends, [](core::Request* request) {
+      if (!request->done()) return false;
+      request->release();
+      return true;
+    });
+  std::erase_if(told_, [](const Told& told) { return told.sends.empty(); });
+  return told_.emplace_back(Told{notice, {}});
+}
+
+bool Refusals::try_to_send(Told& told, core::Communicator& on, int rank) {
+  told.sends.reserve(told.sends.size() + 1);
+  core::Request* request = nullptr;
+  const pml::Buffer buffer{&told.notice, sizeof told.notice, byte_};
+  const int code = channel_.pml->isend_locked(
+      buffer, {&on, rank, pml::kRefusalTag, pml::Plane::kCollective}, &request);
+  if (code != MPI_SUCCESS) {
+    (void)take_last_error();
+  } else if (request->done()) {
+    request->release();
+  } else {
+    told.sends.push_back(request);
+  }
+  return code == MPI_SUCCESS;
+}
+
+void Refusals::send(Told& told, core::Communicator& on, int rank) {
+  if (try_to_send(told, on, rank)) return;
+  const int64_t now = now_ns();
+  untold_.push_back({told.notice, &on, rank, now, now});
+  ++on.pending;
+  ++waiting_;
+  channel_.progress.stay_awake(1);
+}
+
+// What keeps it from them may pass: descriptors that another program holds.
+bool Refusals::try_again(Untold& one) noexcept {
+  one.tried = now_ns();
+  try {
+    if (try_to_send(tell(one.notice), *one.on, one.rank)) return true;
+  } catch (const std::bad_alloc&) {
+  }
+  if (one.tried - one.since < kLongestUntold) return false;
+  const std::string why = strf("rank %d takes no part in a collective, and cannot tell rank %d: %s",
+                               one.notice.rank, one.rank, one.notice.why);
+  log_line("%s", why.c_str());
+  if (process_.abort_job != nullptr) process_.abort_job(&process_, 1, why.c_str());
+  return true;
+}
+
+void Refusals::tell_untold() noexcept {
+  for (size_t i = 0; i < untold_.size();) {
+    if (now_ns() - untold_[i].tried < kBetweenTries || !try_again(untold_[i])) {
+      ++i;
+      continue;
+    }
+    core::Communicator* const on = untold_[i].on;
+    untold_.erase(untold_.begin() + static_cast<ptrdiff_t>(i));
+    --waiting_;
+    channel_.progress.stay_awake(-1);
+    on->operation_ended();
+  }
+}
+
+}  // namespace tern::coll
