@@ -82,7 +82,8 @@ class Coll final : UnderWay, ScheduleMaker {
   Ran run_flat(const Operation& operation, const Question& question, int* code);
   /// kNotYet: no rank has device memory, or it is too little. Throws std::bad_alloc.
   Ran run_on_device(const Operation& operation, const Question& question, Slots& slots, int* code);
-  [[nodiscard]] static int run_in_slots(const Operation& operation, FlatMethod method, Slots& slots);
+  [[nodiscard]] static int run_in_slots(const Operation& operation, FlatMethod method,
+                                        Slots& slots);
   /// The slab that it needs, made by all ranks together at the first use; null: some rank has no
   /// room for them. Throws Error.
   Slab* slab_for(CommState& state, Slab::Size size, const char* name);

@@ -45,12 +45,12 @@ Tree Tree::by_levels(const Levels* levels, int32_t ranks, int32_t root) {
   std::vector<int32_t> members{root};
   for (int32_t rank = 0; rank < ranks; ++rank)
     if (rank != root) members.push_back(rank);
-  tree.hang_levels(*levels, 0, std::move(members));
+  tree.hang_levels(*levels, 0, members);
   return tree;
 }
 
 // The first member is the root, the others ascend.
-void Tree::hang_levels(const Levels& levels, size_t level, std::vector<int32_t> members) {
+void Tree::hang_levels(const Levels& levels, size_t level, const std::vector<int32_t>& members) {
   if (level == levels.groups.size()) return hang(members, 2);
   const auto& groups = levels.groups[level];
   std::vector<std::vector<int32_t>> parts;
@@ -65,7 +65,7 @@ void Tree::hang_levels(const Levels& levels, size_t level, std::vector<int32_t> 
     parts[static_cast<size_t>(part)].push_back(rank);
   }
   hang(leaders, 2);
-  for (auto& part : parts) hang_levels(levels, level + 1, std::move(part));
+  for (const auto& part : parts) hang_levels(levels, level + 1, part);
 }
 
 std::vector<int32_t> Tree::children(int32_t rank) const {

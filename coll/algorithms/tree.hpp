@@ -41,7 +41,7 @@ class Tree {
   [[nodiscard]] Node& at(int32_t rank) noexcept { return nodes_[static_cast<size_t>(rank)]; }
   void attach(int32_t child, int32_t parent) noexcept;
   void hang(const std::vector<int32_t>& members, int32_t radix) noexcept;
-  void hang_levels(const Levels& levels, size_t level, std::vector<int32_t> members);
+  void hang_levels(const Levels& levels, size_t level, const std::vector<int32_t>& members);
   void collect(int32_t rank, std::vector<int32_t>& found) const;
 
   std::vector<Node> nodes_;

@@ -2,6 +2,10 @@
 // Flat collectives of large data: everybody posts where its data is, and copies what it needs
 // straight from the others' buffers. A buffer is the user's again when all have ended the epoch.
 #include "coll/flat/direct.hpp"
+
+#include <cinttypes>
+#include <cstring>
+
 #include "base/error.hpp"
 #include "mpi.h"
 
@@ -33,9 +37,8 @@ void Direct::get(int rank, void* to, size_t offset, size_t bytes) {
   if (bytes == 0 || TERN_UNLIKELY(code_ != MPI_SUCCESS)) return;
   const int error = slots_.get(rank, to, address + offset, bytes);
   if (TERN_UNLIKELY(error != 0))
-    code_ =
-        fail(MPI_ERR_OTHER, "%s: %zu bytes at %#llx of rank %d cannot be read: %s", name_, bytes,
-             static_cast<unsigned long long>(address + offset), rank, std::strerror(error));
+    code_ = fail(MPI_ERR_OTHER, "%s: %zu bytes at 0x%" PRIx64 " of rank %d cannot be read: %s",
+                 name_, bytes, address + offset, rank, std::strerror(error));
 }
 
 const std::byte* Direct::dense_blocks(const View& view, int first, int blocks,

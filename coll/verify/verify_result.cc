@@ -83,7 +83,6 @@ int64_t SymbolicRun::size_of(const Schedule& s, const Slice& slice, int32_t i) c
     case Collective::kAlltoall:
       return input ? s.rank * kRank + block : block * kRank + s.rank;
     case Collective::kReduceScatter:
-      return slice.space == Space::kOutput ? s.rank : block;
     case Collective::kScatter:
       return slice.space == Space::kOutput ? s.rank : block;
     default:

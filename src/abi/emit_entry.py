@@ -20,9 +20,10 @@ extern "C" {{
 TAIL = '}  // extern "C"\n'
 # What of the calls that make communicators must stay in step (api/excuse.hpp).
 PARTS = {'Comm_split': 'kSplit', 'Comm_split_type': 'kSplitType', 'Dist_graph_create': 'kCollective',
+         'Comm_create': 'kCreate',
          **dict.fromkeys(('Comm_dup', 'Comm_dup_with_info', 'Comm_idup', 'Comm_idup_with_info',
-                          'Comm_create', 'Cart_create', 'Cart_sub', 'Graph_create',
-                          'Dist_graph_create_adjacent'), 'kDerivation')}
+                          'Cart_create', 'Cart_sub', 'Graph_create', 'Dist_graph_create_adjacent'),
+                         'kDerivation')}
 HEARS = ('comm', 'win', 'file', 'session')  # kinds of objects with an error handler
 
 

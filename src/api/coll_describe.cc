@@ -22,7 +22,7 @@ const Datatype& type_of(const Side& side, int block) noexcept {
 
 long long bytes_of(const Side& side, int block) noexcept {
   const MPI_Count count = side.counts != nullptr ? side.counts[block] : side.count;
-  return static_cast<long long>(count * type_of(side, block).size());
+  return static_cast<long long>(count) * type_of(side, block).size();
 }
 
 /// Where the data of a block begins.
@@ -100,6 +100,8 @@ void excuse_here(core::Communicator& comm, Part part, int code, bool aliased) {
     case Part::kSplit:
     case Part::kSplitType:
       return refuse_split(comm, part == Part::kSplitType, code);
+    case Part::kCreate:
+      return refuse_create(comm, code);
     case Part::kDerivation:
       (void)comm.next_derivation();
       return;

@@ -9,6 +9,7 @@
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
 #include "api/comm_exchange.hpp"
+#include "api/excuse.hpp"
 #include "api/intercomm.hpp"
 #include "core/attribute.hpp"
 #include "core/request.hpp"
@@ -88,6 +89,16 @@ int create_sides(Communicator& parent, const Group& group, int refused, MPI_Comm
 }
 
 }  // namespace
+
+void refuse_create(Communicator& comm, int code) {
+  if (!comm.inter()) {
+    (void)comm.next_derivation();
+    return;
+  }
+  MPI_Comm none = MPI_COMM_NULL;
+  const Group nobody(0, 1, 0);
+  (void)create_sides(comm, nobody, code, &none);
+}
 
 int comm_dup(Communicator& comm, MPI_Comm* newcomm) noexcept {
   return attempt([&] { return duplicate(comm, nullptr, newcomm); });

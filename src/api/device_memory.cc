@@ -146,7 +146,7 @@ DeviceResult take_device_memory(DeviceKind kind, size_t bytes, size_t alignment,
 
 DeviceResult free_device_memory(void* memory) noexcept {
   Registry& all = registry();
-  const DeviceResult not_mine{MPI_SUCCESS, "", true};
+  DeviceResult not_mine{MPI_SUCCESS, "", true};
   if (all.count.load(std::memory_order_relaxed) == 0) return not_mine;
   Allocation old;
   {

@@ -18,6 +18,7 @@ enum class Part : uint8_t {
   kPersistent,
   kSplit,  // MPI_Comm_split, MPI_Comm_split_type
   kSplitType,
+  kCreate,      // MPI_Comm_create
   kDerivation,  // communicators that are made without a message
 };
 
@@ -36,5 +37,8 @@ template <class Work>
 
 /// comm_split.cc: the exchange, without a vote.
 void refuse_split(core::Communicator& communicator, bool by_type, int code);
+
+/// comm_create.cc: as MPI_Comm_create with a group that is refused.
+void refuse_create(core::Communicator& communicator, int code);
 
 }  // namespace tern::api

@@ -90,9 +90,14 @@ int check_disjoint(const Group& own, const Group& remote, int error_class) {
   return MPI_SUCCESS;
 }
 
+int check_tag(int tag) {
+  return tag >= 0 ? MPI_SUCCESS : fail(MPI_ERR_TAG, "tag is %d; it must be 0 or greater", tag);
+}
+
 /// The leader's part of MPI_Intercomm_create.
 int meet(const Communicator& own, MPI_Comm bridge, int remote_leader, int tag,
          const Words& introduction, Words* theirs) {
+  if (const int wrong = check_tag(tag); wrong != MPI_SUCCESS) return wrong;
   auto* peer = the_process->handles.find<Communicator>(bridge);
   if (peer == nullptr)
     return fail(MPI_ERR_COMM, "peer_comm is no communicator on the local leader (rank %d)",
@@ -136,6 +141,7 @@ int intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_c
     }
     code = broadcast(local_comm, local_leader, &theirs, number);
     if (met != MPI_SUCCESS) return met;
+    if (code == MPI_SUCCESS) code = check_tag(tag);  // of other ranks: only now does none wait
     if (code != MPI_SUCCESS) return code;
     if (theirs.size() <= kIdWords)
       return fail(MPI_ERR_COMM, "the local leader (rank %d) could not reach the remote leader",

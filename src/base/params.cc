@@ -290,6 +290,7 @@ std::string counted(const ParamSharing& sharing, const std::string& value,
 }  // namespace
 
 // A row that is not shared makes no string.
+// NOLINTNEXTLINE(readability-function-size): statements of rows
 uint32_t Params::shared_hash() const {
   uint32_t hash = 0;
 #define TERN_HASH(field, name, kind, standard, range, sharing, meaning)               \

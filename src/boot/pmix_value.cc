@@ -26,7 +26,7 @@ bool number_of(const pmix_value_t& value, long long* out) noexcept {
       *out = data.integer;
       return true;
     case PMIX_INT8:
-      *out = data.int8;
+      *out = int{data.int8};
       return true;
     case PMIX_INT16:
       *out = data.int16;

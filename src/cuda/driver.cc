@@ -46,6 +46,7 @@ bool resolve(void* library, const char* name, Function& place) noexcept {
 }
 
 /// The first required function that the library lacks, or null.
+// NOLINTNEXTLINE(readability-function-size): statements of rows
 const char* fill(void* library, Driver& table) noexcept {
   const char* lacks = nullptr;
 #define TERN_CUDA_REQUIRED_ROW(name, ...) \

@@ -282,6 +282,34 @@ static void between(int victim) {
   OK(MPI_Comm_free(&own));
 }
 
+// Calls that make inter-communicators: none waits for the rank that refuses, and the next is right.
+static void makes_between(int victim) {
+  MPI_Comm own, inter, made;
+  MPI_Group group;
+  begin_on_a_copy();
+  OK(MPI_Comm_split(comm, rank % 2, rank, &own));
+  OK(MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN));
+  const int leads = rank < 2;
+  FAILS(MPI_Intercomm_create(own, 0, comm, 1 - rank % 2, leads ? -1 : 3, &inter),
+        leads ? MPI_ERR_TAG : MPI_ERR_COMM);
+  OK(MPI_Intercomm_create(own, 0, comm, 1 - rank % 2, 3, &inter));
+  OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_group(own, &group));
+  const int code = MPI_Comm_create(inter, rank == victim ? MPI_GROUP_NULL : group, &made);
+  if (rank == victim)
+    CHECK_EQ(class_of(code), MPI_ERR_GROUP);
+  else
+    CHECK(code == MPI_SUCCESS || class_of(code) == MPI_ERR_OTHER);
+  if (code == MPI_SUCCESS) OK(MPI_Comm_free(&made));
+  OK(MPI_Comm_create(inter, group, &made));
+  OK(MPI_Barrier(made));
+  OK(MPI_Comm_free(&made));
+  OK(MPI_Group_free(&group));
+  OK(MPI_Comm_free(&inter));
+  OK(MPI_Comm_free(&own));
+  OK(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char** argv) {
   static const int counts[] = {1, 300, 3000, kMostInts};
   begin(&argc, &argv);
@@ -304,6 +332,7 @@ int main(int argc, char** argv) {
     does_not_make_up(victim, victim % 2);
     creating(victim);
     between(victim);
+    makes_between(victim);
   }
   free(in);
   free(out);

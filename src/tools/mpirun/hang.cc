@@ -52,7 +52,7 @@ bool read_memory(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) 
 Hang::Hang(Loop& loop, boot::SharedJob& shared, Job job)
     : loop_(loop), shared_(shared), job_(std::move(job)) {}
 
-void Hang::report(const std::string& reason, std::function<void()> then) {
+void Hang::report(const std::string& reason, const std::function<void()>& then) {
   before_.clear();
   for (int rank = 0; rank < static_cast<int>(job_.ranks().size()); ++rank)
     before_.push_back({shared_.waiting_since(rank), shared_.in_fence(rank)});

@@ -33,7 +33,7 @@ class Hang {
   Hang(Loop& loop, boot::SharedJob& shared, Job job);
 
   // Asks, waits a moment for answers, prints, then calls `then` (which may be empty).
-  void report(const std::string& reason, std::function<void()> then);
+  void report(const std::string& reason, const std::function<void()>& then);
   // From now on: report when no rank has made progress for so long.
   void watch(double seconds);
 

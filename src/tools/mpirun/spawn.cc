@@ -119,7 +119,7 @@ std::string find_program(const std::string& program, const std::string& director
   for (std::size_t begin = 0; begin <= rest.size();) {
     const std::size_t end = std::min(rest.find(':', begin), rest.size());
     const std::string folder = rest.substr(begin, end - begin);
-    const std::string path = (folder.empty() ? "." : folder) + "/" + program;
+    std::string path = (folder.empty() ? "." : folder) + "/" + program;
     if (is_program(absolute(path, directory))) return path;
     begin = end + 1;
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -62,7 +63,7 @@ Block in_rows(std::vector<Block> blocks, size_t per_row, size_t room) {
   size_t in_row = 0;
   for (Block& block : blocks) {
     if (in_row > 0 && (in_row == per_row || width_of(row) + 1 + width_of(block) > room)) {
-      whole = below(std::move(whole), std::move(row));
+      whole = below(std::move(whole), std::exchange(row, {}));
       in_row = 0;
     }
     row = in_row++ == 0 ? std::move(block) : beside(std::move(row), std::move(block));

@@ -47,7 +47,7 @@ std::string transports_text(const Facts& facts, const Page& page) {
 std::string topology_text(const Facts& facts, const Page& page) {
   if (!facts.topology)
     return paragraph("", "The machine cannot be drawn: " + facts.topology_problem, page.columns);
-  const std::string drawn = draw_text(*facts.topology, page);
+  std::string drawn = draw_text(*facts.topology, page);
   if (facts.topology_problem.empty()) return drawn;
   return drawn + paragraph("", facts.topology_problem, page.columns);
 }
