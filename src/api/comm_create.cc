@@ -96,8 +96,8 @@ void refuse_create(Communicator& comm, int code) {
     return;
   }
   MPI_Comm none = MPI_COMM_NULL;
-  const Group nobody(0, 1, 0);
-  (void)create_sides(comm, nobody, code, &none);
+  const Group empty(0, 1, 0);
+  (void)create_sides(comm, empty, code, &none);
 }
 
 int comm_dup(Communicator& comm, MPI_Comm* newcomm) noexcept {
