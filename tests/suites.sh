@@ -47,7 +47,7 @@ configure_sanitized() {
   [ "$2" != thread ] || flags='-O1 -g1'
   configure_in "$1" --with-cuda=no --enable-sanitizers="$2" CFLAGS="$flags" CXXFLAGS="$flags"
 }
-suite_clang() { CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --with-cuda=no --enable-werror; }
+suite_clang() { CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --with-cuda=no --enable-werror --disable-unity; }
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
 # On the software driver, and on the real one where there is a GPU.
 suite_gpu() {

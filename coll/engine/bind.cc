@@ -13,10 +13,7 @@
 namespace tern::coll {
 namespace {
 
-constexpr size_t kLine = 64;
 constexpr size_t kKeptMemory = size_t{1} << 20;
-
-size_t round_up(size_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
 
 /// Counts and displacements of blocks one after the other.
 void adjacent(const std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {

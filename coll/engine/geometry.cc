@@ -8,10 +8,6 @@
 namespace tern::coll {
 namespace {
 
-constexpr size_t kLine = 64;
-
-constexpr size_t round_up(size_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
-
 /// Elements of a vector before its part `i` of `parts`.
 constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexcept {
   const MPI_Count rest = length % parts;

@@ -14,6 +14,10 @@
 
 namespace tern::coll {
 
+/// What lies side by side begins on a cache line of its own.
+inline constexpr size_t kLine = 64;
+constexpr size_t round_up(size_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
+
 /// One buffer, or one kind of scratch.
 struct Area {
   std::byte* base = nullptr;

@@ -4,8 +4,8 @@ abi_generators = src/base/generated.py src/abi/generate.py src/abi/table.py src/
   src/abi/pages.py src/abi/mdoc.py src/abi/summaries.txt
 EXTRA_DIST += src/abi/functions.txt src/abi/exports.map $(abi_generators)
 
-libtern_la_SOURCES += src/abi/checks.cc
-libtern_la_SOURCES += src/abi/raise.cc
+abi_sources += src/abi/checks.cc
+abi_sources += src/abi/raise.cc
 
 # One file a chapter of functions.txt, so that several compile at once.
 abi_entry_points = \
@@ -14,7 +14,6 @@ abi_entry_points = \
   gen/abi/datatype.cc gen/abi/op.cc gen/abi/group.cc gen/abi/comm.cc gen/abi/topology.cc \
   gen/abi/coll.cc gen/abi/neighbor.cc gen/abi/session.cc gen/abi/dynamic.cc gen/abi/rma.cc \
   gen/abi/io.cc gen/abi/tool.cc
-nodist_libmpi_abi_la_SOURCES += $(abi_entry_points)
 libmpi_abi_la_SOURCES += src/abi/mpix.cc
 include_HEADERS += include/mpi.h include/mpix.h
 

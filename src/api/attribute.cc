@@ -23,18 +23,18 @@ int create_keyval(Kind kind, CopyFunction* copy, DeleteFunction* erase, int* key
   });
 }
 
-struct Names {
+struct KeyvalNames {
   const char *parameter, *noun;
 };
 
-Names names_of(Kind kind) noexcept {
+KeyvalNames names_of(Kind kind) noexcept {
   if (kind == Kind::kDatatype) return {"type_keyval", "datatype"};
   if (kind == Kind::kWindow) return {"win_keyval", "window"};
   return {"comm_keyval", "communicator"};
 }
 
 int invalid(int keyval, Kind kind) noexcept {
-  const Names names = names_of(kind);
+  const KeyvalNames names = names_of(kind);
   if (keyval == MPI_KEYVAL_INVALID)
     return fail(MPI_ERR_KEYVAL, "%s is MPI_KEYVAL_INVALID", names.parameter);
   if (keyval < core::Keyvals::kFirst)

@@ -23,7 +23,7 @@ struct Typed {
   const MPI_Aint* displs;
   const MPI_Datatype* types;
 };
-struct Names {
+struct ArrayNames {
   const char *counts, *displs, *types;
 };
 
@@ -43,7 +43,7 @@ struct TypedExchange {
   }
 
  private:
-  void take(const Typed& from, const Names& names, std::vector<Datatype*>* types, Side* side) {
+  void take(const Typed& from, const ArrayNames& names, std::vector<Datatype*>* types, Side* side) {
     side->address = const_cast<void*>(from.buffer);
     side->counts = from.counts;
     side->displs = from.displs;

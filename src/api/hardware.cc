@@ -18,8 +18,6 @@ namespace tern::api {
 
 namespace {
 
-using topo::Part;
-
 constexpr const char* kNames[] = {"hwloc://Machine", "hwloc://Package", "hwloc://NUMANode",
                                   "hwloc://L3Cache", "hwloc://Core",    "hwloc://PU"};
 constexpr std::string_view kScheme = "hwloc://";
@@ -36,16 +34,16 @@ std::vector<int> cpus_here(const topo::Tree& tree, int local_index) {
   return cpus;
 }
 
-bool holds(const Part& part, const std::vector<int>& cpus) {
+bool holds(const topo::Part& part, const std::vector<int>& cpus) {
   std::vector<int> inside = topo::pus_of(part);
   std::sort(inside.begin(), inside.end());
   return std::includes(inside.begin(), inside.end(), cpus.begin(), cpus.end());
 }
 
 /// The number of the part of that kind which holds all of `cpus`; kNowhere for none.
-int find_holder(const Part& part, Part::Kind kind, const std::vector<int>& cpus) {
+int find_holder(const topo::Part& part, topo::Part::Kind kind, const std::vector<int>& cpus) {
   if (part.kind == kind && holds(part, cpus)) return part.number;
-  for (const Part& inner : part.parts)
+  for (const topo::Part& inner : part.parts)
     if (const int found = find_holder(inner, kind, cpus); found != kNowhere) return found;
   return kNowhere;
 }

@@ -25,11 +25,11 @@ struct Blocks {
 };
 
 /// What stands in a call for one side, so that an error names it.
-struct Names {
+struct BlockNames {
   const char *buffer, *counts, *displs, *types;
 };
-constexpr Names kSend = {"sendbuf", "sendcounts", "sdispls", "sendtypes"};
-constexpr Names kReceive = {"recvbuf", "recvcounts", "rdispls", "recvtypes"};
+constexpr BlockNames kSend = {"sendbuf", "sendcounts", "sdispls", "sendtypes"};
+constexpr BlockNames kReceive = {"recvbuf", "recvcounts", "rdispls", "recvtypes"};
 
 /// The description, and the arrays that it points to.
 struct Neighborhood {
@@ -49,8 +49,8 @@ struct Neighborhood {
   }
 
  private:
-  void take(const Blocks& part, size_t neighbors, const Names& names, std::vector<Datatype*>* types,
-            Side* side) {
+  void take(const Blocks& part, size_t neighbors, const BlockNames& names,
+            std::vector<Datatype*>* types, Side* side) {
     if (what.code != MPI_SUCCESS) return;
     *side = part.side;
     if (part.side.address == MPI_IN_PLACE)

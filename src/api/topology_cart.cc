@@ -128,14 +128,14 @@ int cart_shift(Communicator& comm, int direction, int disp, int* rank_source,
 namespace {
 
 /// The members of the caller's part of a grid, by their rank there, and its shape.
-struct Part {
+struct SubGrid {
   core::Placement members;
   Cartesian grid;
   uint64_t first = 0;  // the lowest rank; tells the parts apart
 };
 
-Part part_of(const Cartesian& grid, int rank, const int* remain) {
-  Part part;
+SubGrid part_of(const Cartesian& grid, int rank, const int* remain) {
+  SubGrid part;
   std::vector<int> mine(grid.dimensions()), other(grid.dimensions());
   grid.coords_of(rank, mine.data());
   for (size_t i = 0; i < grid.dimensions(); ++i) {
@@ -163,7 +163,7 @@ int cart_sub(Communicator& comm, const int* remain_dims, MPI_Comm* newcomm) noex
   if (remain_dims == nullptr && grid->dimensions() > 0)
     return without(comm, fail(MPI_ERR_ARG, "remain_dims is a null pointer"));
   return attempt([&] {
-    Part part = part_of(*grid, comm.rank(), remain_dims);
+    SubGrid part = part_of(*grid, comm.rank(), remain_dims);
     core::GroupBuilder members;
     for (const int member : part.members) members.add(comm.group().peer_index(member));
     const auto id =

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 libtern_la_SOURCES += src/base/config.cc
-libtern_la_SOURCES += src/base/crash.cc
-libtern_la_SOURCES += src/base/doorbell.cc
-libtern_la_SOURCES += src/base/error.cc
-libtern_la_SOURCES += src/base/explain.cc
-libtern_la_SOURCES += src/base/fd.cc
-libtern_la_SOURCES += src/base/futex.cc
-libtern_la_SOURCES += src/base/last_words.cc
-libtern_la_SOURCES += src/base/log.cc
-libtern_la_SOURCES += src/base/params.cc
-libtern_la_SOURCES += src/base/stack.cc
-libtern_la_SOURCES += src/base/wait_report.cc
+base_sources += src/base/crash.cc
+base_sources += src/base/doorbell.cc
+base_sources += src/base/error.cc
+base_sources += src/base/explain.cc
+base_sources += src/base/fd.cc
+base_sources += src/base/futex.cc
+base_sources += src/base/last_words.cc
+base_sources += src/base/log.cc
+base_sources += src/base/params.cc
+base_sources += src/base/stack.cc
+base_sources += src/base/wait_report.cc
 
 # Where this build is installed, for config.cc alone: another prefix compiles one file again.
 BUILT_SOURCES += $(GEN)/install_paths.hpp

@@ -159,7 +159,7 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-const std::vector<std::string>& names() {
+const std::vector<std::string>& known_names() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> found;
     for (const ParamRow& row : Params::rows()) found.emplace_back(row.name);
@@ -169,11 +169,11 @@ const std::vector<std::string>& names() {
 }
 
 std::string unknown_name(const std::string& name) {
-  const std::string near = nearest_name(name, names());
+  const std::string near = nearest_name(name, known_names());
   if (!near.empty())
     return strf("%s is not a parameter of Tern; did you mean %s?", name.c_str(), near.c_str());
   std::string all;
-  for (const std::string& known : names()) all += (all.empty() ? "" : ", ") + known;
+  for (const std::string& known : known_names()) all += (all.empty() ? "" : ", ") + known;
   return strf("%s is not a parameter of Tern, which are %s", name.c_str(), all.c_str());
 }
 
@@ -338,7 +338,7 @@ void Params::take(const std::string& name, const std::string& value, const std::
     sources_.emplace_back(name, source);
   } catch (const Error& error) {
     if (complaints == nullptr) return;
-    const std::vector<std::string>& known = names();
+    const std::vector<std::string>& known = known_names();
     std::string text = environment ? error.what() : strf("%s: %s", source.c_str(), error.what());
     if (std::find(known.begin(), known.end(), name) != known.end())
       text += strf("; %s, %s, is used",

@@ -119,7 +119,7 @@ struct Writer {
 #ifdef HAVE_LIBBACKTRACE
 void no_complaint(void*, const char*, int) {}
 
-backtrace_state* names() noexcept {
+backtrace_state* symbols() noexcept {
   static backtrace_state* state = nullptr;
   if (state == nullptr) state = ::backtrace_create_state(nullptr, 1, no_complaint, nullptr);
   return state;
@@ -136,7 +136,7 @@ void on_symbol(void* data, std::uintptr_t, const char* name, std::uintptr_t at, 
 }
 
 void write_frame(Writer& writer) noexcept {
-  backtrace_state* state = names();
+  backtrace_state* state = symbols();
   if (state == nullptr) return writer.place(nullptr, 0);
   ::backtrace_pcinfo(state, writer.call, on_line, no_complaint, &writer);
   if (!writer.written) ::backtrace_syminfo(state, writer.call, on_symbol, no_complaint, &writer);

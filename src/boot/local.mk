@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # How a rank meets the others: src/boot/README.md.
-libtern_la_SOURCES += \
+boot_sources += \
   src/boot/boot.cc src/boot/boot.hpp src/boot/ways.hpp \
   src/boot/fake.cc src/boot/fake.hpp \
   src/boot/mpirun_boot.cc \

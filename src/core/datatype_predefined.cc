@@ -37,7 +37,7 @@ constexpr MPI_Aint index_place() {
   return (sizeof(Value) + alignof(Index) - 1) / alignof(Index) * alignof(Index);
 }
 
-struct Row {
+struct PredefinedRow {
   MPI_Datatype constant;
   const char* name;
   MPI_Count size;
@@ -61,7 +61,7 @@ struct Row {
   }
 
 /// Fortran's default kinds: INTEGER, REAL and LOGICAL of 4 bytes.
-const Row kRows[] = {
+const PredefinedRow kRows[] = {
     INTEGER(MPI_AINT, MPI_Aint),
     INTEGER(MPI_COUNT, MPI_Count),
     INTEGER(MPI_OFFSET, MPI_Offset),
@@ -139,7 +139,7 @@ const Row kRows[] = {
 }  // namespace
 
 void make_predefined_types(Process& process) {
-  for (const Row& row : kRows)
+  for (const PredefinedRow& row : kRows)
     process.handles.set_predefined(
         reinterpret_cast<uintptr_t>(row.constant),
         *TypeBuilder::predefined(row.name, row.size, row.number, row.alignment, row.index_place));
@@ -152,7 +152,7 @@ void free_predefined_types(Process& process) noexcept {
     type->release();
   }
   process.parameterised_types.clear();
-  for (const Row& row : kRows) {
+  for (const PredefinedRow& row : kRows) {
     Datatype& type = predefined_type(process, row.constant);
     process.handles.erase(type);
     type.release();

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-libtern_la_SOURCES += src/cuda/device.cc
-libtern_la_SOURCES += src/cuda/driver.cc
-libtern_la_SOURCES += src/cuda/event.cc
-libtern_la_SOURCES += src/cuda/job.cc
-libtern_la_SOURCES += src/cuda/loaded.cc
-libtern_la_SOURCES += src/cuda/mapping.cc
-libtern_la_SOURCES += src/cuda/memory.cc
+cuda_sources += src/cuda/device.cc
+cuda_sources += src/cuda/driver.cc
+cuda_sources += src/cuda/event.cc
+cuda_sources += src/cuda/job.cc
+cuda_sources += src/cuda/loaded.cc
+cuda_sources += src/cuda/mapping.cc
+cuda_sources += src/cuda/memory.cc

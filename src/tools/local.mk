@@ -4,9 +4,12 @@
 # mpirun: all of it but main() is a library, which its unit tests link too. What it takes from other rooms is listed
 # by file, so that it builds without the rest of libtern.
 noinst_LTLIBRARIES += libmpirun.la
-libmpirun_la_SOURCES = \
+libmpirun_la_SOURCES = src/base/config.cc src/tools/mpirun/debugger.cc
+# Debuggers read the types of MPIR_proctable.
+src/tools/mpirun/debugger.lo: CXXFLAGS += -g
+mpirun_sources += \
   src/tools/mpirun/binding.cc src/tools/mpirun/binding.hpp \
-  src/tools/mpirun/debugger.cc src/tools/mpirun/debugger.hpp \
+  src/tools/mpirun/debugger.hpp \
   src/tools/mpirun/dry_run.cc src/tools/mpirun/dry_run.hpp \
   src/tools/mpirun/elsewhere.cc src/tools/mpirun/elsewhere.hpp \
   src/tools/mpirun/environment.cc src/tools/mpirun/environment.hpp \
@@ -33,7 +36,7 @@ libmpirun_la_SOURCES = \
   src/tools/mpirun/streams.cc src/tools/mpirun/streams.hpp \
   src/tools/mpirun/stuck.cc src/tools/mpirun/stuck.hpp \
   src/tools/mpirun/wait_graph.cc src/tools/mpirun/wait_graph.hpp \
-  src/base/config.cc src/base/error.cc src/base/fd.cc src/base/futex.cc src/base/last_words.cc src/base/log.cc src/base/params.cc \
+  src/base/error.cc src/base/fd.cc src/base/futex.cc src/base/last_words.cc src/base/log.cc src/base/params.cc \
   src/base/wait_report.cc \
   src/boot/pmix_library.cc src/boot/process_set.cc src/boot/shared_job.cc \
   src/topo/core_hold.cc src/topo/cpus.cc src/topo/hwloc_library.cc src/topo/machine.cc

@@ -4,6 +4,9 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "base/error.hpp"
 #include "mpi.h"
 
@@ -41,6 +44,18 @@ HwlocLibrary load() {
 const HwlocLibrary& hwloc_library() {
   static const HwlocLibrary library = load();
   return library;
+}
+
+Topology load_topology(unsigned long flags) {
+  const HwlocLibrary& hwloc = hwloc_library();
+  hwloc_topology_t topology = nullptr;
+  if (hwloc.topology_init(&topology) != 0)
+    throw Error(MPI_ERR_OTHER, strf("hwloc cannot start: %s", std::strerror(errno)));
+  Topology owner(topology, hwloc.topology_destroy);
+  hwloc.topology_set_flags(topology, flags);
+  if (hwloc.topology_load(topology) != 0)
+    throw Error(MPI_ERR_OTHER, strf("hwloc cannot read the machine: %s", std::strerror(errno)));
+  return owner;
 }
 
 }  // namespace tern::topo

@@ -6,6 +6,8 @@
 
 #include <hwloc.h>
 
+#include <memory>
+
 namespace tern::topo {
 
 // clang-format off
@@ -23,5 +25,11 @@ struct HwlocLibrary {
 
 // Throws Error(MPI_ERR_OTHER) that names the Debian package where the library is not found.
 const HwlocLibrary& hwloc_library();
+
+using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+
+// The machine, or what the environment says instead of it. `flags`: HWLOC_TOPOLOGY_FLAG_... Throws
+// Error(MPI_ERR_OTHER), too where the library is not found.
+Topology load_topology(unsigned long flags);
 
 }  // namespace tern::topo

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The machine: src/topo/README.md.
-libtern_la_SOURCES += \
+topo_sources += \
   src/topo/core_hold.cc src/topo/core_hold.hpp \
   src/topo/cpus.cc src/topo/cpus.hpp \
   src/topo/hwloc_library.cc src/topo/hwloc_library.hpp \

@@ -3,10 +3,7 @@
 #include "topo/machine.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 
 #include "base/error.hpp"
 #include "mpi.h"
@@ -16,20 +13,6 @@ namespace tern::topo {
 namespace {
 
 const HwlocLibrary& hwloc() { return hwloc_library(); }
-
-using Topology =
-    std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, decltype(&hwloc_topology_destroy)>;
-
-Topology load_topology() {
-  hwloc_topology_t topology = nullptr;
-  if (hwloc().topology_init(&topology) != 0)
-    throw Error(MPI_ERR_OTHER, strf("hwloc cannot start: %s", std::strerror(errno)));
-  Topology owner(topology, hwloc().topology_destroy);
-  // A file or description that hwloc refuses leaves the real machine or nothing.
-  if (hwloc().topology_load(topology) != 0)
-    throw Error(MPI_ERR_OTHER, strf("hwloc cannot read the machine: %s", std::strerror(errno)));
-  return owner;
-}
 
 std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t type) {
   std::vector<hwloc_obj_t> found;
@@ -66,7 +49,8 @@ bool machine_is_made_up() noexcept {
 }
 
 Machine machine_by_hwloc() {
-  const Topology owner = load_topology();
+  // A file or description that hwloc refuses leaves the real machine or nothing.
+  const Topology owner = load_topology(0);
   hwloc_topology_t topology = owner.get();
   Machine machine;
   machine.this_machine = hwloc().topology_is_thissystem(topology) != 0;

@@ -3,9 +3,6 @@
 #include "topo/tree.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <memory>
 
 #include "base/error.hpp"
 #include "mpi.h"
@@ -16,19 +13,6 @@ namespace tern::topo {
 namespace {
 
 using Kind = Part::Kind;
-using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
-
-Topology load_topology() {
-  const HwlocLibrary& hwloc = hwloc_library();
-  hwloc_topology_t topology = nullptr;
-  if (hwloc.topology_init(&topology) != 0)
-    throw Error(MPI_ERR_OTHER, strf("hwloc cannot start: %s", std::strerror(errno)));
-  Topology owner(topology, hwloc.topology_destroy);
-  hwloc.topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  if (hwloc.topology_load(topology) != 0)
-    throw Error(MPI_ERR_OTHER, strf("hwloc cannot read the machine: %s", std::strerror(errno)));
-  return owner;
-}
 
 class Reader {
  public:
@@ -118,7 +102,7 @@ class Reader {
 }  // namespace
 
 Tree machine_tree() {
-  const Topology topology = load_topology();
+  const Topology topology = load_topology(HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   Tree tree;
   tree.this_machine = hwloc_library().topology_is_thissystem(topology.get()) != 0;
   std::vector<Part> parts;

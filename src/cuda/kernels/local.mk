@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernels, and the host's part of them.
 libtern_la_SOURCES += src/cuda/kernels/image.cc
-libtern_la_SOURCES += src/cuda/kernels.cc
-libtern_la_SOURCES += src/cuda/kernels/layout.cc
-libtern_la_SOURCES += src/cuda/kernels/reduce_plan.cc
+cuda_sources += src/cuda/kernels.cc
+cuda_sources += src/cuda/kernels/layout.cc
+cuda_sources += src/cuda/kernels/reduce_plan.cc
 
 # What configure found, for image.cc and tern_info.
 BUILT_SOURCES += $(GEN)/kernels_built.hpp

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # tern_info, and the manual page that it makes from the table of parameters.
 noinst_LTLIBRARIES += libterninfo.la
-libterninfo_la_SOURCES = \
-  src/tools/tern_info/facts.cc src/tools/tern_info/facts.hpp \
+libterninfo_la_SOURCES = src/tools/tern_info/facts.cc
+tern_info_sources += \
+  src/tools/tern_info/facts.hpp \
   src/tools/tern_info/gpus.cc src/tools/tern_info/json.hpp \
   src/tools/tern_info/manual.cc src/tools/tern_info/manual.hpp \
   src/tools/tern_info/options.cc src/tools/tern_info/options.hpp \

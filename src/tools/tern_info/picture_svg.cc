@@ -19,7 +19,7 @@ struct Size {
   int width = 0, height = 0;
 };
 
-std::string title_of(const Part& part) {
+std::string label_of(const Part& part) {
   if (part.kind == Kind::kPu) return std::to_string(part.number);
   std::string title = topo::name_of(part.kind);
   if (part.kind != Kind::kMachine) title += ' ' + std::to_string(part.number);
@@ -67,7 +67,7 @@ Size size_of(const Part& part) {
   const Size cell = largest_inside(part);
   const int columns = std::max(1, columns_for(part));
   const int rows = (static_cast<int>(part.parts.size()) + columns - 1) / columns;
-  const int title = static_cast<int>(title_of(part).size()) * kLetter + 2 * kGap;
+  const int title = static_cast<int>(label_of(part).size()) * kLetter + 2 * kGap;
   return {std::max(title, columns * (cell.width + kGap) + kGap),
           kTitle + rows * (cell.height + kGap) + kGap};
 }
@@ -77,7 +77,7 @@ void draw(const Part& part, int x, int y, Size size, std::string* svg) {
   *svg += strf("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\" fill=\"%s\"/>\n", x, y,
                size.width, size.height, colour_of(part));
   *svg += strf("<text x=\"%d\" y=\"%d\"%s>%s</text>\n", pu ? x + size.width / 2 : x + kGap,
-               y + (pu ? 14 : 13), pu ? " text-anchor=\"middle\"" : "", title_of(part).c_str());
+               y + (pu ? 14 : 13), pu ? " text-anchor=\"middle\"" : "", label_of(part).c_str());
   const Size cell = largest_inside(part);
   const int columns = columns_for(part);
   for (int i = 0; i < static_cast<int>(part.parts.size()); ++i)
