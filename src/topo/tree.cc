@@ -3,6 +3,7 @@
 #include "topo/tree.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "mpi.h"
@@ -55,14 +56,10 @@ class Reader {
       std::move(inside.begin(), inside.end(), std::back_inserter(*parts));
       return;
     }
-    for (bool first = true; memory != nullptr; memory = memory->next_sibling, first = false) {
+    for (; memory != nullptr; memory = memory->next_sibling) {
       if (memory->type != HWLOC_OBJ_NUMANODE) continue;
-      Part numa{Kind::kNuma,
-                static_cast<int>(memory->os_index),
-                memory->attr->numanode.local_memory,
-                true,
-                {}};
-      if (first) numa.parts = std::move(inside);
+      Part numa{Kind::kNuma, static_cast<int>(memory->os_index),
+                memory->attr->numanode.local_memory, true, std::exchange(inside, {})};
       parts->push_back(std::move(numa));
     }
   }
