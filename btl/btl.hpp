@@ -2,9 +2,10 @@
 // Btl: a byte transfer layer carries frames to peers and, where it can, reads and writes their
 // memory.
 //
-// Life cycle. A Btl is made with the process (transport.hpp), adds its part to the connection info
-// that boot exchanges, and connects to a peer at the first message, never before: connect() gives
-// an Endpoint or nullptr where this transport cannot reach that peer (the next one is asked).
+// Life cycle. A Btl is made with the process (transport.hpp), gives its address, which boot
+// publishes (connection_info.hpp), and connects to a peer at the first message, never before:
+// connect() looks the peer's address up (address_book.hpp) and gives an Endpoint, or nullptr where
+// this transport cannot reach that peer (the next one is asked).
 // Endpoints live as long as the Btl. Channel 0's makes those of further channels, which may share
 // what it has.
 //
@@ -38,6 +39,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace tern::boot {
 class Boot;
@@ -156,27 +158,14 @@ class Endpoint {
   [[nodiscard]] virtual const char* reason() const noexcept = 0;
 };
 
-/// What each rank tells the others through boot (at most 128 bytes).
-struct ConnectionInfo {
-  uint32_t wire_version;
-  uint32_t parameter_hash;  // Params::shared_hash(), equal on both ends
-  int32_t pid;
-  int32_t segment_fd;  // in that process
-  uint64_t segment_inode;
-  uint64_t segment_bytes;
-  uint64_t segment_address;  // in that process: probes of one-sided copies read it; ranks that are
-                             // threads share it
-  uint32_t channels;         // of that process
-  uint32_t reserved;
-};
-inline constexpr uint32_t kWireVersion = 10;
-
 class Btl {
  public:
   virtual ~Btl() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  /// Writes this transport's part of the connection info. Throws Error.
-  virtual void fill_connection_info(ConnectionInfo& info) = 0;
+  /// What a peer needs to reach this channel of this process, as bytes that only this transport
+  /// reads; at most some hundred. Empty: nothing, or channel 0's will do. Published before any peer
+  /// connects. Throws Error.
+  [[nodiscard]] virtual std::string address() { return {}; }
   /// Whether connect() would give an endpoint; sends nothing and makes nothing.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
   /// The endpoint to the channel of `peer` that serves `hint`, or nullptr where this transport does

@@ -25,6 +25,8 @@ std::span<const DeviceTransportRow* const> device_transports() noexcept {
   static constexpr const DeviceTransportRow* kTable[] = {TERN_DEVICE_WAYS(TERN_ROW)};
   return kTable;
 }
+#undef TERN_DECLARED
+#undef TERN_ROW
 
 Devices::Devices(core::Process& process) : process_(process) {
   for (const DeviceTransportRow* row : device_transports()) ways_.push_back(row->make(process));

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+btl_sources += btl/address_book.cc
+btl_sources += btl/connection_info.cc
 btl_sources += btl/table.cc
 btl_sources += btl/trial.cc
 btl_sources += btl/self/self.cc

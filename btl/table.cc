@@ -30,12 +30,16 @@ std::span<const Transport* const> transports() noexcept {
   static constexpr const Transport* kTable[] = {TERN_TRANSPORTS(TERN_ROW)};
   return kTable;
 }
+#undef TERN_DECLARED
+#undef TERN_ROW
 
 Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
-    : process_(process) {
+    : process_(process),
+      book_(first == nullptr ? std::make_shared<AddressBook>(process) : first->book_),
+      channel_(channel) {
   if (first == nullptr) {
     for (const Transport* transport : transports())
-      if (auto made = transport->make(process, sink); made != nullptr)
+      if (auto made = transport->make(process, sink, *book_); made != nullptr)
         btls_.push_back(std::move(made));
   } else {
     for (const auto& btl : first->btls_) btls_.push_back(btl->for_channel(sink, channel));
@@ -58,12 +62,10 @@ namespace {
 }
 }  // namespace
 
-ConnectionInfo Table::connection_info() {
-  ConnectionInfo info{};
-  info.wire_version = kWireVersion;
-  info.parameter_hash = process_.params.shared_hash();
-  for (auto& btl : btls_) btl->fill_connection_info(info);
-  return info;
+void Table::list_addresses(ConnectionInfo& info) {
+  for (auto& btl : btls_)
+    if (const std::string address = btl->address(); !address.empty())
+      book_->list(info, btl->name(), channel_, address);
 }
 
 Endpoint& Table::connect(core::Peer& peer, uint32_t hint) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/doorbell.hpp"
+#include "btl/address_book.hpp"
 #include "btl/btl.hpp"
 #include "core/slabs.hpp"
 
@@ -20,8 +21,10 @@ class Table {
   Table(core::Process& process, Sink& sink, uint32_t channel, Table* first);
   ~Table();
 
-  /// What boot exchanges.
-  [[nodiscard]] ConnectionInfo connection_info();
+  /// The process's entry in the others' address books, without addresses.
+  [[nodiscard]] ConnectionInfo own_info() const { return book_->own(); }
+  /// Publishes the addresses of this channel, in `info` where they fit. Throws Error.
+  void list_addresses(ConnectionInfo& info);
   /// The endpoint to the channel of a peer that serves `hint`, made at the first call. Throws Error
   /// where no transport reaches it.
   Endpoint& connect(core::Peer& peer, uint32_t hint);
@@ -44,6 +47,8 @@ class Table {
 
  private:
   core::Process& process_;
+  const std::shared_ptr<AddressBook> book_;  // of all channels
+  const uint32_t channel_;
   std::vector<std::unique_ptr<Btl>> btls_;
   std::vector<Btl*> polled_;
   Doorbell* doorbell_ = nullptr;

@@ -11,13 +11,15 @@
 
 namespace tern::btl {
 
+class AddressBook;
+
 /// Each folder defines one, kTransport; table.cc names the folder.
 struct Transport {
   const char* name;     // "sm"
   const char* reaches;  // "ranks of the same host"
-  /// For channel 0 of this process; null where no peer of this process could be reached. Throws
-  /// Error.
-  std::unique_ptr<Btl> (*make)(core::Process& process, Sink& sink);
+  /// For channel 0 of this process; null where no peer of this process could be reached. `book`
+  /// outlives it. Throws Error.
+  std::unique_ptr<Btl> (*make)(core::Process& process, Sink& sink, AddressBook& book);
   /// Whether it works on this machine, for tern_info.
   std::vector<Trial> (*try_here)();
 };

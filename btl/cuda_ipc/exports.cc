@@ -100,17 +100,17 @@ bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, Memo
   look_after(1);
   auto known = legacy_.find(memory.buffer_id);
   if (known == legacy_.end()) {
-    CUipcMemHandle handle;
+    CUipcMemHandle named;
     const cuda::Current current(device);
     const CUresult result =
-        device.driver.cuIpcGetMemHandle(&handle, static_cast<CUdeviceptr>(memory.base));
+        device.driver.cuIpcGetMemHandle(&named, static_cast<CUdeviceptr>(memory.base));
     if (result != CUDA_SUCCESS) {
       *why_not =
           "the driver gives no handle for it: " + cuda::words_of("cuIpcGetMemHandle", result);
       return false;
     }
     if (legacy_.size() >= kMostKnown) legacy_.clear();
-    known = legacy_.emplace(memory.buffer_id, handle).first;
+    known = legacy_.emplace(memory.buffer_id, named).first;
   }
   static_assert(sizeof known->second == sizeof handle->driver_handle);
   std::memcpy(handle->driver_handle, &known->second, sizeof handle->driver_handle);

@@ -91,7 +91,7 @@ std::unique_ptr<Btl> Self::for_channel(Sink& sink, uint32_t channel) {
 extern const Transport kTransport{
     .name = "self",
     .reaches = "the own rank",
-    .make = [](core::Process& process, Sink& sink) -> std::unique_ptr<Btl> {
+    .make = [](core::Process& process, Sink& sink, AddressBook&) -> std::unique_ptr<Btl> {
       return std::make_unique<Self>(process, sink);
     },
     .try_here = try_here};

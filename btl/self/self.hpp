@@ -15,7 +15,6 @@ class Self final : public Btl {
   Self(core::Process& process, Sink& sink, uint32_t channel = 0);
   ~Self() override;
   const char* name() const noexcept override { return "self"; }
-  void fill_connection_info(ConnectionInfo&) override {}
   bool reaches(const core::Peer& peer) const noexcept override;
   Endpoint* connect(core::Peer& peer, uint32_t hint) override;
   int progress() noexcept override { return 0; }

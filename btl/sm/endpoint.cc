@@ -34,7 +34,7 @@ uint32_t claim_ring(const Segment& segment, uint32_t channel, uint64_t writer) {
 }  // namespace
 
 SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, const Attached& peer)
-    : Endpoint(leads_to), shared_(shared), info_(peer.info), segment_(peer.segment) {
+    : Endpoint(leads_to), shared_(shared), address_(peer.address), segment_(peer.segment) {
   const uint32_t ring =
       claim_ring(segment_, to.channel, RingControl::name(shared.own_rank, shared.own_channel));
   const uint32_t lines = segment_.shape().ring_lines;  // the peer may have set its own
@@ -138,7 +138,7 @@ void SmEndpoint::pop() noexcept {
   if (TERN_UNLIKELY(tell)) ring_doorbell();
 }
 
-bool SmEndpoint::same_process() const noexcept { return info_.pid == ::getpid(); }
+bool SmEndpoint::same_process() const noexcept { return address_.pid == ::getpid(); }
 
 // Once in a process: where one peer refuses, most do.
 void SmEndpoint::explain_refusal(int error) noexcept {
@@ -155,8 +155,8 @@ void SmEndpoint::explain_refusal(int error) noexcept {
 
 bool SmEndpoint::one_sided() noexcept {
   if (TERN_UNLIKELY(cma_ == Tried::kNot)) {
-    const auto* word = reinterpret_cast<const void*>(info_.segment_address);
-    const int error = same_process() ? 0 : cma_probe(info_.pid, word, segment_.head().magic);
+    const auto* word = reinterpret_cast<const void*>(address_.base);
+    const int error = same_process() ? 0 : cma_probe(address_.pid, word, segment_.head().magic);
     cma_ = error == 0 ? Tried::kWorks : Tried::kRefused;
     if (error != 0) explain_refusal(error);
   }
@@ -165,14 +165,14 @@ bool SmEndpoint::one_sided() noexcept {
 
 int SmEndpoint::get(const iovec* local, size_t locals, const iovec* remote,
                     size_t remotes) noexcept {
-  if (!same_process()) return cma_get(info_.pid, local, locals, remote, remotes);
+  if (!same_process()) return cma_get(address_.pid, local, locals, remote, remotes);
   copy_pieces(local, locals, remote, remotes);
   return 0;
 }
 
 int SmEndpoint::put(const iovec* local, size_t locals, const iovec* remote,
                     size_t remotes) noexcept {
-  if (!same_process()) return cma_put(info_.pid, local, locals, remote, remotes);
+  if (!same_process()) return cma_put(address_.pid, local, locals, remote, remotes);
   copy_pieces(remote, remotes, local, locals);
   return 0;
 }

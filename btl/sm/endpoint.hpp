@@ -28,7 +28,8 @@ struct Shared {
 
 /// A peer of this host.
 struct Attached {
-  ConnectionInfo info;
+  SmAddress address;
+  uint32_t channels;
   Segment segment;
 };
 
@@ -69,7 +70,7 @@ class SmEndpoint final : public Endpoint {
   void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
 
   Shared& shared_;
-  const ConnectionInfo& info_;
+  const SmAddress& address_;
   const Segment& segment_;
   RingWriter writer_;
   RingReader reader_;

@@ -76,8 +76,8 @@ bool ends_within_a_moment(pid_t pid) {
   return ended;
 }
 
-Fd open_of_process(const ConnectionInfo& info, uint32_t rank) {
-  const std::string path = strf("/proc/%d/fd/%d", info.pid, info.segment_fd);
+Fd open_of_process(const SmAddress& address, uint32_t rank) {
+  const std::string path = strf("/proc/%d/fd/%d", address.pid, address.fd);
   Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   const int why = errno;
   struct stat status {};
@@ -86,19 +86,18 @@ Fd open_of_process(const ConnectionInfo& info, uint32_t rank) {
                 strf("cannot attach the shared memory of rank %u: %s; ulimit -n says "
                      "how many a process may have",
                      rank, std::strerror(why)));
-  if (!fd.valid() && ends_within_a_moment(info.pid))
-    throw Error(
-        MPI_ERR_OTHER,
-        strf("rank %u (pid %d) has ended: it left, or died, without MPI_Finalize", rank, info.pid));
+  if (!fd.valid() && ends_within_a_moment(address.pid))
+    throw Error(MPI_ERR_OTHER,
+                strf("rank %u (pid %d) has ended: it left, or died, without MPI_Finalize", rank,
+                     address.pid));
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
     throw Error(
         MPI_ERR_OTHER,
         strf("cannot attach the shared memory of rank %u (%s: %s); ranks of one host must run as "
              "the same user and see each other's processes (one PID namespace)",
              rank, path.c_str(), std::strerror(fd.valid() ? errno : why)));
-  if (status.st_ino != info.segment_inode ||
-      static_cast<uint64_t>(status.st_size) != info.segment_bytes ||
-      info.segment_bytes < sizeof(SegmentHead) || !has_sealed_size(fd.get()))
+  if (status.st_ino != address.inode || static_cast<uint64_t>(status.st_size) != address.bytes ||
+      address.bytes < sizeof(SegmentHead) || !has_sealed_size(fd.get()))
     throw Error(MPI_ERR_OTHER,
                 strf("%s is not the shared memory that rank %u announced (another PID "
                      "namespace, or that rank has died)",
@@ -146,19 +145,19 @@ Segment Segment::create(const Shape& shape, uint32_t rank) {
   return segment;
 }
 
-Segment Segment::attach(const ConnectionInfo& info, uint32_t rank) {
-  Fd fd = open_of_process(info, rank);
+Segment Segment::attach(const SmAddress& address, uint32_t rank) {
+  Fd fd = open_of_process(address, rank);
   Segment segment;
-  if (info.pid == ::getpid()) {
-    segment.base_ = reinterpret_cast<std::byte*>(info.segment_address);
+  if (address.pid == ::getpid()) {
+    segment.base_ = reinterpret_cast<std::byte*>(address.base);
   } else {
-    segment.map_ = Mapping::shared(fd.get(), info.segment_bytes);  // the descriptor is not kept
+    segment.map_ = Mapping::shared(fd.get(), address.bytes);  // the descriptor is not kept
     segment.base_ = segment.map_.data();
   }
   const SegmentHead& head = segment.head();
   const Shape shape{head.channels, head.rings, head.ring_lines, head.blocks};
   if (head.magic != kMagic || head.rank != rank || !shape.sensible() ||
-      shape.bytes() != info.segment_bytes)
+      shape.bytes() != address.bytes)
     throw Error(MPI_ERR_OTHER,
                 strf("the shared memory of rank %u is not one of this version of Tern", rank));
   segment.lay_out(shape);

@@ -76,14 +76,24 @@ struct Shape {
   }
 };
 
+/// Where a rank's segment is; published by boot.
+struct SmAddress {
+  int32_t pid;
+  int32_t fd;  // in that process
+  uint64_t inode;
+  uint64_t bytes;
+  uint64_t base;  // in that process: probes of one-sided copies read it; ranks that are threads
+                  // share it
+};
+
 /// A mapped segment, own or a peer's.
 class Segment {
  public:
   Segment() = default;
   /// A fresh one. Throws Error.
   static Segment create(const Shape& shape, uint32_t rank);
-  /// The peer's, as its connection info says. Throws Error naming the cure.
-  static Segment attach(const ConnectionInfo& info, uint32_t rank);
+  /// The peer's. Throws Error naming the cure.
+  static Segment attach(const SmAddress& address, uint32_t rank);
 
   [[nodiscard]] SegmentHead& head() const noexcept { return *at<SegmentHead>(0); }
   [[nodiscard]] RingControl& control(uint32_t ring) const noexcept {

@@ -3,6 +3,7 @@
 #include "btl/sm/sm.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -46,13 +47,16 @@ std::shared_ptr<Segment> make_segment(const core::Process& process) {
 
 }  // namespace
 
-Sm::Sm(core::Process& process, Sink& sink) : Sm(process, sink, 0, make_segment(process)) {
+Sm::Sm(core::Process& process, Sink& sink, AddressBook& book)
+    : Sm(process, sink, book, 0, make_segment(process)) {
   cma_allow(process.boot == nullptr ? 0 : process.boot->job().server_pid);
 }
 
-Sm::Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Segment> segment)
+Sm::Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
+       std::shared_ptr<Segment> segment)
     : process_(process),
       sink_(sink),
+      book_(book),
       segment_(std::move(segment)),
       shared_{*segment_,
               Pool(*segment_, channel),
@@ -72,19 +76,18 @@ Sm::~Sm() = default;
 
 // In the same segment.
 std::unique_ptr<Btl> Sm::for_channel(Sink& sink, uint32_t channel) {
-  return std::unique_ptr<Btl>(new Sm(process_, sink, channel, segment_));
+  return std::unique_ptr<Btl>(new Sm(process_, sink, book_, channel, segment_));
 }
 
-void Sm::fill_connection_info(ConnectionInfo& info) {
+// All channels are in one segment.
+std::string Sm::address() {
+  if (shared_.own_channel != 0) return {};
   struct stat status {};
   if (::fstat(segment_->fd().get(), &status) != 0)
     throw Error(MPI_ERR_INTERN, "cannot ask the shared memory file for its inode");
-  info.pid = ::getpid();
-  info.channels = segment_->shape().channels;
-  info.segment_fd = segment_->fd().get();
-  info.segment_inode = status.st_ino;
-  info.segment_bytes = segment_->shape().bytes();
-  info.segment_address = reinterpret_cast<uint64_t>(segment_->base());
+  const SmAddress own{::getpid(), segment_->fd().get(), status.st_ino, segment_->shape().bytes(),
+                      reinterpret_cast<uint64_t>(segment_->base())};
+  return {reinterpret_cast<const char*>(&own), sizeof own};
 }
 
 bool Sm::reaches(const core::Peer& peer) const noexcept {
@@ -95,42 +98,27 @@ Endpoint* Sm::connect(core::Peer& peer, uint32_t hint) {
   if (!reaches(peer)) return nullptr;
   for (auto& endpoint : endpoints_)
     if (&endpoint->to.peer == &peer && endpoint->to.serves(hint)) return endpoint.get();
-  const uint32_t channels = attached(peer).info.channels;
+  const uint32_t channels = attached(peer).channels;
   return &endpoint_to({peer, hint & (channels - 1), channels});
 }
 
 const Attached& Sm::attached(const core::Peer& peer) {
   const auto known = attached_.find(peer.rank);
   if (known != attached_.end()) return known->second;
-  const ConnectionInfo info = connection_info_of(peer);
-  return attached_.emplace(peer.rank, Attached{info, Segment::attach(info, peer.rank)})
+  const SmAddress address = address_of(peer);
+  return attached_
+      .emplace(peer.rank,
+               Attached{address, book_.of(peer).channels, Segment::attach(address, peer.rank)})
       .first->second;
 }
 
-// Checked before any of it is used.
-ConnectionInfo Sm::connection_info_of(const core::Peer& peer) const {
-  const ConnectionInfo info =
-      process_.boot->connection_info_as<ConnectionInfo>(static_cast<int>(peer.rank));
-  if (info.pid == ::getpid() && !process_.boot->job().threads)
+SmAddress Sm::address_of(const core::Peer& peer) const {
+  const auto address = book_.address_as<SmAddress>(peer, name(), 0);
+  if (address.pid == ::getpid() && !process_.boot->job().threads)
     throw Error(MPI_ERR_OTHER,
                 strf("the connection info of rank %u names the process of this rank (%d)",
-                     peer.rank, info.pid));
-  if (info.wire_version != kWireVersion)
-    throw Error(MPI_ERR_OTHER,
-                strf("rank %u speaks version %u of Tern's wire, this rank %u: all ranks need the "
-                     "same installation",
-                     peer.rank, info.wire_version, kWireVersion));
-  if (info.parameter_hash != process_.params.shared_hash())
-    throw Error(MPI_ERR_OTHER,
-                strf("rank %u and this rank have different parameters that must be equal on all "
-                     "ranks; set them for all, by mpirun -genv. They are %s",
-                     peer.rank, process_.params.shared_in_words().c_str()));
-  if (info.channels == 0 || info.channels > kMostChannels ||
-      (info.channels & (info.channels - 1)) != 0)
-    throw Error(MPI_ERR_OTHER,
-                strf("the connection info of rank %u says %u channels, but there are 1 to %u",
-                     peer.rank, info.channels, kMostChannels));
-  return info;
+                     peer.rank, address.pid));
+  return address;
 }
 
 SmEndpoint& Sm::endpoint_to(const Destination& destination) {
@@ -181,13 +169,13 @@ void Sm::meet(uint64_t writer, uint32_t ring) {
                                      "which is not on this host",
                                      rank));
   core::Peer& peer = process_.peer(rank);
-  const ConnectionInfo& info = attached(peer).info;
-  if (channel >= info.channels)
+  const uint32_t channels = attached(peer).channels;
+  if (channel >= channels)
     throw Error(MPI_ERR_INTERN,
                 strf("a ring of the shared memory is damaged: it names channel %u of rank %u, "
                      "which has %u",
-                     channel, rank, info.channels));
-  SmEndpoint& endpoint = endpoint_to({peer, channel, info.channels});
+                     channel, rank, channels));
+  SmEndpoint& endpoint = endpoint_to({peer, channel, channels});
   if (endpoint.bound())
     throw Error(MPI_ERR_INTERN, strf("the shared memory is damaged: two rings name rank %u", rank));
   endpoint.bind_reader(ring);
@@ -234,9 +222,9 @@ int Sm::progress() noexcept {
 extern const Transport kTransport{
     .name = "sm",
     .reaches = "ranks of the same host",
-    .make = [](core::Process& process, Sink& sink) -> std::unique_ptr<Btl> {
+    .make = [](core::Process& process, Sink& sink, AddressBook& book) -> std::unique_ptr<Btl> {
       if (process.node_size < 2) return nullptr;
-      return std::make_unique<Sm>(process, sink);
+      return std::make_unique<Sm>(process, sink, book);
     },
     .try_here = try_here};
 

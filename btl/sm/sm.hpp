@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "btl/address_book.hpp"
 #include "btl/btl.hpp"
 #include "btl/sm/endpoint.hpp"
 #include "btl/sm/slabs.hpp"
@@ -18,11 +19,11 @@ namespace tern::btl::sm {
 class Sm final : public Btl {
  public:
   /// Channel 0's.
-  Sm(core::Process& process, Sink& sink);
+  Sm(core::Process& process, Sink& sink, AddressBook& book);
   ~Sm() override;
 
   const char* name() const noexcept override { return "sm"; }
-  void fill_connection_info(ConnectionInfo& info) override;
+  std::string address() override;
   bool reaches(const core::Peer& peer) const noexcept override;
   Endpoint* connect(core::Peer& peer, uint32_t hint) override;
   int progress() noexcept override;
@@ -38,8 +39,9 @@ class Sm final : public Btl {
   const Attached& attached(const core::Peer& peer);
 
  private:
-  Sm(core::Process& process, Sink& sink, uint32_t channel, std::shared_ptr<Segment> segment);
-  [[nodiscard]] ConnectionInfo connection_info_of(const core::Peer& peer) const;
+  Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
+     std::shared_ptr<Segment> segment);
+  [[nodiscard]] SmAddress address_of(const core::Peer& peer) const;
   SmEndpoint& endpoint_to(const Destination& destination);
   [[nodiscard]] uint32_t claimed(std::memory_order order) const noexcept;
   void meet_new_senders() noexcept;
@@ -50,6 +52,7 @@ class Sm final : public Btl {
 
   core::Process& process_;
   Sink& sink_;
+  AddressBook& book_;
   const std::shared_ptr<Segment> segment_;  // of all channels
   Shared shared_;
   SmSlabs slabs_;

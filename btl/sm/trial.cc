@@ -150,10 +150,10 @@ void be_rank(Meeting& meeting, int rank, pid_t launcher) {
   process.world_size = process.node_size = 2;
   process.oversubscribed = true;
   Taker taker;
-  Sm sm(process, taker);
-  ConnectionInfo info{};
-  info.wire_version = kWireVersion;
-  sm.fill_connection_info(info);
+  AddressBook book(process);
+  Sm sm(process, taker, book);
+  ConnectionInfo info = book.own();
+  book.list(info, sm.name(), 0, sm.address());
   boot.put_connection_info_as(info);
   boot.fence();
   Endpoint* peer = sm.connect(process.peer(static_cast<uint32_t>(1 - rank)), 0);

@@ -28,6 +28,7 @@ size_t flat_bytes(const Question& question) noexcept {
 
 #define TERN_DECLARED(value, function) int function(const Operation& operation, Slots& slots);
 TERN_FLAT_METHODS(TERN_DECLARED)
+#undef TERN_DECLARED
 
 int flat_whole(const Operation& operation, Slots& slots) {
   Parts parts(operation, slots);
@@ -45,6 +46,7 @@ int flat_run(const Operation& operation, FlatMethod method, Slots& slots) {
 #define TERN_ROW(value, function) function,
   static constexpr int (*kMethods[])(const Operation&, Slots&) = {nullptr,
                                                                   TERN_FLAT_METHODS(TERN_ROW)};
+#undef TERN_ROW
   if (TERN_LIKELY(method == FlatMethod::kWhole)) return flat_whole(operation, slots);
   return kMethods[static_cast<size_t>(method)](operation, slots);
 }

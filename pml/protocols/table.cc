@@ -23,5 +23,7 @@ ProtocolTable protocols() noexcept {
   static constexpr const Protocol* kTable[] = {TERN_PROTOCOLS(TERN_ROW)};
   return kTable;
 }
+#undef TERN_DECLARED
+#undef TERN_ROW
 
 }  // namespace tern::pml

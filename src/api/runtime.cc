@@ -66,7 +66,9 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->slabs = pmls_.back()->transports().slabs();
   }
   publish_place(process);  // before the connection info, which says that all is there
-  process.boot->put_connection_info_as(pmls_.front()->transports().connection_info());
+  btl::ConnectionInfo info = pmls_.front()->transports().own_info();
+  for (auto& pml : pmls_) pml->transports().list_addresses(info);
+  process.boot->put_connection_info_as(info);
   process.boot->publish();
   configure_waiting();
   core::make_predefined_communicators(process);

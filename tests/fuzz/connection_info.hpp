@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -87,15 +88,16 @@ class InfoPeer {
   [[nodiscard]] std::byte* memory() const { return segment_.base(); }
   void reset() const { std::memcpy(memory(), fresh_.data(), fresh_.size()); }
 
-  [[nodiscard]] btl::ConnectionInfo connection_info(ino_t inode) const {
+  [[nodiscard]] btl::sm::SmAddress address(ino_t inode) const {
+    return {holder_, segment_.fd().get(), inode, kShape.bytes(),
+            reinterpret_cast<uint64_t>(memory())};
+  }
+  /// With this address.
+  [[nodiscard]] static btl::ConnectionInfo connection_info(const btl::sm::SmAddress& address) {
     btl::ConnectionInfo info{};
     info.wire_version = btl::kWireVersion;
     info.channels = kShape.channels;
-    info.pid = holder_;
-    info.segment_fd = segment_.fd().get();
-    info.segment_inode = inode;
-    info.segment_bytes = kShape.bytes();
-    info.segment_address = reinterpret_cast<uint64_t>(memory());
+    (void)info.add("sm", 0, {reinterpret_cast<const char*>(&address), sizeof address});
     return info;
   }
   [[nodiscard]] const Fd& fd() const { return segment_.fd(); }
@@ -110,11 +112,14 @@ class InfoPeer {
 class InfoProgram {
  public:
   InfoProgram(core::Process& process, InfoBoot& boot, const InfoPeer& peer, Bytes bytes)
-      : boot_(boot), peer_(peer), bytes_(bytes), rank_(process.peer(1)), sm_(process, sink_) {
+      : boot_(boot),
+        peer_(peer),
+        bytes_(bytes),
+        rank_(process.peer(1)),
+        book_(process),
+        sm_(process, sink_, book_) {
     peer_.reset();
-    btl::ConnectionInfo own{};
-    sm_.fill_connection_info(own);
-    own_ = reinterpret_cast<std::byte*>(own.segment_address);
+    own_ = sm_.segment().base();
     boot_.aborted = false;
     make_info();
   }
@@ -128,16 +133,25 @@ class InfoProgram {
   void make_info() {
     struct stat status {};
     TERN_ASSERT(::fstat(peer_.fd().get(), &status) == 0);
-    btl::ConnectionInfo info = peer_.connection_info(status.st_ino);
-    uint8_t image[sizeof info];
-    std::memcpy(image, &info, sizeof info);
+    btl::sm::SmAddress address = peer_.address(status.st_ino);
+    change(address, sizeof address);
+    if (address.pid != peer_.holder() && address.pid > 0) address.pid = ::getpid();
+    btl::ConnectionInfo info = InfoPeer::connection_info(address);
+    constexpr size_t kBeforeAddress =
+        offsetof(btl::ConnectionInfo, addresses) + sizeof(btl::ConnectionInfo::Head);
+    change(info, kBeforeAddress);
+    std::memcpy(boot_.info_of_peer.data(), &info, sizeof info);
+  }
+  /// Some of its first bytes.
+  template <class T>
+  void change(T& value, size_t first) {
+    uint8_t image[sizeof value];
+    std::memcpy(image, &value, sizeof value);
     for (int flips = bytes_.take<uint8_t>() % 4; flips > 0; --flips) {
       const auto place = bytes_.take<uint8_t>();
-      image[place % sizeof image] = bytes_.take<uint8_t>();
+      image[place % first] = bytes_.take<uint8_t>();
     }
-    std::memcpy(&info, image, sizeof info);
-    if (info.pid != peer_.holder() && info.pid > 0) info.pid = ::getpid();
-    std::memcpy(boot_.info_of_peer.data(), &info, sizeof info);
+    std::memcpy(&value, image, sizeof value);
   }
   void step() {
     switch (bytes_.take<uint8_t>() % 8) {
@@ -201,6 +215,7 @@ class InfoProgram {
   Bytes bytes_;
   core::Peer& rank_;
   ReadingSink sink_;
+  btl::AddressBook book_;
   btl::sm::Sm sm_;
   std::byte* own_ = nullptr;
   btl::Endpoint* endpoint_ = nullptr;

@@ -56,6 +56,7 @@ tests_unit_api_requests_test_LDADD = $(abi_entry_points:.cc=.lo) libtern.la $(GT
 unit_tests += tests/unit/btl/ring_test
 unit_tests += tests/unit/btl/pool_test
 unit_tests += tests/unit/btl/behaviour_test
+unit_tests += tests/unit/btl/connection_info_test
 unit_tests += tests/unit/pml/contexts_test
 unit_tests += tests/unit/pml/matching_test
 unit_tests += tests/unit/pml/channels_test

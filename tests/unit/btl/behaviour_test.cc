@@ -1,40 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// What btl.hpp promises, over every transport: a new one is a row of kTransports.
+// What btl.hpp promises, over every transport: a new one is a row of kRows.
 // Ranks are threads; each sends to its right neighbour (with one rank, to itself).
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "boot/fake.hpp"
+#include "btl/address_book.hpp"
 #include "btl/claims.hpp"
-#include "btl/self/self.hpp"
-#include "btl/sm/sm.hpp"
+#include "btl/transport.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
 
 namespace tern::btl {
 namespace {
 
-struct Transport {
+struct Row {
   const char* name;
   int ranks;
-  std::unique_ptr<Btl> (*make)(core::Process&, Sink&);
 };
 
-template <class T>
-std::unique_ptr<Btl> make(core::Process& process, Sink& sink) {
-  return std::make_unique<T>(process, sink);
+constexpr Row kRows[] = {{"self", 1}, {"sm", 2}, {"sm", 3}};
+
+std::unique_ptr<Btl> make(const char* name, core::Process& process, Sink& sink, AddressBook& book) {
+  for (const Transport* transport : transports())
+    if (std::string_view(transport->name) == name) return transport->make(process, sink, book);
+  return nullptr;
 }
-
-constexpr Transport kTransports[] = {
-    {"self", 1, make<self::Self>},
-    {"sm", 2, make<sm::Sm>},
-    {"sm_of_three", 3, make<sm::Sm>},
-};
 
 /// The bytes of frame `number`.
 std::vector<std::byte> pattern(uint32_t number, size_t bytes) {
@@ -92,7 +89,7 @@ struct Rank {
   }
 };
 
-class Behaviour : public testing::TestWithParam<Transport> {
+class Behaviour : public testing::TestWithParam<Row> {
  protected:
   void run(const std::function<void(Rank&)>& body) {
     const boot::FakeJob job(GetParam().ranks);
@@ -111,10 +108,12 @@ class Behaviour : public testing::TestWithParam<Transport> {
     process.world_rank = rank;
     process.world_size = process.node_size = GetParam().ranks;
     process.oversubscribed = true;
-    const auto btl = GetParam().make(process, collector);
-    ConnectionInfo info{};
-    info.wire_version = kWireVersion;
-    btl->fill_connection_info(info);
+    AddressBook book(process);
+    const auto btl = make(GetParam().name, process, collector, book);
+    ASSERT_NE(btl, nullptr);
+    ConnectionInfo info = book.own();
+    if (const std::string address = btl->address(); !address.empty())
+      book.list(info, btl->name(), 0, address);
     boot->put_connection_info_as(info);
     boot->fence();
     const auto right = static_cast<uint32_t>((rank + 1) % GetParam().ranks);
@@ -202,8 +201,9 @@ TEST_P(Behaviour, ClaimsAreGivenBackAndNeverShared) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Behaviour, testing::ValuesIn(kTransports),
-                         [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(Every, Behaviour, testing::ValuesIn(kRows), [](const auto& row) {
+  return row.param.name + ("_of_" + std::to_string(row.param.ranks));
+});
 
 }  // namespace
 }  // namespace tern::btl

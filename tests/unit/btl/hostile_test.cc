@@ -21,11 +21,19 @@ class Damaged : public testing::Test {
     process_.world_size = process_.node_size = 2;
     struct stat status {};
     EXPECT_EQ(::fstat(peer_.fd().get(), &status), 0);
-    info_ = peer_.connection_info(status.st_ino);
-    put_connection_info();
-    sm_ = std::make_unique<Sm>(process_, sink_);
+    address_ = peer_.address(status.st_ino);
+    put(fuzz::InfoPeer::connection_info(address_));
+    sm_ = std::make_unique<Sm>(process_, sink_, book_);
   }
-  void put_connection_info() { std::memcpy(boot_.info_of_peer.data(), &info_, sizeof info_); }
+  void put(const ConnectionInfo& info) {
+    std::memcpy(boot_.info_of_peer.data(), &info, sizeof info);
+  }
+  // As a rank that meets the peer for the first time.
+  Endpoint* connect_afresh() {
+    AddressBook book(process_);
+    Sm sm(process_, sink_, book);
+    return sm.connect(process_.peer(1), 0);
+  }
   // The peer claims ring 0 here and writes this header into its first line.
   void write(const Header& header, uint32_t block = 0) {
     const Segment& segment = sm_->segment();
@@ -39,7 +47,8 @@ class Damaged : public testing::Test {
   fuzz::InfoBoot boot_;
   fuzz::InfoPeer peer_;
   fuzz::ReadingSink sink_;
-  ConnectionInfo info_{};
+  SmAddress address_{};
+  AddressBook book_{process_};
   std::unique_ptr<Sm> sm_;
 };
 
@@ -89,23 +98,33 @@ TEST_F(Damaged, MoreRingsThanThereAreAreNotLookedAt) {
   EXPECT_EQ(sm_->progress(), 1);
 }
 
-TEST_F(Damaged, ConnectionInfosThatNameSomethingElseAreRefused) {
-  for (const auto& change : std::vector<void (*)(ConnectionInfo&)>{
-           [](ConnectionInfo& info) { info.pid = ::getpid(); },
-           [](ConnectionInfo& info) { info.segment_fd = 0; },
-           [](ConnectionInfo& info) { ++info.segment_inode; },
-           [](ConnectionInfo& info) { info.segment_bytes = 16; },
-           [](ConnectionInfo& info) { ++info.wire_version; },
-           [](ConnectionInfo& info) { info.channels = 3; },
-           [](ConnectionInfo& info) { info.channels = 1u << 30; }}) {
-    const ConnectionInfo before = info_;
-    change(info_);
-    put_connection_info();
-    EXPECT_THROW(sm_->connect(process_.peer(1), 0), Error);
-    info_ = before;
+TEST_F(Damaged, AddressesThatNameSomethingElseAreRefused) {
+  for (const auto& change : std::vector<void (*)(SmAddress&)>{
+           [](SmAddress& address) { address.pid = ::getpid(); },
+           [](SmAddress& address) { address.fd = 0; }, [](SmAddress& address) { ++address.inode; },
+           [](SmAddress& address) { address.bytes = 16; }}) {
+    SmAddress changed = address_;
+    change(changed);
+    put(fuzz::InfoPeer::connection_info(changed));
+    EXPECT_THROW(connect_afresh(), Error);
   }
-  put_connection_info();
-  EXPECT_NE(sm_->connect(process_.peer(1), 0), nullptr);
+}
+
+TEST_F(Damaged, ConnectionInfosThatMakeNoSenseAreRefused) {
+  for (const auto& change : std::vector<void (*)(ConnectionInfo&)>{
+           [](ConnectionInfo& info) { ++info.wire_version; },
+           [](ConnectionInfo& info) { ++info.parameter_hash; },
+           [](ConnectionInfo& info) { info.channels = 3; },
+           [](ConnectionInfo& info) { info.channels = 1u << 30; },
+           [](ConnectionInfo& info) { info.used = 0; }, [](ConnectionInfo& info) { --info.used; },
+           [](ConnectionInfo& info) { info.addresses.front() = std::byte{'x'}; }}) {
+    ConnectionInfo changed = fuzz::InfoPeer::connection_info(address_);
+    change(changed);
+    put(changed);
+    EXPECT_THROW(connect_afresh(), Error);
+  }
+  put(fuzz::InfoPeer::connection_info(address_));
+  EXPECT_NE(connect_afresh(), nullptr);
 }
 
 TEST_F(Damaged, AHeadThatMakesNoSenseIsRefused) {

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// AddressBook: look-ups and their checks.
+#include "btl/address_book.hpp"
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "boot/boot.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+#include "mpi.h"
+
+namespace tern::btl {
+
+ConnectionInfo AddressBook::own() const {
+  ConnectionInfo info{};
+  info.wire_version = kWireVersion;
+  info.parameter_hash = process_.params.shared_hash();
+  info.channels = process_.channel_count();
+  return info;
+}
+
+void AddressBook::list(ConnectionInfo& info, std::string_view transport, uint32_t channel,
+                       const std::string& address) {
+  if (info.add(transport, channel, address)) return;
+  std::string other;
+  if (info.find(transport, channel, &other) != ConnectionInfo::Found::kElsewhere &&
+      !info.add_elsewhere(transport))
+    throw Error(MPI_ERR_INTERN,
+                strf("the connection info has no room for an address of transport %.*s, channel %u",
+                     static_cast<int>(transport.size()), transport.data(), channel));
+  process_.boot->put(address_key(transport, channel), address);
+}
+
+const ConnectionInfo& AddressBook::of(const core::Peer& peer) {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const auto known = known_.find(peer.rank);
+    if (known != known_.end()) return known->second;
+  }
+  const auto info = process_.boot->connection_info_as<ConnectionInfo>(static_cast<int>(peer.rank));
+  check(info, peer.rank);
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return known_.emplace(peer.rank, info).first->second;
+}
+
+void AddressBook::check(const ConnectionInfo& info, uint32_t rank) const {
+  if (info.wire_version != kWireVersion)
+    throw Error(MPI_ERR_OTHER,
+                strf("rank %u speaks version %u of Tern's wire, this rank %u: all ranks need the "
+                     "same installation",
+                     rank, info.wire_version, kWireVersion));
+  if (info.parameter_hash != process_.params.shared_hash())
+    throw Error(MPI_ERR_OTHER,
+                strf("rank %u and this rank have different parameters that must be equal on all "
+                     "ranks; set them for all, by mpirun -genv. They are %s",
+                     rank, process_.params.shared_in_words().c_str()));
+  constexpr uint32_t kMost = core::Process::kMostChannels;
+  if (info.channels == 0 || info.channels > kMost || (info.channels & (info.channels - 1)) != 0)
+    throw Error(MPI_ERR_OTHER,
+                strf("the connection info of rank %u says %u channels, but there are 1 to %u", rank,
+                     info.channels, kMost));
+}
+
+std::string AddressBook::address(const core::Peer& peer, std::string_view transport,
+                                 uint32_t channel) {
+  std::string found;
+  if (of(peer).find(transport, channel, &found) == ConnectionInfo::Found::kElsewhere)
+    found = process_.boot->get(static_cast<int>(peer.rank), address_key(transport, channel));
+  return found;
+}
+
+void AddressBook::take(const core::Peer& peer, std::string_view transport, uint32_t channel,
+                       void* to, size_t bytes) {
+  const std::string found = address(peer, transport, channel);
+  if (found.size() != bytes)
+    throw Error(
+        MPI_ERR_OTHER,
+        strf("the connection info of rank %u has %zu bytes for transport %.*s, but %zu are "
+             "needed",
+             peer.rank, found.size(), static_cast<int>(transport.size()), transport.data(), bytes));
+  std::memcpy(to, found.data(), bytes);
+}
+
+}  // namespace tern::btl
