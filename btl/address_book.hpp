@@ -31,10 +31,10 @@ class AddressBook {
 
   /// Throws Error that names the rank, what differs, and the cure.
   const ConnectionInfo& of(const core::Peer& peer);
-  /// Of one of the peer's channels. Empty: there is none of this transport. Throws Error.
+  /// Of one of the peer's channels; empty if this transport has published none. Throws Error.
   [[nodiscard]] std::string address(const core::Peer& peer, std::string_view transport,
                                     uint32_t channel);
-  /// As a transport's own struct; throws Error where the peer's has another size, or there is none.
+  /// As a transport's own struct; throws Error where the peer's has another size.
   template <class T>
   [[nodiscard]] T address_as(const core::Peer& peer, std::string_view transport, uint32_t channel) {
     T value;
