@@ -8,7 +8,6 @@ namespace {
 class Dummy final : public Btl {
  public:
   const char* name() const noexcept override { return "dummy"; }
-  void fill_connection_info(ConnectionInfo&) override {}
   bool reaches(const core::Peer&) const noexcept override { return false; }
   Endpoint* connect(core::Peer&, uint32_t) override { return nullptr; }
   int progress() noexcept override { return 1; }
@@ -20,7 +19,9 @@ class Dummy final : public Btl {
 extern const Transport kTransport{
     .name = "dummy",
     .reaches = "no rank",
-    .make = [](core::Process&, Sink&) -> std::unique_ptr<Btl> { return std::make_unique<Dummy>(); },
+    .make = [](core::Process&, Sink&, AddressBook&) -> std::unique_ptr<Btl> {
+      return std::make_unique<Dummy>();
+    },
     .try_here = []() -> std::vector<Trial> {
       return {{"dummy", "no rank", true, "it was tried", ""}};
     }};
