@@ -24,6 +24,10 @@
 // Completion. send, begin/commit: the source may be reused on return. get and put: on return
 // (one-sided transports that complete later will bring a completion argument).
 //
+// Failure. A transport between hosts may lose a peer: its endpoint takes everything from then on
+// and sends nothing, and the Sink is told in the next progress(). After set_leaving() peers may go
+// as they like.
+//
 // Threads. A Btl belongs to one channel: all calls on it under that channel's lock. Other processes
 // use the shared memory at any time. What goes from channel c of one process to channel r of
 // another has an endpoint of its own (and arrives in order); which r: the communicator's channel
@@ -31,7 +35,8 @@
 //
 // Sleeping. A rank sleeps on its doorbell (Table::doorbell). A sender that commits a frame to it
 // rings, and so does a peer that frees room that it may wait for; the sleeper polls once more
-// between arming and sleeping.
+// between arming and sleeping. Where peers cannot ring, since they are on other hosts, it sleeps on
+// the transport's descriptor as well (Btl::alarm), or not at all (core::Progress::stay_awake).
 #pragma once
 
 #include <sys/uio.h>
@@ -40,6 +45,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+
+#include "base/doorbell.hpp"
 
 namespace tern::boot {
 class Boot;
@@ -52,10 +59,6 @@ struct Peer;
 namespace tern::pml {
 struct PeerState;
 }
-namespace tern {
-class Doorbell;
-}
-
 namespace tern::btl {
 
 /// What every frame begins with. `mark` belongs to the transport; the rest is the pml's.
@@ -82,6 +85,9 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void arrived(Endpoint& from, const Frame& frame) noexcept = 0;
+  /// The peer cannot be reached any more; `why` in words. Once for an endpoint, whose frames are
+  /// dropped from then on in both directions. Never inside a call of the endpoint.
+  virtual void failed(Endpoint& /*to*/, const std::string& /*why*/) noexcept {}
 };
 
 /// A counter pair in memory that both ends see: one claims chunks from the front, the other from
@@ -99,13 +105,20 @@ struct Destination {
   }
 };
 
+/// What an endpoint can do, beside sending frames.
+struct Caps {
+  bool peeks = true;  // peek() and pop() show what has arrived; else frames come in progress() only
+};
+
 /// The way to one peer.
 class Endpoint {
  public:
-  explicit Endpoint(const Destination& leads_to) noexcept : to(leads_to) {}
+  explicit Endpoint(const Destination& leads_to, const Caps& can = {}) noexcept
+      : to(leads_to), caps(can) {}
   virtual ~Endpoint() = default;
 
   const Destination to;
+  const Caps caps;
   pml::PeerState* state = nullptr;  // the sink's own
 
   /// Sends a frame whose payload is one block of at most max_payload() bytes. `header.bytes` says
@@ -168,6 +181,8 @@ class Btl {
   [[nodiscard]] virtual std::string address() { return {}; }
   /// Whether connect() would give an endpoint; sends nothing and makes nothing.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
+  /// Whether peers may be lost: who waits for one of them has to be in contact with it.
+  [[nodiscard]] virtual bool may_lose_peers() const noexcept { return false; }
   /// The endpoint to the channel of `peer` that serves `hint`, or nullptr where this transport does
   /// not reach it; the same at every call. Throws Error.
   virtual Endpoint* connect(core::Peer& peer, uint32_t hint) = 0;
@@ -181,6 +196,14 @@ class Btl {
   [[nodiscard]] virtual std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) = 0;
   /// Whether frames arrive in progress(), which is called in every round then.
   [[nodiscard]] virtual bool is_polled() const noexcept { return true; }
+  /// Whether nothing that this rank has sent can still be lost if it leaves: asked between rounds
+  /// of progress until it is so.
+  [[nodiscard]] virtual bool is_quiet() noexcept { return true; }
+  /// This rank and its peers need nothing of each other any more: a peer that is gone from now on
+  /// is no failure.
+  virtual void set_leaving() noexcept {}
+  /// What tells of arrivals where peers cannot ring; none where they can.
+  [[nodiscard]] virtual Alarm alarm() noexcept { return {}; }
   /// Where this rank sleeps, and peers of this transport ring it; null where they cannot.
   [[nodiscard]] virtual Doorbell* doorbell() noexcept { return nullptr; }
   /// Memory that the ranks of this host share through this transport; null without.

@@ -24,3 +24,14 @@ btl_sources += btl/cuda_ipc/opening.cc
 btl_sources += btl/cuda_ipc/outbox.cc
 btl_sources += btl/cuda_ipc/pools.cc
 btl_sources += btl/cuda_ipc/way.cc
+if HAVE_UCX
+btl_sources += btl/ucx/blocks.cc
+btl_sources += btl/ucx/endpoint.cc
+btl_sources += btl/ucx/library.cc
+btl_sources += btl/ucx/sockets.cc
+btl_sources += btl/ucx/trial.cc
+btl_sources += btl/ucx/ucx.cc
+btl_sources += btl/ucx/worker.cc
+else
+btl_sources += btl/ucx/absent.cc
+endif

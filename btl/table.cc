@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "boot/boot.hpp"
 #include "btl/transport.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
@@ -14,7 +15,8 @@
 // One row is the name of a folder.
 #define TERN_TRANSPORTS(ROW) \
   ROW(self)                  \
-  ROW(sm)
+  ROW(sm)                    \
+  ROW(ucx)
 
 #define TERN_DECLARED(folder)        \
   namespace folder {                 \
@@ -33,14 +35,25 @@ std::span<const Transport* const> transports() noexcept {
 #undef TERN_DECLARED
 #undef TERN_ROW
 
+namespace {
+const Transport* before_others = nullptr;
+}
+void put_before_others(const Transport& transport) noexcept { before_others = &transport; }
+
 Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
     : process_(process),
       book_(first == nullptr ? std::make_shared<AddressBook>(process) : first->book_),
       channel_(channel) {
   if (first == nullptr) {
-    for (const Transport* transport : transports())
+    if (before_others != nullptr)
+      if (auto made = before_others->make(process, sink, *book_); made != nullptr)
+        btls_.push_back(std::move(made));
+    for (const Transport* transport : transports()) {
+      if (transport != &self::kTransport && !process.params.permits_transport(transport->name))
+        continue;
       if (auto made = transport->make(process, sink, *book_); made != nullptr)
         btls_.push_back(std::move(made));
+    }
   } else {
     for (const auto& btl : first->btls_) btls_.push_back(btl->for_channel(sink, channel));
   }
@@ -54,11 +67,12 @@ Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
 Table::~Table() = default;
 
 namespace {
-[[noreturn]] void unreachable(const core::Peer& peer) {
+[[noreturn]] void unreachable(const core::Process& process, const core::Peer& peer) {
+  const bool here = process.boot != nullptr && process.boot->is_local(static_cast<int>(peer.rank));
   throw Error(MPI_ERR_OTHER,
-              strf("no transport reaches rank %u: it is on another host, and this build has "
-                   "transports for one host only",
-                   peer.rank));
+              strf("no transport reaches rank %u, which is on %s host (TERN_TRANSPORT=%s); "
+                   "tern_info says which transports work here, and what others need",
+                   peer.rank, here ? "this" : "another", process.params.transport.c_str()));
 }
 }  // namespace
 
@@ -71,21 +85,35 @@ void Table::list_addresses(ConnectionInfo& info) {
 Endpoint& Table::connect(core::Peer& peer, uint32_t hint) {
   for (auto& btl : btls_)
     if (Endpoint* endpoint = btl->connect(peer, hint); endpoint != nullptr) return *endpoint;
-  unreachable(peer);
+  unreachable(process_, peer);
 }
 
 bool Table::is_met() const noexcept {
   return std::all_of(btls_.begin(), btls_.end(), [](const auto& btl) { return btl->is_met(); });
 }
 
+// Asks each: a question may begin what the answer needs.
+bool Table::is_quiet() noexcept {
+  bool quiet = true;
+  for (const auto& btl : btls_) quiet &= btl->is_quiet();
+  return quiet;
+}
+
+std::vector<Alarm> Table::alarms() const {
+  std::vector<Alarm> alarms;
+  for (const auto& btl : btls_)
+    if (const Alarm alarm = btl->alarm(); alarm.arm != nullptr) alarms.push_back(alarm);
+  return alarms;
+}
+
 void Table::set_gone(bool gone) noexcept {
   for (const auto& btl : btls_) btl->set_gone(gone);
 }
 
-void Table::require(const core::Peer& peer) const {
+const Btl& Table::require(const core::Peer& peer) const {
   for (const auto& btl : btls_)
-    if (btl->reaches(peer)) return;
-  unreachable(peer);
+    if (btl->reaches(peer)) return *btl;
+  unreachable(process_, peer);
 }
 
 }  // namespace tern::btl

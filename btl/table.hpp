@@ -28,8 +28,8 @@ class Table {
   /// The endpoint to the channel of a peer that serves `hint`, made at the first call. Throws Error
   /// where no transport reaches it.
   Endpoint& connect(core::Peer& peer, uint32_t hint);
-  /// Throws Error where no transport reaches the peer.
-  void require(const core::Peer& peer) const;
+  /// The transport that reaches the peer; throws Error where none does.
+  [[nodiscard]] const Btl& require(const core::Peer& peer) const;
   /// One round over all transports: how many frames arrived.
   int progress() noexcept {
     int frames = 0;
@@ -38,6 +38,12 @@ class Table {
   }
   /// See Btl.
   [[nodiscard]] bool is_met() const noexcept;
+  [[nodiscard]] bool is_quiet() noexcept;
+  void set_leaving() noexcept {
+    for (const auto& btl : btls_) btl->set_leaving();
+  }
+  /// Those of the transports that have one.
+  [[nodiscard]] std::vector<Alarm> alarms() const;
   /// Tells peers whether this rank is outside MPI, between two sessions. Channel 0's.
   void set_gone(bool gone) noexcept;
   /// Where this rank sleeps; nullptr where no peer can ring.

@@ -24,6 +24,9 @@ struct Transport {
   std::vector<Trial> (*try_here)();
 };
 
+/// One that is asked before all others, for tests; before any Table is made.
+void put_before_others(const Transport& transport) noexcept;
+
 /// Those of this build, in the order in which they are asked for a peer.
 [[nodiscard]] std::span<const Transport* const> transports() noexcept;
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # TERN_PACKAGE: one macro for every --with-PACKAGE[=DIR|no], so that each package is asked for in the same way.
+# TERN_OPTIONAL: the same for the headers of a package that is opened at run time, if it is there.
 # TERN_LATER:   the same option for a package that no code uses yet; it is accepted and named in the summary.
 
 # TERN_PACKAGE(name, HEADER, LIBRARY, FUNCTION, DEBIAN-PACKAGE)
@@ -28,6 +29,35 @@ AC_DEFUN([TERN_PACKAGE], [
   AC_CHECK_HEADER([$2], [], [TERN_MISSING([$1], [the header $2], [$5])])
   AC_CHECK_FUNC([$4], [], [TERN_MISSING([$1], [the library lib$3], [$5])])
   CPPFLAGS=$tern_save_CPPFLAGS; LIBS=$tern_save_LIBS
+])
+
+# TERN_OPTIONAL(name, HEADER, DEBIAN-PACKAGE)
+# Sets NAME_CFLAGS, tern_NAME (for the summary) and the conditional HAVE_NAME. Nothing is linked.
+AC_DEFUN([TERN_OPTIONAL], [
+  AC_ARG_WITH([$1], [AS_HELP_STRING([--with-$1=DIR|no], [where $1 is installed (its headers; Debian: $3)])],
+              [], [with_$1=auto])
+  tern_$1=no
+  AS_CASE([$with_$1],
+    [no], [],
+    [yes|auto], [PKG_CHECK_MODULES(m4_toupper([$1]), [$1], [tern_$1=`$PKG_CONFIG --modversion $1`], [:])],
+    [AS_IF([test ! -f "$with_$1/include/$2"],
+       [AC_MSG_ERROR([--with-$1=$with_$1: there is no $with_$1/include/$2.
+  TERN_WHERE([$1], [$3])])])
+     m4_toupper([$1])_CFLAGS="-I$with_$1/include"
+     tern_$1=$with_$1])
+  m4_toupper([$1])_CFLAGS=`AS_ECHO(["$m4_toupper([$1])_CFLAGS"]) | $SED 's/-I\( *\)/-isystem /g'`
+  AS_CASE([$with_$1], [no], [],
+    [tern_save_CPPFLAGS=$CPPFLAGS; CPPFLAGS="$CPPFLAGS $m4_toupper([$1])_CFLAGS"
+     AC_CHECK_HEADER([$2], [AS_IF([test "x$tern_$1" = xno], [tern_$1=found])], [tern_$1=no])
+     CPPFLAGS=$tern_save_CPPFLAGS
+     AS_IF([test "x$with_$1" = xyes && test "x$tern_$1" = xno], [TERN_MISSING([$1], [the header $2], [$3])])])
+  AS_IF([test "x$tern_$1" = xno && test "x$with_$1" != xno],
+    [tern_$1="no (left out; Debian: $3)"; m4_toupper([$1])_CFLAGS=; tern_have=no],
+    [AS_IF([test "x$tern_$1" = xno], [tern_have=no], [tern_have=yes])])
+  AC_SUBST(m4_toupper([$1])_CFLAGS)
+  AS_IF([test $tern_have = yes],
+    [AC_DEFINE([HAVE_]m4_toupper([$1]), [1], [Define to 1 where the headers of $1 are there.])])
+  AM_CONDITIONAL([HAVE_]m4_toupper([$1]), [test $tern_have = yes])
 ])
 
 # TERN_MISSING(name, what, DEBIAN-PACKAGE): stops, and says what would help.

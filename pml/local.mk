@@ -2,6 +2,7 @@
 pml_sources += pml/p2p/arrivals.cc
 pml_sources += pml/bounce.cc
 pml_sources += pml/p2p/explain.cc
+pml_sources += pml/p2p/failures.cc
 pml_sources += pml/p2p/matched.cc
 pml_sources += pml/p2p/matcher.cc
 pml_sources += pml/outbox.cc

@@ -73,6 +73,12 @@ bool Outbox::remove(SendRequest& request) noexcept {
   return false;
 }
 
+// It leaves the list in the next round.
+void Outbox::drop(PeerState& peer) noexcept {
+  peer.controls.clear();
+  peer.first_waiting = peer.last_waiting = nullptr;
+}
+
 int Outbox::progress() noexcept {
   int sent = 0;
   for (size_t i = 0; i < waiting_.size();) {

@@ -45,6 +45,9 @@ class Outbox {
   /// Takes it out again; false where it is not there.
   bool remove(SendRequest& request) noexcept;
 
+  /// The peer is lost: nothing waits for it any more.
+  static void drop(PeerState& peer) noexcept;
+
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
   /// Sends what has room now; the number of peers for which nothing waits any more.
   int progress() noexcept;

@@ -63,6 +63,9 @@ class RequestPool {
   [[nodiscard]] const std::vector<std::unique_ptr<RecvRequest>>& receives() const noexcept {
     return recvs_.all();
   }
+  [[nodiscard]] const std::vector<std::unique_ptr<SendRequest>>& sends() const noexcept {
+    return sends_.all();
+  }
 
  private:
   template <class Request>

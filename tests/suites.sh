@@ -3,7 +3,7 @@
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
 # The usual ones took 28 minutes on two cores from nothing, 13 of them the sanitizers' (the aim is 25 in all).
 # Unit and asan have the fuzz targets with their corpus.
-usual_suites=(fresh lint unit mpi gpu cmake asan tsan)
+usual_suites=(fresh lint unit network mpi hosts gpu cmake asan tsan)
 long_suites=(clang dist fuzz tidy mpi-asan mpi-tsan)
 other_suites=(abi)
 full=
@@ -13,17 +13,27 @@ unit_tests_in() {
   local dir=$1
   shift
   configure_in "$dir" "$@"
-  step "build ${dir##*/}" "the compiler's message is in the log" make -C "$dir" -j "$jobs" tests-built
+  step "build ${dir##*/}" "the compiler's message is in the log" make -C "$dir" -j "$jobs" "$unit_target"
   $(fixed_addresses) tests/unit/run --build "$dir" --jobs "$jobs" "${unit_options[@]}"
 }
 unit_options=()
+unit_target=unit-tests-built
 
 # ThreadSanitizer of older compilers does not start where addresses are as random as newer kernels make them.
 fixed_addresses() { setarch -R true 2>/dev/null && echo setarch -R || true; }
 
 suite_unit() {
+  step "build unit tests" "the compiler's message is in the log" make -C "$build" -j "$jobs" unit-tests-built
+  tests/unit/run --build "$build" --jobs "$jobs"
+}
+
+# Messages over a bad network in one process; with --full collectives, too, and another seed each time.
+suite_network() {
+  local seed=1 what=pml/
+  [ -z "$full" ] || seed=$RANDOM what=/
   step "build unit tests" "the compiler's message is in the log" make -C "$build" -j "$jobs" tests-built
-  tests/unit/run --build "$build"
+  say "seed $seed"
+  tests/unit/run --build "$build" --network "$seed" "$what"
 }
 
 # Line numbers only, and not optimised where that takes as long as the rest of the compiler.
@@ -47,8 +57,12 @@ configure_sanitized() {
   [ "$2" != thread ] || flags='-O1 -g1'
   configure_in "$1" --with-cuda=no --enable-sanitizers="$2" CFLAGS="$flags" CXXFLAGS="$flags"
 }
-suite_clang() { CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --with-cuda=no --enable-werror --disable-unity; }
+suite_clang() {
+  local unit_target=tests-built  # the driver's tests, too: another compiler warns of other things
+  CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --with-cuda=no --enable-werror --disable-unity
+}
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
+suite_hosts() { tests/hosts/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
 # On the software driver, and on the real one where there is a GPU.
 suite_gpu() {
   step "build unit tests" "the compiler's message is in the log" make -C "$build" -j "$jobs" tests-built

@@ -10,13 +10,16 @@ int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexc
   const Message* message = matcher_.look_for(from);
   *found = message != nullptr;
   if (message != nullptr) *outcome = outcome_of(*message, from);
-  return MPI_SUCCESS;
+  return TERN_UNLIKELY(message == nullptr && peers_.is_lost(from)) ? peers_.require_reachable(from)
+                                                                   : MPI_SUCCESS;
 }
 
 int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (const int code = peers_.require_reachable(from); code != MPI_SUCCESS) return code;
-  *outcome = outcome_of(*matcher_.wait_for(from), from);
+  if (const int code = require_source(from); code != MPI_SUCCESS) return code;
+  const Message* const message = matcher_.wait_for(from, peers_);
+  if (TERN_UNLIKELY(message == nullptr)) return peers_.require_reachable(from);
+  *outcome = outcome_of(*message, from);
   return MPI_SUCCESS;
 }
 
@@ -24,13 +27,16 @@ int P2p::improbe(const Envelope& from, Matched** matched, core::Outcome* outcome
   const core::ChannelLock lock(channel_.progress);
   *matched = nullptr;
   Message* message = matcher_.look_for(from);
-  return message == nullptr ? MPI_SUCCESS : matcher_.take_out(from, *message, matched, outcome);
+  if (message != nullptr) return matcher_.take_out(from, *message, matched, outcome);
+  return TERN_UNLIKELY(peers_.is_lost(from)) ? peers_.require_reachable(from) : MPI_SUCCESS;
 }
 
 int P2p::mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (const int code = peers_.require_reachable(from); code != MPI_SUCCESS) return code;
-  return matcher_.take_out(from, *matcher_.wait_for(from), matched, outcome);
+  if (const int code = require_source(from); code != MPI_SUCCESS) return code;
+  Message* const message = matcher_.wait_for(from, peers_);
+  if (TERN_UNLIKELY(message == nullptr)) return peers_.require_reachable(from);
+  return matcher_.take_out(from, *message, matched, outcome);
 }
 
 int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept {

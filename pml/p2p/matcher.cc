@@ -201,14 +201,17 @@ Message* Matcher::look_for(const Envelope& from) noexcept {
   return unexpected_.find(key);
 }
 
-Message* Matcher::wait_for(const Envelope& from) noexcept {
+Message* Matcher::wait_for(const Envelope& from, const Peers& peers) noexcept {
   const Key key = key_of(from);
   Message* message = nullptr;
-  channel_.progress.wait([&] { return (message = unexpected_.find(key)) != nullptr; },
-                         [&from](WaitReport* report) {
-                           report->words += "a message ";
-                           describe_source(from, report);
-                         });
+  const auto here = [&] {
+    message = unexpected_.find(key);
+    return message != nullptr || TERN_UNLIKELY(peers.is_lost(from));
+  };
+  channel_.progress.wait(here, [&from](WaitReport* report) {
+    report->words += "a message ";
+    describe_source(from, report);
+  });
   return message;
 }
 

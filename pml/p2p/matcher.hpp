@@ -11,6 +11,7 @@
 #include "pml/object_pool.hpp"
 #include "pml/outbox.hpp"
 #include "pml/p2p/contexts.hpp"
+#include "pml/p2p/peers.hpp"
 #include "pml/p2p/transfers.hpp"
 #include "pml/protocols/eager.hpp"
 #include "pml/request_pool.hpp"
@@ -26,6 +27,10 @@ class Matcher {
   void start(RecvRequest& request) noexcept;
   /// Ends a receive that is posted still.
   void cancel(RecvRequest& request) noexcept;
+  /// Takes a receive out of the queue of those that wait, if it is there.
+  void unpost(RecvRequest& request) noexcept {
+    if (Posted<RecvRequest>::holds(request)) posted_.remove(request);
+  }
   /// A message, or the announcement of one, has come: its frame. Of well-formed ones that do not
   /// name their communicator in long form: arrive().
   void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
@@ -36,7 +41,12 @@ class Matcher {
 
   /// The earliest message that fits, after one round of progress at most; null if no message fits.
   [[nodiscard]] Message* look_for(const Envelope& from) noexcept;
-  [[nodiscard]] Message* wait_for(const Envelope& from) noexcept;
+  /// Null where its source is lost.
+  [[nodiscard]] Message* wait_for(const Envelope& from, const Peers& peers) noexcept;
+  /// Whether a message that fits is here.
+  [[nodiscard]] bool has(const Envelope& from) noexcept {
+    return unexpected_.find(key_of(from)) != nullptr;
+  }
   /// MPI_Mprobe: out of the queues, to be received later; an error class with fail() text.
   [[nodiscard]] int take_out(const Envelope& from, Message& message, Matched** matched,
                              core::Outcome* outcome) noexcept;

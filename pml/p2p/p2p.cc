@@ -87,14 +87,22 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
     int error = MPI_SUCCESS;
     PeerState* peer = peers_.connected(*from.communicator, from.rank, &error);
     if (TERN_UNLIKELY(peer == nullptr)) return error;
-    error = recv_at_once(buffer, from, *peer, outcome);
-    if (TERN_LIKELY(error != MPI_ERR_PENDING)) return error;
+    if (TERN_LIKELY(peer->endpoint->caps.peeks)) {
+      error = recv_at_once(buffer, from, *peer, outcome);
+      if (TERN_LIKELY(error != MPI_ERR_PENDING)) return error;
+    }
   }
-  if (const int code = peers_.require_reachable(from); TERN_UNLIKELY(code != MPI_SUCCESS))
-    return code;
+  if (const int code = require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   RecvRequest& request = requests_.make_recv(buffer, from);
   matcher_.start(request);
   return wait_for(request, channel_.progress, outcome);
+}
+
+int P2p::require_source(const Envelope& from) noexcept {
+  const int code = peers_.require_reachable(from);
+  if (TERN_LIKELY(code == MPI_SUCCESS) || !matcher_.has(from)) return code;
+  (void)take_last_error();
+  return MPI_SUCCESS;
 }
 
 // Nothing is posted: looks at the source's own ring and copies from there, without a request.
@@ -145,8 +153,7 @@ int P2p::isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
 
 int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
                       core::Request** request) noexcept {
-  if (const int code = peers_.require_reachable(from); TERN_UNLIKELY(code != MPI_SUCCESS))
-    return code;
+  if (const int code = require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   RecvRequest& made = requests_.make_recv(buffer, from);
   matcher_.start(made);
   *request = &made;

@@ -2,7 +2,8 @@
 // P2p: the Pml of every transport: the calls, on top of Matcher (matching, flow control), Eager and
 // Transfers (protocols), Sending and Outbox (frames out), Peers, RequestPool.
 // Lifetime: api::Runtime; one for each channel. Threads: see pml.hpp.
-// Files: p2p.cc, matched.cc (calls), request_life.cc (restart, cancel), arrivals.cc (frames in).
+// Files: p2p.cc, matched.cc (calls), request_life.cc (restart, cancel), arrivals.cc (frames in),
+// failures.cc (peers that are lost).
 #pragma once
 
 #include <memory>
@@ -77,6 +78,13 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   void watch_early(EarlyWatcher* watcher) noexcept override { matcher_.watch_early(watcher); }
 
   void arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept override;
+  void failed(btl::Endpoint& to, const std::string& why) noexcept override;
+
+  [[nodiscard]] bool has_lost() const noexcept { return lost_ != 0; }
+
+  /// An error class with fail() text where a receive would wait in vain: its source can never send,
+  /// or is lost, and what it names is not here.
+  [[nodiscard]] int require_source(const Envelope& from) noexcept;
 
   // The parts, for requests; and for tests.
   [[nodiscard]] Peers& peers() noexcept { return peers_; }
@@ -105,6 +113,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   Sending sending_;
   Matcher matcher_;
   uint32_t sends_since_look_ = 0;
+  uint32_t lost_ = 0;  // peers
 };
 
 }  // namespace tern::pml

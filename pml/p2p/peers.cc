@@ -28,11 +28,16 @@ PeerState* Peers::connect(core::Communicator& communicator, int rank, int* error
   }
 }
 
-int Peers::require_reachable(const Envelope& from) const noexcept {
+int Peers::require_reachable(const Envelope& from) noexcept {
   if (from.rank == MPI_ANY_SOURCE) return MPI_SUCCESS;
-  if (TERN_LIKELY(known(*from.communicator, from.rank) != nullptr)) return MPI_SUCCESS;
+  if (const PeerState* state = known(*from.communicator, from.rank); TERN_LIKELY(state != nullptr))
+    return TERN_LIKELY(state->lost == nullptr)
+               ? MPI_SUCCESS
+               : fail(state->lost->error, "%s", state->lost->text.c_str());
   try {
-    transports_.require(from.communicator->peer(from.rank));
+    core::Peer& peer = from.communicator->peer(from.rank);
+    if (transports_.require(peer).may_lose_peers())
+      contact(transports_.connect(peer, from.communicator->id().channel_hint()));
     return MPI_SUCCESS;
   } catch (const Error& failure) {
     return fail(failure);

@@ -34,9 +34,16 @@ class Peers {
     PeerState* state = known(communicator, rank);
     return TERN_LIKELY(state != nullptr) ? state : connect(communicator, rank, error);
   }
-  /// An error class with fail() text where the source of a receive can never send: it would wait
-  /// in vain.
-  [[nodiscard]] int require_reachable(const Envelope& from) const noexcept;
+  /// An error class with fail() text where the source of a receive can never send, or not any
+  /// more: it would wait in vain.
+  [[nodiscard]] int require_reachable(const Envelope& from) noexcept;
+
+  /// Whether the source, which the receive or probe names, is lost.
+  [[nodiscard]] bool is_lost(const Envelope& from) const noexcept {
+    if (from.rank == MPI_ANY_SOURCE) return false;
+    const PeerState* const state = known(*from.communicator, from.rank);
+    return state != nullptr && state->lost != nullptr;
+  }
 
   /// Adds what was sent to them.
   void add_up(Statistics* sums) const noexcept;

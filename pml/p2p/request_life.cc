@@ -41,6 +41,7 @@ int SendRequest::start() noexcept {
 }
 int RecvRequest::start() noexcept {
   const core::ChannelLock lock(channel->progress);
+  if (const int code = pml.require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   forget_failure(*this);
   set_active(true);
   pml.matcher().start(*this);

@@ -113,6 +113,8 @@ void Transfers::receive(RecvRequest& request, const btl::Header& header,
   core::Outcome& outcome = request.outcome;
   outcome.source = source_of(request.from, *request.peer, header);
   outcome.tag = header.tag;
+  if (TERN_UNLIKELY(request.peer->lost != nullptr))
+    return context_.requests.fail(request, *request.peer->lost);
   if (TERN_UNLIKELY(rts.sender == 0)) {
     const auto bytes = static_cast<unsigned long long>(rts.bytes);
     return context_.requests.fail(
@@ -253,6 +255,16 @@ void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept
       *request, {wire::class_from(failed.error),
                  strf("rank %d could not read the %zu bytes that it sends; its own error says why",
                       request->outcome.source, request->transfer.bytes)});
+}
+
+void Transfers::abandon(SendRequest& request, const Failure& failure) noexcept {
+  unlist(sending_, request);
+  context_.requests.fail(request, failure);
+}
+
+void Transfers::abandon(RecvRequest& request, const Failure& failure) noexcept {
+  unlist(receiving_, request);
+  context_.requests.fail(request, failure);
 }
 
 int Transfers::progress() noexcept { return advance(receiving_) + advance(sending_); }

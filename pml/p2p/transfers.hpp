@@ -40,6 +40,10 @@ class Transfers {
   void take(const PeerState& from, const wire::Done& done) noexcept;
   void take(const PeerState& from, const wire::Failed& failed) noexcept;
 
+  /// Ends a request whose peer is lost; nothing is told to the other end.
+  void abandon(SendRequest& request, const Failure& failure) noexcept;
+  void abandon(RecvRequest& request, const Failure& failure) noexcept;
+
   [[nodiscard]] bool empty() const noexcept { return receiving_.empty() && sending_.empty(); }
   /// One call of each half that asked for it; how many did something.
   int progress() noexcept;

@@ -65,6 +65,13 @@ void Instance::complain() {
   complaints_.clear();
 }
 
+void Instance::explain_launcher() const {
+  const boot::Job& job = boot_->job();
+  if (job.remark.empty() || job.local_index != 0 || !process.explain.on()) return;
+  process.explain.say("launcher", {{"launcher", job.launcher}, {"remark", job.remark}},
+                      job.launcher + ": " + job.remark);
+}
+
 void Instance::count_cores() {
   const boot::Job& job = boot_->job();
   process.node_size = static_cast<int>(job.local_ranks.size());
@@ -84,6 +91,7 @@ void Instance::enter_job(core::ThreadLevel level) {
   if (process.params.backtrace != 0) install_crash_report();
   complain();
   process.explain.configure(process.params.explain, process.world_rank);
+  explain_launcher();
   count_cores();
   appnum = boot_->job().app;
   universe_size = boot_->job().universe_size;

@@ -88,6 +88,7 @@ class Instance {
   void rest() noexcept;
   void leave_job();
   void raise_level(core::ThreadLevel level) noexcept;
+  void explain_launcher() const;
   void count_cores();
   void complain();
 

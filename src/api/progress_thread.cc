@@ -51,12 +51,13 @@ bool ProgressThread::somebody_waits() const noexcept {
 }
 
 // A channel that another thread is busy with counts as an event: its turn comes again soon.
-int ProgressThread::poll() const noexcept {
+int ProgressThread::poll(Descriptors* armed) const noexcept {
   int events = 0;
   for (const auto& channel : process_.channels()) {
     core::Progress& progress = channel->progress;
     if (progress.try_lock()) {
       events += progress.poll();
+      if (armed != nullptr && events == 0 && !progress.arm(armed)) ++events;
       progress.unlock();
     } else {
       ++events;
@@ -72,14 +73,17 @@ void ProgressThread::run() noexcept {
       ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kNap, nullptr);
       continue;
     }
-    if (poll() != 0) continue;
+    if (poll(nullptr) != 0) continue;
     if (process_.waits.awake.load(std::memory_order_relaxed) != 0) {
       ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kShortNap, nullptr);
       continue;
     }
     const uint32_t armed = doorbell_.arm();
-    if (ends_ || poll() != 0)
+    Descriptors descriptors;
+    if (ends_ || poll(&descriptors) != 0)
       doorbell_.disarm();
+    else if (descriptors.count() != 0)
+      doorbell_.sleep(armed, process_.params.longest_sleep, {}, descriptors);
     else
       doorbell_.sleep(armed, process_.params.longest_sleep);
   }

@@ -22,7 +22,7 @@ class ProgressThread {
  private:
   void run() noexcept;
   [[nodiscard]] bool somebody_waits() const noexcept;
-  int poll() const noexcept;
+  int poll(Descriptors* armed) const noexcept;
 
   core::Process& process_;
   Doorbell& doorbell_;

@@ -10,6 +10,8 @@
 #include "api/hardware.hpp"
 #include "api/progress_thread.hpp"
 #include "api/watch.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
 #include "core/communicator.hpp"
@@ -70,6 +72,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
   for (auto& pml : pmls_) pml->transports().list_addresses(info);
   process.boot->put_connection_info_as(info);
   process.boot->publish();
+  open_bell_pipe();
   configure_waiting();
   core::make_predefined_communicators(process);
   for (core::Communicator* one : {process.world, process.self})
@@ -84,6 +87,13 @@ Runtime::Runtime(core::Process& process) : process_(process) {
   start_thread();
 }
 
+// Where peers of other hosts cannot ring.
+void Runtime::open_bell_pipe() {
+  Doorbell* const doorbell = pmls_.front()->transports().doorbell();
+  if (doorbell != nullptr && !pmls_.front()->transports().alarms().empty())
+    bell_pipe_ = std::make_unique<BellPipe>(*doorbell);
+}
+
 void Runtime::start_thread() {
   Doorbell* doorbell = pmls_.front()->transports().doorbell();  // null: no peer can ring
   process_.has_progress_thread = process_.params.progress == "thread" && doorbell != nullptr;
@@ -94,6 +104,7 @@ Runtime::~Runtime() {
   thread_.reset();
   process_.has_progress_thread = false;
   watch_.reset();
+  bell_pipe_.reset();
   colls_.clear();
   while (!pmls_.empty()) pmls_.pop_back();  // the first has what all share
   process_.set_channels(1);
@@ -112,6 +123,7 @@ void Runtime::configure_waiting() {
     channel->progress.configure(pmls_.front()->transports().doorbell(), spins,
                                 crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded());
     channel->progress.set_longest_sleep(process_.params.longest_sleep);
+    channel->progress.set_alarms(pmls_[channel->number]->transports().alarms());
   }
 }
 
@@ -130,13 +142,26 @@ void Runtime::send_all_waiting() noexcept {
 
 void Runtime::leave() {
   send_all_waiting();
+  wait_until_quiet();
+  for (auto& pml : pmls_) pml->transports().set_leaving();
   meet_all();
+}
+
+// What is on its way must not depend on a process that is about to end.
+void Runtime::wait_until_quiet() noexcept {
+  for (auto& pml : pmls_) {
+    core::Progress& progress = pml->channel().progress;
+    const core::ChannelLock lock(progress);
+    progress.wait([&] { return pml->transports().is_quiet(); },
+                  [](WaitReport* report) { report->words += "the network to take what was sent"; });
+  }
 }
 
 // A peer attaches this process's memory when it first hears from it, and reads what collectives
 // left there: both need a process that is still alive.
 void Runtime::see_off() noexcept {
   send_all_waiting();
+  wait_until_quiet();
   for (size_t i = 0; i < pmls_.size(); ++i) {
     core::Progress& progress = pmls_[i]->channel().progress;
     const core::ChannelLock lock(progress);
@@ -167,7 +192,7 @@ void Runtime::await(const core::Group& group) {
         boot.connection_info_word());  // before the look: what comes after it wakes
     for (; met < group.size(); ++met) {
       const auto rank = static_cast<int>(group.peer_index(met));
-      if (!boot.is_local(rank) || boot.has_connection_info(rank)) continue;
+      if (boot.has_connection_info(rank)) continue;
       if (awaited != rank) boot.tell_awaited(awaited = rank);
       return false;
     }
@@ -190,13 +215,23 @@ void Runtime::meet_all() {
   boot.start_fence();
   process_.waits.also.set(boot.fence_word());
   core::Progress& progress = process_.channel(0).progress;
+  // A rank that is lost may never come.
+  constexpr int64_t kPatienceNs = 10'000'000'000;
+  const int64_t since = now_ns();
+  const auto over = [&] {
+    return boot.fence_over() || (TERN_UNLIKELY(has_lost_peers()) && now_ns() - since > kPatienceNs);
+  };
   {
     const core::ChannelLock lock(progress);
-    progress.wait([&boot] { return boot.fence_over(); },
-                  [](WaitReport* report) { report->words += "all ranks"; });
+    progress.wait(over, [](WaitReport* report) { report->words += "all ranks"; });
   }
   process_.waits.also.set({});
-  boot.end_fence();
+  if (boot.fence_over()) return boot.end_fence();
+  log_line("not all ranks have come to leave MPI within 10 s; this one goes on without them");
+}
+
+bool Runtime::has_lost_peers() const noexcept {
+  return std::any_of(pmls_.begin(), pmls_.end(), [](const auto& pml) { return pml->has_lost(); });
 }
 
 }  // namespace tern::api

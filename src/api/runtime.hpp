@@ -47,11 +47,15 @@ class Runtime {
  private:
   void configure_waiting();
   void start_thread();
+  void open_bell_pipe();
   void send_all_waiting() noexcept;
+  void wait_until_quiet() noexcept;
+  [[nodiscard]] bool has_lost_peers() const noexcept;
 
   core::Process& process_;
   std::vector<std::unique_ptr<pml::P2p>> pmls_;  // by channel
   std::vector<std::unique_ptr<coll::Coll>> colls_;
+  std::unique_ptr<BellPipe> bell_pipe_;
   std::unique_ptr<HangWatch> watch_;
   std::unique_ptr<ProgressThread> thread_;
 };

@@ -2,7 +2,39 @@
 // Doorbell: arming, sleeping and waking.
 #include "base/doorbell.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "mpi.h"
+
 namespace tern {
+namespace {
+
+// A full pipe is rung already.
+void write_to(int fd) noexcept {
+  const char byte = 1;
+  (void)!::write(fd, &byte, 1);
+}
+
+// The sleeper's own process may be this one.
+void write_to_pipe_of(pid_t pid, int fd) noexcept {
+  if (pid == ::getpid()) return write_to(fd);
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+  const int opened = ::open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (opened < 0) return;  // it has left, or its sleep ends by itself
+  write_to(opened);
+  ::close(opened);
+}
+
+}  // namespace
 
 uint32_t Doorbell::arm() noexcept {
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
@@ -30,13 +62,51 @@ void Doorbell::sleep(uint32_t armed, int64_t microseconds, const FutexWord& also
   disarm();
 }
 
+// A ring before ppoll() has changed the word; one after it makes the pipe readable, unless another
+// thread of this rank has read that already: hence the limit.
+void Doorbell::sleep(uint32_t armed, int64_t microseconds, const FutexWord& also,
+                     const Descriptors& descriptors) noexcept {
+  constexpr int64_t kMostUs = 10'000, kMostBesideAWordUs = 1'000;
+  const int64_t most = also.word == nullptr ? kMostUs : kMostBesideAWordUs;
+  const int64_t us = microseconds == kUntilRung ? most : std::min(microseconds, most);
+  pollfd watched[Descriptors::kMost + 1];
+  nfds_t count = 0;
+  watched[count++] = {reading_.load(std::memory_order_relaxed) - 1, POLLIN, 0};
+  for (size_t i = 0; i < descriptors.count(); ++i) watched[count++] = {descriptors[i], POLLIN, 0};
+  const timespec limit{us / 1'000'000, us % 1'000'000 * 1000};
+  const bool changed = also.word != nullptr && also.word->load() != also.value;
+  if (!changed && state_.load(std::memory_order_seq_cst) == armed)
+    (void)::ppoll(watched, count, &limit, nullptr);
+  char rings[64];
+  if ((watched[0].revents & POLLIN) != 0) (void)!::read(watched[0].fd, rings, sizeof rings);
+  disarm();
+}
+
+BellPipe::BellPipe(Doorbell& bell) : bell_(bell) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    throw Error(MPI_ERR_NO_MEM, strf("no pipe to sleep on: %s", std::strerror(errno)));
+  bell_.pid_.store(::getpid(), std::memory_order_relaxed);
+  bell_.reading_.store(ends[0] + 1, std::memory_order_relaxed);
+  bell_.writing_.store(ends[1] + 1, std::memory_order_seq_cst);
+}
+
+BellPipe::~BellPipe() {
+  ::close(bell_.writing_.exchange(0, std::memory_order_seq_cst) - 1);
+  ::close(bell_.reading_.exchange(0, std::memory_order_relaxed) - 1);
+}
+
 // One ring wakes all: the next sees an unarmed bell.
 void Doorbell::wake() noexcept {
   uint32_t before = state_.load(std::memory_order_relaxed);
   while ((before & kArmed) != 0)
     if (state_.compare_exchange_weak(before, (before + kStep) & ~kArmed,
                                      std::memory_order_acq_rel)) {
-      futex_wake_all(state_);
+      const int32_t pipe = writing_.load(std::memory_order_relaxed);
+      if (TERN_UNLIKELY(pipe != 0))
+        write_to_pipe_of(pid_.load(std::memory_order_relaxed), pipe - 1);
+      else
+        futex_wake_all(state_);
       return;
     }
 }

@@ -5,16 +5,43 @@
 // sleeper's fence together with the sender's fence where `fenced`; unfenced senders rely on the
 // sleeper's time-out. The word changes with each arm() and each ring that found it armed: a thread
 // that was rung before it sleeps does not sleep, whatever other threads have done meanwhile.
+// Descriptors. A rank whose peers of other hosts cannot ring sleeps on their transports'
+// descriptors as well: it opens the bell's pipe (BellPipe), and who rings writes to that, found as
+// /proc/PID/fd/N, instead of waking a futex.
 // Threads: any number may ring, several of the owner's may sleep; each pairs arm() with disarm() or
 // sleep(). See: tests/unit/base/doorbell_test.cc.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
 #include "base/futex.hpp"
 
 namespace tern {
+
+/// What a transport adds to where a rank sleeps: a descriptor that becomes readable when something
+/// has happened since it was armed.
+struct Alarm {
+  int fd = -1;
+  bool (*arm)(void* self) noexcept = nullptr;  // false: something has happened already
+  void* self = nullptr;
+};
+
+/// The descriptors of armed alarms.
+class Descriptors {
+ public:
+  static constexpr size_t kMost = 32;
+  void add(int fd) noexcept {
+    if (count_ < kMost) fds_[count_++] = fd;
+  }
+  [[nodiscard]] size_t count() const noexcept { return count_; }
+  [[nodiscard]] int operator[](size_t i) const noexcept { return fds_[i]; }
+
+ private:
+  std::array<int, kMost> fds_{};
+  size_t count_ = 0;
+};
 
 class Doorbell {
  public:
@@ -35,14 +62,33 @@ class Doorbell {
   /// Owner: sleeps until rung, or `also` has changed, or `microseconds` have passed; disarmed
   /// afterwards.
   void sleep(uint32_t armed, int64_t microseconds, const FutexWord& also = {}) noexcept;
+  /// The same, or until one of these is readable; its pipe is open. At most some milliseconds.
+  void sleep(uint32_t armed, int64_t microseconds, const FutexWord& also,
+             const Descriptors& descriptors) noexcept;
 
  private:
   static constexpr uint32_t kArmed = 1;  // the other bits count: kStep
   static constexpr uint32_t kStep = 2;
+  friend class BellPipe;
   void wake() noexcept;
 
   std::atomic<uint32_t> state_{0};
   std::atomic<uint32_t> sleepers_{0};
+  // The pipe: the owner's process, and its descriptors, each one more, for a bell may begin as
+  // memory full of zeros. 0: who rings wakes a futex.
+  std::atomic<int32_t> pid_{0}, writing_{0}, reading_{0};
+};
+
+/// Opens a bell's pipe for its own lifetime, which is shorter than the bell's. Throws Error.
+class BellPipe {
+ public:
+  explicit BellPipe(Doorbell& bell);
+  BellPipe(const BellPipe&) = delete;
+  BellPipe& operator=(const BellPipe&) = delete;
+  ~BellPipe();
+
+ private:
+  Doorbell& bell_;
 };
 
 }  // namespace tern

@@ -323,6 +323,10 @@ std::string Params::source(const std::string& name) const {
 }
 
 bool Params::checks(const char* word) const { return has_word(check, word); }
+bool Params::names_transport(const char* name) const { return has_word(transport, name); }
+bool Params::permits_transport(const char* name) const {
+  return names_transport("auto") || names_transport(name);
+}
 
 void Params::take(const std::string& name, const std::string& value, const std::string& source,
                   std::vector<std::string>* complaints) {

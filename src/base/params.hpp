@@ -38,6 +38,14 @@ namespace tern {
     "messages up to this many bytes are sent before the receive is known")                         \
   X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, between(0, 1099511627776), own(),    \
     "payload of messages without a receive that a rank keeps of each sender; more waits there")    \
+  X(transport, "TERN_TRANSPORT", Words, "auto", one_of("auto|self|sm|ucx"), shared(),              \
+    "what messages may travel by: auto chooses for each peer; self (to the own rank, always), sm " \
+    "(shared memory), ucx (UCX, also between ranks of one host)")                                  \
+  X(ucx_library, "TERN_UCX_LIBRARY", Text, "", one_of(nullptr), own(),                             \
+    "the file of UCX to open instead of libucp.so.0")                                              \
+  X(net_timeout, "TERN_NET_TIMEOUT", Seconds, 60000000, between(1000000, 86400000000), own(),      \
+    "a peer of another host whose host or link does not answer for so long is lost: work with "    \
+    "it fails")                                                                                    \
   X(sm_ring_bytes, "TERN_SM_RING", Size, 65536, between(4096, 1048576), own(),                     \
     "shared memory: bytes of the ring of one pair of ranks that talk; a power of two")             \
   X(sm_pool_bytes, "TERN_SM_POOL", Size, 4194304, between(1048576, 1073741824), own(),             \
@@ -208,6 +216,9 @@ class Params {
   [[nodiscard]] std::string source(const std::string& name) const;
   /// Whether TERN_CHECK names this word (or all).
   [[nodiscard]] bool checks(const char* word) const;
+  /// Whether TERN_TRANSPORT names it; whether it may be used, since it does or says "auto".
+  [[nodiscard]] bool names_transport(const char* name) const;
+  [[nodiscard]] bool permits_transport(const char* name) const;
 
   /// A hash of what must be equal on all ranks; a parameter that has its default counts nothing.
   [[nodiscard]] uint32_t shared_hash() const;

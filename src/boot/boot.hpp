@@ -47,6 +47,7 @@ struct Job {
   int universe_size = 0;         // MPI_UNIVERSE_SIZE; 0 unknown
   bool threads = false;          // ranks are threads of one process (unit tests)
   int server_pid = 0;            // mpirun's pid where it is an ancestor of all local ranks, else 0
+  std::string remark;            // what users may see of this launcher, and wonder at
 };
 
 class Boot {

@@ -4,7 +4,9 @@ boot_sources += \
   src/boot/boot.cc src/boot/boot.hpp src/boot/ways.hpp \
   src/boot/fake.cc src/boot/fake.hpp \
   src/boot/mpirun_boot.cc \
+  src/boot/nodes.cc src/boot/nodes.hpp \
   src/boot/pmix_boot.cc \
+  src/boot/pmix_client.cc src/boot/pmix_client.hpp \
   src/boot/pmix_library.cc src/boot/pmix_library.hpp \
   src/boot/pmix_value.cc src/boot/pmix_value.hpp \
   src/boot/process_set.cc src/boot/process_set.hpp \

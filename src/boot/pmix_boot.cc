@@ -9,9 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <span>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "boot/nodes.hpp"
+#include "boot/pmix_client.hpp"
 #include "boot/pmix_library.hpp"
 #include "boot/pmix_value.hpp"
 #include "boot/shared_job.hpp"
@@ -23,77 +26,6 @@ namespace {
 
 constexpr const char* kInfoKeys[] = {"tern.info", "tern.info2"};  // by entry
 
-pmix_info_t flag(const char* key) {
-  pmix_info_t info{};
-  std::strncpy(info.key, key, PMIX_MAX_KEYLEN);
-  info.value.type = PMIX_BOOL;
-  info.value.data.flag = true;
-  return info;
-}
-
-pmix_info_t text(const char* key, std::string& value) {
-  pmix_info_t info{};
-  std::strncpy(info.key, key, PMIX_MAX_KEYLEN);
-  info.value.type = PMIX_STRING;
-  info.value.data.string = value.data();
-  return info;
-}
-
-// A value from PMIx, released at the end.
-class Value {
- public:
-  explicit Value(pmix_value_t* value) noexcept : value_(value) {}
-  Value(const Value&) = delete;
-  Value& operator=(const Value&) = delete;
-  ~Value() {
-    if (value_ == nullptr) return;
-    pmix_library().Value_destruct(value_);
-    std::free(value_);
-  }
-  [[nodiscard]] bool number(long long* out) const noexcept {
-    return value_ != nullptr && number_of(*value_, out);
-  }
-  [[nodiscard]] bool bytes(std::string* out) const {
-    return value_ != nullptr && bytes_of(*value_, out);
-  }
-
- private:
-  pmix_value_t* value_;
-};
-
-// A question about the whole system and its answers, released at the end; none where the server
-// does not know the key.
-class Query {
- public:
-  explicit Query(const char* key, const pmix_info_t* about = nullptr) : key_(key) {
-    constexpr int kSeconds = 10;
-    char* keys[] = {const_cast<char*>(key), nullptr};
-    pmix_info_t qualifiers[2] = {flag(PMIX_TIMEOUT)};
-    qualifiers[0].value.type = PMIX_INT;
-    qualifiers[0].value.data.integer = kSeconds;
-    if (about != nullptr) qualifiers[1] = *about;
-    pmix_query_t query{};
-    query.keys = keys;
-    query.qualifiers = qualifiers;
-    query.nqual = about == nullptr ? 1 : 2;
-    if (pmix_library().Query_info(&query, 1, &answers_, &count_) != PMIX_SUCCESS) count_ = 0;
-  }
-  Query(const Query&) = delete;
-  Query& operator=(const Query&) = delete;
-  ~Query() {
-    for (std::size_t i = 0; i < count_; ++i) pmix_library().Value_destruct(&answers_[i].value);
-    std::free(answers_);
-  }
-  [[nodiscard]] const pmix_value_t* answer() const noexcept {
-    return answer_to(key_, answers_, count_);
-  }
-
- private:
-  const char* key_;
-  pmix_info_t* answers_ = nullptr;
-  std::size_t count_ = 0;
-};
-
 const char* launcher_in_words() {
   if (std::getenv(kBootVariable) != nullptr) return "mpirun";
   if (std::getenv("SLURM_PROCID") != nullptr) return "Slurm";
@@ -104,7 +36,7 @@ const char* launcher_in_words() {
 
 class PmixBoot final : public Boot {
  public:
-  PmixBoot();
+  explicit PmixBoot(const PmixLibrary& pmix);
 
   const char* name() const noexcept override { return "pmix"; }
   int node(int rank) override;
@@ -137,7 +69,12 @@ class PmixBoot final : public Boot {
     proc.rank = rank;
     return proc;
   }
-  [[nodiscard]] pmix_value_t* ask(pmix_rank_t rank, const char* key) const noexcept;
+  // What this host's server has. A key that no rank has put is an answer, not a reason to wait.
+  [[nodiscard]] PmixValue ask(pmix_rank_t rank, const char* key) const noexcept {
+    return ask(rank, key, {&immediate_, 1});
+  }
+  [[nodiscard]] PmixValue ask(pmix_rank_t rank, const char* key, std::span<const pmix_info_t> how,
+                              pmix_status_t* status = nullptr) const noexcept;
   [[nodiscard]] long long number(pmix_rank_t rank, const char* key, long long otherwise) const;
   void check(pmix_status_t status, const char* what) const;
   [[nodiscard]] const char* info_key() const noexcept { return kInfoKeys[entry_ - 1]; }
@@ -145,27 +82,36 @@ class PmixBoot final : public Boot {
   [[nodiscard]] std::string session_key() const { return strf("tern.sessions%d", fences_); }
   void join();
   void learn_local_ranks();
-  void learn_nodes();
+  [[nodiscard]] bool ask_nodes(std::vector<int>* nodes) const;
+  [[nodiscard]] std::vector<int> ask_hosts();
+  [[nodiscard]] bool is_published_elsewhere(int rank);
   void learn_sets();
   void fence_has_ended(pmix_status_t status) noexcept;
 
-  const PmixLibrary& pmix_ = pmix_library();
+  const PmixLibrary& pmix_;
   pmix_proc_t self_{};
-  std::vector<int> nodes_;  // by rank; filled at the first question
+  Nodes nodes_;  // empty until the first question
   int fences_ = 0;
   bool own_session_ = false;
   std::map<std::string, std::string> own_;  // what was put
   std::vector<bool> here_;                  // by rank: has_connection_info()
   std::int64_t asked_ns_ = 0;               // the server, in vain, for a connection info
+  // The question for a connection info that is under way to another host.
+  enum Far : std::uint32_t { kNotAsked, kAsked, kThere };
+  std::atomic<Far> far_{kNotAsked};
+  int far_rank_ = -1;
   std::vector<ProcessSet> sets_;
   bool sets_known_ = false;
   enum : std::uint32_t { kOver, kUnderWay };
   std::atomic<std::uint32_t> fence_state_{kOver};
   pmix_status_t fence_status_ = PMIX_SUCCESS;  // written before the state
-  const pmix_info_t collect_ = flag(PMIX_COLLECT_DATA);
+  const pmix_info_t collect_ = pmix_flag(PMIX_COLLECT_DATA);
+  const pmix_info_t immediate_ = pmix_flag(PMIX_IMMEDIATE);
+  const pmix_info_t wait_ = pmix_seconds(PMIX_TIMEOUT, kPmixSeconds);
 };
 
 void PmixBoot::join() {
+  far_ = kNotAsked;
   const pmix_status_t status = pmix_.Init(&self_, nullptr, 0);
   if (status != PMIX_SUCCESS)
     throw Error(MPI_ERR_OTHER,
@@ -174,7 +120,7 @@ void PmixBoot::join() {
                      std::getenv("PMIX_NAMESPACE"), pmix_.Error_string(status)));
 }
 
-PmixBoot::PmixBoot() {
+PmixBoot::PmixBoot(const PmixLibrary& pmix) : pmix_(pmix) {
   join();
   job_.rank = count_of(self_.rank, -1);
   const long long size = number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
@@ -184,6 +130,8 @@ PmixBoot::PmixBoot() {
                                     self_.rank, size));
   job_.id = self_.nspace;
   job_.launcher = launcher_in_words();
+  if (const char* server = std::getenv("PMIX_VERSION"); server != nullptr)
+    job_.remark = greeting_remark(pmix_.Get_version(), server);
   job_.app = count_of(number(self_.rank, PMIX_APPNUM, -1), -1);
   job_.universe_size = count_of(number(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, 0), 0);
   learn_local_ranks();
@@ -195,22 +143,23 @@ void PmixBoot::check(pmix_status_t status, const char* what) const {
                                   what, job_.launcher.c_str(), pmix_.Error_string(status)));
 }
 
-pmix_value_t* PmixBoot::ask(pmix_rank_t rank, const char* key) const noexcept {
-  // Immediate: a key that no rank has put is an answer, not a reason to wait for ever.
-  const pmix_info_t immediate = flag(PMIX_IMMEDIATE);
+PmixValue PmixBoot::ask(pmix_rank_t rank, const char* key, std::span<const pmix_info_t> how,
+                        pmix_status_t* status) const noexcept {
   const pmix_proc_t whom = proc(rank);
   pmix_value_t* value = nullptr;
-  return pmix_.Get(&whom, key, &immediate, 1, &value) == PMIX_SUCCESS ? value : nullptr;
+  const pmix_status_t got = pmix_.Get(&whom, key, how.data(), how.size(), &value);
+  if (status != nullptr) *status = got;
+  return {pmix_, got == PMIX_SUCCESS ? value : nullptr};
 }
 
 long long PmixBoot::number(pmix_rank_t rank, const char* key, long long otherwise) const {
   long long result = otherwise;
-  return Value(ask(rank, key)).number(&result) ? result : otherwise;
+  return ask(rank, key).number(&result) ? result : otherwise;
 }
 
 void PmixBoot::learn_local_ranks() {
   std::string list;
-  if (Value(ask(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS)).bytes(&list))
+  if (ask(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS).bytes(&list))
     job_.local_ranks = ranks_of(list, job_.size);
   if (!is_local(job_.rank)) job_.local_ranks = {job_.rank};  // no or a senseless answer
   const auto& ranks = job_.local_ranks;
@@ -221,20 +170,47 @@ void PmixBoot::learn_local_ranks() {
 std::string PmixBoot::host(int rank) {
   check_rank(rank, "the host");
   std::string name;
-  if (Value(ask(static_cast<pmix_rank_t>(rank), PMIX_HOSTNAME)).bytes(&name)) return name;
+  if (ask(static_cast<pmix_rank_t>(rank), PMIX_HOSTNAME).bytes(&name)) return name;
   return is_local(rank) ? this_host() : strf("the host of rank %d", rank);
 }
 
-void PmixBoot::learn_nodes() {
+// One question for each node; false where the server's answers do not make a whole.
+bool PmixBoot::ask_nodes(std::vector<int>* nodes) const {
+  std::string list;
+  if (!ask(PMIX_RANK_WILDCARD, PMIX_NODE_LIST).bytes(&list)) return false;
+  nodes->assign(static_cast<std::size_t>(job_.size), -1);
+  int number = 0, missing = job_.size;
+  for (const std::string& name : names_of(list)) {
+    const pmix_info_t how[] = {pmix_flag(PMIX_NODE_INFO), pmix_text(PMIX_HOSTNAME, name),
+                               immediate_};
+    std::string ranks;
+    if (!ask(PMIX_RANK_UNDEF, PMIX_LOCAL_PEERS, how).bytes(&ranks)) continue;  // none of this job's
+    for (const int rank : ranks_of(ranks, job_.size)) {
+      int& place = (*nodes)[static_cast<std::size_t>(rank)];
+      if (place >= 0) return false;
+      place = number;
+      --missing;
+    }
+    ++number;
+  }
+  return missing == 0;
+}
+
+std::vector<int> PmixBoot::ask_hosts() {
   std::map<std::string, int> known;
+  std::vector<int> nodes;
   for (int rank = 0; rank < job_.size; ++rank)
-    nodes_.push_back(known.emplace(host(rank), static_cast<int>(known.size())).first->second);
+    nodes.push_back(known.emplace(host(rank), static_cast<int>(known.size())).first->second);
+  return nodes;
 }
 
 int PmixBoot::node(int rank) {
   check_rank(rank, "the node");
-  if (nodes_.empty()) learn_nodes();
-  return nodes_[static_cast<std::size_t>(rank)];
+  if (nodes_.empty()) {
+    std::vector<int> nodes;
+    nodes_ = Nodes(ask_nodes(&nodes) ? nodes : ask_hosts());
+  }
+  return nodes_.of(rank);
 }
 
 std::vector<ProcessSet> PmixBoot::process_sets() {
@@ -244,12 +220,12 @@ std::vector<ProcessSet> PmixBoot::process_sets() {
 }
 
 void PmixBoot::learn_sets() {
-  const Query all(PMIX_QUERY_PSET_NAMES);
+  const PmixQuery all(pmix_, PMIX_QUERY_PSET_NAMES);
   std::string list;
   if (all.answer() == nullptr || !bytes_of(*all.answer(), &list)) return;
   for (std::string& name : names_of(list)) {
-    pmix_info_t which = text(PMIX_PSET_NAME, name);
-    const Query members(PMIX_QUERY_PSET_MEMBERSHIP, &which);
+    const pmix_info_t which = pmix_text(PMIX_PSET_NAME, name);
+    const PmixQuery members(pmix_, PMIX_QUERY_PSET_MEMBERSHIP, &which);
     if (members.answer() == nullptr) continue;
     std::vector<int> ranks = members_of(*members.answer(), self_.nspace, job_.size);
     if (!ranks.empty()) sets_.push_back({std::move(name), std::move(ranks)});
@@ -266,11 +242,27 @@ bool PmixBoot::has_connection_info(int rank) {
   constexpr std::int64_t kPauseNs = 1000000;
   const auto place = static_cast<std::size_t>(rank);
   here_.resize(static_cast<std::size_t>(job_.size));
-  if (here_[place] || now_ns() - asked_ns_ < kPauseNs) return here_[place];
+  if (here_[place] || (far_ != kThere && now_ns() - asked_ns_ < kPauseNs)) return here_[place];
   std::string bytes;
-  here_[place] = Value(ask(static_cast<pmix_rank_t>(rank), info_key())).bytes(&bytes);
+  here_[place] = is_local(rank) ? ask(static_cast<pmix_rank_t>(rank), info_key()).bytes(&bytes)
+                                : is_published_elsewhere(rank);
   if (!here_[place]) asked_ns_ = now_ns();
   return here_[place];
+}
+
+// The other host is asked, and may take its time: its server waits for the rank. Meanwhile messages
+// must get on here.
+bool PmixBoot::is_published_elsewhere(int rank) {
+  if (far_ == kAsked) return false;
+  if (far_.exchange(kNotAsked) == kThere && far_rank_ == rank) return true;
+  far_rank_ = rank;
+  far_ = kAsked;
+  const pmix_proc_t whom = proc(static_cast<pmix_rank_t>(rank));
+  const auto over = [](pmix_status_t status, pmix_value_t*, void* boot) {
+    static_cast<PmixBoot*>(boot)->far_ = status == PMIX_SUCCESS ? kThere : kNotAsked;
+  };
+  if (pmix_.Get_nb(&whom, info_key(), &wait_, 1, over, this) != PMIX_SUCCESS) far_ = kNotAsked;
+  return false;
 }
 
 bool PmixBoot::had_sessions() {
@@ -280,6 +272,7 @@ bool PmixBoot::had_sessions() {
 
 void PmixBoot::resume() {
   join();
+  here_.clear();  // who rests, too, has to come back
   for (const auto& [key, value] : std::map(own_)) put(key, value);
   publish();
 }
@@ -293,13 +286,26 @@ void PmixBoot::put(std::string_view key, std::string_view value) {
   own_[std::string(key)] = value;
 }
 
+// A server need not have what was put on other hosts, though a fence has collected it: PRRTE's
+// fetches it when it is asked to, Slurm's has it. Nor what a rank had put that rests between two
+// sessions: it puts it again. Whether a server waits for a key, and for how long, differs.
 std::string PmixBoot::get(int rank, std::string_view key) {
   check_rank(rank, "a key");
   const std::string name(key);
-  std::string bytes;
-  if (Value(ask(static_cast<pmix_rank_t>(rank), name.c_str())).bytes(&bytes)) return bytes;
-  throw Error(MPI_ERR_OTHER, strf("rank %d has put no key \"%s\" (asked by rank %d under %s)", rank,
-                                  name.c_str(), job_.rank, job_.launcher.c_str()));
+  const auto whom = static_cast<pmix_rank_t>(rank);
+  const std::int64_t end_ns = now_ns() + kPmixSeconds * std::int64_t{1000000000};
+  constexpr int kNapUs = 10000;
+  pmix_status_t status = PMIX_SUCCESS;
+  for (std::string bytes;; ::usleep(kNapUs)) {
+    if (ask(whom, name.c_str()).bytes(&bytes)) return bytes;
+    if (ask(whom, name.c_str(), {&wait_, 1}, &status).bytes(&bytes)) return bytes;
+    if (status == PMIX_ERR_TIMEOUT || now_ns() >= end_ns) break;
+  }
+  throw Error(MPI_ERR_OTHER,
+              strf("rank %d, which is on %s host, has put no key \"%s\", or it was not handed over "
+                   "within %d seconds (asked by rank %d under %s, which says %s)",
+                   rank, is_local(rank) ? "this" : "another", name.c_str(), kPmixSeconds, job_.rank,
+                   job_.launcher.c_str(), pmix_.Error_string(status)));
 }
 
 void PmixBoot::start_fence() {
@@ -324,6 +330,10 @@ void PmixBoot::fence_has_ended(pmix_status_t status) noexcept {
 
 }  // namespace
 
-std::unique_ptr<Boot> make_pmix_boot() { return std::make_unique<PmixBoot>(); }
+std::unique_ptr<Boot> make_pmix_boot() { return make_pmix_boot(pmix_library()); }
+
+std::unique_ptr<Boot> make_pmix_boot(const PmixLibrary& library) {
+  return std::make_unique<PmixBoot>(library);
+}
 
 }  // namespace tern::boot

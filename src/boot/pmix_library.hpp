@@ -12,10 +12,9 @@ namespace tern::boot {
 
 // clang-format off
 #define TERN_PMIX_FUNCTIONS(X)                                                                   \
-  X(Init) X(Finalize) X(Abort) X(Put) X(Commit) X(Fence_nb) X(Get) X(Query_info) X(Error_string) X(Get_version)   \
-  X(Value_destruct) X(generate_regex) X(generate_ppn)                                            \
-  X(server_init) X(server_register_nspace) X(server_register_client)          \
-  X(server_setup_fork)
+  X(Init) X(Finalize) X(Abort) X(Put) X(Commit) X(Fence_nb) X(Get) X(Get_nb) X(Query_info)       \
+  X(Error_string) X(Get_version) X(Value_destruct) X(generate_regex) X(generate_ppn)             \
+  X(server_init) X(server_register_nspace) X(server_register_client) X(server_setup_fork)
 // clang-format on
 
 struct PmixLibrary {

@@ -8,6 +8,7 @@
 #include <pmix.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "boot/boot.hpp"
@@ -29,6 +30,9 @@ namespace tern::boot {
 [[nodiscard]] std::vector<int> members_of(const pmix_value_t& value, const char* job, int size);
 // "a,b": the names between the commas.
 [[nodiscard]] std::vector<std::string> names_of(const std::string& list);
+// What a server says of a client's first message, though nothing is wrong; empty where it says
+// nothing. Versions are "OpenPMIx 4.2.2rc2 (...)", "5.0.11".
+[[nodiscard]] std::string greeting_remark(std::string_view client, std::string_view server);
 // What is missing of a short one is zero.
 [[nodiscard]] ConnectionInfo connection_info_of(const std::string& bytes) noexcept;
 

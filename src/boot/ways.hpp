@@ -8,8 +8,12 @@
 
 namespace tern::boot {
 
+struct PmixLibrary;
+
 std::unique_ptr<Boot> make_mpirun_boot();
 std::unique_ptr<Boot> make_pmix_boot();
+/// `library` outlives it.
+std::unique_ptr<Boot> make_pmix_boot(const PmixLibrary& library);
 std::unique_ptr<Boot> make_singleton_boot();
 
 // What the environment, and the job's memory, say of this process. A rank whose starter has closed

@@ -25,6 +25,7 @@ struct Polling {
   uint32_t polls = 0;           // one right after the other
   uint32_t period = 0;          // in which it was counted
   int64_t sleeps_until_ns = 0;  // does not yield: those who have the core then compute
+  int64_t shares_until_ns = 0;  // does not spin: others want the core
 };
 constinit thread_local Polling polling __attribute__((tls_model("initial-exec")));
 
@@ -89,6 +90,16 @@ void Progress::lock_among_threads() noexcept {
   }
   if (!mine) mutex_.lock();
   wanted_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Rounds that took as long as another thread's time on the core.
+void Progress::look_at_clock(Idleness* idleness) noexcept {
+  constexpr int64_t kLostNs = 1'000'000, kMomentNs = 10'000'000;
+  const int64_t now = now_ns();
+  if (idleness->looked_ns != 0 && now - idleness->looked_ns > kLostNs)
+    polling.shares_until_ns = now + kMomentNs;
+  idleness->looked_ns = now;
+  idleness->lost_core = now < polling.shares_until_ns;
 }
 
 // A mutex alone would not do: a thread that unlocks it and locks it again is faster than one that
@@ -236,21 +247,24 @@ void Progress::sleep_unrung() const noexcept {
 void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept {
   const uint32_t armed = doorbell_->arm();
   bool found = shared_->awake.load(std::memory_order_relaxed) != 0;  // since it was looked at
-  for (Progress* other : others_) found |= other->poll_before_sleep() != 0;
+  Descriptors descriptors;
+  for (Progress* other : others_) found |= !other->is_idle_before_sleep(&descriptors);
   lock();
-  found |= poll() != 0 || idleness.done(idleness.goal);
+  found |= poll() != 0 || idleness.done(idleness.goal) || !arm(&descriptors);
   unlock();
   if (found)
     doorbell_->disarm();
+  else if (descriptors.count() != 0)
+    doorbell_->sleep(armed, most_us, shared_->also.get(), descriptors);
   else
     doorbell_->sleep(armed, most_us, shared_->also.get());
 }
 
 // A channel that is passed over because another thread is busy with it for a moment may have
 // events that no thread looks at again. The caller holds no lock.
-int Progress::poll_before_sleep() noexcept {
+bool Progress::is_idle_before_sleep(Descriptors* armed) noexcept {
   const ChannelLock held(*this);
-  return poll();
+  return poll() == 0 && arm(armed);
 }
 
 }  // namespace tern::core

@@ -78,7 +78,9 @@ class Progress {
       }
       if (TERN_UNLIKELY(wanted())) give_way();
       if (++idle_rounds <= std::min(spins_, kSpinsOfMany)) continue;
-      if (idle_rounds > spins_ || waiting() > 1 || crowded(&idleness)) idle(&idleness);
+      if (idle_rounds > spins_ || waiting() > 1 || crowded(&idleness) ||
+          lost_core(idle_rounds, &idleness))
+        idle(&idleness);
     }
     waiting_.store(waiting() - 1, std::memory_order_relaxed);
     if (TERN_UNLIKELY(idleness.counted)) shared_->spinning.fetch_sub(1, std::memory_order_relaxed);
@@ -142,6 +144,17 @@ class Progress {
   /// A thread is inside wait(). Any thread may ask.
   [[nodiscard]] bool waits() const noexcept { return waiting() != 0; }
 
+  /// What else tells of events of this channel; where there are any, the doorbell has a pipe.
+  void set_alarms(std::vector<Alarm> alarms) noexcept { alarms_ = std::move(alarms); }
+  /// Arms them: false where something has happened already. Caller holds the lock.
+  [[nodiscard]] bool arm(Descriptors* armed) const noexcept {
+    for (const Alarm& alarm : alarms_) {
+      if (!alarm.arm(alarm.self)) return false;
+      armed->add(alarm.fd);
+    }
+    return true;
+  }
+
   /// Null takes it away. Must outlive all waits.
   void set_watch(Watch* watch) noexcept { watch_ = watch; }
   /// Adds what the threads that sleep in wait() wait for. Caller holds the lock.
@@ -202,6 +215,8 @@ class Progress {
     uint32_t first_sleep = 0;  // the step
     bool listed = false;
     bool counted = false;  // among the spinners
+    bool lost_core = false;
+    int64_t looked_ns = 0;  // at the clock, while it spins
     const char* call = nullptr;
     Idleness* next = nullptr;
   };
@@ -211,7 +226,7 @@ class Progress {
   void idle(Idleness* idleness) noexcept;
   bool leave_core(int64_t now, Idleness* idleness) noexcept;
   void sleep_unrung() const noexcept;
-  int poll_before_sleep() noexcept;
+  bool is_idle_before_sleep(Descriptors* armed) noexcept;
   void sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept;
   void list(Idleness& idleness) noexcept;
   TERN_COLD void unlist(Idleness& idleness) noexcept;
@@ -230,6 +245,14 @@ class Progress {
     idleness->counted = true;
     return shared_->spinning.load(std::memory_order_relaxed) > shared_->most;
   }
+  /// Others took the core from this thread while it spun, now or a moment ago: there are more of
+  /// them than the rank knows of (another job, another container).
+  [[nodiscard]] bool lost_core(uint32_t idle_rounds, Idleness* idleness) noexcept {
+    constexpr uint32_t kRoundsBetweenClocks = 127;
+    if (TERN_UNLIKELY((idle_rounds & kRoundsBetweenClocks) == 51)) look_at_clock(idleness);
+    return idleness->lost_core;
+  }
+  void look_at_clock(Idleness* idleness) noexcept;
   void lock_among_threads() noexcept;
   /// Lets the threads have the lock that wait for it; the caller holds it before and after.
   void give_way() noexcept;
@@ -254,6 +277,7 @@ class Progress {
   uint64_t rounds_ = 0;
   int64_t idle_ns_ = 0;
   std::vector<Progress*> others_;
+  std::vector<Alarm> alarms_;
   Shared alone_;
   Shared* shared_ = &alone_;
   uint32_t empty_polls_ = 0;      // of poll_for_caller(), one after the other

@@ -6,7 +6,8 @@ PCH_LIBRARY = precompiled/library.hpp
 PCH_TESTS = precompiled/tests.hpp
 PCH = -include $(PCH_LIBRARY)
 AM_CPPFLAGS += $(PCH)
-unit_test_objects = $(addsuffix .$(OBJEXT),$(unit_tests))
+unit_test_objects = $(addsuffix .$(OBJEXT),$(unit_tests) $(unit_alone)) \
+  $(patsubst %.cc,%.$(OBJEXT),$(filter gen/unity/tests_%,$(units)))
 $(unit_test_objects): PCH = -include $(PCH_TESTS)
 src/tools/%.$(OBJEXT): PCH = -fPIC -include $(PCH_LIBRARY)
 $(PCH_LIBRARY).gch $(PCH_TESTS).gch: PCH =
@@ -22,5 +23,5 @@ $(PCH_TESTS).gch: $(srcdir)/src/precompiled/tests.hpp
 
 $(libtern_la_OBJECTS) $(libmpi_abi_la_OBJECTS) $(libmpirun_la_OBJECTS) $(libterninfo_la_OBJECTS) \
 $(mpirun_OBJECTS) $(tern_info_OBJECTS) $(tern_coll_OBJECTS): | $(PCH_LIBRARY).gch
-$(addsuffix .$(OBJEXT),$(unit_tests)): | $(PCH_TESTS).gch
+$(unit_test_objects): | $(PCH_TESTS).gch
 endif

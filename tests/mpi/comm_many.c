@@ -5,6 +5,7 @@
 // ranks: 2 4
 // timeout: 120
 // sanitizers: no, they keep freed memory
+// hosts: no, tens of thousands of allreduces take minutes where hosts share cores
 #include <malloc.h>
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
 // each.
 //
 // ranks: 1 2 4
+// hosts: no, the machine that hwloc makes up is one host with four cores
 // env: "HWLOC_SYNTHETIC=pack:2 numa:1 l3:1 core:2 pu:1"
 #include "check.h"
 

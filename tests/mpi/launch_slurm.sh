@@ -2,93 +2,15 @@
 # mpirun and srun in a real Slurm: slurmctld and four slurmd on this machine, all in a folder of their own.
 # timeout: 240
 . "$TOP/tests/verdicts.sh"
-for program in slurmctld slurmd srun salloc sbatch scancel munged; do
-  if ! command -v "$program" >/dev/null; then
-    echo "Slurm is not installed here: no $program"
-    exit 77
-  fi
-done
-if [ "$(id -u)" != 0 ]; then
-  echo "slurmd needs root here"
-  exit 77
-fi
+. "$TOP/tests/slurm.sh"
+if slurm_missing; then exit 77; fi
 
 S=$(mktemp -d)
-pids=()
-stop() {
-  local pid
-  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done
-  for pid in "${pids[@]}"; do
-    for ((i = 0; i < 50; i++)); do kill -0 "$pid" 2>/dev/null && sleep 0.1; done
-    kill -9 "$pid" 2>/dev/null
-    wait "$pid" 2>/dev/null
-  done
-  rm -rf "$S" "$log"
-}
-trap stop EXIT
+trap 'slurm_stop; rm -rf "$S" "$log"' EXIT
 chmod 711 "$S"
-mkdir -p "$S"/{state,log,munge,work} "$S"/{spool,tmp}/n{0..3}
-port=$((20000 + RANDOM % 10000))
-host=$(uname -n)
-cat >"$S/slurm.conf" <<END
-ClusterName=tern
-SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=$port
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket=$S/munge/socket
-CredType=cred/munge
-StateSaveLocation=$S/state
-SlurmdSpoolDir=$S/spool/%n
-TmpFS=$S/tmp/%n
-SlurmctldPidFile=$S/slurmctld.pid
-SlurmdPidFile=$S/slurmd-%n.pid
-SlurmctldLogFile=$S/log/ctld.log
-SlurmdLogFile=$S/log/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-JobCompType=jobcomp/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-SchedulerType=sched/builtin
-ReturnToService=2
-SlurmdParameters=config_overrides
-NodeName=n[0-3] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 4))] CPUs=2 RealMemory=100 State=UNKNOWN
-PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
-END
-export SLURM_CONF=$S/slurm.conf
+mkdir "$S/work"
 cd "$S/work" || exit 1
-if ! srun --mpi=list 2>&1 | grep -q pmix; then
-  echo "this Slurm has no PMIx plugin"
-  exit 77
-fi
-head -c 1024 /dev/urandom >"$S/munge/key"
-chmod 400 "$S/munge/key"
-chmod 755 "$S/munge"
-munged --foreground --force --socket="$S/munge/socket" --key-file="$S/munge/key" --pid-file="$S/munge/pid" \
-  --log-file="$S/munge/log" --seed-file="$S/munge/seed" --num-threads=2 >"$S/log/munged" 2>&1 &
-pids+=($!)
-for ((i = 0; i < 100; i++)); do [ -S "$S/munge/socket" ] && break; sleep 0.1; done
-slurmctld -D >"$S/log/ctld.out" 2>&1 &
-pids=($! "${pids[@]}")
-for node in n0 n1 n2 n3; do
-  slurmd -D -N $node >"$S/log/$node.out" 2>&1 &
-  pids=($! "${pids[@]}")
-done
-for ((i = 0; i < 200; i++)); do
-  [ "$(sinfo -h -o %T 2>/dev/null)" = idle ] && break
-  sleep 0.1
-done
-if ! [ "$(sinfo -h -o %T 2>&1)" = idle ]; then
-  sinfo -N
-  tail -n 5 "$S"/log/* "$S"/munge/log
-fi
-check "four nodes are up" test "$(sinfo -h -o '%D %T')" = "4 idle"
+check "four nodes are up" slurm_start "$S" n0 n1 n2 n3
 
 cat >who.c <<'END'
 #include <mpi.h>
@@ -154,12 +76,12 @@ check "several programs" prints $'0 of 3, sum 3 x y\n1 of 3, sum 3 z\n2 of 3, su
   salloc -Q -N2 -w n0,n1 sh -c "'$MPIRUN' -host n0 -n 1 ./who 'x y' : -n 2 ./who z"
 check "the exit code" sh -c "salloc -Q -N2 '$MPIRUN' -N 1 sh -c 'exit 7'; [ \$? = 7 ]"
 between() { # between PROGRAM
-  timeout 60 salloc -Q -N2 "$MPIRUN" -N 1 "$1" >out 2>&1
+  TERN_TRANSPORT=sm timeout 60 salloc -Q -N2 "$MPIRUN" -N 1 "$1" >out 2>&1
   local code=$?
   printf 'exit %s: %s\n' "$code" "$(cat out)"
-  [ "$code" != 0 ] && [ "$code" != 124 ] && grep -q 'no transport reaches rank .: it is on another host' out
+  [ "$code" != 0 ] && [ "$code" != 124 ] && grep -q 'no transport reaches rank ., which is on another host' out
 }
-check "a message to another host is refused with the reason" between ./send
+check "a message that shared memory cannot take to another host is refused with the reason" between ./send
 check "a collective over hosts, too" between ./who
 nowhere() {
   mkdir -p bin

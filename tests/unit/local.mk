@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Unit tests, one program a file: unit_tests += tests/unit/FOLDER/NAME_test (its source is NAME_test.cc).
+# Unit tests: unit_tests += tests/unit/FOLDER/NAME_test (its source is NAME_test.cc). A folder's are linked together
+# (unity.mk); unit_alone are those that are linked with more.
 tests/unit/%.$(OBJEXT): CXXFLAGS = $(TEST_CXXFLAGS)
 tests/unit/%_test: private AM_LDFLAGS = $(TERN_LDFLAGS) $(TEST_LDFLAGS)
 unit_tests += tests/unit/core/group_test
@@ -26,6 +27,8 @@ unit_tests += tests/unit/core/external32_test
 unit_tests += tests/unit/boot/boot_test
 unit_tests += tests/unit/boot/shared_job_test
 unit_tests += tests/unit/boot/process_set_test
+unit_tests += tests/unit/boot/nodes_test
+unit_tests += tests/unit/boot/pmix_test
 unit_tests += tests/unit/topo/core_hold_test
 unit_tests += tests/unit/topo/cpus_test
 unit_tests += tests/unit/topo/machine_test
@@ -47,11 +50,17 @@ tests_unit_tools_placement_test_LDADD = libmpirun.la $(GTEST_LIBS)
 tests_unit_tools_stuck_test_LDADD = libmpirun.la $(GTEST_LIBS)
 tests_unit_tools_wait_graph_test_LDADD = libmpirun.la $(GTEST_LIBS)
 unit_tests += tests/unit/coll/engine_test
-unit_tests += tests/unit/abi/handles_test
+unit_alone += tests/unit/abi/handles_test
 unit_tests += tests/unit/core/attribute_test
 # The C API in one rank: its entry points are no part of libtern.
-unit_tests += tests/unit/api/requests_test
-tests_unit_api_requests_test_LDADD = $(abi_entry_points:.cc=.lo) libtern.la $(GTEST_LIBS)
+unit_alone += tests/unit/api/memory_test
+unit_alone += tests/unit/api/requests_test
+tests_unit_api_requests_test_LDADD = $(entry_objects) libtern.la $(GTEST_LIBS)
+if UNITY
+entry_objects = $(patsubst %.cc,%.lo,$(filter gen/unity/entry.%,$(units)))
+else
+entry_objects = $(abi_entry_points:.cc=.lo)
+endif
 # Ranks as threads: tests/unit/world.hpp.
 unit_tests += tests/unit/btl/ring_test
 unit_tests += tests/unit/btl/pool_test
@@ -61,6 +70,7 @@ unit_tests += tests/unit/pml/contexts_test
 unit_tests += tests/unit/pml/matching_test
 unit_tests += tests/unit/pml/channels_test
 unit_tests += tests/unit/pml/protocol_test
+unit_tests += tests/unit/pml/lost_peer_test
 unit_tests += tests/unit/pml/protocol_table_test
 unit_tests += tests/unit/pml/small_messages_test
 unit_tests += tests/unit/coll/geometry_test
@@ -71,7 +81,7 @@ unit_tests += tests/unit/base/wait_report_test
 # tern_info, and what it asks of other rooms.
 unit_tests += tests/unit/btl/trial_test
 unit_tests += tests/unit/topo/tree_test
-unit_tests += tests/unit/tools/tern_info_test
+unit_alone += tests/unit/tools/tern_info_test
 tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
 unit_tests += tests/unit/pml/hostile_test
 unit_tests += tests/unit/btl/hostile_test
@@ -81,7 +91,7 @@ unit_tests += tests/unit/btl/mail_test
 unit_tests += tests/unit/boot/hostile_test
 # Our declarations of the CUDA driver, where the toolkit's are at hand.
 if HAVE_CUDA_H
-unit_tests += tests/unit/cuda/api_test
+unit_alone += tests/unit/cuda/api_test
 tests_unit_cuda_api_test_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_HEADER_CFLAGS)
 tests/unit/cuda/api_test-api_test.$(OBJEXT): $(GEN)/cuda_enumerators.inc
 endif
@@ -90,15 +100,15 @@ $(GEN)/cuda_enumerators.inc: $(srcdir)/src/cuda/types.hpp
 	  $(SED) 's/ =$$//; s/.*/SAME(&)/' > $@
 CLEANFILES += $(GEN)/cuda_enumerators.inc
 # Kernels on the host: tests/softcuda/shim.
-unit_tests += tests/unit/cuda/reduce_kernels_test
+unit_alone += tests/unit/cuda/reduce_kernels_test
 tests_unit_cuda_reduce_kernels_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
-unit_tests += tests/unit/cuda/pack_kernels_test
+unit_alone += tests/unit/cuda/pack_kernels_test
 tests_unit_cuda_pack_kernels_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 # By the software driver.
-unit_tests += tests/unit/cuda/kernels_test
+unit_alone += tests/unit/cuda/kernels_test
 EXTRA_tests_unit_cuda_kernels_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
-unit_tests += tests/unit/cuda/loaded_test
-unit_tests += tests/unit/cuda/memory_test
+unit_alone += tests/unit/cuda/loaded_test
+unit_alone += tests/unit/cuda/memory_test
 EXTRA_tests_unit_cuda_memory_test_DEPENDENCIES = tests/softcuda/libcuda.so.1
-unit_tests += tests/unit/cuda/grid_test
+unit_alone += tests/unit/cuda/grid_test
 tests_unit_cuda_grid_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +25,7 @@
 #include "core/op.hpp"
 #include "core/process.hpp"
 #include "pml/pml.hpp"
+#include "tests/unit/late.hpp"
 
 namespace tern::test {
 
@@ -35,7 +37,18 @@ class World {
   /// `settings`: parameters by name, as the environment would give them.
   explicit World(int ranks, Settings settings = {},
                  core::ThreadLevel level = core::ThreadLevel::kSingle)
-      : ranks_(ranks), settings_(std::move(settings)), level_(level), job_(ranks) {}
+      : ranks_(ranks), settings_(std::move(settings)), level_(level), job_(ranks) {
+    const char* const seed = std::getenv("TERN_TEST_NETWORK");
+    if (seed != nullptr) use(static_cast<uint32_t>(std::strtoul(seed, nullptr, 10)));
+  }
+  /// The ranks are as if on different hosts, behind a bad network. TERN_TEST_NETWORK=SEED does so
+  /// to every World.
+  void use(uint32_t seed) {
+    btl::put_before_others(kLate);
+    network_ = std::make_unique<Network>(seed);
+    settings_.emplace_back("TERN_TRANSPORT", "self");
+  }
+  [[nodiscard]] Network& between() { return *network_; }
 
   void run(const Rank& body) {
     std::vector<std::thread> threads;
@@ -48,6 +61,7 @@ class World {
   void run_rank(int rank, const Rank& body) {
     try {
       core::Process process;
+      network = network_.get();
       for (const auto& [name, value] : settings_) process.params.set(name, value);
       core::make_predefined_error_handlers(process);
       core::make_predefined_infos(process);
@@ -77,6 +91,7 @@ class World {
   Settings settings_;
   core::ThreadLevel level_;
   boot::FakeJob job_;
+  std::unique_ptr<Network> network_;
 };
 
 }  // namespace tern::test

@@ -24,6 +24,10 @@
 #include "topo/hwloc_library.hpp"
 #include "topo/machine.hpp"
 
+#ifdef HAVE_UCX
+#include "btl/ucx/library.hpp"
+#endif
+
 namespace tern::info {
 namespace {
 
@@ -52,6 +56,21 @@ Dependency hwloc() {
     library.found = error.what();
   }
   return library;
+}
+
+// Opened with the process's own handlers of signals kept.
+Dependency ucx() {
+#ifdef HAVE_UCX
+  Dependency dependency{"UCX", strf("%d.%d", UCP_API_MAJOR, UCP_API_MINOR), false, ""};
+  std::vector<std::string> complaints;
+  const std::string file = load_params(::environ, &complaints).ucx_library;
+  const btl::ucx::Library* const opened = btl::ucx::library(file, &dependency.found);
+  dependency.opened = opened != nullptr;
+  if (opened != nullptr) dependency.found = strf("%u.%u", opened->major, opened->minor);
+  return dependency;
+#else
+  return {"UCX", "", false, ""};
+#endif
 }
 
 #ifdef HAVE_LIBBACKTRACE
@@ -85,7 +104,7 @@ std::vector<Fact> build_facts() {
 }
 
 std::vector<Dependency> dependencies() {
-  return {pmix(), hwloc(), {"UCX", "", false, ""}, {"libfabric", "", false, ""}};
+  return {pmix(), hwloc(), ucx(), {"libfabric", "", false, ""}};
 }
 
 Launch launch_here(const std::string& wanted) {

@@ -34,12 +34,18 @@ class Library:
     programs: Path = Path()
     settings: dict = field(default_factory=dict)  # environment variables of its runs
 
-    def command(self, ranks, program, arguments):
+    def command(self, ranks, program, arguments, variables):
+        """`variables` are in the launcher's environment, which it takes along."""
         return [str(self.mpirun), *self.options, "-n", str(ranks), str(self.programs / program), *arguments]
 
 
-def environment(bind=False, priority=False, settings=None):
-    return {**os.environ, **ENVIRONMENT, **(settings or {}), "BENCH_BIND": str(int(bind)), "BENCH_PRIORITY": str(int(priority))}
+def variables(bind, priority, settings):
+    """Of a run's ranks."""
+    return {**settings, "BENCH_BIND": str(int(bind)), "BENCH_PRIORITY": str(int(priority))}
+
+
+def environment(of_ranks=None):
+    return {**os.environ, **ENVIRONMENT, **(of_ranks or {})}
 
 
 def find(name, where):

@@ -27,6 +27,7 @@ class Key(NamedTuple):
 class Results:
     values: dict = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))  # Key -> library -> [value]
     failures: list = field(default_factory=list)
+    ways: dict = field(default_factory=dict)  # Key -> library -> the configuration that its values are of, where it has several
     benches: set = field(default_factory=set)  # that were run, with or without success
     runs: int = 0
     disturbed: int = 0  # of these runs, begun although others used the machine
@@ -88,15 +89,16 @@ def run_once(results, library, bench, ranks, options):
     results.runs += 1
     results.benches.add(bench.name)
     results.disturbed += not machine.wait_for_quiet(options.quiet)
-    output, seconds, wrong = launch(library.command(ranks, bench.program, arguments),
-                                    libraries.environment(bind, options.priority, library.settings), options.timeout)
+    variables = libraries.variables(bind, options.priority, library.settings)
+    output, seconds, wrong = launch(library.command(ranks, bench.program, arguments, variables),
+                                    libraries.environment(variables), options.timeout)
     if wrong:
         results.failures.append((bench.name, ranks, library.name, wrong))
         print(f"  {library.name}: {bench.name}, {ranks} ranks: {wrong}", file=sys.stderr)
     elif bench.program == "empty":
-        results.add(library.name, Key("startup", 0, ranks, "ms"), seconds * 1e3)
+        results.add(library.name, Key(bench.prefix + "startup", 0, ranks, "ms"), seconds * 1e3)
     for key, value in parse(output, ranks):
-        results.add(library.name, key, value)
+        results.add(library.name, key._replace(name=bench.prefix + key.name), value)
     return wrong is None
 
 

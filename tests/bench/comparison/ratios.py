@@ -13,6 +13,7 @@ class Row(NamedTuple):
     figures: dict  # library -> the better quartile over all rounds
     ratio: float   # of these figures
     rounds: list   # of each round alone, which shows how far the machine's noise goes
+    ways: dict = {}  # library -> the configuration that its figure is of, where there were several
 
 
 def better_quartile(values, unit):
@@ -33,14 +34,14 @@ def ratio_of(key, by_library, subject):
     return max(peers) / mine if rate else mine / min(peers)
 
 
-def row(key, values, subject):
+def row(key, values, subject, ways=None):
     figures = {name: better_quartile(list_, key.unit) for name, list_ in values.items() if list_}
     rounds = [ratio_of(key, dict(zip(values, of_round)), subject) for of_round in zip(*values.values())]
-    return Row(key, figures, ratio_of(key, figures, subject), rounds)
+    return Row(key, figures, ratio_of(key, figures, subject), rounds, ways or {})
 
 
 def rows(results, subject):
-    return [row(key, values, subject) for key, values in results.values.items()]
+    return [row(key, values, subject, results.ways.get(key)) for key, values in results.values.items()]
 
 
 def geometric_mean(ratios):
@@ -67,7 +68,7 @@ class Verdict(NamedTuple):
 
 def verdicts(all_rows, subject):
     for bar in BARS:
-        mine = [r for r in all_rows if r.key.name == bar.name and r.key.ranks == bar.ranks
+        mine = [r for r in all_rows if r.key.name in bar.names() and r.key.ranks == bar.ranks
                 and (bar.sizes is None or r.key.size in bar.sizes)]
         rounds = [geometric_mean(ratios) for ratios in zip(*(r.rounds for r in mine))]
         own = [r.figures[subject] for r in mine if subject in r.figures]

@@ -2,7 +2,7 @@
 """Tables as Markdown; plain text is the same table, which aligned Markdown reads well as."""
 
 from .ratios import geometric_mean, tables_of_bars
-from .suite import LAYOUTS
+from .suite import LAYOUTS, place
 
 
 def size_words(size):
@@ -40,11 +40,15 @@ def groups(all_rows):
     return found
 
 
+def figure_words(row, name):
+    return f"{number(row.figures.get(name))} {row.ways.get(name, '')}".rstrip()
+
+
 def group_table(name, ranks, unit, rows, names):
-    lines = [[size_words(r.key.size), *(number(r.figures.get(n)) for n in names), ratio_words(r.ratio)] for r in rows]
+    lines = [[size_words(r.key.size), *(figure_words(r, n) for n in names), ratio_words(r.ratio)] for r in rows]
     if len(rows) > 1:
         lines.append(["geometric mean", *("" for _ in names), ratio_words(geometric_mean(r.ratio for r in rows))])
-    return table([f"{name}, {ranks} ranks ({unit})", *names, f"{names[0]} / best peer"], lines)
+    return table([f"{name}, {place(name, ranks)} ({unit})", *names, f"{names[0]} / best peer"], lines)
 
 
 def range_words(ratios):
@@ -95,7 +99,7 @@ def layout_tables(all_rows, subject):
 
 
 def failures(results):
-    return "\n".join(f"- {bench}, {ranks} ranks, {name}: {wrong}" for bench, ranks, name, wrong in results.failures)
+    return "\n".join(f"- {bench}, {place(bench, ranks)}, {name}: {wrong}" for bench, ranks, name, wrong in results.failures)
 
 
 def whole(results, all_rows, names, machine):

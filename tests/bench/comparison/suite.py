@@ -14,6 +14,7 @@ class Bench:
     arguments: tuple = ()
     budget: float = 0.1
     figures: tuple = ()  # what the names of its figures begin with, where that is not its own name
+    prefix: str = ""     # goes before the names that the program gives its figures
 
 
 BLOCKING = ("allreduce", "bcast", "reduce", "allgather", "alltoall", "gather", "scatter", "reduce_scatter", "barrier")
@@ -66,6 +67,30 @@ BENCHES = (
           (), 0.5, ("pairs_",)),
 )
 
+HOSTS_PREFIX = "hosts_"
+SHAPES = {2: (2, 1), 4: (2, 2), 8: (4, 2)}  # ranks -> hosts, ranks on each
+TEN = (*BLOCKING, "reduce_scatter_block")
+TEN_HOSTS = tuple(HOSTS_PREFIX + name for name in TEN)
+
+
+def shape_words(ranks):
+    return "x".join(map(str, SHAPES[ranks]))
+
+
+def hosts(name, program, ranks, what, arguments=(), budget=0.1, figures=()):
+    return Bench(HOSTS_PREFIX + name, program, ranks, what, arguments, budget, figures, HOSTS_PREFIX)
+
+
+HOSTS_BENCHES = (
+    hosts("latency", "latency", (2,), "ping-pong between hosts"),
+    hosts("bandwidth", "bandwidth", (2,), "window of 64 messages between hosts"),
+    hosts("message_rate", "message_rate", (2,), "8 B messages between hosts, window 64", (), 0.5),
+    hosts("collectives", "collectives", (4, 8), "blocking collectives by size, slowest rank", ("--operations", ",".join(TEN)),
+          0.1, TEN_HOSTS),
+    hosts("startup", "empty", (4,), "a job of MPI_Init and MPI_Finalize, timed from outside", (), 0),
+    hosts("memory", "memory", (4,), "proportional set size of a rank", (), 2.0, ("hosts_memory_",)),
+)
+
 LAYOUTS = ("rows_4", "rows_8", "rows_64", "rows_4096", "column_of_doubles", "column_of_floats", "face_rows",
            "face_points", "indexed_points", "indexed_blocks", "indexed_mixed", "structs")
 
@@ -75,7 +100,7 @@ class Bar:
     """A promise: the geometric mean over `sizes` (None: all) of Tern / best peer, as times, stays below `at_least`;
     the aim is a ratio, too, or with `limit` a value of the figure itself."""
     what: str
-    name: str
+    name: str    # of the figure, or a tuple of several
     ranks: int
     at_least: float
     aim: float
@@ -83,6 +108,9 @@ class Bar:
     table: str = "bars"  # bars of one table are shown where one of them was measured, and kept where all were
     limit: float = None
     limit_words: str = ""
+
+    def names(self):
+        return self.name if isinstance(self.name, tuple) else (self.name,)
 
 
 def by_ranks(table, names, what, goals, sizes=None):
@@ -108,6 +136,23 @@ def bars_of_collectives():
                   "bars_communicators", 2 * 1024 ** 2 / 1000, "2 MiB")
 
 
+def bars_of_hosts():
+    table = "bars_hosts"
+    yield Bar("latency, 8 B, 2x1", "hosts_latency", 2, 1.0, 0.92, (8,), table)
+    yield Bar("latency, 1 B to 4 MiB, geometric mean, 2x1", "hosts_latency", 2, 1.0, 0.88, None, table)
+    yield Bar("bandwidth, window 64, geometric mean, 2x1", "hosts_bandwidth", 2, 1.0, 0.9, None, table)
+    yield Bar("message rate, 8 B, 2x1", "hosts_message_rate", 2, 1.0, 0.9, None, table)
+    goals = {4: (0.9, 0.7), 8: (0.8, 0.5)}
+    for ranks, goal in goals.items():
+        words = f"ten collectives, 8 B to 2 MiB, geometric mean, {shape_words(ranks)}"
+        yield Bar(words, TEN_HOSTS, ranks, *goal, (0, *SIZES), table)
+    yield Bar("empty job, 2x2", "hosts_startup", 4, 0.9, 0.6, None, table)
+    yield Bar("memory of a rank after an alltoall, 2x2", "hosts_memory_alltoall", 4, 0.8, 0.6, None, table)
+    for ranks, goal in goals.items():
+        for name in TEN:
+            yield Bar(f"{name}, {shape_words(ranks)}", HOSTS_PREFIX + name, ranks, *goal, (0, *SIZES), "bars_hosts_collectives")
+
+
 BARS = (
     Bar("latency, 8 B", "latency", 2, 1.0, 0.9, (8,)),
     Bar("latency, 1 B to 4 MiB, geometric mean", "latency", 2, 1.0, 0.65),
@@ -131,7 +176,7 @@ BARS = (
     for ranks in (4, 8)
     for name, what in (("polling_iallreduce", "MPI_Iallreduce of 8 B, then MPI_Test in a loop"),
                        ("polling_shift", "a shift round a ring, then MPI_Testall in a loop"),
-                       ("polling_iprobe", "a hop of a token, MPI_Iprobe in a loop"))) + tuple(bars_of_collectives())
+                       ("polling_iprobe", "a hop of a token, MPI_Iprobe in a loop"))) + tuple(bars_of_collectives()) + tuple(bars_of_hosts())
 
 DEFAULT = ("latency", "latency_heap", "bandwidth", "bandwidth_heap", "message_rate", "startup", "ring", "polling", "pack", "send_layouts", "communicators")
 
@@ -140,8 +185,15 @@ HIDDEN = "%hidden"                  # how much of a time is not seen, 0 to 100
 MORE_IS_BETTER = (*RATES, HIDDEN)   # of every other unit less is
 
 
-def by_names(names):
-    known = {bench.name: bench for bench in BENCHES}
+def place(name, ranks):
+    """Where a figure was measured: `4 ranks`, or over hosts `2x2`."""
+    return shape_words(ranks) if name.startswith(HOSTS_PREFIX) else f"{ranks} ranks"
+
+
+def by_names(names, benches=BENCHES, prefix=""):
+    """`names`: with or without the prefix that these benchmarks have; `all` is every one."""
+    known = {bench.name[len(prefix):]: bench for bench in benches}
+    names = list(known) if names == ["all"] else [name.removeprefix(prefix) for name in names]
     wrong = [name for name in names if name not in known]
     if wrong:
         raise ValueError(f"no benchmark named {', '.join(wrong)}; there are {', '.join(known)}")

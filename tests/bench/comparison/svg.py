@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from .report import groups, number, size_words
-from .suite import BENCHES, HIDDEN
+from .suite import BENCHES, HIDDEN, HOSTS_BENCHES
 
 COLOURS = ("#0b7a75", "#c4501b", "#5b4b9a", "#8a8d0f", "#444444")
 COLUMNS = 3  # of a sheet
@@ -149,7 +149,7 @@ def sheet(title, panels, names):
 
 def sheets(found, names):
     """(file, picture) of each benchmark that has several figures, for each rank count."""
-    for bench in BENCHES:
+    for bench in BENCHES + HOSTS_BENCHES:
         for ranks in sorted({key[1] for key in found}):
             rows = [(name, unit, group) for (name, count, unit), group in found.items()
                     if count == ranks and name in bench.figures]

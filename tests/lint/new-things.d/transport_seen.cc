@@ -17,8 +17,9 @@ int main() {
   tern::core::Process process;
   Deaf sink;
   for (const tern::btl::Transport* row : tern::btl::transports()) std::printf("%s\n", row->name);
-  for (const tern::btl::Trial& trial : tern::btl::transports().back()->try_here())
-    std::printf("%s\n", trial.finding.c_str());
+  for (const tern::btl::Transport* row : tern::btl::transports())
+    for (const tern::btl::Trial& trial : row->try_here())
+      std::printf("%s\n", trial.finding.c_str());
   tern::btl::Table first(process, sink, 0, nullptr), second(process, sink, 1, &first);
   std::printf("polled %d and %d\n", first.progress(), second.progress());
 }

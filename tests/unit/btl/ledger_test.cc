@@ -13,7 +13,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr uint64_t kPiece = 2 << 20, kBase = 0x7000'0000'0000;
+constexpr uint64_t kLedgerPiece = 2 << 20, kLedgerBase = 0x7000'0000'0000;
 
 class LedgerTest : public ::testing::Test {
  protected:
@@ -29,15 +29,16 @@ class LedgerTest : public ::testing::Test {
   std::vector<uint32_t> pieces(int count) {
     std::vector<uint32_t> rows;
     for (int i = 0; i < count; ++i)
-      rows.push_back(mine_.add(
-          row(100 + static_cast<uint64_t>(i), kBase + static_cast<uint64_t>(i) * kPiece, kPiece)));
+      rows.push_back(
+          mine_.add(row(100 + static_cast<uint64_t>(i),
+                        kLedgerBase + static_cast<uint64_t>(i) * kLedgerPiece, kLedgerPiece)));
     for (size_t i = 1; i < rows.size(); ++i) mine_.chain(rows[i - 1], rows[i]);
     return rows;
   }
   MemoryHandle handle(uint32_t first, uint64_t bytes) {
     MemoryHandle made{};
     made.form = MemoryHandle::Form::kListed;
-    made.base = made.address = kBase;
+    made.base = made.address = kLedgerBase;
     made.bytes = bytes;
     const Listed place{mine_.number(), mine_.descriptor(), first};
     std::memcpy(made.driver_handle, &place, sizeof place);
@@ -53,10 +54,10 @@ class LedgerTest : public ::testing::Test {
 
 TEST_F(LedgerTest, AChainIsReadAsFarAsTheHandleGoes) {
   const auto rows = pieces(300);
-  ASSERT_TRUE(reads(handle(rows[0], 300 * kPiece)));
+  ASSERT_TRUE(reads(handle(rows[0], 300 * kLedgerPiece)));
   ASSERT_EQ(found_.size(), 300u);
-  EXPECT_EQ(found_[299].row.base, kBase + 299 * kPiece);
-  ASSERT_TRUE(reads(handle(rows[0], 2 * kPiece)));
+  EXPECT_EQ(found_[299].row.base, kLedgerBase + 299 * kLedgerPiece);
+  ASSERT_TRUE(reads(handle(rows[0], 2 * kLedgerPiece)));
   EXPECT_EQ(found_.size(), 2u);
 }
 
@@ -65,37 +66,38 @@ TEST_F(LedgerTest, WhatWasWithdrawnIsNotFoundAndItsStampNeverComesBack) {
   const uint64_t stamp = theirs_.read(rows[1]).stamp;
   mine_.clear(rows[1]);
   EXPECT_FALSE(theirs_.is(rows[1], stamp));
-  EXPECT_FALSE(reads(handle(rows[0], 3 * kPiece)));
+  EXPECT_FALSE(reads(handle(rows[0], 3 * kLedgerPiece)));
   EXPECT_NE(why_.find("does not name"), std::string::npos);
-  EXPECT_EQ(mine_.add(row(7, kBase + kPiece, kPiece)), rows[1]);
+  EXPECT_EQ(mine_.add(row(7, kLedgerBase + kLedgerPiece, kLedgerPiece)), rows[1]);
   EXPECT_FALSE(theirs_.is(rows[1], stamp));
 }
 
 TEST_F(LedgerTest, RowsEnd) {
-  for (uint32_t i = 1; i < LedgerFile::kRows; ++i) ASSERT_NE(mine_.add(row(i, kBase, kPiece)), 0u);
-  EXPECT_EQ(mine_.add(row(1, kBase, kPiece)), 0u);
+  for (uint32_t i = 1; i < LedgerFile::kRows; ++i)
+    ASSERT_NE(mine_.add(row(i, kLedgerBase, kLedgerPiece)), 0u);
+  EXPECT_EQ(mine_.add(row(1, kLedgerBase, kLedgerPiece)), 0u);
   mine_.clear(5);
-  EXPECT_EQ(mine_.add(row(1, kBase, kPiece)), 5u);
+  EXPECT_EQ(mine_.add(row(1, kLedgerBase, kLedgerPiece)), 5u);
 }
 
 // A peer may write anything.
 TEST_F(LedgerTest, WrongChainsAreRefused) {
   const auto rows = pieces(3);
-  const MemoryHandle whole = handle(rows[0], 3 * kPiece);
-  EXPECT_FALSE(reads(handle(0, kPiece)));
-  EXPECT_FALSE(reads(handle(LedgerFile::kRows, kPiece)));
-  EXPECT_FALSE(reads(handle(~0u, kPiece)));
-  EXPECT_FALSE(reads(handle(rows[0], 3 * kPiece - 1))) << "rows reach beyond the handle";
-  EXPECT_FALSE(reads(handle(rows[0], 4 * kPiece))) << "the chain ends before";
+  const MemoryHandle whole = handle(rows[0], 3 * kLedgerPiece);
+  EXPECT_FALSE(reads(handle(0, kLedgerPiece)));
+  EXPECT_FALSE(reads(handle(LedgerFile::kRows, kLedgerPiece)));
+  EXPECT_FALSE(reads(handle(~0u, kLedgerPiece)));
+  EXPECT_FALSE(reads(handle(rows[0], 3 * kLedgerPiece - 1))) << "rows reach beyond the handle";
+  EXPECT_FALSE(reads(handle(rows[0], 4 * kLedgerPiece))) << "the chain ends before";
   mine_.chain(rows[1], rows[0]);
   EXPECT_FALSE(reads(whole)) << "a ring";
   mine_.chain(rows[1], 0xffffff);
   EXPECT_FALSE(reads(whole)) << "beyond the table";
-  const uint32_t empty = mine_.add(row(9, kBase + 2 * kPiece, 0));
+  const uint32_t empty = mine_.add(row(9, kLedgerBase + 2 * kLedgerPiece, 0));
   mine_.chain(rows[1], empty);
   mine_.chain(empty, empty);
   EXPECT_FALSE(reads(whole)) << "no bytes, for ever";
-  const uint32_t huge = mine_.add(row(9, kBase + 2 * kPiece, ~uint64_t{0} - 5));
+  const uint32_t huge = mine_.add(row(9, kLedgerBase + 2 * kLedgerPiece, ~uint64_t{0} - 5));
   mine_.chain(rows[1], huge);
   EXPECT_FALSE(reads(whole));
 }

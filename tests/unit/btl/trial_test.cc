@@ -14,10 +14,11 @@ namespace {
 
 TEST(Trial, EveryTransportIsTriedAndSaysWhatItDid) {
   const std::vector<Trial> trials = try_transports();
-  ASSERT_EQ(trials.size(), 3u);
+  ASSERT_EQ(trials.size(), 4u);
   EXPECT_EQ(trials[0].name, "self");
   EXPECT_EQ(trials[1].name, "sm");
   EXPECT_EQ(trials[2].name, "sm single copy");
+  EXPECT_EQ(trials[3].name, "ucx");
   for (const Trial& trial : trials) {
     EXPECT_FALSE(trial.finding.empty()) << trial.name;
     EXPECT_FALSE(trial.reaches.empty()) << trial.name;

@@ -25,7 +25,7 @@ struct Element {
   int a, b;
   bool operator==(const Element&) const = default;
 };
-Element value(int rank, int64_t i) {
+Element element(int rank, int64_t i) {
   return {static_cast<int>((rank * 31 + i * 7 + 2) % kPrime),
           static_cast<int>((rank + i * 5) % kPrime)};
 }
@@ -53,12 +53,12 @@ struct Case {
 
 class Job {
  public:
-  explicit Job(const Case& what)
+  Job(const Case& what, FakeWorld& world)
       : case_(what),
-        world_(what.ranks, static_cast<unsigned>(what.ranks * 100 + what.root),
-               (what.algorithm->limits & kLevels) != 0 ? "4,2" : ""),
+        world_(world),
         ordered_(&user_function<compose>, false),
         commutative_(&user_function<add>, true) {
+    world_.renew(static_cast<unsigned>(what.ranks * 100 + what.root));
     for (auto& rank : world_.ranks) rank->coll->force(*what.algorithm);
     for (int r = 0; r < what.ranks; ++r) fill(r);
   }
@@ -172,16 +172,16 @@ class Job {
     if (has_input(r))
       for (int b = 0; b < input_blocks(); ++b) fill_block(buffers, r, b);
     if (what() == Collective::kBcast && r == case_.root)
-      for (int64_t i = 0; i < out; ++i) buffers.output[static_cast<size_t>(i)] = value(r, i);
+      for (int64_t i = 0; i < out; ++i) buffers.output[static_cast<size_t>(i)] = element(r, i);
     buffers_.push_back(std::move(buffers));
     if (case_.in_place) put_in_place(r);
   }
   void fill_block(Buffers& buffers, int r, int b) const {
     const auto place = static_cast<size_t>(b);
     for (int64_t i = 0; i < buffers.input_counts[place]; ++i)
-      buffers.input[static_cast<size_t>(buffers.input_displs[place] + i)] = value(r, tag(b, i));
+      buffers.input[static_cast<size_t>(buffers.input_displs[place] + i)] = element(r, tag(b, i));
   }
-  // What element i of input block b is called in value().
+  // What element i of input block b is called in element().
   static int64_t tag(int b, int64_t i) { return b * 1000003 + i; }
 
   void put_in_place(int r) {
@@ -203,7 +203,7 @@ class Job {
     for (int b = 0; b < case_.ranks; ++b)
       for (int64_t i = 0; i < mine.output_counts[static_cast<size_t>(b)]; ++i)
         mine.output[static_cast<size_t>(mine.output_displs[static_cast<size_t>(b)] + i)] =
-            value(r, tag(b, i));
+            element(r, tag(b, i));
   }
 
   [[nodiscard]] Side side(std::vector<Element>& data, std::vector<MPI_Count>& counts,
@@ -242,23 +242,23 @@ class Job {
   }
 
   [[nodiscard]] Element reduced(int first, int end, int64_t name) const {
-    Element sum = value(first, name);
+    Element sum = element(first, name);
     for (int r = first + 1; r < end; ++r)
-      sum = (case_.algorithm->limits & kCommutative) != 0 ? add(sum, value(r, name))
-                                                          : compose(sum, value(r, name));
+      sum = (case_.algorithm->limits & kCommutative) != 0 ? add(sum, element(r, name))
+                                                          : compose(sum, element(r, name));
     return sum;
   }
   [[nodiscard]] Element expected(int r, int b, int64_t i) const {
     switch (what()) {
       case Collective::kBcast:
-        return value(case_.root, i);
+        return element(case_.root, i);
       case Collective::kGather:
       case Collective::kAllgather:
-        return value(b, tag(0, i));
+        return element(b, tag(0, i));
       case Collective::kScatter:
-        return value(case_.root, tag(r, i));
+        return element(case_.root, tag(r, i));
       case Collective::kAlltoall:
-        return value(b, tag(r, i));
+        return element(b, tag(r, i));
       case Collective::kReduceScatter:
         return reduced(0, case_.ranks, tag(r, i));
       case Collective::kScan:
@@ -295,49 +295,56 @@ class Job {
   }
 
   const Case case_;
-  FakeWorld world_;
+  FakeWorld& world_;
   Op ordered_, commutative_;
   std::vector<Buffers> buffers_;
 };
 
-class EveryAlgorithm : public testing::TestWithParam<Algorithm> {
+class EngineRuns : public testing::TestWithParam<Algorithm> {
  protected:
+  static FakeWorld world_of(int ranks) {
+    return FakeWorld(ranks, 1, (GetParam().limits & kLevels) != 0 ? "4,2" : "");
+  }
   void all(const std::vector<int>& rank_counts, const std::vector<int64_t>& counts,
            bool irregular) {
-    for (const int ranks : rank_counts)
+    for (const int ranks : rank_counts) {
+      FakeWorld world = world_of(ranks);
       for (const int64_t count : counts)
         for (const bool in_place : {false, true})
           for (int root = 0; root < (rooted(GetParam().collective) ? ranks : 1); ++root) {
-            Job(Case{&GetParam(), ranks, root, count, in_place, irregular}).run();
+            Job(Case{&GetParam(), ranks, root, count, in_place, irregular}, world).run();
             if (HasFatalFailure()) return;
           }
+    }
   }
 };
-std::string test_name(const testing::TestParamInfo<Algorithm>& row) {
+std::string run_name(const testing::TestParamInfo<Algorithm>& row) {
   return std::string(name_of(row.param.collective)) + "_" + row.param.name;
 }
-INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(rows(true)), test_name);
+INSTANTIATE_TEST_SUITE_P(Table, EngineRuns, testing::ValuesIn(rows(true)), run_name);
 
-TEST_P(EveryAlgorithm, MovesAndReducesEqualBlocks) {
+TEST_P(EngineRuns, MovesAndReducesEqualBlocks) {
   all({1, 2, 3, 4, 5, 6, 7, 8, 13, 16}, {0, 1, 3, 37}, false);
 }
 
-TEST_P(EveryAlgorithm, PipelinesLargeVectors) {
+TEST_P(EngineRuns, PipelinesLargeVectors) {
   const int64_t chunk =
       std::max<int64_t>(4096, static_cast<int64_t>(GetParam().chunk / sizeof(Element)));
   all({2, 3, 6, 8}, {chunk - 1, chunk + 1, 4 * chunk + 3}, false);
 }
 
-TEST_P(EveryAlgorithm, FailsWithWhoeverMissesALostMessage) {
+TEST_P(EngineRuns, FailsWithWhoeverMissesALostMessage) {
   const Algorithm& row = GetParam();
   for (const int ranks : {2, 3, 5, 8})
     for (const int root : {0, rooted(row.collective) ? ranks - 1 : 0}) {
       const Case what{&row, ranks, root, 37, false, false};
-      Job whole(what);
+      FakeWorld world = world_of(ranks);
+      Job whole(what, world);
       whole.run();
       for (int64_t before = 0; before < whole.messages(); ++before) {
         SCOPED_TRACE(testing::Message() << ranks << " ranks, after " << before << " messages");
-        Job(what).run_losing(before);
+        FakeWorld losing = world_of(ranks);
+        Job(what, losing).run_losing(before);
         if (HasFailure()) return;
       }
     }
@@ -351,11 +358,10 @@ std::vector<Algorithm> irregular_ones() {
       found.push_back(row);
   return found;
 }
-class EveryIrregularAlgorithm : public EveryAlgorithm {};
-INSTANTIATE_TEST_SUITE_P(Table, EveryIrregularAlgorithm, testing::ValuesIn(irregular_ones()),
-                         test_name);
+class EngineRunsIrregular : public EngineRuns {};
+INSTANTIATE_TEST_SUITE_P(Table, EngineRunsIrregular, testing::ValuesIn(irregular_ones()), run_name);
 
-TEST_P(EveryIrregularAlgorithm, MovesAndReducesBlocksOfDifferentSizes) {
+TEST_P(EngineRunsIrregular, MovesAndReducesBlocksOfDifferentSizes) {
   all({1, 2, 3, 4, 5, 8}, {0, 1, 2, 6}, true);
 }
 

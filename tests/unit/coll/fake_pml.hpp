@@ -179,6 +179,17 @@ class FakeWorld {
     for (int r = 0; r < size; ++r)
       ranks.push_back(std::make_unique<FakeRank>(wire, r, size, levels));
   }
+  /// What a new world has, but for types and operations, which take long to make.
+  void renew(unsigned seed) {
+    wire = Wire(seed);
+    for (auto& rank : ranks) {
+      core::Process& process = rank->process;
+      rank->coll.reset();
+      core::end_predefined_communicators(process);
+      core::make_predefined_communicators(process);
+      rank->coll = make(process.channel(0));
+    }
+  }
   /// Runs until all requests are complete; false where nothing moves any more.
   bool finish(const std::vector<core::Request*>& requests) {
     for (;;) {

@@ -17,7 +17,7 @@ namespace {
 
 using Neighborhoods = std::vector<Neighbors>;
 
-std::vector<Algorithm> rows() {
+std::vector<Algorithm> neighbor_rows() {
   const auto rest = algorithms().subspan(global_algorithms().size());
   return {rest.begin(), rest.end()};
 }
@@ -63,7 +63,7 @@ TEST(Neighborhoods, InAGraphEqualEdgesKeepTheirOrder) {
 }
 
 TEST(Neighborhoods, EveryRowIsProvedAtEveryRankCount) {
-  for (const Algorithm& row : rows())
+  for (const Algorithm& row : neighbor_rows())
     for (int32_t ranks = 1; ranks <= 64; ++ranks)
       for (const Neighborhoods& shape : shapes(ranks)) {
         const Proof proof = verify(row, shape);
@@ -72,7 +72,7 @@ TEST(Neighborhoods, EveryRowIsProvedAtEveryRankCount) {
 }
 
 TEST(Neighborhoods, EveryRowIsProvedAtManyRanks) {
-  for (const Algorithm& row : rows())
+  for (const Algorithm& row : neighbor_rows())
     for (const Neighborhoods& shape :
          {grid_of(4096, 3, true), random_graph(4096, 4, 1), random_graph(600, 100, 2)}) {
       const Proof proof = verify(row, shape);
@@ -81,7 +81,7 @@ TEST(Neighborhoods, EveryRowIsProvedAtManyRanks) {
 }
 
 TEST(Neighborhoods, ADroppedStepIsCaught) {
-  for (const Algorithm& row : rows())
+  for (const Algorithm& row : neighbor_rows())
     for (const Neighborhoods& shape : shapes(5)) {
       const std::vector<Schedule> whole = all(row, shape);
       each_dropped_step(whole, [&](const std::vector<Schedule>& schedules, size_t rank, size_t i) {
@@ -93,7 +93,7 @@ TEST(Neighborhoods, ADroppedStepIsCaught) {
 TEST(Neighborhoods, SwappedSlicesAreCaught) {
   std::mt19937 random(7);
   int tried = 0;
-  for (const Algorithm& row : rows())
+  for (const Algorithm& row : neighbor_rows())
     for (const Neighborhoods& shape : shapes(6))
       for (int round = 0; round < 200; ++round) {
         std::vector<Schedule> schedules = all(row, shape);

@@ -25,7 +25,7 @@ std::vector<Schedule> all(Collective collective, const char* name, int32_t ranks
   return schedules;
 }
 
-std::string fault(const std::vector<Schedule>& schedules) {
+std::string fault_of_remote(const std::vector<Schedule>& schedules) {
   for (const bool in_place : {false, true}) {
     const Proof proof = verify(schedules, in_place, false);
     if (!proof.holds()) return proof.fault;
@@ -91,14 +91,15 @@ constexpr Named kRows[] = {{Collective::kAllgather, "ring by puts", ring_by_puts
 TEST(Remote, RightOnesAreProved) {
   for (const Named& row : kRows)
     for (int32_t ranks = 1; ranks <= 16; ++ranks)
-      EXPECT_EQ(fault(all(row.collective, row.name, ranks, row.emit)), "") << ranks << " ranks";
+      EXPECT_EQ(fault_of_remote(all(row.collective, row.name, ranks, row.emit)), "")
+          << ranks << " ranks";
 }
 
 TEST(Remote, ADroppedStepIsCaught) {
   for (const Named& row : kRows) {
     const std::vector<Schedule> whole = all(row.collective, row.name, 4, row.emit);
     each_dropped_step(whole, [&](const std::vector<Schedule>& schedules, size_t rank, size_t i) {
-      EXPECT_NE(fault(schedules), "") << row.name << " rank " << rank << " step " << i;
+      EXPECT_NE(fault_of_remote(schedules), "") << row.name << " rank " << rank << " step " << i;
     });
   }
 }
@@ -111,7 +112,7 @@ TEST(Remote, ADroppedWaitAndItsSignalAreCaught) {
       for (Step& step : schedule.steps)
         if ((step.verb == Verb::kSignal || step.verb == Verb::kWait) && step.slot == slot)
           step.verb = Verb::kJoin;
-    return fault(schedules);
+    return fault_of_remote(schedules);
   };
   const auto has = [](const std::string& text, const char* words) {
     return text.find(words) != std::string::npos;
@@ -129,7 +130,8 @@ TEST(Remote, ASignalThatOvertakesIsCaught) {
   std::vector<Schedule> schedules = all(Collective::kAllreduce, "slots by puts", 3, slots_by_puts);
   for (Step& step : schedules[1].steps)
     if (step.verb == Verb::kSignal && step.slot == kThere) step.after = 0;
-  EXPECT_NE(fault(schedules).find("may still do so"), std::string::npos) << fault(schedules);
+  EXPECT_NE(fault_of_remote(schedules).find("may still do so"), std::string::npos)
+      << fault_of_remote(schedules);
 }
 
 // Two ranks write the same slot of a third.
@@ -146,7 +148,8 @@ TEST(Remote, TwoWritersAreCaught) {
         for (int32_t d = 1; d < 3; ++d) b.wait(b.ring(d), kThere);
         b.reduce(Builder::staged(0), Builder::input(), Builder::output());
       });
-  EXPECT_NE(fault(schedules).find("of rank"), std::string::npos) << fault(schedules);
+  EXPECT_NE(fault_of_remote(schedules).find("of rank"), std::string::npos)
+      << fault_of_remote(schedules);
 }
 
 }  // namespace

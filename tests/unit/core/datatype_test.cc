@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <numeric>
@@ -221,19 +222,32 @@ TEST_F(DatatypeTest, RegularTypesBecomeOneBlockOrOneStride) {
 void expect_column(const Datatype& column, int64_t block, int64_t stride, int64_t count,
                    int64_t off) {
   std::vector<char> memory(static_cast<size_t>((count + 1) * std::abs(stride) + 128));
-  std::iota(memory.begin(), memory.end(), static_cast<char>(stride));
+  const size_t period = std::min<size_t>(memory.size(), 256);
+  std::iota(memory.begin(), memory.begin() + static_cast<ptrdiff_t>(period),
+            static_cast<char>(stride));
+  for (size_t at = period; at < memory.size(); at += std::min(at, memory.size() - at))
+    std::memcpy(&memory[at], memory.data(), std::min(at, memory.size() - at));
   const int64_t line = -static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory.data()) & 63) + 64;
   const int64_t first = line + off + (stride < 0 ? -stride * (count - 1) : 0);
   const auto place = [=](int64_t i) {
     return static_cast<size_t>(first + i / block * stride + i % block);
   };
   const int64_t from = block + 1, to = count * block - from;
-  std::vector<char> packed(static_cast<size_t>(to - from)), expected, after = memory;
-  for (int64_t i = from; i < to; ++i) expected.push_back(memory[place(i)]);
+  std::vector<char> packed(static_cast<size_t>(to - from)), expected(packed.size()), after = memory;
+  // Copies what lies in the column to `all`, or back.
+  const auto by_blocks = [&](std::vector<char>& in_place, std::vector<char>& all, bool back) {
+    for (int64_t i = from, bytes = 0; i < to; i += bytes) {
+      bytes = std::min(block - i % block, to - i);
+      char* const there = &in_place[place(i)];
+      char* const here = &all[static_cast<size_t>(i - from)];
+      std::memcpy(back ? there : here, back ? here : there, static_cast<size_t>(bytes));
+    }
+  };
+  by_blocks(memory, expected, false);
   column.pack(memory.data() + first, 1, static_cast<size_t>(from), packed.data(), packed.size());
   EXPECT_EQ(packed, expected) << "block " << block << ", stride " << stride << ", count " << count;
   for (char& byte : packed) byte = static_cast<char>(~byte);
-  for (int64_t i = from; i < to; ++i) after[place(i)] = packed[static_cast<size_t>(i - from)];
+  by_blocks(after, packed, true);
   column.unpack(memory.data() + first, 1, static_cast<size_t>(from), packed.data(), packed.size());
   EXPECT_EQ(memory, after) << "block " << block << ", stride " << stride << ", count " << count;
 }

@@ -132,12 +132,12 @@ TEST_P(Protocol, LayoutsArriveWhole) {
   world(2).run([&](Process& process) {
     pml::Pml& pml = *process.channel(0).pml;
     for (const bool oversubscribed : {false, true})
-      for (const MPI_Count blocks : {2000, 30000, 130001})
+      for (const MPI_Count blocks : {2000, 30000, 130001}) {
+        const auto sent = pattern(static_cast<size_t>(blocks) * 12, 5);
+        const std::vector<uint8_t> nothing(sent.size(), 0);
         for (const int every : {12, 20, 400})
           for (const int at_receiver : {12, 28, 300}) {
             process.oversubscribed = oversubscribed;
-            const auto sent = pattern(static_cast<size_t>(blocks) * 12, 5);
-            const std::vector<uint8_t> nothing(sent.size(), 0);
             if (process.world_rank == 0) {
               Layout from(process, blocks, every, sent);
               ASSERT_EQ(pml.send(from.buffer(), with(process, 1, 1), Mode::kStandard), 0);
@@ -155,6 +155,7 @@ TEST_P(Protocol, LayoutsArriveWhole) {
             expected.memory.resize(half.memory.size());
             EXPECT_TRUE(half.memory == expected.memory) << blocks << " " << every;
           }
+      }
   });
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Part::Kind;
 
-Tree made_up(const char* description) {
+Tree tree_of(const char* description) {
   ::setenv("HWLOC_SYNTHETIC", description, 1);
   Tree tree = machine_tree();
   ::unsetenv("HWLOC_SYNTHETIC");
@@ -25,7 +25,7 @@ const Part& first_inside(const Part& part, int levels) {
 }
 
 TEST(Tree, LevelsStandInTheOrderPackageNumaCacheCorePu) {
-  const Tree tree = made_up("pack:4 numa:2 l3:1 core:8 pu:2");
+  const Tree tree = tree_of("pack:4 numa:2 l3:1 core:8 pu:2");
   EXPECT_FALSE(tree.this_machine);
   const Kind kinds[] = {Kind::kMachine, Kind::kPackage, Kind::kNuma,
                         Kind::kL3,      Kind::kCore,    Kind::kPu};
@@ -40,7 +40,7 @@ TEST(Tree, LevelsStandInTheOrderPackageNumaCacheCorePu) {
 }
 
 TEST(Tree, EqualPartsAreAlikeWhateverTheirNumbers) {
-  const Tree tree = made_up("pack:2 numa:2 l3:1 core:2 pu:2");
+  const Tree tree = tree_of("pack:2 numa:2 l3:1 core:2 pu:2");
   const auto& packages = tree.machine.parts;
   ASSERT_EQ(packages.size(), 2u);
   EXPECT_TRUE(alike(packages[0], packages[1]));
@@ -50,10 +50,10 @@ TEST(Tree, EqualPartsAreAlikeWhateverTheirNumbers) {
 }
 
 TEST(Tree, MemoryOfTheMachineIsAroundItsPackagesAndFurtherMemoryBeside) {
-  const Tree one = made_up("numa:1 pack:2 core:2 pu:1");
+  const Tree one = tree_of("numa:1 pack:2 core:2 pu:1");
   EXPECT_EQ(count_of(one.machine, Kind::kNuma), 1u);
   EXPECT_EQ(count_of(one.machine, Kind::kPackage), 2u);
-  const Tree two = made_up("pack:1 [numa(memory=1GB)] [numa(memory=16GB)] core:4 pu:1");
+  const Tree two = tree_of("pack:1 [numa(memory=1GB)] [numa(memory=16GB)] core:4 pu:1");
   const Part& package = two.machine.parts.at(0);
   ASSERT_EQ(package.parts.size(), 2u);
   EXPECT_EQ(pus_of(package.parts[0]).size(), 4u);

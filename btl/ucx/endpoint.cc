@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// UcxEndpoint: frames as eager active messages.
+#include "btl/ucx/endpoint.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "core/peer.hpp"
+
+namespace tern::btl::ucx {
+namespace {
+
+// Frames that come before their turn, where UCX uses several lanes.
+constexpr uint16_t kMostEarly = 1024;
+
+}  // namespace
+
+UcxEndpoint::UcxEndpoint(Worker& worker, const Destination& leads_to, const std::string& address,
+                         const Origin& own)
+    : Endpoint(leads_to, {.peeks = false}), worker_(worker), own_(own) {
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  params.err_handler.cb = &UcxEndpoint::failed;
+  params.err_handler.arg = this;
+  require(worker.ucp, worker.ucp.ucp_ep_create(worker.get(), &params, &ep_),
+          strf("connecting to rank %u", leads_to.peer.rank).c_str());
+}
+
+UcxEndpoint::~UcxEndpoint() = default;
+
+WireHead UcxEndpoint::head_for(const Header& header) noexcept {
+  WireHead head{header, own_};
+  head.origin.sequence = next_sent_;
+  return head;
+}
+
+// Small frames go out at once where UCX has room: nothing is kept then.
+bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
+  if (TERN_UNLIKELY(status_ != UCS_OK)) return true;  // its operations fail elsewhere
+  const WireHead head = head_for(header);
+  ucp_request_param_t params{};
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
+  params.flags = UCP_AM_SEND_FLAG_EAGER;
+  params.memory_type = UCS_MEMORY_TYPE_HOST;
+  if (worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, &head, sizeof head, payload, header.bytes,
+                                  &params) == nullptr) {
+    ++next_sent_;
+    worker_.count_send();
+    return true;
+  }
+  std::byte* const room = begin(header.bytes);
+  if (room == nullptr) return false;
+  if (header.bytes != 0) std::memcpy(room, payload, header.bytes);
+  commit(header);
+  return true;
+}
+
+std::byte* UcxEndpoint::begin(size_t /*bytes*/) noexcept {
+  filling_ = worker_.blocks.take();
+  return filling_ == nullptr ? nullptr : filling_->payload;
+}
+
+void UcxEndpoint::commit(const Header& header) noexcept {
+  Block& block = *filling_;
+  filling_ = nullptr;
+  if (TERN_UNLIKELY(status_ != UCS_OK)) return worker_.blocks.give_back(block);
+  block.head = head_for(header);
+  block.endpoint = this;
+  ucp_request_param_t params{};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE |
+                        UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.flags = UCP_AM_SEND_FLAG_EAGER;
+  params.memory_type = UCS_MEMORY_TYPE_HOST;
+  params.cb.send = &UcxEndpoint::sent;
+  params.user_data = &block;
+  ++next_sent_;
+  worker_.count_send();
+  void* const request = worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, &block.head, sizeof block.head,
+                                                    block.payload, header.bytes, &params);
+  if (UCS_PTR_IS_PTR(request)) return;
+  if (request != nullptr) failed(this, ep_, UCS_PTR_STATUS(request));
+  worker_.blocks.give_back(block);
+}
+
+void UcxEndpoint::sent(void* request, ucs_status_t status, void* sent_block) noexcept {
+  Block& block = *static_cast<Block*>(sent_block);
+  UcxEndpoint& endpoint = *block.endpoint;
+  endpoint.worker_.ucp.ucp_request_free(request);
+  endpoint.worker_.blocks.give_back(block);
+  if (TERN_UNLIKELY(status != UCS_OK)) failed(&endpoint, endpoint.ep_, status);
+}
+
+// UCX calls this in its progress: only marks.
+void UcxEndpoint::failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept {
+  auto& self = *static_cast<UcxEndpoint*>(endpoint);
+  if (self.status_ != UCS_OK) return;
+  self.status_ = status;
+  self.worker_.has_failures = true;
+}
+
+void* UcxEndpoint::close() noexcept {
+  if (ep_ == nullptr) return nullptr;
+  ucp_request_param_t params{};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+  params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  void* const request = worker_.ucp.ucp_ep_close_nbx(ep_, &params);
+  ep_ = nullptr;
+  return UCS_PTR_IS_PTR(request) ? request : nullptr;
+}
+
+bool UcxEndpoint::arrive(const WireHead& head, const std::byte* payload, Sink& sink) {
+  if (TERN_UNLIKELY(status_ != UCS_OK)) return true;
+  const auto ahead = static_cast<uint16_t>(head.origin.sequence - next_taken_);
+  if (TERN_UNLIKELY(ahead != 0)) {
+    if (ahead > kMostEarly) return false;
+    return early_
+        .try_emplace(head.origin.sequence, Early{head, {payload, payload + head.header.bytes}})
+        .second;
+  }
+  ++next_taken_;
+  sink.arrived(*this, Frame{head.header, payload});
+  if (TERN_UNLIKELY(!early_.empty())) hand_on_early(sink);
+  return true;
+}
+
+void UcxEndpoint::hand_on_early(Sink& sink) {
+  for (auto next = early_.find(next_taken_); next != early_.end();
+       next = early_.find(next_taken_)) {
+    const auto frame = early_.extract(next);
+    ++next_taken_;
+    sink.arrived(*this, Frame{frame.mapped().head.header, frame.mapped().payload.data()});
+  }
+}
+
+int UcxEndpoint::get(const iovec*, size_t, const iovec*, size_t) noexcept { return ENOSYS; }
+int UcxEndpoint::put(const iovec*, size_t, const iovec*, size_t) noexcept { return ENOSYS; }
+
+}  // namespace tern::btl::ucx

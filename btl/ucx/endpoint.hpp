@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// UcxEndpoint: one channel of a peer of another host.
+// Lifetime: Ucx. Threads: under the channel's lock.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "btl/ucx/worker.hpp"
+
+namespace tern::btl::ucx {
+
+class UcxEndpoint final : public Endpoint {
+ public:
+  /// `address` is the peer's: see PeerAddress. `own`: what frames say of this end, with the peer's
+  /// cookie. Throws Error.
+  UcxEndpoint(Worker& worker, const Destination& leads_to, const std::string& address,
+              const Origin& own);
+  ~UcxEndpoint() override;
+
+  bool send(const Header& header, const void* payload) noexcept override;
+  std::byte* begin(size_t bytes) noexcept override;
+  void commit(const Header& header) noexcept override;
+  size_t max_payload() const noexcept override { return Worker::kPayload; }
+  bool peek(Frame*) noexcept override { return false; }
+  void pop() noexcept override {}
+  int get(const iovec*, size_t, const iovec*, size_t) noexcept override;
+  int put(const iovec*, size_t, const iovec*, size_t) noexcept override;
+  const char* transport() const noexcept override { return "ucx"; }
+  const char* reason() const noexcept override { return "UCX: the network"; }
+
+  /// A frame that came: hands it on in its turn, with those that waited for it. False where it
+  /// cannot be in its turn.
+  [[nodiscard]] bool arrive(const WireHead& head, const std::byte* payload, Sink& sink);
+  /// UCS_OK while it works.
+  [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
+  [[nodiscard]] bool closed() const noexcept { return ep_ == nullptr; }
+  /// Lets UCX's endpoint go, without asking the peer. The request that tells when that is done, or
+  /// null.
+  [[nodiscard]] void* close() noexcept;
+
+ private:
+  struct Early {
+    WireHead head;
+    std::vector<std::byte> payload;
+  };
+  [[nodiscard]] WireHead head_for(const Header& header) noexcept;
+  bool post(Block& block) noexcept;
+  void hand_on_early(Sink& sink);
+  static void sent(void* request, ucs_status_t status, void* block) noexcept;
+  static void failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept;
+
+  Worker& worker_;
+  const Origin own_;
+  ucp_ep_h ep_ = nullptr;
+  ucs_status_t status_ = UCS_OK;
+  Block* filling_ = nullptr;  // between begin() and commit()
+  uint16_t next_sent_ = 0, next_taken_ = 0;
+  std::map<uint16_t, Early> early_;  // by distance from next_taken_ at the time: never many
+};
+
+}  // namespace tern::btl::ucx

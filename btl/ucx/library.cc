@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Library: opening UCX with the environment that it reads then.
+#include "btl/ucx/library.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/signals.hpp"
+
+namespace tern::btl::ucx {
+namespace {
+
+constexpr unsigned kLeastMajor = 1, kLeastMinor = 13;
+
+struct Opened {
+  Library library;
+  std::string why;  // not; empty where it is open
+};
+
+// UCX reads these when it is loaded. What the user has set stays.
+void set_environment() {
+  // Its CUDA modules call cuInit(): only where the program uses CUDA already.
+  if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) == nullptr)
+    ::setenv("UCX_MODULES", "^cuda,cuda_ipc,gdr_copy", 0);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  ::setenv("UCX_MEM_EVENTS", "n", 0);  // it would patch what the sanitizer has patched
+#endif
+  ::setenv("UCX_ERROR_SIGNALS", "", 0);
+  ::setenv("UCX_HANDLE_ERRORS", "none", 0);
+  ::setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
+}
+
+void* look_up(void* handle, const char* name, std::string* why) {
+  void* const found = ::dlsym(handle, name);
+  if (found == nullptr && why->empty())
+    *why =
+        strf("it has no function %s: UCX %u.%u or newer is needed", name, kLeastMajor, kLeastMinor);
+  return found;
+}
+
+Opened open(const char* name) {
+  Opened opened;
+  set_environment();
+  const SignalsKept kept;
+  void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) {
+    const char* const reason = ::dlerror();
+    opened.why = strf(
+        "%s (Debian and Ubuntu: apt-get install libucx0; elsewhere: "
+        "TERN_UCX_LIBRARY=/.../libucp.so.0)",
+        reason == nullptr ? name : reason);
+    return opened;
+  }
+  Library& library = opened.library;
+#define TERN_UCX_FIND(name) \
+  library.name = reinterpret_cast<decltype(library.name)>(look_up(handle, #name, &opened.why));
+  TERN_UCX_FUNCTIONS(TERN_UCX_FIND)
+#undef TERN_UCX_FIND
+  if (!opened.why.empty()) return opened;
+  unsigned release = 0;
+  library.ucp_get_version(&library.major, &library.minor, &release);
+  if (library.major != kLeastMajor || library.minor < kLeastMinor)
+    opened.why = strf("%s is UCX %u.%u, but %u.%u or newer is needed", name, library.major,
+                      library.minor, kLeastMajor, kLeastMinor);
+  return opened;
+}
+
+}  // namespace
+
+const Library* library(const std::string& file, std::string* why) {
+  static const Opened opened = open(file.empty() ? "libucp.so.0" : file.c_str());
+  *why = opened.why;
+  return opened.why.empty() ? &opened.library : nullptr;
+}
+
+}  // namespace tern::btl::ucx

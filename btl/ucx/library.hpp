@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Library: UCX, opened when the first job needs it.
+// Why: a program that stays on one host pays nothing for it, and a build with it runs where it is
+// not installed. It is never closed: it hooks the allocator.
+// Threads: any. See: TERN_UCX_LIBRARY in tern(7).
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <string>
+
+namespace tern::btl::ucx {
+
+/// All that is called; every one is in 1.13.
+// clang-format off
+#define TERN_UCX_FUNCTIONS(X)                                                                  \
+  X(ucp_get_version) X(ucp_init_version) X(ucp_config_read) X(ucp_config_modify)               \
+  X(ucp_config_release) X(ucp_cleanup) X(ucp_worker_create) X(ucp_worker_destroy)              \
+  X(ucp_worker_query) X(ucp_worker_release_address) X(ucp_worker_progress)                     \
+  X(ucp_worker_set_am_recv_handler) X(ucp_worker_flush_nbx) X(ucp_worker_arm)                  \
+  X(ucp_worker_get_efd) X(ucp_ep_create) X(ucp_ep_close_nbx) X(ucp_ep_flush_nbx)               \
+  X(ucp_am_send_nbx) X(ucp_request_free) X(ucp_request_check_status) X(ucp_mem_map)            \
+  X(ucp_mem_unmap) X(ucp_rkey_pack) X(ucp_rkey_buffer_release) X(ucp_ep_rkey_unpack)           \
+  X(ucp_rkey_destroy) X(ucp_get_nbx) X(ucp_put_nbx) X(ucs_status_string)
+// clang-format on
+
+struct Library {
+#define TERN_UCX_DECLARE(name) decltype(&::name) name = nullptr;
+  TERN_UCX_FUNCTIONS(TERN_UCX_DECLARE)
+#undef TERN_UCX_DECLARE
+  unsigned major = 0, minor = 0;
+};
+
+/// Null with the reason where it cannot be opened.
+/// `file`: TERN_UCX_LIBRARY; empty: where the system has it. The first call opens it.
+[[nodiscard]] const Library* library(const std::string& file, std::string* why);
+
+}  // namespace tern::btl::ucx

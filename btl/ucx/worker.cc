@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Context, Worker: making and ending UCX's objects.
+#include "btl/ucx/worker.hpp"
+
+#include <cstdlib>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/signals.hpp"
+#include "mpi.h"
+
+namespace tern::btl::ucx {
+namespace {
+
+// What the user has not set. Ranks of one host have their own transport.
+void configure(const Library& ucp, ucp_config_t* config) {
+  if (std::getenv("UCX_TLS") == nullptr)
+    require(ucp, ucp.ucp_config_modify(config, "TLS", "^sm,self"), "UCX_TLS=^sm,self");
+}
+
+}  // namespace
+
+void require(const Library& ucp, ucs_status_t status, const char* what) {
+  if (status != UCS_OK)
+    throw Error(MPI_ERR_OTHER, strf("UCX %u.%u: %s: %s", ucp.major, ucp.minor, what,
+                                    ucp.ucs_status_string(status)));
+}
+
+Context::Context(const Library& library, size_t ranks, size_t ranks_here, bool workers)
+    : ucp(library) {
+  const SignalsKept kept;
+  ucp_config_t* config = nullptr;
+  require(ucp, ucp.ucp_config_read(nullptr, nullptr, &config), "reading UCX_ variables");
+  try {
+    configure(ucp, config);
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
+                        UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_ESTIMATED_NUM_PPN;
+    params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP;
+    params.mt_workers_shared = workers ? 1 : 0;
+    params.estimated_num_eps = ranks;
+    params.estimated_num_ppn = ranks_here;
+    require(ucp, ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_),
+            "ucp_init: is there a network that UCX_TLS and UCX_NET_DEVICES allow?");
+  } catch (...) {
+    ucp.ucp_config_release(config);
+    throw;
+  }
+  ucp.ucp_config_release(config);
+}
+
+Context::~Context() { ucp.ucp_cleanup(context_); }
+
+Worker::Worker(std::shared_ptr<Context> of) : context(std::move(of)), ucp(context->ucp) {
+  ucp_worker_params_t params{};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  require(ucp, ucp.ucp_worker_create(context->get(), &params, &worker_), "ucp_worker_create");
+}
+
+Worker::~Worker() {
+  if (flush_ != nullptr) ucp.ucp_request_free(flush_);
+  // Blocks that are still under way belong to UCX: it gives them back, or ends with the worker.
+  constexpr int64_t kPatienceNs = 1'000'000'000;
+  for (const int64_t end = now_ns() + kPatienceNs; blocks.away() != 0 && now_ns() < end;)
+    progress();
+  ucp.ucp_worker_destroy(worker_);
+}
+
+std::string Worker::address() const {
+  ucp_worker_attr_t attributes{};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS;
+  attributes.address_flags = UCP_WORKER_ADDRESS_FLAG_NET_ONLY;
+  require(ucp, ucp.ucp_worker_query(worker_, &attributes), "the worker's address");
+  std::string bytes(reinterpret_cast<const char*>(attributes.address), attributes.address_length);
+  ucp.ucp_worker_release_address(worker_, attributes.address);
+  return bytes;
+}
+
+int Worker::descriptor() const noexcept {
+  int fd = -1;
+  return ucp.ucp_worker_get_efd(worker_, &fd) == UCS_OK ? fd : -1;
+}
+
+void Worker::receive_frames(ucp_am_recv_callback_t callback, void* to) {
+  ucp_am_handler_param_t params{};
+  params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  params.id = kFrameId;
+  params.flags = UCP_AM_FLAG_WHOLE_MSG;
+  params.cb = callback;
+  params.arg = to;
+  require(ucp, ucp.ucp_worker_set_am_recv_handler(worker_, &params), "the handler of frames");
+}
+
+bool Worker::is_quiet() noexcept {
+  if (flush_ == nullptr && !dirty_) return blocks.away() == 0;
+  if (flush_ == nullptr) {
+    dirty_ = false;
+    const ucp_request_param_t params{};
+    flush_ = ucp.ucp_worker_flush_nbx(worker_, &params);
+    if (!UCS_PTR_IS_PTR(flush_)) flush_ = nullptr;
+    return flush_ == nullptr && blocks.away() == 0;
+  }
+  if (ucp.ucp_request_check_status(flush_) == UCS_INPROGRESS) return false;
+  ucp.ucp_request_free(flush_);
+  flush_ = nullptr;
+  return !dirty_ && blocks.away() == 0;
+}
+
+}  // namespace tern::btl::ucx

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SignalsKept: what a library changes of this process's signal handlers while it is opened is
+// undone.
+// Why: UCX takes SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGHUP for itself when it is loaded; they are
+// the program's, or those of Tern's own report (base/crash.hpp).
+// Threads: one at a time; not while others change handlers.
+#pragma once
+
+#include <array>
+#include <csignal>
+
+namespace tern {
+
+class SignalsKept {
+ public:
+  SignalsKept() noexcept {
+    for (size_t i = 0; i < kNumbers.size(); ++i) ::sigaction(kNumbers[i], nullptr, &before_[i]);
+  }
+  SignalsKept(const SignalsKept&) = delete;
+  SignalsKept& operator=(const SignalsKept&) = delete;
+  ~SignalsKept() {
+    for (size_t i = 0; i < kNumbers.size(); ++i) ::sigaction(kNumbers[i], &before_[i], nullptr);
+  }
+
+ private:
+  static constexpr std::array<int, 6> kNumbers{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGHUP, SIGABRT};
+  std::array<struct sigaction, kNumbers.size()> before_{};
+};
+
+}  // namespace tern

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+# Several hosts in the machine of tests/hosts/run: each has its own network, UTS, IPC, PID and mount namespace, /proc,
+# /dev/shm and boot id, so that ranks of two hosts share nothing but files. Sourced by run, and by tests for on_host and net.
+hosts_dir=/run/hosts
+hosts_network=10.77.0
+hosts_login=$hosts_network.254 # the login node, where run and the launchers are
+
+# make_hosts N: h1 to hN at 10.77.0.1 to N, on the bridge eth0 of the login node.
+make_hosts() {
+  local n=$1 i
+  mkdir -p "$hosts_dir" /run/tmp
+  chmod 1777 /run/tmp
+  {
+    echo "127.0.0.1 localhost"
+    echo "$hosts_login $(uname -n)"
+    for ((i = 1; i <= n; i++)); do echo "$hosts_network.$i h$i"; done
+  } >"$hosts_dir/names"
+  mount --bind "$hosts_dir/names" /etc/hosts
+  ip link add eth0 type bridge
+  ip addr add $hosts_login/24 dev eth0
+  ip link set eth0 up
+  for ((i = 1; i <= n; i++)); do make_host h$i $hosts_network.$i || return; done
+  # What launchers call instead of ssh.
+  printf '#!/bin/bash\n. "%s"\nh=$1\nshift\nenter_host "$h" sh -c "$*"\n' "$(realpath "${BASH_SOURCE[0]}")" >"$hosts_dir/agent"
+  chmod +x "$hosts_dir/agent"
+}
+
+make_host() { # make_host NAME ADDRESS
+  local name=$1 address=$2 pid tries
+  cat /proc/sys/kernel/random/uuid >"$hosts_dir/$name.boot_id"
+  mkfifo "$hosts_dir/$name.up"
+  # The host's first process: it takes the ends of processes that have no parent left, and does nothing else.
+  unshare -m -u -i -n -p --fork --kill-child --mount-proc sh -c '
+    set -e
+    hostname "$1"
+    mount --bind "$2/$1.boot_id" /proc/sys/kernel/random/boot_id
+    mount -t tmpfs tmpfs /dev/shm
+    ip link set lo up
+    echo up >"$2/$1.up"
+    sleep infinity &
+    wait' sh "$name" "$hosts_dir" </dev/null &
+  pid=$!
+  echo $pid >"$hosts_dir/$name.pid"
+  read -r -t 10 _ <>"$hosts_dir/$name.up" || { echo "host $name did not come up"; return 1; }
+  ip link add "$name" type veth peer name eth0 netns $pid
+  ip link set "$name" master eth0 up
+  nsenter -t $pid -n sh -c "ip addr add $address/24 dev eth0 && ip link set eth0 up"
+  for ((tries = 0; tries < 50; tries++)); do
+    nsenter -t $pid -n ip link show eth0 | grep -q LOWER_UP && return
+    sleep 0.02
+  done
+  echo "the network of $name did not come up"
+  return 1
+}
+
+# enter_host HOST COMMAND...: becomes this command there, in the same folder.
+# on_host HOST COMMAND...: the same; who kills this process kills the command.
+enter_host() {
+  local pid
+  pid=$(cat "$hosts_dir/$1.pid") || exit 125
+  shift
+  exec nsenter -t "$pid" -m -u -i -n --pid="/proc/$pid/ns/pid_for_children" env -C "$PWD" "$@"
+}
+on_host() {
+  local host=$1
+  shift
+  enter_host "$host" setpriv --pdeathsig KILL "$@"
+}
+
+# Slurm on the hosts: for tests/slurm.sh, which was sourced before.
+slurm_controller=$hosts_login
+slurm_cpus=8
+slurm_node_at() { echo "NodeAddr=$hosts_network.$1 Port=$((slurm_port + $1))"; }
+slurm_on() { on_host "$@"; }
+
+# launch LAUNCHER SHAPE COMMAND...: becomes the launcher of a job with HOSTSxRANKS, e.g. 3x2: ranks 0 and 1 on h1, and so on.
+# launch_by=COMMAND hands the launcher's words to that command instead.
+launch() {
+  local launcher=$1 hosts=${2%x*} each=${2#*x} names
+  export SHAPE=$2
+  shift 2
+  names=$(seq -s , -f h%g "$hosts")
+  case $launcher in
+    slurm)
+      ${launch_by:-exec} srun -Q --overlap --mpi=pmix -N "$hosts" -n $((hosts * each)) --ntasks-per-node="$each" \
+        -w "$names" -m block "$@"
+      ;;
+    prte)
+      # Ranks bound to the same core by each "host" would wait for each other.
+      ${launch_by:-exec} env PRTE_PREFIX="$PRTE" PMIX_PREFIX="$PRTE" OPAL_PREFIX="$PRTE" "$PRTE/bin/prterun" \
+        --allow-run-as-root --prefix "$PRTE" --prtemca plm_ssh_agent "$hosts_dir/agent" \
+        --prtemca prte_if_include eth0 --host "${names//,/:$each,}:$each" --map-by slot --bind-to none \
+        -n $((hosts * each)) env -u PRTE_PREFIX -u PMIX_PREFIX -u OPAL_PREFIX "$@"
+      ;;
+  esac
+}
+
+# job SHAPE COMMAND...: for tests that are scripts; by the launcher of this run, for 30 seconds at most (or $limit).
+job() {
+  timeout -k 5 "${limit:-30}" bash -c '. "$TOP/tests/hosts/hosts.sh"; launch "$@"' launch "$LAUNCHER" "$@" </dev/null
+}
+
+# slurm_allocate: an allocation of all hosts for the whole run, in which srun starts jobs at once; its number is in a file.
+slurm_allocate() {
+  local cpus
+  cpus=$(sinfo -h -o %C)
+  salloc -Q -N "$(sinfo -h -o %D)" -n "${cpus##*/}" --no-shell || return
+  squeue -h -o %i >"${SLURM_CONF%/*}/job"
+}
+
+# net HOST|all up|down|clear|PROFILE: its cable is in or out; what it sends is delayed, reordered, lost or slowed down.
+# `clear` ends a profile. By netem where the kernel has it, else by relay.c.
+net() {
+  local host what=$2
+  if [ "$1" = all ]; then
+    for host in $HOSTS; do net "$host" "$what" || return; done
+    return
+  fi
+  host=$1
+  case $what in
+    up | down) ip link set "$host" "$what" ;;
+    clear) net_clear "$host" ;;
+    delay-1ms) net_profile "$host" "delay 1ms" 1000 0 0 0 0 ;;
+    reorder) net_profile "$host" "delay 200us 50us reorder 5%" 200 50 5 0 0 ;;
+    loss-1) net_profile "$host" "loss 1%" 0 0 0 1 0 ;;
+    rate-100mbit) net_profile "$host" "rate 100mbit" 0 0 0 0 12500000 ;;
+    *)
+      echo "net: there is no profile $what; there are delay-1ms, reorder, loss-1, rate-100mbit"
+      return 1
+      ;;
+  esac
+}
+
+net_profile() { # net_profile HOST WORDS-OF-NETEM ARGUMENTS-OF-RELAY...
+  local host=$1 words=$2
+  shift 2
+  net_clear "$host" || return
+  # shellcheck disable=SC2086  # several words
+  nsenter -t "$(cat "$hosts_dir/$host.pid")" -n tc qdisc add dev eth0 root netem $words limit 10000 2>/dev/null && return
+  net_relay "$host" "$@"
+}
+
+# The cable of the host is cut: one end goes to the relay, which has a cable of its own to the bridge.
+net_relay() {
+  local host=$1 said=$hosts_dir/$1.relay.said end tries
+  shift
+  if ! [ -x "$hosts_dir/relay" ]; then
+    ${CC:-cc} -O2 -o "$hosts_dir/relay.new" "$(dirname "${BASH_SOURCE[0]}")/relay.c" &&
+      mv "$hosts_dir/relay.new" "$hosts_dir/relay" || return
+  fi
+  ip link add "$host-in" type veth peer name "$host-out"
+  # These ends are cables, not network cards of the login node: it must answer nothing that it sees there.
+  for end in "$host" "$host-in"; do echo 1 >"/proc/sys/net/ipv6/conf/$end/disable_ipv6"; done
+  ip link set "$host" nomaster arp off
+  ip link set "$host-in" arp off up
+  ip link set "$host-out" master eth0 up
+  : >"$said"
+  "$hosts_dir/relay" "$host" "$host-in" "$@" >"$said" 2>&1 </dev/null &
+  echo $! >"$hosts_dir/$host.relay"
+  for ((tries = 0; tries < 100; tries++)); do
+    grep -q up "$said" && return
+    sleep 0.02
+  done
+  cat "$said"
+  net_clear "$host"
+  return 1
+}
+
+net_clear() {
+  local host=$1
+  nsenter -t "$(cat "$hosts_dir/$host.pid")" -n tc qdisc del dev eth0 root 2>/dev/null
+  [ -e "$hosts_dir/$host.relay" ] || return 0
+  kill "$(cat "$hosts_dir/$host.relay")" 2>/dev/null
+  rm "$hosts_dir/$host.relay"
+  ip link del "$host-in"
+  ip link set "$host" master eth0 arp on
+}

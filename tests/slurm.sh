@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+# A Slurm of a test's own: munged, slurmctld and one slurmd for each node, all in a folder of their own. Sourced by
+# tests/mpi/launch_slurm.sh, tests/mpi/launch_pmix.sh and tests/hosts/hosts.sh. By default all nodes are on this
+# machine and say its name; a script whose nodes are elsewhere sets slurm_controller and defines slurm_node_at and slurm_on.
+slurm_controller=127.0.0.1 # where the nodes find slurmctld
+slurm_cpus=2               # of each node
+slurm_pids=()
+
+# slurm_missing: says why no Slurm can be started here; fails where one can.
+slurm_missing() {
+  local program conf
+  for program in slurmctld slurmd srun salloc sbatch scancel munged; do
+    command -v "$program" >/dev/null || { echo "Slurm is not installed here: no $program"; return 0; }
+  done
+  [ "$(id -u)" = 0 ] || { echo "slurmd needs root here"; return 0; }
+  conf=$(mktemp)
+  printf 'ClusterName=x\nSlurmctldHost=x\n' >"$conf"
+  SLURM_CONF=$conf srun --mpi=list 2>&1 | grep -q pmix || { echo "this Slurm has no PMIx plugin"; rm "$conf"; return 0; }
+  rm "$conf"
+  return 1
+}
+
+# slurm_node_at NUMBER NODE: where slurm.conf has slurmctld look for this node (numbers from 1 on).
+slurm_node_at() { echo "NodeHostname=$(uname -n) NodeAddr=127.0.0.1 Port=$((slurm_port + $1))"; }
+# slurm_on NODE COMMAND...: the calling process becomes this command, where the node is.
+slurm_on() { shift; exec "$@"; }
+
+slurm_write_conf() { # slurm_write_conf FOLDER NODE...
+  local folder=$1 node number=0
+  shift
+  cat <<END
+ClusterName=tern
+SlurmctldHost=$(uname -n)($slurm_controller)
+SlurmctldPort=$slurm_port
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$folder/munge/socket
+CredType=cred/munge
+StateSaveLocation=$folder/state
+SlurmdSpoolDir=$folder/spool/%n
+TmpFS=$folder/tmp/%n
+SlurmctldPidFile=$folder/slurmctld.pid
+SlurmdPidFile=$folder/slurmd-%n.pid
+SlurmctldLogFile=$folder/log/ctld.log
+SlurmdLogFile=$folder/log/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/builtin
+ReturnToService=2
+SlurmdParameters=config_overrides
+END
+  for node in "$@"; do
+    number=$((number + 1))
+    echo "NodeName=$node $(slurm_node_at $number "$node") CPUs=$slurm_cpus RealMemory=100 State=UNKNOWN"
+  done
+  echo "PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4"
+}
+
+# slurm_start FOLDER NODE...: exports SLURM_CONF and waits until all nodes are idle; where they do not become so,
+# it prints the ends of the logs and fails.
+slurm_start() {
+  local folder=$1 node i
+  shift
+  slurm_port=$((20000 + RANDOM % 10000))
+  mkdir -p "$folder"/{state,log,munge}
+  for node in "$@"; do mkdir -p "$folder"/{spool,tmp}/"$node"; done
+  slurm_write_conf "$folder" "$@" >"$folder/slurm.conf"
+  export SLURM_CONF=$folder/slurm.conf
+  head -c 1024 /dev/urandom >"$folder/munge/key"
+  chmod 400 "$folder/munge/key"
+  chmod 755 "$folder/munge"
+  munged --foreground --force --socket="$folder/munge/socket" --key-file="$folder/munge/key" \
+    --pid-file="$folder/munge/pid" --log-file="$folder/munge/log" --seed-file="$folder/munge/seed" --num-threads=2 \
+    >"$folder/log/munged" 2>&1 &
+  slurm_pids+=($!)
+  for ((i = 0; i < 100; i++)); do [ -S "$folder/munge/socket" ] && break; sleep 0.1; done
+  slurmctld -D >"$folder/log/ctld.out" 2>&1 &
+  slurm_pids=($! "${slurm_pids[@]}")
+  for node in "$@"; do
+    slurm_on "$node" slurmd -D -N "$node" >"$folder/log/$node.out" 2>&1 &
+    slurm_pids=($! "${slurm_pids[@]}")
+  done
+  for ((i = 0; i < 200; i++)); do
+    [ "$(sinfo -h -o '%D %T' 2>/dev/null)" = "$# idle" ] && return
+    sleep 0.1
+  done
+  sinfo -N
+  tail -n 5 "$folder"/log/* "$folder/munge/log"
+  return 1
+}
+
+# slurm_stop: ends the daemons; one that does not go within 5 seconds is killed.
+slurm_stop() {
+  local pid i
+  for pid in "${slurm_pids[@]}"; do kill "$pid" 2>/dev/null; done
+  for pid in "${slurm_pids[@]}"; do
+    for ((i = 0; i < 50; i++)); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+    kill -9 "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+  done
+  slurm_pids=()
+}

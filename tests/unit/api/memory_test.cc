@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank keeps once it has entered its job does not grow with the job: 8 ranks or 1,024, with
+// as many on each host, differ by little. Counted where it is asked for; pages of shared memory are
+// sized by the ranks of the host.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "api/runtime.hpp"
+#include "boot/fake.hpp"
+#include "btl/address_book.hpp"
+#include "core/communicator.hpp"
+#include "core/datatype.hpp"
+#include "core/error_handler.hpp"
+#include "core/info.hpp"
+#include "core/op.hpp"
+#include "core/process.hpp"
+#include "tests/unit/live_bytes.hpp"
+
+namespace tern::api {
+namespace {
+
+constexpr int kEach = 4;  // ranks of a host
+
+class Rank {
+ public:
+  Rank(const boot::FakeJob& job, int rank) : boot_(job.boot(rank)) {
+    process.params.set("TERN_TRANSPORT", "sm");  // what a network's library keeps is its own affair
+    core::make_predefined_error_handlers(process);
+    core::make_predefined_infos(process);
+    core::make_predefined_types(process);
+    core::make_predefined_ops(process);
+    process.boot = boot_.get();
+    process.world_rank = boot_->rank();
+    process.world_size = boot_->size();
+    process.node_size = static_cast<int>(boot_->local_ranks().size());
+    process.oversubscribed = true;
+    rooms_ = std::make_unique<Runtime>(process);
+  }
+  ~Rank() {
+    core::end_predefined_communicators(process);
+    rooms_.reset();
+    boot_->finalize();
+  }
+
+  core::Process process;
+
+ private:
+  std::unique_ptr<boot::Boot> boot_;
+  std::unique_ptr<Runtime> rooms_;
+};
+
+// What rank 0 keeps after MPI_Init and a first look at the last rank.
+long long kept(int ranks) {
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(strf("host%d", rank / kEach));
+  const boot::FakeJob job(ranks, hosts);
+  const Rank last(job, ranks - 1);
+  const long long before = test::live_bytes;
+  Rank first(job, 0);
+  btl::AddressBook book(first.process);
+  (void)book.of(first.process.peer(static_cast<uint32_t>(ranks - 1)));
+  EXPECT_EQ(first.process.boot->node(ranks - 1), ranks / kEach - 1);
+  return test::live_bytes - before;
+}
+
+TEST(Memory, ARankKeepsNoMoreInALargeJob) {
+  (void)kept(8);  // what is made once
+  const long long few = kept(8), many = kept(1024);
+  RecordProperty("bytes_at_8", static_cast<int>(few));
+  RecordProperty("bytes_at_1024", static_cast<int>(many));
+  EXPECT_GT(few, 1024) << "nothing was counted";
+  constexpr long long kMost = 2 << 10;  // half of one int for each rank
+  EXPECT_LE(many - few, kMost) << few << " bytes at 8 ranks, " << many << " at 1024";
+}
+
+}  // namespace
+}  // namespace tern::api

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Late: a bad network between the rank-threads of one test: frames come rounds later, room is
+// refused at random, and links are cut on demand. What btl.hpp promises it keeps: the order of one
+// endpoint, nothing lost while the link holds.
+// Why: protocols and collectives must live with what real networks do, and find out in one process,
+// with a seed, under sanitizers.
+// Usage: a World with a Network (world.hpp). Threads: any; one mutex, for this is no benchmark.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "btl/transport.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+
+namespace tern::test {
+
+struct Place {
+  uint32_t rank, channel;
+  auto operator<=>(const Place&) const = default;
+};
+
+/// What lies between the ranks of one World.
+class Network {
+ public:
+  explicit Network(uint32_t seed) : random_(seed) {}
+
+  struct Frame {
+    btl::Header header;
+    std::vector<std::byte> payload;
+    int rounds;  // of the receiver, until it arrives
+  };
+
+  /// False where the link has no room now.
+  bool has_room(Place from, Place to) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return links_[{from, to}].size() < kMostFrames && random_() % kRefusals != 0;
+  }
+  void send(Place from, Place to, const btl::Header& header, std::vector<std::byte> payload) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (is_cut_locked(from.rank, to.rank)) return;
+    links_[{from, to}].push_back(
+        {header, std::move(payload), static_cast<int>(random_() % kMostRounds)});
+  }
+  /// The next frame to this place that is due, and where it comes from; one round passes on each
+  /// link whose next frame is not. False where nothing is due.
+  bool take(Place to, Place* from, Frame* frame) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    for (auto& [ends, frames] : links_) {
+      if (ends.second != to || frames.empty() || frames.front().rounds-- > 0) continue;
+      *from = ends.first;
+      *frame = std::move(frames.front());
+      frames.pop_front();
+      return true;
+    }
+    return false;
+  }
+  bool is_empty_from(Place from) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return std::all_of(links_.begin(), links_.end(), [&](const auto& link) {
+      return link.first.first != from || link.second.empty();
+    });
+  }
+  /// From now on nothing goes between these ranks, and both are told.
+  void cut(uint32_t one, uint32_t other) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    cuts_.insert(std::minmax(one, other));
+    for (auto& [ends, frames] : links_)
+      if (is_cut_locked(ends.first.rank, ends.second.rank)) frames.clear();
+  }
+  bool is_cut(uint32_t one, uint32_t other) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return is_cut_locked(one, other);
+  }
+
+ private:
+  static constexpr size_t kMostFrames = 12;
+  static constexpr uint32_t kMostRounds = 4, kRefusals = 6;
+  bool is_cut_locked(uint32_t one, uint32_t other) const {
+    return cuts_.count(std::minmax(one, other)) != 0;
+  }
+
+  std::mutex mutex_;
+  std::mt19937 random_;
+  std::map<std::pair<Place, Place>, std::deque<Frame>> links_;
+  std::set<std::pair<uint32_t, uint32_t>> cuts_;
+};
+
+/// Of the World whose rank this thread is; null: no such network.
+inline thread_local Network* network = nullptr;
+
+class LateEndpoint final : public btl::Endpoint {
+ public:
+  LateEndpoint(Network& between, Place here, const btl::Destination& leads_to)
+      : Endpoint(leads_to, {.peeks = false}), network_(between), here_(here) {}
+  bool send(const btl::Header& header, const void* payload) noexcept override {
+    std::byte* const room = begin(header.bytes);
+    if (room == nullptr) return false;
+    const auto* from = static_cast<const std::byte*>(payload);
+    std::copy(from, from + header.bytes, room);
+    commit(header);
+    return true;
+  }
+  std::byte* begin(size_t bytes) noexcept override {
+    if (!is_cut() && !network_.has_room(here_, there())) return nullptr;
+    filling_.assign(std::max<size_t>(bytes, 1), std::byte{});
+    return filling_.data();
+  }
+  void commit(const btl::Header& header) noexcept override {
+    filling_.resize(header.bytes);
+    network_.send(here_, there(), header, std::move(filling_));
+  }
+  size_t max_payload() const noexcept override { return 8192; }
+  bool peek(btl::Frame*) noexcept override { return false; }
+  void pop() noexcept override {}
+  int get(const iovec*, size_t, const iovec*, size_t) noexcept override { return ENOSYS; }
+  int put(const iovec*, size_t, const iovec*, size_t) noexcept override { return ENOSYS; }
+  const char* transport() const noexcept override { return "late"; }
+  const char* reason() const noexcept override { return "a test's network"; }
+
+  [[nodiscard]] bool is_cut() { return network_.is_cut(here_.rank, to.peer.rank); }
+  bool told = false;  // that it is cut
+
+ private:
+  [[nodiscard]] Place there() const { return {to.peer.rank, to.channel}; }
+  Network& network_;
+  const Place here_;
+  std::vector<std::byte> filling_;
+};
+
+class Late final : public btl::Btl {
+ public:
+  Late(core::Process& process, btl::Sink& sink, Network& between, uint32_t channel)
+      : process_(process),
+        sink_(sink),
+        network_(between),
+        here_{static_cast<uint32_t>(process.world_rank), channel} {}
+  const char* name() const noexcept override { return "late"; }
+  bool reaches(const core::Peer& peer) const noexcept override { return peer.rank != here_.rank; }
+  bool may_lose_peers() const noexcept override { return true; }
+  btl::Endpoint* connect(core::Peer& peer, uint32_t hint) override {
+    if (!reaches(peer)) return nullptr;
+    return &endpoint_to({peer.rank, hint & (process_.channel_count() - 1)});
+  }
+  int progress() noexcept override {
+    int frames = 0;
+    Place from{};
+    for (Network::Frame frame; network_.take(here_, &from, &frame); ++frames)
+      sink_.arrived(endpoint_to(from), {frame.header, frame.payload.data()});
+    for (auto& [place, endpoint] : endpoints_) {
+      if (endpoint->told || leaving_ || !endpoint->is_cut()) continue;
+      endpoint->told = true;
+      sink_.failed(*endpoint, "the test has cut the link");
+      ++frames;
+    }
+    return frames;
+  }
+  bool is_quiet() noexcept override { return network_.is_empty_from(here_); }
+  void set_leaving() noexcept override { leaving_ = true; }
+  std::unique_ptr<Btl> for_channel(btl::Sink& sink, uint32_t channel) override {
+    return std::make_unique<Late>(process_, sink, network_, channel);
+  }
+
+ private:
+  // Ranks of a test have the same number of channels.
+  LateEndpoint& endpoint_to(Place there) {
+    auto& endpoint = endpoints_[there];
+    if (endpoint == nullptr)
+      endpoint = std::make_unique<LateEndpoint>(
+          network_, here_,
+          btl::Destination{process_.peer(there.rank), there.channel, process_.channel_count()});
+    return *endpoint;
+  }
+  core::Process& process_;
+  btl::Sink& sink_;
+  Network& network_;
+  const Place here_;
+  std::map<Place, std::unique_ptr<LateEndpoint>> endpoints_;
+  bool leaving_ = false;
+};
+
+inline constexpr btl::Transport kLate{.name = "late",
+                                      .reaches = "ranks of one test",
+                                      .make = [](core::Process& process, btl::Sink& sink,
+                                                 btl::AddressBook&) -> std::unique_ptr<btl::Btl> {
+                                        if (network == nullptr) return nullptr;
+                                        return std::make_unique<Late>(process, sink, *network, 0);
+                                      },
+                                      .try_here = []() -> std::vector<btl::Trial> { return {}; }};
+
+}  // namespace tern::test
