@@ -21,8 +21,8 @@
 // caller that waits for one peer may look itself: peek() shows the next frame of that peer, pop()
 // consumes it. The Sink may send from inside arrived(), never call progress().
 //
-// Completion. send, begin/commit: the source may be reused on return. get and put: on return
-// (one-sided transports that complete later will bring a completion argument).
+// Completion. send, begin/commit: the source may be reused on return. get and put: on return.
+// send_direct: where the Operation is done, which the Sink is told of in progress().
 //
 // Failure. A transport between hosts may lose a peer: its endpoint takes everything from then on
 // and sends nothing, and the Sink is told in the next progress(). After set_leaving() peers may go
@@ -65,7 +65,7 @@ namespace tern::btl {
 struct Header {
   uint8_t mark;
   uint8_t kind;
-  uint16_t bytes;    // of payload
+  uint16_t bytes;    // of payload; 0 in what send_direct sends, which may be longer
   uint32_t context;  // receiver's index of the communicator, and the plane
   int32_t tag;
   uint32_t source;  // the sender's rank in the communicator
@@ -76,6 +76,21 @@ static_assert(sizeof(Header) == 16);
 struct Frame {
   Header header;
   const std::byte* payload;
+  size_t bytes;  // of payload
+};
+
+/// Memory of a caller that transports still read, until it is done. Of its maker, who sets `owner`;
+/// it stays where it is while `left` is not 0.
+struct Operation {
+  uint32_t left = 0;  // parts that are under way; counted by the transport
+  void* owner = nullptr;
+};
+
+/// What has become of something that a transport was asked to begin.
+enum class Start : uint8_t {
+  kNoRoom,   // nothing: try again after progress
+  kStarted,  // it is a part of the Operation
+  kDone,     // all of it, already
 };
 
 class Endpoint;
@@ -88,6 +103,9 @@ class Sink {
   /// The peer cannot be reached any more; `why` in words. Once for an endpoint, whose frames are
   /// dropped from then on in both directions. Never inside a call of the endpoint.
   virtual void failed(Endpoint& /*to*/, const std::string& /*why*/) noexcept {}
+  /// No part of the operation is under way any more. Where its endpoint has failed, failed() is
+  /// told as well, before or after. Never inside the call that began it.
+  virtual void done(Operation& /*operation*/) noexcept {}
 };
 
 /// A counter pair in memory that both ends see: one claims chunks from the front, the other from
@@ -108,6 +126,7 @@ struct Destination {
 /// What an endpoint can do, beside sending frames.
 struct Caps {
   bool peeks = true;  // peek() and pop() show what has arrived; else frames come in progress() only
+  size_t direct = 0;  // bytes of data that send_direct sends at most; 0: it is not there
 };
 
 /// The way to one peer.
@@ -131,6 +150,15 @@ class Endpoint {
   /// begin() for one of many fragments of a large message: also nullptr where more in flight would
   /// only leave the caches.
   [[nodiscard]] virtual std::byte* begin_fragment(size_t bytes) noexcept { return begin(bytes); }
+  /// Sends a frame without copying its data: the payload is `prefix` (at most kMostPrefix bytes,
+  /// which are copied) and behind it `data` (at most caps.direct), which stays as it is until the
+  /// operation is done where the answer is kStarted.
+  static constexpr size_t kMostPrefix = 96;
+  [[nodiscard]] virtual Start send_direct(const Header& /*header*/, const iovec& /*prefix*/,
+                                          const iovec& /*data*/,
+                                          Operation& /*operation*/) noexcept {
+    return Start::kNoRoom;
+  }
   /// Bytes of a fragment that suit this transport; at most max_payload().
   [[nodiscard]] virtual size_t fragment_bytes() const noexcept { return max_payload(); }
   [[nodiscard]] virtual size_t max_payload() const noexcept = 0;

@@ -12,16 +12,20 @@ namespace tern::pml {
 
 /// Largest payload of an eager message: with everything before it in one frame of every transport.
 inline constexpr size_t kMostEager = 32640;
+/// From here on, where a transport can, it sends from where the data lies: less is copied faster.
+inline constexpr size_t kLeastDirect = 1024;
 
 struct Limits {
   static constexpr size_t kNever = SIZE_MAX;
   size_t eager;       // bytes: up to here at once
+  size_t net_eager;   // the same where the transport sends from where the data lies
   size_t unexpected;  // bytes that one sender may have here without a receive
   size_t pull;        // a message that travels alone is pulled from here on; kNever
   size_t both_ends;   // copied by both ends from here on; kNever
 
   explicit Limits(const core::Process& process)
       : eager(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),
+        net_eager(static_cast<size_t>(process.params.net_eager)),
         unexpected(static_cast<size_t>(process.params.unexpected_limit)),
         pull(static_cast<size_t>(process.params.sm_pull_limit)),
         both_ends(static_cast<size_t>(process.params.sm_both_limit)) {

@@ -26,26 +26,40 @@ void Outbox::send_control(PeerState& peer, uint8_t kind, const void* payload,
   list(peer);
 }
 
-std::byte* Outbox::begin_frame(const SendRequest& request, size_t bytes,
-                               btl::Header* header) noexcept {
-  const uint32_t index = request.communicator->remote_index(request.to.rank);
-  const bool is_signed = signs_ && request.to.plane == Plane::kUser;
-  bytes += (index == 0 ? sizeof(wire::LongContext) : 0) + (is_signed ? sizeof(wire::Signature) : 0);
-  std::byte* const room = request.peer->endpoint->begin(bytes);
-  if (room == nullptr) return nullptr;
+inline Outbox::Names Outbox::names_for(const SendRequest& request) const noexcept {
+  return {request.communicator->remote_index(request.to.rank),
+          signs_ && request.to.plane == Plane::kUser};
+}
+
+inline std::byte* Outbox::write(const Names& names, const SendRequest& request, size_t bytes,
+                                std::byte* room, btl::Header* header) noexcept {
   PrefixWriter writer(room);
   uint8_t flags = 0;
-  if (index == 0) {
+  if (names.index == 0) {
     const core::ContextId id = request.communicator->id();
     writer.put(wire::LongContext{id.creator, id.counter});
     flags |= wire::kLong;
   }
-  if (is_signed) {
+  if (names.is_signed) {
     writer.put(signature_of(request.buffer));
     flags |= wire::kSigned;
   }
-  *header = header_for(request.to, flags, index, bytes);
+  *header = header_for(request.to, flags, names.index, bytes);
   return writer.next();
+}
+
+std::byte* Outbox::begin_frame(const SendRequest& request, size_t bytes,
+                               btl::Header* header) noexcept {
+  const Names names = names_for(request);
+  bytes += (names.index == 0 ? sizeof(wire::LongContext) : 0) +
+           (names.is_signed ? sizeof(wire::Signature) : 0);
+  std::byte* const room = request.peer->endpoint->begin(bytes);
+  return room == nullptr ? nullptr : write(names, request, bytes, room, header);
+}
+
+std::byte* Outbox::write_names(const SendRequest& request, std::byte* room,
+                               btl::Header* header) const noexcept {
+  return write(names_for(request), request, 0, room, header);
 }
 
 void Outbox::enqueue(SendRequest& request) noexcept {

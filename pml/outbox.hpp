@@ -40,6 +40,12 @@ class Outbox {
   [[nodiscard]] std::byte* begin_frame(const SendRequest& request, size_t bytes,
                                        btl::Header* header) noexcept;
 
+  /// Writes these names alone, where the frame's data is sent from where it lies: where they end,
+  /// at most kMostNames bytes on.
+  static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::Signature);
+  [[nodiscard]] std::byte* write_names(const SendRequest& request, std::byte* room,
+                                       btl::Header* header) const noexcept;
+
   /// A send whose first frame found no room, behind those that wait already.
   void enqueue(SendRequest& request) noexcept;
   /// Takes it out again; false where it is not there.
@@ -57,6 +63,13 @@ class Outbox {
   [[nodiscard]] bool is_signing() const noexcept { return signs_; }
 
  private:
+  struct Names {
+    uint32_t index;  // of the communicator, there; 0: not told yet
+    bool is_signed;
+  };
+  [[nodiscard]] Names names_for(const SendRequest& request) const noexcept;
+  static std::byte* write(const Names& names, const SendRequest& request, size_t bytes,
+                          std::byte* room, btl::Header* header) noexcept;
   void list(PeerState& peer) noexcept;
   bool flush(PeerState& peer) noexcept;
 

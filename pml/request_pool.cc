@@ -115,6 +115,7 @@ void RequestPool::begin(SendRequest& request, int lost) noexcept {
   request.prepared = false;
   request.next_waiting = nullptr;
   request.awaits = SendRequest::Awaits::kNothing;
+  request.ending = false;
   request.retain();  // the operation's reference
   ++request.communicator->pending;
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
@@ -129,7 +130,19 @@ void RequestPool::begin(RecvRequest& request) noexcept {
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
 }
 
+// What the transport still reads stays the request's.
+void RequestPool::finish_later(SendRequest& request, int error) noexcept {
+  request.ending = true;
+  request.awaits = SendRequest::Awaits::kNothing;
+  if (error != MPI_SUCCESS) request.outcome.error = error;
+}
+
+void RequestPool::done(SendRequest& request) noexcept {
+  if (request.ending) finish(request, request.outcome.error);
+}
+
 void RequestPool::finish(SendRequest& request, int error) noexcept {
+  if (TERN_UNLIKELY(request.operation.left != 0)) return finish_later(request, error);
   if (!request.buffer.type->predefined()) request.buffer.type->release();
   core::Communicator* communicator = request.communicator;
   request.transfer.half.reset();

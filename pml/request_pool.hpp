@@ -37,8 +37,11 @@ class RequestPool {
   void begin(RecvRequest& request) noexcept;
   /// The operation ends. A receive keeps an error that is noted already (truncation) where `error`
   /// is MPI_SUCCESS.
+  /// A send ends no sooner than what the transport does for it (btl::Operation).
   void finish(SendRequest& request, int error) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
+  /// The transport is done with what it did for the send.
+  void done(SendRequest& request) noexcept;
   /// The one way to fail a request that has begun. Who tells the other end: Transfers.
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   TERN_COLD void fail(RecvRequest& request, const Failure& failure) noexcept;
@@ -68,6 +71,7 @@ class RequestPool {
   }
 
  private:
+  TERN_COLD void finish_later(SendRequest& request, int error) noexcept;
   template <class Request>
   void recycle(Request& request, ObjectPool<Request>& pool) noexcept;
 

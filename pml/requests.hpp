@@ -58,7 +58,19 @@ struct alignas(64) PeerState {
   };
   std::vector<Control> controls;  // frames about transfers that found no room
   bool listed = false;            // in the outbox's list of peers with something waiting
-  int64_t eager_limit = 0;        // towards it: -1 while it has too much of ours without a receive
+  // Bytes of what goes to it before its receive is known; -1 while it has too much of ours.
+  int64_t now_limit = -1;     // without a request: in a frame that is done on return
+  int64_t eager_limit = -1;   // in a frame that is filled
+  int64_t direct_limit = -1;  // in one that the transport sends from where the data lies
+  struct {
+    int64_t now, eager, direct;
+  } usual{-1, -1, -1};
+  void pace(bool as_usual) noexcept {
+    now_limit = as_usual ? usual.now : -1;
+    eager_limit = as_usual ? usual.eager : -1;
+    direct_limit = as_usual ? usual.direct : -1;
+  }
+  void set_limits(const Limits& limits) noexcept;
   size_t kept = 0;                // payload from it that waits for receives
   bool slowed = false;            // it was told to send announcements only
   uint32_t stages_refused = 0;    // messages, one after the other, whose block it could not map
@@ -123,7 +135,9 @@ struct alignas(64) SendRequest final : core::Request {
   PeerState* peer = nullptr;
   SendRequest* next_waiting = nullptr;
   Transfer<SenderHalf> transfer;
-  int lost = MPI_SUCCESS;  // why its data cannot be read: an error class
+  btl::Operation operation;  // what the transport still reads of the buffer
+  bool ending = false;       // all is said, but for that
+  int lost = MPI_SUCCESS;    // why its data cannot be read: an error class
   bool prepared = false;   // its half is what the announcement offers
   /// What the receiver may say next; anything else from it is refused.
   enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;

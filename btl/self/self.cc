@@ -20,7 +20,7 @@ class alignas(64) SelfEndpoint final : public Endpoint {
       : Endpoint(leads_to), sink_(sink), threads_(threads) {}
 
   bool send(const Header& header, const void* payload) noexcept override {
-    sink_.arrived(*this, Frame{header, static_cast<const std::byte*>(payload)});
+    sink_.arrived(*this, Frame{header, static_cast<const std::byte*>(payload), header.bytes});
     wake_threads();
     return true;
   }
@@ -30,7 +30,7 @@ class alignas(64) SelfEndpoint final : public Endpoint {
     return buffers_[depth_++].get();
   }
   void commit(const Header& header) noexcept override {
-    sink_.arrived(*this, Frame{header, buffers_[depth_ - 1].get()});
+    sink_.arrived(*this, Frame{header, buffers_[depth_ - 1].get(), header.bytes});
     --depth_;
     wake_threads();
   }

@@ -100,6 +100,7 @@ bool SmEndpoint::peek(Frame* frame) noexcept {
   if (TERN_UNLIKELY(!reader_bound_ || damaged_)) return false;
   const Line* line = reader_.front(&frame->header);
   if (line == nullptr) return false;
+  frame->bytes = frame->header.bytes;
   const std::byte* payload = line->bytes + sizeof(Header);
   if (TERN_LIKELY((frame->header.kind & kPooled) == 0)) {
     frame->payload = payload;

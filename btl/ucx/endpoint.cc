@@ -16,9 +16,12 @@ constexpr uint16_t kMostEarly = 1024;
 
 }  // namespace
 
-UcxEndpoint::UcxEndpoint(Worker& worker, const Destination& leads_to, const std::string& address,
-                         const Origin& own)
-    : Endpoint(leads_to, {.peeks = false}), worker_(worker), own_(own) {
+UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to,
+                         const std::string& address, const Origin& own)
+    : Endpoint(leads_to, {.peeks = false, .direct = Worker::kMostDirect}),
+      worker_(worker),
+      sink_(sink),
+      own_(own) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
@@ -72,19 +75,64 @@ void UcxEndpoint::commit(const Header& header) noexcept {
   block.head = head_for(header);
   block.endpoint = this;
   ucp_request_param_t params{};
-  params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE |
-                        UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-  params.flags = UCP_AM_SEND_FLAG_EAGER;
-  params.memory_type = UCS_MEMORY_TYPE_HOST;
   params.cb.send = &UcxEndpoint::sent;
-  params.user_data = &block;
+  if (post(block.head, block.payload, header.bytes, &params, &block) == nullptr)
+    worker_.blocks.give_back(block);
+}
+
+void* UcxEndpoint::post(const WireHead& head, const void* data, size_t count,
+                        ucp_request_param_t* params, void* user_data) noexcept {
+  params->op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE |
+                          UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params->flags = UCP_AM_SEND_FLAG_EAGER;
+  params->memory_type = UCS_MEMORY_TYPE_HOST;
+  params->user_data = user_data;
   ++next_sent_;
   worker_.count_send();
-  void* const request = worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, &block.head, sizeof block.head,
-                                                    block.payload, header.bytes, &params);
-  if (UCS_PTR_IS_PTR(request)) return;
+  void* const request =
+      worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, &head, sizeof head, data, count, params);
+  if (UCS_PTR_IS_PTR(request)) return request;
   if (request != nullptr) failed(this, ep_, UCS_PTR_STATUS(request));
-  worker_.blocks.give_back(block);
+  return nullptr;
+}
+
+Start UcxEndpoint::send_direct(const Header& header, const iovec& prefix, const iovec& data,
+                               Operation& operation) noexcept {
+  if (TERN_UNLIKELY(status_ != UCS_OK)) return Start::kDone;  // as in send
+  Direct* const direct = worker_.directs.take();
+  if (direct == nullptr) return Start::kNoRoom;
+  direct->head = head_for(header);
+  direct->endpoint = this;
+  direct->operation = &operation;
+  ucp_request_param_t params{};
+  params.cb.send = &UcxEndpoint::sent_direct;
+  const void* what = data.iov_base;
+  size_t count = data.iov_len;
+  if (prefix.iov_len != 0) {
+    std::memcpy(direct->prefix.data(), prefix.iov_base, prefix.iov_len);
+    direct->parts = {{{direct->prefix.data(), prefix.iov_len}, {data.iov_base, data.iov_len}}};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
+    params.datatype = UCP_DATATYPE_IOV;
+    what = direct->parts.data();
+    count = direct->parts.size();
+  }
+  if (post(direct->head, what, count, &params, direct) == nullptr) {
+    worker_.directs.give_back(*direct);
+    return Start::kDone;
+  }
+  ++operation.left;
+  return Start::kStarted;
+}
+
+void UcxEndpoint::sent_direct(void* request, ucs_status_t status, void* sent) noexcept {
+  Direct& direct = *static_cast<Direct*>(sent);
+  UcxEndpoint& endpoint = *direct.endpoint;
+  Operation& operation = *direct.operation;
+  Worker& worker = endpoint.worker_;
+  worker.ucp.ucp_request_free(request);
+  worker.directs.give_back(direct);
+  if (TERN_UNLIKELY(status != UCS_OK)) failed(&endpoint, endpoint.ep_, status);
+  if (!worker.sink_gone && --operation.left == 0) endpoint.sink_.done(operation);
 }
 
 void UcxEndpoint::sent(void* request, ucs_status_t status, void* sent_block) noexcept {
@@ -113,27 +161,28 @@ void* UcxEndpoint::close() noexcept {
   return UCS_PTR_IS_PTR(request) ? request : nullptr;
 }
 
-bool UcxEndpoint::arrive(const WireHead& head, const std::byte* payload, Sink& sink) {
+bool UcxEndpoint::arrive(const WireHead& head, std::span<const std::byte> payload) {
   if (TERN_UNLIKELY(status_ != UCS_OK)) return true;
   const auto ahead = static_cast<uint16_t>(head.origin.sequence - next_taken_);
   if (TERN_UNLIKELY(ahead != 0)) {
     if (ahead > kMostEarly) return false;
     return early_
-        .try_emplace(head.origin.sequence, Early{head, {payload, payload + head.header.bytes}})
+        .try_emplace(head.origin.sequence, Early{head, {payload.begin(), payload.end()}})
         .second;
   }
   ++next_taken_;
-  sink.arrived(*this, Frame{head.header, payload});
-  if (TERN_UNLIKELY(!early_.empty())) hand_on_early(sink);
+  sink_.arrived(*this, Frame{head.header, payload.data(), payload.size()});
+  if (TERN_UNLIKELY(!early_.empty())) hand_on_early();
   return true;
 }
 
-void UcxEndpoint::hand_on_early(Sink& sink) {
+void UcxEndpoint::hand_on_early() {
   for (auto next = early_.find(next_taken_); next != early_.end();
        next = early_.find(next_taken_)) {
     const auto frame = early_.extract(next);
     ++next_taken_;
-    sink.arrived(*this, Frame{frame.mapped().head.header, frame.mapped().payload.data()});
+    const Early& early = frame.mapped();
+    sink_.arrived(*this, Frame{early.head.header, early.payload.data(), early.payload.size()});
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,15 @@ class UcxEndpoint final : public Endpoint {
  public:
   /// `address` is the peer's: see PeerAddress. `own`: what frames say of this end, with the peer's
   /// cookie. Throws Error.
-  UcxEndpoint(Worker& worker, const Destination& leads_to, const std::string& address,
+  UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, const std::string& address,
               const Origin& own);
   ~UcxEndpoint() override;
 
   bool send(const Header& header, const void* payload) noexcept override;
   std::byte* begin(size_t bytes) noexcept override;
   void commit(const Header& header) noexcept override;
+  Start send_direct(const Header& header, const iovec& prefix, const iovec& data,
+                    Operation& operation) noexcept override;
   size_t max_payload() const noexcept override { return Worker::kPayload; }
   bool peek(Frame*) noexcept override { return false; }
   void pop() noexcept override {}
@@ -32,7 +35,7 @@ class UcxEndpoint final : public Endpoint {
 
   /// A frame that came: hands it on in its turn, with those that waited for it. False where it
   /// cannot be in its turn.
-  [[nodiscard]] bool arrive(const WireHead& head, const std::byte* payload, Sink& sink);
+  [[nodiscard]] bool arrive(const WireHead& head, std::span<const std::byte> payload);
   /// UCS_OK while it works.
   [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
   [[nodiscard]] bool closed() const noexcept { return ep_ == nullptr; }
@@ -46,12 +49,16 @@ class UcxEndpoint final : public Endpoint {
     std::vector<std::byte> payload;
   };
   [[nodiscard]] WireHead head_for(const Header& header) noexcept;
-  bool post(Block& block) noexcept;
-  void hand_on_early(Sink& sink);
+  void hand_on_early();
+  /// UCX's request for a frame that is an eager message; null where it is done.
+  void* post(const WireHead& head, const void* data, size_t count, ucp_request_param_t* params,
+             void* user_data) noexcept;
   static void sent(void* request, ucs_status_t status, void* block) noexcept;
+  static void sent_direct(void* request, ucs_status_t status, void* direct) noexcept;
   static void failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept;
 
   Worker& worker_;
+  Sink& sink_;
   const Origin own_;
   ucp_ep_h ep_ = nullptr;
   ucs_status_t status_ = UCS_OK;

@@ -56,6 +56,7 @@ Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<
 
 Ucx::~Ucx() {
   if (worker_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(-1);
+  worker_.sink_gone = true;
   std::vector<void*> closing;
   for (auto& [key, endpoint] : endpoints_)
     if (void* const request = endpoint->close(); request != nullptr) closing.push_back(request);
@@ -101,7 +102,7 @@ UcxEndpoint& Ucx::endpoint_to(core::Peer& peer, uint32_t channel, uint32_t chann
     const Origin own{address.cookie, static_cast<uint32_t>(process_.world_rank), 0,
                      static_cast<uint8_t>(channel_), 0};
     looks_for_sockets_ = kLooks;
-    endpoint = std::make_unique<UcxEndpoint>(worker_, Destination{peer, channel, channels},
+    endpoint = std::make_unique<UcxEndpoint>(worker_, sink_, Destination{peer, channel, channels},
                                              address.worker, own);
   }
   return *endpoint;
@@ -116,19 +117,21 @@ ucs_status_t Ucx::arrived(void* self, const void* head, size_t head_bytes, void*
     return UCS_OK;
   }
   std::memcpy(&frame, head, sizeof frame);
-  if (frame.header.bytes != bytes || frame.origin.cookie != ucx.cookie_) {
-    ucx.refuse(frame.header.bytes != bytes ? "its length is wrong" : "it was meant for another");
+  if ((frame.header.bytes != bytes && frame.header.bytes != 0) ||
+      frame.origin.cookie != ucx.cookie_) {
+    ucx.refuse(frame.origin.cookie == ucx.cookie_ ? "its length is wrong"
+                                                  : "it was meant for another");
     return UCS_OK;
   }
   try {
-    ucx.take(frame, static_cast<const std::byte*>(payload));
+    ucx.take(frame, {static_cast<const std::byte*>(payload), bytes});
   } catch (const std::exception& error) {
     ucx.refuse(error.what());
   }
   return UCS_OK;
 }
 
-void Ucx::take(const WireHead& head, const std::byte* payload) {
+void Ucx::take(const WireHead& head, std::span<const std::byte> payload) {
   const Origin& origin = head.origin;
   if (origin.rank >= static_cast<uint32_t>(process_.world_size) || origin.nspace != 0 ||
       static_cast<int>(origin.rank) == process_.world_rank)
@@ -136,7 +139,7 @@ void Ucx::take(const WireHead& head, const std::byte* payload) {
   core::Peer& peer = process_.peer(origin.rank);
   const uint32_t channels = book_.of(peer).channels;
   if (origin.channel >= channels) return refuse("it names a channel that its sender does not have");
-  if (!endpoint_to(peer, origin.channel, channels).arrive(head, payload, sink_))
+  if (!endpoint_to(peer, origin.channel, channels).arrive(head, payload))
     return refuse("its place in the sequence of frames is wrong");
   ++frames_;
 }
@@ -189,7 +192,7 @@ bool Ucx::arm() noexcept {
 // nothing comes over the network, it is looked at every 32nd round.
 int Ucx::progress() noexcept {
   constexpr uint32_t kAttentive = 1000, kSeldom = 31;
-  if (idle_rounds_ > kAttentive && worker_.blocks.away() == 0 && (++idle_rounds_ & kSeldom) != 0)
+  if (idle_rounds_ > kAttentive && !worker_.has_under_way() && (++idle_rounds_ & kSeldom) != 0)
     return 0;
   frames_ = 0;
   const bool events = worker_.progress() != 0;

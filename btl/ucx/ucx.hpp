@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -35,7 +36,7 @@ class Ucx final : public Btl {
 
  private:
   UcxEndpoint& endpoint_to(core::Peer& peer, uint32_t channel, uint32_t channels);
-  void take(const WireHead& head, const std::byte* payload);
+  void take(const WireHead& head, std::span<const std::byte> payload);
   void refuse(const char* why) noexcept;
   bool arm() noexcept;
   TERN_COLD void give_up_failed() noexcept;

@@ -12,10 +12,17 @@
 namespace tern::btl::ucx {
 namespace {
 
+constexpr const char* kSegment = "68k";  // Worker::kMostDirect, and all heads
+
 // What the user has not set. Ranks of one host have their own transport.
 void configure(const Library& ucp, ucp_config_t* config) {
   if (std::getenv("UCX_TLS") == nullptr)
     require(ucp, ucp.ucp_config_modify(config, "TLS", "^sm,self"), "UCX_TLS=^sm,self");
+  // A frame with all its data is one message of TCP's transport, which is not put together from
+  // parts. A version that does not know the setting needs more copies.
+  for (const char* name : {"TCP_TX_SEG_SIZE", "TCP_RX_SEG_SIZE"})
+    if (std::getenv((std::string("UCX_") + name).c_str()) == nullptr)
+      (void)ucp.ucp_config_modify(config, name, kSegment);
 }
 
 }  // namespace
@@ -62,7 +69,7 @@ Worker::~Worker() {
   if (flush_ != nullptr) ucp.ucp_request_free(flush_);
   // Blocks that are still under way belong to UCX: it gives them back, or ends with the worker.
   constexpr int64_t kPatienceNs = 1'000'000'000;
-  for (const int64_t end = now_ns() + kPatienceNs; blocks.away() != 0 && now_ns() < end;)
+  for (const int64_t end = now_ns() + kPatienceNs; has_under_way() && now_ns() < end;)
     progress();
   ucp.ucp_worker_destroy(worker_);
 }
@@ -94,18 +101,18 @@ void Worker::receive_frames(ucp_am_recv_callback_t callback, void* to) {
 }
 
 bool Worker::is_quiet() noexcept {
-  if (flush_ == nullptr && !dirty_) return blocks.away() == 0;
+  if (flush_ == nullptr && !dirty_) return !has_under_way();
   if (flush_ == nullptr) {
     dirty_ = false;
     const ucp_request_param_t params{};
     flush_ = ucp.ucp_worker_flush_nbx(worker_, &params);
     if (!UCS_PTR_IS_PTR(flush_)) flush_ = nullptr;
-    return flush_ == nullptr && blocks.away() == 0;
+    return flush_ == nullptr && !has_under_way();
   }
   if (ucp.ucp_request_check_status(flush_) == UCS_INPROGRESS) return false;
   ucp.ucp_request_free(flush_);
   flush_ = nullptr;
-  return !dirty_ && blocks.away() == 0;
+  return !dirty_ && !has_under_way();
 }
 
 }  // namespace tern::btl::ucx

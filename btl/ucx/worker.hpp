@@ -8,6 +8,7 @@
 #include <string>
 
 #include "btl/ucx/blocks.hpp"
+#include "btl/ucx/directs.hpp"
 #include "btl/ucx/library.hpp"
 
 namespace tern::btl::ucx {
@@ -53,12 +54,20 @@ class Worker {
 
   /// An endpoint has failed, and nothing has been done about it yet.
   bool has_failures = false;
+  /// What ends from now on is told to no sink.
+  bool sink_gone = false;
 
   const std::shared_ptr<Context> context;
   const Library& ucp;
-  static constexpr size_t kPayload = 8192;
-  static constexpr size_t kBlocks = 256;
+  static constexpr size_t kPayload = (64 << 10) - 64;
+  static constexpr size_t kBlocks = 128;
+  static constexpr size_t kMostDirect = 64 << 10;
+  static constexpr size_t kDirects = 256;
   Blocks blocks{kBlocks, kPayload};
+  Directs directs{kDirects};
+  [[nodiscard]] bool has_under_way() const noexcept {
+    return blocks.away() != 0 || directs.away() != 0;
+  }
 
  private:
   ucp_worker_h worker_ = nullptr;

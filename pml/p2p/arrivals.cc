@@ -45,11 +45,12 @@ size_t prefix_bytes(uint8_t kind) noexcept {
   }
 }
 
-bool well_formed(const btl::Header& header, uint32_t from) noexcept {
-  const size_t least = prefix_bytes(header.kind);
-  if (header.bytes >= least) return true;
-  log_line("a frame of kind %u with %u bytes from rank %u is %s and is ignored", header.kind,
-           header.bytes, from, least == SIZE_MAX ? "of unknown kind" : "too short");
+bool well_formed(const btl::Frame& frame, uint32_t from) noexcept {
+  const size_t least = prefix_bytes(frame.header.kind);
+  if (frame.bytes >= least) return true;
+  log_line("a frame of kind %u with %zu bytes from rank %u is %s and is ignored",
+           frame.header.kind, frame.bytes, from,
+           least == SIZE_MAX ? "of unknown kind" : "too short");
   return false;
 }
 
@@ -58,11 +59,11 @@ bool well_formed(const btl::Header& header, uint32_t from) noexcept {
 void P2p::arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept {
   PeerState& peer = TERN_LIKELY(from.state != nullptr) ? *from.state : peers_.contact(from);
   if (TERN_LIKELY(frame.header.kind == wire::kEager)) {
-    matcher_.arrive(peer, frame.header, frame.payload, frame.header.bytes);
+    matcher_.arrive(peer, frame.header, frame.payload, frame.bytes);
     return;
   }
-  if (!well_formed(frame.header, from.to.peer.rank)) return;
-  PrefixReader reader(frame.payload, frame.header.bytes);
+  if (!well_formed(frame, from.to.peer.rank)) return;
+  PrefixReader reader(frame.payload, frame.bytes);
   switch (frame.header.kind) {
     case wire::kGo:
       transfers_.take(peer, reader.take<wire::Go>());
@@ -82,8 +83,7 @@ void P2p::arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept {
       matcher_.learn_context(peer, reader.take<wire::ContextTold>());
       break;
     case wire::kPace:
-      peer.eager_limit =
-          reader.take<wire::Pace>().eager != 0 ? static_cast<int64_t>(limits_.eager) : -1;
+      peer.pace(reader.take<wire::Pace>().eager != 0);
       break;
     case wire::kWithdraw:
       matcher_.withdraw(peer, reader.take<wire::Withdraw>().sender);

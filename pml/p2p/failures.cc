@@ -37,7 +37,7 @@ void P2p::failed(btl::Endpoint& to, const std::string& why) noexcept {
       strf("rank %u on %s is lost: %s: %s", peer.peer->rank,
            host_of(process_, peer.peer->rank).c_str(), to.transport(), why.c_str());
   peer.lost = std::make_unique<const Failure>(Failure{MPI_ERR_PROC_ABORTED, text});
-  peer.eager_limit = -1;
+  peer.pace(false);
   ++lost_;
   process_.explain.warn("lost", {{"rank", uint64_t{peer.peer->rank}}, {"why", why}},
                         text + ". Messages to and from it fail (MPI_ERR_PROC_ABORTED)");

@@ -56,7 +56,7 @@ void Matcher::cancel(RecvRequest& request) noexcept {
 
 // In long form it is answered with the short name of its communicator.
 void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
-  PrefixReader reader(frame.payload, frame.header.bytes);
+  PrefixReader reader(frame.payload, frame.bytes);
   btl::Header header = frame.header;
   if ((header.kind & wire::kLong) != 0) {
     const auto id = reader.take<wire::LongContext>();

@@ -79,6 +79,9 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
 
   void arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept override;
   void failed(btl::Endpoint& to, const std::string& why) noexcept override;
+  void done(btl::Operation& operation) noexcept override {
+    requests_.done(*static_cast<SendRequest*>(operation.owner));
+  }
 
   [[nodiscard]] bool has_lost() const noexcept { return lost_ != 0; }
 

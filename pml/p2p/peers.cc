@@ -2,14 +2,27 @@
 // Peers: first contacts. What it says of them: explain.cc.
 #include "pml/p2p/peers.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 
 namespace tern::pml {
 
+void PeerState::set_limits(const Limits& limits) noexcept {
+  const auto most = [](size_t bytes, size_t room) {
+    return static_cast<int64_t>(std::min(bytes, room));
+  };
+  const size_t direct = endpoint->caps.direct;
+  usual.eager = most(limits.eager, SIZE_MAX);
+  usual.direct = direct == 0 ? -1 : most(limits.net_eager, direct);
+  usual.now = direct == 0 ? usual.eager : most(limits.eager, kLeastDirect - 1);
+  pace(true);
+}
+
 PeerState& Peers::contact(btl::Endpoint& endpoint) {
   peers_.push_back(std::make_unique<PeerState>(endpoint));
   PeerState& state = *peers_.back();
-  state.eager_limit = static_cast<int64_t>(limits_.eager);
+  state.set_limits(limits_);
   const size_t index = state.peer->index;
   if (index >= by_peer_.size()) by_peer_.resize(index + 1, nullptr);
   state.next = by_peer_[index];

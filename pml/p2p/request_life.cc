@@ -26,7 +26,10 @@ int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** r
   return MPI_SUCCESS;
 }
 
-SendRequest::SendRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }
+SendRequest::SendRequest(P2p& owner) noexcept : pml(owner) {
+  channel = &owner.channel();
+  operation.owner = this;
+}
 RecvRequest::RecvRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }
 
 int SendRequest::start() noexcept {

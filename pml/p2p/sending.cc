@@ -20,7 +20,7 @@ void Sending::start(SendRequest& request, int lost) noexcept {
 bool Sending::emit(SendRequest& request) noexcept {
   PeerState& peer = *request.peer;
   const size_t bytes = request.transfer.bytes;
-  const bool eager = Eager::viable(peer, bytes);
+  const bool eager = Eager::viable(request);
   if (request.lost == MPI_SUCCESS)
     request.lost = eager ? eager_.prepare(request) : transfers_.prepare(request);
   if (TERN_UNLIKELY(request.lost != MPI_SUCCESS)) return transfers_.announce_lost(request);

@@ -25,7 +25,7 @@ struct EagerSender final : SenderHalf {
 bool Eager::send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                      size_t bytes) noexcept {
   const uint32_t index = to.communicator->remote_index(to.rank);
-  if (!viable(peer, bytes) || index == 0 || peer.first_waiting != nullptr || outbox_.is_signing())
+  if (static_cast<int64_t>(bytes) > peer.now_limit || index == 0 || peer.first_waiting != nullptr || outbox_.is_signing())
     return false;
   const btl::Header header = header_for(to, wire::kEager, index, bytes);
   const core::Datatype& type = *buffer.type;
@@ -71,19 +71,26 @@ int Eager::prepare(SendRequest& request) noexcept {
   return code;
 }
 
+void Eager::write_prefix(SendRequest& request, PrefixWriter* writer,
+                         btl::Header* header) noexcept {
+  const bool sync = request.mode == Mode::kSynchronous;
+  header->kind |= sync ? wire::kEagerSync : wire::kEager;
+  if (sync) writer->put(wire::SyncPrefix{request.handle()});
+}
+
 bool Eager::emit(SendRequest& request) noexcept {
-  const size_t bytes = request.transfer.bytes;
+  const auto bytes = request.transfer.bytes;
+  if (bytes >= kLeastDirect && static_cast<int64_t>(bytes) <= request.peer->direct_limit &&
+      is_one_block(request.buffer))
+    return emit_direct(request);
   const bool sync = request.mode == Mode::kSynchronous;
   btl::Header header;
   std::byte* const room =
       outbox_.begin_frame(request, bytes + (sync ? sizeof(wire::SyncPrefix) : 0), &header);
   if (room == nullptr) return false;
   PrefixWriter writer(room);
-  header.kind |= sync ? wire::kEagerSync : wire::kEager;
-  if (sync) {
-    writer.put(wire::SyncPrefix{request.handle()});
-    request.awaits = SendRequest::Awaits::kDone;
-  }
+  write_prefix(request, &writer, &header);
+  if (sync) request.awaits = SendRequest::Awaits::kDone;
   const Buffer& from = request.buffer;
   if (TERN_UNLIKELY(from.on_device() && bytes != 0))
     std::memcpy(writer.next(), static_cast<EagerSender&>(*request.transfer.half).aside.get(),
@@ -91,6 +98,21 @@ bool Eager::emit(SendRequest& request) noexcept {
   else
     from.type->pack(from.address, from.count, 0, writer.next(), bytes);
   request.peer->endpoint->commit(header);
+  return true;
+}
+
+bool Eager::emit_direct(SendRequest& request) noexcept {
+  static_assert(Outbox::kMostNames + sizeof(wire::SyncPrefix) <= btl::Endpoint::kMostPrefix);
+  std::array<std::byte, btl::Endpoint::kMostPrefix> prefix;
+  btl::Header header;
+  PrefixWriter writer(outbox_.write_names(request, prefix.data(), &header));
+  write_prefix(request, &writer, &header);
+  const auto length = static_cast<size_t>(writer.next() - prefix.data());
+  const auto begun = request.peer->endpoint->send_direct(
+      header, {prefix.data(), length}, {request.buffer.first(), request.transfer.bytes},
+      request.operation);
+  if (begun == btl::Start::kNoRoom) return false;
+  if (request.mode == Mode::kSynchronous) request.awaits = SendRequest::Awaits::kDone;
   return true;
 }
 

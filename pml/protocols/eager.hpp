@@ -6,6 +6,7 @@
 #pragma once
 
 #include "pml/outbox.hpp"
+#include "pml/prefix.hpp"
 #include "pml/protocol.hpp"
 #include "pml/request_pool.hpp"
 
@@ -16,9 +17,11 @@ class Eager {
   Eager(core::Process& process, Outbox& outbox, RequestPool& requests) noexcept
       : process_(process), outbox_(outbox), requests_(requests) {}
 
-  /// Whether the peer takes so many bytes without having matched them.
-  [[nodiscard]] static bool viable(const PeerState& peer, size_t bytes) noexcept {
-    return static_cast<int64_t>(bytes) <= peer.eager_limit;
+  /// Whether the peer takes the message without having matched it.
+  [[nodiscard]] static bool viable(const SendRequest& request) noexcept {
+    const auto bytes = static_cast<int64_t>(request.transfer.bytes);
+    return bytes <= request.peer->eager_limit ||
+           (bytes <= request.peer->direct_limit && is_one_block(request.buffer));
   }
   /// Sender, the common case, without a request: small, nothing waits before it, the peer knows the
   /// communicator. False: make a request.
@@ -34,6 +37,15 @@ class Eager {
                size_t bytes) noexcept;
 
  private:
+  /// Host memory that a transport can send from where it lies.
+  [[nodiscard]] static bool is_one_block(const Buffer& buffer) noexcept {
+    return buffer.type->contiguous() && !buffer.on_device();
+  }
+  /// The same from where the data lies.
+  [[nodiscard]] bool emit_direct(SendRequest& request) noexcept;
+  /// What stands before the data; the header's kind.
+  static void write_prefix(SendRequest& request, PrefixWriter* writer,
+                           btl::Header* header) noexcept;
   TERN_COLD bool send_device_now(PeerState& peer, const Buffer& buffer,
                                  const btl::Header& header) noexcept;
 

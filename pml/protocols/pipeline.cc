@@ -56,26 +56,61 @@ struct HostSource {
   void sent(size_t /*bytes*/) const noexcept {}
 };
 
+/// Straight from the user's buffer, where the transport can.
+class DirectMover {
+ public:
+  static constexpr uint32_t kParts = 4;  // of one message under way: others shall get through
+  explicit DirectMover(SendRequest& request) noexcept : request_(request) {}
+  [[nodiscard]] size_t move(const Range& range) noexcept {
+    if (request_.operation.left >= kParts) return 0;
+    wire::DataPrefix prefix{request_.transfer.partner, range.offset};
+    const auto begun = request_.peer->endpoint->send_direct(
+        {0, wire::kData, 0, 0, 0, 0}, {&prefix, sizeof prefix},
+        {request_.buffer.first() + range.offset, range.length}, request_.operation);
+    return begun == btl::Start::kNoRoom ? 0 : range.length;
+  }
+  [[nodiscard]] int error() const noexcept { return 0; }
+
+ private:
+  SendRequest& request_;
+};
+
+bool can_go_direct(const SendRequest& request) noexcept {
+  return request.peer->endpoint->caps.direct != 0 && request.buffer.type->contiguous();
+}
+
 class PipelineSender final : public SenderHalf {
  public:
   explicit PipelineSender(SendRequest& request) noexcept
       : request_(request),
         source_{request.buffer},
-        chunks_(request.transfer.bytes, FrameMover<HostSource>::most(*request.peer->endpoint)) {}
+        direct_(can_go_direct(request)),
+        chunks_(request.transfer.bytes, direct_
+                                            ? request.peer->endpoint->caps.direct
+                                            : FrameMover<HostSource>::most(*request.peer->endpoint)) {}
   Step begin(const wire::Go&) noexcept override {
     ++request_.peer->sent.piped;
     return Step::kAgain;
   }
   Step advance() noexcept override {
-    FrameMover<HostSource> mover(*request_.peer->endpoint, request_.transfer.partner, source_);
-    const Step step = move_all(chunks_, mover);
+    const Step step = direct_ ? move_direct() : move_in_frames();
     request_.transfer.moved = chunks_.at();
     return chunks_.all_moved() ? Step::kDone : step;
   }
 
  private:
+  Step move_in_frames() noexcept {
+    FrameMover<HostSource> mover(*request_.peer->endpoint, request_.transfer.partner, source_);
+    return move_all(chunks_, mover);
+  }
+  Step move_direct() noexcept {
+    DirectMover mover(request_);
+    return move_all(chunks_, mover);
+  }
+
   SendRequest& request_;
   HostSource source_;
+  const bool direct_;
   Chunks chunks_;
 };
 

@@ -39,6 +39,8 @@ class Network {
     btl::Header header;
     std::vector<std::byte> payload;
     int rounds;  // of the receiver, until it arrives
+    iovec data{};                         // of send_direct: read when it arrives
+    btl::Operation* operation = nullptr;  // done then
   };
 
   /// False where the link has no room now.
@@ -46,11 +48,20 @@ class Network {
     const std::lock_guard<std::mutex> guard(mutex_);
     return links_[{from, to}].size() < kMostFrames && random_() % kRefusals != 0;
   }
-  void send(Place from, Place to, const btl::Header& header, std::vector<std::byte> payload) {
+  void send(Place from, Place to, Frame frame) {
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (is_cut_locked(from.rank, to.rank)) return;
-    links_[{from, to}].push_back(
-        {header, std::move(payload), static_cast<int>(random_() % kMostRounds)});
+    if (is_cut_locked(from.rank, to.rank)) return note_done(from, frame);
+    frame.rounds = static_cast<int>(random_() % kMostRounds);
+    links_[{from, to}].push_back(std::move(frame));
+  }
+  /// A part of an operation that has been read, or will not be any more; null: none.
+  btl::Operation* take_done(Place from) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    auto& done = done_[from];
+    if (done.empty()) return nullptr;
+    btl::Operation* const operation = done.front();
+    done.pop_front();
+    return operation;
   }
   /// The next frame to this place that is due, and where it comes from; one round passes on each
   /// link whose next frame is not. False where nothing is due.
@@ -61,6 +72,9 @@ class Network {
       *from = ends.first;
       *frame = std::move(frames.front());
       frames.pop_front();
+      const auto* data = static_cast<const std::byte*>(frame->data.iov_base);
+      frame->payload.insert(frame->payload.end(), data, data + frame->data.iov_len);
+      note_done(ends.first, *frame);
       return true;
     }
     return false;
@@ -69,14 +83,17 @@ class Network {
     const std::lock_guard<std::mutex> guard(mutex_);
     return std::all_of(links_.begin(), links_.end(), [&](const auto& link) {
       return link.first.first != from || link.second.empty();
-    });
+    }) && done_[from].empty();
   }
   /// From now on nothing goes between these ranks, and both are told.
   void cut(uint32_t one, uint32_t other) {
     const std::lock_guard<std::mutex> guard(mutex_);
     cuts_.insert(std::minmax(one, other));
-    for (auto& [ends, frames] : links_)
-      if (is_cut_locked(ends.first.rank, ends.second.rank)) frames.clear();
+    for (auto& [ends, frames] : links_) {
+      if (!is_cut_locked(ends.first.rank, ends.second.rank)) continue;
+      for (const Frame& frame : frames) note_done(ends.first, frame);
+      frames.clear();
+    }
   }
   bool is_cut(uint32_t one, uint32_t other) {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -86,6 +103,9 @@ class Network {
  private:
   static constexpr size_t kMostFrames = 12;
   static constexpr uint32_t kMostRounds = 4, kRefusals = 6;
+  void note_done(Place from, const Frame& frame) {
+    if (frame.operation != nullptr) done_[from].push_back(frame.operation);
+  }
   bool is_cut_locked(uint32_t one, uint32_t other) const {
     return cuts_.count(std::minmax(one, other)) != 0;
   }
@@ -93,6 +113,7 @@ class Network {
   std::mutex mutex_;
   std::mt19937 random_;
   std::map<std::pair<Place, Place>, std::deque<Frame>> links_;
+  std::map<Place, std::deque<btl::Operation*>> done_;
   std::set<std::pair<uint32_t, uint32_t>> cuts_;
 };
 
@@ -102,7 +123,7 @@ inline thread_local Network* network = nullptr;
 class LateEndpoint final : public btl::Endpoint {
  public:
   LateEndpoint(Network& between, Place here, const btl::Destination& leads_to)
-      : Endpoint(leads_to, {.peeks = false}), network_(between), here_(here) {}
+      : Endpoint(leads_to, {.peeks = false, .direct = 3000}), network_(between), here_(here) {}
   bool send(const btl::Header& header, const void* payload) noexcept override {
     std::byte* const room = begin(header.bytes);
     if (room == nullptr) return false;
@@ -118,7 +139,16 @@ class LateEndpoint final : public btl::Endpoint {
   }
   void commit(const btl::Header& header) noexcept override {
     filling_.resize(header.bytes);
-    network_.send(here_, there(), header, std::move(filling_));
+    network_.send(here_, there(), {header, std::move(filling_), 0});
+  }
+  btl::Start send_direct(const btl::Header& header, const iovec& prefix, const iovec& data,
+                         btl::Operation& operation) noexcept override {
+    if (!is_cut() && !network_.has_room(here_, there())) return btl::Start::kNoRoom;
+    const auto* words = static_cast<const std::byte*>(prefix.iov_base);
+    ++operation.left;
+    network_.send(here_, there(),
+                  {header, {words, words + prefix.iov_len}, 0, data, &operation});
+    return btl::Start::kStarted;
   }
   size_t max_payload() const noexcept override { return 8192; }
   bool peek(btl::Frame*) noexcept override { return false; }
@@ -156,7 +186,9 @@ class Late final : public btl::Btl {
     int frames = 0;
     Place from{};
     for (Network::Frame frame; network_.take(here_, &from, &frame); ++frames)
-      sink_.arrived(endpoint_to(from), {frame.header, frame.payload.data()});
+      sink_.arrived(endpoint_to(from), {frame.header, frame.payload.data(), frame.payload.size()});
+    while (btl::Operation* const operation = network_.take_done(here_))
+      if (++frames; --operation->left == 0) sink_.done(*operation);
     for (auto& [place, endpoint] : endpoints_) {
       if (endpoint->told || leaving_ || !endpoint->is_cut()) continue;
       endpoint->told = true;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <numeric>
 #include <string_view>
@@ -55,12 +56,13 @@ std::vector<std::byte> pattern(uint32_t number, size_t bytes) {
 class Collector final : public Sink {
  public:
   void arrived(Endpoint& from, const Frame& frame) noexcept override {
-    const auto expected = pattern(frame.header.context, frame.header.bytes);
-    if (frame.header.bytes > 0)
+    const auto expected = pattern(frame.header.context, frame.bytes);
+    if (frame.bytes > 0)
       damaged += std::memcmp(frame.payload, expected.data(), expected.size()) != 0;
     misplaced += frame.header.context != frames || frame.header.source != from.to.peer.rank;
     ++frames;
   }
+  void done(Operation& operation) noexcept override { *static_cast<bool*>(operation.owner) = true; }
   uint32_t frames = 0;
   int damaged = 0, misplaced = 0;
 };
@@ -91,6 +93,33 @@ struct Rank {
     if (bytes > 0) std::memcpy(room, payload.data(), bytes);
     right.commit(header(bytes));
     ++sent;
+  }
+  /// A window of frames from where their data lies, which is overwritten once that is allowed.
+  void send_directly(size_t prefix, const std::vector<size_t>& lengths) {
+    struct Part {
+      std::vector<std::byte> bytes;
+      Operation operation;
+      bool told = false;
+      Start begun = Start::kNoRoom;
+    };
+    std::deque<Part> parts;
+    for (const size_t length : lengths) {
+      Part& part = parts.emplace_back();
+      part.bytes = pattern(sent, prefix + length);
+      part.operation.owner = &part.told;
+      auto head = part.bytes;  // copied within the call
+      while ((part.begun = right.send_direct(header(0), {head.data(), prefix},
+                                             {part.bytes.data() + prefix, length},
+                                             part.operation)) == Start::kNoRoom)
+        idle();
+      std::fill(head.begin(), head.end(), std::byte{});
+      ++sent;
+    }
+    for (Part& part : parts) {
+      while (part.begun == Start::kStarted && !part.told) idle();
+      EXPECT_EQ(part.operation.left, 0U);
+      std::fill(part.bytes.begin(), part.bytes.end(), std::byte{});
+    }
   }
   /// Until as many frames came from the left as went to the right.
   void settle() {
@@ -150,6 +179,21 @@ TEST_P(Behaviour, FramesOfEveryLengthArriveInOrderAndWhole) {
       bytes % 2 == 0 ? rank.send(bytes) : rank.send_in_place(bytes);
     rank.send(rank.right.max_payload());
     rank.send_in_place(rank.right.max_payload());
+  });
+}
+
+TEST_P(Behaviour, FramesSentFromWhereTheirDataLiesKeepTheirPlace) {
+  run([](Rank& rank) {
+    const size_t most = rank.right.caps.direct;
+    if (most == 0) GTEST_SKIP();
+    for (const size_t prefix : {size_t{0}, size_t{16}, Endpoint::kMostPrefix})
+      for (const size_t length : {size_t{0}, size_t{1}, size_t{1000}, most / 2 + 1, most}) {
+        rank.send(7);
+        rank.send_directly(prefix, {length});
+        rank.send_in_place(300);
+      }
+    rank.send_directly(16, std::vector<size_t>(100, most));
+    rank.send_directly(0, std::vector<size_t>(1000, 1025));
   });
 }
 
