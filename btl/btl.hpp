@@ -22,7 +22,8 @@
 // consumes it. The Sink may send from inside arrived(), never call progress().
 //
 // Completion. send, begin/commit: the source may be reused on return. get and put: on return.
-// send_direct: where the Operation is done, which the Sink is told of in progress().
+// send_direct, start_put, start_flush: when the Operation is done, which the Sink is told of in
+// progress().
 //
 // Failure. A transport between hosts may lose a peer: its endpoint takes everything from then on
 // and sends nothing, and the Sink is told in the next progress(). After set_leaving() peers may go
@@ -44,6 +45,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/doorbell.hpp"
@@ -93,6 +95,20 @@ enum class Start : uint8_t {
   kDone,     // all of it, already
 };
 
+/// Memory of this process that one peer may write, until this goes. `key`: what the peer needs for
+/// that, as bytes of the transport's.
+class Region {
+ public:
+  virtual ~Region() = default;
+  static constexpr size_t kMostKey = 256;
+  [[nodiscard]] virtual std::span<const std::byte> key() const noexcept = 0;
+};
+/// The same at the peer. It outlives the operations that name it.
+class RemoteRegion {
+ public:
+  virtual ~RemoteRegion() = default;
+};
+
 class Endpoint;
 
 /// Who takes arrivals (pml implements it).
@@ -127,6 +143,7 @@ struct Destination {
 struct Caps {
   bool peeks = true;  // peek() and pop() show what has arrived; else frames come in progress() only
   size_t direct = 0;  // bytes of data that send_direct sends at most; 0: it is not there
+  bool puts = false;  // enlist, open, start_put and start_flush are there
 };
 
 /// The way to one peer.
@@ -157,6 +174,25 @@ class Endpoint {
   [[nodiscard]] virtual Start send_direct(const Header& /*header*/, const iovec& /*prefix*/,
                                           const iovec& /*data*/,
                                           Operation& /*operation*/) noexcept {
+    return Start::kNoRoom;
+  }
+  /// Lets the peer write this memory; null where that cannot be.
+  [[nodiscard]] virtual std::unique_ptr<Region> enlist(void* /*address*/,
+                                                       size_t /*bytes*/) noexcept {
+    return nullptr;
+  }
+  /// From the key of a region of the peer's; null where it is none.
+  [[nodiscard]] virtual std::unique_ptr<RemoteRegion> open(
+      std::span<const std::byte> /*key*/) noexcept {
+    return nullptr;
+  }
+  /// Writes to the peer's memory. Done: the source may be reused; start_flush tells when all that
+  /// was put before is there. In no order with anything else.
+  [[nodiscard]] virtual Start start_put(const RemoteRegion& /*region*/, uint64_t /*address*/,
+                                        const iovec& /*from*/, Operation& /*operation*/) noexcept {
+    return Start::kNoRoom;
+  }
+  [[nodiscard]] virtual Start start_flush(Operation& /*operation*/) noexcept {
     return Start::kNoRoom;
   }
   /// Bytes of a fragment that suit this transport; at most max_payload().

@@ -11,7 +11,7 @@
 
 namespace tern::btl {
 
-inline constexpr uint32_t kWireVersion = 12;
+inline constexpr uint32_t kWireVersion = 13;
 
 /// Travels as it is.
 struct ConnectionInfo {

@@ -28,6 +28,7 @@ if HAVE_UCX
 btl_sources += btl/ucx/blocks.cc
 btl_sources += btl/ucx/endpoint.cc
 btl_sources += btl/ucx/library.cc
+btl_sources += btl/ucx/regions.cc
 btl_sources += btl/ucx/sockets.cc
 btl_sources += btl/ucx/trial.cc
 btl_sources += btl/ucx/ucx.cc

@@ -20,6 +20,7 @@ struct Limits {
   size_t eager;       // bytes: up to here at once
   size_t net_eager;   // the same where the transport sends from where the data lies
   size_t unexpected;  // bytes that one sender may have here without a receive
+  size_t put;         // put by the sender, where its transport can, from here on
   size_t pull;        // a message that travels alone is pulled from here on; kNever
   size_t both_ends;   // copied by both ends from here on; kNever
 
@@ -27,6 +28,7 @@ struct Limits {
       : eager(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),
         net_eager(static_cast<size_t>(process.params.net_eager)),
         unexpected(static_cast<size_t>(process.params.unexpected_limit)),
+        put(static_cast<size_t>(process.params.net_put)),
         pull(static_cast<size_t>(process.params.sm_pull_limit)),
         both_ends(static_cast<size_t>(process.params.sm_both_limit)) {
     const auto& way = process.params.sm_single_copy;

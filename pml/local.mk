@@ -22,4 +22,5 @@ pml_sources += pml/protocols/device_receiver.cc
 pml_sources += pml/protocols/eager.cc
 pml_sources += pml/protocols/pipeline.cc
 pml_sources += pml/protocols/pull.cc
+pml_sources += pml/protocols/put.cc
 pml_sources += pml/protocols/table.cc

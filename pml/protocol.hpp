@@ -97,6 +97,8 @@ class SenderHalf : public Half {
   virtual void announce(Announcement* /*out*/) const noexcept {}
   /// Whether a go-ahead says what was offered. Not asked of protocols that need no offer.
   [[nodiscard]] virtual bool accepts(const wire::Go& /*go*/) const noexcept { return false; }
+  /// What stood behind the go-ahead; before begin().
+  virtual void learn_key(std::span<const std::byte> /*key*/) noexcept {}
   /// The receiver has chosen this protocol.
   [[nodiscard]] virtual Step begin(const wire::Go& /*go*/) noexcept { return Step::kWait; }
   /// Whether the receiver may still ask for a protocol that needs no offer, once it has chosen
@@ -118,8 +120,13 @@ class ReceiverHalf : public Half {
   [[nodiscard]] virtual Step take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
     return Step::kWait;
   }
+  /// The sender says that it has put everything. Only a half that waits for it goes on.
+  [[nodiscard]] virtual Step landed() noexcept { return Step::kWait; }
+  [[nodiscard]] virtual bool awaits_landing() const noexcept { return false; }
   /// Whether the sender may still say that the data will not come.
-  [[nodiscard]] virtual bool depends_on_sender() const noexcept { return takes_data(); }
+  [[nodiscard]] virtual bool depends_on_sender() const noexcept {
+    return takes_data() || awaits_landing();
+  }
 };
 
 /// A row of the table. The functions may throw std::bad_alloc: the next row is asked then.
@@ -143,6 +150,7 @@ using ProtocolTable = std::span<const Protocol* const>;
 [[nodiscard]] ProtocolTable protocols() noexcept;
 
 /// The go-ahead for a way, to the sender.
-void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t address = 0) noexcept;
+void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t address = 0,
+             std::span<const std::byte> key = {}) noexcept;
 
 }  // namespace tern::pml

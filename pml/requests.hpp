@@ -54,7 +54,7 @@ struct alignas(64) PeerState {
   SendRequest* last_waiting = nullptr;
   struct Control {
     btl::Header header;
-    std::byte payload[48];
+    std::byte payload[sizeof(wire::Go) + btl::Region::kMostKey];
   };
   std::vector<Control> controls;  // frames about transfers that found no room
   bool listed = false;            // in the outbox's list of peers with something waiting

@@ -17,11 +17,12 @@ enum Kind : uint8_t {
   kEager = 1,      // data
   kEagerSync = 2,  // SyncPrefix, data: answered by kDone when matched
   kRts = 3,        // Rts: a large message waits for its receive
-  kGo = 4,         // Go: receiver to sender: how the data travels
+  kGo = 4,         // Go, and a Region's key with kPut: receiver to sender: how the data travels
   kData = 5,       // DataPrefix, data
   kDone = 6,       // Done: receiver to sender: it has everything (or failed)
   kContext = 7,    // ContextTold: the index by which to name a communicator from now on
   kPace = 8,       // Pace: receiver to sender: what may be sent before its receive is known
+  kLanded = 11,    // Landed: sender to receiver: all that it has put is there
   kFailed = 10,    // Failed: sender to receiver: the data of an announced message cannot come
   kWithdraw = 9,  // Withdraw: sender to receiver: forget an announced message that was not received
 };
@@ -66,12 +67,12 @@ struct Pieces {
   uint32_t stamp;
   cuda::EventName events[kMost];
 };
-enum class Way : uint32_t { kNone = 0, kPipeline = 1, kBothEnds = 2, kPieces = 3 };
+enum class Way : uint32_t { kNone = 0, kPipeline = 1, kBothEnds = 2, kPieces = 3, kPut = 4 };
 struct Go {
   uint64_t sender;
   uint64_t receiver;
   uint64_t bytes;    // how many the receiver takes
-  uint64_t address;  // kBothEnds: where they go
+  uint64_t address;  // kBothEnds, kPut: where they go
   Way way;
   uint32_t reserved;
 };
@@ -91,6 +92,9 @@ struct ContextTold {
 inline constexpr uint64_t kWithdrawn = UINT64_MAX;
 struct Withdraw {
   uint64_t sender;
+};
+struct Landed {
+  uint64_t receiver;
 };
 struct Failed {
   uint64_t receiver;

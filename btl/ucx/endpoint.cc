@@ -18,7 +18,7 @@ constexpr uint16_t kMostEarly = 1024;
 
 UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to,
                          const std::string& address, const Origin& own)
-    : Endpoint(leads_to, {.peeks = false, .direct = Worker::kMostDirect}),
+    : Endpoint(leads_to, {.peeks = false, .direct = Worker::kMostDirect, .puts = true}),
       worker_(worker),
       sink_(sink),
       own_(own) {
@@ -99,13 +99,11 @@ void* UcxEndpoint::post(const WireHead& head, const void* data, size_t count,
 Start UcxEndpoint::send_direct(const Header& header, const iovec& prefix, const iovec& data,
                                Operation& operation) noexcept {
   if (TERN_UNLIKELY(status_ != UCS_OK)) return Start::kDone;  // as in send
-  Direct* const direct = worker_.directs.take();
+  Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   direct->head = head_for(header);
-  direct->endpoint = this;
-  direct->operation = &operation;
   ucp_request_param_t params{};
-  params.cb.send = &UcxEndpoint::sent_direct;
+  params.cb.send = &UcxEndpoint::ended;
   const void* what = data.iov_base;
   size_t count = data.iov_len;
   if (prefix.iov_len != 0) {
@@ -116,15 +114,28 @@ Start UcxEndpoint::send_direct(const Header& header, const iovec& prefix, const 
     what = direct->parts.data();
     count = direct->parts.size();
   }
-  if (post(direct->head, what, count, &params, direct) == nullptr) {
-    worker_.directs.give_back(*direct);
+  return begun(post(direct->head, what, count, &params, direct), *direct);
+}
+
+Direct* UcxEndpoint::direct_for(Operation& operation) noexcept {
+  Direct* const direct = worker_.directs.take();
+  if (direct == nullptr) return nullptr;
+  direct->endpoint = this;
+  direct->operation = &operation;
+  return direct;
+}
+
+Start UcxEndpoint::begun(void* request, Direct& direct) noexcept {
+  if (!UCS_PTR_IS_PTR(request)) {
+    if (request != nullptr) failed(this, ep_, UCS_PTR_STATUS(request));
+    worker_.directs.give_back(direct);
     return Start::kDone;
   }
-  ++operation.left;
+  ++direct.operation->left;
   return Start::kStarted;
 }
 
-void UcxEndpoint::sent_direct(void* request, ucs_status_t status, void* sent) noexcept {
+void UcxEndpoint::ended(void* request, ucs_status_t status, void* sent) noexcept {
   Direct& direct = *static_cast<Direct*>(sent);
   UcxEndpoint& endpoint = *direct.endpoint;
   Operation& operation = *direct.operation;

@@ -25,6 +25,11 @@ class UcxEndpoint final : public Endpoint {
   void commit(const Header& header) noexcept override;
   Start send_direct(const Header& header, const iovec& prefix, const iovec& data,
                     Operation& operation) noexcept override;
+  std::unique_ptr<Region> enlist(void* address, size_t bytes) noexcept override;
+  std::unique_ptr<RemoteRegion> open(std::span<const std::byte> key) noexcept override;
+  Start start_put(const RemoteRegion& region, uint64_t address, const iovec& from,
+                  Operation& operation) noexcept override;
+  Start start_flush(Operation& operation) noexcept override;
   size_t max_payload() const noexcept override { return Worker::kPayload; }
   bool peek(Frame*) noexcept override { return false; }
   void pop() noexcept override {}
@@ -54,7 +59,10 @@ class UcxEndpoint final : public Endpoint {
   void* post(const WireHead& head, const void* data, size_t count, ucp_request_param_t* params,
              void* user_data) noexcept;
   static void sent(void* request, ucs_status_t status, void* block) noexcept;
-  static void sent_direct(void* request, ucs_status_t status, void* direct) noexcept;
+  static void ended(void* request, ucs_status_t status, void* direct) noexcept;
+  /// What has become of what UCX began for this operation.
+  Start begun(void* request, Direct& direct) noexcept;
+  [[nodiscard]] Direct* direct_for(Operation& operation) noexcept;
   static void failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept;
 
   Worker& worker_;

@@ -12,17 +12,10 @@
 namespace tern::btl::ucx {
 namespace {
 
-constexpr const char* kSegment = "68k";  // Worker::kMostDirect, and all heads
-
 // What the user has not set. Ranks of one host have their own transport.
 void configure(const Library& ucp, ucp_config_t* config) {
   if (std::getenv("UCX_TLS") == nullptr)
     require(ucp, ucp.ucp_config_modify(config, "TLS", "^sm,self"), "UCX_TLS=^sm,self");
-  // A frame with all its data is one message of TCP's transport, which is not put together from
-  // parts. A version that does not know the setting needs more copies.
-  for (const char* name : {"TCP_TX_SEG_SIZE", "TCP_RX_SEG_SIZE"})
-    if (std::getenv((std::string("UCX_") + name).c_str()) == nullptr)
-      (void)ucp.ucp_config_modify(config, name, kSegment);
 }
 
 }  // namespace

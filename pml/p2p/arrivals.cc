@@ -36,6 +36,8 @@ size_t prefix_bytes(uint8_t kind) noexcept {
       return sizeof(wire::ContextTold);
     case wire::kPace:
       return sizeof(wire::Pace);
+    case wire::kLanded:
+      return sizeof(wire::Landed);
     case wire::kFailed:
       return sizeof(wire::Failed);
     case wire::kWithdraw:
@@ -56,6 +58,11 @@ bool well_formed(const btl::Frame& frame, uint32_t from) noexcept {
 
 }  // namespace
 
+void P2p::take_go(PeerState& peer, PrefixReader* reader) noexcept {
+  const auto go = reader->take<wire::Go>();
+  transfers_.take(peer, go, {reader->next(), reader->left()});
+}
+
 void P2p::arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept {
   PeerState& peer = TERN_LIKELY(from.state != nullptr) ? *from.state : peers_.contact(from);
   if (TERN_LIKELY(frame.header.kind == wire::kEager)) {
@@ -66,7 +73,10 @@ void P2p::arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept {
   PrefixReader reader(frame.payload, frame.bytes);
   switch (frame.header.kind) {
     case wire::kGo:
-      transfers_.take(peer, reader.take<wire::Go>());
+      take_go(peer, &reader);
+      break;
+    case wire::kLanded:
+      transfers_.take(peer, reader.take<wire::Landed>());
       break;
     case wire::kData: {
       const auto prefix = reader.take<wire::DataPrefix>();

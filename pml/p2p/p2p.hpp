@@ -16,6 +16,7 @@
 #include "pml/p2p/sending.hpp"
 #include "pml/p2p/transfers.hpp"
 #include "pml/pml.hpp"
+#include "pml/prefix.hpp"
 #include "pml/protocols/eager.hpp"
 #include "pml/request_pool.hpp"
 #include "pml/requests.hpp"
@@ -98,6 +99,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
 
  private:
   int progress() noexcept;
+  void take_go(PeerState& peer, PrefixReader* reader) noexcept;
   int isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
                  core::Request** request) noexcept;
   int recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,

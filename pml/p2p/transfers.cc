@@ -3,6 +3,7 @@
 #include "pml/p2p/transfers.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 
@@ -45,10 +46,15 @@ TERN_COLD std::string out_of_memory(size_t bytes) {
 
 }  // namespace
 
-void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t address) noexcept {
-  context.outbox.send_control(*request.peer, wire::kGo,
-                              wire::Go{request.transfer.partner, request.handle(),
-                                       request.transfer.bytes, address, way, 0});
+void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t address,
+             std::span<const std::byte> key) noexcept {
+  const wire::Go go{request.transfer.partner, request.handle(), request.transfer.bytes, address,
+                    way, 0};
+  if (key.empty()) return context.outbox.send_control(*request.peer, wire::kGo, go);
+  std::array<std::byte, sizeof go + btl::Region::kMostKey> frame;
+  PrefixWriter(frame.data()).put(go);
+  std::copy(key.begin(), key.end(), frame.begin() + sizeof go);
+  context.outbox.send_control(*request.peer, wire::kGo, frame.data(), sizeof go + key.size());
 }
 
 int Transfers::prepare(SendRequest& request) noexcept {
@@ -190,7 +196,8 @@ const Protocol* Transfers::chosen_by(const SendRequest& request,
   return nullptr;
 }
 
-void Transfers::take(const PeerState& from, const wire::Go& go) noexcept {
+void Transfers::take(const PeerState& from, const wire::Go& go,
+                     std::span<const std::byte> key) noexcept {
   auto* const request = find<SendRequest>(context_, go.sender, from);
   const Protocol* const protocol = request == nullptr ? nullptr : chosen_by(*request, go);
   if (protocol == nullptr)
@@ -210,6 +217,7 @@ void Transfers::take(const PeerState& from, const wire::Go& go) noexcept {
       return fail(*request, {MPI_ERR_NO_MEM, out_of_memory(transfer.bytes)});
     }
   }
+  transfer.half->learn_key(key);
   follow(*request, transfer.half->begin(go));
 }
 
@@ -242,6 +250,14 @@ void Transfers::take(const PeerState& from, const wire::Done& done) noexcept {
       {wire::class_from(done.error),
        strf("the receiver (rank %d) could not read the data: is the send buffer valid memory?",
             request->to.rank)});
+}
+
+void Transfers::take(const PeerState& from, const wire::Landed& landed) noexcept {
+  auto* const request = find<RecvRequest>(context_, landed.receiver, from);
+  auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
+  if (half == nullptr || !half->awaits_landing())
+    return log_line("the arrival of a message that is not received is ignored");
+  follow(*request, half->landed());
 }
 
 void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept {

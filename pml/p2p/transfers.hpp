@@ -34,10 +34,11 @@ class Transfers {
                const Announced& announced) noexcept;
 
   // Frames that came; what does not fit a request of this peer is logged and ignored.
-  void take(const PeerState& from, const wire::Go& go) noexcept;
+  void take(const PeerState& from, const wire::Go& go, std::span<const std::byte> key) noexcept;
   void take(const PeerState& from, const wire::DataPrefix& prefix, const std::byte* data,
             size_t bytes) noexcept;
   void take(const PeerState& from, const wire::Done& done) noexcept;
+  void take(const PeerState& from, const wire::Landed& landed) noexcept;
   void take(const PeerState& from, const wire::Failed& failed) noexcept;
 
   /// Ends a request whose peer is lost; nothing is told to the other end.

@@ -9,6 +9,7 @@
   ROW(kDevicePieces)  /* the same from a block into which it was packed */                \
   ROW(kBothEnds)      /* one copy that both processes share */                            \
   ROW(kPull)          /* one copy by the receiver */                                      \
+  ROW(kPut)           /* the sender writes to the receiver's memory over the network */   \
   ROW(kBounced)       /* device memory through pinned host memory, then as the next */    \
   ROW(kPipeline)      /* two copies, through the transport's memory */
 // clang-format on

@@ -6,6 +6,7 @@
 // share it.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <string>
@@ -29,8 +30,11 @@ namespace tern::fuzz {
 /// A peer that swallows frames, offers one-sided copies, and is sometimes full.
 class HostileEndpoint final : public btl::Endpoint {
  public:
-  explicit HostileEndpoint(core::Peer& peer) noexcept : Endpoint({peer}) {}
+  /// `late`: of a network that reads and writes memory later.
+  HostileEndpoint(core::Peer& peer, bool late) noexcept
+      : Endpoint({peer}, {.peeks = !late, .direct = late ? size_t{1000} : 0, .puts = late}) {}
   bool full = false, copies = true;
+  std::deque<std::pair<btl::Operation*, iovec>> under_way;
   int copy_error = 0;
   btl::SharedClaims claims;
 
@@ -69,10 +73,52 @@ class HostileEndpoint final : public btl::Endpoint {
   btl::SharedClaims* peer_claims(uint32_t name) noexcept override {
     return name == 2 ? &theirs_ : nullptr;
   }
+  btl::Start send_direct(const btl::Header&, const iovec& prefix, const iovec& data,
+                         btl::Operation& operation) noexcept override {
+    TERN_ASSERT(prefix.iov_len <= kMostPrefix && data.iov_len <= caps.direct);
+    if (!full) read(prefix);
+    return start(data, operation);
+  }
+  std::unique_ptr<btl::Region> enlist(void* address, size_t bytes) noexcept override {
+    std::memset(address, 7, bytes);
+    return copies ? std::make_unique<KnownRegion>() : nullptr;
+  }
+  std::unique_ptr<btl::RemoteRegion> open(std::span<const std::byte> key) noexcept override {
+    return key.empty() ? nullptr : std::make_unique<btl::RemoteRegion>();
+  }
+  btl::Start start_put(const btl::RemoteRegion&, uint64_t, const iovec& from,
+                       btl::Operation& operation) noexcept override {
+    return start(from, operation);
+  }
+  btl::Start start_flush(btl::Operation& operation) noexcept override {
+    return start({}, operation);
+  }
+  /// The oldest that is under way ends, if there is one.
+  void end_one(btl::Sink& sink) {
+    if (under_way.empty()) return;
+    const auto [operation, data] = under_way.front();
+    under_way.pop_front();
+    read(data);
+    if (--operation->left == 0) sink.done(*operation);
+  }
   const char* transport() const noexcept override { return "hostile"; }
   const char* reason() const noexcept override { return "a fuzz target"; }
 
  private:
+  struct KnownRegion final : btl::Region {
+    std::span<const std::byte> key() const noexcept override { return key_; }
+    std::array<std::byte, 4> key_{};
+  };
+  btl::Start start(const iovec& data, btl::Operation& operation) {
+    if (full) return btl::Start::kNoRoom;
+    if (!copies) {
+      read(data);
+      return btl::Start::kDone;
+    }
+    ++operation.left;
+    under_way.emplace_back(&operation, data);
+    return btl::Start::kStarted;
+  }
   // The sanitizer sees whether all of it may be read.
   void read(const iovec& piece) {
     const auto* first = static_cast<const char*>(piece.iov_base);
@@ -99,6 +145,8 @@ class Target {
     for (const auto& [name, value] : {std::pair{"TERN_EAGER_LIMIT", "256"},
                                       {"TERN_SM_PULL_LIMIT", "700"},
                                       {"TERN_SM_BOTH_LIMIT", "500"},
+                                      {"TERN_NET_EAGER", "900"},
+                                      {"TERN_NET_PUT", "2000"},
                                       {"TERN_UNEXPECTED_LIMIT", "64k"}})
       process.params.set(name, value);
     core::make_predefined_error_handlers(process);
@@ -108,7 +156,7 @@ class Target {
     process.boot = boot_.get();
     process.world_size = kRanks;
     core::make_predefined_communicators(process);
-    for (uint32_t rank = 0; rank < kRanks; ++rank) endpoints.emplace_back(process.peer(rank));
+    for (uint32_t rank = 0; rank < kRanks; ++rank) endpoints.emplace_back(process.peer(rank), rank == 2);
   }
   /// The peers are known to the pml as if a transport had connected them.
   void connect(pml::P2p& pml) {
@@ -133,6 +181,7 @@ class FrameProgram {
   }
   ~FrameProgram() {
     for (core::Request* request : requests_) request->release();
+    for (HostileEndpoint& endpoint : target_.endpoints) endpoint.under_way.clear();
     pml_->remove_context(*world_);
     pml_.reset();
     world_->pending = 0;
@@ -162,6 +211,7 @@ class FrameProgram {
         break;
       case 6:
         scribble();
+        target_.endpoints[2].end_one(*pml_);
         break;
       case 7:
         static_cast<void>(target_.process.channel(0).progress.poll());
@@ -261,7 +311,7 @@ class FrameProgram {
       const uint64_t name = requests_[(flags >> 5) % requests_.size()]->handle();
       std::memcpy(payload.data(), &name, sizeof name);
     }
-    pml_->arrived(target_.endpoints[1u + (flags >> 7)], {header, payload.data()});
+    pml_->arrived(target_.endpoints[1u + (flags >> 7)], {header, payload.data(), payload.size()});
   }
 
   Target& target_;

@@ -9,12 +9,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,33 @@ class Network {
     frame.rounds = static_cast<int>(random_() % kMostRounds);
     links_[{from, to}].push_back(std::move(frame));
   }
+  /// What goes to a peer's memory; a flush, without data, ends behind all puts that began before.
+  struct Put {
+    iovec from;
+    std::byte* to;
+    btl::Operation* operation;
+  };
+  void put(Place from, Place to, const Put& put) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    puts_[{from, to}].push_back(put);
+    if (is_cut_locked(from.rank, to.rank)) end_puts(puts_.find({from, to}));
+  }
+  /// One of the puts of this place moves, now and then, and not always the first.
+  void move_puts(Place from) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    for (auto& [ends, puts] : puts_) {
+      if (ends.first != from || puts.empty() || random_() % 2 != 0) continue;
+      const auto flush = std::find_if(puts.begin(), puts.end(),
+                                      [](const Put& one) { return one.to == nullptr; });
+      const auto before = static_cast<size_t>(flush - puts.begin());
+      const auto chosen =
+          puts.begin() + static_cast<std::ptrdiff_t>(before == 0 ? 0 : random_() % before);
+      if (chosen->to != nullptr)
+        std::memcpy(chosen->to, chosen->from.iov_base, chosen->from.iov_len);
+      done_[from].push_back(chosen->operation);
+      puts.erase(chosen);
+    }
+  }
   /// A part of an operation that has been read, or will not be any more; null: none.
   btl::Operation* take_done(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -83,7 +112,10 @@ class Network {
     const std::lock_guard<std::mutex> guard(mutex_);
     return std::all_of(links_.begin(), links_.end(), [&](const auto& link) {
       return link.first.first != from || link.second.empty();
-    }) && done_[from].empty();
+    }) && done_[from].empty() &&
+           std::all_of(puts_.begin(), puts_.end(), [&](const auto& link) {
+             return link.first.first != from || link.second.empty();
+           });
   }
   /// From now on nothing goes between these ranks, and both are told.
   void cut(uint32_t one, uint32_t other) {
@@ -94,6 +126,8 @@ class Network {
       for (const Frame& frame : frames) note_done(ends.first, frame);
       frames.clear();
     }
+    for (auto link = puts_.begin(); link != puts_.end(); ++link)
+      if (is_cut_locked(link->first.first.rank, link->first.second.rank)) end_puts(link);
   }
   bool is_cut(uint32_t one, uint32_t other) {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -113,6 +147,12 @@ class Network {
   std::mutex mutex_;
   std::mt19937 random_;
   std::map<std::pair<Place, Place>, std::deque<Frame>> links_;
+  using Puts = std::map<std::pair<Place, Place>, std::deque<Put>>;
+  void end_puts(Puts::iterator link) {
+    for (const Put& put : link->second) done_[link->first.first].push_back(put.operation);
+    link->second.clear();
+  }
+  Puts puts_;
   std::map<Place, std::deque<btl::Operation*>> done_;
   std::set<std::pair<uint32_t, uint32_t>> cuts_;
 };
@@ -120,10 +160,22 @@ class Network {
 /// Of the World whose rank this thread is; null: no such network.
 inline thread_local Network* network = nullptr;
 
+/// Ranks are threads: an address is all that a put needs.
+class LateRegion final : public btl::Region {
+ public:
+  explicit LateRegion(void* address) : address_(reinterpret_cast<uint64_t>(address)) {}
+  std::span<const std::byte> key() const noexcept override {
+    return std::as_bytes(std::span(&address_, 1));
+  }
+
+ private:
+  const uint64_t address_;
+};
+
 class LateEndpoint final : public btl::Endpoint {
  public:
   LateEndpoint(Network& between, Place here, const btl::Destination& leads_to)
-      : Endpoint(leads_to, {.peeks = false, .direct = 3000}), network_(between), here_(here) {}
+      : Endpoint(leads_to, {.peeks = false, .direct = 3000, .puts = true}), network_(between), here_(here) {}
   bool send(const btl::Header& header, const void* payload) noexcept override {
     std::byte* const room = begin(header.bytes);
     if (room == nullptr) return false;
@@ -150,6 +202,20 @@ class LateEndpoint final : public btl::Endpoint {
                   {header, {words, words + prefix.iov_len}, 0, data, &operation});
     return btl::Start::kStarted;
   }
+  std::unique_ptr<btl::Region> enlist(void* address, size_t) noexcept override {
+    return std::make_unique<LateRegion>(address);
+  }
+  std::unique_ptr<btl::RemoteRegion> open(std::span<const std::byte> key) noexcept override {
+    if (key.size() != sizeof(uint64_t)) return nullptr;
+    return std::make_unique<btl::RemoteRegion>();
+  }
+  btl::Start start_put(const btl::RemoteRegion&, uint64_t address, const iovec& from,
+                       btl::Operation& operation) noexcept override {
+    return start({from, reinterpret_cast<std::byte*>(address), &operation});
+  }
+  btl::Start start_flush(btl::Operation& operation) noexcept override {
+    return start({{}, nullptr, &operation});
+  }
   size_t max_payload() const noexcept override { return 8192; }
   bool peek(btl::Frame*) noexcept override { return false; }
   void pop() noexcept override {}
@@ -162,6 +228,12 @@ class LateEndpoint final : public btl::Endpoint {
   bool told = false;  // that it is cut
 
  private:
+  btl::Start start(const Network::Put& put) {
+    if (!is_cut() && !network_.has_room(here_, there())) return btl::Start::kNoRoom;
+    ++put.operation->left;
+    network_.put(here_, there(), put);
+    return btl::Start::kStarted;
+  }
   [[nodiscard]] Place there() const { return {to.peer.rank, to.channel}; }
   Network& network_;
   const Place here_;
@@ -187,6 +259,7 @@ class Late final : public btl::Btl {
     Place from{};
     for (Network::Frame frame; network_.take(here_, &from, &frame); ++frames)
       sink_.arrived(endpoint_to(from), {frame.header, frame.payload.data(), frame.payload.size()});
+    network_.move_puts(here_);
     while (btl::Operation* const operation = network_.take_done(here_))
       if (++frames; --operation->left == 0) sink_.done(*operation);
     for (auto& [place, endpoint] : endpoints_) {

@@ -167,7 +167,7 @@ TEST(ProtocolTable, EveryProtocolHasANameAndTheLastTakesEverything) {
   std::vector<std::string> names;
   for (const Protocol* protocol : protocols()) names.emplace_back(protocol->name);
   EXPECT_EQ(names, (std::vector<std::string>{"device mapped", "device pieces", "both ends", "pull",
-                                             "bounced", "pipeline"}));
+                                             "put", "bounced", "pipeline"}));
   EXPECT_TRUE(protocols().back()->always);
 }
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that a peer writes: its key goes to the peer, whose UCX puts. Nothing is cached here:
+// registrations are UCX's own affair, and over TCP there are none.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "btl/ucx/endpoint.hpp"
+
+namespace tern::btl::ucx {
+namespace {
+
+class UcxRegion final : public Region {
+ public:
+  UcxRegion(const std::shared_ptr<Context>& context, void* address, size_t bytes)
+      : context_(context) {
+    const Library& ucp = context->ucp;
+    ucp_mem_map_params_t params{};
+    params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                        UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
+    params.address = address;
+    params.length = bytes;
+    params.memory_type = UCS_MEMORY_TYPE_HOST;
+    require(ucp, ucp.ucp_mem_map(context->get(), &params, &memory_), "registering memory");
+    void* packed = nullptr;
+    size_t length = 0;
+    if (ucp.ucp_rkey_pack(context->get(), memory_, &packed, &length) != UCS_OK) return;
+    const auto* const begin = static_cast<const std::byte*>(packed);
+    if (length <= kMostKey) key_.assign(begin, begin + length);
+    ucp.ucp_rkey_buffer_release(packed);
+  }
+  UcxRegion(const UcxRegion&) = delete;
+  UcxRegion& operator=(const UcxRegion&) = delete;
+  ~UcxRegion() override { context_->ucp.ucp_mem_unmap(context_->get(), memory_); }
+  std::span<const std::byte> key() const noexcept override { return key_; }
+
+ private:
+  const std::shared_ptr<Context> context_;
+  ucp_mem_h memory_ = nullptr;
+  std::vector<std::byte> key_;
+};
+
+class UcxRemoteRegion final : public RemoteRegion {
+ public:
+  UcxRemoteRegion(const std::shared_ptr<Context>& context, ucp_rkey_h key) noexcept
+      : context_(context), key_(key) {}
+  UcxRemoteRegion(const UcxRemoteRegion&) = delete;
+  UcxRemoteRegion& operator=(const UcxRemoteRegion&) = delete;
+  ~UcxRemoteRegion() override { context_->ucp.ucp_rkey_destroy(key_); }
+  [[nodiscard]] ucp_rkey_h key() const noexcept { return key_; }
+
+ private:
+  const std::shared_ptr<Context> context_;
+  const ucp_rkey_h key_;
+};
+
+}  // namespace
+
+std::unique_ptr<Region> UcxEndpoint::enlist(void* address, size_t bytes) noexcept {
+  try {
+    auto region = std::make_unique<UcxRegion>(worker_.context, address, bytes);
+    if (region->key().empty()) return nullptr;
+    return region;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+// UCX reads a key as it comes: its length is what it says of itself, at most a region's.
+std::unique_ptr<RemoteRegion> UcxEndpoint::open(std::span<const std::byte> key) noexcept {
+  if (status_ != UCS_OK || key.empty() || key.size() > Region::kMostKey) return nullptr;
+  std::array<std::byte, Region::kMostKey> whole{};
+  std::copy(key.begin(), key.end(), whole.begin());
+  ucp_rkey_h handle = nullptr;
+  if (worker_.ucp.ucp_ep_rkey_unpack(ep_, whole.data(), &handle) != UCS_OK) return nullptr;
+  return std::make_unique<UcxRemoteRegion>(worker_.context, handle);
+}
+
+Start UcxEndpoint::start_put(const RemoteRegion& region, uint64_t address, const iovec& from,
+                             Operation& operation) noexcept {
+  if (status_ != UCS_OK) return Start::kDone;  // as in send
+  Direct* const direct = direct_for(operation);
+  if (direct == nullptr) return Start::kNoRoom;
+  ucp_request_param_t params{};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  params.memory_type = UCS_MEMORY_TYPE_HOST;
+  params.cb.send = &UcxEndpoint::ended;
+  params.user_data = direct;
+  worker_.count_send();
+  return begun(worker_.ucp.ucp_put_nbx(ep_, from.iov_base, from.iov_len, address,
+                                       static_cast<const UcxRemoteRegion&>(region).key(), &params),
+               *direct);
+}
+
+Start UcxEndpoint::start_flush(Operation& operation) noexcept {
+  if (status_ != UCS_OK) return Start::kDone;
+  Direct* const direct = direct_for(operation);
+  if (direct == nullptr) return Start::kNoRoom;
+  ucp_request_param_t params{};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.cb.send = &UcxEndpoint::ended;
+  params.user_data = direct;
+  return begun(worker_.ucp.ucp_ep_flush_nbx(ep_, &params), *direct);
+}
+
+}  // namespace tern::btl::ucx

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Put: the sender's network writes the data where it belongs, piece by piece.
+//   receiver: Go with its address and its region's key; sender: puts, flush, Landed.
+// Why: over a network of copies (TCP) a message of many fragments is copied once less at each end,
+// and one that can write by itself (RDMA) takes no time of the receiver.
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "core/peer.hpp"
+#include "pml/limits.hpp"
+#include "pml/outbox.hpp"
+#include "pml/protocol.hpp"
+#include "pml/protocols/chunks.hpp"
+#include "pml/requests.hpp"
+
+namespace tern::pml {
+namespace {
+
+constexpr size_t kPiece = 1 << 20;
+constexpr uint32_t kPieces = 4;  // of one message under way: others shall get through
+
+bool is_one_block(const Buffer& buffer) noexcept {
+  return !buffer.on_device() && buffer.type->contiguous();
+}
+
+/// Moves pieces into the peer's memory.
+class PutMover {
+ public:
+  PutMover(SendRequest& request, const btl::RemoteRegion& to, uint64_t address) noexcept
+      : request_(request), to_(to), address_(address) {}
+  [[nodiscard]] size_t move(const Range& range) noexcept {
+    if (request_.operation.left >= kPieces) return 0;
+    const auto begun = request_.peer->endpoint->start_put(
+        to_, address_ + range.offset, {request_.buffer.first() + range.offset, range.length},
+        request_.operation);
+    return begun == btl::Start::kNoRoom ? 0 : range.length;
+  }
+  [[nodiscard]] int error() const noexcept { return 0; }
+
+ private:
+  SendRequest& request_;
+  const btl::RemoteRegion& to_;
+  uint64_t address_;
+};
+
+class PutSender final : public SenderHalf {
+ public:
+  PutSender(Context& context, SendRequest& request) noexcept
+      : context_(context), request_(request), chunks_(request.transfer.bytes, kPiece) {}
+  void learn_key(std::span<const std::byte> key) noexcept override {
+    to_ = request_.peer->endpoint->open(key);
+  }
+  Step begin(const wire::Go& go) noexcept override {
+    if (to_ == nullptr) {
+      failure = {MPI_ERR_OTHER, "the receiver's memory cannot be written: its key is unknown"};
+      return Step::kFailed;
+    }
+    address_ = go.address;
+    return Step::kAgain;
+  }
+  Step advance() noexcept override {
+    if (!chunks_.all_moved()) {
+      PutMover mover(request_, *to_, address_);
+      const Step step = move_all(chunks_, mover);
+      request_.transfer.moved = chunks_.at();
+      return step;
+    }
+    if (request_.operation.left != 0) return Step::kAgain;
+    if (!flushed_) {
+      const auto begun = request_.peer->endpoint->start_flush(request_.operation);
+      flushed_ = begun != btl::Start::kNoRoom;
+      if (begun != btl::Start::kDone) return Step::kAgain;
+    }
+    context_.outbox.send_control(*request_.peer, wire::kLanded,
+                                 wire::Landed{request_.transfer.partner});
+    return Step::kDone;
+  }
+
+ private:
+  Context& context_;
+  SendRequest& request_;
+  Chunks chunks_;
+  std::unique_ptr<btl::RemoteRegion> to_;
+  uint64_t address_ = 0;
+  bool flushed_ = false;  // or about to be
+};
+
+class PutReceiver final : public ReceiverHalf {
+ public:
+  PutReceiver(Context& context, RecvRequest& request, std::unique_ptr<btl::Region> region) noexcept
+      : context_(context), request_(request), region_(std::move(region)) {}
+  Step begin() noexcept override {
+    send_go(context_, request_, wire::Way::kPut,
+            reinterpret_cast<uint64_t>(request_.buffer.first()), region_->key());
+    return Step::kWait;
+  }
+  bool awaits_landing() const noexcept override { return true; }
+  Step landed() noexcept override {
+    request_.transfer.moved = request_.transfer.bytes;
+    return Step::kDone;
+  }
+
+ private:
+  Context& context_;
+  RecvRequest& request_;
+  std::unique_ptr<btl::Region> region_;
+};
+
+}  // namespace
+
+extern const Protocol kPut{
+    .name = "put",
+    .way = wire::Way::kPut,
+    .always = true,
+    .acknowledged = false,
+    .viable_to_send =
+        [](const Context&, const SendRequest& request) {
+          return request.peer->endpoint->caps.puts && is_one_block(request.buffer);
+        },
+    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+      return std::make_unique<PutSender>(context, request);
+    },
+    // An address in the announcement: the data is one block of the host there.
+    .viable_to_receive =
+        [](const Context& context, const RecvRequest& request, const Announced& announced) {
+          return request.transfer.bytes >= context.limits.put &&
+                 request.peer->endpoint->caps.puts && announced.rts.address != 0 &&
+                 announced.rts.staged == 0 && !announced.named.there() &&
+                 is_one_block(request.buffer);
+        },
+    .receive = [](Context& context, RecvRequest& request,
+                  const Announced&) -> std::unique_ptr<ReceiverHalf> {
+      auto region =
+          request.peer->endpoint->enlist(request.buffer.first(), request.transfer.bytes);
+      if (region == nullptr) return nullptr;
+      return std::make_unique<PutReceiver>(context, request, std::move(region));
+    }};
+
+}  // namespace tern::pml
