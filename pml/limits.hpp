@@ -20,7 +20,7 @@ struct Limits {
   size_t eager;       // bytes: up to here at once
   size_t net_eager;   // the same where the transport sends from where the data lies
   size_t unexpected;  // bytes that one sender may have here without a receive
-  size_t put;         // put by the sender, where its transport can, from here on
+  size_t put;         // put by the sender, where its transport can, from here on; 0: it says
   size_t pull;        // a message that travels alone is pulled from here on; kNever
   size_t both_ends;   // copied by both ends from here on; kNever
 

@@ -71,9 +71,9 @@ struct alignas(64) PeerState {
     direct_limit = as_usual ? usual.direct : -1;
   }
   void set_limits(const Limits& limits) noexcept;
-  size_t kept = 0;                // payload from it that waits for receives
-  bool slowed = false;            // it was told to send announcements only
-  uint32_t stages_refused = 0;    // messages, one after the other, whose block it could not map
+  size_t kept = 0;              // payload from it that waits for receives
+  bool slowed = false;          // it was told to send announcements only
+  uint32_t stages_refused = 0;  // messages, one after the other, whose block it could not map
   void count_stage(bool refused) noexcept { stages_refused = refused ? stages_refused + 1 : 0; }
   Traffic sent;
   std::unique_ptr<const Failure> lost;  // why nothing reaches it any more; null while it does
@@ -138,7 +138,7 @@ struct alignas(64) SendRequest final : core::Request {
   btl::Operation operation;  // what the transport still reads of the buffer
   bool ending = false;       // all is said, but for that
   int lost = MPI_SUCCESS;    // why its data cannot be read: an error class
-  bool prepared = false;   // its half is what the announcement offers
+  bool prepared = false;     // its half is what the announcement offers
   /// What the receiver may say next; anything else from it is refused.
   enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;
   void set_persistent(bool persistent) noexcept {

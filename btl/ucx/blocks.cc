@@ -5,11 +5,11 @@
 namespace tern::btl::ucx {
 
 Blocks::Blocks(size_t count, size_t payload_bytes)
-    : memory_(new std::byte[count * payload_bytes]), blocks_(count) {
+    : memory_(new std::byte[count * (sizeof(WireHead) + payload_bytes)]), blocks_(count) {
   for (size_t i = count; i > 0; --i) {
     Block& block = blocks_[i - 1];
     block.home = this;
-    block.payload = memory_.get() + (i - 1) * payload_bytes;
+    block.head = memory_.get() + (i - 1) * (sizeof(WireHead) + payload_bytes);
     block.next = free_;
     free_ = &block;
   }

@@ -13,7 +13,7 @@
 
 namespace tern::btl::ucx {
 
-/// Who sent a frame, which UCX does not say. Travels as it is, behind the frame's header.
+/// Who sent a frame, which UCX does not say.
 struct Origin {
   uint32_t cookie;  // the receiver's, from its address: a stray of another job has another
   uint32_t rank;
@@ -21,6 +21,8 @@ struct Origin {
   uint8_t channel;
   uint8_t nspace;
 };
+/// What an active message begins with; the frame's payload follows. (UCX's own place for heads is
+/// dearer: over TCP a short message of two parts costs a scattered write.)
 struct WireHead {
   Header header;
   Origin origin;
@@ -30,13 +32,13 @@ static_assert(sizeof(WireHead) == 28);
 class UcxEndpoint;
 class Blocks;
 
-/// UCX reads the head until the send ends, so it lies with the payload.
+/// The head lies before the payload.
 struct Block {
-  WireHead head;
   UcxEndpoint* endpoint;  // while under way
   Blocks* home;
   Block* next;
-  std::byte* payload;
+  std::byte* head;
+  [[nodiscard]] std::byte* payload() const noexcept { return head + sizeof(WireHead); }
 };
 
 class Blocks {

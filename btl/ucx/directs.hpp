@@ -13,8 +13,7 @@
 namespace tern::btl::ucx {
 
 struct Direct {
-  WireHead head;
-  std::array<std::byte, Endpoint::kMostPrefix> prefix;
+  std::array<std::byte, sizeof(WireHead) + Endpoint::kMostPrefix> head;
   std::array<ucp_dt_iov_t, 2> parts;
   UcxEndpoint* endpoint;
   Operation* operation;

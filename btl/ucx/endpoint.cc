@@ -2,6 +2,7 @@
 // UcxEndpoint: frames as eager active messages.
 #include "btl/ucx/endpoint.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -13,12 +14,17 @@ namespace {
 
 // Frames that come before their turn, where UCX uses several lanes.
 constexpr uint16_t kMostEarly = 1024;
+// Payload that is copied to the stack, behind its head.
+constexpr size_t kSmall = 2048;
 
 }  // namespace
 
 UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to,
                          const std::string& address, const Origin& own)
-    : Endpoint(leads_to, {.peeks = false, .direct = Worker::kMostDirect, .puts = true}),
+    : Endpoint(leads_to, {.peeks = false,
+                          .direct = Worker::kMostDirect,
+                          .puts = true,
+                          .puts_itself = worker.puts_itself}),
       worker_(worker),
       sink_(sink),
       own_(own) {
@@ -44,18 +50,7 @@ WireHead UcxEndpoint::head_for(const Header& header) noexcept {
 // Small frames go out at once where UCX has room: nothing is kept then.
 bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
   if (TERN_UNLIKELY(status_ != UCS_OK)) return true;  // its operations fail elsewhere
-  const WireHead head = head_for(header);
-  ucp_request_param_t params{};
-  params.op_attr_mask =
-      UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
-  params.flags = UCP_AM_SEND_FLAG_EAGER;
-  params.memory_type = UCS_MEMORY_TYPE_HOST;
-  if (worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, &head, sizeof head, payload, header.bytes,
-                                  &params) == nullptr) {
-    ++next_sent_;
-    worker_.count_send();
-    return true;
-  }
+  if (TERN_LIKELY(header.bytes <= kSmall) && send_small(header, payload)) return true;
   std::byte* const room = begin(header.bytes);
   if (room == nullptr) return false;
   if (header.bytes != 0) std::memcpy(room, payload, header.bytes);
@@ -63,25 +58,44 @@ bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
   return true;
 }
 
+bool UcxEndpoint::send_small(const Header& header, const void* payload) noexcept {
+  std::array<std::byte, sizeof(WireHead) + kSmall> frame;
+  const WireHead head = head_for(header);
+  std::memcpy(frame.data(), &head, sizeof head);
+  if (header.bytes != 0) std::memcpy(frame.data() + sizeof head, payload, header.bytes);
+  ucp_request_param_t params{};
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
+  params.flags = UCP_AM_SEND_FLAG_EAGER;
+  params.memory_type = UCS_MEMORY_TYPE_HOST;
+  if (worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, nullptr, 0, frame.data(),
+                                  sizeof head + header.bytes, &params) != nullptr)
+    return false;
+  ++next_sent_;
+  worker_.count_send();
+  return true;
+}
+
 std::byte* UcxEndpoint::begin(size_t /*bytes*/) noexcept {
   filling_ = worker_.blocks.take();
-  return filling_ == nullptr ? nullptr : filling_->payload;
+  return filling_ == nullptr ? nullptr : filling_->payload();
 }
 
 void UcxEndpoint::commit(const Header& header) noexcept {
   Block& block = *filling_;
   filling_ = nullptr;
   if (TERN_UNLIKELY(status_ != UCS_OK)) return worker_.blocks.give_back(block);
-  block.head = head_for(header);
+  const WireHead head = head_for(header);
+  std::memcpy(block.head, &head, sizeof head);
   block.endpoint = this;
   ucp_request_param_t params{};
   params.cb.send = &UcxEndpoint::sent;
-  if (post(block.head, block.payload, header.bytes, &params, &block) == nullptr)
+  if (post(block.head, sizeof head + header.bytes, &params, &block) == nullptr)
     worker_.blocks.give_back(block);
 }
 
-void* UcxEndpoint::post(const WireHead& head, const void* data, size_t count,
-                        ucp_request_param_t* params, void* user_data) noexcept {
+void* UcxEndpoint::post(const void* what, size_t count, ucp_request_param_t* params,
+                        void* user_data) noexcept {
   params->op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE |
                           UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   params->flags = UCP_AM_SEND_FLAG_EAGER;
@@ -89,8 +103,7 @@ void* UcxEndpoint::post(const WireHead& head, const void* data, size_t count,
   params->user_data = user_data;
   ++next_sent_;
   worker_.count_send();
-  void* const request =
-      worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, &head, sizeof head, data, count, params);
+  void* const request = worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, nullptr, 0, what, count, params);
   if (UCS_PTR_IS_PTR(request)) return request;
   if (request != nullptr) failed(this, ep_, UCS_PTR_STATUS(request));
   return nullptr;
@@ -101,20 +114,17 @@ Start UcxEndpoint::send_direct(const Header& header, const iovec& prefix, const 
   if (TERN_UNLIKELY(status_ != UCS_OK)) return Start::kDone;  // as in send
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
-  direct->head = head_for(header);
+  const WireHead head = head_for(header);
+  std::memcpy(direct->head.data(), &head, sizeof head);
+  if (prefix.iov_len != 0)
+    std::memcpy(direct->head.data() + sizeof head, prefix.iov_base, prefix.iov_len);
+  direct->parts = {
+      {{direct->head.data(), sizeof head + prefix.iov_len}, {data.iov_base, data.iov_len}}};
   ucp_request_param_t params{};
   params.cb.send = &UcxEndpoint::ended;
-  const void* what = data.iov_base;
-  size_t count = data.iov_len;
-  if (prefix.iov_len != 0) {
-    std::memcpy(direct->prefix.data(), prefix.iov_base, prefix.iov_len);
-    direct->parts = {{{direct->prefix.data(), prefix.iov_len}, {data.iov_base, data.iov_len}}};
-    params.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
-    params.datatype = UCP_DATATYPE_IOV;
-    what = direct->parts.data();
-    count = direct->parts.size();
-  }
-  return begun(post(direct->head, what, count, &params, direct), *direct);
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
+  params.datatype = UCP_DATATYPE_IOV;
+  return begun(post(direct->parts.data(), direct->parts.size(), &params, direct), *direct);
 }
 
 Direct* UcxEndpoint::direct_for(Operation& operation) noexcept {
@@ -177,8 +187,7 @@ bool UcxEndpoint::arrive(const WireHead& head, std::span<const std::byte> payloa
   const auto ahead = static_cast<uint16_t>(head.origin.sequence - next_taken_);
   if (TERN_UNLIKELY(ahead != 0)) {
     if (ahead > kMostEarly) return false;
-    return early_
-        .try_emplace(head.origin.sequence, Early{head, {payload.begin(), payload.end()}})
+    return early_.try_emplace(head.origin.sequence, Early{head, {payload.begin(), payload.end()}})
         .second;
   }
   ++next_taken_;

@@ -12,6 +12,9 @@
 
 namespace tern::btl::ucx {
 
+/// Whether the network writes to peers' memory without their processors.
+[[nodiscard]] bool puts_itself(const std::shared_ptr<Context>& context) noexcept;
+
 class UcxEndpoint final : public Endpoint {
  public:
   /// `address` is the peer's: see PeerAddress. `own`: what frames say of this end, with the peer's
@@ -53,11 +56,11 @@ class UcxEndpoint final : public Endpoint {
     WireHead head;
     std::vector<std::byte> payload;
   };
+  [[nodiscard]] bool send_small(const Header& header, const void* payload) noexcept;
   [[nodiscard]] WireHead head_for(const Header& header) noexcept;
   void hand_on_early();
   /// UCX's request for a frame that is an eager message; null where it is done.
-  void* post(const WireHead& head, const void* data, size_t count, ucp_request_param_t* params,
-             void* user_data) noexcept;
+  void* post(const void* what, size_t count, ucp_request_param_t* params, void* user_data) noexcept;
   static void sent(void* request, ucs_status_t status, void* block) noexcept;
   static void ended(void* request, ucs_status_t status, void* direct) noexcept;
   /// What has become of what UCX began for this operation.

@@ -56,6 +56,18 @@ class UcxRemoteRegion final : public RemoteRegion {
 
 }  // namespace
 
+// A key without anything in it (a map of memory domains, a type) belongs to a network without
+// registration: its puts are copies.
+bool puts_itself(const std::shared_ptr<Context>& context) noexcept {
+  constexpr size_t kEmptyKey = 16;
+  std::byte memory[64];
+  try {
+    return UcxRegion(context, memory, sizeof memory).key().size() > kEmptyKey;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 std::unique_ptr<Region> UcxEndpoint::enlist(void* address, size_t bytes) noexcept {
   try {
     auto region = std::make_unique<UcxRegion>(worker_.context, address, bytes);
@@ -82,8 +94,8 @@ Start UcxEndpoint::start_put(const RemoteRegion& region, uint64_t address, const
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   ucp_request_param_t params{};
-  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                        UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
   params.memory_type = UCS_MEMORY_TYPE_HOST;
   params.cb.send = &UcxEndpoint::ended;
   params.user_data = direct;

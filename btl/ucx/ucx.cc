@@ -50,6 +50,7 @@ Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<
       channel_(channel),
       cookie_(std::random_device{}()),
       worker_(std::move(context)) {
+  worker_.puts_itself = puts_itself(worker_.context);
   worker_.receive_frames(&Ucx::arrived, this);
   if (worker_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
 }
@@ -108,15 +109,17 @@ UcxEndpoint& Ucx::endpoint_to(core::Peer& peer, uint32_t channel, uint32_t chann
   return *endpoint;
 }
 
-ucs_status_t Ucx::arrived(void* self, const void* head, size_t head_bytes, void* payload,
-                          size_t bytes, const ucp_am_recv_param_t* how) noexcept {
+ucs_status_t Ucx::arrived(void* self, const void*, size_t head_bytes, void* message, size_t length,
+                          const ucp_am_recv_param_t* how) noexcept {
   Ucx& ucx = *static_cast<Ucx*>(self);
   WireHead frame;
-  if (head_bytes != sizeof frame || (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
+  if (head_bytes != 0 || length < sizeof frame ||
+      (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
     ucx.refuse("it is no frame of Tern");
     return UCS_OK;
   }
-  std::memcpy(&frame, head, sizeof frame);
+  std::memcpy(&frame, message, sizeof frame);
+  const size_t bytes = length - sizeof frame;
   if ((frame.header.bytes != bytes && frame.header.bytes != 0) ||
       frame.origin.cookie != ucx.cookie_) {
     ucx.refuse(frame.origin.cookie == ucx.cookie_ ? "its length is wrong"
@@ -124,7 +127,7 @@ ucs_status_t Ucx::arrived(void* self, const void* head, size_t head_bytes, void*
     return UCS_OK;
   }
   try {
-    ucx.take(frame, {static_cast<const std::byte*>(payload), bytes});
+    ucx.take(frame, {static_cast<const std::byte*>(message) + sizeof frame, bytes});
   } catch (const std::exception& error) {
     ucx.refuse(error.what());
   }

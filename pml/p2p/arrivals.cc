@@ -50,9 +50,8 @@ size_t prefix_bytes(uint8_t kind) noexcept {
 bool well_formed(const btl::Frame& frame, uint32_t from) noexcept {
   const size_t least = prefix_bytes(frame.header.kind);
   if (frame.bytes >= least) return true;
-  log_line("a frame of kind %u with %zu bytes from rank %u is %s and is ignored",
-           frame.header.kind, frame.bytes, from,
-           least == SIZE_MAX ? "of unknown kind" : "too short");
+  log_line("a frame of kind %u with %zu bytes from rank %u is %s and is ignored", frame.header.kind,
+           frame.bytes, from, least == SIZE_MAX ? "of unknown kind" : "too short");
   return false;
 }
 

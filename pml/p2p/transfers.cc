@@ -48,8 +48,8 @@ TERN_COLD std::string out_of_memory(size_t bytes) {
 
 void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t address,
              std::span<const std::byte> key) noexcept {
-  const wire::Go go{request.transfer.partner, request.handle(), request.transfer.bytes, address,
-                    way, 0};
+  const wire::Go go{
+      request.transfer.partner, request.handle(), request.transfer.bytes, address, way, 0};
   if (key.empty()) return context.outbox.send_control(*request.peer, wire::kGo, go);
   std::array<std::byte, sizeof go + btl::Region::kMostKey> frame;
   PrefixWriter(frame.data()).put(go);

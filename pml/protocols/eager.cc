@@ -25,7 +25,8 @@ struct EagerSender final : SenderHalf {
 bool Eager::send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                      size_t bytes) noexcept {
   const uint32_t index = to.communicator->remote_index(to.rank);
-  if (static_cast<int64_t>(bytes) > peer.now_limit || index == 0 || peer.first_waiting != nullptr || outbox_.is_signing())
+  if (static_cast<int64_t>(bytes) > peer.now_limit || index == 0 || peer.first_waiting != nullptr ||
+      outbox_.is_signing())
     return false;
   const btl::Header header = header_for(to, wire::kEager, index, bytes);
   const core::Datatype& type = *buffer.type;
@@ -71,8 +72,7 @@ int Eager::prepare(SendRequest& request) noexcept {
   return code;
 }
 
-void Eager::write_prefix(SendRequest& request, PrefixWriter* writer,
-                         btl::Header* header) noexcept {
+void Eager::write_prefix(SendRequest& request, PrefixWriter* writer, btl::Header* header) noexcept {
   const bool sync = request.mode == Mode::kSynchronous;
   header->kind |= sync ? wire::kEagerSync : wire::kEager;
   if (sync) writer->put(wire::SyncPrefix{request.handle()});

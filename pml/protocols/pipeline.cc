@@ -85,9 +85,9 @@ class PipelineSender final : public SenderHalf {
       : request_(request),
         source_{request.buffer},
         direct_(can_go_direct(request)),
-        chunks_(request.transfer.bytes, direct_
-                                            ? request.peer->endpoint->caps.direct
-                                            : FrameMover<HostSource>::most(*request.peer->endpoint)) {}
+        chunks_(request.transfer.bytes,
+                direct_ ? request.peer->endpoint->caps.direct
+                        : FrameMover<HostSource>::most(*request.peer->endpoint)) {}
   Step begin(const wire::Go&) noexcept override {
     ++request_.peer->sent.piped;
     return Step::kAgain;

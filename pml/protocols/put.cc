@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Put: the sender's network writes the data where it belongs, piece by piece.
 //   receiver: Go with its address and its region's key; sender: puts, flush, Landed.
-// Why: over a network of copies (TCP) a message of many fragments is copied once less at each end,
-// and one that can write by itself (RDMA) takes no time of the receiver.
+// Why: a network that writes by itself (RDMA) takes no time of the receiver. Over one of copies
+// (TCP) fragments are as fast, and come without the flush.
 #include <algorithm>
 
 #include "base/log.hpp"
@@ -18,6 +18,17 @@ namespace {
 
 constexpr size_t kPiece = 1 << 20;
 constexpr uint32_t kPieces = 4;  // of one message under way: others shall get through
+
+/// What a transport that copies by itself takes as frames, where nothing is registered.
+constexpr size_t kLeast = 256 << 10;
+
+/// Whether the receiver asks for it.
+bool pays(const Context& context, const RecvRequest& request) noexcept {
+  const btl::Caps& caps = request.peer->endpoint->caps;
+  const size_t bytes = request.transfer.bytes;
+  return context.limits.put != 0 ? caps.puts && bytes >= context.limits.put
+                                 : caps.puts && caps.puts_itself && bytes >= kLeast;
+}
 
 bool is_one_block(const Buffer& buffer) noexcept {
   return !buffer.on_device() && buffer.type->contiguous();
@@ -123,15 +134,13 @@ extern const Protocol kPut{
     // An address in the announcement: the data is one block of the host there.
     .viable_to_receive =
         [](const Context& context, const RecvRequest& request, const Announced& announced) {
-          return request.transfer.bytes >= context.limits.put &&
-                 request.peer->endpoint->caps.puts && announced.rts.address != 0 &&
+          return pays(context, request) && announced.rts.address != 0 &&
                  announced.rts.staged == 0 && !announced.named.there() &&
                  is_one_block(request.buffer);
         },
     .receive = [](Context& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
-      auto region =
-          request.peer->endpoint->enlist(request.buffer.first(), request.transfer.bytes);
+      auto region = request.peer->endpoint->enlist(request.buffer.first(), request.transfer.bytes);
       if (region == nullptr) return nullptr;
       return std::make_unique<PutReceiver>(context, request, std::move(region));
     }};

@@ -43,12 +43,12 @@ namespace tern {
     "(shared memory), ucx (UCX, also between ranks of one host)")                                  \
   X(ucx_library, "TERN_UCX_LIBRARY", Text, "", one_of(nullptr), own(),                             \
     "the file of UCX to open instead of libucp.so.0")                                              \
-  X(net_eager, "TERN_NET_EAGER", Size, 65536, between(0, 65536), own(),                            \
+  X(net_eager, "TERN_NET_EAGER", Size, 131072, between(0, 1048576), own(),                            \
     "messages to other hosts, of one block, up to this many bytes are sent before the receive is " \
     "known")                                                                                       \
-  X(net_put, "TERN_NET_PUT", Size, 524288, between(1, 1099511627776), own(),                       \
+  X(net_put, "TERN_NET_PUT", Size, 0, between(0, 1099511627776), own(),                            \
     "messages from other hosts, of one block, from this many bytes on are written to where they "  \
-    "belong by their sender's network")                                                            \
+    "belong by their sender's network; 0: by networks that do that by themselves (RDMA)")          \
   X(net_timeout, "TERN_NET_TIMEOUT", Seconds, 60000000, between(1000000, 86400000000), own(),      \
     "a peer of another host whose host or link does not answer for so long is lost: work with "    \
     "it fails")                                                                                    \

@@ -32,7 +32,10 @@ class HostileEndpoint final : public btl::Endpoint {
  public:
   /// `late`: of a network that reads and writes memory later.
   HostileEndpoint(core::Peer& peer, bool late) noexcept
-      : Endpoint({peer}, {.peeks = !late, .direct = late ? size_t{1000} : 0, .puts = late}) {}
+      : Endpoint({peer}, {.peeks = !late,
+                          .direct = late ? size_t{1000} : 0,
+                          .puts = late,
+                          .puts_itself = late}) {}
   bool full = false, copies = true;
   std::deque<std::pair<btl::Operation*, iovec>> under_way;
   int copy_error = 0;
@@ -156,7 +159,8 @@ class Target {
     process.boot = boot_.get();
     process.world_size = kRanks;
     core::make_predefined_communicators(process);
-    for (uint32_t rank = 0; rank < kRanks; ++rank) endpoints.emplace_back(process.peer(rank), rank == 2);
+    for (uint32_t rank = 0; rank < kRanks; ++rank)
+      endpoints.emplace_back(process.peer(rank), rank == 2);
   }
   /// The peers are known to the pml as if a transport had connected them.
   void connect(pml::P2p& pml) {

@@ -40,7 +40,7 @@ class Network {
   struct Frame {
     btl::Header header;
     std::vector<std::byte> payload;
-    int rounds;  // of the receiver, until it arrives
+    int rounds;                           // of the receiver, until it arrives
     iovec data{};                         // of send_direct: read when it arrives
     btl::Operation* operation = nullptr;  // done then
   };
@@ -72,8 +72,8 @@ class Network {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (auto& [ends, puts] : puts_) {
       if (ends.first != from || puts.empty() || random_() % 2 != 0) continue;
-      const auto flush = std::find_if(puts.begin(), puts.end(),
-                                      [](const Put& one) { return one.to == nullptr; });
+      const auto flush =
+          std::find_if(puts.begin(), puts.end(), [](const Put& one) { return one.to == nullptr; });
       const auto before = static_cast<size_t>(flush - puts.begin());
       const auto chosen =
           puts.begin() + static_cast<std::ptrdiff_t>(before == 0 ? 0 : random_() % before);
@@ -110,10 +110,10 @@ class Network {
   }
   bool is_empty_from(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
-    return std::all_of(links_.begin(), links_.end(), [&](const auto& link) {
-      return link.first.first != from || link.second.empty();
-    }) && done_[from].empty() &&
-           std::all_of(puts_.begin(), puts_.end(), [&](const auto& link) {
+    return std::all_of(
+               links_.begin(), links_.end(),
+               [&](const auto& link) { return link.first.first != from || link.second.empty(); }) &&
+           done_[from].empty() && std::all_of(puts_.begin(), puts_.end(), [&](const auto& link) {
              return link.first.first != from || link.second.empty();
            });
   }
@@ -175,7 +175,9 @@ class LateRegion final : public btl::Region {
 class LateEndpoint final : public btl::Endpoint {
  public:
   LateEndpoint(Network& between, Place here, const btl::Destination& leads_to)
-      : Endpoint(leads_to, {.peeks = false, .direct = 3000, .puts = true}), network_(between), here_(here) {}
+      : Endpoint(leads_to, {.peeks = false, .direct = 3000, .puts = true, .puts_itself = true}),
+        network_(between),
+        here_(here) {}
   bool send(const btl::Header& header, const void* payload) noexcept override {
     std::byte* const room = begin(header.bytes);
     if (room == nullptr) return false;
@@ -198,8 +200,7 @@ class LateEndpoint final : public btl::Endpoint {
     if (!is_cut() && !network_.has_room(here_, there())) return btl::Start::kNoRoom;
     const auto* words = static_cast<const std::byte*>(prefix.iov_base);
     ++operation.left;
-    network_.send(here_, there(),
-                  {header, {words, words + prefix.iov_len}, 0, data, &operation});
+    network_.send(here_, there(), {header, {words, words + prefix.iov_len}, 0, data, &operation});
     return btl::Start::kStarted;
   }
   std::unique_ptr<btl::Region> enlist(void* address, size_t) noexcept override {
