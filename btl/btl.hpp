@@ -142,6 +142,7 @@ struct Destination {
 /// What an endpoint can do, beside sending frames.
 struct Caps {
   bool peeks = true;  // peek() and pop() show what has arrived; else frames come in progress() only
+  bool maps = true;   // the peer may map device memory of this process
   size_t direct = 0;  // bytes of data that send_direct sends at most; 0: it is not there
   bool puts = false;  // enlist, open, start_put and start_flush are there
   bool puts_itself = false;  // the network does that, without the peer's processor

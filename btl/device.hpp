@@ -32,7 +32,7 @@ struct MemoryHandle {
   };
   Form form;
   int32_t pid;
-  uint64_t reserved;
+  uint64_t domain;     // whose processes have numbers of their own: see number_domain()
   uint64_t buffer_id;  // of the allocation in that process; another is other memory
   uint64_t base;       // of the allocation there, or of the first of several mappings
   uint64_t bytes;      // of it, or of all those mappings
@@ -46,6 +46,10 @@ static_assert(sizeof(MemoryHandle) == 128);
   return handle.base + handle.bytes >= handle.base && handle.address >= handle.base &&
          handle.address - handle.base < handle.bytes;
 }
+
+/// Of the processes that number each other alike: this host's, and of these one PID namespace's.
+/// `pid` names a process of this domain alone.
+[[nodiscard]] uint64_t number_domain() noexcept;
 
 /// A peer's memory in this process, for the time of a transfer.
 class MappedPeerMemory {

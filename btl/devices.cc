@@ -2,6 +2,9 @@
 // The table of ways to device memory: a new one is a row here.
 #include <unistd.h>
 
+#include <fstream>
+#include <functional>
+
 #include "base/error.hpp"
 #include "btl/device.hpp"
 #include "core/process.hpp"
@@ -28,6 +31,18 @@ std::span<const DeviceTransportRow* const> device_transports() noexcept {
 #undef TERN_DECLARED
 #undef TERN_ROW
 
+uint64_t number_domain() noexcept {
+  static const uint64_t domain = [] {
+    char name[128] = {};
+    const ssize_t named = ::readlink("/proc/self/ns/pid", name, sizeof name / 2);
+    std::string words(name, named > 0 ? static_cast<size_t>(named) : 0);
+    std::string boot;
+    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+    return uint64_t{std::hash<std::string>{}(words + boot)};
+  }();
+  return domain;
+}
+
 Devices::Devices(core::Process& process) : process_(process) {
   for (const DeviceTransportRow* row : device_transports()) ways_.push_back(row->make(process));
 }
@@ -38,6 +53,7 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
                     size_t bytes, MemoryHandle* handle) noexcept {
   *handle = {};
   handle->pid = ::getpid();
+  handle->domain = number_domain();
   handle->buffer_id = memory.buffer_id;
   handle->base = memory.base;
   handle->bytes = memory.bytes;
@@ -65,6 +81,7 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
 
 std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
                                                cuda::Device& device) noexcept {
+  if (handle.domain != number_domain()) return nullptr;  // of another host
   std::string why;
   try {
     for (auto& way : ways_) {

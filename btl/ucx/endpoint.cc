@@ -19,15 +19,9 @@ constexpr size_t kSmall = 2048;
 
 }  // namespace
 
-UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to,
+UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, const Caps& can,
                          const std::string& address, const Origin& own)
-    : Endpoint(leads_to, {.peeks = false,
-                          .direct = Worker::kMostDirect,
-                          .puts = true,
-                          .puts_itself = worker.puts_itself}),
-      worker_(worker),
-      sink_(sink),
-      own_(own) {
+    : Endpoint(leads_to, can), worker_(worker), sink_(sink), own_(own) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;

@@ -19,8 +19,8 @@ class UcxEndpoint final : public Endpoint {
  public:
   /// `address` is the peer's: see PeerAddress. `own`: what frames say of this end, with the peer's
   /// cookie. Throws Error.
-  UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, const std::string& address,
-              const Origin& own);
+  UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, const Caps& can,
+              const std::string& address, const Origin& own);
   ~UcxEndpoint() override;
 
   bool send(const Header& header, const void* payload) noexcept override;

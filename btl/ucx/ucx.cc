@@ -103,8 +103,13 @@ UcxEndpoint& Ucx::endpoint_to(core::Peer& peer, uint32_t channel, uint32_t chann
     const Origin own{address.cookie, static_cast<uint32_t>(process_.world_rank), 0,
                      static_cast<uint8_t>(channel_), 0};
     looks_for_sockets_ = kLooks;
+    const Caps caps{.peeks = false,
+                    .maps = process_.boot->is_local(static_cast<int>(peer.rank)),
+                    .direct = Worker::kMostDirect,
+                    .puts = true,
+                    .puts_itself = worker_.puts_itself};
     endpoint = std::make_unique<UcxEndpoint>(worker_, sink_, Destination{peer, channel, channels},
-                                             address.worker, own);
+                                             caps, address.worker, own);
   }
   return *endpoint;
 }

@@ -65,7 +65,8 @@ extern const Protocol kDeviceMapped{
     .acknowledged = true,
     .viable_to_send =
         [](const Context&, const SendRequest& request) {
-          return request.buffer.on_device() && request.buffer.type->contiguous();
+          return request.buffer.on_device() && request.buffer.type->contiguous() &&
+                 request.peer->endpoint->caps.maps;
         },
     .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       auto half = std::make_unique<DeviceMappedSender>();

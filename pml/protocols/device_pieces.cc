@@ -200,8 +200,10 @@ extern const Protocol kDevicePieces{
     .way = wire::Way::kPieces,
     .always = false,
     .acknowledged = true,
-    .viable_to_send = [](const Context&,
-                         const SendRequest& request) { return request.buffer.on_device(); },
+    .viable_to_send =
+        [](const Context&, const SendRequest& request) {
+          return request.buffer.on_device() && request.peer->endpoint->caps.maps;
+        },
     .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       auto half = std::make_unique<DevicePiecesSender>(request);
       return half->prepare(context) ? std::move(half) : nullptr;
