@@ -62,8 +62,7 @@ Worker::~Worker() {
   if (flush_ != nullptr) ucp.ucp_request_free(flush_);
   // Blocks that are still under way belong to UCX: it gives them back, or ends with the worker.
   constexpr int64_t kPatienceNs = 1'000'000'000;
-  for (const int64_t end = now_ns() + kPatienceNs; has_under_way() && now_ns() < end;)
-    progress();
+  for (const int64_t end = now_ns() + kPatienceNs; has_under_way() && now_ns() < end;) progress();
   ucp.ucp_worker_destroy(worker_);
 }
 
