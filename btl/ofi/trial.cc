@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kCure =
     "fi_info lists the providers that libfabric has here; TERN_OFI_PROVIDER chooses one, and "
-    "FI_TCP_IFACE=eth0 the network of those over TCP";
+    "FI_TCP_IFACE=eth0 (FI_NET_IFACE for the provider net) the network of those over TCP";
 
 std::string attempt() {
   std::string why;
