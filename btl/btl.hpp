@@ -249,6 +249,8 @@ class Btl {
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
   /// Whether peers may be lost: who waits for one of them has to be in contact with it.
   [[nodiscard]] virtual bool may_lose_peers() const noexcept { return false; }
+  /// Whether it is asked before others that may lose peers: its network is made for it.
+  [[nodiscard]] virtual bool goes_first() const noexcept { return false; }
   /// The endpoint to the channel of `peer` that serves `hint`, or nullptr where this transport does
   /// not reach it; the same at every call. Throws Error.
   virtual Endpoint* connect(core::Peer& peer, uint32_t hint) = 0;

@@ -24,15 +24,28 @@ btl_sources += btl/cuda_ipc/opening.cc
 btl_sources += btl/cuda_ipc/outbox.cc
 btl_sources += btl/cuda_ipc/pools.cc
 btl_sources += btl/cuda_ipc/way.cc
+btl_sources += btl/net/blocks.cc
+btl_sources += btl/net/endpoint.cc
+btl_sources += btl/net/network.cc
+btl_sources += btl/net/sockets.cc
+btl_sources += btl/net/trial.cc
 if HAVE_UCX
-btl_sources += btl/ucx/blocks.cc
 btl_sources += btl/ucx/endpoint.cc
 btl_sources += btl/ucx/library.cc
 btl_sources += btl/ucx/regions.cc
-btl_sources += btl/ucx/sockets.cc
 btl_sources += btl/ucx/trial.cc
 btl_sources += btl/ucx/ucx.cc
 btl_sources += btl/ucx/worker.cc
 else
 btl_sources += btl/ucx/absent.cc
+endif
+if HAVE_LIBFABRIC
+btl_sources += btl/ofi/endpoint.cc
+btl_sources += btl/ofi/fabric.cc
+btl_sources += btl/ofi/library.cc
+btl_sources += btl/ofi/ofi.cc
+btl_sources += btl/ofi/port.cc
+btl_sources += btl/ofi/trial.cc
+else
+btl_sources += btl/ofi/absent.cc
 endif

@@ -16,7 +16,8 @@
 #define TERN_TRANSPORTS(ROW) \
   ROW(self)                  \
   ROW(sm)                    \
-  ROW(ucx)
+  ROW(ucx)                   \
+  ROW(ofi)
 
 #define TERN_DECLARED(folder)        \
   namespace folder {                 \
@@ -48,12 +49,7 @@ Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
     if (before_others != nullptr)
       if (auto made = before_others->make(process, sink, *book_); made != nullptr)
         btls_.push_back(std::move(made));
-    for (const Transport* transport : transports()) {
-      if (transport != &self::kTransport && !process.params.permits_transport(transport->name))
-        continue;
-      if (auto made = transport->make(process, sink, *book_); made != nullptr)
-        btls_.push_back(std::move(made));
-    }
+    make_all(sink);
   } else {
     for (const auto& btl : first->btls_) btls_.push_back(btl->for_channel(sink, channel));
   }
@@ -61,6 +57,20 @@ Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
     if (btl->is_polled()) polled_.push_back(btl.get());
     if (doorbell_ == nullptr) doorbell_ = btl->doorbell();
     if (slabs_ == nullptr) slabs_ = btl->slabs();
+  }
+}
+
+// Transports between hosts: one that its network is made for goes first.
+void Table::make_all(Sink& sink) {
+  const auto between = [](const auto& btl) { return btl->may_lose_peers(); };
+  for (const Transport* transport : transports()) {
+    if (transport != &self::kTransport && !process_.params.permits_transport(transport->name))
+      continue;
+    const auto first = std::find_if(btls_.begin(), btls_.end(), between);
+    if (first != btls_.end() && transport->is_spare != nullptr && transport->is_spare(process_))
+      continue;
+    if (auto made = transport->make(process_, sink, *book_); made != nullptr)
+      btls_.insert(made->goes_first() ? first : btls_.end(), std::move(made));
   }
 }
 

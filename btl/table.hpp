@@ -52,6 +52,8 @@ class Table {
   [[nodiscard]] core::Slabs* slabs() const noexcept { return slabs_; }
 
  private:
+  void make_all(Sink& sink);
+
   core::Process& process_;
   const std::shared_ptr<AddressBook> book_;  // of all channels
   const uint32_t channel_;

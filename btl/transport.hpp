@@ -22,6 +22,8 @@ struct Transport {
   std::unique_ptr<Btl> (*make)(core::Process& process, Sink& sink, AddressBook& book);
   /// Whether it works on this machine, for tern_info.
   std::vector<Trial> (*try_here)();
+  /// Whether it is not made where another between hosts is there; null: it is made in any case.
+  bool (*is_spare)(const core::Process& process) = nullptr;
 };
 
 /// One that is asked before all others, for tests; before any Table is made.

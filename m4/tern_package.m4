@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # TERN_PACKAGE: one macro for every --with-PACKAGE[=DIR|no], so that each package is asked for in the same way.
 # TERN_OPTIONAL: the same for the headers of a package that is opened at run time, if it is there.
-# TERN_LATER:   the same option for a package that no code uses yet; it is accepted and named in the summary.
 
 # TERN_PACKAGE(name, HEADER, LIBRARY, FUNCTION, DEBIAN-PACKAGE)
 # A required package. Sets NAME_CFLAGS, NAME_LIBS and tern_NAME (for the summary). With DIR the headers are
@@ -69,10 +68,3 @@ AC_DEFUN([TERN_MISSING], [
 # TERN_WHERE(name, DEBIAN-PACKAGE): the cure, as text.
 m4_define([TERN_WHERE], [Debian and Ubuntu have it in the package $2: apt-get install $2
   If it is installed elsewhere: --with-$1=DIR (DIR/include and DIR/lib).])
-
-# TERN_LATER(name)
-AC_DEFUN([TERN_LATER], [
-  AC_ARG_WITH([$1], [AS_HELP_STRING([--with-$1=DIR], [where $1 is installed (accepted; not used yet)])],
-              [], [with_$1=no])
-  AS_IF([test "x$with_$1" = xno], [tern_$1="no"], [tern_$1="later (asked for $with_$1; no code uses it yet)"])
-])

@@ -3,7 +3,6 @@
 #include "btl/ucx/endpoint.hpp"
 
 #include <array>
-#include <cerrno>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -12,8 +11,6 @@
 namespace tern::btl::ucx {
 namespace {
 
-// Frames that come before their turn, where UCX uses several lanes.
-constexpr uint16_t kMostEarly = 1024;
 // Payload that is copied to the stack, behind its head.
 constexpr size_t kSmall = 2048;
 
@@ -21,7 +18,7 @@ constexpr size_t kSmall = 2048;
 
 UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, const Caps& can,
                          const std::string& address, const Origin& own)
-    : Endpoint(leads_to, can), worker_(worker), sink_(sink), own_(own) {
+    : NetEndpoint(sink, leads_to, can, own), worker_(worker) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
@@ -34,12 +31,6 @@ UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to
 }
 
 UcxEndpoint::~UcxEndpoint() = default;
-
-WireHead UcxEndpoint::head_for(const Header& header) noexcept {
-  WireHead head{header, own_};
-  head.origin.sequence = next_sent_;
-  return head;
-}
 
 // Small frames go out at once where UCX has room: nothing is kept then.
 bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
@@ -65,26 +56,25 @@ bool UcxEndpoint::send_small(const Header& header, const void* payload) noexcept
   if (worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, nullptr, 0, frame.data(),
                                   sizeof head + header.bytes, &params) != nullptr)
     return false;
-  ++next_sent_;
+  count_sent();
   worker_.count_send();
   return true;
 }
 
 std::byte* UcxEndpoint::begin(size_t /*bytes*/) noexcept {
   filling_ = worker_.blocks.take();
-  return filling_ == nullptr ? nullptr : filling_->payload();
+  return filling_ == nullptr ? nullptr : filling_->payload;
 }
 
 void UcxEndpoint::commit(const Header& header) noexcept {
   Block& block = *filling_;
   filling_ = nullptr;
   if (TERN_UNLIKELY(status_ != UCS_OK)) return worker_.blocks.give_back(block);
-  const WireHead head = head_for(header);
-  std::memcpy(block.head, &head, sizeof head);
+  *block.head = head_for(header);
   block.endpoint = this;
   ucp_request_param_t params{};
   params.cb.send = &UcxEndpoint::sent;
-  if (post(block.head, sizeof head + header.bytes, &params, &block) == nullptr)
+  if (post(block.head, sizeof *block.head + header.bytes, &params, &block) == nullptr)
     worker_.blocks.give_back(block);
 }
 
@@ -95,7 +85,7 @@ void* UcxEndpoint::post(const void* what, size_t count, ucp_request_param_t* par
   params->flags = UCP_AM_SEND_FLAG_EAGER;
   params->memory_type = UCS_MEMORY_TYPE_HOST;
   params->user_data = user_data;
-  ++next_sent_;
+  count_sent();
   worker_.count_send();
   void* const request = worker_.ucp.ucp_am_send_nbx(ep_, kFrameId, nullptr, 0, what, count, params);
   if (UCS_PTR_IS_PTR(request)) return request;
@@ -152,7 +142,7 @@ void UcxEndpoint::ended(void* request, ucs_status_t status, void* sent) noexcept
 
 void UcxEndpoint::sent(void* request, ucs_status_t status, void* sent_block) noexcept {
   Block& block = *static_cast<Block*>(sent_block);
-  UcxEndpoint& endpoint = *block.endpoint;
+  auto& endpoint = static_cast<UcxEndpoint&>(*block.endpoint);
   endpoint.worker_.ucp.ucp_request_free(request);
   endpoint.worker_.blocks.give_back(block);
   if (TERN_UNLIKELY(status != UCS_OK)) failed(&endpoint, endpoint.ep_, status);
@@ -175,32 +165,5 @@ void* UcxEndpoint::close() noexcept {
   ep_ = nullptr;
   return UCS_PTR_IS_PTR(request) ? request : nullptr;
 }
-
-bool UcxEndpoint::arrive(const WireHead& head, std::span<const std::byte> payload) {
-  if (TERN_UNLIKELY(status_ != UCS_OK)) return true;
-  const auto ahead = static_cast<uint16_t>(head.origin.sequence - next_taken_);
-  if (TERN_UNLIKELY(ahead != 0)) {
-    if (ahead > kMostEarly) return false;
-    return early_.try_emplace(head.origin.sequence, Early{head, {payload.begin(), payload.end()}})
-        .second;
-  }
-  ++next_taken_;
-  sink_.arrived(*this, Frame{head.header, payload.data(), payload.size()});
-  if (TERN_UNLIKELY(!early_.empty())) hand_on_early();
-  return true;
-}
-
-void UcxEndpoint::hand_on_early() {
-  for (auto next = early_.find(next_taken_); next != early_.end();
-       next = early_.find(next_taken_)) {
-    const auto frame = early_.extract(next);
-    ++next_taken_;
-    const Early& early = frame.mapped();
-    sink_.arrived(*this, Frame{early.head.header, early.payload.data(), early.payload.size()});
-  }
-}
-
-int UcxEndpoint::get(const iovec*, size_t, const iovec*, size_t) noexcept { return ENOSYS; }
-int UcxEndpoint::put(const iovec*, size_t, const iovec*, size_t) noexcept { return ENOSYS; }
 
 }  // namespace tern::btl::ucx

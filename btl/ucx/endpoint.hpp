@@ -3,11 +3,9 @@
 // Lifetime: Ucx. Threads: under the channel's lock.
 #pragma once
 
-#include <map>
-#include <span>
 #include <string>
-#include <vector>
 
+#include "btl/net/endpoint.hpp"
 #include "btl/ucx/worker.hpp"
 
 namespace tern::btl::ucx {
@@ -15,10 +13,9 @@ namespace tern::btl::ucx {
 /// Whether the network writes to peers' memory without their processors.
 [[nodiscard]] bool puts_itself(const std::shared_ptr<Context>& context) noexcept;
 
-class UcxEndpoint final : public Endpoint {
+class UcxEndpoint final : public net::NetEndpoint {
  public:
-  /// `address` is the peer's: see PeerAddress. `own`: what frames say of this end, with the peer's
-  /// cookie. Throws Error.
+  /// `address`: the peer's worker's. Throws Error.
   UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, const Caps& can,
               const std::string& address, const Origin& own);
   ~UcxEndpoint() override;
@@ -34,16 +31,10 @@ class UcxEndpoint final : public Endpoint {
                   Operation& operation) noexcept override;
   Start start_flush(Operation& operation) noexcept override;
   size_t max_payload() const noexcept override { return Worker::kPayload; }
-  bool peek(Frame*) noexcept override { return false; }
-  void pop() noexcept override {}
-  int get(const iovec*, size_t, const iovec*, size_t) noexcept override;
-  int put(const iovec*, size_t, const iovec*, size_t) noexcept override;
   const char* transport() const noexcept override { return "ucx"; }
   const char* reason() const noexcept override { return "UCX: the network"; }
 
-  /// A frame that came: hands it on in its turn, with those that waited for it. False where it
-  /// cannot be in its turn.
-  [[nodiscard]] bool arrive(const WireHead& head, std::span<const std::byte> payload);
+  bool has_failed() const noexcept override { return status_ != UCS_OK; }
   /// UCS_OK while it works.
   [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
   [[nodiscard]] bool closed() const noexcept { return ep_ == nullptr; }
@@ -52,13 +43,7 @@ class UcxEndpoint final : public Endpoint {
   [[nodiscard]] void* close() noexcept;
 
  private:
-  struct Early {
-    WireHead head;
-    std::vector<std::byte> payload;
-  };
   [[nodiscard]] bool send_small(const Header& header, const void* payload) noexcept;
-  [[nodiscard]] WireHead head_for(const Header& header) noexcept;
-  void hand_on_early();
   /// UCX's request for a frame that is an eager message; null where it is done.
   void* post(const void* what, size_t count, ucp_request_param_t* params, void* user_data) noexcept;
   static void sent(void* request, ucs_status_t status, void* block) noexcept;
@@ -69,13 +54,9 @@ class UcxEndpoint final : public Endpoint {
   static void failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept;
 
   Worker& worker_;
-  Sink& sink_;
-  const Origin own_;
   ucp_ep_h ep_ = nullptr;
   ucs_status_t status_ = UCS_OK;
   Block* filling_ = nullptr;  // between begin() and commit()
-  uint16_t next_sent_ = 0, next_taken_ = 0;
-  std::map<uint16_t, Early> early_;  // by distance from next_taken_ at the time: never many
 };
 
 }  // namespace tern::btl::ucx

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tries UCX: two workers of a process of its own exchange frames over the network's devices.
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <map>
-
-#include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/fd.hpp"
-#include "boot/boot.hpp"
+#include "btl/net/trial.hpp"
 #include "btl/ucx/ucx.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
@@ -17,132 +11,26 @@
 namespace tern::btl::ucx {
 namespace {
 
-constexpr int64_t kPatienceNs = 5'000'000'000;
-constexpr uint32_t kFrames = 64;
-constexpr const char* kReaches = "ranks of other hosts";
 constexpr const char* kCure =
     "ucx_info -d lists the networks that UCX sees; UCX_TLS and UCX_NET_DEVICES choose among them";
 
-/// Two ranks of one process, which find each other in two maps.
-class TrialBoot final : public boot::Boot {
- public:
-  struct Keys {
-    boot::ConnectionInfo infos[2];
-    std::map<std::string, std::string> keys[2];
-  };
-  TrialBoot(Keys& keys, int rank) : keys_(keys) {
-    job_.rank = rank;
-    job_.size = 2;
-    job_.local_ranks = {rank};
-  }
-  const char* name() const noexcept override { return "trial"; }
-  int node(int rank) override { return rank; }
-  std::string host(int) override { return "localhost"; }
-  void put_connection_info(const boot::ConnectionInfo& info) override {
-    keys_.infos[job_.rank] = info;
-  }
-  boot::ConnectionInfo connection_info(int rank) override { return keys_.infos[rank]; }
-  void put(std::string_view key, std::string_view value) override {
-    keys_.keys[job_.rank][std::string(key)] = value;
-  }
-  std::string get(int rank, std::string_view key) override {
-    return keys_.keys[rank][std::string(key)];
-  }
-  void start_fence() override {}
-  bool fence_over() noexcept override { return true; }
-  void abort(int, const char*) noexcept override { ::_exit(1); }
-  void finalize() override {}
-
- private:
-  Keys& keys_;
-};
-
-class Counter final : public Sink {
- public:
-  void arrived(Endpoint&, const Frame& frame) noexcept override {
-    if (frame.header.context == frames) ++frames;
-  }
-  uint32_t frames = 0;
-};
-
-struct Rank {
-  Rank(TrialBoot::Keys& keys, int number, std::shared_ptr<Context> context)
-      : boot(keys, number), book(process) {
-    process.boot = &boot;
-    process.world_rank = number;
-    process.world_size = 2;
-    ucx = std::make_unique<Ucx>(process, counter, book, std::move(context), 0);
-    ConnectionInfo info = book.own();
-    book.list(info, ucx->name(), 0, ucx->address());
-    boot.put_connection_info_as(info);
-  }
-  TrialBoot boot;
-  core::Process process;
-  Counter counter;
-  AddressBook book;
-  std::unique_ptr<Ucx> ucx;
-};
-
-void exchange(const Library& opened) {
-  TrialBoot::Keys keys{};
-  auto context = std::make_shared<Context>(opened, 2, 1, true);
-  Rank sender(keys, 0, context), receiver(keys, 1, context);
-  Endpoint* const to = sender.ucx->connect(sender.process.peer(1), 0);
-  const std::vector<std::byte> payload(to->max_payload());
-  uint32_t sent = 0;
-  for (const int64_t end = now_ns() + kPatienceNs; receiver.counter.frames < kFrames;) {
-    if (now_ns() > end)
-      throw Error(MPI_ERR_OTHER, strf("only %u of %u frames arrived within 5 s",
-                                      receiver.counter.frames, kFrames));
-    const size_t bytes = sent % 2 == 0 ? 8 : payload.size();
-    const Header header{0, 1, static_cast<uint16_t>(bytes), sent, 0, 0};
-    if (sent < kFrames && to->send(header, payload.data())) ++sent;
-    sender.ucx->progress();
-    receiver.ucx->progress();
-  }
-}
-
-// In a process of its own: what UCX does to a process stays there. Its words, empty for success.
-[[noreturn]] void try_and_tell(int to) {
-  std::string words;
+std::string attempt() {
+  std::string why;
   std::vector<std::string> complaints;
   const Params params = Params::from(::environ, &complaints);
-  if (const Library* const opened = library(params.ucx_library, &words); opened != nullptr) {
-    try {
-      exchange(*opened);
-      words = strf("+UCX %u.%u: %u frames of 8 to %zu bytes went from one worker to another",
-                   opened->major, opened->minor, kFrames, Worker::kPayload);
-    } catch (const std::exception& error) {
-      words = error.what();
-    }
-  }
-  const ssize_t written = ::write(to, words.data(), words.size());
-  ::_exit(written == static_cast<ssize_t>(words.size()) ? 0 : 1);
+  const Library* const opened = library(params.ucx_library, &why);
+  if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
+  const auto context = std::make_shared<Context>(*opened, 2, 1, true);
+  const std::string sent =
+      net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
+        return std::make_unique<Ucx>(process, sink, book, context, 0);
+      });
+  return strf("UCX %u.%u: %s went from one worker to another", opened->major, opened->minor,
+              sent.c_str());
 }
 
 }  // namespace
 
-std::vector<Trial> try_here() {
-  Trial trial{"ucx", kReaches, false, "no process could be started for it", kCure};
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {trial};
-  const Fd reader(ends[0]);
-  Fd writer(ends[1]);
-  const pid_t child = ::fork();
-  if (child == 0) try_and_tell(writer.get());
-  writer = Fd();
-  if (child < 0) return {trial};
-  std::string words;
-  char part[256];
-  for (ssize_t bytes; (bytes = ::read(reader.get(), part, sizeof part)) > 0;)
-    words.append(part, static_cast<size_t>(bytes));
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  trial.works = words.starts_with('+');
-  if (trial.works) words.erase(0, 1), trial.cure.clear();
-  trial.finding =
-      words.empty() ? strf("a process that tried it ended with status %d", status) : words;
-  return {trial};
-}
+std::vector<Trial> try_here() { return {net::try_apart("ucx", kCure, attempt)}; }
 
 }  // namespace tern::btl::ucx

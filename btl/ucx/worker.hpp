@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "btl/ucx/blocks.hpp"
+#include "btl/net/blocks.hpp"
 #include "btl/ucx/directs.hpp"
 #include "btl/ucx/library.hpp"
 

@@ -38,12 +38,17 @@ namespace tern {
     "messages up to this many bytes are sent before the receive is known")                         \
   X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, between(0, 1099511627776), own(),    \
     "payload of messages without a receive that a rank keeps of each sender; more waits there")    \
-  X(transport, "TERN_TRANSPORT", Words, "auto", one_of("auto|self|sm|ucx"), shared(),              \
+  X(transport, "TERN_TRANSPORT", Words, "auto", one_of("auto|self|sm|ucx|ofi"), shared(),          \
     "what messages may travel by: auto chooses for each peer; self (to the own rank, always), sm " \
-    "(shared memory), ucx (UCX, also between ranks of one host)")                                  \
+    "(shared memory), ucx and ofi (UCX and libfabric, also between ranks of one host)")            \
   X(ucx_library, "TERN_UCX_LIBRARY", Text, "", one_of(nullptr), own(),                             \
     "the file of UCX to open instead of libucp.so.0")                                              \
-  X(net_eager, "TERN_NET_EAGER", Size, 131072, between(0, 1048576), own(),                            \
+  X(ofi_library, "TERN_OFI_LIBRARY", Text, "", one_of(nullptr), own(),                             \
+    "the file of libfabric to open instead of libfabric.so.1")                                     \
+  X(ofi_provider, "TERN_OFI_PROVIDER", Text, "", one_of(nullptr), shared(),                        \
+    "the provider of libfabric to use, as fi_info names it (tcp, verbs;ofi_rxm); empty: the "      \
+    "best that is there")                                                                          \
+  X(net_eager, "TERN_NET_EAGER", Size, 131072, between(0, 1048576), own(),                         \
     "messages to other hosts, of one block, up to this many bytes are sent before the receive is " \
     "known")                                                                                       \
   X(net_put, "TERN_NET_PUT", Size, 0, between(0, 1099511627776), own(),                            \

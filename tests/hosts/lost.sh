@@ -82,7 +82,7 @@ without_link() {
 check "mpicc" "$MPICC" talks.c -o talks
 loses() {
   without_link 16 "$1"
-  grep -q "rank 0 has lost its peer" out && grep -q "rank 1 goes on" out && grep -q "is lost: ucx" out &&
+  grep -q "rank 0 has lost its peer" out && grep -q "rank 1 goes on" out && grep -Eq "is lost: (ucx|ofi)" out &&
     awk '/^after/ { exit !($2 > 2 && $2 < 13) }' out  # TERN_NET_TIMEOUT, and some
 }
 check "data under way" loses send

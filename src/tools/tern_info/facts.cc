@@ -24,6 +24,9 @@
 #include "topo/hwloc_library.hpp"
 #include "topo/machine.hpp"
 
+#ifdef HAVE_LIBFABRIC
+#include "btl/ofi/library.hpp"
+#endif
 #ifdef HAVE_UCX
 #include "btl/ucx/library.hpp"
 #endif
@@ -73,6 +76,20 @@ Dependency ucx() {
 #endif
 }
 
+Dependency libfabric() {
+#ifdef HAVE_LIBFABRIC
+  Dependency dependency{"libfabric", strf("%d.%d", FI_MAJOR_VERSION, FI_MINOR_VERSION), false, ""};
+  std::vector<std::string> complaints;
+  const std::string file = load_params(::environ, &complaints).ofi_library;
+  const btl::ofi::Library* const opened = btl::ofi::library(file, &dependency.found);
+  dependency.opened = opened != nullptr;
+  if (opened != nullptr) dependency.found = strf("%u.%u", opened->major, opened->minor);
+  return dependency;
+#else
+  return {"libfabric", "", false, ""};
+#endif
+}
+
 #ifdef HAVE_LIBBACKTRACE
 constexpr const char* kBacktraces = "functions, files and lines, by libbacktrace";
 #else
@@ -104,7 +121,7 @@ std::vector<Fact> build_facts() {
 }
 
 std::vector<Dependency> dependencies() {
-  return {pmix(), hwloc(), ucx(), {"libfabric", "", false, ""}};
+  return {pmix(), hwloc(), ucx(), libfabric()};
 }
 
 Launch launch_here(const std::string& wanted) {

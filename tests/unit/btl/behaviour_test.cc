@@ -27,7 +27,7 @@ struct Row {
   int ranks;
 };
 
-constexpr Row kRows[] = {{"self", 1}, {"sm", 2}, {"sm", 3}, {"ucx", 2}, {"ucx", 3}};
+constexpr Row kRows[] = {{"self", 1}, {"sm", 2}, {"sm", 3}, {"ucx", 2}, {"ucx", 3}, {"ofi", 2}, {"ofi", 3}};
 
 std::unique_ptr<Btl> make(const char* name, core::Process& process, Sink& sink, AddressBook& book) {
   for (const Transport* transport : transports())
@@ -39,7 +39,7 @@ std::unique_ptr<Btl> make(const char* name, core::Process& process, Sink& sink, 
 bool is_here(std::string_view name) {
   if (name == "self" || name == "sm") return true;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return false;  // UCX was not tried under these yet
+  return false;  // UCX and libfabric were not tried under these yet
 #endif
   for (const Trial& trial : try_transports())
     if (trial.name == name) return trial.works;

@@ -14,11 +14,12 @@ namespace {
 
 TEST(Trial, EveryTransportIsTriedAndSaysWhatItDid) {
   const std::vector<Trial> trials = try_transports();
-  ASSERT_EQ(trials.size(), 4u);
+  ASSERT_EQ(trials.size(), 5u);
   EXPECT_EQ(trials[0].name, "self");
   EXPECT_EQ(trials[1].name, "sm");
   EXPECT_EQ(trials[2].name, "sm single copy");
   EXPECT_EQ(trials[3].name, "ucx");
+  EXPECT_EQ(trials[4].name, "ofi");
   for (const Trial& trial : trials) {
     EXPECT_FALSE(trial.finding.empty()) << trial.name;
     EXPECT_FALSE(trial.reaches.empty()) << trial.name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sockets: the kernel lists what an epoll descriptor watches, other such descriptors among them.
-#include "btl/ucx/sockets.hpp"
+#include "btl/net/sockets.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <string>
 
-namespace tern::btl::ucx {
+namespace tern::btl::net {
 namespace {
 
 constexpr int kDeepest = 4;
@@ -65,4 +65,4 @@ int limit_silence(int epoll, int64_t timeout_us) noexcept {
   return limit_below(epoll, timeout_us, 0);
 }
 
-}  // namespace tern::btl::ucx
+}  // namespace tern::btl::net

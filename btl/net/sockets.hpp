@@ -8,9 +8,9 @@
 
 #include <cstdint>
 
-namespace tern::btl::ucx {
+namespace tern::btl::net {
 
 /// All connections behind an epoll descriptor; how many. `timeout_us`: without an answer.
 int limit_silence(int epoll, int64_t timeout_us) noexcept;
 
-}  // namespace tern::btl::ucx
+}  // namespace tern::btl::net

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Network: contacts and arrivals.
+#include "btl/net/network.hpp"
+
+#include <cstring>
+#include <random>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+#include "mpi.h"
+
+namespace tern::btl::net {
+namespace {
+
+uint64_t key_of(uint32_t rank, uint32_t channel) noexcept {
+  return uint64_t{rank} * core::Process::kMostChannels + channel;
+}
+
+}  // namespace
+
+Network::Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
+                 const char* library)
+    : process_(process),
+      sink_(sink),
+      book_(book),
+      channel_(channel),
+      library_(library),
+      cookie_(std::random_device{}()) {}
+
+// The cookie, then the library's own bytes.
+std::string Network::address() {
+  const std::string bytes(reinterpret_cast<const char*>(&cookie_), sizeof cookie_);
+  return bytes + library_address();
+}
+
+bool Network::reaches(const core::Peer& peer) const noexcept {
+  return peer.nspace == 0 && static_cast<int>(peer.rank) != process_.world_rank;
+}
+
+bool Network::is_local(const core::Peer& peer) const {
+  return process_.boot->is_local(static_cast<int>(peer.rank));
+}
+
+NetEndpoint* Network::known(uint32_t rank, uint32_t channel) noexcept {
+  const auto found = endpoints_.find(key_of(rank, channel));
+  return found == endpoints_.end() ? nullptr : found->second.get();
+}
+
+// A peer without this transport may have another that this process has as well.
+Endpoint* Network::connect(core::Peer& peer, uint32_t hint) {
+  if (!reaches(peer)) return nullptr;
+  const uint32_t channels = book_.of(peer).channels;
+  const uint32_t channel = hint & (channels - 1);
+  if (NetEndpoint* const made = known(peer.rank, channel); made != nullptr) return made;
+  const std::string address = book_.address(peer, name(), channel);
+  return address.empty() ? nullptr : &endpoint_to(peer, channel, channels, address);
+}
+
+NetEndpoint& Network::endpoint_to(core::Peer& peer, uint32_t channel, uint32_t channels,
+                                  const std::string& address) {
+  Origin own{0, static_cast<uint32_t>(process_.world_rank), 0, static_cast<uint8_t>(channel_), 0};
+  if (address.size() <= sizeof own.cookie)
+    throw Error(MPI_ERR_OTHER, strf("rank %u has published an address of %zu bytes for %s: too few",
+                                    peer.rank, address.size(), library_));
+  std::memcpy(&own.cookie, address.data(), sizeof own.cookie);
+  auto endpoint =
+      make_endpoint(Destination{peer, channel, channels}, address.substr(sizeof own.cookie), own);
+  return *(endpoints_[key_of(peer.rank, channel)] = std::move(endpoint));
+}
+
+void Network::arrived(std::span<const std::byte> message) noexcept {
+  WireHead frame;
+  if (message.size() < sizeof frame) return refuse("it is no frame of Tern");
+  std::memcpy(&frame, message.data(), sizeof frame);
+  const auto payload = message.subspan(sizeof frame);
+  if (frame.origin.cookie != cookie_) return refuse("it was meant for another");
+  if (frame.header.bytes != payload.size() && frame.header.bytes != 0)
+    return refuse("its length is wrong");
+  try {
+    take(frame, payload);
+  } catch (const std::exception& error) {
+    refuse(error.what());
+  }
+}
+
+void Network::take(const WireHead& head, std::span<const std::byte> payload) {
+  const Origin& origin = head.origin;
+  NetEndpoint* endpoint = nullptr;
+  if (origin.nspace == 0 && origin.channel < core::Process::kMostChannels)
+    endpoint = known(origin.rank, origin.channel);
+  if (TERN_UNLIKELY(endpoint == nullptr)) {
+    if (origin.rank >= static_cast<uint32_t>(process_.world_size) || origin.nspace != 0 ||
+        static_cast<int>(origin.rank) == process_.world_rank)
+      return refuse("it names no other rank of this job");
+    core::Peer& peer = process_.peer(origin.rank);
+    const uint32_t channels = book_.of(peer).channels;
+    if (origin.channel >= channels)
+      return refuse("it names a channel that its sender does not have");
+    const std::string address = book_.address(peer, name(), origin.channel);
+    if (address.empty()) return refuse("its sender has published no address of this transport");
+    endpoint = &endpoint_to(peer, origin.channel, channels, address);
+  }
+  if (!endpoint->arrive(head, payload))
+    return refuse("its place in the sequence of frames is wrong");
+  ++frames_;
+}
+
+void Network::refuse(const char* why) noexcept {
+  if (told_refusal_) return;
+  told_refusal_ = true;
+  log_line("a frame that came over %s is dropped: %s (further ones are dropped in silence)",
+           library_, why);
+}
+
+bool is_wanted(const core::Process& process, const char* transport) noexcept {
+  if (process.boot == nullptr || process.world_size < 2) return false;
+  return process.node_size < process.world_size || process.params.names_transport(transport);
+}
+
+}  // namespace tern::btl::net

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pool: so many things of one kind that a library keeps while it is at work with them.
+// Lifetime: a channel's transport, until the library has let go of each. Threads: under the
+// channel's lock.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace tern::btl::net {
+
+/// T has a member `next`, a pointer to T, which is the pool's.
+template <class T>
+class Pool {
+ public:
+  explicit Pool(size_t count) : all_(new T[count]) {
+    for (size_t i = count; i > 0; --i) push(all_[i - 1]);
+  }
+  /// Null where all are under way.
+  [[nodiscard]] T* take() noexcept {
+    T* const taken = free_;
+    if (taken == nullptr) return nullptr;
+    free_ = taken->next;
+    ++away_;
+    return taken;
+  }
+  void give_back(T& one) noexcept {
+    push(one);
+    --away_;
+  }
+  [[nodiscard]] size_t away() const noexcept { return away_; }
+
+ protected:
+  [[nodiscard]] T& at(size_t i) noexcept { return all_[i]; }
+
+ private:
+  void push(T& one) noexcept {
+    one.next = free_;
+    free_ = &one;
+  }
+  std::unique_ptr<T[]> all_;
+  T* free_ = nullptr;
+  size_t away_ = 0;
+};
+
+}  // namespace tern::btl::net

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// OfiEndpoint: frames as messages.
+#include "btl/ofi/endpoint.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "core/peer.hpp"
+
+namespace tern::btl::ofi {
+
+OfiEndpoint::OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, const Caps& can,
+                         const std::string& address, const Origin& own)
+    : NetEndpoint(sink, leads_to, can, own), port_(port), to_(port.insert(address)) {}
+
+// What libfabric says to a frame that it was given: false is "no room", for now.
+bool OfiEndpoint::begun(ssize_t result) noexcept {
+  refused_ = result == -FI_EAGAIN;
+  if (TERN_UNLIKELY(refused_)) return false;
+  if (TERN_UNLIKELY(result != 0)) {
+    fail(port_.fi.fi_strerror(static_cast<int>(-result)));
+    return true;
+  }
+  ++moved_;
+  return true;
+}
+
+bool OfiEndpoint::send(const Header& header, const void* payload) noexcept {
+  if (TERN_UNLIKELY(has_failed())) return true;
+  const size_t bytes = sizeof(WireHead) + header.bytes;
+  constexpr size_t kMostInjected = 1024;
+  if (waiting_ == nullptr && bytes <= std::min(port_.inject_bytes, kMostInjected)) {
+    std::byte frame[kMostInjected];
+    const WireHead head = head_for(header);
+    std::memcpy(frame, &head, sizeof head);
+    if (header.bytes != 0) std::memcpy(frame + sizeof head, payload, header.bytes);
+    if (!begun(::fi_inject(port_.ep(), frame, bytes, to_))) return false;
+    count_sent();
+    return true;
+  }
+  std::byte* const room = begin(header.bytes);
+  if (room == nullptr) return false;
+  if (header.bytes != 0) std::memcpy(room, payload, header.bytes);
+  commit(header);
+  return true;
+}
+
+// One frame may wait for room, since commit() cannot refuse it.
+std::byte* OfiEndpoint::begin(size_t /*bytes*/) noexcept {
+  if (waiting_ != nullptr) return nullptr;
+  Block* const block = port_.blocks.take();
+  if (block == nullptr) return nullptr;
+  filling_ = port_.sendings.take();
+  if (filling_ == nullptr) {
+    port_.blocks.give_back(*block);
+    return nullptr;
+  }
+  filling_->block = block;
+  filling_->endpoint = this;
+  filling_->operation = nullptr;
+  return block->payload;
+}
+
+void OfiEndpoint::commit(const Header& header) noexcept {
+  Sending& sending = *filling_;
+  filling_ = nullptr;
+  if (TERN_UNLIKELY(has_failed())) return let_go(sending);
+  *sending.block->head = head_for(header);
+  sending.bytes = header.bytes;
+  count_sent();
+  if (post(sending)) return;
+  waiting_ = &sending;
+  port_.stalled.push_back(this);
+}
+
+bool OfiEndpoint::post(Sending& sending) noexcept {
+  sending.receives = false;
+  const ssize_t result =
+      ::fi_send(port_.ep(), sending.block->head, sizeof(WireHead) + sending.bytes,
+                port_.blocks_key(), to_, static_cast<Context*>(&sending));
+  if (!begun(result)) return false;
+  if (result == 0)
+    ++under_way_;
+  else
+    let_go(sending);
+  return true;
+}
+
+bool OfiEndpoint::send_waiting() noexcept {
+  if (waiting_ == nullptr) return true;
+  Sending& sending = *waiting_;
+  if (has_failed())
+    let_go(sending);
+  else if (!post(sending))
+    return false;
+  waiting_ = nullptr;
+  return true;
+}
+
+Start OfiEndpoint::send_direct(const Header& header, const iovec& prefix, const iovec& data,
+                               Operation& operation) noexcept {
+  if (TERN_UNLIKELY(has_failed())) return Start::kDone;
+  if (waiting_ != nullptr) return Start::kNoRoom;
+  Sending* const sending = port_.sendings.take();
+  if (sending == nullptr) return Start::kNoRoom;
+  const WireHead head = head_for(header);
+  std::memcpy(sending->front.data(), &head, sizeof head);
+  if (prefix.iov_len != 0)
+    std::memcpy(sending->front.data() + sizeof head, prefix.iov_base, prefix.iov_len);
+  sending->receives = false;
+  sending->block = nullptr;
+  sending->endpoint = this;
+  sending->operation = &operation;
+  const iovec parts[] = {{sending->front.data(), sizeof head + prefix.iov_len}, data};
+  const ssize_t result = ::fi_sendv(port_.ep(), parts, nullptr, data.iov_len == 0 ? 1 : 2, to_,
+                                    static_cast<Context*>(sending));
+  if (result != 0) port_.sendings.give_back(*sending);
+  if (!begun(result)) return Start::kNoRoom;
+  if (result != 0) return Start::kDone;
+  count_sent();
+  ++under_way_;
+  ++operation.left;
+  return Start::kStarted;
+}
+
+void OfiEndpoint::let_go(Sending& sending) noexcept {
+  if (sending.block != nullptr) port_.blocks.give_back(*sending.block);
+  port_.sendings.give_back(sending);
+}
+
+void OfiEndpoint::ended(Sending& sending, int error) noexcept {
+  Operation* const operation = sending.operation;
+  --under_way_;
+  ++moved_;
+  let_go(sending);
+  if (TERN_UNLIKELY(error != 0)) fail(port_.fi.fi_strerror(error));
+  if (operation != nullptr && !port_.sink_gone && --operation->left == 0) sink_.done(*operation);
+}
+
+// libfabric may be calling: only marks.
+void OfiEndpoint::fail(std::string why) noexcept {
+  if (has_failed()) return;
+  why_ = std::move(why);
+  port_.has_failures = true;
+}
+
+// A peer that has gone may be told of by nothing but a message that finds no room for ever.
+void OfiEndpoint::look_after(int64_t now_ns, int64_t timeout_ns) noexcept {
+  constexpr int64_t kProbes = 4;
+  if (has_failed()) return;
+  const bool moved = seen_moved_ != moved_ || seen_arrivals_ != arrivals();
+  seen_moved_ = moved_;
+  seen_arrivals_ = arrivals();
+  if (moved || since_ns_ == 0 || is_waiting() != waited_) {
+    since_ns_ = now_ns;
+    waited_ = is_waiting();
+  } else if (waited_) {
+    if (now_ns - since_ns_ >= timeout_ns) {
+      fail(strf("nothing moved for %lld ms; TERN_NET_TIMEOUT says how long it may",
+                static_cast<long long>(timeout_ns / 1'000'000)));
+    } else if (refused_ && waiting_ == nullptr) {
+      probe();
+    }
+  } else if (now_ns - since_ns_ >= timeout_ns / kProbes) {
+    since_ns_ = now_ns;
+    probe();
+  }
+}
+
+void OfiEndpoint::probe() noexcept {
+  WireHead head = head_for({net::kProbe, 0, 0, 0, 0, 0});
+  if (sizeof head > port_.inject_bytes) return;
+  if (begun(::fi_inject(port_.ep(), &head, sizeof head, to_))) seen_moved_ = moved_;
+}
+
+}  // namespace tern::btl::ofi

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fabric: asking libfabric what there is, and choosing.
+#include "btl/ofi/fabric.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/signals.hpp"
+#include "mpi.h"
+
+namespace tern::btl::ofi {
+namespace {
+
+// The best first. Others only by name: what they need, or how fast they are, is not known.
+// "tcp" has endpoints of this kind from libfabric 1.18 on; in 1.17 they are those of "net".
+constexpr std::string_view kKnown[] = {"cxi",           "efa", "opx", "psm3",
+                                       "verbs;ofi_rxm", "tcp", "net", "tcp;ofi_rxm"};
+constexpr size_t kFast = 4;  // of these
+
+// What is used, and what is obeyed where a provider asks for it.
+fi_info* hints(const Library& fi) {
+  fi_info* const hints = fi.fi_dupinfo(nullptr);
+  if (hints == nullptr) throw Error(MPI_ERR_NO_MEM, "no memory to ask libfabric what there is");
+  hints->caps = FI_MSG | FI_MULTI_RECV;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+  fi_domain_attr& domain = *hints->domain_attr;
+  domain.threading = FI_THREAD_DOMAIN;
+  domain.control_progress = domain.data_progress = FI_PROGRESS_MANUAL;
+  domain.resource_mgmt = FI_RM_ENABLED;
+  domain.av_type = FI_AV_TABLE;
+  domain.mr_mode =
+      FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+  return hints;
+}
+
+fi_info* ask(const Library& fi) {
+  const SignalsKept kept;
+  fi_info* const asked = hints(fi);
+  fi_info* found = nullptr;
+  const int result = fi.fi_getinfo(kApi, nullptr, nullptr, 0, asked, &found);
+  fi.fi_freeinfo(asked);
+  require(fi, result, "no provider serves here");
+  return found;
+}
+
+std::string_view name_of(const fi_info& info) { return info.fabric_attr->prov_name; }
+
+fi_info* first_of(fi_info* all, std::string_view provider) {
+  while (all != nullptr && name_of(*all) != provider) all = all->next;
+  return all;
+}
+
+std::vector<std::string> names_in(const fi_info* all) {
+  std::vector<std::string> names;
+  for (; all != nullptr; all = all->next)
+    if (std::find(names.begin(), names.end(), name_of(*all)) == names.end())
+      names.emplace_back(name_of(*all));
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+fi_info* choose(fi_info* all, const std::string& wanted) {
+  if (!wanted.empty()) return first_of(all, wanted);
+  for (const std::string_view name : kKnown)
+    if (fi_info* const found = first_of(all, name); found != nullptr) return found;
+  return nullptr;
+}
+
+}  // namespace
+
+Fabric::Fabric(const Library& library, const std::string& wanted) : fi(library), all_(ask(fi)) {
+  chosen_ = choose(all_, wanted);
+  const std::string there = joined(names_in(all_));
+  int result = 0;
+  if (chosen_ != nullptr) {
+    const SignalsKept kept;
+    fid_fabric* made = nullptr;
+    provider_ = name_of(*chosen_);
+    result = fi.fi_fabric(chosen_->fabric_attr, &made, nullptr);
+    fabric_.reset(made);
+  }
+  if (fabric_ != nullptr) return;
+  fi.fi_freeinfo(all_);
+  require(fi, result, provider_.c_str());
+  throw Error(MPI_ERR_OTHER,
+              strf("libfabric %u.%u has no provider that serves here as %s; there are %s", fi.major,
+                   fi.minor, wanted.empty() ? "one that is chosen unasked" : wanted.c_str(),
+                   there.c_str()));
+}
+
+Fabric::~Fabric() {
+  fabric_.reset();
+  fi.fi_freeinfo(all_);
+}
+
+bool Fabric::is_fast() const noexcept {
+  return std::find(kKnown, kKnown + kFast, provider_) != kKnown + kFast;
+}
+
+bool Fabric::wants_registration() const noexcept {
+  return (chosen_->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+}
+
+std::vector<std::string> providers(const Library& library) {
+  fi_info* const all = ask(library);
+  std::vector<std::string> names = names_in(all);
+  library.fi_freeinfo(all);
+  return names;
+}
+
+bool fast_adapter_here() {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (fs::exists("/sys/class/cxi", none) || fs::exists("/dev/hfi1_0", none)) return true;
+  for (const auto& device : fs::directory_iterator("/sys/class/infiniband", none)) {
+    const std::string driver =
+        fs::read_symlink(device.path() / "device/driver", none).filename().string();
+    if (driver == "efa" || driver == "irdma" || driver == "hfi1") return true;
+  }
+  return false;
+}
+
+}  // namespace tern::btl::ofi

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fabric: the provider of libfabric that this process uses, and its fabric.
+// Lifetime: the last Port. Threads: read-only after it was made. Errors: the constructor throws
+// Error.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "btl/ofi/library.hpp"
+
+namespace tern::btl::ofi {
+
+struct CloseFid {
+  template <class T>
+  void operator()(T* object) const noexcept {
+    ::fi_close(&object->fid);
+  }
+};
+/// One of libfabric's objects.
+template <class T>
+using Fid = std::unique_ptr<T, CloseFid>;
+
+class Fabric {
+ public:
+  /// `wanted`: TERN_OFI_PROVIDER; empty: the best that is there.
+  Fabric(const Library& library, const std::string& wanted);
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+  ~Fabric();
+
+  [[nodiscard]] fi_info* info() const noexcept { return chosen_; }
+  [[nodiscard]] fid_fabric* get() const noexcept { return fabric_.get(); }
+  /// "tcp;ofi_rxm": its name.
+  [[nodiscard]] const std::string& provider() const noexcept { return provider_; }
+  /// Its network has adapters of its own, which are quicker polled than slept on.
+  [[nodiscard]] bool is_fast() const noexcept;
+  /// Whether memory that it reads or writes has to be registered.
+  [[nodiscard]] bool wants_registration() const noexcept;
+
+  const Library& fi;
+
+ private:
+  fi_info* all_ = nullptr;
+  fi_info* chosen_ = nullptr;  // one of them
+  std::string provider_;
+  Fid<fid_fabric> fabric_;
+};
+
+/// Names of providers that serve here, each once. Throws Error.
+[[nodiscard]] std::vector<std::string> providers(const Library& library);
+
+/// Whether this host has an adapter of a network that libfabric's own providers are made for:
+/// seen in /sys, without opening libfabric.
+[[nodiscard]] bool fast_adapter_here();
+
+}  // namespace tern::btl::ofi

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Library: opening libfabric with the environment that it reads then.
+#include "btl/ofi/library.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/signals.hpp"
+#include "mpi.h"
+
+namespace tern::btl::ofi {
+namespace {
+
+struct Opened {
+  Library library;
+  std::string why;  // not; empty where it is open
+};
+
+// libfabric and its providers read these when they are loaded. What the user has set stays.
+void set_environment() {
+  ::setenv("FI_HMEM", "system", 0);  // no CUDA: it would be initialised, unasked
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  ::setenv("FI_MR_CACHE_MONITOR", "disabled", 0);  // it would patch what the sanitizer has patched
+#endif
+  for (const char* name : {"HFI_NO_BACKTRACE", "PSM3_NO_BACKTRACE"})  // handlers of signals
+    ::setenv(name, "1", 0);
+}
+
+Opened open(const char* name) {
+  Opened opened;
+  set_environment();
+  const SignalsKept kept;
+  void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) {
+    const char* const reason = ::dlerror();
+    opened.why = strf(
+        "%s (Debian and Ubuntu: apt-get install libfabric1; elsewhere: "
+        "TERN_OFI_LIBRARY=/.../libfabric.so.1)",
+        reason == nullptr ? name : reason);
+    return opened;
+  }
+  Library& library = opened.library;
+#define TERN_OFI_FIND(name)                                                        \
+  library.name = reinterpret_cast<decltype(library.name)>(::dlsym(handle, #name)); \
+  if (library.name == nullptr && opened.why.empty()) opened.why = "it has no function " #name;
+  TERN_OFI_FUNCTIONS(TERN_OFI_FIND)
+#undef TERN_OFI_FIND
+  if (!opened.why.empty()) return opened;
+  library.major = FI_MAJOR(library.fi_version());
+  library.minor = FI_MINOR(library.fi_version());
+  if (library.fi_version() < kApi)
+    opened.why = strf("%s is libfabric %u.%u, but %u.%u or newer is needed", name, library.major,
+                      library.minor, FI_MAJOR(kApi), FI_MINOR(kApi));
+  return opened;
+}
+
+}  // namespace
+
+const Library* library(const std::string& file, std::string* why) {
+  static const Opened opened = open(file.empty() ? "libfabric.so.1" : file.c_str());
+  *why = opened.why;
+  return opened.why.empty() ? &opened.library : nullptr;
+}
+
+void require(const Library& fi, ssize_t result, const char* what) {
+  if (result < 0)
+    throw Error(MPI_ERR_OTHER, strf("libfabric %u.%u: %s: %s", fi.major, fi.minor, what,
+                                    fi.fi_strerror(static_cast<int>(-result))));
+}
+
+}  // namespace tern::btl::ofi

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ofi: contacts, completions, the round; the row of the table.
+#include "btl/ofi/ofi.hpp"
+
+#include <array>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "btl/net/sockets.hpp"
+#include "btl/net/trial.hpp"
+#include "core/peer.hpp"
+#include "core/process.hpp"
+#include "mpi.h"
+
+namespace tern::btl::ofi {
+namespace {
+
+// What is published: the length of the provider's name, the name, libfabric's own bytes.
+struct PeerAddress {
+  std::string provider;
+  std::string port;
+};
+
+PeerAddress address_from(const std::string& bytes) {
+  const size_t length = bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0]);
+  if (bytes.size() < 1 + length) return {};
+  return {bytes.substr(1, length), bytes.substr(1 + length)};
+}
+
+// A descriptor makes each look dearer: where each rank has a core, and an adapter of its own to
+// poll, it is left out.
+bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
+  return !fabric.is_fast() || process.oversubscribed || process.params.progress == "thread";
+}
+
+}  // namespace
+
+Ofi::Ofi(core::Process& process, Sink& sink, AddressBook& book,
+         std::shared_ptr<const Fabric> fabric, uint32_t channel)
+    : Network(process, sink, book, channel, "libfabric"),
+      port_(fabric, is_to_sleep(process, *fabric)) {
+  port_.post_all();
+  if (port_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
+}
+
+Ofi::~Ofi() {
+  if (port_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(-1);
+  port_.sink_gone = true;
+}
+
+std::unique_ptr<Btl> Ofi::for_channel(Sink& sink, uint32_t channel) {
+  return std::make_unique<Ofi>(process_, sink, book_, port_.fabric, channel);
+}
+
+std::string Ofi::library_address() {
+  const std::string& provider = port_.fabric->provider();
+  return static_cast<char>(provider.size()) + provider + port_.address();
+}
+
+std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to,
+                                                     const std::string& address,
+                                                     const Origin& own) {
+  const PeerAddress theirs = address_from(address);
+  if (theirs.provider != port_.fabric->provider())
+    throw Error(
+        MPI_ERR_OTHER,
+        strf("rank %u uses the provider \"%s\" of libfabric, this rank \"%s\": choose one "
+             "that all hosts have by TERN_OFI_PROVIDER; tern_info lists them",
+             leads_to.peer.rank, theirs.provider.c_str(), port_.fabric->provider().c_str()));
+  const Caps caps{.peeks = false, .maps = is_local(leads_to.peer), .direct = port_.direct_bytes};
+  return std::make_unique<OfiEndpoint>(port_, sink_, leads_to, caps, theirs.port, own);
+}
+
+void Ofi::completed(const fi_cq_data_entry& entry) noexcept {
+  auto& context = *static_cast<Context*>(entry.op_context);
+  if (!context.receives) {
+    auto& sending = static_cast<Sending&>(context);
+    return sending.endpoint->ended(sending, 0);
+  }
+  const std::span<const std::byte> frame(static_cast<const std::byte*>(entry.buf), entry.len);
+  if (frame.size() >= sizeof(WireHead))
+    arrived(frame);
+  else if (!frame.empty())
+    refuse("it is no frame of Tern");
+  if ((entry.flags & FI_MULTI_RECV) != 0) port_.unposted.push_back(&static_cast<Receive&>(context));
+}
+
+// A buffer that is full is posted again only when all of it has been handed on.
+int Ofi::read_queue() noexcept {
+  constexpr int kMostReads = 4;
+  int found = 0;
+  std::array<fi_cq_data_entry, 16> entries;
+  for (int i = 0; i < kMostReads; ++i) {
+    const ssize_t read = ::fi_cq_read(port_.cq(), entries.data(), entries.size());
+    if (TERN_UNLIKELY(read == -FI_EAVAIL)) {
+      read_error();
+      ++found;
+      continue;
+    }
+    if (read <= 0) break;
+    for (ssize_t at = 0; at < read; ++at) completed(entries[static_cast<size_t>(at)]);
+    found += static_cast<int>(read);
+    if (!port_.unposted.empty()) post_again();
+    if (static_cast<size_t>(read) < entries.size()) break;
+  }
+  return found;
+}
+
+// What was sent fails its endpoint; a buffer is used on. Errors of neither are told once.
+void Ofi::read_error() noexcept {
+  fi_cq_err_entry error{};
+  if (::fi_cq_readerr(port_.cq(), &error, 0) <= 0) return;
+  if (error.op_context == nullptr || error.err == FI_ECANCELED) return;
+  auto& context = *static_cast<Context*>(error.op_context);
+  if (!context.receives) {
+    auto& sending = static_cast<Sending&>(context);
+    return sending.endpoint->ended(sending, error.err);
+  }
+  if (!told_error_)
+    log_line("libfabric: a receive failed: %s (further ones fail in silence)",
+             port_.fi.fi_strerror(error.err));
+  told_error_ = true;
+  if ((error.flags & FI_MULTI_RECV) != 0) port_.unposted.push_back(&static_cast<Receive&>(context));
+}
+
+void Ofi::post_again() noexcept {
+  std::erase_if(port_.unposted, [this](Receive* receive) { return port_.post(*receive); });
+}
+
+void Ofi::send_waiting() noexcept {
+  std::erase_if(port_.stalled, [](OfiEndpoint* endpoint) { return endpoint->send_waiting(); });
+}
+
+void Ofi::give_up_failed() noexcept {
+  port_.has_failures = false;
+  for (auto& [key, made] : endpoints_) {
+    auto& endpoint = static_cast<OfiEndpoint&>(*made);
+    if (!endpoint.has_failed() || endpoint.told) continue;
+    endpoint.told = true;
+    if (!leaving_) sink_.failed(endpoint, endpoint.why());
+  }
+}
+
+// Connections open some time after their endpoints: all of them are found by and by.
+void Ofi::look_after_peers() noexcept {
+  constexpr int64_t kLooks = 16, kNsPerUs = 1000;
+  const int64_t now = now_ns(), timeout = process_.params.net_timeout * kNsPerUs;
+  if (now < next_look_ns_) return;
+  next_look_ns_ = now + timeout / kLooks;
+  if (endpoints_.empty()) return;
+  if (port_.descriptor() >= 0)
+    (void)net::limit_silence(port_.descriptor(), process_.params.net_timeout);
+  for (auto& [key, made] : endpoints_) static_cast<OfiEndpoint&>(*made).look_after(now, timeout);
+}
+
+int Ofi::progress() noexcept {
+  constexpr uint32_t kRoundsBetweenLooks = 63;
+  if (TERN_UNLIKELY((++rounds_ & kRoundsBetweenLooks) == 0)) look_after_peers();
+  const bool busy = port_.sendings.away() != 0;
+  if (!port_.fabric->is_fast() && !attention_.is_due(busy)) return 0;
+  frames_ = 0;
+  if (TERN_UNLIKELY(!port_.unposted.empty())) post_again();
+  const int found = read_queue();
+  if (TERN_UNLIKELY(!port_.stalled.empty())) send_waiting();
+  if (TERN_UNLIKELY(port_.has_failures)) give_up_failed();
+  attention_.looked(found != 0);
+  return found;
+}
+
+Alarm Ofi::alarm() noexcept {
+  const int fd = port_.descriptor();
+  if (fd < 0) return {};
+  return {fd, [](void* self) noexcept { return static_cast<Ofi*>(self)->arm(); }, this};
+}
+
+// A provider may be busy for ever: after a few refusals the sleep is tried, which a readable
+// descriptor ends at once.
+bool Ofi::arm() noexcept {
+  constexpr int kRefusals = 3;
+  attention_.wake();
+  const bool may = port_.may_sleep();
+  busy_ = may ? 0 : busy_ + 1;
+  return may || busy_ > kRefusals;
+}
+
+namespace {
+
+std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book) {
+  if (!net::is_wanted(process, "ofi")) return nullptr;
+  std::string why;
+  const Library* const opened = library(process.params.ofi_library, &why);
+  if (opened == nullptr) {
+    log_line("libfabric cannot be opened, so that ranks of other hosts are not reached by it: %s",
+             why.c_str());
+    return nullptr;
+  }
+  auto fabric = std::make_shared<const Fabric>(*opened, process.params.ofi_provider);
+  return std::make_unique<Ofi>(process, sink, book, std::move(fabric), 0);
+}
+
+// Asked where another transport between hosts is there.
+bool is_spare(const core::Process& process) {
+  return !process.params.names_transport("ofi") && !fast_adapter_here();
+}
+
+}  // namespace
+
+extern const Transport kTransport{.name = "ofi",
+                                  .reaches = net::kReaches,
+                                  .make = make,
+                                  .try_here = try_here,
+                                  .is_spare = is_spare};
+
+}  // namespace tern::btl::ofi

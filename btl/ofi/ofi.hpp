@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ofi: the transport between hosts, over libfabric.
+// See: README.md of this folder, tests/unit/btl/behaviour_test.cc, tests/hosts/.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "btl/net/network.hpp"
+#include "btl/ofi/endpoint.hpp"
+
+namespace tern::btl::ofi {
+
+class Ofi final : public net::Network {
+ public:
+  Ofi(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<const Fabric> fabric,
+      uint32_t channel);
+  ~Ofi() override;
+
+  const char* name() const noexcept override { return "ofi"; }
+  bool goes_first() const noexcept override { return port_.fabric->is_fast(); }
+  int progress() noexcept override;
+  std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) override;
+  bool is_quiet() noexcept override { return port_.sendings.away() == 0; }
+  Alarm alarm() noexcept override;
+
+ private:
+  std::string library_address() override;
+  std::unique_ptr<net::NetEndpoint> make_endpoint(const Destination& leads_to,
+                                                  const std::string& address,
+                                                  const Origin& own) override;
+  bool arm() noexcept;
+  /// How many completions there were.
+  int read_queue() noexcept;
+  void completed(const fi_cq_data_entry& entry) noexcept;
+  TERN_COLD void read_error() noexcept;
+  TERN_COLD void post_again() noexcept;
+  TERN_COLD void send_waiting() noexcept;
+  TERN_COLD void give_up_failed() noexcept;
+  TERN_COLD void look_after_peers() noexcept;
+
+  Port port_;
+  int busy_ = 0;  // refusals to sleep, one after the other
+  uint32_t rounds_ = 0;
+  int64_t next_look_ns_ = 0;
+  bool told_error_ = false;
+};
+
+/// ofi/trial.cc.
+[[nodiscard]] std::vector<Trial> try_here();
+
+}  // namespace tern::btl::ofi

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Port: opening libfabric's objects, as the provider wants them.
+#include "btl/ofi/port.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/signals.hpp"
+#include "mpi.h"
+
+namespace tern::btl::ofi {
+
+Port::Port(std::shared_ptr<const Fabric> of, bool sleeps) : fabric(std::move(of)), fi(fabric->fi) {
+  const SignalsKept kept;
+  fid_domain* domain = nullptr;
+  require(fi, ::fi_domain(fabric->get(), fabric->info(), &domain, nullptr), "fi_domain");
+  domain_.reset(domain);
+  open_queue(sleeps);
+  fid_av* av = nullptr;
+  fi_av_attr attributes{};
+  attributes.type = FI_AV_TABLE;
+  require(fi, ::fi_av_open(domain, &attributes, &av, nullptr), "fi_av_open");
+  av_.reset(av);
+  open_endpoint();
+  const fi_info& info = *fabric->info();
+  if (info.ep_attr->max_msg_size < kMostFrame)
+    throw Error(MPI_ERR_OTHER,
+                strf("the provider %s of libfabric sends %zu bytes at once, but %zu "
+                     "are needed",
+                     fabric->provider().c_str(), info.ep_attr->max_msg_size, kMostFrame));
+  inject_bytes = info.tx_attr->inject_size;
+  if (!fabric->wants_registration() && info.tx_attr->iov_limit >= 2) direct_bytes = kMostDirect;
+}
+
+// Memory that is bound to an endpoint goes before it, else behind it: it may still be read.
+Port::~Port() {
+  if ((fabric->info()->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) ep_.reset();
+}
+
+// Not every provider has a descriptor.
+void Port::open_queue(bool sleeps) {
+  fi_cq_attr attributes{};
+  attributes.format = FI_CQ_FORMAT_DATA;
+  fid_cq* cq = nullptr;
+  attributes.wait_obj = FI_WAIT_FD;
+  int result = -FI_ENOSYS;
+  if (sleeps) result = ::fi_cq_open(domain_.get(), &attributes, &cq, nullptr);
+  if (result == 0 && ::fi_control(&cq->fid, FI_GETWAIT, &descriptor_) != 0) descriptor_ = -1;
+  attributes.wait_obj = FI_WAIT_NONE;
+  if (result != 0) result = ::fi_cq_open(domain_.get(), &attributes, &cq, nullptr);
+  require(fi, result, "fi_cq_open");
+  cq_.reset(cq);
+}
+
+void Port::open_endpoint() {
+  fid_ep* ep = nullptr;
+  require(fi, ::fi_endpoint(domain_.get(), fabric->info(), &ep, nullptr), "fi_endpoint");
+  ep_.reset(ep);
+  require(fi, ::fi_ep_bind(ep, &av_->fid, 0), "fi_ep_bind of addresses");
+  require(fi, ::fi_ep_bind(ep, &cq_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind of the queue");
+  require(fi, ::fi_enable(ep), "fi_enable");
+  size_t least = kMostFrame;
+  require(fi, ::fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least),
+          "FI_OPT_MIN_MULTI_RECV");
+  if (fabric->wants_registration()) {
+    blocks_registered_ =
+        register_memory(blocks.memory().data(), blocks.memory().size(), FI_SEND, 1);
+    receives_registered_ =
+        register_memory(receives_memory_.get(), kReceives * kReceiveBytes, FI_RECV, 2);
+  }
+  for (size_t i = 0; i < kReceives; ++i) {
+    receives_[i].receives = true;
+    receives_[i].memory = receives_memory_.get() + i * kReceiveBytes;
+  }
+}
+
+Fid<fid_mr> Port::register_memory(void* memory, size_t bytes, uint64_t access, uint64_t key) {
+  fid_mr* made = nullptr;
+  require(fi, ::fi_mr_reg(domain_.get(), memory, bytes, access, 0, key, 0, &made, nullptr),
+          "fi_mr_reg; is the limit of locked memory (ulimit -l) too low?");
+  Fid<fid_mr> mr(made);
+  if ((fabric->info()->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+    require(fi, ::fi_mr_bind(made, &ep_->fid, 0), "fi_mr_bind");
+    require(fi, ::fi_mr_enable(made), "fi_mr_enable");
+  }
+  return mr;
+}
+
+std::string Port::address() const {
+  size_t bytes = 0;
+  (void)::fi_getname(&ep_->fid, nullptr, &bytes);  // too short: it says how many there are
+  std::string address(bytes, '\0');
+  require(fi, ::fi_getname(&ep_->fid, address.data(), &bytes), "fi_getname");
+  address.resize(bytes);
+  return address;
+}
+
+fi_addr_t Port::insert(const std::string& address) {
+  fi_addr_t number = FI_ADDR_NOTAVAIL;
+  const int inserted = ::fi_av_insert(av_.get(), address.data(), 1, &number, 0, nullptr);
+  require(fi, std::min(inserted, 0), "fi_av_insert");
+  if (inserted != 1 || number == FI_ADDR_NOTAVAIL)
+    throw Error(MPI_ERR_OTHER, "libfabric does not take a peer's address");
+  return number;
+}
+
+bool Port::post(Receive& receive) noexcept {
+  const iovec where{receive.memory, kReceiveBytes};
+  void* key = receives_registered_ == nullptr ? nullptr : ::fi_mr_desc(receives_registered_.get());
+  fi_msg message{};
+  message.msg_iov = &where;
+  message.desc = &key;
+  message.iov_count = 1;
+  message.addr = FI_ADDR_UNSPEC;
+  message.context = static_cast<Context*>(&receive);
+  return ::fi_recvmsg(ep_.get(), &message, FI_MULTI_RECV) == 0;
+}
+
+void Port::post_all() {
+  for (Receive& receive : receives_)
+    if (!post(receive))
+      throw Error(MPI_ERR_OTHER, strf("the provider %s of libfabric takes no buffers to receive in",
+                                      fabric->provider().c_str()));
+}
+
+bool Port::may_sleep() noexcept {
+  fid* queue = &cq_->fid;
+  return ::fi_trywait(fabric->get(), &queue, 1) == FI_SUCCESS;
+}
+
+}  // namespace tern::btl::ofi

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tries libfabric: two ports of a process of its own exchange frames over the provider that a job
+// would use.
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "btl/net/trial.hpp"
+#include "btl/ofi/ofi.hpp"
+#include "core/process.hpp"
+#include "mpi.h"
+
+namespace tern::btl::ofi {
+namespace {
+
+constexpr const char* kCure =
+    "fi_info lists the providers that libfabric has here; TERN_OFI_PROVIDER chooses one, and "
+    "FI_TCP_IFACE=eth0 (FI_NET_IFACE for the provider net) the network of those over TCP";
+
+std::string attempt() {
+  std::string why;
+  std::vector<std::string> complaints;
+  const Params params = Params::from(::environ, &complaints);
+  const Library* const opened = library(params.ofi_library, &why);
+  if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
+  const auto fabric = std::make_shared<const Fabric>(*opened, params.ofi_provider);
+  const std::string sent =
+      net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
+        return std::make_unique<Ofi>(process, sink, book, fabric, 0);
+      });
+  std::string others;
+  for (const std::string& name : providers(*opened))
+    if (name != fabric->provider()) others += (others.empty() ? "; there are also " : ", ") + name;
+  return strf("libfabric %u.%u: %s went from one port to another by the provider %s (%s)%s",
+              opened->major, opened->minor, sent.c_str(), fabric->provider().c_str(),
+              fabric->info()->domain_attr->name, others.c_str());
+}
+
+}  // namespace
+
+std::vector<Trial> try_here() { return {net::try_apart("ofi", kCure, attempt)}; }
+
+}  // namespace tern::btl::ofi
