@@ -183,7 +183,7 @@ class Endpoint {
                                                        size_t /*bytes*/) noexcept {
     return nullptr;
   }
-  /// From the key of a region of the peer's; null where it is none.
+  /// From the key of a region of the peer's; null where no region has it.
   [[nodiscard]] virtual std::unique_ptr<RemoteRegion> open(
       std::span<const std::byte> /*key*/) noexcept {
     return nullptr;

@@ -59,7 +59,7 @@ struct HostSource {
 /// Straight from the user's buffer, where the transport can.
 class DirectMover {
  public:
-  static constexpr uint32_t kParts = 4;  // of one message under way: others shall get through
+  static constexpr uint32_t kParts = 4;  // of one message under way: others must get through
   explicit DirectMover(SendRequest& request) noexcept : request_(request) {}
   [[nodiscard]] size_t move(const Range& range) noexcept {
     if (request_.operation.left >= kParts) return 0;

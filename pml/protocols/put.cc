@@ -17,7 +17,7 @@ namespace tern::pml {
 namespace {
 
 constexpr size_t kPiece = 1 << 20;
-constexpr uint32_t kPieces = 4;  // of one message under way: others shall get through
+constexpr uint32_t kPieces = 4;  // of one message under way: others must get through
 
 /// What a transport that copies by itself takes as frames, where nothing is registered.
 constexpr size_t kLeast = 256 << 10;

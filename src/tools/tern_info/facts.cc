@@ -120,9 +120,7 @@ std::vector<Fact> build_facts() {
           {"system", strf("%s %s %s", system.sysname, system.release, system.machine)}};
 }
 
-std::vector<Dependency> dependencies() {
-  return {pmix(), hwloc(), ucx(), libfabric()};
-}
+std::vector<Dependency> dependencies() { return {pmix(), hwloc(), ucx(), libfabric()}; }
 
 Launch launch_here(const std::string& wanted) {
   try {

@@ -27,7 +27,8 @@ struct Row {
   int ranks;
 };
 
-constexpr Row kRows[] = {{"self", 1}, {"sm", 2}, {"sm", 3}, {"ucx", 2}, {"ucx", 3}, {"ofi", 2}, {"ofi", 3}};
+constexpr Row kRows[] = {{"self", 1}, {"sm", 2},  {"sm", 3}, {"ucx", 2},
+                         {"ucx", 3},  {"ofi", 2}, {"ofi", 3}};
 
 std::unique_ptr<Btl> make(const char* name, core::Process& process, Sink& sink, AddressBook& book) {
   for (const Transport* transport : transports())
