@@ -29,6 +29,12 @@ struct Polling {
 };
 constinit thread_local Polling polling __attribute__((tls_model("initial-exec")));
 
+void note_yield(int64_t began_ns) noexcept {
+  constexpr int64_t kSwitchNs = 1500, kMomentNs = 10'000'000;
+  const int64_t now = now_ns();
+  if (now - began_ns > kSwitchNs) polling.shares_until_ns = now + kMomentNs;
+}
+
 }  // namespace
 
 void PollingThreads::add(uint32_t period) noexcept {
@@ -62,9 +68,18 @@ void Progress::configure(Doorbell* doorbell, uint32_t spins, int64_t yield_us,
                          bool threaded) noexcept {
   doorbell_ = doorbell;
   spins_ = spins;
+  first_spins_ = std::min(spins, kSpinsOfMany);
   yield_ns_ = yield_us * 1000;
   threaded_ = threaded;
   shares_cores_ = threaded || spins <= kSpinsOfMany;
+}
+
+void Progress::set_alarms(std::vector<Alarm> alarms) noexcept {
+  alarms_ = std::move(alarms);
+  if (!on_network()) return;
+  constexpr int64_t kNetworkNs = 1'000'000;  // what is awaited takes longer, and so does waking
+  first_spins_ = std::min(spins_, kFirstOffer - 1);
+  yield_ns_ = std::max(yield_ns_, kNetworkNs);
 }
 
 int Progress::poll_others() noexcept {
@@ -102,6 +117,18 @@ void Progress::look_at_clock(Idleness* idleness) noexcept {
   idleness->lost_core = now < polling.shares_until_ns;
 }
 
+// A yield that takes longer than a system call was a switch: somebody had waited for the core.
+void Progress::offer_core(Idleness* idleness) noexcept {
+  const int64_t now = now_ns();
+  if (now >= polling.shares_until_ns) {
+    unlock();
+    ::sched_yield();
+    lock();
+    note_yield(now);
+  }
+  idleness->lost_core = now < polling.shares_until_ns;
+}
+
 // A mutex alone would not do: a thread that unlocks it and locks it again is faster than one that
 // is woken for it.
 void Progress::give_way() noexcept {
@@ -134,6 +161,7 @@ void Progress::stop_polling() noexcept {
 
 // How often a caller may find nothing before it leaves the core.
 uint32_t Progress::polls_on_core(int64_t now) noexcept {
+  if (on_network()) return now < polling.shares_until_ns ? kPollsOnCore : kRoundsBetweenOffers;
   if (!threaded_) return std::max(spins_, kPollsOnCore);
   const auto period = static_cast<uint32_t>(now >> PollingThreads::kPeriodShift);
   if (polling.period != period) shared_->polling.add(polling.period = period);
@@ -155,6 +183,7 @@ int Progress::poll_after_others() noexcept {
   unlock();
   ::sched_yield();
   lock();
+  note_yield(now);
   const int events = poll();
   polling.left_core_ns = polling.ended_ns = now_ns();
   return events;
@@ -203,6 +232,7 @@ void Progress::idle(Idleness* idleness) noexcept {
   const int64_t took = now_ns() - now;
   idle_ns_ += took;
   constexpr int64_t kTimeSliceNs = 1'000'000, kOften = 4;
+  if (yielded && on_network()) note_yield(now);
   if (TERN_UNLIKELY(yielded && took > kTimeSliceNs))
     polling.sleeps_until_ns = now + took * (1 + kOften);
 }

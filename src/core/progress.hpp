@@ -77,7 +77,7 @@ class Progress {
         continue;
       }
       if (TERN_UNLIKELY(wanted())) give_way();
-      if (++idle_rounds <= std::min(spins_, kSpinsOfMany)) continue;
+      if (++idle_rounds <= first_spins_) continue;
       if (idle_rounds > spins_ || waiting() > 1 || crowded(&idleness) ||
           lost_core(idle_rounds, &idleness))
         idle(&idleness);
@@ -93,7 +93,7 @@ class Progress {
   int poll_for_caller() noexcept {
     int events = poll();
     if (TERN_UNLIKELY(looks_around(empty_polls_)) && events == 0) events = poll_others();
-    if (events == 0 && TERN_UNLIKELY(shares_cores_)) events = poll_after_others();
+    if (events == 0 && TERN_UNLIKELY(shares_cores_ || on_network())) events = poll_after_others();
     if (TERN_LIKELY(events != 0)) {
       if (TERN_UNLIKELY(empty_polls_ > kPollsBetweenLooks)) stop_polling();
       empty_polls_ = 0;
@@ -145,7 +145,7 @@ class Progress {
   [[nodiscard]] bool waits() const noexcept { return waiting() != 0; }
 
   /// What else tells of events of this channel; where there are any, the doorbell has a pipe.
-  void set_alarms(std::vector<Alarm> alarms) noexcept { alarms_ = std::move(alarms); }
+  void set_alarms(std::vector<Alarm> alarms) noexcept;
   /// Arms them: false where something has happened already. Caller holds the lock.
   [[nodiscard]] bool arm(Descriptors* armed) const noexcept {
     for (const Alarm& alarm : alarms_) {
@@ -245,14 +245,22 @@ class Progress {
     idleness->counted = true;
     return shared_->spinning.load(std::memory_order_relaxed) > shared_->most;
   }
-  /// Others took the core from this thread while it spun, now or a moment ago: there are more of
-  /// them than the rank knows of (another job, another container).
+  /// Others want the core of this thread, now or a moment ago: there are more of them than the rank
+  /// knows of (another job, another container). Seen by the time that they took, or, where a round
+  /// is a system call anyway, by offering it to them now and then.
   [[nodiscard]] bool lost_core(uint32_t idle_rounds, Idleness* idleness) noexcept {
     constexpr uint32_t kRoundsBetweenClocks = 127;
-    if (TERN_UNLIKELY((idle_rounds & kRoundsBetweenClocks) == 51)) look_at_clock(idleness);
+    if (on_network()) {
+      if ((idle_rounds & kRoundsBetweenOffers) == kFirstOffer) offer_core(idleness);
+    } else if (TERN_UNLIKELY((idle_rounds & kRoundsBetweenClocks) == 51)) {
+      look_at_clock(idleness);
+    }
     return idleness->lost_core;
   }
   void look_at_clock(Idleness* idleness) noexcept;
+  void offer_core(Idleness* idleness) noexcept;
+  /// Peers are looked for by system calls.
+  [[nodiscard]] bool on_network() const noexcept { return !alarms_.empty(); }
   void lock_among_threads() noexcept;
   /// Lets the threads have the lock that wait for it; the caller holds it before and after.
   void give_way() noexcept;
@@ -266,6 +274,7 @@ class Progress {
   bool threaded_ = false;
   bool shares_cores_ = false;  // with other ranks, or maybe other threads
   uint32_t spins_ = 1000;
+  uint32_t first_spins_ = kSpinsOfMany;  // before it looks whether others want the core
   int64_t yield_ns_ = 100000;
   int64_t longest_sleep_us_ = 10000;
   Doorbell* doorbell_ = nullptr;
@@ -285,6 +294,7 @@ class Progress {
   static constexpr uint32_t kPollsBetweenLooks = 1023;
   static constexpr uint32_t kRoundsBetweenOthers = 15;
   static constexpr uint32_t kSpinsOfMany = 50;  // several threads wait: each leaves the core soon
+  static constexpr uint32_t kRoundsBetweenOffers = 15, kFirstOffer = 5;
 };
 
 /// Holds the channel's lock for a scope.
