@@ -117,7 +117,7 @@ void Progress::look_at_clock(Idleness* idleness) noexcept {
   idleness->lost_core = now < polling.shares_until_ns;
 }
 
-// A yield that takes longer than a system call was a switch: somebody had waited for the core.
+// A yield that takes longer than a system call was a switch: a thread had waited for the core.
 void Progress::offer_core(Idleness* idleness) noexcept {
   const int64_t now = now_ns();
   if (now >= polling.shares_until_ns) {
