@@ -39,7 +39,7 @@ class Network : public Btl {
                                                                    const Origin& own) = 0;
   /// A frame that came: checks it, and hands it to its endpoint.
   void arrived(const void* head, size_t head_bytes, std::span<const std::byte> payload) noexcept;
-  /// A frame that is none: it costs its sender a frame, never this process.
+  /// Drops what came: it costs its sender a frame, never this process.
   void refuse(const char* why) noexcept;
 
   core::Process& process_;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/error.hpp"
 #include "btl/net/endpoint.hpp"
 #include "btl/ofi/port.hpp"
 

@@ -31,6 +31,7 @@ PeerAddress address_from(const std::string& bytes) {
 // A descriptor makes each look dearer: where each rank has a core, and an adapter of its own to
 // poll, it is left out.
 bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
+  if (!fabric.sleeps_well()) return false;
   return !fabric.is_fast() || process.oversubscribed || process.params.progress == "thread";
 }
 
@@ -77,12 +78,18 @@ void Ofi::completed(const fi_cq_data_entry& entry) noexcept {
     auto& sending = static_cast<Sending&>(context);
     return sending.endpoint->ended(sending, 0);
   }
-  const std::span<const std::byte> frame(static_cast<const std::byte*>(entry.buf), entry.len);
+  auto& receive = static_cast<Receive&>(context);
+  const bool many = port_.fabric->takes_many();
+  const auto* const at = many ? static_cast<const std::byte*>(entry.buf) : receive.memory;
+  const std::span<const std::byte> frame(at, entry.len);
   if (frame.size() >= sizeof(WireHead))
     arrived(frame.data(), sizeof(WireHead), frame.subspan(sizeof(WireHead)));
   else if (!frame.empty())
     refuse("it is no frame of Tern");
-  if ((entry.flags & FI_MULTI_RECV) != 0) port_.unposted.push_back(&static_cast<Receive&>(context));
+  if (!frame.empty())
+    receive.count(static_cast<size_t>(frame.data() - receive.memory), frame.size());
+  if (!many || (entry.flags & FI_MULTI_RECV) != 0) receive.released = true;
+  if (receive.is_empty(port_.fabric->releases_in_order())) port_.unposted.push_back(&receive);
 }
 
 // A buffer that is full is posted again only when all of it has been handed on.
