@@ -16,6 +16,8 @@
 namespace tern::btl::ofi {
 namespace {
 
+constexpr int kLimitLooks = 3;
+
 // What is published: the length of the provider's name, the name, libfabric's own bytes.
 struct PeerAddress {
   std::string provider;
@@ -56,7 +58,8 @@ std::unique_ptr<Btl> Ofi::for_channel(Sink& sink, uint32_t channel) {
 
 std::string Ofi::library_address() {
   const std::string& provider = port_.fabric->provider();
-  return static_cast<char>(provider.size()) + provider + port_.address();
+  addresses_.push_back(port_.address());
+  return static_cast<char>(provider.size()) + provider + addresses_.back();
 }
 
 std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to,
@@ -69,6 +72,10 @@ std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to
         strf("rank %u uses the provider \"%s\" of libfabric, this rank \"%s\": choose one "
              "that all hosts have by TERN_OFI_PROVIDER; tern_info lists them",
              leads_to.peer.rank, theirs.provider.c_str(), port_.fabric->provider().c_str()));
+  if (port_.fabric->is_sockets()) {
+    addresses_.push_back(theirs.port);
+    limits_to_set_ = kLimitLooks;
+  }
   return std::make_unique<OfiEndpoint>(port_, sink_, leads_to, theirs.port, own);
 }
 
@@ -148,15 +155,17 @@ void Ofi::give_up_failed() noexcept {
   }
 }
 
-// Connections open some time after their endpoints: all of them are found by and by.
 void Ofi::look_after_peers() noexcept {
   constexpr int64_t kLooks = 16, kNsPerUs = 1000;
   const int64_t now = now_ns(), timeout = process_.params.net_timeout * kNsPerUs;
   if (now < next_look_ns_) return;
   next_look_ns_ = now + timeout / kLooks;
   if (endpoints_.empty()) return;
-  if (port_.descriptor() >= 0)
-    (void)net::limit_silence(port_.descriptor(), process_.params.net_timeout);
+  if (limits_to_set_ > 0) {
+    --limits_to_set_;
+    // Behind it come attempts to connect again.
+    (void)net::limit_silence(addresses_, process_.params.net_timeout / 4 * 3);
+  }
   for (auto& [key, made] : endpoints_) static_cast<OfiEndpoint&>(*made).look_after(now, timeout);
 }
 
