@@ -41,7 +41,7 @@ class Network : public Btl {
   [[nodiscard]] bool is_local(const core::Peer& peer) const;
   /// A frame that came, its head first: checks it, and hands it to its endpoint.
   void arrived(std::span<const std::byte> message) noexcept;
-  /// What is no frame: it costs its sender a frame, never this process.
+  /// Drops what came: it costs its sender a frame, never this process.
   void refuse(const char* why) noexcept;
 
   core::Process& process_;

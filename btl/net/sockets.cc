@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets: the kernel lists what an epoll descriptor watches, other such descriptors among them.
+// Sockets: the kernel lists what an epoll descriptor watches, other such descriptors among them,
+// and which descriptors this process has.
 #include "btl/net/sockets.hpp"
 
+#include <dirent.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 namespace tern::btl::net {
@@ -59,7 +65,63 @@ int limit_below(int epoll, int64_t timeout_us, int depth) noexcept {
   return limited;
 }
 
+using Ask = int (*)(int, sockaddr*, socklen_t*);
+
+/// Which port of which host an end of a connection is; port 0: of none.
+struct Place {
+  in_port_t port = 0;
+  std::array<unsigned char, sizeof(in6_addr)> host{};
+  bool operator==(const Place&) const = default;
+};
+
+Place place_of(const void* address, size_t bytes) noexcept {
+  sockaddr_storage end{};
+  std::memcpy(&end, address, std::min(bytes, sizeof end));
+  Place place;
+  if (end.ss_family == AF_INET) {
+    sockaddr_in four;
+    std::memcpy(&four, &end, sizeof four);
+    place.port = four.sin_port;
+    std::memcpy(place.host.data(), &four.sin_addr, sizeof four.sin_addr);
+  } else if (end.ss_family == AF_INET6) {
+    sockaddr_in6 six;
+    std::memcpy(&six, &end, sizeof six);
+    place.port = six.sin6_port;
+    std::memcpy(place.host.data(), &six.sin6_addr, sizeof six.sin6_addr);
+  }
+  return place;
+}
+
+Place end_of(int fd, Ask ask) noexcept {
+  sockaddr_storage end{};
+  socklen_t bytes = sizeof end;
+  if (ask(fd, reinterpret_cast<sockaddr*>(&end), &bytes) != 0) return {};
+  return place_of(&end, bytes);
+}
+
+bool leads_to(int fd, const std::vector<std::string>& addresses) noexcept {
+  const Place here = end_of(fd, ::getsockname), there = end_of(fd, ::getpeername);
+  return std::any_of(addresses.begin(), addresses.end(), [&](const std::string& address) {
+    const Place place = place_of(address.data(), address.size());
+    return place.port != 0 && (place == here || place == there);
+  });
+}
+
 }  // namespace
+
+int limit_silence(const std::vector<std::string>& addresses, int64_t timeout_us) noexcept {
+  DIR* const folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return 0;
+  int limited = 0;
+  while (const dirent* const entry = ::readdir(folder)) {
+    const int fd = std::atoi(entry->d_name);
+    if (fd <= STDERR_FILENO || !is_connection(fd) || !leads_to(fd, addresses)) continue;
+    limit(fd, timeout_us);
+    ++limited;
+  }
+  ::closedir(folder);
+  return limited;
+}
 
 int limit_silence(int epoll, int64_t timeout_us) noexcept {
   return limit_below(epoll, timeout_us, 0);

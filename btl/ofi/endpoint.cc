@@ -145,33 +145,42 @@ void OfiEndpoint::fail(std::string why) noexcept {
   port_.has_failures = true;
 }
 
-// A peer that has gone may be told of by nothing but a message that finds no room for ever.
+// A peer that has gone may be told of by nothing but a message that finds no room for ever. Where
+// that was a probe, the connection has been given up already, and cannot be made again.
 void OfiEndpoint::look_after(int64_t now_ns, int64_t timeout_ns) noexcept {
-  constexpr int64_t kProbes = 4;
+  constexpr int64_t kProbes = 8, kAttempts = 4;
   if (has_failed()) return;
   const bool moved = seen_moved_ != moved_ || seen_arrivals_ != arrivals();
+  const bool was_there = seen_moved_ != 0 || seen_arrivals_ != 0;
   seen_moved_ = moved_;
   seen_arrivals_ = arrivals();
   if (moved || since_ns_ == 0 || is_waiting() != waited_) {
     since_ns_ = now_ns;
     waited_ = is_waiting();
-  } else if (waited_) {
-    if (now_ns - since_ns_ >= timeout_ns) {
-      fail(strf("nothing moved for %lld ms; TERN_NET_TIMEOUT says how long it may",
-                static_cast<long long>(timeout_ns / 1'000'000)));
-    } else if (refused_ && waiting_ == nullptr) {
-      probe();
-    }
-  } else if (now_ns - since_ns_ >= timeout_ns / kProbes) {
+    return;
+  }
+  const int64_t silent_ns = now_ns - since_ns_;
+  if (!waited_) {
+    if (silent_ns < timeout_ns / kProbes) return;
     since_ns_ = now_ns;
+    probe();
+  } else if (silent_ns >= timeout_ns) {
+    fail(strf("nothing moved for %lld ms; TERN_NET_TIMEOUT says how long it may",
+              static_cast<long long>(timeout_ns / 1'000'000)));
+  } else if (probe_refused_ && was_there && port_.fabric->is_sockets() &&
+             silent_ns >= timeout_ns / kAttempts) {
+    fail("its connection has ended, and it takes no other");
+  } else if (refused_ && waiting_ == nullptr) {
     probe();
   }
 }
 
 void OfiEndpoint::probe() noexcept {
-  WireHead head = head_for({net::kProbe, 0, 0, 0, 0, 0});
+  const WireHead head = head_for({net::kProbe, 0, 0, 0, 0, 0});
   if (sizeof head > port_.inject_bytes) return;
-  if (begun(::fi_inject(port_.ep(), &head, sizeof head, to_))) seen_moved_ = moved_;
+  const bool went = begun(::fi_inject(port_.ep(), &head, sizeof head, to_));
+  probe_refused_ = !went;
+  if (went) seen_moved_ = moved_;
 }
 
 }  // namespace tern::btl::ofi

@@ -59,7 +59,8 @@ class OfiEndpoint final : public net::NetEndpoint {
   // Of look_after().
   uint32_t seen_moved_ = 0, seen_arrivals_ = 0;
   int64_t since_ns_ = 0;  // nothing has moved
-  bool waited_ = false;   // something, since then
+  bool probe_refused_ = false;
+  bool waited_ = false;  // something, since then
   std::string why_;
 };
 

@@ -106,6 +106,16 @@ bool Fabric::is_fast() const noexcept {
   return std::find(kKnown, kKnown + kFast, provider_) != kKnown + kFast;
 }
 
+bool Fabric::sleeps_well() const noexcept { return provider_ != "net"; }
+
+bool Fabric::releases_in_order() const noexcept { return provider_ != "net" && provider_ != "tcp"; }
+
+bool Fabric::takes_many() const noexcept { return provider_.find("ofi_rxm") == std::string::npos; }
+
+bool Fabric::is_sockets() const noexcept {
+  return provider_.starts_with("tcp") || provider_.starts_with("net");
+}
+
 bool Fabric::wants_registration() const noexcept {
   return (chosen_->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
 }

@@ -36,6 +36,17 @@ class Fabric {
   [[nodiscard]] const std::string& provider() const noexcept { return provider_; }
   /// Its network has adapters of its own, which are quicker polled than slept on.
   [[nodiscard]] bool is_fast() const noexcept;
+  /// Whether its descriptor costs nothing but itself: that of "net" brings a thread that
+  /// looks after the network as well, and wants a core.
+  [[nodiscard]] bool sleeps_well() const noexcept;
+  /// Whether it releases a buffer for many frames only when all of them are there. Those over TCP
+  /// are seen to do it earlier, and leave no gaps between frames, so that these can be counted.
+  [[nodiscard]] bool releases_in_order() const noexcept;
+  /// Whether a buffer for many frames can be relied on: "ofi_rxm" of libfabric 1.17 is seen to name
+  /// wrong places in it.
+  [[nodiscard]] bool takes_many() const noexcept;
+  /// Whether its addresses are those of TCP connections.
+  [[nodiscard]] bool is_sockets() const noexcept;
   /// Whether memory that it reads or writes has to be registered.
   [[nodiscard]] bool wants_registration() const noexcept;
 

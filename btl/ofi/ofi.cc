@@ -16,6 +16,8 @@
 namespace tern::btl::ofi {
 namespace {
 
+constexpr int kLimitLooks = 3;
+
 // What is published: the length of the provider's name, the name, libfabric's own bytes.
 struct PeerAddress {
   std::string provider;
@@ -31,6 +33,7 @@ PeerAddress address_from(const std::string& bytes) {
 // A descriptor makes each look dearer: where each rank has a core, and an adapter of its own to
 // poll, it is left out.
 bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
+  if (!fabric.sleeps_well()) return false;
   return !fabric.is_fast() || process.oversubscribed || process.params.progress == "thread";
 }
 
@@ -55,7 +58,8 @@ std::unique_ptr<Btl> Ofi::for_channel(Sink& sink, uint32_t channel) {
 
 std::string Ofi::library_address() {
   const std::string& provider = port_.fabric->provider();
-  return static_cast<char>(provider.size()) + provider + port_.address();
+  addresses_.push_back(port_.address());
+  return static_cast<char>(provider.size()) + provider + addresses_.back();
 }
 
 std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to,
@@ -68,6 +72,10 @@ std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to
         strf("rank %u uses the provider \"%s\" of libfabric, this rank \"%s\": choose one "
              "that all hosts have by TERN_OFI_PROVIDER; tern_info lists them",
              leads_to.peer.rank, theirs.provider.c_str(), port_.fabric->provider().c_str()));
+  if (port_.fabric->is_sockets()) {
+    addresses_.push_back(theirs.port);
+    limits_to_set_ = kLimitLooks;
+  }
   const Caps caps{.peeks = false, .maps = is_local(leads_to.peer), .direct = port_.direct_bytes};
   return std::make_unique<OfiEndpoint>(port_, sink_, leads_to, caps, theirs.port, own);
 }
@@ -78,12 +86,18 @@ void Ofi::completed(const fi_cq_data_entry& entry) noexcept {
     auto& sending = static_cast<Sending&>(context);
     return sending.endpoint->ended(sending, 0);
   }
-  const std::span<const std::byte> frame(static_cast<const std::byte*>(entry.buf), entry.len);
+  auto& receive = static_cast<Receive&>(context);
+  const bool many = port_.fabric->takes_many();
+  const auto* const at = many ? static_cast<const std::byte*>(entry.buf) : receive.memory;
+  const std::span<const std::byte> frame(at, entry.len);
   if (frame.size() >= sizeof(WireHead))
     arrived(frame);
   else if (!frame.empty())
     refuse("it is no frame of Tern");
-  if ((entry.flags & FI_MULTI_RECV) != 0) port_.unposted.push_back(&static_cast<Receive&>(context));
+  if (!frame.empty())
+    receive.count(static_cast<size_t>(frame.data() - receive.memory), frame.size());
+  if (!many || (entry.flags & FI_MULTI_RECV) != 0) receive.released = true;
+  if (receive.is_empty(port_.fabric->releases_in_order())) port_.unposted.push_back(&receive);
 }
 
 // A buffer that is full is posted again only when all of it has been handed on.
@@ -142,15 +156,17 @@ void Ofi::give_up_failed() noexcept {
   }
 }
 
-// Connections open some time after their endpoints: all of them are found by and by.
 void Ofi::look_after_peers() noexcept {
   constexpr int64_t kLooks = 16, kNsPerUs = 1000;
   const int64_t now = now_ns(), timeout = process_.params.net_timeout * kNsPerUs;
   if (now < next_look_ns_) return;
   next_look_ns_ = now + timeout / kLooks;
   if (endpoints_.empty()) return;
-  if (port_.descriptor() >= 0)
-    (void)net::limit_silence(port_.descriptor(), process_.params.net_timeout);
+  if (limits_to_set_ > 0) {
+    --limits_to_set_;
+    // Behind it come attempts to connect again.
+    (void)net::limit_silence(addresses_, process_.params.net_timeout / 4 * 3);
+  }
   for (auto& [key, made] : endpoints_) static_cast<OfiEndpoint&>(*made).look_after(now, timeout);
 }
 

@@ -45,6 +45,8 @@ class Ofi final : public net::Network {
   int busy_ = 0;  // refusals to sleep, one after the other
   uint32_t rounds_ = 0;
   int64_t next_look_ns_ = 0;
+  int limits_to_set_ = 0;  // looks to come: connections open some time after their endpoints
+  std::vector<std::string> addresses_;  // this port's and its peers'
   bool told_error_ = false;
 };
 

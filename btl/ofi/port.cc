@@ -22,6 +22,7 @@ Port::Port(std::shared_ptr<const Fabric> of, bool sleeps) : fabric(std::move(of)
   require(fi, ::fi_av_open(domain, &attributes, &av, nullptr), "fi_av_open");
   av_.reset(av);
   open_endpoint();
+  divide_buffers();
   const fi_info& info = *fabric->info();
   if (info.ep_attr->max_msg_size < kMostFrame)
     throw Error(MPI_ERR_OTHER,
@@ -60,17 +61,24 @@ void Port::open_endpoint() {
   require(fi, ::fi_ep_bind(ep, &cq_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind of the queue");
   require(fi, ::fi_enable(ep), "fi_enable");
   size_t least = kMostFrame;
-  require(fi, ::fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least),
-          "FI_OPT_MIN_MULTI_RECV");
+  if (fabric->takes_many())
+    require(fi, ::fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least),
+            "FI_OPT_MIN_MULTI_RECV");
   if (fabric->wants_registration()) {
     blocks_registered_ =
         register_memory(blocks.memory().data(), blocks.memory().size(), FI_SEND, 1);
-    receives_registered_ =
-        register_memory(receives_memory_.get(), kReceives * kReceiveBytes, FI_RECV, 2);
+    receives_registered_ = register_memory(receives_memory_.get(), kReceivedBytes, FI_RECV, 2);
   }
-  for (size_t i = 0; i < kReceives; ++i) {
-    receives_[i].receives = true;
-    receives_[i].memory = receives_memory_.get() + i * kReceiveBytes;
+}
+
+void Port::divide_buffers() {
+  receives_.resize(fabric->takes_many() ? kBuffersForMany : kReceivedBytes / kMostFrame);
+  receive_bytes_ = fabric->takes_many() ? kReceivedBytes / kBuffersForMany : kMostFrame;
+  std::byte* memory = receives_memory_.get();
+  for (Receive& receive : receives_) {
+    receive.receives = true;
+    receive.memory = memory;
+    memory += receive_bytes_;
   }
 }
 
@@ -105,7 +113,9 @@ fi_addr_t Port::insert(const std::string& address) {
 }
 
 bool Port::post(Receive& receive) noexcept {
-  const iovec where{receive.memory, kReceiveBytes};
+  receive.taken = receive.end = 0;
+  receive.released = false;
+  const iovec where{receive.memory, receive_bytes_};
   void* key = receives_registered_ == nullptr ? nullptr : ::fi_mr_desc(receives_registered_.get());
   fi_msg message{};
   message.msg_iov = &where;
@@ -113,7 +123,7 @@ bool Port::post(Receive& receive) noexcept {
   message.iov_count = 1;
   message.addr = FI_ADDR_UNSPEC;
   message.context = static_cast<Context*>(&receive);
-  return ::fi_recvmsg(ep_.get(), &message, FI_MULTI_RECV) == 0;
+  return ::fi_recvmsg(ep_.get(), &message, fabric->takes_many() ? FI_MULTI_RECV : 0) == 0;
 }
 
 void Port::post_all() {

@@ -5,6 +5,7 @@
 // libfabric needs no locks. Errors: the constructor throws Error.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -36,9 +37,22 @@ struct Sending : Context {
   std::array<std::byte, sizeof(WireHead) + Endpoint::kMostPrefix> front;
 };
 
-/// A buffer for many frames.
+/// A buffer for many frames, or for one.
 struct Receive : Context {
   std::byte* memory;
+  size_t taken;   // bytes of frames that are here
+  size_t end;     // of the last of them
+  bool released;  // libfabric puts no further frame there
+
+  void count(size_t offset, size_t bytes) noexcept {
+    taken += bytes;
+    end = std::max(end, offset + bytes);
+  }
+  /// Whether none is on its way there any more. A provider that says so frame by frame may be ahead
+  /// of frames of other peers, further in front, that it still receives.
+  [[nodiscard]] bool is_empty(bool in_order) const noexcept {
+    return released && (in_order || taken >= end);
+  }
 };
 
 class Port {
@@ -75,7 +89,7 @@ class Port {
   static constexpr size_t kMostDirect = 64 << 10;
   static constexpr size_t kSendings = kBlocks + 256;
   static constexpr size_t kMostFrame = sizeof(WireHead) + Endpoint::kMostPrefix + kMostDirect;
-  static constexpr size_t kReceives = 4, kReceiveBytes = 1 << 20;
+  static constexpr size_t kReceivedBytes = 4 << 20, kBuffersForMany = 4;
   net::Blocks blocks{kBlocks, kPayload};
   net::Pool<Sending> sendings{kSendings};
   /// Bytes of a frame, with its head, that are sent at once, from anywhere.
@@ -94,11 +108,13 @@ class Port {
  private:
   void open_queue(bool sleeps);
   void open_endpoint();
+  void divide_buffers();
   [[nodiscard]] Fid<fid_mr> register_memory(void* memory, size_t bytes, uint64_t access,
                                             uint64_t key);
 
-  std::unique_ptr<std::byte[]> receives_memory_{new std::byte[kReceives * kReceiveBytes]};
-  std::array<Receive, kReceives> receives_{};
+  std::unique_ptr<std::byte[]> receives_memory_{new std::byte[kReceivedBytes]};
+  std::vector<Receive> receives_;
+  size_t receive_bytes_ = 0;  // of each
   int descriptor_ = -1;
   // Closed in the reverse order.
   Fid<fid_domain> domain_;
