@@ -20,16 +20,7 @@ void allreduce_rabenseifner(Builder& b) {
   }
   halve(b, fold, held);
   if (held.at != kAtOutput) b.copy(slice_of(b, held), Builder::output(held.low, held.blocks));
-
-  for (int32_t mask = fold.size() / 2; mask > 0; mask /= 2) {
-    const int32_t partner = fold.rank_of(fold.number() ^ mask);
-    const int32_t theirs =
-        (fold.number() & mask) == 0 ? held.low + held.blocks : held.low - held.blocks;
-    b.send(partner, Builder::output(held.low, held.blocks));
-    b.recv(partner, Builder::output(theirs, held.blocks));
-    held.low = held.low < theirs ? held.low : theirs;
-    held.blocks *= 2;
-  }
+  double_back(b, fold, held);
   if (fold.paired()) b.send(fold.mate(), Builder::output(0, fold.size()));
 }
 

@@ -58,6 +58,18 @@ void halve(Builder& b, const Fold& fold, Held& held) {
   }
 }
 
+void double_back(Builder& b, const Fold& fold, Held& held) {
+  for (int32_t mask = fold.size() / 2; mask > 0; mask /= 2) {
+    const int32_t partner = fold.rank_of(fold.number() ^ mask);
+    const int32_t theirs =
+        (fold.number() & mask) == 0 ? held.low + held.blocks : held.low - held.blocks;
+    b.send(partner, Builder::output(held.low, held.blocks));
+    b.recv(partner, Builder::output(theirs, held.blocks));
+    held.low = held.low < theirs ? held.low : theirs;
+    held.blocks *= 2;
+  }
+}
+
 int32_t halved_block(const Fold& fold, int32_t number) noexcept {
   int32_t low = 0;
   int32_t blocks = fold.size();

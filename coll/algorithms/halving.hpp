@@ -48,6 +48,10 @@ void double_up(Builder& b, const Fold& fold, Held& held);
 /// rank order.
 void halve(Builder& b, const Fold& fold, Held& held);
 
+/// After halve(), with the result in the output: the same partners in reverse hand each other all
+/// that they hold, until each active rank has every block.
+void double_back(Builder& b, const Fold& fold, Held& held);
+
 /// The block that halve() leaves with an active rank.
 [[nodiscard]] int32_t halved_block(const Fold& fold, int32_t number) noexcept;
 

@@ -43,6 +43,16 @@ Cost tree_sum(double depth, double fan, double n) {
 Cost flat(double epochs, double copied, double reduced = 0) {
   return {{epochs, 0, 0, 0, reduced, copied}, {}};
 }
+/// A chain of hosts for each slice.
+Work chained(S s, double reduced) {
+  const double slice = s.n / per_host(s);
+  return {s.hosts - 1, (s.hosts - 1) * slice, 1, slice, reduced, 0, per_host(s)};
+}
+/// Two exchange, a power of two halves and doubles, others go round.
+double sliced_rounds(double hosts) {
+  if (hosts == 2) return 1;
+  return folds(hosts) == 0 ? 2 * lg(hosts) : 2 * (hosts - 1);
+}
 Cost levels(Work between, Work within) { return {between, within}; }
 
 // clang-format off
@@ -69,6 +79,9 @@ constexpr Algorithm kTable[] = {
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1)); }, ""},
   {kBcast, "scatter_allgather", bcast_scatter_allgather, kAnything, 0, "lg p + p - 1; 2 n",
    [](S s) { return plain(lg(s.p) + s.p - 1, 2 * s.n * (s.p - 1) / s.p); }, "Barnett et al. 1994"},
+  {kBcast, "sliced", bcast_sliced, kLevels | kEqualHosts, 128 * kKi, "q - 1 between hosts, 2 g within; n / g between, 2 n within",
+   [](S s) { const double g = per_host(s);
+             return levels(chained(s, 0), {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g}); }, "Traff, Hunold 2020"},
   {kBcast, "flat", nullptr, kShared, 0, "1; n",
    [](S s) { return flat(1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kGather, "binomial", gather_binomial, kEqualBlocks, 0, "lg p; n / 2",
@@ -135,6 +148,9 @@ constexpr Algorithm kTable[] = {
    [](S s) { return piped({2 * lg(s.p), lg(s.p) * s.n, 2, s.n, 2 * s.n, 0, 2}); }, "Sanders, Speck, Traff 2009"},
   {kReduce, "scatter_gather", reduce_scatter_gather, kAnything, 256 * kKi, "lg p + 1; 2 n",
    [](S s) { return piped({2 * lg(s.p), 2 * s.n, 2 * lg(s.p), 2 * s.n, s.n * (1 + folds(s.p)), 0, pow2(s.p)}); }, "Rabenseifner 2004"},
+  {kReduce, "sliced", reduce_sliced, kCommutative | kLevels | kEqualHosts, 128 * kKi, "q - 1 between hosts, g within; n / g between, n within",
+   [](S s) { const double g = per_host(s);
+             return levels(chained(s, s.n / g), {g, s.n, g, s.n, s.n * (g - 1) / g, s.n / g}); }, "Traff, Hunold 2020"},
   {kReduce, "flat", nullptr, kShared, 0, "1; p n",
    [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",
@@ -156,6 +172,10 @@ constexpr Algorithm kTable[] = {
   {kAllreduce, "two_level", allreduce_two_level, kCommutative | kLevels, 256 * kKi, "lg q between hosts, 2 lg g within; n of each",
    [](S s) { const double k = lg(s.hosts) + folds(s.hosts), g = lg(per_host(s));
              return levels({k, k * s.n, k, k * s.n, k * s.n, 0}, {2 * g, 2 * g * s.n, g, g * s.n, g * s.n, 0}); }, "Karonis et al. 2000"},
+  {kAllreduce, "sliced", allreduce_sliced, kCommutative | kLevels | kEqualHosts, 128 * kKi, "2 lg q between hosts, 2 g within; 2 n / g between, 2 n within",
+   [](S s) { const double g = per_host(s), k = sliced_rounds(s.hosts), away = 2 * s.n / g * (s.hosts - 1) / s.hosts;
+             return levels({k, away, k, away, s.n / g, 0, g * (s.hosts == 2 ? 1 : s.hosts)},
+                           {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g, s.n * (g - 1) / g, 0}); }, "Traff, Hunold 2020"},
   {kAllreduce, "flat", nullptr, kShared, 0, "1; p n",
    [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllreduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",

@@ -16,9 +16,10 @@ struct Link {
   double per_second;  // megabytes
 };
 
-/// The defaults are those of a machine of two cores that share memory, and of a fair network.
+/// The defaults are those of a machine of two cores that share memory, and of TCP between two hosts
+/// that are namespaces of it. Ranks of a host that send at once are taken not to slow each other.
 struct Model {
-  Link within{0.7, 6000}, between{2.5, 10000};
+  Link within{0.7, 6000}, between{10, 3300};
   double reduce = 6000, copy = 9000;  // megabytes per second
 
   /// Microseconds.

@@ -6,7 +6,7 @@
 //   bcast           3..     ..512k     binomial            one_host
 //   allreduce       any     16k..1m    model
 //   within 0.7 6000        latency in microseconds and megabytes per second of a message
-//   between 2.5 10000
+//   between 10 3300
 //   reduce 6000
 //   copy 9000
 //

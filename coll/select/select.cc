@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing. Tern's own lines are for ranks of one machine; see docs/measurements.md.
+// Choosing. Tern's own lines are for ranks of one machine (see docs/measurements.md); over hosts
+// they only keep small vectors with leaders, and the model does the rest.
 #include "coll/select/select.hpp"
 
 #include <cctype>
@@ -27,6 +28,7 @@ bcast           any    ..1m    flat                one_host
 bcast           ..2    any     linear              one_host
 bcast           any    ..512k  binomial            one_host
 bcast           any    any     scatter_allgather   one_host
+bcast           any    ..16k   two_level           many_hosts
 gather          ..2    ..64k   flat                one_host
 gather          3..8   any     flat                one_host
 gather          any    ..4k    flat                one_host
@@ -58,6 +60,7 @@ reduce          any    any     flat_sliced         one_host
 reduce          any    ..64k   binomial            one_host
 reduce          any    ..64k   binomial_ordered    one_host
 reduce          any    any     scatter_gather      one_host
+reduce          any    ..16k   two_level           many_hosts
 allreduce       ..2    ..8k    flat                one_host
 allreduce       ..2    any     flat_sliced         one_host
 allreduce       3..4   ..16k   flat                one_host
@@ -70,6 +73,7 @@ allreduce       any    ..16k   recursive_doubling  one_host
 allreduce       ..8    any     rabenseifner        one_host
 allreduce       any    any     ring                one_host
 allreduce       any    any     rabenseifner        one_host
+allreduce       any    ..16k   two_level           many_hosts
 reduce_scatter  ..2    ..8k    flat                one_host
 reduce_scatter  ..2    any     flat_direct         one_host
 reduce_scatter  3..    ..512k  flat                one_host

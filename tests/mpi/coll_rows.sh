@@ -9,8 +9,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 "$MPICC" -O1 -I"$TOP/tests/mpi" -o "$work/rows" -x c "$TOP/tests/mpi/coll_rows.inc" || exit 1
 rows=$("$PREFIX/bin/tern_coll" list | awk 'NR > 1 && !/^neighbor/ { print $1 "=" $2 }')
+flat=$(grep =flat <<<"$rows")
+sliced=$(grep =sliced <<<"$rows")
 for n in 2 3 5 8 ${FULL:+1 4 7 16}; do
   check "$(wc -w <<<"$rows") rows at $n ranks" timeout 200 "$MPIRUN" -n $n -x TERN_COLL_LEVELS=4,2 "$work/rows" $rows
+done
+for shape in 2x2 3x2 4x2 2x3 ${FULL:+3x3 5x2}; do
+  check "$(wc -w <<<"$sliced") rows by slices on $shape" timeout 200 "$MPIRUN" -n $((${shape%x*} * ${shape#*x})) -x TERN_COLL_LEVELS=${shape#*x} "$work/rows" $sliced
 done
 for n in 2 3 5 8 ${FULL:+16}; do
   check "$(wc -w <<<"$flat") rows in shared memory at $n ranks" timeout 200 "$MPIRUN" -n $n "$work/rows" $flat

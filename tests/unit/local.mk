@@ -8,6 +8,7 @@ unit_tests += tests/unit/core/communicator_test
 unit_tests += tests/unit/core/info_test
 unit_tests += tests/unit/core/topology_test
 unit_tests += tests/unit/coll/verify_test
+unit_tests += tests/unit/coll/sliced_test
 unit_tests += tests/unit/coll/neighbors_test
 unit_tests += tests/unit/coll/places_test
 unit_tests += tests/unit/coll/between_test

@@ -132,6 +132,34 @@ TEST(Select, TheModelKnowsLatencyFromBandwidth) {
   EXPECT_LT(time(kAlltoall, "two_level", 8, &hosts), time(kAlltoall, "linear", 8, &hosts));
 }
 
+TEST(Select, LargeVectorsOverHostsGoBySlices) {
+  using enum Collective;
+  Selector selector;
+  selector.configure(Params{});
+  for (const auto& [ranks, each] : {std::pair{4, 2}, {8, 4}, {8, 2}, {9, 3}, {128, 16}})
+    for (const Collective what : {kAllreduce, kReduce, kBcast}) {
+      const Levels levels = Levels::from_sizes(ranks, {each});
+      SCOPED_TRACE(std::string(name_of(what)) + " on " + levels.text());
+      for (const size_t small : {size_t{8}, size_t{16} << 10})
+        EXPECT_EQ(chosen(selector, {what, ranks, small, true, true, &levels}), "two_level");
+      for (const size_t large : {size_t{256} << 10, size_t{64} << 20})
+        EXPECT_EQ(chosen(selector, {what, ranks, large, true, true, &levels}), "sliced");
+    }
+}
+
+TEST(Select, WhatCannotBeSlicedIsServedByOthers) {
+  using enum Collective;
+  Selector selector;
+  selector.configure(Params{});
+  constexpr size_t kLarge = size_t{4} << 20;
+  const Levels even = Levels::from_sizes(8, {4}), uneven = Levels::from_sizes(7, {4});
+  for (const Collective what : {kAllreduce, kReduce, kBcast})
+    EXPECT_NE(chosen(selector, {what, 7, kLarge, true, true, &uneven}), "sliced");
+  EXPECT_NE(chosen(selector, {kAllreduce, 8, kLarge, false, true, &even}), "sliced");
+  EXPECT_NE(chosen(selector, {kReduce, 8, kLarge, false, true, &even}), "sliced");
+  EXPECT_EQ(chosen(selector, {kBcast, 8, kLarge, false, true, &even}), "sliced");
+}
+
 TEST(Select, SizesTellAllChoices) {
   Selector selector;
   selector.configure(Params{});

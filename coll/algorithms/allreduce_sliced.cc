@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sliced allreduce: in each host a reduce-scatter gives every rank a slice, the j-th ranks of all
+// hosts allreduce slice j, and each host gathers the slices. Definitions: g ranks on each of q
+// hosts. Between two hosts the slices are exchanged whole; a power of two of hosts halves and
+// doubles; others use a ring. Every block's sum is bracketed alike wherever it is computed: the
+// result is bitwise the same everywhere. Cost: 2 (g - 1) rounds and 2 n (g - 1) / g bytes within
+// hosts; between them 2 log2 q rounds (2: 1; a ring: 2 (q - 1)) and 2 n / g (q - 1) / q bytes of
+// each rank. Commutative only. See: Traff, Hunold 2020.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/slices.hpp"
+
+namespace tern::coll {
+namespace {
+
+// Result in the output.
+void ring_between(Builder& b, const SlicePlace& place, const Held& held) {
+  const int32_t hosts = place.hosts();
+  const Place sums = held.at == kAtMirror ? kAtOutput : kAtMirror;
+  const auto block = [&](Place where, int32_t distance) {
+    const int32_t number = ((place.at + distance) % hosts + hosts) % hosts;
+    return slice_at(b, where, held.low + number, 1);
+  };
+  for (int32_t round = 0; round + 1 < hosts; ++round) {
+    b.send(place.team_ring(1), block(round == 0 ? held.at : sums, -round - 1));
+    b.recv(place.team_ring(-1), block(sums, -round - 2));
+    b.reduce(block(held.at, -round - 2), block(sums, -round - 2), block(sums, -round - 2));
+  }
+  if (sums != kAtOutput) b.copy(block(sums, 0), block(kAtOutput, 0));
+  for (int32_t round = 0; round + 1 < hosts; ++round) {
+    b.send(place.team_ring(1), block(kAtOutput, -round));
+    b.recv(place.team_ring(-1), block(kAtOutput, -round - 1));
+  }
+}
+
+void between(Builder& b, const SlicePlace& place, Held held) {
+  const Fold fold{place.hosts(), place.at, place.team.data()};
+  if (fold.extra() != 0) return ring_between(b, place, held);
+  if (place.hosts() == 2)
+    double_up(b, fold, held);
+  else
+    halve(b, fold, held);
+  if (held.at != kAtOutput) b.copy(slice_of(b, held), Builder::output(held.low, held.blocks));
+  if (place.hosts() != 2) double_back(b, fold, held);
+}
+
+}  // namespace
+
+void allreduce_sliced(Builder& b) {
+  const SlicePlace place = slice_place(b);
+  const int32_t blocks = place.hosts() == 2 ? 1 : place.hosts();
+  b.split(place.slices() * blocks);
+  b.mirrors(1);
+  between(b, place, sum_in_host(b, place, blocks));
+  share_in_host(b, place, blocks);
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sliced broadcast: the root hands each rank of its host a slice, slice j goes down a chain of the
+// j-th ranks of all hosts, and each host gathers the slices. Definitions: g ranks on each of q
+// hosts; the chain begins at the root's. Cost: 2 (g - 1) rounds and 2 n (g - 1) / g bytes within
+// hosts, q - 1 rounds and n / g bytes of each rank between them. See: Traff, Hunold 2020.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/slices.hpp"
+
+namespace tern::coll {
+
+void bcast_sliced(Builder& b) {
+  const SlicePlace place = slice_place(b);
+  const int32_t root_at = host_number(b, b.root());
+  const int32_t gone = (place.at - root_at + place.hosts()) % place.hosts();  // hosts before
+  b.split(place.slices());
+  if (gone > 0)
+    b.recv(place.team_ring(-1), Builder::output(place.mine));
+  else if (b.rank() != b.root())
+    b.recv(b.root(), Builder::output(place.mine));
+  if (gone + 1 < place.hosts()) b.send(place.team_ring(1), Builder::output(place.mine));
+  if (b.rank() == b.root())
+    for (int32_t step = 1; step < place.slices(); ++step)
+      b.send(place.host_ring(step), Builder::output(place.slice(step)));
+  share_in_host(b, place, 1, gone == 0 ? b.root() : -1);
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The phases of sliced algorithms within a host.
+#include "coll/algorithms/slices.hpp"
+
+#include <algorithm>
+
+namespace tern::coll {
+namespace {
+
+int32_t round_ring(int32_t number, int32_t size) noexcept { return (number % size + size) % size; }
+
+}  // namespace
+
+int32_t SlicePlace::slice(int32_t distance) const noexcept {
+  return round_ring(mine + distance, slices());
+}
+
+int32_t SlicePlace::host_ring(int32_t distance) const noexcept {
+  return host[static_cast<size_t>(slice(distance))];
+}
+
+int32_t SlicePlace::team_ring(int32_t distance) const noexcept {
+  return team[static_cast<size_t>(round_ring(at + distance, hosts()))];
+}
+
+int32_t host_number(const Builder& b, int32_t rank) {
+  const std::vector<int32_t> leaders = b.levels()->leaders();
+  const int32_t leader = b.levels()->groups[0][static_cast<size_t>(rank)];
+  return static_cast<int32_t>(std::lower_bound(leaders.begin(), leaders.end(), leader) -
+                              leaders.begin());
+}
+
+SlicePlace slice_place(const Builder& b) {
+  SlicePlace place;
+  place.host = b.levels()->host_of(b.rank());
+  place.at = host_number(b, b.rank());
+  place.mine = static_cast<int32_t>(
+      std::lower_bound(place.host.begin(), place.host.end(), b.rank()) - place.host.begin());
+  // Of each host the rank before which as many were seen, by the host's leader.
+  const std::vector<int32_t>& leader = b.levels()->groups[0];
+  std::vector<int32_t> seen(leader.size(), 0), by_leader(leader.size(), -1);
+  for (int32_t rank = 0; rank < b.ranks(); ++rank) {
+    const auto host = static_cast<size_t>(leader[static_cast<size_t>(rank)]);
+    if (seen[host]++ == place.mine) by_leader[host] = rank;
+  }
+  for (const int32_t rank : by_leader)
+    if (rank >= 0) place.team.push_back(rank);
+  return place;
+}
+
+// In round k a rank passes on slice k + 1 before its own and adds its input to the one before
+// that, which the next rank gets in the round after.
+Held sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks) {
+  const auto slice = [&](Place where, int32_t distance) {
+    return slice_at(b, where, place.slice(distance) * blocks, blocks);
+  };
+  for (int32_t round = 0; round + 1 < place.slices(); ++round) {
+    const Slice received = slice(kAtMirror, -round - 2);
+    b.send(place.host_ring(1), slice(round == 0 ? kAtInput : kAtMirror, -round - 1));
+    b.recv(place.host_ring(-1), received);
+    b.reduce(slice(kAtInput, -round - 2), received, received);
+  }
+  return {.at = place.slices() == 1 ? kAtInput : kAtMirror,
+          .low = place.mine * blocks,
+          .blocks = blocks};
+}
+
+void share_in_host(Builder& b, const SlicePlace& place, int32_t blocks, int32_t complete) {
+  for (int32_t step = 1; step < place.slices(); ++step) {
+    const int32_t to = place.host_ring(step), from = place.host_ring(-step);
+    if (to != complete) b.send(to, Builder::output(place.mine * blocks, blocks));
+    if (b.rank() != complete) b.recv(from, Builder::output(place.slice(-step) * blocks, blocks));
+  }
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sliced rows: proved on hosts of one size, in order and dealt out, for every root; and what
+// crosses between hosts is counted from the schedules, beside two_level and the rows that know no
+// hosts. The numbers are fixed: a change that sends more is seen here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/verify/verify.hpp"
+
+namespace tern::coll {
+namespace {
+
+using enum Collective;
+
+/// Hosts of `each` ranks: consecutive ones, or dealt out in turn. Hosts of one rank, too, of which
+/// communicators make no levels.
+Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
+  Levels levels;
+  levels.groups.emplace_back();
+  for (int32_t rank = 0; rank < hosts * each; ++rank)
+    levels.groups[0].push_back(dealt ? rank % hosts : rank / each * each);
+  return levels;
+}
+
+/// What leaves hosts; bytes of a vector of kBytes, which all rows here cut evenly.
+constexpr int64_t kBytes = 1152;
+struct Traffic {
+  int64_t messages = 0, bytes = 0;
+  int64_t busiest = 0;  // bytes that one rank sends or receives
+  int32_t rounds = 0;   // messages between hosts that wait for each other
+  bool operator==(const Traffic&) const = default;
+  friend void PrintTo(const Traffic& t, std::ostream* out) {
+    *out << "{" << t.messages << ", " << t.bytes << ", " << t.busiest << ", " << t.rounds << "}";
+  }
+};
+
+/// Follows messages of schedules of one lane.
+class Count {
+ public:
+  Count(const Algorithm& row, const Levels& levels, int32_t root) : host_(levels.groups[0]) {
+    for (int32_t rank = 0; rank < levels.ranks(); ++rank)
+      schedules_.push_back(build(row, levels.ranks(), rank, root, &levels));
+    depth_.resize(schedules_.size());
+    sent_.resize(schedules_.size());
+    received_.resize(schedules_.size());
+  }
+
+  Traffic run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t rank = 0; rank < schedules_.size(); ++rank)
+        while (step(rank)) moved = true;
+    }
+    for (size_t rank = 0; rank < schedules_.size(); ++rank) {
+      EXPECT_EQ(depth_[rank].size(), schedules_[rank].steps.size()) << "rank " << rank << " waits";
+      traffic_.busiest = std::max({traffic_.busiest, sent_[rank], received_[rank]});
+      for (const int32_t depth : depth_[rank]) traffic_.rounds = std::max(traffic_.rounds, depth);
+    }
+    return traffic_;
+  }
+
+ private:
+  bool step(size_t rank) {
+    const Schedule& schedule = schedules_[rank];
+    std::vector<int32_t>& depth = depth_[rank];
+    if (depth.size() == schedule.steps.size()) return false;
+    const Step& step = schedule.steps[depth.size()];
+    int32_t now = 0;
+    for (int32_t i = 0; i < step.after; ++i) now = std::max(now, depth[static_cast<size_t>(i)]);
+    if (step.verb == Verb::kSend) send(rank, step, now);
+    if (step.verb == Verb::kRecv) {
+      auto& line = lines_[{step.peer, static_cast<int32_t>(rank)}];
+      if (line.empty()) return false;
+      now = std::max(now, line.front());
+      line.pop_front();
+    }
+    depth.push_back(now);
+    return true;
+  }
+
+  void send(size_t rank, const Step& step, int32_t now) {
+    const auto to = static_cast<size_t>(step.peer);
+    const bool leaves = host_[rank] != host_[to];
+    lines_[{static_cast<int32_t>(rank), step.peer}].push_back(now + (leaves ? 1 : 0));
+    if (!leaves) return;
+    const int32_t parts = schedules_[rank].parts;
+    EXPECT_EQ(kBytes % parts, 0);
+    const int64_t bytes = kBytes / parts * schedules_[rank].source(step).blocks;
+    ++traffic_.messages;
+    traffic_.bytes += bytes;
+    sent_[rank] += bytes;
+    received_[to] += bytes;
+  }
+
+  std::vector<int32_t> host_;
+  std::vector<Schedule> schedules_;
+  std::vector<std::vector<int32_t>> depth_;  // rounds before the end of each step
+  std::vector<int64_t> sent_, received_;
+  std::map<std::pair<int32_t, int32_t>, std::deque<int32_t>> lines_;
+  Traffic traffic_;
+};
+
+Traffic traffic(Collective what, const char* name, const Levels& levels, int32_t root = 0) {
+  return Count(*find_algorithm(what, name), levels, root).run();
+}
+
+TEST(Sliced, IsProvedOnHostsOfOneSize) {
+  const std::pair<int32_t, int32_t> shapes[] = {{2, 1}, {3, 1}, {4, 1}, {2, 2}, {2, 4}, {4, 2},
+                                                {3, 3}, {5, 2}, {6, 4}, {2, 8}, {8, 16}};
+  for (const Collective what : {kAllreduce, kReduce, kBcast})
+    for (const auto& [hosts, each] : shapes)
+      for (const bool dealt : {false, true}) {
+        const Levels levels = shape(hosts, each, dealt);
+        const Algorithm& row = *find_algorithm(what, "sliced");
+        ASSERT_TRUE(serves(row, levels.ranks(), &levels));
+        for (int32_t root = 0; root < (rooted(what) ? levels.ranks() : 1); ++root) {
+          if (levels.ranks() > 24 && root % 41 != 3 && root > 0) continue;
+          const Proof proof = verify(row, levels.ranks(), root, &levels);
+          ASSERT_TRUE(proof.holds()) << name_of(what) << " on " << levels.text() << ", root "
+                                     << root << (dealt ? ", dealt out: " : ": ") << proof.fault;
+        }
+      }
+}
+
+TEST(Sliced, IsNotForHostsOfSeveralSizesOrNone) {
+  const Levels uneven = Levels::from_sizes(7, {4});
+  for (const Collective what : {kAllreduce, kReduce, kBcast}) {
+    EXPECT_FALSE(serves(*find_algorithm(what, "sliced"), 7, &uneven));
+    EXPECT_FALSE(serves(*find_algorithm(what, "sliced"), 8, nullptr));
+  }
+}
+
+struct Row {
+  int32_t hosts, each;
+  Traffic sliced, two_level;  // {messages, bytes, busiest, rounds}
+};
+
+void expect_counts(Collective what, std::initializer_list<Row> rows) {
+  for (const Row& row : rows)
+    for (const bool dealt : {false, true}) {
+      const Levels levels = shape(row.hosts, row.each, dealt);
+      SCOPED_TRACE(std::string(name_of(what)) + " on " + levels.text());
+      EXPECT_EQ(traffic(what, "sliced", levels), row.sliced);
+      EXPECT_EQ(traffic(what, "two_level", levels), row.two_level);
+    }
+}
+
+TEST(Sliced, CountsOfAllreduce) {
+  expect_counts(kAllreduce, {{2, 1, {2, 2304, 1152, 1}, {2, 2304, 1152, 1}},
+                             {2, 2, {4, 2304, 576, 1}, {2, 2304, 1152, 1}},
+                             {2, 4, {8, 2304, 288, 1}, {2, 2304, 1152, 1}},
+                             {4, 2, {32, 6912, 864, 4}, {8, 9216, 2304, 2}},
+                             {3, 3, {36, 4608, 512, 4}, {4, 4608, 2304, 2}},
+                             {8, 16, {768, 16128, 126, 6}, {24, 27648, 3456, 3}}});
+}
+
+TEST(Sliced, CountsOfReduce) {
+  expect_counts(kReduce, {{2, 1, {1, 1152, 1152, 1}, {1, 1152, 1152, 1}},
+                          {2, 2, {2, 1152, 576, 1}, {1, 1152, 1152, 1}},
+                          {2, 4, {4, 1152, 288, 1}, {1, 1152, 1152, 1}},
+                          {4, 2, {6, 3456, 576, 3}, {3, 3456, 2304, 2}},
+                          {3, 3, {6, 2304, 384, 2}, {2, 2304, 2304, 1}},
+                          {8, 16, {112, 8064, 72, 7}, {7, 8064, 3456, 3}}});
+}
+
+TEST(Sliced, CountsOfBcast) {
+  expect_counts(kBcast, {{2, 1, {1, 1152, 1152, 1}, {1, 1152, 1152, 1}},
+                         {2, 2, {2, 1152, 576, 1}, {1, 1152, 1152, 1}},
+                         {2, 4, {4, 1152, 288, 1}, {1, 1152, 1152, 1}},
+                         {4, 2, {6, 3456, 576, 3}, {3, 3456, 2304, 2}},
+                         {3, 3, {6, 2304, 384, 2}, {2, 2304, 2304, 1}},
+                         {8, 16, {112, 8064, 72, 7}, {7, 8064, 3456, 3}}});
+}
+
+// What knows no hosts is as good where ranks are in order and powers of two, and far off where they
+// are not.
+TEST(Sliced, CountsOfRowsThatKnowNoHosts) {
+  const Levels in_order = shape(8, 16), dealt = shape(8, 16, true), threes = shape(3, 3);
+  EXPECT_EQ(traffic(kAllreduce, "rabenseifner", in_order), (Traffic{768, 16128, 126, 6}));
+  EXPECT_EQ(traffic(kAllreduce, "rabenseifner", dealt), (Traffic{768, 258048, 2016, 6}));
+  EXPECT_EQ(traffic(kAllreduce, "rabenseifner", threes), (Traffic{32, 8064, 2016, 6}));
+  EXPECT_EQ(traffic(kAllreduce, "ring", in_order), (Traffic{2032, 18288, 2286, 16}));
+  EXPECT_EQ(traffic(kAllreduce, "ring", dealt), (Traffic{32512, 292608, 2286, 254}));
+  EXPECT_EQ(traffic(kReduce, "scatter_gather", in_order), (Traffic{496, 9072, 1071, 4}));
+  EXPECT_EQ(traffic(kBcast, "scatter_allgather", in_order), (Traffic{711, 8064, 1152, 7}));
+}
+
+}  // namespace
+}  // namespace tern::coll
