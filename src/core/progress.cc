@@ -3,6 +3,7 @@
 #include "core/progress.hpp"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/clock.hpp"
@@ -26,13 +27,23 @@ struct Polling {
   uint32_t period = 0;          // in which it was counted
   int64_t sleeps_until_ns = 0;  // does not yield: those who have the core then compute
   int64_t shares_until_ns = 0;  // does not spin: others want the core
+  long switches = 0;            // to other threads, when a yield took long
+  uint32_t offers_in_vain = 0;  // of the core: no other wanted it
+  uint32_t offers_skipped = 0;
 };
 constinit thread_local Polling polling __attribute__((tls_model("initial-exec")));
 
+// A yield that took longer than a system call was a switch to another thread that wanted the core,
+// or an interrupt: the kernel's count of this thread's switches tells.
 void note_yield(int64_t began_ns) noexcept {
   constexpr int64_t kSwitchNs = 1500, kMomentNs = 10'000'000;
   const int64_t now = now_ns();
-  if (now - began_ns > kSwitchNs) polling.shares_until_ns = now + kMomentNs;
+  if (now - began_ns <= kSwitchNs) return;
+  rusage used{};
+  ::getrusage(RUSAGE_THREAD, &used);
+  const long switches = used.ru_nvcsw + used.ru_nivcsw;
+  if (switches != polling.switches) polling.shares_until_ns = now + kMomentNs;
+  polling.switches = switches;
 }
 
 }  // namespace
@@ -117,15 +128,19 @@ void Progress::look_at_clock(Idleness* idleness) noexcept {
   idleness->lost_core = now < polling.shares_until_ns;
 }
 
-// A yield that takes longer than a system call was a switch: a thread had waited for the core.
+// Who is alone on its core makes few offers.
 void Progress::offer_core(Idleness* idleness) noexcept {
+  constexpr uint32_t kInVain = 16, kSeldom = 8;
+  if (polling.offers_in_vain >= kInVain && ++polling.offers_skipped % kSeldom != 0) return;
   const int64_t now = now_ns();
   if (now >= polling.shares_until_ns) {
     unlock();
     ::sched_yield();
     lock();
     note_yield(now);
+    ++polling.offers_in_vain;
   }
+  if (now < polling.shares_until_ns) polling.offers_in_vain = 0;
   idleness->lost_core = now < polling.shares_until_ns;
 }
 
