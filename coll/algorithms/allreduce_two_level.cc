@@ -13,24 +13,6 @@
 namespace tern::coll {
 namespace {
 
-struct HostPlace {
-  int32_t parent = -1;  // in the own host; -1 for its leader
-  std::vector<int32_t> children;
-};
-
-HostPlace host_place(const Builder& b) {
-  const Tree tree = Tree::by_levels(b.levels(), b.ranks(), 0);
-  const auto& host = b.levels()->groups[0];
-  const auto here = [&](int32_t rank) {
-    return rank >= 0 && host[static_cast<size_t>(rank)] == host[static_cast<size_t>(b.rank())];
-  };
-  HostPlace place;
-  if (here(tree.parent(b.rank()))) place.parent = tree.parent(b.rank());
-  for (const int32_t child : tree.children(b.rank()))
-    if (here(child)) place.children.push_back(child);
-  return place;
-}
-
 // The sum of the subtree within the host: the input, or in the output.
 Held gather_up(Builder& b, const std::vector<int32_t>& children) {
   Held held;

@@ -115,4 +115,17 @@ int32_t DoubleTree::right(int32_t node) const noexcept {
   return half == 0 ? 0 : outer(at + half);
 }
 
+HostPlace host_place(const Builder& b) {
+  const Tree tree = Tree::by_levels(b.levels(), b.ranks(), 0);
+  const auto& host = b.levels()->groups[0];
+  const auto here = [&](int32_t rank) {
+    return rank >= 0 && host[static_cast<size_t>(rank)] == host[static_cast<size_t>(b.rank())];
+  };
+  HostPlace place;
+  if (here(tree.parent(b.rank()))) place.parent = tree.parent(b.rank());
+  for (const int32_t child : tree.children(b.rank()))
+    if (here(child)) place.children.push_back(child);
+  return place;
+}
+
 }  // namespace tern::coll

@@ -47,6 +47,14 @@ class Tree {
   std::vector<Node> nodes_;
 };
 
+/// Where a rank is in the tree of its host, the root of which is the host's lowest rank: its leader.
+struct HostPlace {
+  int32_t parent = -1;  // -1 for the leader
+  std::vector<int32_t> children;
+};
+/// Of the rank that `b` builds for. Needs levels.
+[[nodiscard]] HostPlace host_place(const Builder& b);
+
 /// Emits the reduction of all inputs up the tree, and returns where this rank's part of the result
 /// lies: at the root, all of it. In reduce_tree.cc.
 Slice reduce_up(Builder& b, const Tree& tree);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing. Tern's own lines are for ranks of one machine (see docs/measurements.md); over hosts
-// they only keep small vectors with leaders, and the model does the rest.
+// what tern_coll tune found on 2 hosts of 2 ranks and 4 of 2; the model does the rest.
 #include "coll/select/select.hpp"
 
 #include <cctype>
@@ -22,22 +22,27 @@ constexpr const char* kOwnLines = R"(
 # collective    ranks  bytes   algorithm
 barrier         any    any     flat                one_host
 barrier         any    any     dissemination       one_host
+barrier         any    any     two_level           many_hosts
 bcast           ..2    ..64k   flat                one_host
 bcast           3..8   any     flat                one_host
 bcast           any    ..1m    flat                one_host
 bcast           ..2    any     linear              one_host
 bcast           any    ..512k  binomial            one_host
 bcast           any    any     scatter_allgather   one_host
-bcast           any    ..16k   two_level           many_hosts
+bcast           any    ..512k  two_level           many_hosts
 gather          ..2    ..64k   flat                one_host
 gather          3..8   any     flat                one_host
 gather          any    ..4k    flat                one_host
 gather          any    ..1k    binomial            one_host
 gather          any    any     linear              one_host
+gather          any    ..4k    two_level           many_hosts
+gather          ..64   any     linear              many_hosts
 scatter         ..2    ..64k   flat                one_host
 scatter         any    ..16k   flat                one_host
 scatter         any    ..1k    binomial            one_host
 scatter         any    any     linear              one_host
+scatter         any    ..4k    two_level           many_hosts
+scatter         ..64   16k..   linear              many_hosts
 allgather       ..2    ..12k   flat                one_host
 allgather       ..2    any     flat_direct         one_host
 allgather       3..8   ..1m    flat                one_host
@@ -46,12 +51,15 @@ allgather       any    any     flat_direct         one_host
 allgather       ..2    any     ring                one_host
 allgather       any    ..4k    bruck               one_host
 allgather       any    any     ring                one_host
+allgather       any    any     two_level           many_hosts
 alltoall        ..2    ..12k   flat                one_host
 alltoall        any    ..12k   flat                one_host
 alltoall        any    any     flat_direct         one_host
 alltoall        ..4    any     linear              one_host
 alltoall        any    ..256   bruck               one_host
 alltoall        any    any     linear              one_host
+alltoall        any    ..16k   two_level           many_hosts
+alltoall        ..64   any     linear              many_hosts
 reduce          ..2    ..8k    flat                one_host
 reduce          ..2    any     flat_direct         one_host
 reduce          3..8   any     flat                one_host
@@ -60,7 +68,7 @@ reduce          any    any     flat_sliced         one_host
 reduce          any    ..64k   binomial            one_host
 reduce          any    ..64k   binomial_ordered    one_host
 reduce          any    any     scatter_gather      one_host
-reduce          any    ..16k   two_level           many_hosts
+reduce          any    ..512k  two_level           many_hosts
 allreduce       ..2    ..8k    flat                one_host
 allreduce       ..2    any     flat_sliced         one_host
 allreduce       3..4   ..16k   flat                one_host
@@ -73,12 +81,13 @@ allreduce       any    ..16k   recursive_doubling  one_host
 allreduce       ..8    any     rabenseifner        one_host
 allreduce       any    any     ring                one_host
 allreduce       any    any     rabenseifner        one_host
-allreduce       any    ..16k   two_level           many_hosts
+allreduce       any    ..256k  two_level           many_hosts
 reduce_scatter  ..2    ..8k    flat                one_host
 reduce_scatter  ..2    any     flat_direct         one_host
 reduce_scatter  3..    ..512k  flat                one_host
 reduce_scatter  any    any     pairwise            one_host
 reduce_scatter  any    any     ordered             one_host
+reduce_scatter  any    ..1m    two_level           many_hosts
 scan            ..8    ..1m    flat                one_host
 scan            any    ..4k    flat                one_host
 scan            any    any     recursive_doubling  one_host

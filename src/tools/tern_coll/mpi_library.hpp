@@ -10,8 +10,8 @@ namespace tern::coll_tool {
 
 // clang-format off
 #define TERN_COLL_FUNCTIONS(X)                                                                     \
-  X(Init) X(Finalize) X(Comm_rank) X(Comm_size) X(Comm_dup_with_info) X(Comm_free) X(Info_create)  \
-  X(Info_set) X(Info_free) X(Barrier) X(Bcast) X(Gather) X(Scatter) X(Allgather) X(Alltoall)       \
+  X(Init) X(Finalize) X(Comm_rank) X(Comm_size) X(Comm_dup_with_info) X(Comm_free)                 \
+  X(Comm_split_type) X(Info_create) X(Info_set) X(Info_free) X(Barrier) X(Bcast) X(Gather) X(Scatter) X(Allgather) X(Alltoall)       \
   X(Reduce) X(Allreduce) X(Reduce_scatter_block) X(Scan) X(Exscan) X(Send) X(Recv) X(Wtime)        \
   X(Reduce_local)
 // clang-format on

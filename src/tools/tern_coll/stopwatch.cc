@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kRounds = 5;
 constexpr double kRoundUs = 1000;
+constexpr int kLarge = 1 << 20, kTimes = 20;  // of the model's figures
 
 }  // namespace
 
@@ -97,16 +98,29 @@ std::vector<double> Stopwatch::times(const std::vector<const coll::Algorithm*>& 
   return best;
 }
 
-// Half of a round trip between ranks 0 and 1, the best of some.
-double Stopwatch::one_way(int bytes, int rounds) {
+std::vector<int64_t> Stopwatch::hosts() {
+  MPI_Comm host;
+  mpi_.Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  int64_t lowest = rank_;
+  mpi_.Bcast(&lowest, 1, MPI_INT64_T, 0, host);
+  mpi_.Comm_free(&host);
+  std::vector<int64_t> all(static_cast<size_t>(ranks_));
+  mpi_.Allgather(&lowest, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
+  return all;
+}
+
+// Half of a round trip between ranks 0 and `other`, the best of some.
+double Stopwatch::one_way(int other, int bytes, int rounds) {
   double best = 1e9;
-  for (int round = 0; round < rounds && rank_ < 2; ++round) {
+  const bool first = rank_ == 0;
+  for (int round = 0; round < rounds && (first || rank_ == other); ++round) {
     const double began = mpi_.Wtime();
-    for (int turn = 0; turn < 2; ++turn) {
-      if (turn == rank_)
-        mpi_.Send(input_.data(), bytes, MPI_BYTE, 1 - rank_, 0, MPI_COMM_WORLD);
+    for (const bool sends : {first, !first}) {
+      if (sends)
+        mpi_.Send(input_.data(), bytes, MPI_BYTE, first ? other : 0, 0, MPI_COMM_WORLD);
       else
-        mpi_.Recv(output_.data(), bytes, MPI_BYTE, 1 - rank_, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        mpi_.Recv(output_.data(), bytes, MPI_BYTE, first ? other : 0, 0, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE);
     }
     best = std::min(best, (mpi_.Wtime() - began) * 1e6 / 2);
   }
@@ -114,11 +128,20 @@ double Stopwatch::one_way(int bytes, int rounds) {
   return best;
 }
 
+void Stopwatch::measure_link(int other, coll::Link* link) {
+  if (other >= ranks_) return;
+  link->latency = one_way(other, 8, 1000);
+  link->per_second = kLarge / one_way(other, kLarge, 2 * kTimes);
+}
+
 coll::Model Stopwatch::figures() {
-  constexpr int kLarge = 1 << 20, kTimes = 20;
   coll::Model model;
-  model.within.latency = one_way(8, 1000);
-  model.within.per_second = kLarge / one_way(kLarge, 2 * kTimes);
+  const std::vector<int64_t> host = hosts();
+  const auto rank_at = [&](auto found) { return static_cast<int>(found - host.begin()); };
+  measure_link(rank_at(std::find(host.begin() + 1, host.end(), 0)), &model.within);
+  measure_link(
+      rank_at(std::find_if(host.begin(), host.end(), [](int64_t one) { return one != 0; })),
+      &model.between);
   double reduce = 1e9, copy = 1e9;
   for (int i = 0; i < kTimes; ++i) {
     const double began = mpi_.Wtime();

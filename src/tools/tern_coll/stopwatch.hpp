@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -24,7 +25,10 @@ class Stopwatch {
   /// collective); the rounds alternate between them. `bytes`: of the vector, or of one block.
   [[nodiscard]] std::vector<double> times(const std::vector<const coll::Algorithm*>& rows,
                                           size_t bytes);
-  /// The figures of the model, as far as ranks 0 and 1 can tell; the same on all ranks.
+  /// Of each rank the lowest rank that shares memory with it: its host.
+  [[nodiscard]] std::vector<int64_t> hosts();
+  /// The figures of the model, as far as rank 0 can tell with the first rank of its host and the
+  /// first of another; the same on all ranks. What no such pair can tell stays as it is by default.
   [[nodiscard]] coll::Model figures();
 
  private:
@@ -32,7 +36,8 @@ class Stopwatch {
   void call(coll::Collective collective, size_t bytes, MPI_Comm comm);
   [[nodiscard]] double slowest(double microseconds);
   [[nodiscard]] double time_of(coll::Collective collective, size_t bytes, MPI_Comm comm, int calls);
-  [[nodiscard]] double one_way(int bytes, int rounds);
+  [[nodiscard]] double one_way(int other, int bytes, int rounds);
+  void measure_link(int other, coll::Link* link);
 
   const MpiLibrary& mpi_;
   int rank_ = 0, ranks_ = 1;

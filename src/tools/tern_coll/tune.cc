@@ -92,23 +92,32 @@ std::string tune_one(Stopwatch& watch, const std::vector<const coll::Algorithm*>
   return text + lines.text();
 }
 
-std::string head_of(const coll::Model& model, int ranks) {
-  char host[256] = "";
-  ::gethostname(host, sizeof host - 1);
-  return strf(
-      "# Measured by tern_coll tune on %d ranks of %s.\n"
-      "# collective    ranks  bytes          algorithm\n"
-      "within %.2f %.0f   # latency (us) and bandwidth (MB/s) of a message in a host\n"
-      "reduce %.0f\ncopy %.0f\n",
-      ranks, host, model.within.latency, model.within.per_second, model.reduce, model.copy);
+std::string link_in_words(const char* name, const coll::Link& link, const char* where) {
+  return strf("%s %.2f %.0f   # latency (us) and bandwidth (MB/s) of a message %s\n", name,
+              link.latency, link.per_second, where);
 }
 
-/// TERN_COLL_LEVELS as the library reads it, unless --levels says it.
-const coll::Levels* levels_here(Options options, int ranks, coll::Levels* made) {
+std::string head_of(Stopwatch& watch, const coll::Levels* levels) {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const coll::Model model = watch.figures();
+  std::string text = strf(
+      "# Measured by tern_coll tune on %d ranks, %s; the first is on %s.\n"
+      "# collective    ranks  bytes          algorithm\n",
+      watch.ranks(), levels == nullptr ? "without levels" : levels->text().c_str(), host);
+  text += link_in_words("within", model.within, "in a host");
+  if (levels != nullptr) text += link_in_words("between", model.between, "between hosts");
+  return text + strf("reduce %.0f\ncopy %.0f\n", model.reduce, model.copy);
+}
+
+/// As --levels says, or TERN_COLL_LEVELS as the library reads it, or as the ranks are on hosts.
+const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels* made) {
   const char* told = std::getenv("TERN_COLL_LEVELS");
   if (options.levels.empty() && told != nullptr && *told != '\0')
     options = parse_options({std::string("--levels=") + told});
-  return levels_of(options, ranks, made);
+  if (!options.levels.empty()) return levels_of(options, watch.ranks(), made);
+  *made = coll::Levels::from_names({watch.hosts()});
+  return made->empty() ? nullptr : made;
 }
 
 }  // namespace
@@ -120,8 +129,8 @@ int tune(const Options& options) {
   if (watch.ranks() < 2)
     throw Error(MPI_ERR_ARG, "tune measures on several ranks: mpirun -n 4 tern_coll tune");
   coll::Levels made;
-  const coll::Levels* levels = levels_here(options, watch.ranks(), &made);
-  std::string text = head_of(watch.figures(), watch.ranks());
+  const coll::Levels* levels = levels_here(options, watch, &made);
+  std::string text = head_of(watch, levels);
   for (int i = 0; i < coll::kCollectives; ++i) {
     const auto rows = able(options, static_cast<coll::Collective>(i), watch.ranks(), levels);
     if (!rows.empty()) text += tune_one(watch, rows, levels != nullptr);

@@ -140,9 +140,9 @@ TEST(Select, LargeVectorsOverHostsGoBySlices) {
     for (const Collective what : {kAllreduce, kReduce, kBcast}) {
       const Levels levels = Levels::from_sizes(ranks, {each});
       SCOPED_TRACE(std::string(name_of(what)) + " on " + levels.text());
-      for (const size_t small : {size_t{8}, size_t{16} << 10})
+      for (const size_t small : {size_t{8}, size_t{256} << 10})
         EXPECT_EQ(chosen(selector, {what, ranks, small, true, true, &levels}), "two_level");
-      for (const size_t large : {size_t{256} << 10, size_t{64} << 20})
+      for (const size_t large : {size_t{2} << 20, size_t{64} << 20})
         EXPECT_EQ(chosen(selector, {what, ranks, large, true, true, &levels}), "sliced");
     }
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two-level barrier: word that the ranks of a host have entered goes up to its lowest, these
+// leaders tell each other by dissemination, and each releases its host. Cost: 2 ceil(log2 g) rounds
+// within hosts of g ranks, ceil(log2 q) between q hosts, no bytes. See: Karonis et al. 2000.
+#include <algorithm>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/tree.hpp"
+
+namespace tern::coll {
+namespace {
+
+constexpr int32_t kUp = 0, kDown = 1, kFirstAmongLeaders = 2;
+
+void tell_leaders(Builder& b) {
+  const std::vector<int32_t> leaders = b.levels()->leaders();
+  const auto hosts = static_cast<int32_t>(leaders.size());
+  const auto mine = static_cast<int32_t>(
+      std::lower_bound(leaders.begin(), leaders.end(), b.rank()) - leaders.begin());
+  const auto leader = [&](int32_t distance) {
+    return leaders[static_cast<size_t>((mine + distance + hosts) % hosts)];
+  };
+  int32_t round = kFirstAmongLeaders;
+  for (int32_t distance = 1; distance < hosts; distance *= 2, ++round) {
+    b.signal(leader(distance), round);
+    b.wait(leader(-distance), round);
+  }
+}
+
+}  // namespace
+
+void barrier_two_level(Builder& b) {
+  const HostPlace place = host_place(b);
+  for (const int32_t child : place.children) b.wait(child, kUp);
+  if (place.parent >= 0) {
+    b.signal(place.parent, kUp);
+    b.wait(place.parent, kDown);
+  } else {
+    tell_leaders(b);
+  }
+  for (const int32_t child : place.children) b.signal(child, kDown);
+}
+
+}  // namespace tern::coll
