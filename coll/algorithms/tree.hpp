@@ -47,7 +47,8 @@ class Tree {
   std::vector<Node> nodes_;
 };
 
-/// Where a rank is in the tree of its host, the root of which is the host's lowest rank: its leader.
+/// Where a rank is in the tree of its host, the root of which is the host's lowest rank: its
+/// leader.
 struct HostPlace {
   int32_t parent = -1;  // -1 for the leader
   std::vector<int32_t> children;
