@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that are not received yet: 64 MiB of them do not fill the receiver's memory, one with
-// another tag overtakes them, and then all come in order with their data.
+// Messages that are not received yet: 64 MiB of them from each sender do not fill the receiver's
+// memory, one with another tag overtakes them, and then all come in order with their data.
 // ranks: 2 3
 // sanitizers: no, they keep freed memory
 // env: TERN_UNEXPECTED_LIMIT=2M
 #include "check.h"
 
-enum { kMessages = 8192, kInts = 2048, kMostGrowthKiB = 16 * 1024 };
+enum { kMessages = 8192, kInts = 2048, kMostGrowthKiB = 16 * 1024 };  // TCP holds some, too
 
 static long resident_kib(void) {
   long pages = 0, resident = 0;
@@ -36,7 +36,7 @@ static void stem(int source) {
   OK(MPI_Recv(&word, 1, MPI_INT, source, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CHECK_EQ(word, source);
   const long growth = resident_kib() - before;
-  if (growth > kMostGrowthKiB) FAIL("grown by %ld KiB", growth);
+  if (growth > (size - 1) * kMostGrowthKiB) FAIL("grown by %ld KiB", growth);
   for (int i = 0; i < kMessages; ++i) {
     MPI_Status status;
     int count;
