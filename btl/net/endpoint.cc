@@ -7,17 +7,14 @@
 #include "base/error.hpp"
 
 namespace tern::btl::net {
-namespace {
-
-// Frames that come before their turn, where the network has several ways.
-constexpr uint16_t kMostEarly = 1024;
-
-}  // namespace
 
 bool NetEndpoint::arrive(const WireHead& head, std::span<const std::byte> payload) {
   if (TERN_UNLIKELY(has_failed())) return true;
   ++arrivals_;
-  if (TERN_UNLIKELY(head.header.mark == kProbe)) return true;
+  if (TERN_UNLIKELY(head.header.mark == kProbe)) {
+    note_probe(head.origin.sequence);
+    return true;
+  }
   const auto ahead = static_cast<uint16_t>(head.origin.sequence - next_taken_);
   if (TERN_UNLIKELY(ahead != 0)) {
     if (ahead > kMostEarly) return false;
@@ -27,6 +24,7 @@ bool NetEndpoint::arrive(const WireHead& head, std::span<const std::byte> payloa
   ++next_taken_;
   sink_.arrived(*this, Frame{head.header, payload.data(), payload.size()});
   if (TERN_UNLIKELY(!early_.empty())) hand_on_early();
+  if (TERN_UNLIKELY(probe_is_ahead_)) note_probe(probed_);
   return true;
 }
 
@@ -38,6 +36,15 @@ void NetEndpoint::hand_on_early() {
     const Early& early = frame.mapped();
     sink_.arrived(*this, Frame{early.head.header, early.payload.data(), early.payload.size()});
   }
+}
+
+bool NetEndpoint::has_lost_frame(int64_t now_ns, int64_t timeout_ns) noexcept {
+  if (!lacks_frame() || lacked_since_ns_ == 0 || lacked_ != next_taken_) {
+    lacked_ = next_taken_;
+    lacked_since_ns_ = lacks_frame() ? now_ns : 0;
+    return false;
+  }
+  return now_ns - lacked_since_ns_ >= timeout_ns;
 }
 
 int NetEndpoint::get(const iovec*, size_t, const iovec*, size_t) noexcept { return ENOSYS; }

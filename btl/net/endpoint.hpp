@@ -27,6 +27,9 @@ class NetEndpoint : public Endpoint {
   /// cannot be in its turn.
   [[nodiscard]] bool arrive(const WireHead& head, std::span<const std::byte> payload);
   [[nodiscard]] virtual bool has_failed() const noexcept = 0;
+  /// Whether the frame whose turn it is was sent, and has not come for `timeout_ns`: a library that
+  /// connects again by itself loses what was under way. Asked several times in that.
+  [[nodiscard]] bool has_lost_frame(int64_t now_ns, int64_t timeout_ns) noexcept;
 
  protected:
   /// With the number of the next frame; count_sent() once it is on its way.
@@ -36,8 +39,8 @@ class NetEndpoint : public Endpoint {
     return head;
   }
   void count_sent() noexcept { ++next_sent_; }
-  /// Whether a frame is missing: later ones are here.
-  [[nodiscard]] bool lacks_frame() const noexcept { return !early_.empty(); }
+  /// Whether a frame is missing: later ones are here, or a probe that came behind it.
+  [[nodiscard]] bool lacks_frame() const noexcept { return probe_is_ahead_ || !early_.empty(); }
   /// How many frames came, probes as well; goes round.
   [[nodiscard]] uint32_t arrivals() const noexcept { return arrivals_; }
 
@@ -48,10 +51,22 @@ class NetEndpoint : public Endpoint {
     WireHead head;
     std::vector<std::byte> payload;
   };
+  /// Frames that come before their turn, where the network has several ways.
+  static constexpr uint16_t kMostEarly = 1024;
   void hand_on_early();
+  void note_probe(uint16_t number) noexcept {
+    const auto ahead = static_cast<uint16_t>(number - next_taken_);
+    probed_ = number;
+    probe_is_ahead_ = ahead != 0 && ahead <= kMostEarly;
+  }
 
   const Origin own_;
   uint16_t next_sent_ = 0, next_taken_ = 0;
+  bool probe_is_ahead_ = false;  // of next_taken_; its number:
+  uint16_t probed_ = 0;
+  // Of has_lost_frame().
+  uint16_t lacked_ = 0;
+  int64_t lacked_since_ns_ = 0;
   uint32_t arrivals_ = 0;
   std::map<uint16_t, Early> early_;  // by number: never many
 };

@@ -25,7 +25,8 @@ struct WireHead {
 };
 static_assert(sizeof(WireHead) == 28);
 
-/// Header::mark of a frame that only asks whether the way still leads there. It has no number.
+/// Header::mark of a frame that only asks whether the way still leads there. It takes no number,
+/// but has that of the next frame.
 inline constexpr uint8_t kProbe = 1;
 
 }  // namespace tern::btl::net

@@ -148,8 +148,10 @@ void OfiEndpoint::fail(std::string why) noexcept {
 // A peer that has gone may be told of by nothing but a message that finds no room for ever. Where
 // that was a probe, the connection has been given up already, and cannot be made again.
 void OfiEndpoint::look_after(int64_t now_ns, int64_t timeout_ns) noexcept {
-  constexpr int64_t kProbes = 8, kAttempts = 4;
+  constexpr int64_t kProbes = 8, kAttempts = 4, kLost = 2;
   if (has_failed()) return;
+  if (has_lost_frame(now_ns, timeout_ns / kLost))
+    return fail("a frame was lost: libfabric has connected again, and does not send it once more");
   const bool moved = seen_moved_ != moved_ || seen_arrivals_ != arrivals();
   const bool was_there = seen_moved_ != 0 || seen_arrivals_ != 0;
   seen_moved_ = moved_;

@@ -164,8 +164,8 @@ void Ofi::look_after_peers() noexcept {
   if (endpoints_.empty()) return;
   if (limits_to_set_ > 0) {
     --limits_to_set_;
-    // Behind it come attempts to connect again.
-    (void)net::limit_silence(addresses_, process_.params.net_timeout / 4 * 3);
+    // Behind it comes an attempt to connect again.
+    (void)net::limit_silence(addresses_, process_.params.net_timeout / 8 * 7);
   }
   for (auto& [key, made] : endpoints_) static_cast<OfiEndpoint&>(*made).look_after(now, timeout);
 }
