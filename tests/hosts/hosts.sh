@@ -73,24 +73,42 @@ slurm_cpus=8
 slurm_node_at() { echo "NodeAddr=$hosts_network.$1 Port=$((slurm_port + $1))"; }
 slurm_on() { on_host "$@"; }
 
-# launch LAUNCHER SHAPE COMMAND...: becomes the launcher of a job with HOSTSxRANKS, e.g. 3x2: ranks 0 and 1 on h1, and so on.
+# ranks_on SHAPE: how many ranks each host has: "2 2 2" of 3x2, "3 1" of 3+1.
+ranks_on() {
+  local host
+  case $1 in
+    *x*) for ((host = 0; host < ${1%x*}; host++)); do echo "${1#*x}"; done | xargs ;;
+    *) echo "${1//+/ }" ;;
+  esac
+}
+
+# launch LAUNCHER SHAPE COMMAND...: becomes the launcher of a job with HOSTSxRANKS, e.g. 3x2: ranks 0 and 1 on h1, and so on;
+# or with 3+1: three on h1, one on h2.
 # launch_by=COMMAND hands the launcher's words to that command instead.
 launch() {
-  local launcher=$1 hosts=${2%x*} each=${2#*x} names
+  local launcher=$1 each host=0 ranks=0 names="" slots="" list=""
   export SHAPE=$2
+  for each in $(ranks_on "$SHAPE"); do
+    host=$((host + 1)) ranks=$((ranks + each))
+    names+=,h$host slots+=,h$host:$each
+    list+=$(printf ",h$host%.0s" $(seq "$each"))
+  done
   shift 2
-  names=$(seq -s , -f h%g "$hosts")
   case $launcher in
     slurm)
-      ${launch_by:-exec} srun -Q --overlap --mpi=pmix -N "$hosts" -n $((hosts * each)) --ntasks-per-node="$each" \
-        -w "$names" -m block "$@"
+      # An arbitrary distribution, since srun knows no other for different numbers of ranks.
+      case $SHAPE in
+        *x*) set -- --ntasks-per-node="$each" -w "${names#,}" -m block "$@" ;;
+        *) set -- -w "${list#,}" -m arbitrary "$@" ;;
+      esac
+      ${launch_by:-exec} srun -Q --overlap --mpi=pmix -N "$host" -n "$ranks" "$@"
       ;;
     prte)
       # Ranks bound to the same core by each "host" would wait for each other.
       ${launch_by:-exec} env PRTE_PREFIX="$PRTE" PMIX_PREFIX="$PRTE" OPAL_PREFIX="$PRTE" "$PRTE/bin/prterun" \
         --allow-run-as-root --prefix "$PRTE" --prtemca plm_ssh_agent "$hosts_dir/agent" \
-        --prtemca prte_if_include eth0 --host "${names//,/:$each,}:$each" --map-by slot --bind-to none \
-        -n $((hosts * each)) env -u PRTE_PREFIX -u PMIX_PREFIX -u OPAL_PREFIX "$@"
+        --prtemca prte_if_include eth0 --host "${slots#,}" --map-by slot --bind-to none \
+        -n "$ranks" env -u PRTE_PREFIX -u PMIX_PREFIX -u OPAL_PREFIX "$@"
       ;;
   esac
 }
