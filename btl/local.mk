@@ -26,6 +26,7 @@ btl_sources += btl/cuda_ipc/pools.cc
 btl_sources += btl/cuda_ipc/way.cc
 btl_sources += btl/net/blocks.cc
 btl_sources += btl/net/endpoint.cc
+btl_sources += btl/net/interfaces.cc
 btl_sources += btl/net/network.cc
 btl_sources += btl/net/sockets.cc
 btl_sources += btl/net/trial.cc

@@ -2,12 +2,14 @@
 // Network: contacts and arrivals.
 #include "btl/net/network.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
+#include "btl/net/interfaces.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
@@ -22,13 +24,25 @@ uint64_t key_of(uint32_t rank, uint32_t channel) noexcept {
 }  // namespace
 
 Network::Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
-                 const char* library)
+                 const char* library, const char* interfaces)
     : process_(process),
       sink_(sink),
       book_(book),
       channel_(channel),
       library_(library),
-      cookie_(std::random_device{}()) {}
+      cookie_(std::random_device{}()) {
+  if (channel == 0 && process.explain.on()) explain(interfaces);
+}
+
+// One rank tells it for its host.
+void Network::explain(const char* variable) const {
+  if (process_.boot->job().local_index != 0) return;
+  const char* const set = std::getenv(variable);
+  const std::string words = set == nullptr ? words_on(interfaces(), variable)
+                                           : strf("%s=%s says over what", variable, set);
+  process_.explain.say("network", {{"library", library_}, {"interfaces", words}},
+                       strf("%s reaches other hosts: %s", library_, words.c_str()));
+}
 
 // The cookie, then the library's own bytes.
 std::string Network::address() {

@@ -27,9 +27,9 @@ class Network : public Btl {
   void set_leaving() noexcept final { leaving_ = true; }
 
  protected:
-  /// `library`: as users know it.
+  /// `library`: as users know it; `interfaces`: its variable that says which it is to use.
   Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
-          const char* library);
+          const char* library, const char* interfaces);
 
   /// Of this channel, as the library has it. Throws Error.
   [[nodiscard]] virtual std::string library_address() = 0;
@@ -59,6 +59,7 @@ class Network : public Btl {
   NetEndpoint& endpoint_to(core::Peer& peer, uint32_t channel, uint32_t channels,
                            const std::string& address);
   NetEndpoint* known(uint32_t rank, uint32_t channel) noexcept;
+  void explain(const char* variable) const;
   void take(const WireHead& head, std::span<const std::byte> payload);
 
   const char* const library_;

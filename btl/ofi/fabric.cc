@@ -112,6 +112,10 @@ bool Fabric::releases_in_order() const noexcept { return provider_ != "net" && p
 
 bool Fabric::takes_many() const noexcept { return provider_.find("ofi_rxm") == std::string::npos; }
 
+const char* Fabric::interface_variable() const noexcept {
+  return provider_.starts_with("net") ? "FI_NET_IFACE" : "FI_TCP_IFACE";
+}
+
 bool Fabric::is_sockets() const noexcept {
   return provider_.starts_with("tcp") || provider_.starts_with("net");
 }

@@ -45,6 +45,8 @@ class Fabric {
   /// Whether a buffer for many frames can be relied on: "ofi_rxm" of libfabric 1.17 is seen to name
   /// wrong places in it.
   [[nodiscard]] bool takes_many() const noexcept;
+  /// The variable by which users say which interface it is to use, where it is one of TCP's.
+  [[nodiscard]] const char* interface_variable() const noexcept;
   /// Whether its addresses are those of TCP connections.
   [[nodiscard]] bool is_sockets() const noexcept;
   /// Whether memory that it reads or writes has to be registered.

@@ -41,7 +41,7 @@ bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
 
 Ofi::Ofi(core::Process& process, Sink& sink, AddressBook& book,
          std::shared_ptr<const Fabric> fabric, uint32_t channel)
-    : Network(process, sink, book, channel, "libfabric"),
+    : Network(process, sink, book, channel, "libfabric", fabric->interface_variable()),
       port_(fabric, is_to_sleep(process, *fabric)) {
   port_.post_all();
   if (port_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);

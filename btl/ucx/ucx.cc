@@ -20,7 +20,7 @@ constexpr int kLooks = 3;
 
 Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<Context> context,
          uint32_t channel)
-    : Network(process, sink, book, channel, "UCX"), worker_(std::move(context)) {
+    : Network(process, sink, book, channel, "UCX", "UCX_NET_DEVICES"), worker_(std::move(context)) {
   worker_.puts_itself = puts_itself(worker_.context);
   worker_.receive_frames(&Ucx::arrived, this);
   if (worker_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);

@@ -92,18 +92,27 @@ void Peers::explain_contact(const PeerState& peer) const noexcept {
     large = "by one copy";
   if (one_copy && limits_.both_ends != Limits::kNever)
     large += strf(" that both ends share from %s", bytes_in_words(limits_.both_ends).c_str());
+  const auto eager =
+      static_cast<unsigned long long>(std::max({peer.eager_limit, peer.direct_limit, int64_t{0}}));
+  const bool direct = peer.direct_limit > 0;
+  if (direct)
+    large = strf("in fragments of up to %s (no copy here, one there)",
+                 bytes_in_words(endpoint.caps.direct).c_str());
   process_.explain.say(
       "peer",
       {{"peer", rank},
        {"transport", endpoint.transport()},
        {"why", endpoint.reason()},
-       {"eager_limit", static_cast<unsigned long long>(std::max<int64_t>(peer.eager_limit, 0))},
+       {"eager_limit", eager},
+       {"direct", direct ? "yes" : "no"},
        {"single_copy", one_copy ? "yes" : "no"},
        {"pull_limit", limits_.pull},
        {"both_limit", limits_.both_ends}},
-      strf("to rank %u by %s (%s): up to %s at once; larger ones are announced and go %s", rank,
-           endpoint.transport(), endpoint.reason(),
-           bytes_in_words(static_cast<uint64_t>(std::max<int64_t>(peer.eager_limit, 0))).c_str(),
+      strf("to rank %u by %s (%s): up to %s at once%s; larger ones are announced and go %s", rank,
+           endpoint.transport(), endpoint.reason(), bytes_in_words(eager).c_str(),
+           direct ? strf(", from %s on without a copy here", bytes_in_words(kLeastDirect).c_str())
+                        .c_str()
+                  : "",
            large.c_str()));
 }
 

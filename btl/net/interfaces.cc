@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interfaces: asked of the kernel, and put in words.
+#include "btl/net/interfaces.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace tern::btl::net {
+namespace {
+
+constexpr const char* kOfContainers[] = {"docker", "virbr", "podman", "cni",
+                                         "br-",    "lxcbr", "lxdbr"};
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return text;
+}
+
+}  // namespace
+
+std::vector<Interface> interfaces() {
+  std::vector<Interface> all;
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return all;
+  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET) continue;
+    if ((at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    sockaddr_in address{};
+    std::memcpy(&address, at->ifa_addr, sizeof address);
+    char text[INET_ADDRSTRLEN] = "";
+    ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+    all.push_back({at->ifa_name, text});
+  }
+  ::freeifaddrs(first);
+  return all;
+}
+
+bool stays_on_host(const Interface& one) {
+  return std::any_of(std::begin(kOfContainers), std::end(kOfContainers),
+                     [&](const char* begins) { return one.name.starts_with(begins); });
+}
+
+std::string words_on(const std::vector<Interface>& all, const char* variable) {
+  if (all.empty()) return "";
+  std::vector<std::string> told, inner;
+  std::string others;
+  for (const Interface& one : all) {
+    told.push_back(strf("%s (%s)", one.name.c_str(), one.address.c_str()));
+    if (stays_on_host(one))
+      inner.push_back(one.name);
+    else
+      others += (others.empty() ? "" : ",") + one.name;
+  }
+  std::string text = "this host has " + joined(told);
+  if (inner.empty()) return text;
+  text += strf("; %s lead%s to no other host", joined(inner).c_str(), inner.size() == 1 ? "s" : "");
+  if (others.empty()) return text;
+  return text +
+         strf(": %s=%s leaves %s out", variable, others.c_str(), inner.size() == 1 ? "it" : "them");
+}
+
+}  // namespace tern::btl::net

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# TERN_EXPLAIN over hosts: by what they are reached, over which interfaces, and which of these lead nowhere.
+# launchers: slurm
+. "$TOP/tests/verdicts.sh"
+. "$TOP/tests/hosts/hosts.sh"
+work=$(mktemp -d)
+trap 'on_host h1 ip link del docker0; rm -rf "$work" "$log"' EXIT
+cd "$work" || exit 1
+printf '#include <mpi.h>\nint main(int c, char** v) { MPI_Init(&c, &v); MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); }\n' >meet.c
+check "mpicc" "$MPICC" meet.c -o meet
+says() { # says PATTERN [VARIABLE...]
+  local pattern=$1
+  shift
+  job 2x2 env TERN_EXPLAIN=1 "$@" ./meet >out 2>&1 || { cat out; return 1; }
+  grep -Eq -- "$pattern" out || { cat out; return 1; }
+}
+check "the library and the interfaces of a host" says 'rank 2\] (UCX|libfabric) reaches other hosts: this host has eth0 \(10.77.0.2\)'
+once_a_host() { [ "$(grep -c 'reaches other hosts' out)" = 2 ]; }
+check "once on each host" once_a_host
+check "messages go from where the data lies" says 'to rank [23] by (ucx|ofi) .*: up to 128 KiB at once, from 1 KiB on without a copy here|to rank [23] by ofi'
+(on_host h1 ip link add docker0 type bridge) && (on_host h1 ip addr add 172.17.0.1/16 dev docker0) && (on_host h1 ip link set docker0 up)
+check "a bridge of containers, and the cure" says \
+  'docker0 \(172.17.0.1\)( and eth0 \(10.77.0.1\))?; docker0 leads to no other host: (UCX_NET_DEVICES|FI_(NET|TCP)_IFACE)=eth0 leaves it out'
+check "which works" says '(UCX_NET_DEVICES|FI_(NET|TCP)_IFACE)=eth0 says over what' UCX_NET_DEVICES=eth0 FI_NET_IFACE=eth0 FI_TCP_IFACE=eth0
+totals
