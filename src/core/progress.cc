@@ -255,7 +255,7 @@ void Progress::idle(Idleness* idleness) noexcept {
 // A thread that yields to threads that compute, or spin, is back after a time slice of each; one
 // that sleeps is back as soon as it is woken. True for a yield.
 bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
-  constexpr int64_t kLongAwakeNs = 1'000'000'000;  // then mpirun may ask what it waits for
+  constexpr int64_t kLongAwakeNs = 100'000'000;  // then mpirun may ask what it waits for
   const bool awake = shared_->awake.load(std::memory_order_relaxed) != 0;
   const int64_t yields = awake ? kLongAwakeNs : now < polling.sleeps_until_ns ? -1 : yield_ns_;
   if (now - idleness->since_ns <= yields) {
@@ -272,7 +272,7 @@ bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   unlock();
   const bool early = idleness->steps - idleness->first_sleep < kRoundsBeforeLongSleep;
   if (doorbell_ == nullptr || awake)
-    sleep_unrung();
+    sleep_unrung(now - idleness->since_ns);
   else
     sleep_on_doorbell(*idleness,
                       early ? std::min(kFirstSleepUs, longest_sleep_us_) : longest_sleep_us_);
@@ -280,13 +280,15 @@ bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   return false;
 }
 
-// Alone: only another thread of this rank can bring what is waited for.
-void Progress::sleep_unrung() const noexcept {
-  constexpr timespec kNap{0, 50000};
+// Alone, only another thread of this rank can bring what is waited for; else naps, the longer the
+// longer it has waited.
+void Progress::sleep_unrung(int64_t waited_ns) const noexcept {
+  constexpr int64_t kShortNs = 50'000, kLongNs = 1'000'000, kPart = 128;
+  const timespec nap{0, std::clamp(waited_ns / kPart, kShortNs, kLongNs)};
   const FutexWord also = shared_->also.get();
   if (also.word != nullptr && shared_->awake.load(std::memory_order_relaxed) == 0)
     return futex_sleep(also, kFirstSleepUs);
-  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kNap, nullptr);
+  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
 }
 
 void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept {

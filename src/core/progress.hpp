@@ -225,7 +225,7 @@ class Progress {
   /// Must be followed by another poll.
   void idle(Idleness* idleness) noexcept;
   bool leave_core(int64_t now, Idleness* idleness) noexcept;
-  void sleep_unrung() const noexcept;
+  void sleep_unrung(int64_t waited_ns) const noexcept;
   bool is_idle_before_sleep(Descriptors* armed) noexcept;
   void sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept;
   void list(Idleness& idleness) noexcept;

@@ -2,6 +2,7 @@
 # A rank that is killed in the middle of a collective ends the job, within seconds, with a status and a
 # sentence: for every collective, small and large, while the others are in the call, or wait for the request.
 # timeout: 240
+# transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

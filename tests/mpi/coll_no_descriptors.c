@@ -2,6 +2,7 @@
 // A rank that has no descriptor left cannot reach the others: its collective is an error, and
 // theirs is, too, as soon as it has one again.
 // ranks: 2 3 5
+// transport: sm, a network loses the peer that it has no descriptor for
 #include <sys/resource.h>
 
 #include "check.h"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A rank that a signal ends says where it was, and ends as it would have without that; handlers of the program stay.
 # timeout: 120
+# transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # TERN_EXPLAIN: a line at the first message to a peer and one in sum at the end, the collectives'
 # algorithms once each, and all of it as JSON; parameters from tern.conf.
+# transport: sm, it reads what is said of shared memory
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

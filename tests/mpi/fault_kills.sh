@@ -2,6 +2,7 @@
 # kill -9 of a random process of a job at a random moment: within two seconds everybody is gone and nothing is left.
 # 30 kills; 300 with --full. KILLS and SEED may be set; the seed is printed.
 # timeout: 900
+# transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

@@ -2,6 +2,7 @@
 // Ranks that wait leave the core: more ranks than cores, all but one wait for a message, and
 // together they use less than a twentieth of a core; the message wakes them at once.
 // ranks: 9
+// transport: sm, libfabric's provider net has no descriptor to sleep on that is cheap
 #include <sys/resource.h>
 #include <unistd.h>
 

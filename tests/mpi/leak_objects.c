@@ -2,6 +2,7 @@
 // Every kind of object made and freed many times: what is allocated stays the same, and handles do
 // not run out.
 // ranks: 2
+// transport: sm, libraries of networks keep memory
 // timeout: 3000
 // sanitizers: no, they keep freed memory
 #include "leak.h"

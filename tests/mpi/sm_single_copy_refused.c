@@ -2,6 +2,7 @@
 // Where the kernel refuses copies between processes (a filter as containers have it), large
 // messages arrive all the same, and the reason is said with its cure.
 // ranks: 2 3
+// transport: sm, its copies are those of shared memory
 // expect-stderr: two copies instead of one.*process_vm_readv.*Operation not permitted.*SYS_PTRACE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
