@@ -49,17 +49,9 @@ int Window::begin(const Place& at, bool with_request, Reached* reached) noexcept
     return MPI_SUCCESS;
   }
   code = find(at, reached);
-  if (code == MPI_SUCCESS && reached->address == nullptr) return fail_unreached(at.target);
   if (code == MPI_SUCCESS && TERN_UNLIKELY(epoch_.reach(at.target) == Epoch::Reach::kStarted))
     code = await_post(at.target);
   return code;
-}
-
-int Window::fail_unreached(int rank) const noexcept {
-  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-              "the memory of rank %d is not shared with this one; this version of Tern does not "
-              "reach it yet",
-              rank);
 }
 
 int Window::find(const Place& at, Reached* reached) noexcept {

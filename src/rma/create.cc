@@ -11,6 +11,7 @@
 #include "coll/coll.hpp"
 #include "core/slabs.hpp"
 #include "pml/pml.hpp"
+#include "rma/messages.hpp"
 #include "rma/shared_memory.hpp"
 
 namespace tern::rma {
@@ -196,6 +197,8 @@ class Creation {
     window.base = window.dynamic() ? MPI_BOTTOM : own.memory;
     window.bytes = own.size;
     window.disp_unit = static_cast<int>(own.unit);
+    const bool all_mapped = allocates() && static_cast<int>(locals_.size()) == window.size();
+    if (!all_mapped && window.size() > 1) window.messages_ = std::make_unique<Messages>(window);
   }
 
   Communicator& parent_;

@@ -9,3 +9,6 @@ rma_sources += src/rma/post.cc
 rma_sources += src/rma/stripes.cc
 rma_sources += src/rma/access.cc
 rma_sources += src/rma/operations.cc
+rma_sources += src/rma/messages.cc
+rma_sources += src/rma/flights.cc
+rma_sources += src/rma/target.cc

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/communicator.hpp"
+#include "rma/messages.hpp"
 #include "rma/window.hpp"
 
 namespace tern::rma {
@@ -67,6 +68,10 @@ int Window::dead_holder(int target_rank) noexcept {
 
 int Window::take_lock(int target_rank, bool exclusive) noexcept {
   const Control control = target(target_rank).control;
+  if (!control.valid()) {
+    const int code = messages_->ask_lock(target_rank, exclusive);
+    return code == MPI_SUCCESS ? messages_->await_lock(target_rank) : code;
+  }
   if (TERN_UNLIKELY(!try_lock(control, rank(), exclusive))) {
     const auto mine = static_cast<size_t>(rank());
     bool has_it = false;
@@ -91,6 +96,10 @@ int Window::take_lock(int target_rank, bool exclusive) noexcept {
 }
 
 void Window::drop_lock(int target_rank, bool exclusive) noexcept {
+  if (!is_local(target_rank)) {
+    (void)messages_->tell(Verb::kUnlock, target_rank, exclusive ? Record::kExclusive : uint8_t{0});
+    return;
+  }
   own().control.holds(target_rank).store(0, std::memory_order_relaxed);
   release_lock(target_rank, exclusive);
 }
@@ -150,13 +159,19 @@ int Window::lock_all(int assertion) noexcept {
   code = epoch_.may_begin_access();
   if (code != MPI_SUCCESS) return code;
   all_unchecked_ = (assertion & MPI_MODE_NOCHECK) != 0;
-  for (int i = 0; i < size() && !all_unchecked_; ++i) {
-    code = take_lock(i, false);
+  if (!all_unchecked_) code = take_all_locks();
+  if (code == MPI_SUCCESS) epoch_.begin(Epoch::Access::kLockAll);
+  return code;
+}
+
+/// One after the other: who locks several ranks in their order never waits in a circle with it.
+int Window::take_all_locks() {
+  for (int i = 0; i < size(); ++i) {
+    const int code = take_lock(i, false);
     if (code == MPI_SUCCESS) continue;
     while (--i >= 0) drop_lock(i, false);
     return code;
   }
-  epoch_.begin(Epoch::Access::kLockAll);
   return MPI_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include "base/copy.hpp"
 #include "core/op.hpp"
 #include "rma/access.hpp"
+#include "rma/messages.hpp"
 #include "rma/request.hpp"
 
 namespace tern::rma {
@@ -32,8 +33,14 @@ bool copy_block(const core::Data& from, const core::Data& to) noexcept {
   return true;
 }
 
-int fail_no_memory() noexcept {
-  return fail(MPI_ERR_NO_MEM, "no memory for the elements of an accumulate");
+/// What may lack memory.
+template <class Work>
+int with_memory(Work&& work) noexcept {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory for a one-sided operation");
+  }
 }
 
 }  // namespace
@@ -43,6 +50,8 @@ int Window::put(const core::Data& origin, const Place& to, OpRequest* request) n
   int code = begin(to, request != nullptr, &reached);
   if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, to);
   if (code != MPI_SUCCESS || reached.nothing) return code;
+  if (reached.address == nullptr)
+    return with_memory([&] { return messages_->put(origin, to, reached.at, request); });
   const core::Data from = core::with_kind(origin);
   const core::Data target = there(to, reached.address);
   if (TERN_LIKELY(!from.on_device()) && copy_block(from, target)) return MPI_SUCCESS;
@@ -54,6 +63,8 @@ int Window::get(const core::Data& origin, const Place& from, OpRequest* request)
   int code = begin(from, request != nullptr, &reached);
   if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, from);
   if (code != MPI_SUCCESS || reached.nothing) return code;
+  if (reached.address == nullptr)
+    return with_memory([&] { return messages_->get(origin, from, reached.at, request); });
   const core::Data to = core::with_kind(origin);
   const core::Data target = there(from, reached.address);
   if (TERN_LIKELY(!to.on_device()) && copy_block(target, to)) return MPI_SUCCESS;
@@ -102,11 +113,11 @@ int Window::accumulate(const core::Data& origin, const Place& to, const core::Op
   if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, to);
   if (code == MPI_SUCCESS && !reached.nothing) code = combine(op, *origin.type, *to.type, &how);
   if (code != MPI_SUCCESS || reached.nothing) return code;
-  try {
-    return apply_here(to, reached, how, &origin, nullptr);
-  } catch (const std::bad_alloc&) {
-    return fail_no_memory();
-  }
+  return with_memory([&] {
+    if (reached.address != nullptr) return apply_here(to, reached, how, &origin, nullptr);
+    return messages_->accumulate(&origin, nullptr, to, reached.at, *how.basic, op.reduction(),
+                                 request);
+  });
 }
 
 int Window::get_accumulate(const core::Data& origin, const core::Data& result, const Place& at,
@@ -121,11 +132,11 @@ int Window::get_accumulate(const core::Data& origin, const core::Data& result, c
   if (code == MPI_SUCCESS && !reads) code = combine(op, *origin.type, *at.type, &how);
   if (code == MPI_SUCCESS) code = combine(op, *result.type, *at.type, &how);
   if (code != MPI_SUCCESS) return code;
-  try {
-    return apply_here(at, reached, how, reads ? nullptr : &origin, &result);
-  } catch (const std::bad_alloc&) {
-    return fail_no_memory();
-  }
+  const core::Data* const in = reads ? nullptr : &origin;
+  return with_memory([&] {
+    if (reached.address != nullptr) return apply_here(at, reached, how, in, &result);
+    return messages_->accumulate(in, &result, at, reached.at, *how.basic, op.reduction(), request);
+  });
 }
 
 int Window::compare_and_swap(const void* origin, const void* compare, void* result,
@@ -133,6 +144,9 @@ int Window::compare_and_swap(const void* origin, const void* compare, void* resu
   Reached reached;
   int code = begin(at, false, &reached);
   if (code != MPI_SUCCESS || reached.nothing) return code;
+  if (reached.address == nullptr)
+    return with_memory(
+        [&] { return messages_->compare_and_swap(origin, compare, result, at, reached.at); });
   const Target& part = target(at.target);
   const Shared shared{part.control, dynamic() ? nullptr : part.memory, pid_};
   return rma::compare_and_swap(shared, reached.address, static_cast<size_t>(at.type->size()),

@@ -3,6 +3,7 @@
 // counts up a word of each origin's; who completes, one of each target's. Nothing is set back.
 #include <algorithm>
 
+#include "rma/messages.hpp"
 #include "rma/window.hpp"
 
 namespace tern::rma {
@@ -38,19 +39,24 @@ int Window::post(const core::Group& group, int assertion) noexcept {
   epoch_.posted();
   for (const int to : posted_) {
     ++posts_[static_cast<size_t>(to)];
-    tell_posted(to);
+    if (const int told = tell_posted(to); told != MPI_SUCCESS) code = told;
   }
+  return code;
+}
+
+int Window::tell_posted(int to) {
+  if (!is_local(to)) return messages_->tell(Verb::kPost, to);
+  target(to).control.posted(rank()).fetch_add(1);
+  wake(to);
   return MPI_SUCCESS;
 }
 
-void Window::tell_posted(int to) noexcept {
-  target(to).control.posted(rank()).fetch_add(1);
-  wake(to);
-}
-
-void Window::tell_completed(int to) noexcept {
+/// Behind the accesses: what went by messages is there before the word of it.
+int Window::tell_completed(int to) {
+  if (by_messages(to)) return messages_->tell(Verb::kComplete, to);
   target(to).control.completed(rank()).fetch_add(1);
   wake(to);
+  return MPI_SUCCESS;
 }
 
 int Window::start(const core::Group& group, int assertion) noexcept {
@@ -91,7 +97,8 @@ int Window::complete() noexcept {
   if (code != MPI_SUCCESS) return code;
   code = finish(-1, true);
   const core::ChannelLock lock(progress());
-  for (const int to : started_) tell_completed(to);
+  for (const int to : started_)
+    if (const int told = tell_completed(to); told != MPI_SUCCESS) code = told;
   started_.clear();
   epoch_.end_access();
   return code;

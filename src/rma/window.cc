@@ -11,6 +11,7 @@
 #include "base/ended.hpp"
 #include "coll/coll.hpp"
 #include "pml/pml.hpp"
+#include "rma/messages.hpp"
 
 namespace tern::rma {
 
@@ -28,8 +29,12 @@ Window::Window(core::Process& process, core::Communicator& communicator, int mad
       pid_(::getpid()) {}
 
 Window::~Window() {
-  core::Communicator* const own = std::exchange(communicator_, nullptr);
+  core::Communicator* const own = communicator_;
   if (own == nullptr) return;
+  {
+    const core::ChannelLock lock(own->channel().progress);
+    messages_.reset();
+  }
   own->channel().coll->refusals().freeing(*own);
   const core::ChannelLock lock(own->channel().progress);
   own->freed = true;
@@ -86,9 +91,9 @@ int Window::find_ranks(const core::Group& group, std::vector<int>* ranks) const 
   return MPI_SUCCESS;
 }
 
-int Window::finish(int, bool) noexcept {
+int Window::finish(int target_rank, bool local) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  return MPI_SUCCESS;
+  return messages_ != nullptr ? messages_->finish(target_rank, local) : MPI_SUCCESS;
 }
 
 int Window::fence(int assertion) noexcept {
@@ -195,9 +200,12 @@ bool Window::attached(uint64_t address, uint64_t length) const noexcept {
 }
 
 int Window::leave() noexcept {
-  const int code = epoch_.may_free();
+  int code = epoch_.may_free();
+  if (code == MPI_SUCCESS) code = finish(-1, false);
   if (code != MPI_SUCCESS) return code;
-  return barrier();
+  code = barrier();
+  if (messages_ != nullptr && code == MPI_SUCCESS) messages_->drain();
+  return code;
 }
 
 }  // namespace tern::rma

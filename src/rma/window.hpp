@@ -31,6 +31,7 @@ class Request;
 
 namespace tern::rma {
 
+class Messages;
 class OpRequest;
 
 /// What one rank knows of another's part.
@@ -125,6 +126,7 @@ class Window final : public core::Object {
   int disp_unit = 1, model = MPI_WIN_UNIFIED, flavor_value;
 
   // For the other files of this room.
+  [[nodiscard]] int32_t pid() const noexcept { return pid_; }
   [[nodiscard]] Epoch& epoch() noexcept { return epoch_; }
   /// The window's ranks of a group; MPI_ERR_GROUP where one has none.
   [[nodiscard]] int find_ranks(const core::Group& group, std::vector<int>* ranks) const;
@@ -170,18 +172,21 @@ class Window final : public core::Object {
   /// Whether an operation may begin, and where it goes.
   [[nodiscard]] int begin(const Place& at, bool with_request, Reached* reached) noexcept;
   [[nodiscard]] int find(const Place& at, Reached* reached) noexcept;
-  [[nodiscard]] TERN_COLD int fail_unreached(int rank) const noexcept;
   [[nodiscard]] int combine(const core::Op& op, const core::Datatype& origin,
                             const core::Datatype& type, Combination* found) const noexcept;
   [[nodiscard]] int apply_here(const Place& at, const Reached& reached, const Combination& how,
                                const core::Data* origin, const core::Data* result);
   [[nodiscard]] int take_lock(int target, bool exclusive) noexcept;
   void drop_lock(int target, bool exclusive) noexcept;
+  [[nodiscard]] int take_all_locks();
   [[nodiscard]] int dead_holder(int target) noexcept;
   void describe_lock(int target, bool exclusive, WaitReport* report);
   [[nodiscard]] int check_lock_assertion(int assertion) noexcept;
-  void tell_posted(int to) noexcept;
-  void tell_completed(int to) noexcept;
+  [[nodiscard]] int tell_posted(int to);
+  [[nodiscard]] int tell_completed(int to);
+  [[nodiscard]] bool by_messages(int rank) noexcept {
+    return rank != this->rank() && target(rank).memory == nullptr;
+  }
   [[nodiscard]] bool completed_by_all() noexcept;
   static constexpr uint32_t kRoundsBetweenLooks = 15;
   /// Every 100 ms.
@@ -201,6 +206,7 @@ class Window final : public core::Object {
   std::vector<uint8_t> unchecked_;        // by target: locked with MPI_MODE_NOCHECK
   std::vector<Region> regions_;           // of a dynamic window
   mutable std::mutex regions_mutex_;
+  std::unique_ptr<Messages> messages_;  // null: all share memory
   const int32_t pid_;
 };
 

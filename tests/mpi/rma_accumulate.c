@@ -223,7 +223,12 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   char* mine = NULL;
   MPI_Win win;
+#ifdef OWN_MEMORY
+  mine = malloc(300000);
+  OK(MPI_Win_create(mine, 300000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+#else
   OK(MPI_Win_allocate(300000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &win));
+#endif
   counters(win, mine);
   swaps(win, mine);
   vectors(win, mine);
@@ -231,5 +236,8 @@ int main(int argc, char** argv) {
   derived(win, mine);
   requests(win, mine);
   OK(MPI_Win_free(&win));
+#ifdef OWN_MEMORY
+  free(mine);
+#endif
   return end();
 }

@@ -178,8 +178,14 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   long* mine = NULL;
   MPI_Win win;
+#ifdef OWN_MEMORY
+  mine = malloc((size + 1) * (MPI_Aint)sizeof(long));
+  OK(MPI_Win_create(mine, (size + 1) * (MPI_Aint)sizeof(long), sizeof(long), MPI_INFO_NULL,
+                    MPI_COMM_WORLD, &win));
+#else
   OK(MPI_Win_allocate((size + 1) * (MPI_Aint)sizeof(long), sizeof(long), MPI_INFO_NULL,
                       MPI_COMM_WORLD, &mine, &win));
+#endif
   exclusive_locks(win, mine);
   shared_locks(win, mine);
   several_locks(win);
@@ -189,5 +195,8 @@ int main(int argc, char** argv) {
   fences(win, mine);
   wrong_epochs(win);
   OK(MPI_Win_free(&win));
+#ifdef OWN_MEMORY
+  free(mine);
+#endif
   return end();
 }
