@@ -59,7 +59,7 @@ inline constexpr size_t kMostStaged = size_t{1} << 18;
 inline constexpr int kRecordTag = 0;  // data and answers have others
 
 /// The constant of the ABI that names a predefined type; of one without a constant, of a type with
-/// the same elements. 0: there is none.
+/// the same elements. 0 if no constant has them.
 [[nodiscard]] uint32_t constant_of(core::Process& process, const core::Datatype& basic) noexcept;
 
 }  // namespace tern::rma
