@@ -194,6 +194,7 @@ class Creation {
     own.control.head().pid.store(window.pid_, std::memory_order_relaxed);
     if (wanted_.flavor == MPI_WIN_FLAVOR_CREATE) own.memory = static_cast<std::byte*>(wanted_.base);
     if (allocates()) advise(own.memory, static_cast<size_t>(own.size));
+    window.contiguous = wanted_.contiguous;
     window.base = window.dynamic() ? MPI_BOTTOM : own.memory;
     window.bytes = own.size;
     window.disp_unit = static_cast<int>(own.unit);

@@ -100,6 +100,7 @@ int Messages::flush_links(int first, int last, bool local) noexcept {
       if (link(i).open != 0) return false;
     return true;
   };
+  (void)window_.progress().poll_for_caller();
   if (!over())
     window_.progress().wait(over, [&](WaitReport* report) { describe(first, last, report); });
   return MPI_SUCCESS;

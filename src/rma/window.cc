@@ -93,7 +93,19 @@ int Window::find_ranks(const core::Group& group, std::vector<int>* ranks) const 
 
 int Window::finish(int target_rank, bool local) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  return messages_ != nullptr ? messages_->finish(target_rank, local) : MPI_SUCCESS;
+  if (messages_ != nullptr) return messages_->finish(target_rank, local);
+  look_around();
+  return MPI_SUCCESS;
+}
+
+/// A loop of such calls is all that a rank may do while others wait for an answer of its.
+void Window::look_around() noexcept {
+  constexpr uint32_t kCallsBetween = 127;
+  const uint32_t calls = calls_.load(std::memory_order_relaxed) + 1;
+  calls_.store(calls, std::memory_order_relaxed);
+  if ((calls & kCallsBetween) != 0 && messages_ == nullptr) return;
+  const core::ChannelLock lock(progress());
+  (void)progress().poll_for_caller();
 }
 
 int Window::fence(int assertion) noexcept {
@@ -129,6 +141,7 @@ int Window::flush_all(bool local) noexcept {
 
 int Window::sync() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  look_around();
   return MPI_SUCCESS;
 }
 
@@ -150,7 +163,8 @@ int Window::shared_query(int rank, Part* part) noexcept {
   if (const int code = check_target(rank); code != MPI_SUCCESS) return code;
   const Target& there = target(rank);
   if (there.memory == nullptr && rank != this->rank()) return MPI_SUCCESS;
-  *part = {there.size, there.unit, there.memory};
+  const bool has_place = there.size > 0 || contiguous;
+  *part = {there.size, there.unit, has_place ? there.memory : nullptr};
   return MPI_SUCCESS;
 }
 

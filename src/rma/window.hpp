@@ -120,6 +120,7 @@ class Window final : public core::Object {
   core::Attributes attributes;
   core::Ref<core::Info> info;  // the hints that are set
   bool no_locks = false;       // the hint
+  bool contiguous = false;     // parts of one host lie behind each other
   // Values of predefined attributes: users get their addresses.
   void* base = nullptr;
   MPI_Aint bytes = 0;
@@ -193,6 +194,7 @@ class Window final : public core::Object {
   [[nodiscard]] static bool look_again(int64_t* looked_ns) noexcept;
   [[nodiscard]] TERN_COLD int fail_dead(int rank) noexcept;
   [[nodiscard]] int barrier() noexcept;
+  void look_around() noexcept;
   [[nodiscard]] int check_target(int rank) const noexcept;
 
   core::Process& process_;
@@ -206,6 +208,7 @@ class Window final : public core::Object {
   std::vector<uint8_t> unchecked_;        // by target: locked with MPI_MODE_NOCHECK
   std::vector<Region> regions_;           // of a dynamic window
   mutable std::mutex regions_mutex_;
+  std::atomic<uint32_t> calls_{0};      // of flushes, since it looked around
   std::unique_ptr<Messages> messages_;  // null: all share memory
   const int32_t pid_;
 };
