@@ -102,6 +102,8 @@ void Window::drop_lock(int target_rank, bool exclusive) noexcept {
   }
   own().control.holds(target_rank).store(0, std::memory_order_relaxed);
   release_lock(target_rank, exclusive);
+  // Who locks its own part in a loop would never be seen to be without it.
+  if (target_rank == rank() && messages_ != nullptr) messages_->grant_locks();
 }
 
 void Window::describe_lock(int target_rank, bool exclusive, WaitReport* report) {

@@ -85,6 +85,8 @@ class Messages {
 
   [[nodiscard]] int ask_lock(int target, bool exclusive);
   [[nodiscard]] int await_lock(int target) noexcept;
+  /// The own part's lock is free, perhaps: others may have asked for it.
+  void grant_locks() noexcept { target_side_.grant_locks(); }
   /// kUnlock, kPost, kComplete: in order with all before.
   [[nodiscard]] int tell(Verb verb, int target, uint8_t flags = 0);
   /// Waits until nothing is under way any more. All ranks have finished.

@@ -323,7 +323,7 @@ void TargetSide::refuse(int origin, const Job& job, int error) {
     answers_.push_back(std::move(made));
 }
 
-int TargetSide::try_locks() {
+int TargetSide::try_locks() noexcept {
   const Control control = window_.own().control;
   int granted = 0;
   while (!locks_.empty()) {

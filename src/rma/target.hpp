@@ -27,6 +27,9 @@ class TargetSide {
 
   int poll() noexcept;
   [[nodiscard]] bool idle() const noexcept;
+  void grant_locks() noexcept {
+    if (!locks_.empty()) (void)try_locks();
+  }
 
  private:
   /// A record that is to be executed.
@@ -65,7 +68,7 @@ class TargetSide {
   void answer_block(int origin, int32_t tag, std::byte* block, size_t bytes,
                     std::vector<std::byte> memory);
   void refuse(int origin, const Job& job, int error);
-  int try_locks();
+  int try_locks() noexcept;
 
   Window& window_;
   core::Communicator& communicator_;

@@ -23,6 +23,7 @@ static void operations(MPI_Win win) {
   OK(MPI_Win_fence(0, win));
   for (int i = 0; i < kRegions; ++i)
     for (int k = 0; k < kCount; ++k) CHECK_EQ(regions[i][k], before * kCount + k);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win));
   OK(MPI_Accumulate(out, kCount, MPI_INT, next, theirs[7], kCount, MPI_INT, MPI_SUM, win));
   OK(MPI_Get(in, 10, MPI_INT, next, MPI_Aint_add(theirs[9], 5 * sizeof(int)), 10, MPI_INT, win));

@@ -2,6 +2,7 @@
 // Windows whose parts all ranks load and store: where they are, and what MPI_Win_shared_query says
 // of every kind of window.
 // ranks: 1 2 4
+// hosts: no, the ranks must share memory
 #include <stdint.h>
 
 #include "check.h"
