@@ -2,6 +2,8 @@
 # Examples are compiled by the installed mpicc and mpicxx, as a user does it; here they only travel in the tarball.
 EXTRA_DIST += \
 	examples/README.md \
+	examples/counter/README.md \
+	examples/counter/counter.c \
 	examples/digits/README.md \
 	examples/digits/data/README.md \
 	examples/digits/data/digits.txt \
@@ -18,4 +20,6 @@ EXTRA_DIST += \
 	examples/hello/README.md \
 	examples/hello/hello.c \
 	examples/ring/README.md \
-	examples/ring/ring.c
+	examples/ring/ring.c \
+	examples/stencil_shared/README.md \
+	examples/stencil_shared/stencil_shared.c

@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
+#include "base/ended.hpp"
 #include "base/error.hpp"
 #include "mpi.h"
 
@@ -41,18 +40,6 @@ struct Offsets {
     end = page_up(large_slabs + bytes_of(shape, core::Slabs::Size::kLarge));
   }
 };
-
-/// Gone, or dead and not yet buried by its parent.
-bool has_ended(pid_t pid) {
-  if (::kill(pid, 0) != 0) return errno == ESRCH;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const size_t name_end = line.rfind(") ");
-  if (name_end == std::string::npos || name_end + 2 >= line.size()) return true;
-  const char state = line[name_end + 2];
-  return state == 'Z' || state == 'X';
-}
 
 /// A dying process has closed everything, or its files can no longer be listed.
 bool has_files(pid_t pid) {

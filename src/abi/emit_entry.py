@@ -23,7 +23,9 @@ PARTS = {'Comm_split': 'kSplit', 'Comm_split_type': 'kSplitType', 'Dist_graph_cr
          'Comm_create': 'kCreate',
          **dict.fromkeys(('Comm_dup', 'Comm_dup_with_info', 'Comm_idup', 'Comm_idup_with_info',
                           'Cart_create', 'Cart_sub', 'Graph_create', 'Dist_graph_create_adjacent'),
-                         'kDerivation')}
+                         'kDerivation'),
+         **dict.fromkeys(('Win_create', 'Win_allocate', 'Win_allocate_shared',
+                          'Win_create_dynamic'), 'kCollective')}
 HEARS = ('comm', 'win', 'file', 'session')  # kinds of objects with an error handler
 
 
@@ -91,6 +93,8 @@ class Entry:
 
     def role(self, p):
         """Whose argument of a rooted collective it is; '' for everybody's, on all ranks."""
+        if self.f.name.endswith('et_accumulate') and p.name.startswith('origin_'):
+            return 'op != MPI_NO_OP'
         if not self.rooted or p.kind not in ('buffer', 'inplace', 'count', 'disp', 'datatype', 'op'):
             return ''
         if p.root_only:
@@ -221,6 +225,8 @@ class Entry:
             return self.buffer_check(p)
         if p.kind == 'datatype' and self.moves_data:
             return [(f'!{name}_->committed()', f'not_committed(call, "{name}", *{name}_)')]
+        if p.kind == 'bytes' and self.object and self.part():  # a window's: its body tells all ranks
+            return []
         value = self.resolved(p)
         simple = {'count': f'{value} < 0', 'length': f'{value} < 0', 'bytes': f'{value} < 0',
                   'tag': f'bad_tag({value})', 'anytag': f'bad_any_tag({value})',

@@ -22,6 +22,7 @@
 #include "core/request.hpp"
 #include "core/session.hpp"
 #include "mpi.h"
+#include "rma/window.hpp"
 
 namespace tern::abi {
 

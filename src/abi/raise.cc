@@ -112,7 +112,10 @@ int unsupported(Call call, MPI_Session session) noexcept {
   return unsupported(call);
 }
 
-int unsupported(Call call, MPI_Win) noexcept { return unsupported(call); }
+int unsupported(Call call, MPI_Win win) noexcept {
+  if (call.process != nullptr) call.at = call.find<rma::Window>(win);
+  return unsupported(call);
+}
 
 int unsupported(Call call, MPI_File) noexcept {
   const std::string text = strf("%s: this version of Tern does not have it yet (%s)", call.name,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "attribute": keys, and attributes of communicators and datatypes.
+// Bodies of the chapter "attribute": keys, and attributes of communicators, datatypes and
+// windows.
 // See: MPI-5.0 section 7.7 and, for the deprecated names, chapter 16.
 #include "core/attribute.hpp"
 
@@ -7,6 +8,7 @@
 #include "api/process.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
+#include "rma/window.hpp"
 
 namespace tern::api {
 namespace {
@@ -104,6 +106,24 @@ int* predefined(int keyval, bool* known) noexcept {
   }
 }
 
+/// The same of windows: MPI_WIN_BASE's value is the address itself.
+void* predefined(rma::Window& win, int keyval) noexcept {
+  switch (keyval) {
+    case MPI_WIN_BASE:
+      return win.base;
+    case MPI_WIN_SIZE:
+      return &win.bytes;
+    case MPI_WIN_DISP_UNIT:
+      return &win.disp_unit;
+    case MPI_WIN_CREATE_FLAVOR:
+      return &win.flavor_value;
+    case MPI_WIN_MODEL:
+      return &win.model;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 int comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* erase,
@@ -142,6 +162,10 @@ int type_set_attr(core::Datatype& datatype, int type_keyval, void* attribute_val
   return set_attribute(datatype, type_keyval, attribute_val);
 }
 
+int win_set_attr(rma::Window& win, int win_keyval, void* attribute_val) noexcept {
+  return set_attribute(win, win_keyval, attribute_val);
+}
+
 int comm_get_attr(core::Communicator& comm, int comm_keyval, void* attribute_val,
                   int* flag) noexcept {
   bool known = false;
@@ -160,12 +184,22 @@ int type_get_attr(core::Datatype& datatype, int type_keyval, void* attribute_val
                   int* flag) noexcept {
   return get_attribute(datatype, type_keyval, attribute_val, flag);
 }
+int win_get_attr(rma::Window& win, int win_keyval, void* attribute_val, int* flag) noexcept {
+  if (win_keyval < MPI_WIN_BASE || win_keyval > MPI_WIN_MODEL)
+    return get_attribute(win, win_keyval, attribute_val, flag);
+  *static_cast<void**>(attribute_val) = predefined(win, win_keyval);
+  *flag = 1;
+  return MPI_SUCCESS;
+}
 
 int comm_delete_attr(core::Communicator& comm, int comm_keyval) noexcept {
   return delete_attribute(comm, comm_keyval);
 }
 int attr_delete(core::Communicator& comm, int keyval) noexcept {
   return comm_delete_attr(comm, keyval);
+}
+int win_delete_attr(rma::Window& win, int win_keyval) noexcept {
+  return delete_attribute(win, win_keyval);
 }
 int type_delete_attr(core::Datatype& datatype, int type_keyval) noexcept {
   return delete_attribute(datatype, type_keyval);

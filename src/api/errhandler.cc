@@ -9,6 +9,7 @@
 #include "core/communicator.hpp"
 #include "core/error_handler.hpp"
 #include "core/session.hpp"
+#include "rma/window.hpp"
 
 namespace tern::api {
 namespace {
@@ -91,17 +92,26 @@ int comm_get_errhandler(core::Communicator& comm, MPI_Errhandler* errhandler) no
 int session_get_errhandler(core::Session& session, MPI_Errhandler* errhandler) noexcept {
   return give(session.error_handler, errhandler);
 }
+int win_get_errhandler(rma::Window& win, MPI_Errhandler* errhandler) noexcept {
+  return give(win.error_handler, errhandler);
+}
 int comm_set_errhandler(core::Communicator& comm, ErrorHandler& errhandler) noexcept {
   return set(comm, errhandler, "communicator");
 }
 int session_set_errhandler(core::Session& session, ErrorHandler& errhandler) noexcept {
   return set(session, errhandler, "session");
 }
+int win_set_errhandler(rma::Window& win, ErrorHandler& errhandler) noexcept {
+  return set(win, errhandler, "window");
+}
 int comm_call_errhandler(core::Communicator& comm, int errorcode) noexcept {
   return call(comm, "MPI_Comm_call_errhandler", errorcode);
 }
 int session_call_errhandler(core::Session& session, int errorcode) noexcept {
   return call(session, "MPI_Session_call_errhandler", errorcode);
+}
+int win_call_errhandler(rma::Window& win, int errorcode) noexcept {
+  return call(win, "MPI_Win_call_errhandler", errorcode);
 }
 
 int errhandler_free(MPI_Errhandler* errhandler) noexcept {

@@ -11,6 +11,7 @@
 #include "core/communicator.hpp"
 #include "core/error_handler.hpp"
 #include "core/session.hpp"
+#include "rma/window.hpp"
 
 namespace tern::api {
 namespace {
@@ -119,6 +120,8 @@ core::ErrorHandler* handler_of(core::Object& object) noexcept {
       return static_cast<const core::Communicator&>(object).error_handler.get();
     case core::Kind::kSession:
       return static_cast<const core::Session&>(object).error_handler.get();
+    case core::Kind::kWindow:
+      return static_cast<const rma::Window&>(object).error_handler.get();
     default:
       return nullptr;
   }

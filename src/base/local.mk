@@ -2,6 +2,7 @@
 libtern_la_SOURCES += src/base/config.cc
 base_sources += src/base/crash.cc
 base_sources += src/base/doorbell.cc
+base_sources += src/base/ended.cc
 base_sources += src/base/error.cc
 base_sources += src/base/explain.cc
 base_sources += src/base/fd.cc

@@ -135,6 +135,9 @@ namespace tern {
     "0 chooses by cores")                                                                          \
   X(progress, "TERN_PROGRESS", Word, "calls", one_of("calls|thread"), own(),                       \
     "who moves messages: the calls of MPI alone, or a thread too, while the program computes")     \
+  X(rma, "TERN_RMA", Word, "auto", one_of("auto|messages"), shared(),                              \
+    "how ranks of one host reach each other's windows: auto (shared memory where the window has "  \
+    "it), messages")                                                                               \
   X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|singleton"), own(),                  \
     "how ranks find each other: auto, mpirun, pmix, singleton")                                    \
   X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, "mpi_errors_are_fatal",                   \

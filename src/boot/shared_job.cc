@@ -8,12 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <new>
 
 #include "base/clock.hpp"
+#include "base/ended.hpp"
 #include "base/error.hpp"
 #include "mpi.h"
 
@@ -24,18 +23,6 @@ constexpr std::uint64_t kMagic = 0x34746f6f424e5254;  // "TRNBoot4"
 constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse: costs nothing until written
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
-
-// Gone, or dead and not yet waited for by its parent.
-bool has_ended(pid_t pid) noexcept {
-  if (::kill(pid, 0) != 0) return errno == ESRCH;
-  char path[32], line[512];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
-  const ssize_t bytes = ::read(file.get(), line, sizeof line - 1);
-  line[std::max<ssize_t>(bytes, 0)] = '\0';
-  const char* name_end = std::strrchr(line, ')');
-  return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
-}
 
 }  // namespace
 

@@ -17,6 +17,10 @@ namespace tern::coll {
 class Coll;
 }
 
+namespace tern::rma {
+class Engine;
+}
+
 namespace tern::core {
 
 class Process;
@@ -31,6 +35,7 @@ struct alignas(64) Channel {
   Progress progress;
   pml::Pml* pml = nullptr;
   coll::Coll* coll = nullptr;
+  rma::Engine* rma = nullptr;  // while windows of the channel have messages
   uint64_t refusals = 0;   // messages that say that a rank takes no part (coll/engine/refusal.hpp)
   Slabs* slabs = nullptr;  // null: this rank is alone on its host
 };

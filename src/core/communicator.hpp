@@ -56,6 +56,7 @@ enum class Derivation : uint32_t {
   kSide,   // the own group of an inter-communicator
   kTopology,
   kSub,
+  kWindow,  // of one-sided communication: serves the window alone
 };
 
 /// The id of what is derived from `parent`: `number` counts the derivations, `sibling` tells parts

@@ -11,13 +11,15 @@ HEAD = '''#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { k_none, k_comm, k_type, k_group, k_op, k_errhandler, k_info, k_session, k_request, k_message };
+enum { k_none, k_comm, k_type, k_group, k_op, k_errhandler, k_info, k_session, k_request, k_message,
+       k_win };
 enum { k_most = 128 };
 static uintptr_t bad_words[k_most];  /* right for one kind at most, and maybe the null handle of it */
 static int right_kind[k_most], is_null[k_most], bad_count, wrong, calls;
 static int comm_key, type_key, stale_key;
 static char room[1 << 16];
 static MPI_Session session;
+static MPI_Win window;
 static MPI_Datatype uncommitted;
 static MPI_Info info;
 static MPI_Request partitioned;
@@ -99,7 +101,7 @@ static void constants(void) {
   CONSTANT(MPI_MAX, k_op);
   CONSTANT(MPI_ERRORS_RETURN, k_errhandler);
   CONSTANT(MPI_INFO_ENV, k_info);
-  CONSTANT(MPI_WIN_NULL, k_none);
+  NULL_HANDLE(MPI_WIN_NULL, k_win);
   CONSTANT(MPI_FILE_NULL, k_none);
 }
 
@@ -122,6 +124,8 @@ static void live(void) {
   MPI_Psend_init(&sent, 1, 1, MPI_INT, 0, 5, MPI_COMM_SELF, MPI_INFO_NULL, &partitioned);
   MPI_Send(&sent, 1, MPI_INT, 0, 7, MPI_COMM_SELF);
   while (!flag) MPI_Improbe(0, 7, MPI_COMM_SELF, &flag, &message, MPI_STATUS_IGNORE);
+  MPI_Win_create(&sent, sizeof sent, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
+  MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
   LIVE(comm, k_comm);
   LIVE(uncommitted, k_type);
   LIVE(group, k_group);
@@ -131,6 +135,7 @@ static void live(void) {
   LIVE(session, k_session);
   LIVE(request, k_request);
   LIVE(message, k_message);
+  LIVE(window, k_win);
 }
 
 #define STALE(type, make, end)                          \\
@@ -151,6 +156,7 @@ static void stale(void) {
   STALE(MPI_Errhandler, MPI_Comm_create_errhandler(hear, &made), MPI_Errhandler_free(&made));
   STALE(MPI_Info, MPI_Info_create(&made), MPI_Info_free(&made));
   STALE(MPI_Session, MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &made), MPI_Session_finalize(&made));
+  STALE(MPI_Win, MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &made), MPI_Win_free(&made));
   STALE(MPI_Request, MPI_Isend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &made),
         MPI_Wait(&made, MPI_STATUS_IGNORE));
   STALE(MPI_Request, MPI_Send_init(&value, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &made), MPI_Request_free(&made));

@@ -2,7 +2,7 @@
 # The tests of a folder are compiled and linked together: GoogleTest, templates and the library's objects are the same
 # for all. One program a folder, in as many parts as stands here; run starts it once for each source. What
 # is linked with more is unit_alone. ./configure --disable-unity makes a program of each source.
-unit_folders = base:1 boot:1 btl:2 coll:4 core:3 pml:2 topo:1 tools:2
+unit_folders = base:1 boot:1 btl:2 coll:4 core:3 pml:2 rma:1 topo:1 tools:2
 tests_in = $(addsuffix .cc,$(filter tests/unit/$(1)/%,$(unit_tests)))
 tests_base_sources = $(call tests_in,base)
 tests_boot_sources = $(call tests_in,boot)
@@ -10,6 +10,7 @@ tests_btl_sources = $(call tests_in,btl)
 tests_coll_sources = $(call tests_in,coll)
 tests_core_sources = $(call tests_in,core)
 tests_pml_sources = $(call tests_in,pml)
+tests_rma_sources = $(call tests_in,rma)
 tests_topo_sources = $(call tests_in,topo)
 tests_tools_sources = $(call tests_in,tools)
 unit_rooms = $(addprefix tests_,$(unit_folders))
@@ -17,7 +18,8 @@ unit_rooms = $(addprefix tests_,$(unit_folders))
 # Each program by itself can still be made: make tests/unit/base/params_test.
 EXTRA_PROGRAMS += $(unit_tests)
 unit_all = tests/unit/base/all_test tests/unit/boot/all_test tests/unit/btl/all_test tests/unit/coll/all_test \
-  tests/unit/core/all_test tests/unit/pml/all_test tests/unit/topo/all_test tests/unit/tools/all_test
+  tests/unit/core/all_test tests/unit/pml/all_test tests/unit/rma/all_test \
+  tests/unit/topo/all_test tests/unit/tools/all_test
 EXTRA_PROGRAMS += $(unit_all)
 nodist_tests_unit_base_all_test_SOURCES = gen/unity/tests_base.1.cc
 nodist_tests_unit_boot_all_test_SOURCES = gen/unity/tests_boot.1.cc
@@ -26,6 +28,7 @@ nodist_tests_unit_coll_all_test_SOURCES = gen/unity/tests_coll.1.cc gen/unity/te
   gen/unity/tests_coll.3.cc gen/unity/tests_coll.4.cc
 nodist_tests_unit_core_all_test_SOURCES = gen/unity/tests_core.1.cc gen/unity/tests_core.2.cc gen/unity/tests_core.3.cc
 nodist_tests_unit_pml_all_test_SOURCES = gen/unity/tests_pml.1.cc gen/unity/tests_pml.2.cc
+nodist_tests_unit_rma_all_test_SOURCES = gen/unity/tests_rma.1.cc
 nodist_tests_unit_topo_all_test_SOURCES = gen/unity/tests_topo.1.cc
 nodist_tests_unit_tools_all_test_SOURCES = gen/unity/tests_tools.1.cc gen/unity/tests_tools.2.cc
 tests_unit_tools_all_test_LDADD = libmpirun.la $(GTEST_LIBS)

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the operations on windows: MPI-5.0 section 12.3. Forms with a request hand it out once
+// the operation has begun.
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "core/op.hpp"
+#include "rma/request.hpp"
+#include "rma/window.hpp"
+
+namespace tern::api {
+namespace {
+
+using core::Data;
+using core::Datatype;
+using core::Op;
+using rma::OpRequest;
+using rma::Place;
+using rma::Window;
+
+Data data_of(const void* address, MPI_Count count, Datatype& type) noexcept {
+  return {const_cast<void*>(address), count, &type};
+}
+
+/// Begins an operation that has a request.
+template <class Begin>
+int begin_with_request(Window& win, MPI_Request* request, Begin&& begin) noexcept {
+  return attempt([&] {
+    auto* const made = new OpRequest(win.process(), win.communicator().channel());
+    const int code = begin(made);
+    {
+      const core::ChannelLock lock(win.progress());
+      made->end_part(MPI_SUCCESS);
+    }
+    if (code == MPI_SUCCESS)
+      *request = reinterpret_cast<MPI_Request>(made->handle());
+    else
+      made->release();
+    return code;
+  });
+}
+
+/// MPI_Compare_and_swap takes integers, logicals, bytes and characters.
+int check_comparable(const Datatype& type) noexcept {
+  const Number number = type.number();
+  const bool integer = number >= Number::kInt8 && number <= Number::kInt128;
+  const bool logical = number >= Number::kBool && number <= Number::kByte;
+  if (type.predefined() && (integer || logical)) return MPI_SUCCESS;
+  return fail(MPI_ERR_TYPE,
+              "datatype is %s; this call takes predefined integers, logicals and MPI_BYTE",
+              type.name.or_words("a derived one").c_str());
+}
+
+}  // namespace
+
+int put(const void* origin_addr, MPI_Count origin_count, Datatype& origin_datatype, int target_rank,
+        MPI_Aint target_disp, MPI_Count target_count, Datatype& target_datatype,
+        Window& win) noexcept {
+  return win.put(data_of(origin_addr, origin_count, origin_datatype),
+                 {target_rank, target_disp, target_count, &target_datatype}, nullptr);
+}
+
+int get(void* origin_addr, MPI_Count origin_count, Datatype& origin_datatype, int target_rank,
+        MPI_Aint target_disp, MPI_Count target_count, Datatype& target_datatype,
+        Window& win) noexcept {
+  return win.get(data_of(origin_addr, origin_count, origin_datatype),
+                 {target_rank, target_disp, target_count, &target_datatype}, nullptr);
+}
+
+int accumulate(const void* origin_addr, MPI_Count origin_count, Datatype& origin_datatype,
+               int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+               Datatype& target_datatype, Op& op, Window& win) noexcept {
+  return win.accumulate(data_of(origin_addr, origin_count, origin_datatype),
+                        {target_rank, target_disp, target_count, &target_datatype}, op, nullptr);
+}
+
+int get_accumulate(const void* origin_addr, MPI_Count origin_count, Datatype& origin_datatype,
+                   void* result_addr, MPI_Count result_count, Datatype& result_datatype,
+                   int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                   Datatype& target_datatype, Op& op, Window& win) noexcept {
+  return win.get_accumulate(data_of(origin_addr, origin_count, origin_datatype),
+                            data_of(result_addr, result_count, result_datatype),
+                            {target_rank, target_disp, target_count, &target_datatype}, op,
+                            nullptr);
+}
+
+int fetch_and_op(const void* origin_addr, void* result_addr, Datatype& datatype, int target_rank,
+                 MPI_Aint target_disp, Op& op, Window& win) noexcept {
+  if (!datatype.predefined() && target_rank != MPI_PROC_NULL)
+    return fail(MPI_ERR_TYPE, "datatype is a derived one; this call takes predefined ones");
+  return win.get_accumulate(data_of(origin_addr, 1, datatype), data_of(result_addr, 1, datatype),
+                            {target_rank, target_disp, 1, &datatype}, op, nullptr);
+}
+
+int compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
+                     Datatype& datatype, int target_rank, MPI_Aint target_disp,
+                     Window& win) noexcept {
+  const int code = check_comparable(datatype);
+  if (code != MPI_SUCCESS) return code;
+  return win.compare_and_swap(origin_addr, compare_addr, result_addr,
+                              {target_rank, target_disp, 1, &datatype});
+}
+
+int rput(const void* origin_addr, MPI_Count origin_count, Datatype& origin_datatype,
+         int target_rank, MPI_Aint target_disp, MPI_Count target_count, Datatype& target_datatype,
+         Window& win, MPI_Request* request) noexcept {
+  return begin_with_request(win, request, [&](OpRequest* made) {
+    return win.put(data_of(origin_addr, origin_count, origin_datatype),
+                   {target_rank, target_disp, target_count, &target_datatype}, made);
+  });
+}
+
+int rget(void* origin_addr, MPI_Count origin_count, Datatype& origin_datatype, int target_rank,
+         MPI_Aint target_disp, MPI_Count target_count, Datatype& target_datatype, Window& win,
+         MPI_Request* request) noexcept {
+  return begin_with_request(win, request, [&](OpRequest* made) {
+    return win.get(data_of(origin_addr, origin_count, origin_datatype),
+                   {target_rank, target_disp, target_count, &target_datatype}, made);
+  });
+}
+
+int raccumulate(const void* origin_addr, MPI_Count origin_count, Datatype& origin_datatype,
+                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                Datatype& target_datatype, Op& op, Window& win, MPI_Request* request) noexcept {
+  return begin_with_request(win, request, [&](OpRequest* made) {
+    return win.accumulate(data_of(origin_addr, origin_count, origin_datatype),
+                          {target_rank, target_disp, target_count, &target_datatype}, op, made);
+  });
+}
+
+int rget_accumulate(const void* origin_addr, MPI_Count origin_count, Datatype& origin_datatype,
+                    void* result_addr, MPI_Count result_count, Datatype& result_datatype,
+                    int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                    Datatype& target_datatype, Op& op, Window& win, MPI_Request* request) noexcept {
+  return begin_with_request(win, request, [&](OpRequest* made) {
+    return win.get_accumulate(data_of(origin_addr, origin_count, origin_datatype),
+                              data_of(result_addr, result_count, result_datatype),
+                              {target_rank, target_disp, target_count, &target_datatype}, op, made);
+  });
+}
+
+}  // namespace tern::api

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// has_ended: asks the kernel, and reads the state of a process that may be a zombie.
+#include "base/ended.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "base/fd.hpp"
+
+namespace tern {
+
+bool has_ended(pid_t pid) noexcept {
+  if (::kill(pid, 0) != 0) return errno == ESRCH;
+  char path[32], line[512];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  const ssize_t bytes = ::read(file.get(), line, sizeof line - 1);
+  line[std::max<ssize_t>(bytes, 0)] = '\0';
+  const char* name_end = std::strrchr(line, ')');
+  return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
+}  // namespace tern

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operation reaches at its target, and how an accumulate combines elements there.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rma/stripes.hpp"
+#include "rma/window.hpp"
+
+namespace tern::rma {
+
+/// Where an operation goes.
+struct Window::Reached {
+  bool nothing = false;          // no element, or MPI_PROC_NULL
+  int64_t at = 0;                // of the first element's origin: bytes from the part's first
+  std::byte* address = nullptr;  // the same in this process, where it reaches the part itself
+};
+
+/// An operation on elements of one predefined type.
+struct Window::Combination {
+  Element element;
+  core::Datatype* basic = nullptr;
+};
+
+/// Elements as an array, for loops: the data itself where it is one in host memory, else a copy.
+/// Throws std::bad_alloc.
+class ElementArray {
+ public:
+  ElementArray(core::Process& process, const core::Data& data, core::Datatype& basic);
+  [[nodiscard]] std::byte* data() noexcept { return data_; }
+  /// From the data; and back to it. 0, or an error class with fail() text.
+  [[nodiscard]] int load() noexcept;
+  [[nodiscard]] int store() noexcept;
+
+ private:
+  core::Process& process_;
+  const core::Data of_;
+  core::Data array_;
+  std::byte* data_;
+  std::vector<std::byte> copy_;
+};
+
+}  // namespace tern::rma

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// create: the cards that ranks exchange, and the window that comes of them.
+#include "rma/create.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "coll/coll.hpp"
+#include "core/slabs.hpp"
+#include "pml/pml.hpp"
+#include "rma/messages.hpp"
+#include "rma/shared_memory.hpp"
+
+namespace tern::rma {
+namespace {
+
+using core::Communicator;
+
+template <class T>
+int allgather(Communicator& among, const T& mine, std::vector<T>* all) {
+  all->resize(static_cast<size_t>(among.size()));
+  core::Datatype& byte = core::predefined_type(among.process(), MPI_BYTE);
+  coll::Operation operation{};
+  operation.collective = coll::Collective::kAllgather;
+  operation.communicator = &among;
+  operation.input = {const_cast<T*>(&mine), sizeof mine, &byte};
+  operation.output = {all->data(), sizeof mine, &byte};
+  return among.channel().coll->run(operation);
+}
+
+/// The first of all ranks' errors; the own one has its text.
+template <class T>
+int first_error(const std::vector<T>& all, int rank, const std::string& own_text) {
+  const auto own = all[static_cast<size_t>(rank)].code;
+  if (own != MPI_SUCCESS) return fail(own, "%s", own_text.c_str());
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].code != MPI_SUCCESS)
+      return fail(all[i].code,
+                  "rank %zu could not take part in making the window (%s); its own "
+                  "error says why",
+                  i,
+                  error_class_name(all[i].code) != nullptr ? error_class_name(all[i].code) : "?");
+  return MPI_SUCCESS;
+}
+
+void forget_context(Communicator& communicator) noexcept {
+  communicator.channel().pml->remove_context(communicator);
+}
+
+/// Of the same members; nothing but the window knows it.
+Communicator* derive(Communicator& parent) {
+  const auto id =
+      core::derive_context(parent.id(), core::Derivation::kWindow, parent.next_derivation(), 0);
+  auto made = core::derive_communicator(parent, core::Ref<core::Group>(&parent.group()), id);
+  made->error_handler = {};
+  made->channel().pml->add_context(*made);
+  made->ending = forget_context;
+  return made.leak();
+}
+
+}  // namespace
+
+class Creation {
+ public:
+  /// What a rank tells the others of its part.
+  struct Card {
+    int64_t bytes, unit;
+    int32_t code, flavor;
+  };
+  /// And of the memory that it has made, or mapped.
+  struct Landed {
+    Offer offer;
+    int32_t code;
+  };
+
+  Creation(Communicator& parent, const Wanted& wanted) : parent_(parent), wanted_(wanted) {}
+
+  int run(core::Ref<Window>* made) {
+    int code = exchange();
+    if (code != MPI_SUCCESS) return code;
+    window_ =
+        core::Ref<Window>::adopt(new Window(parent_.process(), *derive(parent_), wanted_.flavor));
+    find_locals();
+    code = require_shared();
+    if (code == MPI_SUCCESS) code = share();
+    if (code != MPI_SUCCESS) return code;
+    *made = std::move(window_);
+    return MPI_SUCCESS;
+  }
+
+ private:
+  int exchange() {
+    const std::string why = wanted_.code == MPI_SUCCESS ? std::string() : take_last_error().text;
+    const Card mine{wanted_.bytes, wanted_.unit, wanted_.code, wanted_.flavor};
+    if (const int code = allgather(parent_, mine, &cards_); code != MPI_SUCCESS) return code;
+    return first_error(cards_, parent_.rank(), why);
+  }
+
+  /// The ranks whose memory this one shares, itself included.
+  void find_locals() {
+    Communicator& own = window_->communicator();
+    const core::Slabs* const slabs = own.channel().slabs;
+    const bool alone =
+        own.process().params.rma == "messages" && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
+    for (int rank = 0; rank < own.size(); ++rank)
+      if (rank == own.rank() || (!alone && slabs != nullptr && slabs->reaches(own.peer(rank))))
+        locals_.push_back(rank);
+  }
+
+  int require_shared() const {
+    if (wanted_.flavor != MPI_WIN_FLAVOR_SHARED ||
+        static_cast<int>(locals_.size()) == window_->size())
+      return MPI_SUCCESS;
+    return fail(MPI_ERR_RMA_SHARED,
+                "%d of the %d ranks of comm share memory with this one; MPI_Comm_split_type with "
+                "MPI_COMM_TYPE_SHARED makes a communicator of such ranks",
+                static_cast<int>(locals_.size()), window_->size());
+  }
+
+  [[nodiscard]] bool allocates() const {
+    return wanted_.flavor == MPI_WIN_FLAVOR_ALLOCATE || wanted_.flavor == MPI_WIN_FLAVOR_SHARED;
+  }
+
+  [[nodiscard]] Plan plan() const {
+    std::vector<int64_t> sizes;
+    for (const int rank : locals_)
+      sizes.push_back(allocates() ? cards_[static_cast<size_t>(rank)].bytes : 0);
+    return {sizes, window_->size(), wanted_.contiguous, wanted_.alignment};
+  }
+
+  /// The lowest rank of the host makes the memory; all map it.
+  int share() {
+    Communicator& own = window_->communicator();
+    const int owner = locals_.front();
+    Landed mine{};
+    std::vector<Landed> all;
+    std::string why;
+    Fd fd;
+    size_t bytes = 0;
+    const auto attempt = [&](auto&& work) {
+      try {
+        if (mine.code == MPI_SUCCESS) work();
+      } catch (const Error& error) {
+        mine.code = error.mpi_class();
+        why = error.what();
+      } catch (const std::bad_alloc&) {
+        mine.code = MPI_ERR_NO_MEM;
+        why = "out of memory";
+      }
+    };
+    attempt([&] {
+      bytes = plan().bytes();
+      if (owner == own.rank()) fd = make_shared(bytes, &mine.offer);
+    });
+    int code = allgather(own, mine, &all);
+    if (code == MPI_SUCCESS) code = first_error(all, own.rank(), why);
+    if (code != MPI_SUCCESS) return code;
+    attempt([&] {
+      const Offer& offer = all[static_cast<size_t>(owner)].offer;
+      window_->map_ = fd.valid() ? map_shared(fd, bytes) : map_shared(offer, owner, bytes);
+      fill(plan());
+    });
+    code = allgather(own, mine, &all);
+    return code != MPI_SUCCESS ? code : first_error(all, own.rank(), why);
+  }
+
+  void fill(const Plan& plan) {
+    Window& window = *window_;
+    for (int rank = 0; rank < window.size(); ++rank) {
+      const Card& card = cards_[static_cast<size_t>(rank)];
+      Target& there = window.target(rank);
+      there.size = card.bytes;
+      there.unit = card.unit;
+    }
+    std::byte* const base = window.map_.data();
+    core::Slabs* const slabs = window.communicator().channel().slabs;
+    for (size_t i = 0; i < locals_.size(); ++i) {
+      Target& there = window.target(locals_[i]);
+      there.control = Control(base + plan.control(i), window.size());
+      if (allocates()) there.memory = base + plan.memory(i);
+      const core::ChannelLock lock(window.progress());
+      if (locals_[i] != window.rank())
+        there.bell = &slabs->bell(window.communicator().peer(locals_[i]));
+    }
+    finish_own();
+  }
+
+  void finish_own() {
+    Window& window = *window_;
+    Target& own = window.own();
+    own.control.head().pid.store(window.pid_, std::memory_order_relaxed);
+    if (wanted_.flavor == MPI_WIN_FLAVOR_CREATE) own.memory = static_cast<std::byte*>(wanted_.base);
+    if (allocates()) advise(own.memory, static_cast<size_t>(own.size));
+    window.contiguous = wanted_.contiguous;
+    window.base = window.dynamic() ? MPI_BOTTOM : own.memory;
+    window.bytes = own.size;
+    window.disp_unit = static_cast<int>(own.unit);
+    const bool all_mapped = allocates() && static_cast<int>(locals_.size()) == window.size();
+    if (!all_mapped && window.size() > 1) window.messages_ = std::make_unique<Messages>(window);
+  }
+
+  Communicator& parent_;
+  const Wanted& wanted_;
+  std::vector<Card> cards_;
+  core::Ref<Window> window_;
+  std::vector<int> locals_;
+};
+
+int create(Communicator& parent, const Wanted& wanted, core::Ref<Window>* made) {
+  return Creation(parent, wanted).run(made);
+}
+
+}  // namespace tern::rma

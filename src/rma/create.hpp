@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// create: makes a window on all ranks of a communicator together.
+// Steps: all tell each other their parts (on the user's communicator, so that a rank whose
+// arguments were refused is heard of); a hidden communicator is derived, without a message; the
+// lowest rank of each host makes the memory, the others map it; all agree. What fails on one rank
+// is an error on all.
+// Cost: three small allgathers. See: tests/mpi/rma_create.c.
+#pragma once
+
+#include "core/communicator.hpp"
+#include "rma/window.hpp"
+
+namespace tern::rma {
+
+/// What one rank asks for.
+struct Wanted {
+  int flavor = MPI_WIN_FLAVOR_CREATE;
+  void* base = nullptr;  // of MPI_Win_create
+  int64_t bytes = 0;
+  int64_t unit = 1;
+  bool contiguous = false;  // the parts of a host lie behind each other
+  size_t alignment = 0;
+  int code = MPI_SUCCESS;  // what is wrong with its arguments, with fail() text
+};
+
+/// The window, without a handle. Returns an error class with fail() text, or throws Error.
+[[nodiscard]] int create(core::Communicator& parent, const Wanted& wanted, core::Ref<Window>* made);
+
+}  // namespace tern::rma

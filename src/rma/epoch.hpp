@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Epoch: which accesses a rank may begin on a window now, and to what its own memory is exposed.
+// Why: a call in the wrong epoch is MPI_ERR_RMA_SYNC with a sentence that names both calls, and
+// never a silent race.
+// Rules: an access epoch (fence, start, locks) and an exposure epoch (fence, post) at a time. What
+// a fence has opened and nothing has used ends without a further call.
+// Lifetime: Window. Threads: one changes it (the window's channel is locked); any ask.
+// See: MPI-5.0 section 12.5; tests/unit/rma/epoch_test.cc.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "core/current_call.hpp"
+
+namespace tern::rma {
+
+class Epoch {
+ public:
+  enum class Access : uint8_t { kNone, kFence, kStart, kLock, kLockAll };
+  enum class Exposure : uint8_t { kNone, kFence, kPost };
+  /// By target: what the access epoch has there.
+  enum class Reach : uint8_t { kNone, kShared, kExclusive, kStarted, kPosted };
+
+  explicit Epoch(int ranks) : reach_(static_cast<size_t>(ranks)) {}
+
+  [[nodiscard]] Access access() const noexcept { return access_; }
+  [[nodiscard]] Exposure exposure() const noexcept { return exposure_; }
+  [[nodiscard]] Reach reach(int target) const noexcept {
+    return reach_[static_cast<size_t>(target)];
+  }
+  void set_reach(int target, Reach reach) noexcept { reach_[static_cast<size_t>(target)] = reach; }
+  [[nodiscard]] int locks() const noexcept { return locks_; }
+
+  // Whether a call may come now: 0, or MPI_ERR_RMA_SYNC with fail() text.
+  [[nodiscard]] int may_fence() const noexcept;
+  [[nodiscard]] int may_begin_access() const noexcept;  // start, lock_all, free
+  [[nodiscard]] int may_lock(int target) const noexcept;
+  [[nodiscard]] int may_unlock(int target) const noexcept;
+  [[nodiscard]] int may_unlock_all() const noexcept;
+  [[nodiscard]] int may_flush() const noexcept;
+  [[nodiscard]] int may_flush(int target) const noexcept;
+  [[nodiscard]] int may_complete() const noexcept;
+  [[nodiscard]] int may_post() const noexcept;
+  [[nodiscard]] int may_wait() const noexcept;
+  [[nodiscard]] int may_free() const noexcept;
+  /// An operation at a target. From now on an epoch that a fence has opened is used.
+  [[nodiscard]] int use(int target) noexcept {
+    if (access_ == Access::kLockAll || reach(target) != Reach::kNone) [[likely]]
+      return 0;
+    if (access_ != Access::kFence) return refuse_access(target);
+    used_.store(true, std::memory_order_relaxed);
+    return 0;
+  }
+  /// The same of a request-based operation, which no active epoch has.
+  [[nodiscard]] int may_request(int target) const noexcept;
+
+  // What has happened.
+  void fenced(bool opens) noexcept;
+  void begin(Access access) noexcept;
+  void end_access() noexcept;
+  void locked(int target, bool exclusive) noexcept;
+  void unlocked(int target) noexcept;
+  void posted() noexcept;
+  void end_exposure() noexcept;
+
+ private:
+  [[nodiscard]] bool used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool passive(int target) const noexcept {
+    return access_ == Access::kLockAll ||
+           (access_ == Access::kLock && reach(target) != Reach::kNone);
+  }
+  [[nodiscard]] int refuse_access(int target) const noexcept;
+  /// "the access epoch that MPI_Win_lock began is open; MPI_Win_unlock ends it"
+  [[nodiscard]] int refuse_open() const noexcept;
+  [[nodiscard]] int refuse_exposed() const noexcept;
+  /// There is nothing of the kind to end: `what` would have to come before.
+  [[nodiscard]] int refuse_end(const char* what) const noexcept;
+
+  Access access_ = Access::kNone;
+  Exposure exposure_ = Exposure::kNone;
+  std::atomic<bool> used_{false};  // of a fence's
+  int locks_ = 0;
+  std::vector<Reach> reach_;
+  const char* opened_by_ = nullptr;   // the call that began the access epoch,
+  const char* ended_by_ = nullptr;    // or ended the last one
+  const char* exposed_by_ = nullptr;  // likewise of the exposure epoch
+  const char* hidden_by_ = nullptr;
+};
+
+}  // namespace tern::rma

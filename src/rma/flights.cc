@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages, the origin's side: what has ended, flushes, locks of ranks of other hosts.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+#include "rma/engine.hpp"
+#include "rma/messages.hpp"
+
+namespace tern::rma {
+
+void Engine::join(core::Channel& channel, Messages& messages) {
+  if (channel.rma == nullptr) {
+    channel.rma = new Engine;
+    channel.progress.add(&Engine::poll, channel.rma);
+  }
+  channel.rma->all_.push_back(&messages);
+}
+
+void Engine::leave(core::Channel& channel, Messages& messages) noexcept {
+  Engine* const engine = channel.rma;
+  std::erase(engine->all_, &messages);
+  if (!engine->all_.empty()) return;
+  channel.progress.remove(engine);
+  channel.rma = nullptr;
+  delete engine;
+}
+
+int Engine::poll(void* self) noexcept {
+  int events = 0;
+  for (Messages* const one : static_cast<Engine*>(self)->all_) events += one->poll();
+  return events;
+}
+
+int Messages::poll() noexcept {
+  return flights_.poll([this](Flight& flight) { end(flight); }) + target_side_.poll();
+}
+
+void Messages::end(Flight& flight) noexcept {
+  Link& to = link(flight.target);
+  int error = flight.request->outcome.error;
+  if (flight.then == Then::kGranted) to.granted = true;
+  if (flight.then == Then::kUnpack && error == MPI_SUCCESS)
+    error = core::unpack(process_, flight.into, flight.offset, flight.memory.data(),
+                         flight.memory.size());
+  if (flight.then == Then::kSpread && error == MPI_SUCCESS) spread(flight);
+  if (flight.then == Then::kEnded && error == MPI_SUCCESS) {
+    Ended told;
+    std::memcpy(&told, flight.memory.data(), sizeof told);
+    error = told.error;
+  }
+  if (error != MPI_SUCCESS && to.error == MPI_SUCCESS) to.error = error;
+  if (flight.whole) flight.whole->end_part(error);
+  --to.open;
+}
+
+/// An array of elements into the layout of the result.
+void Messages::spread(const Flight& flight) noexcept {
+  core::Datatype& basic = *flight.basic;
+  const std::byte* packed = flight.memory.data();
+  const auto count =
+      static_cast<MPI_Count>(flight.memory.size() / static_cast<size_t>(basic.extent()));
+  const auto bytes = static_cast<size_t>(count * basic.size());
+  std::vector<std::byte> copy;
+  if (basic.size() != basic.extent()) {
+    copy.resize(bytes);
+    basic.pack(packed, count, 0, copy.data(), bytes);
+    packed = copy.data();
+  }
+  (void)core::unpack(process_, flight.into, flight.offset, packed, bytes);
+}
+
+void Messages::describe(int first, int last, WaitReport* report) {
+  report->words += strf("accesses to %s to end", window_.words().c_str());
+  for (int i = first; i <= last; ++i)
+    if (link(i).open != 0) report->wait_for(static_cast<int>(communicator_.peer_index(i)));
+}
+
+int Messages::flush_links(int first, int last, bool local) noexcept {
+  for (int i = first; i <= last; ++i) {
+    Link& to = link(i);
+    if (!to.dirty || local) continue;
+    Record record{};
+    record.verb = Verb::kFlush;
+    record.tag = next_tag();
+    Flight flight;
+    flight.then = Then::kEnded;
+    flight.memory.resize(sizeof(Ended));
+    const core::Data into{flight.memory.data(), sizeof(Ended), &byte_, cuda::MemoryKind::kHost};
+    int code = expect(i, into, record.tag, std::move(flight), nullptr);
+    if (code == MPI_SUCCESS) code = send_record(i, record, nullptr, nullptr, nullptr);
+    if (code != MPI_SUCCESS) return code;
+    to.dirty = false;
+    to.records = 0;
+    to.bytes = 0;
+  }
+  const auto over = [&] {
+    for (int i = first; i <= last; ++i)
+      if (link(i).open != 0) return false;
+    return true;
+  };
+  (void)window_.progress().poll_for_caller();
+  if (!over())
+    window_.progress().wait(over, [&](WaitReport* report) { describe(first, last, report); });
+  return MPI_SUCCESS;
+}
+
+int Messages::finish_locked(int target, bool local) noexcept {
+  const int first = target < 0 ? 0 : target, last = target < 0 ? window_.size() - 1 : target;
+  int code = flush_links(first, last, local);
+  for (int i = first; i <= last; ++i) {
+    const int error = std::exchange(link(i).error, MPI_SUCCESS);
+    if (error == MPI_SUCCESS || code != MPI_SUCCESS) continue;
+    const char* const name = error_class_name(error);
+    code = fail(error, "an access to rank %d's memory of %s has failed there (%s)", i,
+                window_.words().c_str(), name != nullptr ? name : "an error of its own");
+  }
+  return code;
+}
+
+int Messages::finish(int target, bool local) noexcept {
+  const core::ChannelLock lock(window_.progress());
+  return finish_locked(target, local);
+}
+
+int Messages::ask_lock(int target, bool exclusive) {
+  Record record{};
+  record.verb = Verb::kLock;
+  record.flags = exclusive ? Record::kExclusive : uint8_t{0};
+  record.tag = next_tag();
+  link(target).granted = false;
+  Flight flight;
+  flight.then = Then::kGranted;
+  flight.memory.resize(1);
+  const core::Data into{flight.memory.data(), 0, &byte_, cuda::MemoryKind::kHost};
+  const int code = expect(target, into, record.tag, std::move(flight), nullptr);
+  return code != MPI_SUCCESS ? code : send_record(target, record, nullptr, nullptr, nullptr);
+}
+
+int Messages::await_lock(int target) noexcept {
+  window_.progress().wait([&] { return link(target).granted; },
+                          [&](WaitReport* report) {
+                            report->words +=
+                                strf("the lock of rank %d in %s", target, window_.words().c_str());
+                            report->wait_for(static_cast<int>(communicator_.peer_index(target)));
+                          });
+  return std::exchange(link(target).error, MPI_SUCCESS) == MPI_SUCCESS
+             ? MPI_SUCCESS
+             : fail(MPI_ERR_OTHER, "rank %d could not be asked for its lock", target);
+}
+
+int Messages::tell(Verb verb, int target, uint8_t flags) {
+  Record record{};
+  record.verb = verb;
+  record.flags = flags;
+  return send_record(target, record, nullptr, nullptr, nullptr);
+}
+
+void Messages::drain() noexcept {
+  const core::ChannelLock lock(window_.progress());
+  window_.progress().wait([this] { return flights_.empty() && target_side_.idle(); },
+                          [this](WaitReport* report) {
+                            report->words +=
+                                strf("the last messages of %s", window_.words().c_str());
+                          });
+}
+
+}  // namespace tern::rma

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on memory that this process reaches itself: copies, and loops under stripes.
+#include <new>
+
+#include "base/copy.hpp"
+#include "core/op.hpp"
+#include "rma/access.hpp"
+#include "rma/messages.hpp"
+#include "rma/request.hpp"
+
+namespace tern::rma {
+namespace {
+
+/// Of what goes one way and comes the other.
+int check_bytes(const core::Data& one, const Place& at) noexcept {
+  MPI_Count bytes = 0;
+  if (!__builtin_mul_overflow(at.count, at.type->size(), &bytes) &&
+      one.bytes() == static_cast<size_t>(bytes))
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_TYPE, "%zu bytes on this side, but %lld elements of %lld bytes at the target",
+              one.bytes(), static_cast<long long>(at.count),
+              static_cast<long long>(at.type->size()));
+}
+
+core::Data there(const Place& at, std::byte* address) noexcept {
+  return {address, at.count, at.type, cuda::MemoryKind::kHost};
+}
+
+/// False where it takes more than a plain copy.
+bool copy_block(const core::Data& from, const core::Data& to) noexcept {
+  if (!from.type->contiguous() || !to.type->contiguous()) return false;
+  copy_bytes(to.first(), from.first(), from.bytes());
+  return true;
+}
+
+/// What may lack memory.
+template <class Work>
+int with_memory(Work&& work) noexcept {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory for a one-sided operation");
+  }
+}
+
+}  // namespace
+
+int Window::put(const core::Data& origin, const Place& to, OpRequest* request) noexcept {
+  Reached reached;
+  int code = begin(to, request != nullptr, &reached);
+  if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, to);
+  if (code != MPI_SUCCESS || reached.nothing) return code;
+  if (reached.address == nullptr)
+    return with_memory([&] { return messages_->put(origin, to, reached.at, request); });
+  const core::Data from = core::with_kind(origin);
+  const core::Data target = there(to, reached.address);
+  if (TERN_LIKELY(!from.on_device()) && copy_block(from, target)) return MPI_SUCCESS;
+  return core::copy(process_, from, target);
+}
+
+int Window::get(const core::Data& origin, const Place& from, OpRequest* request) noexcept {
+  Reached reached;
+  int code = begin(from, request != nullptr, &reached);
+  if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, from);
+  if (code != MPI_SUCCESS || reached.nothing) return code;
+  if (reached.address == nullptr)
+    return with_memory([&] { return messages_->get(origin, from, reached.at, request); });
+  const core::Data to = core::with_kind(origin);
+  const core::Data target = there(from, reached.address);
+  if (TERN_LIKELY(!to.on_device()) && copy_block(target, to)) return MPI_SUCCESS;
+  return core::copy(process_, target, to);
+}
+
+int Window::apply_here(const Place& at, const Reached& reached, const Combination& how,
+                       const core::Data* origin, const core::Data* result) {
+  constexpr size_t kPieces = 64;
+  const core::Data none{nullptr, 0, how.basic, cuda::MemoryKind::kHost};
+  ElementArray in(process_, origin != nullptr ? *origin : none, *how.basic);
+  ElementArray out(process_, result != nullptr ? *result : none, *how.basic);
+  int code = origin != nullptr ? in.load() : MPI_SUCCESS;
+  const Target& part = target(at.target);
+  const Shared shared{part.control, dynamic() ? nullptr : part.memory, pid_};
+  const auto operands = [&](size_t index) {
+    const size_t offset = index * how.element.extent;
+    return Operands{origin != nullptr ? in.data() + offset : nullptr,
+                    result != nullptr ? out.data() + offset : nullptr};
+  };
+  const size_t total = static_cast<size_t>(at.count * at.type->size());
+  if (at.type == how.basic || (at.type->contiguous() && !how.element.padded())) {
+    if (code == MPI_SUCCESS)
+      code = apply(shared, reached.address + at.type->true_lb(), total / how.element.size,
+                   how.element, operands(0));
+  } else {
+    iovec pieces[kPieces];
+    for (size_t done = 0, covered = 0; done < total && code == MPI_SUCCESS; done += covered) {
+      const size_t count =
+          at.type->pieces(reached.address, at.count, done, total - done, pieces, kPieces, &covered);
+      const size_t first = (done + how.element.size - 1) / how.element.size;
+      code = apply(shared, pieces, count, done, how.element, operands(first));
+    }
+  }
+  return code == MPI_SUCCESS && result != nullptr ? out.store() : code;
+}
+
+int Window::accumulate(const core::Data& origin, const Place& to, const core::Op& op,
+                       OpRequest* request) noexcept {
+  Reached reached;
+  Combination how;
+  int code = MPI_SUCCESS;
+  if (op.reduction() == Reduction::kNoOp && !op.user_defined())
+    return fail(MPI_ERR_OP, "MPI_NO_OP is for MPI_Get_accumulate and MPI_Fetch_and_op");
+  code = begin(to, request != nullptr, &reached);
+  if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, to);
+  if (code == MPI_SUCCESS && !reached.nothing) code = combine(op, *origin.type, *to.type, &how);
+  if (code != MPI_SUCCESS || reached.nothing) return code;
+  return with_memory([&] {
+    if (reached.address != nullptr) return apply_here(to, reached, how, &origin, nullptr);
+    return messages_->accumulate(&origin, nullptr, to, reached.at, *how.basic, op.reduction(),
+                                 request);
+  });
+}
+
+int Window::get_accumulate(const core::Data& origin, const core::Data& result, const Place& at,
+                           const core::Op& op, OpRequest* request) noexcept {
+  Reached reached;
+  Combination how;
+  const bool reads = op.reduction() == Reduction::kNoOp && !op.user_defined();
+  int code = begin(at, request != nullptr, &reached);
+  if (code != MPI_SUCCESS || reached.nothing) return code;
+  code = check_bytes(result, at);
+  if (code == MPI_SUCCESS && !reads) code = check_bytes(origin, at);
+  if (code == MPI_SUCCESS && !reads) code = combine(op, *origin.type, *at.type, &how);
+  if (code == MPI_SUCCESS) code = combine(op, *result.type, *at.type, &how);
+  if (code != MPI_SUCCESS) return code;
+  const core::Data* const in = reads ? nullptr : &origin;
+  return with_memory([&] {
+    if (reached.address != nullptr) return apply_here(at, reached, how, in, &result);
+    return messages_->accumulate(in, &result, at, reached.at, *how.basic, op.reduction(), request);
+  });
+}
+
+int Window::compare_and_swap(const void* origin, const void* compare, void* result,
+                             const Place& at) noexcept {
+  Reached reached;
+  int code = begin(at, false, &reached);
+  if (code != MPI_SUCCESS || reached.nothing) return code;
+  if (reached.address == nullptr)
+    return with_memory(
+        [&] { return messages_->compare_and_swap(origin, compare, result, at, reached.at); });
+  const Target& part = target(at.target);
+  const Shared shared{part.control, dynamic() ? nullptr : part.memory, pid_};
+  return rma::compare_and_swap(shared, reached.address, static_cast<size_t>(at.type->size()),
+                               compare, origin, result);
+}
+
+}  // namespace tern::rma

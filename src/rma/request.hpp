@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpRequest: the request of MPI_Rput and its kin; done when all parts of the operation are done at
+// the origin.
+// Lifetime: the user's handle is one reference, each part under way another. Threads: under the
+// window's channel's lock; of an operation on shared memory, the calling thread's.
+#pragma once
+
+#include "core/process.hpp"
+#include "core/request.hpp"
+
+namespace tern::rma {
+
+class OpRequest final : public core::Request {
+ public:
+  /// Throws Error, std::bad_alloc.
+  OpRequest(core::Process& process, core::Channel& in) : process_(process) {
+    channel = &in;
+    outcome.source = MPI_ANY_SOURCE;
+    process.handles.insert(*this);
+  }
+  /// One more part; while the operation is begun it has one, too.
+  void add_part() noexcept { ++parts_; }
+  void end_part(int error) noexcept {
+    if (error != 0 && outcome.error == 0) outcome.error = error;
+    if (--parts_ == 0) complete();
+  }
+  void describe(WaitReport* report) const override {
+    report->words += "a one-sided operation to end";
+  }
+  void destroy() noexcept override {
+    process_.handles.erase(*this);
+    delete error_text;
+    delete this;
+  }
+
+ private:
+  core::Process& process_;
+  int parts_ = 1;
+};
+
+}  // namespace tern::rma

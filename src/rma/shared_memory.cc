@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plan and mappings of what the ranks of a host share for a window.
+#include "rma/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "base/error.hpp"
+#include "mpi.h"
+#include "rma/control.hpp"
+
+namespace tern::rma {
+namespace {
+
+constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;
+constexpr uint64_t kMost = uint64_t{1} << 46;  // addresses of a process
+
+size_t up(size_t bytes, size_t to) noexcept { return (bytes + to - 1) & ~(to - 1); }
+
+}  // namespace
+
+Plan::Plan(const std::vector<int64_t>& sizes, int ranks, bool contiguous, size_t alignment)
+    : control_bytes_(Control::bytes_for(static_cast<size_t>(ranks))) {
+  alignment = std::max(alignment, kPage);
+  uint64_t next = up(control_bytes_ * sizes.size(), alignment);
+  for (const int64_t size : sizes) {
+    const auto bytes = static_cast<uint64_t>(size);
+    if (bytes > kMost || next > kMost)
+      throw Error(MPI_ERR_NO_MEM, "the window is larger than the address space of a process");
+    if (!contiguous || places_.empty())
+      next = up(next, bytes >= kHugePage ? std::max(alignment, kHugePage) : alignment);
+    places_.push_back(next);
+    next += bytes;
+  }
+  end_ = up(next, kPage);
+}
+
+Fd make_shared(size_t bytes, Offer* offer) {
+  Fd fd = make_memfd("tern-window", bytes);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0)
+    throw Error(MPI_ERR_NO_MEM, strf("the memory of a window: %s", std::strerror(errno)));
+  *offer = {::getpid(), fd.get(), static_cast<uint64_t>(status.st_ino)};
+  return fd;
+}
+
+Mapping map_shared(const Fd& fd, size_t bytes) { return Mapping::shared(fd.get(), bytes); }
+
+Mapping map_shared(const Offer& offer, int owner, size_t bytes) {
+  const std::string path = strf("/proc/%d/fd/%d", offer.pid, offer.fd);
+  const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  struct stat status {};
+  if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
+    throw Error(MPI_ERR_OTHER, strf("cannot map the memory of a window that rank %d made (%s: %s)",
+                                    owner, path.c_str(), std::strerror(errno)));
+  if (status.st_ino != offer.inode || static_cast<uint64_t>(status.st_size) != bytes ||
+      !has_sealed_size(fd.get()))
+    throw Error(MPI_ERR_OTHER,
+                strf("%s is not the memory of a window that rank %d made", path.c_str(), owner));
+  return map_shared(fd, bytes);
+}
+
+void advise(std::byte* memory, size_t bytes) noexcept {
+  if (bytes >= kHugePage) (void)::madvise(memory, bytes, MADV_HUGEPAGE);
+}
+
+}  // namespace tern::rma

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements under stripes: threads at once, misaligned elements, pieces with holes, a dead holder.
+#include "rma/stripes.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "base/error.hpp"
+#include "core/reduce/table.hpp"
+#include "mpi.h"
+
+namespace tern::rma {
+namespace {
+
+Element element_of(Reduction reduction, Number number, size_t size, size_t extent) {
+  return {core::loops::best_table().row(reduction)[static_cast<size_t>(number)], size, extent};
+}
+
+class Stripes : public testing::Test {
+ protected:
+  Stripes() : block_(Control::bytes_for(4) + 64), memory_(size_t{1} << 18) {
+    void* start = block_.data();
+    size_t room = block_.size();
+    control_ =
+        Control(static_cast<std::byte*>(std::align(64, Control::bytes_for(4), start, room)), 4);
+  }
+  [[nodiscard]] Shared shared() const { return {control_, memory_.data(), ::getpid()}; }
+  std::vector<std::byte> block_, memory_;
+  Control control_;
+};
+
+TEST_F(Stripes, NoElementIsLost) {
+  constexpr int kThreads = 4, kRounds = 2000;
+  const Element sums = element_of(Reduction::kSum, Number::kInt64, 8, 8);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&] {
+      const int64_t one = 1;
+      int64_t before = 0;
+      for (int round = 0; round < kRounds; ++round)
+        ASSERT_EQ(apply(shared(), memory_.data() + 3, 1, sums,
+                        {reinterpret_cast<const std::byte*>(&one),
+                         reinterpret_cast<std::byte*>(&before)}),
+                  MPI_SUCCESS);
+    });
+  for (std::thread& thread : threads) thread.join();
+  int64_t sum = 0;
+  std::memcpy(&sum, memory_.data() + 3, sizeof sum);
+  EXPECT_EQ(sum, kThreads * kRounds);
+}
+
+TEST_F(Stripes, LongVectorsCrossStripes) {
+  const size_t count = memory_.size() / 8 - 1;
+  std::vector<double> in(count), before(count, -1);
+  for (size_t i = 0; i < count; ++i) in[i] = static_cast<double>(i);
+  const Element sums = element_of(Reduction::kSum, Number::kDouble, 8, 8);
+  const Operands operands{reinterpret_cast<const std::byte*>(in.data()),
+                          reinterpret_cast<std::byte*>(before.data())};
+  for (int round = 0; round < 2; ++round)
+    ASSERT_EQ(apply(shared(), memory_.data() + 8, count, sums, operands), MPI_SUCCESS);
+  for (size_t i = 0; i < count; ++i) {
+    double value = 0;
+    std::memcpy(&value, memory_.data() + 8 + i * 8, sizeof value);
+    ASSERT_EQ(value, 2.0 * static_cast<double>(i));
+    ASSERT_EQ(before[i], static_cast<double>(i));
+  }
+}
+
+TEST_F(Stripes, PaddedElementsBeginWhereTheirFirstByteIs) {
+  struct Pair {
+    short value;
+    int index;
+  };
+  const Element least = element_of(Reduction::kMinloc, Number::kShortInt, 6, sizeof(Pair));
+  auto* const pairs = reinterpret_cast<Pair*>(memory_.data());
+  for (int i = 0; i < 4; ++i) pairs[i] = {5, 50 + i};
+  const Pair in[] = {{9, 0}, {1, 1}, {5, 2}};
+  // Elements 1 to 3, of which the pieces show the two parts; the first byte is the fourth of 1.
+  const iovec pieces[] = {{&pairs[0].index, 4}, {&pairs[1].value, 2}, {&pairs[1].index, 4},
+                          {&pairs[2].value, 2}, {&pairs[2].index, 4}, {&pairs[3].value, 2}};
+  ASSERT_EQ(apply(shared(), pieces, 6, 2, least, {reinterpret_cast<const std::byte*>(in), nullptr}),
+            MPI_SUCCESS);
+  EXPECT_EQ(pairs[0].index, 50);
+  EXPECT_EQ(pairs[1].value, 5);
+  EXPECT_EQ(pairs[1].index, 51);
+  EXPECT_EQ(pairs[2].value, 1);
+  EXPECT_EQ(pairs[2].index, 1);
+  EXPECT_EQ(pairs[3].value, 5);
+  EXPECT_EQ(pairs[3].index, 2);
+}
+
+TEST_F(Stripes, SwapsOnlyWhatWasExpected) {
+  int old = -1;
+  const int none = 0, seven = 7, eight = 8;
+  ASSERT_EQ(compare_and_swap(shared(), memory_.data(), 4, &none, &seven, &old), MPI_SUCCESS);
+  EXPECT_EQ(old, 0);
+  ASSERT_EQ(compare_and_swap(shared(), memory_.data(), 4, &none, &eight, &old), MPI_SUCCESS);
+  EXPECT_EQ(old, 7);
+}
+
+TEST_F(Stripes, AHolderThatHasDiedIsAnError) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_GT(child, 0);
+  control_.stripe(0).holder.store(child);
+  int64_t one = 1;
+  const Element sums = element_of(Reduction::kSum, Number::kInt64, 8, 8);
+  EXPECT_EQ(
+      apply(shared(), memory_.data(), 1, sums, {reinterpret_cast<const std::byte*>(&one), nullptr}),
+      MPI_ERR_OTHER);
+  EXPECT_NE(take_last_error().text.find(strf("pid %d", child)), std::string::npos);
+  ::waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace tern::rma
