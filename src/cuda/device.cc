@@ -264,7 +264,8 @@ Device* Gpus::any() noexcept {
 Device* Gpus::device_of(const Memory& memory, std::string* why) noexcept {
   const Driver* const known = driver();
   if (known == nullptr) {
-    *why = "the CUDA driver is not there any more";
+    *why = unusable_driver() == nullptr ? "the CUDA driver is not there any more"
+                                        : "it is device memory, but " + driver_in_words();
     return nullptr;
   }
   try {

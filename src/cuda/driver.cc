@@ -18,7 +18,7 @@ constexpr const char* kLibrary = "libcuda.so.1";
 
 /// What there is of the driver in this process: nothing of it belongs to a rank.
 struct Found {
-  std::atomic<const Driver*> driver{nullptr};
+  std::atomic<const Driver*> driver{nullptr}, unusable{nullptr};
   std::atomic<uint64_t> looked_at{0};  // libraries that had ever been loaded when it was absent
   std::mutex mutex;
   Driver table;
@@ -66,6 +66,7 @@ void never_again() noexcept {
 // The driver is not usable in a child of fork: whatever it says there is wrong.
 void forget_in_child() noexcept {
   found.driver.store(nullptr, std::memory_order_relaxed);
+  found.unusable.store(nullptr, std::memory_order_relaxed);
   never_again();
 }
 
@@ -88,6 +89,9 @@ TERN_COLD const Driver* look_for(int flags) noexcept {
         strf("%s (CUDA %d.%d) has no %s: device memory needs a driver for CUDA 12.0", kLibrary,
              found.table.version / 1000, found.table.version % 1000 / 10, lacks);
     never_again();
+    if (found.table.cuPointerGetAttributes == nullptr) return nullptr;
+    found.unusable.store(&found.table, std::memory_order_release);
+    no_driver_since.doubt();  // there may be device memory
     return nullptr;
   }
   ::pthread_atfork(nullptr, nullptr, forget_in_child);
@@ -106,6 +110,8 @@ const Driver* driver() noexcept {
   if (before == kNeverAgain) return nullptr;
   return TERN_LIKELY(libraries_loaded() == before) ? nullptr : look_for(RTLD_NOLOAD);
 }
+
+const Driver* unusable_driver() noexcept { return found.unusable.load(std::memory_order_acquire); }
 
 void load_driver() noexcept { (void)look_for(0); }
 

@@ -25,6 +25,10 @@ struct Driver {
 /// (the driver does not work there). Cheap: asked at every address that may be a device's.
 [[nodiscard]] const Driver* driver() noexcept;
 
+/// A driver that the application has loaded and that driver() does not give, since it lacks
+/// functions: it may be asked for attributes of pointers, and nothing else. Null of any other.
+[[nodiscard]] const Driver* unusable_driver() noexcept;
+
 /// "12.4", or why there is no driver: for tools.
 [[nodiscard]] std::string driver_in_words();
 /// For tools, which own no device memory: loads libcuda where it is installed.

@@ -3,7 +3,9 @@
 //
 // Why: one list makes the declarations (cuda/api.hpp), the table that is filled at run time, and
 // what the tests check. A required row is in every driver from 12.0 on; an optional one may be
-// null. All return CUresult.
+// null: what came later (cuMulticast*: 12.1; cuStreamGetCaptureInfo_v3: 12.3; cuFuncLoad: 12.4;
+// cuMemcpyBatchAsync: 12.8), and what a driver may lack. All return CUresult. Tried with drivers of
+// which such functions are hidden (tests/softcuda/README.md).
 //
 //   #define ROW(name, ...) CUresult (*name)(__VA_ARGS__);
 //   TERN_CUDA_FUNCTIONS(ROW, ROW)
@@ -98,10 +100,10 @@
   REQUIRED(cuLaunchCooperativeKernel, CUfunction f, unsigned gridDimX, unsigned gridDimY,          \
            unsigned gridDimZ, unsigned blockDimX, unsigned blockDimY, unsigned blockDimZ,          \
            unsigned sharedMemBytes, CUstream hStream, void** kernelParams)                         \
-  REQUIRED(cuFuncLoad, CUfunction function)                                                        \
   REQUIRED(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode* mode)
 
 #define TERN_CUDA_OPTIONAL(OPTIONAL)                                                               \
+  OPTIONAL(cuFuncLoad, CUfunction function)                                                        \
   OPTIONAL(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction f, void** kernelParams,      \
            void** extra)                                                                           \
   OPTIONAL(cuStreamWaitValue32_v2, CUstream stream, CUdeviceptr addr, uint32_t value,              \

@@ -99,7 +99,8 @@ bool Kernels::find(const char* name, int processors, Kernel* kernel) {
   if (result != CUDA_SUCCESS) return refuse(strf("cuLibraryGetKernel(%s)", name).c_str(), result);
   result = driver_.cuKernelGetFunction(&kernel->function, found);
   if (result != CUDA_SUCCESS) return refuse("cuKernelGetFunction", result);
-  result = driver_.cuFuncLoad(kernel->function);
+  // Without it the driver loads a kernel at its first launch.
+  if (driver_.cuFuncLoad != nullptr) result = driver_.cuFuncLoad(kernel->function);
   if (result != CUDA_SUCCESS) return refuse("cuFuncLoad", result);
   int blocks = 1;
   result =

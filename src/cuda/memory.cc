@@ -94,6 +94,11 @@ TERN_COLD MemoryKind kind_without_driver(const void* address) noexcept {
 
 }  // namespace
 
+const Driver* driver_to_ask() noexcept {
+  const Driver* const known = driver();
+  return known != nullptr ? known : unusable_driver();
+}
+
 MemoryKind ask(const void* address) noexcept {
   if (address == nullptr) return MemoryKind::kHost;
   const auto at = reinterpret_cast<uintptr_t>(address);
@@ -102,7 +107,7 @@ MemoryKind ask(const void* address) noexcept {
   if (heap == 0 || at - heap < uintptr_t{1} << 36) learn_ranges();
   if (host_ranges.heap.has(at) || at - stack_range.low < stack_range.bytes)
     return MemoryKind::kHost;
-  const Driver* const known = driver();
+  const Driver* const known = driver_to_ask();
   if (known == nullptr) return MemoryKind::kHost;
   unsigned int type = 0;
   int managed = 0;
@@ -122,7 +127,7 @@ MemoryKind ask(const void* address) noexcept {
 
 Memory look_up(const void* address) noexcept {
   Memory memory;
-  const Driver* const known = driver();
+  const Driver* const known = detail::driver_to_ask();
   if (known == nullptr || address == nullptr) return memory;
   unsigned int type = 0;
   int managed = 0, legacy = 0;

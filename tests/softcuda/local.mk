@@ -23,6 +23,16 @@ tests/softcuda/libcuda.so.1: libsoftcuda.la $(srcdir)/tests/softcuda/exports.map
 tests/softcuda/libcuda.so: tests/softcuda/libcuda.so.1
 	$(AM_V_GEN)ln -sf libcuda.so.1 $@
 softcuda_files += tests/softcuda/libcuda.so
+
+# Older drivers: the same, without the functions that came after them.
+softcuda_older = tests/softcuda/12.0/libcuda.so.1 tests/softcuda/11.8/libcuda.so.1
+tests/softcuda/%/libcuda.so.1: libsoftcuda.la $(srcdir)/tests/softcuda/exports-%.map
+	$(AM_V_GEN)$(MKDIR_P) $(@D)
+	$(AM_V_CXXLD)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs -o $@ \
+	  -Wl,--version-script=$(srcdir)/tests/softcuda/exports-$*.map \
+	  -Wl,--whole-archive .libs/libsoftcuda.a -Wl,--no-whole-archive -ldl -pthread
+softcuda_files += $(softcuda_older)
+CLEANFILES += $(softcuda_older)
 softcuda: $(softcuda_files)
 .PHONY: softcuda
 CLEANFILES += tests/softcuda/libcuda.so.1 tests/softcuda/libcuda.so

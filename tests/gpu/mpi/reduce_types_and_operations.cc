@@ -2,7 +2,7 @@
 // Every predefined operation on every predefined type and on the two of 16 bits, in device memory:
 // what host memory gives, and the same refusals.
 // ranks: 2
-// configurations: 1
+// configurations: 1 12.0
 #include <complex>
 
 #include "allocators.hpp"

@@ -2,7 +2,7 @@
 // Large reductions of device memory stay on the device: the driver is not asked to copy the data to
 // host memory or back. The software driver's trace tells what it is asked for.
 // ranks: 2 4
-// configurations: 1 4-peers in-turn
+// configurations: 1 4-peers in-turn 12.0
 #include <unistd.h>
 
 #include <fstream>
