@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-enum { kMessages = 1000000, kMostInts = 1000, kMostGrowthKiB = 20 * 1024, kCycle = 200000 };
+enum { kMessages = 1000000, kMostInts = 1000, kMostGrowthKiB = 32 * 1024, kCycle = 200000 };
 
 static long peak_kib(void) {
   char line[256];

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How MPI programs end: MPI_Abort, without MPI_Finalize, after it, killed inside MPI; and what mpirun says and returns.
 # timeout: 240
+# transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # mpirun: ranks that fail, signals, and that nothing is left behind, whatever is killed.
 # timeout: 240
+# transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
