@@ -64,7 +64,9 @@ void TargetSide::listen() {
   const core::Data room{room_.data(), static_cast<MPI_Count>(room_.size()), &byte_,
                         cuda::MemoryKind::kHost};
   if (pml_.irecv_locked(room, {&communicator_, MPI_ANY_SOURCE, kRecordTag, pml::Plane::kUser},
-                        &listening_) != MPI_SUCCESS)
+                        &listening_) == MPI_SUCCESS)
+    listening_->made_at = {};  // no leak where the window is one
+  else
     listening_ = nullptr;  // every peer is lost
 }
 
