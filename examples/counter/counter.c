@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A task whose length nobody can tell in advance: the steps of the Collatz sequence. */
+/* A task whose length is not known in advance: the steps of the Collatz sequence. */
 static long steps_from(long n) {
   long steps = 0;
   for (; n != 1; ++steps) n = n % 2 == 0 ? n / 2 : 3 * n + 1;

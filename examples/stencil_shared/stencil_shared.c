@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
     MPI_Win_allocate_shared(kCells * sizeof(double), sizeof(double), MPI_INFO_NULL, host, &mine[i],
                             &window[i]);
     MPI_Win_shared_query(window[i], 0, &bytes, &unit, &row[i]);
-    for (int c = 0; c < kCells; ++c) mine[i][c] = 0; /* whoever touches a page first has it near */
+    for (int c = 0; c < kCells; ++c)
+      mine[i][c] = 0; /* a page lies near the rank that touches it first */
     MPI_Win_fence(0, window[i]);
   }
 

@@ -93,8 +93,7 @@ int Window::combine(const core::Op& op, const core::Datatype& origin, const core
                 "the elements of the origin's datatype are not those of the target's, "
                 "which are %s",
                 basic->name.text().c_str());
-  found->element = {op.loop(*basic), static_cast<size_t>(basic->size()),
-                    static_cast<size_t>(basic->extent())};
+  found->element = element_of(op.loop(*basic), *basic);
   found->basic = const_cast<core::Datatype*>(basic);
   if (found->element.loop != nullptr) return MPI_SUCCESS;
   return fail(MPI_ERR_OP, "%s is not defined on %s; see MPI-5.0 section 6.9.2 for its types",

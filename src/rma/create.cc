@@ -87,6 +87,7 @@ class Creation {
     code = require_shared();
     if (code == MPI_SUCCESS) code = share();
     if (code != MPI_SUCCESS) return code;
+    explain();
     *made = std::move(window_);
     return MPI_SUCCESS;
   }
@@ -200,6 +201,23 @@ class Creation {
     window.disp_unit = static_cast<int>(own.unit);
     const bool all_mapped = allocates() && static_cast<int>(locals_.size()) == window.size();
     if (!all_mapped && window.size() > 1) window.messages_ = std::make_unique<Messages>(window);
+  }
+
+  void explain() const {
+    const Explain& explain = parent_.process().explain;
+    if (!explain.on()) return;
+    const int ranks = window_->size(), mapped = allocates() ? static_cast<int>(locals_.size()) : 1;
+    const char* const why = allocates() ? "the others are on other hosts, or TERN_RMA says so"
+                                        : "its memory is the program's";
+    explain.say(
+        "window",
+        {{"bytes", static_cast<unsigned long long>(wanted_.bytes)},
+         {"shared", static_cast<unsigned long long>(mapped)},
+         {"messages", static_cast<unsigned long long>(ranks - mapped)}},
+        strf("a window of %lld bytes here: %d of its %d ranks are reached in shared memory, "
+             "%d by messages%s%s%s",
+             static_cast<long long>(wanted_.bytes), mapped, ranks, ranks - mapped,
+             mapped < ranks ? " (" : "", mapped < ranks ? why : "", mapped < ranks ? ")" : ""));
   }
 
   Communicator& parent_;

@@ -33,6 +33,15 @@ bool copy_block(const core::Data& from, const core::Data& to) noexcept {
   return true;
 }
 
+/// Data that is an array of elements in host memory already.
+bool is_plain(const core::Data* data, const core::Datatype& basic) noexcept {
+  return data == nullptr || (data->type == &basic && !core::with_kind(*data).on_device());
+}
+
+std::byte* address_of(const core::Data* data) noexcept {
+  return data == nullptr ? nullptr : static_cast<std::byte*>(data->address);
+}
+
 /// What may lack memory.
 template <class Work>
 int with_memory(Work&& work) noexcept {
@@ -74,12 +83,15 @@ int Window::get(const core::Data& origin, const Place& from, OpRequest* request)
 int Window::apply_here(const Place& at, const Reached& reached, const Combination& how,
                        const core::Data* origin, const core::Data* result) {
   constexpr size_t kPieces = 64;
+  const Target& part = target(at.target);
+  const Shared shared{part.control, dynamic() ? nullptr : part.memory, pid_};
+  if (at.type == how.basic && is_plain(origin, *how.basic) && is_plain(result, *how.basic))
+    return apply(shared, reached.address, static_cast<size_t>(at.count), how.element,
+                 {address_of(origin), address_of(result)});
   const core::Data none{nullptr, 0, how.basic, cuda::MemoryKind::kHost};
   ElementArray in(process_, origin != nullptr ? *origin : none, *how.basic);
   ElementArray out(process_, result != nullptr ? *result : none, *how.basic);
   int code = origin != nullptr ? in.load() : MPI_SUCCESS;
-  const Target& part = target(at.target);
-  const Shared shared{part.control, dynamic() ? nullptr : part.memory, pid_};
   const auto operands = [&](size_t index) {
     const size_t offset = index * how.element.extent;
     return Operands{origin != nullptr ? in.data() + offset : nullptr,

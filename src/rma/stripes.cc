@@ -10,6 +10,7 @@
 
 #include "base/ended.hpp"
 #include "base/error.hpp"
+#include "core/datatype.hpp"
 #include "mpi.h"
 
 namespace tern::rma {
@@ -65,7 +66,27 @@ int HeldStripe::take_late(int32_t mine) noexcept {
   }
 }
 
+/// Elements with a gap at their end, one by one: the last one's gap may be outside the window.
+void apply_padded(std::byte* at, size_t count, const Element& element, const std::byte* in,
+                  std::byte* result) noexcept {
+  alignas(16) std::byte here[Element::kMostExtent] = {};
+  for (size_t i = 0; i < count; ++i, at += element.extent) {
+    std::memcpy(here, at, element.span);
+    if (result != nullptr) std::memcpy(result + i * element.extent, here, element.span);
+    if (in == nullptr) continue;
+    element.loop(in + i * element.extent, here, 1);
+    std::memcpy(at, here, element.span);
+  }
+}
+
 }  // namespace
+
+Element element_of(core::Op::Loop loop, const core::Datatype& basic) noexcept {
+  const auto extent = static_cast<size_t>(basic.extent());
+  TERN_ASSERT(extent <= Element::kMostExtent);
+  return {loop, static_cast<size_t>(basic.size()), extent,
+          static_cast<size_t>(basic.true_lb() + basic.true_extent())};
+}
 
 int apply(const Shared& shared, std::byte* at, size_t count, const Element& element,
           const Operands& operands) noexcept {
@@ -79,8 +100,12 @@ int apply(const Shared& shared, std::byte* at, size_t count, const Element& elem
     const size_t bytes = few * element.extent;
     const HeldStripe held(shared, at);
     if (held.code() != MPI_SUCCESS) return held.code();
-    if (result != nullptr) std::memcpy(result, at, bytes);
-    if (in != nullptr) element.loop(in, at, few);
+    if (element.span != element.extent) {
+      apply_padded(at, few, element, in, result);
+    } else {
+      if (result != nullptr) std::memcpy(result, at, bytes);
+      if (in != nullptr) element.loop(in, at, few);
+    }
     at += bytes;
     in = in == nullptr ? nullptr : in + bytes;
     result = result == nullptr ? nullptr : result + bytes;

@@ -26,6 +26,8 @@ struct Element {
   core::Op::Loop loop = nullptr;
   size_t size = 0;    // packed
   size_t extent = 0;  // from one to the next in memory
+  size_t span = 0;    // to the end of its last byte of data
+  static constexpr size_t kMostExtent = 64;
   [[nodiscard]] bool padded() const noexcept { return size != extent; }
 };
 
@@ -41,6 +43,8 @@ struct Operands {
   const std::byte* in;  // null: nothing goes in
   std::byte* result;    // what was there before; null: not asked for
 };
+
+[[nodiscard]] Element element_of(core::Op::Loop loop, const core::Datatype& basic) noexcept;
 
 /// at[i] = in[i] (op) at[i], each element at once. Returns 0, or MPI_ERR_OTHER with fail() text
 /// where the holder of a stripe has died.

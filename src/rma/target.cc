@@ -64,7 +64,9 @@ void TargetSide::listen() {
   const core::Data room{room_.data(), static_cast<MPI_Count>(room_.size()), &byte_,
                         cuda::MemoryKind::kHost};
   if (pml_.irecv_locked(room, {&communicator_, MPI_ANY_SOURCE, kRecordTag, pml::Plane::kUser},
-                        &listening_) != MPI_SUCCESS)
+                        &listening_) == MPI_SUCCESS)
+    listening_->made_at = {};  // no leak where the window is one
+  else
     listening_ = nullptr;  // every peer is lost
 }
 
@@ -256,9 +258,8 @@ void TargetSide::execute_accumulate(int origin, const Job& job) {
   if (basic == nullptr || basic->size() <= 0 ||
       record.reduction >= static_cast<uint8_t>(Reduction::kCount))
     return refuse(origin, job, MPI_ERR_INTERN);
-  Element element{core::loops::best_table().row(static_cast<Reduction>(
-                      record.reduction))[static_cast<size_t>(basic->number())],
-                  static_cast<size_t>(basic->size()), static_cast<size_t>(basic->extent())};
+  const auto row = core::loops::best_table().row(static_cast<Reduction>(record.reduction));
+  const Element element = element_of(row[static_cast<size_t>(basic->number())], *basic);
   const size_t bytes = bytes_of(job.pieces);
   const size_t first = (record.packed + element.size - 1) / element.size;
   const size_t end = (record.packed + bytes + element.size - 1) / element.size;

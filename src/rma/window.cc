@@ -157,7 +157,7 @@ int Window::shared_query(int rank, Part* part) noexcept {
                 words().c_str());
   const bool lowest = rank == MPI_PROC_NULL;
   for (int i = 0; lowest && i < size() && rank == MPI_PROC_NULL; ++i)
-    if (target(i).memory != nullptr && target(i).size > 0) rank = i;
+    if (is_local(i) && target(i).size > 0) rank = i;
   *part = {};
   if (rank == MPI_PROC_NULL) return MPI_SUCCESS;  // none has memory
   if (const int code = check_target(rank); code != MPI_SUCCESS) return code;

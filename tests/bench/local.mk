@@ -29,5 +29,6 @@ EXTRA_DIST += \
 	tests/bench/pairs.c \
 	tests/bench/polling.c \
 	tests/bench/ring.c \
+	tests/bench/rma.c \
 	tests/bench/setup-peers \
 	tests/bench/threads.c

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   MPI_Group group;
   MPI_Datatype parameterised;  // which must not be freed
   MPI_Info info;
+  MPI_Win window;
   MPI_Request receives[2], send;
   MPI_Init(&argc, &argv);
   MPI_Type_create_f90_real(6, 30, &parameterised);
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   MPI_Type_contiguous(2, MPI_INT, &dead);
   MPI_Type_free(&dead);
   MPI_Info_create(&info);
+  MPI_Win_create(x, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
   for (int i = 0; i < 2; ++i) MPI_Irecv(x + i, 1, MPI_INT, rank, i + 1, comm, receives + i);
   MPI_Isend(x + 2, 1, MPI_INT, rank, 1, comm, &send);
   MPI_Send(x + 3, 1, MPI_INT, rank, 2, comm);
@@ -35,6 +37,7 @@ int main(int argc, char** argv) {
   if (!leaks) {
     MPI_Waitall(2, receives, MPI_STATUSES_IGNORE);
     MPI_Wait(&send, MPI_STATUS_IGNORE);
+    MPI_Win_free(&window);
     MPI_Info_free(&info);
     MPI_Type_free(&type);
     MPI_Group_free(&group);
@@ -69,8 +72,13 @@ leaks() { # leaks PATTERN...: all of these are reported
 check "leaks by kind, with count, call and cure" leaks \
   '2 requests made by MPI_Irecv at .*leaky(.*0x.*); MPI_Wait' '1 request made by MPI_Isend' \
   '1 communicator made by MPI_Comm_dup' '1 datatype made by MPI_Type_vector' \
+  '1 window made by MPI_Win_create at .*; MPI_Win_free is missing' \
   '1 group made by MPI_Comm_group' '1 info object made by MPI_Info_create .*MPI_Info_free is missing'
 quiet() { [ -z "$("$MPIRUN" -n 2 -x TERN_CHECK=all ./leaky 0 2>&1)" ]; }
+requests() { # of a window that is leaked, those of its own are none
+  ! "$MPIRUN" -n 2 -x TERN_CHECK=leaks ./leaky 1 2>&1 | grep -q "requests\\? made by MPI_Win"
+}
+check "what a window has under way is no leak" requests
 check "a clean program hears nothing" quiet
 check "without TERN_CHECK=leaks nothing is said" sh -c "[ -z \"\$('$MPIRUN' -n 1 ./leaky 1 2>&1)\" ]"
 names() {

@@ -77,6 +77,7 @@ static void others(void) {
   CHECK(base == own);
   if (size > 1) query(win, (rank + 1) % size, 0, 0, &base);
   if (size > 1) CHECK(base == NULL);
+  query(win, MPI_PROC_NULL, rank == 0 ? sizeof own : 0, rank == 0 ? 4 : 0, &base);
   OK(MPI_Win_free(&win));
   MPI_Aint bytes;
   int unit;

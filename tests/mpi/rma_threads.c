@@ -16,14 +16,15 @@ static MPI_Comm comms[kThreads];
 // Every thread of every rank counts in the window that all use; the epoch is the main thread's.
 static void* count(void* argument) {
   const int mine = (int)(long)argument;
-  long old;
+  static long old[kThreads][kRounds][2];  // written until the next flush
   const long one = 1;
   for (int i = 0; i < kRounds; ++i)
     for (int w = 0; w < 2; ++w) {
       const int target = (mine + i) % size;
-      OK(MPI_Fetch_and_op(&one, &old, MPI_LONG, target, 0, MPI_SUM, common[w]));
+      OK(MPI_Fetch_and_op(&one, &old[mine][i][w], MPI_LONG, target, 0, MPI_SUM, common[w]));
       if (i % 8 == 0) OK(MPI_Win_flush(target, common[w]));
     }
+  for (int w = 0; w < 2; ++w) OK(MPI_Win_flush_all(common[w]));
   return NULL;
 }
 

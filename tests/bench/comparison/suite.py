@@ -63,6 +63,7 @@ BENCHES = (
     Bench("buckets", "buckets", (2, 4, 8), "16 allreduces in flight, then a wait for all", (), 0.1, BUCKETS),
     Bench("overlap_collectives", "overlap_collectives", (2,), "how much of nonblocking collectives hides behind computation",
           (), 0.2, tuple(f"overlap_{name}" for name in NONBLOCKING)),
+    Bench("rma", "rma", (2, 4, 8), "one-sided communication on an allocated window", (), 0.1, ("rma_",)),
     Bench("pairs", "pairs", (2, 4, 8), "a communicator for each pair of ranks: 1,024 rounds of allreduces, and making one",
           (), 0.5, ("pairs_",)),
 )

@@ -18,7 +18,8 @@ namespace tern::rma {
 namespace {
 
 Element element_of(Reduction reduction, Number number, size_t size, size_t extent) {
-  return {core::loops::best_table().row(reduction)[static_cast<size_t>(number)], size, extent};
+  return {core::loops::best_table().row(reduction)[static_cast<size_t>(number)], size, extent,
+          extent};
 }
 
 class Stripes : public testing::Test {
@@ -92,6 +93,23 @@ TEST_F(Stripes, PaddedElementsBeginWhereTheirFirstByteIs) {
   EXPECT_EQ(pairs[2].index, 1);
   EXPECT_EQ(pairs[3].value, 5);
   EXPECT_EQ(pairs[3].index, 2);
+}
+
+TEST_F(Stripes, TheGapBehindAnElementIsLeftAlone) {
+  struct Pair {
+    double value;
+    int index;
+  };
+  Element most = element_of(Reduction::kMaxloc, Number::kDoubleInt, 12, sizeof(Pair));
+  most.span = 12;
+  std::memset(memory_.data(), 0x55, 2 * sizeof(Pair));
+  const Pair zero{0, 0}, in{3, 4};
+  std::memcpy(memory_.data(), &zero, 12);
+  ASSERT_EQ(
+      apply(shared(), memory_.data(), 1, most, {reinterpret_cast<const std::byte*>(&in), nullptr}),
+      MPI_SUCCESS);
+  EXPECT_EQ(std::memcmp(memory_.data(), &in, 12), 0);
+  for (size_t i = 12; i < 2 * sizeof(Pair); ++i) ASSERT_EQ(memory_[i], std::byte{0x55});
 }
 
 TEST_F(Stripes, SwapsOnlyWhatWasExpected) {
