@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Windows,
                                          Way{"shared", MPI_WIN_FLAVOR_SHARED, false},
                                          Way{"created", MPI_WIN_FLAVOR_CREATE, false},
                                          Way{"apart", MPI_WIN_FLAVOR_ALLOCATE, true}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& way) { return std::string(way.param.name); });
 
 TEST_P(Windows, LocksExclude) {
   run(3, [](Process& process, Window& window, int64_t* mine) {
@@ -73,7 +73,9 @@ TEST_P(Windows, LocksExclude) {
       ASSERT_EQ(window.unlock(0), MPI_SUCCESS);
     }
     ASSERT_EQ(window.fence(0), MPI_SUCCESS);
-    if (window.rank() == 0) EXPECT_EQ(mine[5], 3 * kRounds);
+    if (window.rank() == 0) {
+      EXPECT_EQ(mine[5], 3 * kRounds);
+    }
     ASSERT_EQ(window.fence(MPI_MODE_NOSUCCEED), MPI_SUCCESS);
   });
 }
@@ -95,7 +97,9 @@ TEST_P(Windows, CountersCount) {
     }
     ASSERT_EQ(window.unlock_all(), MPI_SUCCESS);
     ASSERT_EQ(window.fence(0), MPI_SUCCESS);
-    if (window.rank() == 1) EXPECT_EQ(mine[7], 4 * kRounds);
+    if (window.rank() == 1) {
+      EXPECT_EQ(mine[7], 4 * kRounds);
+    }
     ASSERT_EQ(window.fence(MPI_MODE_NOSUCCEED), MPI_SUCCESS);
   });
 }
