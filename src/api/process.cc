@@ -86,6 +86,7 @@ void Instance::enter_job(core::ThreadLevel level) {
   process.world_rank = boot_->rank();
   process.world_size = boot_->size();
   process.thread_level = level;
+  process.wants_progress_thread = process.params.progress == "thread";
   core::threads_share_objects = process.threaded();
   set_log_rank(process.world_rank);
   if (process.params.backtrace != 0) install_crash_report();
@@ -116,6 +117,23 @@ void Instance::raise_level(core::ThreadLevel level) noexcept {
   if (had_threads || !process.threaded()) return;
   core::threads_share_objects = true;
   runtime_->admit_threads();
+}
+
+// Where no thread can be had, calls move messages as before.
+void Instance::start_progress() noexcept {
+  const std::lock_guard<std::mutex> guard(progress_mutex_);
+  if (process.params.progress != "auto" || process.wants_progress_thread) return;
+  const bool had_threads = process.threaded();
+  process.wants_progress_thread = true;
+  if (!had_threads) {
+    core::threads_share_objects = true;
+    runtime_->admit_threads();
+  }
+  try {
+    runtime_->start_thread();
+  } catch (const std::exception& error) {
+    log_line("windows are served by calls of MPI alone: a thread cannot be made: %s", error.what());
+  }
 }
 
 void Instance::come_back() {

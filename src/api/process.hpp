@@ -81,6 +81,9 @@ class Instance {
   void stop(User user);
   /// Waits until all of the group have entered the job. Throws Error.
   void await(const core::Group& group) { runtime_->await(group); }
+  /// From now on a thread moves messages, too, where TERN_PROGRESS leaves that to Tern: others are
+  /// to be served while the program computes. The caller holds no channel's lock.
+  void start_progress() noexcept;
 
  private:
   void enter_job(core::ThreadLevel level);
@@ -92,7 +95,7 @@ class Instance {
   void count_cores();
   void complain();
 
-  std::mutex mutex_;
+  std::mutex mutex_, progress_mutex_;
   int users_ = 0;
   bool left_together_ =
       false;  // all ranks have left the job: connection infos of before do not count

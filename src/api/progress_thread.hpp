@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressThread: messages get on while the program computes (TERN_PROGRESS=thread).
+// ProgressThread: messages get on while the program computes (TERN_PROGRESS=thread; auto, where
+// there are windows that others reach by messages).
 // How: it sleeps on the rank's doorbell, and naps while a thread of the program waits in MPI, which
 // polls anyhow: then no sender rings for it. Lifetime: api::Runtime, within the channels'.
 #pragma once

@@ -96,8 +96,9 @@ void Runtime::open_bell_pipe() {
 
 void Runtime::start_thread() {
   Doorbell* doorbell = pmls_.front()->transports().doorbell();  // null: no peer can ring
-  process_.has_progress_thread = process_.params.progress == "thread" && doorbell != nullptr;
-  if (process_.has_progress_thread) thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
+  if (!process_.wants_progress_thread || doorbell == nullptr) return;
+  thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
+  process_.has_progress_thread = true;
 }
 
 Runtime::~Runtime() {

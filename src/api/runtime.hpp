@@ -35,6 +35,8 @@ class Runtime {
   /// The level has risen: from now on the locks count. The channels stay as they are. Called while
   /// no other thread is in MPI.
   void admit_threads() noexcept;
+  /// The thread that moves messages, where one is wanted. Throws std::system_error.
+  void start_thread();
   /// Sends what waits and meets all ranks: afterwards no peer needs this one's memory. Throws
   /// Error.
   void leave();
@@ -46,7 +48,6 @@ class Runtime {
 
  private:
   void configure_waiting();
-  void start_thread();
   void open_bell_pipe();
   void send_all_waiting() noexcept;
   void wait_until_quiet() noexcept;

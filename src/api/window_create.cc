@@ -31,7 +31,9 @@ int make(core::Communicator& comm, Wanted wanted, const core::Info* info, core::
   if (code != MPI_SUCCESS) return code;
   (*made)->error_handler = core::Ref<core::ErrorHandler>(
       &core::predefined_error_handler(any_process(), MPI_ERRORS_ARE_FATAL));
-  return set_hints(**made, info);
+  code = set_hints(**made, info);
+  if ((*made)->is_served_by_messages() && !(*made)->no_locks) instance().start_progress();
+  return code;
 }
 
 void publish(core::Ref<Window> made, MPI_Win* win) {

@@ -133,8 +133,9 @@ namespace tern {
   X(channels, "TERN_CHANNELS", Count, 0, between(0, 8), own(),                                     \
     "with MPI_THREAD_MULTIPLE: how many communicators threads use side by side (1, 2, 4 or 8); "   \
     "0 chooses by cores")                                                                          \
-  X(progress, "TERN_PROGRESS", Word, "calls", one_of("calls|thread"), own(),                       \
-    "who moves messages: the calls of MPI alone, or a thread too, while the program computes")     \
+  X(progress, "TERN_PROGRESS", Word, "auto", one_of("auto|calls|thread"), own(),                   \
+    "who moves messages: the calls of MPI alone, or a thread too, while the program computes; "    \
+    "auto: a thread from the first window on that others reach by messages")                       \
   X(rma, "TERN_RMA", Word, "auto", one_of("auto|messages"), shared(),                              \
     "how ranks of one host reach each other's windows: auto (shared memory where the window has "  \
     "it), messages")                                                                               \

@@ -53,9 +53,10 @@ class Process {
   ThreadLevel thread_level = ThreadLevel::kSingle;
   /// Several threads may be inside MPI: the channels' locks count.
   [[nodiscard]] bool threaded() const noexcept {
-    return thread_level == ThreadLevel::kMultiple || params.progress == "thread";
+    return thread_level == ThreadLevel::kMultiple || wants_progress_thread;
   }
-  bool has_progress_thread = false;
+  bool wants_progress_thread = false;
+  std::atomic<bool> has_progress_thread{false};
   bool checks = true;  // argument checks of the C API
 
   Communicator* world = nullptr;

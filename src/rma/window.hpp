@@ -119,8 +119,10 @@ class Window final : public core::Object {
   core::Ref<core::ErrorHandler> error_handler;
   core::Attributes attributes;
   core::Ref<core::Info> info;  // the hints that are set
-  bool no_locks = false;       // the hint
-  bool contiguous = false;     // parts of one host lie behind each other
+  /// Whether some of the other parts are reached by messages, and others so reach this one.
+  [[nodiscard]] bool is_served_by_messages() const noexcept { return messages_ != nullptr; }
+  bool no_locks = false;    // the hint
+  bool contiguous = false;  // parts of one host lie behind each other
   // Values of predefined attributes: users get their addresses.
   void* base = nullptr;
   MPI_Aint bytes = 0;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A target that computes, and calls MPI no more, is served all the same: locks, puts, gets and
+// counters of its memory end long before it is back, whichever way the window is reached.
+// ranks: 2 3
+// timeout: 30
+#include <time.h>
+
+#include "check.h"
+
+enum { kRounds = 20 };
+static const double kComputes = 3, kMost = 1.5;
+
+static void compute(double seconds) {
+  for (const double start = MPI_Wtime(); MPI_Wtime() - start < seconds;) {
+  }
+}
+
+static void serve(MPI_Win win, const char* what) {
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank == 0) {
+    compute(kComputes);
+  } else {
+    const double start = MPI_Wtime();
+    for (int i = 0; i < kRounds; ++i) {
+      const int one = 1, mine = rank * 100 + i;
+      int old = -1, back = -1;
+      OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+      OK(MPI_Put(&mine, 1, MPI_INT, 0, rank, 1, MPI_INT, win));
+      OK(MPI_Fetch_and_op(&one, &old, MPI_INT, 0, 0, MPI_SUM, win));
+      OK(MPI_Win_flush(0, win));
+      OK(MPI_Get(&back, 1, MPI_INT, 0, rank, 1, MPI_INT, win));
+      OK(MPI_Win_unlock(0, win));
+      CHECK_EQ(back, mine);
+      CHECK(old >= 0);
+    }
+    const double took = MPI_Wtime() - start;
+    if (took > kMost) FAIL("%s: %d rounds took %.1f s while the target computed", what, kRounds, took);
+  }
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  int memory[64] = {0};
+  MPI_Win win;
+  OK(MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+  serve(win, "created");
+  OK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win));
+  if (rank == 0) CHECK_EQ(memory[0], kRounds * (size - 1));
+  OK(MPI_Win_unlock(rank, win));
+  OK(MPI_Win_free(&win));
+  int* base = NULL;
+  OK(MPI_Win_allocate(sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+  OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win));
+  for (int i = 0; i < 64; ++i) base[i] = 0;
+  OK(MPI_Win_unlock(rank, win));
+  serve(win, "allocated");
+  if (rank == 0) CHECK_EQ(base[0], kRounds * (size - 1));
+  OK(MPI_Win_free(&win));
+  return end();
+}
