@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "btl/cuda_ipc/naming.hpp"
+#include "cuda/mapping.hpp"
 
 namespace tern::btl::cuda_ipc {
 namespace {
@@ -77,6 +78,14 @@ Exports& Exports::instance() noexcept {
 void Exports::join(bool sends) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (++ranks_ == 1) sends_ = sends;
+  cuda::withdraw.store(
+      [](uintptr_t address, size_t bytes) noexcept { instance().forget(address, bytes); });
+}
+
+void Exports::forget(uintptr_t address, size_t bytes) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (uint32_t row = 1; row < entries_.size(); ++row)
+    if (entries_[row].name.id != 0 && entries_[row].base - address < bytes) withdraw(row);
 }
 
 void Exports::leave() noexcept {

@@ -36,6 +36,8 @@ class Exports {
                    std::string* why_not);
   /// Sends descriptors to those who have asked.
   void answer();
+  /// Memory that this process frees now: what was named of it is withdrawn.
+  void forget(uintptr_t address, size_t bytes) noexcept;
   /// A rank begins, a rank ends. Whether descriptors may be sent: as the first rank says.
   void join(bool sends) noexcept;
   void leave() noexcept;
