@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # TERN_NVCC: the compiler of the kernels. --with-cuda[=DIR|no] says where the CUDA toolkit is, --with-cuda-arch which
 # GPUs to compile for. Without one the build has no kernels, and device memory is reduced and packed by other means.
-# Sets NVCC, NVCC_ARCHITECTURES, KERNELS_WORDS, HAVE_NVCC and tern_cuda (for the summary).
+# One kernel is compiled here, by the build's own compiler as nvcc's host compiler, or by the one that nvcc takes by itself: an
+# nvcc that is too old or refuses its host compiler must not fail in make.
+# Sets NVCC, NVCC_HOST, NVCC_ARCHITECTURES, KERNELS_WORDS, HAVE_NVCC and tern_cuda (for the summary).
 AC_DEFUN([TERN_NVCC], [
   AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda=DIR],
     [the CUDA toolkit whose DIR/bin/nvcc compiles the kernels (looked for in PATH and /usr/local/cuda)])],
@@ -16,8 +18,10 @@ AC_DEFUN([TERN_NVCC], [
     [NVCC=$with_cuda/bin/nvcc
      AS_IF([test ! -x "$NVCC"], [AC_MSG_ERROR([--with-cuda=$with_cuda: there is no $NVCC.
   Give the folder of a CUDA toolkit (it has bin/nvcc), or --with-cuda=no for a build without kernels.])])])
+  NVCC_HOST=
   NVCC_ARCHITECTURES=
   tern_archs=
+  tern_nvcc_refused=
   AS_IF([test -n "$NVCC"], [
     AC_MSG_CHECKING([which of "$with_cuda_arch" $NVCC compiles for])
     tern_nvcc_knows=" `$NVCC --list-gpu-arch 2>/dev/null | $SED 's/compute_//' | tr '\n' ' '`"
@@ -39,14 +43,59 @@ AC_DEFUN([TERN_NVCC], [
     # Newer GPUs than nvcc knows translate the PTX of compute capability 10.0, or of the newest that is built.
     AS_CASE([" $tern_archs"], [*" 100 "*], [tern_ptx=100], [tern_ptx=`AS_ECHO(["$tern_archs"]) | $SED 's/.* \([[0-9]]*\) $/\1/; s/ //g'`])
     NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES -gencode=arch=compute_$tern_ptx,code=compute_$tern_ptx"
+    TERN_NVCC_TRY
+  ])
+  AS_IF([test -n "$NVCC"], [
     tern_nvcc_version=`$NVCC --version | $SED -n 's/.*release.*V\([[0-9.]]*\).*/\1/p'`
     tern_cuda="kernels for ${tern_archs}(PTX $tern_ptx), nvcc $tern_nvcc_version"
   ], [
-    tern_cuda="no kernels (nvcc was not found: --with-cuda=DIR); device memory is moved all the same"
+    AS_IF([test -z "$tern_nvcc_refused"],
+      [tern_cuda="no kernels (nvcc was not found: --with-cuda=DIR); device memory is moved all the same"],
+      [tern_cuda="no kernels ($tern_nvcc_refused); device memory is moved all the same"])
     AS_IF([test "x$with_cuda" = xno], [tern_cuda="no kernels (--with-cuda=no); device memory is moved all the same"])
   ])
   AC_SUBST([NVCC])
+  AC_SUBST([NVCC_HOST])
   AC_SUBST([NVCC_ARCHITECTURES])
   AC_SUBST([KERNELS_WORDS], [$tern_cuda])
   AM_CONDITIONAL([HAVE_NVCC], [test -n "$NVCC"])
+])
+
+# TERN_NVCC_TRY: a kernel in the manner of the library's, for all architectures. Sets NVCC_HOST; where nothing compiles,
+# ends configure (an nvcc that was asked for), or sets NVCC to nothing and tern_nvcc_refused to the reason.
+AC_DEFUN([TERN_NVCC_TRY], [
+  AC_MSG_CHECKING([whether $NVCC compiles a kernel])
+  tern_host=
+  for tern_word in $CXX; do
+    AS_CASE([$tern_word], [ccache|*/ccache|distcc|*/distcc], [], [tern_host=$tern_word; break])
+  done
+  cat >conftest.cu <<'_ACEOF'
+#include <cstdint>
+#include <type_traits>
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+template <Number T>
+__device__ T twice(T value) { return value + value; }
+extern "C" __global__ void conftest(float* to, std::uint64_t count) {
+  for (std::uint64_t i = threadIdx.x; i < count; i += blockDim.x) to@<:@i@:>@ = twice(to@<:@i@:>@);
+}
+_ACEOF
+  tern_compiled=no
+  for NVCC_HOST in "-ccbin $tern_host" ""; do
+    AS_IF([$NVCC $NVCC_HOST -std=c++20 $NVCC_ARCHITECTURES -fatbin -o conftest.fatbin conftest.cu >conftest.log 2>&1],
+      [tern_compiled=yes; break])
+    cat conftest.log >&AS_MESSAGE_LOG_FD
+  done
+  tern_nvcc_says=`$SED -n '/error\|fatal\|unsupported/{p;q;}' conftest.log`
+  rm -f conftest.cu conftest.fatbin conftest.log
+  AS_IF([test $tern_compiled = yes], [AC_MSG_RESULT([yes${NVCC_HOST:+, with $tern_host}])], [
+    AC_MSG_RESULT([no])
+    AS_IF([test "x$with_cuda" != xyes],
+      [AC_MSG_ERROR([--with-cuda=$with_cuda: $NVCC does not compile a kernel: $tern_nvcc_says
+  The kernels need C++20 (CUDA 12.0 or later) and a host compiler that this nvcc accepts (CXX=...); config.log says more.
+  --with-cuda=no builds without kernels.])])
+    AC_MSG_WARN([$NVCC does not compile a kernel: $tern_nvcc_says])
+    tern_nvcc_refused="$NVCC compiles none: config.log says why"
+    NVCC= NVCC_HOST= NVCC_ARCHITECTURES=
+  ])
 ])

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "btl/cuda_ipc/naming.hpp"
+#include "cuda/mapping.hpp"
 
 namespace tern::btl::cuda_ipc {
 namespace {
@@ -77,13 +78,21 @@ Exports& Exports::instance() noexcept {
 void Exports::join(bool sends) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (++ranks_ == 1) sends_ = sends;
+  cuda::withdraw.store(
+      [](uintptr_t address, size_t bytes) noexcept { instance().forget(address, bytes); });
+}
+
+void Exports::forget(uintptr_t address, size_t bytes) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (uint32_t row = 1; row < entries_.size(); ++row)
+    if (entries_[row].name.id != 0 && entries_[row].base - address < bytes) withdraw(row);
 }
 
 void Exports::leave() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (--ranks_ > 0) return;
   for (uint32_t row = 1; row < entries_.size(); ++row)
-    if (entries_[row].buffer_id != 0) withdraw(row);
+    if (entries_[row].name.id != 0) withdraw(row);
   legacy_.clear();
   refused_.clear();
   outbox_.reset();
@@ -189,13 +198,13 @@ void Exports::put(uint32_t row, MemoryHandle* handle) const noexcept {
 
 // 0 where it is new, or with a reason where it is known that it cannot be shared.
 uint32_t Exports::known_row(const cuda::Memory& memory, std::string* why_not) {
-  if (const auto known = rows_.find(memory.buffer_id); known != rows_.end()) {
+  if (const auto known = rows_.find(Name::of(memory)); known != rows_.end()) {
     const uint32_t place = known->second;
     entries_[place].used = turn_;
     if (entries_[place].base == memory.base) return place;
     withdraw(place);  // the same memory, mapped elsewhere by now
   }
-  if (const auto no = refused_.find(memory.buffer_id); no != refused_.end()) {
+  if (const auto no = refused_.find(Name::of(memory)); no != refused_.end()) {
     *why_not = no->second;
     return 0;
   }
@@ -282,7 +291,7 @@ void Exports::count_pointer(uint32_t row, int change) noexcept {
 
 void Exports::refuse(const cuda::Memory& memory, const std::string& why) {
   if (refused_.size() >= kMostKnown) refused_.clear();
-  refused_.emplace(memory.buffer_id, why);
+  refused_.emplace(Name::of(memory), why);
 }
 
 // For one more row with a descriptor. False where this offer has taken all.
@@ -294,7 +303,7 @@ bool Exports::make_room() {
   uint32_t oldest = 0;
   for (uint32_t row = 1; row < entries_.size(); ++row) {
     const Entry& entry = entries_[row];
-    if (entry.buffer_id == 0 || entry.used == turn_) continue;
+    if (entry.name.id == 0 || entry.used == turn_) continue;
     if (oldest == 0 || entry.used < entries_[oldest].used) oldest = row;
   }
   if (oldest == 0) return false;
@@ -309,11 +318,11 @@ uint32_t Exports::enter(const cuda::Memory& memory, Row row, Fd descriptor) {
   row.descriptor = descriptor.get();
   const uint32_t place = ledger_->add(row);
   if (entries_.size() <= place) entries_.resize(place + 1);
-  if (memory.buffer_id != 0) rows_[memory.buffer_id] = place;
+  if (memory.buffer_id != 0) rows_[Name::of(memory)] = place;
   if (descriptor.valid()) ++descriptors_;
   if (descriptor.valid() && outbox_ != nullptr && !outbox_->readers().empty())
     fresh_.push_back(place);
-  entries_[place] = {memory.buffer_id, memory.base, turn_, 0, std::move(descriptor)};
+  entries_[place] = {Name::of(memory), memory.base, turn_, 0, std::move(descriptor)};
   return place;
 }
 
@@ -321,7 +330,7 @@ uint32_t Exports::enter(const cuda::Memory& memory, Row row, Fd descriptor) {
 void Exports::withdraw(uint32_t row) noexcept {
   ledger_->clear(row);
   Entry& entry = entries_[row];
-  rows_.erase(entry.buffer_id);
+  rows_.erase(entry.name);
   if (entry.descriptor.valid()) --descriptors_;
   const uint32_t pool = entry.pool;
   entry = {};
@@ -329,7 +338,7 @@ void Exports::withdraw(uint32_t row) noexcept {
 }
 
 bool Exports::is_there(const Entry& entry) noexcept {
-  return mapping_at(entry.base).buffer_id == entry.buffer_id;
+  return Name::of(mapping_at(entry.base)) == entry.name;
 }
 
 // A descriptor keeps the memory that it names, and importers drop what is withdrawn.
@@ -337,7 +346,7 @@ void Exports::look_after(int entries) noexcept {
   for (const size_t all = entries_.size(); all > 1 && entries > 0; --entries) {
     looked_at_ = looked_at_ + 1 < all ? looked_at_ + 1 : 1;
     const Entry& entry = entries_[looked_at_];
-    if (entry.buffer_id == 0 || entry.used == turn_) continue;
+    if (entry.name.id == 0 || entry.used == turn_) continue;
     if (!is_there(entry)) withdraw(looked_at_);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports: what this process has named for others: legacy handles, and rows of its ledger with the
-// descriptors behind them; each made once for an allocation, by its buffer id.
+// descriptors behind them; each made once for an allocation, by its id.
 // Why: naming is a driver call or several, and a message from memory that is known costs none.
 // A descriptor keeps the memory that it names: some entries are looked at in each offer, and what
 // was freed is withdrawn. Half of the descriptors that the process may have are taken at most; then
@@ -9,6 +9,8 @@
 // has; emptied when the last rank leaves. Threads: any. See: btl/cuda_ipc/README.md.
 #pragma once
 
+#include <compare>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -34,19 +36,30 @@ class Exports {
                    std::string* why_not);
   /// Sends descriptors to those who have asked.
   void answer();
+  /// Memory that this process frees now: what was named of it is withdrawn.
+  void forget(uintptr_t address, size_t bytes) noexcept;
   /// A rank begins, a rank ends. Whether descriptors may be sent: as the first rank says.
   void join(bool sends) noexcept;
   void leave() noexcept;
 
  private:
+  /// An allocation's name in this process: ids of both kinds count for themselves.
+  struct Name {
+    uint64_t id = 0;
+    cuda::IdKind kind = cuda::IdKind::kBuffer;
+    auto operator<=>(const Name&) const = default;
+    [[nodiscard]] static Name of(const cuda::Memory& memory) noexcept {
+      return {memory.buffer_id, memory.id_kind};
+    }
+  };
   struct Entry {
-    uint64_t buffer_id = 0;
+    Name name;
     uintptr_t base = 0;
     uint64_t used = 0;  // the turn of its last offer
     uint32_t pool = 0;  // row of its pool
     Fd descriptor;
   };
-  /// A pool that lists memory. Its row has an entry without a buffer id.
+  /// A pool that lists memory. Its row has an entry without a name.
   struct Pool {
     CUmemoryPool handle;
     uint32_t row;
@@ -77,8 +90,8 @@ class Exports {
   std::vector<Entry> entries_;      // by row
   std::vector<uint32_t> fresh_;     // rows that no reader was sent
   std::vector<Pool> pools_;
-  std::unordered_map<uint64_t, uint32_t> rows_;          // by buffer id
-  std::unordered_map<uint64_t, std::string> refused_;    // by buffer id: for good
+  std::map<Name, uint32_t> rows_;
+  std::map<Name, std::string> refused_;                  // for good
   std::unordered_map<uint64_t, CUipcMemHandle> legacy_;  // by buffer id
   size_t descriptors_ = 0;
   uint32_t looked_at_ = 0;

@@ -40,6 +40,7 @@ cuda::Memory mapping_at(uint64_t address) noexcept {
   memory.base = base;
   memory.bytes = bytes;
   memory.buffer_id = id;
+  memory.id_kind = cuda::IdKind::kBlock;
   return memory;
 }
 

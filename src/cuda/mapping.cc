@@ -3,6 +3,8 @@
 
 namespace tern::cuda {
 
+constinit std::atomic<void (*)(uintptr_t, size_t) noexcept> withdraw{nullptr};
+
 bool can_map(const Driver& driver) noexcept {
   return driver.cuMemCreate != nullptr && driver.cuMemRelease != nullptr &&
          driver.cuMemAddressReserve != nullptr && driver.cuMemAddressFree != nullptr &&
@@ -31,6 +33,8 @@ CUresult map(const Driver& driver, CUmemGenericAllocationHandle handle, size_t b
 }
 
 CUresult unmap(const Driver& driver, CUdeviceptr address, size_t bytes) noexcept {
+  if (const auto tell = withdraw.load(std::memory_order_acquire); tell != nullptr)
+    tell(address, bytes);
   const CUresult unmapped = driver.cuMemUnmap(address, bytes);
   const CUresult freed = driver.cuMemAddressFree(address, bytes);
   return unmapped != CUDA_SUCCESS ? unmapped : freed;

@@ -5,7 +5,9 @@
 // Threads: any.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "cuda/driver.hpp"
 
@@ -18,6 +20,10 @@ namespace tern::cuda {
 [[nodiscard]] CUresult map(const Driver& driver, CUmemGenericAllocationHandle handle, size_t bytes,
                            size_t alignment, int ordinal, CUdeviceptr* address,
                            const char** function) noexcept;
+/// First `withdraw` is called (null before memory was named for other processes): a descriptor that
+/// names the memory would keep it.
 CUresult unmap(const Driver& driver, CUdeviceptr address, size_t bytes) noexcept;
+
+extern std::atomic<void (*)(uintptr_t address, size_t bytes) noexcept> withdraw;
 
 }  // namespace tern::cuda

@@ -30,16 +30,23 @@ enum class MemoryKind : uint8_t {
   return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged;
 }
 
+/// What counts the id of memory: each counts for itself, so that only both together name it.
+enum class IdKind : uint8_t {
+  kBuffer,  // CU_POINTER_ATTRIBUTE_BUFFER_ID
+  kBlock,   // CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: of what is mapped (cuMemCreate)
+};
+
 /// What the driver says of an address.
 struct Memory {
   MemoryKind kind = MemoryKind::kHost;
   CUcontext context = nullptr;  // null: of no context (pools, cuMemMap)
   int device = 0;               // ordinal in this process
   uint64_t buffer_id = 0;       // of the allocation; never used again in this process
-  uintptr_t base = 0;           // of the allocation, or of the mapping
-  size_t bytes = 0;             // of it
-  bool legacy_ipc = false;      // cuIpcGetMemHandle takes it
-  bool pooled = false;          // from a memory pool (cuMemAllocAsync)
+  IdKind id_kind = IdKind::kBuffer;
+  uintptr_t base = 0;       // of the allocation, or of the mapping
+  size_t bytes = 0;         // of it
+  bool legacy_ipc = false;  // cuIpcGetMemHandle takes it
+  bool pooled = false;      // from a memory pool (cuMemAllocAsync)
 };
 
 namespace detail {

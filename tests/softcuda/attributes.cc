@@ -48,9 +48,11 @@ CUresult tell(void* data, CUpointer_attribute attribute, uintptr_t address,
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
       return put(data, here.kind == Kind::kDevice);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return put(data, range_of(here).first);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
       return put(data, here.base);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return put(data, range_of(here).second);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
       return put(data, here.bytes);
     case CU_POINTER_ATTRIBUTE_MAPPED:
@@ -64,7 +66,7 @@ CUresult tell(void* data, CUpointer_attribute attribute, uintptr_t address,
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return put(data, here.pool);
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-      return put(data, here.id);
+      return put(data, here.storage == nullptr ? uint64_t{0} : here.storage->block);
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }

@@ -41,6 +41,8 @@ std::optional<Allocation> find_allocation(uintptr_t address);
 std::optional<Allocation> remove_allocation(uintptr_t base, Kind kind);
 /// Calls `change` with the entry that the address lies in, under table_mutex.
 bool change_allocation(uintptr_t address, const std::function<void(Allocation&)>& change);
+/// Begin and length of what was reserved around a mapping; of other memory its own.
+std::pair<uintptr_t, size_t> range_of(const Allocation& here);
 /// The memory of a context that ends.
 void free_all_of(CUcontext context);
 

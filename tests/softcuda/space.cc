@@ -58,6 +58,12 @@ std::atomic<size_t> used[64];
 
 }  // namespace
 
+// The ids of blocks count for themselves, as those of buffers do: each is another's, too.
+uint64_t Storage::next_block() {
+  static std::atomic<uint64_t> next{1};
+  return next++;
+}
+
 Storage::~Storage() {
   if (fd >= 0) close(fd);
   if (owned) used[physical] -= bytes;

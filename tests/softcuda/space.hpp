@@ -20,7 +20,9 @@ struct Storage {
   size_t bytes = 0;  // without the last page
   ino_t inode = 0;
   int physical = 0;
-  bool owned = false;  // made by this process: counts towards the device's memory
+  uint64_t block = next_block();  // its id, never used again in this process
+  bool owned = false;             // made by this process: counts towards the device's memory
+  static uint64_t next_block();
   Storage() = default;
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;

@@ -84,6 +84,14 @@ CUresult check(const CUmemAllocationProp& prop) {
 }
 
 }  // namespace
+
+std::pair<uintptr_t, size_t> range_of(const Allocation& here) {
+  if (here.kind != Kind::kMapped) return {here.base, here.bytes};
+  std::lock_guard lock(table_mutex());
+  const auto after = reservations().upper_bound(here.base);
+  return *std::prev(after);
+}
+
 }  // namespace softcuda
 
 using namespace softcuda;  // NOLINT

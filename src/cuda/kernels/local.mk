@@ -22,7 +22,7 @@ kernel_inputs = src/cuda/kernels/arguments.hpp $(wildcard $(srcdir)/src/cuda/ker
 KERNELS_IMAGE = $(GEN)/kernels.fatbin
 CLEANFILES += $(KERNELS_IMAGE)
 $(KERNELS_IMAGE): $(kernel_inputs)
-	$(AM_V_GEN)mkdir -p $(GEN) && $(NVCC) -std=c++20 -O3 -fmad=false --threads 2 -Werror all-warnings \
+	$(AM_V_GEN)mkdir -p $(GEN) && $(NVCC) $(NVCC_HOST) -std=c++20 -O3 -fmad=false --threads 2 -Werror all-warnings \
 	  -Xcudafe --diag_error=20208 -I$(srcdir)/src $(NVCC_ARCHITECTURES) -fatbin -o $@.new \
 	  $(srcdir)/src/cuda/kernels/kernels.cu && mv $@.new $@
 endif

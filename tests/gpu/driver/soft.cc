@@ -125,6 +125,34 @@ TEST_F(Soft, MemoryEnds) {
   EXPECT_EQ(cu().cuMemAlloc_v2(&address, free + 4096), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+// One handle, mapped twice in one range of addresses.
+TEST_F(Soft, ABlockAMappingAndARangeAreThreeThings) {
+  constexpr size_t kPart = 2 << 20;
+  CUmemAllocationProp prop{};
+  prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  CUmemGenericAllocationHandle handle = 0;
+  CUdeviceptr at = 0;
+  OK(cu().cuMemCreate(&handle, kPart, &prop, 0));
+  OK(cu().cuMemAddressReserve(&at, 2 * kPart, 0, 0, 0));
+  uint64_t buffers[2], blocks[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    const CUdeviceptr part = at + i * kPart;
+    OK(cu().cuMemMap(part, kPart, 0, handle, 0));
+    buffers[i] = attribute<uint64_t>(CU_POINTER_ATTRIBUTE_BUFFER_ID, part);
+    blocks[i] = attribute<uint64_t>(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, part);
+    EXPECT_EQ(attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, part + 9), part);
+    EXPECT_EQ(attribute<size_t>(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, part), kPart);
+    EXPECT_EQ(attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, part), at);
+    EXPECT_EQ(attribute<size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, part), 2 * kPart);
+  }
+  EXPECT_NE(buffers[0], buffers[1]);
+  EXPECT_EQ(blocks[0], blocks[1]);
+  for (unsigned i = 0; i < 2; ++i) OK(cu().cuMemUnmap(at + i * kPart, kPart));
+  OK(cu().cuMemAddressFree(at, 2 * kPart));
+  OK(cu().cuMemRelease(handle));
+}
+
 TEST_F(Soft, FabricHandlesAreRefusedWhereThereIsNoChannel) {
   const char* on = getenv("SOFTCUDA_FABRIC");
   CUmemAllocationProp prop{};

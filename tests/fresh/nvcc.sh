@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# What ./configure does with an nvcc that compiles no kernel: it must not fail in make. Sourced by run. The nvcc is a stub.
+
+# nvcc_that LINE: in $work/cuda/bin; the line is what it does when it is to compile.
+nvcc_that() {
+  mkdir -p "$work/cuda/bin"
+  stub "$work/cuda/bin/nvcc" 'case "$*" in
+  *--list-gpu-arch*) printf "compute_%s\n" 75 80 ;;
+  *--version*) echo "Cuda compilation tools, release 11.8, V11.8.89" ;;
+  *) '"$1"' ;;
+esac'
+}
+configures() { # ARGUMENT...: what it says of nvcc, and what make would call
+  local got=0
+  rm -rf "$work/configured" && mkdir "$work/configured"
+  env -C "$work/configured" PATH="$work/cuda/bin:$PATH" "$top/configure" CC=gcc CXX=g++ "$@" >"$work/configured/log" 2>&1 || got=$?
+  grep -e nvcc -e 'cuda  ' -e '--with-cuda' "$work/configured/log"
+  grep '^NVCC' "$work/configured/Makefile" || true
+  return "$got"
+}
+too_old() { nvcc_that 'echo "nvcc fatal   : Value c++20 is not defined for option std" >&2; exit 1'; }
+# As one does whose CXX is newer than it: with its own choice it compiles.
+refuses_compiler() {
+  nvcc_that 'case "$*" in *-ccbin*) echo "error: -- unsupported GNU version!" >&2; exit 1 ;; esac'
+}
+# says PATTERN... -- COMMAND...: exit code 0, and each pattern is there.
+says() {
+  local patterns=() output pattern
+  while [ "$1" != -- ]; do patterns+=("$1"); shift; done
+  shift
+  output=$("$@") || { printf '%s\n' "$output"; return 1; }
+  printf '%s\n' "$output"
+  for pattern in "${patterns[@]}"; do grep -q -E -e "$pattern" <<<"$output" || return 1; done
+}
+found_and_old() { too_old && says '^NVCC = *$' 'WARNING: .*Value c\+\+20' 'no kernels \(.* compiles none' -- configures; }
+asked_for_and_old() {
+  local output
+  too_old && ! output=$(configures --with-cuda="$work/cuda") && printf '%s\n' "$output" &&
+    grep -q 'does not compile a kernel: .*Value c++20' <<<"$output"
+}
+with_another_compiler() {
+  refuses_compiler && says '^NVCC = .*/nvcc' '^NVCC_HOST = *$' 'compiles a kernel... yes' -- configures
+}
+with_this_compiler() { nvcc_that : && says '^NVCC_HOST = -ccbin g\+\+$' -- configures; }
+
+check_nvcc() {
+  check "an nvcc in PATH that is too old makes a build without kernels" found_and_old
+  check "one that was asked for ends configure with its words" asked_for_and_old
+  check "one that refuses the host compiler chooses its own" with_another_compiler
+  check "otherwise the host compiler is CXX" with_this_compiler
+}
