@@ -155,6 +155,12 @@ void Progress::give_way() noexcept {
   lock();
 }
 
+void Progress::stay_awake(int more) noexcept {
+  if (shared_->awake.load(std::memory_order_relaxed) == 0)
+    shared_->awake_since_ns.store(now_ns(), std::memory_order_relaxed);
+  if (shared_->awake.fetch_add(more, std::memory_order_relaxed) == 0) wake();
+}
+
 void Progress::list(Idleness& idleness) noexcept {
   idleness.listed = true;
   idleness.call = current_call.call;
@@ -258,7 +264,9 @@ bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   constexpr int64_t kLongAwakeNs = 100'000'000;  // then mpirun may ask what it waits for
   const bool awake = shared_->awake.load(std::memory_order_relaxed) != 0;
   const int64_t yields = awake ? kLongAwakeNs : now < polling.sleeps_until_ns ? -1 : yield_ns_;
-  if (now - idleness->since_ns <= yields) {
+  int64_t since = idleness->since_ns;
+  if (awake) since = std::max(since, shared_->awake_since_ns.load(std::memory_order_relaxed));
+  if (now - since <= yields) {
     idleness->first_sleep = idleness->steps;
     unlock();
     ::sched_yield();
@@ -272,7 +280,7 @@ bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   unlock();
   const bool early = idleness->steps - idleness->first_sleep < kRoundsBeforeLongSleep;
   if (doorbell_ == nullptr || awake)
-    sleep_unrung(now - idleness->since_ns);
+    sleep_unrung(now - since);
   else
     sleep_on_doorbell(*idleness,
                       early ? std::min(kFirstSleepUs, longest_sleep_us_) : longest_sleep_us_);

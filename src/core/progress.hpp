@@ -108,6 +108,7 @@ class Progress {
     std::atomic<int> spinning{0};  // threads that wait at length
     int most = 1;                  // of them may keep a core
     std::atomic<int> awake{0};     // see stay_awake()
+    std::atomic<int64_t> awake_since_ns{0};
     PollingThreads polling;
     /// A word whose change ends sleeps, too, while one thread waits for what it tells.
     struct Also {
@@ -132,9 +133,7 @@ class Progress {
 
   /// Something is under way whose end rings no bell (a device's copy): who waits, in any channel of
   /// the process, polls and yields or naps, but does not sleep. Caller holds the lock.
-  void stay_awake(int more) noexcept {
-    if (shared_->awake.fetch_add(more, std::memory_order_relaxed) == 0) wake();
-  }
+  void stay_awake(int more) noexcept;
 
   /// Another thread of this rank may sleep while what it waits for has just been done by hand.
   void wake() noexcept {

@@ -56,8 +56,8 @@ check "a name of Slurm's is this node" salloc -Q -N1 -w n2 sh -c \
   "SLURMD_NODENAME=n2 '$MPIRUN' --dry-run -host n2:3 ./who | grep -q '^3 ranks on host'"
 printf '#!/bin/sh\nexec "%s" ./who\n' "$MPIRUN" >batch.sh
 batch() {
-  timeout 60 sbatch --wait -Q -N1 -n2 -o batch.out batch.sh >sbatch.out 2>&1 || { cat sbatch.out batch.out; return 1; }
-  [ "$(sort batch.out)" = "$two" ] || { cat batch.out; return 1; }
+  timeout 60 sbatch --wait -Q -N1 -n2 -o batch.out -e batch.err batch.sh >sbatch.out 2>&1 || { cat sbatch.out batch.*; return 1; }
+  [ "$(sort batch.out)" = "$two" ] || { cat batch.out batch.err; return 1; }
 }
 check "mpirun in a batch script" batch
 

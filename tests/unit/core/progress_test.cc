@@ -175,7 +175,7 @@ TEST_F(ProgressTest, WhileADeviceWorksNobodySleeps) {
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
   ASSERT_TRUE(comes([&] { return room_.polls > 0; }));
-  std::this_thread::sleep_for(milliseconds(100));
+  std::this_thread::sleep_for(milliseconds(50));
   EXPECT_EQ(watch_.asleeps, 0);
   {
     const ChannelLock lock(progress_);
