@@ -40,6 +40,8 @@ class Datatype final : public Object {
   [[nodiscard]] MPI_Aint extent() const noexcept { return extent_; }
   [[nodiscard]] MPI_Aint true_lb() const noexcept { return true_lb_; }
   [[nodiscard]] MPI_Aint true_extent() const noexcept { return true_extent_; }
+  /// That a compiler gives it.
+  [[nodiscard]] int alignment() const noexcept { return alignment_; }
   [[nodiscard]] bool committed() const noexcept { return committed_; }
   void commit() noexcept { committed_ = true; }
   /// True where `count` elements at `buf` are one block of count * size() bytes at buf + true_lb().

@@ -66,15 +66,17 @@ int HeldStripe::take_late(int32_t mine) noexcept {
   }
 }
 
-/// Elements with a gap at their end, one by one: the last one's gap may be outside the window.
-void apply_padded(std::byte* at, size_t count, const Element& element, const std::byte* in,
+/// One by one: elements with a gap at their end, for the last one's gap may be outside the window,
+/// and those that are not aligned.
+void apply_singly(std::byte* at, size_t count, const Element& element, const std::byte* in,
                   std::byte* result) noexcept {
-  alignas(16) std::byte here[Element::kMostExtent] = {};
+  alignas(16) std::byte here[Element::kMostExtent] = {}, operand[Element::kMostExtent] = {};
   for (size_t i = 0; i < count; ++i, at += element.extent) {
     std::memcpy(here, at, element.span);
     if (result != nullptr) std::memcpy(result + i * element.extent, here, element.span);
     if (in == nullptr) continue;
-    element.loop(in + i * element.extent, here, 1);
+    std::memcpy(operand, in + i * element.extent, element.span);
+    element.loop(operand, here, 1);
     std::memcpy(at, here, element.span);
   }
 }
@@ -85,7 +87,8 @@ Element element_of(core::Op::Loop loop, const core::Datatype& basic) noexcept {
   const auto extent = static_cast<size_t>(basic.extent());
   TERN_ASSERT(extent <= Element::kMostExtent);
   return {loop, static_cast<size_t>(basic.size()), extent,
-          static_cast<size_t>(basic.true_lb() + basic.true_extent())};
+          static_cast<size_t>(basic.true_lb() + basic.true_extent()),
+          static_cast<size_t>(basic.alignment())};
 }
 
 int apply(const Shared& shared, std::byte* at, size_t count, const Element& element,
@@ -100,8 +103,8 @@ int apply(const Shared& shared, std::byte* at, size_t count, const Element& elem
     const size_t bytes = few * element.extent;
     const HeldStripe held(shared, at);
     if (held.code() != MPI_SUCCESS) return held.code();
-    if (element.span != element.extent) {
-      apply_padded(at, few, element, in, result);
+    if (element.span != element.extent || !element.is_aligned(at) || !element.is_aligned(in)) {
+      apply_singly(at, few, element, in, result);
     } else {
       if (result != nullptr) std::memcpy(result, at, bytes);
       if (in != nullptr) element.loop(in, at, few);

@@ -24,11 +24,15 @@ namespace tern::rma {
 /// One element of a predefined type, and what an operation does to it.
 struct Element {
   core::Op::Loop loop = nullptr;
-  size_t size = 0;    // packed
-  size_t extent = 0;  // from one to the next in memory
-  size_t span = 0;    // to the end of its last byte of data
+  size_t size = 0;       // packed
+  size_t extent = 0;     // from one to the next in memory
+  size_t span = 0;       // to the end of its last byte of data
+  size_t alignment = 1;  // that `loop` needs; a window's element may lie anywhere
   static constexpr size_t kMostExtent = 64;
   [[nodiscard]] bool padded() const noexcept { return size != extent; }
+  [[nodiscard]] bool is_aligned(const void* at) const noexcept {
+    return reinterpret_cast<uintptr_t>(at) % alignment == 0;
+  }
 };
 
 /// Elements in memory that accumulates share. `origin`: what places are counted from.

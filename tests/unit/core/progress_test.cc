@@ -76,7 +76,7 @@ class ProgressTest : public ::testing::Test {
   }
   Doorbell bell_;
   CountingWatch watch_;
-  Progress::Shared shared_{0, 2, 0, {}, {}};
+  Progress::Shared shared_{0, 2, 0, 0, {}, {}};
   Room room_;
   Progress progress_;
 };

@@ -19,7 +19,7 @@ namespace {
 
 Element element_of(Reduction reduction, Number number, size_t size, size_t extent) {
   return {core::loops::best_table().row(reduction)[static_cast<size_t>(number)], size, extent,
-          extent};
+          extent, std::min<size_t>(extent & -extent, 8)};
 }
 
 class Stripes : public testing::Test {
