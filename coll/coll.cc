@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "coll/flat/flat.hpp"
 #include "coll/flat/queue.hpp"
 
 namespace tern::coll {
@@ -166,7 +167,10 @@ int Coll::run(const Operation& operation) noexcept {
   }
   const Question question = question_of(operation);
   try {
-    const Ran ran = run_flat(operation, question, &code);
+    Ran ran = Ran::kNotYet;
+    if (flat_bytes(question) >= kLeastOnDevice)
+      ran = run_in_flight(operation, question, number, &code);
+    if (ran == Ran::kNotYet) ran = run_flat(operation, question, &code);
     if (TERN_LIKELY(ran == Ran::kDone)) return code;
     return run_schedule(operation, question, ran == Ran::kNotYet, number);
   } catch (const std::bad_alloc&) {

@@ -94,8 +94,13 @@ class Coll final : UnderWay, ScheduleMaker {
                                    bool persistent, FlatCall** made) noexcept;
   [[nodiscard]] FlatCall* bound_flight(const Operation& operation, const Question& question,
                                        bool persistent);
-  [[nodiscard]] bool may_fly(CommState& state, const Operation& operation,
-                             const Question& question) const noexcept;
+  /// Blocking, where that is large. Throws Error, std::bad_alloc.
+  Ran run_in_flight(const Operation& operation, const Question& question, CallNumber number,
+                    int* code);
+  /// In which of the communicator's queues: by kinds of lanes.
+  enum class Flight : uint8_t { kSmall, kMedium, kLarge, kNone };
+  [[nodiscard]] static Flight flight_of(const CommState& state, const Operation& operation,
+                                        const Question& question, bool persistent) noexcept;
   /// One of the two, with a handle.
   [[nodiscard]] int make(const Operation& operation, bool persistent, FlatCall** call,
                          Execution** execution) noexcept;

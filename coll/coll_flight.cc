@@ -12,56 +12,114 @@
 namespace tern::coll {
 namespace {
 
+constexpr const Lane* kLanes[] = {&kSmallFlightLane, &kMediumFlightLane, &kLargeFlightLane};
+
+/// How a large call is done where a blocking one would be done so. In its first epoch each rank
+/// must hear of all others.
+FlatMethod large_method(Collective what, FlatMethod blocking) noexcept {
+  if (blocking != FlatMethod::kWhole) return blocking;
+  switch (what) {
+    case Collective::kAllgather:
+    case Collective::kAlltoall:
+    case Collective::kAllreduce:
+    case Collective::kReduceScatter:
+      return FlatMethod::kWhole;
+    case Collective::kReduce:
+      return FlatMethod::kSliced;
+    default:
+      return FlatMethod::kNone;
+  }
+}
+
+const char* row_of(FlatMethod method) noexcept {
+  switch (method) {
+    case FlatMethod::kSliced:
+      return "flat_sliced";
+    case FlatMethod::kDirect:
+      return "flat_direct";
+    default:
+      return "flat";
+  }
+}
+
 /// Of a persistent request, which is at most once in flight: few pages, and, if they do, in a small
 /// slab.
 Lane lane_of_one(size_t bytes) noexcept {
   constexpr size_t kLine = 64;
-  const size_t most = kLargeFlightLane.room();
+  const size_t most = kMediumFlightLane.room();
   const size_t stride = (Slot::kHead + std::min(bytes, most) + kLine - 1) / kLine * kLine;
   return {sizeof(SlabHead), stride, bytes <= most ? 2U : 4U};
 }
 
 }  // namespace
 
-// Larger data may lie on a device, which only its own rank knows.
-bool Coll::may_fly(CommState& state, const Operation& operation,
-                   const Question& question) const noexcept {
-  if (!state.shares_memory || !flat_takes(operation)) return false;
-  if (choose(state, operation, question, true).algorithm->flat == FlatMethod::kNone) return false;
+// Large data may lie on a device, which only its own rank knows: in its first epoch all learn it. A
+// persistent call is bound once, and a schedule that is bound is as fast.
+Coll::Flight Coll::flight_of(const CommState& state, const Operation& operation,
+                             const Question& question, bool persistent) noexcept {
+  if (!state.shares_memory || !flat_takes(operation)) return Flight::kNone;
+  const size_t bytes = flat_bytes(question);
+  const bool large = bytes >= kLeastOnDevice;
+  if (large && (persistent || !state.shares_large)) return Flight::kNone;
+  const Lane& longest = large ? kLargeFlightLane : kMediumFlightLane;
   if (operation.collective == Collective::kReduceScatter &&
-      static_cast<size_t>(operation.input.type->size() * question.ranks) > kLargeFlightLane.room())
-    return false;  // an element of each block must fit
-  return flat_bytes(question) < kLeastOnDevice;
+      static_cast<size_t>(operation.input.type->size() * question.ranks) > longest.room())
+    return Flight::kNone;  // an element of each block must fit
+  if (large) return Flight::kLarge;
+  return bytes <= kSmallFlightLane.room() ? Flight::kSmall : Flight::kMedium;
 }
 
 FlatCall* Coll::bound_flight(const Operation& operation, const Question& question,
                              bool persistent) {
   core::Communicator& communicator = *operation.communicator;
   CommState& state = state_of(communicator);
-  if (!may_fly(state, operation, question)) return nullptr;
-  const size_t bytes = flat_bytes(question);
-  const bool small = bytes <= kSmallFlightLane.room();
+  const Flight flight = flight_of(state, operation, question, persistent);
+  if (flight == Flight::kNone) return nullptr;
+  Choice choice = choose(state, operation, question, true);
+  FlatMethod method = choice.algorithm->flat;
+  if (method == FlatMethod::kNone) return nullptr;
+  const bool large = flight == Flight::kLarge;
+  method = large ? large_method(operation.collective, method) : FlatMethod::kWhole;
+  if (method == FlatMethod::kNone) return nullptr;
+  choice.algorithm = find_algorithm(operation.collective, row_of(method));
   std::unique_ptr<FlatQueue> own;
-  std::unique_ptr<FlatQueue>& queue = persistent ? own : state.flights[small ? 0 : 1];
+  std::unique_ptr<FlatQueue>& queue = persistent ? own : state.flights[static_cast<size_t>(flight)];
   if (queue == nullptr)
-    queue = flights_.make_queue(communicator, persistent ? lane_of_one(bytes)
-                                              : small    ? kSmallFlightLane
-                                                         : kLargeFlightLane);
-  if (queue->lacks_slabs()) return nullptr;
+    queue = flights_.make_queue(communicator, persistent ? lane_of_one(flat_bytes(question))
+                                                         : *kLanes[static_cast<size_t>(flight)]);
+  if (queue->has_failed()) return nullptr;
   FlatCall* const call = flights_.acquire();
   try {
-    call->bind(operation, *queue);
+    call->bind(operation, *queue, method, large);
   } catch (...) {
     call->release();
     throw;
   }
   if (persistent) call->set_persistent(std::move(own), Refusals::next_number(communicator, true));
-  if (TERN_UNLIKELY(process_.explain.on()) && communicator.rank() == 0) {
-    Choice choice = state.answer;
-    choice.algorithm = find_algorithm(operation.collective, "flat");
+  if (TERN_UNLIKELY(process_.explain.on()) && communicator.rank() == 0)
     call->measure(explain(state, state.question, choice));
-  }
   return call;
+}
+
+// What ranks post ahead of what they have read costs fewer switches between them than epochs that
+// all of them end together.
+Coll::Ran Coll::run_in_flight(const Operation& operation, const Question& question,
+                              CallNumber number, int* code) {
+  CommState& state = state_of(*operation.communicator);
+  if (flight_of(state, operation, question, false) != Flight::kLarge) return Ran::kNotYet;
+  if (choose(state, operation, question, true).algorithm->flat != FlatMethod::kSliced)
+    return Ran::kNotYet;
+  FlatCall* const call = bound_flight(operation, question, false);
+  if (call == nullptr) return Ran::kNotYet;
+  call->launch_blocking(number);
+  channel_.progress.wait([call] { return call->done(); },
+                         [call](WaitReport* report) { call->describe(report); });
+  const bool done = !call->is_elsewhere();
+  *code = call->outcome.error;
+  if (*code != MPI_SUCCESS) *code = fail(*code, "%s", call->error_text->c_str());
+  call->release();
+  if (TERN_UNLIKELY(!done && *code != MPI_SUCCESS)) throw Error(*code, take_last_error().text);
+  return done ? Ran::kDone : Ran::kNotYet;
 }
 
 int Coll::prepare_flight(const Operation& operation, const Question& question, bool persistent,

@@ -29,7 +29,7 @@ struct CommState final : CommRefusals {
   bool shares_large = true;                          // large ones, too
   bool single_copy = true;                           // and buffers, likewise
   std::unique_ptr<Slab> slabs[2];                    // by size; null until they are used
-  std::unique_ptr<FlatQueue> flights[2];             // of nonblocking calls, likewise
+  std::unique_ptr<FlatQueue> flights[3];             // of nonblocking calls, likewise
   std::unique_ptr<Forced> hints;                     // null: none
   std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.

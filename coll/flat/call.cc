@@ -13,9 +13,11 @@ FlatCall::FlatCall(Flights& owner) noexcept : flights_(owner) {
 
 FlatCall::~FlatCall() = default;
 
-void FlatCall::bind(const Operation& operation, FlatQueue& queue) {
+void FlatCall::bind(const Operation& operation, FlatQueue& queue, FlatMethod method, bool large) {
   operation_ = operation;
   queue_ = &queue;
+  method_ = method;
+  large_ = large;
   communicator = operation.communicator;
   input_type_ = core::Ref<core::Datatype>(operation.input.type);
   output_type_ = core::Ref<core::Datatype>(operation.output.type);
@@ -41,6 +43,18 @@ void FlatCall::launch() noexcept {
     number_ = Refusals::next_number(*operation_.communicator, false);
     sequence_ = next_sequence(*operation_.communicator);
   }
+  blocking_ = false;
+  enqueue();
+}
+
+void FlatCall::launch_blocking(CallNumber number) noexcept {
+  number_ = number;
+  sequence_ = next_sequence(*operation_.communicator);
+  blocking_ = true;
+  enqueue();
+}
+
+void FlatCall::enqueue() noexcept {
   ++operation_.communicator->pending;
   retain();
   outcome = {};
@@ -66,6 +80,26 @@ int FlatCall::start() noexcept {
 void FlatCall::begin(Slots& slots) noexcept {
   written_ = read_ = 0;
   unreadable_ = false;
+  elsewhere_ = becomes_schedule_ = false;
+  parts_ = &plan(slots);
+  first_epoch_ = queue_->epochs_ + 1;
+  queue_->epochs_ += static_cast<uint64_t>(parts_->epochs());
+}
+
+Parts& FlatCall::plan(Slots& slots) noexcept {
+  if (!large_) return plan_staged(slots);
+  elsewhere_ = uses_device(operation_);
+  switch (method_) {
+    case FlatMethod::kSliced:
+      return plan_.emplace<Sliced>(operation_, slots);
+    case FlatMethod::kDirect:
+      return plan_direct(slots);
+    default:
+      return plan_.emplace<Parts>(operation_, slots);
+  }
+}
+
+Parts& FlatCall::plan_staged(Slots& slots) noexcept {
   staged_.reset();
   if (TERN_UNLIKELY(uses_device(operation_))) {
     int code = MPI_SUCCESS;
@@ -78,24 +112,49 @@ void FlatCall::begin(Slots& slots) noexcept {
     unreadable_ = code != MPI_SUCCESS;
     if (unreadable_) take_error(code, take_last_error().text);
   }
-  parts_.emplace(staged_ ? staged_->operation() : operation_, slots);
-  first_epoch_ = queue_->epochs_ + 1;
-  queue_->epochs_ += static_cast<uint64_t>(parts_->epochs());
+  return plan_.emplace<Parts>(staged_ ? staged_->operation() : operation_, slots);
+}
+
+Parts& FlatCall::plan_direct(Slots& slots) noexcept {
+  Direct& direct = plan_.emplace<Direct>(operation_, slots);
+  if (TERN_UNLIKELY(elsewhere_)) return direct;
+  try {
+    direct.prepare();
+  } catch (const std::bad_alloc&) {
+    direct.give_up(fail(MPI_ERR_NO_MEM, "no memory for a copy of the data"));
+    take_error(direct.code(), take_last_error().text);
+  }
+  return direct;
 }
 
 void FlatCall::write(Slots& slots) noexcept {
   slots.go_to(first_epoch_ + static_cast<uint64_t>(written_));
   const Slots::Poisoned poisoned(slots, unreadable_);
+  if (TERN_UNLIKELY(elsewhere_)) {
+    ++written_;
+    return parts_->write_elsewhere();
+  }
   parts_->write(written_++);
 }
 
 void FlatCall::read(Slots& slots) noexcept {
   slots.go_to(first_epoch_ + static_cast<uint64_t>(read_));
+  if (large_ && read_ == 0 && parts_->any_elsewhere()) return become_schedule(slots);
   const bool right = parts_->code() == MPI_SUCCESS;
   parts_->read(read_++);
   slots.end();
   if (TERN_UNLIKELY(right && parts_->code() != MPI_SUCCESS))
     take_error(parts_->code(), take_last_error().text);
+}
+
+void FlatCall::become_schedule(Slots& slots) noexcept {
+  read_ = written_ = parts_->epochs();
+  slots.go_to(first_epoch_ + static_cast<uint64_t>(read_) - 1);
+  slots.end();
+  becomes_schedule_ = true;
+  if (blocking_) return;
+  if (outcome.error != MPI_SUCCESS)
+    flights_.refusals().refuse_call(*operation_.communicator, number_, outcome.error);
 }
 
 bool FlatCall::advance_schedule() noexcept {
@@ -142,7 +201,8 @@ void FlatCall::destroy() noexcept {
   output_type_ = {};
   op_ = {};
   staged_.reset();
-  parts_.reset();
+  plan_.emplace<std::monostate>();
+  parts_ = nullptr;
   own_.reset();
   measured_ = nullptr;
   let_communicator_go();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat collectives of large data: everybody posts where its data is, and copies what it needs
-// straight from the others' buffers. A buffer is the user's again when all have ended the epoch.
+// Flat collectives of large data: each rank posts where its data is, and copies what it needs
+// straight from the others' buffers.
 #include "coll/flat/direct.hpp"
 
 #include <cinttypes>
@@ -17,22 +17,88 @@ constexpr size_t kPiece = 131072;
 
 }  // namespace
 
+using enum Collective;
+
+Direct::Direct(const Operation& operation, Slots& slots) noexcept : Parts(operation, slots) {
+  const bool reduces_for_others =
+      operation.collective == kAllreduce || operation.collective == kReduce;
+  epochs_ = reduces_for_others && !between_two() ? 3 : 2;
+}
+
+// Of two, each reads the other's whole vector: that is as much as two halves, and one epoch less.
+bool Direct::between_two() const noexcept {
+  return ranks_ == 2 && !(operation_.collective == kAllreduce && operation_.in_place);
+}
+
+bool Direct::has_output() const noexcept {
+  return operation_.collective != kReduce || rank_ == root_;
+}
+
+// In place what the others want of an exchange would be overwritten: it moves aside first.
+void Direct::prepare() {
+  const bool in_place = operation_.in_place;
+  switch (operation_.collective) {
+    case kAllgather:
+      input_ = in_place ? dense_blocks(out_, rank_, 1) : dense_blocks(in_, 0, 1);
+      input_ = for_others(input_, out_.bytes());
+      break;
+    case kAlltoall:
+      input_ = in_place ? packed_blocks(out_, 0, ranks_) : dense_blocks(in_, 0, ranks_);
+      input_ = for_others(input_, static_cast<size_t>(ranks_) * out_.bytes());
+      break;
+    case kReduceScatter:
+      return prepare_reduce_scatter();
+    default:
+      return prepare_reduction();
+  }
+  if (!out_.dense()) aside_.resize(out_.bytes());
+}
+
+// In place the result would lie where others still read: it waits aside.
+void Direct::prepare_reduce_scatter() {
+  slots_.scratch(2 * kPiece);
+  own_ = {0, length_of(rank_)};
+  for (int i = 0; i < rank_; ++i) own_.first += length_of(i);
+  MPI_Count total = own_.end();
+  for (int i = rank_ + 1; i < ranks_; ++i) total += length_of(i);
+  if (operation_.in_place) aside_.resize(bytes_of(own_.count));
+  input_ = for_others(in_.at(0), bytes_of(total));
+}
+
+// Each rank reduces its slice, then all, or the root, read the slices. In place the slice takes the
+// place of an operand that no other rank needs.
+void Direct::prepare_reduction() {
+  slots_.scratch(2 * kPiece);
+  const MPI_Count count = operation_.input.count;
+  input_ = for_others(in_.at(0), bytes_of(count));
+  if (between_two()) {
+    own_ = {0, has_output() ? count : 0};
+    reduced_ = out_.at(0);
+    return;
+  }
+  own_ = slice(count, rank_);
+  if (own_.count == 0) return;
+  if (has_output()) reduced_ = out_.at(0, bytes_of(own_.first));
+  if (reduced_ != nullptr && slots_.is_readable(reduced_, bytes_of(own_.count))) return;
+  aside_.resize(bytes_of(own_.count));
+  reduced_ = aside_.data();
+}
+
 // A rank that has failed has nothing to read: a length of 0 says so.
-void Direct::post_address(const void* address) {
-  const auto value = reinterpret_cast<uint64_t>(address);
+void Direct::post(const std::byte* data) {
+  const Post value = reinterpret_cast<uint64_t>(data);
   copy_bytes(slots_.claim(), &value, sizeof value);
   slots_.post(code_ == MPI_SUCCESS ? sizeof value : 0);
 }
 
-const std::byte* Direct::for_others(const std::byte* data, size_t bytes,
-                                    std::vector<std::byte>& aside) {
+const std::byte* Direct::for_others(const std::byte* data, size_t bytes) {
   if (TERN_LIKELY(bytes == 0 || slots_.is_readable(data, bytes))) return data;
-  aside.assign(data, data + bytes);
-  return aside.data();
+  packed_.assign(data, data + bytes);
+  return packed_.data();
 }
 
 void Direct::get(int rank, void* to, size_t offset, size_t bytes) {
-  uint64_t address = 0;
+  Post address = 0;
   copy_bytes(&address, await(rank, sizeof address), sizeof address);
   if (bytes == 0 || TERN_UNLIKELY(code_ != MPI_SUCCESS)) return;
   const int error = slots_.get(rank, to, address + offset, bytes);
@@ -41,74 +107,69 @@ void Direct::get(int rank, void* to, size_t offset, size_t bytes) {
                  name_, bytes, address + offset, rank, std::strerror(error));
 }
 
-const std::byte* Direct::dense_blocks(const View& view, int first, int blocks,
-                                      std::vector<std::byte>& aside) {
+const std::byte* Direct::dense_blocks(const View& view, int first, int blocks) {
   if (view.adjacent() || (blocks == 1 && view.dense())) return view.at(first);
-  return packed_blocks(view, first, blocks, aside);
+  return packed_blocks(view, first, blocks);
 }
 
-const std::byte* Direct::packed_blocks(const View& view, int first, int blocks,
-                                       std::vector<std::byte>& aside) {
-  aside.resize(static_cast<size_t>(blocks) * view.bytes());
+const std::byte* Direct::packed_blocks(const View& view, int first, int blocks) {
+  packed_.resize(static_cast<size_t>(blocks) * view.bytes());
   for (int i = 0; i < blocks; ++i)
-    view.read(first + i, 0, aside.data() + static_cast<size_t>(i) * view.bytes(), view.bytes());
-  return aside.data();
+    view.read(first + i, 0, packed_.data() + static_cast<size_t>(i) * view.bytes(), view.bytes());
+  return packed_.data();
 }
 
-void Direct::get_block(int rank, int theirs, int block, std::vector<std::byte>& aside) {
+void Direct::get_block(int rank, int theirs, int block) {
   const size_t bytes = out_.bytes();
   const size_t offset = static_cast<size_t>(theirs) * bytes;
   if (out_.dense()) return get(rank, out_.at(block), offset, bytes);
-  get(rank, aside.data(), offset, bytes);
-  out_.write(block, 0, aside.data(), bytes);
+  get(rank, aside_.data(), offset, bytes);
+  if (code_ == MPI_SUCCESS) out_.write(block, 0, aside_.data(), bytes);
 }
 
-// Then an empty epoch: a slab serves others only when this one is ended, too. Then all ranks have
-// looked at it for the last time.
-void Direct::await_ends() {
-  for (int i = 1; i < ranks_; ++i) slots_.await_end((rank_ + i) % ranks_);
-  slots_.begin(name_);
-  slots_.end();
+void Direct::write(int64_t epoch) {
+  if (epoch == 0) return post(input_);
+  if (epoch < epochs_ - 1) return post(reduced_);
+  slots_.claim();
+  slots_.post(0);
 }
 
-void Direct::allgather() {
-  std::vector<std::byte> packed, aside(out_.dense() ? 0 : out_.bytes());
-  const std::byte* own =
-      operation_.in_place ? dense_blocks(out_, rank_, 1, packed) : dense_blocks(in_, 0, 1, packed);
-  own = for_others(own, out_.bytes(), packed);
-  slots_.begin(name_);
-  post_address(own);
-  copy_own(0, rank_);
-  for (int i = 1; i < ranks_; ++i) {
-    const int from = (rank_ + i) % ranks_;
-    get_block(from, 0, from, aside);
+void Direct::read(int64_t epoch) {
+  if (epoch == 0) return read_inputs();
+  if (epoch < epochs_ - 1) return read_slices();
+  return end();
+}
+
+void Direct::read_inputs() {
+  switch (operation_.collective) {
+    case kAllgather:
+      if (code_ == MPI_SUCCESS) copy_own(0, rank_);
+      for (int i = 1; i < ranks_; ++i) {
+        const int from = (rank_ + i) % ranks_;
+        get_block(from, 0, from);
+      }
+      break;
+    case kAlltoall:
+      if (code_ == MPI_SUCCESS) copy_own(rank_, rank_);
+      for (int i = 1; i < ranks_; ++i) {
+        const int from = (rank_ + i) % ranks_;
+        get_block(from, rank_, from);
+      }
+      break;
+    case kReduceScatter:
+      reduce_slice(own_, operation_.in_place ? aside_.data() : out_.at(0));
+      for (int i = 0; i < ranks_; ++i) await(i, sizeof(Post));
+      break;
+    default:
+      for (int i = 0; i < ranks_; ++i) await(i, sizeof(Post));
+      reduce_slice(own_, reduced_);
   }
   slots_.awaited_all();
-  slots_.end();
-  await_ends();
-}
-
-// In place what the others want would be overwritten: it moves aside first.
-void Direct::alltoall() {
-  std::vector<std::byte> packed, aside(out_.dense() ? 0 : out_.bytes());
-  const std::byte* own = operation_.in_place ? packed_blocks(out_, 0, ranks_, packed)
-                                             : dense_blocks(in_, 0, ranks_, packed);
-  own = for_others(own, static_cast<size_t>(ranks_) * out_.bytes(), packed);
-  slots_.begin(name_);
-  post_address(own);
-  copy_own(rank_, rank_);
-  for (int i = 1; i < ranks_; ++i) {
-    const int from = (rank_ + i) % ranks_;
-    get_block(from, rank_, from, aside);
-  }
-  slots_.awaited_all();
-  slots_.end();
-  await_ends();
 }
 
 // Piece by piece, so that operands stay in the cache. In place `to` is one of the operands.
 void Direct::reduce_slice(const Range& own, std::byte* to) {
-  if (own.count == 0) return;
+  if (own.count == 0 || code_ != MPI_SUCCESS) return;
   std::byte* const scratch = slots_.scratch(2 * kPiece);
   const auto most = static_cast<MPI_Count>(kPiece) / size_;
   const core::Datatype& type = *operation_.input.type;
@@ -131,94 +192,30 @@ void Direct::reduce_slice(const Range& own, std::byte* to) {
   }
 }
 
-// Of two, each reads the other's whole vector: that is as much as two halves, and one epoch less.
-void Direct::reduce_between_two(bool all) {
-  slots_.scratch(2 * kPiece);  // memory first: an epoch that has begun must end
-  std::vector<std::byte> copy;
-  const std::byte* const input = for_others(in_.at(0), bytes_of(operation_.input.count), copy);
-  slots_.begin(name_);
-  post_address(input);
-  if (all || rank_ == root_) reduce_slice({0, operation_.input.count}, out_.at(0));
-  slots_.end();
-  await_ends();
-}
-
-// In place the result would lie where others still read: it waits aside.
-void Direct::reduce_scatter() {
-  Range own{0, length_of(rank_)};
-  for (int i = 0; i < rank_; ++i) own.first += length_of(i);
-  std::vector<std::byte> aside(operation_.in_place ? bytes_of(own.count) : 0);
-  slots_.scratch(2 * kPiece);
-  MPI_Count total = own.end();
-  for (int i = rank_ + 1; i < ranks_; ++i) total += length_of(i);
-  std::vector<std::byte> copy;
-  const std::byte* const input = for_others(in_.at(0), bytes_of(total), copy);
-  slots_.begin(name_);
-  post_address(input);
-  reduce_slice(own, operation_.in_place ? aside.data() : out_.at(0));
-  for (int i = 0; i < ranks_; ++i) await(i, sizeof(uint64_t));
-  slots_.awaited_all();
-  slots_.end();
-  await_ends();
-  if (!aside.empty()) copy_bytes(out_.at(0), aside.data(), aside.size());
-}
-
-// Two epochs: each rank reduces its slice, then all, or the root, read the slices. In place the
-// slice takes the place of an operand that no other rank needs.
-void Direct::reduce(bool all) {
-  if (ranks_ == 2 && !(all && operation_.in_place)) return reduce_between_two(all);
-  const Range own = slice(operation_.input.count, rank_);
-  const bool has_output = all || rank_ == root_;
-  const size_t bytes_own = bytes_of(own.count);
-  const bool in_output =
-      has_output &&
-      (own.count == 0 || slots_.is_readable(out_.at(0, bytes_of(own.first)), bytes_own));
-  std::vector<std::byte> copy, aside(in_output ? 0 : bytes_own);
-  std::byte* const reduced = in_output ? out_.at(0, bytes_of(own.first)) : aside.data();
-  const std::byte* const input = for_others(in_.at(0), bytes_of(operation_.input.count), copy);
-  slots_.scratch(2 * kPiece);  // memory first: an epoch that has begun must end
-  slots_.begin(name_);
-  post_address(input);
-  for (int i = 0; i < ranks_; ++i) await(i, sizeof(uint64_t));
-  slots_.awaited_all();
-  reduce_slice(own, reduced);
-  slots_.end();
-  slots_.begin(name_);
-  post_address(reduced);
+void Direct::read_slices() {
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + i) % ranks_;
     const Range part = slice(operation_.input.count, from);
-    const size_t bytes = has_output ? bytes_of(part.count) : 0;
-    get(from, has_output ? out_.at(0, bytes_of(part.first)) : nullptr, 0, bytes);
+    const size_t bytes = has_output() ? bytes_of(part.count) : 0;
+    get(from, has_output() ? out_.at(0, bytes_of(part.first)) : nullptr, 0, bytes);
   }
-  if (has_output && !in_output) copy_bytes(out_.at(0, bytes_of(own.first)), reduced, bytes_own);
   slots_.awaited_all();
-  slots_.end();
-  await_ends();
+}
+
+void Direct::end() {
+  for (int i = 1; i < ranks_; ++i) await((rank_ + i) % ranks_, 0);
+  slots_.awaited_all();
+  if (aside_.empty() || code_ != MPI_SUCCESS || !has_output()) return;
+  if (operation_.collective == kReduceScatter) copy_bytes(out_.at(0), aside_.data(), aside_.size());
+  if (reduced_ == aside_.data())
+    copy_bytes(out_.at(0, bytes_of(own_.first)), aside_.data(), aside_.size());
 }
 
 int flat_direct(const Operation& operation, Slots& slots);
 int flat_direct(const Operation& operation, Slots& slots) {
   Direct parts(operation, slots);
-  switch (operation.collective) {
-    case Collective::kAllgather:
-      parts.allgather();
-      break;
-    case Collective::kAlltoall:
-      parts.alltoall();
-      break;
-    case Collective::kReduce:
-      parts.reduce(false);
-      break;
-    case Collective::kAllreduce:
-      parts.reduce(true);
-      break;
-    case Collective::kReduceScatter:
-      parts.reduce_scatter();
-      break;
-    default:
-      TERN_ASSERT(false && "the table has no such row");
-  }
+  parts.prepare();
+  parts.run();
   return parts.code();
 }
 

@@ -70,6 +70,18 @@ const std::byte* Parts::await(int rank, size_t bytes) {
   return slot.data();
 }
 
+void Parts::write_elsewhere() {
+  slots_.claim();
+  slots_.post(Slots::kElsewhere);
+}
+
+bool Parts::any_elsewhere() {
+  bool any = false;
+  for (int rank = 0; rank < ranks_; ++rank)
+    any |= (slots_.await(rank).bytes & Slots::kElsewhere) != 0;
+  return any;
+}
+
 void Parts::await_all() {
   for (int i = 1; i < ranks_; ++i) slots_.await((rank_ + i) % ranks_);
   slots_.awaited_all();

@@ -17,6 +17,9 @@ namespace tern::coll {
 class Parts {
  public:
   Parts(const Operation& operation, Slots& slots) noexcept;
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+  virtual ~Parts() = default;
 
   /// At least one.
   [[nodiscard]] int64_t epochs() const noexcept { return epochs_; }
@@ -24,13 +27,24 @@ class Parts {
   struct Sources {
     int first, end;
   };
-  [[nodiscard]] Sources sources() const noexcept;
+  [[nodiscard]] virtual Sources sources() const noexcept;
   /// Whether write() uses the own slot.
-  [[nodiscard]] bool writes() const noexcept;
+  [[nodiscard]] virtual bool writes() const noexcept;
+  /// Whether an epoch can be written once so many have been read.
+  [[nodiscard]] virtual bool can_write(int64_t /*epoch*/, int64_t /*read*/) const noexcept {
+    return true;
+  }
+  /// The epoch whose own slot reading this one fills, or kNoEpoch.
+  static constexpr int64_t kNoEpoch = -1;
+  [[nodiscard]] virtual int64_t fills(int64_t /*epoch*/) const noexcept { return kNoEpoch; }
   /// Claims and posts the own slot of an epoch that the slots are at.
-  void write(int64_t epoch);
+  virtual void write(int64_t epoch);
   /// Awaits each of the sources' slots.
-  void read(int64_t epoch);
+  virtual void read(int64_t epoch);
+  /// Instead: this rank's data lies on a device.
+  void write_elsewhere();
+  /// Of the first epoch, which all have posted: some rank's data does.
+  [[nodiscard]] bool any_elsewhere();
   /// All epochs, one after the other.
   void run() {
     for (int64_t epoch = 0; epoch < epochs_; ++epoch) {
@@ -119,7 +133,7 @@ class Parts {
   void post_others_slices(const Range& range, const Range& own);
   /// own = the others' posted elements reduced onto it.
   void reduce_onto_own(const Range& posted, std::byte* own);
-  void reduce_own_slice(const Range& range, const Range& own, bool onto_own);
+  void reduce_own_slice(const Range& range, const Range& own, bool onto_own, std::byte* result);
   /// Elements of a block of a reduce-scatter: all ranks know all of them.
   [[nodiscard]] MPI_Count length_of(int block) const noexcept {
     const Side& input = operation_.input;

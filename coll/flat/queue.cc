@@ -15,8 +15,15 @@ namespace {
 // Rounds that find nothing before the rank asks to be rung. Asking costs those who write a line.
 constexpr uint32_t kPatience = 50;
 constexpr uint64_t kAhead = 3;  // epochs from the one that is read to the one that is fetched
+constexpr uint32_t kCannotGet = 1U << 31;  // beside the number of a slab
 
 }  // namespace
+
+void FlatQueue::Calls::add(FlatCall& call) noexcept {
+  call.next_ = nullptr;
+  (first == nullptr ? first : last->next_) = &call;
+  last = &call;
+}
 
 FlatQueue::FlatQueue(Flights& flights, core::Communicator& communicator, const Lane& lane) noexcept
     : flights_(flights),
@@ -35,10 +42,9 @@ FlatQueue::~FlatQueue() {
 }
 
 void FlatQueue::push(FlatCall& call) noexcept {
-  call.next_ = nullptr;
-  (first_ == nullptr ? first_ : last_->next_) = &call;
-  last_ = &call;
-  if (first_ == &call) awaited_ = 0;
+  if (TERN_UNLIKELY(cannot(call))) return schedules_.add(call);
+  calls_.add(call);
+  if (calls_.first == &call) awaited_ = 0;
   if (state_ == State::kNew) meet();
   if (TERN_UNLIKELY(state_ != State::kMet)) return;
   call.begin(slab_->lane());
@@ -47,29 +53,66 @@ void FlatQueue::push(FlatCall& call) noexcept {
   write_ahead(&events);
 }
 
+bool FlatQueue::cannot(const FlatCall& call) const noexcept {
+  if (state_ == State::kMet) return call.method_ == FlatMethod::kDirect && !gets_;
+  return state_ == State::kSchedules;
+}
+
 void FlatQueue::meet() noexcept {
   state_ = State::kMeeting;
   try {
     all_.resize(static_cast<size_t>(communicator_.size()));
     const bool small = lane_.end() <= core::Slabs::kSmallBytes;
+    const bool large = lane_.room() == kLargeFlightLane.room();
     slab_ =
         flights_.make_slab(communicator_, small ? Slab::Size::kSmall : Slab::Size::kLarge, &lane_);
     mine_ = slab_->number();
+    if (large && mine_ != core::Slabs::kNone && !slab_->can_get()) mine_ |= kCannotGet;
+    const FlatCall& first = *calls_.first;
     meeting_ = flights_.executions().begin_exchange(communicator_, &mine_, all_.data(),
-                                                    name_of(first_->operation_.collective),
-                                                    first_->number_, first_->sequence_);
+                                                    name_of(first.operation_.collective),
+                                                    first.number_, first.sequence_);
   } catch (const std::exception&) {
-    state_ = State::kSchedules;
     refuse_first("no memory for what the ranks share");
+    state_ = State::kSchedules;
+    sort();
   }
 }
 
 // All wait for this rank's slab.
 void FlatQueue::refuse_first(const std::string& why) noexcept {
   (void)fail(MPI_ERR_NO_MEM, "%s", why.c_str());
-  flights_.refusals().refuse_call(communicator_, first_->number_, MPI_ERR_NO_MEM);
+  flights_.refusals().refuse_call(communicator_, calls_.first->number_, MPI_ERR_NO_MEM);
   (void)take_last_error();
-  first_->take_error(MPI_ERR_NO_MEM, why);
+  calls_.first->take_error(MPI_ERR_NO_MEM, why);
+}
+
+void FlatQueue::sort() noexcept {
+  Calls able;
+  for (FlatCall* call = calls_.first; call != nullptr;) {
+    FlatCall& one = *std::exchange(call, call->next_);
+    (cannot(one) ? schedules_ : able).add(one);
+  }
+  calls_ = able;
+}
+
+void FlatQueue::meet_slabs() noexcept {
+  if (std::find(all_.begin(), all_.end(), core::Slabs::kNone) != all_.end()) {
+    slab_.reset();
+    return flights_.lacks_slabs(communicator_);
+  }
+  gets_ = true;
+  for (uint32_t& slab : all_) {
+    gets_ &= (slab & kCannotGet) == 0;
+    slab &= ~kCannotGet;
+  }
+  try {
+    slab_->meet(all_);
+    patience_ = slab_->crowded() ? 0 : kPatience;
+    state_ = State::kMet;
+  } catch (const std::exception& error) {
+    refuse_first(strf("no access to the memory that the ranks share: %s", error.what()));
+  }
 }
 
 void FlatQueue::end_meeting() noexcept {
@@ -78,22 +121,11 @@ void FlatQueue::end_meeting() noexcept {
   meeting_->release();
   meeting_ = nullptr;
   state_ = State::kSchedules;
-  if (!over && std::find(all_.begin(), all_.end(), core::Slabs::kNone) == all_.end()) try {
-      slab_->meet(all_);
-      patience_ = slab_->crowded() ? 0 : kPatience;
-      state_ = State::kMet;
-    } catch (const std::exception& error) {
-      return refuse_first(strf("no access to the memory that the ranks share: %s", error.what()));
-    }
-  if (state_ == State::kMet) return begin_calls();
-  if (over) return;  // likewise
-  slab_.reset();
-  flights_.lacks_slabs(communicator_);
-}
-
-void FlatQueue::begin_calls() noexcept {
-  for (FlatCall* call = first_; call != nullptr; call = call->next_) call->begin(slab_->lane());
-  writing_ = first_;
+  if (!over) meet_slabs();
+  sort();
+  for (FlatCall* call = calls_.first; call != nullptr; call = call->next_)
+    call->begin(slab_->lane());
+  writing_ = calls_.first;
 }
 
 void FlatQueue::advance(FlatCall** ended, int* events) noexcept {
@@ -102,7 +134,8 @@ void FlatQueue::advance(FlatCall** ended, int* events) noexcept {
     ++*events;
     end_meeting();
   }
-  if (TERN_UNLIKELY(state_ == State::kSchedules)) return advance_schedules(ended, events);
+  if (TERN_UNLIKELY(schedules_.first != nullptr)) advance_schedules(ended, events);
+  if (TERN_UNLIKELY(state_ != State::kMet)) return;
   int moved = advance_epochs(ended);
   // What came before the question rings no bell.
   if (moved == 0 && ++fruitless_ > patience_ && ask_the_late()) moved = advance_epochs(ended);
@@ -120,24 +153,28 @@ int FlatQueue::advance_epochs(FlatCall** ended) noexcept {
   return moved;
 }
 
+// What must be read before it can go on does not keep those behind it from writing.
 void FlatQueue::write_ahead(int* events) noexcept {
   Slots& slots = slab_->lane();
-  for (; writing_ != nullptr; writing_ = writing_->next_) {
-    const bool writes = writing_->parts_->writes();
-    while (writing_->written_ < writing_->parts_->epochs()) {
-      const uint64_t epoch = writing_->first_epoch_ + static_cast<uint64_t>(writing_->written_);
+  no_room_ = Slots::kNoRank;
+  for (FlatCall* call = writing_; call != nullptr; call = call->next_) {
+    const Parts& parts = *call->parts_;
+    const bool writes = parts.writes();
+    while (call->written_ < parts.epochs() && parts.can_write(call->written_, call->read_)) {
+      const uint64_t epoch = call->first_epoch_ + static_cast<uint64_t>(call->written_);
       no_room_ = writes ? slots.late_for_room(epoch) : Slots::kNoRank;
       if (no_room_ != Slots::kNoRank) return;
-      writing_->write(slots);
+      call->write(slots);
       ++*events;
     }
+    if (writing_ == call && call->written_ == parts.epochs()) writing_ = call->next_;
   }
 }
 
 void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
   Slots& slots = slab_->lane();
-  while (first_ != nullptr) {
-    FlatCall& call = *first_;
+  while (calls_.first != nullptr) {
+    FlatCall& call = *calls_.first;
     while (call.read_ < call.written_) {
       const Parts::Sources sources = call.parts_->sources();
       const uint64_t epoch = call.first_epoch_ + static_cast<uint64_t>(call.read_);
@@ -145,13 +182,23 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
       while (awaited_ < sources.end && (awaited_ == slots.rank() || slots.posted(awaited_, epoch)))
         ++awaited_;  // the own part is written, or there is no part
       if (awaited_ < sources.end) return;
+      const int64_t fills = call.parts_->fills(call.read_);
+      if (fills != Parts::kNoEpoch) {
+        no_room_ = slots.late_for_room(call.first_epoch_ + static_cast<uint64_t>(fills));
+        if (no_room_ != Slots::kNoRank) return;
+      }
       if (epoch + kAhead <= epochs_) slots.prefetch(sources.first, sources.end, epoch + kAhead);
       call.read(slots);
       awaited_ = 0;
       ++*events;
     }
     if (!call.all_read()) return;
-    first_ = call.next_;
+    calls_.first = call.next_;
+    if (TERN_UNLIKELY(writing_ == &call)) writing_ = call.next_;
+    if (TERN_UNLIKELY(call.becomes_schedule_ && !call.blocking_)) {
+      schedules_.add(call);
+      continue;
+    }
     call.end();
     call.next_ = *ended;
     *ended = &call;
@@ -163,21 +210,19 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
 bool FlatQueue::ask_the_late() noexcept {
   Slots& slots = slab_->lane();
   bool asked = false;
-  if (writing_ != nullptr && no_room_ != slots.rank()) asked = slots.ask(no_room_);
-  if (first_ == nullptr || first_->read_ == first_->written_) return asked;
-  if (awaited_ != slots.rank()) asked |= slots.ask(awaited_);
+  if (no_room_ != Slots::kNoRank && no_room_ != slots.rank()) asked = slots.ask(no_room_);
+  if (calls_.first == nullptr || calls_.first->read_ == calls_.first->written_) return asked;
+  if (awaited_ < calls_.first->parts_->sources().end && awaited_ != slots.rank())
+    asked |= slots.ask(awaited_);
   return asked;
 }
 
 void FlatQueue::advance_schedules(FlatCall** ended, int* events) noexcept {
-  FlatCall* left = nullptr;
-  last_ = nullptr;
-  for (FlatCall *call = first_, *next = nullptr; call != nullptr; call = next) {
+  Calls left;
+  for (FlatCall *call = schedules_.first, *next = nullptr; call != nullptr; call = next) {
     next = call->next_;
     if (!call->advance_schedule()) {
-      call->next_ = nullptr;
-      (left == nullptr ? left : last_->next_) = call;
-      last_ = call;
+      left.add(*call);
       continue;
     }
     ++*events;
@@ -185,13 +230,13 @@ void FlatQueue::advance_schedules(FlatCall** ended, int* events) noexcept {
     call->next_ = *ended;
     *ended = call;
   }
-  first_ = left;
+  schedules_ = left;
 }
 
 void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
   if (meeting_ != nullptr) return meeting_->describe(report);
   if (state_ != State::kMet) return;
-  const FlatCall& first = *first_;
+  const FlatCall& first = *calls_.first;
   int late = no_room_;
   if (first.read_ < first.written_ && awaited_ < first.parts_->sources().end) late = awaited_;
   if (late == Slots::kNoRank) return;
@@ -203,9 +248,9 @@ void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
 
 void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
   if (state_ != State::kMet) return;  // schedules, which fail by themselves
-  writing_ = last_ = nullptr;
+  writing_ = nullptr;
   slab_->lane().go_to(epochs_);  // what was written ahead may still be read
-  for (FlatCall* call = std::exchange(first_, nullptr); call != nullptr;) {
+  for (FlatCall* call = std::exchange(calls_.first, nullptr); call != nullptr;) {
     FlatCall* const following = call->next_;
     call->take_error(MPI_ERR_OTHER, why);
     call->end();

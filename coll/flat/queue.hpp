@@ -6,21 +6,26 @@
 // it starts; all ranks start alike, so they agree. Each rank writes ahead, up to the depth of the
 // lane, and reads in order what all that it needs have posted. What has no room yet waits in the
 // queue, not in the call. The first call exchanges the slabs' numbers, by messages, while it is in
-// flight; where a rank has no slab all calls become schedules. A persistent call has a queue to
-// itself, for ranks may start several in any order. Lifetime: a queue is the communicator's or the
-// persistent call's; calls are pooled by Flights. Threads: under the channel's lock.
-// See: coll/flat/README.md, tests/unit/coll/flight_test.cc.
+// flight; where a rank has no slab all calls become schedules. Large calls (direct.hpp) have a
+// queue of their own: where a rank's data turns out to lie on a device, that call becomes a
+// schedule on all ranks. A persistent call has a queue to itself, for ranks may start several in
+// any order. Lifetime: a queue is the communicator's or the persistent call's; calls are pooled by
+// Flights. Threads: under the channel's lock. See: coll/flat/README.md,
+// tests/unit/coll/flight_test.cc.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "coll/engine/measured.hpp"
 #include "coll/engine/operation.hpp"
 #include "coll/engine/refusal.hpp"
+#include "coll/flat/direct.hpp"
 #include "coll/flat/parts.hpp"
+#include "coll/flat/sliced.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/flat/staged.hpp"
 #include "core/request.hpp"
@@ -38,14 +43,20 @@ class FlatCall final : public core::Request {
   FlatCall& operator=(const FlatCall&) = delete;
   ~FlatCall() override;
 
-  /// For the next start. Throws std::bad_alloc.
-  void bind(const Operation& operation, FlatQueue& queue);
+  /// For the next start. `large`: the data may lie on a device, and is the ranks' only if none
+  /// does. Throws std::bad_alloc.
+  void bind(const Operation& operation, FlatQueue& queue, FlatMethod method, bool large);
   /// Takes its number now, and has the queue to itself.
   void set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber number) noexcept;
   /// Adds the time of every run to `sum` (null: none).
   void measure(Measured* sum) noexcept { measured_ = sum; }
   /// Into the queue. Lock held.
   void launch() noexcept;
+  /// Likewise, under a number that the caller has, who waits for it, and does by itself what cannot
+  /// be done in slots.
+  void launch_blocking(CallNumber number) noexcept;
+  /// It ended with nothing done: a rank's data lies on a device.
+  [[nodiscard]] bool is_elsewhere() const noexcept { return becomes_schedule_; }
   int start() noexcept override;
   void describe(WaitReport* report) const override;
   void destroy() noexcept override;
@@ -57,10 +68,16 @@ class FlatCall final : public core::Request {
 
  private:
   friend class FlatQueue;
+  void enqueue() noexcept;
   void begin(Slots& slots) noexcept;
+  [[nodiscard]] Parts& plan(Slots& slots) noexcept;
+  [[nodiscard]] Parts& plan_staged(Slots& slots) noexcept;
+  [[nodiscard]] Parts& plan_direct(Slots& slots) noexcept;
   void write(Slots& slots) noexcept;
   void read(Slots& slots) noexcept;
   [[nodiscard]] bool all_read() const noexcept { return read_ == parts_->epochs(); }
+  /// Its epochs are over, on all ranks, with nothing done.
+  void become_schedule(Slots& slots) noexcept;
   /// By messages; true once that is over.
   bool advance_schedule() noexcept;
   void take_error(int code, const std::string& text) noexcept;
@@ -68,16 +85,22 @@ class FlatCall final : public core::Request {
 
   Flights& flights_;
   FlatQueue* queue_ = nullptr;
+  FlatMethod method_ = FlatMethod::kWhole;
+  bool large_ = false;
   FlatCall* next_ = nullptr;  // in the queue
   Operation operation_{};
   core::Ref<core::Datatype> input_type_, output_type_;
   core::Ref<core::Op> op_;
   std::vector<MPI_Count> counts_;
   std::optional<Staged> staged_;  // where a buffer is a device's
-  std::optional<Parts> parts_;
+  std::variant<std::monostate, Parts, Direct, Sliced> plan_;
+  Parts* parts_ = nullptr;          // in it
   int64_t written_ = 0, read_ = 0;  // epochs
   uint64_t first_epoch_ = 0;        // of the lane
   bool unreadable_ = false;         // what it posts is poisoned
+  bool blocking_ = false;
+  bool elsewhere_ = false;  // a large call's data lies on a device
+  bool becomes_schedule_ = false;
   CallNumber number_;
   uint32_t sequence_ = 0;  // should it become a schedule
   Execution* schedule_ = nullptr;
@@ -97,11 +120,14 @@ class FlatQueue {
   void push(FlatCall& call) noexcept;
   /// Does what can be done now. Calls that ended are added to the list *ended, to be finished.
   void advance(FlatCall** ended, int* events) noexcept;
-  /// A rank lacks a slab: calls that come now do better as schedules at once.
-  [[nodiscard]] bool lacks_slabs() const noexcept { return state_ == State::kSchedules; }
-  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  /// A rank lacks what it takes: calls that come now do better as schedules at once.
+  [[nodiscard]] bool has_failed() const noexcept { return state_ == State::kSchedules; }
+  [[nodiscard]] bool empty() const noexcept {
+    return calls_.first == nullptr && schedules_.first == nullptr;
+  }
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
-  [[nodiscard]] const FlatCall* first() const noexcept { return first_; }
+  /// Of those that are no schedules.
+  [[nodiscard]] const FlatCall* first() const noexcept { return calls_.first; }
   /// All that it holds fail, and are added to the list *ended.
   void refuse(const std::string& why, FlatCall** ended) noexcept;
   void describe(const FlatCall& call, WaitReport* report) const;
@@ -110,11 +136,18 @@ class FlatQueue {
  private:
   friend class FlatCall;
   enum class State : uint8_t { kNew, kMeeting, kMet, kSchedules };
+  struct Calls {
+    FlatCall *first = nullptr, *last = nullptr;
+    void add(FlatCall& call) noexcept;
+  };
 
   void meet() noexcept;
+  void meet_slabs() noexcept;
+  /// It must be a schedule.
+  [[nodiscard]] bool cannot(const FlatCall& call) const noexcept;
+  void sort() noexcept;
   void end_meeting() noexcept;
   void refuse_first(const std::string& why) noexcept;
-  void begin_calls() noexcept;
   void write_ahead(int* events) noexcept;
   void read_in_order(FlatCall** ended, int* events) noexcept;
   void advance_schedules(FlatCall** ended, int* events) noexcept;
@@ -131,7 +164,8 @@ class FlatQueue {
   Execution* meeting_ = nullptr;
   uint32_t mine_ = core::Slabs::kNone;
   std::vector<uint32_t> all_;
-  FlatCall *first_ = nullptr, *last_ = nullptr;
+  bool gets_ = false;             // each rank can copy from all others' memory
+  Calls calls_, schedules_;       // in slots; by messages
   FlatCall* writing_ = nullptr;   // the first that has epochs to write
   uint64_t epochs_ = 0;           // that calls have taken
   int awaited_ = 0;               // of the first call's sources, the first that has not posted

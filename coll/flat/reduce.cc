@@ -70,10 +70,9 @@ void Parts::reduce_onto_own(const Range& posted, std::byte* own) {
                            *operation_.input.type);
 }
 
-// The result goes into the slot of the next epoch, which no rank reads: all have posted this one.
 // In place the own operand lies in the output: of staged data the input is another copy.
-void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own) {
-  std::byte* const result = slots_.next();
+void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own,
+                             std::byte* result) {
   std::byte* const mine = (onto_own ? out_ : in_).at(0, bytes_of(range.first + own.first));
   if (!onto_own) return reduce_posted(0, ranks_ - 1, own, result, mine);
   reduce_onto_own(own, mine);
@@ -88,7 +87,7 @@ void Parts::reduce_sliced(bool all) {
     post_others_slices(range, own);
     for (int i = 0; i < ranks_; ++i) await(i, bytes_of(range.count));
     slots_.awaited_all();
-    reduce_own_slice(range, own, onto_own);
+    reduce_own_slice(range, own, onto_own, slots_.ahead(1));
     slots_.end();
     slots_.begin(name_);
     slots_.claim();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slab: what the ranks of a communicator on one host write for each other, a slab each. Slots: one
 // lane of it. Blocking calls have a small slab with two lanes (lines, eight slots deep, and small,
-// two deep) and a large slab with one (four deep). Calls in flight have a small and a large slab
-// of their own, with one lane of sixteen slots each.
+// two deep) and a large slab with one (four deep). Calls in flight have slabs of their own, with
+// a lane each: small and medium, sixteen deep, and large.
 // Protocol. Collectives on a lane are numbered alike on all ranks. In epoch k a rank writes its
 // part into slot k mod depth, then the number; who needs the part waits for the number. A slot is
 // written again when all ranks have ended the epoch that it was for: a rank that has posted an
@@ -56,9 +56,11 @@ static_assert(kLargeLane.end() == core::Slabs::kLargeBytes);
 
 // Of calls in flight: ranks write ahead of what they have read.
 inline constexpr Lane kSmallFlightLane{sizeof(SlabHead), 96 + Slot::kHead, 16};
-inline constexpr Lane kLargeFlightLane{sizeof(SlabHead), 8192 + Slot::kHead, 16};
+inline constexpr Lane kMediumFlightLane{sizeof(SlabHead), 8192 + Slot::kHead, 16};
+inline constexpr Lane kLargeFlightLane{kLargeLane};
 static_assert(kSmallFlightLane.end() <= core::Slabs::kSmallBytes);
-static_assert(kLargeFlightLane.end() <= core::Slabs::kLargeBytes);
+static_assert(kMediumFlightLane.end() <= core::Slabs::kLargeBytes);
+static_assert(kLargeFlightLane.depth >= 4);  // of Sliced: inputs, those of the next piece, results
 
 class Slab;
 
@@ -102,9 +104,14 @@ class Slots {
    private:
     Slots& slots_;
   };
-  static constexpr uint64_t kPoisoned = uint64_t{1} << 63;  // in the bytes of a slot
-  /// The data of the own slot in the next epoch, where all have posted this one.
-  [[nodiscard]] std::byte* next() const noexcept { return at(own_, epoch_ + 1)->data(); }
+  // In the bytes of a slot:
+  static constexpr uint64_t kPoisoned = uint64_t{1} << 63;
+  static constexpr uint64_t kElsewhere = uint64_t{1} << 62;  // a rank's data lies on a device
+  /// The data of the own slot in an epoch to come, whose slot no rank reads any more: the next one,
+  /// where all have posted this one.
+  [[nodiscard]] std::byte* ahead(uint64_t epochs) const noexcept {
+    return at(own_, epoch_ + epochs)->data();
+  }
   /// The slot of a rank, once it is posted. Of the own one: what it holds.
   inline Slot& await(int rank);
   /// Memory of so many bytes, kept from call to call. Throws std::bad_alloc.

@@ -54,7 +54,7 @@ void finish_and_free(Trials& trials, bool backwards) {
 bool flies(const core::Communicator& communicator, Slabs::Size size) {
   const auto& state = static_cast<const CommState&>(*communicator.coll);
   const auto& queue = state.flights[static_cast<size_t>(size)];
-  return queue != nullptr && !queue->lacks_slabs();
+  return queue != nullptr && !queue->has_failed();
 }
 
 class Flight : public testing::TestWithParam<int> {};
@@ -73,6 +73,43 @@ TEST_P(Flight, EveryRowAgreesWithASerialReference) {
     finish_and_free(trials, false);
     EXPECT_TRUE(flies(*process.world, Slabs::Size::kSmall));
     EXPECT_TRUE(flies(*process.world, Slabs::Size::kLarge));
+  });
+}
+
+// Large data: addresses fly, and each rank copies what it needs, also beside small ones.
+TEST_P(Flight, LargeDataIsCopiedDirectly) {
+  test::World(GetParam()).run([](Process& process) {
+    std::vector<Algorithm> direct;
+    for (const Algorithm& row : rows(false))
+      if (row.flat == FlatMethod::kDirect) direct.push_back(row);
+    ASSERT_EQ(direct.size(), 5U);
+    Trials trials;
+    for (const int64_t count : {16384, 20001, 150000})
+      for (const Algorithm& row : direct) {
+        add(trials, process, row, count, process.world_size - 1, *process.world);
+        add(trials, process, flat(Collective::kAllreduce), 7, 0, *process.world);
+      }
+    start_all(trials);
+    finish_and_free(trials, false);
+    const auto& state = static_cast<const CommState&>(*process.world->coll);
+    ASSERT_NE(state.flights[2], nullptr);
+    EXPECT_FALSE(state.flights[2]->has_failed());
+  });
+}
+
+TEST_P(Flight, ManyLargeOnesWaitForARankThatIsLate) {
+  test::World(GetParam()).run([](Process& process) {
+    for (int round = 0; round < 3; ++round) {
+      if (process.world_rank == round) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      Trials trials;
+      for (int i = 0; i < 40; ++i)
+        add(trials, process,
+            *find_algorithm(i % 5 == 0 ? Collective::kAllgather : Collective::kAllreduce,
+                            "flat_direct"),
+            16384 + i, 0, *process.world);
+      start_all(trials);
+      finish_and_free(trials, round % 2 == 0);
+    }
   });
 }
 

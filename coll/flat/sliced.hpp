@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sliced: a large reduction in flight, through slots: of each piece every rank posts what the
+// others reduce, reduces its own slice, and posts that for all, or the root, to read. The inputs of
+// a piece go out before the results of the one before: ranks meet half as often. Lifetime: one
+// call. Threads: under the channel's lock. See: coll/flat/README.md.
+#pragma once
+
+#include "coll/flat/parts.hpp"
+
+namespace tern::coll {
+
+class Sliced final : public Parts {
+ public:
+  Sliced(const Operation& operation, Slots& slots) noexcept;
+
+  [[nodiscard]] Sources sources() const noexcept override { return {0, ranks_}; }
+  [[nodiscard]] bool writes() const noexcept override { return true; }
+  [[nodiscard]] bool can_write(int64_t epoch, int64_t read) const noexcept override;
+  [[nodiscard]] int64_t fills(int64_t epoch) const noexcept override;
+  void write(int64_t epoch) override;
+  void read(int64_t epoch) override;
+
+ private:
+  /// What an epoch is for.
+  struct Part {
+    int64_t piece;
+    bool results;
+  };
+  [[nodiscard]] Part part_of(int64_t epoch) const noexcept;
+  [[nodiscard]] int64_t inputs_of(int64_t piece) const noexcept;
+  [[nodiscard]] int64_t results_of(int64_t piece) const noexcept;
+  void copy_results(const Range& range);
+
+  int64_t pieces_;
+  bool all_, onto_own_;
+};
+
+}  // namespace tern::coll
