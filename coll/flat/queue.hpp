@@ -28,6 +28,7 @@
 #include "coll/flat/sliced.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/flat/staged.hpp"
+#include "coll/schedule/flat_method.hpp"
 #include "core/request.hpp"
 
 namespace tern::coll {
