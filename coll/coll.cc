@@ -149,7 +149,7 @@ int Coll::prepare(const Operation& operation, const Question& question, bool sha
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     if (*made != nullptr) (*made)->release();
-    return fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks; its scratch is a part of the data",
+    return fail(MPI_ERR_NO_MEM, "no memory for %s on %d ranks; its scratch is a part of the data",
                 name_of(operation.collective), comm.size());
   } catch (const Error& error) {
     return fail(error);
@@ -174,7 +174,7 @@ int Coll::run(const Operation& operation) noexcept {
     if (TERN_LIKELY(ran == Ran::kDone)) return code;
     return run_schedule(operation, question, ran == Ran::kNotYet, number);
   } catch (const std::bad_alloc&) {
-    code = fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks", name_of(operation.collective),
+    code = fail(MPI_ERR_NO_MEM, "no memory for %s on %d ranks", name_of(operation.collective),
                 operation.communicator->size());
   } catch (const Error& error) {
     code = fail(error);

@@ -128,7 +128,7 @@ int Coll::prepare_flight(const Operation& operation, const Question& question, b
     *made = bound_flight(operation, question, persistent);
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for a %s on %d ranks", name_of(operation.collective),
+    return fail(MPI_ERR_NO_MEM, "no memory for %s on %d ranks", name_of(operation.collective),
                 operation.communicator->size());
   } catch (const Error& error) {
     return fail(error);

@@ -84,11 +84,11 @@ void Direct::prepare_reduction() {
   reduced_ = aside_.data();
 }
 
-// A rank that has failed has nothing to read: a length of 0 says so.
+// A rank that has failed has nothing to read.
 void Direct::post(const std::byte* data) {
   const Post value = reinterpret_cast<uint64_t>(data);
   copy_bytes(slots_.claim(), &value, sizeof value);
-  slots_.post(code_ == MPI_SUCCESS ? sizeof value : 0);
+  slots_.post(code_ == MPI_SUCCESS ? sizeof value : Slots::kPoisoned);
 }
 
 const std::byte* Direct::for_others(const std::byte* data, size_t bytes) {

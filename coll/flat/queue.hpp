@@ -2,14 +2,14 @@
 // FlatQueue: nonblocking (or one persistent) flat collectives in flight, in the order of the calls.
 // FlatCall: one of them. Why: programs keep a window of small reductions in flight; as messages
 // each would cost several rounds and, beyond the cores, several switches between ranks.
-// Protocol: that of the slots (slots.hpp), in a slab of its own. A call takes the next epochs when
+// Protocol: that of the slots (slots.hpp), in slabs of its own. A call takes the next epochs when
 // it starts; all ranks start alike, so they agree. Each rank writes ahead, up to the depth of the
 // lane, and reads in order what all that it needs have posted. What has no room yet waits in the
 // queue, not in the call. The first call exchanges the slabs' numbers, by messages, while it is in
-// flight; where a rank has no slab all calls become schedules. Large calls (direct.hpp) have a
-// queue of their own: where a rank's data turns out to lie on a device, that call becomes a
-// schedule on all ranks. A persistent call has a queue to itself, for ranks may start several in
-// any order. Lifetime: a queue is the communicator's or the persistent call's; calls are pooled by
+// flight; where a rank has no slab all calls become schedules. Where a rank's data of a large call
+// turns out to lie on a device, that call becomes a schedule on all ranks. Blocking calls that are
+// sliced run here, too. A persistent call has a queue to itself, for ranks may start several in any
+// order. Lifetime: a queue is the communicator's or the persistent call's; calls are pooled by
 // Flights. Threads: under the channel's lock. See: coll/flat/README.md,
 // tests/unit/coll/flight_test.cc.
 #pragma once
