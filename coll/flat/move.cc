@@ -61,8 +61,7 @@ const std::byte* Parts::await(int rank, size_t bytes) {
   Slot& slot = slots_.await(rank);
   if (TERN_LIKELY(slot.bytes == bytes) || code_ != MPI_SUCCESS) return slot.data();
   if ((slot.bytes & Slots::kPoisoned) != 0)
-    code_ = fail(MPI_ERR_OTHER, "%s: rank %d has failed; its own error says why",
-                 name_, rank);
+    code_ = fail(MPI_ERR_OTHER, "%s: rank %d has failed; its own error says why", name_, rank);
   else
     code_ = fail(MPI_ERR_TRUNCATE,
                  "%s: rank %d passes %llu bytes, but the arguments of rank %d say %zu", name_, rank,

@@ -92,10 +92,6 @@ const char* Op::name() const noexcept {
   return name_ != nullptr ? name_ : "a user-defined operation";
 }
 
-Op::Loop Op::loop(const Datatype& basic) const noexcept {
-  return loops_ != nullptr ? loops_[static_cast<size_t>(basic.number())] : nullptr;
-}
-
 bool Op::accepts(const Datatype& type) const noexcept {
   if (user_defined()) return true;
   if (!reduces_) return false;

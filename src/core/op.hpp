@@ -8,13 +8,13 @@
 #include <cstddef>
 
 #include "base/number.hpp"
+#include "core/datatype.hpp"
 #include "core/object.hpp"
 #include "core/reduce/table.hpp"
 #include "mpi.h"
 
 namespace tern::core {
 
-class Datatype;
 class Process;
 
 class Op final : public Object {
@@ -41,7 +41,9 @@ class Op final : public Object {
   [[nodiscard]] int check(const Datatype& type) const noexcept;
   /// The loop for a predefined op on a predefined type (MPI_REPLACE and MPI_NO_OP have theirs);
   /// nullptr where not allowed or user-defined.
-  [[nodiscard]] Loop loop(const Datatype& basic) const noexcept;
+  [[nodiscard]] Loop loop(const Datatype& basic) const noexcept {
+    return loops_ != nullptr ? loops_[static_cast<size_t>(basic.number())] : nullptr;
+  }
 
   /// inout = in (op) inout on `count` elements of `type`; both buffers are laid out as `type` says.
   /// The type is any for user ops, one whose basic() has a loop for predefined ops. Host memory.

@@ -112,8 +112,7 @@ int Epoch::may_flush() const noexcept {
   return refuse_end("MPI_Win_lock or MPI_Win_lock_all");
 }
 
-int Epoch::may_flush(int target) const noexcept {
-  if (passive(target)) return MPI_SUCCESS;
+int Epoch::refuse_flush(int target) const noexcept {
   return access_ == Access::kLock ? refuse_access(target)
                                   : refuse_end("MPI_Win_lock or MPI_Win_lock_all");
 }

@@ -33,6 +33,12 @@ class Epoch {
   void set_reach(int target, Reach reach) noexcept { reach_[static_cast<size_t>(target)] = reach; }
   [[nodiscard]] int locks() const noexcept { return locks_; }
 
+  /// Whether a lock of the target is held.
+  [[nodiscard]] bool passive(int target) const noexcept {
+    return access_ == Access::kLockAll ||
+           (access_ == Access::kLock && reach(target) != Reach::kNone);
+  }
+
   // Whether a call may come now: 0, or MPI_ERR_RMA_SYNC with fail() text.
   [[nodiscard]] int may_fence() const noexcept;
   [[nodiscard]] int may_begin_access() const noexcept;  // start, lock_all, free
@@ -40,7 +46,9 @@ class Epoch {
   [[nodiscard]] int may_unlock(int target) const noexcept;
   [[nodiscard]] int may_unlock_all() const noexcept;
   [[nodiscard]] int may_flush() const noexcept;
-  [[nodiscard]] int may_flush(int target) const noexcept;
+  [[nodiscard]] int may_flush(int target) const noexcept {
+    return passive(target) ? 0 : refuse_flush(target);
+  }
   [[nodiscard]] int may_complete() const noexcept;
   [[nodiscard]] int may_post() const noexcept;
   [[nodiscard]] int may_wait() const noexcept;
@@ -52,6 +60,14 @@ class Epoch {
     if (access_ != Access::kFence) return refuse_access(target);
     used_.store(true, std::memory_order_relaxed);
     return 0;
+  }
+  /// Whether an operation at the target may begin at once, and needs nothing noted: one of the
+  /// other cases may, too.
+  [[nodiscard]] bool is_open_to(int target) const noexcept {
+    if (access_ == Access::kLockAll) return true;
+    const Reach reach = this->reach(target);
+    if (reach != Reach::kNone) return reach != Reach::kStarted;
+    return access_ == Access::kFence && used();
   }
   /// The same of a request-based operation, which no active epoch has.
   [[nodiscard]] int may_request(int target) const noexcept;
@@ -67,11 +83,8 @@ class Epoch {
 
  private:
   [[nodiscard]] bool used() const noexcept { return used_.load(std::memory_order_relaxed); }
-  [[nodiscard]] bool passive(int target) const noexcept {
-    return access_ == Access::kLockAll ||
-           (access_ == Access::kLock && reach(target) != Reach::kNone);
-  }
   [[nodiscard]] int refuse_access(int target) const noexcept;
+  [[nodiscard]] int refuse_flush(int target) const noexcept;
   /// "the access epoch that MPI_Win_lock began is open; MPI_Win_unlock ends it"
   [[nodiscard]] int refuse_open() const noexcept;
   [[nodiscard]] int refuse_exposed() const noexcept;

@@ -54,7 +54,7 @@ int with_memory(Work&& work) noexcept {
 
 }  // namespace
 
-int Window::put(const core::Data& origin, const Place& to, OpRequest* request) noexcept {
+int Window::put_any(const core::Data& origin, const Place& to, OpRequest* request) noexcept {
   Reached reached;
   int code = begin(to, request != nullptr, &reached);
   if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, to);
@@ -67,7 +67,7 @@ int Window::put(const core::Data& origin, const Place& to, OpRequest* request) n
   return core::copy(process_, from, target);
 }
 
-int Window::get(const core::Data& origin, const Place& from, OpRequest* request) noexcept {
+int Window::get_any(const core::Data& origin, const Place& from, OpRequest* request) noexcept {
   Reached reached;
   int code = begin(from, request != nullptr, &reached);
   if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, from);
@@ -114,8 +114,8 @@ int Window::apply_here(const Place& at, const Reached& reached, const Combinatio
   return code == MPI_SUCCESS && result != nullptr ? out.store() : code;
 }
 
-int Window::accumulate(const core::Data& origin, const Place& to, const core::Op& op,
-                       OpRequest* request) noexcept {
+int Window::accumulate_any(const core::Data& origin, const Place& to, const core::Op& op,
+                           OpRequest* request) noexcept {
   Reached reached;
   Combination how;
   int code = MPI_SUCCESS;
@@ -132,11 +132,12 @@ int Window::accumulate(const core::Data& origin, const Place& to, const core::Op
   });
 }
 
-int Window::get_accumulate(const core::Data& origin, const core::Data& result, const Place& at,
-                           const core::Op& op, OpRequest* request) noexcept {
+int Window::get_accumulate_any(const core::Data& origin, const core::Data& result, const Place& at,
+                               const core::Op& op, OpRequest* request) noexcept {
   Reached reached;
   Combination how;
   const bool reads = op.reduction() == Reduction::kNoOp && !op.user_defined();
+  const core::Data* const in = reads ? nullptr : &origin;
   int code = begin(at, request != nullptr, &reached);
   if (code != MPI_SUCCESS || reached.nothing) return code;
   code = check_bytes(result, at);
@@ -144,15 +145,14 @@ int Window::get_accumulate(const core::Data& origin, const core::Data& result, c
   if (code == MPI_SUCCESS && !reads) code = combine(op, *origin.type, *at.type, &how);
   if (code == MPI_SUCCESS) code = combine(op, *result.type, *at.type, &how);
   if (code != MPI_SUCCESS) return code;
-  const core::Data* const in = reads ? nullptr : &origin;
   return with_memory([&] {
     if (reached.address != nullptr) return apply_here(at, reached, how, in, &result);
     return messages_->accumulate(in, &result, at, reached.at, *how.basic, op.reduction(), request);
   });
 }
 
-int Window::compare_and_swap(const void* origin, const void* compare, void* result,
-                             const Place& at) noexcept {
+int Window::compare_and_swap_any(const void* origin, const void* compare, void* result,
+                                 const Place& at) noexcept {
   Reached reached;
   int code = begin(at, false, &reached);
   if (code != MPI_SUCCESS || reached.nothing) return code;

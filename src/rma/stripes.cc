@@ -1,70 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stripes: taken by spinning, for a holder leaves at once; what waits long leaves the core, and
-// asks whether the holder lives.
+// Stripes: elements of this process' memory, changed while a stripe is held.
 #include "rma/stripes.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
 #include <cstring>
 
-#include "base/ended.hpp"
 #include "base/error.hpp"
 #include "core/datatype.hpp"
 #include "mpi.h"
+#include "rma/held_stripe.hpp"
 
 namespace tern::rma {
 namespace {
-
-using Word = std::atomic<int32_t>;
-
-void pause() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-class HeldStripe {
- public:
-  HeldStripe(const Shared& shared, const std::byte* at) noexcept
-      : word_(shared.control.stripe(static_cast<uint64_t>(at - shared.origin)).holder) {
-    int32_t holder = 0;
-    if (!word_.compare_exchange_strong(holder, shared.holder, std::memory_order_acquire,
-                                       std::memory_order_relaxed))
-      code_ = take_late(shared.holder);
-  }
-  HeldStripe(const HeldStripe&) = delete;
-  HeldStripe& operator=(const HeldStripe&) = delete;
-  ~HeldStripe() {
-    if (code_ == MPI_SUCCESS) word_.store(0, std::memory_order_release);
-  }
-  [[nodiscard]] int code() const noexcept { return code_; }
-
- private:
-  [[nodiscard]] TERN_COLD int take_late(int32_t mine) noexcept;
-
-  Word& word_;
-  int code_ = MPI_SUCCESS;
-};
-
-int HeldStripe::take_late(int32_t mine) noexcept {
-  constexpr uint32_t kSpins = 100, kRoundsBetweenLooks = 4096;
-  for (uint32_t round = 1;; ++round) {
-    int32_t holder = word_.load(std::memory_order_relaxed);
-    if (holder == 0 && word_.compare_exchange_weak(holder, mine, std::memory_order_acquire,
-                                                   std::memory_order_relaxed))
-      return MPI_SUCCESS;
-    if (round % kRoundsBetweenLooks == 0 && holder != 0 && has_ended(holder))
-      return fail(MPI_ERR_OTHER,
-                  "a process (pid %d) ended while it wrote to the target's memory, whose elements "
-                  "there may be half written",
-                  holder);
-    if (round < kSpins)
-      pause();
-    else
-      ::sched_yield();
-  }
-}
 
 /// One by one: elements with a gap at their end, for the last one's gap may be outside the window,
 /// and those that are not aligned.
@@ -91,27 +37,26 @@ Element element_of(core::Op::Loop loop, const core::Datatype& basic) noexcept {
           static_cast<size_t>(basic.alignment())};
 }
 
+void apply_held(std::byte* at, size_t count, const Element& element,
+                const Operands& operands) noexcept {
+  const auto [in, result] = operands;
+  if (element.span != element.extent || !element.is_aligned(at) || !element.is_aligned(in))
+    return apply_singly(at, count, element, in, result);
+  if (result != nullptr) std::memcpy(result, at, count * element.extent);
+  if (in != nullptr) element.loop(in, at, count);
+}
+
 int apply(const Shared& shared, std::byte* at, size_t count, const Element& element,
           const Operands& operands) noexcept {
-  constexpr uint64_t kStripeBytes = uint64_t{1} << Control::kStripeShift;
-  const std::byte* in = operands.in;
-  std::byte* result = operands.result;
+  Operands rest = operands;
   while (count > 0) {
-    const auto place = static_cast<uint64_t>(at - shared.origin);
-    const size_t room = kStripeBytes - place % kStripeBytes;
-    const size_t few = std::clamp<size_t>(room / element.extent, 1, count);
-    const size_t bytes = few * element.extent;
+    const size_t few =
+        HeldStripe::count_under(HeldStripe::place_of(shared, at), count, element.extent);
     const HeldStripe held(shared, at);
     if (held.code() != MPI_SUCCESS) return held.code();
-    if (element.span != element.extent || !element.is_aligned(at) || !element.is_aligned(in)) {
-      apply_singly(at, few, element, in, result);
-    } else {
-      if (result != nullptr) std::memcpy(result, at, bytes);
-      if (in != nullptr) element.loop(in, at, few);
-    }
-    at += bytes;
-    in = in == nullptr ? nullptr : in + bytes;
-    result = result == nullptr ? nullptr : result + bytes;
+    apply_held(at, few, element, rest);
+    at += few * element.extent;
+    rest = rest.behind(few * element.extent);
     count -= few;
   }
   return MPI_SUCCESS;
@@ -140,10 +85,25 @@ int apply(const Shared& shared, const iovec* pieces, size_t count, size_t packed
   return MPI_SUCCESS;
 }
 
+namespace {
+
+template <class Word>
+void swap_held(std::byte* at, const void* compare, const void* value, void* result) noexcept {
+  Word there, wanted;
+  std::memcpy(&there, at, sizeof there);
+  std::memcpy(&wanted, compare, sizeof wanted);
+  if (there == wanted) std::memcpy(at, value, sizeof there);
+  std::memcpy(result, &there, sizeof there);
+}
+
+}  // namespace
+
 int compare_and_swap(const Shared& shared, std::byte* at, size_t bytes, const void* compare,
                      const void* value, void* result) noexcept {
   const HeldStripe held(shared, at);
   if (held.code() != MPI_SUCCESS) return held.code();
+  if (bytes == 8) return swap_held<uint64_t>(at, compare, value, result), MPI_SUCCESS;
+  if (bytes == 4) return swap_held<uint32_t>(at, compare, value, result), MPI_SUCCESS;
   std::memcpy(result, at, bytes);
   if (std::memcmp(result, compare, bytes) == 0) std::memcpy(at, value, bytes);
   return MPI_SUCCESS;

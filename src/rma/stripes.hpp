@@ -27,11 +27,11 @@ struct Element {
   size_t size = 0;       // packed
   size_t extent = 0;     // from one to the next in memory
   size_t span = 0;       // to the end of its last byte of data
-  size_t alignment = 1;  // that `loop` needs; a window's element may lie anywhere
+  size_t alignment = 1;  // a power of 2, that `loop` needs; a window's element may lie anywhere
   static constexpr size_t kMostExtent = 64;
   [[nodiscard]] bool padded() const noexcept { return size != extent; }
   [[nodiscard]] bool is_aligned(const void* at) const noexcept {
-    return reinterpret_cast<uintptr_t>(at) % alignment == 0;
+    return (reinterpret_cast<uintptr_t>(at) & (alignment - 1)) == 0;
   }
 };
 
@@ -46,6 +46,9 @@ struct Shared {
 struct Operands {
   const std::byte* in;  // null: nothing goes in
   std::byte* result;    // what was there before; null: not asked for
+  [[nodiscard]] Operands behind(size_t bytes) const noexcept {
+    return {in == nullptr ? nullptr : in + bytes, result == nullptr ? nullptr : result + bytes};
+  }
 };
 
 [[nodiscard]] Element element_of(core::Op::Loop loop, const core::Datatype& basic) noexcept;
@@ -58,6 +61,9 @@ struct Operands {
 /// begin with the first element that begins there.
 [[nodiscard]] int apply(const Shared& shared, const iovec* pieces, size_t count, size_t packed,
                         const Element& element, const Operands& operands) noexcept;
+/// Of elements in this process' memory whose stripe is held, or that no other process sees.
+void apply_held(std::byte* at, size_t count, const Element& element,
+                const Operands& operands) noexcept;
 /// Writes `value` where `compare` is; `result` gets what was there. Of one element.
 [[nodiscard]] int compare_and_swap(const Shared& shared, std::byte* at, size_t bytes,
                                    const void* compare, const void* value, void* result) noexcept;

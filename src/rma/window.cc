@@ -93,7 +93,7 @@ int Window::find_ranks(const core::Group& group, std::vector<int>* ranks) const 
 
 int Window::finish(int target_rank, bool local) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (messages_ != nullptr) return messages_->finish(target_rank, local);
+  if (TERN_UNLIKELY(messages_ != nullptr)) return messages_->finish(target_rank, local);
   look_around();
   return MPI_SUCCESS;
 }
@@ -103,7 +103,10 @@ void Window::look_around() noexcept {
   constexpr uint32_t kCallsBetween = 127;
   const uint32_t calls = calls_.load(std::memory_order_relaxed) + 1;
   calls_.store(calls, std::memory_order_relaxed);
-  if ((calls & kCallsBetween) != 0 && messages_ == nullptr) return;
+  if (TERN_UNLIKELY((calls & kCallsBetween) == 0 || messages_ != nullptr)) poll();
+}
+
+void Window::poll() noexcept {
   const core::ChannelLock lock(progress());
   (void)progress().poll_for_caller();
 }
@@ -128,6 +131,12 @@ int Window::fence(int assertion) noexcept {
 }
 
 int Window::flush(int target, bool local) noexcept {
+  if (TERN_LIKELY(static_cast<size_t>(target) < targets_.size() && epoch_.passive(target) &&
+                  messages_ == nullptr)) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    look_around();
+    return MPI_SUCCESS;
+  }
   if (target == MPI_PROC_NULL) return MPI_SUCCESS;
   int code = check_target(target);
   if (code == MPI_SUCCESS) code = epoch_.may_flush(target);

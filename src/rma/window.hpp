@@ -33,6 +33,7 @@ namespace tern::rma {
 
 class Messages;
 class OpRequest;
+struct Shared;
 
 /// What one rank knows of another's part.
 struct Target {
@@ -179,6 +180,31 @@ class Window final : public core::Object {
                             const core::Datatype& type, Combination* found) const noexcept;
   [[nodiscard]] int apply_here(const Place& at, const Reached& reached, const Combination& how,
                                const core::Data* origin, const core::Data* result);
+  // What most calls are (plain.cc). Null: something else is to be looked at, maybe an error.
+  struct Elements {
+    std::byte* first = nullptr;
+    size_t length = 0;  // in bytes
+    void (*loop)(const void* in, void* inout, size_t count) = nullptr;
+  };
+  [[nodiscard]] inline std::byte* find_plain(const Place& at, size_t length) noexcept;
+  [[nodiscard]] inline std::byte* find_block(const core::Data& here, const Place& at,
+                                             size_t* length) noexcept;
+  [[nodiscard]] inline Elements find_elements(const core::Data* origin, const core::Data* result,
+                                              const Place& at, const core::Op& op) noexcept;
+  [[nodiscard]] inline bool is_under_one_stripe(int target, const std::byte* at,
+                                                size_t length) noexcept;
+  [[nodiscard]] inline Shared shared_with(int target) noexcept;
+  // And what all are (operations.cc).
+  [[nodiscard]] int put_any(const core::Data& origin, const Place& to, OpRequest* request) noexcept;
+  [[nodiscard]] int get_any(const core::Data& origin, const Place& from,
+                            OpRequest* request) noexcept;
+  [[nodiscard]] int accumulate_any(const core::Data& origin, const Place& to, const core::Op& op,
+                                   OpRequest* request) noexcept;
+  [[nodiscard]] int get_accumulate_any(const core::Data& origin, const core::Data& result,
+                                       const Place& at, const core::Op& op,
+                                       OpRequest* request) noexcept;
+  [[nodiscard]] int compare_and_swap_any(const void* origin, const void* compare, void* result,
+                                         const Place& at) noexcept;
   [[nodiscard]] int take_lock(int target, bool exclusive) noexcept;
   void drop_lock(int target, bool exclusive) noexcept;
   [[nodiscard]] int take_all_locks();
@@ -197,6 +223,7 @@ class Window final : public core::Object {
   [[nodiscard]] TERN_COLD int fail_dead(int rank) noexcept;
   [[nodiscard]] int barrier() noexcept;
   void look_around() noexcept;
+  TERN_COLD void poll() noexcept;
   [[nodiscard]] int check_target(int rank) const noexcept;
 
   core::Process& process_;

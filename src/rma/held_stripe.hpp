@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// HeldStripe: a stripe of a rank's memory, taken for as long as elements there change.
+// Taken by spinning, for a holder leaves soon; who waits long leaves the core, and asks whether the
+// holder lives. Threads: any, of any process of the host. See: rma/stripes.hpp.
+#pragma once
+
+#include "base/error.hpp"
+#include "mpi.h"
+#include "rma/stripes.hpp"
+
+namespace tern::rma {
+
+class HeldStripe {
+ public:
+  HeldStripe(const Shared& shared, const std::byte* at) noexcept
+      : word_(shared.control.stripe(place_of(shared, at)).holder) {
+    int32_t holder = 0;
+    if (!word_.compare_exchange_strong(holder, shared.holder, std::memory_order_acquire,
+                                       std::memory_order_relaxed))
+      code_ = take_late(shared.holder);
+  }
+  HeldStripe(const HeldStripe&) = delete;
+  HeldStripe& operator=(const HeldStripe&) = delete;
+  ~HeldStripe() {
+    if (code_ == MPI_SUCCESS) word_.store(0, std::memory_order_release);
+  }
+  /// 0: it is held. Else MPI_ERR_OTHER with fail() text: its holder has died.
+  [[nodiscard]] int code() const noexcept { return code_; }
+
+  /// Bytes from the origin on; what has the same number of kBytes is under one stripe.
+  [[nodiscard]] static uint64_t place_of(const Shared& shared, const std::byte* at) noexcept {
+    return reinterpret_cast<uint64_t>(at) - reinterpret_cast<uint64_t>(shared.origin);
+  }
+  static constexpr uint64_t kBytes = uint64_t{1} << Control::kStripeShift;
+  /// Of `count` elements, those that begin under the first one's stripe; one at least.
+  [[nodiscard]] static size_t count_under(uint64_t place, size_t count, size_t extent) noexcept {
+    const size_t room = (kBytes - place % kBytes) / extent;
+    return room == 0 ? 1 : room < count ? room : count;
+  }
+
+ private:
+  [[nodiscard]] TERN_COLD int take_late(int32_t mine) noexcept;
+
+  std::atomic<int32_t>& word_;
+  int code_ = MPI_SUCCESS;
+};
+
+}  // namespace tern::rma
