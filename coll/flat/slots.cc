@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/relax.hpp"
 #include "coll/engine/operation.hpp"
 #include "coll/engine/refusal.hpp"
 #include "core/peer.hpp"
@@ -20,14 +21,6 @@ namespace {
 // Looks before the general wait, which also polls. A core of its own: some 20 microseconds.
 constexpr int kSpins = 400, kSpinsAmongThreads = 50;
 constexpr int kYields = 16;
-
-void pause() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 }  // namespace
 
@@ -184,7 +177,7 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
   const bool threads = communicator_->process().threaded();
   if (!crowded_)
     for (int spin = 0; spin < (threads ? kSpinsAmongThreads : kSpins); ++spin) {
-      pause();
+      relax();
       if (ready()) return;
     }
   else if (!threads)

@@ -5,18 +5,9 @@
 #include <sched.h>
 
 #include "base/ended.hpp"
+#include "base/relax.hpp"
 
 namespace tern::rma {
-namespace {
-
-void pause() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-}  // namespace
-
 int HeldStripe::take_late(int32_t mine) noexcept {
   constexpr uint32_t kSpins = 100, kRoundsBetweenLooks = 4096;
   for (uint32_t round = 1;; ++round) {
@@ -30,7 +21,7 @@ int HeldStripe::take_late(int32_t mine) noexcept {
                   "there may be half written",
                   holder);
     if (round < kSpins)
-      pause();
+      relax();
     else
       ::sched_yield();
   }

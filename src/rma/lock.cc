@@ -4,6 +4,7 @@
 // A rank that comes in between may take it first: handing it over would cost a switch each time.
 #include <algorithm>
 
+#include "base/relax.hpp"
 #include "core/communicator.hpp"
 #include "rma/messages.hpp"
 #include "rma/window.hpp"
@@ -66,13 +67,24 @@ int Window::dead_holder(int target_rank) noexcept {
   return -1;
 }
 
+/// Most locks are held for one operation: to wait for that needs no bit and no bell.
+bool Window::try_for_a_moment(Control control, bool exclusive) noexcept {
+  constexpr int kSpins = 32;
+  for (int i = 0; i < kSpins; ++i) {
+    relax();
+    if (try_lock(control, rank(), exclusive)) return true;
+  }
+  return false;
+}
+
 int Window::take_lock(int target_rank, bool exclusive) noexcept {
   const Control control = target(target_rank).control;
   if (!control.valid()) {
     const int code = messages_->ask_lock(target_rank, exclusive);
     return code == MPI_SUCCESS ? messages_->await_lock(target_rank) : code;
   }
-  if (TERN_UNLIKELY(!try_lock(control, rank(), exclusive))) {
+  if (TERN_UNLIKELY(!try_lock(control, rank(), exclusive) &&
+                    !try_for_a_moment(control, exclusive))) {
     const auto mine = static_cast<size_t>(rank());
     bool has_it = false;
     const int code = await(
