@@ -23,5 +23,6 @@ core_sources += src/core/datatype_predefined.cc
 core_sources += src/core/op.cc
 libtern_la_SOURCES += src/core/reduce/baseline.cc
 libtern_la_SOURCES += src/core/reduce/avx2.cc
+libtern_la_SOURCES += src/core/reduce/avx512.cc
 core_sources += src/core/datatype_darray.cc
 core_sources += src/core/device_copy.cc

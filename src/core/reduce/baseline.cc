@@ -9,8 +9,28 @@
 
 namespace tern::core::loops {
 
+#if defined(__x86_64__)
+namespace {
+
+/// GCC fuses products of complex numbers even where contraction is off: these are AVX2's.
+Table wide_table() noexcept {
+  Table table = kAvx512;
+  const auto prod = static_cast<int>(Row::kProd) * kColumns;
+  constexpr auto kFirst = static_cast<int>(Number::kComplexHalf);
+  for (int number = kFirst; number <= static_cast<int>(Number::kComplexQuad); ++number)
+    table.loops[prod + number] = kAvx2.loops[prod + number];
+  return table;
+}
+
+}  // namespace
+#endif
+
 const Table& best_table() noexcept {
 #if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512vbmi2")) {
+    static const Table wide = wide_table();
+    return wide;
+  }
   if (__builtin_cpu_supports("avx2")) return kAvx2;
 #endif
   return kBaseline;

@@ -31,6 +31,7 @@ struct Table {
 extern const Table kBaseline;  // any processor of the architecture
 #if defined(__x86_64__)
 extern const Table kAvx2;
+extern const Table kAvx512;
 #endif
 
 /// The fastest table that this processor runs.
