@@ -43,8 +43,7 @@ scatter         any    ..1k    binomial            one_host
 scatter         any    any     linear              one_host
 scatter         any    ..4k    two_level           many_hosts
 scatter         ..64   16k..   linear              many_hosts
-allgather       ..2    ..12k   flat                one_host
-allgather       ..2    any     flat_direct         one_host
+allgather       ..2    any     flat                one_host
 allgather       3..8   ..1m    flat                one_host
 allgather       any    ..64k   flat                one_host
 allgather       any    any     flat_direct         one_host
@@ -52,7 +51,7 @@ allgather       ..2    any     ring                one_host
 allgather       any    ..4k    bruck               one_host
 allgather       any    any     ring                one_host
 allgather       any    any     two_level           many_hosts
-alltoall        ..2    ..12k   flat                one_host
+alltoall        ..2    any     flat                one_host
 alltoall        any    ..12k   flat                one_host
 alltoall        any    any     flat_direct         one_host
 alltoall        ..4    any     linear              one_host
@@ -60,9 +59,7 @@ alltoall        any    ..256   bruck               one_host
 alltoall        any    any     linear              one_host
 alltoall        any    ..16k   two_level           many_hosts
 alltoall        ..64   any     linear              many_hosts
-reduce          ..2    ..8k    flat                one_host
-reduce          ..2    any     flat_direct         one_host
-reduce          3..8   any     flat                one_host
+reduce          ..8    any     flat                one_host
 reduce          any    ..4k    flat                one_host
 reduce          any    any     flat_sliced         one_host
 reduce          any    ..64k   binomial            one_host
