@@ -136,9 +136,10 @@ namespace tern {
   X(progress, "TERN_PROGRESS", Word, "auto", one_of("auto|calls|thread"), own(),                   \
     "who moves messages: the calls of MPI alone, or a thread too, while the program computes; "    \
     "auto: a thread from the first window on that others reach by messages")                       \
-  X(rma, "TERN_RMA", Word, "auto", one_of("auto|messages"), shared(),                              \
+  X(rma, "TERN_RMA", Word, "auto", one_of("auto|copied|messages"), shared(),                       \
     "how ranks of one host reach each other's windows: auto (shared memory where the window has "  \
-    "it), messages")                                                                               \
+    "it, else copied), copied (by the kernel where it permits that, else by messages), messages; " \
+    "all but MPI_Win_allocate_shared's")                                                           \
   X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|singleton"), own(),                  \
     "how ranks find each other: auto, mpirun, pmix, singleton")                                    \
   X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, "mpi_errors_are_fatal",                   \

@@ -73,6 +73,9 @@ class Process {
 
   cuda::Gpus gpus;  // empty until a buffer lies on one
 
+  /// That the kernel does not copy between windows here.
+  std::atomic<bool> refused_copies_said{false};
+
   Progress::Shared waits;
 
   static constexpr uint32_t kMostChannels = 8;

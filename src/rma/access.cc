@@ -54,19 +54,31 @@ int Window::begin(const Place& at, bool with_request, Reached* reached) noexcept
   return code;
 }
 
+/// Of a rank that is reached by messages, it knows itself.
+int Window::find_attached(const Place& at, uint64_t low, uint64_t length,
+                          Reached* reached) noexcept {
+  bool found = true;
+  int code = MPI_SUCCESS;
+  reached->at = at.disp;
+  reached->process = target(at.target).process;
+  if (at.target == rank())
+    found = attached(low, length);
+  else if (reached->process != 0)
+    code = with_memory([&] { return look_up(at.target, low, length, &found); });
+  if (code != MPI_SUCCESS) return code;
+  if (at.target == rank() || reached->process != 0)
+    reached->address = reinterpret_cast<std::byte*>(at.disp);
+  return found ? MPI_SUCCESS
+               : fail(MPI_ERR_RMA_RANGE, "memory from 0x%llx on is not attached to %s at rank %d",
+                      static_cast<unsigned long long>(low), words().c_str(), at.target);
+}
+
 int Window::find(const Place& at, Reached* reached) noexcept {
   const Target& there = target(at.target);
   const Span span = span_of(at, dynamic() ? 1 : there.unit);
-  if (dynamic()) {
-    reached->at = at.disp;
-    if (at.target == rank()) reached->address = reinterpret_cast<std::byte*>(at.disp);
-    const auto low = static_cast<uint64_t>(span.low);
-    if (span.overflows ||
-        (at.target == rank() && !attached(low, static_cast<uint64_t>(span.high - span.low))))
-      return fail(MPI_ERR_RMA_RANGE, "memory from 0x%llx on is not attached to %s at rank %d",
-                  static_cast<unsigned long long>(low), words().c_str(), at.target);
-    return MPI_SUCCESS;
-  }
+  if (dynamic() && !span.overflows)
+    return find_attached(at, static_cast<uint64_t>(span.low),
+                         static_cast<uint64_t>(span.high - span.low), reached);
   if (TERN_UNLIKELY(span.overflows || span.low < 0 || span.high > there.size))
     return fail(MPI_ERR_RMA_RANGE,
                 "the bytes %lld to %lld of rank %d's memory are outside %s, which has %lld there "
@@ -75,7 +87,9 @@ int Window::find(const Place& at, Reached* reached) noexcept {
                 words().c_str(), static_cast<long long>(there.size),
                 static_cast<long long>(at.disp), static_cast<long long>(there.unit));
   reached->at = at.disp * there.unit;
-  if (there.memory != nullptr) reached->address = there.memory + reached->at;
+  reached->process = there.process;
+  std::byte* const first = there.process != 0 ? there.there : there.memory;
+  if (first != nullptr) reached->address = first + reached->at;
   return MPI_SUCCESS;
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <vector>
 
+#include "base/error.hpp"
 #include "rma/stripes.hpp"
 #include "rma/window.hpp"
 
@@ -14,7 +16,8 @@ namespace tern::rma {
 struct Window::Reached {
   bool nothing = false;          // no element, or MPI_PROC_NULL
   int64_t at = 0;                // of the first element's origin: bytes from the part's first
-  std::byte* address = nullptr;  // the same in this process, where it reaches the part itself
+  std::byte* address = nullptr;  // the same in memory, where this rank reaches the part itself:
+  int32_t process = 0;           // in its own memory, or in this process', by the kernel
 };
 
 /// An operation on elements of one predefined type.
@@ -22,6 +25,16 @@ struct Window::Combination {
   Element element;
   core::Datatype* basic = nullptr;
 };
+
+/// What may lack memory.
+template <class Work>
+int with_memory(Work&& work) noexcept {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory for a one-sided operation");
+  }
+}
 
 /// Elements as an array, for loops: the data itself where it is one in host memory, else a copy.
 /// Throws std::bad_alloc.

@@ -23,6 +23,11 @@ class Control {
     struct alignas(64) Stripe {
       std::atomic<int32_t> holder;  // its pid; 0: free
     } stripes[kStripes];
+    /// Of a dynamic window: the regions that are attached, a table in the rank's own memory.
+    struct alignas(64) Attached {
+      std::atomic<uint32_t> version;  // odd while the rest changes
+      std::atomic<uint64_t> count, regions;
+    } attached;
   };
   static constexpr int kWriterShift = 32;
   static constexpr uint64_t kOneWriter = uint64_t{1} << kWriterShift;

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
 #include "coll/coll.hpp"
 #include "core/slabs.hpp"
 #include "pml/pml.hpp"
+#include "rma/copied.hpp"
 #include "rma/messages.hpp"
 #include "rma/shared_memory.hpp"
 
@@ -69,11 +71,14 @@ class Creation {
   struct Card {
     int64_t bytes, unit;
     int32_t code, flavor;
+    Probe probe;
   };
   /// And of the memory that it has made, or mapped.
   struct Landed {
     Offer offer;
     int32_t code;
+    int32_t refused_by, refusal;  // the first rank whose memory it may not copy, and the errno
+    uint64_t address;             // of its memory
   };
 
   Creation(Communicator& parent, const Wanted& wanted) : parent_(parent), wanted_(wanted) {}
@@ -88,6 +93,7 @@ class Creation {
     if (code == MPI_SUCCESS) code = share();
     if (code != MPI_SUCCESS) return code;
     explain();
+    warn_of_refusal();
     *made = std::move(window_);
     return MPI_SUCCESS;
   }
@@ -95,7 +101,9 @@ class Creation {
  private:
   int exchange() {
     const std::string why = wanted_.code == MPI_SUCCESS ? std::string() : take_last_error().text;
-    const Card mine{wanted_.bytes, wanted_.unit, wanted_.code, wanted_.flavor};
+    word_ = ~reinterpret_cast<uint64_t>(&word_);
+    const Probe probe{::getpid(), reinterpret_cast<uint64_t>(&word_), word_};
+    const Card mine{wanted_.bytes, wanted_.unit, wanted_.code, wanted_.flavor, probe};
     if (const int code = allgather(parent_, mine, &cards_); code != MPI_SUCCESS) return code;
     return first_error(cards_, parent_.rank(), why);
   }
@@ -123,6 +131,38 @@ class Creation {
 
   [[nodiscard]] bool allocates() const {
     return wanted_.flavor == MPI_WIN_FLAVOR_ALLOCATE || wanted_.flavor == MPI_WIN_FLAVOR_SHARED;
+  }
+
+  [[nodiscard]] bool says(const char* way) const {
+    return window_->process().params.rma == way && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
+  }
+
+  /// Whether memory of this host is to be copied by the kernel, if it permits that.
+  [[nodiscard]] bool asks_for_copies() const {
+    return locals_.size() > 1 && (!allocates() || says("copied"));
+  }
+
+  void try_copying(Landed* mine) const {
+    const bool own_memory = wanted_.flavor == MPI_WIN_FLAVOR_CREATE;
+    mine->refused_by = window_->rank();
+    mine->refusal =
+        own_memory ? try_own_memory(wanted_.base, static_cast<size_t>(wanted_.bytes)) : 0;
+    for (size_t i = 0; i < locals_.size() && mine->refusal == 0; ++i) {
+      mine->refused_by = locals_[i];
+      mine->refusal = try_copies(cards_[static_cast<size_t>(locals_[i])].probe);
+    }
+  }
+
+  /// All ranks of the host decide alike.
+  void decide_copying(const std::vector<Landed>& all) {
+    copies_ = asks_for_copies();
+    for (const int rank : locals_) {
+      const Landed& one = all[static_cast<size_t>(rank)];
+      if (!copies_ || one.refusal == 0) continue;
+      copies_ = false;
+      refusal_ = strf("rank %d may not copy memory of rank %d: %s", rank, one.refused_by,
+                      std::strerror(one.refusal));
+    }
   }
 
   [[nodiscard]] Plan plan() const {
@@ -155,17 +195,25 @@ class Creation {
     attempt([&] {
       bytes = plan().bytes();
       if (owner == own.rank()) fd = make_shared(bytes, &mine.offer);
+      if (asks_for_copies()) try_copying(&mine);
     });
     int code = allgather(own, mine, &all);
     if (code == MPI_SUCCESS) code = first_error(all, own.rank(), why);
     if (code != MPI_SUCCESS) return code;
+    decide_copying(all);
     attempt([&] {
       const Offer& offer = all[static_cast<size_t>(owner)].offer;
       window_->map_ = fd.valid() ? map_shared(fd, bytes) : map_shared(offer, owner, bytes);
       fill(plan());
+      mine.address = reinterpret_cast<uint64_t>(window_->own().memory);
     });
     code = allgather(own, mine, &all);
-    return code != MPI_SUCCESS ? code : first_error(all, own.rank(), why);
+    if (code == MPI_SUCCESS) code = first_error(all, own.rank(), why);
+    for (const int rank : locals_)
+      if (code == MPI_SUCCESS && copies_ && rank != own.rank())
+        window_->target(rank).there =
+            reinterpret_cast<std::byte*>(all[static_cast<size_t>(rank)].address);
+    return code;
   }
 
   void fill(const Plan& plan) {
@@ -182,9 +230,10 @@ class Creation {
       Target& there = window.target(locals_[i]);
       there.control = Control(base + plan.control(i), window.size());
       if (allocates()) there.memory = base + plan.memory(i);
+      if (locals_[i] == window.rank()) continue;
+      if (copies_) there.process = cards_[static_cast<size_t>(locals_[i])].probe.pid;
       const core::ChannelLock lock(window.progress());
-      if (locals_[i] != window.rank())
-        there.bell = &slabs->bell(window.communicator().peer(locals_[i]));
+      there.bell = &slabs->bell(window.communicator().peer(locals_[i]));
     }
     finish_own();
   }
@@ -199,25 +248,43 @@ class Creation {
     window.base = window.dynamic() ? MPI_BOTTOM : own.memory;
     window.bytes = own.size;
     window.disp_unit = static_cast<int>(own.unit);
-    const bool all_mapped = allocates() && static_cast<int>(locals_.size()) == window.size();
-    if (!all_mapped && window.size() > 1) window.messages_ = std::make_unique<Messages>(window);
+    if (reached() < window.size()) window.messages_ = std::make_unique<Messages>(window);
+  }
+
+  /// Ranks whose memory takes no messages.
+  [[nodiscard]] int reached() const {
+    return allocates() || copies_ ? static_cast<int>(locals_.size()) : 1;
   }
 
   void explain() const {
     const Explain& explain = parent_.process().explain;
     if (!explain.on()) return;
-    const int ranks = window_->size(), mapped = allocates() ? static_cast<int>(locals_.size()) : 1;
-    const char* const why = allocates() ? "the others are on other hosts, or TERN_RMA says so"
-                                        : "its memory is the program's";
-    explain.say(
-        "window",
-        {{"bytes", static_cast<unsigned long long>(wanted_.bytes)},
-         {"shared", static_cast<unsigned long long>(mapped)},
-         {"messages", static_cast<unsigned long long>(ranks - mapped)}},
-        strf("a window of %lld bytes here: %d of its %d ranks are reached in shared memory, "
-             "%d by messages%s%s%s",
-             static_cast<long long>(wanted_.bytes), mapped, ranks, ranks - mapped,
-             mapped < ranks ? " (" : "", mapped < ranks ? why : "", mapped < ranks ? ")" : ""));
+    const int ranks = window_->size(), copied = copies_ ? reached() - 1 : 0;
+    const int mapped = reached() - copied, rest = ranks - reached();
+    std::string why;
+    if (rest > 0) why = says("messages") ? "TERN_RMA says so" : "the others are on other hosts";
+    if (rest > 0 && !refusal_.empty()) why = refusal_;
+    explain.say("window",
+                {{"bytes", static_cast<unsigned long long>(wanted_.bytes)},
+                 {"shared", static_cast<unsigned long long>(mapped)},
+                 {"copied", static_cast<unsigned long long>(copied)},
+                 {"messages", static_cast<unsigned long long>(rest)}},
+                strf("a window of %lld bytes here: %d of its %d ranks are reached in shared "
+                     "memory, %d by copies of the kernel, %d by messages%s%s%s",
+                     static_cast<long long>(wanted_.bytes), mapped, ranks, copied, rest,
+                     rest > 0 ? " (" : "", why.c_str(), rest > 0 ? ")" : ""));
+  }
+
+  /// Once in a process: where one window's memory is refused, most are.
+  void warn_of_refusal() const {
+    if (refusal_.empty() || parent_.process().refused_copies_said.exchange(true)) return;
+    parent_.process().explain.warn(
+        "fallback", {{"what", "messages to windows"}, {"why", refusal_}},
+        strf("windows of the program's own memory are reached by messages, which the target must "
+             "move: %s. Cure: allow ptrace among processes of one user (sysctl "
+             "kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE), windows of "
+             "MPI_Win_allocate, or TERN_RMA=messages to say so on purpose",
+             refusal_.c_str()));
   }
 
   Communicator& parent_;
@@ -225,6 +292,9 @@ class Creation {
   std::vector<Card> cards_;
   core::Ref<Window> window_;
   std::vector<int> locals_;
+  uint64_t word_ = 0;    // that others try to copy
+  bool copies_ = false;  // memory of this host, by the kernel
+  std::string refusal_;  // why not, where that was asked for
 };
 
 int create(Communicator& parent, const Wanted& wanted, core::Ref<Window>* made) {

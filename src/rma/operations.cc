@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on memory that this process reaches itself: copies, and loops under stripes.
-#include <new>
-
+// Operations on memory that this process reaches itself, or the kernel for it: copies, and loops
+// under stripes.
 #include "base/copy.hpp"
 #include "core/op.hpp"
 #include "rma/access.hpp"
+#include "rma/copied.hpp"
 #include "rma/messages.hpp"
 #include "rma/request.hpp"
 
@@ -42,16 +42,6 @@ std::byte* address_of(const core::Data* data) noexcept {
   return data == nullptr ? nullptr : static_cast<std::byte*>(data->address);
 }
 
-/// What may lack memory.
-template <class Work>
-int with_memory(Work&& work) noexcept {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for a one-sided operation");
-  }
-}
-
 }  // namespace
 
 int Window::put_any(const core::Data& origin, const Place& to, OpRequest* request) noexcept {
@@ -61,6 +51,10 @@ int Window::put_any(const core::Data& origin, const Place& to, OpRequest* reques
   if (code != MPI_SUCCESS || reached.nothing) return code;
   if (reached.address == nullptr)
     return with_memory([&] { return messages_->put(origin, to, reached.at, request); });
+  if (reached.process != 0)
+    return judge(to, reached, with_memory([&] {
+                   return copy_there(process_, origin, to, reached.address, reached.process);
+                 }));
   const core::Data from = core::with_kind(origin);
   const core::Data target = there(to, reached.address);
   if (TERN_LIKELY(!from.on_device()) && copy_block(from, target)) return MPI_SUCCESS;
@@ -74,17 +68,33 @@ int Window::get_any(const core::Data& origin, const Place& from, OpRequest* requ
   if (code != MPI_SUCCESS || reached.nothing) return code;
   if (reached.address == nullptr)
     return with_memory([&] { return messages_->get(origin, from, reached.at, request); });
+  if (reached.process != 0)
+    return judge(from, reached, with_memory([&] {
+                   return copy_from_there(process_, from, reached.address, reached.process, origin);
+                 }));
   const core::Data to = core::with_kind(origin);
   const core::Data target = there(from, reached.address);
   if (TERN_LIKELY(!to.on_device()) && copy_block(target, to)) return MPI_SUCCESS;
   return core::copy(process_, target, to);
 }
 
+/// What became of an operation that the kernel has done: a target that has ended is told by name.
+int Window::judge(const Place& at, const Reached& reached, int code) noexcept {
+  if (TERN_LIKELY(code == MPI_SUCCESS) || reached.process == 0 || !has_died(at.target)) return code;
+  return fail(MPI_ERR_OTHER, "%s has ended, and its memory of %s with it",
+              rank_in_words(at.target).c_str(), words().c_str());
+}
+
+Shared Window::shared_elements(const Place& at, const Reached& reached) noexcept {
+  const Target& part = target(at.target);
+  const std::byte* const first = reached.process != 0 ? part.there : part.memory;
+  return {part.control, dynamic() ? nullptr : first, pid_, reached.process};
+}
+
 int Window::apply_here(const Place& at, const Reached& reached, const Combination& how,
                        const core::Data* origin, const core::Data* result) {
   constexpr size_t kPieces = 64;
-  const Target& part = target(at.target);
-  const Shared shared{part.control, dynamic() ? nullptr : part.memory, pid_};
+  const Shared shared = shared_elements(at, reached);
   if (at.type == how.basic && is_plain(origin, *how.basic) && is_plain(result, *how.basic))
     return apply(shared, reached.address, static_cast<size_t>(at.count), how.element,
                  {address_of(origin), address_of(result)});
@@ -126,7 +136,8 @@ int Window::accumulate_any(const core::Data& origin, const Place& to, const core
   if (code == MPI_SUCCESS && !reached.nothing) code = combine(op, *origin.type, *to.type, &how);
   if (code != MPI_SUCCESS || reached.nothing) return code;
   return with_memory([&] {
-    if (reached.address != nullptr) return apply_here(to, reached, how, &origin, nullptr);
+    if (reached.address != nullptr)
+      return judge(to, reached, apply_here(to, reached, how, &origin, nullptr));
     return messages_->accumulate(&origin, nullptr, to, reached.at, *how.basic, op.reduction(),
                                  request);
   });
@@ -146,7 +157,8 @@ int Window::get_accumulate_any(const core::Data& origin, const core::Data& resul
   if (code == MPI_SUCCESS) code = combine(op, *result.type, *at.type, &how);
   if (code != MPI_SUCCESS) return code;
   return with_memory([&] {
-    if (reached.address != nullptr) return apply_here(at, reached, how, in, &result);
+    if (reached.address != nullptr)
+      return judge(at, reached, apply_here(at, reached, how, in, &result));
     return messages_->accumulate(in, &result, at, reached.at, *how.basic, op.reduction(), request);
   });
 }
@@ -159,10 +171,10 @@ int Window::compare_and_swap_any(const void* origin, const void* compare, void* 
   if (reached.address == nullptr)
     return with_memory(
         [&] { return messages_->compare_and_swap(origin, compare, result, at, reached.at); });
-  const Target& part = target(at.target);
-  const Shared shared{part.control, dynamic() ? nullptr : part.memory, pid_};
-  return rma::compare_and_swap(shared, reached.address, static_cast<size_t>(at.type->size()),
-                               compare, origin, result);
+  return judge(
+      at, reached,
+      rma::compare_and_swap(shared_elements(at, reached), reached.address,
+                            static_cast<size_t>(at.type->size()), compare, origin, result));
 }
 
 }  // namespace tern::rma

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "core/datatype.hpp"
 #include "mpi.h"
+#include "rma/far_elements.hpp"
 #include "rma/held_stripe.hpp"
 
 namespace tern::rma {
@@ -48,6 +49,11 @@ void apply_held(std::byte* at, size_t count, const Element& element,
 
 int apply(const Shared& shared, std::byte* at, size_t count, const Element& element,
           const Operands& operands) noexcept {
+  if (shared.process != 0) {
+    FarElements far(shared, element, operands);
+    const int code = far.add(at, count);
+    return code == MPI_SUCCESS ? far.end() : code;
+  }
   Operands rest = operands;
   while (count > 0) {
     const size_t few =
@@ -62,27 +68,42 @@ int apply(const Shared& shared, std::byte* at, size_t count, const Element& elem
   return MPI_SUCCESS;
 }
 
-int apply(const Shared& shared, const iovec* pieces, size_t count, size_t packed,
-          const Element& element, const Operands& operands) noexcept {
-  const size_t first = (packed + element.size - 1) / element.size;
-  const auto from = [&](size_t index) {
-    const size_t offset = (index - first) * element.extent;
-    return Operands{operands.in == nullptr ? nullptr : operands.in + offset,
-                    operands.result == nullptr ? nullptr : operands.result + offset};
-  };
+namespace {
+
+/// Calls `body(at, count)` for elements that follow each other, until it fails.
+template <class Body>
+int for_each_array(const iovec* pieces, size_t count, size_t packed, const Element& element,
+                   Body&& body) noexcept {
   for (size_t i = 0; i < count; packed += pieces[i].iov_len, ++i) {
     auto* const piece = static_cast<std::byte*>(pieces[i].iov_base);
     size_t skipped = (packed + element.size - 1) / element.size * element.size - packed;
     while (skipped < pieces[i].iov_len) {
       const size_t elements = element.padded() ? 1 : (pieces[i].iov_len - skipped) / element.size;
       if (elements == 0) break;
-      const int code = apply(shared, piece + skipped, elements, element,
-                             from((packed + skipped) / element.size));
-      if (code != MPI_SUCCESS) return code;
+      if (const int code = body(piece + skipped, elements); code != MPI_SUCCESS) return code;
       skipped += elements * element.size;
     }
   }
   return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int apply(const Shared& shared, const iovec* pieces, size_t count, size_t packed,
+          const Element& element, const Operands& operands) noexcept {
+  if (shared.process != 0) {
+    FarElements far(shared, element, operands);
+    const int code =
+        for_each_array(pieces, count, packed, element,
+                       [&](std::byte* at, size_t elements) { return far.add(at, elements); });
+    return code == MPI_SUCCESS ? far.end() : code;
+  }
+  Operands rest = operands;
+  return for_each_array(pieces, count, packed, element, [&](std::byte* at, size_t elements) {
+    const int code = apply(shared, at, elements, element, rest);
+    rest = rest.behind(elements * element.extent);
+    return code;
+  });
 }
 
 namespace {
@@ -102,6 +123,7 @@ int compare_and_swap(const Shared& shared, std::byte* at, size_t bytes, const vo
                      const void* value, void* result) noexcept {
   const HeldStripe held(shared, at);
   if (held.code() != MPI_SUCCESS) return held.code();
+  if (shared.process != 0) return compare_and_swap_far(shared, at, bytes, compare, value, result);
   if (bytes == 8) return swap_held<uint64_t>(at, compare, value, result), MPI_SUCCESS;
   if (bytes == 4) return swap_held<uint32_t>(at, compare, value, result), MPI_SUCCESS;
   std::memcpy(result, at, bytes);

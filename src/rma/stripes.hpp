@@ -39,7 +39,8 @@ struct Element {
 struct Shared {
   Control control;
   const std::byte* origin;
-  int32_t holder;  // the own pid
+  int32_t holder;       // the own pid
+  int32_t process = 0;  // whose addresses these are, if the kernel copies elements from there
 };
 
 /// Elements that are moved: arrays, in which an element takes its extent.

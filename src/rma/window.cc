@@ -177,51 +177,6 @@ int Window::shared_query(int rank, Part* part) noexcept {
   return MPI_SUCCESS;
 }
 
-int Window::attach(void* address, int64_t length) {
-  if (!dynamic())
-    return fail(MPI_ERR_RMA_FLAVOR, "%s was not made by MPI_Win_create_dynamic", words().c_str());
-  const auto first = reinterpret_cast<uint64_t>(address);
-  const auto size = static_cast<uint64_t>(length);
-  const std::lock_guard<std::mutex> guard(regions_mutex_);
-  for (const Region& region : regions_)
-    if (size > 0 && first < region.first + region.bytes && region.first < first + size)
-      return fail(MPI_ERR_RMA_ATTACH,
-                  "the %llu bytes from %p on overlap memory that is attached (%llu bytes from "
-                  "0x%llx on)",
-                  static_cast<unsigned long long>(size), address,
-                  static_cast<unsigned long long>(region.bytes),
-                  static_cast<unsigned long long>(region.first));
-  regions_.push_back({first, size});
-  return MPI_SUCCESS;
-}
-
-int Window::detach(const void* address) {
-  if (!dynamic())
-    return fail(MPI_ERR_RMA_FLAVOR, "%s was not made by MPI_Win_create_dynamic", words().c_str());
-  const auto first = reinterpret_cast<uint64_t>(address);
-  const std::lock_guard<std::mutex> guard(regions_mutex_);
-  const auto found = std::find_if(regions_.begin(), regions_.end(),
-                                  [first](const Region& region) { return region.first == first; });
-  if (found == regions_.end())
-    return fail(MPI_ERR_RMA_ATTACH, "no memory was attached from %p on", address);
-  regions_.erase(found);
-  return MPI_SUCCESS;
-}
-
-// Neighbouring regions may hold one access together.
-bool Window::attached(uint64_t address, uint64_t length) const noexcept {
-  const std::lock_guard<std::mutex> guard(regions_mutex_);
-  const uint64_t end = address + length;
-  while (address < end) {
-    const auto found = std::find_if(regions_.begin(), regions_.end(), [&](const Region& region) {
-      return region.first <= address && address < region.first + region.bytes;
-    });
-    if (found == regions_.end()) return false;
-    address = found->first + found->bytes;
-  }
-  return true;
-}
-
 int Window::leave() noexcept {
   int code = epoch_.may_free();
   if (code == MPI_SUCCESS) code = finish(-1, false);

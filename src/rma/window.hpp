@@ -2,8 +2,9 @@
 // Window: memory that the ranks of a communicator show each other, and what one rank knows of it.
 // Life cycle: made by create() on all ranks together, used, freed by free() on all together.
 // Way: how a target's memory is reached is the target's property, not the call's: all origins of
-// its host use one way. With `shared` memory an operation is a copy or a loop here and is over when
-// the call returns; else it travels as a message (rma/messages.hpp).
+// its host use one way. With `shared` memory an operation is a copy or a loop here; `copied` memory
+// the kernel reads and writes for this rank (rma/copied.hpp). Both are over when the call returns;
+// else an operation travels as a message (rma/messages.hpp).
 // Threads: synchronisation takes the lock of the window's channel; operations on shared memory take
 // none. See: rma/README.md, MPI-5.0 chapter 12.
 #pragma once
@@ -37,7 +38,9 @@ struct Shared;
 
 /// What one rank knows of another's part.
 struct Target {
-  std::byte* memory = nullptr;  // where this process has it; null: it travels by messages
+  std::byte* memory = nullptr;  // where this process has it; null: it does not
+  int32_t process = 0;          // whose memory the kernel copies instead, if not 0,
+  std::byte* there = nullptr;   // and where it is in that one
   int64_t size = 0;             // bytes
   int64_t unit = 1;             // bytes of one displacement
   Control control{};            // where the rank is on this host
@@ -171,15 +174,25 @@ class Window final : public core::Object {
   struct Region {
     uint64_t first, bytes;
   };
+  using Regions = std::vector<Region>;
+  /// What another rank of this host has attached.
+  struct Known {
+    uint32_t version = 0;
+    Regions regions{};
+  };
   struct Reached;
   struct Combination;
   /// Whether an operation may begin, and where it goes.
   [[nodiscard]] int begin(const Place& at, bool with_request, Reached* reached) noexcept;
   [[nodiscard]] int find(const Place& at, Reached* reached) noexcept;
+  [[nodiscard]] int find_attached(const Place& at, uint64_t low, uint64_t length,
+                                  Reached* reached) noexcept;
   [[nodiscard]] int combine(const core::Op& op, const core::Datatype& origin,
                             const core::Datatype& type, Combination* found) const noexcept;
   [[nodiscard]] int apply_here(const Place& at, const Reached& reached, const Combination& how,
                                const core::Data* origin, const core::Data* result);
+  [[nodiscard]] Shared shared_elements(const Place& at, const Reached& reached) noexcept;
+  [[nodiscard]] int judge(const Place& at, const Reached& reached, int code) noexcept;
   // What most calls are (plain.cc). Null: something else is to be looked at, maybe an error.
   struct Elements {
     std::byte* first = nullptr;
@@ -215,13 +228,20 @@ class Window final : public core::Object {
   [[nodiscard]] int tell_posted(int to);
   [[nodiscard]] int tell_completed(int to);
   [[nodiscard]] bool by_messages(int rank) noexcept {
-    return rank != this->rank() && target(rank).memory == nullptr;
+    const Target& there = target(rank);
+    return rank != this->rank() && there.memory == nullptr && there.process == 0;
   }
   [[nodiscard]] bool completed_by_all() noexcept;
   static constexpr uint32_t kRoundsBetweenLooks = 15;
   /// Every 100 ms.
   [[nodiscard]] static bool look_again(int64_t* looked_ns) noexcept;
   [[nodiscard]] TERN_COLD int fail_dead(int rank) noexcept;
+  void show_regions(Regions next) noexcept;
+  [[nodiscard]] static bool covers(const Regions& regions, uint64_t address,
+                                   uint64_t length) noexcept;
+  /// Whether another rank of this host has attached all of it. Throws std::bad_alloc.
+  [[nodiscard]] int look_up(int target, uint64_t address, uint64_t length, bool* found);
+  [[nodiscard]] int read_regions(int target, Known* known);
   [[nodiscard]] int barrier() noexcept;
   void look_around() noexcept;
   TERN_COLD void poll() noexcept;
@@ -236,7 +256,8 @@ class Window final : public core::Object {
   std::vector<uint32_t> starts_, posts_;  // by rank: how often it was in such a group
   bool all_unchecked_ = false;            // lock_all with MPI_MODE_NOCHECK
   std::vector<uint8_t> unchecked_;        // by target: locked with MPI_MODE_NOCHECK
-  std::vector<Region> regions_;           // of a dynamic window
+  Regions regions_;                       // of a dynamic window,
+  std::vector<Known> known_;              // and those of others, by rank
   mutable std::mutex regions_mutex_;
   std::atomic<uint32_t> calls_{0};      // of flushes, since it looked around
   std::unique_ptr<Messages> messages_;  // null: all share memory

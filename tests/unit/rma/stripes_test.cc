@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements under stripes: threads at once, misaligned elements, pieces with holes, a dead holder.
+// Elements under stripes, in the own memory and where the kernel copies them: threads at once,
+// misaligned elements, pieces with holes, a dead holder, memory that is not there.
 #include "rma/stripes.hpp"
 
 #include <gtest/gtest.h>
@@ -22,20 +23,32 @@ Element element_of(Reduction reduction, Number number, size_t size, size_t exten
           extent, std::min<size_t>(extent & -extent, 8)};
 }
 
-class Stripes : public testing::Test {
+class StripesFixture {
  protected:
-  Stripes() : block_(Control::bytes_for(4) + 64), memory_(size_t{1} << 18) {
+  StripesFixture() : block_(Control::bytes_for(4) + 64), memory_(size_t{1} << 18) {
     void* start = block_.data();
     size_t room = block_.size();
     control_ =
         Control(static_cast<std::byte*>(std::align(64, Control::bytes_for(4), start, room)), 4);
   }
-  [[nodiscard]] Shared shared() const { return {control_, memory_.data(), ::getpid()}; }
   std::vector<std::byte> block_, memory_;
   Control control_;
 };
 
-TEST_F(Stripes, NoElementIsLost) {
+/// The parameter: the kernel copies elements.
+class Stripes : public StripesFixture, public testing::TestWithParam<bool> {
+ protected:
+  [[nodiscard]] Shared shared() const {
+    return {control_, memory_.data(), ::getpid(), GetParam() ? ::getpid() : 0};
+  }
+};
+class FarStripes : public StripesFixture, public testing::Test {};
+
+INSTANTIATE_TEST_SUITE_P(Ways, Stripes, testing::Bool(), [](const auto& way) {
+  return std::string(way.param ? "copied" : "shared");
+});
+
+TEST_P(Stripes, NoElementIsLost) {
   constexpr int kThreads = 4, kRounds = 2000;
   const Element sums = element_of(Reduction::kSum, Number::kInt64, 8, 8);
   std::vector<std::thread> threads;
@@ -55,7 +68,7 @@ TEST_F(Stripes, NoElementIsLost) {
   EXPECT_EQ(sum, kThreads * kRounds);
 }
 
-TEST_F(Stripes, LongVectorsCrossStripes) {
+TEST_P(Stripes, LongVectorsCrossStripes) {
   const size_t count = memory_.size() / 8 - 1;
   std::vector<double> in(count), before(count, -1);
   for (size_t i = 0; i < count; ++i) in[i] = static_cast<double>(i);
@@ -72,7 +85,7 @@ TEST_F(Stripes, LongVectorsCrossStripes) {
   }
 }
 
-TEST_F(Stripes, PaddedElementsBeginWhereTheirFirstByteIs) {
+TEST_P(Stripes, PaddedElementsBeginWhereTheirFirstByteIs) {
   struct Pair {
     short value;
     int index;
@@ -95,7 +108,7 @@ TEST_F(Stripes, PaddedElementsBeginWhereTheirFirstByteIs) {
   EXPECT_EQ(pairs[3].index, 2);
 }
 
-TEST_F(Stripes, TheGapBehindAnElementIsLeftAlone) {
+TEST_P(Stripes, TheGapBehindAnElementIsLeftAlone) {
   struct Pair {
     double value;
     int index;
@@ -112,7 +125,38 @@ TEST_F(Stripes, TheGapBehindAnElementIsLeftAlone) {
   for (size_t i = 12; i < 2 * sizeof(Pair); ++i) ASSERT_EQ(memory_[i], std::byte{0x55});
 }
 
-TEST_F(Stripes, SwapsOnlyWhatWasExpected) {
+TEST_P(Stripes, ManyPiecesOfManyStripes) {
+  constexpr size_t kPieces = 200, kStride = 1304;
+  const Element sums = element_of(Reduction::kSum, Number::kInt64, 8, 8);
+  std::vector<int64_t> in(2 * kPieces), before(in.size(), -1);
+  std::vector<iovec> pieces;
+  for (size_t i = 0; i < kPieces; ++i) pieces.push_back({memory_.data() + i * kStride, 16});
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int64_t>(i);
+  const Operands operands{reinterpret_cast<const std::byte*>(in.data()),
+                          reinterpret_cast<std::byte*>(before.data())};
+  for (int round = 0; round < 2; ++round)
+    ASSERT_EQ(apply(shared(), pieces.data(), kPieces, 0, sums, operands), MPI_SUCCESS);
+  for (size_t i = 0; i < in.size(); ++i) {
+    int64_t value = 0;
+    std::memcpy(&value, memory_.data() + i / 2 * kStride + i % 2 * 8, sizeof value);
+    ASSERT_EQ(value, 2 * in[i]);
+    ASSERT_EQ(before[i], in[i]);
+  }
+  EXPECT_EQ(memory_[16], std::byte{0});
+}
+
+TEST_F(FarStripes, MemoryThatIsNotThereIsAnError) {
+  auto* const nowhere = reinterpret_cast<std::byte*>(64);
+  int64_t one = 1, old = 0;
+  const Element sums = element_of(Reduction::kSum, Number::kInt64, 8, 8);
+  const Operands operands{reinterpret_cast<const std::byte*>(&one), nullptr};
+  const Shared far{control_, nullptr, ::getpid(), ::getpid()};
+  EXPECT_EQ(apply(far, nowhere, 1, sums, operands), MPI_ERR_OTHER);
+  EXPECT_EQ(compare_and_swap(far, nowhere, 8, &one, &one, &old), MPI_ERR_OTHER);
+  for (const auto& stripe : control_.head().stripes) EXPECT_EQ(stripe.holder.load(), 0);
+}
+
+TEST_P(Stripes, SwapsOnlyWhatWasExpected) {
   int old = -1;
   const int none = 0, seven = 7, eight = 8;
   ASSERT_EQ(compare_and_swap(shared(), memory_.data(), 4, &none, &seven, &old), MPI_SUCCESS);
@@ -121,7 +165,7 @@ TEST_F(Stripes, SwapsOnlyWhatWasExpected) {
   EXPECT_EQ(old, 7);
 }
 
-TEST_F(Stripes, AHolderThatHasDiedIsAnError) {
+TEST_P(Stripes, AHolderThatHasDiedIsAnError) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   ASSERT_GT(child, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of ranks that are threads (ThreadSanitizer sees them), by shared memory and by messages:
-// locks, counters, post-start-complete-wait, large puts and gets, what a record may not ask.
+// Windows of ranks that are threads (ThreadSanitizer sees them), by shared memory, by copies of the
+// kernel and by messages: locks, counters, post-start-complete-wait, large puts and gets, what a
+// record may not ask.
 #include "rma/window.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ using core::Process;
 struct Way {
   const char* name;
   int flavor;
-  bool messages;
+  const char* asked;
 };
 
 core::Datatype& type(Process& process, MPI_Datatype constant) {
@@ -36,27 +37,27 @@ class Windows : public testing::TestWithParam<Way> {
 
   static void run(int ranks, const Body& body) {
     const Way way = GetParam();
-    test::World(ranks, {{"TERN_RMA", way.messages ? "messages" : "auto"}})
-        .run([&](Process& process) {
-          std::vector<int64_t> memory(kCount);
-          Wanted wanted;
-          wanted.flavor = way.flavor;
-          wanted.bytes = kCount * 8;
-          wanted.unit = 8;
-          wanted.base = memory.data();
-          core::Ref<Window> window;
-          ASSERT_EQ(create(*process.world, wanted, &window), MPI_SUCCESS);
-          body(process, *window, static_cast<int64_t*>(window->base));
-          EXPECT_EQ(window->leave(), MPI_SUCCESS) << take_last_error().text;
-        });
+    test::World(ranks, {{"TERN_RMA", way.asked}}).run([&](Process& process) {
+      std::vector<int64_t> memory(kCount);
+      Wanted wanted;
+      wanted.flavor = way.flavor;
+      wanted.bytes = kCount * 8;
+      wanted.unit = 8;
+      wanted.base = memory.data();
+      core::Ref<Window> window;
+      ASSERT_EQ(create(*process.world, wanted, &window), MPI_SUCCESS);
+      body(process, *window, static_cast<int64_t*>(window->base));
+      EXPECT_EQ(window->leave(), MPI_SUCCESS) << take_last_error().text;
+    });
   }
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, Windows,
-                         testing::Values(Way{"allocated", MPI_WIN_FLAVOR_ALLOCATE, false},
-                                         Way{"shared", MPI_WIN_FLAVOR_SHARED, false},
-                                         Way{"created", MPI_WIN_FLAVOR_CREATE, false},
-                                         Way{"apart", MPI_WIN_FLAVOR_ALLOCATE, true}),
+                         testing::Values(Way{"allocated", MPI_WIN_FLAVOR_ALLOCATE, "auto"},
+                                         Way{"shared", MPI_WIN_FLAVOR_SHARED, "auto"},
+                                         Way{"created", MPI_WIN_FLAVOR_CREATE, "auto"},
+                                         Way{"copied", MPI_WIN_FLAVOR_ALLOCATE, "copied"},
+                                         Way{"apart", MPI_WIN_FLAVOR_ALLOCATE, "messages"}),
                          [](const auto& way) { return std::string(way.param.name); });
 
 TEST_P(Windows, LocksExclude) {
