@@ -229,8 +229,9 @@ class Creation {
     for (size_t i = 0; i < locals_.size(); ++i) {
       Target& there = window.target(locals_[i]);
       there.control = Control(base + plan.control(i), window.size());
-      if (allocates()) there.memory = base + plan.memory(i);
-      if (locals_[i] == window.rank()) continue;
+      const bool is_own = locals_[i] == window.rank();
+      if (allocates() && (is_own || !copies_)) there.memory = base + plan.memory(i);
+      if (is_own) continue;
       if (copies_) there.process = cards_[static_cast<size_t>(locals_[i])].probe.pid;
       const core::ChannelLock lock(window.progress());
       there.bell = &slabs->bell(window.communicator().peer(locals_[i]));

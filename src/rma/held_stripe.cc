@@ -8,6 +8,7 @@
 #include "base/relax.hpp"
 
 namespace tern::rma {
+
 int HeldStripe::take_late(int32_t mine) noexcept {
   constexpr uint32_t kSpins = 100, kRoundsBetweenLooks = 4096;
   for (uint32_t round = 1;; ++round) {

@@ -14,7 +14,6 @@ rma_sources += src/rma/plain.cc
 rma_sources += src/rma/messages.cc
 rma_sources += src/rma/flights.cc
 rma_sources += src/rma/target.cc
-rma_sources += src/rma/held_stripe.cc
 rma_sources += src/rma/far_elements.cc
 rma_sources += src/rma/copied.cc
 rma_sources += src/rma/dynamic.cc

@@ -3,7 +3,9 @@
 // one waits; synchronisation, which all do at once.
 // Figures: rma_put, rma_get (8 B to 4 MiB, with a flush each), rma_put_many (8 B, 100 to a flush),
 // rma_fetch_and_op, rma_compare_and_swap, rma_accumulate (doubles), rma_lock (lock, put, unlock),
-// their like of all ranks at once (rma_contend_...), rma_fence, rma_pscw, rma_create.
+// their like of all ranks at once (rma_contend_...), rma_fence, rma_pscw, rma_create. On memory of
+// the program's own: rma_created_put, rma_created_fetch_and_op, and the latter while the target
+// computes (rma_busy_fetch_and_op).
 #include "bench.h"
 
 typedef struct {
@@ -119,10 +121,40 @@ static void create(void* of, long iterations) {
   }
 }
 
+// Seconds of an operation; the median of rounds in which all others compute for 20 ms.
+static double busy_fetch_and_op(State* s) {
+  enum { kRounds = 15, kOperations = 100 };
+  double times[kRounds];
+  for (int round = 0; round < kRounds; ++round) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    if (s->bench->rank == 0)
+      fetch(s, s->target, kOperations);
+    else
+      while (MPI_Wtime() - start < 0.02) continue;
+    times[round] = (MPI_Wtime() - start) / kOperations;
+  }
+  qsort(times, kRounds, sizeof *times, bench_by_value);
+  return times[kRounds / 2];
+}
+
 static void measure(State* s, const char* name, BenchBody body, size_t size) {
   if (!bench_wanted(s->bench, name)) return;
   s->size = size;
   bench_report(s->bench, name, size, bench_time(s->bench, body, s) * 1e6, "us");
+}
+
+static void measure_created(State* s) {
+  char* const memory = bench_allocate(s->bench, kLargest);
+  memset(memory, 0, kLargest);
+  MPI_Win_create(memory, kLargest, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &s->window);
+  MPI_Win_lock_all(0, s->window);
+  for (size_t size = 8; size <= kLargest; size *= 64) measure(s, "rma_created_put", put, size);
+  measure(s, "rma_created_fetch_and_op", fetch_and_op, 8);
+  if (bench_wanted(s->bench, "rma_busy_fetch_and_op"))
+    bench_report(s->bench, "rma_busy_fetch_and_op", 8, busy_fetch_and_op(s) * 1e6, "us");
+  MPI_Win_unlock_all(s->window);
+  MPI_Win_free(&s->window);
 }
 
 int main(int argc, char** argv) {
@@ -157,5 +189,6 @@ int main(int argc, char** argv) {
   measure(&s, "rma_create", create, 0);
   MPI_Group_free(&s.all);
   MPI_Win_free(&s.window);
+  measure_created(&s);
   return bench_close();
 }
