@@ -108,6 +108,7 @@ int Window::combine(const core::Op& op, const core::Datatype& origin, const core
                 "which are %s",
                 basic->name.text().c_str());
   found->element = element_of(op.loop(*basic), *basic);
+  found->reduction = op.reduction();
   found->basic = const_cast<core::Datatype*>(basic);
   if (found->element.loop != nullptr) return MPI_SUCCESS;
   return fail(MPI_ERR_OP, "%s is not defined on %s; see MPI-5.0 section 6.9.2 for its types",

@@ -24,6 +24,7 @@ struct Window::Reached {
 struct Window::Combination {
   Element element;
   core::Datatype* basic = nullptr;
+  Reduction reduction = Reduction::kNoOp;
 };
 
 /// What may lack memory.

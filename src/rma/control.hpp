@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rma/box.hpp"
+
 namespace tern::rma {
 
 class Control {
@@ -28,6 +30,7 @@ class Control {
       std::atomic<uint32_t> version;  // odd while the rest changes
       std::atomic<uint64_t> count, regions;
     } attached;
+    Box box;  // where the kernel copies
   };
   static constexpr int kWriterShift = 32;
   static constexpr uint64_t kOneWriter = uint64_t{1} << kWriterShift;
@@ -60,6 +63,7 @@ class Control {
   [[nodiscard]] std::atomic<uint8_t>& holds(int target) const noexcept {
     return at<uint8_t>(counters() + ranks_ * 8)[target];
   }
+  [[nodiscard]] Box& box() const noexcept { return head().box; }
   /// What keeps accumulates at this place of the rank's memory apart.
   [[nodiscard]] Head::Stripe& stripe(uint64_t place) const noexcept {
     return head().stripes[(place >> kStripeShift) % kStripes];

@@ -12,6 +12,7 @@
 #include "coll/coll.hpp"
 #include "core/slabs.hpp"
 #include "pml/pml.hpp"
+#include "rma/boxes.hpp"
 #include "rma/copied.hpp"
 #include "rma/messages.hpp"
 #include "rma/shared_memory.hpp"
@@ -249,6 +250,7 @@ class Creation {
     window.base = window.dynamic() ? MPI_BOTTOM : own.memory;
     window.bytes = own.size;
     window.disp_unit = static_cast<int>(own.unit);
+    if (copies_) window.boxes_ = std::make_unique<Boxes>(window);
     if (reached() < window.size()) window.messages_ = std::make_unique<Messages>(window);
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine: one poller for all windows of a channel that have messages.
+// Engine: one poller for all windows of a channel that move messages or serve boxes.
 // Lifetime: from the first such window to the last. Threads: the channel is locked.
 #pragma once
 
@@ -9,16 +9,18 @@
 
 namespace tern::rma {
 
-class Messages;
-
 class Engine {
  public:
-  static void join(core::Channel& channel, Messages& messages);
-  static void leave(core::Channel& channel, Messages& messages) noexcept;
+  struct Member {
+    void* self;
+    core::Progress::Poll poll;
+  };
+  static void join(core::Channel& channel, const Member& member);
+  static void leave(core::Channel& channel, const void* self) noexcept;
 
  private:
   static int poll(void* self) noexcept;
-  std::vector<Messages*> all_;
+  std::vector<Member> all_;
 };
 
 }  // namespace tern::rma

@@ -10,17 +10,17 @@
 
 namespace tern::rma {
 
-void Engine::join(core::Channel& channel, Messages& messages) {
+void Engine::join(core::Channel& channel, const Member& member) {
   if (channel.rma == nullptr) {
     channel.rma = new Engine;
     channel.progress.add(&Engine::poll, channel.rma);
   }
-  channel.rma->all_.push_back(&messages);
+  channel.rma->all_.push_back(member);
 }
 
-void Engine::leave(core::Channel& channel, Messages& messages) noexcept {
+void Engine::leave(core::Channel& channel, const void* self) noexcept {
   Engine* const engine = channel.rma;
-  std::erase(engine->all_, &messages);
+  std::erase_if(engine->all_, [self](const Member& member) { return member.self == self; });
   if (!engine->all_.empty()) return;
   channel.progress.remove(engine);
   channel.rma = nullptr;
@@ -29,7 +29,7 @@ void Engine::leave(core::Channel& channel, Messages& messages) noexcept {
 
 int Engine::poll(void* self) noexcept {
   int events = 0;
-  for (Messages* const one : static_cast<Engine*>(self)->all_) events += one->poll();
+  for (const Member& member : static_cast<Engine*>(self)->all_) events += member.poll(member.self);
   return events;
 }
 

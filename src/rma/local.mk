@@ -16,4 +16,5 @@ rma_sources += src/rma/flights.cc
 rma_sources += src/rma/target.cc
 rma_sources += src/rma/far_elements.cc
 rma_sources += src/rma/copied.cc
+rma_sources += src/rma/boxes.cc
 rma_sources += src/rma/dynamic.cc

@@ -19,10 +19,11 @@ Messages::Messages(Window& window)
       byte_(core::predefined_type(process_, MPI_BYTE)),
       links_(static_cast<size_t>(window.size())),
       target_side_(window) {
-  Engine::join(communicator_.channel(), *this);
+  Engine::join(communicator_.channel(),
+               {this, [](void* self) noexcept { return static_cast<Messages*>(self)->poll(); }});
 }
 
-Messages::~Messages() { Engine::leave(communicator_.channel(), *this); }
+Messages::~Messages() { Engine::leave(communicator_.channel(), this); }
 
 int Messages::next_tag() noexcept {
   constexpr int kMostTag = 0x3fffffff;

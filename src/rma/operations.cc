@@ -4,6 +4,7 @@
 #include "base/copy.hpp"
 #include "core/op.hpp"
 #include "rma/access.hpp"
+#include "rma/boxes.hpp"
 #include "rma/copied.hpp"
 #include "rma/messages.hpp"
 #include "rma/request.hpp"
@@ -51,6 +52,7 @@ int Window::put_any(const core::Data& origin, const Place& to, OpRequest* reques
   if (code != MPI_SUCCESS || reached.nothing) return code;
   if (reached.address == nullptr)
     return with_memory([&] { return messages_->put(origin, to, reached.at, request); });
+  if (reached.process != 0 && put_by_box(origin, to, reached.address, &code)) return code;
   if (reached.process != 0)
     return judge(to, reached, with_memory([&] {
                    return copy_there(process_, origin, to, reached.address, reached.process);
@@ -68,6 +70,7 @@ int Window::get_any(const core::Data& origin, const Place& from, OpRequest* requ
   if (code != MPI_SUCCESS || reached.nothing) return code;
   if (reached.address == nullptr)
     return with_memory([&] { return messages_->get(origin, from, reached.at, request); });
+  if (reached.process != 0 && get_by_box(origin, from, reached.address, &code)) return code;
   if (reached.process != 0)
     return judge(from, reached, with_memory([&] {
                    return copy_from_there(process_, from, reached.address, reached.process, origin);
@@ -76,6 +79,21 @@ int Window::get_any(const core::Data& origin, const Place& from, OpRequest* requ
   const core::Data target = there(from, reached.address);
   if (TERN_LIKELY(!to.on_device()) && copy_block(target, to)) return MPI_SUCCESS;
   return core::copy(process_, target, to);
+}
+
+/// Whether a target that polls has done it.
+bool Window::put_by_box(const core::Data& origin, const Place& to, std::byte* address,
+                        int* code) noexcept {
+  const core::Data from = core::with_kind(origin);
+  return from.type->contiguous() && to.type->contiguous() && !from.on_device() &&
+         boxes_->put(to.target, address + to.type->true_lb(), from.first(), from.bytes(), code);
+}
+
+bool Window::get_by_box(const core::Data& origin, const Place& from, std::byte* address,
+                        int* code) noexcept {
+  const core::Data to = core::with_kind(origin);
+  return to.type->contiguous() && from.type->contiguous() && !to.on_device() &&
+         boxes_->get(from.target, address + from.type->true_lb(), to.first(), to.bytes(), code);
 }
 
 /// What became of an operation that the kernel has done: a target that has ended is told by name.
@@ -95,13 +113,21 @@ int Window::apply_here(const Place& at, const Reached& reached, const Combinatio
                        const core::Data* origin, const core::Data* result) {
   constexpr size_t kPieces = 64;
   const Shared shared = shared_elements(at, reached);
-  if (at.type == how.basic && is_plain(origin, *how.basic) && is_plain(result, *how.basic))
+  const bool plain =
+      at.type == how.basic && is_plain(origin, *how.basic) && is_plain(result, *how.basic);
+  int code = MPI_SUCCESS;
+  if (plain && reached.process != 0 &&
+      boxes_->accumulate(at.target, reached.address, static_cast<size_t>(at.count), how.element,
+                         how.reduction, how.basic->number(),
+                         {address_of(origin), address_of(result)}, &code))
+    return code;
+  if (plain)
     return apply(shared, reached.address, static_cast<size_t>(at.count), how.element,
                  {address_of(origin), address_of(result)});
   const core::Data none{nullptr, 0, how.basic, cuda::MemoryKind::kHost};
   ElementArray in(process_, origin != nullptr ? *origin : none, *how.basic);
   ElementArray out(process_, result != nullptr ? *result : none, *how.basic);
-  int code = origin != nullptr ? in.load() : MPI_SUCCESS;
+  if (origin != nullptr) code = in.load();
   const auto operands = [&](size_t index) {
     const size_t offset = index * how.element.extent;
     return Operands{origin != nullptr ? in.data() + offset : nullptr,
@@ -171,6 +197,10 @@ int Window::compare_and_swap_any(const void* origin, const void* compare, void* 
   if (reached.address == nullptr)
     return with_memory(
         [&] { return messages_->compare_and_swap(origin, compare, result, at, reached.at); });
+  const auto bytes_of_one = static_cast<size_t>(at.type->size());
+  if (reached.process != 0 &&
+      boxes_->swap(at.target, reached.address, bytes_of_one, compare, origin, result, &code))
+    return code;
   return judge(
       at, reached,
       rma::compare_and_swap(shared_elements(at, reached), reached.address,

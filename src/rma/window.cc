@@ -11,6 +11,7 @@
 #include "base/ended.hpp"
 #include "coll/coll.hpp"
 #include "pml/pml.hpp"
+#include "rma/boxes.hpp"
 #include "rma/messages.hpp"
 
 namespace tern::rma {
@@ -33,6 +34,7 @@ Window::~Window() {
   if (own == nullptr) return;
   {
     const core::ChannelLock lock(own->channel().progress);
+    boxes_.reset();
     messages_.reset();
   }
   own->channel().coll->refusals().freeing(*own);

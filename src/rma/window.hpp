@@ -32,6 +32,7 @@ class Request;
 
 namespace tern::rma {
 
+class Boxes;
 class Messages;
 class OpRequest;
 struct Shared;
@@ -168,6 +169,7 @@ class Window final : public core::Object {
   /// All accesses to the target, or to all (target -1), are done there, or here only (`local`).
   [[nodiscard]] int finish(int target, bool local) noexcept;
   [[nodiscard]] std::string rank_in_words(int rank);
+  [[nodiscard]] TERN_COLD int fail_dead(int rank) noexcept;
 
  private:
   friend class Creation;
@@ -192,6 +194,10 @@ class Window final : public core::Object {
   [[nodiscard]] int apply_here(const Place& at, const Reached& reached, const Combination& how,
                                const core::Data* origin, const core::Data* result);
   [[nodiscard]] Shared shared_elements(const Place& at, const Reached& reached) noexcept;
+  [[nodiscard]] bool put_by_box(const core::Data& origin, const Place& to, std::byte* address,
+                                int* code) noexcept;
+  [[nodiscard]] bool get_by_box(const core::Data& origin, const Place& from, std::byte* address,
+                                int* code) noexcept;
   [[nodiscard]] int judge(const Place& at, const Reached& reached, int code) noexcept;
   // What most calls are (plain.cc). Null: something else is to be looked at, maybe an error.
   struct Elements {
@@ -235,7 +241,6 @@ class Window final : public core::Object {
   static constexpr uint32_t kRoundsBetweenLooks = 15;
   /// Every 100 ms.
   [[nodiscard]] static bool look_again(int64_t* looked_ns) noexcept;
-  [[nodiscard]] TERN_COLD int fail_dead(int rank) noexcept;
   void show_regions(Regions next) noexcept;
   [[nodiscard]] static bool covers(const Regions& regions, uint64_t address,
                                    uint64_t length) noexcept;
@@ -260,6 +265,7 @@ class Window final : public core::Object {
   std::vector<Known> known_;              // and those of others, by rank
   mutable std::mutex regions_mutex_;
   std::atomic<uint32_t> calls_{0};      // of flushes, since it looked around
+  std::unique_ptr<Boxes> boxes_;        // where the kernel copies
   std::unique_ptr<Messages> messages_;  // null: all share memory
   const int32_t pid_;
 };

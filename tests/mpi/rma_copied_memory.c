@@ -53,10 +53,12 @@ static void mappings(void) {
   fclose(file);
 }
 
-// The middle of the window is gone, and the rest read-only.
+// The middle of the window is gone, and the rest read-only. Operations that the target would do
+// itself, if it polled, are smaller.
 static void lost_memory(void) {
+  enum { kMany = 1024 };
   MPI_Win win;
-  int value = 7;
+  int values[kMany] = {7};
   int* const mine = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
   OK(MPI_Win_create(mine, kInts * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
@@ -65,12 +67,13 @@ static void lost_memory(void) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   const int next = (rank + 1) % size;
   OK(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win));
-  FAILS(MPI_Put(&value, 1, MPI_INT, next, 1 << 14, 1, MPI_INT, win), MPI_ERR_OTHER);
-  FAILS(MPI_Get(&value, 1, MPI_INT, next, 1 << 14, 1, MPI_INT, win), MPI_ERR_OTHER);
-  FAILS(MPI_Put(&value, 1, MPI_INT, next, 0, 1, MPI_INT, win), MPI_ERR_OTHER);
-  FAILS(MPI_Accumulate(&value, 1, MPI_INT, next, 0, 1, MPI_INT, MPI_SUM, win), MPI_ERR_OTHER);
-  OK(MPI_Get(&value, 1, MPI_INT, next, 0, 1, MPI_INT, win));
-  CHECK_EQ(value, 0);
+  FAILS(MPI_Put(values, kMany, MPI_INT, next, 1 << 14, kMany, MPI_INT, win), MPI_ERR_OTHER);
+  FAILS(MPI_Get(values, kMany, MPI_INT, next, 1 << 14, kMany, MPI_INT, win), MPI_ERR_OTHER);
+  FAILS(MPI_Put(values, kMany, MPI_INT, next, 0, kMany, MPI_INT, win), MPI_ERR_OTHER);
+  FAILS(MPI_Accumulate(values, kMany, MPI_INT, next, 0, kMany, MPI_INT, MPI_SUM, win),
+        MPI_ERR_OTHER);
+  OK(MPI_Get(values, kMany, MPI_INT, next, 0, kMany, MPI_INT, win));
+  CHECK_EQ(values[0], 0);
   OK(MPI_Win_unlock(next, win));
   OK(MPI_Win_free(&win));
   munmap(mine, 1 << 16);

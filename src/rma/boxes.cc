@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boxes: what origins post, and what the target makes of it.
+#include "rma/boxes.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/copy.hpp"
+#include "base/error.hpp"
+#include "base/relax.hpp"
+#include "core/reduce/table.hpp"
+#include "mpi.h"
+#include "rma/engine.hpp"
+#include "rma/window.hpp"
+
+namespace tern::rma {
+namespace {
+
+uint64_t number_of(const void* address) noexcept { return reinterpret_cast<uint64_t>(address); }
+
+int accumulate_here(const Shared& shared, Box& box, std::byte* at) noexcept {
+  const Errand& errand = box.errand;
+  const auto row = core::loops::best_table().row(errand.reduction);
+  const Element element{row[static_cast<size_t>(errand.number)], errand.size, errand.extent,
+                        errand.span, errand.alignment};
+  if (element.loop == nullptr || size_t{errand.count} * errand.extent > Box::kRoom)
+    return MPI_ERR_INTERN;
+  alignas(16) std::byte in[Box::kRoom];
+  std::memcpy(in, box.data, errand.bytes);
+  return apply(shared, at, errand.count, element,
+               {errand.reads ? nullptr : in, errand.fetches ? box.data : nullptr});
+}
+
+int swap_here(const Shared& shared, Box& box, std::byte* at) noexcept {
+  std::byte both[Box::kRoom];
+  const size_t bytes = box.errand.size;
+  std::memcpy(both, box.data, box.errand.bytes);
+  return compare_and_swap(shared, at, bytes, both, both + bytes, box.data);
+}
+
+}  // namespace
+
+Boxes::Boxes(Window& window)
+    : window_(window), known_(new Known[static_cast<size_t>(window.size())]) {
+  const core::ChannelLock lock(window.progress());
+  Engine::join(window.communicator().channel(),
+               {this, [](void* self) noexcept { return static_cast<Boxes*>(self)->serve(); }});
+}
+
+// The channel is locked.
+Boxes::~Boxes() { Engine::leave(window_.communicator().channel(), this); }
+
+int Boxes::serve() noexcept {
+  Box& box = window_.own().control.box();
+  box.polls.store(box.polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  uint32_t posted = Box::kPosted;
+  if (TERN_LIKELY(box.state.load(std::memory_order_relaxed) != Box::kPosted) ||
+      !box.state.compare_exchange_strong(posted, Box::kTaken, std::memory_order_acquire,
+                                         std::memory_order_relaxed))
+    return 0;
+  box.code = execute(box);
+  box.state.store(Box::kDone, std::memory_order_release);
+  return 1;
+}
+
+int Boxes::execute(Box& box) noexcept {
+  const Errand& errand = box.errand;
+  if (errand.bytes > Box::kRoom || 2 * size_t{errand.size} > Box::kRoom) return MPI_ERR_INTERN;
+  auto* const at = reinterpret_cast<std::byte*>(errand.address);
+  const Shared shared{window_.own().control, window_.dynamic() ? nullptr : window_.own().memory,
+                      window_.pid()};
+  switch (errand.kind) {
+    case Errand::Kind::kPut:
+      copy_bytes(at, box.data, errand.bytes);
+      return MPI_SUCCESS;
+    case Errand::Kind::kGet:
+      copy_bytes(box.data, at, errand.bytes);
+      return MPI_SUCCESS;
+    case Errand::Kind::kAccumulate:
+      return accumulate_here(shared, box, at);
+    case Errand::Kind::kSwap:
+      return swap_here(shared, box, at);
+  }
+  return MPI_ERR_INTERN;
+}
+
+/// Whether it is worth posting: it is, until a target has been slow. Then it must have polled.
+bool Boxes::looks_alive(Known& known, const Box& box) noexcept {
+  if (TERN_LIKELY(known.pause.load(std::memory_order_relaxed) == 0)) return true;
+  const uint32_t polls = box.polls.load(std::memory_order_relaxed);
+  if (known.polls.exchange(polls, std::memory_order_relaxed) == polls) return false;
+  const uint8_t left = known.left.load(std::memory_order_relaxed);
+  if (left > 0) known.left.store(static_cast<uint8_t>(left - 1), std::memory_order_relaxed);
+  return left == 0;
+}
+
+Box* Boxes::claim(int target) noexcept {
+  Box& box = window_.target(target).control.box();
+  if (!looks_alive(known_[static_cast<size_t>(target)], box)) return nullptr;
+  uint32_t empty = Box::kEmpty;
+  const bool is_ours = box.state.compare_exchange_strong(
+      empty, Box::kClaimed, std::memory_order_acquire, std::memory_order_relaxed);
+  return is_ours ? &box : nullptr;
+}
+
+// Meanwhile this rank serves others: two that wait for each other would wait in vain.
+bool Boxes::await(int target, Box& box, int* code) noexcept {
+  constexpr int kMoment = 64, kRoundsBetweenLooks = 4096;
+  Known& known = known_[static_cast<size_t>(target)];
+  box.state.store(Box::kPosted, std::memory_order_release);
+  for (int round = 1;; ++round) {
+    if (box.state.load(std::memory_order_acquire) == Box::kDone) break;
+    if (round < kMoment) {
+      (void)serve();
+      relax();
+      continue;
+    }
+    uint32_t posted = Box::kPosted;
+    if (box.state.compare_exchange_strong(posted, Box::kEmpty, std::memory_order_relaxed)) {
+      const auto pause = known.pause.load(std::memory_order_relaxed);
+      const auto longer = static_cast<uint8_t>(std::min(2 * pause + 1, 127));
+      known.pause.store(longer, std::memory_order_relaxed);
+      known.left.store(longer, std::memory_order_relaxed);
+      known.polls.store(box.polls.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      return false;
+    }
+    if (round % kRoundsBetweenLooks == 0 && window_.has_died(target)) {
+      *code = window_.fail_dead(target);
+      return true;  // the box is lost with it
+    }
+    ::sched_yield();
+  }
+  known.pause.store(0, std::memory_order_relaxed);
+  *code = box.code;
+  if (TERN_UNLIKELY(*code != MPI_SUCCESS))
+    *code = fail(*code, "%s could not do it: a process ended while it wrote to memory of %s there",
+                 window_.rank_in_words(target).c_str(), window_.words().c_str());
+  return true;
+}
+
+bool Boxes::put(int target, std::byte* to, const std::byte* from, size_t bytes,
+                int* code) noexcept {
+  Box* const box = bytes <= Box::kRoom ? claim(target) : nullptr;
+  if (box == nullptr) return false;
+  copy_bytes(box->data, from, bytes);
+  box->errand = {Errand::Kind::kPut};
+  box->errand.bytes = static_cast<uint32_t>(bytes);
+  box->errand.address = number_of(to);
+  if (!await(target, *box, code)) return false;
+  box->state.store(Box::kEmpty, std::memory_order_release);
+  return true;
+}
+
+bool Boxes::get(int target, const std::byte* from, std::byte* to, size_t bytes,
+                int* code) noexcept {
+  Box* const box = bytes <= Box::kRoom ? claim(target) : nullptr;
+  if (box == nullptr) return false;
+  box->errand = {Errand::Kind::kGet};
+  box->errand.bytes = static_cast<uint32_t>(bytes);
+  box->errand.address = number_of(from);
+  if (!await(target, *box, code)) return false;
+  if (*code == MPI_SUCCESS) copy_bytes(to, box->data, bytes);
+  box->state.store(Box::kEmpty, std::memory_order_release);
+  return true;
+}
+
+bool Boxes::accumulate(int target, std::byte* to, size_t count, const Element& element,
+                       Reduction reduction, Number number, const Operands& operands,
+                       int* code) noexcept {
+  if (count > Box::kRoom / element.extent) return false;
+  Box* const box = claim(target);
+  if (box == nullptr) return false;
+  // Of the last element its data, not the gap behind it.
+  const size_t bytes = (count - 1) * element.extent + element.span;
+  if (operands.in != nullptr) copy_bytes(box->data, operands.in, bytes);
+  box->errand = {Errand::Kind::kAccumulate,
+                 operands.in == nullptr,
+                 operands.result != nullptr,
+                 reduction,
+                 number,
+                 static_cast<uint16_t>(element.size),
+                 static_cast<uint16_t>(element.extent),
+                 static_cast<uint16_t>(element.span),
+                 static_cast<uint16_t>(element.alignment),
+                 static_cast<uint32_t>(bytes),
+                 static_cast<uint32_t>(count),
+                 number_of(to)};
+  if (!await(target, *box, code)) return false;
+  if (*code == MPI_SUCCESS && operands.result != nullptr)
+    copy_bytes(operands.result, box->data, bytes);
+  box->state.store(Box::kEmpty, std::memory_order_release);
+  return true;
+}
+
+bool Boxes::swap(int target, std::byte* to, size_t bytes, const void* compare, const void* value,
+                 void* result, int* code) noexcept {
+  Box* const box = claim(target);
+  if (box == nullptr) return false;
+  copy_bytes(box->data, compare, bytes);
+  copy_bytes(box->data + bytes, value, bytes);
+  box->errand = {Errand::Kind::kSwap};
+  box->errand.size = static_cast<uint16_t>(bytes);
+  box->errand.bytes = static_cast<uint32_t>(2 * bytes);
+  box->errand.address = number_of(to);
+  if (!await(target, *box, code)) return false;
+  if (*code == MPI_SUCCESS) copy_bytes(result, box->data, bytes);
+  box->state.store(Box::kEmpty, std::memory_order_release);
+  return true;
+}
+
+}  // namespace tern::rma
