@@ -3,6 +3,7 @@
 // Who finds it taken leaves a bit and waits as every rank does; who frees it wakes one that waits.
 // A rank that comes in between may take it first: handing it over would cost a switch each time.
 #include <algorithm>
+#include <new>
 
 #include "base/relax.hpp"
 #include "core/communicator.hpp"
@@ -77,6 +78,36 @@ bool Window::try_for_a_moment(Control control, bool exclusive) noexcept {
   return false;
 }
 
+int Window::await_word(int target_rank, bool exclusive) noexcept {
+  const Control control = target(target_rank).control;
+  bool has_it = false;
+  return await(
+      [&] {
+        // Asked again after it was true: a wait looks once more before it sleeps.
+        if (!has_it) has_it = try_lock(control, rank(), exclusive);
+        if (has_it) return true;
+        enlist(target_rank);
+        return has_it = try_lock(control, rank(), exclusive);
+      },
+      [&] { return dead_holder(target_rank); },
+      [&](WaitReport* report) { describe_lock(target_rank, exclusive, report); });
+}
+
+/// Of a part that others reach by messages, too.
+int Window::await_own_lock(bool exclusive) noexcept {
+  TargetSide& side = messages_->target_side();
+  try {
+    side.ask_own_lock(exclusive);
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory to wait for a lock");
+  }
+  const int code =
+      await([&] { return side.own_lock_granted(); }, [&] { return dead_holder(rank()); },
+            [&](WaitReport* report) { describe_lock(rank(), exclusive, report); });
+  if (code != MPI_SUCCESS) side.forget_own_lock();
+  return code;
+}
+
 int Window::take_lock(int target_rank, bool exclusive) noexcept {
   const Control control = target(target_rank).control;
   if (!control.valid()) {
@@ -86,17 +117,9 @@ int Window::take_lock(int target_rank, bool exclusive) noexcept {
   if (TERN_UNLIKELY(!try_lock(control, rank(), exclusive) &&
                     !try_for_a_moment(control, exclusive))) {
     const auto mine = static_cast<size_t>(rank());
-    bool has_it = false;
-    const int code = await(
-        [&] {
-          // Asked again after it was true: a wait looks once more before it sleeps.
-          if (!has_it) has_it = try_lock(control, rank(), exclusive);
-          if (has_it) return true;
-          enlist(target_rank);
-          return has_it = try_lock(control, rank(), exclusive);
-        },
-        [&] { return dead_holder(target_rank); },
-        [&](WaitReport* report) { describe_lock(target_rank, exclusive, report); });
+    const int code = target_rank == rank() && messages_ != nullptr
+                         ? await_own_lock(exclusive)
+                         : await_word(target_rank, exclusive);
     control.waiters(mine / 64).fetch_and(~(uint64_t{1} << mine % 64));
     if (code != MPI_SUCCESS) {
       wake_next(target_rank);  // the others learn it, too

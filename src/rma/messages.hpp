@@ -87,6 +87,7 @@ class Messages {
   [[nodiscard]] int await_lock(int target) noexcept;
   /// The own part's lock is free, perhaps: others may have asked for it.
   void grant_locks() noexcept { target_side_.grant_locks(); }
+  [[nodiscard]] TargetSide& target_side() noexcept { return target_side_; }
   /// kUnlock, kPost, kComplete: in order with all before.
   [[nodiscard]] int tell(Verb verb, int target, uint8_t flags = 0);
   /// Waits until nothing is under way any more. All ranks have finished.

@@ -333,11 +333,18 @@ int TargetSide::try_locks() noexcept {
       window_.enlist(window_.rank());
       if (!Window::try_lock(control, asked.origin, asked.exclusive)) break;
     }
-    answer(asked.origin, asked.tag, {});
+    if (asked.origin == window_.rank())
+      own_granted_ = true;
+    else
+      answer(asked.origin, asked.tag, {});
     locks_.pop_front();
     ++granted;
   }
   return granted;
+}
+
+void TargetSide::forget_own_lock() noexcept {
+  std::erase_if(locks_, [this](const Asked& asked) { return asked.origin == window_.rank(); });
 }
 
 }  // namespace tern::rma

@@ -30,6 +30,17 @@ class TargetSide {
   void grant_locks() noexcept {
     if (!locks_.empty()) (void)try_locks();
   }
+  // The own rank takes its turn among those that ask by messages: else it would wait for as long as
+  // they follow each other. Throws std::bad_alloc.
+  void ask_own_lock(bool exclusive) {
+    own_granted_ = false;
+    locks_.push_back({window_.rank(), 0, exclusive});
+  }
+  [[nodiscard]] bool own_lock_granted() noexcept {
+    grant_locks();
+    return own_granted_;
+  }
+  void forget_own_lock() noexcept;
 
  private:
   /// A record that is to be executed.
@@ -80,6 +91,7 @@ class TargetSide {
   int waiting_ = 0;                    // origins with jobs
   std::vector<int32_t> errors_;        // by origin: the first since its last flush
   std::deque<Asked> locks_;
+  bool own_granted_ = false;
   std::vector<Answer> answers_;
 };
 

@@ -225,6 +225,8 @@ class Window final : public core::Object {
   [[nodiscard]] int compare_and_swap_any(const void* origin, const void* compare, void* result,
                                          const Place& at) noexcept;
   [[nodiscard]] int take_lock(int target, bool exclusive) noexcept;
+  [[nodiscard]] int await_word(int target, bool exclusive) noexcept;
+  [[nodiscard]] int await_own_lock(bool exclusive) noexcept;
   [[nodiscard]] bool try_for_a_moment(Control control, bool exclusive) noexcept;
   void drop_lock(int target, bool exclusive) noexcept;
   [[nodiscard]] int take_all_locks();

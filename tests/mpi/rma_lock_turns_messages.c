@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// All ranks lock rank 0's part over and over, by messages; rank 0 gets its turn, and they stop when
+// it has had some.
+// ranks: 3 4
+// env: TERN_RMA=messages
+// timeout: 20
+#include "check.h"
+
+enum { kTurns = 50 };
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  MPI_Win win;
+  long* memory;
+  long turns = 0;
+  const long one = 1;
+  OK(MPI_Win_allocate(sizeof *memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+  *memory = 0;
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  while (turns < kTurns) {
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+    if (rank == 0) OK(MPI_Accumulate(&one, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, win));
+    OK(MPI_Get(&turns, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win));
+    OK(MPI_Win_unlock(0, win));
+  }
+  OK(MPI_Win_free(&win));
+  return end();
+}
