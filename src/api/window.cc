@@ -7,6 +7,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/group.hpp"
+#include "cuda/memory.hpp"
 
 namespace tern::api {
 
@@ -52,6 +53,10 @@ int win_attach(Window& win, void* base, MPI_Aint size) noexcept {
     if (base == nullptr && size > 0)
       return fail(MPI_ERR_ARG, "base is a null pointer, but size is %lld",
                   static_cast<long long>(size));
+    if (size > 0 && cuda::on_device(cuda::kind_of(base)))
+      return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                  "base is memory of a device, which a dynamic window does not take; "
+                  "MPI_Win_create makes windows there");
     return win.attach(base, size);
   });
 }

@@ -6,7 +6,6 @@
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
 #include "api/window.hpp"
-#include "cuda/memory.hpp"
 
 namespace tern::api {
 namespace {
@@ -71,9 +70,6 @@ int win_create(void* base, MPI_Aint size, MPI_Aint disp_unit, core::Info* info,
     if (wanted.code == MPI_SUCCESS && base == nullptr && size > 0)
       wanted.code = fail(MPI_ERR_BASE, "base is a null pointer, but size is %lld",
                          static_cast<long long>(size));
-    if (wanted.code == MPI_SUCCESS && size > 0 && cuda::on_device(cuda::kind_of(base)))
-      wanted.code = fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                         "base is memory of a device; this version of Tern has no windows there");
     core::Ref<Window> made;
     const int code = make(comm, wanted, info, &made);
     if (code == MPI_SUCCESS) publish(std::move(made), win);

@@ -88,7 +88,7 @@ int Window::find(const Place& at, Reached* reached) noexcept {
                 static_cast<long long>(at.disp), static_cast<long long>(there.unit));
   reached->at = at.disp * there.unit;
   reached->process = there.process;
-  std::byte* const first = there.process != 0 ? there.there : there.memory;
+  std::byte* const first = there.first();
   if (first != nullptr) reached->address = first + reached->at;
   return MPI_SUCCESS;
 }

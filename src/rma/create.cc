@@ -78,6 +78,7 @@ class Creation {
   struct Landed {
     Offer offer;
     int32_t code;
+    int32_t on_device;            // its own memory
     int32_t refused_by, refusal;  // the first rank whose memory it may not copy, and the errno
     uint64_t address;             // of its memory
   };
@@ -145,6 +146,8 @@ class Creation {
 
   void try_copying(Landed* mine) const {
     const bool own_memory = wanted_.flavor == MPI_WIN_FLAVOR_CREATE;
+    mine->on_device = is_on_device() ? 1 : 0;
+    if (mine->on_device != 0) return;
     mine->refused_by = window_->rank();
     mine->refusal =
         own_memory ? try_own_memory(wanted_.base, static_cast<size_t>(wanted_.bytes)) : 0;
@@ -154,13 +157,22 @@ class Creation {
     }
   }
 
+  [[nodiscard]] bool is_on_device() const noexcept {
+    return wanted_.flavor == MPI_WIN_FLAVOR_CREATE && wanted_.bytes > 0 &&
+           cuda::on_device(cuda::kind_of(wanted_.base));
+  }
+
   /// All ranks of the host decide alike.
   void decide_copying(const std::vector<Landed>& all) {
     copies_ = asks_for_copies();
     for (const int rank : locals_) {
       const Landed& one = all[static_cast<size_t>(rank)];
-      if (!copies_ || one.refusal == 0) continue;
+      if (!copies_ || (one.refusal == 0 && one.on_device == 0)) continue;
       copies_ = false;
+      if (one.on_device != 0) {
+        no_copies_ = strf("memory of rank %d is a device's", rank);
+        continue;
+      }
       refusal_ = strf("rank %d may not copy memory of rank %d: %s", rank, one.refused_by,
                       std::strerror(one.refusal));
     }
@@ -206,7 +218,7 @@ class Creation {
       const Offer& offer = all[static_cast<size_t>(owner)].offer;
       window_->map_ = fd.valid() ? map_shared(fd, bytes) : map_shared(offer, owner, bytes);
       fill(plan());
-      mine.address = reinterpret_cast<uint64_t>(window_->own().memory);
+      mine.address = reinterpret_cast<uint64_t>(window_->own().first());
     });
     code = allgather(own, mine, &all);
     if (code == MPI_SUCCESS) code = first_error(all, own.rank(), why);
@@ -244,10 +256,13 @@ class Creation {
     Window& window = *window_;
     Target& own = window.own();
     own.control.head().pid.store(window.pid_, std::memory_order_relaxed);
-    if (wanted_.flavor == MPI_WIN_FLAVOR_CREATE) own.memory = static_cast<std::byte*>(wanted_.base);
+    own.on_device = is_on_device();
+    if (wanted_.flavor == MPI_WIN_FLAVOR_CREATE)
+      (own.on_device ? own.there : own.memory) = static_cast<std::byte*>(wanted_.base);
     if (allocates()) advise(own.memory, static_cast<size_t>(own.size));
     window.contiguous = wanted_.contiguous;
-    window.base = window.dynamic() ? MPI_BOTTOM : own.memory;
+    window.base = window.dynamic() ? MPI_BOTTOM : own.first();
+    if (own.on_device) window.model = MPI_WIN_SEPARATE;
     window.bytes = own.size;
     window.disp_unit = static_cast<int>(own.unit);
     if (copies_) window.boxes_ = std::make_unique<Boxes>(window);
@@ -267,6 +282,7 @@ class Creation {
     std::string why;
     if (rest > 0) why = says("messages") ? "TERN_RMA says so" : "the others are on other hosts";
     if (rest > 0 && !refusal_.empty()) why = refusal_;
+    if (rest > 0 && !no_copies_.empty()) why = no_copies_;
     explain.say("window",
                 {{"bytes", static_cast<unsigned long long>(wanted_.bytes)},
                  {"shared", static_cast<unsigned long long>(mapped)},
@@ -295,9 +311,10 @@ class Creation {
   std::vector<Card> cards_;
   core::Ref<Window> window_;
   std::vector<int> locals_;
-  uint64_t word_ = 0;    // that others try to copy
-  bool copies_ = false;  // memory of this host, by the kernel
-  std::string refusal_;  // why not, where that was asked for
+  uint64_t word_ = 0;      // that others try to copy
+  bool copies_ = false;    // memory of this host, by the kernel
+  std::string refusal_;    // why not, where that was asked for,
+  std::string no_copies_;  // and cannot be helped
 };
 
 int create(Communicator& parent, const Wanted& wanted, core::Ref<Window>* made) {

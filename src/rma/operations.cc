@@ -23,8 +23,8 @@ int check_bytes(const core::Data& one, const Place& at) noexcept {
               static_cast<long long>(at.type->size()));
 }
 
-core::Data there(const Place& at, std::byte* address) noexcept {
-  return {address, at.count, at.type, cuda::MemoryKind::kHost};
+core::Data there(const Place& at, std::byte* address, const Target& target) noexcept {
+  return core::with_kind({address, at.count, at.type, target.kind()});
 }
 
 /// False where it takes more than a plain copy.
@@ -58,8 +58,9 @@ int Window::put_any(const core::Data& origin, const Place& to, OpRequest* reques
                    return copy_there(process_, origin, to, reached.address, reached.process);
                  }));
   const core::Data from = core::with_kind(origin);
-  const core::Data target = there(to, reached.address);
-  if (TERN_LIKELY(!from.on_device()) && copy_block(from, target)) return MPI_SUCCESS;
+  const core::Data target = there(to, reached.address, this->target(to.target));
+  if (TERN_LIKELY(!from.on_device() && !target.on_device()) && copy_block(from, target))
+    return MPI_SUCCESS;
   return core::copy(process_, from, target);
 }
 
@@ -76,8 +77,9 @@ int Window::get_any(const core::Data& origin, const Place& from, OpRequest* requ
                    return copy_from_there(process_, from, reached.address, reached.process, origin);
                  }));
   const core::Data to = core::with_kind(origin);
-  const core::Data target = there(from, reached.address);
-  if (TERN_LIKELY(!to.on_device()) && copy_block(target, to)) return MPI_SUCCESS;
+  const core::Data target = there(from, reached.address, this->target(from.target));
+  if (TERN_LIKELY(!to.on_device() && !target.on_device()) && copy_block(target, to))
+    return MPI_SUCCESS;
   return core::copy(process_, target, to);
 }
 
@@ -105,8 +107,8 @@ int Window::judge(const Place& at, const Reached& reached, int code) noexcept {
 
 Shared Window::shared_elements(const Place& at, const Reached& reached) noexcept {
   const Target& part = target(at.target);
-  const std::byte* const first = reached.process != 0 ? part.there : part.memory;
-  return {part.control, dynamic() ? nullptr : first, pid_, reached.process};
+  return {part.control, dynamic() ? nullptr : part.first(), pid_, reached.process,
+          part.on_device ? &process_ : nullptr};
 }
 
 int Window::apply_here(const Place& at, const Reached& reached, const Combination& how,

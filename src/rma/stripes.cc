@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "core/datatype.hpp"
 #include "mpi.h"
+#include "rma/device_elements.hpp"
 #include "rma/far_elements.hpp"
 #include "rma/held_stripe.hpp"
 
@@ -54,6 +55,7 @@ int apply(const Shared& shared, std::byte* at, size_t count, const Element& elem
     const int code = far.add(at, count);
     return code == MPI_SUCCESS ? far.end() : code;
   }
+  if (shared.device != nullptr) return apply_on_device(shared, at, count, element, operands);
   Operands rest = operands;
   while (count > 0) {
     const size_t few =
@@ -123,6 +125,7 @@ int compare_and_swap(const Shared& shared, std::byte* at, size_t bytes, const vo
                      const void* value, void* result) noexcept {
   const HeldStripe held(shared, at);
   if (held.code() != MPI_SUCCESS) return held.code();
+  if (shared.device != nullptr) return swap_on_device(shared, at, bytes, compare, value, result);
   if (shared.process != 0) return compare_and_swap_far(shared, at, bytes, compare, value, result);
   if (bytes == 8) return swap_held<uint64_t>(at, compare, value, result), MPI_SUCCESS;
   if (bytes == 4) return swap_held<uint32_t>(at, compare, value, result), MPI_SUCCESS;

@@ -17,7 +17,8 @@
 
 namespace tern::core {
 class Datatype;
-}
+class Process;
+}  // namespace tern::core
 
 namespace tern::rma {
 
@@ -41,6 +42,7 @@ struct Shared {
   const std::byte* origin;
   int32_t holder;       // the own pid
   int32_t process = 0;  // whose addresses these are, if the kernel copies elements from there
+  core::Process* device = nullptr;  // the own one, if these are addresses of a device of it
 };
 
 /// Elements that are moved: arrays, in which an element takes its extent.

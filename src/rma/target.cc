@@ -141,7 +141,8 @@ void TargetSide::receive_data(int origin, Job* job) {
     into = job->data.data();
     room = job->data.size();
   }  // else it is cut off, which is its error
-  const core::Data data{into, static_cast<MPI_Count>(room), &byte_, cuda::MemoryKind::kHost};
+  const auto kind = job->in_place ? window_.own().kind() : cuda::MemoryKind::kHost;
+  const core::Data data = core::with_kind({into, static_cast<MPI_Count>(room), &byte_, kind});
   if (pml_.irecv_locked(data, {&communicator_, origin, job->record.tag, pml::Plane::kUser},
                         &job->incoming) != MPI_SUCCESS)
     job->incoming = nullptr;
@@ -206,7 +207,7 @@ void TargetSide::execute(int origin, Job& job) {
 }
 
 std::byte* TargetSide::at(uint64_t place) const noexcept {
-  const auto base = window_.dynamic() ? 0 : reinterpret_cast<uint64_t>(window_.own().memory);
+  const auto base = window_.dynamic() ? 0 : reinterpret_cast<uint64_t>(window_.own().first());
   return reinterpret_cast<std::byte*>(base + place);
 }
 
@@ -221,32 +222,48 @@ bool TargetSide::in_part(const Job& job) const noexcept {
                      [this](const Piece& piece) { return in_part(piece); });
 }
 
-void TargetSide::execute_put(int origin, const Job& job) noexcept {
+/// A piece of the own part, in whatever memory that is.
+core::Data TargetSide::part(const Piece& piece) const noexcept {
+  return core::with_kind(
+      {at(piece.at), static_cast<MPI_Count>(piece.bytes), &byte_, window_.own().kind()});
+}
+
+core::Data TargetSide::here(std::byte* bytes, const Piece& piece) const noexcept {
+  return {bytes, static_cast<MPI_Count>(piece.bytes), &byte_, cuda::MemoryKind::kHost};
+}
+
+void TargetSide::execute_put(int origin, Job& job) noexcept {
   if (job.in_place) return;
   if (bytes_of(job.pieces) != job.data.size()) {
     errors_[static_cast<size_t>(origin)] = MPI_ERR_INTERN;
     return;
   }
-  const std::byte* from = job.data.data();
+  std::byte* from = job.data.data();
   for (const Piece& piece : job.pieces) {
-    std::memcpy(at(piece.at), from, piece.bytes);
+    const int code = core::copy(window_.process(), here(from, piece), part(piece));
+    if (code != MPI_SUCCESS) return refuse(origin, job, code);
     from += piece.bytes;
   }
 }
 
 void TargetSide::execute_get(int origin, const Job& job) {
   if (job.pieces.size() == 1)
-    return answer_block(origin, job.record.tag, at(job.pieces.front().at), job.pieces.front().bytes,
-                        {});
+    return answer_block(origin, job.record.tag, part(job.pieces.front()), {});
   const size_t bytes = bytes_of(job.pieces);
   if (bytes > kMostStaged) return refuse(origin, job, MPI_ERR_INTERN);
   std::vector<std::byte> data(bytes);
   std::byte* to = data.data();
   for (const Piece& piece : job.pieces) {
-    std::memcpy(to, at(piece.at), piece.bytes);
+    const int code = core::copy(window_.process(), part(piece), here(to, piece));
+    if (code != MPI_SUCCESS) return refuse(origin, job, code);
     to += piece.bytes;
   }
   answer(origin, job.record.tag, std::move(data));
+}
+
+Shared TargetSide::elements() const noexcept {
+  core::Process* const device = window_.own().on_device ? &window_.process() : nullptr;
+  return {window_.own().control, at(0), window_.pid(), 0, device};
 }
 
 void TargetSide::execute_accumulate(int origin, const Job& job) {
@@ -270,7 +287,7 @@ void TargetSide::execute_accumulate(int origin, const Job& job) {
   std::vector<iovec> pieces;
   for (const Piece& piece : job.pieces) pieces.push_back({at(piece.at), piece.bytes});
   std::vector<std::byte> result(fetches ? array : 0);
-  const Shared shared{window_.own().control, at(0), window_.pid()};
+  const Shared shared = elements();
   const int code = apply(shared, pieces.data(), pieces.size(), record.packed, element,
                          {reads ? nullptr : job.data.data(), fetches ? result.data() : nullptr});
   if (code != MPI_SUCCESS) return refuse(origin, job, code);
@@ -282,7 +299,7 @@ void TargetSide::execute_swap(int origin, const Job& job) {
     return refuse(origin, job, MPI_ERR_INTERN);
   const Piece& piece = job.pieces.front();
   std::vector<std::byte> old(piece.bytes);
-  const Shared shared{window_.own().control, at(0), window_.pid()};
+  const Shared shared = elements();
   const int code = compare_and_swap(shared, at(piece.at), piece.bytes, job.data.data(),
                                     job.data.data() + piece.bytes, old.data());
   if (code != MPI_SUCCESS) return refuse(origin, job, code);
@@ -297,15 +314,14 @@ void TargetSide::execute_flush(int origin, const Job& job) {
 }
 
 void TargetSide::answer(int origin, int32_t tag, std::vector<std::byte> bytes) {
-  std::byte* const block = bytes.data();
-  const size_t size = bytes.size();
-  answer_block(origin, tag, block, size, std::move(bytes));
+  const core::Data block{bytes.data(), static_cast<MPI_Count>(bytes.size()), &byte_,
+                         cuda::MemoryKind::kHost};
+  answer_block(origin, tag, block, std::move(bytes));
 }
 
-void TargetSide::answer_block(int origin, int32_t tag, std::byte* block, size_t bytes,
+void TargetSide::answer_block(int origin, int32_t tag, const core::Data& data,
                               std::vector<std::byte> memory) {
   Answer made{nullptr, std::move(memory)};
-  const core::Data data{block, static_cast<MPI_Count>(bytes), &byte_, cuda::MemoryKind::kHost};
   if (pml_.isend_locked(data, {&communicator_, origin, tag, pml::Plane::kInternal},
                         &made.request) == MPI_SUCCESS)
     answers_.push_back(std::move(made));

@@ -67,7 +67,7 @@ class TargetSide {
   void receive_data(int origin, Job* job);
   int run(int origin) noexcept;
   void execute(int origin, Job& job);
-  void execute_put(int origin, const Job& job) noexcept;
+  void execute_put(int origin, Job& job) noexcept;
   void execute_get(int origin, const Job& job);
   void execute_accumulate(int origin, const Job& job);
   void execute_swap(int origin, const Job& job);
@@ -76,8 +76,12 @@ class TargetSide {
   [[nodiscard]] bool in_part(const Job& job) const noexcept;
   [[nodiscard]] std::byte* at(uint64_t place) const noexcept;
   void answer(int origin, int32_t tag, std::vector<std::byte> bytes);
-  void answer_block(int origin, int32_t tag, std::byte* block, size_t bytes,
+  /// `memory`: what the block lies in, if it is not the part.
+  void answer_block(int origin, int32_t tag, const core::Data& block,
                     std::vector<std::byte> memory);
+  [[nodiscard]] core::Data part(const Piece& piece) const noexcept;
+  [[nodiscard]] core::Data here(std::byte* bytes, const Piece& piece) const noexcept;
+  [[nodiscard]] Shared elements() const noexcept;
   void refuse(int origin, const Job& job, int error);
   int try_locks() noexcept;
 

@@ -39,13 +39,19 @@ struct Shared;
 
 /// What one rank knows of another's part.
 struct Target {
-  std::byte* memory = nullptr;  // where this process has it; null: it does not
+  std::byte* memory = nullptr;  // where this process has it, on the host; null: it does not
   int32_t process = 0;          // whose memory the kernel copies instead, if not 0,
-  std::byte* there = nullptr;   // and where it is in that one
+  std::byte* there = nullptr;   // and where it is in that one; or on a device, of the own part
+  bool on_device = false;       // the own part
   int64_t size = 0;             // bytes
   int64_t unit = 1;             // bytes of one displacement
   Control control{};            // where the rank is on this host
   Doorbell* bell = nullptr;     // likewise; null: the own rank
+  [[nodiscard]] std::byte* first() const noexcept { return memory != nullptr ? memory : there; }
+  /// For who copies: host memory, or any.
+  [[nodiscard]] cuda::MemoryKind kind() const noexcept {
+    return on_device ? cuda::MemoryKind::kUnknown : cuda::MemoryKind::kHost;
+  }
 };
 
 /// Elements at a target.

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements on a device: a stripe at most is on the host at a time.
+#include "rma/device_elements.hpp"
+
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "base/error.hpp"
+#include "core/device_copy.hpp"
+#include "core/process.hpp"
+#include "mpi.h"
+#include "rma/held_stripe.hpp"
+
+namespace tern::rma {
+namespace {
+
+core::Data bytes_at(core::Process& process, void* at, size_t bytes,
+                    cuda::MemoryKind kind) noexcept {
+  return {at, static_cast<MPI_Count>(bytes), &core::predefined_type(process, MPI_BYTE), kind};
+}
+
+int download(core::Process& process, void* from, void* to, size_t bytes) noexcept {
+  return core::copy(process, bytes_at(process, from, bytes, cuda::MemoryKind::kUnknown),
+                    bytes_at(process, to, bytes, cuda::MemoryKind::kHost));
+}
+
+int upload(core::Process& process, void* from, void* to, size_t bytes) noexcept {
+  return core::copy(process, bytes_at(process, from, bytes, cuda::MemoryKind::kHost),
+                    bytes_at(process, to, bytes, cuda::MemoryKind::kUnknown));
+}
+
+/// Of elements under one stripe.
+int apply_staged(const Shared& shared, std::byte* at, size_t count, const Element& element,
+                 const Operands& operands, std::vector<std::byte>* room) noexcept {
+  const size_t bytes = (count - 1) * element.extent + element.span;
+  const HeldStripe held(shared, at);
+  if (held.code() != MPI_SUCCESS) return held.code();
+  int code = download(*shared.device, at, room->data(), bytes);
+  if (code != MPI_SUCCESS) return code;
+  apply_held(room->data(), count, element, operands);
+  return operands.in == nullptr ? MPI_SUCCESS : upload(*shared.device, room->data(), at, bytes);
+}
+
+}  // namespace
+
+int apply_on_device(const Shared& shared, std::byte* at, size_t count, const Element& element,
+                    const Operands& operands) noexcept {
+  Operands rest = operands;
+  std::vector<std::byte> room;
+  while (count > 0) {
+    const size_t few =
+        HeldStripe::count_under(HeldStripe::place_of(shared, at), count, element.extent);
+    const size_t bytes = few * element.extent;
+    try {
+      if (room.size() < bytes) room.resize(bytes);
+    } catch (const std::bad_alloc&) {
+      return fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of a window on a device", bytes);
+    }
+    const int code = apply_staged(shared, at, few, element, rest, &room);
+    if (code != MPI_SUCCESS) return code;
+    at += bytes;
+    rest = rest.behind(bytes);
+    count -= few;
+  }
+  return MPI_SUCCESS;
+}
+
+int swap_on_device(const Shared& shared, std::byte* at, size_t bytes, const void* compare,
+                   const void* value, void* result) noexcept {
+  std::byte old[Element::kMostExtent], next[Element::kMostExtent];
+  std::memcpy(next, value, bytes);
+  int code = download(*shared.device, at, old, bytes);
+  if (code == MPI_SUCCESS && std::memcmp(old, compare, bytes) == 0)
+    code = upload(*shared.device, next, at, bytes);
+  std::memcpy(result, old, bytes);
+  return code;
+}
+
+}  // namespace tern::rma
