@@ -154,6 +154,12 @@ void make_predefined_ops(Process& process) {
   }
 }
 
+const Op& predefined_op(const Process& process, Reduction reduction) noexcept {
+  const Predefined* row = kPredefined;
+  while (row->row != reduction) ++row;
+  return *process.handles.find<Op>(row->constant);
+}
+
 void free_predefined_ops(Process& process) noexcept {
   for (const Predefined& row : kPredefined) {
     Op* op = process.handles.find<Op>(row.constant);

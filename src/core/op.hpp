@@ -66,6 +66,7 @@ class Op final : public Object {
 
 /// Makes the predefined operations of the ABI and enters them in the process's handle table.
 void make_predefined_ops(Process& process);
+[[nodiscard]] const Op& predefined_op(const Process& process, Reduction reduction) noexcept;
 /// Ends them; no handle of a predefined operation may be used afterwards.
 void free_predefined_ops(Process& process) noexcept;
 

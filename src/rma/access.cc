@@ -107,7 +107,7 @@ int Window::combine(const core::Op& op, const core::Datatype& origin, const core
                 "the elements of the origin's datatype are not those of the target's, "
                 "which are %s",
                 basic->name.text().c_str());
-  found->element = element_of(op.loop(*basic), *basic);
+  found->element = element_of(op, *basic);
   found->reduction = op.reduction();
   found->basic = const_cast<core::Datatype*>(basic);
   if (found->element.loop != nullptr) return MPI_SUCCESS;

@@ -23,8 +23,12 @@ uint64_t number_of(const void* address) noexcept { return reinterpret_cast<uint6
 int accumulate_here(const Shared& shared, Box& box, std::byte* at) noexcept {
   const Errand& errand = box.errand;
   const auto row = core::loops::best_table().row(errand.reduction);
-  const Element element{row[static_cast<size_t>(errand.number)], errand.size, errand.extent,
-                        errand.span, errand.alignment};
+  Element element;
+  element.loop = row[static_cast<size_t>(errand.number)];
+  element.size = errand.size;
+  element.extent = errand.extent;
+  element.span = errand.span;
+  element.alignment = errand.alignment;
   if (element.loop == nullptr || size_t{errand.count} * errand.extent > Box::kRoom)
     return MPI_ERR_INTERN;
   alignas(16) std::byte in[Box::kRoom];

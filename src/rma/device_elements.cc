@@ -30,12 +30,30 @@ int upload(core::Process& process, void* from, void* to, size_t bytes) noexcept 
                     bytes_at(process, to, bytes, cuda::MemoryKind::kUnknown));
 }
 
+/// By a kernel, or as core::reduce() does what no kernel knows; a replacement is a copy.
+int apply_there(const Shared& shared, std::byte* at, size_t count, const Element& element,
+                const Operands& operands, size_t bytes) noexcept {
+  core::Process& process = *shared.device;
+  const auto elements = static_cast<MPI_Count>(count);
+  if (operands.result != nullptr)
+    if (const int code = download(process, at, operands.result, bytes); code != MPI_SUCCESS)
+      return code;
+  if (operands.in == nullptr) return MPI_SUCCESS;
+  const core::Data in{const_cast<std::byte*>(operands.in), elements, element.basic,
+                      cuda::MemoryKind::kHost};
+  const core::Data there{at, elements, element.basic};
+  if (element.op->reduction() == Reduction::kReplace) return core::copy(process, in, there);
+  const core::Data sources[] = {in, there};
+  return core::reduce(process, *element.op, sources, 2, there);
+}
+
 /// Of elements under one stripe.
 int apply_staged(const Shared& shared, std::byte* at, size_t count, const Element& element,
                  const Operands& operands, std::vector<std::byte>* room) noexcept {
   const size_t bytes = (count - 1) * element.extent + element.span;
   const HeldStripe held(shared, at);
   if (held.code() != MPI_SUCCESS) return held.code();
+  if (element.is_aligned(at)) return apply_there(shared, at, count, element, operands, bytes);
   int code = download(*shared.device, at, room->data(), bytes);
   if (code != MPI_SUCCESS) return code;
   apply_held(room->data(), count, element, operands);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of the own part where that lies on a device: brought to the host, changed there and
-// taken back, under their stripe. Why: one way for all types and operations, those among them that
-// no kernel knows. Threads: any. See: rma/stripes.hpp, tests/gpu/mpi/windows.cc.
+// Elements of the own part where that lies on a device: changed by kernels, and where no kernel
+// serves brought to the host and taken back, under their stripe. Threads: any. See:
+// rma/stripes.hpp, tests/gpu/mpi/windows.cc.
 #pragma once
 
 #include <cstddef>

@@ -31,12 +31,18 @@ void apply_singly(std::byte* at, size_t count, const Element& element, const std
 
 }  // namespace
 
-Element element_of(core::Op::Loop loop, const core::Datatype& basic) noexcept {
+Element element_of(const core::Op& op, const core::Datatype& basic) noexcept {
   const auto extent = static_cast<size_t>(basic.extent());
   TERN_ASSERT(extent <= Element::kMostExtent);
-  return {loop, static_cast<size_t>(basic.size()), extent,
-          static_cast<size_t>(basic.true_lb() + basic.true_extent()),
-          static_cast<size_t>(basic.alignment())};
+  Element element;
+  element.loop = op.loop(basic);
+  element.size = static_cast<size_t>(basic.size());
+  element.extent = extent;
+  element.span = static_cast<size_t>(basic.true_lb() + basic.true_extent());
+  element.alignment = static_cast<size_t>(basic.alignment());
+  element.op = &op;
+  element.basic = const_cast<core::Datatype*>(&basic);
+  return element;
 }
 
 void apply_held(std::byte* at, size_t count, const Element& element,

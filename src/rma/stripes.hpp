@@ -25,9 +25,11 @@ namespace tern::rma {
 /// One element of a predefined type, and what an operation does to it.
 struct Element {
   core::Op::Loop loop = nullptr;
-  size_t size = 0;       // packed
-  size_t extent = 0;     // from one to the next in memory
-  size_t span = 0;       // to the end of its last byte of data
+  size_t size = 0;               // packed
+  size_t extent = 0;             // from one to the next in memory
+  size_t span = 0;               // to the end of its last byte of data
+  const core::Op* op = nullptr;  // which one, and of what, for kernels
+  core::Datatype* basic = nullptr;
   size_t alignment = 1;  // a power of 2, that `loop` needs; a window's element may lie anywhere
   static constexpr size_t kMostExtent = 64;
   [[nodiscard]] bool padded() const noexcept { return size != extent; }
@@ -54,7 +56,8 @@ struct Operands {
   }
 };
 
-[[nodiscard]] Element element_of(core::Op::Loop loop, const core::Datatype& basic) noexcept;
+/// `op` is predefined; `loop` is null where it is not defined on the type.
+[[nodiscard]] Element element_of(const core::Op& op, const core::Datatype& basic) noexcept;
 
 /// at[i] = in[i] (op) at[i], each element at once. Returns 0, or MPI_ERR_OTHER with fail() text
 /// where the holder of a stripe has died.

@@ -275,8 +275,9 @@ void TargetSide::execute_accumulate(int origin, const Job& job) {
   if (basic == nullptr || basic->size() <= 0 ||
       record.reduction >= static_cast<uint8_t>(Reduction::kCount))
     return refuse(origin, job, MPI_ERR_INTERN);
-  const auto row = core::loops::best_table().row(static_cast<Reduction>(record.reduction));
-  const Element element = element_of(row[static_cast<size_t>(basic->number())], *basic);
+  const core::Op& op =
+      core::predefined_op(window_.process(), static_cast<Reduction>(record.reduction));
+  const Element element = element_of(op, *basic);
   const size_t bytes = bytes_of(job.pieces);
   const size_t first = (record.packed + element.size - 1) / element.size;
   const size_t end = (record.packed + bytes + element.size - 1) / element.size;

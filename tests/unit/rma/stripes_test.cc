@@ -19,8 +19,12 @@ namespace tern::rma {
 namespace {
 
 Element element_of(Reduction reduction, Number number, size_t size, size_t extent) {
-  return {core::loops::best_table().row(reduction)[static_cast<size_t>(number)], size, extent,
-          extent, std::min<size_t>(extent & -extent, 8)};
+  Element element;
+  element.loop = core::loops::best_table().row(reduction)[static_cast<size_t>(number)];
+  element.size = size;
+  element.extent = element.span = extent;
+  element.alignment = std::min<size_t>(extent & -extent, 8);
+  return element;
 }
 
 class StripesFixture {
