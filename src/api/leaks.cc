@@ -2,12 +2,11 @@
 // Leaks: the live handles, by the calls that made them.
 #include "api/leaks.hpp"
 
-#include <dlfcn.h>
-
 #include <map>
 #include <string>
 #include <utility>
 
+#include "base/call_site.hpp"
 #include "base/log.hpp"
 
 namespace tern::api {
@@ -31,18 +30,6 @@ constexpr Tracked kTracked[] = {
     {Kind::kInfo, "info object", "info objects", "MPI_Info_free"},
 };
 
-/// "./program(main+0x1f)", or what addr2line takes: "./program(+0x11f9)".
-std::string place_in_words(const void* site) {
-  Dl_info info{};
-  if (site == nullptr || ::dladdr(site, &info) == 0 || info.dli_fname == nullptr) return "?";
-  const auto* at = static_cast<const char*>(site);
-  if (info.dli_sname != nullptr)
-    return strf("%s(%s+0x%zx)", info.dli_fname, info.dli_sname,
-                static_cast<size_t>(at - static_cast<const char*>(info.dli_saddr)));
-  return strf("%s(+0x%zx)", info.dli_fname,
-              static_cast<size_t>(at - static_cast<const char*>(info.dli_fbase)));
-}
-
 void report(const core::Process& process, const Tracked& tracked) {
   std::map<std::pair<std::string, const void*>, size_t> made;
   for (const core::Object* object : process.handles.live(tracked.kind))
@@ -50,7 +37,7 @@ void report(const core::Process& process, const Tracked& tracked) {
   for (const auto& [where, count] : made)
     log_line("not freed until MPI ended: %zu %s made by %s at %s; %s is missing", count,
              count == 1 ? tracked.one : tracked.many, where.first.c_str(),
-             place_in_words(where.second).c_str(), tracked.cure);
+             call_site_in_words(where.second).c_str(), tracked.cure);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libtern_la_SOURCES += src/base/config.cc
+base_sources += src/base/call_site.cc
 base_sources += src/base/crash.cc
 base_sources += src/base/doorbell.cc
 base_sources += src/base/ended.cc

@@ -22,10 +22,10 @@ namespace tern {
 // clang-format off
 #define TERN_PARAMS(X)                                                                             \
   X(check, "TERN_CHECK", Words, "1",                                                               \
-    one_of("0|1|types|collective|leaks|all"), shared_words("types|collective"),                    \
+    one_of("0|1|types|collective|rma|leaks|all"), shared_words("types|collective|rma"),                    \
     "0: no argument checks; 1: arguments; types: also the types and counts of messages; "          \
     "collective: also that all ranks call the same collective with the same root, count, type and "\
-    "operation; leaks: also what is not freed at MPI_Finalize")                                    \
+    "operation; rma: also that accesses to windows do not conflict; leaks: also what is not freed at MPI_Finalize")                                    \
   X(explain, "TERN_EXPLAIN", Word, "0", one_of("0|1|json:*"), own(),                               \
     "print every choice of transport, protocol and fallback with its reason; json:FILE appends it "\
     "to a file, a line of JSON each")                                                              \

@@ -3,6 +3,7 @@
 #include "rma/access.hpp"
 
 #include "core/op.hpp"
+#include "rma/access_log.hpp"
 
 namespace tern::rma {
 namespace {
@@ -52,6 +53,10 @@ int Window::begin(const Place& at, bool with_request, Reached* reached) noexcept
   if (code == MPI_SUCCESS && TERN_UNLIKELY(epoch_.reach(at.target) == Epoch::Reach::kStarted))
     code = await_post(at.target);
   return code;
+}
+
+int Window::note(const Place& at, const Reached& reached, Intent intent) noexcept {
+  return TERN_LIKELY(log_ == nullptr) ? MPI_SUCCESS : log_->begin(at, reached.at, intent);
 }
 
 /// Of a rank that is reached by messages, it knows itself.

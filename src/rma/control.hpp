@@ -44,6 +44,8 @@ class Control {
     const size_t all = sizeof(Head) + words(ranks) * 8 + ranks * (4 + 4 + 1);
     return (all + 63) & ~size_t{63};
   }
+  /// What the window has there besides.
+  [[nodiscard]] std::byte* behind() const noexcept { return block_ + bytes_for(ranks_); }
   [[nodiscard]] bool valid() const noexcept { return block_ != nullptr; }
 
   [[nodiscard]] Head& head() const noexcept { return *reinterpret_cast<Head*>(block_); }

@@ -12,6 +12,7 @@
 #include "coll/coll.hpp"
 #include "core/slabs.hpp"
 #include "pml/pml.hpp"
+#include "rma/access_log.hpp"
 #include "rma/boxes.hpp"
 #include "rma/copied.hpp"
 #include "rma/messages.hpp"
@@ -178,11 +179,15 @@ class Creation {
     }
   }
 
+  /// All ranks say the same (TERN_CHECK).
+  [[nodiscard]] bool checks() const { return parent_.process().params.checks("rma"); }
+
   [[nodiscard]] Plan plan() const {
     std::vector<int64_t> sizes;
     for (const int rank : locals_)
       sizes.push_back(allocates() ? cards_[static_cast<size_t>(rank)].bytes : 0);
-    return {sizes, window_->size(), wanted_.contiguous, wanted_.alignment};
+    return {sizes, window_->size(), wanted_.contiguous, wanted_.alignment,
+            checks() ? AccessLog::bytes() : 0};
   }
 
   /// The lowest rank of the host makes the memory; all map it.
@@ -265,6 +270,7 @@ class Creation {
     if (own.on_device) window.model = MPI_WIN_SEPARATE;
     window.bytes = own.size;
     window.disp_unit = static_cast<int>(own.unit);
+    if (checks()) window.log_ = std::make_unique<AccessLog>(window);
     if (copies_) window.boxes_ = std::make_unique<Boxes>(window);
     if (reached() < window.size()) window.messages_ = std::make_unique<Messages>(window);
   }

@@ -13,11 +13,13 @@ namespace tern::rma {
 class HeldStripe {
  public:
   HeldStripe(const Shared& shared, const std::byte* at) noexcept
-      : word_(shared.control.stripe(place_of(shared, at)).holder) {
+      : HeldStripe(shared.control.stripe(place_of(shared, at)).holder, shared.holder) {}
+  /// Another word that is held in this way, by the process `mine`.
+  HeldStripe(std::atomic<int32_t>& word, int32_t mine) noexcept : word_(word) {
     int32_t holder = 0;
-    if (!word_.compare_exchange_strong(holder, shared.holder, std::memory_order_acquire,
+    if (!word_.compare_exchange_strong(holder, mine, std::memory_order_acquire,
                                        std::memory_order_relaxed))
-      code_ = take_late(shared.holder);
+      code_ = take_late(mine);
   }
   HeldStripe(const HeldStripe&) = delete;
   HeldStripe& operator=(const HeldStripe&) = delete;

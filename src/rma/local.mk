@@ -17,5 +17,6 @@ rma_sources += src/rma/target.cc
 rma_sources += src/rma/far_elements.cc
 rma_sources += src/rma/copied.cc
 rma_sources += src/rma/boxes.cc
+rma_sources += src/rma/access_log.cc
 rma_sources += src/rma/device_elements.cc
 rma_sources += src/rma/dynamic.cc

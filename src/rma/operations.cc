@@ -4,6 +4,7 @@
 #include "base/copy.hpp"
 #include "core/op.hpp"
 #include "rma/access.hpp"
+#include "rma/access_log.hpp"
 #include "rma/boxes.hpp"
 #include "rma/copied.hpp"
 #include "rma/messages.hpp"
@@ -49,6 +50,7 @@ int Window::put_any(const core::Data& origin, const Place& to, OpRequest* reques
   Reached reached;
   int code = begin(to, request != nullptr, &reached);
   if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, to);
+  if (code == MPI_SUCCESS && !reached.nothing) code = note(to, reached, Intent::kPut);
   if (code != MPI_SUCCESS || reached.nothing) return code;
   if (reached.address == nullptr)
     return with_memory([&] { return messages_->put(origin, to, reached.at, request); });
@@ -68,6 +70,7 @@ int Window::get_any(const core::Data& origin, const Place& from, OpRequest* requ
   Reached reached;
   int code = begin(from, request != nullptr, &reached);
   if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, from);
+  if (code == MPI_SUCCESS && !reached.nothing) code = note(from, reached, Intent::kGet);
   if (code != MPI_SUCCESS || reached.nothing) return code;
   if (reached.address == nullptr)
     return with_memory([&] { return messages_->get(origin, from, reached.at, request); });
@@ -162,6 +165,7 @@ int Window::accumulate_any(const core::Data& origin, const Place& to, const core
   code = begin(to, request != nullptr, &reached);
   if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, to);
   if (code == MPI_SUCCESS && !reached.nothing) code = combine(op, *origin.type, *to.type, &how);
+  if (code == MPI_SUCCESS && !reached.nothing) code = note(to, reached, Intent::kUpdate);
   if (code != MPI_SUCCESS || reached.nothing) return code;
   return with_memory([&] {
     if (reached.address != nullptr)
@@ -183,6 +187,7 @@ int Window::get_accumulate_any(const core::Data& origin, const core::Data& resul
   if (code == MPI_SUCCESS && !reads) code = check_bytes(origin, at);
   if (code == MPI_SUCCESS && !reads) code = combine(op, *origin.type, *at.type, &how);
   if (code == MPI_SUCCESS) code = combine(op, *result.type, *at.type, &how);
+  if (code == MPI_SUCCESS) code = note(at, reached, Intent::kUpdate);
   if (code != MPI_SUCCESS) return code;
   return with_memory([&] {
     if (reached.address != nullptr)
@@ -195,6 +200,7 @@ int Window::compare_and_swap_any(const void* origin, const void* compare, void* 
                                  const Place& at) noexcept {
   Reached reached;
   int code = begin(at, false, &reached);
+  if (code == MPI_SUCCESS && !reached.nothing) code = note(at, reached, Intent::kUpdate);
   if (code != MPI_SUCCESS || reached.nothing) return code;
   if (reached.address == nullptr)
     return with_memory(

@@ -41,6 +41,7 @@ bool is_aligned(const core::Datatype& type, const void* at) noexcept {
 inline std::byte* Window::find_plain(const Place& at, size_t length) noexcept {
   if (static_cast<size_t>(at.target) >= targets_.size()) return nullptr;
   const Target& there = target(at.target);
+  if (TERN_UNLIKELY(log_ != nullptr)) return nullptr;
   if (there.memory == nullptr || !epoch_.is_open_to(at.target)) return nullptr;
   int64_t offset = 0;
   if (__builtin_mul_overflow(int64_t{at.disp}, there.unit, &offset) || offset < 0 ||

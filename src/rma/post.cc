@@ -3,6 +3,7 @@
 // counts up a word of each origin's; who completes, one of each target's. Nothing is set back.
 #include <algorithm>
 
+#include "rma/access_log.hpp"
 #include "rma/messages.hpp"
 #include "rma/window.hpp"
 
@@ -96,6 +97,7 @@ int Window::complete() noexcept {
   int code = epoch_.may_complete();
   if (code != MPI_SUCCESS) return code;
   code = finish(-1, true);
+  if (TERN_UNLIKELY(log_ != nullptr)) log_->end(-1);
   const core::ChannelLock lock(progress());
   for (const int to : started_)
     if (const int told = tell_completed(to); told != MPI_SUCCESS) code = told;

@@ -26,8 +26,9 @@ size_t up(size_t bytes, size_t to) noexcept { return (bytes + to - 1) & ~(to - 1
 
 }  // namespace
 
-Plan::Plan(const std::vector<int64_t>& sizes, int ranks, bool contiguous, size_t alignment)
-    : control_bytes_(Control::bytes_for(static_cast<size_t>(ranks))) {
+Plan::Plan(const std::vector<int64_t>& sizes, int ranks, bool contiguous, size_t alignment,
+           size_t behind)
+    : control_bytes_(Control::bytes_for(static_cast<size_t>(ranks)) + behind) {
   alignment = std::max(alignment, kPage);
   uint64_t next = up(control_bytes_ * sizes.size(), alignment);
   for (const int64_t size : sizes) {

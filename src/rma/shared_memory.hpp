@@ -17,8 +17,10 @@ namespace tern::rma {
 class Plan {
  public:
   /// `sizes`: bytes of each rank's memory, in their order; `ranks` of the window. Contiguous: each
-  /// begins where the one before ends. Throws Error(MPI_ERR_NO_MEM) where it is beyond all memory.
-  Plan(const std::vector<int64_t>& sizes, int ranks, bool contiguous, size_t alignment);
+  /// begins where the one before ends. `behind`: bytes behind each control block. Throws
+  /// Error(MPI_ERR_NO_MEM) where it is beyond all memory.
+  Plan(const std::vector<int64_t>& sizes, int ranks, bool contiguous, size_t alignment,
+       size_t behind);
   [[nodiscard]] size_t bytes() const noexcept { return end_; }
   [[nodiscard]] size_t control(size_t local) const noexcept { return local * control_bytes_; }
   [[nodiscard]] size_t memory(size_t local) const noexcept { return places_[local]; }

@@ -11,6 +11,7 @@
 #include "base/ended.hpp"
 #include "coll/coll.hpp"
 #include "pml/pml.hpp"
+#include "rma/access_log.hpp"
 #include "rma/boxes.hpp"
 #include "rma/messages.hpp"
 
@@ -95,9 +96,17 @@ int Window::find_ranks(const core::Group& group, std::vector<int>* ranks) const 
 
 int Window::finish(int target_rank, bool local) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (TERN_UNLIKELY(log_ != nullptr) && !local) return finish_logged(target_rank);
   if (TERN_UNLIKELY(messages_ != nullptr)) return messages_->finish(target_rank, local);
   look_around();
   return MPI_SUCCESS;
+}
+
+int Window::finish_logged(int target_rank) noexcept {
+  const int code = messages_ == nullptr ? MPI_SUCCESS : messages_->finish(target_rank, false);
+  log_->end(target_rank);
+  poll();
+  return code;
 }
 
 /// A loop of such calls is all that a rank may do while others wait for an answer of its.
@@ -134,7 +143,7 @@ int Window::fence(int assertion) noexcept {
 
 int Window::flush(int target, bool local) noexcept {
   if (TERN_LIKELY(static_cast<size_t>(target) < targets_.size() && epoch_.passive(target) &&
-                  messages_ == nullptr)) {
+                  messages_ == nullptr && log_ == nullptr)) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     look_around();
     return MPI_SUCCESS;

@@ -32,10 +32,12 @@ class Request;
 
 namespace tern::rma {
 
+class AccessLog;
 class Boxes;
 class Messages;
 class OpRequest;
 struct Shared;
+enum class Intent : uint8_t;
 
 /// What one rank knows of another's part.
 struct Target {
@@ -192,6 +194,8 @@ class Window final : public core::Object {
   struct Combination;
   /// Whether an operation may begin, and where it goes.
   [[nodiscard]] int begin(const Place& at, bool with_request, Reached* reached) noexcept;
+  /// For TERN_CHECK=rma, once all else is right.
+  [[nodiscard]] int note(const Place& at, const Reached& reached, Intent intent) noexcept;
   [[nodiscard]] int find(const Place& at, Reached* reached) noexcept;
   [[nodiscard]] int find_attached(const Place& at, uint64_t low, uint64_t length,
                                   Reached* reached) noexcept;
@@ -257,6 +261,7 @@ class Window final : public core::Object {
   [[nodiscard]] int read_regions(int target, Known* known);
   [[nodiscard]] int barrier() noexcept;
   void look_around() noexcept;
+  [[nodiscard]] TERN_COLD int finish_logged(int target) noexcept;
   TERN_COLD void poll() noexcept;
   [[nodiscard]] int check_target(int rank) const noexcept;
 
@@ -273,6 +278,7 @@ class Window final : public core::Object {
   std::vector<Known> known_;              // and those of others, by rank
   mutable std::mutex regions_mutex_;
   std::atomic<uint32_t> calls_{0};      // of flushes, since it looked around
+  std::unique_ptr<AccessLog> log_;      // TERN_CHECK=rma
   std::unique_ptr<Boxes> boxes_;        // where the kernel copies
   std::unique_ptr<Messages> messages_;  // null: all share memory
   const int32_t pid_;
