@@ -143,7 +143,7 @@ TEST(Params, OfOneParameterOnlySomeWordsAreShared) {
   EXPECT_NE(types, plain);
   EXPECT_NE(all, types);
   EXPECT_EQ(hash_with("TERN_CHECK", "leaks,types"), types);
-  EXPECT_EQ(hash_with("TERN_CHECK", "collective,types"), all);
+  EXPECT_EQ(hash_with("TERN_CHECK", "rma,collective,types"), all);
 }
 
 TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
@@ -159,7 +159,7 @@ TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   EXPECT_TRUE(has(params.shared_in_words(), "; on this rank TERN_CHECK=types, TERN_BCAST=chain"))
       << params.shared_in_words();
   EXPECT_EQ(Params::rows().front().sharing_in_words(),
-            "types and collective must be equal on all ranks");
+            "types and collective and rma must be equal on all ranks");
 }
 
 TEST(Params, TheWordsOfAlgorithmsAreThoseOfTheirTable) {
