@@ -50,6 +50,9 @@ void give_value(Value* out, Given value) noexcept {
 struct Figures {
   pml::Statistics messages;
   uint64_t poll_rounds = 0, idle_ns = 0;
+  struct {
+    uint64_t mapped = 0, copied = 0, by_target = 0, by_messages = 0;
+  } windows;
 };
 struct PerformanceVariable {
   const char* name;

@@ -19,6 +19,7 @@ constexpr Category kCategories[] = {
     {"start", "how a rank comes into its job, and what is checked and told"},
     {"transport", "how bytes get from rank to rank"},
     {"protocol", "messages: how they are sent, and where they wait"},
+    {"rma", "operations on windows, by the way to their target"},
     {"progress", "what a rank does while it waits"},
 };
 constexpr size_t kCount = std::size(kCategories);
@@ -31,7 +32,7 @@ struct Prefix {
 constexpr Prefix kPrefixes[] = {{"TERN_SM_", "transport"},        {"TERN_EAGER_", "protocol"},
                                 {"TERN_UNEXPECTED_", "protocol"}, {"TERN_SPIN", "progress"},
                                 {"TERN_PROGRESS", "progress"},    {"TERN_CHANNELS", "progress"},
-                                {"TERN_HANG", "progress"}};
+                                {"TERN_HANG", "progress"},        {"TERN_RMA", "rma"}};
 
 std::string_view category_of(const ParamRow& row) noexcept {
   const std::string_view name = row.name;

@@ -52,6 +52,8 @@ class ToolHandle {
       figures.poll_rounds += channel->progress.rounds();
       figures.idle_ns += static_cast<uint64_t>(channel->progress.idle_ns());
     }
+    const auto& windows = process->window_operations;
+    figures.windows = {windows.mapped, windows.copied, windows.by_target, windows.by_messages};
     return row_.read(figures);
   }
 
@@ -151,6 +153,17 @@ const std::vector<PerformanceVariable>& performance_variables() {
        TERN_FIGURE(messages.kept)},
       {"comm_posted_receives", "protocol", kLevel, kComm,
        "receives of the communicator that wait for a message", TERN_FIGURE(messages.posted)},
+      {"rma_mapped", "rma", kCounter, kAll,
+       "operations on windows in memory that this rank maps, its own part included",
+       TERN_FIGURE(windows.mapped)},
+      {"rma_copied", "rma", kCounter, kAll,
+       "operations on memory of other processes of the host, for which the kernel copies",
+       TERN_FIGURE(windows.copied)},
+      {"rma_by_target", "rma", kCounter, kAll,
+       "those of them that the target did instead, because it polled",
+       TERN_FIGURE(windows.by_target)},
+      {"rma_by_messages", "rma", kCounter, kAll, "operations that went to their target as messages",
+       TERN_FIGURE(windows.by_messages)},
       {"poll_rounds", "progress", kCounter, kAll, "rounds over all that progress polls",
        TERN_FIGURE(poll_rounds)},
       {"idle_time", "progress", kTimer, kAll,

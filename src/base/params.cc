@@ -264,9 +264,11 @@ std::string ParamRow::range_in_words() const {
 std::string ParamRow::sharing_in_words() const {
   if (!sharing.shared) return {};
   std::string words;
-  if (sharing.words != nullptr)
-    for (const std::string& word : split(sharing.words, '|'))
-      words += (words.empty() ? "" : " and ") + word;
+  if (sharing.words != nullptr) {
+    const std::vector<std::string> all = split(sharing.words, '|');
+    for (size_t i = 0; i < all.size(); ++i)
+      words += (i == 0 ? "" : i + 1 < all.size() ? ", " : " and ") + all[i];
+  }
   return words + (words.empty() ? "" : " ") + "must be equal on all ranks";
 }
 

@@ -73,6 +73,16 @@ class Process {
 
   cuda::Gpus gpus;  // empty until a buffer lies on one
 
+  /// Operations on windows that this rank has begun, by the way to their target; threads that count
+  /// at once may lose one.
+  struct WindowOperations {
+    using Count = std::atomic<uint64_t>;
+    Count mapped{0}, copied{0}, by_messages{0};
+    Count by_target{0};  // of the copied ones: the target did them, which polled
+    static void add_to(Count& count) noexcept {
+      count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+  } window_operations;
   /// That the kernel does not copy between windows here.
   std::atomic<bool> refused_copies_said{false};
 

@@ -56,6 +56,10 @@ int Window::begin(const Place& at, bool with_request, Reached* reached) noexcept
 }
 
 int Window::note(const Place& at, const Reached& reached, Intent intent) noexcept {
+  auto& counts = process_.window_operations;
+  counts.add_to(reached.address == nullptr ? counts.by_messages
+                : reached.process != 0     ? counts.copied
+                                           : counts.mapped);
   return TERN_LIKELY(log_ == nullptr) ? MPI_SUCCESS : log_->begin(at, reached.at, intent);
 }
 

@@ -137,6 +137,8 @@ bool Boxes::await(int target, Box& box, int* code) noexcept {
     ::sched_yield();
   }
   known.pause.store(0, std::memory_order_relaxed);
+  auto& counts = window_.process().window_operations;
+  counts.add_to(counts.by_target);
   *code = box.code;
   if (TERN_UNLIKELY(*code != MPI_SUCCESS))
     *code = fail(*code, "%s could not do it: a process ended while it wrote to memory of %s there",

@@ -50,6 +50,10 @@ inline std::byte* Window::find_plain(const Place& at, size_t length) noexcept {
   return there.memory + offset;
 }
 
+inline void Window::count_mapped() noexcept {
+  process_.window_operations.add_to(process_.window_operations.mapped);
+}
+
 /// Likewise, of blocks on both sides.
 inline std::byte* Window::find_block(const core::Data& here, const Place& at,
                                      size_t* length) noexcept {
@@ -66,6 +70,7 @@ int Window::put(const core::Data& origin, const Place& to, OpRequest* request) n
   size_t length = 0;
   std::byte* const there = request == nullptr ? find_block(origin, to, &length) : nullptr;
   if (TERN_UNLIKELY(there == nullptr)) return put_any(origin, to, request);
+  count_mapped();
   copy_block(there, origin.first(), length);
   return MPI_SUCCESS;
 }
@@ -74,6 +79,7 @@ int Window::get(const core::Data& origin, const Place& from, OpRequest* request)
   size_t length = 0;
   const std::byte* const there = request == nullptr ? find_block(origin, from, &length) : nullptr;
   if (TERN_UNLIKELY(there == nullptr)) return get_any(origin, from, request);
+  count_mapped();
   copy_block(origin.first(), there, length);
   return MPI_SUCCESS;
 }
@@ -113,6 +119,7 @@ int Window::accumulate(const core::Data& origin, const Place& to, const core::Op
   const bool plain = request == nullptr && op.reduction() != Reduction::kNoOp;
   const Elements there = plain ? find_elements(&origin, nullptr, to, op) : Elements{};
   if (TERN_UNLIKELY(there.first == nullptr)) return accumulate_any(origin, to, op, request);
+  count_mapped();
   const HeldStripe held(shared_with(to.target), there.first);
   if (TERN_LIKELY(held.code() == MPI_SUCCESS))
     there.loop(array_of(&origin), there.first, static_cast<size_t>(to.count));
@@ -125,6 +132,7 @@ int Window::get_accumulate(const core::Data& origin, const core::Data& result, c
   const Elements there = request == nullptr ? find_elements(in, &result, at, op) : Elements{};
   if (TERN_UNLIKELY(there.first == nullptr))
     return get_accumulate_any(origin, result, at, op, request);
+  count_mapped();
   const HeldStripe held(shared_with(at.target), there.first);
   if (TERN_UNLIKELY(held.code() != MPI_SUCCESS)) return held.code();
   copy_block(array_of(&result), there.first, there.length);
@@ -137,6 +145,7 @@ int Window::compare_and_swap(const void* origin, const void* compare, void* resu
   const auto length = static_cast<size_t>(at.type->size());
   std::byte* const there = find_plain(at, length);
   if (TERN_UNLIKELY(there == nullptr)) return compare_and_swap_any(origin, compare, result, at);
+  count_mapped();
   return rma::compare_and_swap(shared_with(at.target), there, length, compare, origin, result);
 }
 

@@ -194,7 +194,7 @@ class Window final : public core::Object {
   struct Combination;
   /// Whether an operation may begin, and where it goes.
   [[nodiscard]] int begin(const Place& at, bool with_request, Reached* reached) noexcept;
-  /// For TERN_CHECK=rma, once all else is right.
+  /// Once all else is right: counts it, and holds it against others for TERN_CHECK=rma.
   [[nodiscard]] int note(const Place& at, const Reached& reached, Intent intent) noexcept;
   [[nodiscard]] int find(const Place& at, Reached* reached) noexcept;
   [[nodiscard]] int find_attached(const Place& at, uint64_t low, uint64_t length,
@@ -223,6 +223,7 @@ class Window final : public core::Object {
   [[nodiscard]] inline bool is_under_one_stripe(int target, const std::byte* at,
                                                 size_t length) noexcept;
   [[nodiscard]] inline Shared shared_with(int target) noexcept;
+  inline void count_mapped() noexcept;
   // And what all are (operations.cc).
   [[nodiscard]] int put_any(const core::Data& origin, const Place& to, OpRequest* request) noexcept;
   [[nodiscard]] int get_any(const core::Data& origin, const Place& from,

@@ -159,7 +159,7 @@ TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   EXPECT_TRUE(has(params.shared_in_words(), "; on this rank TERN_CHECK=types, TERN_BCAST=chain"))
       << params.shared_in_words();
   EXPECT_EQ(Params::rows().front().sharing_in_words(),
-            "types and collective and rma must be equal on all ranks");
+            "types, collective and rma must be equal on all ranks");
 }
 
 TEST(Params, TheWordsOfAlgorithmsAreThoseOfTheirTable) {
