@@ -122,7 +122,7 @@ bool Boxes::await(int target, Box& box, int* code) noexcept {
       continue;
     }
     uint32_t posted = Box::kPosted;
-    if (box.state.compare_exchange_strong(posted, Box::kEmpty, std::memory_order_relaxed)) {
+    if (box.state.compare_exchange_strong(posted, Box::kEmpty, std::memory_order_acq_rel)) {
       const auto pause = known.pause.load(std::memory_order_relaxed);
       const auto longer = static_cast<uint8_t>(std::min(2 * pause + 1, 127));
       known.pause.store(longer, std::memory_order_relaxed);
