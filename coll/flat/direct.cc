@@ -3,6 +3,9 @@
 // straight from the others' buffers.
 #include "coll/flat/direct.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cinttypes>
 #include <cstring>
 
@@ -97,14 +100,22 @@ const std::byte* Direct::for_others(const std::byte* data, size_t bytes) {
   return packed_.data();
 }
 
+// Of a rank that has died the launcher knows why, and says so first.
+int Direct::cannot_get(int rank, uint64_t address, size_t bytes, int error) noexcept {
+  if (error != ESRCH)
+    return fail(MPI_ERR_OTHER, "%s: %zu bytes at 0x%" PRIx64 " of rank %d cannot be read: %s",
+                name_, bytes, address, rank, std::strerror(error));
+  constexpr useconds_t kLauncherFirst = 200'000;
+  ::usleep(kLauncherFirst);
+  return fail(MPI_ERR_PROC_ABORTED, "%s: rank %d has died while others read its data", name_, rank);
+}
+
 void Direct::get(int rank, void* to, size_t offset, size_t bytes) {
   Post address = 0;
   copy_bytes(&address, await(rank, sizeof address), sizeof address);
   if (bytes == 0 || TERN_UNLIKELY(code_ != MPI_SUCCESS)) return;
   const int error = slots_.get(rank, to, address + offset, bytes);
-  if (TERN_UNLIKELY(error != 0))
-    code_ = fail(MPI_ERR_OTHER, "%s: %zu bytes at 0x%" PRIx64 " of rank %d cannot be read: %s",
-                 name_, bytes, address + offset, rank, std::strerror(error));
+  if (TERN_UNLIKELY(error != 0)) code_ = cannot_get(rank, address + offset, bytes, error);
 }
 
 const std::byte* Direct::dense_blocks(const View& view, int first, int blocks) {

@@ -41,6 +41,8 @@ class Direct final : public Parts {
   const std::byte* for_others(const std::byte* data, size_t bytes);
   /// Bytes at an offset from the address that the rank has posted; awaits it even for none.
   void get(int rank, void* to, size_t offset, size_t bytes);
+  [[nodiscard]] TERN_COLD int cannot_get(int rank, uint64_t address, size_t bytes,
+                                         int error) noexcept;
   /// Gets block `theirs` of rank's data into own block `block`.
   void get_block(int rank, int theirs, int block);
   /// Where the blocks of a view lie one after the other: in place, or in packed_.

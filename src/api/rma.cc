@@ -39,12 +39,16 @@ int begin_with_request(Window& win, MPI_Request* request, Begin&& begin) noexcep
   });
 }
 
+TERN_COLD int null_buffer(const char* name) noexcept {
+  return fail(MPI_ERR_BUFFER, "%s is a null pointer", name);
+}
+
 /// MPI_Compare_and_swap takes integers, logicals, bytes and characters.
 int check_comparable(const Datatype& type) noexcept {
-  const Number number = type.number();
+  const Number number = type.basic() != nullptr ? type.basic()->number() : Number::kNone;
   const bool integer = number >= Number::kInt8 && number <= Number::kInt128;
   const bool logical = number >= Number::kBool && number <= Number::kByte;
-  if (type.predefined() && (integer || logical)) return MPI_SUCCESS;
+  if ((type.predefined() || type.permanent()) && (integer || logical)) return MPI_SUCCESS;
   return fail(MPI_ERR_TYPE,
               "datatype is %s; this call takes predefined integers, logicals and MPI_BYTE",
               type.name.or_words("a derived one").c_str());
@@ -85,8 +89,12 @@ int get_accumulate(const void* origin_addr, MPI_Count origin_count, Datatype& or
 
 int fetch_and_op(const void* origin_addr, void* result_addr, Datatype& datatype, int target_rank,
                  MPI_Aint target_disp, Op& op, Window& win) noexcept {
-  if (!datatype.predefined() && target_rank != MPI_PROC_NULL)
+  if (!datatype.predefined() && !datatype.permanent() && target_rank != MPI_PROC_NULL)
     return fail(MPI_ERR_TYPE, "datatype is a derived one; this call takes predefined ones");
+  if (TERN_UNLIKELY(result_addr == nullptr ||
+                    (origin_addr == nullptr && op.reduction() != Reduction::kNoOp)) &&
+      target_rank != MPI_PROC_NULL)
+    return null_buffer(result_addr == nullptr ? "result_addr" : "origin_addr");
   return win.get_accumulate(data_of(origin_addr, 1, datatype), data_of(result_addr, 1, datatype),
                             {target_rank, target_disp, 1, &datatype}, op, nullptr);
 }
@@ -96,6 +104,11 @@ int compare_and_swap(const void* origin_addr, const void* compare_addr, void* re
                      Window& win) noexcept {
   const int code = check_comparable(datatype);
   if (code != MPI_SUCCESS) return code;
+  if (TERN_UNLIKELY(result_addr == nullptr || origin_addr == nullptr || compare_addr == nullptr) &&
+      target_rank != MPI_PROC_NULL)
+    return null_buffer(result_addr == nullptr   ? "result_addr"
+                       : origin_addr == nullptr ? "origin_addr"
+                                                : "compare_addr");
   return win.compare_and_swap(origin_addr, compare_addr, result_addr,
                               {target_rank, target_disp, 1, &datatype});
 }

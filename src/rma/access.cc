@@ -57,9 +57,9 @@ int Window::begin(const Place& at, bool with_request, Reached* reached) noexcept
 
 int Window::note(const Place& at, const Reached& reached, Intent intent) noexcept {
   auto& counts = process_.window_operations;
-  counts.add_to(reached.address == nullptr ? counts.by_messages
-                : reached.process != 0     ? counts.copied
-                                           : counts.mapped);
+  counts.add_to(reached.by_messages    ? counts.by_messages
+                : reached.process != 0 ? counts.copied
+                                       : counts.mapped);
   return TERN_LIKELY(log_ == nullptr) ? MPI_SUCCESS : log_->begin(at, reached.at, intent);
 }
 
@@ -84,6 +84,7 @@ int Window::find_attached(const Place& at, uint64_t low, uint64_t length,
 
 int Window::find(const Place& at, Reached* reached) noexcept {
   const Target& there = target(at.target);
+  reached->by_messages = by_messages(at.target);
   const Span span = span_of(at, dynamic() ? 1 : there.unit);
   if (dynamic() && !span.overflows)
     return find_attached(at, static_cast<uint64_t>(span.low),

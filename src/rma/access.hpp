@@ -15,6 +15,7 @@ namespace tern::rma {
 /// Where an operation goes.
 struct Window::Reached {
   bool nothing = false;          // no element, or MPI_PROC_NULL
+  bool by_messages = false;      // this rank does not reach the part itself
   int64_t at = 0;                // of the first element's origin: bytes from the part's first
   std::byte* address = nullptr;  // the same in memory, where this rank reaches the part itself:
   int32_t process = 0;           // in its own memory, or in this process', by the kernel

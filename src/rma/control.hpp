@@ -34,6 +34,7 @@ class Control {
   };
   static constexpr int kWriterShift = 32;
   static constexpr uint64_t kOneWriter = uint64_t{1} << kWriterShift;
+  static constexpr uint64_t kWanted = uint64_t{1} << 31;  // a writer waits: no more readers
 
   Control() = default;
   /// `ranks` of the window, of which each may be a peer of this one.

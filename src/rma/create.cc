@@ -72,7 +72,8 @@ class Creation {
   /// What a rank tells the others of its part.
   struct Card {
     int64_t bytes, unit;
-    int32_t code, flavor;
+    uint64_t alignment;
+    int32_t code, flavor, contiguous;
     Probe probe;
   };
   /// And of the memory that it has made, or mapped.
@@ -106,9 +107,23 @@ class Creation {
     const std::string why = wanted_.code == MPI_SUCCESS ? std::string() : take_last_error().text;
     word_ = ~reinterpret_cast<uint64_t>(&word_);
     const Probe probe{::getpid(), reinterpret_cast<uint64_t>(&word_), word_};
-    const Card mine{wanted_.bytes, wanted_.unit, wanted_.code, wanted_.flavor, probe};
+    const Card mine{wanted_.bytes, wanted_.unit,   wanted_.alignment,
+                    wanted_.code,  wanted_.flavor, wanted_.contiguous ? 1 : 0,
+                    probe};
     if (const int code = allgather(parent_, mine, &cards_); code != MPI_SUCCESS) return code;
-    return first_error(cards_, parent_.rank(), why);
+    if (const int code = first_error(cards_, parent_.rank(), why); code != MPI_SUCCESS) return code;
+    return agree();
+  }
+
+  /// Hints may differ: the greatest alignment, and what all have said.
+  int agree() {
+    for (size_t rank = 0; rank < cards_.size(); ++rank) {
+      alignment_ = std::max<size_t>(alignment_, cards_[rank].alignment);
+      contiguous_ = contiguous_ && cards_[rank].contiguous != 0;
+      if (cards_[rank].flavor != wanted_.flavor)
+        return fail(MPI_ERR_OTHER, "rank %zu makes a window of another kind", rank);
+    }
+    return MPI_SUCCESS;
   }
 
   /// The ranks whose memory this one shares, itself included.
@@ -186,8 +201,7 @@ class Creation {
     std::vector<int64_t> sizes;
     for (const int rank : locals_)
       sizes.push_back(allocates() ? cards_[static_cast<size_t>(rank)].bytes : 0);
-    return {sizes, window_->size(), wanted_.contiguous, wanted_.alignment,
-            checks() ? AccessLog::bytes() : 0};
+    return {sizes, window_->size(), contiguous_, alignment_, checks() ? AccessLog::bytes() : 0};
   }
 
   /// The lowest rank of the host makes the memory; all map it.
@@ -265,7 +279,7 @@ class Creation {
     if (wanted_.flavor == MPI_WIN_FLAVOR_CREATE)
       (own.on_device ? own.there : own.memory) = static_cast<std::byte*>(wanted_.base);
     if (allocates()) advise(own.memory, static_cast<size_t>(own.size));
-    window.contiguous = wanted_.contiguous;
+    window.contiguous = contiguous_;
     window.base = window.dynamic() ? MPI_BOTTOM : own.first();
     if (own.on_device) window.model = MPI_WIN_SEPARATE;
     window.bytes = own.size;
@@ -317,10 +331,12 @@ class Creation {
   std::vector<Card> cards_;
   core::Ref<Window> window_;
   std::vector<int> locals_;
-  uint64_t word_ = 0;      // that others try to copy
-  bool copies_ = false;    // memory of this host, by the kernel
-  std::string refusal_;    // why not, where that was asked for,
-  std::string no_copies_;  // and cannot be helped
+  size_t alignment_ = 0;    // of all ranks' parts
+  bool contiguous_ = true;  // likewise
+  uint64_t word_ = 0;       // that others try to copy
+  bool copies_ = false;     // memory of this host, by the kernel
+  std::string refusal_;     // why not, where that was asked for,
+  std::string no_copies_;   // and cannot be helped
 };
 
 int create(Communicator& parent, const Wanted& wanted, core::Ref<Window>* made) {

@@ -60,7 +60,8 @@ void Window::show_regions(Regions next) noexcept {
 
 // Neighbouring regions may hold one access together.
 bool Window::covers(const Regions& regions, uint64_t address, uint64_t length) noexcept {
-  const uint64_t end = address + length;
+  uint64_t end = 0;
+  if (__builtin_add_overflow(address, length, &end)) return false;
   while (address < end) {
     const auto found = std::find_if(regions.begin(), regions.end(), [&](const Region& region) {
       return region.first <= address && address < region.first + region.bytes;

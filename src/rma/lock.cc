@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/clock.hpp"
 #include "base/relax.hpp"
 #include "core/communicator.hpp"
 #include "rma/messages.hpp"
@@ -12,15 +13,21 @@
 
 namespace tern::rma {
 
-bool Window::try_lock(Control control, int holder, bool exclusive) noexcept {
+bool Window::try_lock(Control control, int holder, bool exclusive, bool barges) noexcept {
   std::atomic<uint64_t>& word = control.head().lock;
   uint64_t now = word.load();
   if (exclusive)
-    return now == 0 && word.compare_exchange_strong(now, (static_cast<uint64_t>(holder) + 1)
-                                                             << Control::kWriterShift);
-  while (now < Control::kOneWriter)
+    return (now & ~Control::kWanted) == 0 &&
+           word.compare_exchange_strong(now, (static_cast<uint64_t>(holder) + 1)
+                                                 << Control::kWriterShift);
+  while (now < Control::kOneWriter && (barges || (now & Control::kWanted) == 0))
     if (word.compare_exchange_weak(now, now + 1)) return true;
   return false;
+}
+
+void Window::want(Control control) noexcept {
+  std::atomic<uint64_t>& word = control.head().lock;
+  if ((word.load() & Control::kWanted) == 0) word.fetch_or(Control::kWanted);
 }
 
 void Window::enlist(int target_rank) noexcept {
@@ -31,7 +38,7 @@ void Window::enlist(int target_rank) noexcept {
 }
 
 /// The next behind this rank: those that wait take turns.
-void Window::wake_next(int target_rank) noexcept {
+bool Window::wake_next(int target_rank) noexcept {
   const Control control = target(target_rank).control;
   const size_t words = control.waiter_words();
   const auto first = static_cast<size_t>(rank() + 1) / 64;
@@ -42,17 +49,25 @@ void Window::wake_next(int target_rank) noexcept {
     while (waiting != 0) {
       const int place = __builtin_ctzll(waiting);
       const uint64_t bit = uint64_t{1} << place;
-      if ((word.fetch_and(~bit) & bit) != 0)
-        return wake(static_cast<int>((first + i) % words * 64) + place);
+      if ((word.fetch_and(~bit) & bit) != 0) {
+        wake(static_cast<int>((first + i) % words * 64) + place);
+        return true;
+      }
       waiting &= ~bit;
     }
   }
+  return false;
+}
+
+void Window::wake_all(int target_rank) noexcept {
+  for (int i = 0; i < size() && wake_next(target_rank); ++i) continue;
 }
 
 void Window::release_lock(int target_rank, bool exclusive) noexcept {
   std::atomic<uint64_t>& word = target(target_rank).control.head().lock;
-  const bool is_free = exclusive ? (word.store(0), true) : word.fetch_sub(1) == 1;
-  if (is_free) wake_next(target_rank);
+  const uint64_t before = exclusive ? word.exchange(0) : word.fetch_sub(1);
+  if ((before & Control::kWanted) != 0) return wake_all(target_rank);
+  if (exclusive || before == 1) (void)wake_next(target_rank);
 }
 
 /// A rank of this host that holds the lock of the target and has ended; -1: none is known.
@@ -79,18 +94,30 @@ bool Window::try_for_a_moment(Control control, bool exclusive) noexcept {
 }
 
 int Window::await_word(int target_rank, bool exclusive) noexcept {
+  // Readers that follow each other would keep a writer out for ever: it says that it waits. A
+  // reader that this keeps out for long gets in: the writer may have died, or wait for what the
+  // reader will do.
+  constexpr int64_t kWriterWaitsNs = 200'000, kReaderWaitsNs = 100'000'000;
   const Control control = target(target_rank).control;
+  const int64_t began = now_ns();
   bool has_it = false;
-  return await(
+  const auto attempt = [&] {
+    const int64_t waited = now_ns() - began;
+    has_it = try_lock(control, rank(), exclusive, waited > kReaderWaitsNs);
+    if (!has_it && exclusive && waited > kWriterWaitsNs) want(control);
+    return has_it;
+  };
+  const int code = await(
       [&] {
         // Asked again after it was true: a wait looks once more before it sleeps.
-        if (!has_it) has_it = try_lock(control, rank(), exclusive);
-        if (has_it) return true;
+        if (has_it || attempt()) return true;
         enlist(target_rank);
-        return has_it = try_lock(control, rank(), exclusive);
+        return attempt();
       },
       [&] { return dead_holder(target_rank); },
       [&](WaitReport* report) { describe_lock(target_rank, exclusive, report); });
+  if (code != MPI_SUCCESS && exclusive) control.head().lock.fetch_and(~Control::kWanted);
+  return code;
 }
 
 /// Of a part that others reach by messages, too.
@@ -122,9 +149,10 @@ int Window::take_lock(int target_rank, bool exclusive) noexcept {
                          : await_word(target_rank, exclusive);
     control.waiters(mine / 64).fetch_and(~(uint64_t{1} << mine % 64));
     if (code != MPI_SUCCESS) {
-      wake_next(target_rank);  // the others learn it, too
+      (void)wake_next(target_rank);  // the others learn it, too
       return code;
     }
+    if (!exclusive) wake_all(target_rank);  // other readers may come, too
   }
   own().control.holds(target_rank).store(1, std::memory_order_relaxed);
   return MPI_SUCCESS;

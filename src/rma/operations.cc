@@ -15,13 +15,15 @@ namespace {
 
 /// Of what goes one way and comes the other.
 int check_bytes(const core::Data& one, const Place& at) noexcept {
-  MPI_Count bytes = 0;
+  MPI_Count bytes = 0, own = 0;
   if (!__builtin_mul_overflow(at.count, at.type->size(), &bytes) &&
-      one.bytes() == static_cast<size_t>(bytes))
+      !__builtin_mul_overflow(one.count, one.type->size(), &own) && own == bytes)
     return MPI_SUCCESS;
-  return fail(MPI_ERR_TYPE, "%zu bytes on this side, but %lld elements of %lld bytes at the target",
-              one.bytes(), static_cast<long long>(at.count),
-              static_cast<long long>(at.type->size()));
+  return fail(MPI_ERR_TYPE,
+              "%lld elements of %lld bytes on this side, but %lld elements of %lld bytes at the "
+              "target",
+              static_cast<long long>(one.count), static_cast<long long>(one.type->size()),
+              static_cast<long long>(at.count), static_cast<long long>(at.type->size()));
 }
 
 core::Data there(const Place& at, std::byte* address, const Target& target) noexcept {
@@ -52,7 +54,7 @@ int Window::put_any(const core::Data& origin, const Place& to, OpRequest* reques
   if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, to);
   if (code == MPI_SUCCESS && !reached.nothing) code = note(to, reached, Intent::kPut);
   if (code != MPI_SUCCESS || reached.nothing) return code;
-  if (reached.address == nullptr)
+  if (reached.by_messages)
     return with_memory([&] { return messages_->put(origin, to, reached.at, request); });
   if (reached.process != 0 && put_by_box(origin, to, reached.address, &code)) return code;
   if (reached.process != 0)
@@ -72,7 +74,7 @@ int Window::get_any(const core::Data& origin, const Place& from, OpRequest* requ
   if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, from);
   if (code == MPI_SUCCESS && !reached.nothing) code = note(from, reached, Intent::kGet);
   if (code != MPI_SUCCESS || reached.nothing) return code;
-  if (reached.address == nullptr)
+  if (reached.by_messages)
     return with_memory([&] { return messages_->get(origin, from, reached.at, request); });
   if (reached.process != 0 && get_by_box(origin, from, reached.address, &code)) return code;
   if (reached.process != 0)
@@ -168,7 +170,7 @@ int Window::accumulate_any(const core::Data& origin, const Place& to, const core
   if (code == MPI_SUCCESS && !reached.nothing) code = note(to, reached, Intent::kUpdate);
   if (code != MPI_SUCCESS || reached.nothing) return code;
   return with_memory([&] {
-    if (reached.address != nullptr)
+    if (!reached.by_messages)
       return judge(to, reached, apply_here(to, reached, how, &origin, nullptr));
     return messages_->accumulate(&origin, nullptr, to, reached.at, *how.basic, op.reduction(),
                                  request);
@@ -190,8 +192,7 @@ int Window::get_accumulate_any(const core::Data& origin, const core::Data& resul
   if (code == MPI_SUCCESS) code = note(at, reached, Intent::kUpdate);
   if (code != MPI_SUCCESS) return code;
   return with_memory([&] {
-    if (reached.address != nullptr)
-      return judge(at, reached, apply_here(at, reached, how, in, &result));
+    if (!reached.by_messages) return judge(at, reached, apply_here(at, reached, how, in, &result));
     return messages_->accumulate(in, &result, at, reached.at, *how.basic, op.reduction(), request);
   });
 }
@@ -202,7 +203,7 @@ int Window::compare_and_swap_any(const void* origin, const void* compare, void* 
   int code = begin(at, false, &reached);
   if (code == MPI_SUCCESS && !reached.nothing) code = note(at, reached, Intent::kUpdate);
   if (code != MPI_SUCCESS || reached.nothing) return code;
-  if (reached.address == nullptr)
+  if (reached.by_messages)
     return with_memory(
         [&] { return messages_->compare_and_swap(origin, compare, result, at, reached.at); });
   const auto bytes_of_one = static_cast<size_t>(at.type->size());

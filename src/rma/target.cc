@@ -296,7 +296,8 @@ void TargetSide::execute_accumulate(int origin, const Job& job) {
 }
 
 void TargetSide::execute_swap(int origin, const Job& job) {
-  if (job.pieces.size() != 1 || job.data.size() != 2 * job.pieces.front().bytes)
+  if (job.pieces.size() != 1 || job.pieces.front().bytes > Element::kMostExtent ||
+      job.data.size() != 2 * job.pieces.front().bytes)
     return refuse(origin, job, MPI_ERR_INTERN);
   const Piece& piece = job.pieces.front();
   std::vector<std::byte> old(piece.bytes);
@@ -347,6 +348,7 @@ int TargetSide::try_locks() noexcept {
   while (!locks_.empty()) {
     const Asked& asked = locks_.front();
     if (!Window::try_lock(control, asked.origin, asked.exclusive)) {
+      if (asked.exclusive) Window::want(control);
       window_.enlist(window_.rank());
       if (!Window::try_lock(control, asked.origin, asked.exclusive)) break;
     }

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -165,10 +166,15 @@ class Window final : public core::Object {
   void wake(int target) noexcept;
   /// Releases the lock of an own or local target for `holder`.
   void release_lock(int target, bool exclusive) noexcept;
-  [[nodiscard]] static bool try_lock(Control control, int holder, bool exclusive) noexcept;
+  /// A reader that barges goes before a writer that waits.
+  [[nodiscard]] static bool try_lock(Control control, int holder, bool exclusive,
+                                     bool barges = false) noexcept;
+  /// Keeps further readers out until a writer has had its turn.
+  static void want(Control control) noexcept;
   /// Asks to be woken when the lock of `target` may be free.
   void enlist(int target) noexcept;
-  void wake_next(int target) noexcept;
+  bool wake_next(int target) noexcept;  // false: none waits
+  void wake_all(int target) noexcept;
   /// Whether the process of a rank of this host has ended.
   [[nodiscard]] bool has_died(int rank) noexcept;
   [[nodiscard]] bool is_local(int rank) noexcept { return target(rank).control.valid(); }
