@@ -131,7 +131,11 @@ class Job:
     def left(self, before):
         """What is still there; asked again until it is nothing or the limit has passed."""
         while True:
-            found = {"processes": processes(self.mark), "entries": sorted(entries() - before)}
+            found = {
+                "processes": processes(self.mark),
+                "entries": sorted(entries() - before),
+                "memory held by": holders(self.memories),
+            }
             if not any(found.values()) or time.monotonic() > self.killed + LIMIT:
                 return {what: things for what, things in found.items() if things}
             time.sleep(0.01)
@@ -148,8 +152,6 @@ def one(rng):
         job.killed = time.monotonic()
     left = job.left(before)
     took = time.monotonic() - job.killed
-    if holders(job.memories):
-        left["memory held by"] = holders(job.memories)
     if sockets() - sockets_before:
         left["sockets"] = sorted(sockets() - sockets_before)
     for pid in left.get("processes", {}):
