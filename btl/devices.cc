@@ -60,6 +60,7 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
   handle->address = reinterpret_cast<uint64_t>(address);
   handle->device = device.uuid;
   std::string why;
+  const cuda::Current current(device);  // also: what is exported leaves captures alone
   try {
     for (const auto& way : ways_) {
       std::string its;
@@ -83,6 +84,7 @@ std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
                                                cuda::Device& device) noexcept {
   if (handle.domain != number_domain()) return nullptr;  // of another host
   std::string why;
+  const cuda::Current current(device);
   try {
     for (auto& way : ways_) {
       if (auto mapped = way->map(handle, device); mapped != nullptr) return mapped;

@@ -74,7 +74,13 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
     make_room(handle.bytes);
     const cuda::Current current(device);
     Import import;
-    if (!open_legacy(handle, device, &import, &failure_)) return nullptr;
+    if (!open_legacy(handle, device, &import, &failure_)) {
+      // Perhaps what lay there before is still mapped.
+      if (leaving_.empty()) return nullptr;
+      drop_leaving(When::kNow);
+      failure_ = {};
+      if (!open_legacy(handle, device, &import, &failure_)) return nullptr;
+    }
     bytes_ += handle.bytes;
     known = imports_.emplace(key, import).first;
   }
@@ -104,6 +110,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_listed(const MemoryHandle& handle
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(Peer& peer, const MemoryHandle& handle,
                                                         cuda::Device& device) {
   auto use = std::make_unique<Use>();
+  retire_replaced(handle, device);
   Window* const window = window_of(handle, device);
   if (window == nullptr) return nullptr;
   ++window->imports;  // stays while this looks for room
@@ -182,7 +189,7 @@ CudaIpc::Peer* CudaIpc::peer_of(const MemoryHandle& handle) {
 
 Window* CudaIpc::window_of(const MemoryHandle& handle, cuda::Device& device) {
   for (Window& window : windows_)
-    if (window.device == &device && window.pid == handle.pid && !window.poisoned &&
+    if (window.device == &device && window.pid == handle.pid && !window.closed &&
         window.has(handle.base, handle.bytes))
       return &window;
   Window fresh{};
@@ -195,6 +202,17 @@ void CudaIpc::leave(Window* window) noexcept {
   if (window->imports > 0) return;
   unreserve(*window);
   windows_.remove_if([&](const Window& one) { return &one == window; });
+}
+
+// Before a window is chosen: the one in which they lie may be closed by that.
+void CudaIpc::retire_replaced(const MemoryHandle& handle, cuda::Device& device) {
+  for (const Piece& piece : pieces_) {
+    const Key key{&device, handle.pid, piece.row.base};
+    const auto known = imports_.find(key);
+    if (known == imports_.end() || known->second.buffer_id != piece.row.buffer_id ||
+        known->second.bytes != piece.row.bytes)
+      retire_overlapping(key, piece.row.bytes);
+  }
 }
 
 // What lies where other memory was is proof that this is no more.
@@ -212,15 +230,33 @@ void CudaIpc::retire_overlapping(const Key& key, uint64_t bytes) {
     at = retire(at);
 }
 
+// Unmapping waits for all work on the device, and the application's may wait for what this rank
+// does next: so not while there is any. Its place in the window is taken until then.
 CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
   const auto next = std::next(at);
-  if (at->second.uses != 0) {
+  const Import& import = at->second;
+  if (import.uses != 0 || !import.device->is_quiet()) {
+    if (import.window != nullptr) import.window->closed = true;
     leaving_.push_back(imports_.extract(at));
   } else {
-    drop(at->second);
+    drop(import);
     imports_.erase(at);
   }
   return next;
+}
+
+void CudaIpc::drop_leaving(When when) {
+  const cuda::Device* busy = nullptr;
+  leaving_.remove_if([&](const Imports::node_type& node) {
+    const Import& import = node.mapped();
+    if (import.uses != 0 || import.device == busy) return false;
+    if (when == When::kQuiet && !import.device->is_quiet()) {
+      busy = import.device;
+      return false;
+    }
+    drop(import);
+    return true;
+  });
 }
 
 void CudaIpc::drop(const Import& import) noexcept {
@@ -229,13 +265,10 @@ void CudaIpc::drop(const Import& import) noexcept {
   if (import.window != nullptr) leave(import.window);
 }
 
-// What was in use when it went out of date; pools and, one at each call, mappings that their owners
-// have withdrawn, for they keep memory that was freed.
+// What was not unmapped when it went out of date; pools and, one at each call, mappings that their
+// owners have withdrawn, for they keep memory that was freed.
 void CudaIpc::drop_unused() {
-  leaving_.remove_if([&](const Imports::node_type& node) {
-    if (node.mapped().uses == 0) drop(node.mapped());
-    return node.mapped().uses == 0;
-  });
+  drop_leaving(When::kQuiet);
   if (!pools_.empty())
     for (const auto& [pid, peer] : peers_) pools_.drop_withdrawn(pid, peer.ledger.get());
   auto at = imports_.upper_bound(looked_at_);
@@ -249,6 +282,7 @@ void CudaIpc::drop_unused() {
 }
 
 void CudaIpc::make_room(size_t bytes) {
+  if (bytes_ + bytes > most_bytes_) drop_leaving(When::kNow);
   while (bytes_ + bytes > most_bytes_) {
     auto oldest = imports_.end();
     for (auto at = imports_.begin(); at != imports_.end(); ++at)
@@ -257,6 +291,7 @@ void CudaIpc::make_room(size_t bytes) {
         oldest = at;
     if (oldest == imports_.end()) return;
     retire(oldest);
+    drop_leaving(When::kNow);
   }
 }
 

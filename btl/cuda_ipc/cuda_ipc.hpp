@@ -56,9 +56,12 @@ class CudaIpc final : public DeviceTransport {
   Window* window_of(const MemoryHandle& handle, cuda::Device& device);
   bool allow_all(const Window& window, const std::vector<Imports::iterator>& fresh);
   void leave(Window* window) noexcept;
+  void retire_replaced(const MemoryHandle& handle, cuda::Device& device);
   void retire_overlapping(const Key& key, uint64_t bytes);
   Imports::iterator retire(Imports::iterator at);
   void drop(const Import& import) noexcept;
+  enum class When : uint8_t { kQuiet, kNow };
+  void drop_leaving(When when);
   void drop_unused();
   void make_room(size_t bytes);
 
@@ -66,7 +69,7 @@ class CudaIpc final : public DeviceTransport {
   size_t bytes_ = 0;
   uint64_t turn_ = 0;
   Imports imports_;
-  std::list<Imports::node_type> leaving_;  // out of date, and in use
+  std::list<Imports::node_type> leaving_;  // out of date, and in use, or not unmapped yet
   std::list<Window> windows_;
   std::unordered_map<int32_t, Peer> peers_;
   Pools pools_;

@@ -128,7 +128,7 @@ void unmap(const Import& import) noexcept {
   if (import.window == nullptr)
     (void)driver.cuIpcCloseMemHandle(import.here);
   else if (driver.cuMemUnmap(import.here, import.bytes) != CUDA_SUCCESS)
-    import.window->poisoned = true;
+    import.window->closed = true;
 }
 
 void unreserve(const Window& window) noexcept {

@@ -20,7 +20,7 @@ struct Window {
   uint64_t base, bytes;  // there
   CUdeviceptr here;
   int imports = 0;
-  bool poisoned = false;  // something in it could not be unmapped
+  bool closed = false;  // what lies in it is there until it goes: nothing else comes in
 
   [[nodiscard]] bool has(uint64_t address, uint64_t length) const noexcept {
     return address >= base && length <= bytes && address - base <= bytes - length;

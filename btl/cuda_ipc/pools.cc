@@ -100,7 +100,8 @@ void Pools::free(Pointer& pointer) noexcept {
     const cuda::Driver& driver = pool.device->driver;
     const cuda::Current current(*pool.device);
     CUresult result = CUDA_SUCCESS;
-    const CUstream stream = pool.device->acquire_stream(&result);
+    CUstream stream = pool.device->idle_stream();
+    if (stream == nullptr) stream = pool.device->make_stream(&result);
     if (stream == nullptr || driver.cuMemFreeAsync(pointer.here, stream) != CUDA_SUCCESS)
       (void)driver.cuMemFree_v2(pointer.here);
     else

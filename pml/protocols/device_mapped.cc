@@ -24,13 +24,17 @@ class DeviceMappedSender final : public SenderHalf {
       failure = {code, take_last_error().text};
       return true;
     }
+    // What the application has written must be there before the receiver may read. Where it is
+    // not yet, the pieces are: they are packed behind it.
+    if (!job.done()) {
+      job.abandon();
+      return false;
+    }
     // Ranks of this process need no handle.
     if (!context.devices.offer(job.device(), memory, request.buffer.first(), bytes, &handle_) &&
         !request.peer->endpoint->same_process())
       return false;
-    job.mark();
-    // What the application has written must be there before the receiver may read.
-    if (!job.finish())
+    if (job.failed())
       failure = {MPI_ERR_OTHER, strf("%zu bytes of device memory cannot be read: %s", bytes,
                                      job.failure().c_str())};
     return true;

@@ -99,6 +99,11 @@ cuda::Block aside(cuda::Job& job, const Data& data, const void* block, size_t by
   return cuda::Block(job, bytes);
 }
 
+/// Orders a job behind what was written to the other memory that it touches.
+void settle_too(cuda::Job& job, const void* address) noexcept {
+  if (cuda::on_device(cuda::kind_of(address))) job.settle(cuda::look_up(address));
+}
+
 /// The one that is a device's, or null.
 const void* device_side(const Data& data, const void* block) noexcept {
   if (data.on_device()) return data.first();
@@ -150,6 +155,7 @@ int pack(Process& process, const Data& of, size_t offset, void* out, size_t byte
   int code = MPI_SUCCESS;
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
+  if (on_device != out) settle_too(job, out);
   const cuda::Current current(job.device());
   const cuda::Block block = aside(job, data, out, bytes);
   pack(job, data, offset, block.valid() ? block.data() : out, bytes);
@@ -168,6 +174,7 @@ int unpack(Process& process, const Data& of, size_t offset, const void* in, size
   int code = MPI_SUCCESS;
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
+  if (on_device != in) settle_too(job, in);
   const cuda::Current current(job.device());
   const cuda::Block block = aside(job, data, in, bytes);
   if (block.valid()) job.copy(block.data(), in, bytes);
@@ -244,6 +251,7 @@ int copy(Process& process, const Data& source, const Data& destination) noexcept
   int code = MPI_SUCCESS;
   cuda::Job job = begin_job(process, from.on_device() ? from.first() : to.first(), &code);
   if (code != MPI_SUCCESS) return code;
+  if (from.on_device() && to.on_device()) job.settle(cuda::look_up(to.first()));
   const cuda::Current current(job.device());
   copy(job, from, to);
   return result_of(job, bytes);

@@ -11,13 +11,17 @@
 namespace tern::cuda {
 namespace {
 
-constexpr size_t kMostSeen = 65536;      // allocations; then all are new again
 constexpr size_t kMostIdleStreams = 16;  // of a device
 
 }  // namespace
 
 Device::Device(const Driver& with, CUcontext in, int number, const std::string& kernels_file)
-    : driver(with), context(in), ordinal(number), events(with), kernels_file_(kernels_file) {
+    : driver(with),
+      context(in),
+      ordinal(number),
+      events(with),
+      late_writes(with),
+      kernels_file_(kernels_file) {
   CUdevice device = 0;
   CUuuid id{};
   if (driver.cuDeviceGet(&device, ordinal) == CUDA_SUCCESS &&
@@ -28,7 +32,7 @@ Device::Device(const Driver& with, CUcontext in, int number, const std::string& 
 
 Device::~Device() {
   const auto empty = [](const Blocks& blocks) { return blocks.empty(); };
-  if (gone() || (idle_.empty() && events.empty() && kernels_ == nullptr &&
+  if (gone() || (idle_.empty() && events.empty() && late_writes.empty() && kernels_ == nullptr &&
                  std::all_of(stores_.begin(), stores_.end(), empty)))
     return;
   const Current current(*this);
@@ -39,6 +43,7 @@ Device::~Device() {
   kernels_.reset();
   for (const CUstream stream : idle_) (void)driver.cuStreamDestroy_v2(stream);
   events.destroy();
+  late_writes.destroy();
   free_idle(Store::kPinned);
   free_idle(Store::kDevice);
 }
@@ -51,24 +56,31 @@ bool Device::stale() const noexcept {
   return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
+bool Device::is_quiet() noexcept {
+  if (gone()) return true;
+  const Current current(*this);
+  return !legacy_is_captured(driver) && driver.cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
+}
+
 void Device::forget() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   gone_.store(true, std::memory_order_relaxed);
   if (kernels_ != nullptr) kernels_->forget();
   idle_.clear();
   events.forget();
+  late_writes.forget();
   stores_ = {};
 }
 
-CUstream Device::acquire_stream(CUresult* error) noexcept {
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (!idle_.empty()) {
-      const CUstream stream = idle_.back();
-      idle_.pop_back();
-      return stream;
-    }
-  }
+CUstream Device::idle_stream() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (idle_.empty()) return nullptr;
+  const CUstream stream = idle_.back();
+  idle_.pop_back();
+  return stream;
+}
+
+CUstream Device::make_stream(CUresult* error) noexcept {
   CUstream stream = nullptr;
   *error = driver.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0);
   return *error == CUDA_SUCCESS ? stream : nullptr;
@@ -171,31 +183,6 @@ Kernels* Device::kernels(std::string* why_not) noexcept {
   return kernels_ != nullptr && kernels_->available() ? kernels_.get() : nullptr;
 }
 
-Device::Late Device::may_be_late(const Memory& memory) noexcept {
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (const auto known = seen_.find(memory.buffer_id); known != seen_.end()) return known->second;
-  }
-  unsigned int on = 1;
-  const CUresult set = driver.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                                    static_cast<CUdeviceptr>(memory.base));
-  if (set == CUDA_SUCCESS) return Late::kOnce;
-  see(memory.buffer_id, Late::kAlways);
-  return Late::kAlways;
-}
-
-void Device::settled(uint64_t buffer_id) noexcept { see(buffer_id, Late::kNever); }
-
-void Device::see(uint64_t buffer_id, Late late) noexcept {
-  try {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (seen_.size() >= kMostSeen) seen_.clear();
-    seen_.emplace(buffer_id, late);
-  } catch (const std::bad_alloc&) {
-    return;  // it is new the next time, too
-  }
-}
-
 namespace {
 constinit thread_local CUcontext entered __attribute__((tls_model("initial-exec"))) = nullptr;
 }
@@ -203,7 +190,11 @@ constinit thread_local CUcontext entered __attribute__((tls_model("initial-exec"
 Current::Current(const Driver& driver, CUcontext context) noexcept
     : driver_(driver), outer_(entered), nested_(entered == context) {
   if (nested_) return;
-  result_ = driver_.cuCtxPushCurrent_v2(context);
+  CUcontext now = nullptr;
+  if (driver_.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != context) {
+    result_ = driver_.cuCtxPushCurrent_v2(context);
+    pushed_ = result_ == CUDA_SUCCESS;
+  }
   (void)driver_.cuThreadExchangeStreamCaptureMode(&mode_);
   if (result_ == CUDA_SUCCESS) entered = context;
 }
@@ -213,7 +204,7 @@ Current::~Current() {
   entered = outer_;
   (void)driver_.cuThreadExchangeStreamCaptureMode(&mode_);
   CUcontext popped = nullptr;
-  if (result_ == CUDA_SUCCESS) (void)driver_.cuCtxPopCurrent_v2(&popped);
+  if (pushed_) (void)driver_.cuCtxPopCurrent_v2(&popped);
 }
 
 bool Gpus::is_new(const std::string& text) noexcept {
@@ -301,7 +292,10 @@ Device* Gpus::device_in(CUcontext context, int ordinal) {
     device->forget();
   }
   devices_.push_back(std::make_unique<Device>(*driver(), context, ordinal, kernels_file_));
-  return devices_.back().get();
+  Device* const device = devices_.back().get();
+  // Loading may wait for all work on the device: better now than when peers wait for this rank.
+  if (device->is_quiet()) (void)device->kernels();
+  return device;
 }
 
 }  // namespace tern::cuda

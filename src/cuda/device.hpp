@@ -20,6 +20,7 @@
 
 #include "cuda/driver.hpp"
 #include "cuda/event.hpp"
+#include "cuda/late_writes.hpp"
 #include "cuda/memory.hpp"
 
 namespace tern {
@@ -49,17 +50,12 @@ class Device {
   const int ordinal;
   Uuid uuid;
   Events events;
+  LateWrites late_writes;
 
-  /// Whether the application's synchronous copies and memsets may not have written yet what they
-  /// have promised (they return early). The driver is asked to be synchronous from now on: kOnce,
-  /// until settled() says that what was late has come; where it refuses, kAlways. The context is
-  /// current.
-  enum class Late : uint8_t { kNever, kOnce, kAlways };
-  Late may_be_late(const Memory& memory) noexcept;
-  void settled(uint64_t buffer_id) noexcept;
-
-  /// A stream for the caller's use alone; null with *error. The context is current.
-  CUstream acquire_stream(CUresult* error) noexcept;
+  /// A stream for the caller's use alone: one that was given back, or null; a new one, or null with
+  /// *error, where the context is current.
+  CUstream idle_stream() noexcept;
+  CUstream make_stream(CUresult* error) noexcept;
   void release_stream(CUstream stream) noexcept;
   /// The kernels, loaded into the context at the first call; null where there are none (*why_not,
   /// where it is not null, says why). Any context may be current.
@@ -72,6 +68,9 @@ class Device {
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
   /// Kept for the next: freeing waits for everything on the device, the application's work too.
   void release(Store to, std::byte* block, size_t bytes) noexcept;
+  /// Whether the application has no work under way that the legacy stream would wait for, so that
+  /// calls which wait for all work on the device end soon. Any context may be current.
+  [[nodiscard]] bool is_quiet() noexcept;
   /// The context has ended and come back since this was made: nothing in it is there any more.
   [[nodiscard]] bool stale() const noexcept;
   /// Nothing of it may be touched any more. It stays for those who still hold it.
@@ -86,8 +85,6 @@ class Device {
   void free_idle(Store of) noexcept;
   std::array<Blocks, 2> stores_;     // what is idle, by Store
   std::array<size_t, 2> held_ = {};  // bytes, idle or not
-  void see(uint64_t buffer_id, Late late) noexcept;
-  std::unordered_map<uint64_t, Late> seen_;  // by buffer id
   std::string kernels_file_;
   std::unique_ptr<Kernels> kernels_;
   std::string no_kernels_;  // why a context could not get any
@@ -112,6 +109,7 @@ class Current {
   const Driver& driver_;
   const CUcontext outer_;  // made current by the Current around this one
   const bool nested_;
+  bool pushed_ = false;
   CUresult result_ = CUDA_SUCCESS;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
@@ -127,8 +125,11 @@ class Job {
   /// Waits for what was begun.
   ~Job();
 
-  /// Orders the job behind what the application has written to memory.
+  /// Orders the job behind what the application has written to memory: done() is false until it has
+  /// been.
   void settle(const Memory& memory) noexcept;
+  /// Ends a job in which nothing was begun but settle(), without waiting.
+  void abandon() noexcept;
   /// Between any two memories: pageable, pinned, of this device or another.
   void copy(void* to, const void* from, size_t bytes) noexcept;
   /// One word of device memory.
@@ -156,16 +157,14 @@ class Job {
 
  private:
   [[nodiscard]] bool lost() noexcept;
-  void come_to_end() noexcept;
-  void wait_for_legacy(CUcontext in) noexcept;
+  void settle_in(CUcontext context) noexcept;
   void fail_with(const char* function, CUresult result) noexcept;
   void end() noexcept;
   Device* device_ = nullptr;
   CUstream stream_ = nullptr;
   CUresult result_ = CUDA_SUCCESS;
   const char* function_ = "";
-  bool open_ = false;     // something was begun that has not been seen to end
-  uint64_t settles_ = 0;  // the buffer id of memory that is settled with it
+  bool open_ = false;  // something was begun that has not been seen to end
 };
 
 /// Memory of the job's device for a while. Without any where the driver has none: the job has

@@ -3,9 +3,9 @@
 //
 // Why: one list makes the declarations (cuda/api.hpp), the table that is filled at run time, and
 // what the tests check. A required row is in every driver from 12.0 on; an optional one may be
-// null: what came later (cuMulticast*: 12.1; cuStreamGetCaptureInfo_v3: 12.3; cuFuncLoad: 12.4;
-// cuMemcpyBatchAsync: 12.8), and what a driver may lack. All return CUresult. Tried with drivers of
-// which such functions are hidden (tests/softcuda/README.md).
+// null: what came later (cuCtxSetFlags, cuMulticast*: 12.1; cuStreamGetCaptureInfo_v3: 12.3;
+// cuFuncLoad: 12.4; cuMemcpyBatchAsync: 12.8), and what a driver may lack. All return CUresult.
+// Tried with drivers of which such functions are hidden (tests/softcuda/README.md).
 //
 //   #define ROW(name, ...) CUresult (*name)(__VA_ARGS__);
 //   TERN_CUDA_FUNCTIONS(ROW, ROW)
@@ -120,6 +120,8 @@
            CUflushGPUDirectRDMAWritesScope scope)                                                  \
   OPTIONAL(cuStreamGetId, CUstream hStream, unsigned long long* streamId)                          \
   OPTIONAL(cuCtxGetId, CUcontext ctx, unsigned long long* ctxId)                                   \
+  OPTIONAL(cuCtxGetFlags, unsigned* flags)                                                         \
+  OPTIONAL(cuCtxSetFlags, unsigned flags)                                                          \
   OPTIONAL(cuStreamIsCapturing, CUstream hStream, CUstreamCaptureStatus* captureStatus)            \
   OPTIONAL(cuStreamGetCaptureInfo_v2, CUstream hStream, CUstreamCaptureStatus* captureStatus_out,  \
            uint64_t* id_out, CUgraph* graph_out, const CUgraphNode** dependencies_out,             \

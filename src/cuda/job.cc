@@ -13,12 +13,13 @@ CUdeviceptr as_device(const void* address) noexcept {
 
 }  // namespace
 
-Job::Job(Device& device) noexcept : device_(&device) {
+Job::Job(Device& device) noexcept : device_(&device), stream_(device.idle_stream()) {
+  if (TERN_LIKELY(stream_ != nullptr)) return;
   const Current current(device);
   note("cuCtxPushCurrent", current.result());
   if (failed()) return;
   CUresult error = CUDA_SUCCESS;
-  stream_ = device.acquire_stream(&error);
+  stream_ = device.make_stream(&error);
   note("cuStreamCreateWithPriority", error);
 }
 
@@ -27,8 +28,7 @@ Job::Job(Job&& other) noexcept
       stream_(std::exchange(other.stream_, nullptr)),
       result_(other.result_),
       function_(other.function_),
-      open_(std::exchange(other.open_, false)),
-      settles_(std::exchange(other.settles_, 0)) {}
+      open_(std::exchange(other.open_, false)) {}
 
 Job& Job::operator=(Job&& other) noexcept {
   if (this == &other) return *this;
@@ -38,7 +38,6 @@ Job& Job::operator=(Job&& other) noexcept {
   result_ = other.result_;
   function_ = other.function_;
   open_ = std::exchange(other.open_, false);
-  settles_ = std::exchange(other.settles_, 0);
   return *this;
 }
 
@@ -70,29 +69,30 @@ void Job::fail_with(const char* function, CUresult result) noexcept {
 // They were issued in the context of the memory, or in the one that is current.
 void Job::settle(const Memory& memory) noexcept {
   if (failed() || memory.kind == MemoryKind::kHost) return;
+  if (TERN_LIKELY(device_->late_writes.are_none_on(memory))) return;
   CUcontext users = nullptr;
   (void)device_->driver.cuCtxGetCurrent(&users);
   const Current current(*device_);
-  const Device::Late late = device_->may_be_late(memory);
-  if (TERN_LIKELY(late == Device::Late::kNever)) return;
-  wait_for_legacy(device_->context);
-  if (users != nullptr && users != device_->context) wait_for_legacy(users);
-  if (late == Device::Late::kOnce) settles_ = memory.buffer_id;
+  if (device_->late_writes.end_on(memory)) return;
+  settle_in(device_->context);
+  if (users != nullptr && users != device_->context) settle_in(users);
 }
 
-void Job::wait_for_legacy(CUcontext in) noexcept {
-  const Driver& driver = device_->driver;
-  CUevent event = nullptr;
-  {
-    const Current current(driver, in);
-    note("cuCtxPushCurrent", current.result());
-    if (!failed()) note("cuEventCreate", driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    if (event != nullptr) note("cuEventRecord", driver.cuEventRecord(event, CU_STREAM_LEGACY));
-  }
-  if (event == nullptr) return;
-  if (!failed()) note("cuStreamWaitEvent", driver.cuStreamWaitEvent(stream_, event, 0));
-  (void)driver.cuEventDestroy_v2(event);  // when it has happened
-  open_ = true;
+void Job::settle_in(CUcontext context) noexcept {
+  const Current current(device_->driver, context);
+  note("cuCtxPushCurrent", current.result());
+  if (failed()) return;
+  bool waits = false;
+  note("cuStreamWaitEvent", device_->late_writes.order_behind(stream_, context, &waits));
+  open_ |= waits;
+}
+
+void Job::abandon() noexcept {
+  if (stream_ == nullptr || device_->gone()) return;
+  const Current current(*device_);
+  (void)device_->driver.cuStreamDestroy_v2(stream_);
+  stream_ = nullptr;
+  open_ = false;
 }
 
 void Job::copy(void* to, const void* from, size_t bytes) noexcept {
@@ -134,12 +134,6 @@ bool Job::lost() noexcept {
   return true;
 }
 
-// The jobs after it need not wait for what was late.
-void Job::come_to_end() noexcept {
-  if (TERN_LIKELY(settles_ == 0) || failed()) return;
-  device_->settled(std::exchange(settles_, 0));
-}
-
 bool Job::done() noexcept {
   if (!open_ || lost()) return true;
   const Current current(*device_);
@@ -147,7 +141,6 @@ bool Job::done() noexcept {
   if (result == CUDA_ERROR_NOT_READY) return false;
   open_ = false;
   fail_with("cuStreamQuery", result);
-  come_to_end();
   return true;
 }
 
@@ -156,7 +149,6 @@ bool Job::finish() noexcept {
   const Current current(*device_);
   open_ = false;
   fail_with("cuStreamSynchronize", device_->driver.cuStreamSynchronize(stream_));
-  come_to_end();
   return !failed();
 }
 

@@ -121,18 +121,23 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   return found ? tell(data, attribute, ptr, *found) : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Only cuMemAlloc's and managed memory can be made synchronous.
+// Only cuMemAlloc's and managed memory can be made synchronous. What was pending on it has ended
+// when the call returns.
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr ptr) {
   SOFTCUDA_ENTER(kContext, attribute, ptr);
   if (attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
   bool possible = false;
+  Place late;
   change_allocation(ptr, [&](Allocation& here) {
     possible = here.kind == Kind::kDevice || here.kind == Kind::kManaged;
     unsigned on = 0;
     memcpy(&on, value, sizeof on);
-    if (possible) here.sync_memops = on != 0;
+    if (!possible) return;
+    here.sync_memops = on != 0;
+    if (here.sync_memops) late = here.late;
   });
-  return possible ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (!possible) return CUDA_ERROR_INVALID_VALUE;
+  return late.stream == nullptr ? CUDA_SUCCESS : wait_for(late);
 }
 
 }  // extern "C"

@@ -22,14 +22,19 @@ CUresult spoil(Capture& capture, CUresult error) {
   return error;
 }
 
-// Of a capture that is valid, what the legacy stream of its context may not do.
-CUresult refuse_legacy(CUstream stream) {
-  if (stream != stream->context->legacy) return CUDA_SUCCESS;
+/// A capture that what the legacy stream of its context does would be a part of, or null.
+Capture* capture_beside(CUstream stream) {
+  if (stream != stream->context->legacy) return nullptr;
   for (const CapturePtr& capture : captures())
     for (const auto& [member, clock] : capture->clocks)
-      if (member->blocking && member->context == stream->context)
-        return spoil(*capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-  return CUDA_SUCCESS;
+      if (member->blocking && member->context == stream->context) return capture.get();
+  return nullptr;
+}
+
+// Of a capture that is valid, what the legacy stream of its context may not do.
+CUresult refuse_legacy(CUstream stream) {
+  Capture* const beside = capture_beside(stream);
+  return beside == nullptr ? CUDA_SUCCESS : spoil(*beside, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 }
 
 void merge(Clock& into, const Clock& other) {
@@ -197,7 +202,7 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* capt
   CUstream stream;
   if (const CUresult refused = find_stream(hStream, &stream)) return refused;
   std::lock_guard lock(table_mutex());
-  if (const CUresult refused = refuse_legacy(stream)) return refused;
+  if (capture_beside(stream) != nullptr) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   const Capture* capture = stream->capture.get();
   *captureStatus_out = capture == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
                        : capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED

@@ -253,6 +253,19 @@ CUresult cuCtxGetStreamPriorityRange(int* leastPriority, int* greatestPriority) 
   return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetFlags(unsigned* flags) {
+  SOFTCUDA_ENTER(kContext);
+  *flags = current_context()->flags;
+  return CUDA_SUCCESS;
+}
+
+// What it does not name is switched off.
+CUresult cuCtxSetFlags(unsigned flags) {
+  SOFTCUDA_ENTER(kContext, flags);
+  current_context()->flags = flags;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned Flags) {
   SOFTCUDA_ENTER(kContext, peerContext, Flags);
   const CUcontext context = current_context();

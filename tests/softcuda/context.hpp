@@ -15,7 +15,7 @@ struct CUctx_st {
   int ordinal = 0;
   int physical = 0;
   bool primary = false;
-  unsigned flags = 0;
+  std::atomic<unsigned> flags{0};
   std::atomic<unsigned long long> id{0};
   std::atomic<bool> alive{false};
   std::atomic<int> sticky{0};

@@ -76,15 +76,20 @@ void be_late() { std::this_thread::sleep_for(std::chrono::microseconds(config().
 
 bool syncs_all(CUcontext context) { return context->flags & CU_CTX_SYNC_MEMOPS; }
 
-// Work of a "synchronous" call in the legacy stream that it need not wait for.
-CUresult submit_late(std::function<void()> body, bool wait) {
+// Work of a "synchronous" call on the memory at an address, in the legacy stream, that it need not
+// wait for.
+CUresult submit_late(uintptr_t to, std::function<void()> body, bool wait) {
   const CUstream legacy = current_context()->legacy;
   const CUresult result = submit(legacy, [body = std::move(body)] {
     be_late();
     body();
     return CUDA_SUCCESS;
   });
-  return result == CUDA_SUCCESS && wait ? wait_for(end_of(legacy)) : result;
+  if (result != CUDA_SUCCESS) return result;
+  const Place end = end_of(legacy);
+  if (wait) return wait_for(end);
+  change_allocation(to, [&end](Allocation& here) { here.late = end; });
+  return CUDA_SUCCESS;
 }
 
 CUresult copy_sync(uintptr_t to_address, uintptr_t from_address, size_t bytes) {
@@ -98,11 +103,14 @@ CUresult copy_sync(uintptr_t to_address, uintptr_t from_address, size_t bytes) {
     // Staged: the data is on its way when the call returns.
     const auto* begin = reinterpret_cast<const char*>(from_address);
     auto staged = std::make_shared<std::vector<char>>(begin, begin + bytes);
-    return submit_late([=] { memcpy(behind(to_address), staged->data(), bytes); }, wait);
+    return submit_late(
+        to_address, [=] { memcpy(behind(to_address), staged->data(), bytes); }, wait);
   }
   if (to.side == Side::kDevice && from.side == Side::kDevice)
-    return submit_late([rows] { move(rows); }, wait);
-  return submit_late([rows] { move(rows); }, true);
+    return submit_late(
+        to_address, [rows] { move(rows); }, wait);
+  return submit_late(
+      to_address, [rows] { move(rows); }, true);
 }
 
 template <class T>
@@ -137,8 +145,9 @@ CUresult set_sync(uintptr_t address, T value, size_t count) {
   const End to = end_at(address);
   if (address % sizeof(T) != 0 || to.side == Side::kPageable) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult bad = check_range(address, count * sizeof(T), context->physical)) return bad;
-  return submit_late([=] { fill(address, value, count); },
-                     to.side == Side::kPinned || to.sync_memops || syncs_all(context));
+  return submit_late(
+      address, [=] { fill(address, value, count); },
+      to.side == Side::kPinned || to.sync_memops || syncs_all(context));
 }
 
 uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }

@@ -166,7 +166,9 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pdptr, CUipcMemHandle handle, unsign
   bool known = false;
   change_allocation(base, [&](Allocation& here) {
     known = here.kind == Kind::kImport && here.base == base;
-    if (known) ++here.opened;
+    if (!known) return;
+    ++here.opened;
+    here.bytes = std::max<size_t>(here.bytes, open.bytes);  // the block is mapped as a whole
   });
   if (!known)
     enter_allocation({.kind = Kind::kImport,

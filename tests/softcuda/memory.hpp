@@ -8,6 +8,7 @@
 
 #include "context.hpp"
 #include "space.hpp"
+#include "stream.hpp"
 
 namespace softcuda {
 
@@ -26,7 +27,8 @@ struct Allocation {
   CUmemoryPool pool = nullptr;
   CUmemGenericAllocationHandle handle = 0;
   bool sync_memops = false;
-  int opened = 0;  // kImport: how often
+  Place late = {};  // the last synchronous call that may not have written yet
+  int opened = 0;   // kImport: how often
   /// May be touched by a device: kMapped and pools; by number of the machine's device.
   std::map<int, unsigned long long> access = {};
 

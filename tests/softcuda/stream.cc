@@ -134,6 +134,17 @@ void order_with_legacy(CUstream stream, Work& work) {
   std::erase_if(work.after, [](const Place& place) { return reached(place); });
 }
 
+// Where a stream is done: the legacy stream when the blocking ones are, too.
+std::vector<Place> ends_behind(CUstream stream) {
+  std::vector<Place> ends;
+  std::lock_guard lock(table_mutex());
+  if (stream == stream->context->legacy)
+    for (CUstream other : stream->context->streams)
+      if (other != stream && other->blocking) ends.push_back(end_of(other));
+  ends.push_back(end_of(stream));
+  return ends;
+}
+
 }  // namespace
 
 CUstream make_stream(CUcontext context, bool blocking, int priority) {
@@ -275,7 +286,8 @@ CUresult cuStreamQuery(CUstream hStream) {
   CUstream stream;
   if (const CUresult refused = find_stream(hStream, &stream)) return refused;
   if (const CUresult refused = refuse_in_capture(stream)) return refused;
-  if (!reached(end_of(stream))) return not_ready();
+  for (const Place& place : ends_behind(stream))
+    if (!reached(place)) return not_ready();
   return static_cast<CUresult>(stream->context->sticky.load());
 }
 
@@ -284,7 +296,9 @@ CUresult cuStreamSynchronize(CUstream hStream) {
   CUstream stream;
   if (const CUresult refused = find_stream(hStream, &stream)) return refused;
   if (const CUresult refused = refuse_in_capture(stream)) return refused;
-  return wait_for(end_of(stream));
+  CUresult result = CUDA_SUCCESS;
+  for (const Place& place : ends_behind(stream)) result = wait_for(place);
+  return result;
 }
 
 CUresult cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {

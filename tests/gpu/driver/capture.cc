@@ -137,5 +137,20 @@ TEST_F(Captures, TheLegacyStreamDoesNotDependOnThem) {
             CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
+TEST_F(Captures, TheLegacyStreamCanBeAskedAboutThem) {
+  CUstream blocking = nullptr;
+  OK(cu().cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  OK(cu().cuStreamIsCapturing(CU_STREAM_LEGACY, &status));
+  EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_NONE);
+  OK(cu().cuStreamBeginCapture_v2(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
+  EXPECT_EQ(cu().cuStreamIsCapturing(CU_STREAM_LEGACY, &status),
+            CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  CUgraph graph = nullptr;
+  OK(cu().cuStreamEndCapture(blocking, &graph));
+  OK(cu().cuGraphDestroy(graph));
+  OK(cu().cuStreamDestroy_v2(blocking));
+}
+
 }  // namespace
 }  // namespace driver_test

@@ -163,6 +163,28 @@ TEST_F(Memory, SynchronousMemoryCanBeAskedFor) {
   EXPECT_EQ(bytes_at(address, 1 << 20), Bytes(1 << 20, 3));
 }
 
+TEST_F(Memory, AskingForItWaitsForWhatIsPending) {
+  const CUdeviceptr address = allocate(1 << 20);
+  const Bytes ones(1 << 20, 1);
+  OK(cu().cuMemcpyHtoD_v2(address, ones.data(), ones.size()));
+  const unsigned on = 1;
+  OK(cu().cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address));
+  EXPECT_EQ(bytes_at(address, 1 << 20), ones);  // in a stream that does not wait for the legacy one
+}
+
+TEST_F(Memory, AContextCanBeMadeSynchronous) {
+  if (cu().cuCtxSetFlags == nullptr) GTEST_SKIP() << "a driver before CUDA 12.1";
+  unsigned before = 0, flags = 0;
+  OK(cu().cuCtxGetFlags(&before));
+  OK(cu().cuCtxSetFlags(before | CU_CTX_SYNC_MEMOPS));
+  OK(cu().cuCtxGetFlags(&flags));
+  EXPECT_EQ(flags, before | CU_CTX_SYNC_MEMOPS);
+  const CUdeviceptr address = allocate(1 << 20);
+  OK(cu().cuMemsetD8_v2(address, 5, 1 << 20));
+  EXPECT_EQ(bytes_at(address, 1 << 20), Bytes(1 << 20, 5));
+  OK(cu().cuCtxSetFlags(before));
+}
+
 TEST_F(Memory, RegisteredMemoryIsPinned) {
   constexpr size_t kBytes = 1 << 16;
   void* pages = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -77,6 +77,7 @@ TEST_F(Streams, TheLegacyStreamWaitsForBlockingOnes) {
   Gate gate;
   OK(cu().cuLaunchHostFunc(blocking, Gate::wait, &gate));
   const CUdeviceptr address = allocate(64);
+  EXPECT_EQ(cu().cuStreamQuery(CU_STREAM_LEGACY), CUDA_ERROR_NOT_READY);
   OK(cu().cuMemsetD8Async(address, 1, 64, CU_STREAM_LEGACY));
   EXPECT_EQ(cu().cuStreamQuery(CU_STREAM_LEGACY), CUDA_ERROR_NOT_READY);
   fill(address, 2, 64);  // this stream does not wait for it

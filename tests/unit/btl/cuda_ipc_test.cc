@@ -16,6 +16,7 @@ constexpr uint64_t kPiece = 2 << 20, kBase = 0x7000'0000'0000;
 struct Fake {
   int imports = 0, handles = 0, mapped = 0, reserved = 0, legacy = 0;
   CUdeviceptr next = 0x1000'0000'0000;
+  bool busy = false;  // the application has work under way
 } fake;
 
 cuda::Driver fake_driver() {
@@ -29,6 +30,7 @@ cuda::Driver fake_driver() {
   driver.cuCtxGetCurrent = [](CUcontext* now) { return *now = nullptr, CUDA_SUCCESS; };
   driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
   driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+  driver.cuStreamQuery = [](CUstream) { return fake.busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; };
   driver.cuIpcOpenMemHandle_v2 = [](CUdeviceptr* at, CUipcMemHandle, unsigned) {
     ++fake.legacy;
     return *at = fake.next += 1 << 30, CUDA_SUCCESS;
@@ -150,6 +152,36 @@ TEST_F(CudaIpcTest, AReplacedPieceIsMappedAnew) {
   EXPECT_NE(ipc_->map(handle(rows[0], 0, 3, 100), device_), nullptr);
   EXPECT_EQ(fake.imports, 4);
   EXPECT_EQ(fake.mapped, 3);
+}
+
+// Unmapping would wait for what the device does.
+TEST_F(CudaIpcTest, NothingIsUnmappedWhileTheDeviceIsBusy) {
+  auto rows = pieces(3);
+  const std::byte* const before = ipc_->map(handle(rows[0], 0, 3, 100), device_)->address;
+  (void)ipc_->map(legacy(kBase + 100 * kPiece, kPiece, 1), device_);
+  fake.busy = true;
+  ledger_.clear(rows[1]);
+  rows[1] = piece(1, 200);
+  chain(rows);
+  const auto again = ipc_->map(handle(rows[0], 0, 3, 100), device_);
+  ASSERT_NE(again, nullptr);
+  EXPECT_NE(again->address, before) << "its place is taken";
+  (void)ipc_->map(legacy(kBase + 100 * kPiece, 2 * kPiece, 2), device_);
+  EXPECT_EQ(fake.mapped, 6);
+  EXPECT_EQ(fake.reserved, 2);
+  EXPECT_EQ(fake.legacy, 2);
+  fake.busy = false;
+  (void)ipc_->map(handle(rows[0], 0, 3, 100), device_);
+  EXPECT_EQ(fake.mapped, 3);
+  EXPECT_EQ(fake.reserved, 1);
+  EXPECT_EQ(fake.legacy, 1);
+}
+
+TEST_F(CudaIpcTest, ButWhereRoomIsNeeded) {
+  fake.busy = true;
+  for (uint64_t i = 0; i < 40; ++i)
+    EXPECT_NE(ipc_->map(legacy(kBase, kPiece, i + 1), device_), nullptr);
+  EXPECT_LE(fake.legacy, 8);
 }
 
 TEST_F(CudaIpcTest, TheCacheIsBoundedAndWhatIsInUseStays) {

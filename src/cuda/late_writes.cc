@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/late_writes.hpp"
+
+#include <new>
+
+namespace tern::cuda {
+namespace {
+
+constexpr size_t kMostSeen = 65536;  // allocations; then all are new again
+
+}  // namespace
+
+bool legacy_is_captured(const Driver& driver) noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver.cuStreamIsCapturing != nullptr &&
+         driver.cuStreamIsCapturing(CU_STREAM_LEGACY, &status) ==
+             CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+bool LateWrites::are_none_on(const Memory& memory) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto known = synchronous_.find(memory.buffer_id);
+  return known != synchronous_.end() && known->second;
+}
+
+bool LateWrites::end_on(const Memory& memory) noexcept {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (synchronous_.contains(memory.buffer_id)) return false;  // it was refused
+  }
+  unsigned int on = 1;
+  const bool all_written =
+      driver_.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                    static_cast<CUdeviceptr>(memory.base)) == CUDA_SUCCESS;
+  try {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (synchronous_.size() >= kMostSeen) synchronous_.clear();
+    synchronous_.emplace(memory.buffer_id, all_written);
+  } catch (const std::bad_alloc&) {
+    return all_written;  // it is new the next time, too
+  }
+  return all_written;
+}
+
+bool LateWrites::is_synchronous() const noexcept {
+  unsigned flags = 0;
+  return driver_.cuCtxSetFlags != nullptr && driver_.cuCtxGetFlags != nullptr &&
+         driver_.cuCtxGetFlags(&flags) == CUDA_SUCCESS && (flags & CU_CTX_SYNC_MEMOPS) != 0;
+}
+
+bool LateWrites::make_synchronous() const noexcept {
+  unsigned flags = 0;
+  return driver_.cuCtxSetFlags != nullptr && driver_.cuCtxGetFlags != nullptr &&
+         driver_.cuCtxGetFlags(&flags) == CUDA_SUCCESS &&
+         driver_.cuCtxSetFlags(flags | CU_CTX_SYNC_MEMOPS) == CUDA_SUCCESS;
+}
+
+CUresult LateWrites::record(CUevent* event) const noexcept {
+  CUresult result = driver_.cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
+  if (result == CUDA_SUCCESS) result = driver_.cuEventRecord(*event, CU_STREAM_LEGACY);
+  if (result == CUDA_SUCCESS || *event == nullptr) return result;
+  (void)driver_.cuEventDestroy_v2(*event);
+  return result;
+}
+
+// The application may take the flag away again, and a context may come where another one was: what
+// is known of a context holds as long as it has the flag.
+CUresult LateWrites::order_behind(CUstream stream, CUcontext current, bool* waits) noexcept {
+  *waits = false;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto known = since_.find(current);
+  const bool still = known != since_.end() && is_synchronous();
+  if (still && known->second == nullptr) return CUDA_SUCCESS;
+  CUevent event = still ? known->second : nullptr;
+  bool keeps = still;
+  if (!still) {
+    if (legacy_is_captured(driver_)) return CUDA_SUCCESS;
+    const bool synchronous = make_synchronous();
+    if (const CUresult result = record(&event); result != CUDA_SUCCESS) return result;
+    keeps = synchronous && keep(current, event);
+  }
+  CUresult result = CUDA_SUCCESS;
+  *waits = driver_.cuEventQuery(event) == CUDA_ERROR_NOT_READY;
+  if (*waits) result = driver_.cuStreamWaitEvent(stream, event, 0);
+  if (keeps && *waits) return result;
+  if (keeps) since_[current] = nullptr;
+  (void)driver_.cuEventDestroy_v2(event);  // when it has happened
+  return result;
+}
+
+bool LateWrites::keep(CUcontext of, CUevent event) noexcept {
+  try {
+    CUevent& kept = since_[of];
+    if (kept != nullptr) (void)driver_.cuEventDestroy_v2(kept);
+    kept = event;
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;  // it is asked anew the next time
+  }
+}
+
+void LateWrites::destroy() noexcept {
+  for (const auto& [context, event] : since_)
+    if (event != nullptr) (void)driver_.cuEventDestroy_v2(event);
+  since_.clear();
+}
+
+void LateWrites::forget() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  since_.clear();
+  synchronous_.clear();
+}
+
+}  // namespace tern::cuda

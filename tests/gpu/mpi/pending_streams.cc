@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stream of the program's that waits for what another rank does only after its messages (a
+// kernel of another library's does the same): sends and receives of device memory do not wait for
+// it, whatever the memory's allocator is, and a capture that goes on meanwhile stays valid.
+// ranks: 2
+// configurations: 1 2-apart 12.0
+#include "allocators.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+const bool kOldest = std::getenv("SOFTCUDA_VERSION") != nullptr;  // flags of contexts stay
+constexpr size_t kEager = 65536;  // such a message is read at once, in the call
+
+/// Blocking, as streams are unless they are asked not to be: the legacy stream waits for it.
+class PendingStream {
+ public:
+  PendingStream() : word_(plain(sizeof(uint32_t))) {
+    CU(cuMemsetD32_v2(word_.at, 0, 1));
+    CU(cuCtxSynchronize());
+    CU(cuStreamCreate(&waits_, CU_STREAM_DEFAULT));
+    CU(cuStreamCreate(&opens_, CU_STREAM_NON_BLOCKING));
+    CU(cuStreamWaitValue32_v2(waits_, word_.at, 1, CU_STREAM_WAIT_VALUE_GEQ));
+  }
+  PendingStream(const PendingStream&) = delete;
+  PendingStream& operator=(const PendingStream&) = delete;
+  ~PendingStream() {
+    end();
+    CU(cuStreamDestroy_v2(waits_));
+    CU(cuStreamDestroy_v2(opens_));
+  }
+  void end() {
+    CU(cuStreamWriteValue32_v2(opens_, word_.at, 1, 0));
+    CU(cuStreamSynchronize(waits_));
+  }
+
+ private:
+  Area word_;
+  CUstream waits_ = nullptr, opens_ = nullptr;
+};
+
+Area make(const Allocator& by, size_t bytes) {
+  Area memory = by.make(bytes);
+  memory.put(bytes_of(bytes, rank + 1u));
+  CU(cuCtxSynchronize());
+  return memory;
+}
+
+void check(const Allocator& by, const Area& memory, size_t bytes) {
+  CU(cuCtxSynchronize());
+  if (memory.get(bytes) != bytes_of(bytes, 1)) FAIL("%s: %zu bytes are wrong", by.name, bytes);
+}
+
+// Rank 1 ends its stream's wait when it has the data, rank 0 only when it hears of that.
+void message(const Allocator& by, size_t bytes) {
+  const Area memory = make(by, bytes);
+  const int count = static_cast<int>(bytes);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  PendingStream pending;
+  if (rank == 0) {
+    OK(MPI_Send(memory.address(), count, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+    OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  } else {
+    OK(MPI_Recv(memory.address(), count, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD));
+  }
+  pending.end();
+  check(by, memory, bytes);
+}
+
+// With a driver for CUDA 12.0 nothing tells whether memory of pools and mappings was written in
+// full but the end of the legacy stream: what is begun returns at once, and ends when the stream
+// does.
+void begun(const Allocator& by, size_t bytes) {
+  const Area memory = make(by, bytes);
+  const int count = static_cast<int>(bytes);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  MPI_Request request = MPI_REQUEST_NULL;
+  PendingStream pending;
+  if (rank == 0)
+    OK(MPI_Isend(memory.address(), count, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request));
+  else
+    OK(MPI_Irecv(memory.address(), count, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request));
+  int done = 0;
+  for (int i = 0; i < 10; ++i) OK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  pending.end();
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  check(by, memory, bytes);
+}
+
+void capture_goes_on() {
+  CUstream stream = nullptr;
+  CU(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+  const size_t bytes = 1 << 20;
+  const int count = static_cast<int>(bytes);
+  std::vector<Area> memory;
+  for (const Allocator& by : kAllocators) memory.push_back(make(by, bytes));
+  const Area aside = plain(64);
+  CU(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CU(cuMemsetD8Async(aside.at, 7, 64, stream));
+  for (const Area& area : memory) {
+    if (rank == 0)
+      OK(MPI_Send(area.address(), count, MPI_BYTE, 1, 2, MPI_COMM_WORLD));
+    else
+      OK(MPI_Recv(area.address(), count, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  }
+  CUgraph graph = nullptr;
+  CU(cuStreamEndCapture(stream, &graph));
+  CU(cuGraphDestroy(graph));
+  CU(cuStreamDestroy_v2(stream));
+  for (size_t i = 0; i < memory.size(); ++i) check(kAllocators[i], memory[i], bytes);
+}
+
+// What could be late in a context is waited for once: from then on it is not.
+void warm_up() {
+  for (const Allocator& by : kAllocators) {
+    const Area memory = make(by, 64);
+    const Area in = by.make(64);
+    OK(MPI_Sendrecv(memory.address(), 64, MPI_BYTE, 1 - rank, 0, in.address(), 64, MPI_BYTE,
+                    1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  }
+}
+
+bool can_be_made_synchronous(const Allocator& by) {
+  const std::string name = by.name;
+  return name == "cudaMalloc" || name == "managed";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  start_cuda();
+  capture_goes_on();
+  warm_up();
+  for (const Allocator& by : kAllocators)
+    for (const size_t bytes : {size_t{64}, size_t{100000}, size_t{3 << 20}}) {
+      const bool in_time = can_be_made_synchronous(by) || !kOldest;
+      if (in_time) message(by, bytes);
+      if (in_time || bytes > kEager) begun(by, bytes);
+    }
+  return end();
+}
