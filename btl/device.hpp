@@ -97,10 +97,17 @@ class Devices {
   /// Null where no device transport reaches it: said once.
   [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                       cuda::Device& device) noexcept;
+  /// One device does not reach the memory of the other rightly: nothing of it is mapped any more.
+  void avoid(const cuda::Uuid& device, const cuda::Uuid& of) { avoided_.push_back({device, of}); }
 
  private:
+  struct Avoided {
+    cuda::Uuid device, of;
+    bool operator==(const Avoided&) const = default;
+  };
   core::Process& process_;
   std::vector<std::unique_ptr<DeviceTransport>> ways_;
+  std::vector<Avoided> avoided_;
   bool told_offer_ = false, told_reach_ = false;
 };
 

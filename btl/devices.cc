@@ -2,6 +2,7 @@
 // The table of ways to device memory: a new one is a row here.
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 
@@ -83,6 +84,9 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
 std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
                                                cuda::Device& device) noexcept {
   if (handle.domain != number_domain()) return nullptr;  // of another host
+  const Avoided pair{device.uuid, handle.device};
+  if (TERN_UNLIKELY(std::find(avoided_.begin(), avoided_.end(), pair) != avoided_.end()))
+    return nullptr;
   std::string why;
   const cuda::Current current(device);
   try {

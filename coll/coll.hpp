@@ -15,6 +15,7 @@
 #include "coll/engine/operation.hpp"
 #include "coll/engine/places.hpp"
 #include "coll/engine/refusal.hpp"
+#include "coll/flat/device_links.hpp"
 #include "coll/flat/flights.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/select/select.hpp"
@@ -119,6 +120,7 @@ class Coll final : UnderWay, ScheduleMaker {
   Refusals refusals_;
   Executions executions_;
   Flights flights_;
+  DeviceLinks device_links_;
 };
 
 [[nodiscard]] std::unique_ptr<Coll> make(core::Channel& channel);

@@ -15,6 +15,25 @@ namespace tern::coll {
 namespace {
 // A rank reads a line of each other's: beyond this many the rounds of a schedule are fewer.
 constexpr int kMostRanks = 64;
+
+// With its slab's number a rank tells whether it has a driver of devices.
+constexpr uint32_t kDriver = 1U << 31;
+
+uint32_t with_driver(uint32_t number) noexcept {
+  return number == core::Slabs::kNone || cuda::driver() == nullptr ? number : number | kDriver;
+}
+
+/// Leaves the numbers; whether any rank has one.
+bool take_drivers(std::vector<uint32_t>* numbers) noexcept {
+  bool any = false;
+  for (uint32_t& number : *numbers) {
+    if (number == core::Slabs::kNone) continue;
+    any |= (number & kDriver) != 0;
+    number &= ~kDriver;
+  }
+  return any;
+}
+
 }  // namespace
 
 bool Coll::shares_memory(const core::Communicator& communicator) const noexcept {
@@ -33,7 +52,8 @@ Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
   std::unique_ptr<Slab> made = flights_.make_slab(state.communicator, size, nullptr);
   std::vector<uint32_t> all;
   try {
-    all = executions_.exchange(state.communicator, made->number(), name);
+    all = executions_.exchange(state.communicator, with_driver(made->number()), name);
+    state.devices |= take_drivers(&all);
     if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
       lack(state, size);
       return nullptr;
@@ -84,7 +104,7 @@ Coll::Ran Coll::run_on_device(const Operation& operation, const Question& questi
                               int* code) {
   if (operation.collective == Collective::kBarrier || flat_bytes(question) < kLeastOnDevice)
     return Ran::kNotYet;
-  OnDevice all(operation, slots, *channel_.pml);
+  OnDevice all(operation, slots, *channel_.pml, device_links_);
   switch (all.meet()) {
     case OnDevice::Met::kHost:
       return Ran::kNotYet;
@@ -94,9 +114,10 @@ Coll::Ran Coll::run_on_device(const Operation& operation, const Question& questi
       if (TERN_UNLIKELY(process_.explain.on()) && operation.communicator->rank() == 0)
         process_.gpus.tell_choice(
             process_.explain,
-            strf("%s of device memory: every rank's kernel reduces its slice of the buffers of all "
-                 "ranks, which share a GPU",
-                 name_of(operation.collective)));
+            strf("%s of device memory: every rank %s the buffers of all ranks, which %s",
+                 name_of(operation.collective),
+                 operation.op != nullptr ? "reduces its slice of" : "copies what it needs from",
+                 all.shares_one() ? "share a GPU" : "have GPUs that reach each other"));
       *code = all.run();
   }
   return Ran::kDone;
@@ -118,7 +139,13 @@ Coll::Ran Coll::run_flat(const Operation& operation, const Question& question, i
   CommState& state = state_of(*operation.communicator);
   if (!may_be_flat(state, operation, question)) return Ran::kNotYet;
   Choice choice = choose(state, operation, question, true);
-  if (choice.algorithm->flat == FlatMethod::kNone) return Ran::kNotYet;
+  if (choice.algorithm->flat == FlatMethod::kNone) {
+    if (!state.devices || !OnDevice::takes(operation.collective)) return Ran::kNotYet;
+    Slab* const slab = slab_for(state, Slab::Size::kLarge, name_of(question.collective));
+    return slab == nullptr
+               ? Ran::kNotYet
+               : run_on_device(operation, question, slab->lane_for(kLargeLane.room()), code);
+  }
   Slots* const slots = slots_for(state, question, choice);
   if (choice.algorithm->flat == FlatMethod::kDirect && !state.single_copy)
     choice = choose(state, operation, question, true);  // now it is known

@@ -28,6 +28,7 @@ struct CommState final : CommRefusals {
   const Levels* levels = nullptr;
   bool shares_large = true;                          // large ones, too
   bool single_copy = true;                           // and buffers, likewise
+  bool devices = false;                              // a rank has a driver of devices
   std::unique_ptr<Slab> slabs[2];                    // by size; null until they are used
   std::unique_ptr<FlatQueue> flights[3];             // of nonblocking calls, likewise
   std::unique_ptr<Forced> hints;                     // null: none

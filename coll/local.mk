@@ -40,7 +40,10 @@ coll_sources += coll/flat/queue.cc
 coll_sources += coll/flat/call.cc
 coll_sources += coll/coll_flight.cc
 coll_sources += coll/flat/flights.cc
+coll_sources += coll/flat/device_links.cc
 coll_sources += coll/flat/on_device.cc
+coll_sources += coll/flat/on_device_move.cc
+coll_sources += coll/flat/on_device_reduce.cc
 coll_sources += coll/flat/staged.cc
 coll_sources += coll/coll.cc
 

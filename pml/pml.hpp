@@ -136,6 +136,8 @@ class Pml {
     return false;
   }
   /// A block that another rank has named, for work of `device`; null where it cannot be mapped.
+  /// What is mapped of one device on the other is wrong: map() gives none of it from now on.
+  virtual void avoid(const cuda::Uuid& /*device*/, const cuda::Uuid& /*of*/) {}
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& /*handle*/,
                                                               cuda::Device& /*device*/) noexcept {
     return nullptr;

@@ -1,43 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+// OnDevice: how ranks meet, and how they end. What they do: on_device_reduce.cc, on_device_move.cc.
 #include "coll/flat/on_device.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "base/error.hpp"
 #include "coll/flat/staged.hpp"
-#include "core/datatype_device.hpp"
-#include "cuda/kernels.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
-namespace {
 
-bool spreads(Collective what) noexcept { return what == Collective::kAllreduce; }
+using enum Collective;
 
-bool fits(Collective what) noexcept {
-  return spreads(what) || what == Collective::kReduce || what == Collective::kReduceScatter;
-}
-
-MPI_Count input_elements(const Operation& operation) noexcept {
-  const Side& side = operation.input;
-  if (operation.collective != Collective::kReduceScatter) return side.count;
-  MPI_Count sum = 0;
-  for (int i = 0; i < operation.communicator->size(); ++i)
-    sum += side.counts == nullptr ? side.count : side.counts[i];
-  return sum;
-}
-
-}  // namespace
-
-OnDevice::OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml)
+OnDevice::OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml, DeviceLinks& links)
     : operation_(operation),
       slots_(slots),
       pml_(pml),
+      links_(links),
       process_(operation.communicator->channel().process),
       rank_(slots.rank()),
       ranks_(slots.ranks()),
+      in_(operation.input),
+      out_(operation.output),
       posts_(static_cast<size_t>(ranks_)),
       inputs_(static_cast<size_t>(ranks_)),
       outputs_(static_cast<size_t>(ranks_)) {}
@@ -45,8 +30,7 @@ OnDevice::OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml)
 OnDevice::Met OnDevice::meet() {
   Post& mine = posts_[static_cast<size_t>(rank_)];
   mine.on_device = uses_device(operation_) ? 1 : 0;
-  if (mine.on_device != 0 && fits(operation_.collective) && ranks_ <= cuda::kMostSources)
-    prepare(mine);
+  if (mine.on_device != 0) mine.able = prepare(&mine) ? 1 : 0;
   slots_.begin(name_of(operation_.collective));
   std::memcpy(slots_.claim(), &mine, sizeof mine);
   slots_.post(sizeof mine);
@@ -59,59 +43,86 @@ OnDevice::Met OnDevice::meet() {
   const auto on_device = [](const Post& post) { return post.on_device != 0; };
   if (std::none_of(posts_.begin(), posts_.end(), on_device)) return Met::kHost;
   if (!all_fit()) return Met::kMessages;
-  return agree(map_all()) ? Met::kTogether : Met::kMessages;
+  const Agreed agreed = agree(map_all());
+  if (!agreed.all) return Met::kMessages;
+  return agreed.tried || try_links() ? Met::kTogether : Met::kMessages;
 }
 
-// Able: kernels know operation and type, and the other ranks can be told where the data is.
-void OnDevice::prepare(Post& mine) {
-  const Side& in = operation_.input;
-  const Side& out = operation_.output;
-  const bool writes = operation_.collective != Collective::kReduce || rank_ == operation_.root;
-  core::Data input{in.address, input_elements(operation_), in.type};
-  input.ask();
-  if (!input.on_device() || !core::device_reduction(*operation_.op, *in.type)) return;
-  int code = MPI_SUCCESS;
-  job_ = core::begin_job(process_, input.first(), &code);
-  if (code != MPI_SUCCESS || job_.device().kernels() == nullptr) return;
-  if (!name(input, &mine.input)) return;
-  if (writes) {
-    core::Data output{out.address, spreads(operation_.collective) ? in.count : MPI_Count{1},
-                      out.type};
-    output.ask();
-    const cuda::Memory memory = cuda::look_up(output.first());
-    if (!output.on_device() || memory.device != job_.device().ordinal) return;
-    job_.settle(memory);
-    if (operation_.collective != Collective::kReduceScatter && !name(output, &mine.output)) return;
-  }
+// Able: the other ranks can be told where the data is, and all of it is there.
+bool OnDevice::prepare(Post* mine) {
+  mine->leader = process_.params.cuda_reduce == "leader" ? 1 : 0;
+  if (!(moves() ? prepare_moves(mine) : prepare_reduction(mine))) return false;
   job_.mark();
-  mine.leader = process_.params.cuda_reduce == "leader" ? 1 : 0;
-  mine.able = job_.finish() ? 1 : 0;
+  return job_.finish();
 }
 
-bool OnDevice::name(const core::Data& data, pml::MemoryHandle* handle) {
-  return pml_.offer(job_.device(), data.first(), data.bytes(), handle);
+bool OnDevice::take(const core::Data& data) {
+  if (!data.on_device()) return false;
+  if (job_.stream() != nullptr) {
+    job_.settle(cuda::look_up(data.first()));
+    return true;
+  }
+  int code = MPI_SUCCESS;
+  job_ = core::begin_job(process_, data.first(), &code);
+  if (code != MPI_SUCCESS) (void)take_last_error();
+  return code == MPI_SUCCESS && job_.device().kernels() != nullptr;
 }
 
-// One GPU: kernels read everything at its own rate, and need no peer access.
+bool OnDevice::name(const void* address, size_t bytes, pml::MemoryHandle* handle) {
+  handle->device = job_.device().uuid;
+  return pml_.offer(job_.device(), address, bytes, handle);
+}
+
 bool OnDevice::all_fit() const noexcept {
   return std::all_of(posts_.begin(), posts_.end(), [&](const Post& post) {
-    return post.able != 0 && post.input.device == posts_.front().input.device;
+    return post.able != 0 && post.bytes == posts_.front().bytes;
   });
+}
+
+bool OnDevice::shares_one() const noexcept {
+  return std::all_of(posts_.begin(), posts_.end(), [&](const Post& post) {
+    return post.input.device == posts_.front().input.device;
+  });
+}
+
+bool OnDevice::needs_input(int rank) const noexcept {
+  const int root = operation_.root;
+  switch (operation_.collective) {
+    case kBcast:
+    case kScatter:
+      return rank == root;
+    case kGather:
+      return rank_ == root;
+    default:
+      return true;
+  }
+}
+
+bool OnDevice::needs_output(int rank) const noexcept {
+  switch (operation_.collective) {
+    case kAllreduce:
+      return true;
+    case kReduce:
+      return rank == operation_.root;
+    case kBcast:
+      return hands_on() && rank != operation_.root;
+    default:
+      return false;
+  }
 }
 
 bool OnDevice::map_all() noexcept {
   for (int i = 0; i < ranks_; ++i) {
     if (i == rank_) continue;
     const auto at = static_cast<size_t>(i);
-    inputs_[at] = pml_.map(posts_[at].input, job_.device());
-    if (inputs_[at] == nullptr) return false;
-    const bool written = spreads(operation_.collective) ||
-                         (operation_.collective == Collective::kReduce && i == operation_.root);
-    if (!written) continue;
-    outputs_[at] = pml_.map(posts_[at].output, job_.device());
-    if (outputs_[at] == nullptr) return false;
+    if (links_.between(job_.device().uuid, posts_[at].input.device) == DeviceLinks::State::kBad)
+      return false;
+    if (needs_input(i)) inputs_[at] = pml_.map(posts_[at].input, job_.device());
+    if (needs_output(i)) outputs_[at] = pml_.map(posts_[at].output, job_.device());
+    if (needs_input(i) && inputs_[at] == nullptr) return false;
+    if (needs_output(i) && outputs_[at] == nullptr) return false;
   }
-  if (operation_.collective == Collective::kReduceScatter && operation_.in_place) {
+  if (operation_.collective == kReduceScatter && operation_.in_place) {
     aside_ =
         cuda::Block(job_, static_cast<size_t>(own_range().count * operation_.input.type->size()));
     return aside_.valid();
@@ -119,96 +130,85 @@ bool OnDevice::map_all() noexcept {
   return true;
 }
 
-bool OnDevice::agree(bool mine) {
+OnDevice::Agreed OnDevice::agree(bool mine) {
+  Agreed agreed{mine, true};
+  for (const Post& post : posts_)
+    agreed.tried &=
+        links_.between(job_.device().uuid, post.input.device) != DeviceLinks::State::kUntried;
   slots_.begin(name_of(operation_.collective));
-  std::memcpy(slots_.claim(), &mine, sizeof mine);
-  slots_.post(sizeof mine);
-  bool all = mine;
+  std::memcpy(slots_.claim(), &agreed, sizeof agreed);
+  slots_.post(sizeof agreed);
   for (int i = 1; i < ranks_; ++i) {
-    bool theirs = false;
+    Agreed theirs{};
     std::memcpy(&theirs, slots_.await((rank_ + i) % ranks_).data(), sizeof theirs);
-    all &= theirs;
+    agreed.all &= theirs.all;
+    agreed.tried &= theirs.tried;
   }
   slots_.awaited_all();
   slots_.end();
-  return all;
+  return agreed;
 }
 
-// Slices begin at multiples of a line; a leader has one slice, which is everything.
-OnDevice::Range OnDevice::own_range() const noexcept {
-  const Side& in = operation_.input;
-  if (operation_.collective == Collective::kReduceScatter) {
-    Range own{0, in.counts == nullptr ? in.count : in.counts[rank_]};
-    for (int i = 0; i < rank_; ++i) own.first += in.counts == nullptr ? in.count : in.counts[i];
-    return own;
-  }
-  if (posts_.front().leader != 0) return {0, rank_ == 0 ? in.count : 0};
-  constexpr MPI_Count kGrain = 64;
-  const auto begin = [&](int rank) {
-    return rank == ranks_ ? in.count : in.count * rank / ranks_ / kGrain * kGrain;
-  };
-  return {begin(rank_), begin(rank_ + 1) - begin(rank_)};
+bool OnDevice::try_links() {
+  std::vector<cuda::Uuid> devices;
+  for (const Post& post : posts_) devices.push_back(post.input.device);
+  const bool good = links_.try_all(process_, slots_, pml_, job_, devices);
+  if (!good)
+    process_.gpus.tell_fallback(
+        process_.explain,
+        "devices of ranks map each other's memory, but what they read there is not what is there: "
+        "collectives of device memory take messages");
+  return agree(good).all;
+}
+
+const std::byte* OnDevice::input_of(int rank) const noexcept {
+  return inputs_[static_cast<size_t>(rank)]->address;
 }
 
 std::byte* OnDevice::output_of(int rank) const noexcept {
-  if (rank != rank_) return outputs_[static_cast<size_t>(rank)]->address;
-  return static_cast<std::byte*>(operation_.output.address);
+  return rank == rank_ ? out_.at(0) : outputs_[static_cast<size_t>(rank)]->address;
 }
 
-void OnDevice::reduce(const Range& range) noexcept {
-  const core::Datatype& type = *operation_.input.type;
-  const size_t offset = static_cast<size_t>(range.first * type.size());
-  std::array<const void*, cuda::kMostSources> sources;
-  for (int i = 0; i < ranks_; ++i) {
-    const std::byte* const input = i == rank_
-                                       ? static_cast<const std::byte*>(operation_.input.address)
-                                       : inputs_[static_cast<size_t>(i)]->address;
-    sources[static_cast<size_t>(i)] = input + offset;
-  }
-  std::byte* target = aside_.data();
-  if (operation_.collective == Collective::kReduceScatter) {
-    if (!aside_.valid()) target = static_cast<std::byte*>(operation_.output.address);
-  } else {
-    target = output_of(spreads(operation_.collective) ? rank_ : operation_.root) + offset;
-  }
-  const auto plan = core::device_reduction(*operation_.op, type);
-  job_.mark();
-  {
-    const cuda::Current current(job_.device());
-    job_.note("cuLaunchKernel", job_.device().kernels()->reduce(
-                                    job_.stream(), plan->operation, plan->plan, sources.data(),
-                                    ranks_, target, range.count * plan->elements));
-  }
-  if (spreads(operation_.collective)) spread(range, target);
-}
-
-// No other rank reads what is overwritten, in place either: a slice is read by its own rank alone.
-void OnDevice::spread(const Range& range, const std::byte* result) noexcept {
-  const size_t size = static_cast<size_t>(operation_.input.type->size());
-  for (int i = 1; i < ranks_; ++i)
-    job_.copy(output_of((rank_ + i) % ranks_) + static_cast<size_t>(range.first) * size, result,
-              static_cast<size_t>(range.count) * size);
+// Slices begin at multiples of a line.
+OnDevice::Range OnDevice::slice(int rank, MPI_Count count) const noexcept {
+  constexpr MPI_Count kGrain = 64;
+  const auto begin = [&](int of) {
+    return of == ranks_ ? count : count * of / ranks_ / kGrain * kGrain;
+  };
+  return {begin(rank), begin(rank + 1) - begin(rank)};
 }
 
 int OnDevice::run() {
-  const Range own = own_range();
-  if (own.count > 0) reduce(own);
-  int code = MPI_SUCCESS;
-  if (!job_.finish())
-    code = fail(MPI_ERR_OTHER, "%s: reducing device memory failed: %s",
-                name_of(operation_.collective), job_.failure().c_str());
-  inputs_.clear();  // their owners may free them once all have ended
+  work();
+  int code = end_phase(MPI_SUCCESS);
+  if (hands_on() && code == MPI_SUCCESS) {
+    move_slices();
+    code = end_phase(code);
+  }
+  inputs_.clear();
   outputs_.clear();
-  code = end_together(code);
   if (code != MPI_SUCCESS || !aside_.valid()) return code;
   job_.copy(operation_.output.address, aside_.data(),
-            static_cast<size_t>(own.count * operation_.input.type->size()));
+            static_cast<size_t>(own_range().count * operation_.input.type->size()));
   if (job_.finish()) return MPI_SUCCESS;
   return fail(MPI_ERR_OTHER, "%s: copying the result failed: %s", name_of(operation_.collective),
               job_.failure().c_str());
 }
 
-// A failure is everybody's.
+void OnDevice::work() {
+  if (moves()) return move();
+  const Range own = own_range();
+  if (own.count > 0) reduce(own);
+}
+
+// The last phase's end lets the owners free what is mapped here.
+int OnDevice::end_phase(int code) {
+  if (!job_.finish() && code == MPI_SUCCESS)
+    code = fail(MPI_ERR_OTHER, "%s: %s device memory failed: %s", name_of(operation_.collective),
+                moves() ? "copying" : "reducing", job_.failure().c_str());
+  return end_together(code);
+}
+
 int OnDevice::end_together(int code) {
   slots_.begin(name_of(operation_.collective));
   std::memcpy(slots_.claim(), &code, sizeof code);
@@ -218,8 +218,8 @@ int OnDevice::end_together(int code) {
     int theirs = MPI_SUCCESS;
     std::memcpy(&theirs, slots_.await(from).data(), sizeof theirs);
     if (theirs != MPI_SUCCESS && code == MPI_SUCCESS)
-      code = fail(theirs, "%s: rank %d could not reduce its part of device memory",
-                  name_of(operation_.collective), from);
+      code = fail(theirs, "%s: rank %d could not %s its part of device memory",
+                  name_of(operation_.collective), from, moves() ? "copy" : "reduce");
   }
   slots_.awaited_all();
   slots_.end();

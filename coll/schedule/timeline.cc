@@ -35,9 +35,9 @@ struct Pair {
   Waiting send, recv;
 };
 
-class Clock {
+class TimedRun {
  public:
-  explicit Clock(const std::vector<Schedule>& schedules) {
+  explicit TimedRun(const std::vector<Schedule>& schedules) {
     for (const Schedule& schedule : schedules) {
       RankTime rank{.schedule = &schedule, .lanes = {}};
       rank.lanes.resize(static_cast<size_t>(schedule.lanes()));
@@ -144,6 +144,6 @@ class Clock {
 
 }  // namespace
 
-Timeline timeline_of(const std::vector<Schedule>& schedules) { return Clock(schedules).run(); }
+Timeline timeline_of(const std::vector<Schedule>& schedules) { return TimedRun(schedules).run(); }
 
 }  // namespace tern::coll

@@ -63,6 +63,9 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   int imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept override;
   bool offer(cuda::Device& device, const void* address, size_t bytes,
              MemoryHandle* handle) noexcept override;
+  void avoid(const cuda::Uuid& device, const cuda::Uuid& of) override {
+    devices_.avoid(device, of);
+  }
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                         cuda::Device& device) noexcept override {
     return devices_.map(handle, device);

@@ -86,6 +86,7 @@ std::vector<std::string> split(const std::string& text, char at) {
 Link link_of(const std::string& word) {
   if (word == "NV") return Link::kNvlink;
   if (word == "PCIE") return Link::kPcie;
+  if (word == "LIES") return Link::kLies;
   if (word == "NONE" || word == "X") return Link::kNone;
   give_up(
       "SOFTCUDA_PEERS: \"%s\": NV, PCIE or NONE is wanted, or rows of them as in "

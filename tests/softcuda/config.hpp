@@ -8,7 +8,8 @@
 
 namespace softcuda {
 
-enum class Link { kNone, kPcie, kNvlink };
+/// kLies: memory can be mapped, and other memory is there.
+enum class Link { kNone, kLies, kPcie, kNvlink };
 enum class Pageable { kRandom, kAsync, kSync };
 enum class Fabric { kOff, kExport, kOn };
 

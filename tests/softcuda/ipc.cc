@@ -71,6 +71,8 @@ CUresult map_storage(const Handle& handle, CUcontext context, Mapping** mapping)
       mappings().erase({handle.inode, context});
       return storage ? CUDA_ERROR_MAP_FAILED : CUDA_ERROR_INVALID_VALUE;
     }
+    if (link_between(context->physical, handle.physical) == Link::kLies)
+      forget_storage(address, storage->bytes);
     here = {address, std::move(storage), 0};
     ++live("imports");
   }

@@ -158,6 +158,12 @@ bool back(uintptr_t address, const Storage& storage, size_t offset, size_t bytes
   return show(behind(address)) && (!config().open || show(reinterpret_cast<char*>(address)));
 }
 
+void forget_storage(uintptr_t address, size_t bytes) {
+  if (mmap(behind(address), bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+           -1, 0) == MAP_FAILED)
+    give_up("no memory for what lies at %#lx", address);
+}
+
 void unback(uintptr_t address, size_t bytes) {
   for (char* at : {behind(address), reinterpret_cast<char*>(address)})
     if (mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,

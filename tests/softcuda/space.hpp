@@ -45,6 +45,8 @@ size_t bytes_used(int physical);
 uintptr_t take_addresses(size_t bytes, size_t align = kGranule);
 void give_addresses(uintptr_t address, size_t bytes);
 bool back(uintptr_t address, const Storage& storage, size_t offset, size_t bytes);
+/// What lies there is memory of this process alone from now on.
+void forget_storage(uintptr_t address, size_t bytes);
 void unback(uintptr_t address, size_t bytes);
 bool is_device_address(uintptr_t address);
 /// The bytes behind a device's address; any other address as it is.

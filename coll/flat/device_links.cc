@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/flat/device_links.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "core/datatype_device.hpp"
+#include "core/op.hpp"
+#include "core/process.hpp"
+#include "cuda/kernels.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+constexpr const char* kName = "a trial of the links between devices";
+constexpr size_t kPattern = 65536;  // bytes that are read
+constexpr size_t kMark = 256;       // bytes that each rank writes, behind them
+
+/// No two ranks have the same, nor a rank twice.
+std::vector<uint64_t> pattern_of(int rank, uint64_t salt, size_t bytes) {
+  std::vector<uint64_t> words(bytes / sizeof(uint64_t));
+  uint64_t word = (static_cast<uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15 + salt;
+  for (uint64_t& one : words) {
+    word ^= word << 13;
+    word ^= word >> 7;
+    word ^= word << 17;
+    one = word;
+  }
+  return words;
+}
+
+/// One rank's part in a trial.
+class Trial {
+ public:
+  Trial(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
+        const std::vector<cuda::Uuid>& devices);
+
+  /// The own block, and all others mapped here. A rank that lacks some says so in what follows.
+  void open();
+  void read_and_write();
+  void check_marks();
+  [[nodiscard]] bool good(int rank) const { return good_[static_cast<size_t>(rank)]; }
+  /// An epoch: all have come so far.
+  void meet();
+
+ private:
+  [[nodiscard]] bool reads(int rank, const std::byte* there);
+  [[nodiscard]] bool load_by_kernel(std::byte* to, const std::byte* from);
+  [[nodiscard]] bool holds(const std::byte* device, const std::vector<uint64_t>& pattern);
+  [[nodiscard]] size_t mark_at(int rank) const {
+    return kPattern + static_cast<size_t>(rank) * kMark;
+  }
+
+  core::Process& process_;
+  Slots& slots_;
+  pml::Pml& pml_;
+  cuda::Job& job_;
+  const int rank_, ranks_;
+  cuda::Block block_, aside_;
+  std::vector<std::unique_ptr<pml::MappedPeerMemory>> there_;
+  std::vector<bool> other_;  // is on another device
+  std::vector<bool> good_;
+};
+
+Trial::Trial(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
+             const std::vector<cuda::Uuid>& devices)
+    : process_(process),
+      slots_(slots),
+      pml_(pml),
+      job_(job),
+      rank_(slots.rank()),
+      ranks_(slots.ranks()),
+      there_(devices.size()),
+      good_(devices.size(), true) {
+  for (const cuda::Uuid& device : devices) other_.push_back(!(device == job.device().uuid));
+}
+
+void Trial::open() {
+  pml::MemoryHandle mine{};
+  block_ = cuda::Block(job_, mark_at(ranks_));
+  aside_ = cuda::Block(job_, kPattern);
+  if (block_.valid() && aside_.valid()) {
+    const auto pattern = pattern_of(rank_, 0, kPattern);
+    job_.copy(block_.data(), pattern.data(), kPattern);
+    if (!job_.finish() || !pml_.offer(job_.device(), block_.data(), block_.bytes(), &mine))
+      mine = {};
+  }
+  slots_.begin(kName);
+  std::memcpy(slots_.claim(), &mine, sizeof mine);
+  slots_.post(sizeof mine);
+  for (int i = 0; i < ranks_; ++i) {
+    if (i == rank_) continue;
+    pml::MemoryHandle handle;
+    std::memcpy(&handle, slots_.await(i).data(), sizeof handle);
+    if (!other_[static_cast<size_t>(i)]) continue;
+    auto& mapped = there_[static_cast<size_t>(i)] = pml_.map(handle, job_.device());
+    good_[static_cast<size_t>(i)] = mapped != nullptr && aside_.valid();
+  }
+  slots_.awaited_all();
+  slots_.end();
+}
+
+void Trial::read_and_write() {
+  const auto mark = pattern_of(rank_, 1, kMark);
+  if (aside_.valid()) job_.copy(aside_.data(), mark.data(), kMark);
+  for (int i = 0; i < ranks_; ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (there_[at] == nullptr || !aside_.valid()) continue;
+    job_.copy(there_[at]->address + mark_at(rank_), aside_.data(), kMark);
+  }
+  const bool written = job_.finish();
+  for (int i = 0; i < ranks_; ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (there_[at] != nullptr) good_[at] = written && reads(i, there_[at]->address);
+  }
+}
+
+bool Trial::reads(int rank, const std::byte* there) {
+  const auto pattern = pattern_of(rank, 0, kPattern);
+  job_.copy(aside_.data(), there, kPattern);
+  if (!holds(aside_.data(), pattern)) return false;
+  job_.set(aside_.data(), 0);  // else a load that does nothing would not be seen
+  return load_by_kernel(aside_.data(), there) && holds(aside_.data(), pattern);
+}
+
+bool Trial::load_by_kernel(std::byte* to, const std::byte* from) {
+  const auto plan = core::device_reduction(core::predefined_op(process_, Reduction::kBor),
+                                           core::predefined_type(process_, MPI_UINT64_T));
+  cuda::Kernels* const kernels = job_.device().kernels();
+  if (!plan || kernels == nullptr) return false;
+  const cuda::Current current(job_.device());
+  const void* const source = from;
+  job_.mark();
+  job_.note("cuLaunchKernel",
+            kernels->reduce(job_.stream(), plan->operation, plan->plan, &source, 1, to,
+                            static_cast<int64_t>(kPattern / sizeof(uint64_t))));
+  return true;
+}
+
+bool Trial::holds(const std::byte* device, const std::vector<uint64_t>& pattern) {
+  std::vector<uint64_t> found(pattern.size());
+  job_.copy(found.data(), device, found.size() * sizeof(uint64_t));
+  return job_.finish() && found == pattern;
+}
+
+void Trial::check_marks() {
+  there_.clear();
+  for (int i = 0; i < ranks_; ++i)
+    if (other_[static_cast<size_t>(i)] && good_[static_cast<size_t>(i)])
+      good_[static_cast<size_t>(i)] = holds(block_.data() + mark_at(i), pattern_of(i, 1, kMark));
+}
+
+void Trial::meet() {
+  slots_.begin(kName);
+  slots_.claim();
+  slots_.post(0);
+  for (int i = 1; i < ranks_; ++i) (void)slots_.await((rank_ + i) % ranks_);
+  slots_.awaited_all();
+  slots_.end();
+}
+
+}  // namespace
+
+DeviceLinks::State DeviceLinks::between(const cuda::Uuid& own,
+                                        const cuda::Uuid& other) const noexcept {
+  if (own == other) return State::kGood;
+  for (const Link& link : links_)
+    if (link.own == own && link.other == other) return link.good ? State::kGood : State::kBad;
+  return State::kUntried;
+}
+
+void DeviceLinks::remember(const cuda::Uuid& own, const cuda::Uuid& other, bool good) {
+  if (own == other) return;
+  for (Link& link : links_)
+    if (link.own == own && link.other == other) {
+      link.good = link.good && good;
+      return;
+    }
+  links_.push_back({own, other, good});
+}
+
+bool DeviceLinks::try_all(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
+                          const std::vector<cuda::Uuid>& devices) {
+  Trial trial(process, slots, pml, job, devices);
+  trial.open();
+  trial.read_and_write();
+  trial.meet();
+  trial.check_marks();
+  trial.meet();  // a block is given back when the others have let it go
+  bool all = true;
+  for (int i = 0; i < slots.ranks(); ++i) {
+    const cuda::Uuid& other = devices[static_cast<size_t>(i)];
+    if (!trial.good(i)) pml.avoid(job.device().uuid, other);
+    remember(job.device().uuid, other, trial.good(i));
+    all = all && trial.good(i);
+  }
+  return all;
+}
+
+}  // namespace tern::coll
