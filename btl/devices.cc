@@ -61,7 +61,6 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
   handle->address = reinterpret_cast<uint64_t>(address);
   handle->device = device.uuid;
   std::string why;
-  const cuda::Current current(device);  // also: what is exported leaves captures alone
   try {
     for (const auto& way : ways_) {
       std::string its;
@@ -88,7 +87,6 @@ std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
   if (TERN_UNLIKELY(std::find(avoided_.begin(), avoided_.end(), pair) != avoided_.end()))
     return nullptr;
   std::string why;
-  const cuda::Current current(device);
   try {
     for (auto& way : ways_) {
       if (auto mapped = way->map(handle, device); mapped != nullptr) return mapped;

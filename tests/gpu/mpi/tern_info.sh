@@ -10,9 +10,11 @@ says '^GPUs \(CUDA\)$' "$text"
 says '^  driver +CUDA [0-9]+\.[0-9]+$' "$text"
 says '^  devices +0: .*GiB' "$text"
 [ "${SOFTCUDA_DEVICES:-1}" = 1 ] || says '3: ' "$text"
+[ "${SOFTCUDA_DEVICES:-1}" = 1 ] || says '^  links +nvlink between all$' "$text"
 says '^  kernels +[a-z]' "$text"
 says '"driver": "CUDA [0-9]+' "$json"
 says 'TERN_CUDA_IPC=0' "$(TERN_CUDA_IPC=0 "$PREFIX/bin/tern_info" --build)"
-if [ "$GPU_TWIN" = soft ]; then  # a device that fails is said so, and is no failure of tern_info
+if [ "$GPU_TWIN" = soft ]; then
+  says 'links +none: 0-2, 1-2; pcie: 0-1$' "$(SOFTCUDA_DEVICES=3 SOFTCUDA_PEERS='X,PCIE,X;PCIE,X,X;X,X,X' "$PREFIX/bin/tern_info" --build)"  # a device that fails is said so, and is no failure of tern_info
   says 'devices +cuDeviceGetCount: ' "$(SOFTCUDA_FAULT=cuDeviceGetCount:1:100 "$PREFIX/bin/tern_info" --build)"
 fi

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often the driver is called for a message of device memory that is known already: the software
+// driver counts. Each call costs a microsecond or so on a real one. No call waits for all work of a
+// device.
+// ranks: 2
+// configurations: 1 4-peers
+#include "allocators.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+const char* const kWaitForAll[] = {"cuCtxSynchronize",    "cuMemFree_v2",  "cuMemAlloc_v2",
+                                   "cuIpcCloseMemHandle", "cuMemUnmap",    "cuMemHostAlloc",
+                                   "cuLibraryLoadData",   "cuMemFreeHost", "cuIpcOpenMemHandle_v2"};
+
+unsigned long long waits_for_all() {
+  unsigned long long sum = 0;
+  for (const char* name : kWaitForAll) sum += control().calls(name);
+  return sum;
+}
+
+/// Calls without those that ask whether something has ended, which depend on time: with each go the
+/// three that make its context the current one, and leave captures alone.
+unsigned long long calls_but_questions() {
+  return control().all_calls() - 4 * control().calls("cuStreamQuery");
+}
+
+void message(const Area& memory, int bytes, unsigned long long most) {
+  constexpr int kRounds = 10;
+  unsigned long long before = 0, waits = 0;
+  for (int round = -2; round < kRounds; ++round) {
+    if (round == 0) {
+      before = calls_but_questions();
+      waits = waits_for_all();
+    }
+    if (rank == 0)
+      OK(MPI_Send(memory.address(), bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+    else
+      OK(MPI_Recv(memory.address(), bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  }
+  const unsigned long long mine = calls_but_questions() - before;
+  if (waits_for_all() != waits) FAIL("a message of %d bytes waits for all work", bytes);
+  unsigned long long theirs = 0;
+  OK(MPI_Sendrecv(&mine, 1, MPI_UNSIGNED_LONG_LONG, 1 - rank, 1, &theirs, 1, MPI_UNSIGNED_LONG_LONG,
+                  1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  if (rank == 0)
+    std::printf("%d bytes: %.1f calls of the driver, both ends\n", bytes,
+                static_cast<double>(mine + theirs) / kRounds);
+  if ((mine + theirs) / kRounds > most)
+    FAIL("a message of %d bytes takes %llu calls of the driver, more than %llu", bytes,
+         (mine + theirs) / kRounds, most);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  start_cuda();
+  if (!control().there()) {
+    OK(MPI_Finalize());
+    return 77;
+  }
+  const Area memory = plain(64 << 20);
+  message(memory, 8, 16);
+  message(memory, 64 << 20, 14);
+  return end();
+}
