@@ -4,7 +4,7 @@
 # The usual ones take 18 minutes on two cores from nothing, 6 of them the sanitizers' (25 are the bound).
 # Unit and asan have the fuzz targets with their corpus.
 usual_suites=(fresh lint unit network mpi hosts gpu cmake asan tsan)
-long_suites=(clang dist fuzz tidy mpi-asan mpi-tsan)
+long_suites=(clang dist fuzz tidy mpi-asan mpi-tsan gpu-asan gpu-tsan)
 other_suites=(abi)
 full=
 
@@ -76,12 +76,24 @@ suite_mpi-asan() {
   sanitized_mpi asan address,undefined "${some[@]}"
 }
 suite_mpi-tsan() { sanitized_mpi tsan thread mpi/threads mpi/grequest mpi/partitioned mpi/tool_events; }
+# The programs of tests/gpu on the software driver, which is sanitized, too.
+suite_gpu-asan() { sanitized_gpu asan address,undefined; }
+suite_gpu-tsan() { sanitized_gpu tsan thread; }
+sanitized_gpu() {
+  local dir=$top/_build-$1
+  install_sanitized "$dir" "$2"
+  step "build the software driver" "the compiler's message is in the log" make -C "$dir" -j "$jobs" tests-built
+  $(fixed_addresses) tests/gpu/run soft mpi/ --prefix "$dir/stage$prefix" --tree "$dir" --sanitizers "$2" --timeout-scale 5
+}
+install_sanitized() {
+  configure_sanitized "$1" "$2"
+  step "build ${1##*/}" "the compiler's message is in the log" make -C "$1" -j "$jobs"
+  step "install ${1##*/}" "is ${1##*/} writable?" make -C "$1" install DESTDIR="$1/stage"
+}
 sanitized_mpi() {
   local dir=$top/_build-$1 list=$2
   shift 2
-  configure_sanitized "$dir" "$list"
-  step "build ${dir##*/}" "the compiler's message is in the log" make -C "$dir" -j "$jobs"
-  step "install ${dir##*/}" "is ${dir##*/} writable?" make -C "$dir" install DESTDIR="$dir/stage"
+  install_sanitized "$dir" "$list"
   $(fixed_addresses) tests/mpi/run --prefix "$dir/stage$prefix" --build "$dir/mpi-tests" --sanitizers "$list" \
     --timeout-scale 5 $full "$@"
 }

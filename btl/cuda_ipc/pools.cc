@@ -98,15 +98,12 @@ void Pools::free(Pointer& pointer) noexcept {
   Pool& pool = *pointer.pool;
   if (!pool.device->gone()) {
     const cuda::Driver& driver = pool.device->driver;
+    cuda::Job job(*pool.device);
     const cuda::Current current(*pool.device);
-    CUresult result = CUDA_SUCCESS;
-    CUstream stream = pool.device->idle_stream();
-    if (stream == nullptr) stream = pool.device->make_stream(&result);
-    if (stream == nullptr || driver.cuMemFreeAsync(pointer.here, stream) != CUDA_SUCCESS)
+    job.mark();
+    if (job.failed() || driver.cuMemFreeAsync(pointer.here, job.stream()) != CUDA_SUCCESS)
       (void)driver.cuMemFree_v2(pointer.here);
-    else
-      (void)driver.cuStreamSynchronize(stream);
-    if (stream != nullptr) pool.device->release_stream(stream);
+    (void)job.finish();
   }
   --pool.pointers;
   pointers_.remove_if([&](const Pointer& one) { return &one == &pointer; });

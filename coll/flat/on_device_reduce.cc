@@ -36,7 +36,9 @@ bool OnDevice::prepare_reduction(Post* mine) {
   const core::Data input = core::with_kind({in.address, input_elements(operation_), in.type});
   mine->bytes = input.bytes();
   if (!input.on_device() || !core::device_reduction(*operation_.op, *in.type)) return false;
-  if (!take(input) || !name(input.first(), input.bytes(), &mine->input)) return false;
+  if (!take(input) || job_.device().kernels() == nullptr ||
+      !name(input.first(), input.bytes(), &mine->input))
+    return false;
   if (!writes) return true;
   const core::Data output = core::with_kind(
       {out.address, spreads(operation_.collective) ? in.count : MPI_Count{1}, out.type});

@@ -9,11 +9,7 @@
 #include "cuda/kernels.hpp"
 
 namespace tern::cuda {
-namespace {
-
-constexpr size_t kMostIdleStreams = 16;  // of a device
-
-}  // namespace
+namespace {}  // namespace
 
 Device::Device(const Driver& with, CUcontext in, int number, const std::string& kernels_file)
     : driver(with),
@@ -21,6 +17,7 @@ Device::Device(const Driver& with, CUcontext in, int number, const std::string& 
       ordinal(number),
       events(with),
       late_writes(with),
+      streams(with),
       kernels_file_(kernels_file) {
   CUdevice device = 0;
   CUuuid id{};
@@ -32,7 +29,7 @@ Device::Device(const Driver& with, CUcontext in, int number, const std::string& 
 
 Device::~Device() {
   const auto empty = [](const Blocks& blocks) { return blocks.empty(); };
-  if (gone() || (idle_.empty() && events.empty() && late_writes.empty() && kernels_ == nullptr &&
+  if (gone() || (streams.empty() && events.empty() && late_writes.empty() && kernels_ == nullptr &&
                  std::all_of(stores_.begin(), stores_.end(), empty)))
     return;
   const Current current(*this);
@@ -41,7 +38,7 @@ Device::~Device() {
     return;
   }
   kernels_.reset();
-  for (const CUstream stream : idle_) (void)driver.cuStreamDestroy_v2(stream);
+  streams.destroy();
   events.destroy();
   late_writes.destroy();
   free_idle(Store::kPinned);
@@ -66,34 +63,10 @@ void Device::forget() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   gone_.store(true, std::memory_order_relaxed);
   if (kernels_ != nullptr) kernels_->forget();
-  idle_.clear();
+  streams.forget();
   events.forget();
   late_writes.forget();
   stores_ = {};
-}
-
-CUstream Device::idle_stream() noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  if (idle_.empty()) return nullptr;
-  const CUstream stream = idle_.back();
-  idle_.pop_back();
-  return stream;
-}
-
-CUstream Device::make_stream(CUresult* error) noexcept {
-  CUstream stream = nullptr;
-  *error = driver.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0);
-  return *error == CUDA_SUCCESS ? stream : nullptr;
-}
-
-void Device::release_stream(CUstream stream) noexcept {
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (idle_.capacity() == 0) idle_.reserve(kMostIdleStreams);
-    if (idle_.size() < kMostIdleStreams) return idle_.push_back(stream);
-  }
-  const Current current(*this);
-  (void)driver.cuStreamDestroy_v2(stream);
 }
 
 namespace {

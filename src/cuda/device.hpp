@@ -22,6 +22,7 @@
 #include "cuda/event.hpp"
 #include "cuda/late_writes.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/streams.hpp"
 
 namespace tern {
 class Explain;
@@ -51,12 +52,8 @@ class Device {
   Uuid uuid;
   Events events;
   LateWrites late_writes;
+  Streams streams;
 
-  /// A stream for the caller's use alone: one that was given back, or null; a new one, or null with
-  /// *error, where the context is current.
-  CUstream idle_stream() noexcept;
-  CUstream make_stream(CUresult* error) noexcept;
-  void release_stream(CUstream stream) noexcept;
   /// The kernels, loaded into the context at the first call; null where there are none (*why_not,
   /// where it is not null, says why). Any context may be current.
   Kernels* kernels(std::string* why_not = nullptr) noexcept;
@@ -79,7 +76,6 @@ class Device {
 
  private:
   std::mutex mutex_;
-  std::vector<CUstream> idle_;
   using Blocks = std::multimap<size_t, std::byte*>;  // by bytes
   CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
   void free_idle(Store of) noexcept;
@@ -138,7 +134,10 @@ class Job {
   void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                  size_t rows) noexcept;
   /// There is something to wait for that was not begun here (a kernel, settle()).
-  void mark() noexcept { open_ = stream_ != nullptr; }
+  void mark() noexcept {
+    open_ = stream_ != nullptr;
+    asked_ = false;
+  }
   /// Whether everything has ended, or failed.
   [[nodiscard]] bool done() noexcept;
   /// Waits; false where something failed.
@@ -147,7 +146,9 @@ class Job {
   /// "cuMemcpyAsync: CUDA_ERROR_..."
   [[nodiscard]] std::string failure() const { return words_of(function_, result_); }
   [[nodiscard]] Device& device() const noexcept { return *device_; }
-  [[nodiscard]] CUstream stream() const noexcept { return stream_; }
+  [[nodiscard]] CUstream stream() const noexcept {
+    return stream_ == nullptr ? nullptr : stream_->handle;
+  }
   /// Takes the result of a driver call that was made on this stream.
   void note(const char* function, CUresult result) noexcept {
     if (result_ != CUDA_SUCCESS || result == CUDA_SUCCESS) return;
@@ -157,14 +158,17 @@ class Job {
 
  private:
   [[nodiscard]] bool lost() noexcept;
+  [[nodiscard]] bool is_under_way() noexcept;
   void settle_in(CUcontext context) noexcept;
   void fail_with(const char* function, CUresult result) noexcept;
   void end() noexcept;
   Device* device_ = nullptr;
-  CUstream stream_ = nullptr;
+  Stream* stream_ = nullptr;
   CUresult result_ = CUDA_SUCCESS;
   const char* function_ = "";
-  bool open_ = false;  // something was begun that has not been seen to end
+  bool open_ = false;   // something was begun that has not been seen to end
+  bool asked_ = false;  // the stream's word will tell
+  uint32_t looks_ = 0;  // at it
 };
 
 /// Memory of the job's device for a while. Without any where the driver has none: the job has

@@ -13,13 +13,13 @@ CUdeviceptr as_device(const void* address) noexcept {
 
 }  // namespace
 
-Job::Job(Device& device) noexcept : device_(&device), stream_(device.idle_stream()) {
+Job::Job(Device& device) noexcept : device_(&device), stream_(device.streams.idle()) {
   if (TERN_LIKELY(stream_ != nullptr)) return;
   const Current current(device);
   note("cuCtxPushCurrent", current.result());
   if (failed()) return;
   CUresult error = CUDA_SUCCESS;
-  stream_ = device.make_stream(&error);
+  stream_ = device.streams.make(&error);
   note("cuStreamCreateWithPriority", error);
 }
 
@@ -28,7 +28,8 @@ Job::Job(Job&& other) noexcept
       stream_(std::exchange(other.stream_, nullptr)),
       result_(other.result_),
       function_(other.function_),
-      open_(std::exchange(other.open_, false)) {}
+      open_(std::exchange(other.open_, false)),
+      asked_(std::exchange(other.asked_, false)) {}
 
 Job& Job::operator=(Job&& other) noexcept {
   if (this == &other) return *this;
@@ -38,6 +39,7 @@ Job& Job::operator=(Job&& other) noexcept {
   result_ = other.result_;
   function_ = other.function_;
   open_ = std::exchange(other.open_, false);
+  asked_ = std::exchange(other.asked_, false);
   return *this;
 }
 
@@ -47,13 +49,9 @@ Job::~Job() { end(); }
 void Job::end() noexcept {
   if (stream_ == nullptr) return;
   if (open_ && !device_->gone()) finish();
-  if (!device_->gone()) {
-    if (failed()) {
-      const Current current(*device_);
-      (void)device_->driver.cuStreamDestroy_v2(stream_);
-    } else {
-      device_->release_stream(stream_);
-    }
+  if (!device_->gone() && (failed() || !device_->streams.give_back(stream_))) {
+    const Current current(*device_);
+    device_->streams.end(stream_);
   }
   stream_ = nullptr;
   device_ = nullptr;
@@ -63,7 +61,7 @@ void Job::end() noexcept {
 void Job::fail_with(const char* function, CUresult result) noexcept {
   if (result == CUDA_SUCCESS) return;
   note(function, result);
-  (void)device_->driver.cuStreamSynchronize(stream_);
+  (void)device_->driver.cuStreamSynchronize(stream());
 }
 
 // They were issued in the context of the memory, or in the one that is current.
@@ -83,14 +81,14 @@ void Job::settle_in(CUcontext context) noexcept {
   note("cuCtxPushCurrent", current.result());
   if (failed()) return;
   bool waits = false;
-  note("cuStreamWaitEvent", device_->late_writes.order_behind(stream_, context, &waits));
-  open_ |= waits;
+  note("cuStreamWaitEvent", device_->late_writes.order_behind(stream(), context, &waits));
+  if (waits) mark();
 }
 
 void Job::abandon() noexcept {
   if (stream_ == nullptr || device_->gone()) return;
   const Current current(*device_);
-  (void)device_->driver.cuStreamDestroy_v2(stream_);
+  device_->streams.end(stream_);
   stream_ = nullptr;
   open_ = false;
 }
@@ -98,23 +96,23 @@ void Job::abandon() noexcept {
 void Job::copy(void* to, const void* from, size_t bytes) noexcept {
   if (failed() || bytes == 0) return;
   const Current current(*device_);
-  open_ = true;
+  mark();
   note("cuMemcpyAsync",
-       device_->driver.cuMemcpyAsync(as_device(to), as_device(from), bytes, stream_));
+       device_->driver.cuMemcpyAsync(as_device(to), as_device(from), bytes, stream()));
 }
 
 void Job::set(void* to, uint32_t value) noexcept {
   if (failed()) return;
   const Current current(*device_);
-  open_ = true;
-  note("cuMemsetD32Async", device_->driver.cuMemsetD32Async(as_device(to), value, 1, stream_));
+  mark();
+  note("cuMemsetD32Async", device_->driver.cuMemsetD32Async(as_device(to), value, 1, stream()));
 }
 
 void Job::copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                     size_t rows) noexcept {
   if (failed() || width == 0 || rows == 0) return;
   const Current current(*device_);
-  open_ = true;
+  mark();
   CUDA_MEMCPY2D what{};
   what.srcMemoryType = what.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
   what.srcDevice = as_device(from);
@@ -123,7 +121,7 @@ void Job::copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pit
   what.dstPitch = to_pitch;
   what.WidthInBytes = width;
   what.Height = rows;
-  note("cuMemcpy2DAsync", device_->driver.cuMemcpy2DAsync_v2(&what, stream_));
+  note("cuMemcpy2DAsync", device_->driver.cuMemcpy2DAsync_v2(&what, stream()));
 }
 
 // What was in a context that has ended is lost.
@@ -134,13 +132,25 @@ bool Job::lost() noexcept {
   return true;
 }
 
+// Its word tells, but not that the device has failed: the driver is asked about that now and then.
+bool Job::is_under_way() noexcept {
+  constexpr uint32_t kBetween = 1024;
+  if (asked_ && stream_->has_come()) return false;
+  if (asked_ && ++looks_ % kBetween != 0) return true;
+  const Current current(*device_);
+  const CUresult result = device_->driver.cuStreamQuery(stream());
+  if (result == CUDA_ERROR_NOT_READY) {
+    if (!asked_) asked_ = stream_->ask(device_->driver);
+    return true;
+  }
+  fail_with("cuStreamQuery", result);
+  return false;
+}
+
 bool Job::done() noexcept {
   if (!open_ || lost()) return true;
-  const Current current(*device_);
-  const CUresult result = device_->driver.cuStreamQuery(stream_);
-  if (result == CUDA_ERROR_NOT_READY) return false;
+  if (is_under_way()) return false;
   open_ = false;
-  fail_with("cuStreamQuery", result);
   return true;
 }
 
@@ -148,7 +158,7 @@ bool Job::finish() noexcept {
   if (!open_ || lost()) return !failed();
   const Current current(*device_);
   open_ = false;
-  fail_with("cuStreamSynchronize", device_->driver.cuStreamSynchronize(stream_));
+  fail_with("cuStreamSynchronize", device_->driver.cuStreamSynchronize(stream()));
   return !failed();
 }
 

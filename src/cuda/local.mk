@@ -7,3 +7,4 @@ cuda_sources += src/cuda/late_writes.cc
 cuda_sources += src/cuda/loaded.cc
 cuda_sources += src/cuda/mapping.cc
 cuda_sources += src/cuda/memory.cc
+cuda_sources += src/cuda/streams.cc

@@ -114,6 +114,7 @@ tests_unit_cuda_pack_kernels_test_LDADD = libtern_kernels.la libtern.la $(GTEST_
 unit_alone += tests/unit/cuda/kernels_test
 EXTRA_tests_unit_cuda_kernels_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
 unit_alone += tests/unit/cuda/loaded_test
+unit_alone += tests/unit/cuda/streams_test
 unit_alone += tests/unit/cuda/memory_test
 EXTRA_tests_unit_cuda_memory_test_DEPENDENCIES = tests/softcuda/libcuda.so.1
 unit_alone += tests/unit/cuda/grid_test
