@@ -168,7 +168,7 @@ class Job {
   const char* function_ = "";
   bool open_ = false;   // something was begun that has not been seen to end
   bool asked_ = false;  // the stream's word will tell
-  uint32_t looks_ = 0;  // at it
+  int64_t next_question_ = 0;
 };
 
 /// Memory of the job's device for a while. Without any where the driver has none: the job has

@@ -2,6 +2,7 @@
 // Job: copies in a stream of their own.
 #include <utility>
 
+#include "base/clock.hpp"
 #include "cuda/device.hpp"
 
 namespace tern::cuda {
@@ -134,9 +135,11 @@ bool Job::lost() noexcept {
 
 // Its word tells, but not that the device has failed: the driver is asked about that now and then.
 bool Job::is_under_way() noexcept {
-  constexpr uint32_t kBetween = 1024;
+  constexpr int64_t kBetween = 2'000'000;  // ns
   if (asked_ && stream_->has_come()) return false;
-  if (asked_ && ++looks_ % kBetween != 0) return true;
+  const int64_t now = now_ns();
+  if (asked_ && now < next_question_) return true;
+  next_question_ = now + kBetween;
   const Current current(*device_);
   const CUresult result = device_->driver.cuStreamQuery(stream());
   if (result == CUDA_ERROR_NOT_READY) {

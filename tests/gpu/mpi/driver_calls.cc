@@ -4,6 +4,7 @@
 // device.
 // ranks: 2
 // configurations: 1 4-peers
+// sanitizers: no
 #include "allocators.hpp"
 
 using namespace tern::test;
