@@ -15,6 +15,9 @@ void publish(core::Ref<core::Communicator> communicator, MPI_Comm* handle);
 /// Makes a communicator known to the transports, without a handle. Throws Error.
 void join(core::Communicator& communicator);
 
+/// Of the calls that make communicators from groups.
+[[nodiscard]] int check_stringtag(const char* stringtag) noexcept;
+
 /// A communicator of `group` that the calls of its members alone make: those with the same
 /// `stringtag` and `why`. The caller is a member.
 [[nodiscard]] core::Ref<core::Communicator> from_group(const core::Group& group,

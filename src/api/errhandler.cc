@@ -154,6 +154,9 @@ int add_error_class(int* errorclass) noexcept {
 
 int add_error_code(int errorclass, int* errorcode) noexcept {
   if (!known(errorclass)) return unknown_code(errorclass);
+  if (class_of(errorclass) != errorclass)
+    return fail(MPI_ERR_ARG, "errorclass is %d, which is a code, of class %d", errorclass,
+                class_of(errorclass));
   return guarded([&] { *errorcode = instance().error_codes.add_code(errorclass); });
 }
 

@@ -240,6 +240,7 @@ int intercomm_create_from_groups(Group& local_group, int local_leader, MPI_Group
   *newintercomm = MPI_COMM_NULL;
   if (!errhandler.fits(core::Kind::kCommunicator))
     return fail(MPI_ERR_ERRHANDLER, "errhandler was not made for a communicator");
+  if (const int code = check_stringtag(stringtag); code != MPI_SUCCESS) return code;
   return attempt([&] {
     int code = check_own_side(world, local_group, local_leader);
     if (code != MPI_SUCCESS) return code;

@@ -103,6 +103,13 @@ uint64_t digest_text(const char* text) noexcept {
   return hash;
 }
 
+int check_stringtag(const char* stringtag) noexcept {
+  const size_t length = ::strnlen(stringtag, MPI_MAX_STRINGTAG_LEN);
+  if (length < MPI_MAX_STRINGTAG_LEN) return MPI_SUCCESS;
+  return fail(MPI_ERR_ARG, "stringtag has more than the %d characters of MPI_MAX_STRINGTAG_LEN - 1",
+              MPI_MAX_STRINGTAG_LEN - 1);
+}
+
 core::Ref<core::Communicator> from_group(const core::Group& group, const char* stringtag,
                                          core::Derivation why) {
   core::Communicator& world = *the_process->world;
@@ -229,6 +236,7 @@ int comm_create_from_group(core::Group& group, const char* stringtag, core::Info
   if (group.rank_of(world.group().peer_index(world.rank())) == MPI_UNDEFINED)
     return fail(MPI_ERR_GROUP, "the calling process is no member of the group (of %d)",
                 group.size());
+  if (const int code = check_stringtag(stringtag); code != MPI_SUCCESS) return code;
   return attempt([&] {
     auto made = from_group(group, stringtag, core::Derivation::kFromGroup);
     made->error_handler = core::Ref<core::ErrorHandler>(&errhandler);

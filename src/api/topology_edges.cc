@@ -3,6 +3,7 @@
 // Where `reorder` allows it and there are several nodes, all ranks learn the whole graph, place it
 // alike, and each takes the edges of its new rank.
 #include <algorithm>
+#include <climits>
 #include <utility>
 
 #include "api/attempt.hpp"
@@ -167,9 +168,12 @@ int check_edges(const Communicator& comm, int n, const int* sources, const int* 
                 const int* destinations, const int* weights, int* total) {
   int code = check_count("n", n);
   if (code == MPI_SUCCESS) code = check_ranks(comm, "sources", sources, n);
-  for (int i = 0; i < n && code == MPI_SUCCESS; *total += degrees[i++])
+  for (int i = 0; i < n && code == MPI_SUCCESS; ++i) {
     if (degrees[i] < 0)
       code = fail(MPI_ERR_ARG, "degrees[%d] is %d; it must not be negative", i, degrees[i]);
+    else if (__builtin_add_overflow(*total, degrees[i], total))
+      code = fail(MPI_ERR_ARG, "degrees[0..%d] are more than %d edges together", i, INT_MAX);
+  }
   if (code == MPI_SUCCESS && *total > 0 && destinations == nullptr)
     code = fail(MPI_ERR_ARG, "destinations is a null pointer, but there are %d edges", *total);
   if (code == MPI_SUCCESS) code = check_ranks(comm, "destinations", destinations, *total);

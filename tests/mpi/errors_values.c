@@ -2,6 +2,8 @@
 // Values that are wrong by what they mean, function by function: the class, and the words that name
 // the argument and its value. (abi_errors.sh has what is wrong by its kind.)
 // ranks: singleton 1
+#include <limits.h>
+
 #include "says.h"
 
 #define SELF MPI_COMM_SELF
@@ -31,6 +33,9 @@ static void communicators(void) {
   MPI_Comm made = MPI_COMM_WORLD;
   MPI_Comm world = MPI_COMM_WORLD;
   MPI_Info info;
+  memset(text, 'x', sizeof text - 1);
+  SAYS(Comm_create_from_group, (one, text, MPI_INFO_NULL, MPI_ERRORS_RETURN, &made), ERR_ARG,
+       "stringtag has more than the 1023 characters");
   SAYS(Comm_split, (SELF, -3, 0, &made), ERR_ARG, "color is -3");
   CHECK(made == MPI_COMM_NULL);
   SAYS(Comm_split_type, (SELF, 12345, 0, MPI_INFO_NULL, &made), ERR_ARG, "split_type is 12345");
@@ -71,6 +76,9 @@ static void topologies(void) {
   SAYS(Graph_create, (SELF, 1, big, (int[]){0, 9}, 0, &made), ERR_ARG, "edges[1] is 9");
   SAYS(Graph_neighbors, (SELF, 0, 1, ints), ERR_TOPOLOGY, "MPI_COMM_SELF");
   SAYS(Graph_neighbors_count, (graph, 3, ints), ERR_RANK, "rank is 3");
+  SAYS(Dist_graph_create,
+       (SELF, 2, (int[]){0, 0}, (int[]){INT_MAX, 1}, ints, ints, MPI_INFO_NULL, 0, &made), ERR_ARG,
+       "more than 2147483647 edges");
   SAYS(Dist_graph_create_adjacent, (SELF, 1, &other, ints, 0, ints, ints, MPI_INFO_NULL, 0, &made),
        ERR_RANK, "sources[0] is 9");
   SAYS(Dist_graph_create_adjacent,
@@ -194,11 +202,14 @@ static void requests(void) {
 }
 
 static void attributes_and_codes(void) {
-  int key = MPI_TAG_UB;
+  int key = MPI_TAG_UB, code = 0;
   SAYS(Comm_set_attr, (SELF, MPI_TAG_UB, ints), ERR_KEYVAL, "a user may set");
   SAYS(Comm_delete_attr, (SELF, MPI_TAG_UB), ERR_KEYVAL, "a user may set");
   SAYS(Comm_free_keyval, (&key), ERR_KEYVAL, "a user may set");
   SAYS(Add_error_code, (123456, ints), ERR_ARG, "123456");
+  CHECK(MPI_Add_error_code(MPI_ERR_RANK, &code) == MPI_SUCCESS);
+  SAYS(Add_error_code, (code, ints), ERR_ARG, "which is a code");
+  CHECK(MPI_Remove_error_code(code) == MPI_SUCCESS);
   SAYS(Error_class, (123456, ints), ERR_ARG, "123456");
   SAYS(Error_string, (-1, text, ints), ERR_ARG, "-1");
   SAYS(Remove_error_class, (MPI_ERR_RANK), ERR_ARG, "");

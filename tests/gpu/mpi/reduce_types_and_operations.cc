@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every predefined operation on every predefined type and on the two of 16 bits, in device memory:
 // what host memory gives, and the same refusals.
+// sanitizers: no, not optimised code leaves other bits between the ends of long doubles
 // ranks: 2
 // configurations: 1 12.0
 #include <complex>
