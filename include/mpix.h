@@ -32,6 +32,28 @@ int MPIX_Query_cuda_support(void);
 /* The same for one kind of GPU: *is_supported becomes 1 or 0. MPI_ERR_ARG for an unknown kind. */
 int MPIX_GPU_query_support(int gpu_type, int* is_supported);
 
+/* How ranks without a launcher that Tern knows meet: by functions of the program, over whatever its
+   processes have in common. Results are MPI error classes; MPI_SUCCESS is 0. */
+#define MPIX_BOOT_VERSION 1
+typedef struct MPIX_Boot {
+  int version;      /* MPIX_BOOT_VERSION */
+  int rank, size;   /* of the world to come */
+  const char* job;  /* a name that no other job has; the same on all ranks */
+  const char* host; /* where this rank runs; null or "": found by the library */
+  void* context;    /* first argument of all functions */
+  int (*put)(void* context, const char* key, const void* value, int bytes);
+  /* Waits until the rank has put the key. A value longer than room: *bytes says how long. */
+  int (*get)(void* context, int rank, const char* key, void* value, int room, int* bytes);
+  int (*fence)(void* context);                              /* waits for all ranks */
+  void (*abort)(void* context, int code, const char* text); /* may be null */
+  void (*done)(void* context); /* none of these is called again; may be null */
+} MPIX_Boot;
+
+/* For the next world: before MPI_Init, or before the first session after the last world has ended.
+   An error is returned; no error handler is called. */
+int MPIX_Boot_provide(const MPIX_Boot* boot);
+
+int PMPIX_Boot_provide(const MPIX_Boot* boot);
 int PMPIX_Query_cuda_support(void);
 int PMPIX_GPU_query_support(int gpu_type, int* is_supported);
 

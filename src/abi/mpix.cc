@@ -3,6 +3,7 @@
 #include "mpix.h"
 
 #include "abi/entry.hpp"
+#include "api/boot_provide.hpp"
 
 using namespace tern;
 
@@ -27,5 +28,11 @@ int PMPIX_GPU_query_support(int gpu_type, int* is_supported) {
 __attribute__((
     weak,
     alias("PMPIX_GPU_query_support"))) decltype(PMPIX_GPU_query_support) MPIX_GPU_query_support;
+
+int PMPIX_Boot_provide(const MPIX_Boot* boot) {
+  const abi::Call call{"MPIX_Boot_provide", api::the_process};
+  return api::boot_provide(call.name, boot);
+}
+__attribute__((weak, alias("PMPIX_Boot_provide"))) decltype(PMPIX_Boot_provide) MPIX_Boot_provide;
 
 }  // extern "C"

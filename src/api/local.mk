@@ -2,6 +2,7 @@
 # Library sources of this folder, one line each: api_sources += src/api/example.cc
 api_sources += src/api/abi.cc
 api_sources += src/api/attribute.cc
+api_sources += src/api/boot_provide.cc
 api_sources += src/api/buffer.cc
 api_sources += src/api/compound.cc
 api_sources += src/api/grequest.cc

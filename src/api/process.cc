@@ -79,8 +79,15 @@ void Instance::count_cores() {
 }
 
 void Instance::enter_job(core::ThreadLevel level) {
+  const bool provided = boot::is_provided();
+  if (was_provided_ && !provided)
+    throw Error(MPI_ERR_OTHER,
+                "the world that this process was in was given by MPIX_Boot_provide, and has ended; "
+                "call it again for the next one");
+  boot_.reset();  // of an attempt that failed
+  was_provided_ = provided;
   boot_ = boot::make_boot(process.params.boot);
-  if (left_together_) boot_->enter_again();
+  if (left_together_ && !provided) boot_->enter_again();
   process.boot = boot_.get();
   process.abort_job = abort_job;
   process.world_rank = boot_->rank();
@@ -100,7 +107,7 @@ void Instance::enter_job(core::ThreadLevel level) {
 }
 
 void Instance::leave_job() {
-  left_together_ = true;
+  forget_world();
   core::end_predefined_communicators(process);
   runtime_.reset();
   process.gpus.release();
@@ -108,6 +115,13 @@ void Instance::leave_job() {
   boot_->finalize();
   process.boot = nullptr;
   boot_.reset();
+}
+
+// What the program has not freed belongs to rooms that end now: its handles must not find it in the
+// next world.
+void Instance::forget_world() {
+  for (const core::Kind kind : {core::Kind::kCommunicator, core::Kind::kWindow})
+    for (core::Object* object : process.handles.live(kind)) process.handles.erase(*object);
 }
 
 // Below MPI_THREAD_MULTIPLE the caller is the only thread in MPI.
@@ -187,10 +201,15 @@ void Instance::stop(User user) {
   if (--users_ > 0) return;
   the_process = nullptr;
   PartitionedRequest::abandon_all();
-  if (user == User::kWorld && !boot_->had_sessions())
-    leave_job();
-  else
+  if (was_provided_) {
     rest();
+    leave_job();
+  } else if (user == User::kWorld && !boot_->had_sessions()) {
+    left_together_ = true;
+    leave_job();
+  } else {
+    rest();
+  }
 }
 
 }  // namespace tern::api

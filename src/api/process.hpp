@@ -24,6 +24,7 @@
 #include "core/attribute.hpp"
 #include "core/info.hpp"
 #include "core/process.hpp"
+#include "mpix.h"
 
 namespace tern::api {
 
@@ -70,6 +71,8 @@ class Instance {
   /// Who uses MPI: the world of MPI_Init, which all ranks enter and leave together, or a session,
   /// which waits for no other process.
   enum class User { kWorld, kSession };
+  /// How the ranks of the next world meet. Throws Error.
+  void provide(const MPIX_Boot& given);
   /// One more user; the level is the highest that any has asked for. Throws Error.
   void start(core::ThreadLevel level, User user);
   /// MPI_Finalize's first step: the attributes of MPI_COMM_SELF are deleted while MPI still works.
@@ -77,7 +80,7 @@ class Instance {
   void end_world();
   /// One user less. Where there were only worlds in all of the job, they have left it together, and
   /// nothing remains; else what peers know of this process stays until it ends, as it may come
-  /// back.
+  /// back. A world that the program provided ends with its last user.
   void stop(User user);
   /// Waits until all of the group have entered the job. Throws Error.
   void await(const core::Group& group) { runtime_->await(group); }
@@ -90,6 +93,7 @@ class Instance {
   void come_back();
   void rest() noexcept;
   void leave_job();
+  void forget_world();
   void raise_level(core::ThreadLevel level) noexcept;
   void explain_launcher() const;
   void count_cores();
@@ -97,6 +101,7 @@ class Instance {
 
   std::mutex mutex_, progress_mutex_;
   int users_ = 0;
+  bool was_provided_ = false;  // the last world that this process entered
   bool left_together_ =
       false;  // all ranks have left the job: connection infos of before do not count
   std::unique_ptr<boot::Boot> boot_;

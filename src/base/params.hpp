@@ -140,8 +140,9 @@ namespace tern {
     "how ranks of one host reach each other's windows: auto (shared memory where the window has "  \
     "it, else copied), copied (by the kernel where it permits that, else by messages), messages; " \
     "all but MPI_Win_allocate_shared's")                                                           \
-  X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|singleton"), own(),                  \
-    "how ranks find each other: auto, mpirun, pmix, singleton")                                    \
+  X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|provided|singleton"), own(),         \
+    "how ranks find each other: auto, mpirun, pmix, provided (by MPIX_Boot_provide, which auto "   \
+    "prefers), singleton")                                                                         \
   X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, "mpi_errors_are_fatal",                   \
     one_of("mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return"), own(),                      \
     "set by mpirun -initial-errhandler: the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at " \

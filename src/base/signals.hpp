@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SignalsKept: what a library changes of this process's signal handlers while it is opened is
-// undone.
+// undone. SignalsBlocked: threads made meanwhile get no signals, which are for the program's own.
 // Why: UCX takes SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGHUP for itself when it is loaded; they are
 // the program's, or those of Tern's own report (base/crash.hpp).
 // Threads: one at a time; not while others change handlers.
@@ -25,6 +25,21 @@ class SignalsKept {
  private:
   static constexpr std::array<int, 6> kNumbers{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGHUP, SIGABRT};
   std::array<struct sigaction, kNumbers.size()> before_{};
+};
+
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
 };
 
 }  // namespace tern

@@ -75,11 +75,16 @@ const char* way_without_mpirun(std::string_view way) {
     refuse_pmi_launcher();
   }
   if (any || way == "singleton") return "singleton";
+  if (way == "provided")
+    throw Error(MPI_ERR_OTHER,
+                "TERN_BOOT=provided, but the program has not called "
+                "MPIX_Boot_provide before its first MPI_Init or session");
   if (way == "mpirun" || way == "pmix")
     throw Error(MPI_ERR_OTHER, strf("TERN_BOOT=%.*s, but this process was not started by %s",
                                     static_cast<int>(way.size()), way.data(),
                                     way == "mpirun" ? "Tern's mpirun" : "a PMIx launcher"));
-  throw Error(MPI_ERR_ARG, strf("TERN_BOOT=%.*s is not one of auto, mpirun, pmix, singleton",
+  throw Error(MPI_ERR_ARG, strf("TERN_BOOT=%.*s is not one of auto, mpirun, pmix, provided, "
+                                "singleton",
                                 static_cast<int>(way.size()), way.data()));
 }
 
@@ -95,6 +100,7 @@ const char* way_of_descendant(std::string_view way) {
 }  // namespace
 
 const char* way_here(std::string_view way) {
+  if (is_provided()) return "provided";
   const Standing standing = way == "singleton" ? Standing::kOutside : standing_in_mpirun();
   if (standing == Standing::kDescendant) return way_of_descendant(way);
   if ((way == "auto" || way == "mpirun") && standing == Standing::kRank) return "mpirun";
@@ -103,6 +109,7 @@ const char* way_here(std::string_view way) {
 
 std::unique_ptr<Boot> make_boot(std::string_view way) {
   std::string_view here = way_here(way);
+  if (here == "provided") return make_provided_boot();
   if (here != "singleton" && !claim_rank_of_mpirun()) here = way_of_descendant(way);
   if (here == "mpirun") return make_mpirun_boot();
   return here == "pmix" ? make_pmix_boot() : make_singleton_boot();

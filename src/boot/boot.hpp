@@ -62,7 +62,7 @@ class Boot {
   [[nodiscard]] const std::vector<int>& local_ranks() const noexcept { return job_.local_ranks; }
   [[nodiscard]] bool is_local(int rank) const noexcept;
 
-  // Which way was taken: "mpirun", "pmix", "singleton" or "fake".
+  // Which way was taken: "provided", "mpirun", "pmix", "singleton" or "fake".
   [[nodiscard]] virtual const char* name() const noexcept = 0;
 
   // Hosts: two ranks share memory only if their node is the same. Nodes count from 0 in the order
@@ -158,13 +158,18 @@ class Boot {
   int entry_ = 1;
 };
 
-// The way this process was started: our mpirun's shared memory, a PMIx server, or alone.
+// The way this process was started: the program's own functions, our mpirun's shared memory, a PMIx
+// server, or alone.
 // Throws where a launcher is there that cannot be used (srun without --mpi=pmix) and says the cure.
-// `way` (the parameter TERN_BOOT) insists on one: "auto", "mpirun", "pmix" or "singleton".
+// `way` (the parameter TERN_BOOT) insists on one: "auto", "mpirun", "pmix", "provided" or
+// "singleton". What the program has provided comes before all of them.
 [[nodiscard]] std::unique_ptr<Boot> make_boot(std::string_view way = "auto");
 
-// The way that make_boot() would take, without joining the job: "mpirun", "pmix" or "singleton".
-// Throws as make_boot() does.
+// The way that make_boot() would take, without joining the job: "provided", "mpirun", "pmix" or
+// "singleton". Throws as make_boot() does.
 [[nodiscard]] const char* way_here(std::string_view way = "auto");
+
+// The program has given functions for the next make_boot() (boot/provided.hpp).
+[[nodiscard]] bool is_provided() noexcept;
 
 }  // namespace tern::boot

@@ -2,6 +2,7 @@
 # How a rank meets the others: src/boot/README.md.
 boot_sources += \
   src/boot/boot.cc src/boot/boot.hpp src/boot/ways.hpp \
+  src/boot/calls.cc src/boot/calls.hpp \
   src/boot/fake.cc src/boot/fake.hpp \
   src/boot/mpirun_boot.cc \
   src/boot/nodes.cc src/boot/nodes.hpp \
@@ -10,5 +11,7 @@ boot_sources += \
   src/boot/pmix_library.cc src/boot/pmix_library.hpp \
   src/boot/pmix_value.cc src/boot/pmix_value.hpp \
   src/boot/process_set.cc src/boot/process_set.hpp \
+  src/boot/provided_boot.cc src/boot/provided.hpp \
   src/boot/shared_job.cc src/boot/shared_job.hpp \
-  src/boot/singleton_boot.cc
+  src/boot/singleton_boot.cc \
+  src/boot/site.cc src/boot/site.hpp

@@ -15,6 +15,8 @@ std::unique_ptr<Boot> make_pmix_boot();
 /// `library` outlives it.
 std::unique_ptr<Boot> make_pmix_boot(const PmixLibrary& library);
 std::unique_ptr<Boot> make_singleton_boot();
+/// Of what the program has provided, which it takes.
+std::unique_ptr<Boot> make_provided_boot();
 
 // What the environment, and the job's memory, say of this process. A rank whose starter has closed
 // the memory's descriptor goes by way of PMIx. A descendant was started by a process that is the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One behaviour suite over the ways to start that need no launcher of their own: the fake, and
-// mpirun's shared memory with ranks as threads.
+// One behaviour suite over the ways to start that need no launcher of their own: the fake, mpirun's
+// shared memory with ranks as threads, and functions of the program.
 #include "boot/boot.hpp"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,10 @@
 #include "base/error.hpp"
 #include "base/fd.hpp"
 #include "boot/fake.hpp"
+#include "boot/provided.hpp"
 #include "boot/shared_job.hpp"
 #include "boot/ways.hpp"
+#include "tests/unit/boot/store.hpp"
 
 namespace tern::boot {
 namespace {
@@ -63,10 +65,31 @@ class MpirunMaker final : public Maker {
   SharedJob job_;
 };
 
+// All at the first call: each waits for the others.
+class ProvidedMaker final : public Maker {
+ public:
+  explicit ProvidedMaker(int size) : store_(size), boots_(static_cast<std::size_t>(size)) {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < size; ++rank)
+      threads.emplace_back([this, rank, boot = store_.boot(rank)] {
+        boots_[static_cast<std::size_t>(rank)] = make_provided_boot(boot);
+      });
+    for (auto& thread : threads) thread.join();
+  }
+  std::unique_ptr<Boot> make(int rank) override {
+    return std::move(boots_[static_cast<std::size_t>(rank)]);
+  }
+
+ private:
+  Store store_;
+  std::vector<std::unique_ptr<Boot>> boots_;
+};
+
 class BootTest : public ::testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<Maker> maker(int size) const {
     if (std::string(GetParam()) == "fake") return std::make_unique<FakeMaker>(size);
+    if (std::string(GetParam()) == "provided") return std::make_unique<ProvidedMaker>(size);
     return std::make_unique<MpirunMaker>(size);
   }
 
@@ -167,10 +190,9 @@ TEST_P(BootTest, AFenceGoesOnWhileItsCallerDoesOtherThings) {
       if (boot.rank() != 2) {
         EXPECT_FALSE(boot.fence_over());
         ++started;
-        const FutexWord word = boot.fence_word();
-        while (!boot.fence_over()) futex_sleep(word, 10000000);
       }
-      EXPECT_TRUE(boot.fence_over());
+      const FutexWord word = boot.fence_word();
+      while (!boot.fence_over()) futex_sleep(word, 10000000);
       boot.end_fence();
       boot.fence();
     }
@@ -193,7 +215,7 @@ TEST_P(BootTest, WrongRanksAreRefusedByName) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, BootTest, ::testing::Values("fake", "mpirun"),
+INSTANTIATE_TEST_SUITE_P(Ways, BootTest, ::testing::Values("fake", "mpirun", "provided"),
                          [](const auto& way) { return std::string(way.param); });
 
 TEST(FakeJob, DeclaredHosts) {
@@ -215,6 +237,52 @@ TEST(FakeJob, AnAbortFreesThoseWhoWait) {
   other->abort(42, "enough");
   waiting.join();
   EXPECT_EQ(job.abort_code(), 42);
+}
+
+TEST(ProvidedBoot, RanksAskTheStoreSeldom) {
+  constexpr int kRanks = 16;
+  Store store(kRanks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank)
+    threads.emplace_back([boot = store.boot(rank)] {
+      const auto made = make_provided_boot(boot);
+      made->put_connection_info_as(boot.rank);
+      made->publish();
+      for (int other = 0; other < kRanks; ++other)
+        EXPECT_EQ(made->connection_info_as<int>(other), other);
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(store.gets.load(), 4 * kRanks);  // twice each, and rank 0 those of all
+  EXPECT_EQ(store.ended.load(), kRanks);
+}
+
+TEST(ProvidedBoot, NamesOfHostsTellMachinesApart) {
+  Store store(3);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank)
+    threads.emplace_back([boot = store.boot(rank)]() mutable {
+      boot.host = boot.rank == 1 ? "other" : "one";
+      const auto made = make_provided_boot(boot);
+      EXPECT_EQ(made->local_ranks(), boot.rank == 1 ? std::vector{1} : (std::vector{0, 2}));
+      EXPECT_EQ(made->job().local_index, boot.rank == 2 ? 1 : 0);
+      EXPECT_EQ(made->node(1), 1);
+      EXPECT_EQ(made->node(2), 0);
+      EXPECT_EQ(made->host(1), "other");
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(ProvidedBoot, IsTakenOnceAndBeforeAllOthers) {
+  Store store(1);
+  EXPECT_THROW((void)way_here("provided"), Error);
+  provide(store.boot(0));
+  provide(store.boot(0));  // instead of the first
+  EXPECT_EQ(store.ended.load(), 1);
+  EXPECT_STREQ(way_here(), "provided");
+  EXPECT_STREQ(way_here("singleton"), "provided");
+  EXPECT_STREQ(make_boot()->name(), "provided");
+  EXPECT_EQ(store.ended.load(), 2);
+  EXPECT_STRNE(way_here(), "provided");
 }
 
 TEST(MakeBoot, AloneIsAWorldOfOne) {

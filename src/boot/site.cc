@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Site: of this process, and of others.
+#include "boot/site.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "base/error.hpp"
+#include "boot/calls.hpp"
+#include "boot/ways.hpp"
+#include "mpi.h"
+
+namespace tern::boot {
+namespace {
+
+std::uint64_t digest(const std::string& text) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+// Another PID namespace is another machine: its processes' memory cannot be opened.
+std::string machine_here() {
+  std::string boot_id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot_id;
+  char space[64] = {};
+  if (::readlink("/proc/self/ns/pid", space, sizeof space - 1) < 0) space[0] = '\0';
+  return boot_id + " " + space;
+}
+
+}  // namespace
+
+Site site_here(const Calls& calls) {
+  Site site{};
+  const std::string name = calls.host().empty() ? this_host() : calls.host();
+  site.machine = digest(machine_here() + " " + calls.host());
+  std::random_device chance;
+  site.process = (std::uint64_t{chance()} << 32) | chance();
+  site.rank = calls.rank();
+  site.size = calls.size();
+  name.copy(site.host, sizeof site.host - 1);
+  return site;
+}
+
+Site site_of(const std::string& bytes) {
+  Site site;
+  std::memcpy(&site, bytes.data(), sizeof site);
+  return site;
+}
+
+std::string objection_to(const Site& site, int rank, int size) {
+  if (site.rank != rank)
+    return strf(
+        "the function get given by MPIX_Boot_provide gave rank 0 what rank %d had put, but "
+        "it had asked for rank %d",
+        site.rank, rank);
+  if (site.size != size)
+    return strf("MPIX_Boot_provide was given size %d on rank %d, but %d on rank 0", site.size, rank,
+                size);
+  return {};
+}
+
+std::vector<Site> sites_of(const std::string& bytes, const Site& own) {
+  std::vector<Site> sites(bytes.size() / sizeof(Site));
+  std::memcpy(sites.data(), bytes.data(), sites.size() * sizeof(Site));
+  for (Site& site : sites) site.host[sizeof site.host - 1] = '\0';
+  if (sites[static_cast<std::size_t>(own.rank)].process != own.process)
+    throw Error(MPI_ERR_OTHER,
+                strf("two processes were given rank %d by MPIX_Boot_provide, or the store still "
+                     "has what an earlier job of the same name put; a job needs a name of its own",
+                     own.rank));
+  return sites;
+}
+
+}  // namespace tern::boot
