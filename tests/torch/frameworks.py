@@ -26,11 +26,13 @@ world.same(functional.wait_tensor(every), torch.arange(float(ranks)).repeat_inte
 part = functional.reduce_scatter_tensor(torch.arange(2.0 * ranks), "avg", 0, mesh)
 world.same(functional.wait_tensor(part), torch.arange(2.0) + 2 * rank, "functional reduce_scatter")
 several = functional.all_reduce_coalesced([torch.ones(3), torch.ones(70_000)], "sum", mesh)
-assert all(functional.wait_tensor(one)[-1].item() == ranks for one in several)
+assert [functional.wait_tensor(one)[-1].item() for one in several] == [ranks, ranks]
 several = functional.all_gather_into_tensor_coalesced([torch.ones(2), torch.full((3,), float(rank))], mesh)
-world.same(functional.wait_tensor(several[1]), torch.arange(float(ranks)).repeat_interleave(3), "coalesced all_gather")
+_, gathered = map(functional.wait_tensor, several)
+world.same(gathered, torch.arange(float(ranks)).repeat_interleave(3), "coalesced all_gather")
 several = functional.reduce_scatter_tensor_coalesced([torch.ones(ranks), torch.ones(2 * ranks)], "sum", [0, 0], mesh)
-world.same(functional.wait_tensor(several[1]), torch.full((2,), float(ranks)), "coalesced reduce_scatter")
+_, part = map(functional.wait_tensor, several)
+world.same(part, torch.full((2,), float(ranks)), "coalesced reduce_scatter")
 
 # Tensors in shards: redistributed, added up.
 whole = torch.arange(float(8 * ranks)).reshape(2 * ranks, 4)
