@@ -46,11 +46,12 @@ c10::intrusive_ptr<c10d::Backend> Backend::split(const c10::intrusive_ptr<c10d::
   group_->refuse_dead();
   std::vector<int> members;
   for (const int rank : ranks) {
-    TORCH_CHECK_VALUE(rank >= 0 && rank < size_, "tern: split names rank ", rank, ", but the group has ranks 0..",
-                      size_ - 1);
+    TORCH_CHECK_VALUE(rank >= 0 && rank < size_, "tern: split names rank ", rank,
+                      ", but the group has ranks 0..", size_ - 1);
     members.push_back(group_->ranks()[rank]);
   }
-  auto own = c10::make_intrusive<c10d::Backend::Options>("tern", options ? options->timeout : options_->timeout);
+  auto own = c10::make_intrusive<c10d::Backend::Options>(
+      "tern", options ? options->timeout : options_->timeout);
   std::string name = group_->name() + "/split";
   if constexpr (requires { options->group_name; }) {
     if (options) {
@@ -104,7 +105,8 @@ WorkPointer Backend::endCoalescing() {
 }
 
 Backend::OperationPointer Backend::start(const char* words, Milliseconds timeout, bool is_async) {
-  auto operation = std::make_shared<Operation>(group_, words, timeout, !is_async && !is_coalescing_);
+  auto operation =
+      std::make_shared<Operation>(group_, words, timeout, !is_async && !is_coalescing_);
   operation->set_sequence(group_->sequence++);
   return operation;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend "tern" of torch.distributed: each method is one MPI call or a few, for tensors in host memory.
-// Lifetime: of its process group. Threads: as PyTorch calls it; calls on one group come in one order on all ranks.
-// The names overridden are the old ones (_allgather_base): every version of PyTorch has them; new ones forward to them.
+// The backend "tern" of torch.distributed: each method is one MPI call or a few, for tensors in
+// host memory. Lifetime: of its process group. Threads: as PyTorch calls it; calls on one group
+// come in one order on all ranks. The names overridden are the old ones (_allgather_base): every
+// version of PyTorch has them; new ones forward to them.
 #ifndef TORCH_TERN_BACKEND_HPP
 #define TORCH_TERN_BACKEND_HPP
 

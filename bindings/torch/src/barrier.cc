@@ -12,7 +12,8 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Two tags that programs hardly use: "I am here", and rank 0's answer (1: all are; 0: some are missing).
+// Two tags that programs hardly use: "I am here", and rank 0's answer (1: all are; 0: some are
+// missing).
 constexpr int kArrived = 0x7ffe0000 - 1;
 constexpr int kAnswer = kArrived - 1;
 
@@ -101,8 +102,10 @@ void Backend::await_first(Milliseconds timeout) {
   }
   if (!is_answered || !all_are_here) {
     std::ostringstream sentence;
-    sentence << "[Rank " << rank_ << "]: Rank " << rank_ << " successfully reached monitoredBarrier, but received "
-             << (is_answered ? "word from rank 0 that others have not within " : "no word from rank 0 within ")
+    sentence << "[Rank " << rank_ << "]: Rank " << rank_
+             << " successfully reached monitoredBarrier, but received "
+             << (is_answered ? "word from rank 0 that others have not within "
+                             : "no word from rank 0 within ")
              << timeout.count() << " ms. Please check rank 0 logs for faulty rank.";
     fail(sentence.str());
   }
@@ -111,7 +114,8 @@ void Backend::await_first(Milliseconds timeout) {
 void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool waits_for_all) {
   group_->refuse_dead();
   group_->sequence++;
-  const Milliseconds timeout = options.timeout < Milliseconds::zero() ? options_->timeout : options.timeout;
+  const Milliseconds timeout =
+      options.timeout < Milliseconds::zero() ? options_->timeout : options.timeout;
   rank_ == 0 ? await_others(timeout, waits_for_all) : await_first(timeout);
 }
 

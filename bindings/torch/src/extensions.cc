@@ -8,7 +8,8 @@ namespace torch_tern {
 
 namespace {
 
-// Python loads packages so that their libraries' names are theirs alone: RTLD_DEFAULT would not find them.
+// Python loads packages so that their libraries' names are theirs alone: RTLD_DEFAULT would not
+// find them.
 void* library() {
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(&MPI_Get_version), &info) == 0) {

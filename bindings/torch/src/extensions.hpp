@@ -21,8 +21,8 @@ struct Boot {
 };
 
 struct Extensions {
-  int (*boot_provide)(const Boot*) = nullptr;   // MPIX_Boot_provide
-  int (*comm_interrupt)(MPI_Comm) = nullptr;    // MPIX_Comm_interrupt
+  int (*boot_provide)(const Boot*) = nullptr;  // MPIX_Boot_provide
+  int (*comm_interrupt)(MPI_Comm) = nullptr;   // MPIX_Comm_interrupt
 };
 
 const Extensions& extensions();

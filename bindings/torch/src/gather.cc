@@ -8,15 +8,16 @@ namespace torch_tern {
 namespace {
 
 void require_count(const Tensors& tensors, int size, const char* words) {
-  TORCH_CHECK_VALUE(static_cast<int>(tensors.size()) == size, "tern: ", words, " got ", tensors.size(),
-                    " tensors for ", size, " ranks");
+  TORCH_CHECK_VALUE(static_cast<int>(tensors.size()) == size, "tern: ", words, " got ",
+                    tensors.size(), " tensors for ", size, " ranks");
 }
 
 void require_equal(const Tensors& tensors, const at::Tensor& own, const char* words) {
   for (const at::Tensor& tensor : tensors) {
     require_alike(tensor, own, words);
-    TORCH_CHECK_VALUE(tensor.numel() == own.numel(), "tern: ", words, " takes tensors of one size, and got ",
-                      tensor.numel(), " and ", own.numel(), " elements");
+    TORCH_CHECK_VALUE(tensor.numel() == own.numel(), "tern: ", words,
+                      " takes tensors of one size, and got ", tensor.numel(), " and ", own.numel(),
+                      " elements");
   }
 }
 
@@ -51,31 +52,35 @@ WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
   const int root = static_cast<int>(options.rootRank);
   const at::Tensor plain = rank_ == root ? readable(*operation, tensor, "broadcast")
                                          : writable(*operation, tensor, "broadcast");
-  operation->issue(MPI_Bcast_c, MPI_Ibcast_c, plain.data_ptr(), bytes_of(plain), MPI_BYTE, root, comm());
+  operation->issue(MPI_Bcast_c, MPI_Ibcast_c, plain.data_ptr(), bytes_of(plain), MPI_BYTE, root,
+                   comm());
   return finish(operation, c10d::OpType::BROADCAST, "tern:broadcast", tensors, tensors);
 }
 
-void Backend::gather_all_flat(Operation& operation, const at::Tensor& output, const at::Tensor& input) {
+void Backend::gather_all_flat(Operation& operation, const at::Tensor& output,
+                              const at::Tensor& input) {
   require_alike(output, input, "allgather");
   TORCH_CHECK_VALUE(output.numel() == input.numel() * size_, "tern: allgather of ", input.numel(),
-                    " elements from ", size_, " ranks gives ", input.numel() * size_, ", but the output has ",
-                    output.numel());
+                    " elements from ", size_, " ranks gives ", input.numel() * size_,
+                    ", but the output has ", output.numel());
   const at::Tensor target = writable(operation, output, "allgather");
   at::Tensor source = readable(operation, input, "allgather");
   if (overlap(source, target)) {
     source = source.clone();
     operation.hold(source);
   }
-  operation.issue(MPI_Allgather_c, MPI_Iallgather_c, static_cast<const void*>(source.data_ptr()), bytes_of(source),
-                  MPI_BYTE, target.data_ptr(), bytes_of(source), MPI_BYTE, comm());
+  operation.issue(MPI_Allgather_c, MPI_Iallgather_c, static_cast<const void*>(source.data_ptr()),
+                  bytes_of(source), MPI_BYTE, target.data_ptr(), bytes_of(source), MPI_BYTE,
+                  comm());
 }
 
 // All ranks know the sizes of all, so all choose the same call.
 void Backend::gather_all(Operation& operation, const Tensors& outputs, const at::Tensor& input) {
   require_count(outputs, size_, "allgather");
   require_alike(outputs.front(), input, "allgather");
-  TORCH_CHECK_VALUE(outputs[rank_].numel() == input.numel(), "tern: allgather gives this rank's part ",
-                    outputs[rank_].numel(), " elements, but the input has ", input.numel());
+  TORCH_CHECK_VALUE(outputs[rank_].numel() == input.numel(),
+                    "tern: allgather gives this rank's part ", outputs[rank_].numel(),
+                    " elements, but the input has ", input.numel());
   if (are_equal(outputs)) {
     gather_all_flat(operation, writable(operation, outputs, "allgather"), input);
     return;
@@ -84,8 +89,9 @@ void Backend::gather_all(Operation& operation, const Tensors& outputs, const at:
   const at::Tensor source = readable(operation, input, "allgather");
   auto layout = std::make_shared<Layout>(outputs);
   operation.at_end([layout] {});
-  operation.issue(MPI_Allgatherv_c, MPI_Iallgatherv_c, static_cast<const void*>(source.data_ptr()), bytes_of(source),
-                  MPI_BYTE, target.data_ptr(), static_cast<const MPI_Count*>(layout->counts.data()),
+  operation.issue(MPI_Allgatherv_c, MPI_Iallgatherv_c, static_cast<const void*>(source.data_ptr()),
+                  bytes_of(source), MPI_BYTE, target.data_ptr(),
+                  static_cast<const MPI_Count*>(layout->counts.data()),
                   static_cast<const MPI_Aint*>(layout->offsets.data()), MPI_BYTE, comm());
 }
 
@@ -97,10 +103,12 @@ WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
   return finish(operation, c10d::OpType::ALLGATHER, "tern:all_gather", inputs, parts);
 }
 
-WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) {
+WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input,
+                                     const c10d::AllgatherOptions& options) {
   auto operation = start("allgather", options);
   gather_all_flat(*operation, output, input);
-  return finish(operation, c10d::OpType::_ALLGATHER_BASE, "tern:_all_gather_base", {input}, {output});
+  return finish(operation, c10d::OpType::_ALLGATHER_BASE, "tern:_all_gather_base", {input},
+                {output});
 }
 
 WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
@@ -110,8 +118,8 @@ WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors&
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Tensors parts;
     for (const Tensors& of_rank : outputs) {
-      TORCH_CHECK_VALUE(of_rank.size() == inputs.size(), "tern: allgather_coalesced has ", inputs.size(),
-                        " inputs, but ", of_rank.size(), " outputs of a rank");
+      TORCH_CHECK_VALUE(of_rank.size() == inputs.size(), "tern: allgather_coalesced has ",
+                        inputs.size(), " inputs, but ", of_rank.size(), " outputs of a rank");
       parts.push_back(of_rank[i]);
     }
     gather_all(*operation, parts, inputs[i]);
@@ -122,17 +130,18 @@ WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors&
 
 WorkPointer Backend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                      const c10d::AllgatherOptions& options) {
-  TORCH_CHECK_VALUE(outputs.size() == inputs.size(), "tern: allgather has ", outputs.size(), " outputs and ",
-                    inputs.size(), " inputs");
+  TORCH_CHECK_VALUE(outputs.size() == inputs.size(), "tern: allgather has ", outputs.size(),
+                    " outputs and ", inputs.size(), " inputs");
   auto operation = start("allgather_into_tensor_coalesced", options);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     gather_all_flat(*operation, outputs[i], inputs[i]);
   }
-  return finish(operation, c10d::OpType::ALLGATHER_INTO_TENSOR_COALESCED, "tern:all_gather_into_tensor_coalesced",
-                inputs, outputs);
+  return finish(operation, c10d::OpType::ALLGATHER_INTO_TENSOR_COALESCED,
+                "tern:all_gather_into_tensor_coalesced", inputs, outputs);
 }
 
-WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& options) {
+WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs,
+                            const c10d::GatherOptions& options) {
   const at::Tensor& input = only(inputs, "gather");
   const int root = static_cast<int>(options.rootRank);
   auto operation = start("gather", options);
@@ -144,15 +153,17 @@ WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs, cons
     require_equal(parts, input, "gather");
     target = writable(*operation, parts, "gather").data_ptr();
   } else {
-    TORCH_CHECK_VALUE(outputs.empty(), "tern: gather takes outputs on its root, rank ", root, ", only");
+    TORCH_CHECK_VALUE(outputs.empty(), "tern: gather takes outputs on its root, rank ", root,
+                      ", only");
   }
   const at::Tensor source = readable(*operation, input, "gather");
-  operation->issue(MPI_Gather_c, MPI_Igather_c, static_cast<const void*>(source.data_ptr()), bytes_of(source),
-                   MPI_BYTE, target, bytes_of(source), MPI_BYTE, root, comm());
+  operation->issue(MPI_Gather_c, MPI_Igather_c, static_cast<const void*>(source.data_ptr()),
+                   bytes_of(source), MPI_BYTE, target, bytes_of(source), MPI_BYTE, root, comm());
   return finish(operation, c10d::OpType::GATHER, "tern:gather", inputs, parts);
 }
 
-WorkPointer Backend::gather_into_tensor(at::Tensor& output, at::Tensor& input, const c10d::GatherOptions& options) {
+WorkPointer Backend::gather_into_tensor(at::Tensor& output, at::Tensor& input,
+                                        const c10d::GatherOptions& options) {
   Tensors inputs{input};
   std::vector<Tensors> outputs;
   if (rank_ == options.rootRank) {
@@ -163,7 +174,8 @@ WorkPointer Backend::gather_into_tensor(at::Tensor& output, at::Tensor& input, c
   return gather(outputs, inputs, options);
 }
 
-WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ScatterOptions& options) {
+WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                             const c10d::ScatterOptions& options) {
   const at::Tensor& output = only(outputs, "scatter");
   const int root = static_cast<int>(options.rootRank);
   auto operation = start("scatter", options);
@@ -174,11 +186,12 @@ WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, con
     require_equal(parts, output, "scatter");
     source = readable(*operation, parts, "scatter").data_ptr();
   } else {
-    TORCH_CHECK_VALUE(inputs.empty(), "tern: scatter takes inputs on its root, rank ", root, ", only");
+    TORCH_CHECK_VALUE(inputs.empty(), "tern: scatter takes inputs on its root, rank ", root,
+                      ", only");
   }
   const at::Tensor target = writable(*operation, output, "scatter");
-  operation->issue(MPI_Scatter_c, MPI_Iscatter_c, source, bytes_of(target), MPI_BYTE, target.data_ptr(),
-                   bytes_of(target), MPI_BYTE, root, comm());
+  operation->issue(MPI_Scatter_c, MPI_Iscatter_c, source, bytes_of(target), MPI_BYTE,
+                   target.data_ptr(), bytes_of(target), MPI_BYTE, root, comm());
   return finish(operation, c10d::OpType::SCATTER, "tern:scatter", outputs, outputs);
 }
 

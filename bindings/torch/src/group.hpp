@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operations of one process group share: its communicator, its deadline, and whether it is dead.
-// Lifetime: of the backend and of every operation that it began. Threads: any.
+// What the operations of one process group share: its communicator, its deadline, and whether it is
+// dead. Lifetime: of the backend and of every operation that it began. Threads: any.
 #ifndef TORCH_TERN_GROUP_HPP
 #define TORCH_TERN_GROUP_HPP
 
@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 // More time for the operations that begin until the first of them has ended.
 struct Extension {
   Milliseconds more;
-  bool is_new = true;    // no operation has begun since
+  bool is_new = true;  // no operation has begun since
   std::atomic<bool> is_over{false};
 };
 

@@ -19,7 +19,8 @@ bool are_adjacent(const std::vector<at::Tensor>& tensors) {
   return true;
 }
 
-// The elements of all, beginning where the first begins; only for tensors that lie one after the other.
+// The elements of all, beginning where the first begins; only for tensors that lie one after the
+// other.
 at::Tensor span(const std::vector<at::Tensor>& tensors) {
   std::int64_t elements = 0;
   for (const at::Tensor& tensor : tensors) {
@@ -35,20 +36,24 @@ bool is_plain(const at::Tensor& tensor) {
 }
 
 const at::Tensor& only(const std::vector<at::Tensor>& tensors, const char* words) {
-  TORCH_CHECK_VALUE(tensors.size() == 1, "tern: ", words, " takes one tensor, and got ", tensors.size());
+  TORCH_CHECK_VALUE(tensors.size() == 1, "tern: ", words, " takes one tensor, and got ",
+                    tensors.size());
   return tensors.front();
 }
 
-const std::vector<at::Tensor>& only(const std::vector<std::vector<at::Tensor>>& lists, const char* words) {
-  TORCH_CHECK_VALUE(lists.size() == 1, "tern: ", words, " takes one list of tensors, and got ", lists.size());
+const std::vector<at::Tensor>& only(const std::vector<std::vector<at::Tensor>>& lists,
+                                    const char* words) {
+  TORCH_CHECK_VALUE(lists.size() == 1, "tern: ", words, " takes one list of tensors, and got ",
+                    lists.size());
   return lists.front();
 }
 
 void require_host(const at::Tensor& tensor, const char* words) {
-  TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "tern: ", words, " takes dense tensors, and got one of layout ",
-                    tensor.layout());
-  TORCH_CHECK_VALUE(tensor.device().is_cpu(), "tern: ", words, " takes tensors of the CPU so far, and got one on ",
-                    tensor.device(), "; give CUDA tensors another backend: \"cpu:tern,cuda:nccl\"");
+  TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "tern: ", words,
+                    " takes dense tensors, and got one of layout ", tensor.layout());
+  TORCH_CHECK_VALUE(tensor.device().is_cpu(), "tern: ", words,
+                    " takes tensors of the CPU so far, and got one on ", tensor.device(),
+                    "; give CUDA tensors another backend: \"cpu:tern,cuda:nccl\"");
 }
 
 void require_alike(const at::Tensor& one, const at::Tensor& other, const char* words) {
@@ -58,7 +63,8 @@ void require_alike(const at::Tensor& one, const at::Tensor& other, const char* w
 
 at::Tensor readable(Operation& operation, const at::Tensor& tensor, const char* words) {
   require_host(tensor, words);
-  at::Tensor plain = is_plain(tensor) ? tensor : tensor.detach().resolve_conj().resolve_neg().contiguous();
+  at::Tensor plain =
+      is_plain(tensor) ? tensor : tensor.detach().resolve_conj().resolve_neg().contiguous();
   operation.hold(plain);
   return plain;
 }
@@ -83,7 +89,8 @@ at::Tensor changeable(Operation& operation, const at::Tensor& tensor, const char
   return plain;
 }
 
-at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors, const char* words) {
+at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors,
+                    const char* words) {
   for (const at::Tensor& tensor : tensors) {
     require_host(tensor, words);
     require_alike(tensor, tensors.front(), words);
@@ -101,7 +108,8 @@ at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors
   return all;
 }
 
-at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors, const char* words) {
+at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors,
+                    const char* words) {
   std::int64_t elements = 0;
   for (const at::Tensor& tensor : tensors) {
     require_host(tensor, words);
@@ -125,7 +133,8 @@ at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors
 }
 
 bool overlap(const at::Tensor& one, const at::Tensor& other) {
-  return one.nbytes() > 0 && other.nbytes() > 0 && begin_of(one) < begin_of(other) + other.nbytes() &&
+  return one.nbytes() > 0 && other.nbytes() > 0 &&
+         begin_of(one) < begin_of(other) + other.nbytes() &&
          begin_of(other) < begin_of(one) + one.nbytes();
 }
 

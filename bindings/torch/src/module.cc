@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python module torch_tern._C.
-#include <torch/csrc/utils/pybind.h>
 #include <pybind11/chrono.h>
+#include <torch/csrc/utils/pybind.h>
 #include <torch/extension.h>
 
+#include <torch/version.h>
 #include <numeric>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/version.h>
 
 #include "backend.hpp"
 #include "extensions.hpp"
@@ -26,13 +26,15 @@ void require_world(const Session& session, int rank, int size) {
     return;
   }
   fail("RANK and WORLD_SIZE say rank " + std::to_string(rank) + " of " + std::to_string(size) +
-       ", but MPI says rank " + std::to_string(session.rank()) + " of " + std::to_string(session.size()) +
+       ", but MPI says rank " + std::to_string(session.rank()) + " of " +
+       std::to_string(session.size()) +
        ". Call torch_tern.init() before init_process_group under mpirun or srun");
 }
 
 // Members are given as ranks of the world; none means all.
-c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vector<int> ranks, int world_rank,
-                                   int world_size, const std::string& name, Milliseconds timeout) {
+c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vector<int> ranks,
+                                   int world_rank, int world_size, const std::string& name,
+                                   Milliseconds timeout) {
   refuse_fork();
   if (!Session::current() && !has_launcher() && world_size > 1) {
     boot_over(store, world_rank, world_size);
@@ -44,7 +46,8 @@ c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vec
     std::iota(ranks.begin(), ranks.end(), 0);
   }
   auto options = c10::make_intrusive<c10d::Backend::Options>("tern", timeout);
-  return c10::make_intrusive<Backend>(make_group(std::move(session), ranks, name, timeout), rank, options);
+  return c10::make_intrusive<Backend>(make_group(std::move(session), ranks, name, timeout), rank,
+                                      options);
 }
 
 // The rank and size that MPI gives this process, and rank 0's words.
@@ -85,7 +88,8 @@ void end() {
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   namespace tern = torch_tern;
   using release = pybind11::call_guard<pybind11::gil_scoped_release>;
-  pybind11::class_<tern::Backend, c10::intrusive_ptr<tern::Backend>, c10d::Backend>(module, "Backend")
+  pybind11::class_<tern::Backend, c10::intrusive_ptr<tern::Backend>, c10d::Backend>(module,
+                                                                                    "Backend")
       .def("perform_nocolor_split", [](const tern::Backend&, const pybind11::object&) {});
   module.def("create", &tern::create, release());
   module.def("meet", &tern::meet, release());

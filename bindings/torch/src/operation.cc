@@ -15,7 +15,8 @@ namespace torch_tern {
 
 namespace {
 
-// A library that cannot end a call under way can end a wait: who asks for less time than this gets waits.
+// A library that cannot end a call under way can end a wait: who asks for less time than this gets
+// waits.
 constexpr Milliseconds kLongTimeout = std::chrono::minutes(5);
 
 bool may_block(bool is_sync, Milliseconds timeout) {
@@ -65,7 +66,8 @@ std::unique_ptr<Timer> Operation::watch() {
     const std::string words = overdue(timeout_);
     group_->end(words, true);
     if (!extensions().comm_interrupt) {
-      std::fprintf(stderr, "tern: %s. This libmpi_abi.so.1 cannot end a call under way: the process ends\n",
+      std::fprintf(stderr,
+                   "tern: %s. This libmpi_abi.so.1 cannot end a call under way: the process ends\n",
                    words.c_str());
       _exit(1);
     }
@@ -236,7 +238,8 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
     if (future_) {
       return future_;
     }
-    future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+    future_ =
+        c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
     if (is_done_) {
       error_ ? future_->setError(error_) : future_->markCompleted(value_);
       return future_;

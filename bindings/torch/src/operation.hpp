@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of a collective or of point to point: its MPI requests, its tensors, and what is done when they are complete.
-// Why: PyTorch's Work may be dropped before the data has moved; the operation lives until it has.
-// Lifetime: held by its Work, and by the progress thread once a future is wanted or the Work is gone.
-// Threads: begun by one; test, wait, future from any.
+// One call of a collective or of point to point: its MPI requests, its tensors, and what is done
+// when they are complete. Why: PyTorch's Work may be dropped before the data has moved; the
+// operation lives until it has. Lifetime: held by its Work, and by the progress thread once a
+// future is wanted or the Work is gone. Threads: begun by one; test, wait, future from any.
 #ifndef TORCH_TERN_OPERATION_HPP
 #define TORCH_TERN_OPERATION_HPP
 
@@ -26,13 +26,15 @@ namespace torch_tern {
 
 class Operation : public std::enable_shared_from_this<Operation> {
  public:
-  // `words` name the call in sentences. A synchronous operation is complete when `begin` has returned.
+  // `words` name the call in sentences. A synchronous operation is complete when `begin` has
+  // returned.
   Operation(std::shared_ptr<Group> group, const char* words, Milliseconds wanted, bool is_sync);
   ~Operation();
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // The call's blocking form, or its nonblocking one, which has a request behind the same arguments.
+  // The call's blocking form, or its nonblocking one, which has a request behind the same
+  // arguments.
   template <class Blocking, class Nonblocking, class... Arguments>
   void issue(Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
     if (is_blocking_) {

@@ -10,8 +10,8 @@ namespace {
 const at::Tensor& message(const Tensors& tensors, const char* words) {
   const at::Tensor& tensor = only(tensors, words);
   require_host(tensor, words);
-  TORCH_CHECK_VALUE(is_plain(tensor), "tern: ", words, " takes a contiguous tensor, and got one of strides ",
-                    tensor.strides());
+  TORCH_CHECK_VALUE(is_plain(tensor), "tern: ", words,
+                    " takes a contiguous tensor, and got one of strides ", tensor.strides());
   return tensor;
 }
 

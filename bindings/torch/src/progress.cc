@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of completion: one leads, which means that it waits inside MPI; the others call back, or sleep.
+// The threads of completion: one leads, which means that it waits inside MPI; the others call back,
+// or sleep.
 #include "progress.hpp"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread that waits for operations whose completion calls back, or which nobody else waits for.
-// A callback may itself wait for a later operation; so before callbacks run, another thread may take over the waiting.
-// Lifetime: of the process. Threads: any may submit. It sleeps inside MPI_Waitsome; a request of its own wakes it.
+// A callback may itself wait for a later operation; so before callbacks run, another thread may
+// take over the waiting. Lifetime: of the process. Threads: any may submit. It sleeps inside
+// MPI_Waitsome; a request of its own wakes it.
 #ifndef TORCH_TERN_PROGRESS_HPP
 #define TORCH_TERN_PROGRESS_HPP
 
@@ -32,7 +33,8 @@ class Progress {
   using Operations = std::vector<std::shared_ptr<Operation>>;
 
   void run();
-  // Waits until some of the pending operations are complete or given up; gives them back with their errors.
+  // Waits until some of the pending operations are complete or given up; gives them back with their
+  // errors.
   void lead(std::unique_lock<std::mutex>& lock);
   void take_ended(Operations& watched, std::vector<std::exception_ptr>& errors);
   void give_up_dead();

@@ -34,8 +34,10 @@ bool calls_no_more() { return silent.load(std::memory_order_relaxed); }
 
 void refuse_fork() {
   if (is_forked()) [[unlikely]] {
-    fail("this process was forked from one that has joined its job; only that one may communicate. Start "
-         "processes that communicate by \"spawn\", and give data to forked ones by queues");
+    fail(
+        "this process was forked from one that has joined its job; only that one may communicate. "
+        "Start "
+        "processes that communicate by \"spawn\", and give data to forked ones by queues");
   }
 }
 
@@ -89,7 +91,8 @@ MPI_Comm Session::communicator(const std::vector<int>& ranks, const std::string&
   check(MPI_Group_incl(world_, static_cast<int>(ranks.size()), ranks.data(), &group));
   std::string tag = "torch/" + std::to_string(number_) + "/" + name;
   if (tag.size() >= MPI_MAX_STRINGTAG_LEN) {
-    tag = tag.substr(0, MPI_MAX_STRINGTAG_LEN - 32) + std::to_string(std::hash<std::string>()(name));
+    tag =
+        tag.substr(0, MPI_MAX_STRINGTAG_LEN - 32) + std::to_string(std::hash<std::string>()(name));
   }
   MPI_Comm comm = MPI_COMM_NULL;
   const int code =

@@ -26,8 +26,8 @@ at::Tensor gather_rows(const at::Tensor& own, const std::vector<MPI_Count>& rows
     offsets.push_back(at);
     at += static_cast<MPI_Aint>(counts.back());
   }
-  check(MPI_Allgatherv_c(own.data_ptr(), bytes_of(own), MPI_BYTE, all.data_ptr(), counts.data(), offsets.data(),
-                         MPI_BYTE, comm));
+  check(MPI_Allgatherv_c(own.data_ptr(), bytes_of(own), MPI_BYTE, all.data_ptr(), counts.data(),
+                         offsets.data(), MPI_BYTE, comm));
   return all;
 }
 
@@ -40,16 +40,19 @@ at::Tensor Backend::sum_sparse(const at::Tensor& tensor) {
   check(MPI_Allgather(&entries, 1, MPI_COUNT, of_rank.data(), 1, MPI_COUNT, comm()));
   const at::Tensor indices = gather_rows(own._indices().t().contiguous(), of_rank, comm());
   const at::Tensor values = gather_rows(own._values().contiguous(), of_rank, comm());
-  return at::sparse_coo_tensor(indices.t().contiguous(), values, tensor.sizes(), tensor.options()).coalesce();
+  return at::sparse_coo_tensor(indices.t().contiguous(), values, tensor.sizes(), tensor.options())
+      .coalesce();
 }
 
-// Several calls that need each other's results: they are made here, whether or not the caller would go on.
+// Several calls that need each other's results: they are made here, whether or not the caller would
+// go on.
 WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) {
   const at::Tensor& tensor = only(tensors, "allreduce_sparse");
   TORCH_CHECK_VALUE(tensor.layout() == at::kSparse && tensor.device().is_cpu(),
                     "tern: allreduce_sparse takes tensors of layout sparse_coo on the CPU");
-  TORCH_CHECK_VALUE(options.reduceOp == c10d::ReduceOp::SUM || options.reduceOp == c10d::ReduceOp::AVG,
-                    "tern: sparse tensors are summed or averaged, nothing else");
+  TORCH_CHECK_VALUE(
+      options.reduceOp == c10d::ReduceOp::SUM || options.reduceOp == c10d::ReduceOp::AVG,
+      "tern: sparse tensors are summed or averaged, nothing else");
   auto operation = start("allreduce_sparse", options);
   const at::NoGradGuard no_grad;
   at::Tensor sum = sum_sparse(tensor);
@@ -57,7 +60,8 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
     sum = sum.div(size_);
   }
   tensor.copy_(sum);
-  return finish(operation, c10d::OpType::_ALLREDUCE_SPARSE, "tern:sparse_all_reduce", tensors, tensors);
+  return finish(operation, c10d::OpType::_ALLREDUCE_SPARSE, "tern:sparse_all_reduce", tensors,
+                tensors);
 }
 
 }  // namespace torch_tern

@@ -21,7 +21,8 @@ namespace {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-// What one world has in the store. Threads: Tern calls from any; a Store takes one call at a time for itself.
+// What one world has in the store. Threads: Tern calls from any; a Store takes one call at a time
+// for itself.
 struct StoreBoot {
   StorePointer store;
   int rank, size;
@@ -49,7 +50,8 @@ int guarded(Step step) {
 int put(void* context, const char* key, const void* value, int bytes) {
   return guarded([&] {
     const auto* begin = static_cast<const std::uint8_t*>(value);
-    of(context).store->set(of(context).key_of(of(context).rank, key), std::vector<std::uint8_t>(begin, begin + bytes));
+    of(context).store->set(of(context).key_of(of(context).rank, key),
+                           std::vector<std::uint8_t>(begin, begin + bytes));
     return MPI_SUCCESS;
   });
 }
@@ -81,10 +83,12 @@ int fence(void* context) {
 void abort_job(void* context, int code, const char* text) {
   guarded([&] {
     const std::string words = text ? text : "";
-    of(context).store->set(of(context).prefix + "abort", std::vector<std::uint8_t>(words.begin(), words.end()));
+    of(context).store->set(of(context).prefix + "abort",
+                           std::vector<std::uint8_t>(words.begin(), words.end()));
     return MPI_SUCCESS;
   });
-  std::fprintf(stderr, "tern: rank %d ends the job with code %d: %s\n", of(context).rank, code, text ? text : "");
+  std::fprintf(stderr, "tern: rank %d ends the job with code %d: %s\n", of(context).rank, code,
+               text ? text : "");
 }
 
 void done(void* context) { delete static_cast<StoreBoot*>(context); }
@@ -93,9 +97,11 @@ void done(void* context) { delete static_cast<StoreBoot*>(context); }
 std::string agree_on_job(c10d::Store& store, const std::string& key) {
   std::random_device device;
   char own[32];
-  std::snprintf(own, sizeof own, "%08x%08x", static_cast<unsigned>(device()), static_cast<unsigned>(device()));
+  std::snprintf(own, sizeof own, "%08x%08x", static_cast<unsigned>(device()),
+                static_cast<unsigned>(device()));
   const std::string word = own;
-  const auto agreed = store.compareSet(key, {}, std::vector<std::uint8_t>(word.begin(), word.end()));
+  const auto agreed =
+      store.compareSet(key, {}, std::vector<std::uint8_t>(word.begin(), word.end()));
   return {agreed.begin(), agreed.end()};
 }
 
@@ -112,9 +118,12 @@ bool has_launcher() {
 
 void boot_over(const StorePointer& store, int rank, int size) {
   if (!extensions().boot_provide) {
-    fail("this process was not started by mpirun or srun, and the libmpi_abi.so.1 in use has no MPIX_Boot_provide, by "
-         "which ranks could meet in PyTorch's Store. Start it as \"mpirun -n " + std::to_string(size) +
-         " python ...\" with torch_tern.init() before init_process_group, or use a newer Tern");
+    fail(
+        "this process was not started by mpirun or srun, and the libmpi_abi.so.1 in use has no "
+        "MPIX_Boot_provide, by "
+        "which ranks could meet in PyTorch's Store. Start it as \"mpirun -n " +
+        std::to_string(size) +
+        " python ...\" with torch_tern.init() before init_process_group, or use a newer Tern");
   }
   static int worlds = 0;
   const std::string number = std::to_string(worlds++);
@@ -124,7 +133,8 @@ void boot_over(const StorePointer& store, int rank, int size) {
   boot->size = size;
   boot->job = agree_on_job(*store, "tern/job/" + number);
   boot->prefix = "tern/" + boot->job + "/" + number + "/";
-  const Boot words{1, rank, size, boot->job.c_str(), "", boot.get(), put, get, fence, abort_job, done};
+  const Boot words{1,   rank, size,  boot->job.c_str(), "",  boot.get(),
+                   put, get,  fence, abort_job,         done};
   check(extensions().boot_provide(&words));
   boot.release();  // `done` deletes it
 }

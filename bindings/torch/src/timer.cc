@@ -55,7 +55,8 @@ class TimerThread {
     while (!is_stopping_) {
       if (timers_.empty()) {
         changed_.wait(lock);
-      } else if (const Time next = timers_.begin()->first; next > std::chrono::steady_clock::now()) {
+      } else if (const Time next = timers_.begin()->first;
+                 next > std::chrono::steady_clock::now()) {
         changed_.wait_until(lock, next);
       } else {
         ringing_ = timers_.begin()->second;

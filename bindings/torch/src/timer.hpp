@@ -9,7 +9,8 @@
 
 namespace torch_tern {
 
-// Calls `ring` once, on the timers' thread, if it still lives at that time. After its destructor `ring` does not run.
+// Calls `ring` once, on the timers' thread, if it still lives at that time. After its destructor
+// `ring` does not run.
 class Timer {
  public:
   Timer(std::chrono::steady_clock::time_point when, std::function<void()> ring);

@@ -15,16 +15,26 @@ using c10d::ReduceOp;
 
 const char* name_of(ReduceOp::RedOpType op) {
   switch (op) {
-    case ReduceOp::SUM: return "SUM";
-    case ReduceOp::AVG: return "AVG";
-    case ReduceOp::PRODUCT: return "PRODUCT";
-    case ReduceOp::MIN: return "MIN";
-    case ReduceOp::MAX: return "MAX";
-    case ReduceOp::BAND: return "BAND";
-    case ReduceOp::BOR: return "BOR";
-    case ReduceOp::BXOR: return "BXOR";
-    case ReduceOp::PREMUL_SUM: return "PREMUL_SUM";
-    default: return "an unknown operation";
+    case ReduceOp::SUM:
+      return "SUM";
+    case ReduceOp::AVG:
+      return "AVG";
+    case ReduceOp::PRODUCT:
+      return "PRODUCT";
+    case ReduceOp::MIN:
+      return "MIN";
+    case ReduceOp::MAX:
+      return "MAX";
+    case ReduceOp::BAND:
+      return "BAND";
+    case ReduceOp::BOR:
+      return "BOR";
+    case ReduceOp::BXOR:
+      return "BXOR";
+    case ReduceOp::PREMUL_SUM:
+      return "PREMUL_SUM";
+    default:
+      return "an unknown operation";
   }
 }
 
@@ -34,21 +44,36 @@ const char* name_of(ReduceOp::RedOpType op) {
 
 MPI_Datatype element_of(ScalarType type) {
   switch (type) {
-    case ScalarType::Byte: return MPI_UINT8_T;
-    case ScalarType::Char: return MPI_INT8_T;
-    case ScalarType::Short: return MPI_INT16_T;
-    case ScalarType::Int: return MPI_INT32_T;
-    case ScalarType::Long: return MPI_INT64_T;
-    case ScalarType::UInt16: return MPI_UINT16_T;
-    case ScalarType::UInt32: return MPI_UINT32_T;
-    case ScalarType::UInt64: return MPI_UINT64_T;
-    case ScalarType::Half: return MPIX_C_FLOAT16;
-    case ScalarType::BFloat16: return MPIX_BFLOAT16;
-    case ScalarType::Float: return MPI_FLOAT;
-    case ScalarType::Double: return MPI_DOUBLE;
-    case ScalarType::ComplexFloat: return MPI_C_FLOAT_COMPLEX;
-    case ScalarType::ComplexDouble: return MPI_C_DOUBLE_COMPLEX;
-    default: return MPI_DATATYPE_NULL;
+    case ScalarType::Byte:
+      return MPI_UINT8_T;
+    case ScalarType::Char:
+      return MPI_INT8_T;
+    case ScalarType::Short:
+      return MPI_INT16_T;
+    case ScalarType::Int:
+      return MPI_INT32_T;
+    case ScalarType::Long:
+      return MPI_INT64_T;
+    case ScalarType::UInt16:
+      return MPI_UINT16_T;
+    case ScalarType::UInt32:
+      return MPI_UINT32_T;
+    case ScalarType::UInt64:
+      return MPI_UINT64_T;
+    case ScalarType::Half:
+      return MPIX_C_FLOAT16;
+    case ScalarType::BFloat16:
+      return MPIX_BFLOAT16;
+    case ScalarType::Float:
+      return MPI_FLOAT;
+    case ScalarType::Double:
+      return MPI_DOUBLE;
+    case ScalarType::ComplexFloat:
+      return MPI_C_FLOAT_COMPLEX;
+    case ScalarType::ComplexDouble:
+      return MPI_C_DOUBLE_COMPLEX;
+    default:
+      return MPI_DATATYPE_NULL;
   }
 }
 
@@ -56,14 +81,22 @@ MPI_Op operation_of(ReduceOp::RedOpType op) {
   switch (op) {
     case ReduceOp::SUM:
     case ReduceOp::AVG:
-    case ReduceOp::PREMUL_SUM: return MPI_SUM;
-    case ReduceOp::PRODUCT: return MPI_PROD;
-    case ReduceOp::MIN: return MPI_MIN;
-    case ReduceOp::MAX: return MPI_MAX;
-    case ReduceOp::BAND: return MPI_BAND;
-    case ReduceOp::BOR: return MPI_BOR;
-    case ReduceOp::BXOR: return MPI_BXOR;
-    default: return MPI_OP_NULL;
+    case ReduceOp::PREMUL_SUM:
+      return MPI_SUM;
+    case ReduceOp::PRODUCT:
+      return MPI_PROD;
+    case ReduceOp::MIN:
+      return MPI_MIN;
+    case ReduceOp::MAX:
+      return MPI_MAX;
+    case ReduceOp::BAND:
+      return MPI_BAND;
+    case ReduceOp::BOR:
+      return MPI_BOR;
+    case ReduceOp::BXOR:
+      return MPI_BXOR;
+    default:
+      return MPI_OP_NULL;
   }
 }
 
@@ -72,12 +105,16 @@ Reduction of_bool(ReduceOp::RedOpType op) {
   switch (op) {
     case ReduceOp::SUM:
     case ReduceOp::MAX:
-    case ReduceOp::BOR: return {MPI_UINT8_T, MPI_BOR};
+    case ReduceOp::BOR:
+      return {MPI_UINT8_T, MPI_BOR};
     case ReduceOp::PRODUCT:
     case ReduceOp::MIN:
-    case ReduceOp::BAND: return {MPI_UINT8_T, MPI_BAND};
-    case ReduceOp::BXOR: return {MPI_UINT8_T, MPI_BXOR};
-    default: refuse(ScalarType::Bool, op, "it needs floating point");
+    case ReduceOp::BAND:
+      return {MPI_UINT8_T, MPI_BAND};
+    case ReduceOp::BXOR:
+      return {MPI_UINT8_T, MPI_BXOR};
+    default:
+      refuse(ScalarType::Bool, op, "it needs floating point");
   }
 }
 
@@ -89,8 +126,10 @@ Reduction of_complex(ScalarType type, ReduceOp::RedOpType op) {
     case ReduceOp::AVG:
     case ReduceOp::PREMUL_SUM:
       return {is_single ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM, 2, op == ReduceOp::AVG};
-    case ReduceOp::PRODUCT: return {element_of(type), MPI_PROD};
-    default: refuse(type, op, "complex numbers have neither order nor bits");
+    case ReduceOp::PRODUCT:
+      return {element_of(type), MPI_PROD};
+    default:
+      refuse(type, op, "complex numbers have neither order nor bits");
   }
 }
 
@@ -122,7 +161,8 @@ at::Tensor premultiplied(const at::Tensor& tensor, const ReduceOp& op) {
     return tensor;
   }
   const auto* factor = dynamic_cast<const c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
-  TORCH_CHECK_VALUE(factor, "tern: PREMUL_SUM has no factor; torch.distributed._make_nccl_premul_sum makes it");
+  TORCH_CHECK_VALUE(
+      factor, "tern: PREMUL_SUM has no factor; torch.distributed._make_nccl_premul_sum makes it");
   const at::Tensor product = factor->tensor_factor.defined()
                                  ? tensor.mul(factor->tensor_factor.to(tensor.device()))
                                  : tensor.mul(factor->double_factor);

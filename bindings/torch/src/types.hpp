@@ -17,10 +17,12 @@ struct Reduction {
   bool average = false;  // the sum is divided by the number of ranks afterwards
 };
 
-// Throws ValueError where MPI has no such reduction (bits of floating point, order of complex numbers, float8).
+// Throws ValueError where MPI has no such reduction (bits of floating point, order of complex
+// numbers, float8).
 Reduction reduction_of(c10::ScalarType type, const c10d::ReduceOp& op);
 
-// For PREMUL_SUM: the tensor times its factor, in new memory. Any other operation: the tensor itself.
+// For PREMUL_SUM: the tensor times its factor, in new memory. Any other operation: the tensor
+// itself.
 at::Tensor premultiplied(const at::Tensor& tensor, const c10d::ReduceOp& op);
 
 }  // namespace torch_tern

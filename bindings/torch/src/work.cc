@@ -77,11 +77,13 @@ Works::Works(int rank, c10d::OpType type, std::vector<c10::intrusive_ptr<c10d::W
     : c10d::Work(rank, type), works_(std::move(works)), key_(next_key()) {}
 
 bool Works::isCompleted() {
-  return std::all_of(works_.begin(), works_.end(), [](const auto& one) { return one->isCompleted(); });
+  return std::all_of(works_.begin(), works_.end(),
+                     [](const auto& one) { return one->isCompleted(); });
 }
 
 bool Works::isSuccess() const {
-  return std::all_of(works_.begin(), works_.end(), [](const auto& one) { return one->isSuccess(); });
+  return std::all_of(works_.begin(), works_.end(),
+                     [](const auto& one) { return one->isSuccess(); });
 }
 
 std::exception_ptr Works::exception() const {
@@ -126,18 +128,19 @@ c10::intrusive_ptr<c10::ivalue::Future> Works::getFuture() {
   }
   auto left = std::make_shared<std::atomic<std::size_t>>(works_.size());
   for (const auto& one : works_) {
-    one->getFuture()->addCallback([left, all = works_, future = future_](c10::ivalue::Future& done) {
-      if (done.hasError()) {
-        future->setErrorIfNeeded(done.exception_ptr());
-      } else if (--*left == 0) {
-        std::vector<at::Tensor> tensors;
-        for (const auto& work : all) {
-          const auto some = work->result();
-          tensors.insert(tensors.end(), some.begin(), some.end());
-        }
-        future->markCompleted(c10::IValue(std::move(tensors)));
-      }
-    });
+    one->getFuture()->addCallback(
+        [left, all = works_, future = future_](c10::ivalue::Future& done) {
+          if (done.hasError()) {
+            future->setErrorIfNeeded(done.exception_ptr());
+          } else if (--*left == 0) {
+            std::vector<at::Tensor> tensors;
+            for (const auto& work : all) {
+              const auto some = work->result();
+              tensors.insert(tensors.end(), some.begin(), some.end());
+            }
+            future->markCompleted(c10::IValue(std::move(tensors)));
+          }
+        });
   }
   return future_;
 }
