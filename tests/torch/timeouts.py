@@ -51,7 +51,7 @@ for is_async in (True, False):
 group = dist.new_group(timeout=world.milliseconds(400))
 if rank == 2:
     future = dist.all_reduce(torch.ones(4), group=group, async_op=True).get_future()
-    with world.raises(RuntimeError, "within 400 ms"):
+    with world.raises(RuntimeError, "timeout of 400 ms"):
         future.wait()
 dist.barrier()
 
@@ -59,7 +59,7 @@ dist.barrier()
 group = dist.new_group()
 if rank == 0:
     work = dist.irecv(torch.ones(4), 1, group=group)
-    with world.raises(dist.DistBackendError, "within 300 ms"):
+    with world.raises(dist.DistBackendError, "timeout of 300 ms"):
         work.wait(world.milliseconds(300))
 dist.barrier()
 

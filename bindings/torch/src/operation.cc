@@ -57,8 +57,8 @@ std::string Operation::overdue(Milliseconds time) const {
   MPI_Comm_rank(group_->comm(), &rank);
   return std::string(words_) + " number " + std::to_string(sequence_) + " of group \"" +
          group_->name() + "\" has not ended on rank " + std::to_string(rank) + " of " +
-         std::to_string(group_->ranks().size()) + " within " + std::to_string(time.count()) +
-         " ms (Timeout). A rank has not called it, or has died";
+         std::to_string(group_->ranks().size()) + " before the timeout of " +
+         std::to_string(time.count()) + " ms: a rank has not called it, or has died";
 }
 
 std::unique_ptr<Timer> Operation::watch() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that waits for operations whose completion calls back, or which nobody else waits for.
-// A callback may itself wait for a later operation; so before callbacks run, another thread may
-// take over the waiting. Lifetime: of the process. Threads: any may submit. It sleeps inside
+// The thread that waits for operations whose completion calls back, or which no other thread waits
+// for. A callback may itself wait for a later operation; so before callbacks run, another thread
+// may take over the waiting. Lifetime: of the process. Threads: any may submit. It sleeps inside
 // MPI_Waitsome; a request of its own wakes it.
 #ifndef TORCH_TERN_PROGRESS_HPP
 #define TORCH_TERN_PROGRESS_HPP

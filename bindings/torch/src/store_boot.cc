@@ -93,7 +93,8 @@ void abort_job(void* context, int code, const char* text) {
 
 void done(void* context) { delete static_cast<StoreBoot*>(context); }
 
-// A word that all ranks share, whoever comes first makes it: names of shared memory have it.
+// A word that all ranks share, made by the first that asks. It is a part of the names of shared
+// memory.
 std::string agree_on_job(c10d::Store& store, const std::string& key) {
   std::random_device device;
   char own[32];

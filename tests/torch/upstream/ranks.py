@@ -11,6 +11,7 @@ import traceback
 import unittest
 import warnings
 
+import torch
 import torch.distributed as dist
 
 import torch_tern
@@ -23,11 +24,12 @@ warnings.simplefilter("ignore")
 if name != "tern":
     Backend._plugins[name.upper()] = Backend._plugins["TERN"]
 
-from torch.testing._internal import common_distributed  # noqa: E402  (it reads the environment)
+from torch.testing._internal import common_distributed, common_utils  # noqa: E402  (it reads the environment)
 
 for features in ("ddp", "subgroup"):
     common_distributed.DistTestCases.backend_feature[features].add(name)
 
+torch.manual_seed(1)  # models that are made at import have equal weights on all ranks, as in processes that were forked
 from torch.testing._internal.distributed import distributed_test  # noqa: E402
 
 SKIPS = {skip.exit_code: skip.message for skip in common_distributed.TEST_SKIPS.values()}
@@ -37,6 +39,7 @@ class Tests(distributed_test.TestDistBackend, distributed_test.DistributedTest._
     """Runs in the ranks themselves instead of spawning them."""
 
     def setUp(self):
+        common_utils.set_rng_seed()
         self.rank = rank
         self.skip_return_code_checks = []
         self.special_return_code_checks = {}
