@@ -4,7 +4,7 @@
 # The usual ones take 18 minutes on two cores from nothing, 6 of them the sanitizers' (25 are the bound).
 # Unit and asan have the fuzz targets with their corpus.
 usual_suites=(fresh lint unit network mpi hosts gpu cmake asan tsan)
-long_suites=(clang dist fuzz tidy mpi-asan mpi-tsan gpu-asan gpu-tsan)
+long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan)
 other_suites=(abi)
 full=
 
@@ -108,6 +108,8 @@ suite_fuzz() {
 }
 suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
 suite_fresh() { tests/fresh/run --prefix "$prefix" --build "$build" $full; }
+# Skipped where no PyTorch is (tests/torch/setup makes one; nothing else does).
+suite_torch() { tests/torch/run --prefix "$prefix" --build "$build/torch" $full; }
 suite_tidy() { tests/tidy/run --build "$build"; }
 suite_dist() { tests/dist/run --build "$build"; }
 

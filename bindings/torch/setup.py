@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds torch_tern against the PyTorch and the Tern that are installed: pip install --no-build-isolation bindings/torch."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CppExtension
+
+
+def find_prefix():
+    """Where Tern is: TERN_PREFIX, or beside the mpicxx in PATH."""
+    prefix = os.environ.get("TERN_PREFIX")
+    if prefix:
+        if not (Path(prefix) / "include" / "mpix.h").exists():
+            raise SystemExit(f"TERN_PREFIX={prefix} has no include/mpix.h: it must be where Tern was installed")
+        return Path(prefix).resolve()
+    compiler = shutil.which("mpicxx")
+    if not compiler:
+        raise SystemExit("no mpicxx in PATH: put Tern's bin there, or say TERN_PREFIX=/where/tern/is/installed")
+    for word in shlex.split(subprocess.run([compiler, "-show"], check=True, capture_output=True, text=True).stdout):
+        if word.startswith("-I") and (Path(word[2:]) / "mpix.h").exists():
+            return Path(word[2:]).resolve().parent
+    raise SystemExit(f"{compiler} is not Tern's: no directory that it includes from has mpix.h. TERN_PREFIX says where Tern is")
+
+
+os.chdir(Path(__file__).resolve().parent)
+prefix = find_prefix()
+setup(
+    ext_modules=[
+        CppExtension(
+            "torch_tern._C",
+            sorted(str(path) for path in Path("src").glob("*.cc")),
+            include_dirs=[str(prefix / "include")],
+            library_dirs=[str(prefix / "lib")],
+            libraries=["mpi_abi"],
+            extra_compile_args=["-std=c++20", "-O2", "-g0", "-Wall"],
+            extra_link_args=[f"-Wl,-rpath,{prefix / 'lib'}", "-Wl,--enable-new-dtags"],
+        )
+    ],
+    cmdclass={"build_ext": BuildExtension},
+)

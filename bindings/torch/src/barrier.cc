@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The barrier, and the monitored one, which names the ranks that are missing.
+#include <algorithm>
+#include <sstream>
+#include <thread>
+
+#include "backend.hpp"
+
+namespace torch_tern {
+
+namespace {
+
+using std::chrono::microseconds;
+
+// Two tags that programs hardly use: "I am here", and rank 0's answer (1: all are; 0: some are
+// missing).
+constexpr int kArrived = 0x7ffe0000 - 1;
+constexpr int kAnswer = kArrived - 1;
+
+// A request that is given up where it does not complete in time.
+bool await(MPI_Request& request, Clock::time_point deadline) {
+  microseconds nap{20};
+  for (;;) {
+    int is_done = 0;
+    check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE));
+    if (is_done) {
+      return true;
+    }
+    if (Clock::now() >= deadline) {
+      MPI_Cancel(&request);
+      MPI_Status status;
+      MPI_Wait(&request, &status);
+      int is_cancelled = 0;
+      MPI_Test_cancelled(&status, &is_cancelled);
+      return !is_cancelled;
+    }
+    std::this_thread::sleep_for(nap);
+    nap = std::min(nap * 2, microseconds(1000));
+  }
+}
+
+std::string listed(const std::vector<int>& ranks) {
+  std::ostringstream words;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    words << (i ? ", " : "") << ranks[i];
+  }
+  return words.str();
+}
+
+void answer(MPI_Comm comm, const std::vector<int>& ranks, char word) {
+  for (const int rank : ranks) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Isend(&word, 1, MPI_CHAR, rank, kAnswer, comm, &request));
+    await(request, Clock::now() + std::chrono::seconds(1));
+  }
+}
+
+}  // namespace
+
+WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
+  auto operation = start("barrier", options);
+  operation->issue(MPI_Barrier, MPI_Ibarrier, comm());
+  return finish(operation, c10d::OpType::BARRIER, "tern:barrier", {}, {});
+}
+
+void Backend::await_others(Milliseconds timeout, bool waits_for_all) {
+  const auto deadline = Clock::now() + timeout;
+  std::vector<int> here, missing;
+  std::vector<MPI_Request> requests(size_, MPI_REQUEST_NULL);
+  std::vector<char> words(size_);
+  for (int rank = 1; rank < size_; ++rank) {
+    check(MPI_Irecv(&words[rank], 1, MPI_CHAR, rank, kArrived, comm(), &requests[rank]));
+  }
+  for (int rank = 1; rank < size_; ++rank) {
+    const bool is_late = !missing.empty() && !waits_for_all;
+    (await(requests[rank], is_late ? Clock::now() : deadline) ? here : missing).push_back(rank);
+  }
+  answer(comm(), here, missing.empty() ? 1 : 0);
+  if (missing.empty()) {
+    return;
+  }
+  std::ostringstream sentence;
+  if (waits_for_all) {
+    sentence << "[Rank 0]: Ranks " << listed(missing);
+  } else {
+    sentence << "[Rank 0]: Rank " << missing.front();
+  }
+  sentence << " failed to pass monitoredBarrier in " << timeout.count() << " ms";
+  fail(sentence.str());
+}
+
+void Backend::await_first(Milliseconds timeout) {
+  const auto deadline = Clock::now() + timeout;
+  char word = 1;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Isend(&word, 1, MPI_CHAR, 0, kArrived, comm(), &request));
+  bool is_answered = await(request, deadline);
+  char all_are_here = 0;
+  if (is_answered) {
+    check(MPI_Irecv(&all_are_here, 1, MPI_CHAR, 0, kAnswer, comm(), &request));
+    is_answered = await(request, deadline);
+  }
+  if (!is_answered || !all_are_here) {
+    std::ostringstream sentence;
+    sentence << "[Rank " << rank_ << "]: Rank " << rank_
+             << " successfully reached monitoredBarrier, but received "
+             << (is_answered ? "word from rank 0 that others have not within "
+                             : "no word from rank 0 within ")
+             << timeout.count() << " ms. Please check rank 0 logs for faulty rank.";
+    fail(sentence.str());
+  }
+}
+
+void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool waits_for_all) {
+  group_->refuse_dead();
+  group_->sequence++;
+  const Milliseconds timeout =
+      options.timeout < Milliseconds::zero() ? options_->timeout : options.timeout;
+  rank_ == 0 ? await_others(timeout, waits_for_all) : await_first(timeout);
+}
+
+}  // namespace torch_tern

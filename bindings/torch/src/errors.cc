@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Error codes of MPI as exceptions that PyTorch translates.
+#include "errors.hpp"
+
+#include <c10/util/Exception.h>
+
+namespace torch_tern {
+
+namespace {
+
+// Classes that say the caller's arguments are wrong; the library is as good as before.
+bool is_refusal(int error_class) {
+  switch (error_class) {
+    case MPI_ERR_ARG:
+    case MPI_ERR_BUFFER:
+    case MPI_ERR_COUNT:
+    case MPI_ERR_OP:
+    case MPI_ERR_RANK:
+    case MPI_ERR_ROOT:
+    case MPI_ERR_TAG:
+    case MPI_ERR_TYPE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::string sentence(int code) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
+    return "MPI error " + std::to_string(code);
+  }
+  return {text, static_cast<std::size_t>(length)};
+}
+
+void check(int code) {
+  if (code == MPI_SUCCESS) [[likely]] {
+    return;
+  }
+  int error_class = MPI_ERR_OTHER;
+  MPI_Error_class(code, &error_class);
+  if (is_refusal(error_class)) {
+    C10_THROW_ERROR(ValueError, "tern: " + sentence(code));
+  }
+  fail(sentence(code));
+}
+
+void fail(const std::string& words) { C10_THROW_ERROR(DistBackendError, "tern: " + words); }
+
+std::exception_ptr failure(const std::string& words) {
+  try {
+    fail(words);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+}  // namespace torch_tern

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operations of one process group share.
+#include "group.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "errors.hpp"
+#include "extensions.hpp"
+
+namespace torch_tern {
+
+namespace {
+
+std::mutex list_mutex;
+std::vector<std::weak_ptr<Group>> groups;
+
+}  // namespace
+
+std::shared_ptr<Group> make_group(std::shared_ptr<Session> session, const std::vector<int>& ranks,
+                                  const std::string& name, Milliseconds timeout) {
+  auto group = std::make_shared<Group>(std::move(session), ranks, name, timeout);
+  const std::lock_guard lock(list_mutex);
+  std::erase_if(groups, [](const std::weak_ptr<Group>& one) { return one.expired(); });
+  groups.push_back(group);
+  return group;
+}
+
+std::vector<std::shared_ptr<Group>> living_groups() {
+  const std::lock_guard lock(list_mutex);
+  std::vector<std::shared_ptr<Group>> living;
+  for (const std::weak_ptr<Group>& one : groups) {
+    if (auto group = one.lock()) {
+      living.push_back(std::move(group));
+    }
+  }
+  return living;
+}
+
+Group::Group(std::shared_ptr<Session> session, const std::vector<int>& ranks,
+             const std::string& name, Milliseconds timeout)
+    : session_(std::move(session)), ranks_(ranks), name_(name), timeout_(timeout) {
+  comm_ = session_->communicator(ranks_, name_);
+}
+
+Group::~Group() {
+  if (!is_forked() && !calls_no_more() && !close()) {
+    session_->abandon();  // requests of it may be under way for ever
+  }
+}
+
+bool Group::close() {
+  if (is_dead() || under_way > 0) {
+    return false;
+  }
+  if (comm_ != MPI_COMM_NULL) {
+    MPI_Comm_free(&comm_);
+  }
+  return true;
+}
+
+void Group::extend_timeout(Milliseconds more) {
+  const std::lock_guard lock(mutex_);
+  extensions_.push_back(std::make_shared<Extension>());
+  extensions_.back()->more = more;
+  has_extensions_ = true;
+}
+
+Milliseconds Group::timeout_of(Milliseconds wanted,
+                               std::vector<std::shared_ptr<Extension>>& ending) {
+  Milliseconds time = wanted < Milliseconds::zero() ? timeout_.load() : wanted;
+  if (!has_extensions_.load(std::memory_order_relaxed)) [[likely]] {
+    return time;
+  }
+  const std::lock_guard lock(mutex_);
+  std::erase_if(extensions_, [](const auto& one) { return one->is_over.load(); });
+  has_extensions_ = !extensions_.empty();
+  for (const auto& one : extensions_) {
+    time += one->more;
+    if (std::exchange(one->is_new, false)) {
+      ending.push_back(one);
+    }
+  }
+  return time;
+}
+
+void Group::refuse_dead() const {
+  refuse_fork();
+  if (is_dead()) [[unlikely]] {
+    fail("the process group \"" + name_ + "\" has ended: " + why_dead());
+  }
+}
+
+std::string Group::why_dead() const {
+  const std::lock_guard lock(mutex_);
+  return why_dead_;
+}
+
+void Group::end(const std::string& why, bool by_timeout) {
+  std::map<std::int64_t, std::function<void()>> hooks;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_dead_) {
+      return;
+    }
+    why_dead_ = why;
+    timed_out_ = by_timeout;
+    hooks.swap(abort_hooks_);
+    is_dead_.store(true, std::memory_order_release);
+  }
+  for (const auto& [id, hook] : hooks) {
+    hook();
+  }
+  if (extensions().comm_interrupt) {
+    extensions().comm_interrupt(comm_);
+  }
+  const std::lock_guard lock(mutex_);
+  for (Alarm* alarm : alarms_) {
+    alarm->ring_();
+  }
+}
+
+Group::Alarm::Alarm(Group& group, std::function<void()> ring)
+    : group_(group), ring_(std::move(ring)) {
+  const std::lock_guard lock(group_.mutex_);
+  group_.alarms_.insert(this);
+  if (group_.is_dead_) {
+    ring_();
+  }
+}
+
+Group::Alarm::~Alarm() {
+  const std::lock_guard lock(group_.mutex_);
+  group_.alarms_.erase(this);
+}
+
+void Group::set_abort_hook(std::int64_t id, std::function<void()> hook) {
+  const std::lock_guard lock(mutex_);
+  abort_hooks_[id] = std::move(hook);
+}
+
+void Group::remove_abort_hook(std::int64_t id) {
+  const std::lock_guard lock(mutex_);
+  abort_hooks_.erase(id);
+}
+
+}  // namespace torch_tern

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operations of one process group share: its communicator, its deadline, and whether it is
+// dead. Lifetime: of the backend and of every operation that it began. Threads: any.
+#ifndef TORCH_TERN_GROUP_HPP
+#define TORCH_TERN_GROUP_HPP
+
+#include <mpi.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "session.hpp"
+
+namespace torch_tern {
+
+using Milliseconds = std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+// More time for the operations that begin until the first of them has ended.
+struct Extension {
+  Milliseconds more;
+  bool is_new = true;  // no operation has begun since
+  std::atomic<bool> is_over{false};
+};
+
+class Group {
+ public:
+  Group(std::shared_ptr<Session> session, const std::vector<int>& ranks, const std::string& name,
+        Milliseconds timeout);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  MPI_Comm comm() const { return comm_; }
+  const std::string& name() const { return name_; }
+  // The ranks of the world that are its members, in order.
+  const std::vector<int>& ranks() const { return ranks_; }
+  const std::shared_ptr<Session>& session() const { return session_; }
+
+  void set_timeout(Milliseconds timeout) { timeout_ = timeout; }
+  void extend_timeout(Milliseconds more);
+  // For an operation that begins now: the time it has, and the extensions that end with it.
+  Milliseconds timeout_of(Milliseconds wanted, std::vector<std::shared_ptr<Extension>>& ending);
+
+  // Throws where the group is dead, or the process is a fork.
+  void refuse_dead() const;
+  bool is_dead() const { return is_dead_.load(std::memory_order_acquire); }
+  std::string why_dead() const;
+  bool timed_out() const { return timed_out_; }
+
+  // Frees the communicator, unless operations are under way; says whether it is free.
+  bool close();
+
+  // Ends the group: hooks are called, calls and waits in all threads end with an error. Once only.
+  void end(const std::string& why, bool by_timeout);
+
+  // A thread waits: while `alarm` lives, the group's end calls this.
+  class Alarm {
+   public:
+    Alarm(Group& group, std::function<void()> ring);
+    ~Alarm();
+    Alarm(const Alarm&) = delete;
+    Alarm& operator=(const Alarm&) = delete;
+
+   private:
+    Group& group_;
+    std::function<void()> ring_;
+    friend class Group;
+  };
+
+  void set_abort_hook(std::int64_t id, std::function<void()> hook);
+  void remove_abort_hook(std::int64_t id);
+
+  std::atomic<std::uint64_t> sequence{0};
+  std::atomic<int> under_way{0};  // operations that are not concluded
+
+ private:
+  std::shared_ptr<Session> session_;
+  std::vector<int> ranks_;
+  std::string name_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::atomic<Milliseconds> timeout_;
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<Extension>> extensions_;
+  std::atomic<bool> has_extensions_{false};
+  std::atomic<bool> is_dead_{false};
+  bool timed_out_ = false;
+  std::string why_dead_;
+  std::set<Alarm*> alarms_;
+  std::map<std::int64_t, std::function<void()>> abort_hooks_;
+};
+
+// All groups that live: what the end of Python must close.
+std::vector<std::shared_ptr<Group>> living_groups();
+std::shared_ptr<Group> make_group(std::shared_ptr<Session> session, const std::vector<int>& ranks,
+                                  const std::string& name, Milliseconds timeout);
+
+}  // namespace torch_tern
+
+#endif

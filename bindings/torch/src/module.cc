@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Python module torch_tern._C.
+#include <pybind11/chrono.h>
+#include <torch/csrc/utils/pybind.h>
+#include <torch/extension.h>
+
+#include <torch/version.h>
+#include <numeric>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+
+#include "backend.hpp"
+#include "extensions.hpp"
+#include "progress.hpp"
+#include "session.hpp"
+#include "store_boot.hpp"
+#include "timer.hpp"
+
+namespace torch_tern {
+
+namespace {
+
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+
+void require_world(const Session& session, int rank, int size) {
+  if (session.size() == size && session.rank() == rank) {
+    return;
+  }
+  fail("RANK and WORLD_SIZE say rank " + std::to_string(rank) + " of " + std::to_string(size) +
+       ", but MPI says rank " + std::to_string(session.rank()) + " of " +
+       std::to_string(session.size()) +
+       ". Call torch_tern.init() before init_process_group under mpirun or srun");
+}
+
+// Members are given as ranks of the world; none means all.
+c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vector<int> ranks,
+                                   int world_rank, int world_size, const std::string& name,
+                                   Milliseconds timeout) {
+  refuse_fork();
+  if (!Session::current() && !has_launcher() && world_size > 1) {
+    boot_over(store, world_rank, world_size);
+  }
+  auto session = Session::open();
+  require_world(*session, world_rank, world_size);
+  if (ranks.empty()) {
+    ranks.resize(world_size);
+    std::iota(ranks.begin(), ranks.end(), 0);
+  }
+  auto options = c10::make_intrusive<c10d::Backend::Options>("tern", timeout);
+  return c10::make_intrusive<Backend>(make_group(std::move(session), ranks, name, timeout), rank,
+                                      options);
+}
+
+// The rank and size that MPI gives this process, and rank 0's words.
+std::tuple<int, int, std::string> meet(const std::string& words) {
+  const auto session = Session::open();
+  std::vector<int> ranks(session->size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  MPI_Comm comm = session->communicator(ranks, "meet");
+  char text[512] = {};
+  words.copy(text, sizeof text - 1);
+  const int code = MPI_Bcast(text, sizeof text, MPI_CHAR, 0, comm);
+  MPI_Comm_free(&comm);
+  check(code);
+  return {session->rank(), session->size(), text};
+}
+
+// Python is ending: the threads that call it end, and the session, unless something is under way.
+void end() {
+  if (is_forked()) {
+    return;
+  }
+  Progress::get().stop();
+  Timer::stop_thread();
+  bool are_closed = true;
+  for (const std::shared_ptr<Group>& group : living_groups()) {
+    are_closed = group->close() && are_closed;
+  }
+  if (const auto session = Session::current(); session && are_closed) {
+    session->close();
+  }
+  call_no_more();
+}
+
+}  // namespace
+
+}  // namespace torch_tern
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
+  namespace tern = torch_tern;
+  using release = pybind11::call_guard<pybind11::gil_scoped_release>;
+  pybind11::class_<tern::Backend, c10::intrusive_ptr<tern::Backend>, c10d::Backend>(module,
+                                                                                    "Backend")
+      .def("perform_nocolor_split", [](const tern::Backend&, const pybind11::object&) {});
+  module.def("create", &tern::create, release());
+  module.def("meet", &tern::meet, release());
+  module.def("end", &tern::end, release());
+  module.def("is_forked", &tern::is_forked);
+  module.def("has_launcher", &tern::has_launcher);
+  module.def("can_boot_over_store", [] { return tern::extensions().boot_provide != nullptr; });
+  module.def("can_interrupt", [] { return tern::extensions().comm_interrupt != nullptr; });
+  module.attr("built_for") = TORCH_VERSION;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allreduce, reduce and reduce-scatter, with the operations that MPI lacks: average, and sum of
+// multiples.
+#include "backend.hpp"
+#include "memory.hpp"
+#include "types.hpp"
+
+namespace torch_tern {
+
+namespace {
+
+// Several small tensors of one type travel as one message; larger ones gain nothing.
+constexpr std::size_t kLargestPacked = 64 * 1024;
+
+MPI_Count count_of(const at::Tensor& tensor, const Reduction& how) {
+  return static_cast<MPI_Count>(tensor.numel()) * how.parts;
+}
+
+void divide_at_end(Operation& operation, const Reduction& how, const at::Tensor& tensor,
+                   int ranks) {
+  if (how.average) {
+    operation.at_end([tensor, ranks] { tensor.div_(ranks); });
+  }
+}
+
+// Factors differ by rank, so every rank multiplies before the sum.
+void multiply(const at::Tensor& tensor, const c10d::ReduceOp& op) {
+  if (op == c10d::ReduceOp::PREMUL_SUM) {
+    const at::NoGradGuard no_grad;
+    tensor.copy_(premultiplied(tensor, op));
+  }
+}
+
+bool are_packable(const Tensors& tensors) {
+  std::size_t bytes = 0;
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.scalar_type() != tensors.front().scalar_type()) {
+      return false;
+    }
+    bytes += tensor.nbytes();
+  }
+  return tensors.size() > 1 && bytes <= kLargestPacked;
+}
+
+}  // namespace
+
+void Backend::reduce_all(Operation& operation, const at::Tensor& tensor, const c10d::ReduceOp& op) {
+  require_host(tensor, "allreduce");
+  const Reduction how = reduction_of(tensor.scalar_type(), op);
+  // Steps at the end run in the order of these calls: the quotient is copied back, if it is a copy.
+  at::Tensor plain =
+      is_plain(tensor) ? tensor : tensor.detach().resolve_conj().resolve_neg().contiguous().clone();
+  operation.hold(plain);
+  multiply(plain, op);
+  divide_at_end(operation, how, plain, size_);
+  if (!plain.is_same(tensor)) {
+    operation.at_end([tensor, plain] { tensor.copy_(plain); });
+  }
+  operation.issue(MPI_Allreduce_c, MPI_Iallreduce_c, static_cast<const void*>(MPI_IN_PLACE),
+                  plain.data_ptr(), count_of(plain, how), how.type, how.op, comm());
+}
+
+void Backend::reduce_packed(Operation& operation, const Tensors& tensors,
+                            const c10d::ReduceOp& op) {
+  for (const at::Tensor& tensor : tensors) {
+    require_host(tensor, "allreduce_coalesced");
+  }
+  Tensors flat;
+  for (const at::Tensor& tensor : tensors) {
+    flat.push_back(tensor.detach().resolve_conj().resolve_neg().reshape({-1}));
+  }
+  const at::Tensor all = at::cat(flat);
+  reduce_all(operation, all, op);
+  operation.at_end([tensors, all] {
+    std::int64_t at = 0;
+    for (const at::Tensor& tensor : tensors) {
+      tensor.copy_(all.narrow(0, at, tensor.numel()).view(tensor.sizes()));
+      at += tensor.numel();
+    }
+  });
+}
+
+WorkPointer Backend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
+  const at::Tensor& tensor = only(tensors, "allreduce");
+  if (tensor.layout() == at::kSparse) {
+    return allreduce_sparse(tensors, options);
+  }
+  auto operation = start("allreduce", options);
+  reduce_all(*operation, tensor, options.reduceOp);
+  return finish(operation, c10d::OpType::ALLREDUCE, "tern:all_reduce", tensors, tensors);
+}
+
+WorkPointer Backend::allreduce_coalesced(Tensors& tensors,
+                                         const c10d::AllreduceCoalescedOptions& options) {
+  auto operation = start("allreduce_coalesced", options);
+  if (are_packable(tensors)) {
+    reduce_packed(*operation, tensors, options.reduceOp);
+  } else {
+    for (const at::Tensor& tensor : tensors) {
+      reduce_all(*operation, tensor, options.reduceOp);
+    }
+  }
+  return finish(operation, c10d::OpType::ALLREDUCE_COALESCED, "tern:all_reduce", tensors, tensors);
+}
+
+WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
+  const at::Tensor& tensor = only(tensors, "reduce");
+  auto operation = start("reduce", options);
+  require_host(tensor, "reduce");
+  const Reduction how = reduction_of(tensor.scalar_type(), options.reduceOp);
+  const int root = static_cast<int>(options.rootRank);
+  if (rank_ == root) {
+    at::Tensor plain = is_plain(tensor)
+                           ? tensor
+                           : tensor.detach().resolve_conj().resolve_neg().contiguous().clone();
+    operation->hold(plain);
+    multiply(plain, options.reduceOp);
+    divide_at_end(*operation, how, plain, size_);
+    if (!plain.is_same(tensor)) {
+      operation->at_end([tensor, plain] { tensor.copy_(plain); });
+    }
+    operation->issue(MPI_Reduce_c, MPI_Ireduce_c, static_cast<const void*>(MPI_IN_PLACE),
+                     plain.data_ptr(), count_of(plain, how), how.type, how.op, root, comm());
+  } else {
+    const at::Tensor plain =
+        readable(*operation, premultiplied(tensor, options.reduceOp), "reduce");
+    operation->issue(MPI_Reduce_c, MPI_Ireduce_c, static_cast<const void*>(plain.data_ptr()),
+                     static_cast<void*>(nullptr), count_of(plain, how), how.type, how.op, root,
+                     comm());
+  }
+  return finish(operation, c10d::OpType::REDUCE, "tern:reduce", tensors, tensors);
+}
+
+void Backend::reduce_and_scatter(Operation& operation, const at::Tensor& output,
+                                 const at::Tensor& input, const c10d::ReduceOp& op) {
+  require_host(output, "reduce_scatter");
+  require_alike(output, input, "reduce_scatter");
+  TORCH_CHECK_VALUE(input.numel() == output.numel() * size_, "tern: reduce_scatter of ",
+                    input.numel(), " elements over ", size_, " ranks gives each ",
+                    input.numel() / size_, ", but the output has ", output.numel());
+  const Reduction how = reduction_of(output.scalar_type(), op);
+  const at::Tensor source = readable(operation, premultiplied(input, op), "reduce_scatter");
+  const bool is_own = is_plain(output) && !overlap(output, source);
+  const at::Tensor target =
+      is_own ? output : at::empty(output.sizes(), output.options().requires_grad(false));
+  operation.hold(target);
+  divide_at_end(operation, how, target, size_);
+  if (!is_own) {
+    operation.at_end([output, target] { output.copy_(target); });
+  }
+  operation.issue(MPI_Reduce_scatter_block_c, MPI_Ireduce_scatter_block_c,
+                  static_cast<const void*>(source.data_ptr()), target.data_ptr(),
+                  count_of(target, how), how.type, how.op, comm());
+}
+
+WorkPointer Backend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                                          const c10d::ReduceScatterOptions& options) {
+  auto operation = start("reduce_scatter", options);
+  reduce_and_scatter(*operation, output, input, options.reduceOp);
+  return finish(operation, c10d::OpType::_REDUCE_SCATTER_BASE, "tern:_reduce_scatter_base", {input},
+                {output});
+}
+
+WorkPointer Backend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                                     const c10d::ReduceScatterOptions& options) {
+  TORCH_CHECK_VALUE(outputs.size() == inputs.size(), "tern: reduce_scatter has ", outputs.size(),
+                    " outputs and ", inputs.size(), " inputs");
+  auto operation = start("reduce_scatter_tensor_coalesced", options);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    reduce_and_scatter(*operation, outputs[i], inputs[i], options.reduceOp);
+  }
+  return finish(operation, c10d::OpType::REDUCE_SCATTER_TENSOR_COALESCED,
+                "tern:reduce_scatter_tensor_coalesced", inputs, outputs);
+}
+
+WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                                    const c10d::ReduceScatterOptions& options) {
+  const at::Tensor& output = only(outputs, "reduce_scatter");
+  const Tensors& parts = only(inputs, "reduce_scatter");
+  TORCH_CHECK_VALUE(static_cast<int>(parts.size()) == size_, "tern: reduce_scatter got ",
+                    parts.size(), " tensors for ", size_, " ranks");
+  auto operation = start("reduce_scatter", options);
+  require_host(output, "reduce_scatter");
+  const Reduction how = reduction_of(output.scalar_type(), options.reduceOp);
+  auto counts = std::make_shared<std::vector<MPI_Count>>();
+  for (const at::Tensor& part : parts) {
+    counts->push_back(count_of(part, how));
+  }
+  TORCH_CHECK_VALUE(parts[rank_].numel() == output.numel(), "tern: reduce_scatter gives this rank ",
+                    parts[rank_].numel(), " elements, but the output has ", output.numel());
+  require_alike(output, parts[rank_], "reduce_scatter");
+  const at::Tensor source = readable(
+      *operation, premultiplied(readable(*operation, parts, "reduce_scatter"), options.reduceOp),
+      "reduce_scatter");
+  const bool is_own = is_plain(output) && !overlap(output, source);
+  const at::Tensor target =
+      is_own ? output : at::empty(output.sizes(), output.options().requires_grad(false));
+  operation->hold(target);
+  operation->at_end([counts] {});
+  divide_at_end(*operation, how, target, size_);
+  if (!is_own) {
+    operation->at_end([output, target] { output.copy_(target); });
+  }
+  operation->issue(MPI_Reduce_scatter_c, MPI_Ireduce_scatter_c,
+                   static_cast<const void*>(source.data_ptr()), target.data_ptr(),
+                   static_cast<const MPI_Count*>(counts->data()), how.type, how.op, comm());
+  return finish(operation, c10d::OpType::REDUCE_SCATTER, "tern:reduce_scatter", parts, outputs);
+}
+
+}  // namespace torch_tern

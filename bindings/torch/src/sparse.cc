@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allreduce of sparse tensors: the entries of all ranks are gathered, then summed by index.
+#include <numeric>
+
+#include "backend.hpp"
+#include "memory.hpp"
+
+namespace torch_tern {
+
+namespace {
+
+// Rows of all ranks, one after the other; a rank has `own` rows in a contiguous tensor.
+at::Tensor gather_rows(const at::Tensor& own, const std::vector<MPI_Count>& rows, MPI_Comm comm) {
+  std::vector<std::int64_t> shape = own.sizes().vec();
+  shape[0] = std::accumulate(rows.begin(), rows.end(), MPI_Count{0});
+  at::Tensor all = at::empty(shape, own.options());
+  std::int64_t bytes = static_cast<std::int64_t>(own.element_size());
+  for (std::size_t i = 1; i < shape.size(); ++i) {
+    bytes *= shape[i];
+  }
+  std::vector<MPI_Count> counts;
+  std::vector<MPI_Aint> offsets;
+  MPI_Aint at = 0;
+  for (const MPI_Count of_rank : rows) {
+    counts.push_back(of_rank * bytes);
+    offsets.push_back(at);
+    at += static_cast<MPI_Aint>(counts.back());
+  }
+  check(MPI_Allgatherv_c(own.data_ptr(), bytes_of(own), MPI_BYTE, all.data_ptr(), counts.data(),
+                         offsets.data(), MPI_BYTE, comm));
+  return all;
+}
+
+}  // namespace
+
+at::Tensor Backend::sum_sparse(const at::Tensor& tensor) {
+  const at::Tensor own = tensor.detach().coalesce();
+  MPI_Count entries = own._nnz();
+  std::vector<MPI_Count> of_rank(size_);
+  check(MPI_Allgather(&entries, 1, MPI_COUNT, of_rank.data(), 1, MPI_COUNT, comm()));
+  const at::Tensor indices = gather_rows(own._indices().t().contiguous(), of_rank, comm());
+  const at::Tensor values = gather_rows(own._values().contiguous(), of_rank, comm());
+  return at::sparse_coo_tensor(indices.t().contiguous(), values, tensor.sizes(), tensor.options())
+      .coalesce();
+}
+
+// Several calls that need each other's results: they are made here, whether or not the caller would
+// go on.
+WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) {
+  const at::Tensor& tensor = only(tensors, "allreduce_sparse");
+  TORCH_CHECK_VALUE(tensor.layout() == at::kSparse && tensor.device().is_cpu(),
+                    "tern: allreduce_sparse takes tensors of layout sparse_coo on the CPU");
+  TORCH_CHECK_VALUE(
+      options.reduceOp == c10d::ReduceOp::SUM || options.reduceOp == c10d::ReduceOp::AVG,
+      "tern: sparse tensors are summed or averaged, nothing else");
+  auto operation = start("allreduce_sparse", options);
+  const at::NoGradGuard no_grad;
+  at::Tensor sum = sum_sparse(tensor);
+  if (options.reduceOp == c10d::ReduceOp::AVG) {
+    sum = sum.div(size_);
+  }
+  tensor.copy_(sum);
+  return finish(operation, c10d::OpType::_ALLREDUCE_SPARSE, "tern:sparse_all_reduce", tensors,
+                tensors);
+}
+
+}  // namespace torch_tern

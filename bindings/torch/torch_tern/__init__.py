@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tern MPI as the backend "tern" of torch.distributed.
+
+    import torch_tern
+    torch_tern.init()                                   # under mpirun or srun; torchrun needs no such line
+    torch.distributed.init_process_group("tern")
+"""
+
+import atexit
+import os
+import socket
+
+import torch
+import torch.distributed as dist
+
+from . import _C
+
+__all__ = ["init", "register"]
+
+
+def _same_minor(one, other):
+    return one.split("+")[0].split(".")[:2] == other.split("+")[0].split(".")[:2]
+
+
+if not _same_minor(_C.built_for, torch.__version__):
+    raise ImportError(f"torch_tern was built for PyTorch {_C.built_for}, and this is {torch.__version__}: "
+                      "pip install --force-reinstall --no-build-isolation bindings/torch builds it anew")
+
+
+def _create(options, backend_options):
+    from torch.distributed import distributed_c10d
+
+    timeout = options.timeout
+    if backend_options is not None and getattr(backend_options, "_timeout", None) is not None:
+        timeout = backend_options._timeout
+    ranks = list(options.global_ranks_in_group)
+    if ranks and dist.is_initialized():
+        world_rank, world_size = dist.get_rank(), dist.get_world_size()
+        store = distributed_c10d._get_default_store()
+    else:  # the world itself
+        world_rank, world_size, store = options.group_rank, options.group_size, options.store
+    return _C.create(store, options.group_rank, ranks, world_rank, world_size, options.group_id, timeout)
+
+
+_is_registered = False
+
+
+def register():
+    """Makes "tern" known to torch.distributed; import does that. Newer versions of PyTorch call it by its entry point."""
+    global _is_registered
+    if not _is_registered:
+        _is_registered = True
+        dist.Backend.register_backend("tern", _create, extended_api=True, devices=["cpu"])
+        atexit.register(_at_exit)
+
+
+def _at_exit():
+    """Without destroy_process_group: the groups are closed here, while MPI may still be called."""
+    try:
+        if dist.is_initialized() and not _C.is_forked():
+            dist.destroy_process_group()
+    except Exception:  # the program is ending for a reason of its own
+        pass
+    _C.end()
+
+
+def _from_environment(*names):
+    for name in names:
+        if name in os.environ:
+            return int(os.environ[name])
+    return None
+
+
+def init():
+    """Sets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT where mpirun or srun started this
+    process, so that init_process_group finds them. Where RANK is set (torchrun) it leaves all as it is."""
+    if "RANK" in os.environ and "WORLD_SIZE" in os.environ and "MASTER_PORT" in os.environ:
+        return
+    local = _from_environment("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID")
+    locals_ = _from_environment("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
+    rank, size, words = _C.meet(_free_port())
+    host, port = words.rsplit(":", 1)
+    local, locals_ = rank if local is None else local, size if locals_ is None else locals_
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(local), LOCAL_WORLD_SIZE=str(locals_),
+                      MASTER_ADDR="127.0.0.1" if locals_ == size else host, MASTER_PORT=port)
+
+
+def _free_port():
+    """This host and a port of it that was free a moment ago."""
+    with socket.socket() as one:
+        one.bind(("", 0))
+        return f"{socket.gethostname()}:{one.getsockname()[1]}"
+
+
+register()

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program finds that is started alone, or wrongly, and how it ends without destroy_process_group."""
+# ranks: 1 2
+
+import os
+
+import torch
+import torch.distributed as dist
+
+import torch_tern
+
+torch_tern.init()
+rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+assert ranks == int(os.environ["OMPI_COMM_WORLD_SIZE"]) and rank == int(os.environ["OMPI_COMM_WORLD_RANK"])
+assert int(os.environ["LOCAL_RANK"]) == rank and int(os.environ["LOCAL_WORLD_SIZE"]) == ranks
+if ranks > 1:
+    # RANK says one thing, MPI another.
+    os.environ["RANK"] = str((rank + 1) % ranks)
+    try:
+        dist.init_process_group("tern")
+    except dist.DistBackendError as error:
+        assert "torch_tern.init()" in str(error), error
+    else:
+        raise AssertionError("a wrong rank was taken for right")
+    for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        del os.environ[name]
+    torch_tern.init()
+dist.init_process_group("tern")
+work = dist.all_reduce(torch.ones(1), async_op=True)  # not waited for
+tensor = torch.ones(1)
+dist.all_reduce(tensor)
+assert tensor.item() == ranks
+if rank == 0:
+    print("ok")

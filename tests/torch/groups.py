@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups: new, nested, of every pair, by local synchronisation, split; their ranks, numbers, ends; ten worlds in turn."""
+# ranks: 2 4
+
+import os
+import tempfile
+
+import torch
+import torch.distributed as dist
+
+import world
+
+rank, ranks = world.begin()
+
+# All pairs, each with a collective of its own.
+pairs = {}
+for a in range(ranks):
+    for b in range(a + 1, ranks):
+        pairs[a, b] = dist.new_group([a, b])
+for (a, b), group in pairs.items():
+    if rank in (a, b):
+        tensor = torch.full((100,), float(rank))
+        dist.all_reduce(tensor, group=group)
+        world.same(tensor, torch.full((100,), float(a + b)), f"the pair {a}, {b}")
+        assert dist.get_rank(group) == (a, b).index(rank) and dist.get_process_group_ranks(group) == [a, b]
+
+# Only its members make a group; as PyTorch counts these calls, every rank makes one.
+mine = [rank - rank % 2 + 1, rank - rank % 2]
+group = dist.new_group(mine, use_local_synchronization=True)
+tensor = torch.full((1,), float(rank))
+dist.broadcast(tensor, mine[0], group=group)
+assert tensor.item() == mine[0]
+
+# Sequence numbers count collectives, not messages.
+group = dist.new_group()
+backend = group._get_backend(torch.device("cpu"))
+before = backend._get_sequence_number_for_group()
+dist.all_reduce(torch.ones(1), group=group)
+work = dist.isend(torch.ones(1), (rank + 1) % ranks, group=group)
+dist.recv(torch.ones(1), (rank - 1) % ranks, group=group)
+work.wait()
+dist.barrier(group)
+assert backend._get_sequence_number_for_group() == before + 2
+assert backend.name() == "tern" and dist.get_backend(group) == "tern"
+dist.destroy_process_group(group)
+
+# A split of the world into those of even and of odd rank.
+if hasattr(dist, "split_group"):
+    try:
+        parts = dist.split_group(None, [list(range(0, ranks, 2)), list(range(1, ranks, 2))])
+    except (RuntimeError, ValueError) as error:
+        assert "bound" in str(error) or "device" in str(error), error
+    else:
+        tensor = torch.ones(1)
+        dist.all_reduce(tensor, group=parts)
+        assert tensor.item() == (ranks + 1 - rank % 2) // 2, tensor
+
+# A Work may outlive its world.
+kept = dist.all_reduce(torch.ones(4), async_op=True)
+kept.wait()
+dist.destroy_process_group()
+
+# Each with a store of its own: at a port that comes again, a quick rank would find the last world's.
+place = os.path.join(tempfile.gettempdir(), f"torch-tern-{os.getppid()}-")
+for turn in range(10):
+    world.begin(init_method=f"file://{place}{turn}", rank=rank, world_size=ranks)
+    tensor = torch.full((turn + 1,), float(rank))
+    dist.all_reduce(tensor)
+    world.same(tensor, torch.full((turn + 1,), float(sum(range(ranks)))), f"world {turn}")
+    some = dist.new_group([0])
+    if rank == 0:
+        dist.all_reduce(tensor, group=some)
+    dist.barrier()
+    if rank == 0:
+        os.unlink(f"{place}{turn}")
+    if turn < 9:
+        dist.destroy_process_group()
+world.end()

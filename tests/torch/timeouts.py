@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time-outs: monitored barriers name the missing, waits end with an exception, groups die alone, hooks are called."""
+# ranks: 3
+
+import time
+
+import torch
+import torch.distributed as dist
+
+import world
+
+rank, ranks = world.begin()
+cpu = torch.device("cpu")
+
+# Rank 1 comes too late: rank 0 names it, the others are told at once; the group lives.
+dist.monitored_barrier()
+started = time.monotonic()
+if rank == 0:
+    with world.raises(RuntimeError, "Rank 1 failed to pass monitoredBarrier in 300 ms"):
+        dist.monitored_barrier(timeout=world.milliseconds(300))
+elif rank == 2:
+    with world.raises(RuntimeError, "successfully reached monitoredBarrier"):
+        dist.monitored_barrier(timeout=world.milliseconds(5000))
+assert time.monotonic() - started < 2
+dist.barrier()
+if rank == 0:
+    with world.raises(RuntimeError, "Ranks 1, 2 failed to pass monitoredBarrier in 200 ms"):
+        dist.monitored_barrier(timeout=world.milliseconds(200), wait_all_ranks=True)
+dist.barrier()
+dist.monitored_barrier()
+
+# A wait for a call that another rank does not make.
+for is_async in (True, False):
+    group = dist.new_group(timeout=world.milliseconds(400))
+    hooks = []
+    backend = group._get_backend(cpu)
+    if rank != 1:
+        tensor = torch.ones(4)
+        started = time.monotonic()
+        with world.raises(dist.DistBackendError, "has not ended on rank"):
+            if is_async:
+                dist.all_reduce(tensor, group=group, async_op=True).wait()
+            else:
+                dist.all_reduce(tensor, group=group)
+        assert 0.3 < time.monotonic() - started < 20
+        with world.raises(dist.DistBackendError, "has ended"):
+            dist.barrier(group)
+    dist.barrier()
+
+# By a future.
+group = dist.new_group(timeout=world.milliseconds(400))
+if rank == 2:
+    future = dist.all_reduce(torch.ones(4), group=group, async_op=True).get_future()
+    with world.raises(RuntimeError, "timeout of 400 ms"):
+        future.wait()
+dist.barrier()
+
+# A receive that nothing answers, with a time of its own.
+group = dist.new_group()
+if rank == 0:
+    work = dist.irecv(torch.ones(4), 1, group=group)
+    with world.raises(dist.DistBackendError, "timeout of 300 ms"):
+        work.wait(world.milliseconds(300))
+dist.barrier()
+
+# Abort ends the waits of other threads; the world goes on.
+if hasattr(backend, "abort"):
+    import threading
+    group = dist.new_group()
+    if rank == 0:
+        work, errors = dist.irecv(torch.ones(4), 1, group=group), []
+
+        def wait():
+            try:
+                work.wait()
+            except dist.DistBackendError as error:
+                errors.append(str(error))
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        time.sleep(0.2)
+        group._get_backend(cpu).abort()
+        thread.join(5)
+        assert errors and "aborted" in errors[0], errors
+tensor = torch.ones(1)
+dist.all_reduce(tensor)
+assert tensor.item() == ranks
+if rank == 0:
+    print("ok")

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs tests of PyTorch's own distributed_test.py, from its wheel, on the ranks of this job; rank 0 says how each ended.
+
+ranks.py NAME TEST...: NAME is what the tests believe the backend to be. For "gloo" and "mpi" Tern takes that name's place.
+"""
+
+import datetime
+import os
+import sys
+import traceback
+import unittest
+import warnings
+
+import torch
+import torch.distributed as dist
+
+import torch_tern
+from torch.distributed.distributed_c10d import Backend
+
+rank, ranks = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+name, tests = sys.argv[1], sys.argv[2:]
+os.environ.update(BACKEND=name, WORLD_SIZE=str(ranks), RANK=str(rank), MASTER_ADDR="127.0.0.1")
+warnings.simplefilter("ignore")
+if name != "tern":
+    Backend._plugins[name.upper()] = Backend._plugins["TERN"]
+
+from torch.testing._internal import common_distributed, common_utils  # noqa: E402  (it reads the environment)
+
+for features in ("ddp", "subgroup"):
+    common_distributed.DistTestCases.backend_feature[features].add(name)
+
+torch.manual_seed(1)  # models that are made at import have equal weights on all ranks, as in processes that were forked
+from torch.testing._internal.distributed import distributed_test  # noqa: E402
+
+SKIPS = {skip.exit_code: skip.message for skip in common_distributed.TEST_SKIPS.values()}
+
+
+class Tests(distributed_test.TestDistBackend, distributed_test.DistributedTest._DistTestBase):
+    """Runs in the ranks themselves instead of spawning them."""
+
+    def setUp(self):
+        common_utils.set_rng_seed()
+        self.rank = rank
+        self.skip_return_code_checks = []
+        self.special_return_code_checks = {}
+
+    def tearDown(self):
+        pass
+
+
+def run(test):
+    """None, or why it was skipped."""
+    seconds = distributed_test.CUSTOM_PG_TIMEOUT.get(test, 60)
+    dist.init_process_group(name, init_method=f"file://{os.environ['TEMP_DIR']}/init_dir/{test}",
+                            rank=rank, world_size=ranks, timeout=datetime.timedelta(seconds=seconds))
+    case = Tests(test)
+    case.setUp()
+    case._barrier()
+    try:
+        getattr(case, test)()
+    except unittest.SkipTest as skip:
+        return str(skip)
+    except SystemExit as end:
+        if end.code not in SKIPS:
+            raise
+        return SKIPS[end.code]
+    return None
+
+
+for test in tests:
+    if rank == 0:
+        print(f"BEGIN {test}", flush=True)
+    try:
+        why = run(test)
+        if dist.is_initialized():
+            distributed_test.Barrier.sync()
+            dist.destroy_process_group()
+    except BaseException:
+        print(f"[rank {rank}] {test}:\n{traceback.format_exc()}", file=sys.stderr, flush=True)
+        os._exit(1)
+    if rank == 0:
+        print(f"PASS {test}" if why is None else f"SKIP {test}: {why}", flush=True)
