@@ -2,6 +2,7 @@
 // Device mapped: the announcement carries a handle that names the data, and the receiver's device
 // maps it and copies once. For data that is one block, in memory that other processes can map.
 //   receiver: copies; Done.
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
@@ -10,6 +11,15 @@
 
 namespace tern::pml {
 namespace {
+
+/// A late copy lands in microseconds, unless it waits for other work.
+bool ends_soon(cuda::Job& job) noexcept {
+  constexpr int64_t kSoon = 2'000'000;  // ns
+  if (TERN_LIKELY(job.done())) return true;
+  for (const int64_t until = now_ns() + kSoon; now_ns() < until;)
+    if (job.done()) return true;
+  return false;
+}
 
 class DeviceMappedSender final : public SenderHalf {
  public:
@@ -24,9 +34,9 @@ class DeviceMappedSender final : public SenderHalf {
       failure = {code, take_last_error().text};
       return true;
     }
-    // What the application has written must be there before the receiver may read. Where it is
-    // not yet, the pieces are: they are packed behind it.
-    if (!job.done()) {
+    // What the application has written must be there before the receiver may read. Where that is
+    // not soon, the pieces are: they are packed behind it.
+    if (!ends_soon(job)) {
       job.abandon();
       return false;
     }

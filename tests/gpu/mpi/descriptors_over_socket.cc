@@ -43,6 +43,7 @@ void message(const Area& area, int from, const char* what, long long pieces) {
   const auto want = bytes_of(kBytes, ++seed);
   if (rank == from) {
     area.put(want);
+    CU(cuCtxSynchronize());  // what is not written yet is packed first
     OK(MPI_Send(area.address(), kBytes, MPI_BYTE, 1 - from, 0, MPI_COMM_WORLD));
     return;
   }
@@ -62,6 +63,7 @@ void at_once() {
   for (unsigned i = 0; i < 4; ++i) {
     const Area in = mapped(kBytes, 3, kFd, kFd), out = mapped(kBytes, 3, kFd, kFd);
     out.put(bytes_of(kBytes, i + static_cast<unsigned>(rank)));
+    CU(cuCtxSynchronize());
     OK(MPI_Sendrecv(out.address(), kBytes, MPI_BYTE, 1 - rank, 0, in.address(), kBytes, MPI_BYTE,
                     1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     if (in.get(kBytes) != bytes_of(kBytes, i + static_cast<unsigned>(1 - rank)))

@@ -24,6 +24,7 @@ void message(const Area& area, int from, const char* what, Cost want) {
   const auto data = bytes_of(kBytes, ++seed);
   if (rank == from) {
     area.put(data);
+    CU(cuCtxSynchronize());  // what is not written yet is packed first
     OK(MPI_Send(area.address(), kBytes, MPI_BYTE, 1 - from, 0, MPI_COMM_WORLD));
     return;
   }
