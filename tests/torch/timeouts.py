@@ -2,6 +2,8 @@
 """Time-outs: monitored barriers name the missing, waits end with an exception, groups die alone, hooks are called."""
 # ranks: 3
 
+import os
+import tempfile
 import time
 
 import torch
@@ -82,6 +84,16 @@ if hasattr(backend, "abort"):
         group._get_backend(cpu).abort()
         thread.join(5)
         assert errors and "aborted" in errors[0], errors
+tensor = torch.ones(1)
+dist.all_reduce(tensor)
+assert tensor.item() == ranks
+
+# Another world, in which ranks that have stuck requests still belong together with the others.
+dist.barrier()
+dist.destroy_process_group()
+group = backend = work = None
+place = os.path.join(tempfile.gettempdir(), f"torch-tern-late-{os.getppid()}")
+world.begin(init_method=f"file://{place}", rank=rank, world_size=ranks)
 tensor = torch.ones(1)
 dist.all_reduce(tensor)
 assert tensor.item() == ranks

@@ -85,7 +85,8 @@ void Backend::await_others(Milliseconds timeout, bool waits_for_all) {
   } else {
     sentence << "[Rank 0]: Rank " << missing.front();
   }
-  sentence << " failed to pass monitoredBarrier in " << timeout.count() << " ms";
+  sentence << " failed to pass monitoredBarrier in " << timeout.count()
+           << " ms (Rank 0 timed out in monitoredBarrier)";
   fail(sentence.str());
 }
 
@@ -103,9 +104,9 @@ void Backend::await_first(Milliseconds timeout) {
   if (!is_answered || !all_are_here) {
     std::ostringstream sentence;
     sentence << "[Rank " << rank_ << "]: Rank " << rank_
-             << " successfully reached monitoredBarrier, but received "
-             << (is_answered ? "word from rank 0 that others have not within "
-                             : "no word from rank 0 within ")
+             << " successfully reached monitoredBarrier, but received errors while waiting for "
+                "send/recv from rank 0: "
+             << (is_answered ? "it misses others" : "it has not answered") << " after "
              << timeout.count() << " ms. Please check rank 0 logs for faulty rank.";
     fail(sentence.str());
   }

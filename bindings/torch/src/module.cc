@@ -42,6 +42,7 @@ c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vec
   auto session = Session::open();
   require_world(*session, world_rank, world_size);
   if (ranks.empty()) {
+    Session::begin_world();
     ranks.resize(world_size);
     std::iota(ranks.begin(), ranks.end(), 0);
   }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "errors.hpp"
 
@@ -15,15 +16,12 @@ namespace {
 
 std::mutex mutex;
 std::weak_ptr<Session> opened;
-int sessions = 0;
+bool was_opened = false;
+std::atomic<int> worlds{0};
 std::atomic<bool> forked{false};
 std::atomic<bool> silent{false};
 
-void mark_fork() {
-  if (sessions > 0) {
-    forked = true;
-  }
-}
+void mark_fork() { forked = true; }
 
 }  // namespace
 
@@ -51,16 +49,18 @@ std::shared_ptr<Session> Session::open() {
   const std::lock_guard lock(mutex);
   std::shared_ptr<Session> session = opened.lock();
   if (!session) {
-    if (sessions == 0) {
+    if (!std::exchange(was_opened, true)) {
       pthread_atfork(nullptr, nullptr, mark_fork);
     }
-    session = std::make_shared<Session>(++sessions);
+    session = std::make_shared<Session>();
     opened = session;
   }
   return session;
 }
 
-Session::Session(int number) : number_(number) {
+void Session::begin_world() { ++worlds; }
+
+Session::Session() {
   MPI_Info info = MPI_INFO_NULL;
   check(MPI_Info_create(&info));
   check(MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE"));
@@ -89,7 +89,7 @@ void Session::close() {
 MPI_Comm Session::communicator(const std::vector<int>& ranks, const std::string& name) const {
   MPI_Group group = MPI_GROUP_NULL;
   check(MPI_Group_incl(world_, static_cast<int>(ranks.size()), ranks.data(), &group));
-  std::string tag = "torch/" + std::to_string(number_) + "/" + name;
+  std::string tag = "torch/" + std::to_string(worlds) + "/" + name;
   if (tag.size() >= MPI_MAX_STRINGTAG_LEN) {
     tag =
         tag.substr(0, MPI_MAX_STRINGTAG_LEN - 32) + std::to_string(std::hash<std::string>()(name));

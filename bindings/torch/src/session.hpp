@@ -20,10 +20,15 @@ class Session {
   // The same where there is one, else null.
   static std::shared_ptr<Session> current();
 
-  explicit Session(int number);
+  Session();
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+
+  // Names of groups come again in the next world; what all ranks count alike keeps their
+  // communicators apart. (The number of sessions is not alike: where a request is stuck, a rank
+  // keeps its session.)
+  static void begin_world();
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -37,7 +42,6 @@ class Session {
   void abandon() { is_abandoned_ = true; }
 
  private:
-  int number_;  // of the sessions of this process: names of groups come again in the next one
   MPI_Session session_ = MPI_SESSION_NULL;
   MPI_Group world_ = MPI_GROUP_NULL;
   int rank_ = 0;
