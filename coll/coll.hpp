@@ -38,6 +38,11 @@ class Coll final : UnderWay, ScheduleMaker {
   /// Persistent: bound, to be started any number of times (MPI_Start).
   [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept;
 
+  /// The communicator was interrupted: its collectives end with an error. Lock held.
+  TERN_COLD void interrupt(core::Communicator& communicator) noexcept {
+    refusals_.interrupt(communicator);
+  }
+
   /// From now on several threads may call.
   void admit_threads() noexcept {
     executions_.admit_threads();

@@ -53,6 +53,11 @@ typedef struct MPIX_Boot {
    An error is returned; no error handler is called. */
 int MPIX_Boot_provide(const MPIX_Boot* boot);
 
+/* Ends this rank's calls and requests on the communicator with MPI_ERR_OTHER, in whatever thread
+   they wait, and all that begin later on it. Other ranks are not told. */
+int MPIX_Comm_interrupt(MPI_Comm comm);
+
+int PMPIX_Comm_interrupt(MPI_Comm comm);
 int PMPIX_Boot_provide(const MPIX_Boot* boot);
 int PMPIX_Query_cuda_support(void);
 int PMPIX_GPU_query_support(int gpu_type, int* is_supported);

@@ -143,6 +143,10 @@ class Pml {
     return nullptr;
   }
 
+  /// Every request and probe on the communicator ends with an error, on all planes, and so does
+  /// what begins later: it is set as interrupted. Lock held.
+  virtual void interrupt(core::Communicator& communicator) noexcept = 0;
+
   /// A communicator came to life, or ends: messages for its context are matched, or refused. With
   /// any lock held, or none.
   virtual void add_context(core::Communicator& communicator) = 0;

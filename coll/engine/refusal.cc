@@ -138,7 +138,7 @@ void Refusals::freeing(const core::Communicator& comm) noexcept {
 }
 
 void Refusals::refuse_call(core::Communicator& comm, CallNumber number, int code) noexcept {
-  if (others(comm) == 0) return;
+  if (others(comm) == 0 || comm.interrupted()) return;
   comm.coll_tags += kTagsApart;
   const LastError last = take_last_error();
   try {
@@ -178,6 +178,7 @@ void Refusals::look() noexcept {
 
 void Refusals::hear(CommRefusals& state, bool fresh) {
   core::Communicator& comm = state.communicator;
+  if (comm.interrupted()) return;
   struct Kept {  // what ends here may be what kept it
     explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
     Kept(const Kept&) = delete;
@@ -275,16 +276,32 @@ void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   if (state.over()) return;
   core::Communicator& comm = state.communicator;
   Trouble& trouble = trouble_of(state);
-  trouble.why =
-      strf("%s. No collective of %s works any more; MPI_Comm_dup makes a communicator that does",
-           why.c_str(), comm.name.or_words("this communicator").c_str());
+  trouble.why = why;
+  if (!comm.interrupted())
+    trouble.why +=
+        strf(". No collective of %s works any more; MPI_Comm_dup makes a communicator that does",
+             comm.name.or_words("this communicator").c_str());
   trouble.over = true;
   state.shares_memory = false;
   under_way_.refuse(comm, why, trouble.why);
   if (process_.threaded()) channel_.progress.wake();  // others may wait for them
 }
 
+// No memory: what is under way ends as its messages do, and what begins by itself.
+void Refusals::interrupt(core::Communicator& comm) noexcept {
+  troubled_ = true;
+  if (comm.coll == nullptr) return;
+  try {
+    auto& state = static_cast<CommRefusals&>(*comm.coll);
+    (void)comm.fail_interrupted();
+    end_collectives(state, take_last_error().text);
+  } catch (const std::bad_alloc&) {
+    log_line("no memory to end the collectives of a communicator that is interrupted");
+  }
+}
+
 int Refusals::settle(core::Communicator& comm, bool persistent) noexcept {
+  if (comm.interrupted()) return comm.fail_interrupted();
   if (comm.coll == nullptr) return MPI_SUCCESS;
   auto& state = static_cast<CommRefusals&>(*comm.coll);
   drop_deferred(state, persistent);
@@ -298,6 +315,7 @@ int Refusals::settle(core::Communicator& comm, bool persistent) noexcept {
 }
 
 int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
+  if (TERN_UNLIKELY(comm.interrupted())) return comm.fail_interrupted();
   const auto* const state = static_cast<const CommRefusals*>(comm.coll.get());
   if (TERN_LIKELY(state == nullptr || !state->over())) return MPI_SUCCESS;
   try {
@@ -310,6 +328,7 @@ int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
 
 void Refusals::broken_off(core::Communicator& comm, CallNumber number,
                           const std::string& why) noexcept {
+  if (comm.interrupted()) return;
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
   } catch (const std::bad_alloc&) {

@@ -149,6 +149,8 @@ class Refusals {
   /// Before a persistent call is started: an error, here and for all who start it, where the
   /// communicator's collectives are over.
   [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;
+  /// The communicator was interrupted: its collectives end here, and no other rank is told.
+  TERN_COLD void interrupt(core::Communicator& communicator) noexcept;
   /// A call that was under way ends: the others must not wait for it.
   TERN_COLD void broken_off(core::Communicator& communicator, CallNumber number,
                             const std::string& why) noexcept;

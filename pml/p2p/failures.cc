@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer that is lost: what is under way with it fails, and so does what begins later.
-// What stays: messages that are here whole, receives from any source, all other peers.
+// A peer that is lost, a communicator that is interrupted: what is under way fails, and so does
+// what begins later.
+// What stays of a peer: messages that are here whole, receives from any source, all other peers.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -54,6 +55,26 @@ void P2p::failed(btl::Endpoint& to, const std::string& why) noexcept {
     transfers_.abandon(*receive, *peer.lost);
   }
   if (process_.threaded()) channel_.progress.wake();
+}
+
+// What peers still say of it is ignored. What the transport still reads ends when it has.
+void P2p::interrupt(core::Communicator& communicator) noexcept {
+  communicator.set_interrupted();
+  process_.has_interrupted.store(true, std::memory_order_relaxed);
+  (void)communicator.fail_interrupted();
+  const Failure failure{MPI_ERR_OTHER, take_last_error().text};
+  for (SendRequest* send : select(requests_.sends(), [&](const SendRequest& one) {
+         return one.communicator == &communicator && !one.ending;
+       })) {
+    outbox_.remove(*send);
+    transfers_.abandon(*send, failure);
+  }
+  for (RecvRequest* receive : select(requests_.receives(), [&](const RecvRequest& one) {
+         return one.communicator == &communicator && (one.large || Posted<RecvRequest>::holds(one));
+       })) {
+    if (Posted<RecvRequest>::holds(*receive)) matcher_.unpost(*receive);
+    transfers_.abandon(*receive, failure);
+  }
 }
 
 }  // namespace tern::pml

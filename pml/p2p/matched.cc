@@ -7,6 +7,7 @@
 namespace tern::pml {
 int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  if (from.communicator->interrupted()) return from.communicator->fail_interrupted();
   const Message* message = matcher_.look_for(from);
   *found = message != nullptr;
   if (message != nullptr) *outcome = outcome_of(*message, from);
@@ -18,7 +19,7 @@ int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
   if (const int code = require_source(from); code != MPI_SUCCESS) return code;
   const Message* const message = matcher_.wait_for(from, peers_);
-  if (TERN_UNLIKELY(message == nullptr)) return peers_.require_reachable(from);
+  if (TERN_UNLIKELY(message == nullptr)) return require_source(from);
   *outcome = outcome_of(*message, from);
   return MPI_SUCCESS;
 }
@@ -26,6 +27,7 @@ int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
 int P2p::improbe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
   *matched = nullptr;
+  if (from.communicator->interrupted()) return from.communicator->fail_interrupted();
   Message* message = matcher_.look_for(from);
   if (message != nullptr) return matcher_.take_out(from, *message, matched, outcome);
   return TERN_UNLIKELY(peers_.is_lost(from)) ? peers_.require_reachable(from) : MPI_SUCCESS;
@@ -35,7 +37,7 @@ int P2p::mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome)
   const core::ChannelLock lock(channel_.progress);
   if (const int code = require_source(from); code != MPI_SUCCESS) return code;
   Message* const message = matcher_.wait_for(from, peers_);
-  if (TERN_UNLIKELY(message == nullptr)) return peers_.require_reachable(from);
+  if (TERN_UNLIKELY(message == nullptr)) return require_source(from);
   return matcher_.take_out(from, *message, matched, outcome);
 }
 
@@ -48,6 +50,7 @@ int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request)
   matcher_.receive(made, matched.message);
   process_.handles.erase(matched);
   matched.release();
+  if (TERN_UNLIKELY(communicator.interrupted())) interrupt(communicator);
   *request = &made;
   return MPI_SUCCESS;
 }

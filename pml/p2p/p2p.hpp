@@ -3,7 +3,8 @@
 // Transfers (protocols), Sending and Outbox (frames out), Peers, RequestPool.
 // Lifetime: api::Runtime; one for each channel. Threads: see pml.hpp.
 // Files: p2p.cc, matched.cc (calls), request_life.cc (restart, cancel), arrivals.cc (frames in),
-// failures.cc (peers that are lost).
+// failures.cc (peers that are lost, communicators that are
+// interrupted).
 #pragma once
 
 #include <memory>
@@ -70,6 +71,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
                                         cuda::Device& device) noexcept override {
     return devices_.map(handle, device);
   }
+  void interrupt(core::Communicator& communicator) noexcept override;
   void add_context(core::Communicator& communicator) override {
     matcher_.contexts().add(communicator);
   }

@@ -8,6 +8,7 @@ namespace tern::pml {
 int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
                    core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  if (to.communicator->interrupted()) return to.communicator->fail_interrupted();
   SendRequest& made = requests_.make_send(buffer, to, mode);
   made.set_persistent(true);
   keep_for_restart(buffer, *to.communicator);
@@ -18,6 +19,7 @@ int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
 
 int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  if (from.communicator->interrupted()) return from.communicator->fail_interrupted();
   RecvRequest& made = requests_.make_recv(buffer, from);
   made.set_persistent(true);
   keep_for_restart(buffer, *from.communicator);
@@ -35,6 +37,7 @@ RecvRequest::RecvRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.ch
 int SendRequest::start() noexcept {
   const core::ChannelLock lock(channel->progress);
   int error = MPI_SUCCESS;
+  if (TERN_UNLIKELY(to.communicator->interrupted())) return to.communicator->fail_interrupted();
   peer = pml.peers().connected(*to.communicator, to.rank, &error);
   if (peer == nullptr) return error;
   forget_failure(*this);

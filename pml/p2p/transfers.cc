@@ -201,7 +201,7 @@ void Transfers::take(const PeerState& from, const wire::Go& go,
   auto* const request = find<SendRequest>(context_, go.sender, from);
   const Protocol* const protocol = request == nullptr ? nullptr : chosen_by(*request, go);
   if (protocol == nullptr)
-    return log_line("a go-ahead for a send that does not wait for it is ignored");
+    return ignore("a go-ahead for a send that does not wait for it is ignored");
   auto& transfer = request->transfer;
   request->awaits =
       protocol->acknowledged ? SendRequest::Awaits::kDone : SendRequest::Awaits::kNothing;
@@ -227,14 +227,14 @@ void Transfers::take(const PeerState& from, const wire::DataPrefix& prefix, cons
   auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
   if (half == nullptr || !half->takes_data() || prefix.offset != request->transfer.moved ||
       bytes > request->transfer.bytes - request->transfer.moved)
-    return log_line("%zu bytes for a receive that does not exist are ignored", bytes);
+    return ignore("data for a receive that does not exist is ignored");
   follow(*request, half->take(data, bytes));
 }
 
 void Transfers::take(const PeerState& from, const wire::Done& done) noexcept {
   auto* const request = find<SendRequest>(context_, done.sender, from);
   if (request == nullptr || request->awaits == SendRequest::Awaits::kNothing)
-    return log_line("the completion of a send that does not wait for it is ignored");
+    return ignore("the completion of a send that does not wait for it is ignored");
   unlist(sending_, *request);
   if (done.error == wire::kWithdrawn) {
     request->outcome.cancelled = true;
@@ -256,7 +256,7 @@ void Transfers::take(const PeerState& from, const wire::Landed& landed) noexcept
   auto* const request = find<RecvRequest>(context_, landed.receiver, from);
   auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
   if (half == nullptr || !half->awaits_landing())
-    return log_line("the arrival of a message that is not received is ignored");
+    return ignore("the arrival of a message that is not received is ignored");
   follow(*request, half->landed());
 }
 
@@ -265,12 +265,17 @@ void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept
   auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
   if (half == nullptr || !half->depends_on_sender() ||
       request->transfer.moved >= request->transfer.bytes)
-    return log_line("the failure of a message that is not received is ignored");
+    return ignore("the failure of a message that is not received is ignored");
   unlist(receiving_, *request);
   context_.requests.fail(
       *request, {wire::class_from(failed.error),
                  strf("rank %d could not read the %zu bytes that it sends; its own error says why",
                       request->outcome.source, request->transfer.bytes)});
+}
+
+// Where a communicator was interrupted, peers may answer what has ended.
+void Transfers::ignore(const char* what) const noexcept {
+  if (!context_.process.has_interrupted.load(std::memory_order_relaxed)) log_line("%s", what);
 }
 
 void Transfers::abandon(SendRequest& request, const Failure& failure) noexcept {

@@ -59,6 +59,7 @@ class Transfers {
   // Does what a step asks for.
   void follow(SendRequest& request, Step step) noexcept;
   void follow(RecvRequest& request, Step step) noexcept;
+  TERN_COLD void ignore(const char* what) const noexcept;
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   void end(RecvRequest& request, const Failure& failure) noexcept;
   template <class Request>

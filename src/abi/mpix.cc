@@ -4,6 +4,7 @@
 
 #include "abi/entry.hpp"
 #include "api/boot_provide.hpp"
+#include "api/comm_interrupt.hpp"
 
 using namespace tern;
 
@@ -34,5 +35,16 @@ int PMPIX_Boot_provide(const MPIX_Boot* boot) {
   return api::boot_provide(call.name, boot);
 }
 __attribute__((weak, alias("PMPIX_Boot_provide"))) decltype(PMPIX_Boot_provide) MPIX_Boot_provide;
+
+int PMPIX_Comm_interrupt(MPI_Comm comm) {
+  abi::Call call{"MPIX_Comm_interrupt", api::the_process};
+  if (call.process == nullptr) return abi::not_running(call);
+  auto* const found = call.find<core::Communicator>(comm);
+  if (found == nullptr) return abi::bad_handle<core::Communicator>(call, "comm", comm);
+  call.at = found;
+  return call.end(api::comm_interrupt(*found));
+}
+__attribute__((weak,
+               alias("PMPIX_Comm_interrupt"))) decltype(PMPIX_Comm_interrupt) MPIX_Comm_interrupt;
 
 }  // extern "C"

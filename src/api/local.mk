@@ -30,6 +30,7 @@ api_sources += src/api/comm.cc
 api_sources += src/api/comm_create.cc
 api_sources += src/api/comm_exchange.cc
 api_sources += src/api/comm_hints.cc
+api_sources += src/api/comm_interrupt.cc
 api_sources += src/api/group.cc
 api_sources += src/api/intercomm.cc
 api_sources += src/api/pt2pt.cc

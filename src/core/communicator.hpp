@@ -116,6 +116,13 @@ class alignas(64) Communicator final : public Object {
   }
   void set_remote_index(int rank, uint32_t index);
 
+  /// MPIX_Comm_interrupt: no message goes out or comes in on it any more in this rank. Under the
+  /// channel's lock.
+  [[nodiscard]] bool interrupted() const noexcept { return interrupted_; }
+  void set_interrupted() noexcept { interrupted_ = true; }
+  /// The error of what is called then.
+  TERN_COLD int fail_interrupted() const noexcept;
+
   /// One operation less is pending: the last one ends what the user has freed. Under the channel's
   /// lock.
   void operation_ended() noexcept {
@@ -171,6 +178,7 @@ class alignas(64) Communicator final : public Object {
   uint32_t index_;
   bool uniform_ = false;   // every member has the same index (world, self)
   bool identity_ = false;  // rank r is peer r
+  bool interrupted_ = false;
   uint64_t derivations_ = 0;
   std::vector<uint32_t> remote_index_;
   std::unordered_map<uint64_t, uint64_t> creations_;

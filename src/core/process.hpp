@@ -83,6 +83,8 @@ class Process {
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
   } window_operations;
+  /// A communicator of this rank was interrupted: peers may answer what has ended here.
+  std::atomic<bool> has_interrupted{false};
   /// That the kernel does not copy between windows here.
   std::atomic<bool> refused_copies_said{false};
 

@@ -4,7 +4,9 @@
 //
 // ranks: singleton
 // timeout: 120
+// cflags: -pthread
 // sanitizers: no, its processes are forked and end in every way
+#include <pthread.h>
 #include <signal.h>
 
 #include "boot_files.h"
@@ -71,6 +73,32 @@ static void first_of_two(int me, int members) {
 
 static void second_of_two(int me, int members) { check_world(files_boot(me, members, "next")); }
 
+// A rank is killed, and a watch of the others' own ends their calls, which wait for it.
+static MPI_Comm watched;
+
+static void* watch(void* unused) {
+  sleep_ms(200);
+  OK(MPIX_Comm_interrupt(watched));
+  return unused;
+}
+
+static void survivors(int me, int members) {
+  MPI_Session session;
+  pthread_t thread;
+  int in = 0;
+  OK(MPIX_Boot_provide(files_boot(me, members, "survivors")));
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  watched = comm_of(session);
+  check_comm(watched, me, members);
+  if (me == 1) raise(SIGKILL);
+  CHECK(pthread_create(&thread, NULL, watch, NULL) == 0);
+  const int code = me == 0 ? MPI_Recv(&in, 1, MPI_INT, 1, 1, watched, MPI_STATUS_IGNORE)
+                           : MPI_Allreduce(&me, &in, 1, MPI_INT, MPI_SUM, watched);
+  check_says(code, MPI_ERR_OTHER, "MPIX_Comm_interrupt");
+  CHECK(pthread_join(thread, NULL) == 0);
+  _exit(5);
+}
+
 static void aborting(int me, int members) {
   OK(MPIX_Boot_provide(files_boot(me, members, "abort")));
   OK(MPI_Init(NULL, NULL));
@@ -94,6 +122,9 @@ int main(void) {
   fork_ranks(3, first_of_two, statuses);
   CHECK(WIFSIGNALED(statuses[1]) && WTERMSIG(statuses[1]) == SIGKILL);
   run_ranks(3, second_of_two);
+  fork_ranks(4, survivors, statuses);
+  for (int r = 0; r < 4; ++r)
+    if (r != 1) CHECK_EQ(WEXITSTATUS(statuses[r]), 5);
   fork_ranks(2, aborting, statuses);
   CHECK_EQ(WEXITSTATUS(statuses[1]), 7);
   CHECK_EQ(WEXITSTATUS(statuses[0]), 4);
