@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every collective with every type, size and operation, blocking, with a wait, and by a future, against a model."""
 # ranks: 1 2 3 4 8
+# torchrun: 2
 
 import torch
 import torch.distributed as dist

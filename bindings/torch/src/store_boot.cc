@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The callbacks with which Tern exchanges values over a Store. Keys are tern/JOB/NUMBER/RANK/KEY.
+// The callbacks with which Tern exchanges values over a Store.
+// Keys are tern/JOB/ATTEMPT/NUMBER/RANK/KEY.
 #include "store_boot.hpp"
 
 #include <mpi.h>
@@ -106,6 +107,12 @@ std::string agree_on_job(c10d::Store& store, const std::string& key) {
   return {agreed.begin(), agreed.end()};
 }
 
+// torchrun starts workers again with the store that those before them have used.
+std::string attempt() {
+  const char* const restarts = std::getenv("TORCHELASTIC_RESTART_COUNT");
+  return restarts ? restarts : "0";
+}
+
 }  // namespace
 
 bool has_launcher() {
@@ -127,7 +134,7 @@ void boot_over(const StorePointer& store, int rank, int size) {
         " python ...\" with torch_tern.init() before init_process_group, or use a newer Tern");
   }
   static int worlds = 0;
-  const std::string number = std::to_string(worlds++);
+  const std::string number = attempt() + "/" + std::to_string(worlds++);
   auto boot = std::make_unique<StoreBoot>();
   boot->store = store;
   boot->rank = rank;
