@@ -41,11 +41,18 @@ class Trial {
   void open();
   void read_and_write();
   void check_marks();
-  [[nodiscard]] bool good(int rank) const { return good_[static_cast<size_t>(rank)]; }
-  /// An epoch: all have come so far.
+  /// Untried where memory or a device was lacking, here or there: that says nothing of the link.
+  [[nodiscard]] DeviceLinks::State state(int rank) const {
+    return states_[static_cast<size_t>(rank)];
+  }
+  /// An epoch: all have come so far. Each tells whether it has written what it had to.
   void meet();
 
  private:
+  using State = DeviceLinks::State;
+  [[nodiscard]] State state_if(bool right) const {
+    return job_.failed() ? State::kUntried : right ? State::kGood : State::kBad;
+  }
   [[nodiscard]] bool reads(int rank, const std::byte* there);
   [[nodiscard]] bool load_by_kernel(std::byte* to, const std::byte* from);
   [[nodiscard]] bool holds(const std::byte* device, const std::vector<uint64_t>& pattern);
@@ -60,8 +67,10 @@ class Trial {
   const int rank_, ranks_;
   cuda::Block block_, aside_;
   std::vector<std::unique_ptr<pml::MappedPeerMemory>> there_;
-  std::vector<bool> other_;  // is on another device
-  std::vector<bool> good_;
+  std::vector<State> states_;
+  std::vector<bool> is_other_;  // on another device
+  bool written_ = false;
+  std::vector<bool> wrote_;  // the others, what they had to
 };
 
 Trial::Trial(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
@@ -73,8 +82,11 @@ Trial::Trial(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job
       rank_(slots.rank()),
       ranks_(slots.ranks()),
       there_(devices.size()),
-      good_(devices.size(), true) {
-  for (const cuda::Uuid& device : devices) other_.push_back(!(device == job.device().uuid));
+      wrote_(devices.size(), false) {
+  for (const cuda::Uuid& device : devices) {
+    is_other_.push_back(!(device == job.device().uuid));
+    states_.push_back(is_other_.back() ? State::kUntried : State::kGood);
+  }
 }
 
 void Trial::open() {
@@ -94,9 +106,8 @@ void Trial::open() {
     if (i == rank_) continue;
     pml::MemoryHandle handle;
     std::memcpy(&handle, slots_.await(i).data(), sizeof handle);
-    if (!other_[static_cast<size_t>(i)]) continue;
-    auto& mapped = there_[static_cast<size_t>(i)] = pml_.map(handle, job_.device());
-    good_[static_cast<size_t>(i)] = mapped != nullptr && aside_.valid();
+    if (state(i) == State::kUntried && aside_.valid())
+      there_[static_cast<size_t>(i)] = pml_.map(handle, job_.device());
   }
   slots_.awaited_all();
   slots_.end();
@@ -105,15 +116,16 @@ void Trial::open() {
 void Trial::read_and_write() {
   const auto mark = pattern_of(rank_, 1, kMark);
   if (aside_.valid()) job_.copy(aside_.data(), mark.data(), kMark);
+  written_ = aside_.valid();
   for (int i = 0; i < ranks_; ++i) {
-    const auto at = static_cast<size_t>(i);
-    if (there_[at] == nullptr || !aside_.valid()) continue;
-    job_.copy(there_[at]->address + mark_at(rank_), aside_.data(), kMark);
+    const auto& there = there_[static_cast<size_t>(i)];
+    written_ &= there != nullptr || state(i) == State::kGood;
+    if (there != nullptr) job_.copy(there->address + mark_at(rank_), aside_.data(), kMark);
   }
-  const bool written = job_.finish();
+  written_ &= job_.finish();
   for (int i = 0; i < ranks_; ++i) {
     const auto at = static_cast<size_t>(i);
-    if (there_[at] != nullptr) good_[at] = written && reads(i, there_[at]->address);
+    if (there_[at] != nullptr && written_) states_[at] = state_if(reads(i, there_[at]->address));
   }
 }
 
@@ -148,16 +160,24 @@ bool Trial::holds(const std::byte* device, const std::vector<uint64_t>& pattern)
 
 void Trial::check_marks() {
   there_.clear();
-  for (int i = 0; i < ranks_; ++i)
-    if (other_[static_cast<size_t>(i)] && good_[static_cast<size_t>(i)])
-      good_[static_cast<size_t>(i)] = holds(block_.data() + mark_at(i), pattern_of(i, 1, kMark));
+  for (int i = 0; i < ranks_; ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (!is_other_[at] || states_[at] != State::kGood) continue;
+    const bool right = holds(block_.data() + mark_at(i), pattern_of(i, 1, kMark));
+    states_[at] = wrote_[at] ? state_if(right) : State::kUntried;
+  }
 }
 
 void Trial::meet() {
   slots_.begin(kName);
-  slots_.claim();
-  slots_.post(0);
-  for (int i = 1; i < ranks_; ++i) (void)slots_.await((rank_ + i) % ranks_);
+  std::memcpy(slots_.claim(), &written_, sizeof written_);
+  slots_.post(sizeof written_);
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + i) % ranks_;
+    bool wrote = false;
+    std::memcpy(&wrote, slots_.await(from).data(), sizeof wrote);
+    wrote_[static_cast<size_t>(from)] = wrote;
+  }
   slots_.awaited_all();
   slots_.end();
 }
@@ -193,9 +213,11 @@ bool DeviceLinks::try_all(core::Process& process, Slots& slots, pml::Pml& pml, c
   bool all = true;
   for (int i = 0; i < slots.ranks(); ++i) {
     const cuda::Uuid& other = devices[static_cast<size_t>(i)];
-    if (!trial.good(i)) pml.avoid(job.device().uuid, other);
-    remember(job.device().uuid, other, trial.good(i));
-    all = all && trial.good(i);
+    const State state = trial.state(i);
+    all &= state == State::kGood;
+    if (state == State::kUntried) continue;
+    if (state == State::kBad) pml.avoid(job.device().uuid, other);
+    remember(job.device().uuid, other, state == State::kGood);
   }
   return all;
 }

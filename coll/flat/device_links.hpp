@@ -23,7 +23,8 @@ class DeviceLinks {
   [[nodiscard]] State between(const cuda::Uuid& own, const cuda::Uuid& other) const noexcept;
   /// Some epochs of all ranks: each reads a pattern of each other's, by a kernel and by a copy, and
   /// writes one. `job` is on the own device, `devices` are those of all ranks. Whether all of this
-  /// rank's are good, which is remembered.
+  /// rank's are good. What could be tried is remembered; of what is wrong nothing is mapped any
+  /// more.
   [[nodiscard]] bool try_all(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
                              const std::vector<cuda::Uuid>& devices);
 

@@ -153,7 +153,10 @@ bool OnDevice::try_links() {
   std::vector<cuda::Uuid> devices;
   for (const Post& post : posts_) devices.push_back(post.input.device);
   const bool good = links_.try_all(process_, slots_, pml_, job_, devices);
-  if (!good)
+  const bool bad = std::any_of(devices.begin(), devices.end(), [&](const cuda::Uuid& one) {
+    return links_.between(job_.device().uuid, one) == DeviceLinks::State::kBad;
+  });
+  if (bad)
     process_.gpus.tell_fallback(
         process_.explain,
         "devices of ranks map each other's memory, but what they read there is not what is there: "
