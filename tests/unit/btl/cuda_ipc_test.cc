@@ -166,7 +166,7 @@ TEST_F(CudaIpcTest, NothingIsUnmappedWhileTheDeviceIsBusy) {
   const auto again = ipc_->map(handle(rows[0], 0, 3, 100), device_);
   ASSERT_NE(again, nullptr);
   EXPECT_NE(again->address, before) << "its place is taken";
-  (void)ipc_->map(legacy(kBase + 100 * kPiece, 2 * kPiece, 2), device_);
+  (void)ipc_->map(legacy(kBase + 100 * kPiece, kPiece, 2), device_);
   EXPECT_EQ(fake.mapped, 6);
   EXPECT_EQ(fake.reserved, 2);
   EXPECT_EQ(fake.legacy, 2);
