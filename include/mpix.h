@@ -57,6 +57,35 @@ int MPIX_Boot_provide(const MPIX_Boot* boot);
    they wait, and all that begin later on it. Other ranks are not told. */
 int MPIX_Comm_interrupt(MPI_Comm comm);
 
+/* Continuations: functions that are called when an operation, or all of a set, are complete. They
+   belong to a continuation request, which is persistent: started by MPI_Start, complete when all
+   that were attached to it have been called. They are called in MPIX_Continue(all), and in calls
+   that test or wait for that request; they may call MPI. */
+typedef int MPIX_Continue_cb_function(int rc, void* cb_data);
+#define MPIX_CONT_REQBUF_VOLATILE \
+  1                                /* the array of requests may go at once, as it always may here */
+#define MPIX_CONT_REQUESTS_FREE 2  /* the same */
+#define MPIX_CONT_POLL_ONLY 4      /* of MPIX_Continue_init: never called in MPIX_Continue(all) */
+#define MPIX_CONT_DEFER_COMPLETE 8 /* not called in this MPIX_Continue(all) */
+#define MPIX_CONT_INVOKE_FAILED 16 /* called with the error class where an operation failed */
+
+/* max_poll: of functions, in one call that tests the request; 0 or MPI_UNDEFINED: no limit. */
+int MPIX_Continue_init(int max_poll, int flags, MPI_Info info, MPI_Request* cont_req);
+/* The requests become MPI_REQUEST_NULL; persistent ones stay. */
+int MPIX_Continue(MPI_Request* request, MPIX_Continue_cb_function* cb, void* cb_data, int flags,
+                  MPI_Status* status, MPI_Request cont_req);
+int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function* cb,
+                     void* cb_data, int flags, MPI_Status statuses[], MPI_Request cont_req);
+/* The data of functions that were not called because an operation failed: at most *count, each
+   once. */
+int MPIX_Continue_get_failed(MPI_Request cont_req, int* count, void** cb_data);
+
+int PMPIX_Continue_init(int max_poll, int flags, MPI_Info info, MPI_Request* cont_req);
+int PMPIX_Continue(MPI_Request* request, MPIX_Continue_cb_function* cb, void* cb_data, int flags,
+                   MPI_Status* status, MPI_Request cont_req);
+int PMPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function* cb,
+                      void* cb_data, int flags, MPI_Status statuses[], MPI_Request cont_req);
+int PMPIX_Continue_get_failed(MPI_Request cont_req, int* count, void** cb_data);
 int PMPIX_Comm_interrupt(MPI_Comm comm);
 int PMPIX_Boot_provide(const MPIX_Boot* boot);
 int PMPIX_Query_cuda_support(void);

@@ -143,7 +143,7 @@ struct alignas(64) SendRequest final : core::Request {
   enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
-    active_ = !persistent;
+    set_active(!persistent);
   }
 };
 
@@ -166,7 +166,7 @@ struct alignas(64) RecvRequest final : core::Request {
   bool large = false;  // its data is under way
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
-    active_ = !persistent;
+    set_active(!persistent);
   }
 };
 

@@ -75,7 +75,7 @@ suite_mpi-asan() {
   [ -z "$full" ] || some=()
   sanitized_mpi asan address,undefined "${some[@]}"
 }
-suite_mpi-tsan() { sanitized_mpi tsan thread mpi/threads mpi/grequest mpi/partitioned mpi/tool_events; }
+suite_mpi-tsan() { sanitized_mpi tsan thread mpi/threads mpi/grequest mpi/partitioned mpi/tool_events mpi/interrupt mpi/continuations; }
 # The programs of tests/gpu on the software driver, which is sanitized, too.
 suite_gpu-asan() { sanitized_gpu asan address,undefined; }
 suite_gpu-tsan() { sanitized_gpu tsan thread; }

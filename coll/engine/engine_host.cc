@@ -36,7 +36,7 @@ int Execution::tag(const PassRun& pass, int low) const noexcept {
 
 void Execution::set_persistent() noexcept {
   persistent_ = true;
-  active_ = false;
+  set_active(false);
   operation_.communicator->keep_for_request();
   number(Refusals::next_number(*operation_.communicator, true));
   tag_by(sequence_of(number_));
@@ -319,7 +319,7 @@ void Execution::destroy() noexcept {
   core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
   persistent_ = false;
   numbered_ = tagged_ = false;
-  active_ = true;
+  set_active(true);
   revive();
   owner_.release(*this);
   if (kept != nullptr) kept->request_ended();

@@ -30,7 +30,7 @@ void FlatCall::bind(const Operation& operation, FlatQueue& queue, FlatMethod met
 
 void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber number) noexcept {
   persistent_ = true;
-  active_ = false;
+  set_active(false);
   operation_.communicator->keep_for_request();
   own_ = std::move(queue);
   queue_ = own_.get();
@@ -208,7 +208,7 @@ void FlatCall::destroy() noexcept {
   let_communicator_go();
   core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
   persistent_ = false;
-  active_ = true;
+  set_active(true);
   revive();
   flights_.release(*this);
   if (kept != nullptr) kept->request_ended();

@@ -5,6 +5,7 @@
 #include "abi/entry.hpp"
 #include "api/boot_provide.hpp"
 #include "api/comm_interrupt.hpp"
+#include "api/continuation.hpp"
 
 using namespace tern;
 
@@ -46,5 +47,37 @@ int PMPIX_Comm_interrupt(MPI_Comm comm) {
 }
 __attribute__((weak,
                alias("PMPIX_Comm_interrupt"))) decltype(PMPIX_Comm_interrupt) MPIX_Comm_interrupt;
+
+int PMPIX_Continue_init(int max_poll, int flags, MPI_Info info, MPI_Request* cont_req) {
+  const abi::Call call{"MPIX_Continue_init", api::the_process};
+  if (call.process == nullptr) return abi::not_running(call);
+  return call.end(api::continue_init(max_poll, flags, info, cont_req));
+}
+__attribute__((weak,
+               alias("PMPIX_Continue_init"))) decltype(PMPIX_Continue_init) MPIX_Continue_init;
+
+int PMPIX_Continue(MPI_Request* request, MPIX_Continue_cb_function* cb, void* cb_data, int flags,
+                   MPI_Status* status, MPI_Request cont_req) {
+  const abi::Call call{"MPIX_Continue", api::the_process};
+  if (call.process == nullptr) return abi::not_running(call);
+  return call.end(api::continue_all(1, request, {cb, cb_data, flags}, status, cont_req));
+}
+__attribute__((weak, alias("PMPIX_Continue"))) decltype(PMPIX_Continue) MPIX_Continue;
+
+int PMPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function* cb,
+                      void* cb_data, int flags, MPI_Status statuses[], MPI_Request cont_req) {
+  const abi::Call call{"MPIX_Continueall", api::the_process};
+  if (call.process == nullptr) return abi::not_running(call);
+  return call.end(api::continue_all(count, requests, {cb, cb_data, flags}, statuses, cont_req));
+}
+__attribute__((weak, alias("PMPIX_Continueall"))) decltype(PMPIX_Continueall) MPIX_Continueall;
+
+int PMPIX_Continue_get_failed(MPI_Request cont_req, int* count, void** cb_data) {
+  const abi::Call call{"MPIX_Continue_get_failed", api::the_process};
+  if (call.process == nullptr) return abi::not_running(call);
+  return call.end(api::continue_get_failed(cont_req, count, cb_data));
+}
+__attribute__((weak, alias("PMPIX_Continue_get_failed"))) decltype(PMPIX_Continue_get_failed)
+    MPIX_Continue_get_failed;
 
 }  // extern "C"

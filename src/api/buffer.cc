@@ -111,7 +111,7 @@ class PersistentBuffered final : public BufferedRequest {
   PersistentBuffered(const pml::Buffer& data, const pml::Envelope& to)
       : data_(data), to_(to), type_(data.type) {
     persistent_ = true;
-    active_ = false;
+    set_active(false);
     communicator = to.communicator;
     channel = &communicator->channel();
     const core::ChannelLock lock(channel->progress);

@@ -9,6 +9,7 @@ api_sources += src/api/grequest.cc
 api_sources += src/api/pt2pt_matched.cc
 api_sources += src/api/pt2pt_sendrecv.cc
 api_sources += src/api/send_buffer.cc
+api_sources += src/api/continuation.cc
 api_sources += src/api/env.cc
 api_sources += src/api/errhandler.cc
 api_sources += src/api/errors.cc

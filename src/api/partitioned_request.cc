@@ -47,7 +47,7 @@ PartitionedRequest::PartitionedRequest(const pml::Buffer& partition, int partiti
     : partition_(partition), partitions_(partitions), envelope_(envelope) {
   the_process->handles.insert(*this);
   persistent_ = true;
-  active_ = false;
+  set_active(false);
   complete();
   communicator = envelope.communicator;
   channel = &communicator->channel();

@@ -28,7 +28,7 @@ class NullRequest final : public core::Request {
   explicit NullRequest(core::HandleTable& table, bool persistent) : table_(table) {
     outcome = kFromNobody;
     persistent_ = persistent;
-    active_ = !persistent;
+    set_active(!persistent);
     complete();
     table_.insert(*this);
   }

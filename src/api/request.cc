@@ -19,10 +19,6 @@ int fail_with(const core::Request& request, int code, const char* text) noexcept
   return fail_on(request.communicator, code, "%s", text);
 }
 
-namespace {
-
-/// Hands a completed request to the user: status, error code, and the end of the handle (or of the
-/// activity).
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
   int code = request.deliver(!request.persistent());
@@ -44,6 +40,8 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
   return code;
 }
 
+namespace {
+
 /// One complete entry of an array: like collect, but the errors of several go into the statuses.
 int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* status,
                    bool with_error) noexcept {
@@ -56,6 +54,19 @@ template <class Done, class Describe>
 void wait_until(core::Progress& progress, Done&& done, const Describe& describe) noexcept {
   const core::ChannelLock lock(progress);
   progress.wait(done, describe);
+}
+
+/// The functions that it runs may start operations: no lock is held.
+TERN_COLD void wait_and_run(core::Request& waited) noexcept {
+  for (waited.run_ready(); !waited.done(); waited.run_ready()) {
+    core::Progress& progress = progress_of(waited);
+    const auto leaves = [&] {
+      if (waited.done() || waited.has_ready()) return true;
+      progress.poll_others();
+      return false;
+    };
+    wait_until(progress, leaves, [&](WaitReport* report) { waited.describe(report); });
+  }
 }
 
 /// The incomplete ones of an array: the first in words, the ranks of all. `any`: one is enough.
@@ -87,10 +98,15 @@ void wait_for_all(const Requests& requests) noexcept {
     while (next < requests.count() && requests.complete(next)) ++next;
   };
   for (pass_complete(); next < requests.count(); pass_complete()) {
+    if (TERN_UNLIKELY(requests[next]->runs_functions())) {
+      wait_and_run(*requests[next]);
+      continue;
+    }
     core::Progress& progress = progress_of(*requests[next]);
     const auto leaves = [&] {
       pass_complete();
-      return next == requests.count() || &progress_of(*requests[next]) != &progress;
+      return next == requests.count() || &progress_of(*requests[next]) != &progress ||
+             TERN_UNLIKELY(requests[next]->runs_functions());
     };
     wait_until(progress, leaves,
                [&](WaitReport* report) { describe_requests(requests, false, report); });
@@ -104,10 +120,11 @@ int wait_for_one(const Requests& requests) noexcept {
   const auto done = [&] {
     found = first_complete(requests);
     if (found < 0 && TERN_UNLIKELY(requests.in_several_channels())) progress.poll_others();
-    return found >= 0;
+    return found >= 0 || requests.has_ready();
   };
-  wait_until(progress, done,
-             [&](WaitReport* report) { describe_requests(requests, true, report); });
+  for (requests.run_ready(); found < 0; requests.run_ready())
+    wait_until(progress, done,
+               [&](WaitReport* report) { describe_requests(requests, true, report); });
   return found;
 }
 
@@ -189,7 +206,9 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
     return MPI_SUCCESS;
   }
   core::Request* waited = find_request(*request);
-  if (!waited->done())
+  if (TERN_UNLIKELY(waited->runs_functions()))
+    wait_and_run(*waited);
+  else if (!waited->done())
     wait_until(
         progress_of(*waited), [waited] { return waited->done(); },
         [waited](WaitReport* report) { waited->describe(report); });

@@ -20,6 +20,11 @@ inline core::Request* find_request(MPI_Request handle) noexcept {
 [[nodiscard]] TERN_COLD int fail_with(const core::Request& request, int code,
                                       const char* text) noexcept;
 
+/// Hands a completed request to the user: status, error code, and the end of the handle (or of the
+/// activity).
+int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
+            bool with_error) noexcept;
+
 /// Cancels; the code of a generalised request's function.
 [[nodiscard]] int cancel_request(core::Request& request) noexcept;
 /// Ends the user's reference; the code of a generalised request's function where it is complete.
@@ -63,6 +68,18 @@ class Requests {
     return channel_ == nullptr ? the_process->channel(0).progress : channel_->progress;
   }
   [[nodiscard]] bool in_several_channels() const noexcept { return several_; }
+  /// Some run functions of the user; these are to be run. No lock is held.
+  void run_ready() const noexcept {
+    if (TERN_LIKELY(!run_functions_)) return;
+    for (int i = 0; i < count_; ++i)
+      if (all_[i] != nullptr && all_[i]->runs_functions()) all_[i]->run_ready();
+  }
+  [[nodiscard]] bool has_ready() const noexcept {
+    if (TERN_LIKELY(!run_functions_)) return false;
+    for (int i = 0; i < count_; ++i)
+      if (all_[i] != nullptr && all_[i]->runs_functions() && all_[i]->has_ready()) return true;
+    return false;
+  }
   [[nodiscard]] bool complete(int i) const noexcept {
     return all_[i] == nullptr || all_[i]->done();
   }
@@ -77,14 +94,15 @@ class Requests {
       code_ = bad_request(handle, i);
     } else if (found->active()) {
       all_[i] = found;
+      run_functions_ |= found->runs_functions();
       if (active_++ == 0) channel_ = found->channel;
-      several_ |= found->channel != channel_;
+      several_ |= found->channel != channel_ || run_functions_;
     }
   }
 
   int count_, active_ = 0, code_ = MPI_SUCCESS;
   core::Channel* channel_ = nullptr;
-  bool several_ = false;
+  bool several_ = false, run_functions_ = false;
   core::Request* few_[kFew];
   core::Request** all_ = few_;
   std::unique_ptr<core::Request*[]> many_;
@@ -113,20 +131,28 @@ inline core::Progress& progress_of(const core::Request& request) noexcept {
 }
 
 /// One round of progress, so that a program that only tests gets on.
-inline void poll_once(const core::Request& request) noexcept {
-  core::Progress& progress = progress_of(request);
-  const core::ChannelLock lock(progress);
-  progress.poll_for_caller();
+inline void poll_once(core::Request& request) noexcept {
+  {
+    core::Progress& progress = progress_of(request);
+    const core::ChannelLock lock(progress);
+    if (TERN_UNLIKELY(request.runs_functions())) progress.poll_others();
+    progress.poll_for_caller();
+  }
+  if (TERN_UNLIKELY(request.runs_functions())) request.run_ready();
 }
 inline void poll_once(const Requests& requests) noexcept {
-  core::Progress& progress = requests.progress();
-  const core::ChannelLock lock(progress);
-  if (requests.in_several_channels()) progress.poll_others();
-  progress.poll_for_caller();
+  {
+    core::Progress& progress = requests.progress();
+    const core::ChannelLock lock(progress);
+    if (requests.in_several_channels()) progress.poll_others();
+    progress.poll_for_caller();
+  }
+  requests.run_ready();
 }
 
 /// The same for a call that takes all that are complete by now: with one, it is not in vain.
 inline void poll_for_some(const Requests& requests) noexcept {
+  requests.run_ready();
   if (first_complete(requests) < 0) return poll_once(requests);
   core::Progress& progress = requests.progress();
   const core::ChannelLock lock(progress);

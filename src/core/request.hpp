@@ -55,8 +55,8 @@ class Request : public Object {
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
   /// False for a persistent request between completion and the next MPI_Start.
-  [[nodiscard]] bool active() const noexcept { return active_; }
-  void set_active(bool active) noexcept { active_ = active; }
+  [[nodiscard]] bool active() const noexcept { return active_.load(std::memory_order_relaxed); }
+  void set_active(bool active) noexcept { active_.store(active, std::memory_order_relaxed); }
 
   Outcome outcome;
   std::string* error_text = nullptr;  // set with outcome.error by operations that fail late; owned
@@ -72,6 +72,12 @@ class Request : public Object {
   virtual void cancel_locked() noexcept {}
   /// What it waits for, in words and by ranks; for a report to the user.
   virtual void describe(WaitReport* report) const;
+  /// Whether calls that test or wait for it run the user's functions meanwhile: continuations.
+  [[nodiscard]] bool runs_functions() const noexcept { return runs_functions_; }
+  /// One of them is to be run. Any lock may be held.
+  [[nodiscard]] virtual bool has_ready() noexcept { return false; }
+  /// Runs them. No lock is held.
+  virtual void run_ready() noexcept {}
   /// Called when the completion is shown to the user (generalised requests query here); `last`
   /// when the request ends with that (they call their free function).
   [[nodiscard]] virtual int deliver(bool last) noexcept {
@@ -81,10 +87,11 @@ class Request : public Object {
 
  protected:
   bool persistent_ = false;
-  bool active_ = true;
+  bool runs_functions_ = false;
 
  private:
   std::atomic<bool> done_{false};
+  std::atomic<bool> active_{true};
   Ref<Object> kept_;
 };
 
