@@ -47,10 +47,6 @@ static_assert(sizeof(MemoryHandle) == 128);
          handle.address - handle.base < handle.bytes;
 }
 
-/// Of the processes that number each other alike: this host's, and of these one PID namespace's.
-/// `pid` names a process of this domain alone.
-[[nodiscard]] uint64_t number_domain() noexcept;
-
 /// A peer's memory in this process, for the time of a transfer.
 class MappedPeerMemory {
  public:

@@ -3,10 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <functional>
 
 #include "base/error.hpp"
+#include "base/number_domain.hpp"
 #include "btl/device.hpp"
 #include "core/process.hpp"
 
@@ -31,18 +30,6 @@ std::span<const DeviceTransportRow* const> device_transports() noexcept {
 }
 #undef TERN_DECLARED
 #undef TERN_ROW
-
-uint64_t number_domain() noexcept {
-  static const uint64_t domain = [] {
-    char name[128] = {};
-    const ssize_t named = ::readlink("/proc/self/ns/pid", name, sizeof name / 2);
-    std::string words(name, named > 0 ? static_cast<size_t>(named) : 0);
-    std::string boot;
-    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-    return uint64_t{std::hash<std::string>{}(words + boot)};
-  }();
-  return domain;
-}
 
 Devices::Devices(core::Process& process) : process_(process) {
   for (const DeviceTransportRow* row : device_transports()) ways_.push_back(row->make(process));

@@ -74,13 +74,13 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
     make_room(handle.bytes);
     const cuda::Current current(device);
     Import import;
-    if (!open_legacy(handle, device, &import, &failure_)) {
-      // Perhaps what lay there before is still mapped.
-      if (leaving_.empty()) return nullptr;
+    bool open = open_legacy(handle, device, &import, &failure_);
+    if (!open && !leaving_.empty()) {  // perhaps what lay there before is still mapped
       drop_leaving(When::kNow);
       failure_ = {};
-      if (!open_legacy(handle, device, &import, &failure_)) return nullptr;
+      open = open_legacy(handle, device, &import, &failure_);
     }
+    if (!open) return nullptr;
     bytes_ += handle.bytes;
     known = imports_.emplace(key, import).first;
   }
@@ -290,8 +290,8 @@ void CudaIpc::make_room(size_t bytes) {
           (oldest == imports_.end() || at->second.last < oldest->second.last))
         oldest = at;
     if (oldest == imports_.end()) return;
-    retire(oldest);
-    drop_leaving(When::kNow);
+    drop(oldest->second);
+    imports_.erase(oldest);
   }
 }
 

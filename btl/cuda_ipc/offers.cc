@@ -5,15 +5,6 @@
 
 namespace tern::btl::cuda_ipc {
 
-namespace {
-
-bool is_within(const cuda::Memory& memory, size_t bytes, const MemoryHandle& handle) noexcept {
-  const uint64_t offset = handle.address - memory.base;
-  return offset <= memory.bytes && bytes <= memory.bytes - offset;
-}
-
-}  // namespace
-
 bool offer(cuda::Device& device, const cuda::Memory& memory, size_t bytes, MemoryHandle* handle,
            std::string* why_not) {
   if (memory.kind != cuda::MemoryKind::kDevice || memory.buffer_id == 0) {
@@ -22,17 +13,17 @@ bool offer(cuda::Device& device, const cuda::Memory& memory, size_t bytes, Memor
                    : "the driver does not say which allocation it lies in";
     return false;
   }
-  Exports& exports = Exports::instance();
-  if (memory.legacy_ipc && is_within(memory, bytes, *handle))
-    return exports.name_legacy(device, memory, handle, why_not);
-  const cuda::Current current(device);  // exports leave captures alone
-  if (!memory.legacy_ipc && !memory.pooled)
-    return exports.name_mappings(device, bytes, handle, why_not);
-  if (!is_within(memory, bytes, *handle)) {
+  const bool mapped = !memory.legacy_ipc && !memory.pooled;  // side by side with others, perhaps
+  const uint64_t offset = handle->address - memory.base;
+  if (!mapped && (offset > memory.bytes || bytes > memory.bytes - offset)) {
     *why_not = "it reaches beyond its allocation";
     return false;
   }
-  return exports.name_pooled(device, memory, handle, why_not);
+  Exports& exports = Exports::instance();
+  if (memory.legacy_ipc) return exports.name_legacy(device, memory, handle, why_not);
+  const cuda::Current current(device);  // exports leave captures alone
+  return mapped ? exports.name_mappings(device, bytes, handle, why_not)
+                : exports.name_pooled(device, memory, handle, why_not);
 }
 
 }  // namespace tern::btl::cuda_ipc

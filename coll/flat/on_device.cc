@@ -51,9 +51,7 @@ OnDevice::Met OnDevice::meet() {
 // Able: the other ranks can be told where the data is, and all of it is there.
 bool OnDevice::prepare(Post* mine) {
   mine->leader = process_.params.cuda_reduce == "leader" ? 1 : 0;
-  if (!(moves() ? prepare_moves(mine) : prepare_reduction(mine))) return false;
-  job_.mark();
-  return job_.finish();
+  return (moves() ? prepare_moves(mine) : prepare_reduction(mine)) && job_.finish();
 }
 
 bool OnDevice::take(const core::Data& data) {

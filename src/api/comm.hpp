@@ -22,7 +22,6 @@ void join(core::Communicator& communicator);
 /// `stringtag` and `why`. The caller is a member.
 [[nodiscard]] core::Ref<core::Communicator> from_group(const core::Group& group,
                                                        const char* stringtag, core::Derivation why);
-[[nodiscard]] uint64_t digest_text(const char* text) noexcept;
 
 /// The members of a process set; null if no set has that name. Throws Error.
 [[nodiscard]] core::Ref<core::Group> group_of_set(const char* name);

@@ -193,10 +193,8 @@ int continue_all(int count, MPI_Request* handles, const Callback& callback, MPI_
         return fail(MPI_ERR_REQUEST, "requests[%d] is a continuation request itself", i);
       requests[static_cast<size_t>(i)] = found;
     }
-    const std::vector<core::Request*> taken = requests;
-    for (int i = 0; i < count; ++i)
-      if (taken[static_cast<size_t>(i)] != nullptr && !taken[static_cast<size_t>(i)]->persistent())
-        handles[i] = MPI_REQUEST_NULL;
+    for (size_t i = 0; i < requests.size(); ++i)
+      if (requests[i] != nullptr && !requests[i]->persistent()) handles[i] = MPI_REQUEST_NULL;
     all->attach(std::move(requests), callback, statuses);
     return MPI_SUCCESS;
   });

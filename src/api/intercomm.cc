@@ -9,6 +9,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
+#include "base/digest.hpp"
 
 namespace tern::api {
 

@@ -20,6 +20,7 @@
 #include "api/comm.hpp"
 #include "api/memory_kinds.hpp"
 #include "api/send_buffer.hpp"
+#include "base/digest.hpp"
 #include "boot/boot.hpp"
 #include "core/communicator.hpp"
 #include "core/group.hpp"
@@ -95,13 +96,6 @@ void give_info(core::Ref<core::Info> made, MPI_Info* out) {
 }
 
 }  // namespace
-
-uint64_t digest_text(const char* text) noexcept {
-  uint64_t hash = 0xcbf29ce484222325ULL;
-  for (; *text != '\0'; ++text)
-    hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3ULL;
-  return hash;
-}
 
 int check_stringtag(const char* stringtag) noexcept {
   const size_t length = ::strnlen(stringtag, MPI_MAX_STRINGTAG_LEN);

@@ -2,41 +2,21 @@
 // Site: of this process, and of others.
 #include "boot/site.hpp"
 
-#include <unistd.h>
-
 #include <cstring>
-#include <fstream>
 #include <random>
 
+#include "base/digest.hpp"
 #include "base/error.hpp"
+#include "base/number_domain.hpp"
 #include "boot/calls.hpp"
 #include "boot/ways.hpp"
 #include "mpi.h"
 
 namespace tern::boot {
-namespace {
-
-std::uint64_t digest(const std::string& text) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
-
-// Another PID namespace is another machine: its processes' memory cannot be opened.
-std::string machine_here() {
-  std::string boot_id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot_id;
-  char space[64] = {};
-  if (::readlink("/proc/self/ns/pid", space, sizeof space - 1) < 0) space[0] = '\0';
-  return boot_id + " " + space;
-}
-
-}  // namespace
-
 Site site_here(const Calls& calls) {
   Site site{};
   const std::string name = calls.host().empty() ? this_host() : calls.host();
-  site.machine = digest(machine_here() + " " + calls.host());
+  site.machine = digest_text(calls.host(), number_domain());
   std::random_device chance;
   site.process = (std::uint64_t{chance()} << 32) | chance();
   site.rank = calls.rank();

@@ -42,17 +42,13 @@ bool LateWrites::end_on(const Memory& memory) noexcept {
   return all_written;
 }
 
-bool LateWrites::is_synchronous() const noexcept {
+// Nothing where the driver cannot change them (before CUDA 12.1).
+std::optional<unsigned> LateWrites::flags() const noexcept {
   unsigned flags = 0;
-  return driver_.cuCtxSetFlags != nullptr && driver_.cuCtxGetFlags != nullptr &&
-         driver_.cuCtxGetFlags(&flags) == CUDA_SUCCESS && (flags & CU_CTX_SYNC_MEMOPS) != 0;
-}
-
-bool LateWrites::make_synchronous() const noexcept {
-  unsigned flags = 0;
-  return driver_.cuCtxSetFlags != nullptr && driver_.cuCtxGetFlags != nullptr &&
-         driver_.cuCtxGetFlags(&flags) == CUDA_SUCCESS &&
-         driver_.cuCtxSetFlags(flags | CU_CTX_SYNC_MEMOPS) == CUDA_SUCCESS;
+  if (driver_.cuCtxSetFlags == nullptr || driver_.cuCtxGetFlags == nullptr ||
+      driver_.cuCtxGetFlags(&flags) != CUDA_SUCCESS)
+    return std::nullopt;
+  return flags;
 }
 
 CUresult LateWrites::record(CUevent* event) const noexcept {
@@ -69,13 +65,15 @@ CUresult LateWrites::order_behind(CUstream stream, CUcontext current, bool* wait
   *waits = false;
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto known = since_.find(current);
-  const bool still = known != since_.end() && is_synchronous();
+  const std::optional<unsigned> now = flags();
+  const bool still = known != since_.end() && now && (*now & CU_CTX_SYNC_MEMOPS) != 0;
   if (still && known->second == nullptr) return CUDA_SUCCESS;
   CUevent event = still ? known->second : nullptr;
   bool keeps = still;
   if (!still) {
     if (legacy_is_captured(driver_)) return CUDA_SUCCESS;
-    const bool synchronous = make_synchronous();
+    const bool synchronous =
+        now && driver_.cuCtxSetFlags(*now | CU_CTX_SYNC_MEMOPS) == CUDA_SUCCESS;
     if (const CUresult result = record(&event); result != CUDA_SUCCESS) return result;
     keeps = synchronous && keep(current, event);
   }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "cuda/driver.hpp"
@@ -40,8 +41,7 @@ class LateWrites {
   void forget() noexcept;
 
  private:
-  [[nodiscard]] bool is_synchronous() const noexcept;
-  [[nodiscard]] bool make_synchronous() const noexcept;
+  [[nodiscard]] std::optional<unsigned> flags() const noexcept;  // of the current context
   [[nodiscard]] CUresult record(CUevent* event) const noexcept;
   [[nodiscard]] bool keep(CUcontext of, CUevent event) noexcept;
   const Driver& driver_;

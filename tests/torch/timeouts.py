@@ -44,7 +44,7 @@ for is_async in (True, False):
                 dist.all_reduce(tensor, group=group, async_op=True).wait()
             else:
                 dist.all_reduce(tensor, group=group)
-        assert 0.3 < time.monotonic() - started < 20
+        assert 0.3 < time.monotonic() - started < 3
         with world.raises(dist.DistBackendError, "has ended"):
             dist.barrier(group)
     dist.barrier()
