@@ -50,7 +50,37 @@ uint32_t sequence_of(CallNumber persistent) noexcept {
   return kSequences + persistent.value % kSequences;
 }
 
-Execution::Execution(Executions& owner) noexcept : owner_(owner) { channel = &owner.channel(); }
+Execution::Execution(Executions& owner) noexcept
+    : owner_(owner), bound_(owner.process(), owner.byte_type()), operation_(bound_.operation()) {
+  channel = &owner.channel();
+}
+
+void Execution::bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
+                     std::shared_ptr<CachedSchedule> own) {
+  communicator = operation.communicator;
+  bound_.bind(operation, {algorithm.chunk, kMostPasses}, cached, std::move(own));
+  schedule_ = &bound_.schedule();
+  bind_passes();
+}
+
+void Execution::bind_passes() {
+  run_count_ = bound_.at_once();
+  if (runs_.size() < run_count_) runs_.resize(run_count_);
+  for (size_t i = 0; i < run_count_; ++i) {
+    runs_[i].scratch = bound_.scratch_of(i);
+    runs_[i].lanes.resize(static_cast<size_t>(schedule_->lanes()));
+    for (int lane = 0; lane < schedule_->lanes(); ++lane)
+      runs_[i].lanes[static_cast<size_t>(lane)].flights.reserve(
+          static_cast<size_t>(schedule_->lane_size(lane)));
+  }
+}
+
+void Execution::copy_aside(int32_t blocks, bool back) noexcept {
+  for (int32_t i = 0; i < blocks; ++i) {
+    const Bound::Aside aside = bound_.aside(i, back);
+    note(core::copy(owner_.process(), aside.from, aside.to));
+  }
+}
 
 void Execution::launch() noexcept {
   if (!numbered_) number_ = Refusals::next_number(*operation_.communicator, false);
@@ -63,8 +93,7 @@ void Execution::launch() noexcept {
   error_text = nullptr;
   broken_ = false;
   restart();
-  const bool root = schedule_->rank == schedule_->root;
-  if (aside_ == Aside::kInput || (aside_ == Aside::kBcast && root)) copy_aside(false);
+  copy_aside(bound_.puts_aside(), false);
   if (TERN_UNLIKELY(measured_ != nullptr)) began_ = now_ns();
   next_pass_ = 0;
   active_passes_ = 0;
@@ -98,7 +127,7 @@ int Execution::start() noexcept {
 }
 
 void Execution::next_pass(PassRun& pass) noexcept {
-  pass.active = next_pass_ < geometry_.passes();
+  pass.active = next_pass_ < bound_.passes();
   if (!pass.active) return;
   pass.number = next_pass_++;
   ++active_passes_;
@@ -147,7 +176,7 @@ bool Execution::abandon(int& events) noexcept {
 }
 
 void Execution::finish() noexcept {
-  if (aside_ == Aside::kBcast && schedule_->rank != schedule_->root) copy_aside(true);
+  copy_aside(bound_.brings_back(), true);
   if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
   core::Communicator* comm = operation_.communicator;
   if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) keep_communicator();
@@ -232,8 +261,8 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
   const bool sends = step.verb == Verb::kSend || step.verb == Verb::kSignal;
   pml::Buffer buffer{nullptr, 0, owner_.byte_type()};
   if (data) {
-    buffer = geometry_.at(sends ? schedule_->source(step) : schedule_->destination(step),
-                          pass.number, pass.scratch);
+    buffer = bound_.at(sends ? schedule_->source(step) : schedule_->destination(step), pass.number,
+                       pass.scratch);
     if (buffer.bytes() == 0) return;  // both ends know
   }
   core::Communicator* on = operation_.communicator;
@@ -260,9 +289,9 @@ int Execution::begin_message(const pml::Buffer& buffer, const pml::Envelope& env
 }
 
 void Execution::copy(const PassRun& pass, const Step& step) noexcept {
-  const pml::Buffer from = geometry_.at(schedule_->source(step), pass.number, pass.scratch);
+  const pml::Buffer from = bound_.at(schedule_->source(step), pass.number, pass.scratch);
   for (int i = 0; i < step.destinations; ++i) {
-    const pml::Buffer to = geometry_.at(schedule_->destination(step, i), pass.number, pass.scratch);
+    const pml::Buffer to = bound_.at(schedule_->destination(step, i), pass.number, pass.scratch);
     if (TERN_LIKELY(from.bytes() <= to.bytes())) {
       note(core::copy(owner_.process(), from, to));
       continue;
@@ -275,7 +304,7 @@ void Execution::copy(const PassRun& pass, const Step& step) noexcept {
 }
 
 void Execution::reduce(const PassRun& pass, const Step& step) noexcept {
-  const pml::Buffer to = geometry_.at(schedule_->destination(step), pass.number, pass.scratch);
+  const pml::Buffer to = bound_.at(schedule_->destination(step), pass.number, pass.scratch);
   std::array<pml::Buffer, kMostOperands> sources;
   // More than fit are taken from the last on, as the order of operands wants it.
   bool begun = false;
@@ -283,7 +312,7 @@ void Execution::reduce(const PassRun& pass, const Step& step) noexcept {
     const int some = std::min(left, kMostOperands - (begun ? 1 : 0));
     for (int i = 0; i < some; ++i)
       sources[static_cast<size_t>(i)] =
-          geometry_.at(schedule_->source(step, left - some + i), pass.number, pass.scratch);
+          bound_.at(schedule_->source(step, left - some + i), pass.number, pass.scratch);
     if (begun) sources[static_cast<size_t>(some)] = to;
     note(
         core::reduce(owner_.process(), *operation_.op, sources.data(), some + (begun ? 1 : 0), to));
@@ -304,15 +333,7 @@ void Execution::take_error(int code, const char* text) noexcept {
 }
 
 void Execution::destroy() noexcept {
-  if (cached_ != nullptr) cached_->running.fetch_sub(1, std::memory_order_relaxed);
-  cached_ = nullptr;
-  own_.reset();
-  device_memory_ = {};
-  input_type_ = {};
-  output_type_ = {};
-  input_arrays_.held.clear();
-  output_arrays_.held.clear();
-  op_ = {};
+  bound_.release();
   measured_ = nullptr;
   check_.reset();
   let_communicator_go();

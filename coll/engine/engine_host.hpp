@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "coll/engine/bound.hpp"
 #include "coll/engine/cache.hpp"
 #include "coll/engine/check.hpp"
-#include "coll/engine/geometry.hpp"
 #include "coll/engine/measured.hpp"
 #include "coll/engine/operation.hpp"
 #include "coll/engine/refusal.hpp"
@@ -88,29 +88,8 @@ class Execution final : public core::Request {
     std::vector<LaneRun> lanes;
   };
 
-  // What must be copied before the first step or after the last: see bind.cc.
-  enum class Aside : uint8_t { kNothing, kInput, kBcast };
-
-  // Binding (bind.cc).
-  void bind_areas(size_t chunk);
-  struct Arrays {  // the caller's, kept
-    std::vector<MPI_Count> counts;
-    std::vector<MPI_Aint> displs;
-    std::vector<core::Datatype*> types;
-    std::vector<core::Ref<core::Datatype>> held;
-    /// From now on the side's arrays are these.
-    void take(Side& side, int32_t blocks);
-  };
-  [[nodiscard]] Area area_of(const Side& side) const noexcept;
-  [[nodiscard]] Area area_like() const noexcept;
-  void bind_in_place(Area& input, Area& output);
-  void put_blocks_aside(Area& input, const Area& output);
-  void put_vector_aside(Area& input);
-  void pack_bcast(Area& output);
-  void bind_memory(const Area& like, size_t chunk, Area& input, Area& output);
-  [[nodiscard]] std::byte* place_memory(size_t bytes);
-  void bind_passes(std::byte* memory, size_t scratch);
-  void copy_aside(bool back) noexcept;
+  void bind_passes();
+  void copy_aside(int32_t blocks, bool back) noexcept;
 
   // Running (engine_host.cc).
   bool abandon(int& events) noexcept;
@@ -135,18 +114,9 @@ class Execution final : public core::Request {
   [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
 
   Executions& owner_;
-  Operation operation_{};
-  CachedSchedule* cached_ = nullptr;
-  std::shared_ptr<CachedSchedule> own_;
-  const Schedule* schedule_ = nullptr;
-  Geometry geometry_;
-  core::Ref<core::Datatype> input_type_, output_type_;
-  core::Ref<core::Op> op_;
-  Arrays input_arrays_, output_arrays_, aside_arrays_;
-  // What is put aside, then each pass's scratch: on the device where the buffers are.
-  std::vector<std::byte> memory_;
-  cuda::Block device_memory_;
-  cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;
+  Bound bound_;
+  const Schedule* schedule_ = nullptr;  // of bound_, as the operation is
+  const Operation& operation_;
   std::vector<PassRun> runs_;
   size_t run_count_ = 0;
   MPI_Count next_pass_ = 0;
@@ -160,12 +130,6 @@ class Execution final : public core::Request {
   Measured* measured_ = nullptr;
   int64_t began_ = 0;  // where measured
   std::string text_;
-
-  Aside aside_ = Aside::kNothing;
-  size_t aside_bytes_ = 0;
-  ptrdiff_t aside_origin_ = 0;  // from the memory's start to element 0 of what was put aside
-  int32_t aside_blocks_ = 0;
-  Area of_user_, put_aside_;
 };
 
 }  // namespace tern::coll

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binding: from the caller's buffers to the areas that a schedule's slices lie in.
-// Movement operations speak bytes wherever the data is dense, so that ranks may describe it by
-// different types; vectors of a broadcast are packed where they are not. Reductions speak elements
-// of the caller's type, in scratch too.
+#include "coll/engine/bound.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
-#include "coll/engine/engine_host.hpp"
-#include "coll/engine/executions.hpp"
+#include "base/error.hpp"
 
 namespace tern::coll {
 namespace {
@@ -71,23 +69,55 @@ pml::Buffer buffer_of(const Area& area) noexcept {
 
 }  // namespace
 
-void Execution::bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
-                     std::shared_ptr<CachedSchedule> own) {
+void Bound::keep(const Operation& operation, const Schedule& schedule) {
   operation_ = operation;
-  communicator = operation.communicator;
+  schedule_ = &schedule;
   input_type_ = core::Ref<core::Datatype>(operation.input.type);
   output_type_ = core::Ref<core::Datatype>(operation.output.type);
   op_ = core::Ref<core::Op>(operation.op);
-  schedule_ = &cached.schedule;
+  input_arrays_.take(operation_.input, schedule.blocks_of(Space::kInput));
+  output_arrays_.take(operation_.output, schedule.blocks_of(Space::kOutput));
+}
+
+void Bound::bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
+                 std::shared_ptr<CachedSchedule> own) {
   own_ = std::move(own);
-  input_arrays_.take(operation_.input, schedule_->blocks_of(Space::kInput));
-  output_arrays_.take(operation_.output, schedule_->blocks_of(Space::kOutput));
-  bind_areas(algorithm.chunk);
+  keep(operation, cached.schedule);
+  Areas areas = find_areas();
+  geometry_.bind(*schedule_, areas.input, areas.output, areas.like, passes.chunk);
+  at_once_ = static_cast<size_t>(std::min(geometry_.passes(), static_cast<MPI_Count>(passes.most)));
+  scratch_bytes_ = round_up(geometry_.scratch().bytes(*schedule_));
+  place(areas, passes.chunk, find_memory(aside_bytes_ + at_once_ * scratch_bytes_ + kLine));
   cached_ = &cached;
   cached.running.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Execution::Arrays::take(Side& side, int32_t blocks) {
+bool Bound::bind(const Operation& operation, size_t chunk, const Schedule& schedule,
+                 std::byte* memory, size_t room) {
+  keep(operation, schedule);
+  Areas areas = find_areas();
+  geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk);
+  at_once_ = 1;
+  scratch_bytes_ = round_up(geometry_.scratch().bytes(*schedule_));
+  if (aside_bytes_ + scratch_bytes_ > room) return false;
+  scratch_kind_ = cuda::MemoryKind::kDevice;
+  place(areas, chunk, memory);
+  return true;
+}
+
+void Bound::release() noexcept {
+  if (cached_ != nullptr) cached_->running.fetch_sub(1, std::memory_order_relaxed);
+  cached_ = nullptr;
+  own_.reset();
+  device_memory_ = {};
+  input_type_ = {};
+  output_type_ = {};
+  input_arrays_.held.clear();
+  output_arrays_.held.clear();
+  op_ = {};
+}
+
+void Bound::Arrays::take(Side& side, int32_t blocks) {
   held.clear();
   if (side.counts == nullptr) return;
   counts.assign(side.counts, side.counts + blocks);
@@ -103,7 +133,7 @@ void Execution::Arrays::take(Side& side, int32_t blocks) {
   side.types = types.data();
 }
 
-Area Execution::area_of(const Side& side) const noexcept {
+Area Bound::area_of(const Side& side) const noexcept {
   Area area;
   area.base = static_cast<std::byte*>(side.address);
   area.type = side.type;
@@ -112,14 +142,14 @@ Area Execution::area_of(const Side& side) const noexcept {
   area.displs = side.displs;
   area.types = side.types;
   if (side.type == nullptr) {
-    area.type = owner_.byte_type();
+    area.type = byte_;
     return area;
   }
   if (side.displs == nullptr) area.kind = cuda::kind_of(area.base + side.type->true_lb());
   area.extent = side.type->extent();
   if (reduces(schedule_->collective) || !side.type->contiguous()) return area;
   area.base += side.type->true_lb();
-  area.type = owner_.byte_type();
+  area.type = byte_;
   area.scale = side.type->size();
   if (!splits(schedule_->collective)) return area;
   area.block *= area.scale;  // a vector is cut at bytes: ranks may name it by different types
@@ -128,7 +158,7 @@ Area Execution::area_of(const Side& side) const noexcept {
 }
 
 // The unit of scratch, and the blocks that it holds.
-Area Execution::area_like() const noexcept {
+Area Bound::area_like() const noexcept {
   const Collective what = schedule_->collective;
   if (reduces(what)) return area_of(operation_.input);
   const bool root = schedule_->rank == schedule_->root;
@@ -136,42 +166,37 @@ Area Execution::area_like() const noexcept {
       (what == Collective::kGather && !root) || (what == Collective::kScatter && root);
   const Side& side = input ? operation_.input : operation_.output;
   Area like;
-  like.type = owner_.byte_type();
+  like.type = byte_;
   if (side.type != nullptr) like.block = side.count * side.type->size();
   return like;
 }
 
-void Execution::bind_areas(size_t chunk) {
-  Area input = area_of(operation_.input);
-  Area output = area_of(operation_.output);
-  aside_ = Aside::kNothing;
+Bound::Areas Bound::find_areas() {
+  Areas areas{area_of(operation_.input), area_of(operation_.output), {}};
+  aside_ = Kept::kNothing;
   aside_bytes_ = 0;
   aside_origin_ = 0;
-  if (operation_.in_place) bind_in_place(input, output);
-  if (schedule_->collective == Collective::kBcast) pack_bcast(output);
-  bind_memory(area_like(), chunk, input, output);
+  if (operation_.in_place) bind_in_place(areas.input, areas.output);
+  if (schedule_->collective == Collective::kBcast) pack_bcast(areas.output);
+  areas.like = area_like();
+  return areas;
 }
 
 // What was put aside lies at the front of the memory, the scratch of each pass behind it.
-void Execution::bind_memory(const Area& like, size_t chunk, Area& input, Area& output) {
-  geometry_.bind(*schedule_, input, output, like, chunk);
-  run_count_ = static_cast<size_t>(std::min<MPI_Count>(geometry_.passes(), kMostPasses));
-  const size_t scratch = round_up(geometry_.scratch().bytes(*schedule_));
-  const size_t needed = aside_bytes_ + run_count_ * scratch + kLine;
-  std::byte* const memory = place_memory(needed);
+void Bound::place(Areas& areas, size_t chunk, std::byte* memory) {
+  scratch_ = memory + aside_bytes_;
   geometry_.set_scratch_kind(scratch_kind_);
-  bind_passes(memory, scratch);
-  if (aside_ == Aside::kNothing) return;
+  if (aside_ == Kept::kNothing) return;
   put_aside_.base = memory + aside_origin_;
   put_aside_.kind = scratch_kind_;
-  Area& replaced = aside_ == Aside::kInput ? input : output;
+  Area& replaced = aside_ == Kept::kInput ? areas.input : areas.output;
   replaced.base = put_aside_.base;
   replaced.kind = scratch_kind_;
-  geometry_.bind(*schedule_, input, output, like, chunk);
+  geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk);
 }
 
 // Where the rank has data on a device all of it stays there. Throws std::bad_alloc.
-std::byte* Execution::place_memory(size_t bytes) {
+std::byte* Bound::find_memory(size_t bytes) {
   scratch_kind_ = cuda::MemoryKind::kHost;
   for (const Space space : {Space::kOutput, Space::kInput}) {
     const bool in = space == Space::kInput;
@@ -179,7 +204,7 @@ std::byte* Execution::place_memory(size_t bytes) {
         first_data(in ? operation_.input : operation_.output, schedule_->blocks_of(space));
     if (TERN_LIKELY(!cuda::on_device(cuda::kind_of(address)))) continue;
     int code = MPI_SUCCESS;
-    cuda::Job job = core::begin_job(owner_.process(), address, &code);
+    cuda::Job job = core::begin_job(process_, address, &code);
     if (code == MPI_SUCCESS) device_memory_ = cuda::Block(job, bytes);
     if (!device_memory_.valid()) {
       (void)take_last_error();
@@ -193,18 +218,7 @@ std::byte* Execution::place_memory(size_t bytes) {
   return memory_.data();
 }
 
-void Execution::bind_passes(std::byte* memory, size_t scratch) {
-  if (runs_.size() < run_count_) runs_.resize(run_count_);
-  for (size_t i = 0; i < run_count_; ++i) {
-    runs_[i].scratch = memory + aside_bytes_ + i * scratch;
-    runs_[i].lanes.resize(static_cast<size_t>(schedule_->lanes()));
-    for (int lane = 0; lane < schedule_->lanes(); ++lane)
-      runs_[i].lanes[static_cast<size_t>(lane)].flights.reserve(
-          static_cast<size_t>(schedule_->lane_size(lane)));
-  }
-}
-
-void Execution::bind_in_place(Area& input, Area& output) {
+void Bound::bind_in_place(Area& input, Area& output) {
   const int32_t rank = schedule_->rank;
   switch (schedule_->collective) {
     case Collective::kScatter:
@@ -225,12 +239,12 @@ void Execution::bind_in_place(Area& input, Area& output) {
 
 // The input is overwritten while it is still to be sent: its blocks move to memory of the
 // execution, as bytes.
-void Execution::put_blocks_aside(Area& input, const Area& output) {
-  aside_ = Aside::kInput;
+void Bound::put_blocks_aside(Area& input, const Area& output) {
+  aside_ = Kept::kInput;
   aside_blocks_ = schedule_->ranks;
   of_user_ = output;
   input = Area{};
-  input.type = owner_.byte_type();
+  input.type = byte_;
   if (output.counts == nullptr) {
     input.block = operation_.output.count * operation_.output.type->size();
   } else {
@@ -247,11 +261,11 @@ void Execution::put_blocks_aside(Area& input, const Area& output) {
 }
 
 // The same for a vector to be reduced: it keeps its layout.
-void Execution::put_vector_aside(Area& input) {
+void Bound::put_vector_aside(Area& input) {
   const core::Datatype& type = *input.type;
   const MPI_Count count = total(input, schedule_->ranks);
   const MPI_Aint span = std::abs(type.extent()) * std::max<MPI_Count>(count - 1, 0);
-  aside_ = Aside::kInput;
+  aside_ = Kept::kInput;
   aside_blocks_ = 1;
   aside_bytes_ = round_up(static_cast<size_t>(span + type.true_extent()));
   of_user_ = input;
@@ -263,26 +277,23 @@ void Execution::put_vector_aside(Area& input) {
 
 // A vector with holes is cut at bytes like everybody else's: it is packed first (root) or unpacked
 // at the end.
-void Execution::pack_bcast(Area& output) {
+void Bound::pack_bcast(Area& output) {
   core::Datatype& type = *operation_.output.type;
   if (type.contiguous()) return;
-  aside_ = Aside::kBcast;
+  aside_ = Kept::kBcast;
   aside_blocks_ = 1;
   of_user_ = output;
   output = Area{};
-  output.type = owner_.byte_type();
+  output.type = byte_;
   output.block = operation_.output.count * type.size();
   aside_bytes_ = round_up(static_cast<size_t>(output.block));
   put_aside_ = output;
 }
 
-void Execution::copy_aside(bool back) noexcept {
-  for (int32_t i = 0; i < aside_blocks_; ++i) {
-    const pml::Buffer user = buffer_of(block_of(of_user_, i));
-    const pml::Buffer aside = buffer_of(block_of(put_aside_, i));
-    note(back ? core::copy(owner_.process(), aside, user)
-              : core::copy(owner_.process(), user, aside));
-  }
+Bound::Aside Bound::aside(int32_t block, bool back) const noexcept {
+  const pml::Buffer user = buffer_of(block_of(of_user_, block));
+  const pml::Buffer kept = buffer_of(block_of(put_aside_, block));
+  return back ? Aside{kept, user} : Aside{user, kept};
 }
 
 }  // namespace tern::coll

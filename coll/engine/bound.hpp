@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bound: a schedule bound to the buffers of one operation: where each slice lies in each pass.
+// Why: every engine needs it, and none of it has to do with progress: arguments of the caller that
+// are kept, what MPI_IN_PLACE makes of them, data that must be put aside, scratch.
+// Movement operations speak bytes wherever the data is dense, so that ranks may describe it by
+// different types; vectors of a broadcast are packed where they are not. Reductions speak elements
+// of the caller's type, in scratch too.
+// Lifetime: of an execution; bound again and again. Threads: one at a time.
+// See: coll/engine/geometry.hpp, coll/engine/engine_host.hpp, coll/gpu/stream_run.hpp.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "coll/engine/cache.hpp"
+#include "coll/engine/geometry.hpp"
+#include "coll/engine/operation.hpp"
+#include "core/process.hpp"
+
+namespace tern::coll {
+
+class Bound {
+ public:
+  /// How many passes have scratch of their own, and how large a pass may be.
+  struct Passes {
+    size_t chunk;  // bytes of a block; 0: one pass
+    size_t most;   // at once
+  };
+
+  Bound(core::Process& process, core::Datatype* byte) noexcept : process_(process), byte_(byte) {}
+
+  /// Keeps what the operation names. `cached` stays in use until release(); `own` is it where no
+  /// cache has it. Memory that it needs lies where the rank's data lies. Throws std::bad_alloc.
+  void bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
+            std::shared_ptr<CachedSchedule> own = {});
+  /// The same of a schedule that outlives it, with memory that the caller gives, of a device: what
+  /// is put aside, then the scratch of one pass. False: `room` is too little.
+  [[nodiscard]] bool bind(const Operation& operation, size_t chunk, const Schedule& schedule,
+                          std::byte* memory, size_t room);
+  void release() noexcept;
+
+  [[nodiscard]] const Operation& operation() const noexcept { return operation_; }
+  [[nodiscard]] const Schedule& schedule() const noexcept { return *schedule_; }
+  [[nodiscard]] MPI_Count passes() const noexcept { return geometry_.passes(); }
+  /// Passes that have scratch of their own.
+  [[nodiscard]] size_t at_once() const noexcept { return at_once_; }
+  [[nodiscard]] std::byte* scratch_of(size_t which) const noexcept {
+    return scratch_ + which * scratch_bytes_;
+  }
+  [[nodiscard]] pml::Buffer at(const Slice& slice, MPI_Count pass,
+                               std::byte* scratch) const noexcept {
+    return geometry_.at(slice, pass, scratch);
+  }
+
+  /// Data that is copied before the first step, or after the last.
+  struct Aside {
+    pml::Buffer from, to;
+  };
+  [[nodiscard]] int32_t puts_aside() const noexcept {
+    return aside_ == Kept::kInput || (aside_ == Kept::kBcast && is_root()) ? aside_blocks_ : 0;
+  }
+  [[nodiscard]] int32_t brings_back() const noexcept {
+    return aside_ == Kept::kBcast && !is_root() ? aside_blocks_ : 0;
+  }
+  [[nodiscard]] Aside aside(int32_t block, bool back) const noexcept;
+
+ private:
+  enum class Kept : uint8_t { kNothing, kInput, kBcast };
+
+  struct Arrays {  // the caller's, kept
+    std::vector<MPI_Count> counts;
+    std::vector<MPI_Aint> displs;
+    std::vector<core::Datatype*> types;
+    std::vector<core::Ref<core::Datatype>> held;
+    /// From now on the side's arrays are these.
+    void take(Side& side, int32_t blocks);
+  };
+  [[nodiscard]] bool is_root() const noexcept { return schedule_->rank == schedule_->root; }
+  void keep(const Operation& operation, const Schedule& schedule);
+  struct Areas {
+    Area input, output, like;
+  };
+  [[nodiscard]] Areas find_areas();
+  [[nodiscard]] Area area_of(const Side& side) const noexcept;
+  [[nodiscard]] Area area_like() const noexcept;
+  void bind_in_place(Area& input, Area& output);
+  void put_blocks_aside(Area& input, const Area& output);
+  void put_vector_aside(Area& input);
+  void pack_bcast(Area& output);
+  void place(Areas& areas, size_t chunk, std::byte* memory);
+  [[nodiscard]] std::byte* find_memory(size_t bytes);
+
+  core::Process& process_;
+  core::Datatype* const byte_;
+  Operation operation_{};
+  CachedSchedule* cached_ = nullptr;
+  std::shared_ptr<CachedSchedule> own_;
+  const Schedule* schedule_ = nullptr;
+  Geometry geometry_;
+  core::Ref<core::Datatype> input_type_, output_type_;
+  core::Ref<core::Op> op_;
+  Arrays input_arrays_, output_arrays_, aside_arrays_;
+  // What is put aside, then each pass's scratch: on the device where the buffers are.
+  std::vector<std::byte> memory_;
+  cuda::Block device_memory_;
+  cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;
+  std::byte* scratch_ = nullptr;
+  size_t scratch_bytes_ = 0, at_once_ = 0;
+
+  Kept aside_ = Kept::kNothing;
+  size_t aside_bytes_ = 0;
+  ptrdiff_t aside_origin_ = 0;  // from the memory's start to element 0 of what was put aside
+  int32_t aside_blocks_ = 0;
+  Area of_user_, put_aside_;
+};
+
+}  // namespace tern::coll
