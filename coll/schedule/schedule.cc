@@ -31,6 +31,7 @@ const char* name_of(Verb verb) noexcept {
 
 int32_t Schedule::blocks_of(Space space) const noexcept {
   if (space == Space::kStage) return stage_slots;
+  if (space == Space::kInbox) return inbox_slots;
   if (neighborly(collective) && space != Space::kMirror) {
     if (space == Space::kOutput) return static_cast<int32_t>(neighbors->sources.size());
     return collective == Collective::kNeighborAllgather

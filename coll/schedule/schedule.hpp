@@ -15,6 +15,14 @@
 // `first` names the block whose size it has). `owner` is the rank in whose memory a put's or get's
 // far slice lies.
 //
+// Lowered (coll/lower): messages between ranks that map each other's memory are puts into the
+// receiver's inbox, memory of one layout on all ranks that peers write. An inbox slice is one whole
+// message: `place` is its slot, the blocks lie in it without gaps, and `first` names them as the
+// owner's stage would. A reduce whose destination is far puts its result there, into the peer's
+// inbox. Signals and waits are of words in the memory of the rank that waits: `slot` is the word's
+// number there. A word is 0 or 1: a signal makes it 1, a wait waits for 1 and makes it 0. A
+// lowered schedule has one lane; each of its steps starts when the one before is complete.
+//
 // Lifetime: immutable, shared by every execution. See: coll/schedule/builder.hpp (makes them),
 // coll/verify/verify.hpp (proves them).
 #pragma once
@@ -29,8 +37,8 @@
 
 namespace tern::coll {
 
-enum class Space : uint8_t { kInput, kOutput, kMirror, kStage };
-inline constexpr int kSpaces = 4;
+enum class Space : uint8_t { kInput, kOutput, kMirror, kStage, kInbox };
+inline constexpr int kSpaces = 5;
 
 inline constexpr int32_t kSelf = -1;
 
@@ -38,7 +46,7 @@ struct Slice {
   Space space;
   int32_t first;   // block number
   int32_t blocks;  // how many adjacent ones
-  int32_t place;   // stage: slot of the first; mirror: see above; else equal to first
+  int32_t place;   // stage: slot of the first; inbox: slot; mirror: see above; else first
   int32_t owner = kSelf;
   bool operator==(const Slice&) const = default;
 };
@@ -48,7 +56,7 @@ enum class Verb : uint8_t {
   kRecv,    // destination from the peer
   kCopy,    // source to every destination
   kReduce,  // source 0 op source 1 op ... to the destination, which is the last source or none of
-            // them
+            // them; lowered, it may be far
   kPut,     // source to a destination in the peer's memory; complete when it lies there
   kGet,     // source in the peer's memory to a destination
   kSignal,  // tells the peer's slot, after every earlier step of this lane
@@ -82,11 +90,17 @@ struct Schedule {
   bool uniform =
       false;  // has slices of several blocks outside vectors: all blocks must be of one size
   bool remote = false;  // has puts or gets: for engines that map the peers' memory
+  /// Lowered: inbox slots of one pass, each with the data word of its number; and words in all:
+  /// behind those of data comes one for each peer that this rank puts to, ascending (credits).
+  /// Data words are 0 at first, credit words 1.
+  int32_t inbox_slots = 0, words = 0;
   std::shared_ptr<const Neighbors> neighbors{};  // of neighbourhoods alone
   std::vector<uint32_t> lane_begin;              // lanes + 1 offsets into steps
   std::vector<Step> steps;                       // lane by lane
   std::vector<Slice> slices;
 
+  /// Whether word `number` is 1 before the first execution: what its peer gives back.
+  [[nodiscard]] bool is_credit(int32_t number) const noexcept { return number >= inbox_slots; }
   [[nodiscard]] int lanes() const noexcept { return static_cast<int>(lane_begin.size()) - 1; }
   [[nodiscard]] int32_t lane_size(int lane) const noexcept {
     const auto l = static_cast<size_t>(lane);

@@ -32,8 +32,12 @@ struct Edge {
   std::deque<Waiting> sends, recvs;
 };
 struct Pair {
-  Waiting send, recv;
+  Waiting send, recv;  // of a put the sender's twice
 };
+
+bool puts(const Step& step) noexcept {
+  return step.verb == Verb::kPut || (step.verb == Verb::kReduce && step.peer != kSelf);
+}
 
 class TimedRun {
  public:
@@ -51,13 +55,11 @@ class TimedRun {
   // Transfers begin in the order in which both ends are ready: a rank's next steps wait for them.
   Timeline run() {
     for (;;) {
-      for (size_t r = 0; r < ranks_.size(); ++r)
-        for (int l = 0; l < ranks_[r].schedule->lanes(); ++l)
-          while (try_issue(static_cast<int32_t>(r), l)) continue;
+      while (issue_all()) continue;
       if (matched_.empty()) return std::move(line_);
       const Pair next = matched_.begin()->second;
       matched_.erase(matched_.begin());
-      transfer(next.send, next.recv);
+      puts(step_of(next.send)) ? put(next.send) : transfer(next.send, next.recv);
     }
   }
 
@@ -72,6 +74,15 @@ class TimedRun {
     return when;
   }
 
+  /// Whether any step was issued: signals let ranks go on that were asked before.
+  bool issue_all() {
+    bool moved = false;
+    for (size_t r = 0; r < ranks_.size(); ++r)
+      for (int l = 0; l < ranks_[r].schedule->lanes(); ++l)
+        while (try_issue(static_cast<int32_t>(r), l)) moved = true;
+    return moved;
+  }
+
   bool try_issue(int32_t r, int l) {
     RankTime& rank = ranks_[static_cast<size_t>(r)];
     LaneTime& lane = rank.lanes[static_cast<size_t>(l)];
@@ -79,14 +90,46 @@ class TimedRun {
     const Step& step = rank.schedule->step(l, lane.issued);
     const double own = complete(lane, step.after);
     const double other = complete(rank.lanes[step.wait_lane], step.wait_steps);
-    if (own < 0 || other < 0) return false;
+    if (own < 0 || other < 0 || !told(rank, step)) return false;
     const double from = std::max({own, other, lane.last_begin});
     lane.last_begin = from;
     execute({r, l, lane.issued++, from}, step);
     return true;
   }
 
+  const Step& step_of(const Waiting& at) {
+    return ranks_[static_cast<size_t>(at.rank)].schedule->step(at.lane, at.step);
+  }
+
+  // Words of lowered schedules.
+  bool told(const RankTime& rank, const Step& step) {
+    const Schedule& schedule = *rank.schedule;
+    if (step.verb != Verb::kWait || schedule.words == 0 || schedule.is_credit(step.slot))
+      return true;
+    return words_.count({schedule.rank, step.slot}) != 0;
+  }
+  void signal(const Waiting& at, const Step& step) {
+    const Schedule& schedule = *ranks_[static_cast<size_t>(at.rank)].schedule;
+    const bool credit = ranks_[static_cast<size_t>(step.peer)].schedule->is_credit(step.slot);
+    const bool behind_put = at.step > 0 && puts(schedule.step(at.lane, at.step - 1));
+    const double end = at.from + (credit || behind_put ? 0 : Timeline::kStart);
+    if (!credit) words_[{step.peer, step.slot}] = end;
+    finish(at, at.from, end);
+  }
+  void wait(const Waiting& at, const Step& step) {
+    const auto word = words_.find({at.rank, step.slot});
+    const double when = word == words_.end() ? at.from : std::max(at.from, word->second);
+    finish(at, when, when);
+  }
+
   void execute(const Waiting& at, const Step& step) {
+    const bool lowered = ranks_[static_cast<size_t>(at.rank)].schedule->words > 0;
+    if (lowered && step.verb == Verb::kSignal) return signal(at, step);
+    if (lowered && step.verb == Verb::kWait) return wait(at, step);
+    if (puts(step)) {
+      matched_.emplace(std::make_pair(at.from, at.step), Pair{at, at});
+      return;
+    }
     const bool sends = step.verb == Verb::kSend || step.verb == Verb::kSignal;
     if (sends || step.verb == Verb::kRecv || step.verb == Verb::kWait) {
       const bool signal = step.verb == Verb::kSignal || step.verb == Verb::kWait;
@@ -124,7 +167,20 @@ class TimedRun {
     finish(recv, begin, end);
   }
 
+  void put(const Waiting& at) {
+    RankTime& from = ranks_[static_cast<size_t>(at.rank)];
+    const Step& step = step_of(at);
+    RankTime& to = ranks_[static_cast<size_t>(step.peer)];
+    const bool reduces = step.verb == Verb::kReduce;
+    const double begin = std::max({at.from, from.out, to.in, reduces ? from.core : 0});
+    const double end = begin + Timeline::kStart + size_of(*from.schedule, step);
+    from.out = to.in = end;
+    if (reduces) from.core = end;
+    finish(at, begin, end);
+  }
+
   static double size_of(const Schedule& schedule, const Step& step) {
+    if (step.sources + step.destinations == 0) return 0;
     return static_cast<double>(schedule.slices[step.operand].blocks) / schedule.parts;
   }
 
@@ -139,6 +195,7 @@ class TimedRun {
   std::vector<RankTime> ranks_;
   std::map<std::tuple<int32_t, int32_t, int32_t>, Edge> edges_;  // from, to, lane or signal's slot
   std::multimap<std::pair<double, int32_t>, Pair> matched_;      // by readiness, and step
+  std::map<std::pair<int32_t, int32_t>, double> words_;          // rank, number: signalled when
   Timeline line_;
 };
 

@@ -3,6 +3,8 @@
 // time. Why: a schedule is drawn, and its rounds counted, without running it. Units: sending one
 // block takes 1, plus kStart for each message; a reduction kReduce and a copy kCopy of a block.
 // Blocks of a vector split into k have 1 / k of its size: the time for the whole vector is 1.
+// Lowered schedules: a put, and a reduction that puts, is a message that its sender alone has to
+// begin; a signal behind one costs nothing, nor does a credit, which is there at first.
 // Cost: of the order of the steps. See: tern_coll draw, tests/unit/coll/timeline_test.cc.
 #pragma once
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/lower/lower.hpp"
 #include "coll/schedule/schedule.hpp"
 
 namespace tern::coll {
@@ -34,6 +35,17 @@ struct Levels;
 /// Builds all ranks' schedules and proves them in place and not.
 [[nodiscard]] Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root,
                            const Levels* levels = nullptr);
+/// Lowered schedules (coll/lower), `lowered[r]` rank r's. Each rank runs its steps one after the
+/// other; three executions follow each other on the same inbox and words. Proved, for every timing:
+/// results as above, in each execution; no deadlock even if every send waits for its receive; a
+/// slot is read only after the wait for what was put into it, and put into only when its readers of
+/// the execution before are done; a word is signalled only when the signal before was consumed, by
+/// the rank that the wait names; in the end all words are as at first.
+[[nodiscard]] Proof verify_lowered(const std::vector<Schedule>& lowered, bool in_place,
+                                   bool commutative);
+/// Builds all ranks' schedules, lowers them, and proves them in place and not.
+[[nodiscard]] Proof verify_lowered(const Algorithm& algorithm, int32_t ranks, int32_t root,
+                                   const Levels* levels, const Mapped& mapped);
 /// The same between two groups, of `ranks` and `others`. `root` is a rank of the first; -1 where
 /// the collective has none.
 [[nodiscard]] Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others,

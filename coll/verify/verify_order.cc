@@ -10,7 +10,8 @@ namespace tern::coll {
 namespace {
 
 const char* space_name(int space) {
-  static constexpr const char* kNames[] = {"the input", "the output", "a mirror", "the stage"};
+  static constexpr const char* kNames[] = {"the input", "the output", "a mirror", "the stage",
+                                           "the inbox"};
   return kNames[space];
 }
 

@@ -39,6 +39,51 @@ Symbol wanted_between(const RankState& state, int32_t block) {
 
 }  // namespace
 
+// As any rank would compute it, for sizes that differ from block to block.
+int64_t block_size(const Schedule& s, const Slice& slice, int32_t i) {
+  const int32_t block = slice.first + i;
+  if (splits(s.collective)) return 1000 + block;
+  if (s.uniform) return 1;
+  const bool input = slice.space == Space::kInput;
+  switch (s.collective) {
+    case Collective::kAlltoall:
+      return input ? s.rank * kRank + block : block * kRank + s.rank;
+    case Collective::kReduceScatter:
+    case Collective::kScatter:
+      return slice.space == Space::kOutput ? s.rank : block;
+    default:
+      return input ? s.rank : block;
+  }
+}
+
+Symbol promised(const Schedule& s, int32_t block) {
+  const int32_t r = s.rank;
+  switch (s.collective) {
+    case Collective::kBcast:
+      return {block, s.root, s.root + 1};
+    case Collective::kGather:
+      return r == s.root ? Symbol(0, block, block + 1) : Symbol();
+    case Collective::kAllgather:
+      return {0, block, block + 1};
+    case Collective::kScatter:
+      return {r, s.root, s.root + 1};
+    case Collective::kAlltoall:
+      return {r, block, block + 1};
+    case Collective::kReduce:
+      return r == s.root ? Symbol(block, 0, s.ranks) : Symbol();
+    case Collective::kAllreduce:
+      return {block, 0, s.ranks};
+    case Collective::kReduceScatter:
+      return {r, 0, s.ranks};
+    case Collective::kScan:
+      return {block, 0, r + 1};
+    case Collective::kExscan:
+      return r == 0 ? Symbol() : Symbol(block, 0, r);
+    default:
+      return {};
+  }
+}
+
 void SymbolicRun::fill_start(RankState& state) {
   const Schedule& s = *state.schedule;
   const bool bcast = s.collective == Collective::kBcast;
@@ -69,25 +114,9 @@ int64_t SymbolicRun::size_at_edge(const Schedule& s, bool input, int32_t block) 
   return sent.written() ? sent.first().low * kRank + sent.first().block : -1;
 }
 
-// The size of block `number` as any rank would compute it, for sizes that differ from block to
-// block.
 int64_t SymbolicRun::size_of(const Schedule& s, const Slice& slice, int32_t i) const {
-  const int32_t block = slice.first + i;
-  if (splits(s.collective)) return 1000 + block;
-  if (s.uniform) return 1;
-  const bool input = slice.space == Space::kInput;
-  switch (s.collective) {
-    case Collective::kNeighborAllgather:
-    case Collective::kNeighborAlltoall:
-      return size_at_edge(s, input, block);
-    case Collective::kAlltoall:
-      return input ? s.rank * kRank + block : block * kRank + s.rank;
-    case Collective::kReduceScatter:
-    case Collective::kScatter:
-      return slice.space == Space::kOutput ? s.rank : block;
-    default:
-      return input ? s.rank : block;
-  }
+  if (!neighborly(s.collective)) return block_size(s, slice, i);
+  return size_at_edge(s, slice.space == Space::kInput, slice.first + i);
 }
 
 bool SymbolicRun::same_sizes(const RankState& from, const Slice& source, const RankState& to,
@@ -132,37 +161,8 @@ void SymbolicRun::check_barrier(const RankState& state) {
                           state.schedule->rank, static_cast<int>(r));
 }
 
-// What an output block is in the end; nothing where it is not defined.
 Symbol SymbolicRun::wanted(const Schedule& s, int32_t block) const {
-  const int32_t r = s.rank;
-  switch (s.collective) {
-    case Collective::kBcast:
-      return {block, s.root, s.root + 1};
-    case Collective::kGather:
-      return r == s.root ? Symbol(0, block, block + 1) : Symbol();
-    case Collective::kAllgather:
-      return {0, block, block + 1};
-    case Collective::kScatter:
-      return {r, s.root, s.root + 1};
-    case Collective::kAlltoall:
-      return {r, block, block + 1};
-    case Collective::kNeighborAllgather:
-    case Collective::kNeighborAlltoall:
-      return from_neighbor(s, block);
-    case Collective::kReduce:
-      return r == s.root ? Symbol(block, 0, s.ranks) : Symbol();
-    case Collective::kAllreduce:
-      return {block, 0, s.ranks};
-    case Collective::kReduceScatter:
-      return {r, 0, s.ranks};
-    case Collective::kScan:
-      return {block, 0, r + 1};
-    case Collective::kExscan:
-      return r == 0 ? Symbol() : Symbol(block, 0, r);
-    case Collective::kBarrier:
-      break;
-  }
-  return {};
+  return neighborly(s.collective) ? from_neighbor(s, block) : promised(s, block);
 }
 
 void SymbolicRun::check_block(const RankState& state, int32_t block, const Symbol& found) {

@@ -15,6 +15,11 @@
 
 namespace tern::coll {
 
+/// What an output block is in the end; nothing where it is not defined. Not of neighbourhoods.
+[[nodiscard]] Symbol promised(const Schedule& schedule, int32_t block);
+/// Of block `i` of a slice, in numbers that tell different sizes apart. Not of neighbourhoods.
+[[nodiscard]] int64_t block_size(const Schedule& schedule, const Slice& slice, int32_t i);
+
 /// How far each lane of each rank surely is (verify_remote.cc).
 using Clock = std::vector<int32_t>;
 

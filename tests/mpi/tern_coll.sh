@@ -17,12 +17,23 @@ check "a machine that a line describes" says '^proved  *allreduce two_level: 1 s
 check "levels that are not known here" fails 2 'bound is known when they run' tern_coll verify bcast two_level --levels=package
 check "two groups" says '^proved  *reduce_scatter between_groups: 36 shapes of 1 to 9' tern_coll verify reduce_scatter between_groups --ranks=1..9
 check "neighbourhoods of a word" says '^proved  *neighbor_alltoall linear: 8 shapes of 1 to 8' tern_coll verify neighbor_alltoall --ranks=1..8 --neighbors=torus
+check "lowered ones are proved, all mapped and in islands" says ' shapes, 0 wrong$' tern_coll verify --engine=stream --ranks=1..12
+check "an option's value may be the next word" says '^proved  *allreduce ring: 12 shapes of 4 to 6' \
+  tern_coll verify allreduce ring --engine stream --ranks 4..6
+check "what is not lowered says so" says '^not lowered' tern_coll verify neighbor_alltoall --engine=stream
+check "a wrong engine lists the right ones" fails 2 'host .messages. and stream' tern_coll verify --engine=stram
 check "an algorithm that serves no number of ranks says so" says '^serves none' tern_coll verify allgather recursive_doubling --ranks=5..7
 tern_coll draw allreduce ring --ranks=5 --output=ring.svg
 check "a picture is XML with every message" python3 -c "
 import xml.etree.ElementTree as tree
 lines = [e for e in tree.parse('ring.svg').iter('{http://www.w3.org/2000/svg}line') if len(e)]
 assert len(lines) == 2 * 4 * 5, len(lines)"
+tern_coll draw allreduce ring --ranks=4 --engine=stream --output=lowered.svg
+check "a lowered one has puts, reductions that put, and credits" python3 -c "
+import xml.etree.ElementTree as tree
+words = [e[0].text for e in tree.parse('lowered.svg').iter('{http://www.w3.org/2000/svg}line') if len(e)]
+count = lambda what: sum(what in word for word in words)
+assert (count('put'), count('reduce'), count('credit'), len(words)) == (4 * 4, 2 * 4, 4, 7 * 4), words"
 check "pictures of every algorithm" eval 'tern_coll list | tail -n +2 | while read -r what name rest; do
   case $name in flat*) continue ;; esac  # no schedule
   tern_coll draw "$what" "$name" --ranks=8 --levels=4 >picture.svg && python3 -c "

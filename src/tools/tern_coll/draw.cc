@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "coll/lower/lower.hpp"
 #include "coll/schedule/timeline.hpp"
 #include "mpi.h"
 #include "tools/tern_coll/commands.hpp"
@@ -42,7 +43,7 @@ std::string words_of(const Schedule& schedule, const coll::Step& step) {
 
 std::string message(const Page& page, const Schedule& schedule, const coll::Step& step,
                     const Timeline::Event& event) {
-  const bool data = step.verb == Verb::kSend;
+  const bool data = step.sources != 0;
   const double share =
       data ? static_cast<double>(schedule.source(step).blocks) / schedule.parts : 0.0;
   const std::string colour = data ? colour_of(schedule, schedule.source(step)) : "#777777";
@@ -52,6 +53,26 @@ std::string message(const Page& page, const Schedule& schedule, const coll::Step
       page.x(event.rank), page.y(event.begin), page.x(step.peer), page.y(event.end), colour.c_str(),
       1.6 + 2.4 * std::min(1.0, std::sqrt(share)), event.rank, step.peer,
       words_of(schedule, step).c_str());
+}
+
+/// Lowered: a peer may write again.
+std::string credit(const Page& page, const coll::Step& step, const Timeline::Event& event) {
+  return strf(
+      "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#aaaaaa' stroke-width='1' "
+      "stroke-dasharray='2 4'><title>rank %d to %d: credit</title></line>\n",
+      page.x(event.rank), page.y(event.begin), page.x(step.peer), page.y(event.end), event.rank,
+      step.peer);
+}
+
+bool puts(const coll::Step& step) {
+  return step.verb == Verb::kPut || (step.verb == Verb::kReduce && step.peer != coll::kSelf);
+}
+
+/// A signal that says no more than the put before it.
+bool follows_put(const Schedule& schedule, const Timeline::Event& event) {
+  return event.step > 0 && puts(schedule.step(event.lane, event.step - 1)) &&
+         schedule.step(event.lane, event.step - 1).peer ==
+             schedule.step(event.lane, event.step).peer;
 }
 
 std::string box(const Page& page, const Schedule& schedule, const coll::Step& step,
@@ -92,7 +113,12 @@ std::string draw_svg(const std::vector<Schedule>& schedules, const std::string& 
   for (const Timeline::Event& event : line.events) {
     const Schedule& schedule = schedules[static_cast<size_t>(event.rank)];
     const coll::Step& step = schedule.step(event.lane, event.step);
-    if (step.verb == Verb::kSend || step.verb == Verb::kSignal)
+    const bool gives_credit = schedule.words > 0 && step.verb == Verb::kSignal &&
+                              schedules[static_cast<size_t>(step.peer)].is_credit(step.slot);
+    if (gives_credit)
+      text += credit(page, step, event);
+    else if (step.verb == Verb::kSend || puts(step) ||
+             (step.verb == Verb::kSignal && !follows_put(schedule, event)))
       text += message(page, schedule, step, event);
     if (step.verb == Verb::kReduce || step.verb == Verb::kCopy)
       text += box(page, schedule, step, event);
@@ -132,11 +158,13 @@ int draw(const Options& options) {
                 strf("%s %s does not serve %d ranks%s; tern_coll list says what it needs",
                      coll::name_of(row.collective), row.name, ranks,
                      told == nullptr ? " on one host (--levels=4 makes hosts of 4)" : ""));
-  const std::vector<Schedule> schedules = schedules_of(options, row, ranks, root, told);
+  std::vector<Schedule> schedules = schedules_of(options, row, ranks, root, told);
+  if (options.stream) schedules = coll::lower(schedules, [](int32_t, int32_t) { return true; });
   std::string title = strf("%s, %s, %d ranks", coll::name_of(row.collective), row.name, ranks);
   if (coll::neighborly(row.collective)) title += ", " + neighbors_in(options);
   if (coll::rooted(row.collective)) title += strf(", root %d", root);
   if (told != nullptr) title += ", " + told->text();
+  if (options.stream) title += ", lowered";
   write_output(options, draw_svg(schedules, title));
   return 0;
 }

@@ -31,6 +31,7 @@ std::string help_text() {
   for (const Command& command : kCommands)
     text += strf("  %-7s %s\n", command.name, command.meaning);
   return text +
+         "  --engine=stream  schedules of puts, signals and waits (verify, draw)\n"
          "  --levels=4,2  ranks are on hosts of 4, in parts of 2\n"
          "  --neighbors=torus  of neighbourhoods: ring, grid, torus, random, dense\nSee "
          "tern_coll(1).\n";

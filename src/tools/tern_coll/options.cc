@@ -43,6 +43,14 @@ void set_levels(Options* options, const std::string& value) {
   options->levels = words.sizes;
 }
 
+void set_engine(Options* options, const std::string& value) {
+  if (value != "host" && value != "stream")
+    throw Error(MPI_ERR_ARG, strf("--engine=%s: engines are host (messages) and stream (puts, "
+                                  "signals and waits)",
+                                  value.c_str()));
+  options->stream = value == "stream";
+}
+
 void set_option(Options* options, const std::string& word) {
   const size_t equals = word.find('=');
   const std::string name = word.substr(0, equals);
@@ -59,12 +67,14 @@ void set_option(Options* options, const std::string& word) {
     set_levels(options, value);
   else if (name == "--neighbors")
     options->neighbors = value;
+  else if (name == "--engine")
+    set_engine(options, value);
   else if (name == "--output" && !value.empty())
     options->output = value;
   else
     throw Error(MPI_ERR_ARG,
                 strf("%s is no option; there are --ranks=N or N..M, --root=N, --levels=N,..., "
-                     "--neighbors=WORD, --output=FILE, --help, --version",
+                     "--neighbors=WORD, --engine=host or stream, --output=FILE, --help, --version",
                      word.c_str()));
 }
 
@@ -82,8 +92,13 @@ Options parse_options(const std::vector<std::string>& words) {
   Options options;
   std::string* const places[] = {&options.command, &options.collective, &options.algorithm};
   size_t place = 0;
-  for (const std::string& word : words) {
-    if (!word.empty() && word[0] == '-')
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool has_value = word.find('=') != std::string::npos || word.compare(0, 2, "--") != 0 ||
+                           word == "--help" || word == "--version";
+    if (!has_value && i + 1 < words.size())
+      set_option(&options, word + "=" + words[++i]);
+    else if (!word.empty() && word[0] == '-')
       set_option(&options, word);
     else if (place < std::size(places))
       *places[place++] = word;

@@ -15,6 +15,7 @@ struct Options {
   int32_t root = -1;                        // -1: the command's own
   std::vector<int32_t> levels;              // sizes of hosts, of their parts, ...
   std::string neighbors;                    // of neighbourhoods: a word, or the command's own
+  bool stream = false;                      // schedules as the stream engine runs them: lowered
   std::string output = "-";
   bool help = false, version = false;
 };

@@ -13,6 +13,26 @@ struct Tally {
   int64_t messages = 0;
 };
 
+void count(const coll::Proof& proof, const std::string& shape, Tally* tally) {
+  ++tally->shapes;
+  tally->messages += proof.messages;
+  if (proof.holds()) return;
+  ++tally->faults;
+  std::fprintf(stderr, "%s: %s\n", shape.c_str(), proof.fault.c_str());
+}
+
+/// Which ranks map each other's memory.
+struct Edges {
+  const char* words;
+  bool (*has)(int32_t ranks, int32_t from, int32_t to);
+};
+constexpr Edges kEdges[] = {
+    {"all mapped", [](int32_t, int32_t, int32_t) { return true; }},
+    {"halves mapped", [](int32_t n, int32_t a, int32_t b) { return (a < n / 2) == (b < n / 2); }},
+    {"even and odd mapped", [](int32_t, int32_t a, int32_t b) { return a % 2 == b % 2; }},
+    {"all but one mapped",
+     [](int32_t n, int32_t a, int32_t b) { return a != n / 2 && b != n / 2; }}};
+
 std::vector<int32_t> roots_of(const Options& options, const coll::Algorithm& row, int32_t ranks) {
   if (!coll::rooted(row.collective)) return {0};
   if (options.root >= 0) return {options.root % ranks};
@@ -25,39 +45,40 @@ std::vector<int32_t> roots_of(const Options& options, const coll::Algorithm& row
 void prove(const Options& options, const coll::Algorithm& row, int32_t ranks,
            const coll::Levels* levels, Tally* tally) {
   if (!coll::serves(row, ranks, levels)) return;
+  const std::string on = levels == nullptr ? "" : ", " + levels->text();
   for (const int32_t root : roots_of(options, row, ranks)) {
-    const coll::Proof proof = coll::verify(row, ranks, root, levels);
-    ++tally->shapes;
-    tally->messages += proof.messages;
-    if (proof.holds()) continue;
-    ++tally->faults;
-    std::fprintf(stderr, "%d ranks, root %d%s%s: %s\n", ranks, root, levels == nullptr ? "" : ", ",
-                 levels == nullptr ? "" : levels->text().c_str(), proof.fault.c_str());
+    const std::string shape = strf("%d ranks, root %d%s", ranks, root, on.c_str());
+    if (!options.stream) {
+      count(coll::verify(row, ranks, root, levels), shape, tally);
+      continue;
+    }
+    for (const Edges& edges : kEdges) {
+      const auto mapped = [&](int32_t from, int32_t to) { return edges.has(ranks, from, to); };
+      count(coll::verify_lowered(row, ranks, root, levels, mapped), shape + ", " + edges.words,
+            tally);
+    }
   }
 }
 
 void prove_neighborhood(const coll::Algorithm& row, const std::string& word, int32_t ranks,
                         Tally* tally) {
-  const coll::Proof proof = coll::verify(row, neighbors_of(word, ranks));
-  ++tally->shapes;
-  tally->messages += proof.messages;
-  if (proof.holds()) return;
-  ++tally->faults;
-  std::fprintf(stderr, "%d ranks, %s: %s\n", ranks, word.c_str(), proof.fault.c_str());
+  count(coll::verify(row, neighbors_of(word, ranks)), strf("%d ranks, %s", ranks, word.c_str()),
+        tally);
 }
 
 bool is_between(const coll::Algorithm& row) { return coll::between_groups(row.collective) == &row; }
+
+/// The others' ranks do not know all schedules (coll::why_not_lowered()).
+bool lowered(const coll::Algorithm& row) {
+  return !coll::neighborly(row.collective) && !is_between(row);
+}
 
 /// Groups of `ranks` and of about as many, or one, or twice as many.
 void prove_between(const coll::Algorithm& row, int32_t ranks, Tally* tally) {
   const int32_t root = coll::rooted(row.collective) ? ranks - 1 : -1;
   for (const int32_t others : {1, ranks, ranks + 1, 2 * ranks}) {
-    const coll::Proof proof = coll::verify_between(row, ranks, others, root);
-    ++tally->shapes;
-    tally->messages += proof.messages;
-    if (proof.holds()) continue;
-    ++tally->faults;
-    std::fprintf(stderr, "%d and %d ranks: %s\n", ranks, others, proof.fault.c_str());
+    count(coll::verify_between(row, ranks, others, root), strf("%d and %d ranks", ranks, others),
+          tally);
   }
 }
 
@@ -76,6 +97,7 @@ std::vector<const coll::Algorithm*> provable_rows(const Options& options) {
 // Two-level algorithms need a machine, and neighbourhoods a topology: without --levels or
 // --neighbors several are tried.
 void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks, Tally* tally) {
+  if (options.stream && !lowered(row)) return;
   if (coll::neighborly(row.collective)) {
     for (const char* word : {"ring", "grid", "torus", "random", "dense"})
       if (options.neighbors.empty() || options.neighbors == word)
@@ -96,17 +118,18 @@ void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks
 }  // namespace
 
 int verify(const Options& options) {
+  Tally all;
   const int32_t least = options.least_ranks == 0 ? 1 : options.least_ranks;
   const int32_t most = options.most_ranks == 0 ? 32 : options.most_ranks;
-  Tally all;
   if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);  // is it a word?
   for (const coll::Algorithm* row : provable_rows(options)) {
     Tally tally;
     for (int32_t ranks = least; ranks <= most; ++ranks) prove_row(options, *row, ranks, &tally);
-    const char* verdict = !coll::has_schedule(*row) ? "no schedule"
-                          : tally.faults != 0       ? "WRONG"
-                          : tally.shapes == 0       ? "serves none"
-                                                    : "proved";
+    const char* verdict = !coll::has_schedule(*row)          ? "no schedule"
+                          : options.stream && !lowered(*row) ? "not lowered"
+                          : tally.faults != 0                ? "WRONG"
+                          : tally.shapes == 0                ? "serves none"
+                                                             : "proved";
     std::printf("%-11s %s %s: %d shapes of %d to %d ranks, %lld messages\n", verdict,
                 coll::name_of(row->collective), row->name, tally.shapes, least, most,
                 static_cast<long long>(tally.messages));

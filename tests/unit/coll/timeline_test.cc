@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/lower/lower.hpp"
 #include "tests/unit/coll/rows.hpp"
 
 namespace tern::coll {
@@ -30,6 +31,33 @@ TEST(Timeline, HasEveryStepOnce) {
     EXPECT_EQ(timeline_of(schedules).events.size(), steps)
         << name_of(row.collective) << " " << row.name;
   }
+}
+
+TEST(Timeline, HasEveryStepOfLoweredSchedulesOnce) {
+  const Levels levels = Levels::from_sizes(8, {4});
+  const auto far_apart = [](int32_t from, int32_t to) { return from % 3 == to % 3; };
+  for (const Algorithm& row : rows(true))
+    for (const bool all_mapped : {true, false}) {
+      const auto mapped = [&](int32_t a, int32_t b) { return all_mapped || far_apart(a, b); };
+      const std::vector<Schedule> schedules = lower(all(row, 8, &levels), mapped);
+      size_t steps = 0;
+      for (const Schedule& schedule : schedules) steps += schedule.steps.size();
+      EXPECT_EQ(timeline_of(schedules).events.size(), steps)
+          << name_of(row.collective) << " " << row.name;
+    }
+}
+
+TEST(Timeline, APutTakesTheTimeOfAMessage) {
+  const auto everywhere = [](int32_t, int32_t) { return true; };
+  const auto end = [&](Collective what, const char* name) {
+    return timeline_of(lower(all(*find_algorithm(what, name), 8, nullptr), everywhere)).end;
+  };
+  const double message = Timeline::kStart + 1, small = Timeline::kStart + 1.0 / 8;
+  EXPECT_NEAR(end(Collective::kBcast, "chain"), 7 * message + Timeline::kCopy, 1e-9);
+  EXPECT_NEAR(end(Collective::kBarrier, "dissemination"), 3 * Timeline::kStart, 1e-9);
+  // The ring's last reduction is for the rank itself; what comes is passed on before it is copied.
+  EXPECT_NEAR(end(Collective::kAllreduce, "ring"),
+              14 * small + Timeline::kReduce / 8 + 7 * Timeline::kCopy / 8, 1e-9);
 }
 
 TEST(Timeline, TakesTheRoundsOfTheAlgorithm) {
