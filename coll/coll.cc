@@ -19,7 +19,8 @@ Coll::Coll(core::Channel& channel)
       process_(channel.process),
       refusals_(channel, *this),
       executions_(channel, refusals_),
-      flights_(executions_, *this) {
+      flights_(executions_, *this),
+      teams_(executions_) {
   if (process_.threaded()) admit_threads();
   selector_.configure(process_.params);
   checks_ = process_.params.checks("collective");

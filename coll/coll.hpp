@@ -18,6 +18,7 @@
 #include "coll/flat/device_links.hpp"
 #include "coll/flat/flights.hpp"
 #include "coll/flat/slots.hpp"
+#include "coll/gpu/team.hpp"
 #include "coll/select/select.hpp"
 #include "core/process.hpp"
 #include "core/request.hpp"
@@ -37,6 +38,15 @@ class Coll final : UnderWay, ScheduleMaker {
   [[nodiscard]] int start(const Operation& operation, core::Request** request) noexcept;
   /// Persistent: bound, to be started any number of times (MPI_Start).
   [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept;
+
+  /// What is put into streams (coll_enqueue.cc). Together with all ranks: prepares the communicator
+  /// for it. `device`: of this rank's stream; null: it has none.
+  [[nodiscard]] int prepare_enqueue(core::Communicator& communicator,
+                                    cuda::Device* device) noexcept;
+  /// Puts an operation on a communicator so prepared into a stream. Not *taken: it must be done
+  /// another way, which all ranks find alike, *why_not.
+  [[nodiscard]] int enqueue(const Operation& operation, CUstream stream, bool* taken,
+                            std::string* why_not) noexcept;
 
   /// The communicator was interrupted: its collectives end with an error. Lock held.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept {
@@ -94,6 +104,11 @@ class Coll final : UnderWay, ScheduleMaker {
   /// room for them. Throws Error.
   Slab* slab_for(CommState& state, Slab::Size size, const char* name);
   Slots* slots_for(CommState& state, const Question& question, const Choice& choice);
+  // coll_enqueue.cc
+  [[nodiscard]] int put_into(CommState& state, const Operation& operation, CUstream stream,
+                             bool* taken, std::string* why_not);
+  [[nodiscard]] const Placed* placed_for(CommState& state, const Operation& operation,
+                                         std::string* why_not);
   // coll_flight.cc: nonblocking and persistent ones.
   /// *made: bound, without a handle; null where it takes a schedule.
   [[nodiscard]] int prepare_flight(const Operation& operation, const Question& question,
@@ -126,6 +141,7 @@ class Coll final : UnderWay, ScheduleMaker {
   Executions executions_;
   Flights flights_;
   DeviceLinks device_links_;
+  GpuTeams teams_;
 };
 
 [[nodiscard]] std::unique_ptr<Coll> make(core::Channel& channel);

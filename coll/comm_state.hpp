@@ -20,6 +20,7 @@ namespace tern::coll {
 
 class FlatQueue;
 class Flights;
+class GpuTeam;
 
 struct CommState final : CommRefusals {
   CommState(core::Communicator& owner, Flights& of_channel) noexcept;
@@ -32,6 +33,8 @@ struct CommState final : CommRefusals {
   std::unique_ptr<Slab> slabs[2];                    // by size; null until they are used
   std::unique_ptr<FlatQueue> flights[3];             // of nonblocking calls, likewise
   std::unique_ptr<Forced> hints;                     // null: none
+  std::shared_ptr<GpuTeam> team;                     // of its ranks' streams; null: none
+  std::string no_team;                               // why not
   std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.
   Question question{Collective::kBarrier, 0, 0};

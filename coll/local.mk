@@ -49,6 +49,12 @@ coll_sources += coll/flat/on_device.cc
 coll_sources += coll/flat/on_device_move.cc
 coll_sources += coll/flat/on_device_reduce.cc
 coll_sources += coll/flat/staged.cc
+coll_sources += coll/gpu/placed.cc
+coll_sources += coll/gpu/pieces.cc
+coll_sources += coll/gpu/team.cc
+coll_sources += coll/gpu/teams.cc
+coll_sources += coll/gpu/stream_run.cc
+coll_sources += coll/coll_enqueue.cc
 coll_sources += coll/coll.cc
 
 algorithms_generated = gen/coll/emitters.hpp gen/coll/algorithms.cc gen/coll/algorithm_words.cc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer: device memory of this process: messages of a rank to itself, ranks that are threads. A
-// process cannot open its own handles and need not: the address serves on any of its devices.
+// process cannot open its own handles and need not: the address serves on any of its devices, once
+// they have access to it.
 #include <unistd.h>
 
 #include "btl/device.hpp"
@@ -8,11 +9,27 @@
 namespace tern::btl::peer {
 namespace {
 
+// Where access is refused copies may work all the same: the driver takes another way.
+void give_access(cuda::Device& device, uint64_t address) noexcept {
+  const cuda::Memory memory = cuda::look_up(reinterpret_cast<const void*>(address));
+  if (memory.kind != cuda::MemoryKind::kDevice || memory.device == device.ordinal) return;
+  const cuda::Current current(device);
+  if (memory.context != nullptr) {
+    (void)device.driver.cuCtxEnablePeerAccess(memory.context, 0);
+  } else if (!memory.pooled && device.driver.cuMemSetAccess != nullptr) {
+    CUmemAccessDesc access{};
+    access.location = {CU_MEM_LOCATION_TYPE_DEVICE, device.ordinal};
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    (void)device.driver.cuMemSetAccess(memory.base, memory.bytes, &access, 1);
+  }
+}
+
 class Peer final : public DeviceTransport {
  public:
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
-                                        cuda::Device& /*device*/) override {
+                                        cuda::Device& device) override {
     if (handle.pid != ::getpid()) return nullptr;
+    give_access(device, handle.address);
     auto mapped = std::make_unique<MappedPeerMemory>();
     mapped->address = reinterpret_cast<std::byte*>(handle.address);
     return mapped;

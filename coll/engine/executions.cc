@@ -86,30 +86,36 @@ int Executions::complete(Execution* execution) noexcept {
   return code;
 }
 
-Execution* Executions::bound_exchange(core::Communicator& communicator, uint32_t* mine,
-                                      uint32_t* all, const char* name) {
+Execution* Executions::bound_exchange(core::Communicator& communicator, const void* mine, void* all,
+                                      size_t bytes, const char* name) {
   Operation operation{};
   operation.collective = Collective::kAllgather;
   operation.communicator = &communicator;
-  operation.input = {mine, sizeof *mine, byte_, nullptr, nullptr};
-  operation.output = {all, sizeof *all, byte_, nullptr, nullptr};
+  const auto count = static_cast<MPI_Count>(bytes);
+  operation.input = {const_cast<void*>(mine), count, byte_, nullptr, nullptr};
+  operation.output = {all, count, byte_, nullptr, nullptr};
   operation.serves = name;
   static const Algorithm& bruck = *find_algorithm(Collective::kAllgather, "bruck");
   return bound(operation, bruck, nullptr, nullptr);
 }
 
+void Executions::gather(core::Communicator& communicator, const void* mine, void* all, size_t bytes,
+                        const char* name) {
+  const int code = complete(bound_exchange(communicator, mine, all, bytes, name));
+  if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
+}
+
 std::vector<uint32_t> Executions::exchange(core::Communicator& communicator, uint32_t mine,
                                            const char* name) {
   std::vector<uint32_t> all(static_cast<size_t>(communicator.size()));
-  const int code = complete(bound_exchange(communicator, &mine, all.data(), name));
-  if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
+  gather(communicator, &mine, all.data(), sizeof mine, name);
   return all;
 }
 
 Execution* Executions::begin_exchange(core::Communicator& communicator, uint32_t* mine,
                                       uint32_t* all, const char* name, CallNumber number,
                                       uint32_t sequence) {
-  Execution* const made = bound_exchange(communicator, mine, all, name);
+  Execution* const made = bound_exchange(communicator, mine, all, sizeof *mine, name);
   made->number(number);
   made->tag_by(sequence);
   go(*made);

@@ -48,6 +48,9 @@ class Executions {
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept;
 
+  /// `bytes` of every rank to `all`, by rank, by messages. `name`: what for. Throws Error.
+  void gather(core::Communicator& communicator, const void* mine, void* all, size_t bytes,
+              const char* name);
   /// One number of every rank, by messages. Throws Error.
   [[nodiscard]] std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine,
                                                const char* name);
@@ -59,8 +62,8 @@ class Executions {
 
  private:
   [[nodiscard]] Execution* acquire();
-  [[nodiscard]] Execution* bound_exchange(core::Communicator& communicator, uint32_t* mine,
-                                          uint32_t* all, const char* name);
+  [[nodiscard]] Execution* bound_exchange(core::Communicator& communicator, const void* mine,
+                                          void* all, size_t bytes, const char* name);
 
   core::Channel& channel_;
   Refusals& refusals_;

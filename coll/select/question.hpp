@@ -19,6 +19,7 @@ struct Question {
   const Levels* levels = nullptr;  // null: one host, or nothing is known
   bool shared = false;             // there are slots that all ranks see (coll/flat)
   bool single_copy = false;        // and ranks can read each other's buffers
+  bool streams = false;            // it is put into streams of GPUs (coll/gpu)
   bool operator==(const Question&) const = default;
 };
 

@@ -84,18 +84,29 @@ bool set_figure(const std::vector<std::string>& words, Model* model) {
   return true;
 }
 
+void restrict_to(const std::string& word, Rule* rule) {
+  if (word == "one_host")
+    rule->many_hosts = false;
+  else if (word == "many_hosts")
+    rule->one_host = false;
+  else if (word == "streams")
+    rule->streams = true;
+  else
+    wrong(strf("\"%s\" is none of one_host, many_hosts, streams", word.c_str()));
+}
+
 Rule rule_of(const std::vector<std::string>& words, int line) {
   const Collective collective = collective_of(words[0]);
   if (words.size() != 4 && words.size() != 5)
-    wrong(strf("%zu words; a line is: collective ranks bytes algorithm [one_host|many_hosts]",
-               words.size()));
+    wrong(
+        strf("%zu words; a line is: collective ranks bytes algorithm "
+             "[one_host|many_hosts|streams]",
+             words.size()));
   const Range ranks = range_of(words[1], "ranks"), bytes = range_of(words[2], "bytes");
   Rule rule{collective, ranks.least, ranks.most, bytes.least, bytes.most,
-            true,       true,        nullptr,    line};
+            true,       true,        false,      nullptr,     line};
   rule.algorithm = algorithm_of(collective, words[3]);
-  if (words.size() == 5 && words[4] != "one_host" && words[4] != "many_hosts")
-    wrong(strf("\"%s\" is neither one_host nor many_hosts", words[4].c_str()));
-  if (words.size() == 5) (words[4] == "one_host" ? rule.many_hosts : rule.one_host) = false;
+  if (words.size() == 5) restrict_to(words[4], &rule);
   return rule;
 }
 
@@ -109,6 +120,8 @@ std::vector<std::string> words_of(const std::string& line) {
 }  // namespace
 
 bool can(const Algorithm& algorithm, const Question& question) noexcept {
+  // Of a row that wants equal blocks a step takes several at once, which lie apart in a piece.
+  if (question.streams && (algorithm.limits & kEqualBlocks) != 0) return false;
   if ((algorithm.limits & kShared) != 0) {
     if (!question.shared || (algorithm.flat == FlatMethod::kDirect && !question.single_copy))
       return false;
@@ -125,6 +138,7 @@ const Rule* Rules::find(const Question& question) const noexcept {
     if (rule.collective != question.collective) continue;
     if (question.ranks < rule.least_ranks || question.ranks > rule.most_ranks) continue;
     if (bytes < rule.least_bytes || bytes > rule.most_bytes) continue;
+    if (rule.streams != question.streams) continue;
     if (!(question.levels == nullptr ? rule.one_host : rule.many_hosts)) continue;
     if (rule.algorithm == nullptr || can(*rule.algorithm, question)) return &rule;
   }

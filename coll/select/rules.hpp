@@ -4,6 +4,7 @@
 //   # collective    ranks   bytes      algorithm
 //   bcast           2       any        linear
 //   bcast           3..     ..512k     binomial            one_host
+//   allreduce       any     1m..       ring                streams
 //   allreduce       any     16k..1m    model
 //   within 0.7 6000        latency in microseconds and megabytes per second of a message
 //   between 10 3300
@@ -12,7 +13,8 @@
 //
 // Ranges are any, N, N.., ..M or N..M, both ends included; bytes are of the vector or of one block
 // and have units (k, m, g). The first line that fits and whose algorithm can do the operation is
-// taken; "model" leaves the choice to the cost model, whose figures the last four lines set.
+// taken. A line with "streams" is for what is put into streams of GPUs, and those without it are
+// not; "model" leaves the choice to the cost model, whose figures the last four lines set.
 // See: TERN_COLL_TABLE, tern_coll tune, tests/unit/coll/select_test.cc.
 #pragma once
 
@@ -28,6 +30,7 @@ struct Rule {
   Collective collective;
   int64_t least_ranks, most_ranks, least_bytes, most_bytes;
   bool one_host, many_hosts;   // where it holds
+  bool streams;                // of GPUs, or else not
   const Algorithm* algorithm;  // null: the model chooses
   int line;
 };

@@ -91,6 +91,25 @@ scan            any    any     recursive_doubling  one_host
 exscan          ..8    ..1m    flat                one_host
 exscan          any    ..4k    flat                one_host
 exscan          any    any     recursive_doubling  one_host
+# Between streams of GPUs: a model (design of NCCL's and MSCCL++'s tables), not a measurement.
+bcast           any    ..256k  binomial            streams
+bcast           any    any     chain               streams
+gather          any    any     linear              streams
+scatter         any    any     linear              streams
+allgather       any    ..64k   linear              streams
+allgather       any    any     ring                streams
+alltoall        any    any     pairwise            streams
+reduce          any    ..256k  binomial            streams
+reduce          any    ..256k  binomial_ordered    streams
+reduce          any    any     chain               streams
+allreduce       any    ..256k  recursive_doubling  streams
+allreduce       any    any     ring                streams
+allreduce       any    any     rabenseifner        streams
+reduce_scatter  any    any     pairwise            streams
+reduce_scatter  any    any     ordered             streams
+scan            any    any     recursive_doubling  streams
+exscan          any    any     recursive_doubling  streams
+barrier         any    any     dissemination       streams
 )";
 
 std::string contents_of(const std::string& file) {

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "cuda/device.hpp"
-#include "cuda/mapping.hpp"
+#include "cuda/exportable.hpp"
 #include "mpi.h"
 
 namespace tern::api {
@@ -35,50 +35,16 @@ Registry& registry() {
   return *all;
 }
 
-#define TERN_TRY(driver, function, ...)                                                         \
-  do {                                                                                          \
-    const CUresult result_ = (driver).function(__VA_ARGS__);                                    \
-    if (result_ != CUDA_SUCCESS)                                                                \
-      return DeviceResult{result_ == CUDA_ERROR_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER, \
-                          cuda::words_of(#function, result_)};                                  \
+DeviceResult refused(const char* function, CUresult result) {
+  return {result == CUDA_ERROR_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER,
+          cuda::words_of(function, result)};
+}
+
+#define TERN_TRY(driver, function, ...)                              \
+  do {                                                               \
+    const CUresult result_ = (driver).function(__VA_ARGS__);         \
+    if (result_ != CUDA_SUCCESS) return refused(#function, result_); \
   } while (0)
-
-bool can_share(const Driver& driver, CUdevice device) noexcept {
-  int can = 0, exports = 0;
-  if (!cuda::can_map(driver)) return false;
-  (void)driver.cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-                                    device);
-  (void)driver.cuDeviceGetAttribute(
-      &exports, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, device);
-  return can != 0 && exports != 0;
-}
-
-CUmemAllocationProp exportable_on(CUdevice device) noexcept {
-  CUmemAllocationProp properties{};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
-  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  return properties;
-}
-
-// The mapping keeps the memory: the handle is not needed any more.
-DeviceResult take_shared(const Driver& driver, CUdevice device, size_t alignment,
-                         Allocation* made) {
-  const CUmemAllocationProp properties = exportable_on(device);
-  size_t grain = 0;
-  CUmemGenericAllocationHandle handle = 0;
-  TERN_TRY(driver, cuMemGetAllocationGranularity, &grain, &properties,
-           CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-  made->bytes = (made->bytes + grain - 1) / grain * grain;
-  TERN_TRY(driver, cuMemCreate, &handle, made->bytes, &properties, 0);
-  const char* function = nullptr;
-  const CUresult result = cuda::map(driver, handle, made->bytes, alignment > grain ? alignment : 0,
-                                    device, &made->address, &function);
-  (void)driver.cuMemRelease(handle);
-  if (result != CUDA_SUCCESS) return {MPI_ERR_NO_MEM, cuda::words_of(function, result)};
-  made->mapped = true;
-  return {};
-}
 
 DeviceResult take(const Driver& driver, size_t alignment, Allocation* made) {
   TERN_TRY(driver, cuCtxGetCurrent, &made->context);
@@ -93,10 +59,14 @@ DeviceResult take(const Driver& driver, size_t alignment, Allocation* made) {
   } else if (made->kind == DeviceKind::kManaged) {
     TERN_TRY(driver, cuMemAllocManaged, &made->address, made->bytes, CU_MEM_ATTACH_GLOBAL);
   } else {
-    CUdevice device = 0;
-    TERN_TRY(driver, cuCtxGetDevice, &device);
-    if (can_share(driver, device)) return take_shared(driver, device, alignment, made);
-    TERN_TRY(driver, cuMemAlloc_v2, &made->address, made->bytes);
+    cuda::Exportable shared;
+    const char* function = nullptr;
+    const CUresult result =
+        cuda::allocate_exportable(driver, made->bytes, alignment, &shared, &function);
+    if (result != CUDA_SUCCESS) return refused(function, result);
+    made->address = shared.address;
+    made->bytes = shared.bytes;
+    made->mapped = shared.mapped;
   }
   return {};
 }
@@ -107,10 +77,8 @@ CUresult give(const Driver& driver, const Allocation& old) noexcept {
   if (current.result() != CUDA_SUCCESS) return current.result();
   if (old.kind == DeviceKind::kHost)
     return driver.cuMemFreeHost(reinterpret_cast<void*>(old.address));
-  if (!old.mapped) return driver.cuMemFree_v2(old.address);
-  const CUresult ended = driver.cuCtxSynchronize();  // unlike cuMemFree, unmapping does not wait
-  const CUresult unmapped = cuda::unmap(driver, old.address, old.bytes);
-  return ended == CUDA_SUCCESS ? unmapped : ended;
+  if (old.kind == DeviceKind::kManaged) return driver.cuMemFree_v2(old.address);
+  return cuda::free_exportable(driver, {old.address, old.bytes, old.mapped});
 }
 
 }  // namespace

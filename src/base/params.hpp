@@ -88,6 +88,9 @@ namespace tern {
     one_of("auto|pidfd|socket"), own(),                                                            \
     "descriptors of other ranks' device memory: auto, pidfd (taken; needs the right to trace), "   \
     "socket (sent on request)")                                                                    \
+  X(gpu_scratch, "TERN_GPU_SCRATCH", Size, 33554432, between(1048576, 1099511627776), shared(),    \
+    "collectives that are put into streams: bytes of device memory that each rank of a "           \
+    "communicator gives for what is under way")                                                    \
   X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr), shared(),                            \
     "a file of lines that say which algorithm serves which sizes; tern_coll tune writes one")      \
   X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr), shared(),                          \

@@ -116,6 +116,10 @@ class Job {
  public:
   Job() = default;
   explicit Job(Device& device) noexcept;
+  /// On a stream of the application's (or of a team's), which outlives it: nothing here waits for
+  /// that stream, not even a failure, and what goes into it comes behind what is there.
+  Job(Device& device, Stream& borrowed) noexcept
+      : device_(&device), stream_(&borrowed), borrowed_(true) {}
   Job(Job&& other) noexcept;
   Job& operator=(Job&& other) noexcept;
   /// Waits for what was begun.
@@ -166,6 +170,7 @@ class Job {
   Stream* stream_ = nullptr;
   CUresult result_ = CUDA_SUCCESS;
   const char* function_ = "";
+  bool borrowed_ = false;
   bool open_ = false;   // something was begun that has not been seen to end
   bool asked_ = false;  // the stream's word will tell
   int64_t next_question_ = 0;

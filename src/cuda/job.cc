@@ -29,6 +29,7 @@ Job::Job(Job&& other) noexcept
       stream_(std::exchange(other.stream_, nullptr)),
       result_(other.result_),
       function_(other.function_),
+      borrowed_(std::exchange(other.borrowed_, false)),
       open_(std::exchange(other.open_, false)),
       asked_(std::exchange(other.asked_, false)) {}
 
@@ -39,6 +40,7 @@ Job& Job::operator=(Job&& other) noexcept {
   stream_ = std::exchange(other.stream_, nullptr);
   result_ = other.result_;
   function_ = other.function_;
+  borrowed_ = std::exchange(other.borrowed_, false);
   open_ = std::exchange(other.open_, false);
   asked_ = std::exchange(other.asked_, false);
   return *this;
@@ -49,8 +51,8 @@ Job::~Job() { end(); }
 // A stream in which something failed is not used again.
 void Job::end() noexcept {
   if (stream_ == nullptr) return;
-  if (open_ && !device_->gone()) finish();
-  if (!device_->gone() && (failed() || !device_->streams.give_back(stream_))) {
+  if (open_ && !borrowed_ && !device_->gone()) finish();
+  if (!borrowed_ && !device_->gone() && (failed() || !device_->streams.give_back(stream_))) {
     const Current current(*device_);
     device_->streams.end(stream_);
   }
@@ -62,12 +64,12 @@ void Job::end() noexcept {
 void Job::fail_with(const char* function, CUresult result) noexcept {
   if (result == CUDA_SUCCESS) return;
   note(function, result);
-  (void)device_->driver.cuStreamSynchronize(stream());
+  if (!borrowed_) (void)device_->driver.cuStreamSynchronize(stream());
 }
 
 // They were issued in the context of the memory, or in the one that is current.
 void Job::settle(const Memory& memory) noexcept {
-  if (failed() || memory.kind == MemoryKind::kHost) return;
+  if (borrowed_ || failed() || memory.kind == MemoryKind::kHost) return;
   if (TERN_LIKELY(device_->late_writes.are_none_on(memory))) return;
   CUcontext users = nullptr;
   (void)device_->driver.cuCtxGetCurrent(&users);

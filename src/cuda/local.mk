@@ -2,6 +2,7 @@
 cuda_sources += src/cuda/device.cc
 cuda_sources += src/cuda/driver.cc
 cuda_sources += src/cuda/event.cc
+cuda_sources += src/cuda/exportable.cc
 cuda_sources += src/cuda/job.cc
 cuda_sources += src/cuda/late_writes.cc
 cuda_sources += src/cuda/loaded.cc

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Coll: collectives that are put into streams.
+#include <new>
+
+#include "base/error.hpp"
+#include "coll/coll.hpp"
+#include "coll/gpu/pieces.hpp"
+#include "coll/gpu/stream_run.hpp"
+
+namespace tern::coll {
+namespace {
+
+/// Passes of a row that is a pipeline over ranks.
+constexpr MPI_Count kPiped = 16;
+
+}  // namespace
+
+int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device) noexcept {
+  const core::ChannelLock lock(channel_.progress);
+  try {
+    CommState& state = state_of(communicator);
+    if (state.team != nullptr) return MPI_SUCCESS;
+    state.no_team.clear();
+    state.team = teams_.lease(communicator, device, &state.no_team);
+    return MPI_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory for a team of GPUs of %d ranks", communicator.size());
+  } catch (const Error& error) {
+    return fail(error);
+  }
+}
+
+// All of it depends on what is alike on all ranks.
+const Placed* Coll::placed_for(CommState& state, const Operation& operation, std::string* why_not) {
+  Question question = question_of(operation);
+  question.streams = true;
+  if (const char* why = Pieces::why_not(operation); why != nullptr) {
+    *why_not = why;
+    return nullptr;
+  }
+  if (reduces(operation.collective) && !state.team->reduces()) {
+    *why_not = "a rank has no kernels";
+    return nullptr;
+  }
+  const Choice choice = selector_.choose(question, state.hints.get());
+  const int root = rooted(operation.collective) ? operation.root : 0;
+  const Placed* const placed = state.team->placed(*choice.algorithm, root, why_not);
+  if (placed == nullptr) return nullptr;
+  if (!placed->single_blocks) {
+    *why_not = strf("a step of %s takes several blocks at once", choice.algorithm->name);
+    return nullptr;
+  }
+  if (TERN_UNLIKELY(process_.explain.on()) && state.communicator.rank() == 0) {
+    const core::ChannelLock lock(channel_.progress);
+    (void)explain(state, question, choice);
+  }
+  return placed;
+}
+
+int Coll::put_into(CommState& state, const Operation& operation, CUstream stream, bool* taken,
+                   std::string* why_not) {
+  GpuTeam& team = *state.team;
+  const std::lock_guard<std::mutex> guard(team.mutex());
+  if (team.broken()) return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
+  const Placed* const placed = placed_for(state, operation, why_not);
+  if (placed == nullptr) return MPI_SUCCESS;
+  *taken = true;
+  cuda::Stream of_user;
+  of_user.handle = stream;
+  cuda::Job job(team.device(), of_user);
+  const bool piped = find_algorithm(operation.collective, placed->schedule.algorithm)->chunk != 0;
+  const int code = StreamRun(team, *placed, operation, job, piped ? kPiped : 1).run();
+  if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
+  const std::string why = take_last_error().text;
+  team.break_off("an earlier call that was put into a stream failed: " + why);
+  return fail(code, "%s", why.c_str());
+}
+
+int Coll::enqueue(const Operation& operation, CUstream stream, bool* taken,
+                  std::string* why_not) noexcept {
+  *taken = false;
+  try {
+    CommState& state = static_cast<CommState&>(*operation.communicator->coll);
+    if (state.team != nullptr) return put_into(state, operation, stream, taken, why_not);
+    *why_not = state.no_team;
+    return MPI_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory to put %s into a stream", name_of(operation.collective));
+  } catch (const Error& error) {
+    return fail(error);
+  }
+}
+
+}  // namespace tern::coll

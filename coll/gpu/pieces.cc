@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/gpu/pieces.hpp"
+
+#include <algorithm>
+
+#include "coll/engine/check.hpp"
+#include "core/datatype_device.hpp"
+
+namespace tern::coll {
+namespace {
+
+using enum Collective;
+
+/// Elements of a vector before its part `i` of `parts`.
+constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexcept {
+  return length / parts * i + std::min(i, length % parts);
+}
+
+/// What is overwritten before it has been sent.
+int32_t blocks_aside(const Operation& operation, int32_t ranks) noexcept {
+  const bool overwrites =
+      operation.collective == kAlltoall || operation.collective == kReduceScatter;
+  return operation.in_place && overwrites ? ranks : 0;
+}
+
+}  // namespace
+
+const char* Pieces::why_not(const Operation& operation) noexcept {
+  const Collective what = operation.collective;
+  if (operation.communicator->inter()) return "it is between two groups";
+  if (neighborly(what)) return "it is of a neighbourhood";
+  if (operation.irregular && what != kAllgather && what != kReduceScatter)
+    return "not every rank knows the sizes of all blocks";
+  if (!reduces(what)) return nullptr;
+  const char* why = nullptr;
+  const core::Datatype& type = *operation.input.type;
+  if (!core::device_reduction(*operation.op, type, &why)) return why;
+  return type.contiguous() ? nullptr : "what is reduced has gaps";
+}
+
+Pieces::Pieces(const Operation& operation, const Placed& placed, const ScratchLayout& layout,
+               MPI_Count least) noexcept
+    : operation_(operation),
+      schedule_(placed.schedule),
+      splits_(splits(operation.collective)),
+      aside_(blocks_aside(operation, placed.schedule.ranks)) {
+  if (operation.collective == kBarrier) {
+    passes_ = 1;
+    return;
+  }
+  if (reduces(operation.collective)) element_ = operation.input.type->size();
+  total_ = total_units();
+  const auto locals = static_cast<size_t>(aside_ + placed.local_blocks);
+  unit_ = layout.region() / static_cast<size_t>(std::max(placed.most_blocks, 1));
+  if (locals > 0) unit_ = std::min(unit_, layout.local_bytes() / locals);
+  unit_ = unit_ / ScratchLayout::kGrain * ScratchLayout::kGrain;
+  const MPI_Count most = static_cast<MPI_Count>(unit_) / element_ * (splits_ ? schedule_.parts : 1);
+  if (total_ == 0 || most == 0) return;
+  constexpr MPI_Count kLeastPass = 65536;  // bytes
+  passes_ = std::max((total_ + most - 1) / most, std::min(least, total_ * element_ / kLeastPass));
+  length_ = (total_ + passes_ - 1) / passes_;
+}
+
+// Of the vector, or of the largest block.
+MPI_Count Pieces::total_units() const noexcept {
+  const Side& side = agreed_side(operation_);
+  const bool allgather = operation_.collective == kAllgather;
+  if (!allgather && operation_.collective != kReduceScatter) return length_of(side, 0);
+  const Side& all = allgather ? operation_.output : operation_.input;
+  MPI_Count most = 0;
+  for (int32_t block = 0; block < schedule_.ranks; ++block)
+    most = std::max(most, length_of(all, block));
+  return most;
+}
+
+MPI_Count Pieces::length_of(const Side& side, int32_t block) const noexcept {
+  const MPI_Count count = side.counts == nullptr ? side.count : side.counts[block];
+  return reduces(operation_.collective) ? count : count * side.type->size();
+}
+
+Pieces::Range Pieces::in_vector(const Slice& slice, MPI_Count pass) const noexcept {
+  const MPI_Count start = pass * length_, length = std::min(length_, total_ - start);
+  const MPI_Count first = before(length, schedule_.parts, slice.first);
+  return {start + first, before(length, schedule_.parts, slice.first + slice.blocks) - first};
+}
+
+// Slots are as large as the block that they name, and only where ranks know all sizes do these
+// differ.
+Pieces::Range Pieces::range_of(const Slice& slice, MPI_Count pass) const noexcept {
+  if (splits_) return in_vector(slice, pass);
+  MPI_Count length = total_;
+  if (operation_.collective == kAllgather)
+    length =
+        length_of(operation_.output, slice.space == Space::kInput ? schedule_.rank : slice.first);
+  else if (operation_.collective == kReduceScatter)
+    length =
+        length_of(operation_.input, slice.space == Space::kOutput ? schedule_.rank : slice.first);
+  const MPI_Count start = pass * length_;
+  return {start, std::clamp<MPI_Count>(length - start, 0, length_)};
+}
+
+size_t Pieces::bytes(const Slice& slice, MPI_Count pass) const noexcept {
+  return static_cast<size_t>(range_of(slice, pass).count * element_);
+}
+
+// `alone`: the side is that one block.
+Pieces::Piece Pieces::in_block(const Side& side, int32_t block, bool alone,
+                               const Range& range) const noexcept {
+  core::Data data{side.address, side.count, side.type, cuda::MemoryKind::kDevice};
+  if (!alone) {
+    MPI_Aint displacement = block * side.count;
+    if (side.counts != nullptr) {
+      data.count = side.counts[block];
+      displacement = 0;
+      if (side.displs != nullptr) displacement = side.displs[block];
+      for (int32_t i = 0; side.displs == nullptr && i < block; ++i) displacement += side.counts[i];
+    }
+    data.address = static_cast<std::byte*>(side.address) + displacement * side.type->extent();
+  }
+  return {data, static_cast<size_t>(range.first * element_),
+          static_cast<size_t>(range.count * element_)};
+}
+
+Pieces::Piece Pieces::piece(const Slice& slice, MPI_Count pass) const noexcept {
+  const Range range = range_of(slice, pass);
+  const Side& input = operation_.input;
+  const Side& output = operation_.output;
+  const int32_t rank = schedule_.rank;
+  if (slice.space == Space::kOutput) {
+    const bool alone =
+        splits_ || operation_.collective == kScatter || operation_.collective == kReduceScatter;
+    if (operation_.collective == kScatter && operation_.in_place)
+      return in_block(input, rank, false, range);
+    return in_block(output, slice.first, alone, range);
+  }
+  const bool alone =
+      splits_ || operation_.collective == kAllgather || operation_.collective == kGather;
+  if (!operation_.in_place || operation_.collective == kScatter)
+    return in_block(input, slice.first, alone, range);
+  return in_block(output, alone && !splits_ ? rank : slice.first, splits_, range);
+}
+
+Pieces::Piece Pieces::before_aside(int32_t block, MPI_Count pass) const noexcept {
+  const bool output = operation_.collective == kAlltoall;
+  const Slice slice{Space::kInput, block, 1, block};
+  return in_block(output ? operation_.output : operation_.input, block, false,
+                  range_of(slice, pass));
+}
+
+size_t Pieces::in_local(const Slice& slice, MPI_Count pass) const noexcept {
+  const auto blocks = [&](int32_t count) { return static_cast<size_t>(count) * unit_; };
+  if (slice.space == Space::kInput) return blocks(slice.first);
+  if (slice.space == Space::kStage) return blocks(aside_ + slice.place);
+  const int32_t each = blocks_of_mirror(schedule_);
+  const size_t mirror = blocks(aside_ + schedule_.stage_slots + slice.place / each * each);
+  if (!splits_) return mirror + blocks(slice.first);
+  return mirror + static_cast<size_t>((in_vector(slice, pass).first - pass * length_) * element_);
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/gpu/stream_run.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.hpp"
+#include "core/op.hpp"
+#include "cuda/kernels.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+constexpr size_t kMostInBatch = 254;  // the driver takes 255 operations; a wait is two
+
+CUstreamBatchMemOpParams operation_on(CUdeviceptr word, CUstreamBatchMemOpType what, uint32_t value,
+                                      unsigned flags) noexcept {
+  CUstreamBatchMemOpParams made{};
+  made.waitValue.operation = what;
+  made.waitValue.address = word;
+  made.waitValue.value = value;
+  made.waitValue.flags = flags;
+  return made;
+}
+
+}  // namespace
+
+StreamRun::StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation,
+                     cuda::Job& job, MPI_Count least_passes) noexcept
+    : team_(team),
+      placed_(placed),
+      schedule_(placed.schedule),
+      operation_(operation),
+      pieces_(operation, placed, team.layout(), least_passes),
+      job_(job) {}
+
+int StreamRun::run() {
+  const cuda::Current current(team_.device());
+  job_.note("cuCtxPushCurrent", current.result());
+  for (MPI_Count pass = 0; pass < pieces_.passes() && !job_.failed(); ++pass) run_pass(pass);
+  if (!job_.failed()) return MPI_SUCCESS;
+  return fail(MPI_ERR_OTHER, "%s: putting it into the stream failed: %s",
+              name_of(operation_.collective), job_.failure().c_str());
+}
+
+void StreamRun::run_pass(MPI_Count pass) {
+  set_ = team_.next_set();
+  put_aside(pass);
+  for (size_t i = 0; i < schedule_.steps.size(); ++i) issue(schedule_.steps[i], i, pass);
+  flush_waits();
+}
+
+void StreamRun::put_aside(MPI_Count pass) {
+  for (int32_t block = 0; block < pieces_.aside(); ++block) {
+    const Pieces::Piece from = pieces_.before_aside(block, pass);
+    const Slice to{Space::kInput, block, 1, block};
+    core::pack(job_, from.data, from.offset,
+               team_.at(team_.rank(), team_.layout().local() + pieces_.in_local(to, pass)),
+               from.bytes);
+  }
+}
+
+void StreamRun::issue(const Step& step, size_t index, MPI_Count pass) {
+  if (step.verb == Verb::kWait) return wait(placed_.words[index]);
+  flush_waits();
+  switch (step.verb) {
+    case Verb::kSignal:
+      return signal(placed_.words[index]);
+    case Verb::kReduce:
+      return reduce(step, pass);
+    case Verb::kPut:
+    case Verb::kCopy:
+      for (int i = 0; i < step.destinations; ++i)
+        move(schedule_.source(step), schedule_.destination(step, i), pass);
+      return;
+    case Verb::kJoin:
+      return;
+    default:
+      TERN_ASSERT(false && "a lowered schedule between mapped ranks has no messages");
+  }
+}
+
+bool StreamRun::is_users(const Slice& slice) const noexcept {
+  return slice.space == Space::kOutput || (slice.space == Space::kInput && pieces_.aside() == 0);
+}
+
+std::byte* StreamRun::address(const Slice& slice, MPI_Count pass) const noexcept {
+  if (is_users(slice)) return pieces_.piece(slice, pass).first();
+  const ScratchLayout& layout = team_.layout();
+  if (slice.space != Space::kInbox)
+    return team_.at(team_.rank(), layout.local() + pieces_.in_local(slice, pass));
+  const auto index = static_cast<size_t>(&slice - schedule_.slices.data());
+  const Placed::Place& place = placed_.places[index];
+  return team_.at(place.owner, layout.inbox(place.from, set_) + pieces_.in_region(place.before));
+}
+
+// The side of the caller's may have holes; scratch has none.
+void StreamRun::move(const Slice& from, const Slice& to, MPI_Count pass) {
+  const bool packs = is_users(from), unpacks = is_users(to);
+  const size_t bytes = packs ? pieces_.piece(from, pass).bytes : pieces_.bytes(to, pass);
+  if (bytes == 0) return;
+  if (packs && unpacks) {
+    const Pieces::Piece source = pieces_.piece(from, pass), target = pieces_.piece(to, pass);
+    if (source.data.type->contiguous())
+      core::unpack(job_, target.data, target.offset, source.first(), bytes);
+    else
+      core::pack(job_, source.data, source.offset, target.first(), bytes);
+  } else if (packs) {
+    const Pieces::Piece source = pieces_.piece(from, pass);
+    core::pack(job_, source.data, source.offset, address(to, pass), bytes);
+  } else if (unpacks) {
+    const Pieces::Piece target = pieces_.piece(to, pass);
+    core::unpack(job_, target.data, target.offset, address(from, pass), bytes);
+  } else {
+    job_.copy(address(to, pass), address(from, pass), bytes);
+  }
+}
+
+// More sources than a kernel takes are taken from the last on, as the order of operands wants it.
+void StreamRun::reduce(const Step& step, MPI_Count pass) {
+  const size_t bytes = pieces_.bytes(schedule_.source(step), pass);
+  if (bytes == 0) return;
+  const core::Datatype& type = *operation_.input.type;
+  const auto plan = core::device_reduction(*operation_.op, type);
+  const auto elements =
+      static_cast<int64_t>(bytes / static_cast<size_t>(type.size())) * plan->elements;
+  std::byte* const target = address(schedule_.destination(step), pass);
+  std::array<const void*, cuda::kMostSources> sources;
+  bool begun = false;
+  for (int left = step.sources; left > 0 && !job_.failed();) {
+    const int some = std::min(left, cuda::kMostSources - (begun ? 1 : 0));
+    for (int i = 0; i < some; ++i)
+      sources[static_cast<size_t>(i)] = address(schedule_.source(step, left - some + i), pass);
+    if (begun) sources[static_cast<size_t>(some)] = target;
+    job_.mark();
+    job_.note("cuLaunchKernel", team_.device().kernels()->reduce(
+                                    job_.stream(), plan->operation, plan->plan, sources.data(),
+                                    some + (begun ? 1 : 0), target, elements));
+    begun = true;
+    left -= some;
+  }
+}
+
+size_t StreamRun::offset_of(const Placed::Word& word) const noexcept {
+  const ScratchLayout& layout = team_.layout();
+  return word.message == Placed::kCredit ? layout.credit(word.other, set_)
+                                         : layout.data(word.other, set_, word.message);
+}
+
+void StreamRun::signal(const Placed::Word& word) {
+  job_.copy(team_.at(word.owner, offset_of(word)), team_.at(team_.rank(), ScratchLayout::one()),
+            ScratchLayout::kWord);
+}
+
+void StreamRun::wait(const Placed::Word& word) {
+  const CUdeviceptr at = device_pointer(team_.at(word.owner, offset_of(word)));
+  if (waits_.size() >= kMostInBatch) flush_waits();
+  waits_.push_back(operation_on(at, CU_STREAM_MEM_OP_WAIT_VALUE_32, 1, CU_STREAM_WAIT_VALUE_EQ));
+  waits_.push_back(operation_on(at, CU_STREAM_MEM_OP_WRITE_VALUE_32, 0, 0));
+}
+
+void StreamRun::flush_waits() {
+  if (waits_.empty() || job_.failed()) return;
+  job_.mark();
+  job_.note("cuStreamBatchMemOp",
+            team_.device().driver.cuStreamBatchMemOp_v2(
+                job_.stream(), static_cast<unsigned>(waits_.size()), waits_.data(), 0));
+  waits_.clear();
+}
+
+}  // namespace tern::coll

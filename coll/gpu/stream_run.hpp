@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// StreamRun: an operation put into a stream: every step of its lowered schedule becomes a copy, a
+// kernel, or an operation on words.
+// Why: copy engines and the memory system do the work; no multiprocessor spins, and no host stands
+// between the steps. All of it can be captured into a graph and replayed: words are set back by who
+// waits for them, and nothing is allocated, loaded, exchanged or waited for.
+// Order: one queue, as it was proved; passes follow each other.
+// Lifetime: of one call. Threads: the caller holds the team's mutex, and no channel's lock: a full
+// launch queue makes driver calls wait for the device, and that for other ranks.
+// Cost: a driver call for each step, waits side by side count as one.
+// See: coll/gpu/README.md; tests/gpu/mpi/stream_collectives.cc.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "coll/engine/operation.hpp"
+#include "coll/gpu/pieces.hpp"
+#include "coll/gpu/team.hpp"
+#include "core/datatype_device.hpp"
+#include "cuda/device.hpp"
+
+namespace tern::coll {
+
+class StreamRun {
+ public:
+  /// `job` is of the stream.
+  StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
+            MPI_Count least_passes) noexcept;
+  /// 0, or an error class with fail() text: then a part may be under way, and the team is of no
+  /// use any more. Throws std::bad_alloc.
+  [[nodiscard]] int run();
+  [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
+
+ private:
+  void run_pass(MPI_Count pass);
+  void put_aside(MPI_Count pass);
+  void issue(const Step& step, size_t index, MPI_Count pass);
+  void move(const Slice& from, const Slice& to, MPI_Count pass);
+  void reduce(const Step& step, MPI_Count pass);
+  void signal(const Placed::Word& word);
+  void wait(const Placed::Word& word);
+  void flush_waits();
+  [[nodiscard]] bool is_users(const Slice& slice) const noexcept;
+  /// Of a slice of scratch, or of dense data.
+  [[nodiscard]] std::byte* address(const Slice& slice, MPI_Count pass) const noexcept;
+  [[nodiscard]] size_t offset_of(const Placed::Word& word) const noexcept;
+
+  GpuTeam& team_;
+  const Placed& placed_;
+  const Schedule& schedule_;
+  const Operation& operation_;
+  const Pieces pieces_;
+  cuda::Job& job_;
+  int set_ = 0;
+  std::vector<CUstreamBatchMemOpParams> waits_;
+};
+
+}  // namespace tern::coll

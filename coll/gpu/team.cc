@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// GpuTeam: scratch, mapped and tried.
+#include "coll/gpu/team.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/lower/lower.hpp"
+
+namespace tern::coll {
+namespace {
+
+constexpr size_t kTrialBytes = 4096;  // bytes of a trial
+static_assert(kTrialBytes <= ScratchLayout::kLeastRegion);
+
+/// What a rank puts at another: no two pairs have the same.
+std::array<uint32_t, kTrialBytes / sizeof(uint32_t)> trial_pattern(int from, int to) noexcept {
+  std::array<uint32_t, kTrialBytes / sizeof(uint32_t)> words{};
+  uint32_t word = static_cast<uint32_t>(from) * 2654435761U + static_cast<uint32_t>(to) + 1;
+  for (uint32_t& one : words) {
+    word ^= word << 13;
+    word ^= word >> 17;
+    word ^= word << 5;
+    one = word;
+  }
+  return words;
+}
+
+std::string failure_of(const char* what, const cuda::Job& job) {
+  return strf("%s failed: %s", what, job.failure().c_str());
+}
+
+}  // namespace
+
+GpuTeam::GpuTeam(uint64_t number, std::vector<int> members, int rank, cuda::Device& device)
+    : number_(number),
+      members_(std::move(members)),
+      rank_(rank),
+      device_(device),
+      mapped_(members_.size()),
+      bases_(members_.size()) {
+  layout_.ranks = static_cast<int>(members_.size());
+}
+
+// Freeing would wait for all work of the device; what still runs there goes on using it.
+GpuTeam::~GpuTeam() {
+  mapped_.clear();
+  if (scratch_.address == 0 || device_.gone() || !device_.is_quiet()) return;
+  const cuda::Current current(device_);
+  if (current.result() == CUDA_SUCCESS) (void)cuda::free_exportable(device_.driver, scratch_);
+}
+
+std::string GpuTeam::take_scratch(size_t bytes, pml::Pml& pml, pml::MemoryHandle* handle) {
+  layout_.bytes = bytes;
+  if (!layout_.serves())
+    return strf(
+        "its scratch of %zu bytes is too small for %d ranks; a larger TERN_GPU_SCRATCH helps",
+        bytes, layout_.ranks);
+  {
+    const cuda::Current current(device_);
+    const char* function = "cuCtxPushCurrent";
+    CUresult result = current.result();
+    if (result == CUDA_SUCCESS)
+      result = cuda::allocate_exportable(device_.driver, bytes, 0, &scratch_, &function);
+    if (result != CUDA_SUCCESS)
+      return strf("no %zu bytes of device memory for its scratch: %s", bytes,
+                  cuda::words_of(function, result).c_str());
+  }
+  bases_[static_cast<size_t>(rank_)] = reinterpret_cast<std::byte*>(scratch_.address);
+  if (std::string why = prepare_words(); !why.empty()) return why;
+  if (!pml.offer(device_, at(rank_, 0), bytes, handle))
+    return "its device memory cannot be shared with other ranks";
+  return {};
+}
+
+// Data words are 0, credits 1, and a word is always 1.
+std::string GpuTeam::prepare_words() {
+  cuda::Job job(device_);
+  const cuda::Current current(device_);
+  const auto& driver = device_.driver;
+  const auto set = [&](size_t offset, uint32_t value, size_t words) {
+    job.mark();
+    job.note("cuMemsetD32Async", driver.cuMemsetD32Async(device_pointer(at(rank_, offset)), value,
+                                                         words, job.stream()));
+  };
+  set(0, 0, layout_.words_end() / ScratchLayout::kWord);
+  set(ScratchLayout::one(), 1, 1);
+  set(layout_.credit(0, 0), 1, (layout_.words_end() - layout_.credit(0, 0)) / ScratchLayout::kWord);
+  return job.finish() ? std::string() : failure_of("preparing its scratch", job);
+}
+
+std::string GpuTeam::map(const std::vector<pml::MemoryHandle>& all, pml::Pml& pml) {
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (static_cast<int>(i) == rank_) continue;
+    mapped_[i] = pml.map(all[i], device_);
+    if (mapped_[i] == nullptr) return strf("its device does not map the memory of rank %zu's", i);
+    bases_[i] = mapped_[i]->address;
+  }
+  return {};
+}
+
+std::string GpuTeam::write_trial() {
+  cuda::Job job(device_);
+  std::vector<std::array<uint32_t, kTrialBytes / sizeof(uint32_t)>> patterns;
+  patterns.reserve(bases_.size());
+  for (int to = 0; to < ranks(); ++to) {
+    if (to == rank_) continue;
+    patterns.push_back(trial_pattern(rank_, to));
+    std::byte* const local = at(rank_, layout_.local());
+    job.copy(local, patterns.back().data(), kTrialBytes);
+    job.copy(at(to, layout_.inbox(rank_, 0)), local, kTrialBytes);
+    job.copy(at(to, layout_.data(rank_, 0, 0)), at(rank_, ScratchLayout::one()),
+             ScratchLayout::kWord);
+  }
+  return job.finish() ? std::string() : failure_of("writing to other ranks' scratch", job);
+}
+
+std::string GpuTeam::read_trial() {
+  cuda::Job job(device_);
+  const cuda::Current current(device_);
+  for (int from = 0; from < ranks(); ++from) {
+    if (from == rank_) continue;
+    std::array<uint32_t, kTrialBytes / sizeof(uint32_t)> found{};
+    uint32_t word = 0;
+    job.copy(found.data(), at(rank_, layout_.inbox(from, 0)), kTrialBytes);
+    job.copy(&word, at(rank_, layout_.data(from, 0, 0)), sizeof word);
+    job.set(at(rank_, layout_.data(from, 0, 0)), 0);
+    if (!job.finish()) return failure_of("reading its scratch", job);
+    if (found != trial_pattern(from, rank_) || word != 1)
+      return strf("what rank %d's device writes to its scratch does not arrive", from);
+  }
+  return {};
+}
+
+const Placed* GpuTeam::placed(const Algorithm& algorithm, int root, std::string* why) {
+  auto& kept = placed_[{&algorithm, root}];
+  if (kept != nullptr) return kept.get();
+  std::vector<Schedule> all;
+  for (int32_t rank = 0; rank < ranks(); ++rank)
+    all.push_back(build(algorithm, ranks(), rank, root, nullptr));
+  auto made = std::make_unique<Placed>();
+  if (!place(lower(all, [](int32_t, int32_t) { return true; }), rank_, made.get(), why))
+    return nullptr;
+  kept = std::move(made);
+  return kept.get();
+}
+
+}  // namespace tern::coll

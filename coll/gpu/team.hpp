@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// GpuTeam: the ranks of a communicator, each with a GPU that reaches those of all others, and what
+// they share for collectives between streams: scratch that is mapped by all, tried, with words.
+// Why: what is put into a stream must not need the host, nor addresses of other ranks' buffers,
+// which no call exchanges; scratch is named, mapped and tried once, before the first call. Life
+// cycle: made by all ranks together; leased by one communicator at a time. It stays when the
+// communicator goes: what peers have put into their streams may still write to it. The next
+// communicator of the same ranks takes it as it is. Memory goes back to the driver when the rank
+// leaves its job.
+// Threads: calls of one team one at a time (mutex()); making one under the channel's lock.
+// Errors: where some rank cannot, all ranks come to that together, and know why.
+// See: coll/gpu/layout.hpp, coll/gpu/README.md; tests/gpu/mpi/stream_team.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coll/engine/executions.hpp"
+#include "coll/gpu/layout.hpp"
+#include "coll/gpu/placed.hpp"
+#include "cuda/device.hpp"
+#include "cuda/exportable.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::coll {
+
+class GpuTeam {
+ public:
+  /// A rank reads a word of each other's.
+  static constexpr int kMostRanks = 64;
+
+  /// The number is the same on all ranks.
+  GpuTeam(uint64_t number, std::vector<int> members, int rank, cuda::Device& device);
+  GpuTeam(const GpuTeam&) = delete;
+  GpuTeam& operator=(const GpuTeam&) = delete;
+  ~GpuTeam();
+
+  [[nodiscard]] uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] const std::vector<int>& members() const noexcept { return members_; }
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int ranks() const noexcept { return layout_.ranks; }
+  [[nodiscard]] cuda::Device& device() const noexcept { return device_; }
+  [[nodiscard]] const ScratchLayout& layout() const noexcept { return layout_; }
+  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+
+  /// A place in a rank's scratch, for work of the own device.
+  [[nodiscard]] std::byte* at(int rank, size_t offset) const noexcept {
+    return bases_[static_cast<size_t>(rank)] + offset;
+  }
+  /// The set of the next pass; alike on all ranks, which run the same passes.
+  [[nodiscard]] int next_set() noexcept { return set_ = (set_ + 1) % ScratchLayout::kSets; }
+  /// The lowered schedule of an algorithm. Null with *why where it has none that the scratch holds.
+  [[nodiscard]] const Placed* placed(const Algorithm& algorithm, int root, std::string* why);
+  [[nodiscard]] bool leased() const noexcept { return leased_; }
+  void lease(bool on) noexcept { leased_ = on; }
+  /// Whether all ranks have kernels.
+  [[nodiscard]] bool reduces() const noexcept { return reduces_; }
+  void set_reduces(bool all) noexcept { reduces_ = all; }
+  /// A part of a call is missing: what ranks wait for will not come.
+  void break_off(std::string why) noexcept { why_broken_ = std::move(why); }
+  [[nodiscard]] bool broken() const noexcept { return !why_broken_.empty(); }
+  [[nodiscard]] const std::string& why_broken() const noexcept { return why_broken_; }
+
+  // How it is made (team_making.cc): each 0 or a sentence that says what this rank lacks.
+  [[nodiscard]] std::string take_scratch(size_t bytes, pml::Pml& pml, pml::MemoryHandle* handle);
+  [[nodiscard]] std::string map(const std::vector<pml::MemoryHandle>& all, pml::Pml& pml);
+  /// Writes a pattern into the scratch of all others.
+  [[nodiscard]] std::string write_trial();
+  /// Whether those of all others have come, by copies and words.
+  [[nodiscard]] std::string read_trial();
+
+ private:
+  [[nodiscard]] std::string prepare_words();
+
+  const uint64_t number_;
+  const std::vector<int> members_;  // indices of peers, by rank
+  const int rank_;
+  cuda::Device& device_;
+  ScratchLayout layout_;
+  cuda::Exportable scratch_;
+  std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;  // by rank; null: the own
+  std::vector<std::byte*> bases_;
+  std::map<std::pair<const Algorithm*, int>, std::unique_ptr<Placed>> placed_;
+  int set_ = 0;
+  bool leased_ = false, reduces_ = false;
+  std::string why_broken_;
+  std::mutex mutex_;
+};
+
+/// The teams of a channel.
+class GpuTeams {
+ public:
+  explicit GpuTeams(Executions& executions) noexcept : executions_(executions) {}
+  /// Together with all ranks of the communicator: an idle one of the same ranks, or a new one; null
+  /// with *why_not on all of them. `device`: of this rank's stream, or null. Throws Error,
+  /// std::bad_alloc.
+  [[nodiscard]] std::shared_ptr<GpuTeam> lease(core::Communicator& communicator,
+                                               cuda::Device* device, std::string* why_not);
+  /// The communicator is gone.
+  static void give_back(GpuTeam& team) noexcept { team.lease(false); }
+
+ private:
+  struct Facts;
+  [[nodiscard]] std::shared_ptr<GpuTeam> idle(const std::vector<int>& members,
+                                              const cuda::Device& device) const noexcept;
+  void agree(core::Communicator& communicator, const std::string& mine, std::string* why_not);
+
+  Executions& executions_;
+  std::vector<std::shared_ptr<GpuTeam>> all_;
+};
+
+}  // namespace tern::coll

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the ranks of a communicator come to a team, or to none: every round ends in an agreement.
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "coll/gpu/team.hpp"
+
+namespace tern::coll {
+namespace {
+
+constexpr const char* kMakingTeam = "making a team of GPUs";
+
+std::vector<int> members_of(const core::Communicator& communicator) {
+  std::vector<int> members;
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    members.push_back(static_cast<int>(communicator.peer_index(rank)));
+  return members;
+}
+
+/// Not 0.
+uint64_t number_of(const core::ContextId& id) noexcept {
+  return (id.creator * 31 + id.counter) | uint64_t{1} << 63;
+}
+
+/// What the device lacks; empty: nothing.
+std::string what_lacks(const core::Communicator& communicator, const cuda::Device* device) {
+  if (communicator.inter()) return "the communicator has two groups";
+  if (communicator.size() > GpuTeam::kMostRanks)
+    return strf("a team has at most %d ranks", GpuTeam::kMostRanks);
+  if (device == nullptr) return "it has no stream of a GPU";
+  const cuda::Driver& driver = device->driver;
+  if (driver.cuStreamBatchMemOp_v2 == nullptr || driver.cuStreamWaitValue32_v2 == nullptr)
+    return "its driver has no cuStreamWaitValue32_v2";
+  return {};
+}
+
+}  // namespace
+
+// Sent as bytes.
+struct GpuTeams::Facts {
+  uint64_t kernels;  // whether there are any
+  uint64_t idle;     // the number of an idle team that would do
+  uint64_t bytes;
+  cuda::Uuid device;
+};
+
+std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
+                                        const cuda::Device& device) const noexcept {
+  for (const auto& team : all_)
+    if (!team->leased() && team->members() == members && &team->device() == &device) return team;
+  return nullptr;
+}
+
+// Each tells what it lacks; the first that lacks something is named to all.
+void GpuTeams::agree(core::Communicator& communicator, const std::string& mine,
+                     std::string* why_not) {
+  struct Said {
+    char words[200];
+  } own{};
+  (void)snprintf(own.words, sizeof own.words, "%s", mine.c_str());
+  std::vector<Said> all(static_cast<size_t>(communicator.size()));
+  executions_.gather(communicator, &own, all.data(), sizeof own, kMakingTeam);
+  for (size_t i = 0; i < all.size() && why_not->empty(); ++i)
+    if (all[i].words[0] != '\0') *why_not = strf("rank %zu: %s", i, all[i].words);
+}
+
+std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda::Device* device,
+                                         std::string* why_not) {
+  agree(communicator, what_lacks(communicator, device), why_not);
+  if (!why_not->empty()) return nullptr;
+  const std::vector<int> members = members_of(communicator);
+  std::shared_ptr<GpuTeam> team = idle(members, *device);
+  Facts mine{};
+  mine.idle = team == nullptr ? 0 : team->number();
+  mine.kernels = device->kernels() != nullptr ? 1 : 0;
+  mine.bytes = executions_.process().params.gpu_scratch;
+  mine.device = device->uuid;
+  std::vector<Facts> all(members.size());
+  executions_.gather(communicator, &mine, all.data(), sizeof mine, kMakingTeam);
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (all[i].device == all[j].device) {
+        *why_not = strf(
+            "ranks %zu and %zu share a GPU, where no work may wait for another process's", j, i);
+        return nullptr;
+      }
+  const auto same = [&](const Facts& one) { return one.idle == mine.idle && one.idle != 0; };
+  if (std::all_of(all.begin(), all.end(), same)) {
+    team->lease(true);
+    return team;
+  }
+  team = std::make_shared<GpuTeam>(number_of(communicator.id()), members, communicator.rank(),
+                                   *device);
+  pml::Pml& pml = executions_.pml();
+  std::vector<pml::MemoryHandle> handles(members.size());
+  pml::MemoryHandle handle{};
+  const std::string lacks = team->take_scratch(mine.bytes, pml, &handle);
+  executions_.gather(communicator, &handle, handles.data(), sizeof handle, kMakingTeam);
+  agree(communicator, lacks, why_not);
+  if (why_not->empty()) agree(communicator, team->map(handles, pml), why_not);
+  if (why_not->empty()) agree(communicator, team->write_trial(), why_not);
+  if (why_not->empty()) agree(communicator, team->read_trial(), why_not);
+  all_.push_back(team);  // also where it failed: what others have mapped stays
+  team->lease(true);
+  if (!why_not->empty()) return nullptr;
+  team->set_reduces(
+      std::all_of(all.begin(), all.end(), [](const Facts& one) { return one.kernels != 0; }));
+  return team;
+}
+
+}  // namespace tern::coll
