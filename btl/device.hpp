@@ -31,8 +31,10 @@ struct MemoryHandle {
     kListed,  // a row of the process's ledger (cuda_ipc/ledger.hpp)
   };
   Form form;
-  int32_t pid;
-  uint64_t domain;     // whose processes have numbers of their own: see number_domain()
+  int32_t pid;         // as its own number domain has it
+  uint64_t process;    // process_id(): by this processes are told apart
+  uint64_t machine;    // machine_id()
+  uint64_t domain;     // number_domain()
   uint64_t buffer_id;  // of the allocation in that process; another is other memory
   uint64_t base;       // of the allocation there, or of the first of several mappings
   uint64_t bytes;      // of it, or of all those mappings
@@ -40,7 +42,7 @@ struct MemoryHandle {
   cuda::Uuid device;
   unsigned char driver_handle[64];
 };
-static_assert(sizeof(MemoryHandle) == 128);
+static_assert(sizeof(MemoryHandle) == 144);
 /// Whether the block begins within what the handle names. For a handle that came from elsewhere.
 [[nodiscard]] inline bool is_sound(const MemoryHandle& handle) noexcept {
   return handle.base + handle.bytes >= handle.base && handle.address >= handle.base &&

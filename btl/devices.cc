@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "base/number_domain.hpp"
+#include "base/process_id.hpp"
 #include "btl/device.hpp"
 #include "core/process.hpp"
 
@@ -41,6 +41,8 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
                     size_t bytes, MemoryHandle* handle) noexcept {
   *handle = {};
   handle->pid = ::getpid();
+  handle->process = process_id();
+  handle->machine = machine_id();
   handle->domain = number_domain();
   handle->buffer_id = memory.buffer_id;
   handle->base = memory.base;
@@ -69,7 +71,7 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
 
 std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
                                                cuda::Device& device) noexcept {
-  if (handle.domain != number_domain()) return nullptr;  // of another host
+  if (handle.machine != machine_id()) return nullptr;
   const Avoided pair{device.uuid, handle.device};
   if (TERN_UNLIKELY(std::find(avoided_.begin(), avoided_.end(), pair) != avoided_.end()))
     return nullptr;

@@ -31,12 +31,12 @@ class CudaIpc final : public DeviceTransport {
 
  private:
   class Use;
-  /// The device, the owner's process id, and the address in the owner.
-  using Key = std::tuple<const cuda::Device*, int32_t, uint64_t>;
+  /// The device, the owner's process_id(), and the address in the owner.
+  using Key = std::tuple<const cuda::Device*, uint64_t, uint64_t>;
   using Imports = std::map<Key, Import>;
   /// Found by trying once: a peer's device that this one does not reach.
   struct Refused {
-    int32_t pid;
+    uint64_t process;
     MemoryHandle::Form form;
     cuda::Uuid device;
     const cuda::Device* by;
@@ -46,6 +46,7 @@ class CudaIpc final : public DeviceTransport {
     bool fabric = true;  // its fabric handles are worth trying
   };
 
+  [[nodiscard]] bool is_refused_among_spaces(const MemoryHandle& handle) const noexcept;
   [[nodiscard]] bool refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept;
   std::unique_ptr<MappedPeerMemory> map_legacy(const MemoryHandle& handle, cuda::Device& device);
   std::unique_ptr<MappedPeerMemory> map_listed(const MemoryHandle& handle, cuda::Device& device);
@@ -71,7 +72,7 @@ class CudaIpc final : public DeviceTransport {
   Imports imports_;
   std::list<Imports::node_type> leaving_;  // out of date, and in use, or not unmapped yet
   std::list<Window> windows_;
-  std::unordered_map<int32_t, Peer> peers_;
+  std::unordered_map<uint64_t, Peer> peers_;
   Pools pools_;
   Descriptors descriptors_;
   std::vector<Refused> refused_;

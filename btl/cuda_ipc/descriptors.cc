@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/process_id.hpp"
 #include "btl/cuda_ipc/ledger.hpp"
 
 namespace tern::btl::cuda_ipc {
@@ -28,15 +29,23 @@ DescriptorWays descriptor_ways(const std::string& word) noexcept {
   return {word != "socket", word != "pidfd"};
 }
 
+Owner owner_of(const MemoryHandle& handle) noexcept {
+  return {handle.process, handle.pid, handle.domain == number_domain()};
+}
+
 Fd Descriptors::take(const Wanted& wanted, std::string* why_not) {
-  if (ways_.pidfd && refused_.count(wanted.pid) == 0) {
-    Fd taken = take_by_pidfd(wanted.pid, wanted.descriptor);
+  const int pid = wanted.owner.pid;
+  if (ways_.pidfd && !wanted.owner.has_number) {
+    *why_not = strf("process %d is of another PID namespace (a container), where descriptors come "
+                    "over a socket alone", pid);
+  } else if (ways_.pidfd && refused_.count(wanted.owner.process) == 0) {
+    Fd taken = take_by_pidfd(pid, wanted.descriptor);
     if (taken.valid()) return taken;
     *why_not = strf("its descriptor %d cannot be taken from process %d: %s", wanted.descriptor,
-                    wanted.pid, std::strerror(errno));
+                    pid, std::strerror(errno));
     const bool for_good = errno == EPERM || errno == ENOSYS || errno == EACCES || errno == ESRCH;
     if (!ways_.socket || !for_good) return {};
-    refused_.insert(wanted.pid);
+    refused_.insert(wanted.owner.process);
   }
   if (!ways_.socket) return {};
   open_letters();

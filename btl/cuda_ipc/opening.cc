@@ -36,7 +36,7 @@ bool import_by_descriptor(const PeerLedger& ledger, Descriptors& descriptors, co
                           const Window& window, CUmemGenericAllocationHandle* handle,
                           Failure* failure) {
   const Fd descriptor = descriptors.take(
-      {window.pid, piece.row.descriptor, ledger.number(), piece.number, piece.row.stamp},
+      {window.owner, piece.row.descriptor, ledger.number(), piece.number, piece.row.stamp},
       &failure->why);
   if (!descriptor.valid()) return false;
   if (!ledger.is(piece.number, piece.row.stamp)) {
@@ -87,11 +87,11 @@ bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window, F
   }
   if (handle.bytes <= uint64_t{1} << 46) {
     const uint64_t half = std::bit_ceil(std::max(handle.bytes, kLeastWindow / 2));
-    *window = {&device, handle.pid, handle.base / half * half, 2 * half, 0};
+    *window = {&device, owner_of(handle), handle.base / half * half, 2 * half, 0};
     if (driver.cuMemAddressReserve(&window->here, window->bytes, 0, 0, 0) == CUDA_SUCCESS)
       return true;
   }
-  *window = {&device, handle.pid, handle.base, handle.bytes, 0};
+  *window = {&device, owner_of(handle), handle.base, handle.bytes, 0};
   const CUresult result = driver.cuMemAddressReserve(&window->here, window->bytes, 0, 0, 0);
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemAddressReserve", result);
 }

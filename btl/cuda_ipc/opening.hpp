@@ -16,7 +16,7 @@ namespace tern::btl::cuda_ipc {
 
 struct Window {
   cuda::Device* device;
-  int32_t pid;
+  Owner owner;
   uint64_t base, bytes;  // there
   CUdeviceptr here;
   int imports = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer: device memory of this process: messages of a rank to itself, ranks that are threads. A
 // process cannot open its own handles and need not: the address serves on any of its devices.
-#include <unistd.h>
-
+#include "base/process_id.hpp"
 #include "btl/device.hpp"
 
 namespace tern::btl::peer {
@@ -12,7 +11,7 @@ class Peer final : public DeviceTransport {
  public:
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                         cuda::Device& /*device*/) override {
-    if (handle.pid != ::getpid()) return nullptr;
+    if (handle.process != process_id()) return nullptr;
     auto mapped = std::make_unique<MappedPeerMemory>();
     mapped->address = reinterpret_cast<std::byte*>(handle.address);
     return mapped;

@@ -7,6 +7,8 @@
 
 #include <cstring>
 
+#include "base/process_id.hpp"
+
 namespace tern::btl::cuda_ipc {
 namespace {
 
@@ -16,7 +18,9 @@ constexpr uint64_t kPiece = 2 << 20, kBase = 0x7000'0000'0000;
 struct Fake {
   int imports = 0, handles = 0, mapped = 0, reserved = 0, legacy = 0;
   CUdeviceptr next = 0x1000'0000'0000;
-  bool busy = false;  // the application has work under way
+  int openings = 0;
+  bool busy = false;     // the application has work under way
+  bool refuses = false;  // to open legacy handles
 } fake;
 
 cuda::Driver fake_driver() {
@@ -32,6 +36,8 @@ cuda::Driver fake_driver() {
   driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
   driver.cuStreamQuery = [](CUstream) { return fake.busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; };
   driver.cuIpcOpenMemHandle_v2 = [](CUdeviceptr* at, CUipcMemHandle, unsigned) {
+    ++fake.openings;
+    if (fake.refuses) return CUDA_ERROR_INVALID_VALUE;
     ++fake.legacy;
     return *at = fake.next += 1 << 30, CUDA_SUCCESS;
   };
@@ -99,6 +105,8 @@ class CudaIpcTest : public ::testing::Test {
     MemoryHandle made{};
     made.form = MemoryHandle::Form::kListed;
     made.pid = ::getpid();
+    made.process = 5;
+    made.domain = number_domain();
     made.buffer_id = id;
     made.base = kBase + static_cast<uint64_t>(first) * kPiece;
     made.bytes = static_cast<uint64_t>(count) * kPiece;
@@ -111,6 +119,8 @@ class CudaIpcTest : public ::testing::Test {
     MemoryHandle made{};
     made.form = MemoryHandle::Form::kLegacy;
     made.pid = 7;
+    made.process = 7;
+    made.domain = number_domain();
     made.buffer_id = id;
     made.base = made.address = base;
     made.bytes = bytes;
@@ -204,6 +214,40 @@ TEST_F(CudaIpcTest, OtherMemoryAtTheSameAddress) {
   first.reset();
   (void)ipc_->map(legacy(kBase + 4096, 4096, 2), device_);
   EXPECT_EQ(fake.legacy, 1);
+}
+
+// The first process of each container has number 1.
+TEST_F(CudaIpcTest, ProcessesWithTheSameNumberAreTwo) {
+  MemoryHandle other = legacy(kBase, kPiece, 1);
+  other.process = 8;
+  const std::byte* const first = ipc_->map(legacy(kBase, kPiece, 1), device_)->address;
+  EXPECT_NE(ipc_->map(other, device_)->address, first);
+  EXPECT_EQ(ipc_->map(legacy(kBase, kPiece, 1), device_)->address, first);
+  EXPECT_EQ(fake.openings, 2);
+}
+
+TEST_F(CudaIpcTest, AmongPidNamespacesTheDriverIsAskedOnce) {
+  MemoryHandle theirs = legacy(kBase, kPiece, 1);
+  theirs.domain += 1;
+  EXPECT_NE(ipc_->map(theirs, device_), nullptr);
+  fake.refuses = true;
+  theirs.process = 8;
+  refuse(theirs);
+  refuse(theirs);
+  EXPECT_EQ(fake.openings, 2);
+  refuse(legacy(kBase + kPiece, kPiece, 2));
+  fake.refuses = false;
+  EXPECT_NE(ipc_->map(legacy(kBase + kPiece, kPiece, 2), device_), nullptr) << "of this namespace";
+}
+
+// Its number is that of a process here, whose descriptors are not meant.
+TEST_F(CudaIpcTest, DescriptorsAreNotTakenByNumbersOfAnotherNamespace) {
+  const auto rows = pieces(1);
+  MemoryHandle theirs = handle(rows[0], 0, 1, 100);
+  theirs.domain += 1;
+  refuse(theirs);
+  theirs.domain = number_domain();
+  EXPECT_NE(ipc_->map(theirs, device_), nullptr);
 }
 
 TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGo) {
