@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/process_id.hpp"
 #include "btl/device.hpp"
@@ -37,6 +38,15 @@ Devices::Devices(core::Process& process) : process_(process) {
 
 Devices::~Devices() = default;
 
+void Devices::look_if_time() noexcept {
+  constexpr int64_t kPeriod = 10'000'000;  // ns
+  const int64_t now = now_ns();
+  if (now < next_look_ns_) return;
+  next_look_ns_ = now + kPeriod;
+  if (cuda::driver() == nullptr) return;  // a forked child
+  for (const auto& way : ways_) way->look_after();
+}
+
 bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
                     size_t bytes, MemoryHandle* handle) noexcept {
   *handle = {};
@@ -49,6 +59,7 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
   handle->bytes = memory.bytes;
   handle->address = reinterpret_cast<uint64_t>(address);
   handle->device = device.uuid;
+  in_use_ = true;
   std::string why;
   try {
     for (const auto& way : ways_) {
@@ -75,6 +86,7 @@ std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
   const Avoided pair{device.uuid, handle.device};
   if (TERN_UNLIKELY(std::find(avoided_.begin(), avoided_.end(), pair) != avoided_.end()))
     return nullptr;
+  in_use_ = true;
   std::string why;
   try {
     for (auto& way : ways_) {

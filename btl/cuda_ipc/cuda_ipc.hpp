@@ -26,6 +26,8 @@ class CudaIpc final : public DeviceTransport {
       : most_bytes_(most_bytes), descriptors_(ways) {}
   ~CudaIpc() override;
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override;
+  /// Gives back mappings whose owners have withdrawn them.
+  void look_after() noexcept override;
   /// Empty where the next handle from the same memory will be reached.
   [[nodiscard]] std::string why_not() const override { return failure_.why; }
 
@@ -44,11 +46,14 @@ class CudaIpc final : public DeviceTransport {
   struct Peer {
     std::unique_ptr<PeerLedger> ledger;
     bool fabric = true;  // its fabric handles are worth trying
+    int tries = 0;       // to get its ledger for legacy handles, which serve without
   };
 
   [[nodiscard]] bool is_refused_among_spaces(const MemoryHandle& handle) const noexcept;
   [[nodiscard]] bool refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept;
   std::unique_ptr<MappedPeerMemory> map_legacy(const MemoryHandle& handle, cuda::Device& device);
+  [[nodiscard]] uint64_t stamp_of_legacy(const MemoryHandle& handle) noexcept;
+  std::unique_ptr<MappedPeerMemory> map_fabric(const MemoryHandle& handle, cuda::Device& device);
   std::unique_ptr<MappedPeerMemory> map_listed(const MemoryHandle& handle, cuda::Device& device);
   std::unique_ptr<MappedPeerMemory> map_mappings(Peer& peer, const MemoryHandle& handle,
                                                  cuda::Device& device);
@@ -63,7 +68,7 @@ class CudaIpc final : public DeviceTransport {
   void drop(const Import& import) noexcept;
   enum class When : uint8_t { kQuiet, kNow };
   void drop_leaving(When when);
-  void drop_unused();
+  void drop_unused(int imports);
   void make_room(size_t bytes);
 
   const size_t most_bytes_;

@@ -55,7 +55,8 @@ Pools::Pool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, 
   if (row.stamp == 0 || (row.forms & Row::kPool) == 0) return nullptr;
   const Fd descriptor = descriptors.take(
       {owner_of(handle), row.descriptor, ledger.number(), number, row.stamp}, &failure->why);
-  if (!descriptor.valid() || !ledger.is(number, row.stamp)) return nullptr;
+  if (!descriptor.valid() || !ledger.has_descriptor(number, row.stamp, row.descriptor))
+    return nullptr;
   Pool fresh{handle.process, number, row.stamp, &device};
   const CUresult imported = device.driver.cuMemPoolImportFromShareableHandle(
       &fresh.handle, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),

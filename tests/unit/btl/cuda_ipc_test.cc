@@ -111,8 +111,7 @@ class CudaIpcTest : public ::testing::Test {
     made.base = kBase + static_cast<uint64_t>(first) * kPiece;
     made.bytes = static_cast<uint64_t>(count) * kPiece;
     made.address = made.base + 100;
-    const Listed place{ledger_.number(), ledger_.descriptor(), row};
-    std::memcpy(made.driver_handle, &place, sizeof place);
+    made.listed = {ledger_.number(), ledger_.descriptor(), row};
     return made;
   }
   MemoryHandle legacy(uint64_t base, uint64_t bytes, uint64_t id) {
@@ -260,6 +259,53 @@ TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGo) {
   EXPECT_EQ(fake.reserved, 0);
 }
 
+TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGoWithoutFurtherMessages) {
+  Row row{};
+  row.buffer_id = 1;
+  row.base = kBase + 100 * kPiece;
+  row.bytes = kPiece;
+  row.forms = Row::kLegacy;
+  const uint32_t place = ledger_.add(row);
+  MemoryHandle theirs = legacy(row.base, row.bytes, 1);
+  theirs.pid = ::getpid();
+  theirs.listed = {ledger_.number(), ledger_.descriptor(), place};
+  const auto rows = pieces(3);
+  (void)ipc_->map(theirs, device_);
+  auto used = ipc_->map(handle(rows[0], 0, 3, 100), device_);
+  ipc_->look_after();
+  EXPECT_EQ(fake.legacy, 1);
+  ledger_.clear(place);
+  for (const uint32_t one : rows) ledger_.clear(one);
+  ipc_->look_after();
+  EXPECT_EQ(fake.legacy, 0);
+  EXPECT_EQ(fake.mapped, 3) << "they are in use";
+  used.reset();
+  ipc_->look_after();
+  EXPECT_EQ(fake.mapped, 0);
+}
+
+// A container without a common PID or network namespace.
+TEST_F(CudaIpcTest, AFabricHandleServesWithoutTheLedger) {
+  MemoryHandle theirs = handle(piece(0, 100, Row::kFabric), 0, 1, 100);
+  theirs.domain += 1;
+  refuse(theirs);
+  theirs.form = MemoryHandle::Form::kFabric;
+  const auto mapped = ipc_->map(theirs, device_);
+  ASSERT_NE(mapped, nullptr) << ipc_->why_not();
+  EXPECT_EQ(fake.imports, 1);
+  EXPECT_EQ(ipc_->map(theirs, device_)->address, mapped->address);
+  EXPECT_EQ(fake.imports, 1);
+}
+
+// Its number may be another file's by then.
+TEST_F(CudaIpcTest, AClosedDescriptorIsNotTaken) {
+  const auto rows = pieces(1);
+  ledger_.set_descriptor(rows[0], -1);
+  refuse(handle(rows[0], 0, 1, 100));
+  ledger_.set_descriptor(rows[0], ledger_.descriptor());
+  EXPECT_NE(ipc_->map(handle(rows[0], 0, 1, 100), device_), nullptr);
+}
+
 TEST_F(CudaIpcTest, WrongHandlesAreRefused) {
   const auto rows = pieces(3);
   const MemoryHandle right = handle(rows[0], 0, 3, 100);
@@ -286,14 +332,11 @@ TEST_F(CudaIpcTest, WrongHandlesAreRefused) {
 
 TEST_F(CudaIpcTest, WrongLedgersAreErrors) {
   MemoryHandle wrong = handle(1, 0, 1, 100);
-  Listed place{ledger_.number() + 1, ledger_.descriptor(), 1};
-  std::memcpy(wrong.driver_handle, &place, sizeof place);
+  wrong.listed = {ledger_.number() + 1, ledger_.descriptor(), 1};
   EXPECT_ANY_THROW((void)ipc_->map(wrong, device_));
-  place.descriptor = 0;
-  std::memcpy(wrong.driver_handle, &place, sizeof place);
+  wrong.listed.descriptor = 0;
   EXPECT_ANY_THROW((void)ipc_->map(wrong, device_));
-  place.descriptor = 1 << 20;
-  std::memcpy(wrong.driver_handle, &place, sizeof place);
+  wrong.listed.descriptor = 1 << 20;
   refuse(wrong);
 }
 
