@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/process_id.hpp"
 #include "boot/boot.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
@@ -16,7 +17,8 @@ ConnectionInfo AddressBook::own() const {
   ConnectionInfo info{};
   info.wire_version = kWireVersion;
   info.parameter_hash = process_.params.shared_hash();
-  info.channels = process_.channel_count();
+  info.machine = static_cast<uint32_t>(machine_id());
+  info.channels = static_cast<uint16_t>(process_.channel_count());
   return info;
 }
 

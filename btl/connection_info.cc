@@ -20,7 +20,7 @@ bool ConnectionInfo::append(std::string_view transport, uint32_t channel, uint8_
   head.bytes = bytes;
   std::memcpy(addresses.data() + used, &head, sizeof head);
   if (length > 0) std::memcpy(addresses.data() + used + sizeof head, address, length);
-  used += static_cast<uint32_t>(sizeof head + length);
+  used = static_cast<uint16_t>(used + sizeof head + length);
   return true;
 }
 

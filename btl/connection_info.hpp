@@ -11,14 +11,15 @@
 
 namespace tern::btl {
 
-inline constexpr uint32_t kWireVersion = 13;
+inline constexpr uint32_t kWireVersion = 14;
 
 /// Travels as it is.
 struct ConnectionInfo {
   uint32_t wire_version;
   uint32_t parameter_hash;  // Params::shared_hash(), equal on both ends
-  uint32_t channels;        // of that process, a power of two
-  uint32_t used;            // of `addresses`
+  uint32_t machine;         // of machine_id(): whether devices may be shared
+  uint16_t channels;        // of that process, a power of two
+  uint16_t used;            // of `addresses`
   std::array<std::byte, 112> addresses;
 
   /// What stands before each address.

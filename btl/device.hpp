@@ -23,24 +23,35 @@ class Process;
 }
 namespace tern::btl {
 
+/// A row of a process's ledger (cuda_ipc/ledger.hpp): it is cleared when the memory is withdrawn.
+struct Listed {
+  uint64_t ledger;     // its number
+  int32_t descriptor;  // of its file, in that process
+  uint32_t row;        // the first; 0: none
+};
+
 /// Names a block of device memory. Goes over the wire.
 struct MemoryHandle {
   enum class Form : uint32_t {
     kNone,    // of use to its own process alone
     kLegacy,  // cuIpcGetMemHandle's handle
-    kListed,  // a row of the process's ledger (cuda_ipc/ledger.hpp)
+    kListed,  // mappings: what names them for the driver stands in the ledger
+    kFabric,  // the same of one mapping, with its fabric handle
   };
   Form form;
-  int32_t pid;
-  uint64_t domain;     // whose processes have numbers of their own: see number_domain()
+  int32_t pid;         // as its own number domain has it
+  uint64_t process;    // process_id(): by this processes are told apart
+  uint64_t machine;    // machine_id()
+  uint64_t domain;     // number_domain()
   uint64_t buffer_id;  // of the allocation in that process; another is other memory
   uint64_t base;       // of the allocation there, or of the first of several mappings
   uint64_t bytes;      // of it, or of all those mappings
   uint64_t address;    // of the block there
   cuda::Uuid device;
-  unsigned char driver_handle[64];
+  Listed listed;
+  unsigned char driver_handle[64];  // kLegacy, kFabric
 };
-static_assert(sizeof(MemoryHandle) == 128);
+static_assert(sizeof(MemoryHandle) == 160);
 /// Whether the block begins within what the handle names. For a handle that came from elsewhere.
 [[nodiscard]] inline bool is_sound(const MemoryHandle& handle) noexcept {
   return handle.base + handle.bytes >= handle.base && handle.address >= handle.base &&
@@ -68,6 +79,9 @@ class DeviceTransport {
   /// The block of a handle, for copies by `device`; null where this way cannot reach it.
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                               cuda::Device& device) = 0;
+  /// Gives back what is held of memory that is no more, as far as that can be seen: some of it,
+  /// now and then, whatever else the rank does.
+  virtual void look_after() noexcept {}
   /// Of the last handle that it could not reach; empty where such handles are not its business.
   [[nodiscard]] virtual std::string why_not() const { return {}; }
 };
@@ -93,6 +107,10 @@ class Devices {
   /// Null where no device transport reaches it: said once.
   [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                       cuda::Device& device) noexcept;
+  /// In each round of progress. Costs next to nothing where it is not time.
+  void look_after() noexcept {
+    if (TERN_UNLIKELY(in_use_) && (++rounds_ & kRoundsBetweenClocks) == 0) look_if_time();
+  }
   /// One device does not reach the memory of the other rightly: nothing of it is mapped any more.
   void avoid(const cuda::Uuid& device, const cuda::Uuid& of) { avoided_.push_back({device, of}); }
 
@@ -103,7 +121,12 @@ class Devices {
   };
   core::Process& process_;
   std::vector<std::unique_ptr<DeviceTransport>> ways_;
+  void look_if_time() noexcept;
+  static constexpr uint32_t kRoundsBetweenClocks = 7;
   std::vector<Avoided> avoided_;
+  bool in_use_ = false;  // memory was offered or mapped
+  uint32_t rounds_ = 0;
+  int64_t next_look_ns_ = 0;
   bool told_offer_ = false, told_reach_ = false;
 };
 

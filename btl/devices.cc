@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/number_domain.hpp"
+#include "base/process_id.hpp"
 #include "btl/device.hpp"
 #include "core/process.hpp"
 
@@ -37,16 +38,28 @@ Devices::Devices(core::Process& process) : process_(process) {
 
 Devices::~Devices() = default;
 
+void Devices::look_if_time() noexcept {
+  constexpr int64_t kPeriod = 10'000'000;  // ns
+  const int64_t now = now_ns();
+  if (now < next_look_ns_) return;
+  next_look_ns_ = now + kPeriod;
+  if (cuda::driver() == nullptr) return;  // a forked child
+  for (const auto& way : ways_) way->look_after();
+}
+
 bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
                     size_t bytes, MemoryHandle* handle) noexcept {
   *handle = {};
   handle->pid = ::getpid();
+  handle->process = process_id();
+  handle->machine = machine_id();
   handle->domain = number_domain();
   handle->buffer_id = memory.buffer_id;
   handle->base = memory.base;
   handle->bytes = memory.bytes;
   handle->address = reinterpret_cast<uint64_t>(address);
   handle->device = device.uuid;
+  in_use_ = true;
   std::string why;
   try {
     for (const auto& way : ways_) {
@@ -69,10 +82,11 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
 
 std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
                                                cuda::Device& device) noexcept {
-  if (handle.domain != number_domain()) return nullptr;  // of another host
+  if (handle.machine != machine_id()) return nullptr;
   const Avoided pair{device.uuid, handle.device};
   if (TERN_UNLIKELY(std::find(avoided_.begin(), avoided_.end(), pair) != avoided_.end()))
     return nullptr;
+  in_use_ = true;
   std::string why;
   try {
     for (auto& way : ways_) {

@@ -42,7 +42,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
   }
   ++turn_;
   failure_ = {};
-  drop_unused();
+  drop_unused(1);
   Exports::instance().answer();
   if (refused(handle, device)) {
     failure_.why = "it was tried before, and the device does not reach that memory";
@@ -50,23 +50,29 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
   }
   auto mapped = handle.form == MemoryHandle::Form::kLegacy ? map_legacy(handle, device)
                                                            : map_listed(handle, device);
-  if (mapped == nullptr && failure_.unreachable)
-    refused_.push_back({handle.pid, handle.form, handle.device, &device});
+  if (mapped == nullptr && (failure_.unreachable || is_refused_among_spaces(handle)))
+    refused_.push_back({handle.process, handle.form, handle.device, &device});
   if (descriptors_.missed()) descriptors_.ask(handle, &failure_.why);
   return mapped;
 }
 
+// Whether a driver takes its own handles from another PID namespace is learnt by trying once.
+bool CudaIpc::is_refused_among_spaces(const MemoryHandle& handle) const noexcept {
+  return handle.form == MemoryHandle::Form::kLegacy && !owner_of(handle).has_number;
+}
+
 bool CudaIpc::refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept {
   return std::any_of(refused_.begin(), refused_.end(), [&](const Refused& one) {
-    return one.pid == handle.pid && one.form == handle.form && one.device == handle.device &&
-           one.by == &device;
+    return one.process == handle.process && one.form == handle.form &&
+           one.device == handle.device && one.by == &device;
   });
 }
 
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle,
                                                       cuda::Device& device) {
   auto use = std::make_unique<Use>();
-  const Key key{&device, handle.pid, handle.base};
+  const uint64_t stamp = stamp_of_legacy(handle);
+  const Key key{&device, handle.process, handle.base};
   auto known = imports_.find(key);
   if (known == imports_.end() || known->second.buffer_id != handle.buffer_id ||
       known->second.bytes != handle.bytes || known->second.window != nullptr) {
@@ -84,14 +90,40 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
     bytes_ += handle.bytes;
     known = imports_.emplace(key, import).first;
   }
+  if (stamp != 0) {
+    known->second.row = handle.listed.row;
+    known->second.stamp = stamp;
+  }
   use->add(known->second, turn_);
   use->place(handle);
   return use;
 }
 
+// Its owner's ledger says when it is no more. 0 where that cannot be read (yet).
+uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
+  constexpr int kMostTries = 64;
+  if (handle.listed.row == 0) return 0;
+  uint64_t stamp = 0;
+  try {
+    Peer* peer = &peers_[handle.process];
+    if (peer->ledger == nullptr && peer->tries++ >= kMostTries) return 0;
+    peer = peer_of(handle);
+    if (peer != nullptr) {
+      const Row row = peer->ledger->read(handle.listed.row);
+      if (row.buffer_id == handle.buffer_id && row.base == handle.base) stamp = row.stamp;
+    }
+  } catch (const std::exception&) {
+    // then it is closed when its place is needed
+  }
+  failure_ = {};
+  return stamp;
+}
+
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_listed(const MemoryHandle& handle,
                                                       cuda::Device& device) {
   Peer* const peer = peer_of(handle);
+  if (peer == nullptr && handle.form == MemoryHandle::Form::kFabric)
+    return map_fabric(handle, device);
   if (peer == nullptr || !read_chain(*peer->ledger, handle, &pieces_, &failure_.why))
     return nullptr;
   const Row& first = pieces_.front().row;
@@ -106,6 +138,19 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_listed(const MemoryHandle& handle
   return nullptr;
 }
 
+// The ledger cannot be had, but the driver's handle of the one mapping serves by itself.
+std::unique_ptr<MappedPeerMemory> CudaIpc::map_fabric(const MemoryHandle& handle,
+                                                      cuda::Device& device) {
+  Row row{};
+  row.buffer_id = handle.buffer_id;
+  row.base = handle.base;
+  row.bytes = handle.bytes;
+  row.forms = Row::kFabric;
+  std::memcpy(row.handle, handle.driver_handle, sizeof row.handle);
+  pieces_.assign(1, {0, row});
+  return map_mappings(peers_[handle.process], handle, device);
+}
+
 // What of the block is mapped in its window stays; the rest is mapped there now.
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(Peer& peer, const MemoryHandle& handle,
                                                         cuda::Device& device) {
@@ -116,7 +161,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(Peer& peer, const Memory
   ++window->imports;  // stays while this looks for room
   std::vector<const Piece*> missing;
   for (const Piece& piece : pieces_) {
-    const auto known = imports_.find(Key{&device, handle.pid, piece.row.base});
+    const auto known = imports_.find(Key{&device, handle.process, piece.row.base});
     if (known != imports_.end() && known->second.window == window &&
         known->second.buffer_id == piece.row.buffer_id && known->second.bytes == piece.row.bytes)
       use->add(known->second, turn_);
@@ -135,7 +180,7 @@ bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Pi
                           Use& use) {
   size_t bytes = 0;
   for (const Piece* piece : missing) {
-    retire_overlapping({window.device, window.pid, piece->row.base}, piece->row.bytes);
+    retire_overlapping({window.device, window.owner.process, piece->row.base}, piece->row.bytes);
     bytes += piece->row.bytes;
   }
   make_room(bytes);
@@ -145,9 +190,10 @@ bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Pi
   bool there = true;
   for (const Piece* piece : missing) {
     Import import;
-    there = map_piece(*peer.ledger, descriptors_, *piece, window, &peer.fabric, &import, &failure_);
+    there = map_piece(peer.ledger.get(), descriptors_, *piece, window, &peer.fabric, &import,
+                      &failure_);
     if (!there) break;
-    const Key key{window.device, window.pid, piece->row.base};
+    const Key key{window.device, window.owner.process, piece->row.base};
     fresh.push_back(imports_.emplace(key, import).first);
     bytes_ += import.bytes;
     use.add(fresh.back()->second, turn_);
@@ -173,23 +219,24 @@ bool CudaIpc::allow_all(const Window& window, const std::vector<Imports::iterato
 // The ledger is another one where another process has the number of one that has ended: what was
 // mapped is of the dead.
 CudaIpc::Peer* CudaIpc::peer_of(const MemoryHandle& handle) {
-  const Listed place = listed(handle);
-  Peer& peer = peers_[handle.pid];
+  const Listed& place = handle.listed;
+  Peer& peer = peers_[handle.process];
   if (peer.ledger != nullptr && peer.ledger->number() == place.ledger) return &peer;
   const Fd file =
-      descriptors_.take({handle.pid, place.descriptor, place.ledger, 0, 0}, &failure_.why);
+      descriptors_.take({owner_of(handle), place.descriptor, place.ledger, 0, 0}, &failure_.why);
   if (!file.valid()) return nullptr;
   auto ledger = std::make_unique<PeerLedger>(file, place.ledger);
   for (auto at = imports_.begin(); at != imports_.end();)
-    at = std::get<int32_t>(at->first) == handle.pid ? retire(at) : std::next(at);
-  pools_.drop_withdrawn(handle.pid, nullptr);
-  peer = {std::move(ledger), true};
+    at = std::get<1>(at->first) == handle.process ? retire(at) : std::next(at);
+  pools_.drop_withdrawn(handle.process, nullptr);
+  peer.ledger = std::move(ledger);
+  peer.fabric = true;
   return &peer;
 }
 
 Window* CudaIpc::window_of(const MemoryHandle& handle, cuda::Device& device) {
   for (Window& window : windows_)
-    if (window.device == &device && window.pid == handle.pid && !window.closed &&
+    if (window.device == &device && window.owner.process == handle.process && !window.closed &&
         window.has(handle.base, handle.bytes))
       return &window;
   Window fresh{};
@@ -207,7 +254,7 @@ void CudaIpc::leave(Window* window) noexcept {
 // Before a window is chosen: the one in which they lie may be closed by that.
 void CudaIpc::retire_replaced(const MemoryHandle& handle, cuda::Device& device) {
   for (const Piece& piece : pieces_) {
-    const Key key{&device, handle.pid, piece.row.base};
+    const Key key{&device, handle.process, piece.row.base};
     const auto known = imports_.find(key);
     if (known == imports_.end() || known->second.buffer_id != piece.row.buffer_id ||
         known->second.bytes != piece.row.bytes)
@@ -217,8 +264,8 @@ void CudaIpc::retire_replaced(const MemoryHandle& handle, cuda::Device& device) 
 
 // What lies where other memory was is proof that this is no more.
 void CudaIpc::retire_overlapping(const Key& key, uint64_t bytes) {
-  const auto& [device, pid, base] = key;
-  const auto is_theirs = [&, on = device, of = pid](Imports::iterator at) {
+  const auto& [device, process, base] = key;
+  const auto is_theirs = [&, on = device, of = process](Imports::iterator at) {
     return std::get<0>(at->first) == on && std::get<1>(at->first) == of;
   };
   auto at = imports_.lower_bound(key);
@@ -267,18 +314,30 @@ void CudaIpc::drop(const Import& import) noexcept {
 
 // What was not unmapped when it went out of date; pools and, one at each call, mappings that their
 // owners have withdrawn, for they keep memory that was freed.
-void CudaIpc::drop_unused() {
+void CudaIpc::drop_unused(int imports) {
   drop_leaving(When::kQuiet);
   if (!pools_.empty())
-    for (const auto& [pid, peer] : peers_) pools_.drop_withdrawn(pid, peer.ledger.get());
-  auto at = imports_.upper_bound(looked_at_);
-  if (at == imports_.end()) at = imports_.begin();
-  if (at == imports_.end()) return;
-  looked_at_ = at->first;
-  const Import& import = at->second;
-  if (import.window == nullptr || import.uses != 0) return;
-  const Peer& peer = peers_[import.window->pid];
-  if (peer.ledger == nullptr || !peer.ledger->is(import.row, import.stamp)) retire(at);
+    for (const auto& [process, peer] : peers_) pools_.drop_withdrawn(process, peer.ledger.get());
+  imports = std::min(imports, static_cast<int>(imports_.size()));
+  for (auto at = imports_.upper_bound(looked_at_); imports > 0; --imports) {
+    if (at == imports_.end()) at = imports_.begin();
+    looked_at_ = at->first;
+    const Import& import = at->second;
+    const Peer& peer = peers_[std::get<1>(at->first)];
+    const bool is_there =
+        import.row == 0 || (peer.ledger != nullptr && peer.ledger->is(import.row, import.stamp));
+    at = is_there || import.uses != 0 ? std::next(at) : retire(at);
+  }
+}
+
+void CudaIpc::look_after() noexcept {
+  constexpr int kImports = 256;
+  try {
+    drop_unused(kImports);
+    descriptors_.open_letters();
+  } catch (const std::bad_alloc&) {
+    // the next time
+  }
 }
 
 void CudaIpc::make_room(size_t bytes) {

@@ -26,17 +26,19 @@ class CudaIpc final : public DeviceTransport {
       : most_bytes_(most_bytes), descriptors_(ways) {}
   ~CudaIpc() override;
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override;
+  /// Gives back mappings whose owners have withdrawn them.
+  void look_after() noexcept override;
   /// Empty where the next handle from the same memory will be reached.
   [[nodiscard]] std::string why_not() const override { return failure_.why; }
 
  private:
   class Use;
-  /// The device, the owner's process id, and the address in the owner.
-  using Key = std::tuple<const cuda::Device*, int32_t, uint64_t>;
+  /// The device, the owner's process_id(), and the address in the owner.
+  using Key = std::tuple<const cuda::Device*, uint64_t, uint64_t>;
   using Imports = std::map<Key, Import>;
   /// Found by trying once: a peer's device that this one does not reach.
   struct Refused {
-    int32_t pid;
+    uint64_t process;
     MemoryHandle::Form form;
     cuda::Uuid device;
     const cuda::Device* by;
@@ -44,10 +46,14 @@ class CudaIpc final : public DeviceTransport {
   struct Peer {
     std::unique_ptr<PeerLedger> ledger;
     bool fabric = true;  // its fabric handles are worth trying
+    int tries = 0;       // to get its ledger for legacy handles, which serve without
   };
 
+  [[nodiscard]] bool is_refused_among_spaces(const MemoryHandle& handle) const noexcept;
   [[nodiscard]] bool refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept;
   std::unique_ptr<MappedPeerMemory> map_legacy(const MemoryHandle& handle, cuda::Device& device);
+  [[nodiscard]] uint64_t stamp_of_legacy(const MemoryHandle& handle) noexcept;
+  std::unique_ptr<MappedPeerMemory> map_fabric(const MemoryHandle& handle, cuda::Device& device);
   std::unique_ptr<MappedPeerMemory> map_listed(const MemoryHandle& handle, cuda::Device& device);
   std::unique_ptr<MappedPeerMemory> map_mappings(Peer& peer, const MemoryHandle& handle,
                                                  cuda::Device& device);
@@ -62,7 +68,7 @@ class CudaIpc final : public DeviceTransport {
   void drop(const Import& import) noexcept;
   enum class When : uint8_t { kQuiet, kNow };
   void drop_leaving(When when);
-  void drop_unused();
+  void drop_unused(int imports);
   void make_room(size_t bytes);
 
   const size_t most_bytes_;
@@ -71,7 +77,7 @@ class CudaIpc final : public DeviceTransport {
   Imports imports_;
   std::list<Imports::node_type> leaving_;  // out of date, and in use, or not unmapped yet
   std::list<Window> windows_;
-  std::unordered_map<int32_t, Peer> peers_;
+  std::unordered_map<uint64_t, Peer> peers_;
   Pools pools_;
   Descriptors descriptors_;
   std::vector<Refused> refused_;

@@ -7,14 +7,16 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/process_id.hpp"
 #include "btl/cuda_ipc/ledger.hpp"
 
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr uint64_t kTurnsKept = 256;  // requests; then what was not taken is closed
-constexpr int kPatience = 16;         // requests without an answer; then it is said
+constexpr int64_t kKept = 1'000'000'000;  // ns; then what was not taken is closed
+constexpr int kPatience = 16;             // requests without an answer; then it is said
 
 Fd take_by_pidfd(int pid, int descriptor) noexcept {
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -28,15 +30,25 @@ DescriptorWays descriptor_ways(const std::string& word) noexcept {
   return {word != "socket", word != "pidfd"};
 }
 
+Owner owner_of(const MemoryHandle& handle) noexcept {
+  return {handle.process, handle.pid, handle.domain == number_domain()};
+}
+
 Fd Descriptors::take(const Wanted& wanted, std::string* why_not) {
-  if (ways_.pidfd && refused_.count(wanted.pid) == 0) {
-    Fd taken = take_by_pidfd(wanted.pid, wanted.descriptor);
+  const int pid = wanted.owner.pid;
+  if (ways_.pidfd && !wanted.owner.has_number) {
+    *why_not = strf(
+        "process %d is of another PID namespace (a container), where descriptors come "
+        "over a socket alone",
+        pid);
+  } else if (ways_.pidfd && refused_.count(wanted.owner.process) == 0) {
+    Fd taken = take_by_pidfd(pid, wanted.descriptor);
     if (taken.valid()) return taken;
-    *why_not = strf("its descriptor %d cannot be taken from process %d: %s", wanted.descriptor,
-                    wanted.pid, std::strerror(errno));
+    *why_not = strf("its descriptor %d cannot be taken from process %d: %s", wanted.descriptor, pid,
+                    std::strerror(errno));
     const bool for_good = errno == EPERM || errno == ENOSYS || errno == EACCES || errno == ESRCH;
     if (!ways_.socket || !for_good) return {};
-    refused_.insert(wanted.pid);
+    refused_.insert(wanted.owner.process);
   }
   if (!ways_.socket) return {};
   open_letters();
@@ -54,10 +66,9 @@ void Descriptors::ask(const MemoryHandle& handle, std::string* why_not) {
   missed_ = false;
   if (!socket_.has_value()) socket_.emplace(Address{});
   Ask letter;
-  letter.ledger = listed(handle).ledger;
-  letter.row = listed(handle).row;
+  letter.ledger = handle.listed.ledger;
+  letter.row = handle.listed.row;
   letter.bytes = handle.bytes;
-  ++turn_;
   const int error = !socket_->valid() ? EADDRNOTAVAIL
                                       : socket_->send(address_of(handle.pid, letter.ledger),
                                                       &letter, sizeof letter, nullptr, 0);
@@ -79,6 +90,7 @@ void Descriptors::open_letters() {
   Parcel parcel;
   std::vector<Fd> descriptors;
   Address from;
+  const int64_t now = now_ns();
   while (const size_t bytes = socket_->receive(&parcel, sizeof parcel, &descriptors, &from)) {
     if (bytes != sizeof parcel || parcel.magic != Parcel::kMagic ||
         parcel.count != descriptors.size() || parcel.count > Parcel::kMost)
@@ -86,10 +98,10 @@ void Descriptors::open_letters() {
     unanswered_ = 0;
     for (uint32_t i = 0; i < parcel.count; ++i)
       kept_[{parcel.ledger, parcel.items[i].row, parcel.items[i].stamp}] = {
-          std::move(descriptors[i]), turn_};
+          std::move(descriptors[i]), now};
   }
   for (auto at = kept_.begin(); at != kept_.end();)
-    at = turn_ - at->second.turn > kTurnsKept ? kept_.erase(at) : std::next(at);
+    at = now - at->second.since_ns > kKept ? kept_.erase(at) : std::next(at);
 }
 
 }  // namespace tern::btl::cuda_ipc

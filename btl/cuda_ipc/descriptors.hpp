@@ -27,10 +27,18 @@ struct DescriptorWays {
 };
 [[nodiscard]] DescriptorWays descriptor_ways(const std::string& word) noexcept;
 
+/// A process that shares memory.
+struct Owner {
+  uint64_t process;  // process_id()
+  int32_t pid;       // as it has it
+  bool has_number;   // this process has it alike: both are of one PID namespace
+};
+[[nodiscard]] Owner owner_of(const MemoryHandle& handle) noexcept;
+
 /// A descriptor of a peer's: its number there, and its row in the ledger (0 and stamp 0: of the
 /// ledger itself).
 struct Wanted {
-  int32_t pid;
+  Owner owner;
   int32_t descriptor;
   uint64_t ledger;
   uint32_t row;
@@ -46,19 +54,19 @@ class Descriptors {
   [[nodiscard]] bool missed() const noexcept { return missed_; }
   /// Asks the owner of a handle for what is needed. *why_not is emptied where it will come.
   void ask(const MemoryHandle& handle, std::string* why_not);
+  /// Takes what has come, and closes what was not taken for some time.
+  void open_letters();
 
  private:
   using Key = std::tuple<uint64_t, uint32_t, uint64_t>;  // ledger, row, stamp
   struct Kept {
     Fd descriptor;
-    uint64_t turn;
+    int64_t since_ns;
   };
-  void open_letters();
   const DescriptorWays ways_;
   std::optional<MailSocket> socket_;  // from the first request on
   std::map<Key, Kept> kept_;
-  std::unordered_set<int32_t> refused_;  // processes of which none can be taken
-  uint64_t turn_ = 0;
+  std::unordered_set<uint64_t> refused_;  // processes of which none can be taken
   int unanswered_ = 0;
   bool missed_ = false;
 };

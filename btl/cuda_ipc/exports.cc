@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "btl/cuda_ipc/naming.hpp"
 #include "cuda/mapping.hpp"
 
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr size_t kMostKnown = 4096;  // legacy handles, refusals; then all are new again
+constexpr size_t kMostKnown = 4096;  // refusals; then all are new again
 
 size_t most_descriptors() noexcept {
   rlimit limit{};
@@ -93,7 +94,6 @@ void Exports::leave() noexcept {
   if (--ranks_ > 0) return;
   for (uint32_t row = 1; row < entries_.size(); ++row)
     if (entries_[row].name.id != 0) withdraw(row);
-  legacy_.clear();
   refused_.clear();
   outbox_.reset();
   ledger_.reset();
@@ -106,9 +106,10 @@ bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, Memo
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
   answer_locked();
-  look_after(1);
-  auto known = legacy_.find(memory.buffer_id);
-  if (known == legacy_.end()) {
+  look_at(1);
+  uint32_t place = known_row(memory, false, why_not);
+  if (place == 0) {
+    if (!why_not->empty()) return false;
     CUipcMemHandle named;
     const cuda::Current current(device);
     const CUresult result =
@@ -118,12 +119,13 @@ bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, Memo
           "the driver gives no handle for it: " + cuda::words_of("cuIpcGetMemHandle", result);
       return false;
     }
-    if (legacy_.size() >= kMostKnown) legacy_.clear();
-    known = legacy_.emplace(memory.buffer_id, named).first;
+    Row row{};
+    row.forms = Row::kLegacy;
+    static_assert(sizeof named == sizeof row.handle);
+    std::memcpy(row.handle, &named, sizeof named);
+    place = enter(memory, row, {});
   }
-  static_assert(sizeof known->second == sizeof handle->driver_handle);
-  std::memcpy(handle->driver_handle, &known->second, sizeof handle->driver_handle);
-  handle->form = MemoryHandle::Form::kLegacy;
+  put(place, handle);
   return true;
 }
 
@@ -132,7 +134,7 @@ bool Exports::name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* ha
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
   answer_locked();
-  look_after(1);
+  look_at(1);
   uint32_t first = 0, last = 0;
   cuda::Memory piece = mapping_at(handle->address);
   handle->base = piece.base;
@@ -163,8 +165,8 @@ bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, Memo
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
   answer_locked();
-  look_after(1);
-  uint32_t place = known_row(memory, why_not);
+  look_at(1);
+  uint32_t place = known_row(memory, true, why_not);
   if (place == 0) {
     const uint32_t pool = why_not->empty() ? pool_of(device.driver, memory, why_not) : 0;
     if (pool == 0) return false;
@@ -191,16 +193,23 @@ bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, Memo
 }
 
 void Exports::put(uint32_t row, MemoryHandle* handle) const noexcept {
-  const Listed place{ledger_->number(), ledger_->descriptor(), row};
-  std::memcpy(handle->driver_handle, &place, sizeof place);
-  handle->form = MemoryHandle::Form::kListed;
+  handle->listed = {ledger_->number(), ledger_->descriptor(), row};
+  const Row& listed = (*ledger_)[row];
+  const bool alone = listed.bytes == handle->bytes;
+  handle->form = (listed.forms & Row::kLegacy) != 0            ? MemoryHandle::Form::kLegacy
+                 : alone && (listed.forms & Row::kFabric) != 0 ? MemoryHandle::Form::kFabric
+                                                               : MemoryHandle::Form::kListed;
+  if (handle->form != MemoryHandle::Form::kListed)
+    std::memcpy(handle->driver_handle, listed.handle, sizeof handle->driver_handle);
 }
 
 // 0 where it is new, or with a reason where it is known that it cannot be shared.
-uint32_t Exports::known_row(const cuda::Memory& memory, std::string* why_not) {
+uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
+                            std::string* why_not) {
   if (const auto known = rows_.find(Name::of(memory)); known != rows_.end()) {
     const uint32_t place = known->second;
     entries_[place].used = turn_;
+    entries_[place].offered_ns = now_ns();
     if (entries_[place].base == memory.base) return place;
     withdraw(place);  // the same memory, mapped elsewhere by now
   }
@@ -208,8 +217,8 @@ uint32_t Exports::known_row(const cuda::Memory& memory, std::string* why_not) {
     *why_not = no->second;
     return 0;
   }
-  look_after(4);
-  if (!make_room())
+  look_at(4);
+  if (!make_room(with_descriptor))
     *why_not =
         "it consists of more mappings than this process may have descriptors for at once: a "
         "higher limit (ulimit -n) cures it";
@@ -218,8 +227,8 @@ uint32_t Exports::known_row(const cuda::Memory& memory, std::string* why_not) {
 
 // 0 with a reason where it cannot be shared.
 uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::string* why_not) {
-  if (const uint32_t known = known_row(memory, why_not); known != 0 || !why_not->empty())
-    return known;
+  if (const uint32_t known = known_row(memory, true, why_not); known != 0 || !why_not->empty())
+    return known == 0 || open_again(device, known, why_not) ? known : 0;
   Row row{};
   Fd descriptor;
   const Named named = export_mapping(device.driver, memory.base, &row, &descriptor);
@@ -230,6 +239,36 @@ uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::
       cuda::words_of(named.function, named.result);
   if (for_good(named.result)) refuse(memory, *why_not);
   return 0;
+}
+
+// What importers have mapped by the row stays right: it is the same memory.
+bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_not) {
+  Entry& entry = entries_[place];
+  if (entry.descriptor.valid() || ((*ledger_)[place].forms & Row::kDescriptor) == 0) return true;
+  Row row{};
+  Fd descriptor;
+  const Named named = export_mapping(device.driver, entry.base, &row, &descriptor);
+  if (named.result == CUDA_SUCCESS && descriptor.valid()) {
+    ledger_->set_descriptor(place, descriptor.get());
+    note_fresh(place);
+    entry.descriptor = std::move(descriptor);
+    ++descriptors_;
+    return true;
+  }
+  *why_not =
+      "a mapping of it cannot be shared again: " + cuda::words_of(named.function, named.result);
+  withdraw(place);
+  return false;
+}
+
+// It keeps the memory, and may be the last that does. Pools' stay for their pointers.
+void Exports::close_idle(uint32_t place, int64_t now) noexcept {
+  constexpr int64_t kIdle = 1'000'000'000;  // ns
+  Entry& entry = entries_[place];
+  if (!entry.descriptor.valid() || entry.name.id == 0 || now - entry.offered_ns < kIdle) return;
+  ledger_->set_descriptor(place, -1);
+  entry.descriptor.reset();
+  --descriptors_;
 }
 
 // A pool is shared with its first pointer. Its handle may be another pool's by now where all memory
@@ -295,10 +334,11 @@ void Exports::refuse(const cuda::Memory& memory, const std::string& why) {
 }
 
 // For one more row with a descriptor. False where this offer has taken all.
-bool Exports::make_room() {
+bool Exports::make_room(bool with_descriptor) {
   if (ledger_ == nullptr) ledger_ = std::make_unique<Ledger>();
   if (sends_ && outbox_ == nullptr) outbox_ = std::make_unique<Outbox>(*ledger_);
-  if (descriptors_ < most_descriptors() && rows_.size() + pools_.size() + 2 < LedgerFile::kRows)
+  if ((!with_descriptor || descriptors_ < most_descriptors()) &&
+      rows_.size() + pools_.size() + 2 < LedgerFile::kRows)
     return true;
   uint32_t oldest = 0;
   for (uint32_t row = 1; row < entries_.size(); ++row) {
@@ -320,10 +360,13 @@ uint32_t Exports::enter(const cuda::Memory& memory, Row row, Fd descriptor) {
   if (entries_.size() <= place) entries_.resize(place + 1);
   if (memory.buffer_id != 0) rows_[Name::of(memory)] = place;
   if (descriptor.valid()) ++descriptors_;
-  if (descriptor.valid() && outbox_ != nullptr && !outbox_->readers().empty())
-    fresh_.push_back(place);
-  entries_[place] = {Name::of(memory), memory.base, turn_, 0, std::move(descriptor)};
+  if (descriptor.valid()) note_fresh(place);
+  entries_[place] = {Name::of(memory), memory.base, turn_, now_ns(), 0, std::move(descriptor)};
   return place;
+}
+
+void Exports::note_fresh(uint32_t row) {
+  if (outbox_ != nullptr && !outbox_->readers().empty()) fresh_.push_back(row);
 }
 
 // The row first: who takes the descriptor looks there afterwards.
@@ -341,8 +384,25 @@ bool Exports::is_there(const Entry& entry) noexcept {
   return Name::of(mapping_at(entry.base)) == entry.name;
 }
 
+void Exports::look_after() noexcept {
+  constexpr int64_t kPeriod = 5'000'000;  // ns
+  constexpr int kEntries = 8;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const int64_t now = now_ns();
+  if (ledger_ == nullptr || now < next_look_ns_) return;
+  next_look_ns_ = now + kPeriod;
+  ++turn_;
+  look_at(kEntries);
+  try {
+    answer_locked();
+  } catch (const std::bad_alloc&) {
+    // it is asked again
+  }
+  for (uint32_t place = 1; place < entries_.size(); ++place) close_idle(place, now);
+}
+
 // A descriptor keeps the memory that it names, and importers drop what is withdrawn.
-void Exports::look_after(int entries) noexcept {
+void Exports::look_at(int entries) noexcept {
   for (const size_t all = entries_.size(); all > 1 && entries > 0; --entries) {
     looked_at_ = looked_at_ + 1 < all ? looked_at_ + 1 : 1;
     const Entry& entry = entries_[looked_at_];

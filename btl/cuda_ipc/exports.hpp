@@ -2,11 +2,13 @@
 // Exports: what this process has named for others: legacy handles, and rows of its ledger with the
 // descriptors behind them; each made once for an allocation, by its id.
 // Why: naming is a driver call or several, and a message from memory that is known costs none.
-// A descriptor keeps the memory that it names: some entries are looked at in each offer, and what
-// was freed is withdrawn. Half of the descriptors that the process may have are taken at most; then
-// the one that was not offered for longest is withdrawn: a peer that wanted it gets the data
-// through the host. Lifetime: of the process, which has one table of descriptors, whatever ranks it
-// has; emptied when the last rank leaves. Threads: any. See: btl/cuda_ipc/README.md.
+// A descriptor keeps the memory that it names, and so does a mapping of a peer's: some entries are
+// looked at in each offer and now and then besides, and what was freed is withdrawn. A descriptor
+// that was not offered for a second is closed; the next offer makes another. Half of the
+// descriptors that the process may have are taken at most; then the one that was not offered for
+// longest is withdrawn: a peer that wanted it gets the data through the host. Lifetime: of the
+// process, which has one table of descriptors, whatever ranks it has; emptied when the last rank
+// leaves. Threads: any. See: btl/cuda_ipc/README.md.
 #pragma once
 
 #include <compare>
@@ -14,7 +16,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "btl/cuda_ipc/ledger.hpp"
@@ -36,6 +37,9 @@ class Exports {
                    std::string* why_not);
   /// Sends descriptors to those who have asked.
   void answer();
+  /// Looks whether some of what was named is still there, and closes descriptors that were not
+  /// offered for some time; at most once in some milliseconds, whoever calls.
+  void look_after() noexcept;
   /// Memory that this process frees now: what was named of it is withdrawn.
   void forget(uintptr_t address, size_t bytes) noexcept;
   /// A rank begins, a rank ends. Whether descriptors may be sent: as the first rank says.
@@ -55,8 +59,9 @@ class Exports {
   struct Entry {
     Name name;
     uintptr_t base = 0;
-    uint64_t used = 0;  // the turn of its last offer
-    uint32_t pool = 0;  // row of its pool
+    uint64_t used = 0;       // the turn of its last offer
+    int64_t offered_ns = 0;  // the time of it
+    uint32_t pool = 0;       // row of its pool
     Fd descriptor;
   };
   /// A pool that lists memory. Its row has an entry without a name.
@@ -69,16 +74,19 @@ class Exports {
   void answer_locked();
   void send_rows(const Ask& ask, const Address& to);
   void send_fresh();
-  bool make_room();
+  bool make_room(bool with_descriptor);
   uint32_t enter(const cuda::Memory& memory, Row row, Fd descriptor);
-  uint32_t known_row(const cuda::Memory& memory, std::string* why_not);
+  uint32_t known_row(const cuda::Memory& memory, bool with_descriptor, std::string* why_not);
+  bool open_again(cuda::Device& device, uint32_t row, std::string* why_not);
+  void note_fresh(uint32_t row);
+  void close_idle(uint32_t row, int64_t now) noexcept;
   uint32_t pool_of(const cuda::Driver& driver, const cuda::Memory& memory, std::string* why_not);
   uint32_t share_pool(const cuda::Driver& driver, CUmemoryPool handle, CUresult* result);
   void count_pointer(uint32_t pool, int change) noexcept;
   void put(uint32_t row, MemoryHandle* handle) const noexcept;
   [[nodiscard]] static bool is_there(const Entry& entry) noexcept;
   void withdraw(uint32_t row) noexcept;
-  void look_after(int entries) noexcept;
+  void look_at(int entries) noexcept;
   void refuse(const cuda::Memory& memory, const std::string& why);
 
   std::mutex mutex_;
@@ -91,10 +99,10 @@ class Exports {
   std::vector<uint32_t> fresh_;     // rows that no reader was sent
   std::vector<Pool> pools_;
   std::map<Name, uint32_t> rows_;
-  std::map<Name, std::string> refused_;                  // for good
-  std::unordered_map<uint64_t, CUipcMemHandle> legacy_;  // by buffer id
+  std::map<Name, std::string> refused_;  // for good
   size_t descriptors_ = 0;
   uint32_t looked_at_ = 0;
+  int64_t next_look_ns_ = 0;
 };
 
 }  // namespace tern::btl::cuda_ipc

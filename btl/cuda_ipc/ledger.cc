@@ -23,13 +23,6 @@ uint64_t random_number() noexcept {
 
 }  // namespace
 
-Listed listed(const MemoryHandle& handle) noexcept {
-  Listed place;
-  static_assert(sizeof place <= sizeof handle.driver_handle);
-  std::memcpy(&place, handle.driver_handle, sizeof place);
-  return place;
-}
-
 Ledger::Ledger()
     : file_(make_memfd("tern-device-memory", sizeof(LedgerFile))),
       mapping_(Mapping::shared(file_.get(), sizeof(LedgerFile))),
@@ -67,6 +60,10 @@ void Ledger::chain(uint32_t row, uint32_t next) noexcept {
   std::atomic_ref(all().rows[row].next).store(next, std::memory_order_relaxed);
 }
 
+void Ledger::set_descriptor(uint32_t row, int descriptor) noexcept {
+  std::atomic_ref(all().rows[row].descriptor).store(descriptor, std::memory_order_seq_cst);
+}
+
 PeerLedger::PeerLedger(const Fd& file, uint64_t number) : number_(number) {
   struct stat about;
   if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
@@ -100,11 +97,17 @@ bool PeerLedger::is(uint32_t number, uint64_t stamp) const noexcept {
   return std::atomic_ref(row.stamp).load(std::memory_order_seq_cst) == stamp;
 }
 
+bool PeerLedger::has_descriptor(uint32_t number, uint64_t stamp, int descriptor) const noexcept {
+  if (!is(number, stamp)) return false;
+  auto& row = reinterpret_cast<LedgerFile*>(mapping_.data())->rows[number];
+  return std::atomic_ref(row.descriptor).load(std::memory_order_seq_cst) == descriptor;
+}
+
 bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle, std::vector<Piece>* pieces,
                 std::string* why_not) {
   pieces->clear();
   uint64_t left = handle.bytes, at = handle.base;
-  for (uint32_t number = listed(handle).row; left > 0;) {
+  for (uint32_t number = handle.listed.row; left > 0;) {
     const Row row = ledger.read(number);
     if (row.stamp == 0 || row.base != at || row.bytes == 0 || row.bytes > left ||
         pieces->size() >= LedgerFile::kRows) {

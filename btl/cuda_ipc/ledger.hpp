@@ -5,10 +5,10 @@
 // A file is mapped once by each peer, and then a message from known memory costs no system call.
 // Lifetime: of the process. Rows are used again for other memory: a row's stamp never is.
 // Ordering: rows are written before the handle that names them leaves. A peer that takes a row's
-// descriptor looks at the row's stamp again afterwards: the owner clears the row first, and closes
-// the descriptor then. Nothing in a peer's ledger is believed: Chain checks a copy.
-// Threads: the writer holds its own lock; readers are other processes.
-// See: btl/cuda_ipc/README.md, tests/unit/btl/ledger_test.cc.
+// descriptor looks at the row's stamp and descriptor again afterwards: the owner changes the row
+// first, and closes the descriptor then. Nothing in a peer's ledger is believed: Chain checks a
+// copy. Threads: the writer holds its own lock; readers are other processes. See:
+// btl/cuda_ipc/README.md, tests/unit/btl/ledger_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -23,26 +23,18 @@ namespace tern::btl::cuda_ipc {
 
 struct Row {
   /// What is there to share it by; several may be.
-  enum Forms : uint32_t { kDescriptor = 1, kFabric = 2, kPool = 4, kPointer = 8 };
+  enum Forms : uint32_t { kDescriptor = 1, kFabric = 2, kPool = 4, kPointer = 8, kLegacy = 16 };
   uint64_t stamp;  // 0: nothing is here
   uint64_t buffer_id;
   uint64_t base, bytes;
   uint32_t forms;
-  int32_t descriptor;  // kDescriptor, kPool: in the writer's process
+  int32_t descriptor;  // kDescriptor, kPool: in the writer's process; -1 while it is closed
   uint32_t next;       // the row of what begins where this ends; of a kPointer, the row of its pool
   uint32_t reserved;
-  unsigned char handle[64];  // kFabric, kPointer
+  unsigned char handle[64];  // kFabric, kPointer, kLegacy
   unsigned char unused[16];
 };
 static_assert(sizeof(Row) == 128);
-
-/// What a handle with Form::kListed has as its handle.
-struct Listed {
-  uint64_t ledger;     // its number
-  int32_t descriptor;  // of its file, in that process
-  uint32_t row;        // the first
-};
-[[nodiscard]] Listed listed(const MemoryHandle& handle) noexcept;
 
 /// The file of a ledger.
 struct LedgerFile {
@@ -65,6 +57,8 @@ class Ledger {
   /// Before what it names is closed.
   void clear(uint32_t row) noexcept;
   void chain(uint32_t row, uint32_t next) noexcept;
+  /// Another one; before it is closed -1.
+  void set_descriptor(uint32_t row, int descriptor) noexcept;
   [[nodiscard]] const Row& operator[](uint32_t row) const noexcept { return all().rows[row]; }
 
  private:
@@ -89,6 +83,8 @@ class PeerLedger {
   [[nodiscard]] Row read(uint32_t row) const noexcept;
   /// Whether a row is still the same.
   [[nodiscard]] bool is(uint32_t row, uint64_t stamp) const noexcept;
+  /// And its descriptor, too: what was taken by that number is the row's.
+  [[nodiscard]] bool has_descriptor(uint32_t row, uint64_t stamp, int descriptor) const noexcept;
 
  private:
   Mapping mapping_;

@@ -32,14 +32,14 @@ bool import_by_fabric(const cuda::Driver& driver, const Row& row, bool* worth_tr
 
 // The row is looked at again: its owner may have closed the descriptor meanwhile, and opened
 // something else.
-bool import_by_descriptor(const PeerLedger& ledger, Descriptors& descriptors, const Piece& piece,
+bool import_by_descriptor(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
                           const Window& window, CUmemGenericAllocationHandle* handle,
                           Failure* failure) {
   const Fd descriptor = descriptors.take(
-      {window.pid, piece.row.descriptor, ledger.number(), piece.number, piece.row.stamp},
+      {window.owner, piece.row.descriptor, ledger->number(), piece.number, piece.row.stamp},
       &failure->why);
   if (!descriptor.valid()) return false;
-  if (!ledger.is(piece.number, piece.row.stamp)) {
+  if (!ledger->has_descriptor(piece.number, piece.row.stamp, piece.row.descriptor)) {
     failure->why = "its owner shares it no more";
     return false;
   }
@@ -49,14 +49,14 @@ bool import_by_descriptor(const PeerLedger& ledger, Descriptors& descriptors, co
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemImportFromShareableHandle", result);
 }
 
-bool import_piece(const PeerLedger& ledger, Descriptors& descriptors, const Piece& piece,
+bool import_piece(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
                   const Window& window, bool* fabric, CUmemGenericAllocationHandle* handle,
                   Failure* failure) {
   failure->why = "its owner shares it in a way that this process does not know";
   if ((piece.row.forms & Row::kFabric) != 0 && *fabric &&
       import_by_fabric(window.device->driver, piece.row, fabric, handle, failure))
     return true;
-  return (piece.row.forms & Row::kDescriptor) != 0 &&
+  return ledger != nullptr && (piece.row.forms & Row::kDescriptor) != 0 &&
          import_by_descriptor(ledger, descriptors, piece, window, handle, failure);
 }
 
@@ -87,16 +87,16 @@ bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window, F
   }
   if (handle.bytes <= uint64_t{1} << 46) {
     const uint64_t half = std::bit_ceil(std::max(handle.bytes, kLeastWindow / 2));
-    *window = {&device, handle.pid, handle.base / half * half, 2 * half, 0};
+    *window = {&device, owner_of(handle), handle.base / half * half, 2 * half, 0};
     if (driver.cuMemAddressReserve(&window->here, window->bytes, 0, 0, 0) == CUDA_SUCCESS)
       return true;
   }
-  *window = {&device, handle.pid, handle.base, handle.bytes, 0};
+  *window = {&device, owner_of(handle), handle.base, handle.bytes, 0};
   const CUresult result = driver.cuMemAddressReserve(&window->here, window->bytes, 0, 0, 0);
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemAddressReserve", result);
 }
 
-bool map_piece(const PeerLedger& ledger, Descriptors& descriptors, const Piece& piece,
+bool map_piece(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
                Window& window, bool* fabric, Import* import, Failure* failure) {
   const cuda::Driver& driver = window.device->driver;
   const Row& row = piece.row;

@@ -16,7 +16,7 @@ namespace tern::btl::cuda_ipc {
 
 struct Window {
   cuda::Device* device;
-  int32_t pid;
+  Owner owner;
   uint64_t base, bytes;  // there
   CUdeviceptr here;
   int imports = 0;
@@ -33,7 +33,7 @@ struct Import {
   Window* window;  // null: opened by its legacy handle
   uint64_t buffer_id, bytes;
   CUdeviceptr here;
-  uint32_t row = 0;  // in the peer's ledger
+  uint32_t row = 0;  // in the peer's ledger; 0: its owner cannot say that it is no more
   uint64_t stamp = 0;
   int uses = 0;
   uint64_t last = 0;  // the turn of its last use
@@ -53,8 +53,9 @@ struct Failure {
 [[nodiscard]] bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window,
                            Failure* failure);
 /// A piece at its place in a window; not to be used before allow(). *fabric: whether fabric
-/// handles are tried; false afterwards where one could not be imported.
-[[nodiscard]] bool map_piece(const PeerLedger& ledger, Descriptors& descriptors, const Piece& piece,
+/// handles are tried; false afterwards where one could not be imported. Without a ledger the piece
+/// has one.
+[[nodiscard]] bool map_piece(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
                              Window& window, bool* fabric, Import* import, Failure* failure);
 /// The device may use what is mapped at these addresses of this process.
 [[nodiscard]] bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure);

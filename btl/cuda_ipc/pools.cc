@@ -48,15 +48,16 @@ Pools::Pool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, 
                             const MemoryHandle& handle, cuda::Device& device, Failure* failure) {
   const Row row = ledger.read(number);
   for (Pool& known : pools_)
-    if (known.pid == handle.pid && known.row == number && known.stamp == row.stamp &&
+    if (known.process == handle.process && known.row == number && known.stamp == row.stamp &&
         known.device == &device)
       return &known;
   failure->why = "its owner shares its pool no more";
   if (row.stamp == 0 || (row.forms & Row::kPool) == 0) return nullptr;
   const Fd descriptor = descriptors.take(
-      {handle.pid, row.descriptor, ledger.number(), number, row.stamp}, &failure->why);
-  if (!descriptor.valid() || !ledger.is(number, row.stamp)) return nullptr;
-  Pool fresh{handle.pid, number, row.stamp, &device};
+      {owner_of(handle), row.descriptor, ledger.number(), number, row.stamp}, &failure->why);
+  if (!descriptor.valid() || !ledger.has_descriptor(number, row.stamp, row.descriptor))
+    return nullptr;
+  Pool fresh{handle.process, number, row.stamp, &device};
   const CUresult imported = device.driver.cuMemPoolImportFromShareableHandle(
       &fresh.handle, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
@@ -109,9 +110,9 @@ void Pools::free(Pointer& pointer) noexcept {
   pointers_.remove_if([&](const Pointer& one) { return &one == &pointer; });
 }
 
-void Pools::drop_withdrawn(int32_t pid, const PeerLedger* ledger) noexcept {
+void Pools::drop_withdrawn(uint64_t process, const PeerLedger* ledger) noexcept {
   pools_.remove_if([&](const Pool& pool) {
-    const bool gone = pool.pid == pid && pool.pointers == 0 &&
+    const bool gone = pool.process == process && pool.pointers == 0 &&
                       (ledger == nullptr || !ledger->is(pool.row, pool.stamp));
     if (gone) destroy(pool);
     return gone;

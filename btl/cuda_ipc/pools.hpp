@@ -29,11 +29,11 @@ class Pools {
                                                       const MemoryHandle& handle,
                                                       cuda::Device& device, Failure* failure);
   /// Those of a process that are not in its ledger any more; all, if `ledger` is null.
-  void drop_withdrawn(int32_t pid, const PeerLedger* ledger) noexcept;
+  void drop_withdrawn(uint64_t process, const PeerLedger* ledger) noexcept;
 
  private:
   struct Pool {
-    int32_t pid;
+    uint64_t process;
     uint32_t row;
     uint64_t stamp;
     cuda::Device* device;  // that may use it

@@ -26,6 +26,10 @@ class Way final : public DeviceTransport {
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override {
     return ipc_ ? ipc_->map(handle, device) : nullptr;
   }
+  void look_after() noexcept override {
+    Exports::instance().look_after();
+    if (ipc_) ipc_->look_after();
+  }
   std::string why_not() const override { return ipc_ ? ipc_->why_not() : "TERN_CUDA_IPC is 0"; }
 
  private:

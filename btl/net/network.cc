@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/process_id.hpp"
 #include "boot/boot.hpp"
 #include "btl/net/interfaces.hpp"
 #include "core/peer.hpp"
@@ -54,8 +55,8 @@ bool Network::reaches(const core::Peer& peer) const noexcept {
   return peer.nspace == 0 && static_cast<int>(peer.rank) != process_.world_rank;
 }
 
-bool Network::is_local(const core::Peer& peer) const {
-  return process_.boot->is_local(static_cast<int>(peer.rank));
+bool Network::shares_machine(const core::Peer& peer) const {
+  return book_.of(peer).machine == static_cast<uint32_t>(machine_id());
 }
 
 NetEndpoint* Network::known(uint32_t rank, uint32_t channel) noexcept {

@@ -37,8 +37,8 @@ class Network : public Btl {
   [[nodiscard]] virtual std::unique_ptr<NetEndpoint> make_endpoint(const Destination& leads_to,
                                                                    const std::string& address,
                                                                    const Origin& own) = 0;
-  /// Whether the peer runs on this host.
-  [[nodiscard]] bool is_local(const core::Peer& peer) const;
+  /// Whether the peer's devices are of the same machine, as where both are containers of one.
+  [[nodiscard]] bool shares_machine(const core::Peer& peer) const;
   /// A frame that came, its head first: checks it, and hands it to its endpoint.
   void arrived(std::span<const std::byte> message) noexcept;
   /// Drops what came: it costs its sender a frame, never this process.

@@ -52,7 +52,7 @@ std::unique_ptr<net::NetEndpoint> Ucx::make_endpoint(const Destination& leads_to
                                                      const Origin& own) {
   looks_for_sockets_ = kLooks;
   const Caps caps{.peeks = false,
-                  .maps = is_local(leads_to.peer),
+                  .maps = shares_machine(leads_to.peer),
                   .direct = Worker::kMostDirect,
                   .puts = true,
                   .puts_itself = worker_.puts_itself};

@@ -60,6 +60,7 @@ int P2p::progress() noexcept {
   int events = transports_.progress();
   if (TERN_UNLIKELY(!outbox_.empty())) events += outbox_.progress();
   if (TERN_UNLIKELY(!transfers_.empty())) events += transfers_.progress();
+  devices_.look_after();
   return events;
 }
 

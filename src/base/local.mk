@@ -10,8 +10,8 @@ base_sources += src/base/fd.cc
 base_sources += src/base/futex.cc
 base_sources += src/base/last_words.cc
 base_sources += src/base/log.cc
-base_sources += src/base/number_domain.cc
 base_sources += src/base/params.cc
+base_sources += src/base/process_id.cc
 base_sources += src/base/stack.cc
 base_sources += src/base/wait_report.cc
 

@@ -7,7 +7,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
-#include "base/number_domain.hpp"
+#include "base/process_id.hpp"
 #include "boot/calls.hpp"
 #include "boot/ways.hpp"
 #include "mpi.h"

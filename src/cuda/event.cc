@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/event.hpp"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <new>
 #include <set>
 #include <utility>
 
+#include "base/process_id.hpp"
 #include "cuda/device.hpp"
 
 namespace tern::cuda {
@@ -42,7 +41,7 @@ class Named {
 };
 
 std::string key_of(const EventName& name) {
-  std::string key(reinterpret_cast<const char*>(&name.pid), sizeof name.pid);
+  std::string key(reinterpret_cast<const char*>(&name.process), sizeof name.process);
   return key.append(reinterpret_cast<const char*>(name.handle), sizeof name.handle);
 }
 
@@ -73,7 +72,7 @@ CUevent Events::acquire(EventName* name, CUresult* error) noexcept {
     (void)driver_.cuEventDestroy_v2(event);
     return nullptr;
   }
-  *name = {static_cast<int32_t>(::getpid()), 0, reinterpret_cast<uint64_t>(event), {}};
+  *name = {process_id(), reinterpret_cast<uint64_t>(event), {}};
   std::memcpy(name->handle, &handle, sizeof handle);
   return event;
 }
@@ -89,7 +88,7 @@ void Events::release(CUevent event, const EventName& name) noexcept {
 }
 
 CUevent Events::open(const EventName& name, CUresult* error) noexcept {
-  if (name.pid == ::getpid()) {
+  if (name.process == process_id()) {
     const CUevent own = Named::instance().find(name.event);
     if (own == nullptr) *error = CUDA_ERROR_INVALID_HANDLE;
     return own;

@@ -23,9 +23,8 @@ class Job;
 
 /// The name of an event. Goes over the wire.
 struct EventName {
-  int32_t pid;
-  uint32_t reserved;
-  uint64_t event;  // in that process: a process cannot open its own handles
+  uint64_t process;  // process_id()
+  uint64_t event;    // in that process: a process cannot open its own handles
   unsigned char handle[64];
 };
 static_assert(sizeof(EventName) == 80);
@@ -57,7 +56,7 @@ class Events {
   const Driver& driver_;
   std::mutex mutex_;
   std::vector<Own> idle_;
-  std::map<std::string, CUevent> opened_;  // by the bytes of pid and handle
+  std::map<std::string, CUevent> opened_;  // by the bytes of process and handle
 };
 
 /// Stands behind what the job has begun so far. Without any where the driver refuses: the job has

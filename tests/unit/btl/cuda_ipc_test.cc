@@ -7,6 +7,8 @@
 
 #include <cstring>
 
+#include "base/process_id.hpp"
+
 namespace tern::btl::cuda_ipc {
 namespace {
 
@@ -16,7 +18,9 @@ constexpr uint64_t kPiece = 2 << 20, kBase = 0x7000'0000'0000;
 struct Fake {
   int imports = 0, handles = 0, mapped = 0, reserved = 0, legacy = 0;
   CUdeviceptr next = 0x1000'0000'0000;
-  bool busy = false;  // the application has work under way
+  int openings = 0;
+  bool busy = false;     // the application has work under way
+  bool refuses = false;  // to open legacy handles
 } fake;
 
 cuda::Driver fake_driver() {
@@ -32,6 +36,8 @@ cuda::Driver fake_driver() {
   driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
   driver.cuStreamQuery = [](CUstream) { return fake.busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; };
   driver.cuIpcOpenMemHandle_v2 = [](CUdeviceptr* at, CUipcMemHandle, unsigned) {
+    ++fake.openings;
+    if (fake.refuses) return CUDA_ERROR_INVALID_VALUE;
     ++fake.legacy;
     return *at = fake.next += 1 << 30, CUDA_SUCCESS;
   };
@@ -99,18 +105,21 @@ class CudaIpcTest : public ::testing::Test {
     MemoryHandle made{};
     made.form = MemoryHandle::Form::kListed;
     made.pid = ::getpid();
+    made.process = 5;
+    made.domain = number_domain();
     made.buffer_id = id;
     made.base = kBase + static_cast<uint64_t>(first) * kPiece;
     made.bytes = static_cast<uint64_t>(count) * kPiece;
     made.address = made.base + 100;
-    const Listed place{ledger_.number(), ledger_.descriptor(), row};
-    std::memcpy(made.driver_handle, &place, sizeof place);
+    made.listed = {ledger_.number(), ledger_.descriptor(), row};
     return made;
   }
   MemoryHandle legacy(uint64_t base, uint64_t bytes, uint64_t id) {
     MemoryHandle made{};
     made.form = MemoryHandle::Form::kLegacy;
     made.pid = 7;
+    made.process = 7;
+    made.domain = number_domain();
     made.buffer_id = id;
     made.base = made.address = base;
     made.bytes = bytes;
@@ -206,6 +215,40 @@ TEST_F(CudaIpcTest, OtherMemoryAtTheSameAddress) {
   EXPECT_EQ(fake.legacy, 1);
 }
 
+// The first process of each container has number 1.
+TEST_F(CudaIpcTest, ProcessesWithTheSameNumberAreTwo) {
+  MemoryHandle other = legacy(kBase, kPiece, 1);
+  other.process = 8;
+  const std::byte* const first = ipc_->map(legacy(kBase, kPiece, 1), device_)->address;
+  EXPECT_NE(ipc_->map(other, device_)->address, first);
+  EXPECT_EQ(ipc_->map(legacy(kBase, kPiece, 1), device_)->address, first);
+  EXPECT_EQ(fake.openings, 2);
+}
+
+TEST_F(CudaIpcTest, AmongPidNamespacesTheDriverIsAskedOnce) {
+  MemoryHandle theirs = legacy(kBase, kPiece, 1);
+  theirs.domain += 1;
+  EXPECT_NE(ipc_->map(theirs, device_), nullptr);
+  fake.refuses = true;
+  theirs.process = 8;
+  refuse(theirs);
+  refuse(theirs);
+  EXPECT_EQ(fake.openings, 2);
+  refuse(legacy(kBase + kPiece, kPiece, 2));
+  fake.refuses = false;
+  EXPECT_NE(ipc_->map(legacy(kBase + kPiece, kPiece, 2), device_), nullptr) << "of this namespace";
+}
+
+// Its number is that of a process here, whose descriptors are not meant.
+TEST_F(CudaIpcTest, DescriptorsAreNotTakenByNumbersOfAnotherNamespace) {
+  const auto rows = pieces(1);
+  MemoryHandle theirs = handle(rows[0], 0, 1, 100);
+  theirs.domain += 1;
+  refuse(theirs);
+  theirs.domain = number_domain();
+  EXPECT_NE(ipc_->map(theirs, device_), nullptr);
+}
+
 TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGo) {
   const auto rows = pieces(3);
   (void)ipc_->map(handle(rows[0], 0, 3, 100), device_);
@@ -214,6 +257,53 @@ TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGo) {
   for (int i = 0; i < 5; ++i) (void)ipc_->map(legacy(kBase + 100 * kPiece, 4096, 9), device_);
   EXPECT_EQ(fake.mapped, 0);
   EXPECT_EQ(fake.reserved, 0);
+}
+
+TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGoWithoutFurtherMessages) {
+  Row row{};
+  row.buffer_id = 1;
+  row.base = kBase + 100 * kPiece;
+  row.bytes = kPiece;
+  row.forms = Row::kLegacy;
+  const uint32_t place = ledger_.add(row);
+  MemoryHandle theirs = legacy(row.base, row.bytes, 1);
+  theirs.pid = ::getpid();
+  theirs.listed = {ledger_.number(), ledger_.descriptor(), place};
+  const auto rows = pieces(3);
+  (void)ipc_->map(theirs, device_);
+  auto used = ipc_->map(handle(rows[0], 0, 3, 100), device_);
+  ipc_->look_after();
+  EXPECT_EQ(fake.legacy, 1);
+  ledger_.clear(place);
+  for (const uint32_t one : rows) ledger_.clear(one);
+  ipc_->look_after();
+  EXPECT_EQ(fake.legacy, 0);
+  EXPECT_EQ(fake.mapped, 3) << "they are in use";
+  used.reset();
+  ipc_->look_after();
+  EXPECT_EQ(fake.mapped, 0);
+}
+
+// A container without a common PID or network namespace.
+TEST_F(CudaIpcTest, AFabricHandleServesWithoutTheLedger) {
+  MemoryHandle theirs = handle(piece(0, 100, Row::kFabric), 0, 1, 100);
+  theirs.domain += 1;
+  refuse(theirs);
+  theirs.form = MemoryHandle::Form::kFabric;
+  const auto mapped = ipc_->map(theirs, device_);
+  ASSERT_NE(mapped, nullptr) << ipc_->why_not();
+  EXPECT_EQ(fake.imports, 1);
+  EXPECT_EQ(ipc_->map(theirs, device_)->address, mapped->address);
+  EXPECT_EQ(fake.imports, 1);
+}
+
+// Its number may be another file's by then.
+TEST_F(CudaIpcTest, AClosedDescriptorIsNotTaken) {
+  const auto rows = pieces(1);
+  ledger_.set_descriptor(rows[0], -1);
+  refuse(handle(rows[0], 0, 1, 100));
+  ledger_.set_descriptor(rows[0], ledger_.descriptor());
+  EXPECT_NE(ipc_->map(handle(rows[0], 0, 1, 100), device_), nullptr);
 }
 
 TEST_F(CudaIpcTest, WrongHandlesAreRefused) {
@@ -242,14 +332,11 @@ TEST_F(CudaIpcTest, WrongHandlesAreRefused) {
 
 TEST_F(CudaIpcTest, WrongLedgersAreErrors) {
   MemoryHandle wrong = handle(1, 0, 1, 100);
-  Listed place{ledger_.number() + 1, ledger_.descriptor(), 1};
-  std::memcpy(wrong.driver_handle, &place, sizeof place);
+  wrong.listed = {ledger_.number() + 1, ledger_.descriptor(), 1};
   EXPECT_ANY_THROW((void)ipc_->map(wrong, device_));
-  place.descriptor = 0;
-  std::memcpy(wrong.driver_handle, &place, sizeof place);
+  wrong.listed.descriptor = 0;
   EXPECT_ANY_THROW((void)ipc_->map(wrong, device_));
-  place.descriptor = 1 << 20;
-  std::memcpy(wrong.driver_handle, &place, sizeof place);
+  wrong.listed.descriptor = 1 << 20;
   refuse(wrong);
 }
 

@@ -115,7 +115,7 @@ TEST_F(Damaged, ConnectionInfosThatMakeNoSenseAreRefused) {
            [](ConnectionInfo& info) { ++info.wire_version; },
            [](ConnectionInfo& info) { ++info.parameter_hash; },
            [](ConnectionInfo& info) { info.channels = 3; },
-           [](ConnectionInfo& info) { info.channels = 1u << 30; },
+           [](ConnectionInfo& info) { info.channels = 1u << 14; },
            [](ConnectionInfo& info) { info.used = 0; }, [](ConnectionInfo& info) { --info.used; },
            [](ConnectionInfo& info) { info.addresses.front() = std::byte{'x'}; }}) {
     ConnectionInfo changed = fuzz::InfoPeer::connection_info(address_);

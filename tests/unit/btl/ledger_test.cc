@@ -40,8 +40,7 @@ class LedgerTest : public ::testing::Test {
     made.form = MemoryHandle::Form::kListed;
     made.base = made.address = kLedgerBase;
     made.bytes = bytes;
-    const Listed place{mine_.number(), mine_.descriptor(), first};
-    std::memcpy(made.driver_handle, &place, sizeof place);
+    made.listed = {mine_.number(), mine_.descriptor(), first};
     return made;
   }
   bool reads(const MemoryHandle& of) { return read_chain(theirs_, of, &found_, &why_); }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that was sent and then freed by the program (not by MPI_Free_mem) is held by no process,
+// though no device memory is sent any more: while both ranks only poll, and while the receiver
+// sleeps in a receive of host memory and the sender calls MPI now and then.
+// ranks: 2
+// configurations: 1 4-peers
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "allocators.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+constexpr size_t kBytes = 4 << 20;
+
+/// Of the software driver's memory.
+int descriptors() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const auto target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (!gone && target.rfind("/memfd:softcuda", 0) == 0) ++count;
+  }
+  return count;
+}
+
+double seconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+struct Held {
+  int descriptors;
+  long long imports, mappings;
+};
+Held held() { return {descriptors(), control().live("imports"), control().live("mappings")}; }
+bool same(const Held& a, const Held& b) {
+  return a.descriptors == b.descriptors && a.imports == b.imports && a.mappings == b.mappings;
+}
+
+void send_and_free(const Allocator& from, const Area& into) {
+  if (rank == 1) {
+    OK(MPI_Recv(into.address(), kBytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    return;
+  }
+  const Area memory = from.make(kBytes);
+  OK(MPI_Send(memory.address(), kBytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+}
+
+Held before;  // anything was sent
+
+void check_held(const char* name, const char* how) {
+  const Held now = held();
+  if (!same(before, now))
+    FAIL("%s, %s: %d descriptors, %lld imports, %lld mappings of freed memory are held", name, how,
+         now.descriptors - before.descriptors, now.imports - before.imports,
+         now.mappings - before.mappings);
+}
+
+/// What a program does that waits for something else.
+void both_poll(const Allocator& from, const Area& into) {
+  send_and_free(from, into);
+  for (const double end = seconds() + 5; !same(before, held()) && seconds() < end;) {
+    int flag = 0;
+    OK(MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+  }
+  check_held(from.name, "polling");
+}
+
+void one_sleeps(const Allocator& from, const Area& into) {
+  send_and_free(from, into);
+  char word = 0;
+  if (rank == 1) {
+    OK(MPI_Recv(&word, 1, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  } else {
+    for (int i = 0; i < 60; ++i) {
+      int flag = 0;
+      OK(MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+      ::usleep(10000);
+    }
+    OK(MPI_Send(&word, 1, MPI_CHAR, 1, 1, MPI_COMM_WORLD));
+  }
+  check_held(from.name, "asleep");
+}
+
+void poll_for(double time) {
+  for (const double end = seconds() + time; seconds() < end;) {
+    int flag = 0;
+    OK(MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+  }
+}
+
+/// Its descriptor is closed after a second, and made again for the next message.
+void unused_memory_is_named_again(const Area& into) {
+  if (rank == 1) {
+    for (unsigned i = 0; i < 2; ++i) {
+      OK(MPI_Recv(into.address(), kBytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK(into.get(kBytes) == bytes_of(kBytes, i));
+    }
+    return;
+  }
+  const Area memory = mapped(kBytes, 1, kFd, kFd);
+  const int own = descriptors();
+  for (unsigned i = 0; i < 2; ++i) {
+    memory.put(bytes_of(kBytes, i));
+    OK(MPI_Send(memory.address(), kBytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+    if (descriptors() != own + 1) FAIL("it has %d descriptors beside its own", descriptors() - own);
+    poll_for(1.3);
+    if (descriptors() != own) FAIL("%d descriptors are held while unused", descriptors() - own);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  start_cuda();
+  if (!control().there()) {
+    OK(MPI_Finalize());
+    return 77;
+  }
+  {
+    const Area into = plain(kBytes);
+    before = held();
+    for (const char* name : {"cudaMalloc", "cuMemCreate", "several mappings", "exportable pool"})
+      for (const Allocator& from : kAllocators)
+        if (name == std::string(from.name)) {
+          both_poll(from, into);
+          one_sleeps(from, into);
+        }
+    unused_memory_is_named_again(into);
+  }
+  return end();
+}
