@@ -88,6 +88,9 @@ namespace tern {
     one_of("auto|pidfd|socket"), own(),                                                            \
     "descriptors of other ranks' device memory: auto, pidfd (taken; needs the right to trace), "   \
     "socket (sent on request)")                                                                    \
+  X(stream_chunk, "TERN_STREAM_CHUNK", Size, 1048576, between(4096, 1073741824), own(),            \
+    "enqueued operations that the host does: bytes of a part of their data; the least of all "     \
+    "ranks counts, and each communicator with a stream pins two of them")                          \
   X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr), shared(),                            \
     "a file of lines that say which algorithm serves which sizes; tern_coll tune writes one")      \
   X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr), shared(),                          \
