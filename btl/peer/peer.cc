@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer: device memory of this process: messages of a rank to itself, ranks that are threads. A
-// process cannot open its own handles and need not: the address serves on any of its devices.
+// process cannot open its own handles and need not: the address serves on any of its devices, once they
+// have access to it.
 #include "base/process_id.hpp"
 #include "btl/device.hpp"
 

@@ -4,7 +4,7 @@ from table import HANDLES, WIDE
 
 HEAD = '''// SPDX-License-Identifier: Apache-2.0
 // Generated from src/abi/functions.txt by generate.py: the entry points of chapter "{chapter}".
-#include "mpi.h"
+#include "mpix.h"
 
 #include "abi/checks.hpp"
 #include "abi/entry.hpp"
@@ -25,7 +25,7 @@ PARTS = {'Comm_split': 'kSplit', 'Comm_split_type': 'kSplitType', 'Dist_graph_cr
                           'Cart_create', 'Cart_sub', 'Graph_create', 'Dist_graph_create_adjacent'),
                          'kDerivation'),
          **dict.fromkeys(('Win_create', 'Win_allocate', 'Win_allocate_shared',
-                          'Win_create_dynamic'), 'kCollective')}
+                          'Win_create_dynamic', 'Stream_comm_create'), 'kCollective')}
 HEARS = ('comm', 'win', 'file', 'session')  # kinds of objects with an error handler
 
 
@@ -300,7 +300,7 @@ class Entry:
 
     def text(self):
         suffix = '_c' if self.large else ''
-        name = f'"MPI_{self.f.name}{suffix}"'
+        name = f'"{self.f.prefix}{self.f.name}{suffix}"'
         if self.f.raw:
             self.raw_body(name)
         elif not self.f.has_body:
@@ -314,7 +314,7 @@ class Entry:
             self.widen()
             self.checks()
             self.call_body()
-        head = self.f.prototype(self.large, 'PMPI_', suffix)
+        head = self.f.prototype(self.large, 'P', suffix)
         return f'{head} {{\n' + '\n'.join(self.out) + '\n}\n'
 
     def stub_object(self):
@@ -346,10 +346,10 @@ def entry_points(function):
     parts = []
     for name, large in function.forms():
         if name != function.name and function.same_c:
-            parts.append(alias(f'PMPI_{name}', f'PMPI_{function.name}', False))
+            parts.append(alias(f'P{function.prefix}{name}', f'P{function.prefix}{function.name}', False))
         else:
             parts.append(Entry(function, large).text())
-        parts.append(alias(f'MPI_{name}', f'PMPI_{name}', True))
+        parts.append(alias(f'{function.prefix}{name}', f'P{function.prefix}{name}', True))
     return ''.join(parts)
 
 
@@ -364,7 +364,7 @@ BODIES_HEAD = '''// SPDX-License-Identifier: Apache-2.0
 // MPI_SUCCESS or tern::fail(...). Results: handles and statuses as the user sees them.
 #pragma once
 
-#include "mpi.h"
+#include "mpix.h"
 
 namespace tern::core {
 class Communicator;
@@ -380,6 +380,9 @@ class Window;
 }
 namespace tern::io {
 class File;
+}
+namespace tern::stream {
+class Stream;
 }
 
 namespace tern::api {

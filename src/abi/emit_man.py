@@ -109,23 +109,23 @@ class Page:
     def __init__(self, function, pages, words):
         self.function, self.pages, self.words = function, pages, words
         self.text = pages.text(function.name)
-        self.own = f'MPI_{function.name}'
+        self.own = function.prefix + function.name
         self.shown = [p for p in function.params if p.raw != '...']
         self.prose = mdoc.Prose(self.own, {p.name for p in self.shown}, pages.functions)
         self.out = []
 
     def head(self):
-        names = [f'MPI_{name}' for name, _ in self.function.forms()]
+        names = [self.function.prefix + name for name, _ in self.function.forms()]
         self.out += ['.\\" Generated from src/abi/functions.txt and src/abi/pages by src/abi/generate.py.',
                      '.Dd $Mdocdate$', f'.Dt {self.own.upper()} 3', '.Os "Tern MPI"', '.Sh NAME',
                      *(f'.Nm {name} ,' for name in names[:-1]), f'.Nm {names[-1]}',
                      f'.Nd {summary(self.function.name, self.words)}']
 
     def synopsis(self):
-        self.out += ['.Sh SYNOPSIS', '.In mpi.h']
+        self.out += ['.Sh SYNOPSIS', '.In mpix.h' if self.function.extends else '.In mpi.h']
         for name, large in self.function.forms():
             declared = [p.declare(large) for p in self.function.c_params(large)]
-            self.out += [f'.Ft {mdoc.quoted(self.function.returns)}', f'.Fo MPI_{name}',
+            self.out += [f'.Ft {mdoc.quoted(self.function.returns)}', f'.Fo {self.function.prefix}{name}',
                          *(f'.Fa {mdoc.quoted(one)}' for one in declared or ['void']), '.Fc']
 
     def section(self, title, paragraphs, level='Ss'):
@@ -176,12 +176,12 @@ class Page:
         if len(forms) < 2:
             return []
         if self.function.same_c:
-            return [[f'MPI_{forms[1][0]} is another name of the same function.']]
+            return [[f'{self.function.prefix}{forms[1][0]} is another name of the same function.']]
         types = sorted({WIDE[p.kind][1] for p in self.function.params if p.wide} |
                        {'MPI_Count' for p in self.function.params if p.only_large})
         if not types:
-            return [[f'MPI_{forms[1][0]} is the same for a callback that gets counts as MPI_Count.']]
-        return [[f'MPI_{forms[1][0]} is the same with {" and ".join(types)} where this function has a '
+            return [[f'{self.function.prefix}{forms[1][0]} is the same for a callback that gets counts as MPI_Count.']]
+        return [[f'{self.function.prefix}{forms[1][0]} is the same with {" and ".join(types)} where this function has a '
                  'narrower type, for data that an int cannot count.']]
 
     def anytime(self):
@@ -239,10 +239,11 @@ class Page:
         self.out.append('.El')
 
     def see_also(self):
-        names = [f'.Xr MPI_{name} 3' for name in sorted(
+        names = [f'.Xr {self.pages.functions[name].prefix}{name} 3' for name in sorted(
             self.pages.related(self.function.name, self.text), key=lambda one: one.lower())]
         self.out += ['.Sh SEE ALSO', *(line + ' ,' for line in ['.Xr mpirun 1', *names]), '.Xr tern 7',
-                     '.Sh STANDARDS', 'MPI-5.0.']
+                     '.Sh STANDARDS',
+                     'An extension; the names of streams are those of MPICH.' if self.function.extends else 'MPI-5.0.']
 
     def render(self):
         for part in (self.head, self.synopsis, self.description, self.returned, self.examples,

@@ -23,6 +23,7 @@
 #include "core/session.hpp"
 #include "mpi.h"
 #include "rma/window.hpp"
+#include "stream/stream.hpp"
 
 namespace tern::abi {
 

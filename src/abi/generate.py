@@ -4,7 +4,7 @@
 
   generate.py --table src/abi/functions.txt --out gen    gen/abi, gen/api/bodies.hpp, gen/man3
   generate.py --table src/abi/functions.txt --chapters   the chapters (one .cc file each)
-  generate.py --table src/abi/functions.txt --prototypes all C prototypes, one a line
+  generate.py --table src/abi/functions.txt --prototypes all C prototypes of mpi.h, one a line
   generate.py --table src/abi/functions.txt --names      all names, one a line
 
 A file whose content stays the same is not touched, so nothing is rebuilt for it.
@@ -31,15 +31,16 @@ def generate(rows, out):
     words = emit_man.read_summaries(os.path.join(HERE, 'summaries.txt'))
     said = pages.Pages(os.path.join(HERE, 'pages'), rows)
     for function in rows:
-        write(f'{out}/man3/MPI_{function.name}.3', emit_man.page(function, said, words))
+        own = function.prefix + function.name
+        write(f'{out}/man3/{own}.3', emit_man.page(function, said, words))
         for name, _ in function.forms():
             if name != function.name:
-                write(f'{out}/man3/MPI_{name}.3', f'.so man3/MPI_{function.name}.3\n')
+                write(f'{out}/man3/{function.prefix}{name}.3', f'.so man3/{own}.3\n')
 
 
 def prototypes(rows):
     for function in rows:
-        for name, large in function.forms():
+        for name, large in () if function.extends else function.forms():
             yield function.prototype(large, suffix='_c' if name != function.name else '')
 
 
@@ -66,7 +67,7 @@ def main():
     if chosen.prototypes:
         print('\n'.join(prototypes(rows)))
     if chosen.names:
-        print('\n'.join('MPI_' + name for row in rows for name, _ in row.forms()))
+        print('\n'.join(row.prefix + name for row in rows for name, _ in row.forms()))
 
 
 if __name__ == '__main__':

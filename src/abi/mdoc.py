@@ -41,11 +41,13 @@ class Prose:
         if name.startswith('TERN_'):
             variable, sign, value = name.partition('=')
             return f'Ev {variable}' + (f' Ns ={value}' if sign else '')
-        function = name[4:-2] if name.endswith('_c') and name[4:] not in self.functions else name[4:]
-        if f'MPI_{function}' == self.own:
+        prefix, _, function = name.partition('_')
+        if name.endswith('_c') and function not in self.functions:
+            function = function[:-2]
+        if f'{prefix}_{function}' == self.own:
             return f'Nm {name}'
-        if function in self.functions:
-            return f'Xr MPI_{function} 3' if not name.endswith('_c') else f'Fn {name}'
+        if function in self.functions and self.functions[function].prefix == prefix + '_':
+            return f'Xr {prefix}_{function} 3' if not name.endswith('_c') else f'Fn {name}'
         return f'Dv {name}' if re.fullmatch(r'MPIX?_[A-Z0-9_]+', name) else f'Vt {name}'
 
     def word(self, word):

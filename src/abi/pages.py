@@ -8,6 +8,8 @@ import os
 import re
 from dataclasses import dataclass, field
 
+import table
+
 TEXTS = ('blocks', 'order', 'threads', 'device buffers', 'Tern')  # sections of paragraphs
 LISTS = ('arguments', 'errors')                                  # sections of `name: text`
 WORDS = ('see also', 'with')                                     # sections of words
@@ -76,12 +78,13 @@ def head(text, chapter, line):
         entry.shared = inner[1:]
         return entry
     entry.adds = inner.startswith('+')
+    prefix = 'MPIX_' if chapter in table.EXTENSIONS else 'MPI_'
     for one in inner.lstrip('+').split(';'):
         name, _, words = one.strip().partition(':')
         if not re.fullmatch(r'\w+', name):
             raise PageError(f'{entry.place}: cannot read the head "{text[:60]}"')
         given = [word.strip() for word in words.split(',') if word.strip()]
-        entry.functions[name] = {'name': f'MPI_{name}', **{str(i): w for i, w in enumerate(given, 1)}}
+        entry.functions[name] = {'name': prefix + name, **{str(i): w for i, w in enumerate(given, 1)}}
     return entry
 
 
@@ -229,6 +232,9 @@ class Pages:
                 for entry in Reader(name[:-4]).read(os.path.join(folder, name)):
                     self.keep(entry)
 
+    def full(self, name):
+        return self.functions[name].prefix + name
+
     def keep(self, entry):
         names = [(self.shared, entry.shared)] if entry.shared else \
             [(self.entries, name) for name in entry.functions]
@@ -276,7 +282,7 @@ class Pages:
         if of is None:
             return None
         form += '' if self.functions[name].chapter in self.collective else ' message'
-        words = {'name': f'MPI_{name}', 'base': f'MPI_{base}', **untouched(self.functions[name])}
+        words = {'name': self.full(name), 'base': self.full(base), **untouched(self.functions[name])}
         if not words['untouched'] and f'{form} without data' in self.shared:
             form += ' without data'
         text = self.taken(self.shared[form], words)

@@ -9,6 +9,7 @@
 #include "abi/entry.hpp"
 #include "api/errors.hpp"
 #include "base/log.hpp"
+#include "mpix.h"
 
 namespace tern::abi {
 namespace {
@@ -59,6 +60,8 @@ KindNames names_of(Kind kind) noexcept {
       return {"file", "MPI_FILE_NULL", MPI_ERR_FILE, word(MPI_FILE_NULL)};
     case Kind::kWindow:
       return {"window", "MPI_WIN_NULL", MPI_ERR_WIN, word(MPI_WIN_NULL)};
+    case Kind::kStream:
+      return {"stream", "MPIX_STREAM_NULL", MPIX_ERR_STREAM, word(MPIX_STREAM_NULL)};
     case Kind::kNone:
       break;
   }

@@ -18,6 +18,7 @@ HANDLES = {  # kind -> (C type, class of the object behind it, error class of a 
     'session': ('MPI_Session', 'core::Session', 'MPI_ERR_SESSION'),
     'win': ('MPI_Win', 'rma::Window', 'MPI_ERR_WIN'),
     'file': ('MPI_File', 'io::File', 'MPI_ERR_FILE'),
+    'stream': ('MPIX_Stream', 'stream::Stream', 'MPIX_ERR_STREAM'),
     # Checked, and passed as they are: null is legal (request), or the body replaces them.
     'request': ('MPI_Request', None, 'MPI_ERR_REQUEST'),
     'live_request': ('MPI_Request', None, 'MPI_ERR_REQUEST'),
@@ -43,7 +44,7 @@ MEANING = {  # kind -> what man pages say of it
     'comm': 'communicator', 'datatype': 'datatype', 'group': 'group', 'op': 'reduction operation',
     'rma_op': 'predefined reduction operation', 'errhandler': 'error handler',
     'info': 'info object', 'hints': 'info object with hints, or MPI_INFO_NULL',
-    'session': 'session', 'win': 'window', 'file': 'file', 'request': 'request',
+    'session': 'session', 'win': 'window', 'file': 'file', 'stream': 'stream', 'request': 'request',
     'message': 'matched message', 'live_request': 'request, not MPI_REQUEST_NULL',
     'count': 'number of elements, not negative', 'length': 'length of an array, not negative',
     'wide': 'integer', 'disp': 'displacement', 'span': 'bytes', 'int': 'integer',
@@ -58,6 +59,8 @@ MEANING = {  # kind -> what man pages say of it
     'inplace': 'address of the data or MPI_IN_PLACE',
     'pointer': 'address', 'address': 'address of a pointer', 'string': 'string',
 }
+
+EXTENSIONS = ('stream',)  # chapters whose functions are MPIX_
 
 
 @dataclass
@@ -124,7 +127,7 @@ class Param:
 
 @dataclass
 class Function:
-    name: str  # without MPI_
+    name: str  # without MPI_ or MPIX_
     chapter: str
     has_body: bool
     params: list = field(default_factory=list)
@@ -133,6 +136,15 @@ class Function:
     own_c: bool = False   # the _c function has a body of its own
     same_c: bool = False  # the _c function is the same function
     line: int = 0
+
+    @property
+    def extends(self):
+        """Declared in mpix.h, not in mpi.h."""
+        return self.chapter in EXTENSIONS
+
+    @property
+    def prefix(self):
+        return 'MPIX_' if self.extends else 'MPI_'
 
     @property
     def gives_code(self):
@@ -157,9 +169,9 @@ class Function:
     def c_params(self, large):
         return [p for p in self.params if large or not p.only_large]
 
-    def prototype(self, large, prefix='MPI_', suffix=''):
+    def prototype(self, large, before='', suffix=''):
         shown = ', '.join(p.declare(large) for p in self.c_params(large)) or 'void'
-        return f'{self.returns} {prefix}{self.name}{suffix}({shown})'
+        return f'{self.returns} {before}{self.prefix}{self.name}{suffix}({shown})'
 
 
 class TableError(Exception):

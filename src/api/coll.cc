@@ -144,6 +144,10 @@ Described alltoallv_of(const void* sendbuf, const MPI_Count* sendcounts, const M
 
 int barrier(Communicator& comm) noexcept { return run(barrier_of(comm)); }
 
+int barrier_enqueue(Communicator& comm) noexcept {
+  return enqueue(barrier_of(comm), "MPIX_Barrier_enqueue");
+}
+
 int ibarrier(Communicator& comm, MPI_Request* request) noexcept {
   return begin(barrier_of(comm), request);
 }
@@ -155,6 +159,11 @@ int barrier_init(Communicator& comm, core::Info*, MPI_Request* request) noexcept
 int bcast(void* buffer, MPI_Count count, Datatype& datatype, int root,
           Communicator& comm) noexcept {
   return run(bcast_of(buffer, count, datatype, root, comm));
+}
+
+int bcast_enqueue(void* buffer, MPI_Count count, Datatype& datatype, int root,
+                  Communicator& comm) noexcept {
+  return enqueue(bcast_of(buffer, count, datatype, root, comm), "MPIX_Bcast_enqueue");
 }
 
 int ibcast(void* buffer, MPI_Count count, Datatype& datatype, int root, Communicator& comm,
@@ -170,6 +179,12 @@ int bcast_init(void* buffer, MPI_Count count, Datatype& datatype, int root, Comm
 int gather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
            MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm) noexcept {
   return run(gather_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
+}
+
+int gather_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                   MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm) noexcept {
+  return enqueue(gather_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+                 "MPIX_Gather_enqueue");
 }
 
 int igather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
@@ -193,6 +208,14 @@ int gatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* 
       gatherv_of(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm));
 }
 
+int gatherv_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                    const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
+                    int root, Communicator& comm) noexcept {
+  return enqueue(
+      gatherv_of(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
+      "MPIX_Gatherv_enqueue");
+}
+
 int igatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
              const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype, int root,
              Communicator& comm, MPI_Request* request) noexcept {
@@ -212,6 +235,13 @@ int gatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, v
 int scatter(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
             MPI_Count recvcount, Datatype& recvtype, int root, Communicator& comm) noexcept {
   return run(scatter_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
+}
+
+int scatter_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                    MPI_Count recvcount, Datatype& recvtype, int root,
+                    Communicator& comm) noexcept {
+  return enqueue(scatter_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+                 "MPIX_Scatter_enqueue");
 }
 
 int iscatter(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
@@ -235,6 +265,14 @@ int scatterv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* d
       scatterv_of(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm));
 }
 
+int scatterv_enqueue(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* displs,
+                     Datatype& sendtype, void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
+                     int root, Communicator& comm) noexcept {
+  return enqueue(
+      scatterv_of(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm),
+      "MPIX_Scatterv_enqueue");
+}
+
 int iscatterv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* displs,
               Datatype& sendtype, void* recvbuf, MPI_Count recvcount, Datatype& recvtype, int root,
               Communicator& comm, MPI_Request* request) noexcept {
@@ -254,6 +292,12 @@ int scatterv_init(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Ai
 int allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
               MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
   return run(allgather_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+}
+
+int allgather_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                      MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
+  return enqueue(allgather_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),
+                 "MPIX_Allgather_enqueue");
 }
 
 int iallgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
@@ -277,6 +321,14 @@ int allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, voi
       allgatherv_of(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
 }
 
+int allgatherv_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                       const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
+                       Communicator& comm) noexcept {
+  return enqueue(
+      allgatherv_of(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
+      "MPIX_Allgatherv_enqueue");
+}
+
 int iallgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                 const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
                 Communicator& comm, MPI_Request* request) noexcept {
@@ -298,6 +350,12 @@ int alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void*
   return run(alltoall_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
 }
 
+int alltoall_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
+                     MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
+  return enqueue(alltoall_of(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),
+                 "MPIX_Alltoall_enqueue");
+}
+
 int ialltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
               MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
               MPI_Request* request) noexcept {
@@ -317,6 +375,14 @@ int alltoallv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* 
               const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm) noexcept {
   return run(alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
                           recvtype, comm));
+}
+
+int alltoallv_enqueue(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
+                      Datatype& sendtype, void* recvbuf, const MPI_Count* recvcounts,
+                      const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm) noexcept {
+  return enqueue(alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                              recvtype, comm),
+                 "MPIX_Alltoallv_enqueue");
 }
 
 int ialltoallv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,

@@ -24,6 +24,9 @@ struct Described {
 /// MPI_..._init
 [[nodiscard]] int plan(const Described& what, MPI_Request* request) noexcept;
 
+/// MPIX_..._enqueue, of this name.
+[[nodiscard]] int enqueue(const Described& what, const char* name) noexcept;
+
 /// Whether the caller is the root: on an inter-communicator MPI_ROOT says so.
 [[nodiscard]] inline bool is_root(const core::Communicator& comm, int root) noexcept {
   return comm.inter() ? root == MPI_ROOT : comm.rank() == root;

@@ -122,6 +122,12 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& dataty
   return run(reduce_of(sendbuf, recvbuf, count, datatype, op, root, comm));
 }
 
+int reduce_enqueue(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype,
+                   core::Op& op, int root, Communicator& comm) noexcept {
+  return enqueue(reduce_of(sendbuf, recvbuf, count, datatype, op, root, comm),
+                 "MPIX_Reduce_enqueue");
+}
+
 int ireduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
             int root, Communicator& comm, MPI_Request* request) noexcept {
   return begin(reduce_of(sendbuf, recvbuf, count, datatype, op, root, comm), request);
@@ -138,6 +144,12 @@ int allreduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& dat
   return run(allreduce_of(sendbuf, recvbuf, count, datatype, op, comm));
 }
 
+int allreduce_enqueue(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype,
+                      core::Op& op, Communicator& comm) noexcept {
+  return enqueue(allreduce_of(sendbuf, recvbuf, count, datatype, op, comm),
+                 "MPIX_Allreduce_enqueue");
+}
+
 int iallreduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype,
                core::Op& op, Communicator& comm, MPI_Request* request) noexcept {
   return begin(allreduce_of(sendbuf, recvbuf, count, datatype, op, comm), request);
@@ -151,6 +163,12 @@ int allreduce_init(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype
 int reduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
                          Datatype& datatype, core::Op& op, Communicator& comm) noexcept {
   return run(reduce_scatter_block_of(sendbuf, recvbuf, recvcount, datatype, op, comm));
+}
+
+int reduce_scatter_block_enqueue(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                                 Datatype& datatype, core::Op& op, Communicator& comm) noexcept {
+  return enqueue(reduce_scatter_block_of(sendbuf, recvbuf, recvcount, datatype, op, comm),
+                 "MPIX_Reduce_scatter_block_enqueue");
 }
 
 int ireduce_scatter_block(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
@@ -170,6 +188,12 @@ int reduce_scatter(const void* sendbuf, void* recvbuf, const MPI_Count* recvcoun
   return run(reduce_scatter_of(sendbuf, recvbuf, recvcounts, datatype, op, comm));
 }
 
+int reduce_scatter_enqueue(const void* sendbuf, void* recvbuf, const MPI_Count* recvcounts,
+                           Datatype& datatype, core::Op& op, Communicator& comm) noexcept {
+  return enqueue(reduce_scatter_of(sendbuf, recvbuf, recvcounts, datatype, op, comm),
+                 "MPIX_Reduce_scatter_enqueue");
+}
+
 int ireduce_scatter(const void* sendbuf, void* recvbuf, const MPI_Count* recvcounts,
                     Datatype& datatype, core::Op& op, Communicator& comm,
                     MPI_Request* request) noexcept {
@@ -187,6 +211,11 @@ int scan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype
   return run(scan_of(sendbuf, recvbuf, count, datatype, op, comm));
 }
 
+int scan_enqueue(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype,
+                 core::Op& op, Communicator& comm) noexcept {
+  return enqueue(scan_of(sendbuf, recvbuf, count, datatype, op, comm), "MPIX_Scan_enqueue");
+}
+
 int iscan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
           Communicator& comm, MPI_Request* request) noexcept {
   return begin(scan_of(sendbuf, recvbuf, count, datatype, op, comm), request);
@@ -200,6 +229,11 @@ int scan_init(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& dat
 int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,
            Communicator& comm) noexcept {
   return run(exscan_of(sendbuf, recvbuf, count, datatype, op, comm));
+}
+
+int exscan_enqueue(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype,
+                   core::Op& op, Communicator& comm) noexcept {
+  return enqueue(exscan_of(sendbuf, recvbuf, count, datatype, op, comm), "MPIX_Exscan_enqueue");
 }
 
 int iexscan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& datatype, core::Op& op,

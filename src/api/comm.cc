@@ -2,6 +2,7 @@
 // What communicators tell of themselves, and their end: MPI-5.0 sections 7.4.1, 7.4.3 and 7.8.
 #include "api/comm.hpp"
 #include "api/send_buffer.hpp"
+#include "api/streams.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -131,6 +132,7 @@ int comm_free(MPI_Comm* comm) noexcept {
   const int code = found->attributes.delete_all(found->handle());
   if (code != MPI_SUCCESS) return code;
   end_send_buffer(found);
+  end_stream(*found);
   found->channel().coll->refusals().freeing(*found);
   *comm = MPI_COMM_NULL;
   process.handles.erase(*found);

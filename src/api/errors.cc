@@ -92,6 +92,7 @@ constexpr Sentence kSentences[] = {
     {MPI_ERR_SESSION, "invalid session"},
     {MPI_ERR_ERRHANDLER, "invalid error handler"},
     {MPI_ERR_ABI, "wrong use of the ABI"},
+    {MPIX_ERR_STREAM, "a stream cannot be used"},
     {MPI_T_ERR_CANNOT_INIT, "the tool interface cannot be initialised"},
     {MPI_T_ERR_NOT_ACCESSIBLE, "the tool interface cannot be used now"},
     {MPI_T_ERR_NOT_INITIALIZED, "the tool interface is not initialised"},

@@ -27,6 +27,7 @@ constexpr Tracked kTracked[] = {
     {Kind::kOp, "operation", "operations", "MPI_Op_free"},
     {Kind::kErrorHandler, "error handler", "error handlers", "MPI_Errhandler_free"},
     {Kind::kWindow, "window", "windows", "MPI_Win_free"},
+    {Kind::kStream, "stream", "streams", "MPIX_Stream_free"},
     {Kind::kInfo, "info object", "info objects", "MPI_Info_free"},
 };
 

@@ -61,3 +61,4 @@ api_sources += src/api/window_create.cc
 api_sources += src/api/window_hints.cc
 api_sources += src/api/window_sync.cc
 api_sources += src/api/rma.cc
+api_sources += src/api/streams.cc

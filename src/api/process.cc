@@ -94,6 +94,7 @@ void Instance::enter_job(core::ThreadLevel level) {
   process.world_size = boot_->size();
   process.thread_level = level;
   process.wants_progress_thread = process.params.progress == "thread";
+  process.wants_proxy = false;
   core::threads_share_objects = process.threaded();
   set_log_rank(process.world_rank);
   if (process.params.backtrace != 0) install_crash_report();
@@ -131,6 +132,23 @@ void Instance::raise_level(core::ThreadLevel level) noexcept {
   if (had_threads || !process.threaded()) return;
   core::threads_share_objects = true;
   runtime_->admit_threads();
+}
+
+void Instance::start_proxy() {
+  const std::lock_guard<std::mutex> guard(progress_mutex_);
+  if (process.proxy != nullptr) return;
+  const bool had_threads = process.threaded();
+  process.wants_proxy = true;
+  if (!had_threads) {
+    core::threads_share_objects = true;
+    runtime_->admit_threads();
+  }
+  try {
+    runtime_->start_proxy();
+  } catch (const std::exception& error) {
+    throw Error(MPI_ERR_OTHER,
+                strf("there can be no thread for enqueued operations: %s", error.what()));
+  }
 }
 
 // Where no thread can be had, calls move messages as before.

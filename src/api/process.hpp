@@ -87,6 +87,8 @@ class Instance {
   /// From now on a thread moves messages, too, where TERN_PROGRESS leaves that to Tern: others are
   /// to be served while the program computes. The caller holds no channel's lock.
   void start_progress() noexcept;
+  /// From now on a thread does what is enqueued on streams. The same. Throws Error.
+  void start_proxy();
 
  private:
   void enter_job(core::ThreadLevel level);

@@ -9,6 +9,7 @@
 
 #include "api/hardware.hpp"
 #include "api/progress_thread.hpp"
+#include "api/streams.hpp"
 #include "api/watch.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -17,6 +18,7 @@
 #include "core/communicator.hpp"
 #include "core/group.hpp"
 #include "pml/p2p/p2p.hpp"
+#include "stream/proxy.hpp"
 
 namespace tern::api {
 namespace {
@@ -101,7 +103,15 @@ void Runtime::start_thread() {
   process_.has_progress_thread = true;
 }
 
+void Runtime::start_proxy() {
+  if (proxy_ != nullptr) return;
+  proxy_ = std::make_unique<stream::Proxy>(process_, raise_if_fatal);
+  process_.proxy = proxy_.get();
+}
+
 Runtime::~Runtime() {
+  proxy_.reset();
+  process_.proxy = nullptr;
   thread_.reset();
   process_.has_progress_thread = false;
   watch_.reset();
@@ -141,7 +151,12 @@ void Runtime::send_all_waiting() noexcept {
   }
 }
 
+void Runtime::finish_streams() noexcept {
+  if (proxy_ != nullptr) proxy_->finish();
+}
+
 void Runtime::leave() {
+  finish_streams();
   send_all_waiting();
   wait_until_quiet();
   for (auto& pml : pmls_) pml->transports().set_leaving();
@@ -161,6 +176,7 @@ void Runtime::wait_until_quiet() noexcept {
 // A peer attaches this process's memory when it first hears from it, and reads what collectives
 // left there: both need a process that is still alive.
 void Runtime::see_off() noexcept {
+  finish_streams();
   send_all_waiting();
   wait_until_quiet();
   for (size_t i = 0; i < pmls_.size(); ++i) {

@@ -17,6 +17,9 @@ class Group;
 namespace tern::pml {
 class P2p;
 }
+namespace tern::stream {
+class Proxy;
+}
 
 namespace tern::api {
 
@@ -37,6 +40,8 @@ class Runtime {
   void admit_threads() noexcept;
   /// The thread that moves messages, where one is wanted. Throws std::system_error.
   void start_thread();
+  /// The thread of enqueued operations, from now on. Throws std::system_error.
+  void start_proxy();
   /// Sends what waits and meets all ranks: afterwards no peer needs this one's memory. Throws
   /// Error.
   void leave();
@@ -49,6 +54,7 @@ class Runtime {
  private:
   void configure_waiting();
   void open_bell_pipe();
+  void finish_streams() noexcept;
   void send_all_waiting() noexcept;
   void wait_until_quiet() noexcept;
   [[nodiscard]] bool has_lost_peers() const noexcept;
@@ -59,6 +65,7 @@ class Runtime {
   std::unique_ptr<BellPipe> bell_pipe_;
   std::unique_ptr<HangWatch> watch_;
   std::unique_ptr<ProgressThread> thread_;
+  std::unique_ptr<stream::Proxy> proxy_;
 };
 
 }  // namespace tern::api

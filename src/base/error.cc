@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "base/log.hpp"
-#include "mpi.h"
+#include "mpix.h"
 
 namespace tern {
 namespace {
@@ -96,6 +96,7 @@ constexpr ClassName kClassNames[] = {
     NAME(MPI_ERR_VALUE_TOO_LARGE),
     NAME(MPI_ERR_WIN),
     NAME(MPI_ERR_ERRHANDLER),
+    NAME(MPIX_ERR_STREAM),
 };
 #undef NAME
 

@@ -93,6 +93,7 @@ void Communicator::end() noexcept {
 void Communicator::leave_rooms() noexcept {
   if (const Ending forget = std::exchange(ending, nullptr); forget != nullptr) forget(*this);
   coll.reset();
+  stream.reset();
   if (!side) return;
   Communicator* const own = side.leak();
   own->freed = true;

@@ -57,6 +57,7 @@ enum class Derivation : uint32_t {
   kTopology,
   kSub,
   kWindow,  // of one-sided communication: serves the window alone
+  kStream,  // of enqueued collectives: serves the communicator of a stream
 };
 
 /// The id of what is derived from `parent`: `number` counts the derivations, `sibling` tells parts
@@ -70,6 +71,12 @@ enum class Derivation : uint32_t {
 /// communicator.
 struct CollState {
   virtual ~CollState() = default;
+};
+
+/// What the streams' room keeps of a communicator with a stream (src/stream); owned by the
+/// communicator, and ended under the channel's lock.
+struct StreamState {
+  virtual ~StreamState() = default;
 };
 
 class alignas(64) Communicator final : public Object {
@@ -157,6 +164,7 @@ class alignas(64) Communicator final : public Object {
   Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's, in the
                            // same channel
   std::unique_ptr<CollState> coll;
+  std::unique_ptr<StreamState> stream;  // null but for those of MPIX_Stream_comm_create
   uint32_t coll_sequence = 0;    // collectives started on it, or refused
   uint32_t coll_tags = 0;        // of these, those that may send; the tag of each
   uint32_t coll_persistent = 0;  // persistent ones made for it; likewise

@@ -33,6 +33,7 @@ enum class Kind : uint32_t {
   kSession = 9,
   kFile = 10,
   kWindow = 11,
+  kStream = 12,
 };
 
 class Object {

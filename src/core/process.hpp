@@ -24,6 +24,9 @@
 namespace tern::boot {
 class Boot;
 }
+namespace tern::stream {
+class Proxy;
+}
 namespace tern::core {
 
 class Communicator;
@@ -53,9 +56,10 @@ class Process {
   ThreadLevel thread_level = ThreadLevel::kSingle;
   /// Several threads may be inside MPI: the channels' locks count.
   [[nodiscard]] bool threaded() const noexcept {
-    return thread_level == ThreadLevel::kMultiple || wants_progress_thread;
+    return thread_level == ThreadLevel::kMultiple || wants_progress_thread || wants_proxy;
   }
   bool wants_progress_thread = false;
+  bool wants_proxy = false;  // there is, or will be, a thread for enqueued operations
   std::atomic<bool> has_progress_thread{false};
   bool checks = true;  // argument checks of the C API
 
@@ -63,6 +67,7 @@ class Process {
   Communicator* self = nullptr;
 
   boot::Boot* boot = nullptr;
+  stream::Proxy* proxy = nullptr;  // from the first communicator with a GPU's stream on
   /// Ends the job; null where ranks are threads of a test.
   void (*abort_job)(Process* process, int code, const char* text) noexcept = nullptr;
 

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the chapter "stream": MPIX_Stream objects, communicators with a stream, enqueued
+// messages. Enqueued collectives are described where the others are (coll.cc, coll_reduce.cc).
+// See: src/stream/README.md; the names and their meaning are those of MPICH's.
+#include "api/streams.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "api/coll.hpp"
+#include "api/comm.hpp"
+#include "api/errors.hpp"
+#include "api/excuse.hpp"
+#include "api/requests.hpp"
+#include "base/log.hpp"
+#include "core/error_handler.hpp"
+#include "core/op.hpp"
+#include "mpix.h"
+#include "stream/collective.hpp"
+#include "stream/message.hpp"
+#include "stream/proxy.hpp"
+
+namespace tern::api {
+namespace {
+
+using core::Communicator;
+using stream::CommStream;
+using stream::EnqueuedRequest;
+using stream::Stream;
+
+constexpr const char* kHexDigits = "0123456789abcdef";
+
+/// The bytes that MPIX_Info_set_hex has written; nothing where they are none.
+std::optional<std::vector<unsigned char>> bytes_of_hex(const std::string& text) {
+  std::vector<unsigned char> bytes;
+  if (text.size() % 2 != 0) return std::nullopt;
+  for (size_t i = 0; i < text.size(); i += 2) {
+    unsigned value = 0;
+    for (size_t j = i; j < i + 2; ++j) {
+      const char* const digit = text[j] == '\0' ? nullptr : std::strchr(kHexDigits, text[j]);
+      if (digit == nullptr) return std::nullopt;
+      value = value * 16 + static_cast<unsigned>(digit - kHexDigits);
+    }
+    bytes.push_back(static_cast<unsigned char>(value));
+  }
+  return bytes;
+}
+
+/// The driver's stream that the info names.
+int queue_of(const core::Info& info, CUstream* queue) {
+  const std::optional<std::string> text = info.get("value");
+  if (!text)
+    return fail(MPI_ERR_INFO_NOKEY,
+                "the info says \"type\"=\"cudaStream_t\", but has no \"value\": "
+                "MPIX_Info_set_hex(info, \"value\", &stream, sizeof stream)");
+  const auto bytes = bytes_of_hex(*text);
+  if (!bytes || bytes->size() != sizeof *queue)
+    return fail(MPI_ERR_INFO_VALUE,
+                "the \"value\" of the info is \"%s\", which is no cudaStream_t of %zu bytes: "
+                "MPIX_Info_set_hex(info, \"value\", &stream, sizeof stream)",
+                text->c_str(), sizeof *queue);
+  std::memcpy(queue, bytes->data(), sizeof *queue);
+  return MPI_SUCCESS;
+}
+
+/// The communicator's stream state, or an error.
+int find_stream(Communicator& comm, CommStream** found) noexcept {
+  *found = stream::of(comm);
+  if (*found != nullptr) return MPI_SUCCESS;
+  return fail(MPI_ERR_COMM, "%s has no stream; MPIX_Stream_comm_create makes one that has",
+              comm.name.or_words("this communicator").c_str());
+}
+
+/// The least of all ranks' chunks.
+int agree(Communicator& comm, int64_t mine, size_t* least) {
+  int64_t agreed = mine;
+  core::Process& process = comm.process();
+  coll::Operation operation{};
+  operation.collective = coll::Collective::kAllreduce;
+  operation.communicator = &comm;
+  operation.op = process.handles.find<core::Op>(MPI_MIN);
+  core::Datatype& type = core::predefined_type(process, MPI_INT64_T);
+  operation.input = {&mine, 1, &type};
+  operation.output = {&agreed, 1, &type};
+  const int code = comm.channel().coll->run(operation);
+  *least = static_cast<size_t>(agreed);
+  return code;
+}
+
+/// Of the same members and in the same channel; enqueued collectives alone know it.
+Communicator* derive_shadow(Communicator& of) {
+  const auto id = core::derive_context(of.id(), core::Derivation::kStream, 0, 0);
+  auto made = core::derive_communicator(of, core::Ref<core::Group>(&of.group()), id);
+  made->name.set(of.name.or_words("a communicator with a stream").c_str());
+  join(*made);
+  return made.leak();
+}
+
+void explain(const Communicator& comm, const CommStream& state) {
+  if (comm.rank() != 0) return;
+  const bool gpu = state.gpu() != nullptr;
+  comm.process().explain.say(
+      "enqueue", {{"engine", gpu ? "proxy" : "none"}, {"chunk", state.chunk()}},
+      gpu ? strf("enqueued operations are done by the host, in parts of up to %zu bytes of pinned "
+                 "memory (TERN_STREAM_CHUNK), when the stream has come to them: no engine of the "
+                 "device takes them",
+                 state.chunk())
+          : std::string("enqueued operations are done when their call returns: rank 0 gave no "
+                        "stream of a GPU"));
+}
+
+stream::Message message_of(const void* buf, MPI_Count count, core::Datatype& type, int peer,
+                           int tag) noexcept {
+  return {const_cast<void*>(buf), count, &type, peer, tag};
+}
+
+MPI_Request handle_of(const core::Request& made) noexcept {
+  return reinterpret_cast<MPI_Request>(made.handle());
+}
+
+}  // namespace
+
+void raise_if_fatal(Communicator& communicator, int code, const std::string& text) {
+  const core::ErrorHandler* const handler = communicator.error_handler.get();
+  using Action = core::ErrorHandler::Action;
+  const Action action = handler == nullptr ? Action::kFatal : handler->action();
+  if (action == Action::kReturn || action == Action::kUser) return;
+  const char* const name = error_class_name(code);
+  deliver(&communicator.process(), &communicator, code,
+          text + " (" + (name != nullptr ? name : "error") + ")");
+}
+
+void end_stream(Communicator& communicator) noexcept {
+  CommStream* const state = stream::of(communicator);
+  if (state == nullptr) return;
+  if (state->earlier_error() != MPI_SUCCESS)
+    log_line("freed with an error that no call has told: %s", take_last_error().text.c_str());
+  if (state->gpu() != nullptr) state->put_end();
+}
+
+int info_set_hex(core::Info& info, const char* key, const void* value, int value_size) noexcept {
+  if (value == nullptr && value_size > 0) return fail(MPI_ERR_ARG, "value is a null pointer");
+  return attempt([&] {
+    std::string text;
+    for (int i = 0; i < value_size; ++i) {
+      const unsigned byte = static_cast<const unsigned char*>(value)[i];
+      text += kHexDigits[byte / 16];
+      text += kHexDigits[byte % 16];
+    }
+    return info_set(info, key, text.c_str());
+  });
+}
+
+int stream_create(core::Info* info, MPIX_Stream* out) noexcept {
+  return attempt([&] {
+    core::Process& process = *the_process;
+    const std::optional<std::string> type = info == nullptr ? std::nullopt : info->get("type");
+    core::Ref<Stream> made;
+    if (!type) {
+      made = core::Ref<Stream>::adopt(new Stream(nullptr, nullptr));
+    } else if (*type == "cudaStream_t") {
+      CUstream queue = nullptr;
+      int code = queue_of(*info, &queue);
+      if (code == MPI_SUCCESS) code = stream::make_stream(process, queue, &made);
+      if (code != MPI_SUCCESS) return code;
+    } else {
+      return fail(MPI_ERR_INFO_VALUE,
+                  "the \"type\" of the info is \"%s\"; Tern knows \"cudaStream_t\" alone",
+                  type->c_str());
+    }
+    *out = reinterpret_cast<MPIX_Stream>(process.handles.insert(*made));
+    made->made_at = core::current_call;
+    (void)made.leak();  // the handle's reference
+    return MPI_SUCCESS;
+  });
+}
+
+int stream_free(MPIX_Stream* handle) noexcept {
+  core::Process& process = *the_process;
+  Stream& found = *process.handles.find<Stream>(*handle);
+  process.handles.erase(found);
+  found.release();  // communicators with it keep it
+  *handle = MPIX_STREAM_NULL;
+  return MPI_SUCCESS;
+}
+
+int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noexcept {
+  return attempt([&] {
+    int code = require_intra(comm, "comm");
+    if (code != MPI_SUCCESS) return code;
+    stream::Board board;
+    auto chunk = static_cast<size_t>(comm.process().params.stream_chunk);
+    code = guarded([&] {
+      if (with == nullptr || !with->on_gpu()) return;
+      instance().start_proxy();
+      const int failed = comm.process().proxy->make_board(with->device(), chunk, &board);
+      if (failed != MPI_SUCCESS) throw Error(failed, take_last_error().text);
+    });
+    if (code != MPI_SUCCESS) {
+      excuse(comm, Part::kCollective, code);
+      return code;
+    }
+    code = agree(comm, static_cast<int64_t>(chunk), &chunk);
+    if (code != MPI_SUCCESS) {
+      if (board.mail.here != nullptr) comm.process().proxy->give_back(with->device(), board);
+      return code;
+    }
+    const auto id =
+        core::derive_context(comm.id(), core::Derivation::kDuplicate, comm.next_derivation(), 0);
+    core::Ref<Communicator> made =
+        core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id);
+    made->topology = comm.topology;
+    const auto state = std::make_shared<CommStream>(*made, *derive_shadow(*made),
+                                                    core::Ref<Stream>(with), chunk, board);
+    made->stream = std::make_unique<stream::Attached>(state);
+    if (state->gpu() != nullptr) comm.process().proxy->add(state);
+    explain(comm, *state);
+    publish(std::move(made), newcomm);
+    return MPI_SUCCESS;
+  });
+}
+
+int comm_get_stream(Communicator& comm, int idx, MPIX_Stream* out) noexcept {
+  CommStream* state = nullptr;
+  if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
+  if (idx != 0)
+    return fail(MPI_ERR_ARG, "idx is %d, but a communicator has one stream: number 0", idx);
+  const Stream* const found = state->stream();
+  *out = found == nullptr ? MPIX_STREAM_NULL : reinterpret_cast<MPIX_Stream>(found->handle());
+  return MPI_SUCCESS;
+}
+
+// -- collectives
+
+int enqueue(const Described& what, const char* name) noexcept {
+  CommStream* state = nullptr;
+  if (const int code = find_stream(*what.operation.communicator, &state); code != MPI_SUCCESS)
+    return code;
+  if (what.code != MPI_SUCCESS) return what.code;
+  return stream::enqueue(*state, what.operation, name);
+}
+
+// -- messages
+
+int send_enqueue(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+                 Communicator& comm) noexcept {
+  CommStream* state = nullptr;
+  if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
+  if (dest == MPI_PROC_NULL) return state->earlier_error();
+  return stream::enqueue_send(*state, message_of(buf, count, datatype, dest, tag),
+                              "MPIX_Send_enqueue");
+}
+
+int recv_enqueue(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
+                 Communicator& comm, MPI_Status* status) noexcept {
+  CommStream* state = nullptr;
+  if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
+  if (source == MPI_PROC_NULL) {
+    core::fill_status(status, {MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0}, false);
+    return state->earlier_error();
+  }
+  return stream::enqueue_recv(*state, message_of(buf, count, datatype, source, tag), status,
+                              "MPIX_Recv_enqueue");
+}
+
+int isend_enqueue(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+                  Communicator& comm, MPI_Request* request) noexcept {
+  CommStream* state = nullptr;
+  if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
+  EnqueuedRequest* made = nullptr;
+  const int code = stream::enqueue_isend(*state, message_of(buf, count, datatype, dest, tag), &made,
+                                         "MPIX_Isend_enqueue");
+  if (code == MPI_SUCCESS) *request = handle_of(*made);
+  return code;
+}
+
+int irecv_enqueue(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
+                  Communicator& comm, MPI_Request* request) noexcept {
+  CommStream* state = nullptr;
+  if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
+  EnqueuedRequest* made = nullptr;
+  const int code = stream::enqueue_irecv(*state, message_of(buf, count, datatype, source, tag),
+                                         &made, "MPIX_Irecv_enqueue");
+  if (code == MPI_SUCCESS) *request = handle_of(*made);
+  return code;
+}
+
+namespace {
+
+int wait_for(int count, MPI_Request* handles, MPI_Status* statuses, const char* name) {
+  std::vector<EnqueuedRequest*> found(static_cast<size_t>(count), nullptr);
+  for (int i = 0; i < count; ++i) {
+    if (handles[i] == MPI_REQUEST_NULL) {
+      core::fill_empty_status(at(statuses, i));
+      continue;
+    }
+    auto* const one = dynamic_cast<EnqueuedRequest*>(find_request(handles[i]));
+    if (one == nullptr)
+      return fail(
+          MPI_ERR_REQUEST,
+          "request %d is not of MPIX_Isend_enqueue or MPIX_Irecv_enqueue, or was waited for", i);
+    found[static_cast<size_t>(i)] = one;
+  }
+  for (size_t first = 0; first < found.size(); ++first) {
+    if (found[first] == nullptr) continue;
+    CommStream& state = found[first]->stream;
+    std::vector<stream::Awaited> all;
+    std::vector<size_t> which;
+    for (size_t i = first; i < found.size(); ++i) {
+      if (found[i] == nullptr || &found[i]->stream != &state) continue;
+      all.push_back({found[i]->pending, at(statuses, static_cast<int>(i))});
+      which.push_back(i);
+    }
+    const int code = stream::enqueue_wait(state, std::move(all), name);
+    if (code != MPI_SUCCESS) return code;
+    for (const size_t i : which) {
+      std::exchange(found[i], nullptr)->release();
+      handles[i] = MPI_REQUEST_NULL;
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int wait_enqueue(MPI_Request* request, MPI_Status* status) noexcept {
+  return attempt([&] { return wait_for(1, request, status, "MPIX_Wait_enqueue"); });
+}
+
+int waitall_enqueue(int count, MPI_Request* requests, MPI_Status* statuses) noexcept {
+  return attempt([&] { return wait_for(count, requests, statuses, "MPIX_Waitall_enqueue"); });
+}
+
+}  // namespace tern::api

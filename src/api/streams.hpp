@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other chapters need of streams.
+// Threads: as each function says.
+#pragma once
+
+#include <string>
+
+#include "core/communicator.hpp"
+
+namespace tern::api {
+
+/// Of an operation that was enqueued: ends the program where the handler of the communicator does;
+/// else returns. The proxy's thread.
+void raise_if_fatal(core::Communicator& communicator, int code, const std::string& text);
+
+/// The user frees the communicator: what is enqueued on it ends properly.
+void end_stream(core::Communicator& communicator) noexcept;
+
+}  // namespace tern::api

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/collective.hpp"
+
+#include <new>
+
+#include "base/error.hpp"
+#include "mpi.h"
+
+namespace tern::stream {
+namespace {
+
+std::unique_ptr<Call> make_call(CommStream& on, const coll::Operation& operation,
+                                const char* name) {
+  if (coll::splits(operation.collective) || operation.collective == coll::Collective::kBarrier)
+    return make_vector_call(on, operation, name);
+  throw Error(MPI_ERR_UNSUPPORTED_OPERATION, "it cannot be enqueued");
+}
+
+}  // namespace
+
+// An engine that runs on the device itself would be asked here whether it takes the operation,
+// before the proxy does: alike on all ranks, and only where all of them have a GPU's stream.
+int enqueue(CommStream& on, const coll::Operation& operation, const char* name) noexcept {
+  try {
+    return on.enqueue(make_call(on, operation, name));
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory to enqueue %s", coll::name_of(operation.collective));
+  } catch (const Error& error) {
+    return fail(error);
+  }
+}
+
+}  // namespace tern::stream

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enqueued collectives: cut into passes whose data fits a half, alike on all ranks.
+// How: a vector (broadcast, reductions) goes in parts of it; blocks go in parts of each block. What
+// decides is known to all ranks: the collective, bytes, ranks, and the size of a half. Where a rank
+// knows its own blocks alone (gatherv, scatterv, alltoallv), each pair of ranks exchanges messages.
+// Lifetime: Calls. See: coll/engine/operation.hpp; tests/gpu/mpi/stream_collectives.cc.
+#pragma once
+
+#include <memory>
+
+#include "coll/engine/operation.hpp"
+#include "stream/comm_stream.hpp"
+
+namespace tern::stream {
+
+/// Puts a collective of the communicator into its stream, or does it where that is
+/// MPIX_STREAM_NULL. `name`: of the function. An error class with fail() text.
+[[nodiscard]] int enqueue(CommStream& on, const coll::Operation& operation,
+                          const char* name) noexcept;
+
+/// Of one form each; throw Error where the arguments cannot be served.
+[[nodiscard]] std::unique_ptr<Call> make_vector_call(CommStream& on,
+                                                     const coll::Operation& operation,
+                                                     const char* name);
+
+}  // namespace tern::stream

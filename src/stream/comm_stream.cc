@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// CommStream: the caller's part (enqueue), and the proxy's (look).
+#include "stream/comm_stream.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "base/error.hpp"
+#include "core/current_call.hpp"
+#include "mpix.h"
+#include "stream/proxy.hpp"
+
+namespace tern::stream {
+namespace {
+
+/// What the processor has written, devices see, and the other way round: on some machines a fence
+/// for other processors does not reach devices.
+void system_fence() noexcept {
+#if defined(__aarch64__)
+  asm volatile("dmb sy" ::: "memory");
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+core::Progress& progress_of(const core::Communicator& communicator) noexcept {
+  return communicator.channel().progress;
+}
+
+bool all_done(const std::vector<core::Request*>& requests) noexcept {
+  return std::all_of(requests.begin(), requests.end(),
+                     [](const core::Request* one) { return one->done(); });
+}
+
+}  // namespace
+
+CommStream* of(const core::Communicator& communicator) noexcept {
+  auto* const attached = static_cast<Attached*>(communicator.stream.get());
+  return attached == nullptr ? nullptr : attached->shared.get();
+}
+
+CommStream::CommStream(core::Communicator& communicator, core::Communicator& shadow,
+                       core::Ref<Stream> stream, size_t chunk, const Board& board) noexcept
+    : communicator_(communicator),
+      shadow_(shadow),
+      stream_(std::move(stream)),
+      chunk_(chunk),
+      board_(board),
+      proxy_(communicator.process().proxy) {}
+
+CommStream::~CommStream() {
+  if (gpu() != nullptr && !keeps_board_) proxy_->give_back(stream_->device(), board_);
+}
+
+int CommStream::earlier_error() noexcept {
+  if (TERN_LIKELY(error_code_.load(std::memory_order_acquire) == 0)) return MPI_SUCCESS;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const int code = error_code_.exchange(0);
+  return code == 0 ? MPI_SUCCESS : fail(code, "%s", error_.c_str());
+}
+
+void CommStream::keep_error(const Call& call, int code, const std::string& text) noexcept {
+  try {
+    const std::string words =
+        strf("%s, which was enqueued earlier, has failed: %s", call.name, text.c_str());
+    proxy_->raise_now(communicator_, code, words);
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (error_code_.load() != 0) return;
+    error_ = words;
+    error_code_.store(code, std::memory_order_release);
+  } catch (const std::bad_alloc&) {
+    error_code_.store(code, std::memory_order_release);
+  }
+}
+
+int CommStream::enqueue(std::unique_ptr<Call> call) noexcept {
+  if (const int code = earlier_error(); code != MPI_SUCCESS) return code;
+  if (call->passes == 0) return MPI_SUCCESS;
+  if (gpu() == nullptr) return run_now(*call);
+  Call& entered = *call;
+  const std::lock_guard<std::mutex> guard(enqueuing_);
+  const Capture capture = [&] {
+    const cuda::Current current(gpu()->device());
+    return capture_of(*gpu());
+  }();
+  if (capture.broken)
+    return fail(MPIX_ERR_STREAM,
+                "the capture of the stream was invalidated: nothing can be recorded "
+                "in it any more");
+  try {
+    const uint32_t number = enter(std::move(call), capture.active);
+    bool told = false;
+    const int code = put_into_stream(entered, number, &told);
+    if (code != MPI_SUCCESS && !told) leave(number);
+    return code;
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory to enqueue an operation");
+  }
+}
+
+// Where the stream cannot say that it has come so far, the board stays until MPI ends.
+void CommStream::put_end() noexcept {
+  class End final : public Call {
+   public:
+    End() noexcept : Call("MPI_Comm_free") {}
+    int begin(int, std::byte*, std::vector<core::Request*>*) override { return MPI_SUCCESS; }
+  };
+  const std::lock_guard<std::mutex> guard(enqueuing_);
+  bool told = false;
+  try {
+    const cuda::Current current(gpu()->device());
+    if (!capture_of(*gpu()).active) {
+      auto end = std::make_unique<End>();
+      Call& entered = *end;
+      const uint32_t number = enter(std::move(end), false);
+      if (put_into_stream(entered, number, &told) != MPI_SUCCESS && !told) leave(number);
+    }
+  } catch (const std::bad_alloc&) {
+    told = false;
+  }
+  if (!told) keeps_board_ = true;
+}
+
+uint32_t CommStream::enter(std::unique_ptr<Call> call, bool captured) {
+  uint32_t number = 0;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (free_.empty()) {
+      free_.reserve(entries_.size() + 1);
+      entries_.emplace_back();
+      free_.push_back(static_cast<uint32_t>(entries_.size()));
+    }
+    number = free_.back();
+    free_.pop_back();
+    Entry& entry = entries_[number - 1];
+    entry = {};
+    entry.call = std::move(call);
+    entry.captured = captured;
+    ++alive_;
+  }
+  {
+    const core::ChannelLock lock(progress_of(communicator_));
+    ++communicator_.pending;
+  }
+  if (captured) {
+    proxy_->count_captured(1);
+  } else {
+    outstanding_.fetch_add(1, std::memory_order_relaxed);
+    proxy_->count_outstanding(1);
+  }
+  return number;
+}
+
+// The communicator may end here, and close() is called then.
+void CommStream::leave(uint32_t number) noexcept {
+  std::unique_ptr<Call> ended;
+  bool captured = false;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    Entry& entry = entries_[number - 1];
+    ended = std::move(entry.call);
+    captured = entry.captured;
+    free_.push_back(number);  // there is room: enter()
+  }
+  ended.reset();
+  if (captured) {
+    proxy_->count_captured(-1);
+  } else {
+    outstanding_.fetch_sub(1, std::memory_order_relaxed);
+    proxy_->count_outstanding(-1);
+  }
+  {
+    const core::ChannelLock lock(progress_of(communicator_));
+    communicator_.operation_ended();
+  }
+  const std::lock_guard<std::mutex> guard(mutex_);
+  --alive_;
+}
+
+// Where passes overlap, the stream brings the next one in before it waits for this one.
+int CommStream::put_into_stream(Call& call, uint32_t number, bool* told) noexcept {
+  Track track(*gpu());
+  const auto tell = [&](int pass) {
+    call.copy_in(track, pass, board_.halves[static_cast<size_t>(pass) % 2]);
+    track.wait(board_.mail, 0);
+    track.write(board_.mail, number);
+  };
+  const auto hear = [&](int pass) {
+    const Word& done = board_.done[static_cast<size_t>(pass) % 2];
+    track.wait(done, 1);
+    track.write(done, 0);
+    call.copy_out(track, pass, board_.halves[static_cast<size_t>(pass) % 2]);
+  };
+  tell(0);
+  for (int pass = 1; pass < call.passes; ++pass) {
+    if (call.overlaps) tell(pass);
+    hear(pass - 1);
+    if (!call.overlaps) tell(pass);
+    *told |= !track.failed();
+  }
+  hear(call.passes - 1);
+  track.flush();
+  *told |= !track.failed();
+  if (!track.failed()) return MPI_SUCCESS;
+  return fail(MPIX_ERR_STREAM, "%s cannot be put into the stream: %s", call.name,
+              track.failure().c_str());
+}
+
+int CommStream::begin(Call& call, int pass, std::byte* half,
+                      std::vector<core::Request*>* requests) noexcept {
+  try {
+    return call.begin(pass, half, requests);
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory for what %s needs of the host", call.name);
+  } catch (const Error& error) {
+    return fail(error);
+  }
+}
+
+// Takes the outcomes of requests that are complete.
+int CommStream::collect(std::vector<core::Request*>& requests, core::Outcome* first) noexcept {
+  int code = MPI_SUCCESS;
+  std::string text;
+  if (!requests.empty()) *first = requests.front()->outcome;
+  for (core::Request* one : requests) {
+    if (code == MPI_SUCCESS && one->outcome.error != MPI_SUCCESS) {
+      code = one->outcome.error;
+      text = one->error_text != nullptr ? *one->error_text : "the operation failed";
+    }
+    one->let_communicator_go();
+    one->release();
+  }
+  requests.clear();
+  return code == MPI_SUCCESS ? code : fail(code, "%s", text.c_str());
+}
+
+int CommStream::run_now(Call& call) noexcept {
+  std::vector<core::Request*> requests;
+  std::unique_ptr<std::byte[]> half(new (std::nothrow) std::byte[chunk_]);
+  if (half == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for %zu bytes", chunk_);
+  core::Progress& progress = progress_of(communicator_);
+  for (int pass = 0; pass < call.passes; ++pass) {
+    int code = begin(call, pass, half.get(), &requests);
+    {
+      const core::ChannelLock lock(progress);
+      progress.wait([&] { return all_done(requests); },
+                    [&](WaitReport* report) {
+                      for (const core::Request* one : requests)
+                        if (!one->done()) return one->describe(report);
+                    });
+    }
+    core::Outcome first;
+    const std::string why = code == MPI_SUCCESS ? std::string() : take_last_error().text;
+    const int ended = collect(requests, &first);
+    if (code != MPI_SUCCESS) code = fail(code, "%s", why.c_str());
+    if (code == MPI_SUCCESS) code = ended;
+    if (code == MPI_SUCCESS) code = call.end(pass, half.get(), first);
+    if (code == MPI_SUCCESS) continue;
+    call.failed(code);
+    return code;
+  }
+  return MPI_SUCCESS;
+}
+
+// -- the proxy's part
+
+int CommStream::look() noexcept {
+  int events = 0;
+  for (size_t i = 0; i < flights_.size();) {
+    if (!advance(flights_[i])) {
+      ++i;
+      continue;
+    }
+    flights_.erase(flights_.begin() + static_cast<ptrdiff_t>(i));
+    ++events;
+  }
+  const uint32_t number = board_.mail.here->load(std::memory_order_acquire);
+  if (number == 0) return events;
+  system_fence();
+  take(number);
+  return events + 1;
+}
+
+void CommStream::take(uint32_t number) noexcept {
+  Entry* entry = nullptr;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (number <= entries_.size()) entry = &entries_[number - 1];
+  }
+  board_.mail.here->store(0, std::memory_order_release);
+  if (entry == nullptr || entry->call == nullptr) return;
+  Call& call = *entry->call;
+  const int pass = entry->next;
+  entry->next = pass + 1 == call.passes ? 0 : pass + 1;
+  if (pass == 0) entry->code = MPI_SUCCESS;
+  Flight flight{number, &call, pass, {}};
+  int code = entry->code;  // of a pass before this one: its text was kept then
+  if (code == MPI_SUCCESS) {
+    code = begin(call, pass, board_.halves[static_cast<size_t>(pass) % 2], &flight.requests);
+    if (code != MPI_SUCCESS) {
+      keep_error(call, code, take_last_error().text);
+      entry->code = code;
+    }
+  }
+  if (code != MPI_SUCCESS && flight.requests.empty()) return finish(flight, code);
+  if (flight.requests.empty()) {
+    core::Outcome none;
+    code = call.end(pass, board_.halves[static_cast<size_t>(pass) % 2], none);
+    return finish(flight, code);
+  }
+  flights_.push_back(std::move(flight));
+}
+
+bool CommStream::advance(Flight& flight) noexcept {
+  if (!all_done(flight.requests)) return false;
+  core::Outcome first;
+  int code = collect(flight.requests, &first);
+  Entry* entry = nullptr;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    entry = &entries_[flight.number - 1];
+  }
+  const bool failed_before = entry->code != MPI_SUCCESS;
+  if (code == MPI_SUCCESS && !failed_before)
+    code =
+        flight.call->end(flight.pass, board_.halves[static_cast<size_t>(flight.pass) % 2], first);
+  if (code != MPI_SUCCESS && !failed_before) {
+    keep_error(*flight.call, code, take_last_error().text);
+    entry->code = code;
+  }
+  finish(flight, failed_before ? entry->code : code);
+  return true;
+}
+
+void CommStream::finish(Flight& flight, int code) noexcept {
+  Call& call = *flight.call;
+  if (code != MPI_SUCCESS) call.failed(code);
+  bool over = false;  // passes that overlap may end in any order
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    Entry& entry = entries_[flight.number - 1];
+    const bool last = ++entry.ended == call.passes;
+    if (last) entry.ended = 0;
+    over = last && !entry.captured;
+  }
+  system_fence();
+  board_.done[static_cast<size_t>(flight.pass) % 2].here->store(1, std::memory_order_release);
+  if (over) leave(flight.number);
+}
+
+bool CommStream::has_ended_flight() const noexcept {
+  return std::any_of(flights_.begin(), flights_.end(),
+                     [](const Flight& one) { return all_done(one.requests); });
+}
+
+bool CommStream::over() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return closed_ && alive_ == 0;
+}
+
+// Under the lock of the channel, which is the shadow's, too.
+void CommStream::close() noexcept {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    closed_ = true;
+  }
+  shadow_.freed = true;
+  if (shadow_.pending == 0) shadow_.end();  // else its last operation does
+}
+
+void CommStream::describe(WaitReport* report) const {
+  for (const Flight& flight : flights_)
+    for (const core::Request* one : flight.requests)
+      if (!one->done()) {
+        report->words += strf("%s, which the stream has come to: ", flight.call->name);
+        return one->describe(report);
+      }
+}
+
+const char* CommStream::first_name() const noexcept {
+  return flights_.empty() ? "" : flights_.front().call->name;
+}
+
+}  // namespace tern::stream

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// CommStream: what a communicator of MPIX_Stream_comm_create has: its stream, the pinned memory and
+// words by which stream and proxy take turns, and the operations that are enqueued on it.
+//
+// Words: `mail` holds the number of the call whose next pass the stream has come to; the proxy
+// takes it, and resets it. `done` of a half is set by the proxy; the stream waits for it, and
+// resets it. No value depends on how often an operation was done, so graphs may replay what they
+// captured, with calls in between. Order: operations of one communicator use the same halves and
+// words, one after the other as the stream comes to them. Collectives run on a communicator of
+// their own, the shadow: they are numbered apart from ordinary ones. Lifetime: shared by the
+// communicator and the proxy; ends when the communicator has ended and nothing is enqueued or
+// captured any more. Threads: enqueue() from any; look() and what it calls are the proxy's. See:
+// src/stream/README.md.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/communicator.hpp"
+#include "stream/call.hpp"
+#include "stream/stream.hpp"
+
+namespace tern::stream {
+
+class Proxy;
+
+/// What stream and proxy share, in pinned memory.
+struct Board {
+  Word mail;
+  std::array<Word, 2> done;
+  std::array<std::byte*, 2> halves{};
+  std::array<size_t, 2> bytes{};  // of each
+};
+
+class CommStream {
+ public:
+  /// `chunk`: bytes of a half, the same on all ranks. A rank without a GPU's stream has no board.
+  CommStream(core::Communicator& communicator, core::Communicator& shadow, core::Ref<Stream> stream,
+             size_t chunk, const Board& board) noexcept;
+  CommStream(const CommStream&) = delete;
+  CommStream& operator=(const CommStream&) = delete;
+  ~CommStream();
+
+  [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
+  [[nodiscard]] core::Communicator& shadow() const noexcept { return shadow_; }
+  /// Null for MPIX_STREAM_NULL.
+  [[nodiscard]] Stream* stream() const noexcept { return stream_.get(); }
+  /// Null where operations are done when their call returns.
+  [[nodiscard]] const Stream* gpu() const noexcept {
+    return stream_ && stream_->on_gpu() ? stream_.get() : nullptr;
+  }
+  [[nodiscard]] size_t chunk() const noexcept { return chunk_; }
+
+  /// Puts an operation into the stream, or does it. An error class with fail() text: its own, or
+  /// that of an earlier one.
+  [[nodiscard]] int enqueue(std::unique_ptr<Call> call) noexcept;
+  /// The error of an operation that has ended, once.
+  [[nodiscard]] int earlier_error() noexcept;
+  /// The communicator has ended.
+  void close() noexcept;
+
+  /// The last operation: when the stream has passed it, it uses the board no more.
+  void put_end() noexcept;
+
+  // What follows is the proxy's.
+  [[nodiscard]] bool has_mail() const noexcept {
+    return board_.mail.here->load(std::memory_order_acquire) != 0;
+  }
+  /// Begins what the stream has come to, ends what is complete; how much of that there was.
+  int look() noexcept;
+  [[nodiscard]] bool under_way() const noexcept { return !flights_.empty(); }
+  [[nodiscard]] bool has_ended_flight() const noexcept;
+  /// Calls that the stream has not passed yet; captured ones do not count.
+  [[nodiscard]] int outstanding() const noexcept {
+    return outstanding_.load(std::memory_order_relaxed);
+  }
+  /// Nothing is enqueued or captured, and nothing will be.
+  [[nodiscard]] bool over() noexcept;
+  void describe(WaitReport* report) const;
+  [[nodiscard]] const char* first_name() const noexcept;
+
+ private:
+  struct Entry {
+    std::unique_ptr<Call> call;
+    int next = 0;   // pass to begin
+    int ended = 0;  // passes of this execution
+    int code = 0;   // of this execution
+    bool captured = false;
+  };
+  /// A pass that the proxy has begun.
+  struct Flight {
+    uint32_t number;
+    Call* call;
+    int pass;
+    std::vector<core::Request*> requests;
+  };
+  [[nodiscard]] int run_now(Call& call) noexcept;
+  [[nodiscard]] uint32_t enter(std::unique_ptr<Call> call, bool captured);
+  void leave(uint32_t number) noexcept;
+  [[nodiscard]] int put_into_stream(Call& call, uint32_t number, bool* told) noexcept;
+  void take(uint32_t number) noexcept;
+  [[nodiscard]] bool advance(Flight& flight) noexcept;
+  void finish(Flight& flight, int code) noexcept;
+  void keep_error(const Call& call, int code, const std::string& text) noexcept;
+  [[nodiscard]] static int begin(Call& call, int pass, std::byte* half,
+                                 std::vector<core::Request*>* requests) noexcept;
+  [[nodiscard]] static int collect(std::vector<core::Request*>& requests,
+                                   core::Outcome* first) noexcept;
+
+  core::Communicator& communicator_;
+  core::Communicator& shadow_;
+  const core::Ref<Stream> stream_;
+  const size_t chunk_;
+  const Board board_;
+  Proxy* const proxy_;
+  bool keeps_board_ = false;   // the stream may still use it: it stays until MPI ends
+  std::mutex enqueuing_;       // what belongs to one operation stands together in the stream
+  std::mutex mutex_;           // of what follows; never held in a call of the driver
+  std::deque<Entry> entries_;  // of numbers from 1 on
+  std::vector<uint32_t> free_;
+  size_t alive_ = 0;
+  bool closed_ = false;
+  std::string error_;
+  std::atomic<int> error_code_{0};
+  std::atomic<int> outstanding_{0};
+  std::vector<Flight> flights_;  // the proxy's own
+};
+
+/// How a communicator holds it.
+struct Attached final : core::StreamState {
+  explicit Attached(std::shared_ptr<CommStream> of) noexcept : shared(std::move(of)) {}
+  ~Attached() override { shared->close(); }
+  const std::shared_ptr<CommStream> shared;
+};
+
+/// Of a communicator; null where it is none of MPIX_Stream_comm_create.
+[[nodiscard]] CommStream* of(const core::Communicator& communicator) noexcept;
+
+}  // namespace tern::stream

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/track.hpp"
+
+#include <new>
+
+#include "core/datatype_device.hpp"
+#include "cuda/kernels.hpp"
+
+namespace tern::stream {
+namespace {
+
+CUdeviceptr as_device(const void* address) noexcept {
+  return reinterpret_cast<CUdeviceptr>(address);
+}
+
+}  // namespace
+
+void Track::copy(void* to, const void* from, size_t bytes) noexcept {
+  flush();
+  if (failed() || bytes == 0) return;
+  note("cuMemcpyAsync",
+       driver_.cuMemcpyAsync(as_device(to), as_device(from), bytes, stream_.queue()));
+}
+
+void Track::copy_rows(std::byte* to, size_t to_pitch, const std::byte* from, size_t from_pitch,
+                      size_t width, size_t rows) noexcept {
+  if (rows <= 1 || (to_pitch == width && from_pitch == width)) return copy(to, from, width * rows);
+  flush();
+  if (failed() || width == 0) return;
+  CUDA_MEMCPY2D what{};
+  what.srcMemoryType = what.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  what.srcDevice = as_device(from);
+  what.srcPitch = from_pitch;
+  what.dstDevice = as_device(to);
+  what.dstPitch = to_pitch;
+  what.WidthInBytes = width;
+  what.Height = rows;
+  note("cuMemcpy2DAsync", driver_.cuMemcpy2DAsync_v2(&what, stream_.queue()));
+}
+
+template <bool kPacks>
+void Track::move(const core::Data& data, size_t offset, std::byte* packed, size_t bytes) noexcept {
+  if (bytes == 0) return;
+  if (data.type->contiguous()) {
+    std::byte* const at = data.first() + offset;
+    return kPacks ? copy(packed, at, bytes) : copy(at, packed, bytes);
+  }
+  flush();
+  if (failed()) return;
+  cuda::Kernels* const kernels = stream_.device().kernels();
+  if (kernels == nullptr) return note("cuLaunchKernel", CUDA_ERROR_NOT_FOUND);
+  try {
+    const auto program = core::device_layout(*data.type);
+    note("cuLaunchKernel",
+         kPacks ? kernels->pack(stream_.queue(), program, data.address, offset, packed, bytes)
+                : kernels->unpack(stream_.queue(), program, data.address, offset, packed, bytes));
+  } catch (const std::bad_alloc&) {
+    note("cuLaunchKernel", CUDA_ERROR_OUT_OF_MEMORY);
+  }
+}
+
+void Track::pack(const core::Data& data, size_t offset, std::byte* out, size_t bytes) noexcept {
+  move<true>(data, offset, out, bytes);
+}
+
+void Track::unpack(const core::Data& data, size_t offset, const std::byte* in,
+                   size_t bytes) noexcept {
+  move<false>(data, offset, const_cast<std::byte*>(in), bytes);
+}
+
+void Track::add(CUstreamBatchMemOpType what, const Word& word, uint32_t value,
+                unsigned flags) noexcept {
+  if (count_ == kMost) flush();
+  CUstreamMemOpValueParams& one = words_[count_++].waitValue;
+  one = {};
+  one.operation = what;
+  one.address = word.at;
+  one.value = value;
+  one.flags = flags;
+}
+
+void Track::wait(const Word& word, uint32_t value) noexcept {
+  add(CU_STREAM_MEM_OP_WAIT_VALUE_32, word, value, CU_STREAM_WAIT_VALUE_EQ);
+}
+
+void Track::write(const Word& word, uint32_t value) noexcept {
+  add(CU_STREAM_MEM_OP_WRITE_VALUE_32, word, value, CU_STREAM_WRITE_VALUE_DEFAULT);
+}
+
+void Track::flush() noexcept {
+  const unsigned count = count_;
+  count_ = 0;
+  if (failed() || count == 0) return;
+  note("cuStreamBatchMemOp",
+       driver_.cuStreamBatchMemOp_v2(stream_.queue(), count, words_.data(), 0));
+}
+
+std::string why_not_packed(const Stream& stream, const core::Data& data) {
+  if (data.type->contiguous()) return {};
+  std::string why;
+  if (stream.device().kernels(&why) == nullptr)
+    return "its type has holes, and the stream has no kernel that packs it: " + why;
+  if (cuda::look_up(data.first()).device != stream.device().ordinal)
+    return "its type has holes, and it lies on another device than the stream's";
+  return {};
+}
+
+}  // namespace tern::stream

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stream of the program's with a communicator on it, and data that is put into device memory and
+// taken out of it in that stream, without waiting: who does not keep the stream's order finds wrong
+// data.
+#pragma once
+
+#include "allocators.hpp"
+#include "mpix.h"
+
+namespace tern::test {
+
+/// A stream and a communicator of all ranks on it.
+class OnStream {
+ public:
+  explicit OnStream(MPI_Comm parent = MPI_COMM_WORLD) {
+    CU(cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING));
+    MPI_Info info = MPI_INFO_NULL;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "type", "cudaStream_t"));
+    OK(MPIX_Info_set_hex(info, "value", &queue, sizeof queue));
+    OK(MPIX_Stream_create(info, &stream));
+    OK(MPI_Info_free(&info));
+    OK(MPIX_Stream_comm_create(parent, stream, &comm));
+  }
+  OnStream(const OnStream&) = delete;
+  OnStream& operator=(const OnStream&) = delete;
+  ~OnStream() {
+    if (comm != MPI_COMM_NULL) OK(MPI_Comm_free(&comm));
+    if (stream != MPIX_STREAM_NULL) OK(MPIX_Stream_free(&stream));
+    sync();
+    CU(cuStreamDestroy_v2(queue));
+  }
+  void sync() const { CU(cuStreamSynchronize(queue)); }
+
+  CUstream queue = nullptr;
+  MPIX_Stream stream = MPIX_STREAM_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+};
+
+/// Device memory with pinned memory beside it, of `count` elements.
+template <class T>
+class Vector {
+ public:
+  explicit Vector(size_t count)
+      : count_(count),
+        device_(plain(std::max<size_t>(1, count) * sizeof(T))),
+        host_(pinned(std::max<size_t>(1, count) * sizeof(T))) {}
+  [[nodiscard]] T* on_device() const { return static_cast<T*>(device_.address()); }
+  [[nodiscard]] T& operator[](size_t i) { return static_cast<T*>(host_.address())[i]; }
+  /// To the device, and back, when the stream comes to it.
+  void put(CUstream queue) const {
+    if (count_ > 0) CU(cuMemcpyHtoDAsync_v2(device_.at, host_.address(), bytes(), queue));
+  }
+  void get(CUstream queue) const {
+    if (count_ > 0) CU(cuMemcpyDtoHAsync_v2(host_.address(), device_.at, bytes(), queue));
+  }
+  /// Other data in it, when the stream comes to it.
+  void spoil(CUstream queue) const {
+    if (count_ > 0) CU(cuMemsetD8Async(device_.at, 0x5a, bytes(), queue));
+  }
+  [[nodiscard]] size_t bytes() const { return count_ * sizeof(T); }
+
+ private:
+  size_t count_;
+  Area device_, host_;
+};
+
+}  // namespace tern::test
