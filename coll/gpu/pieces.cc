@@ -17,10 +17,15 @@ constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexc
 }
 
 /// What is overwritten before it has been sent.
-int32_t blocks_aside(const Operation& operation, int32_t ranks) noexcept {
-  const bool overwrites =
-      operation.collective == kAlltoall || operation.collective == kReduceScatter;
-  return operation.in_place && overwrites ? ranks : 0;
+bool overwrites(const Operation& operation) noexcept {
+  return operation.in_place &&
+         (operation.collective == kAlltoall || operation.collective == kReduceScatter);
+}
+
+bool on_host(const Side& side) noexcept {
+  return side.type != nullptr && side.address != nullptr &&
+         !cuda::on_device(
+             cuda::kind_of(static_cast<std::byte*>(side.address) + side.type->true_lb()));
 }
 
 }  // namespace
@@ -40,17 +45,15 @@ const char* Pieces::why_not(const Operation& operation) noexcept {
 
 Pieces::Pieces(const Operation& operation, const Placed& placed, const ScratchLayout& layout,
                MPI_Count least) noexcept
-    : operation_(operation),
-      schedule_(placed.schedule),
-      splits_(splits(operation.collective)),
-      aside_(blocks_aside(operation, placed.schedule.ranks)) {
+    : operation_(operation), schedule_(placed.schedule), splits_(splits(operation.collective)) {
   if (operation.collective == kBarrier) {
     passes_ = 1;
     return;
   }
   if (reduces(operation.collective)) element_ = operation.input.type->size();
   total_ = total_units();
-  const auto locals = static_cast<size_t>(aside_ + placed.local_blocks);
+  find_asides();
+  const auto locals = static_cast<size_t>(aside_in_ + aside_out_ + placed.local_blocks);
   unit_ = layout.region() / static_cast<size_t>(std::max(placed.most_blocks, 1));
   if (locals > 0) unit_ = std::min(unit_, layout.local_bytes() / locals);
   unit_ = unit_ / ScratchLayout::kGrain * ScratchLayout::kGrain;
@@ -59,6 +62,15 @@ Pieces::Pieces(const Operation& operation, const Placed& placed, const ScratchLa
   constexpr MPI_Count kLeastPass = 65536;  // bytes
   passes_ = std::max((total_ + most - 1) / most, std::min(least, total_ * element_ / kLeastPass));
   length_ = (total_ + passes_ - 1) / passes_;
+}
+
+// There is room on all ranks where one may need it: all take pieces of the same size.
+void Pieces::find_asides() noexcept {
+  const bool reduced = reduces(operation_.collective);
+  input_aside_ = overwrites(operation_) || (reduced && on_host(operation_.input));
+  output_aside_ = reduced && on_host(operation_.output);
+  if (reduced || overwrites(operation_)) aside_in_ = splits_ ? schedule_.parts : schedule_.ranks;
+  if (reduced) aside_out_ = splits_ ? schedule_.parts : 1;
 }
 
 // Of the vector, or of the largest block.
@@ -140,21 +152,33 @@ Pieces::Piece Pieces::piece(const Slice& slice, MPI_Count pass) const noexcept {
   return in_block(output, alone && !splits_ ? rank : slice.first, splits_, range);
 }
 
-Pieces::Piece Pieces::before_aside(int32_t block, MPI_Count pass) const noexcept {
-  const bool output = operation_.collective == kAlltoall;
-  const Slice slice{Space::kInput, block, 1, block};
-  return in_block(output ? operation_.output : operation_.input, block, false,
-                  range_of(slice, pass));
+Pieces::Aside Pieces::put_aside(int32_t block, MPI_Count pass) const noexcept {
+  Slice slice{Space::kInput, block, 1, block};
+  if (splits_) slice.blocks = schedule_.parts;
+  const bool swaps = operation_.collective == kAlltoall;
+  return {
+      in_block(swaps ? operation_.output : operation_.input, block, splits_, range_of(slice, pass)),
+      in_local(slice, pass)};
+}
+
+Pieces::Aside Pieces::bring_back(MPI_Count pass) const noexcept {
+  return {piece(whole(), pass), in_local(whole(), pass)};
 }
 
 size_t Pieces::in_local(const Slice& slice, MPI_Count pass) const noexcept {
   const auto blocks = [&](int32_t count) { return static_cast<size_t>(count) * unit_; };
-  if (slice.space == Space::kInput) return blocks(slice.first);
-  if (slice.space == Space::kStage) return blocks(aside_ + slice.place);
+  const auto in_pass = [&] {
+    return static_cast<size_t>((in_vector(slice, pass).first - pass * length_) * element_);
+  };
+  if (slice.space == Space::kInput || slice.space == Space::kOutput) {
+    const size_t area = slice.space == Space::kInput ? 0 : blocks(aside_in_);
+    return area + (splits_ ? in_pass() : blocks(slice.space == Space::kInput ? slice.first : 0));
+  }
+  const int32_t front = aside_in_ + aside_out_;
+  if (slice.space == Space::kStage) return blocks(front + slice.place);
   const int32_t each = blocks_of_mirror(schedule_);
-  const size_t mirror = blocks(aside_ + schedule_.stage_slots + slice.place / each * each);
-  if (!splits_) return mirror + blocks(slice.first);
-  return mirror + static_cast<size_t>((in_vector(slice, pass).first - pass * length_) * element_);
+  const size_t mirror = blocks(front + schedule_.stage_slots + slice.place / each * each);
+  return mirror + (splits_ ? in_pass() : blocks(slice.first));
 }
 
 }  // namespace tern::coll

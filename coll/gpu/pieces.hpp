@@ -4,7 +4,8 @@
 // each block (whole elements where they are reduced) on all ranks. What is moved counts bytes of
 // the packed form, so that ranks may describe it by different types; what is reduced has no holes.
 // Under MPI_IN_PLACE what would be overwritten before it is sent (alltoall, reduce_scatter) is put
-// aside first, for one pass at a time.
+// aside first, for one pass at a time. So is what is reduced where it lies in host memory, which
+// kernels need not reach; its result comes back behind the pass.
 // Lifetime: of one call. See: coll/gpu/placed.hpp, coll/gpu/stream_run.hpp;
 // tests/unit/coll/pieces_test.cc.
 #pragma once
@@ -46,10 +47,22 @@ class Pieces {
   [[nodiscard]] size_t in_region(int32_t blocks) const noexcept {
     return static_cast<size_t>(blocks) * unit_;
   }
-  /// Blocks of the input that are put aside in each pass; 0: none are.
-  [[nodiscard]] int32_t aside() const noexcept { return aside_; }
-  /// The caller's own such block: from there it goes aside.
-  [[nodiscard]] Piece before_aside(int32_t block, MPI_Count pass) const noexcept;
+  /// Whether a side lies in the local memory during a pass.
+  [[nodiscard]] bool is_aside(Space space) const noexcept {
+    return space == Space::kInput ? input_aside_ : output_aside_;
+  }
+  /// A copy between the caller's memory and the local memory.
+  struct Aside {
+    Piece users;
+    size_t local;
+  };
+  /// How many precede a pass, and which.
+  [[nodiscard]] int32_t puts_aside() const noexcept {
+    return !input_aside_ ? 0 : splits_ ? 1 : schedule_.ranks;
+  }
+  [[nodiscard]] Aside put_aside(int32_t block, MPI_Count pass) const noexcept;
+  /// Of the result, behind a pass.
+  [[nodiscard]] Aside bring_back(MPI_Count pass) const noexcept;
 
  private:
   struct Range {
@@ -61,6 +74,10 @@ class Pieces {
   [[nodiscard]] Piece in_block(const Side& side, int32_t block, bool alone,
                                const Range& range) const noexcept;
   [[nodiscard]] MPI_Count total_units() const noexcept;
+  void find_asides() noexcept;
+  [[nodiscard]] Slice whole() const noexcept {
+    return {Space::kOutput, 0, splits_ ? schedule_.parts : 1, 0};
+  }
 
   const Operation& operation_;
   const Schedule& schedule_;
@@ -70,7 +87,8 @@ class Pieces {
   MPI_Count length_ = 0;   // units of the vector, or of a block, in one pass
   MPI_Count total_ = 0;
   MPI_Count passes_ = 0;
-  int32_t aside_ = 0;
+  int32_t aside_in_ = 0, aside_out_ = 0;  // blocks that the local memory has for them
+  bool input_aside_ = false, output_aside_ = false;
 };
 
 }  // namespace tern::coll

@@ -38,10 +38,24 @@ StreamRun::StreamRun(GpuTeam& team, const Placed& placed, const Operation& opera
 int StreamRun::run() {
   const cuda::Current current(team_.device());
   job_.note("cuCtxPushCurrent", current.result());
+  const bool captured = is_captured();
+  if (captured)
+    team_.pin();
+  else
+    job_.note("cuStreamWaitEvent", team_.order(job_.stream()));
   for (MPI_Count pass = 0; pass < pieces_.passes() && !job_.failed(); ++pass) run_pass(pass);
+  if (!captured && !job_.failed()) job_.note("cuEventRecord", team_.end_call(job_.stream()));
   if (!job_.failed()) return MPI_SUCCESS;
   return fail(MPI_ERR_OTHER, "%s: putting it into the stream failed: %s",
               name_of(operation_.collective), job_.failure().c_str());
+}
+
+bool StreamRun::is_captured() const noexcept {
+  const cuda::Driver& driver = team_.device().driver;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (driver.cuStreamIsCapturing != nullptr)
+    (void)driver.cuStreamIsCapturing(job_.stream(), &status);
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 void StreamRun::run_pass(MPI_Count pass) {
@@ -49,16 +63,20 @@ void StreamRun::run_pass(MPI_Count pass) {
   put_aside(pass);
   for (size_t i = 0; i < schedule_.steps.size(); ++i) issue(schedule_.steps[i], i, pass);
   flush_waits();
+  bring_back(pass);
 }
 
 void StreamRun::put_aside(MPI_Count pass) {
-  for (int32_t block = 0; block < pieces_.aside(); ++block) {
-    const Pieces::Piece from = pieces_.before_aside(block, pass);
-    const Slice to{Space::kInput, block, 1, block};
-    core::pack(job_, from.data, from.offset,
-               team_.at(team_.rank(), team_.layout().local() + pieces_.in_local(to, pass)),
-               from.bytes);
+  for (int32_t block = 0; block < pieces_.puts_aside(); ++block) {
+    const Pieces::Aside aside = pieces_.put_aside(block, pass);
+    core::pack(job_, aside.users.data, aside.users.offset, local(aside.local), aside.users.bytes);
   }
+}
+
+void StreamRun::bring_back(MPI_Count pass) {
+  if (!pieces_.is_aside(Space::kOutput)) return;
+  const Pieces::Aside aside = pieces_.bring_back(pass);
+  core::unpack(job_, aside.users.data, aside.users.offset, local(aside.local), aside.users.bytes);
 }
 
 void StreamRun::issue(const Step& step, size_t index, MPI_Count pass) {
@@ -82,14 +100,18 @@ void StreamRun::issue(const Step& step, size_t index, MPI_Count pass) {
 }
 
 bool StreamRun::is_users(const Slice& slice) const noexcept {
-  return slice.space == Space::kOutput || (slice.space == Space::kInput && pieces_.aside() == 0);
+  return (slice.space == Space::kOutput || slice.space == Space::kInput) &&
+         !pieces_.is_aside(slice.space);
+}
+
+std::byte* StreamRun::local(size_t offset) const noexcept {
+  return team_.at(team_.rank(), team_.layout().local() + offset);
 }
 
 std::byte* StreamRun::address(const Slice& slice, MPI_Count pass) const noexcept {
   if (is_users(slice)) return pieces_.piece(slice, pass).first();
   const ScratchLayout& layout = team_.layout();
-  if (slice.space != Space::kInbox)
-    return team_.at(team_.rank(), layout.local() + pieces_.in_local(slice, pass));
+  if (slice.space != Space::kInbox) return local(pieces_.in_local(slice, pass));
   const auto index = static_cast<size_t>(&slice - schedule_.slices.data());
   const Placed::Place& place = placed_.places[index];
   return team_.at(place.owner, layout.inbox(place.from, set_) + pieces_.in_region(place.before));

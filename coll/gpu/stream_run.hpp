@@ -33,8 +33,10 @@ class StreamRun {
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
 
  private:
+  [[nodiscard]] bool is_captured() const noexcept;
   void run_pass(MPI_Count pass);
   void put_aside(MPI_Count pass);
+  void bring_back(MPI_Count pass);
   void issue(const Step& step, size_t index, MPI_Count pass);
   void move(const Slice& from, const Slice& to, MPI_Count pass);
   void reduce(const Step& step, MPI_Count pass);
@@ -42,6 +44,7 @@ class StreamRun {
   void wait(const Placed::Word& word);
   void flush_waits();
   [[nodiscard]] bool is_users(const Slice& slice) const noexcept;
+  [[nodiscard]] std::byte* local(size_t offset) const noexcept;
   /// Of a slice of scratch, or of dense data.
   [[nodiscard]] std::byte* address(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] size_t offset_of(const Placed::Word& word) const noexcept;

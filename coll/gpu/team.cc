@@ -49,7 +49,9 @@ GpuTeam::~GpuTeam() {
   mapped_.clear();
   if (scratch_.address == 0 || device_.gone() || !device_.is_quiet()) return;
   const cuda::Current current(device_);
-  if (current.result() == CUDA_SUCCESS) (void)cuda::free_exportable(device_.driver, scratch_);
+  if (current.result() != CUDA_SUCCESS) return;
+  if (end_ != nullptr) (void)device_.driver.cuEventDestroy_v2(end_);
+  (void)cuda::free_exportable(device_.driver, scratch_);
 }
 
 std::string GpuTeam::take_scratch(size_t bytes, pml::Pml& pml, pml::MemoryHandle* handle) {
@@ -132,6 +134,17 @@ std::string GpuTeam::read_trial() {
       return strf("what rank %d's device writes to its scratch does not arrive", from);
   }
   return {};
+}
+
+CUresult GpuTeam::order(CUstream stream) noexcept {
+  const cuda::Driver& driver = device_.driver;
+  if (end_ == nullptr) return driver.cuEventCreate(&end_, CU_EVENT_DISABLE_TIMING);
+  return last_ == stream ? CUDA_SUCCESS : driver.cuStreamWaitEvent(stream, end_, 0);
+}
+
+CUresult GpuTeam::end_call(CUstream stream) noexcept {
+  last_ = stream;
+  return device_.driver.cuEventRecord(end_, stream);
 }
 
 const Placed* GpuTeam::placed(const Algorithm& algorithm, int root, std::string* why) {

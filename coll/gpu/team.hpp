@@ -58,10 +58,17 @@ class GpuTeam {
   /// The lowered schedule of an algorithm. Null with *why where it has none that the scratch holds.
   [[nodiscard]] const Placed* placed(const Algorithm& algorithm, int root, std::string* why);
   [[nodiscard]] bool leased() const noexcept { return leased_; }
-  void lease(bool on) noexcept { leased_ = on; }
+  void lease(bool on) noexcept { leased_ = on || pinned_; }
   /// Whether all ranks have kernels.
   [[nodiscard]] bool reduces() const noexcept { return reduces_; }
   void set_reduces(bool all) noexcept { reduces_ = all; }
+  /// Work of another stream than before comes behind what was put into that one. The context is
+  /// current; not while the stream is captured.
+  [[nodiscard]] CUresult order(CUstream stream) noexcept;
+  /// What was put into the stream ends here.
+  [[nodiscard]] CUresult end_call(CUstream stream) noexcept;
+  /// A graph holds it: it is not another communicator's any more.
+  void pin() noexcept { pinned_ = true; }
   /// A part of a call is missing: what ranks wait for will not come.
   void break_off(std::string why) noexcept { why_broken_ = std::move(why); }
   [[nodiscard]] bool broken() const noexcept { return !why_broken_.empty(); }
@@ -88,7 +95,9 @@ class GpuTeam {
   std::vector<std::byte*> bases_;
   std::map<std::pair<const Algorithm*, int>, std::unique_ptr<Placed>> placed_;
   int set_ = 0;
-  bool leased_ = false, reduces_ = false;
+  bool leased_ = false, reduces_ = false, pinned_ = false;
+  CUevent end_ = nullptr;  // of the last call
+  CUstream last_ = nullptr;
   std::string why_broken_;
   std::mutex mutex_;
 };

@@ -216,10 +216,14 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     core::Ref<Communicator> made =
         core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id);
     made->topology = comm.topology;
-    const auto state = std::make_shared<CommStream>(*made, *derive_shadow(*made),
-                                                    core::Ref<Stream>(with), chunk, board);
+    Communicator& shadow = *derive_shadow(*made);
+    cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
+    code = shadow.channel().coll->prepare_enqueue(shadow, device);
+    const auto state =
+        std::make_shared<CommStream>(*made, shadow, core::Ref<Stream>(with), chunk, board);
     made->stream = std::make_unique<stream::Attached>(state);
     if (state->gpu() != nullptr) comm.process().proxy->add(state);
+    if (code != MPI_SUCCESS) return code;
     explain(comm, *state);
     publish(std::move(made), newcomm);
     return MPI_SUCCESS;

@@ -18,9 +18,12 @@ std::unique_ptr<Call> make_call(CommStream& on, const coll::Operation& operation
 
 }  // namespace
 
-// An engine that runs on the device itself would be asked here whether it takes the operation,
-// before the proxy does: alike on all ranks, and only where all of them have a GPU's stream.
+// The engine of streams is asked first: what it says is alike on all ranks, and it takes something
+// only where all of them have a GPU's stream.
 int enqueue(CommStream& on, const coll::Operation& operation, const char* name) noexcept {
+  bool taken = false;
+  if (const int code = on.enqueue_between_streams(operation, &taken); code != MPI_SUCCESS || taken)
+    return code;
   try {
     return on.enqueue(make_call(on, operation, name));
   } catch (const std::bad_alloc&) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "coll/coll.hpp"
 #include "core/current_call.hpp"
 #include "mpix.h"
 #include "stream/proxy.hpp"
@@ -96,6 +97,24 @@ int CommStream::enqueue(std::unique_ptr<Call> call) noexcept {
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory to enqueue an operation");
   }
+}
+
+int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* taken) noexcept {
+  *taken = false;
+  if (gpu() == nullptr) return MPI_SUCCESS;
+  if (const int code = earlier_error(); code != MPI_SUCCESS) return code;
+  coll::Operation on_shadow = operation;
+  on_shadow.communicator = &shadow_;
+  const std::lock_guard<std::mutex> guard(enqueuing_);
+  std::string why_not;
+  const int code = shadow_.channel().coll->enqueue(on_shadow, gpu()->queue(), taken, &why_not);
+  core::Process& process = communicator_.process();
+  if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken &&
+      communicator_.rank() == 0)
+    process.gpus.tell_choice(process.explain,
+                             strf("%s is enqueued for the host to do: %s",
+                                  coll::name_of(operation.collective), why_not.c_str()));
+  return code;
 }
 
 // Where the stream cannot say that it has come so far, the board stays until MPI ends.

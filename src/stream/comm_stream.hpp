@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/engine/operation.hpp"
 #include "core/communicator.hpp"
 #include "stream/call.hpp"
 #include "stream/stream.hpp"
@@ -59,6 +60,9 @@ class CommStream {
   /// Puts an operation into the stream, or does it. An error class with fail() text: its own, or
   /// that of an earlier one.
   [[nodiscard]] int enqueue(std::unique_ptr<Call> call) noexcept;
+  /// Puts a collective into the stream as work of the devices alone, where that can be. *taken: it
+  /// did. The same.
+  [[nodiscard]] int enqueue_between_streams(const coll::Operation& operation, bool* taken) noexcept;
   /// The error of an operation that has ended, once.
   [[nodiscard]] int earlier_error() noexcept;
   /// The communicator has ended.
