@@ -58,7 +58,7 @@ class CommStream {
 
   /// Puts an operation into the stream, or does it. An error class with fail() text: its own, or
   /// that of an earlier one.
-  [[nodiscard]] int enqueue(std::unique_ptr<Call> call) noexcept;
+  [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;
   /// The error of an operation that has ended, once.
   [[nodiscard]] int earlier_error() noexcept;
   /// The communicator has ended.
@@ -86,10 +86,10 @@ class CommStream {
 
  private:
   struct Entry {
-    std::unique_ptr<Call> call;
-    int next = 0;   // pass to begin
-    int ended = 0;  // passes of this execution
-    int code = 0;   // of this execution
+    std::shared_ptr<Call> call;  // who enqueues has it, too, as it may be over before the call is
+    int next = 0;                // pass to begin
+    int ended = 0;               // passes of this execution
+    int code = 0;                // of this execution
     bool captured = false;
   };
   /// A pass that the proxy has begun.
@@ -100,7 +100,7 @@ class CommStream {
     std::vector<core::Request*> requests;
   };
   [[nodiscard]] int run_now(Call& call) noexcept;
-  [[nodiscard]] uint32_t enter(std::unique_ptr<Call> call, bool captured);
+  [[nodiscard]] uint32_t enter(std::shared_ptr<Call> call, bool captured);
   void leave(uint32_t number) noexcept;
   [[nodiscard]] int put_into_stream(Call& call, uint32_t number, bool* told) noexcept;
   void take(uint32_t number) noexcept;
