@@ -136,6 +136,13 @@
   OPTIONAL(cuGraphLaunch, CUgraphExec hGraphExec, CUstream hStream)                                \
   OPTIONAL(cuGraphExecDestroy, CUgraphExec hGraphExec)                                             \
   OPTIONAL(cuGraphDestroy, CUgraph hGraph)                                                         \
+  OPTIONAL(cuUserObjectCreate, CUuserObject* object_out, void* ptr, CUhostFn destroy,              \
+           unsigned initialRefcount, unsigned flags)                                               \
+  OPTIONAL(cuUserObjectRetain, CUuserObject object, unsigned count)                                \
+  OPTIONAL(cuUserObjectRelease, CUuserObject object, unsigned count)                               \
+  OPTIONAL(cuGraphRetainUserObject, CUgraph graph, CUuserObject object, unsigned count,            \
+           unsigned flags)                                                                         \
+  OPTIONAL(cuGraphReleaseUserObject, CUgraph graph, CUuserObject object, unsigned count)           \
   OPTIONAL(cuMemCreate, CUmemGenericAllocationHandle* handle, size_t size,                         \
            const CUmemAllocationProp* prop, unsigned long long flags)                              \
   OPTIONAL(cuMemRelease, CUmemGenericAllocationHandle handle)                                      \

@@ -20,6 +20,7 @@ typedef struct CUkern_st* CUkernel;
 typedef struct CUgraph_st* CUgraph;
 typedef struct CUgraphNode_st* CUgraphNode;
 typedef struct CUgraphExec_st* CUgraphExec;
+typedef struct CUuserObject_st* CUuserObject;
 typedef struct CUmemPoolHandle_st* CUmemoryPool;
 typedef struct CUarray_st* CUarray;
 typedef void (*CUhostFn)(void* userData);
@@ -148,6 +149,7 @@ enum CUdevice_attribute {
   CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED = 125,
   CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED = 128,
   CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 132,
+  CU_DEVICE_ATTRIBUTE_MPS_ENABLED = 133,
   CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID = 134
 };
 
@@ -255,6 +257,9 @@ enum CUstreamCaptureStatus {
   CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
 };
 
+enum CUuserObject_flags { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1 };
+enum CUuserObjectRetain_flags { CU_GRAPH_USER_OBJECT_MOVE = 1 };
+
 enum CUstreamWaitValue_flags {
   CU_STREAM_WAIT_VALUE_GEQ = 0,
   CU_STREAM_WAIT_VALUE_EQ = 1,
@@ -340,6 +345,7 @@ enum CUlaunchAttributeID {
   CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
   CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
   CU_LAUNCH_ATTRIBUTE_PRIORITY = 8,
-  CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN = 10
+  CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN = 10,
+  CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT = 12
 };
 // NOLINTEND

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures and the graphs that they make. A graph runs its nodes one after the other.
+// Captures: streams whose work becomes the nodes of a graph.
 #include "capture.hpp"
 
 #include <set>
@@ -41,6 +41,19 @@ void merge(Clock& into, const Clock& other) {
   for (const auto& [stream, node] : other) into[stream] = std::max(into[stream], node);
 }
 
+std::vector<size_t> node_numbers(const Clock& clock) {
+  std::vector<size_t> numbers;
+  for (const auto& [stream, count] : clock) numbers.push_back(count - 1);
+  return numbers;
+}
+
+void add_node(Capture& capture, CUstream stream, Work work) {
+  Clock& clock = capture.clocks[stream];
+  std::vector<Node>& nodes = capture.graph->body->nodes;
+  nodes.push_back({std::move(work), node_numbers(clock)});
+  clock[stream] = nodes.size();
+}
+
 // Every stream's work has to come before the end of the one where the capture began.
 bool is_joined(const Capture& capture) {
   const Clock& last = capture.clocks.at(capture.origin);
@@ -75,8 +88,30 @@ CUresult capture_work(CUstream stream, Work& work, bool* captured) {
   if (!stream->capture) return refuse_legacy(stream);
   Capture& capture = *stream->capture;
   if (capture.invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  capture.nodes.push_back(std::move(work.run));
-  capture.clocks[stream][stream] = capture.nodes.size();
+  add_node(capture, stream, std::move(work));
+  *captured = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult capture_graph(CUstream stream, const GraphPtr& child, bool* captured) {
+  if (under_way.load(std::memory_order_relaxed) == 0) return CUDA_SUCCESS;
+  std::lock_guard lock(table_mutex());
+  if (!stream->capture) return refuse_legacy(stream);
+  Capture& capture = *stream->capture;
+  if (capture.invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  Graph& graph = *capture.graph->body;
+  const size_t first = graph.nodes.size();
+  const std::vector<size_t> before = node_numbers(capture.clocks[stream]);
+  for (Node node : child->nodes) {
+    for (size_t& number : node.after) number += first;
+    node.after.insert(node.after.end(), before.begin(), before.end());
+    graph.nodes.push_back(std::move(node));
+  }
+  // What follows in the stream comes after all of them.
+  add_node(capture, stream, {.run = [] { return CUDA_SUCCESS; }, .on_device = false});
+  std::vector<size_t>& after = graph.nodes.back().after;
+  for (size_t i = first; i + 1 < graph.nodes.size(); ++i) after.push_back(i);
+  graph.children.push_back(child);
   *captured = true;
   return CUDA_SUCCESS;
 }
@@ -131,13 +166,6 @@ CUresult refuse_captured(CUevent event) {
 
 using namespace softcuda;  // NOLINT
 
-struct CUgraph_st {
-  std::vector<std::function<CUresult()>> nodes;
-};
-struct CUgraphExec_st {
-  std::shared_ptr<std::vector<std::function<CUresult()>>> nodes;
-};
-
 extern "C" {
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
@@ -161,6 +189,8 @@ CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
   capture->thread = std::this_thread::get_id();
   capture->origin = stream;
   capture->clocks[stream] = {};
+  capture->graph = make_graph();
+  capture->graph->captured = capture.get();
   stream->capture = capture;
   captures().insert(capture);
   ++under_way;
@@ -183,10 +213,11 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
   for (const auto& [member, clock] : capture->clocks) member->capture = nullptr;
   captures().erase(capture);
   --under_way;
+  capture->graph->captured = nullptr;
+  if (capture->invalid || !joined) destroy_graph(capture->graph);
   if (capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (!joined) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-  *phGraph = new CUgraph_st{capture->nodes};
-  ++live("graphs");
+  *phGraph = capture->graph;
   return CUDA_SUCCESS;
 }
 
@@ -208,7 +239,7 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* capt
                        : capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                           : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   if (id_out != nullptr) *id_out = capture != nullptr ? capture->id : 0;
-  if (graph_out != nullptr) *graph_out = nullptr;
+  if (graph_out != nullptr) *graph_out = capture != nullptr ? capture->graph : nullptr;
   if (dependencies_out != nullptr) *dependencies_out = nullptr;
   if (numDependencies_out != nullptr) *numDependencies_out = 0;
   return CUDA_SUCCESS;
@@ -222,40 +253,6 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus* capt
   if (edgeData_out != nullptr) *edgeData_out = nullptr;
   return cuStreamGetCaptureInfo_v2(hStream, captureStatus_out, id_out, graph_out, dependencies_out,
                                    numDependencies_out);
-}
-
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph,
-                                     unsigned long long flags) {
-  SOFTCUDA_ENTER(kContext, hGraph, flags);
-  *phGraphExec =
-      new CUgraphExec_st{std::make_shared<std::vector<std::function<CUresult()>>>(hGraph->nodes)};
-  ++live("graphs");
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
-  SOFTCUDA_ENTER(kContext, hGraphExec, hStream);
-  CUstream stream;
-  if (const CUresult refused = find_stream(hStream, &stream)) return refused;
-  return submit(stream, [nodes = hGraphExec->nodes] {
-    for (const auto& node : *nodes)
-      if (const CUresult failed = node()) return failed;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
-  SOFTCUDA_ENTER(kDriver, hGraphExec);
-  delete hGraphExec;
-  --live("graphs");
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGraphDestroy(CUgraph hGraph) {
-  SOFTCUDA_ENTER(kDriver, hGraph);
-  delete hGraph;
-  --live("graphs");
-  return CUDA_SUCCESS;
 }
 
 }  // extern "C"

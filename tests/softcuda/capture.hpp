@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "event.hpp"
+#include "graph.hpp"
 #include "stream.hpp"
 
 namespace softcuda {
@@ -16,14 +17,16 @@ struct Capture {
   std::thread::id thread;
   CUstream origin = nullptr;
   bool invalid = false;
-  std::vector<std::function<CUresult()>> nodes;  // in an order that keeps all dependences
-  std::map<CUstream, Clock> clocks;              // of each stream that takes part
+  CUgraph graph = nullptr;           // what it makes; its nodes are in an order that could be kept
+  std::map<CUstream, Clock> clocks;  // of each stream that takes part
 };
 
 /// Whether some capture forbids this thread an unsafe call; such a capture is broken then.
 bool forbidden_by_capture();
 /// Takes work into the graph where the stream captures.
 CUresult capture_work(CUstream stream, Work& work, bool* captured);
+/// A graph is launched into one that is captured: its nodes become nodes of that.
+CUresult capture_graph(CUstream stream, const GraphPtr& child, bool* captured);
 CUresult capture_record(CUstream stream, CUevent event, bool* captured);
 CUresult capture_wait(CUstream stream, CUevent event, bool* captured);
 /// For calls that a capturing stream, or an event recorded in one, does not allow.

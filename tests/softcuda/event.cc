@@ -53,7 +53,8 @@ CUresult record(CUevent event, CUstream stream) {
                                               },
                                           .after = {},
                                           .always = true,
-                                          .on_device = false});
+                                          .on_device = false,
+                                          .what = "an event's record"});
   if (result != CUDA_SUCCESS) {
     lock.unlock();
     if (event->shared != nullptr) complete(*event->shared, turn);
@@ -77,12 +78,13 @@ CUresult wait_in_stream(CUstream stream, CUevent event) {
                                  return CUDA_SUCCESS;
                                },
                            .after = {},
-                           .on_device = false});
+                           .on_device = false,
+                           .what = "an event of another process"});
   }
   const Place place = event->last;
   lock.unlock();
   if (reached(place)) return CUDA_SUCCESS;
-  return submit(stream, {.run = [] { return CUDA_SUCCESS; }, .after = {place}});
+  return submit(stream, {.run = [] { return CUDA_SUCCESS; }, .after = {place}, .on_device = false});
 }
 
 bool is_complete(CUevent event) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "config.hpp"
+#include "event.hpp"
 #include "shim/launch.h"
 #include "space.hpp"
 #include "stream.hpp"
@@ -63,6 +64,7 @@ bool is_loaded(const CUkern_st* kernel) {
 }
 
 constexpr unsigned kMultiprocessors = 4, kBlocksEach = 2;
+constexpr int kLaunchCompletion = 12030;  // its version
 
 struct Launch {
   const TernHostKernel* kernel;
@@ -232,15 +234,25 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** ker
   SOFTCUDA_ENTER(kContext, f, config->gridDimX, config->blockDimX, config->hStream);
   if (extra != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   int cooperative = 0;
-  for (unsigned i = 0; i < config->numAttrs; ++i)
-    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
-      cooperative = config->attrs[i].value.cooperative;
-  return launch(f,
-                {{config->gridDimX, config->gridDimY, config->gridDimZ},
-                 {config->blockDimX, config->blockDimY, config->blockDimZ},
-                 config->sharedMemBytes,
-                 cooperative},
-                config->hStream, kernelParams);
+  CUevent begun = nullptr;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) cooperative = attribute.value.cooperative;
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) continue;
+    begun = find_event(attribute.value.launchCompletionEvent.event);
+    if (softcuda::config().version < kLaunchCompletion || begun == nullptr ||
+        begun->shared != nullptr || !(begun->flags & CU_EVENT_DISABLE_TIMING))
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  const CUresult result = launch(f,
+                                 {{config->gridDimX, config->gridDimY, config->gridDimZ},
+                                  {config->blockDimX, config->blockDimY, config->blockDimZ},
+                                  config->sharedMemBytes,
+                                  cooperative},
+                                 config->hStream, kernelParams);
+  // When all blocks have begun, says its name; it may be as late as their end.
+  if (result != CUDA_SUCCESS || begun == nullptr) return result;
+  return cuEventRecord(begun, config->hStream);
 }
 
 }  // extern "C"

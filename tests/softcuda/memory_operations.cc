@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiting for a word in memory and writing one, in a stream; several copies at once.
-#include <chrono>
-#include <thread>
-
+#include "config.hpp"
 #include "memory.hpp"
 #include "stream.hpp"
 
@@ -29,57 +27,95 @@ T* word_at(uintptr_t address) {
   return reinterpret_cast<T*>(behind(address));
 }
 
-// A word that no device may touch, or one across two.
-template <class T>
-CUresult check(uintptr_t address, CUstream stream) {
-  if (address % sizeof(T) != 0 || !find_allocation(address)) return CUDA_ERROR_INVALID_VALUE;
-  return check_range(address, sizeof(T), stream->context->physical);
+/// What a stream does with a word: a wait, a write, or neither (a barrier).
+struct Operation {
+  CUstreamBatchMemOpType type;
+  uintptr_t address;
+  uint64_t value;
+  unsigned flags;
+  [[nodiscard]] bool waits() const {
+    return type == CU_STREAM_MEM_OP_WAIT_VALUE_32 || type == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+  }
+  [[nodiscard]] bool writes() const {
+    return type == CU_STREAM_MEM_OP_WRITE_VALUE_32 || type == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  }
+  [[nodiscard]] bool is_wide() const {
+    return type == CU_STREAM_MEM_OP_WAIT_VALUE_64 || type == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  }
+};
+
+constexpr unsigned kMostOperations = 255;
+constexpr int kNoRemoteWrites = 13010;  // from this version on
+
+// Pinned memory of the host, and the stream's own device; a peer's may be written before 13.1.
+// Managed memory never.
+bool is_in_reach(const Operation& one, const Allocation& word, int physical) {
+  if (word.kind == Kind::kHost || word.kind == Kind::kRegistered) return true;
+  if (!word.on_device()) return false;
+  return word.physical == physical || (one.writes() && config().version < kNoRemoteWrites);
+}
+
+CUresult check(const Operation& one, CUstream stream) {
+  if (!one.waits() && !one.writes())
+    return one.type == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES ? CUDA_ERROR_NOT_SUPPORTED
+           : one.type == CU_STREAM_MEM_OP_BARRIER           ? CUDA_SUCCESS
+                                                            : CUDA_ERROR_INVALID_VALUE;
+  if (one.waits() && (one.flags & CU_STREAM_WAIT_VALUE_FLUSH)) return CUDA_ERROR_NOT_SUPPORTED;
+  const unsigned most = one.waits() ? unsigned{CU_STREAM_WAIT_VALUE_NOR}
+                                    : unsigned{CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER};
+  if (one.flags > most) return CUDA_ERROR_INVALID_VALUE;
+  const size_t bytes = one.is_wide() ? sizeof(uint64_t) : sizeof(uint32_t);
+  const std::optional<Allocation> word = find_allocation(one.address);
+  if (one.address % bytes != 0 || !word || !is_in_reach(one, *word, stream->context->physical))
+    return CUDA_ERROR_INVALID_VALUE;
+  return check_range(one.address, bytes, stream->context->physical);
 }
 
 template <class T>
-CUresult wait_value(CUstream handle, uintptr_t address, T value, unsigned flags) {
-  CUstream stream;
-  if (const CUresult refused = find_stream(handle, &stream)) return refused;
-  if (const CUresult bad = check<T>(address, stream)) return bad;
-  return submit(stream,
-                Work{.run =
-                         [=] {
-                           T* word = word_at<T>(address);
-                           while (!is_met(__atomic_load_n(word, __ATOMIC_ACQUIRE), value, flags) &&
-                                  !exiting() && !stream->abandoned)
-                             std::this_thread::sleep_for(std::chrono::microseconds(20));
-                           return CUDA_SUCCESS;
-                         },
-                     .on_device = false});
+CUresult ask(uintptr_t address, T value, unsigned flags) {
+  const T word = __atomic_load_n(word_at<T>(address), __ATOMIC_ACQUIRE);
+  return is_met(word, value, flags) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
-template <class T>
-CUresult write_value(CUstream handle, uintptr_t address, T value) {
-  CUstream stream;
-  if (const CUresult refused = find_stream(handle, &stream)) return refused;
-  if (const CUresult bad = check<T>(address, stream)) return bad;
-  return submit(stream, [=] {
-    __atomic_store_n(word_at<T>(address), value, __ATOMIC_RELEASE);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult operate(CUstream stream, const CUstreamBatchMemOpParams& one) {
-  const CUstreamMemOpValueParams& by = one.waitValue;
-  switch (one.operation) {
+CUresult operate(const Operation& one) {
+  const auto value = static_cast<uint32_t>(one.value);
+  switch (one.type) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-      return wait_value(stream, by.address, by.value, by.flags);
+      return ask(one.address, value, one.flags);
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-      return wait_value(stream, by.address, by.value64, by.flags);
+      return ask(one.address, one.value, one.flags);
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-      return write_value(stream, by.address, by.value);
+      __atomic_store_n(word_at<uint32_t>(one.address), value, __ATOMIC_RELEASE);
+      return CUDA_SUCCESS;
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-      return write_value(stream, by.address, by.value64);
-    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-    case CU_STREAM_MEM_OP_BARRIER:
+      __atomic_store_n(word_at<uint64_t>(one.address), one.value, __ATOMIC_RELEASE);
+      return CUDA_SUCCESS;
+    default:
       return CUDA_SUCCESS;
   }
-  return CUDA_ERROR_INVALID_VALUE;
+}
+
+// All of them are one piece of work, and one node of a graph; none is done where one is wrong.
+CUresult submit_operations(CUstream handle, const std::vector<Operation>& operations) {
+  CUstream stream;
+  if (const CUresult refused = find_stream(handle, &stream)) return refused;
+  bool waits = false;
+  for (const Operation& one : operations) {
+    if (const CUresult bad = check(one, stream)) return bad;
+    waits = waits || one.waits();
+  }
+  Work work{.run = [] { return CUDA_SUCCESS; },
+            .after = {},
+            .on_device = !waits,
+            .what = waits ? "a wait for a word (cuStreamWaitValue)" : "a write of a word"};
+  for (const Operation& one : operations) work.more.push_back([one] { return operate(one); });
+  return submit(stream, std::move(work));
+}
+
+Operation operation_of(const CUstreamBatchMemOpParams& one) {
+  const CUstreamMemOpValueParams& by = one.waitValue;
+  const Operation made{one.operation, by.address, by.value64, by.flags};
+  return made.waits() || made.writes() ? made : Operation{one.operation, 0, 0, 0};
 }
 
 }  // namespace
@@ -91,32 +127,34 @@ extern "C" {
 
 CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, uint32_t value, unsigned flags) {
   SOFTCUDA_ENTER(kContext, stream, addr, value, flags);
-  return wait_value(stream, addr, value, flags);
+  return submit_operations(stream, {{CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags}});
 }
 
 CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned flags) {
   SOFTCUDA_ENTER(kContext, stream, addr, value, flags);
-  return wait_value(stream, addr, value, flags);
+  return submit_operations(stream, {{CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags}});
 }
 
 CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, uint32_t value,
                                  unsigned flags) {
   SOFTCUDA_ENTER(kContext, stream, addr, value, flags);
-  return write_value(stream, addr, value);
+  return submit_operations(stream, {{CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags}});
 }
 
 CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, uint64_t value,
                                  unsigned flags) {
   SOFTCUDA_ENTER(kContext, stream, addr, value, flags);
-  return write_value(stream, addr, value);
+  return submit_operations(stream, {{CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags}});
 }
 
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count,
                                CUstreamBatchMemOpParams* paramArray, unsigned flags) {
   SOFTCUDA_ENTER(kContext, stream, count, flags);
-  for (unsigned i = 0; i < count; ++i)
-    if (const CUresult failed = operate(stream, paramArray[i])) return failed;
-  return CUDA_SUCCESS;
+  if (count > kMostOperations || flags != 0 || (count > 0 && paramArray == nullptr))
+    return CUDA_ERROR_INVALID_VALUE;
+  std::vector<Operation> operations;
+  for (unsigned i = 0; i < count; ++i) operations.push_back(operation_of(paramArray[i]));
+  return submit_operations(stream, operations);
 }
 
 CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,

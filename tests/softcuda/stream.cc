@@ -60,17 +60,25 @@ void dawdle() {
   std::this_thread::sleep_for(std::chrono::microseconds(random_below(config().jitter_us)));
 }
 
+// Until it is no longer to be asked again. What still waits when all ends is given up.
+CUresult complete(CUstream stream, const Step& step, bool on_device) {
+  while (true) {
+    const CUresult result = attempt(stream, step, on_device);
+    if (result != CUDA_ERROR_NOT_READY) return result;
+    if (exiting() || stream->abandoned) return CUDA_SUCCESS;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
 void execute(CUstream stream, Work& work) {
+  stream->busy = "what it waits for in other streams";
   for (const Place& place : work.after) wait_for(place);
   dawdle();
   if (stream->context->sticky != 0 && !work.always) return;
-  CUresult result;
-  if (config().exclusive.empty() || !work.on_device) {
-    result = work.run();
-  } else {
-    const Turn turn(stream->context->physical);
-    result = work.run();
-  }
+  stream->busy = work.what;
+  CUresult result = complete(stream, work.run, work.on_device);
+  for (auto step = work.more.begin(); step != work.more.end() && result == CUDA_SUCCESS; ++step)
+    result = complete(stream, *step, work.on_device);
   if (result != CUDA_SUCCESS) poison_context(stream->context, result);
 }
 
@@ -85,6 +93,7 @@ void serve(CUstream stream) {
       const bool dropped = stream->abandoned && !work.always;
       lock.unlock();
       if (!dropped) execute(stream, work);
+      stream->busy = nullptr;
     }
     lock.lock();
     ++stream->completed;
@@ -196,6 +205,12 @@ CUresult submit(CUstream stream, Work work) {
   ++stream->submitted;
   stream->changed.notify_all();
   return CUDA_SUCCESS;
+}
+
+CUresult attempt(CUstream stream, const Step& step, bool on_device) {
+  if (config().exclusive.empty() || !on_device) return step();
+  const Turn turn(stream->context->physical);
+  return step();
 }
 
 Place end_of(CUstream stream) {

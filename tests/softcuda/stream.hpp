@@ -23,13 +23,19 @@ struct Place {
   uint64_t ticket = 0;
 };
 
-/// One piece of work. `run` gives CUDA_SUCCESS or the error that ends the context; a piece that
-/// failed, and what follows in a context that has failed, is not run.
+/// A part of a piece of work. It gives CUDA_SUCCESS, CUDA_ERROR_NOT_READY where it is to be asked
+/// again, or the error that ends the context.
+using Step = std::function<CUresult()>;
+
+/// One piece of work: its steps in order. A piece that failed, and what follows in a context that
+/// has failed, is not run.
 struct Work {
-  std::function<CUresult()> run;
+  Step run;
   std::vector<Place> after = {};
   bool always = false;    // also in a context that has failed: events
   bool on_device = true;  // not what waits, or runs on the host
+  const char* what = "a copy, memset or kernel";
+  std::vector<Step> more = {};  // behind `run`
 };
 
 }  // namespace softcuda
@@ -47,7 +53,8 @@ struct CUstream_st {
   bool started = false;
   bool counted = false;                        // among those that live("streams") counts
   bool closed = false;                         // destroyed: the thread ends when the queue is empty
-  bool abandoned = false;                      // its context has ended: what is queued is dropped
+  std::atomic<bool> abandoned{false};          // its context has ended: what is queued is dropped
+  std::atomic<const char*> busy{nullptr};      // with what
   std::shared_ptr<softcuda::Capture> capture;  // guarded by table_mutex
 };
 
@@ -65,6 +72,8 @@ CUresult submit(CUstream stream, Work work);
 inline CUresult submit(CUstream stream, std::function<CUresult()> run) {
   return submit(stream, Work{.run = std::move(run)});
 }
+/// Tries a step once, for a stream.
+CUresult attempt(CUstream stream, const Step& step, bool on_device);
 Place end_of(CUstream stream);
 bool reached(const Place& place);
 /// Waits until the place is reached, or the context has failed (then its error).
