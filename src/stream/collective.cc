@@ -13,7 +13,11 @@ std::unique_ptr<Call> make_call(CommStream& on, const coll::Operation& operation
                                 const char* name) {
   if (coll::splits(operation.collective) || operation.collective == coll::Collective::kBarrier)
     return make_vector_call(on, operation, name);
-  throw Error(MPI_ERR_UNSUPPORTED_OPERATION, "it cannot be enqueued");
+  const bool all_know_all = !operation.irregular ||
+                            operation.collective == coll::Collective::kAllgather ||
+                            operation.collective == coll::Collective::kReduceScatter;
+  return all_know_all ? make_blocks_call(on, operation, name)
+                      : make_exchange_call(on, operation, name);
 }
 
 }  // namespace

@@ -22,5 +22,11 @@ namespace tern::stream {
 [[nodiscard]] std::unique_ptr<Call> make_vector_call(CommStream& on,
                                                      const coll::Operation& operation,
                                                      const char* name);
+[[nodiscard]] std::unique_ptr<Call> make_blocks_call(CommStream& on,
+                                                     const coll::Operation& operation,
+                                                     const char* name);
+[[nodiscard]] std::unique_ptr<Call> make_exchange_call(CommStream& on,
+                                                       const coll::Operation& operation,
+                                                       const char* name);
 
 }  // namespace tern::stream

@@ -74,11 +74,10 @@ void CommStream::keep_error(const Call& call, int code, const std::string& text)
   }
 }
 
-int CommStream::enqueue(std::unique_ptr<Call> call) noexcept {
+int CommStream::enqueue(std::shared_ptr<Call> call) noexcept {
   if (const int code = earlier_error(); code != MPI_SUCCESS) return code;
   if (call->passes == 0) return MPI_SUCCESS;
   if (gpu() == nullptr) return run_now(*call);
-  Call& entered = *call;
   const std::lock_guard<std::mutex> guard(enqueuing_);
   const Capture capture = [&] {
     const cuda::Current current(gpu()->device());
@@ -89,9 +88,9 @@ int CommStream::enqueue(std::unique_ptr<Call> call) noexcept {
                 "the capture of the stream was invalidated: nothing can be recorded "
                 "in it any more");
   try {
-    const uint32_t number = enter(std::move(call), capture.active);
+    const uint32_t number = enter(call, capture.active);
     bool told = false;
-    const int code = put_into_stream(entered, number, &told);
+    const int code = put_into_stream(*call, number, &told);
     if (code != MPI_SUCCESS && !told) leave(number);
     return code;
   } catch (const std::bad_alloc&) {
@@ -129,10 +128,9 @@ void CommStream::put_end() noexcept {
   try {
     const cuda::Current current(gpu()->device());
     if (!capture_of(*gpu()).active) {
-      auto end = std::make_unique<End>();
-      Call& entered = *end;
-      const uint32_t number = enter(std::move(end), false);
-      if (put_into_stream(entered, number, &told) != MPI_SUCCESS && !told) leave(number);
+      const auto end = std::make_shared<End>();
+      const uint32_t number = enter(end, false);
+      if (put_into_stream(*end, number, &told) != MPI_SUCCESS && !told) leave(number);
     }
   } catch (const std::bad_alloc&) {
     told = false;
@@ -140,7 +138,7 @@ void CommStream::put_end() noexcept {
   if (!told) keeps_board_ = true;
 }
 
-uint32_t CommStream::enter(std::unique_ptr<Call> call, bool captured) {
+uint32_t CommStream::enter(std::shared_ptr<Call> call, bool captured) {
   uint32_t number = 0;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -172,7 +170,7 @@ uint32_t CommStream::enter(std::unique_ptr<Call> call, bool captured) {
 
 // The communicator may end here, and close() is called then.
 void CommStream::leave(uint32_t number) noexcept {
-  std::unique_ptr<Call> ended;
+  std::shared_ptr<Call> ended;
   bool captured = false;
   {
     const std::lock_guard<std::mutex> guard(mutex_);

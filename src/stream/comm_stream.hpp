@@ -59,7 +59,7 @@ class CommStream {
 
   /// Puts an operation into the stream, or does it. An error class with fail() text: its own, or
   /// that of an earlier one.
-  [[nodiscard]] int enqueue(std::unique_ptr<Call> call) noexcept;
+  [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;
   /// Puts a collective into the stream as work of the devices alone, where that can be. *taken: it
   /// did. The same.
   [[nodiscard]] int enqueue_between_streams(const coll::Operation& operation, bool* taken) noexcept;
@@ -90,10 +90,10 @@ class CommStream {
 
  private:
   struct Entry {
-    std::unique_ptr<Call> call;
-    int next = 0;   // pass to begin
-    int ended = 0;  // passes of this execution
-    int code = 0;   // of this execution
+    std::shared_ptr<Call> call;  // who enqueues has it, too, as it may be over before the call is
+    int next = 0;                // pass to begin
+    int ended = 0;               // passes of this execution
+    int code = 0;                // of this execution
     bool captured = false;
   };
   /// A pass that the proxy has begun.
@@ -104,7 +104,7 @@ class CommStream {
     std::vector<core::Request*> requests;
   };
   [[nodiscard]] int run_now(Call& call) noexcept;
-  [[nodiscard]] uint32_t enter(std::unique_ptr<Call> call, bool captured);
+  [[nodiscard]] uint32_t enter(std::shared_ptr<Call> call, bool captured);
   void leave(uint32_t number) noexcept;
   [[nodiscard]] int put_into_stream(Call& call, uint32_t number, bool* told) noexcept;
   void take(uint32_t number) noexcept;

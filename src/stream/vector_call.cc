@@ -7,6 +7,7 @@
 #include "mpi.h"
 #include "stream/area.hpp"
 #include "stream/collective.hpp"
+#include "stream/elements.hpp"
 
 namespace tern::stream {
 namespace {
@@ -14,44 +15,6 @@ namespace {
 using coll::Collective;
 using coll::Operation;
 using coll::Side;
-
-/// What the host's operation works on: `count` elements of `type`, each `bytes` long and one behind
-/// the other, and how the program's elements become these.
-struct Elements {
-  core::Datatype* type;
-  MPI_Count count;
-  size_t bytes;
-  core::Datatype* moved_as;  // by their packed form
-  MPI_Count moved_count;
-};
-
-bool is_dense(const core::Datatype& type) noexcept {
-  return type.contiguous() && type.true_lb() == 0 && type.lb() == 0 && type.extent() == type.size();
-}
-
-/// Pairs with a gap, which C leaves open, move with it.
-Elements elements_of(core::Process& process, const Operation& operation, const Side& side) {
-  core::Datatype& type = *side.type;
-  core::Datatype& byte = core::predefined_type(process, MPI_BYTE);
-  if (operation.op == nullptr) {
-    const MPI_Count bytes = side.count * type.size();
-    return {&byte, bytes, 1, &type, side.count};
-  }
-  const auto extent = static_cast<size_t>(type.extent());
-  if (is_dense(type)) return {&type, side.count, extent, &type, side.count};
-  if (type.number() != Number::kNone)
-    return {&type, side.count, extent, &byte, side.count * type.extent()};
-  auto* const basic = const_cast<core::Datatype*>(type.basic());
-  if (!operation.op->user_defined() && basic != nullptr && is_dense(*basic)) {
-    const MPI_Count each = type.size() / basic->size();
-    return {basic, side.count * each, static_cast<size_t>(basic->size()), &type, side.count};
-  }
-  throw Error(MPI_ERR_TYPE,
-              strf("%s on a type with holes (%lld bytes of data in %lld) cannot be enqueued; pack "
-                   "the data, or use a type without holes",
-                   operation.op->name(), static_cast<long long>(type.size()),
-                   static_cast<long long>(type.extent())));
-}
 
 class VectorCall final : public Call {
  public:
@@ -65,7 +28,8 @@ class VectorCall final : public Call {
     const bool at_root = rank == operation.root;
     const bool bcast = operation.collective == Collective::kBcast;
     const Side& shape = bcast ? operation.output : operation.input;
-    elements_ = elements_of(process, operation, shape);
+    elements_ = elements_of(process, operation, *shape.type);
+    count_ = shape.count * elements_.each;
     type_ = core::Ref<core::Datatype>(elements_.type);
     per_pass_ = static_cast<MPI_Count>(on.chunk() / elements_.bytes);
     if (per_pass_ == 0)
@@ -73,9 +37,10 @@ class VectorCall final : public Call {
                   strf("an element of %zu bytes does not fit the %zu bytes of a chunk; "
                        "TERN_STREAM_CHUNK sets them",
                        elements_.bytes, on.chunk()));
-    passes = static_cast<int>((elements_.count + per_pass_ - 1) / per_pass_);
+    passes = static_cast<int>((count_ + per_pass_ - 1) / per_pass_);
     const auto area = [&](const Side& side) {
-      return Area(process, on.gpu(), side.address, elements_.moved_count, *elements_.moved_as);
+      return Area(process, on.gpu(), side.address, shape.count * elements_.each_moved,
+                  *elements_.moved_as);
     };
     if (passes == 0) return;
     if (!bcast || at_root) in_ = area(shape);
@@ -109,7 +74,7 @@ class VectorCall final : public Call {
 
  private:
   [[nodiscard]] MPI_Count count(int pass) const noexcept {
-    return std::min(per_pass_, elements_.count - pass * per_pass_);
+    return std::min(per_pass_, count_ - pass * per_pass_);
   }
   [[nodiscard]] size_t offset(int pass) const noexcept {
     return static_cast<size_t>(pass * per_pass_) * elements_.bytes;
@@ -136,7 +101,7 @@ class VectorCall final : public Call {
   const core::Ref<core::Op> op_;
   core::Ref<core::Datatype> type_;
   Elements elements_{};
-  MPI_Count per_pass_ = 0;
+  MPI_Count count_ = 0, per_pass_ = 0;  // of its elements
   Area in_, out_;
 };
 
