@@ -43,6 +43,9 @@ class Coll final : UnderWay, ScheduleMaker {
   /// for it. `device`: of this rank's stream; null: it has none.
   [[nodiscard]] int prepare_enqueue(core::Communicator& communicator,
                                     cuda::Device* device) noexcept;
+  /// Of a communicator so prepared; null where its ranks have none.
+  [[nodiscard]] static std::shared_ptr<GpuTeam> team_of(
+      const core::Communicator& communicator) noexcept;
   /// Puts an operation on a communicator so prepared into a stream. Not *taken: it must be done
   /// another way, which all ranks find alike, *why_not.
   [[nodiscard]] int enqueue(const Operation& operation, CUstream stream, bool* taken,

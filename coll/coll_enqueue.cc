@@ -76,6 +76,11 @@ int Coll::put_into(CommState& state, const Operation& operation, CUstream stream
   return fail(code, "%s", why.c_str());
 }
 
+std::shared_ptr<GpuTeam> Coll::team_of(const core::Communicator& communicator) noexcept {
+  const auto* const state = static_cast<const CommState*>(communicator.coll.get());
+  return state == nullptr ? nullptr : state->team;
+}
+
 int Coll::enqueue(const Operation& operation, CUstream stream, bool* taken,
                   std::string* why_not) noexcept {
   *taken = false;

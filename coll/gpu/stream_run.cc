@@ -12,7 +12,7 @@
 namespace tern::coll {
 namespace {
 
-constexpr size_t kMostInBatch = 254;  // the driver takes 255 operations; a wait is two
+constexpr size_t kMostInBatch = 250;  // of the 255 that the driver takes; a wait is two
 
 CUstreamBatchMemOpParams operation_on(CUdeviceptr word, CUstreamBatchMemOpType what, uint32_t value,
                                       unsigned flags) noexcept {
@@ -38,13 +38,13 @@ StreamRun::StreamRun(GpuTeam& team, const Placed& placed, const Operation& opera
 int StreamRun::run() {
   const cuda::Current current(team_.device());
   job_.note("cuCtxPushCurrent", current.result());
-  const bool captured = is_captured();
-  if (captured)
+  captured_ = is_captured();
+  if (captured_)
     team_.pin();
   else
     job_.note("cuStreamWaitEvent", team_.order(job_.stream()));
   for (MPI_Count pass = 0; pass < pieces_.passes() && !job_.failed(); ++pass) run_pass(pass);
-  if (!captured && !job_.failed()) job_.note("cuEventRecord", team_.end_call(job_.stream()));
+  if (!captured_ && !job_.failed()) job_.note("cuEventRecord", team_.end_call(job_.stream()));
   if (!job_.failed()) return MPI_SUCCESS;
   return fail(MPI_ERR_OTHER, "%s: putting it into the stream failed: %s",
               name_of(operation_.collective), job_.failure().c_str());
@@ -60,6 +60,7 @@ bool StreamRun::is_captured() const noexcept {
 
 void StreamRun::run_pass(MPI_Count pass) {
   set_ = team_.next_set();
+  pass_ = pass;
   put_aside(pass);
   for (size_t i = 0; i < schedule_.steps.size(); ++i) issue(schedule_.steps[i], i, pass);
   flush_waits();
@@ -80,7 +81,7 @@ void StreamRun::bring_back(MPI_Count pass) {
 }
 
 void StreamRun::issue(const Step& step, size_t index, MPI_Count pass) {
-  if (step.verb == Verb::kWait) return wait(placed_.words[index]);
+  if (step.verb == Verb::kWait) return wait(placed_.words[index], index);
   flush_waits();
   switch (step.verb) {
     case Verb::kSignal:
@@ -175,20 +176,25 @@ void StreamRun::signal(const Placed::Word& word) {
             ScratchLayout::kWord);
 }
 
-void StreamRun::wait(const Placed::Word& word) {
+// Around the waits of a batch the stream tells the host at which it is.
+void StreamRun::wait(const Placed::Word& word, size_t step) {
+  if (batch_.size() >= kMostInBatch) flush_waits();
+  if (batch_.empty())
+    batch_.push_back(operation_on(team_.wait_word(), CU_STREAM_MEM_OP_WRITE_VALUE_32,
+                                  team_.note({&placed_, step, pass_}, captured_), 0));
   const CUdeviceptr at = device_pointer(team_.at(word.owner, offset_of(word)));
-  if (waits_.size() >= kMostInBatch) flush_waits();
-  waits_.push_back(operation_on(at, CU_STREAM_MEM_OP_WAIT_VALUE_32, 1, CU_STREAM_WAIT_VALUE_EQ));
-  waits_.push_back(operation_on(at, CU_STREAM_MEM_OP_WRITE_VALUE_32, 0, 0));
+  batch_.push_back(operation_on(at, CU_STREAM_MEM_OP_WAIT_VALUE_32, 1, CU_STREAM_WAIT_VALUE_EQ));
+  batch_.push_back(operation_on(at, CU_STREAM_MEM_OP_WRITE_VALUE_32, 0, 0));
 }
 
 void StreamRun::flush_waits() {
-  if (waits_.empty() || job_.failed()) return;
+  if (batch_.empty() || job_.failed()) return;
+  batch_.push_back(operation_on(team_.wait_word(), CU_STREAM_MEM_OP_WRITE_VALUE_32, 0, 0));
   job_.mark();
   job_.note("cuStreamBatchMemOp",
             team_.device().driver.cuStreamBatchMemOp_v2(
-                job_.stream(), static_cast<unsigned>(waits_.size()), waits_.data(), 0));
-  waits_.clear();
+                job_.stream(), static_cast<unsigned>(batch_.size()), batch_.data(), 0));
+  batch_.clear();
 }
 
 }  // namespace tern::coll

@@ -41,7 +41,7 @@ class StreamRun {
   void move(const Slice& from, const Slice& to, MPI_Count pass);
   void reduce(const Step& step, MPI_Count pass);
   void signal(const Placed::Word& word);
-  void wait(const Placed::Word& word);
+  void wait(const Placed::Word& word, size_t step);
   void flush_waits();
   [[nodiscard]] bool is_users(const Slice& slice) const noexcept;
   [[nodiscard]] std::byte* local(size_t offset) const noexcept;
@@ -56,7 +56,9 @@ class StreamRun {
   const Pieces pieces_;
   cuda::Job& job_;
   int set_ = 0;
-  std::vector<CUstreamBatchMemOpParams> waits_;
+  MPI_Count pass_ = 0;
+  bool captured_ = false;
+  std::vector<CUstreamBatchMemOpParams> batch_;
 };
 
 }  // namespace tern::coll

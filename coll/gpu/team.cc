@@ -2,8 +2,11 @@
 // GpuTeam: scratch, mapped and tried.
 #include "coll/gpu/team.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
+#include <new>
 
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
@@ -51,6 +54,9 @@ GpuTeam::~GpuTeam() {
   const cuda::Current current(device_);
   if (current.result() != CUDA_SUCCESS) return;
   if (end_ != nullptr) (void)device_.driver.cuEventDestroy_v2(end_);
+  if (voice_.here != nullptr)
+    device_.release(cuda::Device::Store::kPinned, reinterpret_cast<std::byte*>(voice_.here),
+                    voice_.bytes);
   (void)cuda::free_exportable(device_.driver, scratch_);
 }
 
@@ -72,6 +78,7 @@ std::string GpuTeam::take_scratch(size_t bytes, pml::Pml& pml, pml::MemoryHandle
   }
   bases_[static_cast<size_t>(rank_)] = reinterpret_cast<std::byte*>(scratch_.address);
   if (std::string why = prepare_words(); !why.empty()) return why;
+  if (std::string why = make_voice(); !why.empty()) return why;
   if (!pml.offer(device_, at(rank_, 0), bytes, handle))
     return "its device memory cannot be shared with other ranks";
   return {};
@@ -144,7 +151,53 @@ CUresult GpuTeam::order(CUstream stream) noexcept {
 
 CUresult GpuTeam::end_call(CUstream stream) noexcept {
   last_ = stream;
+  const uint32_t number = calls() + 1;
+  const CUresult result = device_.driver.cuStreamWriteValue32_v2(
+      stream, voice_.at + offsetof(Voice, passed), number, 0);
+  if (result != CUDA_SUCCESS) return result;
+  calls_.store(number, std::memory_order_release);
   return device_.driver.cuEventRecord(end_, stream);
+}
+
+std::string GpuTeam::make_voice() {
+  const cuda::Current current(device_);
+  CUresult result = CUDA_SUCCESS;
+  voice_.bytes = sizeof(Voice);
+  std::byte* const memory = device_.acquire(cuda::Device::Store::kPinned, &voice_.bytes, &result);
+  if (memory == nullptr) return "no pinned memory: " + cuda::words_of("cuMemHostAlloc", result);
+  voice_.here = new (memory) Voice;
+  result = device_.driver.cuMemHostGetDevicePointer_v2(&voice_.at, memory, 0);
+  return result == CUDA_SUCCESS ? std::string()
+                                : cuda::words_of("cuMemHostGetDevicePointer", result);
+}
+
+uint32_t GpuTeam::note(const Wait& wait, bool captured) {
+  const std::lock_guard<std::mutex> guard(notes_mutex_);
+  if (captured) {
+    captured_.push_back(wait);
+    return kCaptured | static_cast<uint32_t>(captured_.size() - 1);
+  }
+  notes_.resize(kNotes);
+  next_note_ = next_note_ % (kCaptured - 1) + 1;
+  notes_[next_note_ % kNotes] = wait;
+  return next_note_;
+}
+
+std::string GpuTeam::describe(uint32_t wait, std::vector<int>* ranks) const {
+  const std::lock_guard<std::mutex> guard(notes_mutex_);
+  const uint32_t place = (wait & kCaptured) != 0 ? wait & ~kCaptured : wait % kNotes;
+  const std::vector<Wait>& notes = (wait & kCaptured) != 0 ? captured_ : notes_;
+  if (place >= notes.size() || notes[place].placed == nullptr) return {};
+  const Wait& note = notes[place];
+  const Schedule& schedule = note.placed->schedule;
+  for (size_t i = note.step; i < schedule.steps.size() && schedule.steps[i].verb == Verb::kWait;
+       ++i)
+    if (const int other = note.placed->words[i].other;
+        std::find(ranks->begin(), ranks->end(), other) == ranks->end())
+      ranks->push_back(other);
+  return strf("%s %s, pass %lld, step %zu%s", name_of(schedule.collective), schedule.algorithm,
+              static_cast<long long>(note.pass), note.step,
+              (wait & kCaptured) != 0 ? " of a graph" : "");
 }
 
 const Placed* GpuTeam::placed(const Algorithm& algorithm, int root, std::string* why) {

@@ -12,6 +12,7 @@
 // See: coll/gpu/layout.hpp, coll/gpu/README.md; tests/gpu/mpi/stream_team.cc.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -65,8 +66,32 @@ class GpuTeam {
   /// Work of another stream than before comes behind what was put into that one. The context is
   /// current; not while the stream is captured.
   [[nodiscard]] CUresult order(CUstream stream) noexcept;
-  /// What was put into the stream ends here.
+  /// What was put into the stream ends here: it has passed the call with the next number then.
   [[nodiscard]] CUresult end_call(CUstream stream) noexcept;
+
+  // What the stream tells the host. Any thread; no call of the driver.
+  /// How many calls were put into streams, and how many of these the stream has passed; captured
+  /// ones do not count.
+  [[nodiscard]] uint32_t calls() const noexcept { return calls_.load(std::memory_order_acquire); }
+  [[nodiscard]] uint32_t passed() const noexcept {
+    return voice_.here == nullptr ? calls() : voice_.here->passed.load(std::memory_order_acquire);
+  }
+  /// The wait at which the stream is; 0: it is at none.
+  [[nodiscard]] uint32_t waiting() const noexcept {
+    return voice_.here == nullptr ? 0 : voice_.here->wait.load(std::memory_order_acquire);
+  }
+  /// Waits that are put into the stream: the steps of a schedule from one on, in a pass.
+  struct Wait {
+    const Placed* placed = nullptr;
+    size_t step = 0;
+    MPI_Count pass = 0;
+  };
+  /// What a number of waiting() means: in words, and for which ranks of the team.
+  [[nodiscard]] std::string describe(uint32_t wait, std::vector<int>* ranks) const;
+  // In a batch, around a wait.
+  [[nodiscard]] uint32_t note(const Wait& wait, bool captured);
+  [[nodiscard]] CUdeviceptr wait_word() const noexcept { return voice_.at; }
+
   /// A graph holds it: it is not another communicator's any more.
   void pin() noexcept { pinned_ = true; }
   /// A part of a call is missing: what ranks wait for will not come.
@@ -83,7 +108,14 @@ class GpuTeam {
   [[nodiscard]] std::string read_trial();
 
  private:
+  /// In pinned memory.
+  struct Voice {
+    std::atomic<uint32_t> wait{0}, passed{0};
+  };
+  static constexpr uint32_t kNotes = 4096;  // waits that are remembered, but for captured ones
+  static constexpr uint32_t kCaptured = uint32_t{1} << 31;
   [[nodiscard]] std::string prepare_words();
+  [[nodiscard]] std::string make_voice();
 
   const uint64_t number_;
   const std::vector<int> members_;  // indices of peers, by rank
@@ -98,6 +130,15 @@ class GpuTeam {
   bool leased_ = false, reduces_ = false, pinned_ = false;
   CUevent end_ = nullptr;  // of the last call
   CUstream last_ = nullptr;
+  struct {
+    Voice* here = nullptr;
+    CUdeviceptr at = 0;  // for the device
+    size_t bytes = 0;
+  } voice_;
+  std::atomic<uint32_t> calls_{0};
+  mutable std::mutex notes_mutex_;
+  std::vector<Wait> notes_, captured_;  // by number
+  uint32_t next_note_ = 0;
   std::string why_broken_;
   std::mutex mutex_;
 };

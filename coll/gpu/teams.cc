@@ -30,8 +30,8 @@ std::string what_lacks(const core::Communicator& communicator, const cuda::Devic
     return strf("a team has at most %d ranks", GpuTeam::kMostRanks);
   if (device == nullptr) return "it has no stream of a GPU";
   const cuda::Driver& driver = device->driver;
-  if (driver.cuStreamBatchMemOp_v2 == nullptr || driver.cuStreamWaitValue32_v2 == nullptr)
-    return "its driver has no cuStreamWaitValue32_v2";
+  if (driver.cuStreamBatchMemOp_v2 == nullptr || driver.cuStreamWriteValue32_v2 == nullptr)
+    return "its driver has no cuStreamBatchMemOp_v2";
   return {};
 }
 
@@ -48,7 +48,9 @@ struct GpuTeams::Facts {
 std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
                                         const cuda::Device& device) const noexcept {
   for (const auto& team : all_)
-    if (!team->leased() && team->members() == members && &team->device() == &device) return team;
+    if (!team->leased() && !team->broken() && team->passed() == team->calls() &&
+        team->members() == members && &team->device() == &device)
+      return team;
   return nullptr;
 }
 

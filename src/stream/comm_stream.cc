@@ -47,7 +47,9 @@ CommStream::CommStream(core::Communicator& communicator, core::Communicator& sha
       stream_(std::move(stream)),
       chunk_(chunk),
       board_(board),
-      proxy_(communicator.process().proxy) {}
+      proxy_(communicator.process().proxy),
+      team_(coll::Coll::team_of(shadow)),
+      device_calls_(shadow, team_) {}
 
 CommStream::~CommStream() {
   if (gpu() != nullptr && !keeps_board_) proxy_->give_back(stream_->device(), board_);
@@ -106,8 +108,12 @@ int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* 
   on_shadow.communicator = &shadow_;
   const std::lock_guard<std::mutex> guard(enqueuing_);
   std::string why_not;
+  const uint32_t before = team_ == nullptr ? 0 : team_->calls();
   const int code = shadow_.channel().coll->enqueue(on_shadow, gpu()->queue(), taken, &why_not);
   core::Process& process = communicator_.process();
+  const bool captured = team_ != nullptr && team_->calls() == before;
+  if (*taken && code == MPI_SUCCESS)
+    captured ? proxy_->count_captured(1) : proxy_->count_outstanding(1);
   if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken &&
       communicator_.rank() == 0)
     process.gpus.tell_choice(process.explain,
@@ -282,7 +288,8 @@ int CommStream::run_now(Call& call) noexcept {
 // -- the proxy's part
 
 int CommStream::look() noexcept {
-  int events = 0;
+  int events = device_calls_.look();
+  if (events != 0) proxy_->count_outstanding(-events);
   for (size_t i = 0; i < flights_.size();) {
     if (!advance(flights_[i])) {
       ++i;
@@ -372,7 +379,7 @@ bool CommStream::has_ended_flight() const noexcept {
 
 bool CommStream::over() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
-  return closed_ && alive_ == 0;
+  return closed_ && alive_ == 0 && device_calls_.over();
 }
 
 // Under the lock of the channel, which is the shadow's, too.
@@ -380,9 +387,14 @@ void CommStream::close() noexcept {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     closed_ = true;
+    device_calls_.close();
   }
   shadow_.freed = true;
   if (shadow_.pending == 0) shadow_.end();  // else its last operation does
+}
+
+bool CommStream::describe_device(WaitReport* report) const {
+  return device_calls_.describe(report);
 }
 
 void CommStream::describe(WaitReport* report) const {

@@ -24,6 +24,7 @@
 #include "coll/engine/operation.hpp"
 #include "core/communicator.hpp"
 #include "stream/call.hpp"
+#include "stream/device_calls.hpp"
 #include "stream/stream.hpp"
 
 namespace tern::stream {
@@ -79,6 +80,8 @@ class CommStream {
   int look() noexcept;
   [[nodiscard]] bool under_way() const noexcept { return !flights_.empty(); }
   [[nodiscard]] bool has_ended_flight() const noexcept;
+  void watch_device() noexcept { device_calls_.watch(); }
+  [[nodiscard]] bool has_passed_device_calls() const noexcept { return device_calls_.has_passed(); }
   /// Calls that the stream has not passed yet; captured ones do not count.
   [[nodiscard]] int outstanding() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);
@@ -86,6 +89,8 @@ class CommStream {
   /// Nothing is enqueued or captured, and nothing will be.
   [[nodiscard]] bool over() noexcept;
   void describe(WaitReport* report) const;
+  /// Of what the devices do alone; false where the stream waits for no other rank.
+  bool describe_device(WaitReport* report) const;
   [[nodiscard]] const char* first_name() const noexcept;
 
  private:
@@ -132,7 +137,10 @@ class CommStream {
   std::string error_;
   std::atomic<int> error_code_{0};
   std::atomic<int> outstanding_{0};
-  std::vector<Flight> flights_;  // the proxy's own
+  const std::shared_ptr<coll::GpuTeam> team_;  // null: none
+  // The proxy's own:
+  std::vector<Flight> flights_;
+  DeviceCalls device_calls_;
 };
 
 /// How a communicator holds it.

@@ -190,8 +190,9 @@ int Proxy::look() noexcept {
 }
 
 bool Proxy::has_work() const noexcept {
-  return std::any_of(mine_.begin(), mine_.end(),
-                     [](const auto& one) { return one->has_mail() || one->has_ended_flight(); });
+  return std::any_of(mine_.begin(), mine_.end(), [](const auto& one) {
+    return one->has_mail() || one->has_ended_flight() || one->has_passed_device_calls();
+  });
 }
 
 bool Proxy::is_under_way() const noexcept {
@@ -223,6 +224,7 @@ void Proxy::wait_in_mpi() noexcept {
   const core::ChannelLock lock(progress);
   progress.stay_awake(1);
   const auto over = [this] {
+    for (const auto& one : mine_) one->watch_device();
     return ends_.load() || changed_.load() || has_work() ||
            (outstanding_.load() == 0 && !is_under_way());
   };
@@ -246,6 +248,8 @@ void Proxy::wait_for_streams(int64_t idle_since_ns) noexcept {
 void Proxy::describe(WaitReport* report) const {
   for (const auto& one : mine_)
     if (one->under_way()) return one->describe(report);
+  for (const auto& one : mine_)
+    if (one->describe_device(report)) return;
   report->words +=
       strf("a stream to come to the first of %d enqueued operations", outstanding_.load());
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/device_calls.hpp"
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace tern::stream {
+
+uint32_t DeviceCalls::passed() const noexcept {
+  const uint32_t now = team_->passed();
+  return closed_.load(std::memory_order_acquire) && static_cast<int32_t>(now - last_) > 0 ? last_
+                                                                                          : now;
+}
+
+void DeviceCalls::watch() noexcept {
+  if (team_ == nullptr) return;
+  const uint32_t wait = team_->waiting();
+  if (wait != wait_) {
+    wait_ = wait;
+    since_ = now_ns();
+    return;
+  }
+  const int64_t patience = communicator_.process().params.gpu_patience * 1000;
+  if (wait == 0 || patience == 0 || since_ == 0 || now_ns() - since_ < patience) return;
+  since_ = 0;
+  complain(wait);
+}
+
+int DeviceCalls::look() noexcept {
+  if (team_ == nullptr) return 0;
+  watch();
+  const uint32_t passed = this->passed();
+  const auto events = static_cast<int>(passed - seen_);
+  seen_ = passed;
+  return events;
+}
+
+bool DeviceCalls::describe(WaitReport* report) const {
+  const uint32_t wait = team_ == nullptr ? 0 : team_->waiting();
+  if (wait == 0) return false;
+  std::vector<int> ranks;
+  const std::string what = team_->describe(wait, &ranks);
+  report->words += strf("the stream of %s to pass %s",
+                        communicator_.name.or_words("a communicator").c_str(), what.c_str());
+  for (const int rank : ranks) report->wait_for(static_cast<int>(communicator_.peer_index(rank)));
+  return true;
+}
+
+void DeviceCalls::complain(uint32_t wait) const {
+  try {
+    std::vector<int> ranks;
+    const std::string what = team_->describe(wait, &ranks);
+    std::string whom;
+    for (const int rank : ranks) whom += strf("%s%d", whom.empty() ? "" : ", ", rank);
+    log_line(
+        "the stream of %s has waited for %.0f s for what the stream of rank%s %s puts there (%s): "
+        "the same calls must be enqueued on all ranks in one order",
+        communicator_.name.or_words("a communicator").c_str(),
+        static_cast<double>(communicator_.process().params.gpu_patience) / 1e6,
+        ranks.size() == 1 ? "" : "s", whom.c_str(), what.c_str());
+  } catch (const std::bad_alloc&) {  // it is said another time, or not
+  }
+}
+
+}  // namespace tern::stream

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceCalls: the calls of one communicator that the devices do alone, as the proxy sees them.
+// Why: nothing of them passes through the host, but someone must say whom a stream waits for, and
+// MPI_Finalize must know that the stream has passed them.
+// Lifetime: of a CommStream. Threads: began() by who enqueues, the rest by the proxy; what the
+// stream tells lies in pinned memory (coll/gpu/team.hpp), and no driver is asked.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/wait_report.hpp"
+#include "coll/gpu/team.hpp"
+#include "core/communicator.hpp"
+
+namespace tern::stream {
+
+class DeviceCalls {
+ public:
+  DeviceCalls(const core::Communicator& communicator, std::shared_ptr<coll::GpuTeam> team) noexcept
+      : communicator_(communicator),
+        team_(std::move(team)),
+        seen_(team_ == nullptr ? 0 : team_->calls()) {}
+
+  /// How many calls the stream has passed since the last time.
+  [[nodiscard]] int look() noexcept;
+  /// Says after TERN_GPU_PATIENCE whom the stream waits for.
+  void watch() noexcept;
+  /// Whether look() would find some.
+  [[nodiscard]] bool has_passed() const noexcept { return team_ != nullptr && passed() != seen_; }
+  /// No more will begin; another communicator may have the team next.
+  void close() noexcept {
+    if (team_ != nullptr) last_ = team_->calls();
+    closed_ = true;
+  }
+  /// The stream has passed all of them. After close().
+  [[nodiscard]] bool over() const noexcept { return team_ == nullptr || seen_ == last_; }
+  /// Whether the stream waits for another rank's now: said in the report.
+  bool describe(WaitReport* report) const;
+
+ private:
+  void complain(uint32_t wait) const;
+  const core::Communicator& communicator_;
+  const std::shared_ptr<coll::GpuTeam> team_;
+  [[nodiscard]] uint32_t passed() const noexcept;
+  uint32_t seen_;
+  std::atomic<bool> closed_{false};
+  uint32_t last_ = 0;  // once closed
+  uint32_t wait_ = 0;
+  int64_t since_ = 0;  // at this wait; 0: it was said
+};
+
+}  // namespace tern::stream

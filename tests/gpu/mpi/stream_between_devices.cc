@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enqueued collectives between devices that reach each other: the host has no part in them, a graph
+// outlives its communicator, host memory is reduced too, communicators follow each other, and a
+// rank that does not come is named within the patience.
+// ranks: 2 3 4
+// configurations: 4-peers
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "stream.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+int sum_of(int i) {
+  int sum = 0;
+  for (int of = 0; of < size; ++of) sum += of * 1000 + i;
+  return sum;
+}
+
+void check_sums(Vector<int>& recv, int count, const char* what) {
+  for (int i = 0; i < count; ++i)
+    if (recv[static_cast<size_t>(i)] != sum_of(i % 997))
+      FAIL("%s: element %d is %d, expected %d", what, i, recv[static_cast<size_t>(i)],
+           sum_of(i % 997));
+}
+
+void fill(Vector<int>& send, int count) {
+  for (int i = 0; i < count; ++i) send[static_cast<size_t>(i)] = rank * 1000 + i % 997;
+}
+
+/// While no rank has put anything into its stream, and after all have, nothing of it is the host's
+/// to do: ranks sleep outside MPI until the data is there.
+void without_the_host(const OnStream& on) {
+  constexpr int kCount = 300007;
+  Vector<int> send(kCount), recv(kCount);
+  fill(send, kCount);
+  send.put(on.queue);
+  const auto batches = control().calls("cuStreamBatchMemOp_v2");
+  OK(MPIX_Allreduce_enqueue(send.on_device(), recv.on_device(), kCount, MPI_INT, MPI_SUM, on.comm));
+  if (control().there() && control().calls("cuStreamBatchMemOp_v2") < batches + 4)
+    FAIL("an allreduce is not done between the devices");
+  recv.get(on.queue);
+  on.sync();
+  check_sums(recv, kCount, "allreduce");
+}
+
+/// What kernels may not reach: pageable memory of the host.
+void of_the_host(const OnStream& on) {
+  constexpr int kCount = 4001;
+  std::vector<int> send(kCount), recv(kCount, -1);
+  for (int i = 0; i < kCount; ++i) send[static_cast<size_t>(i)] = rank * 1000 + i % 997;
+  Vector<int> back(kCount);
+  OK(MPIX_Allreduce_enqueue(send.data(), back.on_device(), kCount, MPI_INT, MPI_SUM, on.comm));
+  back.get(on.queue);
+  Vector<int> there(kCount);
+  fill(there, kCount);
+  there.put(on.queue);
+  OK(MPIX_Allreduce_enqueue(there.on_device(), recv.data(), kCount, MPI_INT, MPI_SUM, on.comm));
+  on.sync();
+  check_sums(back, kCount, "allreduce from the host");
+  for (int i = 0; i < kCount; ++i)
+    if (recv[static_cast<size_t>(i)] != sum_of(i % 997))
+      FAIL("allreduce to the host: element %d is %d", i, recv[static_cast<size_t>(i)]);
+}
+
+CUgraphExec graph_of(const OnStream& on, Vector<int>& send, Vector<int>& recv, int count) {
+  CUgraph graph = nullptr;
+  CUgraphExec made = nullptr;
+  CU(cuStreamBeginCapture_v2(on.queue, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  send.put(on.queue);
+  OK(MPIX_Allreduce_enqueue(send.on_device(), recv.on_device(), count, MPI_INT, MPI_SUM, on.comm));
+  recv.get(on.queue);
+  CU(cuStreamEndCapture(on.queue, &graph));
+  CU(cuGraphInstantiateWithFlags(&made, graph, 0));
+  CU(cuGraphDestroy(graph));
+  return made;
+}
+
+/// The graph of a communicator that was freed replays, beside the next communicator of these ranks.
+void graph_outlives_communicator() {
+  constexpr int kCount = 10001;
+  OnStream on;
+  Vector<int> send(kCount), recv(kCount);
+  CUgraphExec graph = graph_of(on, send, recv, kCount);
+  OK(MPI_Comm_free(&on.comm));
+  OnStream next;
+  for (int round = 0; round < 20; ++round) {
+    fill(send, kCount);
+    CU(cuGraphLaunch(graph, on.queue));
+    if (round % 3 == 0) without_the_host(next);
+    on.sync();
+    check_sums(recv, kCount, "a replay");
+  }
+  CU(cuGraphExecDestroy(graph));
+}
+
+/// One after the other, and some at once: scratch is taken again.
+void many_communicators() {
+  const long long before = control().there() ? control().live("bytes") : 0;
+  for (int round = 0; round < 12; ++round) {
+    const OnStream on;
+    without_the_host(on);
+  }
+  const long long after = control().there() ? control().live("bytes") : 0;
+  constexpr long long kMost = 3LL * (32 << 20);  // of the first, and of buffers that come and go
+  if (after - before > kMost) FAIL("12 communicators keep %lld bytes", after - before);
+  const OnStream one, other;
+  without_the_host(other);
+  without_the_host(one);
+}
+
+/// The last rank comes two seconds late, the others' patience is one.
+void late_rank(const char* said) {
+  const OnStream on;
+  constexpr int kCount = 50;
+  Vector<int> send(kCount), recv(kCount);
+  fill(send, kCount);
+  send.put(on.queue);
+  if (rank == size - 1) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  OK(MPIX_Allreduce_enqueue(send.on_device(), recv.on_device(), kCount, MPI_INT, MPI_SUM, on.comm));
+  recv.get(on.queue);
+  on.sync();
+  check_sums(recv, kCount, "a late allreduce");
+  std::ifstream file(said);
+  std::stringstream all;
+  all << file.rdbuf();
+  const bool named = all.str().find("has waited for 1 s") != std::string::npos &&
+                     all.str().find("allreduce") != std::string::npos;
+  if (rank == 0 && !named) FAIL("nothing was said of the late rank: \"%s\"", all.str().c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  setenv("TERN_GPU_PATIENCE", "1", 1);
+  char said[] = "/tmp/tern_said_XXXXXX";
+  const int file = mkstemp(said);
+  begin(&argc, &argv);
+  start_cuda();
+  if (devices < size) return MPI_Finalize(), 77;
+  {
+    const OnStream on;
+    without_the_host(on);
+    of_the_host(on);
+  }
+  graph_outlives_communicator();
+  many_communicators();
+  const int kept = dup(2);
+  dup2(file, 2);
+  late_rank(said);
+  dup2(kept, 2);
+  OK(MPI_Finalize());
+  (void)unlink(said);
+  return 0;
+}
