@@ -4,6 +4,8 @@
 // passes, one call behind the other without a wait of the host.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <barrier>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -262,6 +264,71 @@ TEST_P(Streams, EveryRowAgreesWithASerialReference) {
       }
     }
     EXPECT_GT(rows, 20);
+  });
+}
+
+unsigned long long calls_of(const char* function) {
+  using Calls = unsigned long long (*)(const char*);
+  static const auto calls = reinterpret_cast<Calls>(::dlsym(RTLD_DEFAULT, "softcuda_calls"));
+  return calls == nullptr ? 0 : calls(function);
+}
+
+unsigned long long all_calls() {
+  using Name = const char* (*)(unsigned);
+  static const auto name = reinterpret_cast<Name>(::dlsym(RTLD_DEFAULT, "softcuda_function"));
+  unsigned long long sum = 0;
+  for (unsigned i = 0; name != nullptr && name(i) != nullptr; ++i) sum += calls_of(name(i));
+  return sum;
+}
+
+// Of a ring of 4 ranks in 16 passes: hardly more calls of the driver than steps, and none that may
+// wait for all work.
+TEST(StreamCalls, AStepIsACall) {
+  ::setenv("SOFTCUDA_DEVICES", std::to_string(kDevices).c_str(), 1);
+  ASSERT_NE(cuda::test::find_driver(), nullptr);
+  constexpr int kRanks = 4, kPasses = 16;
+  static std::atomic<unsigned long long> steps{0};
+  static std::barrier meet(kRanks);
+  static unsigned long long before = 0, waits = 0;
+  const auto waiting_calls = [] {
+    unsigned long long sum = 0;
+    for (const char* name : {"cuCtxSynchronize", "cuStreamSynchronize", "cuMemAlloc_v2",
+                             "cuMemFree_v2", "cuMemHostAlloc", "cuMemCreate", "cuLibraryLoadData",
+                             "cuMemUnmap", "cuIpcOpenMemHandle_v2"})
+      sum += calls_of(name);
+    return sum;
+  };
+  test::World(kRanks).run([&](Process& process) {
+    const Gpu gpu(process.world_rank);
+    prepare(process, gpu);
+    const Algorithm& ring = *find_algorithm(kAllreduce, "ring");
+    process.channel(0).coll->force(ring);
+    std::string why;
+    const Placed& placed = *Coll::team_of(*process.world)->placed(ring, 0, &why);
+    steps += placed.schedule.steps.size() * kPasses;
+    Call call(process, gpu, ring, 1 << 20, 0, false);
+    for (int round = 0; round < 2; ++round) {  // the first makes an event
+      meet.arrive_and_wait();
+      if (process.world_rank == 0) {
+        before = all_calls();
+        waits = waiting_calls();
+      }
+      meet.arrive_and_wait();
+      call.start();
+      meet.arrive_and_wait();
+      if (process.world_rank == 0 && round == 1) {
+        const unsigned long long made = all_calls() - before - 3ULL * kRanks;  // the test's copies
+        EXPECT_LE(static_cast<double>(made), 1.2 * static_cast<double>(steps));
+        EXPECT_GT(static_cast<double>(made), 0.5 * static_cast<double>(steps)) << "not all counted";
+        EXPECT_EQ(waiting_calls(), waits);
+        RecordProperty("calls", static_cast<int>(made));
+        RecordProperty("steps", static_cast<int>(steps));
+        std::printf("%llu calls of the driver for %llu steps\n", made, steps.load());
+      }
+      meet.arrive_and_wait();
+      gpu.wait();
+    }
+    call.check();
   });
 }
 
