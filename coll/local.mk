@@ -16,6 +16,10 @@ coll_sources += coll/verify/verify_lowered.cc
 coll_sources += coll/lower/order.cc
 coll_sources += coll/lower/fuse.cc
 coll_sources += coll/lower/lower.cc
+coll_sources += coll/simulate/topology.cc
+coll_sources += coll/simulate/topologies.cc
+coll_sources += coll/simulate/network.cc
+coll_sources += coll/simulate/simulate.cc
 coll_sources += coll/algorithms/table.cc
 # The other files of coll/algorithms, in one compilation; nothing else lists them.
 nodist_libtern_la_SOURCES += gen/coll/algorithms.cc

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order: list scheduling of all ranks' steps. Each rank does one thing at a time; of what can
-// begin first, puts and signals come before reductions, these before messages that have come, and
-// copies last: others wait for the former. Steps of a lane start in order, as in any execution; a
-// receive that has started is done when its message is there.
+// begin first, reductions come before messages that are there, these before puts and signals, and
+// copies last. So what comes is copied out between puts, not behind all of them, while the puts of
+// another pass use the link; and credits go back early. Steps of a lane start in order, as in any
+// execution; a receive that has started is done when its message is there.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,7 +17,7 @@ namespace tern::coll::lowering {
 namespace {
 
 // Units: sending one whole vector, or one block of those that are not cut.
-constexpr double kStart = 0.3, kReduceTime = 0.25, kCopyTime = 0.15, kNever = 1e300;
+constexpr double kStart = 0.3, kLatency = 0.3, kReduceTime = 0.25, kCopyTime = 0.15, kNever = 1e300;
 
 struct Place {
   int32_t rank;
@@ -202,13 +203,13 @@ class GlobalRun {
     const Place place{r, pending.lane, pending.step};
     const Step& step = step_at(place);
     const double from = std::max(state.free, pending.ready);
-    if (step.verb == Verb::kReduce) return {from, 1, index};
+    if (step.verb == Verb::kReduce) return {from, 0, index};
     if (step.verb == Verb::kCopy) return {from, 3, index};
     const End& end = end_at(place);
     if (end.message != kNone) {
-      if (sends(step.verb)) return {from, 0, index};
+      if (sends(step.verb)) return {from, 2, index};
       const double arrived = arrived_[static_cast<size_t>(end.message)];
-      return arrived < 0 ? Rank{} : Rank{std::max(from, arrived), 2, index};
+      return arrived < 0 ? Rank{} : Rank{std::max(from, arrived), 1, index};
     }
     const double posted = end_at(end.partner).posted;
     if (sends(step.verb) || posted < 0) return {};
@@ -296,7 +297,7 @@ class GlobalRun {
                      .message = message,
                      .sources = {},
                      .destinations = {}});
-    arrived_[static_cast<size_t>(message)] = at(place.rank).free;
+    arrived_[static_cast<size_t>(message)] = at(place.rank).free + kLatency;
     at(step.peer).stale = true;
   }
 

@@ -38,6 +38,16 @@ check "pictures of every algorithm" eval 'tern_coll list | tail -n +2 | while re
   case $name in flat*) continue ;; esac  # no schedule
   tern_coll draw "$what" "$name" --ranks=8 --levels=4 >picture.svg && python3 -c "
 import xml.etree.ElementTree as tree; tree.parse(\"picture.svg\")" || exit 1; done'
+check "a simulation says time, bandwidth and the busiest link" says '^busiest  gpu0 -> nvswitch: 9[0-9].*% of 370.8 GB/s' \
+  tern_coll simulate allreduce two_shot --bytes=256m --topology=dgx-h100 --engine=stream
+check "hosts are where the network is" says '^time ' tern_coll simulate allreduce sliced --bytes 1m --topology 2x8-rail
+printf 'gpu a b\nlink a b 10 2\n' >machine
+check "a file describes a machine" says '^time  *102.0 us' tern_coll simulate bcast binomial --bytes=1000000 --topology=machine --chunk=0
+printf 'gpu a b\nlink a b fast 2\n' >machine
+check "a bad file has line and cause" fails 2 'machine:2: bandwidth in GB/s is a number' tern_coll simulate bcast binomial --bytes=1 --topology=machine
+check "no such machine lists the known ones" fails 2 'dgx-h100, pcie-4, 2x8-rail' tern_coll simulate bcast binomial --bytes=1 --topology=dgx
+check "more ranks than GPUs" fails 2 '5 ranks, but pcie-4 has 4 GPUs' tern_coll simulate bcast binomial --bytes=1 --topology=pcie-4 --ranks=5
+check "no size" fails 2 'bytes=N' tern_coll simulate bcast binomial --topology=pcie-4
 check "a wrong collective lists the right ones" fails 2 'barrier, bcast.*did you mean alltoall?' tern_coll list alltoal
 check "a wrong algorithm lists the right ones" fails 2 'knomial, two_level.*did you mean binomial?' tern_coll draw bcast binomal
 check "what an algorithm needs is said" fails 2 'levels=4 makes hosts' tern_coll draw allreduce two_level

@@ -17,6 +17,7 @@ unit_tests += tests/unit/coll/places_test
 unit_tests += tests/unit/coll/between_test
 unit_tests += tests/unit/coll/remote_test
 unit_tests += tests/unit/coll/lower_test
+unit_tests += tests/unit/coll/simulate_test
 unit_tests += tests/unit/coll/select_test
 unit_tests += tests/unit/coll/threads_test
 unit_tests += tests/unit/coll/flat_test

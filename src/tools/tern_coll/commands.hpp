@@ -9,6 +9,7 @@ namespace tern::coll_tool {
 [[nodiscard]] int list(const Options& options);
 [[nodiscard]] int verify(const Options& options);
 [[nodiscard]] int draw(const Options& options);
+[[nodiscard]] int simulate(const Options& options);
 /// Under mpirun.
 [[nodiscard]] int tune(const Options& options);
 

@@ -130,19 +130,6 @@ std::string neighbors_in(const Options& options) {
   return options.neighbors.empty() ? "ring" : options.neighbors;
 }
 
-std::vector<Schedule> schedules_of(const Options& options, const coll::Algorithm& row,
-                                   int32_t ranks, int32_t root, const coll::Levels* levels) {
-  std::vector<Schedule> schedules;
-  if (coll::neighborly(row.collective)) {
-    for (const coll::Neighbors& one : neighbors_of(neighbors_in(options), ranks))
-      schedules.push_back(coll::build(row, ranks, static_cast<int32_t>(schedules.size()),
-                                      std::make_shared<coll::Neighbors>(one)));
-    return schedules;
-  }
-  for (int32_t r = 0; r < ranks; ++r) schedules.push_back(coll::build(row, ranks, r, root, levels));
-  return schedules;
-}
-
 }  // namespace
 
 int draw(const Options& options) {

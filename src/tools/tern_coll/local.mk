@@ -8,6 +8,7 @@ tern_coll_SOURCES = \
   src/tools/tern_coll/main.cc \
   src/tools/tern_coll/mpi_library.cc src/tools/tern_coll/mpi_library.hpp \
   src/tools/tern_coll/options.cc src/tools/tern_coll/options.hpp \
+  src/tools/tern_coll/simulate.cc \
   src/tools/tern_coll/stopwatch.cc src/tools/tern_coll/stopwatch.hpp \
   src/tools/tern_coll/tune.cc \
   src/tools/tern_coll/verify.cc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_coll: the collectives' schedules: listed, proved, drawn.
+// tern_coll: the collectives' schedules: listed, proved, drawn, simulated.
 #include <cstdio>
 
 #include "base/error.hpp"
@@ -22,6 +22,8 @@ constexpr Command kCommands[] = {
     {"list", list, "[COLLECTIVE]  the algorithms, what they cost, and what they serve"},
     {"verify", verify, "[COLLECTIVE [ALGORITHM]] [--ranks=N..M] [--root=N]  proves schedules"},
     {"draw", draw, "COLLECTIVE ALGORITHM [--ranks=N] [--root=N] [--output=FILE]  a picture (SVG)"},
+    {"simulate", simulate,
+     "COLLECTIVE ALGORITHM --bytes=N --topology=NAME [--ranks=N]  time on a model of a machine"},
     {"tune", tune,
      "[COLLECTIVE [ALGORITHM]] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
 };
@@ -29,7 +31,7 @@ constexpr Command kCommands[] = {
 std::string help_text() {
   std::string text = "usage: tern_coll COMMAND ...\n";
   for (const Command& command : kCommands)
-    text += strf("  %-7s %s\n", command.name, command.meaning);
+    text += strf("  %-8s %s\n", command.name, command.meaning);
   return text +
          "  --engine=stream  schedules of puts, signals and waits (verify, draw)\n"
          "  --levels=4,2  ranks are on hosts of 4, in parts of 2\n"

@@ -69,12 +69,19 @@ void set_option(Options* options, const std::string& word) {
     options->neighbors = value;
   else if (name == "--engine")
     set_engine(options, value);
+  else if (name == "--bytes")
+    options->bytes = parse_size(value, name);
+  else if (name == "--chunk")
+    options->chunk = parse_size(value, name);
+  else if (name == "--topology")
+    options->topology = value;
   else if (name == "--output" && !value.empty())
     options->output = value;
   else
     throw Error(MPI_ERR_ARG,
                 strf("%s is no option; there are --ranks=N or N..M, --root=N, --levels=N,..., "
-                     "--neighbors=WORD, --engine=host or stream, --output=FILE, --help, --version",
+                     "--neighbors=WORD, --engine=host or stream, --bytes=N, --chunk=N, "
+                     "--topology=NAME, --output=FILE, --help, --version",
                      word.c_str()));
 }
 
@@ -143,6 +150,20 @@ std::vector<coll::Neighbors> neighbors_of(const std::string& word, int32_t ranks
   if (word == "dense") return coll::random_graph(ranks, 40, static_cast<uint32_t>(ranks));
   throw Error(MPI_ERR_ARG, with_nearest(strf("there are no neighbours \"%s\"", word.c_str()), word,
                                         {"ring", "grid", "torus", "random", "dense"}));
+}
+
+std::vector<coll::Schedule> schedules_of(const Options& options, const coll::Algorithm& row,
+                                         int32_t ranks, int32_t root, const coll::Levels* levels) {
+  std::vector<coll::Schedule> schedules;
+  if (coll::neighborly(row.collective)) {
+    for (const coll::Neighbors& one :
+         neighbors_of(options.neighbors.empty() ? "ring" : options.neighbors, ranks))
+      schedules.push_back(coll::build(row, ranks, static_cast<int32_t>(schedules.size()),
+                                      std::make_shared<coll::Neighbors>(one)));
+    return schedules;
+  }
+  for (int32_t r = 0; r < ranks; ++r) schedules.push_back(coll::build(row, ranks, r, root, levels));
+  return schedules;
 }
 
 void write_output(const Options& options, const std::string& text) {

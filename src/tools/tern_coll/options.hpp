@@ -16,6 +16,8 @@ struct Options {
   std::vector<int32_t> levels;              // sizes of hosts, of their parts, ...
   std::string neighbors;                    // of neighbourhoods: a word, or the command's own
   bool stream = false;                      // schedules as the stream engine runs them: lowered
+  int64_t bytes = 0, chunk = -1;            // -1: the algorithm's own
+  std::string topology;                     // a known one, or a file
   std::string output = "-";
   bool help = false, version = false;
 };
@@ -24,6 +26,10 @@ struct Options {
 [[nodiscard]] Options parse_options(const std::vector<std::string>& words);
 /// The rows that the command line names: all, those of a collective, or one.
 [[nodiscard]] std::vector<const coll::Algorithm*> rows_of(const Options& options);
+/// The schedules of all ranks; of a neighbourhood those of `options.neighbors`.
+[[nodiscard]] std::vector<coll::Schedule> schedules_of(const Options& options,
+                                                       const coll::Algorithm& row, int32_t ranks,
+                                                       int32_t root, const coll::Levels* levels);
 /// Null where none were given or they tell nothing for so many ranks; `made` keeps them.
 [[nodiscard]] const coll::Levels* levels_of(const Options& options, int32_t ranks,
                                             coll::Levels* made);

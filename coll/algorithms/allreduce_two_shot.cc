@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allreduce in two shots: every rank sends each other one its part of the vector, reduces its own
+// part of all, in rank order, and sends the result to all.
+// Why: two hops whatever the ranks, at the ring's bytes: the fewest where each rank reaches all
+// others at full speed (a switch), and the same bits everywhere.
+// Cost: 2 (p - 1) messages of n / p in two rounds; n reduced, n / p copied.
+// See: Graham, Shipman 2008; NCCL's and MSCCL++'s kernels of this name.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/emitters.hpp"
+
+namespace tern::coll {
+
+void allreduce_two_shot(Builder& b) {
+  const int32_t ranks = b.ranks(), mine = b.rank(), last = ranks - 1;
+  b.split(ranks);
+  b.stage(ranks);
+  b.window(kWindow);
+  std::vector<Slice> parts;
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    parts.push_back(rank == mine ? Builder::input(mine) : Builder::staged(rank, mine));
+  for (int32_t round = 1; round < ranks; ++round) {
+    b.recv(b.ring(-round), parts[static_cast<size_t>(b.ring(-round))]);
+    b.send(b.ring(round), Builder::input(b.ring(round)));
+  }
+  // In place the own part is not last in general, and may not be written before it is read.
+  const Slice sum = mine == last ? Builder::output(mine) : Builder::staged(last, mine);
+  if (ranks > 1) b.reduce(parts, sum);
+  if (mine != last || ranks == 1) b.copy(ranks == 1 ? parts[0] : sum, Builder::output(mine));
+  for (int32_t round = 1; round < ranks; ++round) {
+    b.recv(b.ring(-round), Builder::output(b.ring(-round)));
+    b.send(b.ring(round), sum);
+  }
+}
+
+}  // namespace tern::coll

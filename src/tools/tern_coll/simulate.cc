@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// tern_coll simulate: how long a schedule takes on a model of a machine, and what is busiest there.
+#include "coll/simulate/simulate.hpp"
+
+#include "base/error.hpp"
+#include "base/explain.hpp"
+#include "mpi.h"
+#include "tools/tern_coll/commands.hpp"
+
+namespace tern::coll_tool {
+namespace {
+
+coll::Topology topology_in(const Options& options) {
+  if (!options.topology.empty()) return coll::load_topology(options.topology);
+  std::string known;
+  for (const std::string& one : coll::known_topologies()) known += one + ", ";
+  throw Error(MPI_ERR_ARG,
+              "simulate takes --topology=NAME: " + known + "or a file that describes a machine");
+}
+
+/// As told, else hosts as the network parts them.
+coll::Levels levels_on(const coll::Topology& topology, const Options& options, int32_t ranks) {
+  if (!options.levels.empty()) return coll::Levels::from_sizes(ranks, options.levels);
+  std::vector<int64_t> hosts;
+  for (int32_t r = 0; r < ranks; ++r) {
+    int32_t first = 0;
+    while (!topology.route(first, r).mapped) ++first;
+    hosts.push_back(first);
+  }
+  return coll::Levels::from_names({hosts});
+}
+
+std::string report(const Options& options, const coll::Topology& topology,
+                   const std::vector<coll::Schedule>& schedules, const coll::Simulation& what,
+                   const coll::Simulated& found) {
+  const coll::Schedule& any = schedules[0];
+  const std::string bytes = bytes_in_words(static_cast<unsigned long long>(options.bytes));
+  std::string text = strf(
+      "%s %s, %d ranks, %s of %s on %s, %s engine, %d pass%s; a model, no "
+      "measurement\n",
+      coll::name_of(any.collective), any.algorithm, any.ranks,
+      coll::splits(any.collective) ? "a vector" : "blocks", bytes.c_str(), options.topology.c_str(),
+      options.stream ? "stream" : "host", found.passes, found.passes == 1 ? "" : "es");
+  text += strf("time     %.1f us\n", found.time);
+  if (any.collective != coll::Collective::kBarrier)
+    text += strf("busbw    %.1f GB/s\n", coll::bus_bandwidth(any, what.bytes, found.time));
+  if (found.busiest < 0) return text + "busiest  no link carries anything\n";
+  const coll::Topology::Link& link = topology.links[static_cast<size_t>(found.busiest)];
+  return text + strf("busiest  %s: %.1f%% of %g GB/s\n",
+                     topology.name_of_link(found.busiest).c_str(), 100 * found.share,
+                     link.bandwidth);
+}
+
+}  // namespace
+
+int simulate(const Options& options) {
+  if (options.collective.empty() || options.algorithm.empty())
+    throw Error(MPI_ERR_ARG,
+                "simulate takes a collective and an algorithm; tern_coll list has them");
+  const coll::Algorithm& row = *rows_of(options)[0];
+  const coll::Topology topology = topology_in(options);
+  if (options.bytes <= 0 && row.collective != coll::Collective::kBarrier)
+    throw Error(MPI_ERR_ARG, "simulate takes --bytes=N, of the vector or of one block: 256m");
+  const int32_t ranks = options.most_ranks == 0 ? topology.ranks() : options.most_ranks;
+  if (ranks > topology.ranks())
+    throw Error(MPI_ERR_ARG, strf("%d ranks, but %s has %d GPUs", ranks, options.topology.c_str(),
+                                  topology.ranks()));
+  const coll::Levels levels = levels_on(topology, options, ranks);
+  const coll::Levels* const told = levels.empty() ? nullptr : &levels;
+  if (!coll::serves(row, ranks, told))
+    throw Error(MPI_ERR_ARG,
+                strf("%s %s does not serve %d ranks%s; tern_coll list says what it needs",
+                     coll::name_of(row.collective), row.name, ranks,
+                     told == nullptr ? " on one host (--levels=4 makes hosts of 4)" : ""));
+  const std::vector<coll::Schedule> schedules =
+      schedules_of(options, row, ranks, std::max(options.root, 0) % ranks, told);
+  coll::Simulation what{
+      .engine = options.stream ? coll::SimulatedEngine::kStream : coll::SimulatedEngine::kHost,
+      .bytes = static_cast<double>(options.bytes),
+      .chunk =
+          static_cast<double>(options.chunk < 0 ? static_cast<int64_t>(row.chunk) : options.chunk),
+      .fit = options.chunk < 0};
+  write_output(options, report(options, topology, schedules, what,
+                               coll::simulate(schedules, topology, what)));
+  return 0;
+}
+
+}  // namespace tern::coll_tool

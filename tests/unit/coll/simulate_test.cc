@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulator: cases that can be computed by hand, every row on every known machine, and what is
+// said of files that are wrong.
+#include "coll/simulate/simulate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.hpp"
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/simulate/network.hpp"
+#include "tests/unit/coll/rows.hpp"
+
+namespace tern::coll {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+std::vector<Schedule> on(Collective what, const char* name, int32_t ranks,
+                         const Levels* levels = nullptr) {
+  std::vector<Schedule> schedules;
+  for (int32_t r = 0; r < ranks; ++r)
+    schedules.push_back(build(*find_algorithm(what, name), ranks, r, 0, levels));
+  return schedules;
+}
+
+// Links of 10 GB/s, which are 10,000 bytes a microsecond.
+Topology pair_of(const char* more = "") {
+  return parse_topology(std::string("gpu a b\nlink a b 10 2\n") + more, "pair");
+}
+
+TEST(Network, OneFlowHasAllOfItsLink) {
+  Network network;
+  const int link = network.add(100);
+  const size_t flow = network.start(1000, {{link, 1}});
+  EXPECT_DOUBLE_EQ(network.until_next(), 10);
+  EXPECT_EQ(network.advance(10), std::vector<size_t>{flow});
+  EXPECT_TRUE(network.idle());
+  EXPECT_DOUBLE_EQ(network.carried(link), 1000);
+}
+
+// Two share a link until the shorter one ends: 1000 at 50, then 1000 more at 100.
+TEST(Network, TwoFlowsShare) {
+  Network network;
+  const int link = network.add(100);
+  const size_t less = network.start(1000, {{link, 1}});
+  const size_t more = network.start(2000, {{link, 1}});
+  EXPECT_DOUBLE_EQ(network.until_next(), 20);
+  EXPECT_EQ(network.advance(20), std::vector<size_t>{less});
+  EXPECT_DOUBLE_EQ(network.until_next(), 10);
+  EXPECT_EQ(network.advance(10), std::vector<size_t>{more});
+}
+
+// Who is held up elsewhere leaves the rest to others: 30 and 70 of 100.
+TEST(Network, SharesAreMaxMinFair) {
+  Network network;
+  const int wide = network.add(100), narrow = network.add(30);
+  (void)network.start(300, {{wide, 1}, {narrow, 1}});
+  (void)network.start(700, {{wide, 1}});
+  EXPECT_DOUBLE_EQ(network.until_next(), 10);
+  EXPECT_EQ(network.advance(10).size(), 2U);
+}
+
+TEST(Network, AWeightCountsForEachByte) {
+  Network network;
+  const int memory = network.add(90);
+  (void)network.start(300, {{memory, 3}});
+  EXPECT_DOUBLE_EQ(network.until_next(), 10);
+  (void)network.advance(10);
+  EXPECT_DOUBLE_EQ(network.carried(memory), 900);
+}
+
+// 1,000,000 bytes at 10,000 a microsecond, and the latency.
+TEST(Simulate, OneMessageOverOneLink) {
+  const Simulated found =
+      simulate(on(Collective::kBcast, "binomial", 2), pair_of(), {.bytes = 1e6});
+  EXPECT_NEAR(found.time, 2 + 100, 1e-6);
+  EXPECT_EQ(pair_of().name_of_link(found.busiest), "a -> b");
+  EXPECT_NEAR(found.share, 100.0 / 102, 1e-9);
+}
+
+// Lowered: the same, and the copy out of the inbox: 2e6 bytes touched at 100,000 a microsecond.
+TEST(Simulate, AStreamPutsAndCopiesOut) {
+  const Topology fast = parse_topology("gpu a b memory=100\nlink a b 10 2\n", "fast");
+  const Simulated found = simulate(on(Collective::kBcast, "binomial", 2), fast,
+                                   {.engine = SimulatedEngine::kStream, .bytes = 1e6});
+  EXPECT_NEAR(found.time, 2 + 100 + 20, 1e-6);
+}
+
+// Both ways at once do not disturb each other; two flows one way through a switch do.
+TEST(Simulate, TwoFlowsShareALink) {
+  const Topology star = parse_topology("gpu g0..g2\nnode s\nlink g0..g2 s 10 1\n", "star");
+  // Two ranks send blocks of 1,000,000 bytes to rank 0 at once: its link carries 2,000,000.
+  const Simulated found = simulate(on(Collective::kGather, "linear", 3), star, {.bytes = 1e6});
+  EXPECT_NEAR(found.time, 2 + 200, 0.1);
+  EXPECT_EQ(star.name_of_link(found.busiest), "s -> g0");
+}
+
+// Ring of 4: 6 rounds of a quarter each; reductions and copies cost nothing where memory has no
+// bound.
+TEST(Simulate, ARingOfFour) {
+  const Topology ring = parse_topology(
+      "gpu g0..g3\nlink g0 g1 10 2\nlink g1 g2 10 2\nlink g2 g3 10 2\nlink g3 g0 10 2\n", "ring");
+  for (const SimulatedEngine engine : {SimulatedEngine::kHost, SimulatedEngine::kStream}) {
+    const Simulated found =
+        simulate(on(Collective::kAllreduce, "ring", 4), ring, {.engine = engine, .bytes = 4e6});
+    EXPECT_NEAR(found.time, 6 * (2 + 100), 0.1);
+    EXPECT_NEAR(bus_bandwidth(on(Collective::kAllreduce, "ring", 4)[0], 4e6, found.time),
+                10 * 100.0 / 102, 0.01);
+  }
+}
+
+// Barriers are signals: dissemination on 4 has two rounds.
+TEST(Simulate, ABarrierTakesLatencies) {
+  const Topology star = parse_topology("gpu g0..g3\nnode s\nlink g0..g3 s 10 1.5\n", "star");
+  for (const SimulatedEngine engine : {SimulatedEngine::kHost, SimulatedEngine::kStream})
+    EXPECT_NEAR(
+        simulate(on(Collective::kBarrier, "dissemination", 4), star, {.engine = engine}).time,
+        2 * 3, 1e-9);
+}
+
+// Chunks of a chain follow each other: 2 hops of 5 passes take 6, and the latencies of the first.
+TEST(Simulate, PassesOverlap) {
+  const Topology line = parse_topology("gpu a b c\nlink a b 10 0\nlink b c 10 0\n", "line");
+  const Simulation what{.bytes = 5e6, .chunk = 1e6};
+  const Simulated found = simulate(on(Collective::kBcast, "chain", 3), line, what);
+  EXPECT_EQ(found.passes, 5);
+  EXPECT_NEAR(found.time, 600, 1);
+}
+
+// The bar of issue 17: ring and two-shot at 256 MiB on the link graph of a DGX H100.
+TEST(Simulate, RingAndTwoShotReachTheLink) {
+  const Topology dgx = load_topology("dgx-h100");
+  for (const char* name : {"ring", "two_shot"}) {
+    const Algorithm& row = *find_algorithm(Collective::kAllreduce, name);
+    const std::vector<Schedule> schedules = on(Collective::kAllreduce, name, 8);
+    const Simulated found = simulate(schedules, dgx,
+                                     {.engine = SimulatedEngine::kStream,
+                                      .bytes = 256 * kMiB,
+                                      .chunk = static_cast<double>(row.chunk),
+                                      .fit = true});
+    const double limit = dgx.links[0].bandwidth;
+    EXPECT_GE(bus_bandwidth(schedules[0], 256 * kMiB, found.time), 0.9 * limit) << name;
+    EXPECT_LE(bus_bandwidth(schedules[0], 256 * kMiB, found.time), limit) << name;
+  }
+}
+
+TEST(Simulate, EveryRowEndsOnEveryKnownMachine) {
+  for (const std::string& machine : known_topologies()) {
+    const Topology topology = load_topology(machine);
+    const int32_t ranks = topology.ranks();
+    const Levels levels = Levels::from_sizes(ranks, {ranks / 2});
+    for (const Algorithm& row : rows(true))
+      for (const SimulatedEngine engine : {SimulatedEngine::kHost, SimulatedEngine::kStream}) {
+        if (!serves(row, ranks, &levels)) continue;
+        const Simulated found = simulate(on(row.collective, row.name, ranks, &levels), topology,
+                                         {.engine = engine, .bytes = 1e6, .chunk = 4e4});
+        EXPECT_GT(found.time, 0) << machine << " " << row.name;
+        EXPECT_LE(found.share, 1 + 1e-9) << machine << " " << row.name;
+      }
+  }
+}
+
+// Hosts of a rail machine: what passes a network switch is not mapped, and goes by its rail.
+TEST(Topology, RailsAreTaken) {
+  const Topology rails = load_topology("2x8-rail");
+  EXPECT_TRUE(rails.route(0, 7).mapped);
+  EXPECT_FALSE(rails.route(0, 8).mapped);
+  EXPECT_NEAR(rails.route(0, 8).latency, 14, 1e-9);
+  EXPECT_EQ(rails.route(0, 8).links.size(), 4U);   // card, rail, card, GPU
+  EXPECT_EQ(rails.route(0, 15).links.size(), 6U);  // and two to the rail's GPU
+}
+
+TEST(Topology, ARouteThatIsToldIsTaken) {
+  const char* const text =
+      "gpu a b   # two ranks\nnode fast slow\nlink a fast 10 1\nlink b fast 10 1\n"
+      "link a slow 10 5\nlink b slow 10 5\n";
+  EXPECT_NEAR(parse_topology(text, "x").route(0, 1).latency, 2, 1e-9);
+  const Topology told = parse_topology(std::string(text) + "route a b via slow\n", "x");
+  EXPECT_NEAR(told.route(0, 1).latency, 10, 1e-9);
+  EXPECT_NEAR(told.route(1, 0).latency, 10, 1e-9);
+}
+
+TEST(Topology, SaysWhatIsWrongAndWhere) {
+  const auto fault = [](const std::string& text) {
+    try {
+      (void)parse_topology(text, "file");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  const struct {
+    const char* text;
+    const char* words;
+  } kWrong[] = {
+      {"", "no gpu"},
+      {"gpu a\n\ngpus b\n", "file:3: \"gpus\" is no statement"},
+      {"gpu a a\n", "file:1: there is a \"a\" already"},
+      {"gpu g3..g1\n", "file:1: \"g3..g1\" is no range"},
+      {"gpu a..b\n", "file:1: \"a..b\" is no range"},
+      {"gpu a mem=3\n", "file:1: \"mem=3\" is no property"},
+      {"gpu a memory=fast\n", "memory is a number from 0 on, not \"fast\""},
+      {"gpu a b\nlink a b 10\n", "file:2: link takes two ends"},
+      {"gpu a b\nlink a c 10 1\n", "file:2: there is no \"c\" above"},
+      {"gpu a b\nlink a b -1 1\n", "bandwidth in GB/s is a number"},
+      {"gpu a b\nlink a b 0 1\n", "file:2: a link without bandwidth"},
+      {"gpu a b\nlink a a 1 1\n", "file:2: a link from a to itself"},
+      {"gpu a b\nlink a b 1 1\noneway b a 1 1\n", "file:3: there is a link from b to a already"},
+      {"gpu a b\n", "no way from a to b"},
+      {"gpu a b\noneway a b 1 1\n", "no way from b to a"},
+      {"gpu a0..a1 b0..b2\nlink b0..b2 a0..a1 1 1\n", "3 ends meet 2"},
+      {"gpu a b\nlink a b 1 1\nroute a b s\n", "file:3: route takes"},
+      {"gpu a b\nnode s\nlink a b 1 1\nroute a b via s\n", "file:4: no link from a to s above"},
+  };
+  for (const auto& wrong : kWrong)
+    EXPECT_NE(fault(wrong.text).find(wrong.words), std::string::npos)
+        << wrong.text << ": " << fault(wrong.text);
+}
+
+TEST(Simulate, TooFewGpusAreSaid) {
+  EXPECT_THROW((void)simulate(on(Collective::kBcast, "binomial", 3), pair_of(), {.bytes = 1}),
+               Error);
+  EXPECT_THROW((void)load_topology("/nowhere/topology"), Error);
+}
+
+}  // namespace
+}  // namespace tern::coll
