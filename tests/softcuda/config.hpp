@@ -30,6 +30,11 @@ struct Config {
   std::string kernels;
   std::string exclusive;
   unsigned patience = 30;
+  bool waits = false;
+  std::string shared;
+  bool mps = false;
+  bool mig = false;
+  unsigned processors = 4;
 };
 
 /// Ends the process with a sentence where a variable's name or value makes no sense.

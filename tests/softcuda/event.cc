@@ -33,10 +33,12 @@ void complete(SharedEvent& shared, uint64_t turn) {
 
 // Of an event that processes share. It ends as well when this process does.
 void wait_shared(SharedEvent& shared, uint64_t turn) {
+  Patience patience;
   while (!exiting()) {
     const uint32_t bell = shared.bell.load();
     if (shared.completed.load() >= turn) return;
     sleep_on(shared.bell, bell);
+    patience.ask([] { return std::string("an event of another process has not happened"); });
   }
 }
 

@@ -62,10 +62,14 @@ void dawdle() {
 
 // Until it is no longer to be asked again. What still waits when all ends is given up.
 CUresult complete(CUstream stream, const Step& step, bool on_device) {
+  Patience patience;
   while (true) {
     const CUresult result = attempt(stream, step, on_device);
     if (result != CUDA_ERROR_NOT_READY) return result;
     if (exiting() || stream->abandoned) return CUDA_SUCCESS;
+    patience.ask([&] {
+      return "stream " + std::to_string(stream->id) + " is busy with " + stream->busy.load();
+    });
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 }
@@ -233,16 +237,29 @@ CUresult wait_for(const Place& place) {
   if (place.stream == nullptr) return CUDA_SUCCESS;
   std::unique_lock lock(place.stream->mutex);
   const auto done = [&] { return place.stream->completed >= place.ticket; };
-  unsigned waited = 0;
-  while (!place.stream->changed.wait_for(lock, std::chrono::seconds(1), done)) {
-    if (++waited == config().patience)
-      fprintf(stderr,
-              "softcuda[%d]: stream %llu has not come to its piece %llu of work (it has "
-              "done %llu) for %u s\n",
-              getpid(), place.stream->id, static_cast<unsigned long long>(place.ticket),
-              static_cast<unsigned long long>(place.stream->completed), waited);
-  }
+  Patience patience;
+  while (!place.stream->changed.wait_for(lock, std::chrono::milliseconds(500), done))
+    patience.ask([&] {
+      const char* const busy = place.stream->busy;
+      return "stream " + std::to_string(place.stream->id) + " has done " +
+             std::to_string(place.stream->completed) + " of the " + std::to_string(place.ticket) +
+             " pieces of work that are waited for; it is busy with " +
+             (busy != nullptr ? busy : "nothing");
+    });
   return static_cast<CUresult>(place.stream->context->sticky.load());
+}
+
+void Patience::ask(const std::function<std::string()>& what) {
+  if (told_ || std::chrono::steady_clock::now() - begin_ < std::chrono::seconds(config().patience))
+    return;
+  told_ = true;
+  const char* const caller = called_function();
+  fprintf(stderr, "softcuda[%d]: %s waits for %u s: %s\n", getpid(),
+          caller != nullptr ? caller : "a stream", config().patience, what().c_str());
+}
+
+void wait_as_it_may() {
+  if (config().waits && current_context() != nullptr) wait_for_context(current_context());
 }
 
 CUresult wait_for_context(CUcontext context) {
@@ -336,14 +353,16 @@ CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void* userData) {
   SOFTCUDA_ENTER(kContext, hStream, userData);
   CUstream stream;
   if (const CUresult refused = find_stream(hStream, &stream)) return refused;
-  return submit(stream, {.run =
-                             [fn, userData] {
-                               const HostFunctionScope scope;
-                               fn(userData);
-                               return CUDA_SUCCESS;
-                             },
-                         .after = {},
-                         .on_device = false});
+  Work work{.run =
+                [fn, userData] {
+                  const HostFunctionScope scope;
+                  fn(userData);
+                  return CUDA_SUCCESS;
+                },
+            .after = {},
+            .on_device = false,
+            .what = "a host function"};
+  return submit(stream, std::move(work));
 }
 
 CUresult cuCtxSynchronize() {

@@ -13,19 +13,6 @@ constexpr unsigned char kRecords = 8;
 
 class Sharing : public Gpu {};
 
-// In the other process. Failures end it with the line.
-#define MUST(call) \
-  if ((call) != CUDA_SUCCESS) _exit(100 + __LINE__ % 100)
-
-CUstream begin_peer() {
-  CUcontext context = nullptr;
-  CUstream stream = nullptr;
-  MUST(cu().cuDevicePrimaryCtxRetain(&context, 0));
-  MUST(cu().cuCtxPushCurrent_v2(context));
-  MUST(cu().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  return stream;
-}
-
 bool all(CUdeviceptr address, size_t bytes, unsigned char value, CUstream stream) {
   std::vector<unsigned char> got(bytes);
   MUST(cu().cuMemcpyDtoHAsync_v2(got.data(), address, bytes, stream));
@@ -363,18 +350,9 @@ int read_behind_a_copy(bool waits) {
 int wait_peer(int) { return read_behind_a_copy(true); }
 int no_wait_peer(int) { return read_behind_a_copy(false); }
 
+const Role kRoles[] = {{"legacy", legacy_peer},  {"asking", asking_peer}, {"small", small_peer},
+                       {"mapped", mapped_peer},  {"pool", pool_peer},     {"wait", wait_peer},
+                       {"no-wait", no_wait_peer}};
+
 }  // namespace
-
-int peer_main(const char* role, int socket) {
-  const struct {
-    const char* name;
-    int (*run)(int socket);
-  } roles[] = {{"legacy", legacy_peer},  {"asking", asking_peer}, {"small", small_peer},
-               {"mapped", mapped_peer},  {"pool", pool_peer},     {"wait", wait_peer},
-               {"no-wait", no_wait_peer}};
-  for (const auto& one : roles)
-    if (strcmp(role, one.name) == 0) return one.run(socket);
-  return 99;
-}
-
 }  // namespace driver_test

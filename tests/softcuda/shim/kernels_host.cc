@@ -8,6 +8,7 @@
 #include "tests/softcuda/shim/device_host.hpp"
 // After what stands for CUDA:
 #include "cuda/kernels/kernels.cu"
+#include "tests/softcuda/shim/test_kernels.cu"
 
 namespace tern::softcuda {
 namespace {
@@ -22,6 +23,8 @@ Registered& registered() {
 }
 
 std::atomic<void* (*)(const void*)> translation{nullptr};
+std::atomic<int (*)()> taking{nullptr};
+std::atomic<void (*)()> giving{nullptr};
 
 const TernHostKernel* find(const char* name) {
   for (const TernHostKernel& kernel : registered().kernels)
@@ -29,6 +32,10 @@ const TernHostKernel* find(const char* name) {
   return nullptr;
 }
 void set_translate(void* (*translate)(const void*)) { translation.store(translate); }
+void set_places(int (*take)(), void (*give)()) {
+  giving.store(give);
+  taking.store(take);
+}
 int launch(const TernHostKernel* kernel, const TernLaunch* launch, const void* parameter, char* why,
            size_t room) {
   return run_grid(*kernel, *launch, parameter, why, room);
@@ -45,6 +52,14 @@ Body body_of(const TernHostKernel& kernel) noexcept {
   return registered().bodies[static_cast<size_t>(&kernel - registered().kernels.data())];
 }
 
+bool take_place() noexcept {
+  int (*const take)() = taking.load(std::memory_order_acquire);
+  return take == nullptr || take() != 0;
+}
+void give_place() noexcept {
+  if (taking.load(std::memory_order_acquire) != nullptr) giving.load()();
+}
+
 void* translate(const void* address) noexcept {
   auto* const translate = translation.load(std::memory_order_acquire);
   return translate != nullptr ? translate(address) : const_cast<void*>(address);
@@ -58,6 +73,7 @@ __attribute__((visibility("default"))) const TernHostKernels* tern_host_kernels(
                                         registered().kernels.size(),
                                         registered().kernels.data(),
                                         set_translate,
+                                        set_places,
                                         find,
                                         launch};
   return &table;
