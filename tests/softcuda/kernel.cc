@@ -49,6 +49,7 @@ const TernHostKernels* host_kernels() {
               TERN_HOST_KERNELS_VERSION);
     kernels->set_translate(translate);
     kernels->set_places(take_place, give_place);
+    kernels->set_arrival(arrival_at);
     return kernels;
   }();
   return found;

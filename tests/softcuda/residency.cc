@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config.hpp"
+#include "memory.hpp"
 #include "stream.hpp"
 
 namespace softcuda {
@@ -98,6 +99,15 @@ int take_place() {
     return 1;
   }
   return 0;
+}
+
+// Over NVLink, and on the device itself, a line of 128 bytes arrives as it was stored.
+int arrival_at(const void* bytes) {
+  if (!config().weak) return 0;
+  const std::optional<Allocation> there = find_allocation(address_of_bytes(bytes));
+  if (!there) return 0;
+  return there->on_device() && link_between(there->physical, device_of_thread) == Link::kNvlink ? 1
+                                                                                                : 2;
 }
 
 void give_place() {

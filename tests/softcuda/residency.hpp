@@ -23,5 +23,7 @@ class KernelTurn {
 /// For the kernel that this thread runs: 1 where a block has got a place.
 int take_place();
 void give_place();
+/// How its stores to an address arrive, as launch.h numbers it.
+int arrival_at(const void* bytes);
 
 }  // namespace softcuda

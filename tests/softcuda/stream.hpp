@@ -38,6 +38,7 @@ struct Work {
   bool on_device = true;  // not what waits, or runs on the host
   const char* what = "a copy, memset or kernel";
   std::vector<Step> more = {};  // behind `run`
+  uint64_t ticket = 0;          // in its hardware queue
 };
 
 }  // namespace softcuda

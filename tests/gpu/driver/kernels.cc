@@ -15,7 +15,7 @@ namespace {
 // Each takes {address of a word, value}: tests/softcuda/shim/test_kernels.cu in PTX.
 const char* const kPtx = R"(
 .version 6.0
-.target sm_50
+.target sm_70
 .address_size 64
 .visible .entry test_store(.param .align 8 .b8 given[16]) {
   .reg .b64 %a; .reg .b32 %v;
@@ -48,6 +48,41 @@ again:
   @%p bra again;
 meet:
   bar.sync 0;
+  ret;
+}
+.visible .entry test_publish(.param .align 8 .b8 given[32]) {
+  .reg .b64 %a, %f; .reg .b32 %v, %i; .reg .pred %p;
+  ld.param.u64 %a, [given]; ld.param.u64 %f, [given+8]; ld.param.u32 %v, [given+24];
+  cvta.to.global.u64 %a, %a; cvta.to.global.u64 %f, %f;
+  mov.u32 %i, 16;
+again:
+  st.global.v4.u32 [%a], {%v, %v, %v, %v};
+  add.u64 %a, %a, 16;
+  sub.u32 %i, %i, 1;
+  setp.ne.u32 %p, %i, 0;
+  @%p bra again;
+  st.release.sys.global.u32 [%f], %v;
+  ret;
+}
+.visible .entry test_read(.param .align 8 .b8 given[32]) {
+  .reg .b64 %a, %f, %r; .reg .b32 %v, %i, %w, %n; .reg .pred %p;
+  ld.param.u64 %a, [given]; ld.param.u64 %f, [given+8]; ld.param.u64 %r, [given+16];
+  ld.param.u32 %v, [given+24];
+  cvta.to.global.u64 %a, %a; cvta.to.global.u64 %f, %f; cvta.to.global.u64 %r, %r;
+again:
+  ld.acquire.sys.global.u32 %w, [%f];
+  setp.ne.u32 %p, %w, %v;
+  @%p bra again;
+  mov.u32 %i, 64; mov.u32 %n, 0;
+next:
+  ld.global.u32 %w, [%a];
+  setp.ne.u32 %p, %w, %v;
+  @%p add.u32 %n, %n, 1;
+  add.u64 %a, %a, 4;
+  sub.u32 %i, %i, 1;
+  setp.ne.u32 %p, %i, 0;
+  @%p bra next;
+  atom.global.add.u32 %w, [%r], %n;
   ret;
 }
 )";
@@ -359,6 +394,110 @@ TEST_F(Residency, KernelsOfTwoProcessesMeetUnderMps) {
   // One has the device until the watchdog ends it, the other then counts alone.
   EXPECT_EQ(peer.wait(), mps != 0 ? 0 : 1);
   EXPECT_EQ(other.wait(), mps != 0 ? 0 : 1);
+}
+
+// Returns how many words were wrong in so many turns.
+uint32_t publish_and_read(TestKernels& kernels, const CUstream (&streams)[2], CUdeviceptr memory,
+                          bool writer_is_careful, bool reader_is_careful) {
+  constexpr size_t kFlag = 1024, kWrong = 2048;
+  const auto launch = [&](const char* name, CUstream stream, uint32_t value, bool careful) {
+    tern::softcuda::PublishArguments arguments{
+        reinterpret_cast<char*>(memory), reinterpret_cast<uint32_t*>(memory + kFlag),
+        reinterpret_cast<uint32_t*>(memory + kWrong), value, careful};
+    void* parameters[] = {&arguments};
+    EXPECT_EQ(
+        cu().cuLaunchKernel(kernels.find(name), 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr),
+        CUDA_SUCCESS);
+  };
+  EXPECT_EQ(cu().cuMemsetD8Async(memory, 0, 4096, streams[0]), CUDA_SUCCESS);
+  EXPECT_EQ(cu().cuStreamSynchronize(streams[0]), CUDA_SUCCESS);
+  for (const char* name : {"test_read", "test_publish"})
+    if (cu().cuFuncLoad != nullptr) {
+      EXPECT_EQ(cu().cuFuncLoad(kernels.find(name)), CUDA_SUCCESS);
+    }
+  for (uint32_t value = 1; value <= 50; ++value) {
+    // What was read once before may be seen again.
+    if (!reader_is_careful) launch("test_read", streams[0], value, false), usleep(500);
+    launch("test_publish", streams[1], value, writer_is_careful);
+    if (reader_is_careful) launch("test_read", streams[0], value, true);
+    for (const CUstream stream : streams) EXPECT_EQ(cu().cuStreamSynchronize(stream), CUDA_SUCCESS);
+  }
+  uint32_t wrong = 0;
+  EXPECT_EQ(cu().cuMemcpyDtoHAsync_v2(&wrong, memory + kWrong, sizeof wrong, streams[0]),
+            CUDA_SUCCESS);
+  EXPECT_EQ(cu().cuStreamSynchronize(streams[0]), CUDA_SUCCESS);
+  return wrong;
+}
+
+TEST_F(KernelsRun, WhatIsReleasedIsSeenByWhoAcquires) {
+  TestKernels kernels;
+  const CUdeviceptr memory = allocate(4096);
+  const CUstream streams[2] = {stream_, other_};
+  EXPECT_EQ(publish_and_read(kernels, streams, memory, true, true), 0u);
+}
+
+// Of a device nothing can be promised of the careless; of this driver that it shows them.
+int weak_peer(int) {
+  setenv("SOFTCUDA_WEAK", "on", 1);
+  const CUstream stream = begin_peer();
+  CUstream other = nullptr;
+  CUdeviceptr memory = 0;
+  MUST(cu().cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  MUST(cu().cuMemAlloc_v2(&memory, 4096));
+  TestKernels kernels;
+  const CUstream streams[2] = {stream, other};
+  if (publish_and_read(kernels, streams, memory, true, true) != 0) return 2;
+  if (publish_and_read(kernels, streams, memory, false, true) == 0) return 3;
+  if (publish_and_read(kernels, streams, memory, true, false) == 0) return 4;
+  return ::testing::Test::HasFailure() ? 5 : 0;
+}
+const Role kWeak("weak", weak_peer);
+
+TEST_F(KernelsRun, AMissingReleaseOrAcquireIsSeenWhereMemoryIsWeak) {
+  if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
+  Peer peer("weak");
+  EXPECT_EQ(peer.wait(), 0);
+}
+
+// One hardware queue for all streams, and launch queues of eight pieces.
+int narrow_peer(int) {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
+  setenv("SOFTCUDA_CONNECTIONS", "1", 1);
+  setenv("SOFTCUDA_QUEUE", "8", 1);
+  const CUstream stream = begin_peer();
+  CUstream other = nullptr;
+  CUdeviceptr memory = 0;
+  CUcontext context = nullptr;
+  void* pinned = nullptr;
+  MUST(cu().cuCtxGetCurrent(&context));
+  MUST(cu().cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  MUST(cu().cuMemAlloc_v2(&memory, 64));
+  MUST(cu().cuMemHostAlloc(&pinned, 64, CU_MEMHOSTALLOC_PORTABLE));
+  auto* const word = static_cast<std::atomic<uint32_t>*>(pinned);
+  const auto gate = reinterpret_cast<CUdeviceptr>(pinned);
+  *word = 0;
+  MUST(cu().cuStreamWaitValue32_v2(stream, gate, 1, CU_STREAM_WAIT_VALUE_EQ));
+  MUST(cu().cuMemsetD8Async(memory, 1, 64, other));
+  usleep(50'000);
+  if (cu().is_soft && cu().cuStreamQuery(other) != CUDA_ERROR_NOT_READY) return 2;
+  std::atomic<int> queued{0};
+  std::thread fast([&] {
+    MUST(cu().cuCtxSetCurrent(context));
+    for (; queued < 64; ++queued) MUST(cu().cuMemsetD8Async(memory, 1, 64, stream));
+  });
+  usleep(50'000);
+  if (cu().is_soft && (queued < 8 || queued > 9)) return 3;
+  *word = 1;
+  fast.join();
+  MUST(cu().cuStreamSynchronize(other));
+  MUST(cu().cuStreamSynchronize(stream));
+  return queued == 64 ? 0 : 4;
+}
+const Role kNarrow("narrow", narrow_peer);
+
+TEST_F(KernelsRun, StreamsMayShareAQueueThatFillsUp) {
+  Peer peer("narrow");
+  EXPECT_EQ(peer.wait(), 0);
 }
 
 TEST(Process, InstancesOfAGpuAreDevicesOfTheirOwn) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/softcuda/shim/fiber.hpp"
+#include "tests/softcuda/shim/weak.hpp"
 
 namespace tern::softcuda {
 namespace {
@@ -39,6 +40,7 @@ struct Block {
   std::vector<Warp> warps;
   std::vector<char> shared;
   size_t alive = 0;  // of its threads
+  BlockMemory memory;
 };
 
 struct Thread {
@@ -52,10 +54,11 @@ struct Thread {
 struct Grid {
   Body body = nullptr;
   const void* parameter = nullptr;
-  Thread* running = nullptr;  // null: the threads are a plain loop
-  Clock::time_point moved;    // when a thread last ended or met the others
-  bool stirs = false;         // whether one did so in this round
-  size_t resident = 0;        // blocks
+  Thread* running = nullptr;      // null: the threads are a plain loop
+  BlockMemory* memory = nullptr;  // of the block that runs
+  Clock::time_point moved;        // when a thread last ended or met the others
+  bool stirs = false;             // whether one did so in this round
+  size_t resident = 0;            // blocks
   unsigned pauses = 0;
   char begun = 0, ended = 0;  // what TSan orders the launch and its end by
 };
@@ -124,6 +127,8 @@ void run_plainly(const TernLaunch& launch) {
   for (size_t b = 0; b < blocks; ++b) {
     here = place(launch, b);
     here.shared = shared.data();
+    BlockMemory memory;
+    grid.memory = &memory;
     for (size_t t = 0; t < size; ++t) {
       here.thread = at(launch.block, t);
       grid.body(grid.parameter);
@@ -210,6 +215,8 @@ class Residents {
 
   // Each of its threads once.
   void run_block(size_t seat) {
+    BlockMemory& memory = seats_[seat].memory;
+    grid.memory = &memory;
     for (size_t t = 0; t < size_; ++t) {
       Thread& thread = *threads[seat * size_ + t];
       if (thread.ended) continue;
@@ -218,7 +225,10 @@ class Residents {
       thread.fiber.resume();
       if (thread.ended) stir();
     }
+    memory.drain_some();
     if (seats_[seat].alive > 0) return;
+    memory.drain();
+    memory.forget();
     --grid.resident;
     places_.give();
     tsan_release(&grid.begun);
@@ -274,7 +284,7 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
       size > kMostThreads || too_many)
     return complain(kInvalidValue, why, room, "kernel %s: no device runs %zu blocks of %zu threads",
                     kernel.name, blocks, size);
-  grid = Grid{body_of(kernel), parameter, nullptr, Clock::now()};
+  grid = Grid{.body = body_of(kernel), .parameter = parameter, .moved = Clock::now()};
   bool ended = true;
   try {
     if (kernel.synchronises != 0 || launch.cooperative != 0 || tsan())
@@ -291,7 +301,10 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
                   kernel.name, blocks, size, std::max<size_t>(grid.resident, 1));
 }
 
+BlockMemory& block_memory() noexcept { return *grid.memory; }
+
 void pause() {
+  if (grid.running == nullptr) grid.memory->drain_some();
   if (grid.running != nullptr) return grid.running->fiber.leave();
   if ((++grid.pauses & 63U) != 0) return;
   if (Clock::now() - grid.moved > patience()) throw Hangs();

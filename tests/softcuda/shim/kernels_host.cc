@@ -25,6 +25,7 @@ Registered& registered() {
 std::atomic<void* (*)(const void*)> translation{nullptr};
 std::atomic<int (*)()> taking{nullptr};
 std::atomic<void (*)()> giving{nullptr};
+std::atomic<int (*)(const void*)> arriving{nullptr};
 
 const TernHostKernel* find(const char* name) {
   for (const TernHostKernel& kernel : registered().kernels)
@@ -36,6 +37,7 @@ void set_places(int (*take)(), void (*give)()) {
   giving.store(give);
   taking.store(take);
 }
+void set_arrival(int (*arrival)(const void*)) { arriving.store(arrival); }
 int launch(const TernHostKernel* kernel, const TernLaunch* launch, const void* parameter, char* why,
            size_t room) {
   return run_grid(*kernel, *launch, parameter, why, room);
@@ -60,6 +62,11 @@ void give_place() noexcept {
   if (taking.load(std::memory_order_acquire) != nullptr) giving.load()();
 }
 
+Arrival arrival_at(const void* address) noexcept {
+  int (*const arrival)(const void*) = arriving.load(std::memory_order_acquire);
+  return arrival == nullptr ? Arrival::kInOrder : static_cast<Arrival>(arrival(address));
+}
+
 void* translate(const void* address) noexcept {
   auto* const translate = translation.load(std::memory_order_acquire);
   return translate != nullptr ? translate(address) : const_cast<void*>(address);
@@ -74,6 +81,7 @@ __attribute__((visibility("default"))) const TernHostKernels* tern_host_kernels(
                                         registered().kernels.data(),
                                         set_translate,
                                         set_places,
+                                        set_arrival,
                                         find,
                                         launch};
   return &table;

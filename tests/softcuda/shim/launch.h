@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define TERN_HOST_KERNELS_VERSION 2
+#define TERN_HOST_KERNELS_VERSION 3
 
 typedef struct TernHostKernel {
   const char* name;       /* as cuLibraryGetKernel asks for it */
@@ -45,6 +45,9 @@ typedef struct TernHostKernels {
   /* Called on the launching thread: 1 where a block may begin there and then, and when it has
      ended. Until they are set a grid has as many places as it likes. */
   void (*set_places)(int (*take)(void), void (*give)(void));
+  /* How a store to an address (a translated one) arrives: 0 in order, 1 in any order but for the
+     lines of 128 bytes, 2 in any order. Until it is set: in order. See weak.hpp. */
+  void (*set_arrival)(int (*arrival)(const void* address));
   /* The kernel of that name, or a null pointer. */
   const TernHostKernel* (*find)(const char* name);
   /* Runs it. `parameter` was copied by the driver when the launch was enqueued. Returns 0, or a

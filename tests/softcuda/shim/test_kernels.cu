@@ -23,4 +23,37 @@ TERN_KERNEL(test_meet, MeetArguments, 1024, together) {
   __syncthreads();
 }
 
+struct alignas(16) Sixteen {
+  uint32_t words[4];
+};
+constexpr int kSixteens = 16;
+
+TERN_KERNEL(test_publish, PublishArguments, 1, together) {
+  auto* const data = reinterpret_cast<Sixteen*>(DEV(arguments.data));
+  const uint32_t value = arguments.value;
+  for (int i = 0; i < kSixteens; ++i)
+    ptx::store_peer(data + i, Sixteen{value, value, value, value});
+  uint32_t* const flag = DEV(arguments.flag);
+  if (arguments.careful != 0)
+    ptx::store_release_system(flag, value);
+  else
+    ptx::store_relaxed_system(flag, value);
+}
+
+TERN_KERNEL(test_read, PublishArguments, 1, together) {
+  const auto* const data = reinterpret_cast<const Sixteen*>(DEV(arguments.data));
+  const uint32_t value = arguments.value;
+  const uint32_t* const flag = DEV(arguments.flag);
+  uint32_t sum = 0, wrong = 0;
+  for (int i = 0; i < kSixteens; ++i) sum += ptx::load_peer(data + i).words[0];
+  while ((arguments.careful != 0 ? ptx::load_acquire_system(flag)
+                                 : ptx::load_relaxed_system(flag)) != value)
+    spin_pause();
+  for (int i = 0; i < kSixteens; ++i) {
+    const Sixteen now = ptx::load_peer(data + i);
+    for (const uint32_t word : now.words) wrong += word != value ? 1U : 0U;
+  }
+  atomicAdd(DEV(arguments.wrong), wrong + (sum == ~0U ? 1U : 0U));
+}
+
 }  // namespace tern::softcuda

@@ -14,4 +14,15 @@ struct WordArguments {
 /// test_meet: each block adds 1 and stays until the sum is `value`.
 using MeetArguments = WordArguments;
 
+/// test_publish: 16 vectors of 16 bytes, each word `value`, into `data`; then the flag is `value`.
+/// test_read: reads them, waits for the flag, reads them again, and adds to `wrong` the words that
+/// are not `value`. Without `careful` no release and no acquire.
+struct PublishArguments {
+  char* data;
+  uint32_t* flag;
+  uint32_t* wrong;
+  uint32_t value;
+  uint32_t careful;
+};
+
 }  // namespace tern::softcuda
