@@ -73,6 +73,14 @@ constexpr Variable kVariables[] = {
     {"SOFTCUDA_KERNELS", SET(c.kernels = t)},
     {"SOFTCUDA_EXCLUSIVE", SET(c.exclusive = t)},
     {"SOFTCUDA_PATIENCE", SET(c.patience = number_of(n, t))},
+    {"SOFTCUDA_WAITS", SET(c.waits = is_on(n, t))},
+    {"SOFTCUDA_SHARED", SET(c.shared = t)},
+    {"SOFTCUDA_MPS", SET(c.mps = is_on(n, t))},
+    {"SOFTCUDA_MIG", SET(c.mig = is_on(n, t))},
+    {"SOFTCUDA_WEAK", SET(c.weak = is_on(n, t))},
+    {"SOFTCUDA_CONNECTIONS", SET(c.connections = number_of(n, t))},
+    {"SOFTCUDA_QUEUE", SET(c.queue = number_of(n, t))},
+    {"SOFTCUDA_PROCESSORS", SET(c.processors = number_of(n, t))},
 };
 #undef SET
 
@@ -144,6 +152,8 @@ const Config& config() {
     for (char** entry = environ; *entry; ++entry)
       if (strncmp(*entry, "SOFTCUDA_", 9) == 0) set_one(made, *entry);
     if (made.devices < 0 || made.devices > 64) give_up("SOFTCUDA_DEVICES: 0 to 64 are wanted");
+    if (made.processors == 0 || made.processors > 256)
+      give_up("SOFTCUDA_PROCESSORS: 1 to 256 are wanted");
     return made;
   }();
   return read;
@@ -152,6 +162,7 @@ const Config& config() {
 Link link_between(int physical, int other) {
   static const Links& links = *new Links(read_links(config()));
   if (physical == other) return Link::kNvlink;
+  if (config().mig) return Link::kNone;
   return links[static_cast<size_t>(physical)][static_cast<size_t>(other)];
 }
 

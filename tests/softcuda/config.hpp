@@ -30,6 +30,14 @@ struct Config {
   std::string kernels;
   std::string exclusive;
   unsigned patience = 30;
+  bool waits = false;
+  std::string shared;
+  bool mps = false;
+  bool weak = false;
+  bool mig = false;
+  unsigned processors = 4;
+  unsigned connections = 0;  // 0: one for each stream
+  unsigned queue = 0;        // 0: without end
 };
 
 /// Ends the process with a sentence where a variable's name or value makes no sense.

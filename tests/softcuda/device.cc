@@ -23,7 +23,6 @@ constexpr Fact kFacts[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
     {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 101376},
     {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
-    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 4},
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 16},
     {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
@@ -50,8 +49,14 @@ constexpr Fact kFacts[] = {
     {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1},
 };
 
+int bus_of(int physical) { return config().mig ? 1 : physical + 1; }
+
 int attribute_of(CUdevice_attribute attribute, int physical) {
-  if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) return physical + 1;
+  // Instances of one GPU have its place on the bus.
+  if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) return bus_of(physical);
+  if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+    return static_cast<int>(config().processors);
+  if (attribute == CU_DEVICE_ATTRIBUTE_MPS_ENABLED) return config().mps;
   for (const Fact& fact : kFacts)
     if (fact.attribute == attribute) return fact.value;
   return 0;
@@ -80,7 +85,8 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
   SOFTCUDA_ENTER(kDriver, dev);
   if (physical_of(dev) < 0) return CUDA_ERROR_INVALID_DEVICE;
-  snprintf(name, static_cast<size_t>(len), "software device %d", physical_of(dev));
+  snprintf(name, static_cast<size_t>(len), "software device%s %d", config().mig ? " MIG" : "",
+           physical_of(dev));
   return CUDA_SUCCESS;
 }
 
@@ -95,14 +101,15 @@ CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
   SOFTCUDA_ENTER(kDriver, dev);
   if (physical_of(dev) < 0) return CUDA_ERROR_INVALID_DEVICE;
   memset(uuid, 0, sizeof *uuid);
-  snprintf(uuid->bytes, sizeof uuid->bytes, "softcuda-%d", physical_of(dev));
+  snprintf(uuid->bytes, sizeof uuid->bytes, "soft%s-%d", config().mig ? "mig" : "cuda",
+           physical_of(dev));
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetPCIBusId(char* pciBusId, int len, CUdevice dev) {
   SOFTCUDA_ENTER(kDriver, dev);
   if (physical_of(dev) < 0) return CUDA_ERROR_INVALID_DEVICE;
-  snprintf(pciBusId, static_cast<size_t>(len), "0000:%02X:00.0", physical_of(dev) + 1);
+  snprintf(pciBusId, static_cast<size_t>(len), "0000:%02X:00.0", bus_of(physical_of(dev)));
   return CUDA_SUCCESS;
 }
 

@@ -28,6 +28,7 @@ enum Life : int { kUnborn, kAlive, kForked, kExiting };
 std::atomic<int> life{kUnborn};
 thread_local bool in_host_function = false;
 thread_local CUresult late = CUDA_SUCCESS;
+thread_local const char* called = nullptr;
 
 struct Fault {
   std::string function;
@@ -146,6 +147,7 @@ CUresult enter_with(Function& function, unsigned needs, const uint64_t* words, i
   const uint64_t call = function.calls.fetch_add(1, std::memory_order_relaxed) + 1;
   trace(function, words, count);
   late = CUDA_SUCCESS;
+  called = function.name;
   if (const CUresult refused = allowed(needs)) return refused;
   const CUresult fault = fault_of(function, call);
   // What fails has stopped: no copy goes on into memory that the caller now takes back.
@@ -157,6 +159,7 @@ CUresult enter_with(Function& function, unsigned needs, const uint64_t* words, i
 }
 
 CUresult late_fault() { return late; }
+const char* called_function() { return called; }
 HostFunctionScope::HostFunctionScope() { in_host_function = true; }
 HostFunctionScope::~HostFunctionScope() { in_host_function = false; }
 bool exiting() { return life.load() == kExiting; }

@@ -54,6 +54,9 @@ CUresult enter(Function& function, unsigned needs, T... values) {
 /// call under way in this thread.
 CUresult late_fault();
 
+/// The function of the driver that this thread called last; null in a thread of the driver's.
+const char* called_function();
+
 /// While it lives, this thread runs a function of cuLaunchHostFunc: no driver call is allowed.
 struct HostFunctionScope {
   HostFunctionScope();

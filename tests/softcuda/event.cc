@@ -33,10 +33,12 @@ void complete(SharedEvent& shared, uint64_t turn) {
 
 // Of an event that processes share. It ends as well when this process does.
 void wait_shared(SharedEvent& shared, uint64_t turn) {
+  Patience patience;
   while (!exiting()) {
     const uint32_t bell = shared.bell.load();
     if (shared.completed.load() >= turn) return;
     sleep_on(shared.bell, bell);
+    patience.ask([] { return std::string("an event of another process has not happened"); });
   }
 }
 
@@ -45,7 +47,6 @@ CUresult record(CUevent event, CUstream stream) {
   const uint64_t turn = event->shared != nullptr ? event->shared->recorded.fetch_add(1) + 1 : 0;
   const CUresult result = submit(stream, {.run =
                                               [event, turn] {
-                                                std::lock_guard in(event->mutex);
                                                 event->time_ns = now_ns();
                                                 if (event->shared != nullptr)
                                                   complete(*event->shared, turn);
@@ -203,7 +204,6 @@ CUresult cuEventElapsedTime(float* pMilliseconds, CUevent hStart, CUevent hEnd) 
   if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) return CUDA_ERROR_INVALID_HANDLE;
   if (!start->recorded || !end->recorded) return CUDA_ERROR_INVALID_HANDLE;
   if (!is_complete(start) || !is_complete(end)) return CUDA_ERROR_NOT_READY;
-  std::scoped_lock lock(start->mutex, end->mutex);
   *pMilliseconds = static_cast<float>(end->time_ns - start->time_ns) / 1e6f;
   return CUDA_SUCCESS;
 }

@@ -39,7 +39,7 @@ struct CUevent_st {
   std::mutex mutex;
   softcuda::Place last;
   bool recorded = false;
-  int64_t time_ns = 0;
+  std::atomic<int64_t> time_ns{0};
   softcuda::SharedEvent* shared = nullptr;
   int fd = -1;
   ino_t inode = 0;

@@ -2,6 +2,7 @@
 // Graphs and their launches; user objects, whose destructors a thread of the driver calls.
 #include "graph.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <thread>
@@ -105,8 +106,18 @@ CUresult advance_node(CUstream stream, Flight& flight, size_t number) {
   return CUDA_SUCCESS;
 }
 
+// In one hardware queue: as it was recorded.
+CUresult advance_in_order(CUstream stream, Flight& flight) {
+  while (!flight.ready.empty()) {
+    const size_t next = *std::min_element(flight.ready.begin(), flight.ready.end());
+    if (const CUresult result = advance_node(stream, flight, next)) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
 // Tries what is ready, in any order; CUDA_ERROR_NOT_READY where all of that waits.
 CUresult advance(CUstream stream, Flight& flight) {
+  if (config().connections == 1) return advance_in_order(stream, flight);
   while (!flight.ready.empty()) {
     std::vector<size_t> untried = flight.ready;
     bool moved = false;

@@ -16,6 +16,7 @@ CUresult make(Kind kind, size_t bytes, void** address) {
   void* got =
       mmap(nullptr, in_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (got == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  wait_as_it_may();
   const CUcontext context = current_context();
   enter_allocation({.kind = kind,
                     .base = reinterpret_cast<uintptr_t>(got),
@@ -69,6 +70,7 @@ CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned Flags) {
   if (p == nullptr || bytesize == 0 || is_device_address(address)) return CUDA_ERROR_INVALID_VALUE;
   if (find_allocation(address) || find_allocation(address + bytesize - 1))
     return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  wait_as_it_may();
   const CUcontext context = current_context();
   enter_allocation({.kind = Kind::kRegistered,
                     .base = address,

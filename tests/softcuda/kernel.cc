@@ -3,23 +3,28 @@
 // that SOFTCUDA_KERNELS names (shim/launch.h).
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <map>
 #include <set>
 #include <string>
 
 #include "config.hpp"
 #include "event.hpp"
+#include "residency.hpp"
 #include "shim/launch.h"
 #include "space.hpp"
 #include "stream.hpp"
+#include "user_functions.hpp"
 
 /// A kernel of a library; a function is the same thing.
 struct CUkern_st {
-  const TernHostKernel* kernel;
+  const TernHostKernel* kernel = nullptr;
   int dynamic_shared = 48 << 10;
+  std::atomic<bool> loaded{false};  // its code lies on the device
 };
 
 struct CUlib_st {
@@ -43,6 +48,8 @@ const TernHostKernels* host_kernels() {
       give_up("SOFTCUDA_KERNELS=%s: version %d, wanted %d", path.c_str(), kernels->version,
               TERN_HOST_KERNELS_VERSION);
     kernels->set_translate(translate);
+    kernels->set_places(take_place, give_place);
+    kernels->set_arrival(arrival_at);
     return kernels;
   }();
   return found;
@@ -56,17 +63,28 @@ std::set<CUlibrary>& libraries() {
 CUkern_st* kernel_of(CUfunction function) { return reinterpret_cast<CUkern_st*>(function); }
 
 // A function is valid as long as its library is loaded. The caller holds table_mutex.
-bool is_loaded(const CUkern_st* kernel) {
+bool is_known(const CUkern_st* kernel) {
   for (const CUlibrary library : libraries())
     for (const auto& [name, one] : library->kernels)
       if (&one == kernel) return true;
   return false;
 }
 
-constexpr unsigned kMultiprocessors = 4, kBlocksEach = 2;
+// Where loading is lazy, a kernel's code comes to the device when it is asked for, or launched; and
+// all work of the context may have to end before.
+bool loads_eagerly() {
+  const char* const mode = getenv("CUDA_MODULE_LOADING");
+  return mode != nullptr && strcmp(mode, "EAGER") == 0;
+}
+
+void load(CUkern_st* kernel) {
+  if (!kernel->loaded.exchange(true)) wait_as_it_may();
+}
+
 constexpr int kLaunchCompletion = 12030;  // its version
 
 struct Launch {
+  int physical;
   const TernHostKernel* kernel;
   TernLaunch shape;
   std::string parameter;
@@ -74,6 +92,7 @@ struct Launch {
 
 CUresult run(const Launch& launch) {
   char why[512] = "";
+  const KernelTurn turn(launch.physical, launch.kernel->name);
   const int result = host_kernels()->launch(launch.kernel, &launch.shape, launch.parameter.data(),
                                             why, sizeof why);
   if (result != 0)
@@ -89,7 +108,7 @@ CUresult launch(CUfunction function, const TernLaunch& shape, CUstream handle, v
   CUkern_st* kernel = kernel_of(function);
   {
     std::lock_guard lock(table_mutex());
-    if (!is_loaded(kernel)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!is_known(kernel)) return CUDA_ERROR_INVALID_HANDLE;
   }
   unsigned long long threads = 1, blocks = 1;
   for (int i = 0; i < 3; ++i) {
@@ -100,10 +119,11 @@ CUresult launch(CUfunction function, const TernLaunch& shape, CUstream handle, v
   if (threads > static_cast<unsigned>(kernel->kernel->max_threads) ||
       shape.shared_bytes > static_cast<size_t>(kernel->dynamic_shared))
     return CUDA_ERROR_INVALID_VALUE;
-  if (shape.cooperative && blocks > kMultiprocessors * kBlocksEach)
+  if (shape.cooperative && blocks > places_of_device())
     return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  load(kernel);
   Launch work{
-      kernel->kernel, shape,
+      stream->context->physical, kernel->kernel, shape,
       std::string(static_cast<const char*>(parameters[0]), kernel->kernel->parameter_bytes)};
   return submit(stream, [work] { return run(work); });
 }
@@ -120,6 +140,7 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, 
   SOFTCUDA_ENTER(kUncaptured, code);
   if (code == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (host_kernels() == nullptr) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  wait_as_it_may();
   auto* made = new CUlib_st;
   std::lock_guard lock(table_mutex());
   libraries().insert(made);
@@ -143,7 +164,10 @@ CUresult cuLibraryGetKernel(CUkernel* pKernel, CUlibrary library, const char* na
   if (libraries().count(library) == 0) return CUDA_ERROR_INVALID_HANDLE;
   const TernHostKernel* kernel = host_kernels()->find(name);
   if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
-  *pKernel = &library->kernels.try_emplace(name, CUkern_st{kernel}).first->second;
+  CUkern_st& found = library->kernels[name];
+  found.kernel = kernel;
+  if (loads_eagerly()) found.loaded = true;
+  *pKernel = &found;
   return CUDA_SUCCESS;
 }
 
@@ -160,8 +184,21 @@ CUresult cuKernelGetFunction(CUfunction* pFunc, CUkernel kernel) {
 
 CUresult cuFuncLoad(CUfunction function) {
   SOFTCUDA_ENTER(kUncaptured, function);
+  {
+    std::lock_guard lock(table_mutex());
+    if (!is_known(kernel_of(function))) return CUDA_ERROR_INVALID_HANDLE;
+  }
+  load(kernel_of(function));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
+  SOFTCUDA_ENTER(kContext, function);
   std::lock_guard lock(table_mutex());
-  return is_loaded(kernel_of(function)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  if (!is_known(kernel_of(function))) return CUDA_ERROR_INVALID_HANDLE;
+  *state = kernel_of(function)->loaded ? CU_FUNCTION_LOADING_STATE_LOADED
+                                       : CU_FUNCTION_LOADING_STATE_UNLOADED;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuFuncGetAttribute(int* pi, CUfunction_attribute attrib, CUfunction hfunc) {

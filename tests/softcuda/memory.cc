@@ -208,6 +208,7 @@ extern "C" {
 CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
   SOFTCUDA_ENTER(kUncaptured, bytesize);
   if (dptr == nullptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
+  wait_as_it_may();
   const CUcontext context = current_context();
   std::optional<Allocation> made;
   if (bytesize <= kSmall) {

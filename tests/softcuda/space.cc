@@ -11,6 +11,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "config.hpp"
 
@@ -56,6 +57,55 @@ Space& space() {
 
 std::atomic<size_t> used[64];
 
+// Whoever has the file open holds a lock on it; all descriptors that were made from one another
+// share theirs. So what was freed is known to be held, by whatever process, until that has ended.
+void lock_for_holder(int fd) {
+  struct flock first_byte {};
+  first_byte.l_type = F_RDLCK;
+  first_byte.l_whence = SEEK_SET;
+  first_byte.l_len = 1;
+  fcntl(fd, F_OFD_SETLK, &first_byte);
+}
+
+bool has_holder(int watcher) {
+  struct flock first_byte {};
+  first_byte.l_type = F_WRLCK;
+  first_byte.l_whence = SEEK_SET;
+  first_byte.l_len = 1;
+  return fcntl(watcher, F_OFD_GETLK, &first_byte) == 0 && first_byte.l_type != F_UNLCK;
+}
+
+/// Freed here, and held by someone.
+struct Lingering {
+  int watcher;
+  int physical;
+  size_t bytes;
+};
+struct LingeringList {
+  std::mutex mutex;
+  std::vector<Lingering> all;
+};
+LingeringList& lingering() {
+  static auto& made = *new LingeringList;
+  return made;
+}
+
+void drop_what_no_one_holds() {
+  std::lock_guard lock(lingering().mutex);
+  std::erase_if(lingering().all, [](const Lingering& one) {
+    if (has_holder(one.watcher)) return false;
+    close(one.watcher);
+    used[one.physical] -= one.bytes;
+    return true;
+  });
+}
+
+int open_again(int fd) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return open(path, O_RDWR | O_CLOEXEC);
+}
+
 }  // namespace
 
 // The ids of blocks count for themselves, as those of buffers do: each is another's, too.
@@ -65,12 +115,20 @@ uint64_t Storage::next_block() {
 }
 
 Storage::~Storage() {
+  const int watcher = owned && fd >= 0 ? open_again(fd) : -1;
   if (fd >= 0) close(fd);
-  if (owned) used[physical] -= bytes;
+  if (watcher >= 0) {
+    std::lock_guard lock(lingering().mutex);
+    lingering().all.push_back({watcher, physical, bytes});
+  } else if (owned) {
+    used[physical] -= bytes;
+  }
+  if (watcher >= 0) drop_what_no_one_holds();
 }
 
 StoragePtr make_storage(int physical, size_t bytes) {
   bytes = (bytes + kPage - 1) / kPage * kPage;
+  drop_what_no_one_holds();
   if (used[physical] + bytes > config().memory) return nullptr;
   auto storage = std::make_shared<Storage>();
   storage->fd = memfd_create("softcuda", MFD_CLOEXEC);
@@ -80,6 +138,7 @@ StoragePtr make_storage(int physical, size_t bytes) {
       pwrite(storage->fd, &label, sizeof label, static_cast<off_t>(bytes)) != sizeof label ||
       fstat(storage->fd, &about) != 0)
     return nullptr;
+  lock_for_holder(storage->fd);
   storage->bytes = bytes;
   storage->physical = physical;
   storage->inode = about.st_ino;
@@ -97,6 +156,7 @@ StoragePtr adopt_storage(int fd) {
       pread(fd, &label, sizeof label, about.st_size - static_cast<off_t>(kPage)) != sizeof label ||
       label.magic != kMagic)
     return nullptr;
+  lock_for_holder(fd);
   storage->bytes = label.bytes;
   storage->physical = label.physical;
   storage->inode = about.st_ino;
@@ -113,7 +173,10 @@ int open_of_process(pid_t pid, int fd, ino_t inode) {
   return -1;
 }
 
-size_t bytes_used(int physical) { return used[physical]; }
+size_t bytes_used(int physical) {
+  drop_what_no_one_holds();
+  return used[physical];
+}
 
 uintptr_t take_addresses(size_t bytes, size_t align) {
   bytes = (bytes + kGranule - 1) / kGranule * kGranule + kGranule;  // one that stays empty
@@ -173,6 +236,13 @@ void unback(uintptr_t address, size_t bytes) {
 
 bool is_device_address(uintptr_t address) {
   return address - reinterpret_cast<uintptr_t>(space().guard) < kSpace;
+}
+
+uintptr_t address_of_bytes(const void* bytes) {
+  const uintptr_t offset =
+      reinterpret_cast<uintptr_t>(bytes) - reinterpret_cast<uintptr_t>(space().alias);
+  return offset < kSpace ? reinterpret_cast<uintptr_t>(space().guard) + offset
+                         : reinterpret_cast<uintptr_t>(bytes);
 }
 
 void* translate(const void* address) {

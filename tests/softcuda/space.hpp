@@ -37,7 +37,8 @@ StoragePtr make_storage(int physical, size_t bytes);
 StoragePtr adopt_storage(int fd);
 /// Opens descriptor `fd` of process `pid`, where its inode is still that one; -1 otherwise.
 int open_of_process(pid_t pid, int fd, ino_t inode);
-/// Bytes of the device's memory that this process holds.
+/// Bytes of the device's memory that were allocated in this process and are still held by anyone:
+/// what was freed counts as long as an exported descriptor or an import of it is open.
 size_t bytes_used(int physical);
 
 /// A range of addresses, not yet backed by anything; 0 if no range is free. `align` is at least a
@@ -51,6 +52,8 @@ void unback(uintptr_t address, size_t bytes);
 bool is_device_address(uintptr_t address);
 /// The bytes behind a device's address; any other address as it is.
 void* translate(const void* address);
+/// The device's address of such bytes; any other address as it is.
+uintptr_t address_of_bytes(const void* bytes);
 inline char* behind(uintptr_t address) {
   return static_cast<char*>(translate(reinterpret_cast<const void*>(address)));
 }

@@ -55,6 +55,72 @@ class Turn {
 };
 Turn::PlaceOfTurn Turn::places[64];
 
+// A hardware queue, which streams share where SOFTCUDA_CONNECTIONS says how many there are. What
+// heads it keeps back all behind it, of other streams, too: a wait until it is over, work of the
+// device until it has begun.
+class HardwareQueue {
+ public:
+  static HardwareQueue* of(CUstream stream) {
+    static auto* const all = new HardwareQueue[config().connections + 1];
+    return config().connections == 0 ? nullptr : &all[stream->id % config().connections];
+  }
+  uint64_t enter() {
+    std::lock_guard lock(mutex_);
+    return ++entered_;
+  }
+  void come_to_head(uint64_t ticket) {
+    std::unique_lock lock(mutex_);
+    Patience patience;
+    while (!changed_.wait_for(lock, std::chrono::milliseconds(500),
+                              [&] { return left_ + 1 == ticket; }))
+      patience.ask([] { return std::string("work of other streams heads the hardware queue"); });
+  }
+  void leave(uint64_t ticket) {
+    std::lock_guard lock(mutex_);
+    left_ = ticket;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t entered_ = 0, left_ = 0;
+};
+
+// Its place in the hardware queue, given up when it begins, or when it is over.
+class Turnstile {
+ public:
+  Turnstile(CUstream stream, const Work& work)
+      : queue_(HardwareQueue::of(stream)), ticket_(work.ticket) {
+    if (queue_ != nullptr) queue_->come_to_head(ticket_);
+  }
+  Turnstile(const Turnstile&) = delete;
+  Turnstile& operator=(const Turnstile&) = delete;
+  ~Turnstile() { leave(); }
+  void leave() {
+    if (queue_ != nullptr) queue_->leave(ticket_);
+    queue_ = nullptr;
+  }
+
+ private:
+  HardwareQueue* queue_;
+  uint64_t ticket_;
+};
+
+// Where the launch queue of a stream is full, the call waits.
+void wait_for_room(CUstream stream) {
+  if (config().queue == 0) return;
+  std::unique_lock lock(stream->mutex);
+  Patience patience;
+  const auto room = [&] { return stream->queue.size() < config().queue || stream->closed; };
+  while (!stream->changed.wait_for(lock, std::chrono::milliseconds(500), room))
+    patience.ask([&] {
+      const char* const busy = stream->busy;
+      return "the launch queue of stream " + std::to_string(stream->id) +
+             " is full, which is busy with " + (busy != nullptr ? busy : "nothing");
+    });
+}
+
 void dawdle() {
   if (config().jitter_us == 0) return;
   std::this_thread::sleep_for(std::chrono::microseconds(random_below(config().jitter_us)));
@@ -62,18 +128,24 @@ void dawdle() {
 
 // Until it is no longer to be asked again. What still waits when all ends is given up.
 CUresult complete(CUstream stream, const Step& step, bool on_device) {
+  Patience patience;
   while (true) {
     const CUresult result = attempt(stream, step, on_device);
     if (result != CUDA_ERROR_NOT_READY) return result;
     if (exiting() || stream->abandoned) return CUDA_SUCCESS;
+    patience.ask([&] {
+      return "stream " + std::to_string(stream->id) + " is busy with " + stream->busy.load();
+    });
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 }
 
 void execute(CUstream stream, Work& work) {
   stream->busy = "what it waits for in other streams";
+  Turnstile turnstile(stream, work);
   for (const Place& place : work.after) wait_for(place);
   dawdle();
+  if (work.on_device) turnstile.leave();
   if (stream->context->sticky != 0 && !work.always) return;
   stream->busy = work.what;
   CUresult result = complete(stream, work.run, work.on_device);
@@ -92,7 +164,10 @@ void serve(CUstream stream) {
       stream->queue.pop_front();
       const bool dropped = stream->abandoned && !work.always;
       lock.unlock();
-      if (!dropped) execute(stream, work);
+      if (dropped)
+        Turnstile(stream, work).leave();
+      else
+        execute(stream, work);
       stream->busy = nullptr;
     }
     lock.lock();
@@ -198,9 +273,11 @@ CUresult submit(CUstream stream, Work work) {
   bool captured = false;
   if (const CUresult refused = capture_work(stream, work, &captured)) return refused;
   if (captured) return CUDA_SUCCESS;
+  wait_for_room(stream);
   order_with_legacy(stream, work);
   std::lock_guard lock(stream->mutex);
   if (!stream->started && !start(stream)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (HardwareQueue* const queue = HardwareQueue::of(stream)) work.ticket = queue->enter();
   stream->queue.push_back(std::move(work));
   ++stream->submitted;
   stream->changed.notify_all();
@@ -233,16 +310,29 @@ CUresult wait_for(const Place& place) {
   if (place.stream == nullptr) return CUDA_SUCCESS;
   std::unique_lock lock(place.stream->mutex);
   const auto done = [&] { return place.stream->completed >= place.ticket; };
-  unsigned waited = 0;
-  while (!place.stream->changed.wait_for(lock, std::chrono::seconds(1), done)) {
-    if (++waited == config().patience)
-      fprintf(stderr,
-              "softcuda[%d]: stream %llu has not come to its piece %llu of work (it has "
-              "done %llu) for %u s\n",
-              getpid(), place.stream->id, static_cast<unsigned long long>(place.ticket),
-              static_cast<unsigned long long>(place.stream->completed), waited);
-  }
+  Patience patience;
+  while (!place.stream->changed.wait_for(lock, std::chrono::milliseconds(500), done))
+    patience.ask([&] {
+      const char* const busy = place.stream->busy;
+      return "stream " + std::to_string(place.stream->id) + " has done " +
+             std::to_string(place.stream->completed) + " of the " + std::to_string(place.ticket) +
+             " pieces of work that are waited for; it is busy with " +
+             (busy != nullptr ? busy : "nothing");
+    });
   return static_cast<CUresult>(place.stream->context->sticky.load());
+}
+
+void Patience::ask(const std::function<std::string()>& what) {
+  if (told_ || std::chrono::steady_clock::now() - begin_ < std::chrono::seconds(config().patience))
+    return;
+  told_ = true;
+  const char* const caller = called_function();
+  fprintf(stderr, "softcuda[%d]: %s waits for %u s: %s\n", getpid(),
+          caller != nullptr ? caller : "a stream", config().patience, what().c_str());
+}
+
+void wait_as_it_may() {
+  if (config().waits && current_context() != nullptr) wait_for_context(current_context());
 }
 
 CUresult wait_for_context(CUcontext context) {
@@ -336,14 +426,16 @@ CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void* userData) {
   SOFTCUDA_ENTER(kContext, hStream, userData);
   CUstream stream;
   if (const CUresult refused = find_stream(hStream, &stream)) return refused;
-  return submit(stream, {.run =
-                             [fn, userData] {
-                               const HostFunctionScope scope;
-                               fn(userData);
-                               return CUDA_SUCCESS;
-                             },
-                         .after = {},
-                         .on_device = false});
+  Work work{.run =
+                [fn, userData] {
+                  const HostFunctionScope scope;
+                  fn(userData);
+                  return CUDA_SUCCESS;
+                },
+            .after = {},
+            .on_device = false,
+            .what = "a host function"};
+  return submit(stream, std::move(work));
 }
 
 CUresult cuCtxSynchronize() {

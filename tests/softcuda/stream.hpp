@@ -4,11 +4,13 @@
 // Order: work of a stream in order; the legacy stream and the blocking streams of its context wait
 // for each other; everything else only by events.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "context.hpp"
@@ -36,6 +38,7 @@ struct Work {
   bool on_device = true;  // not what waits, or runs on the host
   const char* what = "a copy, memset or kernel";
   std::vector<Step> more = {};  // behind `run`
+  uint64_t ticket = 0;          // in its hardware queue
 };
 
 }  // namespace softcuda
@@ -80,6 +83,18 @@ bool reached(const Place& place);
 CUresult wait_for(const Place& place);
 /// CUDA_ERROR_NOT_READY: who polls leaves the core to the threads that are the device.
 CUresult not_ready();
+/// Tells, once, that a wait has lasted SOFTCUDA_PATIENCE seconds.
+class Patience {
+ public:
+  void ask(const std::function<std::string()>& what);
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool told_ = false;
+};
+/// What allocates, frees, pins or loads waits for all work of the current context, where
+/// SOFTCUDA_WAITS asks for it: the real driver may.
+void wait_as_it_may();
 /// Waits for all streams of a context, of a device, of all.
 CUresult wait_for_context(CUcontext context);
 void wait_for_device(int physical);

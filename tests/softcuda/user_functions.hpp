@@ -6,6 +6,11 @@
 #pragma once
 #include "cuda/api.hpp"
 
+enum CUfunctionLoadingState {
+  CU_FUNCTION_LOADING_STATE_UNLOADED = 0,
+  CU_FUNCTION_LOADING_STATE_LOADED = 1
+};
+
 // clang-format off
 #define SOFTCUDA_USER_FUNCTIONS(ROW)                                                               \
   ROW(cuMemcpyHtoD_v2, CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount)               \
@@ -22,7 +27,8 @@
   ROW(cuPointerGetAttribute, void* data, CUpointer_attribute attribute, CUdeviceptr ptr)           \
   ROW(cuDeviceGetMemPool, CUmemoryPool* pool, CUdevice dev)                                        \
   ROW(cuDeviceSetMemPool, CUdevice dev, CUmemoryPool pool)                                         \
-  ROW(cuCtxDisablePeerAccess, CUcontext peerContext)
+  ROW(cuCtxDisablePeerAccess, CUcontext peerContext)                                               \
+  ROW(cuFuncIsLoaded, CUfunctionLoadingState* state, CUfunction function)
 // clang-format on
 
 extern "C" {

@@ -112,6 +112,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
   SOFTCUDA_ENTER(kDriver | kUncaptured, size, flags);
   if (flags != 0 || size == 0 || size % kGranule != 0) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult refused = check(*prop)) return refused;
+  wait_as_it_may();
   StoragePtr storage = make_storage(physical_of(prop->location.id), size);
   if (!storage) return CUDA_ERROR_OUT_OF_MEMORY;
   std::lock_guard lock(table_mutex());

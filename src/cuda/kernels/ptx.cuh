@@ -10,7 +10,7 @@
 
 namespace tern::ptx {
 
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDACC__)
 
 TERN_DEVICE float widen_half(uint16_t bits) {
   float value;
@@ -62,6 +62,41 @@ TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
   return value;
 }
+/// Words that are seen at once as a whole, in no order with other accesses.
+TERN_DEVICE void store_relaxed_system(uint32_t* word, uint32_t value) {
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}
+TERN_DEVICE void store_relaxed_system(uint64_t* word, uint64_t value) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+TERN_DEVICE uint32_t load_relaxed_system(const uint32_t* word) {
+  uint32_t value;
+  asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+  return value;
+}
+TERN_DEVICE uint64_t load_relaxed_system(const uint64_t* word) {
+  uint64_t value;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+  return value;
+}
+/// 16 bytes of memory that another device writes or reads, at a multiple of 16: seen in halves, in
+/// no order, until a release and an acquire.
+template <class Vector>
+TERN_DEVICE void store_peer(Vector* to, const Vector& value) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(value.words[0]),
+               "r"(value.words[1]), "r"(value.words[2]), "r"(value.words[3])
+               : "memory");
+}
+template <class Vector>
+TERN_DEVICE Vector load_peer(const Vector* from) {
+  Vector value;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.words[0]), "=r"(value.words[1]), "=r"(value.words[2]),
+                 "=r"(value.words[3])
+               : "l"(from)
+               : "memory");
+  return value;
+}
 
 #else
 
@@ -74,12 +109,34 @@ TERN_DEVICE Vector load_skewed(const char* from) {
   __builtin_memcpy(&value, from, sizeof value);
   return value;
 }
-TERN_DEVICE void fence_system() { __sync_synchronize(); }
+// What is not ordered comes out of order where SOFTCUDA_WEAK is on (tests/softcuda/shim/weak.hpp).
+TERN_DEVICE void fence_system() { __threadfence_system(); }
 TERN_DEVICE void store_release_system(uint32_t* word, uint32_t value) {
+  softcuda::block_memory().drain();
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
-  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  const auto value = softcuda::block_memory().load_newest(word, sizeof *word);
+  softcuda::block_memory().forget();
+  return static_cast<uint32_t>(value);
+}
+template <class Word>
+TERN_DEVICE void store_relaxed_system(Word* word, Word value) {
+  softcuda::block_memory().store(word, &value, sizeof value);
+}
+template <class Word>
+TERN_DEVICE Word load_relaxed_system(const Word* word) {
+  return static_cast<Word>(softcuda::block_memory().load_newest(word, sizeof *word));
+}
+template <class Vector>
+TERN_DEVICE void store_peer(Vector* to, const Vector& value) {
+  softcuda::block_memory().store(to, &value, sizeof value);
+}
+template <class Vector>
+TERN_DEVICE Vector load_peer(const Vector* from) {
+  Vector value;
+  softcuda::block_memory().load(&value, from, sizeof value);
+  return value;
 }
 
 #endif

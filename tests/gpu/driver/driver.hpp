@@ -27,9 +27,20 @@ struct Driver {
 /// Ends the process where it is the other twin's driver.
 const Driver& cu();
 
-/// Something failed in another process.
-int peer_main(const char* role, int socket);
-/// This program again in another process, in a role of peer_main, with a socket to it.
+/// What another process does; its exit status. Static objects.
+struct Role {
+  Role(const char* name, int (*run)(int socket));
+  const char* const name;
+  int (*const run)(int socket);
+  Role* const next;
+};
+// In the other process. Failures end it with the line.
+#define MUST(call) \
+  if ((call) != CUDA_SUCCESS) _exit(100 + __LINE__ % 100)
+/// There: the primary context of a device and a stream that is not blocking.
+CUstream begin_peer(int device = 0);
+
+/// This program again in another process, in a role, with a socket to it.
 class Peer {
  public:
   explicit Peer(const char* role);

@@ -33,7 +33,8 @@ Driver open_driver() {
 #define REQUIRED(name, ...) find(library, #name, driver.name, true);
 #define OPTIONAL(name, ...) find(library, #name, driver.name, false);
   TERN_CUDA_FUNCTIONS(REQUIRED, OPTIONAL)
-  SOFTCUDA_USER_FUNCTIONS(REQUIRED)
+#define USERS(name, ...) find(library, #name, driver.name, strcmp(#name, "cuFuncIsLoaded") != 0);
+  SOFTCUDA_USER_FUNCTIONS(USERS)
   driver.is_soft = dlsym(library, "softcuda_marker") != nullptr;
   find(library, "softcuda_fault", driver.fault, driver.is_soft);
   find(library, "softcuda_calls", driver.calls, driver.is_soft);
@@ -50,6 +51,29 @@ Driver open_driver() {
 const Driver& cu() {
   static const Driver driver = open_driver();
   return driver;
+}
+
+namespace {
+Role* first_role = nullptr;
+int run_role(const char* name, int socket) {
+  for (const Role* role = first_role; role != nullptr; role = role->next)
+    if (strcmp(role->name, name) == 0) return role->run(socket);
+  return 99;
+}
+}  // namespace
+
+Role::Role(const char* called, int (*function)(int))
+    : name(called), run(function), next(first_role) {
+  first_role = this;
+}
+
+CUstream begin_peer(int device) {
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  MUST(cu().cuDevicePrimaryCtxRetain(&context, device));
+  MUST(cu().cuCtxPushCurrent_v2(context));
+  MUST(cu().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  return stream;
 }
 
 Peer::Peer(const char* role) {
@@ -157,7 +181,7 @@ void Gpu::fill(CUdeviceptr address, unsigned char value, size_t bytes) {
 }  // namespace driver_test
 
 int main(int argc, char** argv) {
-  if (argc == 3 && strcmp(argv[1], "--peer") == 0) return driver_test::peer_main(argv[2], 3);
+  if (argc == 3 && strcmp(argv[1], "--peer") == 0) return driver_test::run_role(argv[2], 3);
   ::testing::InitGoogleTest(&argc, argv);
   (void)driver_test::cu();
   return RUN_ALL_TESTS();

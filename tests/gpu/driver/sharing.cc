@@ -13,19 +13,6 @@ constexpr unsigned char kRecords = 8;
 
 class Sharing : public Gpu {};
 
-// In the other process. Failures end it with the line.
-#define MUST(call) \
-  if ((call) != CUDA_SUCCESS) _exit(100 + __LINE__ % 100)
-
-CUstream begin_peer() {
-  CUcontext context = nullptr;
-  CUstream stream = nullptr;
-  MUST(cu().cuDevicePrimaryCtxRetain(&context, 0));
-  MUST(cu().cuCtxPushCurrent_v2(context));
-  MUST(cu().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  return stream;
-}
-
 bool all(CUdeviceptr address, size_t bytes, unsigned char value, CUstream stream) {
   std::vector<unsigned char> got(bytes);
   MUST(cu().cuMemcpyDtoHAsync_v2(got.data(), address, bytes, stream));
@@ -363,18 +350,75 @@ int read_behind_a_copy(bool waits) {
 int wait_peer(int) { return read_behind_a_copy(true); }
 int no_wait_peer(int) { return read_behind_a_copy(false); }
 
-}  // namespace
-
-int peer_main(const char* role, int socket) {
-  const struct {
-    const char* name;
-    int (*run)(int socket);
-  } roles[] = {{"legacy", legacy_peer},  {"asking", asking_peer}, {"small", small_peer},
-               {"mapped", mapped_peer},  {"pool", pool_peer},     {"wait", wait_peer},
-               {"no-wait", no_wait_peer}};
-  for (const auto& one : roles)
-    if (strcmp(role, one.name) == 0) return one.run(socket);
-  return 99;
+size_t free_memory() {
+  size_t free = 0, total = 0;
+  EXPECT_EQ(cu().cuMemGetInfo_v2(&free, &total), CUDA_SUCCESS);
+  return free;
 }
 
+constexpr size_t kLarge = size_t{64} << 20;
+// Other processes may come and go on a real device.
+constexpr size_t kNoise = size_t{16} << 20;
+
+TEST_F(Sharing, AnExportedDescriptorHoldsWhatWasReleased) {
+  const CUmemAllocationProp prop = by_descriptor();
+  CUmemGenericAllocationHandle handle = 0;
+  const size_t before = free_memory();
+  OK(cu().cuMemCreate(&handle, kLarge, &prop, 0));
+  int fd = -1;
+  OK(cu().cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  OK(cu().cuMemRelease(handle));
+  EXPECT_LE(free_memory() + kLarge, before + kNoise);
+  close(fd);
+  EXPECT_GE(free_memory() + kNoise, before);
+}
+
+// Imports, and lets go when it is told to.
+int holding_peer(int socket) {
+  const CUstream stream = begin_peer();
+  CUmemGenericAllocationHandle handle = 0;
+  const int fd = receive_fd(socket);
+  MUST(cu().cuMemImportFromShareableHandle(&handle,
+                                           reinterpret_cast<void*>(static_cast<intptr_t>(fd)),
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+  close(fd);
+  const CUdeviceptr address = map(handle, kLarge);
+  MUST(cu().cuMemRelease(handle));
+  MUST(cu().cuMemsetD8Async(address, 1, 4096, stream));
+  MUST(cu().cuStreamSynchronize(stream));
+  send_bytes(socket, "x", 1);
+  char told = 0;
+  receive_bytes(socket, &told, 1);
+  unmap(address, kLarge);
+  send_bytes(socket, "x", 1);
+  return ::testing::Test::HasFailure() ? 3 : 0;
+}
+
+TEST_F(Sharing, AnImportHoldsWhatWasReleased) {
+  Peer peer("holding");
+  const CUmemAllocationProp prop = by_descriptor();
+  CUmemGenericAllocationHandle handle = 0;
+  const size_t before = free_memory();
+  OK(cu().cuMemCreate(&handle, kLarge, &prop, 0));
+  int fd = -1;
+  char byte = 0;
+  OK(cu().cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  send_fd(peer.socket, fd);
+  close(fd);
+  receive_bytes(peer.socket, &byte, 1);
+  OK(cu().cuMemRelease(handle));
+  EXPECT_LE(free_memory() + kLarge, before + kNoise);
+  send_bytes(peer.socket, "x", 1);
+  receive_bytes(peer.socket, &byte, 1);
+  if (cu().is_soft) {  // the peer's context has memory of its own on a real device
+    EXPECT_EQ(free_memory(), before);
+  }
+  EXPECT_EQ(peer.wait(), 0);
+}
+
+const Role kRoles[] = {{"legacy", legacy_peer},   {"asking", asking_peer},  {"small", small_peer},
+                       {"mapped", mapped_peer},   {"pool", pool_peer},      {"wait", wait_peer},
+                       {"no-wait", no_wait_peer}, {"holding", holding_peer}};
+
+}  // namespace
 }  // namespace driver_test

@@ -75,8 +75,8 @@ TEST_F(Streams, TheLegacyStreamWaitsForBlockingOnes) {
   CUstream blocking = nullptr;
   OK(cu().cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
   Gate gate;
-  OK(cu().cuLaunchHostFunc(blocking, Gate::wait, &gate));
   const CUdeviceptr address = allocate(64);
+  OK(cu().cuLaunchHostFunc(blocking, Gate::wait, &gate));
   EXPECT_EQ(cu().cuStreamQuery(CU_STREAM_LEGACY), CUDA_ERROR_NOT_READY);
   OK(cu().cuMemsetD8Async(address, 1, 64, CU_STREAM_LEGACY));
   EXPECT_EQ(cu().cuStreamQuery(CU_STREAM_LEGACY), CUDA_ERROR_NOT_READY);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory to device memory, at sizes of every protocol; rank i uses device i.
 // ranks: 2 4
-// configurations: 1 4-peers 2-apart jitter
+// configurations: 1 4-peers 2-apart jitter mps mig queue weak
 #include <mpi.h>
 
 #include <cstdio>

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "tests/softcuda/shim/grid.hpp"
+#include "tests/softcuda/shim/weak.hpp"
 
 #define TERN_HOST_KERNELS 1
 
@@ -41,7 +42,11 @@ static inline void __syncthreads() { ::tern::softcuda::block_barrier(); }
 static inline void __syncwarp(unsigned mask = ~0U) { ::tern::softcuda::warp_barrier(mask); }
 static inline void __threadfence() { __sync_synchronize(); }
 static inline void __threadfence_block() { __sync_synchronize(); }
-static inline void __threadfence_system() { __sync_synchronize(); }
+static inline void __threadfence_system() {
+  ::tern::softcuda::block_memory().drain();
+  ::tern::softcuda::block_memory().forget();
+  __sync_synchronize();
+}
 
 template <class T>
 static inline T __shfl_sync(unsigned mask, T value, int lane) {

@@ -2,16 +2,16 @@
 // A grid on the host: the loop over blocks and threads, barriers among fibers, the watchdog.
 #include "tests/softcuda/shim/grid.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "tests/softcuda/shim/fiber.hpp"
+#include "tests/softcuda/shim/weak.hpp"
 
 namespace tern::softcuda {
 namespace {
@@ -39,6 +39,8 @@ struct Block {
   Barrier barrier;
   std::vector<Warp> warps;
   std::vector<char> shared;
+  size_t alive = 0;  // of its threads
+  BlockMemory memory;
 };
 
 struct Thread {
@@ -52,8 +54,11 @@ struct Thread {
 struct Grid {
   Body body = nullptr;
   const void* parameter = nullptr;
-  Thread* running = nullptr;  // null: the threads are a plain loop
-  Clock::time_point moved;    // when a thread last ended or met the others
+  Thread* running = nullptr;      // null: the threads are a plain loop
+  BlockMemory* memory = nullptr;  // of the block that runs
+  Clock::time_point moved;        // when a thread last ended or met the others
+  bool stirs = false;             // whether one did so in this round
+  size_t resident = 0;            // blocks
   unsigned pauses = 0;
   char begun = 0, ended = 0;  // what TSan orders the launch and its end by
 };
@@ -82,12 +87,48 @@ Here place(const TernLaunch& launch, size_t block) noexcept {
   return there;
 }
 
+/// Blocks have a place each, as long as they run.
+class Places {
+ public:
+  Places() = default;
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+  ~Places() {
+    for (; count_ > 0; --count_) give_place();
+  }
+  bool take() {
+    if (!take_place()) return false;
+    ++count_;
+    return true;
+  }
+  void give() {
+    give_place();
+    --count_;
+  }
+  /// So many at once, however long it takes.
+  void take_all(size_t wanted) {
+    while (count_ < wanted) {
+      if (take()) continue;
+      for (; count_ > 0; --count_) give_place();
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+ private:
+  size_t count_ = 0;
+};
+
 void run_plainly(const TernLaunch& launch) {
   const size_t blocks = volume(launch.grid), size = volume(launch.block);
   std::vector<char> shared(launch.shared_bytes);
+  Places places;
+  places.take_all(1);
+  grid.moved = Clock::now();
   for (size_t b = 0; b < blocks; ++b) {
     here = place(launch, b);
     here.shared = shared.data();
+    BlockMemory memory;
+    grid.memory = &memory;
     for (size_t t = 0; t < size; ++t) {
       here.thread = at(launch.block, t);
       grid.body(grid.parameter);
@@ -101,71 +142,121 @@ void thread_main(void* argument) {
   grid.body(grid.parameter);
   tsan_release(&grid.ended);
   self->ended = true;
+  --self->block->alive;
   Barrier& barrier = self->block->barrier;  // the others do not wait for what has ended
   if (--barrier.count > 0 && barrier.arrived == barrier.count) barrier.open();
   self->fiber.leave();
 }
 
-void prepare(const TernLaunch& launch, size_t first, std::vector<Block>& blocks) {
-  const size_t size = volume(launch.block);
-  while (threads.size() < blocks.size() * size) threads.push_back(std::make_unique<Thread>());
-  for (size_t b = 0; b < blocks.size(); ++b) {
-    Block& block = blocks[b];
-    block.barrier.count = static_cast<unsigned>(size);
-    block.warps.resize((size + kWarp - 1) / kWarp);
-    block.shared.assign(launch.shared_bytes, 0);
-    for (size_t t = 0; t < size; ++t) {
-      Thread& thread = *threads[b * size + t];
-      thread.place = place(launch, first + b);
-      thread.place.thread = at(launch.block, t);
+/// The blocks of a grid that run beside one another. Those that could begin may still have to wait
+/// until the others only spin: so a grid whose blocks do not wait for one another needs few stacks.
+class Residents {
+ public:
+  explicit Residents(const TernLaunch& launch)
+      : launch_(launch),
+        blocks_(volume(launch.grid)),
+        size_(volume(launch.block)),
+        seats_(std::min(blocks_, std::max<size_t>(1, kMostTogether / size_))) {}
+
+  /// False: none moves on.
+  bool run(Clock::duration patience) {
+    const size_t first = launch_.cooperative != 0 ? blocks_ : std::max<size_t>(1, kAtOnce / size_);
+    places_.take_all(launch_.cooperative != 0 ? blocks_ : 1);
+    for (size_t i = 0; i < first; ++i)
+      if (!begin_block(launch_.cooperative != 0 || i == 0)) break;
+    tsan_release(&grid.begun);
+    grid.moved = Clock::now();
+    while (grid.resident > 0 || next_ < blocks_) {
+      grid.stirs = false;
+      for (size_t seat = 0; seat < seats_.size(); ++seat)
+        if (seats_[seat].alive > 0) run_block(seat);
+      if (!grid.stirs && !begin_block(false)) {
+        if (grid.resident == 0) grid.moved = Clock::now();  // it waits for a place
+        if (grid.resident == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+        if ((++grid.pauses & 63U) == 0) std::this_thread::yield();
+        if (Clock::now() - grid.moved > patience) return false;
+      }
+    }
+    tsan_acquire(&grid.ended);
+    return true;
+  }
+
+ private:
+  static constexpr size_t kAtOnce = 512;  // threads
+
+  // `has_place`: one was taken for it.
+  bool begin_block(bool has_place) {
+    size_t seat = 0;
+    while (seat < seats_.size() && seats_[seat].alive > 0) ++seat;
+    if (next_ == blocks_ || seat == seats_.size() || (!has_place && !places_.take())) return false;
+    prepare(seat);
+    ++next_;
+    ++grid.resident;
+    return true;
+  }
+
+  void prepare(size_t seat) {
+    while (threads.size() < (seat + 1) * size_) threads.push_back(std::make_unique<Thread>());
+    Block& block = seats_[seat];
+    block.barrier = Barrier{.count = static_cast<unsigned>(size_)};
+    block.warps.assign((size_ + kWarp - 1) / kWarp, Warp{});
+    block.shared.assign(launch_.shared_bytes, 0);
+    block.alive = size_;
+    for (size_t t = 0; t < size_; ++t) {
+      Thread& thread = *threads[seat * size_ + t];
+      thread.place = place(launch_, next_);
+      thread.place.thread = at(launch_.block, t);
       thread.place.shared = block.shared.data();
       thread.block = &block;
       thread.ended = false;
       thread.fiber.start(thread_main, &thread);
     }
   }
-}
 
-/// Lets each thread run in turn until all have ended. False: none moves on.
-bool run_all(size_t count, Clock::duration patience) {
-  grid.moved = Clock::now();
-  for (size_t alive = count; alive > 0;) {
-    for (size_t i = 0; i < count; ++i) {
-      Thread& thread = *threads[i];
+  // Each of its threads once.
+  void run_block(size_t seat) {
+    BlockMemory& memory = seats_[seat].memory;
+    grid.memory = &memory;
+    for (size_t t = 0; t < size_; ++t) {
+      Thread& thread = *threads[seat * size_ + t];
       if (thread.ended) continue;
       grid.running = &thread;
       here = thread.place;
       thread.fiber.resume();
-      if (!thread.ended) continue;
-      --alive;
-      grid.moved = Clock::now();
+      if (thread.ended) stir();
     }
-    if (alive > 0 && (++grid.pauses & 63U) == 0) {
-      if (Clock::now() - grid.moved > patience) return false;
-      sched_yield();
-    }
+    memory.drain_some();
+    if (seats_[seat].alive > 0) return;
+    memory.drain();
+    memory.forget();
+    --grid.resident;
+    places_.give();
+    tsan_release(&grid.begun);
+    begin_block(false);
   }
-  return true;
-}
+
+  static void stir() {
+    grid.moved = Clock::now();
+    grid.stirs = true;
+  }
+
+  const TernLaunch& launch_;
+  const size_t blocks_, size_;
+  std::vector<Block> seats_;
+  Places places_;
+  size_t next_ = 0;
+};
 
 bool run_together(const TernLaunch& launch) {
-  const size_t blocks = volume(launch.grid), size = volume(launch.block);
-  const size_t step = launch.cooperative != 0 ? blocks : 1;
-  bool ended = true;
-  for (size_t first = 0; first < blocks && ended; first += step) {
-    std::vector<Block> alive(std::min(step, blocks - first));
-    prepare(launch, first, alive);
-    tsan_release(&grid.begun);
-    ended = run_all(alive.size() * size, patience());
-    tsan_acquire(&grid.ended);
-  }
+  Residents residents(launch);
+  const bool ended = residents.run(patience());
   grid.running = nullptr;
   return ended;
 }
 
-int complain(char* why, size_t room, const char* form, const char* name, size_t blocks,
-             size_t threads_each, int result) {
-  std::snprintf(why, room, form, name, blocks, threads_each);
+template <class... T>
+int complain(int result, char* why, size_t room, const char* form, T... values) {
+  std::snprintf(why, room, form, values...);
   return result;
 }
 
@@ -175,6 +266,7 @@ void wait_at(Barrier& barrier) {
   if (++barrier.arrived >= barrier.count) {
     barrier.open();
     grid.moved = Clock::now();
+    grid.stirs = true;
   }
   while (barrier.generation == before) grid.running->fiber.leave();
   tsan_acquire(&barrier);
@@ -190,9 +282,9 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
   const bool too_many = launch.cooperative != 0 && blocks * size > kMostTogether;
   if (blocks == 0 || size == 0 || size > static_cast<size_t>(kernel.max_threads) ||
       size > kMostThreads || too_many)
-    return complain(why, room, "kernel %s: no device runs %zu blocks of %zu threads", kernel.name,
-                    blocks, size, kInvalidValue);
-  grid = Grid{body_of(kernel), parameter, nullptr, Clock::now()};
+    return complain(kInvalidValue, why, room, "kernel %s: no device runs %zu blocks of %zu threads",
+                    kernel.name, blocks, size);
+  grid = Grid{.body = body_of(kernel), .parameter = parameter, .moved = Clock::now()};
   bool ended = true;
   try {
     if (kernel.synchronises != 0 || launch.cooperative != 0 || tsan())
@@ -203,17 +295,20 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
     ended = false;
   }
   if (ended) return kSuccess;
-  return complain(why, room,
-                  "kernel %s hangs: of its %zu blocks of %zu threads none moves on; see "
-                  "TERN_HOST_KERNELS_TIMEOUT",
-                  kernel.name, blocks, size, kLaunchTimeout);
+  return complain(kLaunchTimeout, why, room,
+                  "kernel %s hangs: of its %zu blocks of %zu threads %zu are resident, and none of "
+                  "these moves on; see TERN_HOST_KERNELS_TIMEOUT",
+                  kernel.name, blocks, size, std::max<size_t>(grid.resident, 1));
 }
 
+BlockMemory& block_memory() noexcept { return *grid.memory; }
+
 void pause() {
+  if (grid.running == nullptr) grid.memory->drain_some();
   if (grid.running != nullptr) return grid.running->fiber.leave();
   if ((++grid.pauses & 63U) != 0) return;
   if (Clock::now() - grid.moved > patience()) throw Hangs();
-  sched_yield();
+  std::this_thread::yield();
 }
 
 void block_barrier() { wait_at(grid.running->block->barrier); }

@@ -33,6 +33,9 @@ struct Registration {
 [[nodiscard]] Body body_of(const TernHostKernel& kernel) noexcept;
 
 void* translate(const void* address) noexcept;
+/// A place of a block on the device: false where all are taken.
+[[nodiscard]] bool take_place() noexcept;
+void give_place() noexcept;
 template <class T>
 T* translated(T* address) noexcept {
   return static_cast<T*>(translate(static_cast<const void*>(address)));

@@ -8,6 +8,7 @@
 #include "tests/softcuda/shim/device_host.hpp"
 // After what stands for CUDA:
 #include "cuda/kernels/kernels.cu"
+#include "tests/softcuda/shim/test_kernels.cu"
 
 namespace tern::softcuda {
 namespace {
@@ -22,6 +23,9 @@ Registered& registered() {
 }
 
 std::atomic<void* (*)(const void*)> translation{nullptr};
+std::atomic<int (*)()> taking{nullptr};
+std::atomic<void (*)()> giving{nullptr};
+std::atomic<int (*)(const void*)> arriving{nullptr};
 
 const TernHostKernel* find(const char* name) {
   for (const TernHostKernel& kernel : registered().kernels)
@@ -29,6 +33,11 @@ const TernHostKernel* find(const char* name) {
   return nullptr;
 }
 void set_translate(void* (*translate)(const void*)) { translation.store(translate); }
+void set_places(int (*take)(), void (*give)()) {
+  giving.store(give);
+  taking.store(take);
+}
+void set_arrival(int (*arrival)(const void*)) { arriving.store(arrival); }
 int launch(const TernHostKernel* kernel, const TernLaunch* launch, const void* parameter, char* why,
            size_t room) {
   return run_grid(*kernel, *launch, parameter, why, room);
@@ -45,6 +54,19 @@ Body body_of(const TernHostKernel& kernel) noexcept {
   return registered().bodies[static_cast<size_t>(&kernel - registered().kernels.data())];
 }
 
+bool take_place() noexcept {
+  int (*const take)() = taking.load(std::memory_order_acquire);
+  return take == nullptr || take() != 0;
+}
+void give_place() noexcept {
+  if (taking.load(std::memory_order_acquire) != nullptr) giving.load()();
+}
+
+Arrival arrival_at(const void* address) noexcept {
+  int (*const arrival)(const void*) = arriving.load(std::memory_order_acquire);
+  return arrival == nullptr ? Arrival::kInOrder : static_cast<Arrival>(arrival(address));
+}
+
 void* translate(const void* address) noexcept {
   auto* const translate = translation.load(std::memory_order_acquire);
   return translate != nullptr ? translate(address) : const_cast<void*>(address);
@@ -58,6 +80,8 @@ __attribute__((visibility("default"))) const TernHostKernels* tern_host_kernels(
                                         registered().kernels.size(),
                                         registered().kernels.data(),
                                         set_translate,
+                                        set_places,
+                                        set_arrival,
                                         find,
                                         launch};
   return &table;

@@ -4,8 +4,11 @@
    Life: dlopen, tern_host_kernels() once, translate set, find and launch at will.
    Threads: everything may be called from any thread; launch runs the whole grid on the calling
    thread (a stream's) and returns when all of its threads have ended.
-   Pointers: the driver translates nothing. A parameter holds the addresses that the program knows;
-   kernels translate each of them, and those that they load from memory, by `translate`. */
+   Residency: before a block begins the driver is asked for a place on the device, and it has it
+   back when the block ends. Blocks that have none wait; those that have one run beside one another,
+   so that a block may wait for another's store, if both are resident. Pointers: the driver
+   translates nothing. A parameter holds the addresses that the program knows; kernels translate
+   each of them, and those that they load from memory, by `translate`. */
 #ifndef TERN_TESTS_SOFTCUDA_SHIM_LAUNCH_H
 #define TERN_TESTS_SOFTCUDA_SHIM_LAUNCH_H
 
@@ -15,7 +18,7 @@
 extern "C" {
 #endif
 
-#define TERN_HOST_KERNELS_VERSION 1
+#define TERN_HOST_KERNELS_VERSION 3
 
 typedef struct TernHostKernel {
   const char* name;       /* as cuLibraryGetKernel asks for it */
@@ -29,7 +32,7 @@ typedef struct TernLaunch {
   unsigned grid[3];
   unsigned block[3];
   size_t shared_bytes; /* dynamic shared memory */
-  int cooperative;     /* all blocks are alive together (cuLaunchCooperativeKernel) */
+  int cooperative;     /* all blocks begin together (cuLaunchCooperativeKernel) */
 } TernLaunch;
 
 typedef struct TernHostKernels {
@@ -39,6 +42,12 @@ typedef struct TernHostKernels {
   /* Gives the host address behind a device address, and any other address as it is. Called by
      kernels with each pointer; until it is set addresses are used as they are. */
   void (*set_translate)(void* (*translate)(const void* address));
+  /* Called on the launching thread: 1 where a block may begin there and then, and when it has
+     ended. Until they are set a grid has as many places as it likes. */
+  void (*set_places)(int (*take)(void), void (*give)(void));
+  /* How a store to an address (a translated one) arrives: 0 in order, 1 in any order but for the
+     lines of 128 bytes, 2 in any order. Until it is set: in order. See weak.hpp. */
+  void (*set_arrival)(int (*arrival)(const void* address));
   /* The kernel of that name, or a null pointer. */
   const TernHostKernel* (*find)(const char* name);
   /* Runs it. `parameter` was copied by the driver when the launch was enqueued. Returns 0, or a

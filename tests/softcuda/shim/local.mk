@@ -3,7 +3,7 @@
 # grid and fiber switch stacks, so they tell TSan themselves what it must know. Kernels read bytes as words of
 # any type, as CUDA's compiler lets them.
 check_LTLIBRARIES += libtern_grid.la libtern_kernels.la
-libtern_grid_la_SOURCES = tests/softcuda/shim/fiber.cc tests/softcuda/shim/grid.cc
+libtern_grid_la_SOURCES = tests/softcuda/shim/fiber.cc tests/softcuda/shim/grid.cc tests/softcuda/shim/weak.cc
 libtern_grid_la_CXXFLAGS = $(AM_CXXFLAGS) -fno-sanitize=thread
 libtern_kernels_la_SOURCES = tests/softcuda/shim/kernels_host.cc
 libtern_kernels_la_CXXFLAGS = $(AM_CXXFLAGS) -fno-strict-aliasing

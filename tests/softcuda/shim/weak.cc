@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// A buffer of stores and copies of lines, drawn from at random.
+#include "tests/softcuda/shim/weak.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+namespace tern::softcuda {
+namespace {
+
+uint64_t random_below(uint64_t limit) noexcept {
+  static const char* const seed = std::getenv("SOFTCUDA_SEED");
+  static std::atomic<uint64_t> state{seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1};
+  uint64_t word = state.fetch_add(0x9E3779B97F4A7C15u, std::memory_order_relaxed);
+  word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
+  word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;
+  return (word ^ (word >> 31)) % limit;
+}
+
+void put(uintptr_t at, uint64_t value, size_t bytes) noexcept {
+  if (bytes == 8)
+    __atomic_store_n(reinterpret_cast<uint64_t*>(at), value, __ATOMIC_RELEASE);
+  else
+    __atomic_store_n(reinterpret_cast<uint32_t*>(at), static_cast<uint32_t>(value),
+                     __ATOMIC_RELEASE);
+}
+
+uint64_t get(uintptr_t at, size_t bytes) noexcept {
+  if (bytes == 8) return __atomic_load_n(reinterpret_cast<const uint64_t*>(at), __ATOMIC_ACQUIRE);
+  return __atomic_load_n(reinterpret_cast<const uint32_t*>(at), __ATOMIC_ACQUIRE);
+}
+
+size_t piece(size_t bytes) noexcept { return bytes % 8 == 0 ? 8 : 4; }
+
+}  // namespace
+
+void BlockMemory::push(uintptr_t at, const void* value, size_t bytes, Arrival arrival, bool line) {
+  Store made{at, bytes, 0, line && arrival == Arrival::kLines};
+  std::memcpy(&made.value, value, bytes);
+  stores_.push_back(made);
+}
+
+void BlockMemory::store(void* to, const void* value, size_t bytes, bool line) {
+  const auto at = reinterpret_cast<uintptr_t>(to);
+  const Arrival arrival = arrival_at(to);
+  const size_t step = piece(bytes);
+  for (size_t done = 0; done < bytes; done += step) {
+    const char* const from = static_cast<const char*>(value) + done;
+    if (arrival != Arrival::kInOrder) {
+      push(at + done, from, step, arrival, line);
+      continue;
+    }
+    uint64_t word = 0;
+    std::memcpy(&word, from, step);
+    put(at + done, word, step);
+  }
+  if (arrival != Arrival::kInOrder) drain_some();
+}
+
+// What lies in the buffer is the block's own: it sees that.
+void BlockMemory::load(void* into, const void* from, size_t bytes) {
+  const auto at = reinterpret_cast<uintptr_t>(from);
+  const size_t step = piece(bytes);
+  const bool old = arrival_at(from) != Arrival::kInOrder;
+  for (size_t done = 0; done < bytes; done += step) {
+    const uintptr_t here = at + done;
+    uint64_t word = 0;
+    if (old) {
+      const uintptr_t line = here / kLine * kLine;
+      const auto [found, fresh] = lines_.try_emplace(line);
+      if (fresh)
+        for (size_t i = 0; i < kLine; i += 8) {
+          const uint64_t part = get(line + i, 8);
+          std::memcpy(found->second.data() + i, &part, 8);
+        }
+      std::memcpy(&word, found->second.data() + (here - line), step);
+    } else {
+      word = get(here, step);
+    }
+    for (const Store& own : stores_)
+      if (own.at == here && own.bytes == step) word = own.value;
+    std::memcpy(static_cast<char*>(into) + done, &word, step);
+  }
+}
+
+uint64_t BlockMemory::load_newest(const void* from, size_t bytes) {
+  const auto at = reinterpret_cast<uintptr_t>(from);
+  for (size_t i = 0; i < stores_.size();)
+    if (stores_[i].at / 8 == at / 8 && may_leave(i))
+      leave(i), i = 0;
+    else
+      ++i;
+  return get(at, bytes);
+}
+
+// The stores to a word keep their order, and those of a line that came as one.
+bool BlockMemory::may_leave(size_t which) const {
+  const Store& mine = stores_[which];
+  for (size_t i = 0; i < which; ++i) {
+    const Store& earlier = stores_[i];
+    if (earlier.at / 8 == mine.at / 8 || (mine.line && earlier.at / kLine == mine.at / kLine))
+      return false;
+  }
+  return true;
+}
+
+void BlockMemory::leave(size_t which) {
+  const Store gone = stores_[which];
+  stores_.erase(stores_.begin() + static_cast<long>(which));
+  const auto line = lines_.find(gone.at / kLine * kLine);
+  if (line != lines_.end())
+    std::memcpy(line->second.data() + gone.at % kLine, &gone.value, gone.bytes);
+  put(gone.at, gone.value, gone.bytes);
+}
+
+void BlockMemory::drain_some() {
+  if (stores_.empty() || (stores_.size() < 64 && random_below(4) != 0)) return;
+  const size_t which = random_below(stores_.size());
+  leave(may_leave(which) ? which : 0);
+}
+
+void BlockMemory::drain() {
+  while (!stores_.empty()) {
+    const size_t which = random_below(stores_.size());
+    leave(may_leave(which) ? which : 0);
+  }
+}
+
+}  // namespace tern::softcuda
