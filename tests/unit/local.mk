@@ -88,11 +88,13 @@ unit_tests += tests/unit/base/wait_report_test
 # tern_info, and what it asks of other rooms.
 unit_tests += tests/unit/btl/trial_test
 unit_tests += tests/unit/topo/tree_test
+unit_tests += tests/unit/topo/islands_test
 unit_alone += tests/unit/tools/tern_info_test
 tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
 unit_tests += tests/unit/pml/hostile_test
 unit_tests += tests/unit/btl/hostile_test
 unit_tests += tests/unit/btl/cuda_ipc_test
+unit_tests += tests/unit/cuda/functions_test
 unit_tests += tests/unit/btl/ledger_test
 unit_tests += tests/unit/btl/mail_test
 unit_tests += tests/unit/boot/hostile_test
