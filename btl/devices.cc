@@ -45,6 +45,7 @@ void Devices::look_if_time() noexcept {
   next_look_ns_ = now + kPeriod;
   if (cuda::driver() == nullptr) return;  // a forked child
   for (const auto& way : ways_) way->look_after();
+  process_.gpus.look_after();
 }
 
 bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void* address,

@@ -82,8 +82,8 @@ void Coll::refuse(core::Communicator& communicator, const std::string& why,
 }
 
 const Choice& Coll::choose(CommState& state, const Operation& operation, Question question,
-                           bool shared) const noexcept {
-  question.levels = state.levels;
+                           bool shared, bool islands) const noexcept {
+  question.levels = levels_of(state, islands);
   question.shared = shared;
   question.single_copy = shared && state.single_copy && state.shares_large;
   if (question != state.question) {
@@ -134,15 +134,15 @@ Measured* Coll::explain(CommState& state, const Question& question, const Choice
   return &sum;
 }
 
-int Coll::prepare(const Operation& operation, const Question& question, bool shared,
+int Coll::prepare(const Operation& operation, const Question& question, bool shared, bool islands,
                   Execution** made) noexcept {
   core::Communicator& comm = *operation.communicator;
   try {
     CommState& state = state_of(comm);
     if (TERN_UNLIKELY(state.over())) return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
-    const Choice& choice =
-        choose(state, operation, question, shared && may_be_flat(state, operation, question));
-    *made = executions_.bound(operation, *choice.algorithm, state.levels,
+    const Choice& choice = choose(state, operation, question,
+                                  shared && may_be_flat(state, operation, question), islands);
+    *made = executions_.bound(operation, *choice.algorithm, levels_of(state, islands),
                               neighborhood_of(state, *choice.algorithm, operation));
     if (TERN_UNLIKELY(checks_)) (*made)->check();
     if (TERN_UNLIKELY(process_.explain.on()) && comm.rank() == 0)
@@ -187,7 +187,7 @@ int Coll::run(const Operation& operation) noexcept {
 int Coll::run_schedule(const Operation& operation, const Question& question, bool shared,
                        CallNumber number) noexcept {
   Execution* execution = nullptr;
-  const int code = prepare(operation, question, shared, &execution);
+  const int code = prepare(operation, question, shared, !shared, &execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
     refusals_.refuse_call(*operation.communicator, number, code);
     return code;
@@ -231,7 +231,7 @@ int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
   if (TERN_LIKELY(code == MPI_SUCCESS))
     code = prepare_flight(operation, question, persistent, call);
   if (TERN_LIKELY(code == MPI_SUCCESS) && *call == nullptr)
-    code = prepare(operation, question, false, execution);
+    code = prepare(operation, question, false, false, execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
     refusals_.refuse_call(comm, Refusals::next_number(comm, persistent), code);
     return code;

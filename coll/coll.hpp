@@ -77,15 +77,20 @@ class Coll final : UnderWay, ScheduleMaker {
   static int poll(void* self) noexcept;
   // Each takes the call's question as question_of() gives it, once for a call; choose() adds what
   // the communicator knows. `shared`: the choice is that of ranks which share memory.
+  // `islands`: it is one of devices, and goes by the communicator's islands where it has some.
   [[nodiscard]] int prepare(const Operation& operation, const Question& question, bool shared,
-                            Execution** made) noexcept;
+                            bool islands, Execution** made) noexcept;
   [[nodiscard]] CommState& state_of(core::Communicator& communicator) override;
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept override;
   [[nodiscard]] int run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
                                 Execution** made) noexcept override;
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
-                                     Question question, bool shared) const noexcept;
+                                     Question question, bool shared,
+                                     bool islands = false) const noexcept;
+  [[nodiscard]] static const Levels* levels_of(const CommState& state, bool islands) noexcept {
+    return islands && state.islands != nullptr ? state.islands : state.levels;
+  }
   [[nodiscard]] static std::shared_ptr<CachedSchedule> neighborhood_of(CommState& state,
                                                                        const Algorithm& algorithm,
                                                                        const Operation& operation);

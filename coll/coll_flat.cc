@@ -109,6 +109,10 @@ Coll::Ran Coll::run_on_device(const Operation& operation, const Question& questi
     case OnDevice::Met::kHost:
       return Ran::kNotYet;
     case OnDevice::Met::kMessages:
+      if (!all.islands().empty())
+        state_of(*operation.communicator).islands =
+            places_.of_names(*operation.communicator, all.islands(),
+                             "collectives of memory on GPUs that do not all reach each other");
       return Ran::kNotFlat;
     case OnDevice::Met::kTogether:
       if (TERN_UNLIKELY(process_.explain.on()) && operation.communicator->rank() == 0)

@@ -137,7 +137,7 @@ int Coll::prepare_flight(const Operation& operation, const Question& question, b
 
 int Coll::run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
                       Execution** made) noexcept {
-  const int code = prepare(operation, question_of(operation), false, made);
+  const int code = prepare(operation, question_of(operation), false, false, made);
   if (code != MPI_SUCCESS) {
     refusals_.refuse_call(*operation.communicator, number, code);
     return code;

@@ -27,6 +27,7 @@ struct CommState final : CommRefusals {
   ~CommState() override;
 
   const Levels* levels = nullptr;
+  const Levels* islands = nullptr;                   // of ranks whose devices reach each other
   bool shares_large = true;                          // large ones, too
   bool single_copy = true;                           // and buffers, likewise
   bool devices = false;                              // a rank has a driver of devices

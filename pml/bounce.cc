@@ -9,7 +9,7 @@
 
 namespace tern::pml {
 
-Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes)
+Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, cuda::Device* by)
     : buffer_(buffer),
       bytes_(bytes),
       chunk_bytes_(std::min(static_cast<size_t>(process.params.cuda_chunk), bytes)) {
@@ -17,7 +17,7 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes)
   chunks_.resize(std::min(static_cast<size_t>(process.params.cuda_chunks), needed));
   for (Chunk& chunk : chunks_) {
     int code = 0;
-    chunk.job = core::begin_job(process, buffer.first(), &code);
+    chunk.job = by != nullptr ? cuda::Job(*by) : core::begin_job(process, buffer.first(), &code);
     if (code != 0) throw Error(code, take_last_error().text);
     chunk.room = cuda::Pinned(chunk.job, chunk_bytes_);
     if (!buffer.type->contiguous() && chunk.job.device().kernels() != nullptr)

@@ -25,8 +25,10 @@ struct Chunk {
 
 class Bounce {
  public:
-  /// `buffer` lies on a device. Throws Error, std::bad_alloc.
-  Bounce(core::Process& process, const core::Data& buffer, size_t bytes);
+  /// `buffer` lies on a device, which is found out unless `by` is to copy: the memory is a peer's
+  /// then. Throws Error, std::bad_alloc.
+  Bounce(core::Process& process, const core::Data& buffer, size_t bytes,
+         cuda::Device* by = nullptr);
   [[nodiscard]] bool failed() const noexcept { return !failure_.empty(); }
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 

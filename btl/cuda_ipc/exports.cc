@@ -95,6 +95,7 @@ void Exports::leave() noexcept {
   for (uint32_t row = 1; row < entries_.size(); ++row)
     if (entries_[row].name.id != 0) withdraw(row);
   refused_.clear();
+  unshared_pools_.clear();
   outbox_.reset();
   ledger_.reset();
   entries_.clear();
@@ -106,7 +107,7 @@ bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, Memo
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
   answer_locked();
-  look_at(1);
+  look_at(1, now_ns());
   uint32_t place = known_row(memory, false, why_not);
   if (place == 0) {
     if (!why_not->empty()) return false;
@@ -134,7 +135,7 @@ bool Exports::name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* ha
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
   answer_locked();
-  look_at(1);
+  look_at(1, now_ns());
   uint32_t first = 0, last = 0;
   cuda::Memory piece = mapping_at(handle->address);
   handle->base = piece.base;
@@ -165,7 +166,7 @@ bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, Memo
   const std::lock_guard<std::mutex> guard(mutex_);
   ++turn_;
   answer_locked();
-  look_at(1);
+  look_at(1, now_ns());
   uint32_t place = known_row(memory, true, why_not);
   if (place == 0) {
     const uint32_t pool = why_not->empty() ? pool_of(device.driver, memory, why_not) : 0;
@@ -217,7 +218,7 @@ uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
     *why_not = no->second;
     return 0;
   }
-  look_at(4);
+  look_at(4, now_ns());
   if (!make_room(with_descriptor))
     *why_not =
         "it consists of more mappings than this process may have descriptors for at once: a "
@@ -275,6 +276,7 @@ void Exports::close_idle(uint32_t place, int64_t now) noexcept {
 // that was listed of it is gone. 0 with a reason where it cannot be shared.
 uint32_t Exports::pool_of(const cuda::Driver& driver, const cuda::Memory& memory,
                           std::string* why_not) {
+  constexpr int kBetweenQuestions = 256;  // the handle may be another pool's by then
   CUmemoryPool handle = nullptr;
   CUpointer_attribute name = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
   void* value = &handle;
@@ -296,11 +298,18 @@ uint32_t Exports::pool_of(const cuda::Driver& driver, const cuda::Memory& memory
       withdraw(i);
     }
   }
-  if (const uint32_t row = share_pool(driver, handle, &result); row != 0) return row;
+  const auto no = unshared_pools_.find(handle);
+  if (no != unshared_pools_.end() && ++no->second % kBetweenQuestions != 0)
+    result = CUDA_ERROR_INVALID_VALUE;
+  else if (const uint32_t row = share_pool(driver, handle, &result); row != 0)
+    return row;
   *why_not =
       "its pool (cudaMallocAsync) is not exportable; cudaMalloc's memory is, and that of pools "
       "made for it (cudaMemPoolCreate with a handle type)";
-  if (for_good(result)) refuse(memory, *why_not);
+  if (for_good(result)) {
+    refuse(memory, *why_not);
+    unshared_pools_.try_emplace(handle, 0);
+  }
   return 0;
 }
 
@@ -392,7 +401,7 @@ void Exports::look_after() noexcept {
   if (ledger_ == nullptr || now < next_look_ns_) return;
   next_look_ns_ = now + kPeriod;
   ++turn_;
-  look_at(kEntries);
+  look_at(kEntries, now);
   try {
     answer_locked();
   } catch (const std::bad_alloc&) {
@@ -402,11 +411,12 @@ void Exports::look_after() noexcept {
 }
 
 // A descriptor keeps the memory that it names, and importers drop what is withdrawn.
-void Exports::look_at(int entries) noexcept {
+void Exports::look_at(int entries, int64_t now) noexcept {
+  constexpr int64_t kFresh = 100'000'000;  // ns: what is offered is there
   for (const size_t all = entries_.size(); all > 1 && entries > 0; --entries) {
     looked_at_ = looked_at_ + 1 < all ? looked_at_ + 1 : 1;
     const Entry& entry = entries_[looked_at_];
-    if (entry.name.id == 0 || entry.used == turn_) continue;
+    if (entry.name.id == 0 || now - entry.offered_ns < kFresh) continue;
     if (!is_there(entry)) withdraw(looked_at_);
   }
 }

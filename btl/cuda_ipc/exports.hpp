@@ -86,7 +86,7 @@ class Exports {
   void put(uint32_t row, MemoryHandle* handle) const noexcept;
   [[nodiscard]] static bool is_there(const Entry& entry) noexcept;
   void withdraw(uint32_t row) noexcept;
-  void look_at(int entries) noexcept;
+  void look_at(int entries, int64_t now) noexcept;
   void refuse(const cuda::Memory& memory, const std::string& why);
 
   std::mutex mutex_;
@@ -99,7 +99,8 @@ class Exports {
   std::vector<uint32_t> fresh_;     // rows that no reader was sent
   std::vector<Pool> pools_;
   std::map<Name, uint32_t> rows_;
-  std::map<Name, std::string> refused_;  // for good
+  std::map<Name, std::string> refused_;         // for good
+  std::map<CUmemoryPool, int> unshared_pools_;  // and how often they were met since
   size_t descriptors_ = 0;
   uint32_t looked_at_ = 0;
   int64_t next_look_ns_ = 0;

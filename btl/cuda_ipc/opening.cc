@@ -82,7 +82,7 @@ bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* impor
 bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window, Failure* failure) {
   const cuda::Driver& driver = device.driver;
   if (!cuda::can_map(driver) || driver.cuMemImportFromShareableHandle == nullptr) {
-    failure->why = "the driver is too old to map what others share";
+    failure->why = cuda::lacks_in_words(driver, "cuMemImportFromShareableHandle");
     return false;
   }
   if (handle.bytes <= uint64_t{1} << 46) {

@@ -32,7 +32,7 @@ std::unique_ptr<MappedPeerMemory> Pools::map(const PeerLedger& ledger, Descripto
   if (driver.cuMemPoolImportFromShareableHandle == nullptr ||
       driver.cuMemPoolImportPointer == nullptr || driver.cuMemPoolDestroy == nullptr ||
       driver.cuMemPoolSetAccess == nullptr || driver.cuMemFreeAsync == nullptr) {
-    failure->why = "the driver is too old for other processes' memory pools";
+    failure->why = cuda::lacks_in_words(driver, "cuMemPoolImportFromShareableHandle");
     return nullptr;
   }
   const cuda::Current current(device);

@@ -55,15 +55,21 @@ const Levels* Places::of(const core::Communicator& communicator) {
   for (const int32_t size : words_.sizes)
     add([size](uint32_t rank) { return int64_t{rank} / size; });
   for (const auto& level : parts_) add([&level](uint32_t rank) { return level[rank]; });
+  return of_names(communicator, names, "collectives");
+}
+
+const Levels* Places::of_names(const core::Communicator& communicator, const Names& names,
+                               const char* what) {
+  const core::Process& process = communicator.process();
   Levels made = Levels::from_names(names);
   if (made.empty()) return nullptr;
+  for (const auto& one : known_)
+    if (*one == made) return one.get();
   if (process.explain.on() && communicator.rank() == 0)
     process.explain.say(
         "collective_levels", {{"communicator", communicator.name.text()}, {"levels", made.text()}},
-        strf("collectives on %s know levels: %s",
-             communicator.name.or_words("a communicator").c_str(), made.text().c_str()));
-  for (const auto& one : known_)
-    if (*one == made) return one.get();
+        strf("%s on %s know levels: %s", what, communicator.name.or_words("a communicator").c_str(),
+             made.text().c_str()));
   return known_.emplace_back(std::make_unique<Levels>(std::move(made))).get();
 }
 

@@ -30,6 +30,10 @@ class Places {
   void configure(const std::string& text) { words_ = level_words(text, "TERN_COLL_LEVELS"); }
   /// Null: one host, or nothing is known.
   [[nodiscard]] const Levels* of(const core::Communicator& communicator);
+  /// From names of groups, outermost first, for `what`; null where they tell nothing.
+  [[nodiscard]] const Levels* of_names(const core::Communicator& communicator,
+                                       const std::vector<std::vector<int64_t>>& names,
+                                       const char* what);
 
  private:
   using Names = std::vector<std::vector<int64_t>>;  // by level and rank of the world

@@ -109,42 +109,74 @@ bool OnDevice::needs_output(int rank) const noexcept {
   }
 }
 
+bool OnDevice::map_one(int rank) noexcept {
+  const auto at = static_cast<size_t>(rank);
+  if (links_.between(job_.device().uuid, posts_[at].input.device) == DeviceLinks::State::kBad)
+    return false;
+  if (needs_input(rank)) inputs_[at] = pml_.map(posts_[at].input, job_.device());
+  if (needs_output(rank)) outputs_[at] = pml_.map(posts_[at].output, job_.device());
+  return (!needs_input(rank) || inputs_[at] != nullptr) &&
+         (!needs_output(rank) || outputs_[at] != nullptr);
+}
+
 bool OnDevice::map_all() noexcept {
+  bool all = true;
   for (int i = 0; i < ranks_; ++i) {
-    if (i == rank_) continue;
-    const auto at = static_cast<size_t>(i);
-    if (links_.between(job_.device().uuid, posts_[at].input.device) == DeviceLinks::State::kBad)
-      return false;
-    if (needs_input(i)) inputs_[at] = pml_.map(posts_[at].input, job_.device());
-    if (needs_output(i)) outputs_[at] = pml_.map(posts_[at].output, job_.device());
-    if (needs_input(i) && inputs_[at] == nullptr) return false;
-    if (needs_output(i) && outputs_[at] == nullptr) return false;
+    const bool reached = i == rank_ || map_one(i);
+    all &= reached;
+    if (i < kMostInIslands)
+      reached_[static_cast<size_t>(i / 64)] |= uint64_t{reached ? 1U : 0U} << (i % 64);
   }
-  if (operation_.collective == kReduceScatter && operation_.in_place) {
+  if (all && operation_.collective == kReduceScatter && operation_.in_place) {
     aside_ =
         cuda::Block(job_, static_cast<size_t>(own_range().count * operation_.input.type->size()));
     return aside_.valid();
   }
-  return true;
+  return all;
+}
+
+bool OnDevice::all_read_all() const noexcept {
+  const Collective what = operation_.collective;
+  return what == kAllreduce || what == kReduceScatter || what == kAllgather || what == kAlltoall;
 }
 
 OnDevice::Agreed OnDevice::agree(bool mine) {
-  Agreed agreed{mine, true};
+  Agreed agreed{mine, true, reached_};
   for (const Post& post : posts_)
     agreed.tried &=
         links_.between(job_.device().uuid, post.input.device) != DeviceLinks::State::kUntried;
+  topo::Reach reach(ranks_ <= kMostInIslands ? ranks_ : 0);
+  const auto note = [&](int from, const Agreed& of) {
+    for (int to = 0; to < reach.count(); ++to)
+      reach.set(from, to, (of.reached[static_cast<size_t>(to / 64)] >> (to % 64) & 1) != 0);
+  };
+  note(rank_, agreed);
   slots_.begin(name_of(operation_.collective));
   std::memcpy(slots_.claim(), &agreed, sizeof agreed);
   slots_.post(sizeof agreed);
   for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + i) % ranks_;
     Agreed theirs{};
-    std::memcpy(&theirs, slots_.await((rank_ + i) % ranks_).data(), sizeof theirs);
+    std::memcpy(&theirs, slots_.await(from).data(), sizeof theirs);
     agreed.all &= theirs.all;
     agreed.tried &= theirs.tried;
+    note(from, theirs);
   }
   slots_.awaited_all();
   slots_.end();
+  if (!agreed.all && all_read_all() && reach.count() > 0) find_islands(reach);
   return agreed;
+}
+
+void OnDevice::find_islands(const topo::Reach& reach) {
+  std::vector<int64_t> islands, sharing;
+  for (const int island : topo::islands_of(reach)) islands.push_back(island);
+  for (const Post& post : posts_) {
+    int first = 0;
+    while (!(post_of(first).input.device == post.input.device)) ++first;
+    sharing.push_back(first);
+  }
+  islands_ = {std::move(islands), std::move(sharing)};
 }
 
 bool OnDevice::try_links() {

@@ -12,6 +12,7 @@
 // Lifetime: of one call. Threads: under the channel's lock. See: coll/flat/README.md.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "coll/flat/slots.hpp"
 #include "coll/flat/view.hpp"
 #include "pml/pml.hpp"
+#include "topo/islands.hpp"
 
 namespace tern::coll {
 
@@ -36,6 +38,12 @@ class OnDevice {
   [[nodiscard]] Met meet();
   /// 0, or an error class with fail() text.
   [[nodiscard]] int run();
+  /// After kMessages of a collective in which all read from all: levels of names of groups, by
+  /// rank, outermost first: ranks that reach each other's devices, and those that share one. Alike
+  /// on all ranks; empty where nothing is known.
+  [[nodiscard]] const std::vector<std::vector<int64_t>>& islands() const noexcept {
+    return islands_;
+  }
   /// Whether all ranks share one device: after meet().
   [[nodiscard]] bool shares_one() const noexcept;
 
@@ -54,9 +62,11 @@ class OnDevice {
     int in_blocks, out_blocks;
   };
   struct Agreed {
-    bool all;    // every rank says yes
-    bool tried;  // no rank has met a device for the first time
+    bool all;                         // every rank says yes
+    bool tried;                       // no rank has met a device for the first time
+    std::array<uint64_t, 4> reached;  // a bit for each rank whose memory is mapped here
   };
+  static constexpr int kMostInIslands = 256;
 
   // Before the first epoch. False where this rank's buffers do not serve.
   [[nodiscard]] bool prepare(Post* mine);
@@ -72,7 +82,10 @@ class OnDevice {
   [[nodiscard]] bool needs_input(int rank) const noexcept;
   [[nodiscard]] bool needs_output(int rank) const noexcept;
   [[nodiscard]] bool map_all() noexcept;
+  [[nodiscard]] bool map_one(int rank) noexcept;
+  [[nodiscard]] bool all_read_all() const noexcept;
   [[nodiscard]] Agreed agree(bool mine);
+  void find_islands(const topo::Reach& reach);
   [[nodiscard]] bool try_links();
 
   void work();
@@ -104,6 +117,8 @@ class OnDevice {
   const View in_, out_;
   std::vector<Post> posts_;
   std::vector<std::unique_ptr<pml::MappedPeerMemory>> inputs_, outputs_;  // by rank; null: the own
+  std::array<uint64_t, 4> reached_{};
+  std::vector<std::vector<int64_t>> islands_;
   cuda::Block aside_;
   cuda::Job job_;
 };

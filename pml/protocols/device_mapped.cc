@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
+#include "pml/bounce.hpp"
 #include "pml/protocol.hpp"
 #include "pml/protocols/device_receiver.hpp"
 
@@ -61,13 +62,51 @@ class DeviceMappedReceiver final : public DeviceReceiver {
     return map(announced.named.handle());
   }
   Step begin() noexcept override {
-    core::unpack(job_, request_.buffer, 0, mapped_->address, request_.transfer.bytes);
+    if (!is_pageable() || !open_chunks()) take(0, mapped_->address, request_.transfer.bytes);
     keep_awake();
     return Step::kAgain;
   }
 
  private:
-  bool copy_more() noexcept override { return true; }
+  // The driver would stage a copy to pageable memory, and hold this thread meanwhile.
+  [[nodiscard]] bool is_pageable() const noexcept {
+    return !request_.buffer.on_device() && cuda::look_up(request_.buffer.first()).bytes == 0;
+  }
+  [[nodiscard]] bool open_chunks() noexcept {
+    try {
+      const auto bytes = static_cast<MPI_Count>(request_.transfer.bytes);
+      const core::Data there{mapped_->address, bytes,
+                             &core::predefined_type(context_.process, MPI_BYTE),
+                             cuda::MemoryKind::kDevice};
+      chunks_ = std::make_unique<BounceOut>(context_.process, there, request_.transfer.bytes,
+                                            &job_.device());
+    } catch (const std::exception&) {
+      // no pinned memory: the driver has some
+    }
+    return chunks_ != nullptr;
+  }
+  bool copy_more() noexcept override {
+    const size_t bytes = request_.transfer.bytes;
+    while (chunks_ != nullptr && taken_ < bytes && !chunks_->failed()) {
+      const std::byte* at = nullptr;
+      const size_t some = chunks_->ready(&at);
+      if (some == 0 && !chunks_->failed()) return false;
+      const auto& to = request_.buffer;
+      to.type->unpack(to.address, to.count, taken_, at, some);
+      taken_ += some;
+      if (some > 0) chunks_->sent(some);
+    }
+    return true;
+  }
+  std::string verify() noexcept override {
+    if (chunks_ == nullptr || !chunks_->failed()) return {};
+    std::string why = chunks_->failure();
+    chunks_.reset();  // nothing reads the sender's memory any more
+    return why;
+  }
+
+  std::unique_ptr<BounceOut> chunks_;  // to pageable memory of the host
+  size_t taken_ = 0;
 };
 
 }  // namespace

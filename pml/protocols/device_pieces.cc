@@ -169,8 +169,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
         if (!cuda::happened(job_, opened_[piece])) return job_.failed();
         end = std::min(bytes, (piece + 1) * pieces_.bytes);
       }
-      core::unpack(job_, request_.buffer, begun_, mapped_->address + wire::Pieces::kBegin + begun_,
-                   end - begun_);
+      take(begun_, mapped_->address + wire::Pieces::kBegin + begun_, end - begun_);
       begun_ = end;
     }
     return true;

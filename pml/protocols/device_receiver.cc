@@ -2,6 +2,8 @@
 // DeviceReceiver: see the header; and how a failure of device memory reads.
 #include "pml/protocols/device_receiver.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "core/process.hpp"
 
@@ -16,8 +18,24 @@ bool DeviceReceiver::map(const btl::MemoryHandle& handle) noexcept {
   else
     return false;
   if (code != MPI_SUCCESS || job_.failed()) return false;
+  is_afar_ = !(handle.device == job_.device().uuid);
   mapped_ = context_.devices.map(handle, job_.device());
   return mapped_ != nullptr;
+}
+
+// Small pieces would cross the link one by one: they cross it together, and are put apart here.
+void DeviceReceiver::take(size_t offset, const std::byte* from, size_t bytes) noexcept {
+  constexpr size_t kMost = 8 << 20;
+  const auto& buffer = request_.buffer;
+  if (is_afar_ && buffer.on_device() && !buffer.type->contiguous() && !local_.valid() &&
+      job_.device().kernels() != nullptr)
+    local_ = cuda::Block(job_, std::min(request_.transfer.bytes, kMost));
+  if (!local_.valid()) return core::unpack(job_, buffer, offset, from, bytes);
+  for (size_t done = 0; done < bytes; done += local_.bytes()) {
+    const size_t some = std::min(bytes - done, local_.bytes());
+    job_.copy(local_.data(), from + done, some);
+    core::unpack(job_, buffer, offset + done, local_.data(), some);
+  }
 }
 
 Step DeviceReceiver::advance() noexcept {

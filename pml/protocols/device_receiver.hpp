@@ -22,6 +22,8 @@ class DeviceReceiver : public ReceiverHalf {
  protected:
   /// Finds a device that can copy, and maps what the handle names; false if no device can.
   [[nodiscard]] bool map(const btl::MemoryHandle& handle) noexcept;
+  /// Begins to copy mapped bytes to where the bytes from `offset` on of the message go.
+  void take(size_t offset, const std::byte* from, size_t bytes) noexcept;
   /// Asks the device for more copies; true when all were asked for, or the job has failed.
   [[nodiscard]] virtual bool copy_more() noexcept = 0;
   /// The copies have ended: empty, or why what was copied is not the message.
@@ -33,6 +35,8 @@ class DeviceReceiver : public ReceiverHalf {
   RecvRequest& request_;
   std::unique_ptr<btl::MappedPeerMemory> mapped_;
   Awake awake_;
+  bool is_afar_ = false;  // what is mapped lies on another device
+  cuda::Block local_;
   cuda::Job job_;  // ends before what it copies from goes
 };
 

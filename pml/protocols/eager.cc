@@ -48,7 +48,8 @@ bool Eager::send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
 bool Eager::send_device_now(PeerState& peer, const Buffer& buffer,
                             const btl::Header& header) noexcept {
   std::array<std::byte, kMostEager> packed;
-  if (core::pack(process_, buffer, 0, packed.data(), header.bytes) != MPI_SUCCESS) {
+  if (core::pack(process_, buffer, 0, packed.data(), header.bytes, cuda::MemoryKind::kHost) !=
+      MPI_SUCCESS) {
     (void)take_last_error();
     return false;
   }
@@ -66,7 +67,8 @@ int Eager::prepare(SendRequest& request) noexcept {
   std::unique_ptr<EagerSender> half(new (std::nothrow) EagerSender);
   if (half != nullptr) half->aside.reset(new (std::nothrow) std::byte[bytes]);
   if (half != nullptr && half->aside != nullptr)
-    code = core::pack(process_, request.buffer, 0, half->aside.get(), bytes);
+    code =
+        core::pack(process_, request.buffer, 0, half->aside.get(), bytes, cuda::MemoryKind::kHost);
   request.transfer.half = std::move(half);
   if (code != MPI_SUCCESS) set_error_text(request, take_last_error().text);
   return code;
@@ -123,7 +125,7 @@ void Eager::receive(RecvRequest& request, const btl::Header& header, const std::
   const core::Datatype& type = *request.buffer.type;
   int code = MPI_SUCCESS;
   if (TERN_UNLIKELY(request.buffer.on_device()))
-    code = core::unpack(process_, request.buffer, 0, data, taken);
+    code = core::unpack(process_, request.buffer, 0, data, taken, cuda::MemoryKind::kHost);
   else if (TERN_LIKELY(type.contiguous()))
     copy_bytes(request.buffer.first(), data, taken);
   else

@@ -61,17 +61,11 @@ void move_pieces(cuda::Job& job, const Data& data, size_t offset, std::byte* blo
   }
 }
 
-// Both ends on the job's device, and kernels for it; else the driver copies rows.
+// Both ends are within reach of the job's kernels.
 template <bool kPacks>
-bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block,
-                    size_t bytes) noexcept {
-  if (bytes == 0 || job.failed() || !data.on_device() || !cuda::on_device(cuda::kind_of(block)))
-    return false;
+bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
+                 size_t bytes) noexcept {
   cuda::Kernels* const kernels = job.device().kernels();
-  const int ordinal = job.device().ordinal;
-  if (kernels == nullptr || cuda::look_up(data.first()).device != ordinal ||
-      cuda::look_up(block).device != ordinal)
-    return false;
   const cuda::Current current(job.device());
   job.mark();
   try {
@@ -85,6 +79,38 @@ bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block
   }
 }
 
+// Both ends on the job's device, and kernels for it; else the driver copies rows.
+template <bool kPacks>
+bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block,
+                    size_t bytes) noexcept {
+  if (bytes == 0 || job.failed() || !data.on_device() || !cuda::on_device(cuda::kind_of(block)))
+    return false;
+  const int ordinal = job.device().ordinal;
+  return job.device().kernels() != nullptr && cuda::look_up(data.first()).device == ordinal &&
+         cuda::look_up(block).device == ordinal &&
+         launch_move<kPacks>(job, data, offset, block, bytes);
+}
+
+/// Small data between a device and memory of the host goes through the room of the job's stream:
+/// one launch and a word to watch, where the driver would copy twice and be asked to synchronise.
+bool serves_by_mail(cuda::Job& job, const Data& data, cuda::MemoryKind block,
+                    size_t bytes) noexcept {
+  return bytes <= cuda::Stream::kRoom && data.on_device() && !cuda::on_device(block) &&
+         job.room() != nullptr;
+}
+
+template <bool kPacks>
+void mail(cuda::Job& job, const Data& data, size_t offset, size_t bytes) noexcept {
+  void* const room = job.room_on_device();
+  if (data.type->contiguous()) {
+    std::byte* const memory = data.first() + offset;
+    return kPacks ? job.mail(room, memory, bytes) : job.mail(memory, room, bytes);
+  }
+  if (!launch_move<kPacks>(job, data, offset, room, bytes))
+    move_pieces<kPacks>(job, data, offset, job.room(), bytes);
+  job.tell_end();
+}
+
 [[nodiscard]] int result_of(cuda::Job& job, size_t bytes) noexcept {
   if (job.finish()) return MPI_SUCCESS;
   return fail(MPI_ERR_OTHER, "copying %zu bytes of device memory failed: %s", bytes,
@@ -92,22 +118,18 @@ bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block
 }
 
 /// Room on the device for the packed form, where kernels make it of device memory for the host.
-cuda::Block aside(cuda::Job& job, const Data& data, const void* block, size_t bytes) noexcept {
-  if (data.type->contiguous() || !data.on_device() || cuda::on_device(cuda::kind_of(block)) ||
+cuda::Block aside(cuda::Job& job, const Data& data, cuda::MemoryKind block, size_t bytes) noexcept {
+  if (data.type->contiguous() || !data.on_device() || cuda::on_device(block) ||
       job.device().kernels() == nullptr)
     return {};
   return cuda::Block(job, bytes);
 }
 
-/// Orders a job behind what was written to the other memory that it touches.
-void settle_too(cuda::Job& job, const void* address) noexcept {
-  if (cuda::on_device(cuda::kind_of(address))) job.settle(cuda::look_up(address));
-}
-
-/// The one that is a device's, or null.
-const void* device_side(const Data& data, const void* block) noexcept {
+/// The one that is a device's, or null. *kind: of the block, looked for where it is not known.
+const void* device_side(const Data& data, const void* block, cuda::MemoryKind* kind) noexcept {
+  if (*kind == cuda::MemoryKind::kUnknown) *kind = cuda::kind_of(block);
   if (data.on_device()) return data.first();
-  return cuda::on_device(cuda::kind_of(block)) ? block : nullptr;
+  return cuda::on_device(*kind) ? block : nullptr;
 }
 
 }  // namespace
@@ -144,10 +166,11 @@ void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in,
   move_pieces<false>(job, data, offset, static_cast<std::byte*>(const_cast<void*>(in)), bytes);
 }
 
-int pack(Process& process, const Data& of, size_t offset, void* out, size_t bytes) noexcept {
+int pack(Process& process, const Data& of, size_t offset, void* out, size_t bytes,
+         cuda::MemoryKind block_kind) noexcept {
   if (bytes == 0) return MPI_SUCCESS;
   const Data data = with_kind(of);
-  const void* const on_device = device_side(data, out);
+  const void* const on_device = device_side(data, out, &block_kind);
   if (TERN_LIKELY(on_device == nullptr)) {
     data.type->pack(data.address, data.count, offset, out, bytes);
     return MPI_SUCCESS;
@@ -155,18 +178,24 @@ int pack(Process& process, const Data& of, size_t offset, void* out, size_t byte
   int code = MPI_SUCCESS;
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
-  if (on_device != out) settle_too(job, out);
+  if (on_device != out && cuda::on_device(block_kind)) job.settle(cuda::look_up(out));
   const cuda::Current current(job.device());
-  const cuda::Block block = aside(job, data, out, bytes);
+  if (serves_by_mail(job, data, block_kind, bytes)) {
+    mail<true>(job, data, offset, bytes);
+    if (job.finish()) std::memcpy(out, job.room(), bytes);
+    return result_of(job, bytes);
+  }
+  const cuda::Block block = aside(job, data, block_kind, bytes);
   pack(job, data, offset, block.valid() ? block.data() : out, bytes);
   if (block.valid()) job.copy(out, block.data(), bytes);
   return result_of(job, bytes);
 }
 
-int unpack(Process& process, const Data& of, size_t offset, const void* in, size_t bytes) noexcept {
+int unpack(Process& process, const Data& of, size_t offset, const void* in, size_t bytes,
+           cuda::MemoryKind block_kind) noexcept {
   if (bytes == 0) return MPI_SUCCESS;
   const Data data = with_kind(of);
-  const void* const on_device = device_side(data, in);
+  const void* const on_device = device_side(data, in, &block_kind);
   if (TERN_LIKELY(on_device == nullptr)) {
     data.type->unpack(data.address, data.count, offset, in, bytes);
     return MPI_SUCCESS;
@@ -174,9 +203,14 @@ int unpack(Process& process, const Data& of, size_t offset, const void* in, size
   int code = MPI_SUCCESS;
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
-  if (on_device != in) settle_too(job, in);
+  if (on_device != in && cuda::on_device(block_kind)) job.settle(cuda::look_up(in));
   const cuda::Current current(job.device());
-  const cuda::Block block = aside(job, data, in, bytes);
+  if (serves_by_mail(job, data, block_kind, bytes)) {
+    std::memcpy(job.room(), in, bytes);
+    mail<false>(job, data, offset, bytes);
+    return result_of(job, bytes);
+  }
+  const cuda::Block block = aside(job, data, block_kind, bytes);
   if (block.valid()) job.copy(block.data(), in, bytes);
   unpack(job, data, offset, block.valid() ? block.data() : in, bytes);
   return result_of(job, bytes);

@@ -59,12 +59,13 @@ void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in, siz
 /// Begins to copy; device memory on at least one side.
 void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 
-/// The same, done on return, of data and blocks in any memory; kinds need not be known. 0, or an
-/// error class with fail() text.
-[[nodiscard]] int pack(Process& process, const Data& data, size_t offset, void* out,
-                       size_t bytes) noexcept;
+/// The same, done on return, of data and blocks in any memory; kinds need not be known, but asking
+/// costs. 0, or an error class with fail() text.
+[[nodiscard]] int pack(Process& process, const Data& data, size_t offset, void* out, size_t bytes,
+                       cuda::MemoryKind block_kind = cuda::MemoryKind::kUnknown) noexcept;
 [[nodiscard]] int unpack(Process& process, const Data& data, size_t offset, const void* in,
-                         size_t bytes) noexcept;
+                         size_t bytes,
+                         cuda::MemoryKind block_kind = cuda::MemoryKind::kUnknown) noexcept;
 /// The bytes of `from` into the layout of `to`, which has room for them.
 [[nodiscard]] int copy(Process& process, const Data& from, const Data& to) noexcept;
 /// The same of host memory.

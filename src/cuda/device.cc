@@ -9,8 +9,6 @@
 #include "cuda/kernels.hpp"
 
 namespace tern::cuda {
-namespace {}  // namespace
-
 Device::Device(const Driver& with, CUcontext in, int number, const std::string& kernels_file)
     : driver(with),
       context(in),
@@ -53,10 +51,55 @@ bool Device::stale() const noexcept {
   return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
+namespace {
+
+/// Makes up to so many, and gives them all back then: the first last, so that it is taken first.
+template <class What, class Make, class GiveBack>
+void make_some(int count, const Make& make, const GiveBack& give_back) noexcept {
+  std::array<What, 16> made{};
+  int n = 0;
+  while (n < count && make(n, &made[static_cast<size_t>(n)])) ++n;
+  while (n-- > 0) give_back(made[static_cast<size_t>(n)]);
+}
+
+}  // namespace
+
 bool Device::is_quiet() noexcept {
   if (gone()) return true;
   const Current current(*this);
   return !legacy_is_captured(driver) && driver.cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
+}
+
+void Device::prepare(size_t chunk, int chunks) noexcept {
+  constexpr size_t kBlock = 2 << 20;
+  constexpr int kStreams = 4, kEvents = 8, kMostChunks = 8;
+  if (TERN_LIKELY(prepared_.load(std::memory_order_relaxed)) || !is_quiet()) return;
+  if (prepared_.exchange(true)) return;
+  const Current current(*this);
+  (void)kernels();
+  CUresult error = current.result();
+  make_some<Stream*>(
+      kStreams, [&](int, Stream** made) { return (*made = streams.make(&error)) != nullptr; },
+      [&](Stream* made) {
+        if (!streams.give_back(made)) streams.end(made);
+      });
+  make_some<std::pair<CUevent, EventName>>(
+      kEvents,
+      [&](int, auto* made) {
+        return (made->first = events.acquire(&made->second, &error)) != nullptr;
+      },
+      [&](const auto& made) { events.release(made.first, made.second); });
+  for (const Store store : {Store::kPinned, Store::kDevice})
+    make_some<std::pair<std::byte*, size_t>>(
+        std::min(chunks, kMostChunks) + 1,
+        [&](int i, auto* made) {
+          made->second = i > 0 ? chunk : store == Store::kDevice ? kBlock : 0;
+          if (made->second == 0) return true;
+          return (made->first = acquire(store, &made->second, &error)) != nullptr;
+        },
+        [&](const auto& made) {
+          if (made.first != nullptr) release(store, made.first, made.second);
+        });
 }
 
 void Device::forget() noexcept {
@@ -215,6 +258,12 @@ void Gpus::release() noexcept {
   primaries_.clear();
 }
 
+void Gpus::look_after() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (auto& device : devices_)
+    if (!device->gone()) device->prepare(chunk_, chunks_);
+}
+
 Device* Gpus::any() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   for (auto& device : devices_) {
@@ -266,8 +315,7 @@ Device* Gpus::device_in(CUcontext context, int ordinal) {
   }
   devices_.push_back(std::make_unique<Device>(*driver(), context, ordinal, kernels_file_));
   Device* const device = devices_.back().get();
-  // Loading may wait for all work on the device: better now than when peers wait for this rank.
-  if (device->is_quiet()) (void)device->kernels();
+  device->prepare(chunk_, chunks_);
   return device;
 }
 

@@ -68,6 +68,9 @@ class Device {
   /// Whether the application has no work under way that the legacy stream would wait for, so that
   /// calls which wait for all work on the device end soon. Any context may be current.
   [[nodiscard]] bool is_quiet() noexcept;
+  /// Makes what the first messages need, unless that was done, if the device is quiet: kernels,
+  /// streams, events, memory. Each may wait for all work on the device, and peers for this rank.
+  void prepare(size_t chunk, int chunks) noexcept;
   /// The context has ended and come back since this was made: nothing in it is there any more.
   [[nodiscard]] bool stale() const noexcept;
   /// Nothing of it may be touched any more. It stays for those who still hold it.
@@ -86,6 +89,7 @@ class Device {
   std::string no_kernels_;  // why a context could not get any
   unsigned long long context_id_ = 0;
   std::atomic<bool> gone_{false};
+  std::atomic<bool> prepared_{false};
 };
 
 /// Makes a context current for a scope, and driver calls harmless to a capture of this thread's.
@@ -137,6 +141,16 @@ class Job {
   /// `rows` rows of `width` bytes.
   void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                  size_t rows) noexcept;
+  /// Room for small copies that the device reaches, as the host and as the device sees it; null
+  /// where there is none, or no kernel to use it. What is there is this job's.
+  [[nodiscard]] std::byte* room() noexcept;
+  [[nodiscard]] void* room_on_device() const noexcept {
+    return reinterpret_cast<void*>(stream_->room_at);
+  }
+  /// A small copy to or from the room by a kernel, whose end costs no call of the driver to learn.
+  void mail(void* to, const void* from, size_t bytes) noexcept;
+  /// The same end for what was begun otherwise: one call.
+  void tell_end() noexcept;
   /// There is something to wait for that was not begun here (a kernel, settle()).
   void mark() noexcept {
     open_ = stream_ != nullptr;
@@ -163,6 +177,7 @@ class Job {
  private:
   [[nodiscard]] bool lost() noexcept;
   [[nodiscard]] bool is_under_way() noexcept;
+  void will_be_told() noexcept;
   void settle_in(CUcontext context) noexcept;
   void fail_with(const char* function, CUresult result) noexcept;
   void end() noexcept;
@@ -213,6 +228,13 @@ class Gpus {
   Device* device_of(const Memory& memory, std::string* why) noexcept;
   /// Before the first device: as of Kernels.
   void set_kernels_file(const std::string& file) { kernels_file_ = file; }
+  /// Before the first device: how much pinned memory a message takes.
+  void set_chunks(size_t bytes, int count) noexcept {
+    chunk_ = bytes;
+    chunks_ = count;
+  }
+  /// Devices that were busy when they were met are prepared when they are not.
+  void look_after() noexcept;
   /// Any device of this rank's, or nullptr: for host memory that is to be pinned.
   [[nodiscard]] Device* any() noexcept;
   /// Gives back to the driver all that was made; no caller holds a Device any more. The rank may
@@ -234,6 +256,8 @@ class Gpus {
   std::vector<std::unique_ptr<Device>> devices_;
   std::unordered_map<int, CUcontext> primaries_;  // retained
   std::string kernels_file_;
+  size_t chunk_ = 0;
+  int chunks_ = 0;
   std::vector<std::string> told_;  // what is said once
 };
 

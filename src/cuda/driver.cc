@@ -58,6 +58,10 @@ const char* fill(void* library, Driver& table) noexcept {
   return lacks;
 }
 
+std::string words_of_version(int version) {
+  return strf("%d.%d", version / 1000, version % 1000 / 10);
+}
+
 void never_again() noexcept {
   found.looked_at.store(kNeverAgain, std::memory_order_release);
   no_driver_since.trust();
@@ -85,9 +89,9 @@ TERN_COLD const Driver* look_for(int flags) noexcept {
   if (found.table.cuDriverGetVersion != nullptr)
     (void)found.table.cuDriverGetVersion(&found.table.version);
   if (lacks != nullptr) {
-    found.missing =
-        strf("%s (CUDA %d.%d) has no %s: device memory needs a driver for CUDA 12.0", kLibrary,
-             found.table.version / 1000, found.table.version % 1000 / 10, lacks);
+    found.missing = strf("%s (CUDA %s) has no %s: device memory needs a driver for CUDA %s",
+                         kLibrary, words_of_version(found.table.version).c_str(), lacks,
+                         words_of_version(first_version_of(lacks)).c_str());
     never_again();
     if (found.table.cuPointerGetAttributes == nullptr) return nullptr;
     found.unusable.store(&found.table, std::memory_order_release);
@@ -113,11 +117,38 @@ const Driver* driver() noexcept {
 
 const Driver* unusable_driver() noexcept { return found.unusable.load(std::memory_order_acquire); }
 
+int first_version_of(std::string_view function) noexcept {
+#define TERN_CUDA_SINCE(name, version)                        \
+  static_assert(version > 12000 && &Driver::name != nullptr); \
+  if (function == #name) return version;
+  TERN_CUDA_LATER(TERN_CUDA_SINCE)
+#undef TERN_CUDA_SINCE
+  return 12000;
+}
+
+std::string lacks_in_words(const Driver& driver, const char* function) {
+  return strf("the driver, for CUDA %s, has no %s: that needs a driver for CUDA %s",
+              words_of_version(driver.version).c_str(), function,
+              words_of_version(first_version_of(function)).c_str());
+}
+
+// NOLINTNEXTLINE(readability-function-size): statements of rows
+std::vector<std::string> missing_functions(const Driver& driver) {
+  std::vector<std::string> missing;
+#define TERN_CUDA_NONE(name, ...)
+#define TERN_CUDA_MISSING(name, ...) \
+  if (driver.name == nullptr)        \
+    missing.push_back(strf("%s (%s)", #name, words_of_version(first_version_of(#name)).c_str()));
+  TERN_CUDA_FUNCTIONS(TERN_CUDA_NONE, TERN_CUDA_MISSING)
+#undef TERN_CUDA_NONE
+#undef TERN_CUDA_MISSING
+  return missing;
+}
+
 void load_driver() noexcept { (void)look_for(0); }
 
 std::string driver_in_words() {
-  if (const Driver* known = driver())
-    return strf("%d.%d", known->version / 1000, known->version % 1000 / 10);
+  if (const Driver* known = driver()) return words_of_version(known->version);
   const std::lock_guard<std::mutex> guard(found.mutex);
   return found.missing.empty() ? strf("no (%s is not loaded)", kLibrary) : found.missing;
 }

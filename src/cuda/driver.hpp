@@ -7,6 +7,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cuda/api.hpp"
 #include "cuda/functions.hpp"
@@ -28,6 +30,13 @@ struct Driver {
 /// A driver that the application has loaded and that driver() does not give, since it lacks
 /// functions: it may be asked for attributes of pointers, and nothing else. Null of any other.
 [[nodiscard]] const Driver* unusable_driver() noexcept;
+
+/// The version of CUDA in which a row of the table appeared, 12000 at least.
+[[nodiscard]] int first_version_of(std::string_view function) noexcept;
+/// "the driver, for CUDA 12.0, has no cuFuncLoad: that needs a driver for CUDA 12.4"
+[[nodiscard]] std::string lacks_in_words(const Driver& driver, const char* function);
+/// Optional rows that the driver lacks, each with the version that has it: "cuFuncLoad (12.4)".
+[[nodiscard]] std::vector<std::string> missing_functions(const Driver& driver);
 
 /// "12.4", or why there is no driver: for tools.
 [[nodiscard]] std::string driver_in_words();

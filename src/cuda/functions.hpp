@@ -3,9 +3,8 @@
 //
 // Why: one list makes the declarations (cuda/api.hpp), the table that is filled at run time, and
 // what the tests check. A required row is in every driver from 12.0 on; an optional one may be
-// null: what came later (cuCtxSetFlags, cuMulticast*: 12.1; cuStreamGetCaptureInfo_v3: 12.3;
-// cuFuncLoad: 12.4; cuMemcpyBatchAsync: 12.8), and what a driver may lack. All return CUresult.
-// Tried with drivers of which such functions are hidden (tests/softcuda/README.md).
+// null: what came later (TERN_CUDA_LATER says when), and what a driver may lack. All return
+// CUresult. Tried with drivers of which such functions are hidden (tests/softcuda/README.md).
 //
 //   #define ROW(name, ...) CUresult (*name)(__VA_ARGS__);
 //   TERN_CUDA_FUNCTIONS(ROW, ROW)
@@ -202,4 +201,17 @@
 #define TERN_CUDA_FUNCTIONS(REQUIRED, OPTIONAL)                                                    \
   TERN_CUDA_REQUIRED(REQUIRED)                                                                     \
   TERN_CUDA_OPTIONAL(OPTIONAL)
+
+// The versions of CUDA in which rows appeared that drivers for 12.0 lack; all others are there.
+#define TERN_CUDA_LATER(ROW)                                                                       \
+  ROW(cuCtxSetFlags, 12010)                                                                        \
+  ROW(cuMulticastCreate, 12010)                                                                    \
+  ROW(cuMulticastAddDevice, 12010)                                                                 \
+  ROW(cuMulticastBindMem, 12010)                                                                   \
+  ROW(cuMulticastBindAddr, 12010)                                                                  \
+  ROW(cuMulticastUnbind, 12010)                                                                    \
+  ROW(cuMulticastGetGranularity, 12010)                                                            \
+  ROW(cuStreamGetCaptureInfo_v3, 12030)                                                            \
+  ROW(cuFuncLoad, 12040)                                                                           \
+  ROW(cuMemcpyBatchAsync_v2, 13000)
 // clang-format on

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Job: copies in a stream of their own.
+#include <sched.h>
+
 #include <utility>
 
 #include "base/clock.hpp"
 #include "cuda/device.hpp"
+#include "cuda/kernels.hpp"
 
 namespace tern::cuda {
 namespace {
+
+constexpr int64_t kBetween = 2'000'000;  // ns between questions of a stream whose word will tell
 
 CUdeviceptr as_device(const void* address) noexcept {
   return reinterpret_cast<CUdeviceptr>(address);
@@ -111,6 +116,36 @@ void Job::set(void* to, uint32_t value) noexcept {
   note("cuMemsetD32Async", device_->driver.cuMemsetD32Async(as_device(to), value, 1, stream()));
 }
 
+std::byte* Job::room() noexcept {
+  return stream_ == nullptr || stream_->word == nullptr || stream_->room == nullptr ||
+                 device_->kernels() == nullptr
+             ? nullptr
+             : stream_->room;
+}
+
+void Job::mail(void* to, const void* from, size_t bytes) noexcept {
+  if (failed() || bytes == 0) return;
+  const Current current(*device_);
+  mark();
+  note("cuLaunchKernel",
+       device_->kernels()->mail(stream(), to, from, bytes,
+                                reinterpret_cast<uint32_t*>(stream_->word_at), stream_->asked + 1));
+  if (failed()) return;
+  ++stream_->asked;
+  will_be_told();
+}
+
+void Job::tell_end() noexcept {
+  if (failed() || stream_->word == nullptr) return;
+  const Current current(*device_);
+  if (stream_->ask(device_->driver)) will_be_told();
+}
+
+void Job::will_be_told() noexcept {
+  asked_ = true;
+  next_question_ = now_ns() + kBetween;
+}
+
 void Job::copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                     size_t rows) noexcept {
   if (failed() || width == 0 || rows == 0) return;
@@ -137,7 +172,6 @@ bool Job::lost() noexcept {
 
 // Its word tells, but not that the device has failed: the driver is asked about that now and then.
 bool Job::is_under_way() noexcept {
-  constexpr int64_t kBetween = 2'000'000;  // ns
   if (asked_ && stream_->has_come()) return false;
   const int64_t now = now_ns();
   if (asked_ && now < next_question_) return true;
@@ -161,6 +195,15 @@ bool Job::done() noexcept {
 
 bool Job::finish() noexcept {
   if (!open_ || lost()) return !failed();
+  constexpr int kSpins = 500;
+  for (int i = 0; asked_; ++i) {
+    if (lost()) return false;
+    if (!is_under_way()) {
+      open_ = false;
+      return !failed();
+    }
+    if (i > kSpins) ::sched_yield();
+  }
   const Current current(*device_);
   open_ = false;
   fail_with("cuStreamSynchronize", device_->driver.cuStreamSynchronize(stream()));

@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kMostIdle = 16;
 constexpr size_t kPage = 4096, kLine = 64;
+constexpr size_t kRooms = 8;
 
 }  // namespace
 
@@ -56,14 +57,20 @@ void Streams::give_word(Stream* stream) noexcept {
   if (driver_.cuStreamWriteValue32_v2 == nullptr || words_ == kPage / kLine) return;
   if (page_ == nullptr) {
     void* page = nullptr;
-    if (driver_.cuMemHostAlloc(
-            &page, kPage, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS)
+    if (driver_.cuMemHostAlloc(&page, kPage + kRooms * Stream::kRoom,
+                               CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) !=
+        CUDA_SUCCESS)
       return;
     if (driver_.cuMemHostGetDevicePointer_v2(&page_at_, page, 0) != CUDA_SUCCESS) {
       (void)driver_.cuMemFreeHost(page);
       return;
     }
     page_ = static_cast<std::byte*>(page);
+  }
+  if (words_ < kRooms) {
+    const size_t at = kPage + words_ * Stream::kRoom;
+    stream->room = page_ + at;
+    stream->room_at = page_at_ + at;
   }
   const size_t offset = words_++ * kLine;
   stream->word = new (page_ + offset) std::atomic<uint32_t>(0);
@@ -82,6 +89,7 @@ void Streams::end(Stream* stream) noexcept {
   (void)driver_.cuStreamDestroy_v2(stream->handle);
   stream->handle = nullptr;
   stream->word = nullptr;
+  stream->room = nullptr;
   const std::lock_guard<std::mutex> guard(mutex_);
   ended_.push_back(stream);
 }

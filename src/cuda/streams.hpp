@@ -5,6 +5,7 @@
 // asks hundreds of times for one copy; reading a word costs nothing.
 // They have the highest priority: a message waits for few instructions, and holds up a peer.
 // Lifetime: of a Device. Threads: any; a stream is its holder's alone.
+// Small copies use the word, too: the kernel that moves them sets it.
 // See: tests/gpu/mpi/driver_calls.cc, tests/unit/cuda/streams_test.cc.
 #pragma once
 
@@ -18,12 +19,16 @@
 
 namespace tern::cuda {
 
-/// A stream, and where its word is: null where the driver cannot write one.
+/// A stream, and where its word is: null where the driver cannot write one; and room in pinned
+/// memory for small copies by kernels, which few streams have.
 struct Stream {
+  static constexpr size_t kRoom = 8192;
   CUstream handle = nullptr;
   std::atomic<uint32_t>* word = nullptr;
   CUdeviceptr word_at = 0;  // for the device
   uint32_t asked = 0;       // the last value that it was asked to write
+  std::byte* room = nullptr;
+  CUdeviceptr room_at = 0;
 
   /// Asks it to write its word behind all that was begun; false where it cannot. The context is
   /// current.
@@ -57,7 +62,7 @@ class Streams {
   std::mutex mutex_;
   std::deque<Stream> all_;
   std::vector<Stream*> idle_, ended_;
-  std::byte* page_ = nullptr;  // of words
+  std::byte* page_ = nullptr;  // of words, then of rooms
   CUdeviceptr page_at_ = 0;
   size_t words_ = 0;  // given out
 };

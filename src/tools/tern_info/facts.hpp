@@ -49,9 +49,19 @@ struct Facts {
   std::vector<ConfigFile> files;
 };
 
+/// The GPUs of this machine, and how each reaches another's memory, as the driver says; ranks try
+/// it as well.
+struct GpuLinks {
+  std::vector<std::string> names;              // "0: NVIDIA H100, 80 GiB"; none: `problem` says why
+  std::vector<std::vector<const char*>> kind;  // "nvlink", "pcie", "none"; of one device "same"
+  std::vector<int> island;                     // by device, its lowest: all of one reach each other
+  std::string problem;
+};
+
 [[nodiscard]] std::vector<Fact> build_facts();
 [[nodiscard]] std::vector<Dependency> dependencies();
 /// Loads the driver where it is installed. `ipc`: TERN_CUDA_IPC.
+[[nodiscard]] GpuLinks gpu_links();
 [[nodiscard]] std::vector<Fact> gpu_facts(const std::string& ipc);
 /// How an MPI program started here, in this environment, finds its ranks.
 [[nodiscard]] Launch launch_here(const std::string& wanted);

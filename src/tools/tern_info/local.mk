@@ -5,6 +5,7 @@ libterninfo_la_SOURCES = src/tools/tern_info/facts.cc
 tern_info_sources += \
   src/tools/tern_info/facts.hpp \
   src/tools/tern_info/gpus.cc src/tools/tern_info/json.hpp \
+  src/tools/tern_info/links_svg.cc \
   src/tools/tern_info/manual.cc src/tools/tern_info/manual.hpp \
   src/tools/tern_info/options.cc src/tools/tern_info/options.hpp \
   src/tools/tern_info/picture.hpp \

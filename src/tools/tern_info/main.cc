@@ -21,7 +21,7 @@ constexpr int kUsageError = 2;
 
 Facts collect(const Options& options) {
   const bool all = !options.build && !options.transports && !options.topology &&
-                   !options.parameters && options.svg.empty();
+                   !options.parameters && options.svg.empty() && options.links.empty();
   Facts facts;
   // First, while this process has one thread: it starts others.
   if (all || options.transports) facts.transports = btl::try_transports();
@@ -54,6 +54,14 @@ std::string answer(const Options& options) {
   if (options.version) return strf("tern_info (Tern MPI) %s\n", PACKAGE_VERSION);
   if (options.manual) return parameters_as_mdoc();
   const Facts facts = collect(options);
+  const bool nothing_else = !options.build && !options.transports && !options.topology &&
+                            !options.parameters && !options.json;
+  if (!options.links.empty()) {
+    const GpuLinks links = gpu_links();
+    if (links.names.empty()) throw Error(MPI_ERR_OTHER, links.problem);
+    write_file(options.links, draw_links_svg(links));
+    if (nothing_else && options.svg.empty()) return {};
+  }
   if (!options.svg.empty()) {
     if (!facts.topology) throw Error(MPI_ERR_OTHER, facts.topology_problem);
     write_file(options.svg, draw_svg(*facts.topology));

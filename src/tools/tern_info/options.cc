@@ -24,6 +24,7 @@ constexpr Option kOptions[] = {
     {"--parameters", &Options::parameters, nullptr, "", "all parameters, values and sources"},
     {"--json", &Options::json, nullptr, "", "the same for programs"},
     {"--svg", nullptr, &Options::svg, "FILE", "draw the machine into FILE (- for standard output)"},
+    {"--links", nullptr, &Options::links, "FILE", "draw GPUs and their links into FILE"},
     {"--man", &Options::manual, nullptr, "", "the parameters as mdoc, for the manual page"},
     {"--version", &Options::version, nullptr, "", "the version alone"},
     {"--help", &Options::help, nullptr, "", "this text"},

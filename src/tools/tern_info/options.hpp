@@ -13,7 +13,8 @@ struct Options {
   bool json = false;
   bool manual = false;  // the parameters as a part of a manual page
   bool version = false, help = false;
-  std::string svg;  // where the picture goes; empty: no picture is drawn
+  std::string svg;    // where the picture goes; empty: no picture is drawn
+  std::string links;  // likewise that of the GPUs
 };
 
 /// Throws tern::Error with the nearest option.

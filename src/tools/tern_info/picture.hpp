@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "tools/tern_info/facts.hpp"
 #include "topo/tree.hpp"
 
 namespace tern::info {
@@ -20,6 +21,8 @@ struct Page {
 
 /// On machines of more than 32 PUs equal neighbours are drawn once.
 [[nodiscard]] std::string draw_text(const topo::Tree& tree, const Page& page);
+/// GPUs on a circle, in the colour of their island, and a line for each link.
+[[nodiscard]] std::string draw_links_svg(const GpuLinks& links);
 [[nodiscard]] std::string draw_svg(const topo::Tree& tree);
 
 }  // namespace tern::info

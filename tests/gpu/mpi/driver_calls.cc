@@ -53,6 +53,32 @@ void message(const Area& memory, int bytes, unsigned long long most) {
          (mine + theirs) / kRounds, most);
 }
 
+/// Columns of another device's memory cross the link as one block, and a kernel puts them apart:
+/// not row by row.
+void columns(const Area& memory) {
+  MPI_Datatype column;
+  OK(MPI_Type_vector(1 << 14, 16, 32, MPI_FLOAT, &column));
+  OK(MPI_Type_commit(&column));
+  const unsigned long long rows = control().calls("cuMemcpy2DAsync_v2");
+  if (rank == 0)
+    OK(MPI_Send(memory.address(), 1 << 20, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+  else
+    OK(MPI_Recv(memory.address(), 1, column, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  if (control().calls("cuMemcpy2DAsync_v2") != rows) FAIL("columns are copied row by row");
+  OK(MPI_Type_free(&column));
+}
+
+/// A pool that cannot be shared is asked once, whatever memory of it is sent.
+void pools() {
+  const unsigned long long before = control().calls("cuMemPoolExportToShareableHandle");
+  for (int i = 0; i < 20; ++i) {
+    const Area memory = default_pool(100000 + static_cast<size_t>(i) * 50000);
+    message(memory, 100000, 1000);
+  }
+  const auto asked = control().calls("cuMemPoolExportToShareableHandle") - before;
+  if (asked > 1) FAIL("its pool was asked %llu times", asked);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -63,7 +89,9 @@ int main(int argc, char** argv) {
     return 77;
   }
   const Area memory = plain(64 << 20);
-  message(memory, 8, 16);
+  message(memory, 8, 14);
   message(memory, 64 << 20, 14);
+  columns(memory);
+  pools();
   return end();
 }

@@ -3,7 +3,7 @@
 // gives; also where devices map each other's memory and find something else there, which is tried
 // before it is used.
 // ranks: 2 4 5
-// configurations: 1 4-peers lies 2-apart
+// configurations: 1 4-peers lies 2-apart islands
 #include <functional>
 
 #include "memory.hpp"

@@ -15,6 +15,13 @@ says '^  kernels +[a-z]' "$text"
 says '"driver": "CUDA [0-9]+' "$json"
 says 'TERN_CUDA_IPC=0' "$(TERN_CUDA_IPC=0 "$PREFIX/bin/tern_info" --build)"
 if [ "$GPU_TWIN" = soft ]; then
-  says 'links +none: 0-2, 1-2; pcie: 0-1$' "$(SOFTCUDA_DEVICES=3 SOFTCUDA_PEERS='X,PCIE,X;PCIE,X,X;X,X,X' "$PREFIX/bin/tern_info" --build)"  # a device that fails is said so, and is no failure of tern_info
+  export SOFTCUDA_DEVICES=3 SOFTCUDA_PEERS='X,PCIE,X;PCIE,X,X;X,X,X'
+  says 'links +none: 0-2, 1-2; pcie: 0-1$' "$("$PREFIX/bin/tern_info" --build)"
+  says 'islands +0 1, 2$' "$("$PREFIX/bin/tern_info" --build)"
+  says '<title>0-1: pcie</title>' "$("$PREFIX/bin/tern_info" --links -)"
+  [ "$("$PREFIX/bin/tern_info" --links - | grep -c '<line')" = 1 ] || { echo "there is one link"; exit 1; }
+  says 'cuFuncLoad \(12.4\)' "$(LD_LIBRARY_PATH=${LD_LIBRARY_PATH%%:*}/12.0 "$PREFIX/bin/tern_info" --build)"
+  unset SOFTCUDA_DEVICES SOFTCUDA_PEERS
+  # A device that fails is said so, and is no failure of tern_info
   says 'devices +cuDeviceGetCount: ' "$(SOFTCUDA_FAULT=cuDeviceGetCount:1:100 "$PREFIX/bin/tern_info" --build)"
 fi
