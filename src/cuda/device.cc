@@ -169,11 +169,13 @@ CUresult Device::allocate(Store from, size_t bytes, std::byte** block) noexcept 
                               : driver.cuMemAlloc_v2(&device, bytes);
   *block = static_cast<std::byte*>(from == Store::kPinned ? host : reinterpret_cast<void*>(device));
   if (result == CUDA_SUCCESS) held_[static_cast<size_t>(from)] += bytes;
+  if (result == CUDA_SUCCESS && from == Store::kPinned) know_pinned(host, bytes);
   return result;
 }
 
 void Device::free_idle(Store of) noexcept {
   for (const auto& [bytes, block] : stores_[static_cast<size_t>(of)]) {
+    if (of == Store::kPinned) forget_pinned(block);
     (void)(of == Store::kPinned ? driver.cuMemFreeHost(block)
                                 : driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(block)));
     held_[static_cast<size_t>(of)] -= bytes;

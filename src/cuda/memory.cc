@@ -107,6 +107,8 @@ MemoryKind ask(const void* address) noexcept {
   if (heap == 0 || at - heap < uintptr_t{1} << 36) learn_ranges();
   if (host_ranges.heap.has(at) || at - stack_range.low < stack_range.bytes)
     return MemoryKind::kHost;
+  for (const HostRanges::Range& range : host_ranges.pinned)
+    if (range.has(at)) return MemoryKind::kHost;
   const Driver* const known = driver_to_ask();
   if (known == nullptr) return MemoryKind::kHost;
   unsigned int type = 0;
@@ -124,6 +126,31 @@ MemoryKind ask(const void* address) noexcept {
 }
 
 }  // namespace detail
+
+namespace {
+
+std::mutex pinned_mutex;
+
+}  // namespace
+
+// A reader may see a place's address and, later, its length: the place is never another address's.
+void know_pinned(const void* begin, size_t bytes) noexcept {
+  const std::lock_guard<std::mutex> guard(pinned_mutex);
+  const auto at = reinterpret_cast<uintptr_t>(begin);
+  for (detail::HostRanges::Range& range : detail::host_ranges.pinned) {
+    if (range.begin != 0 && range.begin != at) continue;
+    range.begin.store(at, std::memory_order_release);
+    range.bytes.store(bytes, std::memory_order_release);
+    return;
+  }
+}
+
+void forget_pinned(const void* begin) noexcept {
+  const std::lock_guard<std::mutex> guard(pinned_mutex);
+  for (detail::HostRanges::Range& range : detail::host_ranges.pinned)
+    if (range.begin == reinterpret_cast<uintptr_t>(begin))
+      range.bytes.store(0, std::memory_order_release);
+}
 
 Memory look_up(const void* address) noexcept {
   Memory memory;

@@ -8,6 +8,7 @@
 // tests/gpu/mpi/pt2pt_kinds.cc.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +61,7 @@ struct HostRanges {
     }
   };
   Range program;  // static data
+  std::array<Range, 64> pinned;  // the library's own; a place serves one address
   Range heap;     // by brk; grows
 };
 extern constinit HostRanges host_ranges;
@@ -79,6 +81,12 @@ TERN_COLD MemoryKind ask(const void* address) noexcept;
     return MemoryKind::kHost;
   return detail::ask(address);
 }
+
+/// Pinned memory that the library has made is the host's, without the driver being asked: who must
+/// not call it may use such memory. Forgotten before it is freed. Where there are too many, the
+/// driver is asked.
+void know_pinned(const void* begin, size_t bytes) noexcept;
+void forget_pinned(const void* begin) noexcept;
 
 /// Everything about an address; kHost where no driver is there.
 [[nodiscard]] Memory look_up(const void* address) noexcept;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/request.hpp"
+#include "mpi.h"
 #include "stream/track.hpp"
 
 namespace tern::stream {
@@ -31,6 +32,8 @@ class Call {
   /// A pass may begin before the one in front of it has ended.
   bool overlaps = false;
 
+  /// Before anything is put into the stream, or recorded: may refuse, with fail() text.
+  [[nodiscard]] virtual int admit(const Capture& /*capture*/) noexcept { return MPI_SUCCESS; }
   virtual void copy_in(Track& /*track*/, int /*pass*/, std::byte* /*half*/) noexcept {}
   virtual void copy_out(Track& /*track*/, int /*pass*/, const std::byte* /*half*/) noexcept {}
   /// Adds the requests that the pass waits for, each with a reference. An error class with fail()

@@ -89,9 +89,10 @@ int CommStream::enqueue(std::shared_ptr<Call> call) noexcept {
     return fail(MPIX_ERR_STREAM,
                 "the capture of the stream was invalidated: nothing can be recorded "
                 "in it any more");
+  if (const int code = call->admit(capture); code != MPI_SUCCESS) return code;
   try {
     const uint32_t number = enter(call, capture.active);
-    bool told = false;
+    bool told = capture.active && give_to_graph(capture, number);
     const int code = put_into_stream(*call, number, &told);
     if (code != MPI_SUCCESS && !told) leave(number);
     return code;
@@ -181,7 +182,7 @@ void CommStream::leave(uint32_t number) noexcept {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     Entry& entry = entries_[number - 1];
-    ended = std::move(entry.call);
+    ended = std::exchange(last_, std::move(entry.call));
     captured = entry.captured;
     free_.push_back(number);  // there is room: enter()
   }
@@ -198,6 +199,27 @@ void CommStream::leave(uint32_t number) noexcept {
   }
   const std::lock_guard<std::mutex> guard(mutex_);
   --alive_;
+}
+
+// Where the driver cannot tell that a graph has gone, the call stays until MPI ends.
+bool CommStream::give_to_graph(const Capture& capture, uint32_t number) noexcept {
+  const cuda::Driver& driver = gpu()->device().driver;
+  if (driver.cuUserObjectCreate == nullptr || driver.cuGraphRetainUserObject == nullptr ||
+      capture.graph == nullptr)
+    return true;
+  GraphHold* const hold = proxy_->make_hold(*this, number);
+  if (hold == nullptr) return true;
+  const cuda::Current current(gpu()->device());
+  CUuserObject object = nullptr;
+  if (driver.cuUserObjectCreate(&object, hold, Proxy::end_hold, 1,
+                                CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) != CUDA_SUCCESS) {
+    proxy_->drop_hold(hold);
+    return true;
+  }
+  if (driver.cuGraphRetainUserObject(capture.graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE) !=
+      CUDA_SUCCESS)
+    (void)driver.cuUserObjectRelease(object, 1);  // which ends the call
+  return true;
 }
 
 // Where passes overlap, the stream brings the next one in before it waits for this one.

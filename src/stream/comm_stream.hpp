@@ -73,6 +73,8 @@ class CommStream {
   void put_end() noexcept;
 
   // What follows is the proxy's.
+  /// The graph that has captured the call is no more.
+  void leave_graph(uint32_t number) noexcept { leave(number); }
   [[nodiscard]] bool has_mail() const noexcept {
     return board_.mail.here->load(std::memory_order_acquire) != 0;
   }
@@ -111,6 +113,7 @@ class CommStream {
   [[nodiscard]] int run_now(Call& call) noexcept;
   [[nodiscard]] uint32_t enter(std::shared_ptr<Call> call, bool captured);
   void leave(uint32_t number) noexcept;
+  [[nodiscard]] bool give_to_graph(const Capture& capture, uint32_t number) noexcept;
   [[nodiscard]] int put_into_stream(Call& call, uint32_t number, bool* told) noexcept;
   void take(uint32_t number) noexcept;
   [[nodiscard]] bool advance(Flight& flight) noexcept;
@@ -132,6 +135,7 @@ class CommStream {
   std::mutex mutex_;           // of what follows; never held in a call of the driver
   std::deque<Entry> entries_;  // of numbers from 1 on
   std::vector<uint32_t> free_;
+  std::shared_ptr<Call> last_;  // that has ended: its last copy may be under way
   size_t alive_ = 0;
   bool closed_ = false;
   std::string error_;

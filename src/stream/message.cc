@@ -65,6 +65,10 @@ class SendCall final : public MessageCall {
     if (area_.by_stream()) passes = parts_of(area_.bytes(), chunk_);
     stored_ = area_.by_stream() && (passes > 1 || pending_ != nullptr);
   }
+  int admit(const Capture& capture) noexcept override {
+    if (pending_ != nullptr) pending_->capture = capture.id;
+    return MPI_SUCCESS;
+  }
   void copy_in(Track& track, int pass, std::byte* half) noexcept override {
     area_.copy_in(track, offset(pass), half, bytes(pass));
   }
@@ -146,6 +150,10 @@ class IrecvCall final : public MessageCall {
       : MessageCall(on, message, function), pending_(std::move(pending)) {
     pending_->area = area_;
   }
+  int admit(const Capture& capture) noexcept override {
+    pending_->capture = capture.id;
+    return MPI_SUCCESS;
+  }
   int begin(int, std::byte*, std::vector<core::Request*>*) override {
     if (area_.by_stream()) pending_->store.resize(area_.bytes());
     return pml().irecv(buffer(area_.by_stream() ? pending_->store.data() : nullptr), envelope(),
@@ -167,6 +175,19 @@ class WaitCall final : public Call {
         parts_.push_back({one.pending.get(), offset, std::min(chunk_, bytes - offset)});
     }
     passes = static_cast<int>(std::max<size_t>(1, parts_.size()));
+  }
+  // What one execution of a graph begins it must end, and no other.
+  int admit(const Capture& capture) noexcept override {
+    for (const Awaited& one : all_) {
+      if (one.pending->capture == capture.id) continue;
+      return fail(MPI_ERR_REQUEST,
+                  one.pending->capture == 0
+                      ? "the request was begun before the stream's capture; wait for it before "
+                        "cudaStreamBeginCapture, or begin it in the capture"
+                      : "the request was begun in a capture that has ended; wait for it by "
+                        "MPIX_Wait_enqueue before cudaStreamEndCapture");
+    }
+    return MPI_SUCCESS;
   }
   void copy_in(Track& track, int pass, std::byte* half) noexcept override {
     if (const Part* const part = at(pass))

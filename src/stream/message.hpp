@@ -38,6 +38,7 @@ struct Pending {
   std::vector<std::byte> store;
   core::Request* request = nullptr;
   core::Outcome outcome;
+  uint64_t capture = 0;  // in which it was begun; 0 for none
 };
 
 /// The user's. It is waited for in a stream alone: ordinary calls refuse it.
@@ -50,7 +51,6 @@ class EnqueuedRequest final : public core::Request {
   }
   const std::shared_ptr<Pending> pending;
   CommStream& stream;
-  uint64_t capture = 0;  // in which it was begun
 
   int deliver(bool last) noexcept override;
   void destroy() noexcept override;

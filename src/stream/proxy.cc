@@ -25,7 +25,16 @@ constexpr int64_t kLongNs = 100'000'000;  // then the launcher may ask what it w
 
 }  // namespace
 
-Proxy::Proxy(core::Process& process, Raise raise) : process_(process), raise_(raise) {
+struct GraphHold {
+  std::shared_ptr<Proxy::Released> released;
+  CommStream* of;
+  uint32_t number;
+  GraphHold* next;
+};
+
+Proxy::Proxy(core::Process& process, Raise raise)
+    : process_(process), raise_(raise), released_(std::make_shared<Released>()) {
+  released_->proxy = this;
   const SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
   ::pthread_setname_np(thread_.native_handle(), "tern-proxy");
@@ -38,6 +47,12 @@ Proxy::~Proxy() {
   }
   woken_.notify_one();
   thread_.join();
+  {
+    const std::lock_guard<std::mutex> guard(released_->mutex);
+    released_->proxy = nullptr;
+    GraphHold* hold = released_->first.exchange(nullptr);
+    while (hold != nullptr) delete std::exchange(hold, hold->next);
+  }
   mine_.clear();
   all_.clear();
   for (const Page& page : pages_) {
@@ -145,6 +160,38 @@ void Proxy::count_captured(int more) noexcept {
   woken_.notify_one();
 }
 
+GraphHold* Proxy::make_hold(CommStream& of, uint32_t number) noexcept {
+  return new (std::nothrow) GraphHold{released_, &of, number, nullptr};
+}
+
+void Proxy::drop_hold(GraphHold* hold) noexcept { delete hold; }
+
+void Proxy::end_hold(void* given) noexcept {
+  auto* const hold = static_cast<GraphHold*>(given);
+  const std::shared_ptr<Released> released = hold->released;
+  const std::lock_guard<std::mutex> guard(released->mutex);
+  if (released->proxy == nullptr) {
+    delete hold;
+    return;
+  }
+  hold->next = released->first.load();
+  released->first.store(hold, std::memory_order_release);
+}
+
+bool Proxy::end_released() noexcept {
+  if (TERN_LIKELY(released_->first.load(std::memory_order_relaxed) == nullptr)) return false;
+  GraphHold* hold = nullptr;
+  {
+    const std::lock_guard<std::mutex> guard(released_->mutex);
+    hold = released_->first.exchange(nullptr);
+  }
+  while (hold != nullptr) {
+    hold->of->leave_graph(hold->number);
+    delete std::exchange(hold, hold->next);
+  }
+  return true;
+}
+
 void Proxy::finish() noexcept {
   core::Progress& progress = process_.channel(0).progress;
   const core::ChannelLock lock(progress);
@@ -203,7 +250,8 @@ void Proxy::run() noexcept {
   int64_t idle_since = now_ns();
   while (!ends_) {
     update();
-    if (look() != 0) {
+    const bool released = end_released();
+    if (look() != 0 || released) {
       idle_since = now_ns();
       continue;
     }

@@ -24,6 +24,9 @@
 
 namespace tern::stream {
 
+/// A captured call, held by its graph: what the driver gives back when the graph has gone.
+struct GraphHold;
+
 class Proxy {
  public:
   /// Raises an error at once where the communicator's handler ends the program; else returns.
@@ -46,6 +49,12 @@ class Proxy {
   /// Waits until all that was enqueued is done. The caller's, outside all locks.
   void finish() noexcept;
 
+  /// Null where there is no memory. end_hold() may be called in any thread, in the driver, and
+  /// after MPI has ended; the proxy then ends the call.
+  [[nodiscard]] GraphHold* make_hold(CommStream& of, uint32_t number) noexcept;
+  static void end_hold(void* hold) noexcept;
+  void drop_hold(GraphHold* hold) noexcept;
+
   void count_outstanding(int more) noexcept;
   void count_captured(int more) noexcept;
   void raise_now(core::Communicator& communicator, int code, const std::string& text) const {
@@ -53,6 +62,13 @@ class Proxy {
   }
 
  private:
+  friend struct GraphHold;
+  /// Calls whose graphs have gone, while the proxy is there.
+  struct Released {
+    std::mutex mutex;
+    Proxy* proxy = nullptr;
+    std::atomic<GraphHold*> first{nullptr};
+  };
   /// Pinned memory that holds words, until MPI ends.
   struct Page {
     cuda::Device* device;
@@ -65,6 +81,7 @@ class Proxy {
   };
   void run() noexcept;
   void update() noexcept;
+  [[nodiscard]] bool end_released() noexcept;
   [[nodiscard]] int look() noexcept;
   [[nodiscard]] bool has_work() const noexcept;
   [[nodiscard]] bool is_under_way() const noexcept;
@@ -81,6 +98,7 @@ class Proxy {
   std::condition_variable woken_;
   std::vector<std::shared_ptr<CommStream>> all_;
   std::atomic<bool> changed_{false};
+  const std::shared_ptr<Released> released_;
   std::vector<Words> idle_;
   std::vector<Page> pages_;
   std::vector<std::shared_ptr<CommStream>> mine_;  // the thread's own
