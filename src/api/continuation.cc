@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/attempt.hpp"
+#include "api/errors.hpp"
 #include "api/requests.hpp"
 #include "core/info.hpp"
 
@@ -109,6 +110,7 @@ void ContinuationRequest::run(Continuation& one) noexcept {
     note(one.callback, code, text, false);
     return ended();
   }
+  if (code != MPI_SUCCESS) remember_error(code, text);  // it may ask MPI_Error_string
   const bool before = std::exchange(in_function, true);
   const int returned = one.callback.function(code, one.callback.data);
   in_function = before;

@@ -6,6 +6,7 @@
 // cflags: -pthread
 #include <mpix.h>
 #include <pthread.h>
+#include <string.h>
 #include <time.h>
 
 #include "check.h"
@@ -14,6 +15,7 @@ enum { kMany = 300, kLarge = 200000 };
 
 static MPI_Request all;
 static int calls, last_rc, right, left;
+static char last_text[MPI_MAX_ERROR_STRING + 1];
 static int out[kLarge], in[kMany], large[kLarge];
 
 static int count_call(int rc, void* data) {
@@ -140,6 +142,7 @@ static void among_others(void) {
 static int remember(int rc, void* data) {
   (void)data;
   last_rc = rc;
+  snprintf(last_text, sizeof last_text, "%s", error_text(rc));
   ++calls;
   return MPI_SUCCESS;
 }
@@ -165,6 +168,8 @@ static void failures(void) {
     CHECK_EQ(calls, invoke);
     CHECK_EQ(class_of(code), invoke ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
     if (invoke) CHECK_EQ(class_of(last_rc), MPI_ERR_TRUNCATE);
+    if (invoke)
+      CHECK(strstr(last_text, "12 bytes") != NULL);  // the whole sentence, not the class's
     count = 5;
     OK(MPIX_Continue_get_failed(all, &count, data));
     CHECK_EQ(count, invoke ? 0 : 1);

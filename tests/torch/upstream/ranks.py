@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs tests of PyTorch's own distributed_test.py, from its wheel, on the ranks of this job; rank 0 says how each ended.
 
-ranks.py NAME TEST...: NAME is what the tests believe the backend to be. For "gloo" and "mpi" Tern takes that name's place.
+ranks.py NAME TEST...: NAME is what decorators believe the backend to be: with "gloo" and "mpi" tests run that ask for one of
+these. The tests themselves see Tern.
 """
 
 import datetime
@@ -15,19 +16,17 @@ import torch
 import torch.distributed as dist
 
 import torch_tern
-from torch.distributed.distributed_c10d import Backend
 
 rank, ranks = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
 name, tests = sys.argv[1], sys.argv[2:]
-os.environ.update(BACKEND=name, WORLD_SIZE=str(ranks), RANK=str(rank), MASTER_ADDR="127.0.0.1")
+os.environ.update(BACKEND=name, WORLD_SIZE=str(ranks), RANK=str(rank), MASTER_ADDR="127.0.0.1",
+                  INIT_METHOD=f"file://{os.environ['TEMP_DIR']}/shared_init_file")
 warnings.simplefilter("ignore")
-if name != "tern":
-    Backend._plugins[name.upper()] = Backend._plugins["TERN"]
 
 from torch.testing._internal import common_distributed, common_utils  # noqa: E402  (it reads the environment)
 
 for features in ("ddp", "subgroup"):
-    common_distributed.DistTestCases.backend_feature[features].add(name)
+    common_distributed.DistTestCases.backend_feature[features] |= {name, "tern"}
 
 torch.manual_seed(1)  # models that are made at import have equal weights on all ranks, as in processes that were forked
 from torch.testing._internal.distributed import distributed_test  # noqa: E402
@@ -50,8 +49,11 @@ class Tests(distributed_test.TestDistBackend, distributed_test.DistributedTest._
 
 def run(test):
     """None, or why it was skipped."""
+    method = getattr(Tests, test)
+    if getattr(method, "__unittest_skip__", False):
+        return method.__unittest_skip_why__
     seconds = distributed_test.CUSTOM_PG_TIMEOUT.get(test, 60)
-    dist.init_process_group(name, init_method=f"file://{os.environ['TEMP_DIR']}/init_dir/{test}",
+    dist.init_process_group("tern", init_method=f"file://{os.environ['TEMP_DIR']}/init_dir/{test}",
                             rank=rank, world_size=ranks, timeout=datetime.timedelta(seconds=seconds))
     case = Tests(test)
     case.setUp()
