@@ -46,6 +46,11 @@ class Coll final : UnderWay, ScheduleMaker {
   /// Of a communicator so prepared; null where its ranks have none.
   [[nodiscard]] static std::shared_ptr<GpuTeam> team_of(
       const core::Communicator& communicator) noexcept;
+  /// Why it has none.
+  [[nodiscard]] static std::string why_no_team(const core::Communicator& communicator);
+  /// A rank takes no part in a collective, or the communicator was interrupted: what is put into
+  /// streams on it will not end by itself.
+  [[nodiscard]] static bool is_over(const core::Communicator& communicator) noexcept;
   /// Puts an operation on a communicator so prepared into a stream. Not *taken: it must be done
   /// another way, which all ranks find alike, *why_not.
   [[nodiscard]] int enqueue(const Operation& operation, CUstream stream, bool* taken,
@@ -113,6 +118,7 @@ class Coll final : UnderWay, ScheduleMaker {
   Slab* slab_for(CommState& state, Slab::Size size, const char* name);
   Slots* slots_for(CommState& state, const Question& question, const Choice& choice);
   // coll_enqueue.cc
+  [[nodiscard]] int fail_over(CommState& state) const noexcept;
   [[nodiscard]] int put_into(CommState& state, const Operation& operation, CUstream stream,
                              bool* taken, std::string* why_not);
   [[nodiscard]] const Placed* placed_for(CommState& state, const Operation& operation,

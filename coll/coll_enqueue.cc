@@ -57,6 +57,12 @@ const Placed* Coll::placed_for(CommState& state, const Operation& operation, std
   return placed;
 }
 
+int Coll::fail_over(CommState& state) const noexcept {
+  const core::ChannelLock lock(channel_.progress);
+  if (state.communicator.interrupted()) return state.communicator.fail_interrupted();
+  return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
+}
+
 int Coll::put_into(CommState& state, const Operation& operation, CUstream stream, bool* taken,
                    std::string* why_not) {
   GpuTeam& team = *state.team;
@@ -81,11 +87,29 @@ std::shared_ptr<GpuTeam> Coll::team_of(const core::Communicator& communicator) n
   return state == nullptr ? nullptr : state->team;
 }
 
+std::string Coll::why_no_team(const core::Communicator& communicator) {
+  const auto* const state = static_cast<const CommState*>(communicator.coll.get());
+  return state == nullptr || state->no_team.empty()
+             ? "only MPIX_Stream_comm_create prepares devices for each other"
+             : state->no_team;
+}
+
+bool Coll::is_over(const core::Communicator& communicator) noexcept {
+  const core::ChannelLock lock(communicator.channel().progress);
+  const auto* const state = static_cast<const CommState*>(communicator.coll.get());
+  return communicator.interrupted() || (state != nullptr && state->over());
+}
+
 int Coll::enqueue(const Operation& operation, CUstream stream, bool* taken,
                   std::string* why_not) noexcept {
   *taken = false;
   try {
+    if (operation.communicator->coll == nullptr) {
+      *why_not = why_no_team(*operation.communicator);
+      return MPI_SUCCESS;
+    }
     CommState& state = static_cast<CommState&>(*operation.communicator->coll);
+    if (state.team != nullptr && is_over(*operation.communicator)) return fail_over(state);
     if (state.team != nullptr) return put_into(state, operation, stream, taken, why_not);
     *why_not = state.no_team;
     return MPI_SUCCESS;

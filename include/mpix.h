@@ -84,7 +84,7 @@ int MPIX_Continue_get_failed(MPI_Request cont_req, int* count, void** cb_data);
    place when the stream comes to it, behind what was enqueued before, and what is enqueued later
    waits for it. Graphs may capture them. The names are those of MPICH. */
 typedef struct MPIX_Stream_object* MPIX_Stream;
-#define MPIX_STREAM_NULL ((MPIX_Stream)0)
+#define MPIX_STREAM_NULL ((MPIX_Stream)0x3f0)
 /* An error class: a stream, or its capture, cannot be used. */
 #define MPIX_ERR_STREAM 16000
 

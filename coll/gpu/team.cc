@@ -171,6 +171,20 @@ std::string GpuTeam::make_voice() {
                                 : cuda::words_of("cuMemHostGetDevicePointer", result);
 }
 
+void GpuTeam::let_go() noexcept {
+  if (device_.gone()) return;
+  const cuda::Current current(device_);
+  if (current.result() != CUDA_SUCCESS) return;
+  CUresult error = CUDA_SUCCESS;
+  if (rescue_ == nullptr) rescue_ = device_.streams.idle();
+  if (rescue_ == nullptr) rescue_ = device_.streams.make(&error);
+  if (rescue_ == nullptr) return;
+  const size_t first = ScratchLayout::one();
+  (void)device_.driver.cuMemsetD32Async(device_pointer(at(rank_, first)), 1,
+                                        (layout_.words_end() - first) / ScratchLayout::kWord,
+                                        rescue_->handle);
+}
+
 uint32_t GpuTeam::note(const Wait& wait, bool captured) {
   const std::lock_guard<std::mutex> guard(notes_mutex_);
   if (captured) {

@@ -88,6 +88,9 @@ class GpuTeam {
   };
   /// What a number of waiting() means: in words, and for which ranks of the team.
   [[nodiscard]] std::string describe(uint32_t wait, std::vector<int>* ranks) const;
+  /// Lets every wait of this rank's streams end, whatever was signalled: their data is undefined
+  /// then, and the team of no use any more. Calls the driver, on a stream of its own.
+  void let_go() noexcept;
   // In a batch, around a wait.
   [[nodiscard]] uint32_t note(const Wait& wait, bool captured);
   [[nodiscard]] CUdeviceptr wait_word() const noexcept { return voice_.at; }
@@ -139,6 +142,7 @@ class GpuTeam {
   mutable std::mutex notes_mutex_;
   std::vector<Wait> notes_, captured_;  // by number
   uint32_t next_note_ = 0;
+  cuda::Stream* rescue_ = nullptr;
   std::string why_broken_;
   std::mutex mutex_;
 };

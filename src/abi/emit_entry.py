@@ -26,6 +26,7 @@ PARTS = {'Comm_split': 'kSplit', 'Comm_split_type': 'kSplitType', 'Dist_graph_cr
                          'kDerivation'),
          **dict.fromkeys(('Win_create', 'Win_allocate', 'Win_allocate_shared',
                           'Win_create_dynamic', 'Stream_comm_create'), 'kCollective')}
+MESSAGES = ('Send_', 'Recv_', 'Isend_', 'Irecv_', 'Comm_')  # enqueued, and no collectives
 HEARS = ('comm', 'win', 'file', 'session')  # kinds of objects with an error handler
 
 
@@ -281,6 +282,8 @@ class Entry:
             return None
         if self.f.chapter in ('coll', 'neighbor'):
             return 'kPersistent' if name.endswith('_init') else 'kCollective'
+        if self.f.chapter == 'stream' and name not in PARTS:
+            return None if name.startswith(MESSAGES) else 'kEnqueued'
         return PARTS.get(name)
 
     def call_body(self):

@@ -105,6 +105,8 @@ void excuse_here(core::Communicator& comm, Part part, int code, bool aliased) {
     case Part::kDerivation:
       (void)comm.next_derivation();
       return;
+    case Part::kEnqueued:
+      return refuse_enqueued(comm, code, aliased);
     case Part::kNone:
       return;
   }

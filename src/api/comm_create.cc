@@ -11,6 +11,7 @@
 #include "api/comm_exchange.hpp"
 #include "api/excuse.hpp"
 #include "api/intercomm.hpp"
+#include "api/streams.hpp"
 #include "core/attribute.hpp"
 #include "core/request.hpp"
 
@@ -32,6 +33,7 @@ int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   int code = set_hints(*made, info);
   if (code != MPI_SUCCESS) return code;
   code = parent.attributes.copy_all(parent.handle(), made->attributes);
+  if (code == MPI_SUCCESS) code = copy_stream(parent, *made);
   if (code == MPI_SUCCESS) {
     publish(std::move(made), out);
     return code;

@@ -6,6 +6,7 @@
 #include "coll/coll.hpp"
 #include "core/communicator.hpp"
 #include "pml/pml.hpp"
+#include "stream/comm_stream.hpp"
 
 namespace tern::api {
 
@@ -18,6 +19,10 @@ int comm_interrupt(core::Communicator& comm) noexcept {
   channel.pml->interrupt(comm);
   if (comm.side) channel.pml->interrupt(*comm.side);
   channel.coll->interrupt(comm);
+  if (const stream::CommStream* const state = stream::of(comm)) {  // in the same channel
+    channel.pml->interrupt(state->shadow());
+    channel.coll->interrupt(state->shadow());
+  }
   channel.progress.poll();
   channel.progress.wake();
   comm.operation_ended();

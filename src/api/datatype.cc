@@ -11,6 +11,7 @@
 #include "api/datatype.hpp"
 #include "core/attribute.hpp"
 #include "core/request.hpp"
+#include "stream/proxy.hpp"
 
 namespace tern::api {
 
@@ -36,6 +37,8 @@ int type_commit(MPI_Datatype* datatype) noexcept {
   Datatype* type = find_type(*datatype);
   if (type == nullptr) return no_type("datatype", *datatype);
   type->commit();
+  if (TERN_UNLIKELY(the_process != nullptr && the_process->proxy != nullptr))
+    the_process->proxy->prepare(*type);
   return MPI_SUCCESS;
 }
 

@@ -20,6 +20,7 @@ enum class Part : uint8_t {
   kSplitType,
   kCreate,      // MPI_Comm_create
   kDerivation,  // communicators that are made without a message
+  kEnqueued,    // collectives on a stream
 };
 
 /// The reason is the last fail(), which stays. `aliased`: buffers that share memory are all that is
@@ -37,6 +38,9 @@ template <class Work>
 
 /// comm_split.cc: the exchange, without a vote.
 void refuse_split(core::Communicator& communicator, bool by_type, int code);
+
+/// streams.cc: what the others hear when their streams come to it.
+void refuse_enqueued(core::Communicator& communicator, int code, bool aliased);
 
 /// comm_create.cc: as MPI_Comm_create with a group that is refused.
 void refuse_create(core::Communicator& communicator, int code);

@@ -19,6 +19,7 @@
 #include "api/excuse.hpp"
 #include "api/requests.hpp"
 #include "base/log.hpp"
+#include "coll/coll.hpp"
 #include "core/error_handler.hpp"
 #include "core/op.hpp"
 #include "mpix.h"
@@ -102,17 +103,31 @@ Communicator* derive_shadow(Communicator& of) {
   return made.leak();
 }
 
+void attach(Communicator& comm, Communicator& shadow, Stream* with, size_t chunk,
+            const stream::Board& board) {
+  const auto state =
+      std::make_shared<CommStream>(comm, shadow, core::Ref<Stream>(with), chunk, board);
+  comm.stream = std::make_unique<stream::Attached>(state);
+  if (state->gpu() != nullptr) comm.process().proxy->add(state);
+}
+
 void explain(const Communicator& comm, const CommStream& state) {
   if (comm.rank() != 0) return;
-  const bool gpu = state.gpu() != nullptr;
-  comm.process().explain.say(
-      "enqueue", {{"engine", gpu ? "proxy" : "none"}, {"chunk", state.chunk()}},
-      gpu ? strf("enqueued operations are done by the host, in parts of up to %zu bytes of pinned "
-                 "memory (TERN_STREAM_CHUNK), when the stream has come to them: no engine of the "
-                 "device takes them",
-                 state.chunk())
-          : std::string("enqueued operations are done when their call returns: rank 0 gave no "
-                        "stream of a GPU"));
+  const char* const engine = state.gpu() == nullptr    ? "none"
+                             : state.between_devices() ? "streams"
+                                                       : "proxy";
+  std::string text =
+      "enqueued operations are done when their call returns: rank 0 gave no stream of a GPU";
+  if (state.between_devices())
+    text =
+        "enqueued collectives go between the devices alone, through scratch that all of them have "
+        "mapped and tried (TERN_GPU_SCRATCH); messages are done by the host";
+  else if (state.gpu() != nullptr)
+    text = strf(
+        "enqueued operations are done by the host, in parts of up to %zu bytes of pinned memory "
+        "(TERN_STREAM_CHUNK), when the stream has come to them: %s",
+        state.chunk(), coll::Coll::why_no_team(state.shadow()).c_str());
+  comm.process().explain.say("enqueue", {{"engine", engine}, {"chunk", state.chunk()}}, text);
 }
 
 stream::Message message_of(const void* buf, MPI_Count count, core::Datatype& type, int peer,
@@ -134,6 +149,19 @@ void raise_if_fatal(Communicator& communicator, int code, const std::string& tex
   const char* const name = error_class_name(code);
   deliver(&communicator.process(), &communicator, code,
           text + " (" + (name != nullptr ? name : "error") + ")");
+}
+
+int copy_stream(const Communicator& parent, Communicator& made) {
+  const CommStream* const state = stream::of(parent);
+  if (state == nullptr) return MPI_SUCCESS;
+  stream::Board board;
+  if (state->gpu() != nullptr) {
+    const int code =
+        parent.process().proxy->make_board(state->gpu()->device(), state->chunk(), &board);
+    if (code != MPI_SUCCESS) return code;
+  }
+  attach(made, *derive_shadow(made), state->stream(), state->chunk(), board);
+  return MPI_SUCCESS;
 }
 
 void end_stream(Communicator& communicator) noexcept {
@@ -199,6 +227,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     code = guarded([&] {
       if (with == nullptr || !with->on_gpu()) return;
       instance().start_proxy();
+      stream::prepare_types(comm.process(), with->device());
       const int failed = comm.process().proxy->make_board(with->device(), chunk, &board);
       if (failed != MPI_SUCCESS) throw Error(failed, take_last_error().text);
     });
@@ -219,12 +248,9 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     Communicator& shadow = *derive_shadow(*made);
     cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
     code = shadow.channel().coll->prepare_enqueue(shadow, device);
-    const auto state =
-        std::make_shared<CommStream>(*made, shadow, core::Ref<Stream>(with), chunk, board);
-    made->stream = std::make_unique<stream::Attached>(state);
-    if (state->gpu() != nullptr) comm.process().proxy->add(state);
+    attach(*made, shadow, with, chunk, board);
     if (code != MPI_SUCCESS) return code;
-    explain(comm, *state);
+    explain(comm, *stream::of(*made));
     publish(std::move(made), newcomm);
     return MPI_SUCCESS;
   });
@@ -242,11 +268,18 @@ int comm_get_stream(Communicator& comm, int idx, MPIX_Stream* out) noexcept {
 
 // -- collectives
 
+void refuse_enqueued(Communicator& comm, int code, bool aliased) {
+  if (CommStream* const state = stream::of(comm)) stream::refuse(*state, code, aliased);
+}
+
 int enqueue(const Described& what, const char* name) noexcept {
   CommStream* state = nullptr;
   if (const int code = find_stream(*what.operation.communicator, &state); code != MPI_SUCCESS)
     return code;
-  if (what.code != MPI_SUCCESS) return what.code;
+  if (what.code != MPI_SUCCESS) {
+    excuse(*what.operation.communicator, Part::kEnqueued, what.code, what.aliased);
+    return what.code;
+  }
   return stream::enqueue(*state, what.operation, name);
 }
 
@@ -278,8 +311,10 @@ int isend_enqueue(const void* buf, MPI_Count count, core::Datatype& datatype, in
   CommStream* state = nullptr;
   if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
   EnqueuedRequest* made = nullptr;
-  const int code = stream::enqueue_isend(*state, message_of(buf, count, datatype, dest, tag), &made,
-                                         "MPIX_Isend_enqueue");
+  const int code = dest == MPI_PROC_NULL
+                       ? stream::begin_with_nobody(*state, &made)
+                       : stream::enqueue_isend(*state, message_of(buf, count, datatype, dest, tag),
+                                               &made, "MPIX_Isend_enqueue");
   if (code == MPI_SUCCESS) *request = handle_of(*made);
   return code;
 }
@@ -289,15 +324,19 @@ int irecv_enqueue(void* buf, MPI_Count count, core::Datatype& datatype, int sour
   CommStream* state = nullptr;
   if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
   EnqueuedRequest* made = nullptr;
-  const int code = stream::enqueue_irecv(*state, message_of(buf, count, datatype, source, tag),
-                                         &made, "MPIX_Irecv_enqueue");
+  const int code =
+      source == MPI_PROC_NULL
+          ? stream::begin_with_nobody(*state, &made)
+          : stream::enqueue_irecv(*state, message_of(buf, count, datatype, source, tag), &made,
+                                  "MPIX_Irecv_enqueue");
   if (code == MPI_SUCCESS) *request = handle_of(*made);
   return code;
 }
 
 namespace {
 
-int wait_for(int count, MPI_Request* handles, MPI_Status* statuses, const char* name) {
+int wait_for(int count, MPI_Request* handles, MPI_Status* statuses, bool of_several,
+             const char* name) {
   std::vector<EnqueuedRequest*> found(static_cast<size_t>(count), nullptr);
   for (int i = 0; i < count; ++i) {
     if (handles[i] == MPI_REQUEST_NULL) {
@@ -306,9 +345,11 @@ int wait_for(int count, MPI_Request* handles, MPI_Status* statuses, const char* 
     }
     auto* const one = dynamic_cast<EnqueuedRequest*>(find_request(handles[i]));
     if (one == nullptr)
-      return fail(
-          MPI_ERR_REQUEST,
-          "request %d is not of MPIX_Isend_enqueue or MPIX_Irecv_enqueue, or was waited for", i);
+      return fail(MPI_ERR_REQUEST,
+                  "%s is %p, which is no request of MPIX_Isend_enqueue or MPIX_Irecv_enqueue, or "
+                  "was waited for",
+                  of_several ? strf("array_of_requests[%d]", i).c_str() : "request",
+                  static_cast<void*>(handles[i]));
     found[static_cast<size_t>(i)] = one;
   }
   for (size_t first = 0; first < found.size(); ++first) {
@@ -334,11 +375,11 @@ int wait_for(int count, MPI_Request* handles, MPI_Status* statuses, const char* 
 }  // namespace
 
 int wait_enqueue(MPI_Request* request, MPI_Status* status) noexcept {
-  return attempt([&] { return wait_for(1, request, status, "MPIX_Wait_enqueue"); });
+  return attempt([&] { return wait_for(1, request, status, false, "MPIX_Wait_enqueue"); });
 }
 
 int waitall_enqueue(int count, MPI_Request* requests, MPI_Status* statuses) noexcept {
-  return attempt([&] { return wait_for(count, requests, statuses, "MPIX_Waitall_enqueue"); });
+  return attempt([&] { return wait_for(count, requests, statuses, true, "MPIX_Waitall_enqueue"); });
 }
 
 }  // namespace tern::api

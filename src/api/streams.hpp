@@ -13,6 +13,9 @@ namespace tern::api {
 /// else returns. The proxy's thread.
 void raise_if_fatal(core::Communicator& communicator, int code, const std::string& text);
 
+/// A duplicate has the stream of its parent. An error class with fail() text.
+[[nodiscard]] int copy_stream(const core::Communicator& parent, core::Communicator& made);
+
 /// The user frees the communicator: what is enqueued on it ends properly.
 void end_stream(core::Communicator& communicator) noexcept;
 

@@ -11,6 +11,7 @@
 #include "boot/boot.hpp"
 #include "core/current_call.hpp"
 #include "pml/pml.hpp"
+#include "stream/proxy.hpp"
 
 namespace tern::api {
 namespace {
@@ -20,7 +21,9 @@ constexpr int64_t kPollsHold = 200000000;  // a rank that only polls may leave M
 /// Threads of the program; those outside MPI may bring what the others wait for.
 size_t count_threads(const core::Process& process) {
   const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
-  return static_cast<size_t>(std::distance(tasks, end)) - (process.has_progress_thread ? 1 : 0);
+  size_t own = process.has_progress_thread ? 1 : 0;
+  if (process.proxy != nullptr && !process.proxy->waits()) ++own;
+  return static_cast<size_t>(std::distance(tasks, end)) - own;
 }
 
 /// The locks of all channels but the one that is held; held() is false where a thread is busy in

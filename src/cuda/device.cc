@@ -110,6 +110,7 @@ void Device::forget() noexcept {
   events.forget();
   late_writes.forget();
   stores_ = {};
+  for (const void* one : known_) forget_pinned(one);
 }
 
 namespace {
@@ -169,13 +170,22 @@ CUresult Device::allocate(Store from, size_t bytes, std::byte** block) noexcept 
                               : driver.cuMemAlloc_v2(&device, bytes);
   *block = static_cast<std::byte*>(from == Store::kPinned ? host : reinterpret_cast<void*>(device));
   if (result == CUDA_SUCCESS) held_[static_cast<size_t>(from)] += bytes;
-  if (result == CUDA_SUCCESS && from == Store::kPinned) know_pinned(host, bytes);
+  if (result == CUDA_SUCCESS && from == Store::kPinned) {
+    try {
+      known_.push_back(host);
+      know_pinned(host, bytes);
+    } catch (const std::bad_alloc&) {  // the driver is asked
+    }
+  }
   return result;
 }
 
 void Device::free_idle(Store of) noexcept {
   for (const auto& [bytes, block] : stores_[static_cast<size_t>(of)]) {
-    if (of == Store::kPinned) forget_pinned(block);
+    if (of == Store::kPinned) {
+      forget_pinned(block);
+      known_.erase(std::remove(known_.begin(), known_.end(), block), known_.end());
+    }
     (void)(of == Store::kPinned ? driver.cuMemFreeHost(block)
                                 : driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(block)));
     held_[static_cast<size_t>(of)] -= bytes;

@@ -84,6 +84,7 @@ class Device {
   void free_idle(Store of) noexcept;
   std::array<Blocks, 2> stores_;     // what is idle, by Store
   std::array<size_t, 2> held_ = {};  // bytes, idle or not
+  std::vector<const void*> known_;   // pinned: know_pinned()
   std::string kernels_file_;
   std::unique_ptr<Kernels> kernels_;
   std::string no_kernels_;  // why a context could not get any

@@ -166,6 +166,18 @@ CUresult Kernels::mail(CUstream stream, void* to, const void* from, size_t bytes
   return launch(mail_, stream, 1, &arguments);
 }
 
+bool Kernels::has(const std::shared_ptr<const LayoutProgram>& program) noexcept {
+  if (program == nullptr || program->inlined()) return true;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return std::any_of(images_.begin(), images_.end(),
+                     [&](const Image& image) { return image.owner.lock() == program; });
+}
+
+CUresult Kernels::prepare(const std::shared_ptr<const LayoutProgram>& program) noexcept {
+  const void* unused = nullptr;
+  return program == nullptr || program->inlined() ? CUDA_SUCCESS : image_of(program, &unused);
+}
+
 // Freeing device memory waits for the device: the images of types that are no more are used again.
 CUresult Kernels::image_of(const std::shared_ptr<const LayoutProgram>& program,
                            const void** at) noexcept {

@@ -53,6 +53,11 @@ class Kernels {
   CUresult unpack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
                   void* buffer, size_t offset, const void* packed, size_t bytes) noexcept;
 
+  /// What pack and unpack need of a program in device memory is there. prepare() brings it there,
+  /// and may wait for the device.
+  [[nodiscard]] bool has(const std::shared_ptr<const LayoutProgram>& program) noexcept;
+  CUresult prepare(const std::shared_ptr<const LayoutProgram>& program) noexcept;
+
   /// Copies up to some KiB by one block, then sets *flag, unless it is null, to `value`. Host
   /// memory by its device address.
   CUresult mail(CUstream stream, void* to, const void* from, size_t bytes, uint32_t* flag,

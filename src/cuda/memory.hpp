@@ -60,9 +60,9 @@ struct HostRanges {
              bytes.load(std::memory_order_relaxed);
     }
   };
-  Range program;  // static data
+  Range program;                 // static data
   std::array<Range, 64> pinned;  // the library's own; a place serves one address
-  Range heap;     // by brk; grows
+  Range heap;                    // by brk; grows
 };
 extern constinit HostRanges host_ranges;
 struct StackRange {

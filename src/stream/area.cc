@@ -11,7 +11,8 @@ Area::Area(core::Process& process, const Stream* stream, void* address, MPI_Coun
   data_.ask();
   by_stream_ = stream != nullptr && data_.on_device() && data_.bytes() > 0;
   if (!by_stream_) return;
-  const std::string why = why_not_packed(*stream, data_);
+  if (!type.contiguous()) program_ = core::device_layout(type);
+  const std::string why = why_not_packed(*stream, data_, program_);
   if (!why.empty())
     throw Error(MPI_ERR_TYPE,
                 strf("the buffer at %p cannot be moved by the stream: %s", address, why.c_str()));

@@ -6,6 +6,9 @@
 // the proxy, or in the caller's where there is no stream.
 #pragma once
 
+#include <memory>
+
+#include "core/datatype_device.hpp"
 #include "core/device_copy.hpp"
 #include "core/object.hpp"
 #include "stream/track.hpp"
@@ -39,6 +42,7 @@ class Area {
  private:
   core::Data data_;
   core::Ref<core::Datatype> type_;
+  std::shared_ptr<const cuda::LayoutProgram> program_;  // in use as long as a graph may use it
   core::Process* process_ = nullptr;
   bool by_stream_ = false;
 };

@@ -36,7 +36,7 @@ class BlocksCall final : public Call {
     cut_half(on, operation);
     find_blocks(on, operation);
     const size_t most = std::max(in_.most_bytes(), out_.most_bytes());
-    passes = static_cast<int>((most + per_place_ - 1) / per_place_);
+    passes = std::max(1, static_cast<int>((most + per_place_ - 1) / per_place_));  // it counts
   }
 
   void copy_in(Track& track, int pass, std::byte* half) noexcept override {

@@ -2,8 +2,10 @@
 #include "stream/collective.hpp"
 
 #include <new>
+#include <string>
 
 #include "base/error.hpp"
+#include "coll/coll.hpp"
 #include "mpi.h"
 
 namespace tern::stream {
@@ -20,21 +22,59 @@ std::unique_ptr<Call> make_call(CommStream& on, const coll::Operation& operation
                       : make_exchange_call(on, operation, name);
 }
 
+class Refusal final : public Call {
+ public:
+  Refusal(CommStream& on, int code, bool aliased)
+      : Call("a collective that was refused"),
+        shadow_(on.shadow()),
+        code_(code),
+        aliased_(aliased),
+        text_(take_last_error().text) {
+    (void)fail(code, "%s", text_.c_str());
+  }
+  int admit(const Capture& capture) noexcept override {
+    return capture.active ? code_ : MPI_SUCCESS;
+  }
+  int begin(int, std::byte*, std::vector<core::Request*>*) override {
+    (void)fail(code_, "%s", text_.c_str());
+    shadow_.channel().coll->refusals().refuse(shadow_, false, code_, aliased_);
+    return MPI_SUCCESS;
+  }
+
+ private:
+  core::Communicator& shadow_;
+  const int code_;
+  const bool aliased_;
+  const std::string text_;
+};
+
 }  // namespace
+
+void refuse(CommStream& on, int code, bool aliased) noexcept {
+  try {
+    const auto call = std::make_shared<Refusal>(on, code, aliased);
+    const LastError last = take_last_error();
+    (void)on.enqueue(call);
+    (void)fail_on(last.object, code, "%s", last.text.c_str());
+  } catch (const std::bad_alloc&) {  // the others wait, which a report tells
+  }
+}
 
 // The engine of streams is asked first: what it says is alike on all ranks, and it takes something
 // only where all of them have a GPU's stream.
 int enqueue(CommStream& on, const coll::Operation& operation, const char* name) noexcept {
   bool taken = false;
-  if (const int code = on.enqueue_between_streams(operation, &taken); code != MPI_SUCCESS || taken)
-    return code;
+  int code = on.enqueue_between_streams(operation, &taken);
+  if (code != MPI_SUCCESS || taken) return code;
   try {
     return on.enqueue(make_call(on, operation, name));
   } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory to enqueue %s", coll::name_of(operation.collective));
+    code = fail(MPI_ERR_NO_MEM, "no memory to enqueue %s", coll::name_of(operation.collective));
   } catch (const Error& error) {
-    return fail(error);
+    code = fail(error);
   }
+  refuse(on, code, false);
+  return code;
 }
 
 }  // namespace tern::stream

@@ -18,6 +18,10 @@ namespace tern::stream {
 [[nodiscard]] int enqueue(CommStream& on, const coll::Operation& operation,
                           const char* name) noexcept;
 
+/// This rank takes no part in the next collective, for the reason of the last fail(), which has
+/// this class: the others hear of it when the stream comes there. Nothing in a capture.
+void refuse(CommStream& on, int code, bool aliased) noexcept;
+
 /// Of one form each; throw Error where the arguments cannot be served.
 [[nodiscard]] std::unique_ptr<Call> make_vector_call(CommStream& on,
                                                      const coll::Operation& operation,

@@ -57,6 +57,8 @@ class CommStream {
     return stream_ && stream_->on_gpu() ? stream_.get() : nullptr;
   }
   [[nodiscard]] size_t chunk() const noexcept { return chunk_; }
+  /// Collectives are work of the devices alone, where these can do them.
+  [[nodiscard]] bool between_devices() const noexcept { return team_ != nullptr; }
 
   /// Puts an operation into the stream, or does it. An error class with fail() text: its own, or
   /// that of an earlier one.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "coll/coll.hpp"
 #include "mpi.h"
 #include "pml/pml.hpp"
 #include "stream/blocks.hpp"
@@ -28,27 +29,28 @@ class ExchangeCall final : public Call {
   ExchangeCall(CommStream& on, const Operation& operation, const char* function)
       : Call(function),
         shadow_(on.shadow()),
+        serves_(coll::name_of(operation.collective)),
         byte_(core::predefined_type(shadow_.process(), MPI_BYTE)),
         rank_(shadow_.rank()),
         per_place_(on.chunk() / (2 * static_cast<size_t>(shadow_.size()))) {
-    overlaps = true;
     if (per_place_ == 0)
       throw Error(MPI_ERR_NO_MEM, strf("blocks of %d ranks do not fit the %zu bytes of a chunk; "
                                        "TERN_STREAM_CHUNK sets them",
                                        shadow_.size(), on.chunk()));
     find_blocks(on, operation);
     const size_t most = std::max(to_.most_bytes(), from_.most_bytes());
-    passes = static_cast<int>((most + per_place_ - 1) / per_place_);
+    passes = 1 + static_cast<int>((most + per_place_ - 1) / per_place_);
   }
 
   void copy_in(Track& track, int pass, std::byte* half) noexcept override {
-    if (to_.there()) to_.copy_in(track, part(pass), half);
+    if (pass > 0 && to_.there()) to_.copy_in(track, part(pass), half);
   }
   void copy_out(Track& track, int pass, const std::byte* half) noexcept override {
-    if (from_.there()) from_.copy_out(track, part(pass), half + received_at());
+    if (pass > 0 && from_.there()) from_.copy_out(track, part(pass), half + received_at());
   }
 
   int begin(int pass, std::byte* half, std::vector<core::Request*>* requests) override {
+    if (pass == 0) return enter(requests);
     const PartOfBlocks now = part(pass);
     if (to_.there())
       if (const int code = to_.take(now, half); code != MPI_SUCCESS) return code;
@@ -72,10 +74,21 @@ class ExchangeCall final : public Call {
     return MPI_SUCCESS;
   }
   int end(int pass, std::byte* half, const core::Outcome&) override {
-    return from_.there() ? from_.give(part(pass), half + received_at()) : MPI_SUCCESS;
+    return pass > 0 && from_.there() ? from_.give(part(pass), half + received_at()) : MPI_SUCCESS;
   }
 
  private:
+  int enter(std::vector<core::Request*>* requests) {
+    Operation barrier{};
+    barrier.collective = Collective::kBarrier;
+    barrier.communicator = &shadow_;
+    barrier.serves = serves_;
+    core::Request* request = nullptr;
+    requests->reserve(1);
+    const int code = shadow_.channel().coll->start(barrier, &request);
+    if (code == MPI_SUCCESS) requests->push_back(request);
+    return code;
+  }
   /// What goes to which ranks, and comes from which. In place the root's own block stays.
   void find_blocks(const CommStream& on, const Operation& operation) {
     core::Process& process = shadow_.process();
@@ -140,13 +153,14 @@ class ExchangeCall final : public Call {
   }
 
   [[nodiscard]] PartOfBlocks part(int pass) const noexcept {
-    return {static_cast<size_t>(pass) * per_place_, per_place_};
+    return {static_cast<size_t>(pass - 1) * per_place_, per_place_};
   }
   [[nodiscard]] size_t received_at() const noexcept {
     return static_cast<size_t>(shadow_.size()) * per_place_;
   }
 
   core::Communicator& shadow_;
+  const char* const serves_;
   core::Datatype& byte_;
   const int rank_;
   const size_t per_place_;  // bytes

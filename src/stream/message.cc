@@ -179,7 +179,7 @@ class WaitCall final : public Call {
   // What one execution of a graph begins it must end, and no other.
   int admit(const Capture& capture) noexcept override {
     for (const Awaited& one : all_) {
-      if (one.pending->capture == capture.id) continue;
+      if (one.pending->nobody || one.pending->capture == capture.id) continue;
       return fail(MPI_ERR_REQUEST,
                   one.pending->capture == 0
                       ? "the request was begun before the stream's capture; wait for it before "
@@ -206,8 +206,11 @@ class WaitCall final : public Call {
     taken_.clear();
     taken_.reserve(all_.size());
     for (const Awaited& one : all_) {
+      if (one.pending->nobody)
+        core::fill_status(one.status, {MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0},
+                          passes_several());
       core::Request* const request = std::exchange(one.pending->request, nullptr);
-      if (request == nullptr) continue;  // its beginning has failed, which was told
+      if (request == nullptr) continue;  // or its beginning has failed, which was told
       request->retain();                 // its outcome is read in end()
       requests->push_back(request);
       taken_.push_back({&one, request});
@@ -320,6 +323,19 @@ int enqueue_isend(CommStream& on, const Message& message, EnqueuedRequest** requ
 int enqueue_irecv(CommStream& on, const Message& message, EnqueuedRequest** request,
                   const char* name) noexcept {
   return enqueue_nonblocking<IrecvCall>(on, message, request, name);
+}
+
+int begin_with_nobody(CommStream& on, EnqueuedRequest** request) noexcept {
+  try {
+    auto pending = std::make_shared<Pending>();
+    pending->nobody = true;
+    *request = new EnqueuedRequest(on.communicator().process().handles, std::move(pending), on);
+    return MPI_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory for a request");
+  } catch (const Error& error) {
+    return fail(error);
+  }
 }
 
 int enqueue_wait(CommStream& on, std::vector<Awaited> all, const char* name) noexcept {

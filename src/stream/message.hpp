@@ -39,6 +39,7 @@ struct Pending {
   core::Request* request = nullptr;
   core::Outcome outcome;
   uint64_t capture = 0;  // in which it was begun; 0 for none
+  bool nobody = false;   // with MPI_PROC_NULL
 };
 
 /// The user's. It is waited for in a stream alone: ordinary calls refuse it.
@@ -64,6 +65,8 @@ class EnqueuedRequest final : public core::Request {
                                 const char* name) noexcept;
 [[nodiscard]] int enqueue_irecv(CommStream& on, const Message& message, EnqueuedRequest** request,
                                 const char* name) noexcept;
+/// With MPI_PROC_NULL: nothing is enqueued.
+[[nodiscard]] int begin_with_nobody(CommStream& on, EnqueuedRequest** request) noexcept;
 /// Of one communicator; statuses by request, MPI_STATUS_IGNORE allowed.
 struct Awaited {
   std::shared_ptr<Pending> pending;

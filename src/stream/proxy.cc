@@ -140,6 +140,22 @@ void Proxy::give_back(cuda::Device& device, const Board& board) noexcept {
   }
 }
 
+void Proxy::prepare(const core::Datatype& type) noexcept {
+  std::vector<cuda::Device*> devices;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    try {
+      for (const Page& page : pages_)
+        if (std::find(devices.begin(), devices.end(), page.device) == devices.end())
+          devices.push_back(page.device);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
+  for (cuda::Device* device : devices)
+    if (!device->gone()) prepare_type(*device, type);
+}
+
 // -- who is looked at
 
 void Proxy::add(std::shared_ptr<CommStream> one) {
@@ -270,6 +286,7 @@ void Proxy::wait_in_mpi() noexcept {
   core::Progress& progress = channel->progress;
   core::current_call.call = "enqueued operations";
   const core::ChannelLock lock(progress);
+  waits_ = true;
   progress.stay_awake(1);
   const auto over = [this] {
     for (const auto& one : mine_) one->watch_device();
@@ -278,6 +295,7 @@ void Proxy::wait_in_mpi() noexcept {
   };
   progress.wait(over, [this](WaitReport* report) { describe(report); });
   progress.stay_awake(-1);
+  waits_ = false;
 }
 
 void Proxy::wait_for_streams(int64_t idle_since_ns) noexcept {

@@ -44,6 +44,8 @@ class Proxy {
   [[nodiscard]] int make_board(cuda::Device& device, size_t chunk, Board* board) noexcept;
   /// For the next; no call of the driver.
   void give_back(cuda::Device& device, const Board& board) noexcept;
+  /// A type was committed: what packing its data needs comes to the devices of streams.
+  void prepare(const core::Datatype& type) noexcept;
   /// From now on it looks at its words.
   void add(std::shared_ptr<CommStream> one);
   /// Waits until all that was enqueued is done. The caller's, outside all locks.
@@ -57,6 +59,8 @@ class Proxy {
 
   void count_outstanding(int more) noexcept;
   void count_captured(int more) noexcept;
+  /// Its thread waits in MPI: it is among those that a report names.
+  [[nodiscard]] bool waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
   void raise_now(core::Communicator& communicator, int code, const std::string& text) const {
     raise_(communicator, code, text);
   }
@@ -94,6 +98,7 @@ class Proxy {
   const Raise raise_;
   std::atomic<bool> ends_{false};
   std::atomic<int> outstanding_{0}, captured_{0};
+  std::atomic<bool> waits_{false};
   std::mutex mutex_;  // of what follows; never held in a call of the driver
   std::condition_variable woken_;
   std::vector<std::shared_ptr<CommStream>> all_;

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "core/datatype_device.hpp"
+#include "cuda/kernels.hpp"
 #include "mpix.h"
 
 namespace tern::stream {
@@ -68,6 +70,30 @@ int make_stream(core::Process& process, CUstream queue, core::Ref<Stream>* made)
   if (stream == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for a stream");
   *made = core::Ref<Stream>::adopt(stream);
   return MPI_SUCCESS;
+}
+
+// Where it cannot be brought there, an operation that needs it says so.
+void prepare_type(cuda::Device& device, const core::Datatype& type) noexcept {
+  if (type.contiguous() || type.size() <= 0) return;
+  cuda::Kernels* const kernels = device.kernels();
+  if (kernels == nullptr) return;
+  try {
+    const cuda::Current current(device);
+    (void)kernels->prepare(core::device_layout(type));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+void prepare_types(core::Process& process, cuda::Device& device) noexcept {
+  try {
+    for (const core::Object* one : process.handles.live(core::Kind::kDatatype)) {
+      const auto& type = static_cast<const core::Datatype&>(*one);
+      if (type.committed()) prepare_type(device, type);
+    }
+  } catch (const std::bad_alloc&) {
+    return;
+  }
 }
 
 Capture capture_of(const Stream& stream) noexcept {

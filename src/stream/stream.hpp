@@ -6,6 +6,7 @@
 // See: man3/MPIX_Stream_create, src/stream/README.md.
 #pragma once
 
+#include "core/datatype.hpp"
 #include "core/object.hpp"
 #include "core/process.hpp"
 #include "cuda/device.hpp"
@@ -33,6 +34,10 @@ class Stream final : public core::Object {
 /// stream cannot be used.
 [[nodiscard]] int make_stream(core::Process& process, CUstream queue,
                               core::Ref<Stream>* made) noexcept;
+
+/// Brings to the device what packing data of these types needs there. May wait for the device.
+void prepare_type(cuda::Device& device, const core::Datatype& type) noexcept;
+void prepare_types(core::Process& process, cuda::Device& device) noexcept;
 
 /// What a stream records its work in, instead of doing it.
 struct Capture {

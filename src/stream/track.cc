@@ -95,13 +95,21 @@ void Track::flush() noexcept {
        driver_.cuStreamBatchMemOp_v2(stream_.queue(), count, words_.data(), 0));
 }
 
-std::string why_not_packed(const Stream& stream, const core::Data& data) {
+std::string why_not_packed(const Stream& stream, const core::Data& data,
+                           const std::shared_ptr<const cuda::LayoutProgram>& program) {
   if (data.type->contiguous()) return {};
   std::string why;
-  if (stream.device().kernels(&why) == nullptr)
+  cuda::Kernels* const kernels = stream.device().kernels(&why);
+  if (kernels == nullptr)
     return "its type has holes, and the stream has no kernel that packs it: " + why;
   if (cuda::look_up(data.first()).device != stream.device().ordinal)
     return "its type has holes, and it lies on another device than the stream's";
+  if (!kernels->has(program))
+    return "its type has a long list of holes, which is not on the device yet, and cannot be "
+           "brought "
+           "there while streams may wait: MPI_Type_commit brings it there once the communicator "
+           "has "
+           "its stream, and MPIX_Stream_comm_create for types that were committed before";
   return {};
 }
 

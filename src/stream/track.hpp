@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/device_copy.hpp"
@@ -69,6 +70,7 @@ class Track {
 };
 
 /// Why data of this type on a device cannot be packed by a stream; empty where it can.
-[[nodiscard]] std::string why_not_packed(const Stream& stream, const core::Data& data);
+[[nodiscard]] std::string why_not_packed(const Stream& stream, const core::Data& data,
+                                         const std::shared_ptr<const cuda::LayoutProgram>& program);
 
 }  // namespace tern::stream

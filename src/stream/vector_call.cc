@@ -37,12 +37,13 @@ class VectorCall final : public Call {
                   strf("an element of %zu bytes does not fit the %zu bytes of a chunk; "
                        "TERN_STREAM_CHUNK sets them",
                        elements_.bytes, on.chunk()));
-    passes = static_cast<int>((count_ + per_pass_ - 1) / per_pass_);
+    passes = std::max(1, static_cast<int>((count_ + per_pass_ - 1) / per_pass_));
     const auto area = [&](const Side& side) {
       return Area(process, on.gpu(), side.address, shape.count * elements_.each_moved,
                   *elements_.moved_as);
     };
-    if (passes == 0) return;
+    has_result_ = operation.collective != Collective::kReduce || at_root;
+    if (count_ == 0) return;  // it counts as a call all the same
     if (!bcast || at_root) in_ = area(shape);
     if (bcast                                         ? !at_root
         : operation.collective == Collective::kReduce ? at_root
@@ -92,7 +93,7 @@ class VectorCall final : public Call {
       return part;
     }
     part.input = here;
-    part.in_place = part.collective != Collective::kReduce || out_.there();
+    part.in_place = has_result_;
     part.output = part.in_place ? here : Side{};
     return part;
   }
@@ -101,6 +102,7 @@ class VectorCall final : public Call {
   const core::Ref<core::Op> op_;
   core::Ref<core::Datatype> type_;
   Elements elements_{};
+  bool has_result_ = false;
   MPI_Count count_ = 0, per_pass_ = 0;  // of its elements
   Area in_, out_;
 };

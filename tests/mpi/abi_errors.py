@@ -20,7 +20,7 @@ from abi_errors_program import HEAD, KINDS, TAIL  # noqa: E402
 
 GOOD = dict(comm='MPI_COMM_SELF', datatype='MPI_INT', group='MPI_GROUP_EMPTY', op='MPI_SUM', rma_op='MPI_SUM',
             errhandler='MPI_ERRORS_RETURN', info='info', hints='MPI_INFO_NULL', request='partitioned',
-            live_request='partitioned', message='message', session='session', win='window', string='"word"', keyval='comm_key',
+            live_request='partitioned', message='message', session='session', win='window', stream='stream', string='"word"', keyval='comm_key',
             status='(MPI_Status*)room')
 SKIP = {'Abort'}
 
@@ -44,8 +44,8 @@ class Calls:
     """The wrong calls of one C function."""
 
     def __init__(self, function, large, suffix):
-        self.f, self.large, self.name = function, large, f'MPI_{function.name}{suffix}'
-        self.shown_name = self.name if large or not suffix else f'MPI_{function.name}'  # an alias goes by its first name
+        self.f, self.large, self.name = function, large, f'{function.prefix}{function.name}{suffix}'
+        self.shown_name = self.name if large or not suffix else f'{function.prefix}{function.name}'  # an alias goes by its first name
         self.shown = function.c_params(large)
         self.moves_data = any(p.kind in ('buffer', 'inplace') for p in self.shown)
 

@@ -3,16 +3,16 @@
 
 KINDS = {'MPI_Comm': 'comm', 'MPI_Datatype': 'type', 'MPI_Group': 'group', 'MPI_Op': 'op',
          'MPI_Errhandler': 'errhandler', 'MPI_Info': 'info', 'MPI_Session': 'session',
-         'MPI_Request': 'request', 'MPI_Message': 'message', 'MPI_Win': 'win', 'MPI_File': 'file'}
+         'MPI_Request': 'request', 'MPI_Message': 'message', 'MPI_Win': 'win', 'MPI_File': 'file', 'MPIX_Stream': 'stream'}
 
-HEAD = '''#include <mpi.h>
+HEAD = '''#include <mpix.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { k_none, k_comm, k_type, k_group, k_op, k_errhandler, k_info, k_session, k_request, k_message,
-       k_win };
+       k_win, k_stream };
 enum { k_most = 128 };
 static uintptr_t bad_words[k_most];  /* right for one kind at most, and maybe the null handle of it */
 static int right_kind[k_most], is_null[k_most], bad_count, wrong, calls;
@@ -20,6 +20,7 @@ static int comm_key, type_key, stale_key;
 static char room[1 << 16];
 static MPI_Session session;
 static MPI_Win window;
+static MPIX_Stream stream;
 static MPI_Datatype uncommitted;
 static MPI_Info info;
 static MPI_Request partitioned;
@@ -103,6 +104,7 @@ static void constants(void) {
   CONSTANT(MPI_INFO_ENV, k_info);
   NULL_HANDLE(MPI_WIN_NULL, k_win);
   CONSTANT(MPI_FILE_NULL, k_none);
+  NULL_HANDLE(MPIX_STREAM_NULL, k_stream);
 }
 
 static void live(void) {
@@ -136,6 +138,8 @@ static void live(void) {
   LIVE(request, k_request);
   LIVE(message, k_message);
   LIVE(window, k_win);
+  MPIX_Stream_create(MPI_INFO_NULL, &stream);
+  LIVE(stream, k_stream);
 }
 
 #define STALE(type, make, end)                          \\
@@ -157,6 +161,7 @@ static void stale(void) {
   STALE(MPI_Info, MPI_Info_create(&made), MPI_Info_free(&made));
   STALE(MPI_Session, MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &made), MPI_Session_finalize(&made));
   STALE(MPI_Win, MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &made), MPI_Win_free(&made));
+  STALE(MPIX_Stream, MPIX_Stream_create(MPI_INFO_NULL, &made), MPIX_Stream_free(&made));
   STALE(MPI_Request, MPI_Isend(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &made),
         MPI_Wait(&made, MPI_STATUS_IGNORE));
   STALE(MPI_Request, MPI_Send_init(&value, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &made), MPI_Request_free(&made));

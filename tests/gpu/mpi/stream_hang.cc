@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank does not enqueue what the other has: the report of mpirun names the operation that the
+// stream has come to, though the program's own thread waits in the driver.
+// ranks: 2
+// configurations: 1
+// mpirun: --timeout 3
+// expect-exit: 124
+// expect-stderr: MPIX_Allreduce_enqueue, which the stream has come to
+#include <unistd.h>
+
+#include "stream.hpp"
+
+using namespace tern::test;
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  start_cuda();
+  const OnStream on;
+  Vector<int> data(1000);
+  data.put(on.queue);
+  OK(MPIX_Barrier_enqueue(on.comm));
+  on.sync();
+  if (rank == 0)
+    OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), 1000, MPI_INT, MPI_SUM, on.comm));
+  if (rank == 0) on.sync();
+  for (;;) pause();
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank is killed while the streams of the others wait for it: the job ends within seconds, with a
+// sentence.
+// ranks: 2 3
+// configurations: 1 jitter
+// timeout: 20
+// expect-exit: nonzero
+// expect-stderr: killed by signal 9
+// sanitizers: no, a process is killed
+#include <csignal>
+
+#include "stream.hpp"
+
+using namespace tern::test;
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  start_cuda();
+  const OnStream on;
+  Vector<int> data(100000);
+  for (int i = 0; rank != 1 || i < 20; ++i)
+    OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), 100000, MPI_INT, MPI_MAX, on.comm));
+  std::raise(SIGKILL);
+}
