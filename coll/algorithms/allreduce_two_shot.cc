@@ -4,7 +4,7 @@
 // Why: two hops whatever the ranks, at the ring's bytes: the fewest where each rank reaches all
 // others at full speed (a switch), and the same bits everywhere.
 // Cost: 2 (p - 1) messages of n / p in two rounds; n reduced, n / p copied.
-// See: Graham, Shipman 2008; NCCL's and MSCCL++'s kernels of this name.
+// See: Cowan et al. 2023 (MSCCLang, "all pairs").
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/emitters.hpp"
 
