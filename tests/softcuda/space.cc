@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "config.hpp"
@@ -77,7 +80,7 @@ bool has_holder(int watcher) {
 
 /// Freed here, and held by someone.
 struct Lingering {
-  int watcher;
+  ino_t inode;
   int physical;
   size_t bytes;
 };
@@ -90,11 +93,14 @@ LingeringList& lingering() {
   return made;
 }
 
+// Nothing is left open for that, which who looks for open descriptors would find.
 void drop_what_no_one_holds() {
   std::lock_guard lock(lingering().mutex);
-  std::erase_if(lingering().all, [](const Lingering& one) {
-    if (has_holder(one.watcher)) return false;
-    close(one.watcher);
+  if (lingering().all.empty()) return;
+  std::ifstream file("/proc/locks");
+  const std::string locks{std::istreambuf_iterator<char>(file), {}};
+  std::erase_if(lingering().all, [&](const Lingering& one) {
+    if (locks.find(":" + std::to_string(one.inode) + " ") != std::string::npos) return false;
     used[one.physical] -= one.bytes;
     return true;
   });
@@ -117,13 +123,14 @@ uint64_t Storage::next_block() {
 Storage::~Storage() {
   const int watcher = owned && fd >= 0 ? open_again(fd) : -1;
   if (fd >= 0) close(fd);
-  if (watcher >= 0) {
+  if (!owned) return;
+  if (watcher >= 0 && has_holder(watcher)) {
     std::lock_guard lock(lingering().mutex);
-    lingering().all.push_back({watcher, physical, bytes});
-  } else if (owned) {
+    lingering().all.push_back({inode, physical, bytes});
+  } else {
     used[physical] -= bytes;
   }
-  if (watcher >= 0) drop_what_no_one_holds();
+  if (watcher >= 0) close(watcher);
 }
 
 StoragePtr make_storage(int physical, size_t bytes) {

@@ -3,8 +3,10 @@
 #include "tests/softcuda/shim/weak.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace tern::softcuda {
 namespace {
@@ -120,8 +122,11 @@ void BlockMemory::drain_some() {
   leave(may_leave(which) ? which : 0);
 }
 
+// Somewhere on the way it takes long, so that others see what has left alone.
 void BlockMemory::drain() {
+  const size_t rest = stores_.empty() ? 0 : random_below(stores_.size());
   while (!stores_.empty()) {
+    if (stores_.size() == rest) std::this_thread::sleep_for(std::chrono::microseconds(100));
     const size_t which = random_below(stores_.size());
     leave(may_leave(which) ? which : 0);
   }
