@@ -29,6 +29,7 @@ struct Label {
   uint64_t magic;
   uint64_t bytes;
   int physical;
+  bool multicast;
 };
 
 struct Space {
@@ -60,8 +61,9 @@ Space& space() {
 
 std::atomic<size_t> used[64];
 
-// Whoever has the file open holds a lock on it; all descriptors that were made from one another
-// share theirs. So what was freed is known to be held, by whatever process, until that has ended.
+// Each process that has the file open holds a lock on it; all descriptors that were made from one
+// another share theirs. So what was freed is known to be held, by whatever process, until that has
+// ended.
 void lock_for_holder(int fd) {
   struct flock first_byte {};
   first_byte.l_type = F_RDLCK;
@@ -133,13 +135,12 @@ Storage::~Storage() {
   if (watcher >= 0) close(watcher);
 }
 
-StoragePtr make_storage(int physical, size_t bytes) {
-  bytes = (bytes + kPage - 1) / kPage * kPage;
-  drop_what_no_one_holds();
-  if (used[physical] + bytes > config().memory) return nullptr;
+namespace {
+
+StoragePtr make_file(size_t bytes, int physical, bool multicast) {
   auto storage = std::make_shared<Storage>();
   storage->fd = memfd_create("softcuda", MFD_CLOEXEC);
-  const Label label{kMagic, bytes, physical};
+  const Label label{kMagic, bytes, physical, multicast};
   struct stat about;
   if (storage->fd < 0 || ftruncate(storage->fd, static_cast<off_t>(bytes + kPage)) != 0 ||
       pwrite(storage->fd, &label, sizeof label, static_cast<off_t>(bytes)) != sizeof label ||
@@ -148,11 +149,25 @@ StoragePtr make_storage(int physical, size_t bytes) {
   lock_for_holder(storage->fd);
   storage->bytes = bytes;
   storage->physical = physical;
+  storage->multicast = multicast;
   storage->inode = about.st_ino;
+  return storage;
+}
+
+}  // namespace
+
+StoragePtr make_storage(int physical, size_t bytes) {
+  bytes = (bytes + kPage - 1) / kPage * kPage;
+  drop_what_no_one_holds();
+  if (used[physical] + bytes > config().memory) return nullptr;
+  StoragePtr storage = make_file(bytes, physical, /*multicast=*/false);
+  if (!storage) return nullptr;
   storage->owned = true;
   used[physical] += bytes;
   return storage;
 }
+
+StoragePtr make_object() { return make_file(kPage, 0, /*multicast=*/true); }
 
 StoragePtr adopt_storage(int fd) {
   auto storage = std::make_shared<Storage>();
@@ -166,6 +181,7 @@ StoragePtr adopt_storage(int fd) {
   lock_for_holder(fd);
   storage->bytes = label.bytes;
   storage->physical = label.physical;
+  storage->multicast = label.multicast;
   storage->inode = about.st_ino;
   return storage;
 }

@@ -456,6 +456,56 @@ int weak_peer(int) {
 }
 const Role kWeak("weak", weak_peer);
 
+// A line that device 0 stores to memory of device 1: over NVLink its last word comes last.
+int lines_peer(int, const char* links) {
+  setenv("SOFTCUDA_WEAK", "on", 1);
+  setenv("SOFTCUDA_DEVICES", "2", 1);
+  setenv("SOFTCUDA_PEERS", links, 1);
+  setenv("SOFTCUDA_MIG", "off", 1);
+  const CUstream reader = begin_peer(1);
+  CUdeviceptr memory = 0;
+  CUcontext owner = nullptr;
+  MUST(cu().cuCtxGetCurrent(&owner));
+  MUST(cu().cuMemAlloc_v2(&memory, 4096));
+  MUST(cu().cuMemsetD8Async(memory, 0, 4096, reader));
+  MUST(cu().cuStreamSynchronize(reader));
+  TestKernels kernels;
+  const auto launch = [&](const char* name, CUstream stream, uint32_t value) {
+    tern::softcuda::PublishArguments arguments{reinterpret_cast<char*>(memory), nullptr,
+                                               reinterpret_cast<uint32_t*>(memory + 2048), value,
+                                               0};
+    void* parameters[] = {&arguments};
+    MUST(cu().cuLaunchKernel(kernels.find(name), 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
+  };
+  const CUstream writer = begin_peer(0);
+  MUST(cu().cuCtxEnablePeerAccess(owner, 0));
+  for (uint32_t value = 1; value <= 50; ++value) {
+    MUST(cu().cuCtxPushCurrent_v2(owner));
+    launch("test_read_line", reader, value);
+    MUST(cu().cuCtxPopCurrent_v2(nullptr));
+    usleep(500);
+    launch("test_line", writer, value);
+    MUST(cu().cuStreamSynchronize(writer));
+    MUST(cu().cuStreamSynchronize(reader));
+  }
+  uint32_t wrong = 0;
+  MUST(cu().cuMemcpyDtoHAsync_v2(&wrong, memory + 2048, sizeof wrong, reader));
+  MUST(cu().cuStreamSynchronize(reader));
+  const bool whole = strcmp(links, "NV") == 0;
+  return (wrong == 0) == whole ? 0 : 2;
+}
+int nvlink_peer(int socket) { return lines_peer(socket, "NV"); }
+int pcie_peer(int socket) { return lines_peer(socket, "PCIE"); }
+const Role kLines[] = {{"nvlink", nvlink_peer}, {"pcie", pcie_peer}};
+
+TEST_F(KernelsRun, LinesTearOverPcieAndNotOverNvlink) {
+  if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
+  for (const char* link : {"nvlink", "pcie"}) {
+    Peer peer(link);
+    EXPECT_EQ(peer.wait(), 0) << link;
+  }
+}
+
 TEST_F(KernelsRun, AMissingReleaseOrAcquireIsSeenWhereMemoryIsWeak) {
   if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
   Peer peer("weak");

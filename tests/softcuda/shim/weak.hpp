@@ -54,6 +54,14 @@ class BlockMemory {
   std::map<uintptr_t, std::array<char, kLine>> lines_;
 };
 
+/// The memory of all devices behind a multicast address.
+struct Copies {
+  static constexpr int kMost = 8;
+  void* at[kMost] = {};
+  int count = 0;
+};
+[[nodiscard]] Copies copies_behind(const void* address) noexcept;
+
 /// Of the block that runs on this thread.
 [[nodiscard]] BlockMemory& block_memory() noexcept;
 
