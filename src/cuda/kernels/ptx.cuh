@@ -141,31 +141,43 @@ TERN_DEVICE void store_release_system(uint32_t* word, uint32_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
-  const auto value = softcuda::block_memory().load_newest(word, sizeof *word);
+  softcuda::block_memory().settle(word);
+  const uint32_t value = __atomic_load_n(word, __ATOMIC_ACQUIRE);
   softcuda::block_memory().forget();
-  return static_cast<uint32_t>(value);
+  return value;
 }
 template <class Word>
 TERN_DEVICE void store_relaxed_system(Word* word, Word value) {
-  softcuda::block_memory().store(word, &value, sizeof value);
+  if (softcuda::is_weak(word))
+    softcuda::block_memory().store(word, &value, sizeof value);
+  else
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 template <class Word>
 TERN_DEVICE Word load_relaxed_system(const Word* word) {
-  return static_cast<Word>(softcuda::block_memory().load_newest(word, sizeof *word));
+  softcuda::block_memory().settle(word);
+  return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 template <class Vector>
 TERN_DEVICE void store_peer(Vector* to, const Vector& value) {
-  softcuda::block_memory().store(to, &value, sizeof value);
+  if (softcuda::is_weak(to))
+    softcuda::block_memory().store(to, &value, sizeof value);
+  else
+    *to = value;
 }
 template <class Vector>
 TERN_DEVICE Vector load_peer(const Vector* from) {
+  if (!softcuda::is_weak(from)) return *from;
   Vector value;
   softcuda::block_memory().load(&value, from, sizeof value);
   return value;
 }
 template <class Vector>
 TERN_DEVICE void store_line(Vector* to, const Vector& value) {
-  softcuda::block_memory().store(to, &value, sizeof value, /*line=*/true);
+  if (softcuda::is_weak(to))
+    softcuda::block_memory().store(to, &value, sizeof value, /*line=*/true);
+  else
+    *to = value;
 }
 TERN_DEVICE float multimem_load_add(const float* from) {
   float sum = 0;
