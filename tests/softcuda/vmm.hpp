@@ -8,7 +8,7 @@
 namespace softcuda {
 
 CUmemGenericAllocationHandle add_handle(StoragePtr storage, unsigned long long types);
-/// Null for a handle that is none.
+/// Null where no memory has the handle.
 StoragePtr storage_of(CUmemGenericAllocationHandle handle);
 
 }  // namespace softcuda
