@@ -13,6 +13,7 @@ check_PROGRAMS += tests/gpu/driver/driver_test
 endif
 tests_gpu_driver_driver_test_SOURCES = tests/gpu/driver/driver_test.cc tests/gpu/driver/capture.cc \
   tests/gpu/driver/graphs.cc tests/gpu/driver/kernels.cc \
-  tests/gpu/driver/memory.cc tests/gpu/driver/sharing.cc tests/gpu/driver/soft.cc tests/gpu/driver/streams.cc
+  tests/gpu/driver/memory.cc tests/gpu/driver/memory_order.cc tests/gpu/driver/multicast.cc \
+  tests/gpu/driver/residency.cc tests/gpu/driver/sharing.cc tests/gpu/driver/soft.cc tests/gpu/driver/streams.cc
 tests_gpu_driver_driver_test_CPPFLAGS = -I$(top_srcdir)/src -I$(top_srcdir) $(GTEST_CFLAGS)
 tests_gpu_driver_driver_test_LDADD = $(GTEST_LIBS) -ldl

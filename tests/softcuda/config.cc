@@ -78,6 +78,7 @@ constexpr Variable kVariables[] = {
     {"SOFTCUDA_MPS", SET(c.mps = is_on(n, t))},
     {"SOFTCUDA_MIG", SET(c.mig = is_on(n, t))},
     {"SOFTCUDA_WEAK", SET(c.weak = is_on(n, t))},
+    {"SOFTCUDA_MULTICAST", SET(c.multicast = is_on(n, t))},
     {"SOFTCUDA_CONNECTIONS", SET(c.connections = number_of(n, t))},
     {"SOFTCUDA_QUEUE", SET(c.queue = number_of(n, t))},
     {"SOFTCUDA_PROCESSORS", SET(c.processors = number_of(n, t))},

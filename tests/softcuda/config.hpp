@@ -34,6 +34,7 @@ struct Config {
   std::string shared;
   bool mps = false;
   bool weak = false;
+  bool multicast = false;
   bool mig = false;
   unsigned processors = 4;
   unsigned connections = 0;  // 0: one for each stream

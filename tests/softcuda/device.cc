@@ -5,6 +5,7 @@
 
 #include "config.hpp"
 #include "context.hpp"
+#include "multicast.hpp"
 #include "space.hpp"
 
 namespace softcuda {
@@ -56,6 +57,7 @@ int attribute_of(CUdevice_attribute attribute, int physical) {
   if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) return bus_of(physical);
   if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
     return static_cast<int>(config().processors);
+  if (attribute == CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED) return supports_multicast();
   if (attribute == CU_DEVICE_ATTRIBUTE_MPS_ENABLED) return config().mps;
   for (const Fact& fact : kFacts)
     if (fact.attribute == attribute) return fact.value;

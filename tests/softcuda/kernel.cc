@@ -14,6 +14,7 @@
 
 #include "config.hpp"
 #include "event.hpp"
+#include "multicast.hpp"
 #include "residency.hpp"
 #include "shim/launch.h"
 #include "space.hpp"
@@ -50,6 +51,7 @@ const TernHostKernels* host_kernels() {
     kernels->set_translate(translate);
     kernels->set_places(take_place, give_place);
     kernels->set_arrival(arrival_at);
+    kernels->set_copies(copies_behind);
     return kernels;
   }();
   return found;

@@ -112,7 +112,7 @@ bool may_touch(const Allocation& here, int physical) {
     const auto found = access.find(physical);
     return found != access.end() && found->second != 0;
   };
-  if (here.kind == Kind::kMapped) return given(here.access);
+  if (here.kind == Kind::kMapped) return !here.storage->multicast && given(here.access);
   if (here.kind != Kind::kPool && here.kind != Kind::kPoolImport) return true;
   return here.physical == physical || given(here.pool->access);
 }

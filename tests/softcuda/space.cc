@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "config.hpp"
@@ -26,6 +29,7 @@ struct Label {
   uint64_t magic;
   uint64_t bytes;
   int physical;
+  bool multicast;
 };
 
 struct Space {
@@ -57,8 +61,9 @@ Space& space() {
 
 std::atomic<size_t> used[64];
 
-// Whoever has the file open holds a lock on it; all descriptors that were made from one another
-// share theirs. So what was freed is known to be held, by whatever process, until that has ended.
+// Each process that has the file open holds a lock on it; all descriptors that were made from one
+// another share theirs. So what was freed is known to be held, by whatever process, until that has
+// ended.
 void lock_for_holder(int fd) {
   struct flock first_byte {};
   first_byte.l_type = F_RDLCK;
@@ -77,7 +82,7 @@ bool has_holder(int watcher) {
 
 /// Freed here, and held by someone.
 struct Lingering {
-  int watcher;
+  ino_t inode;
   int physical;
   size_t bytes;
 };
@@ -90,11 +95,14 @@ LingeringList& lingering() {
   return made;
 }
 
+// Nothing is left open for that, which who looks for open descriptors would find.
 void drop_what_no_one_holds() {
   std::lock_guard lock(lingering().mutex);
-  std::erase_if(lingering().all, [](const Lingering& one) {
-    if (has_holder(one.watcher)) return false;
-    close(one.watcher);
+  if (lingering().all.empty()) return;
+  std::ifstream file("/proc/locks");
+  const std::string locks{std::istreambuf_iterator<char>(file), {}};
+  std::erase_if(lingering().all, [&](const Lingering& one) {
+    if (locks.find(":" + std::to_string(one.inode) + " ") != std::string::npos) return false;
     used[one.physical] -= one.bytes;
     return true;
   });
@@ -117,22 +125,22 @@ uint64_t Storage::next_block() {
 Storage::~Storage() {
   const int watcher = owned && fd >= 0 ? open_again(fd) : -1;
   if (fd >= 0) close(fd);
-  if (watcher >= 0) {
+  if (!owned) return;
+  if (watcher >= 0 && has_holder(watcher)) {
     std::lock_guard lock(lingering().mutex);
-    lingering().all.push_back({watcher, physical, bytes});
-  } else if (owned) {
+    lingering().all.push_back({inode, physical, bytes});
+  } else {
     used[physical] -= bytes;
   }
-  if (watcher >= 0) drop_what_no_one_holds();
+  if (watcher >= 0) close(watcher);
 }
 
-StoragePtr make_storage(int physical, size_t bytes) {
-  bytes = (bytes + kPage - 1) / kPage * kPage;
-  drop_what_no_one_holds();
-  if (used[physical] + bytes > config().memory) return nullptr;
+namespace {
+
+StoragePtr make_file(size_t bytes, int physical, bool multicast) {
   auto storage = std::make_shared<Storage>();
   storage->fd = memfd_create("softcuda", MFD_CLOEXEC);
-  const Label label{kMagic, bytes, physical};
+  const Label label{kMagic, bytes, physical, multicast};
   struct stat about;
   if (storage->fd < 0 || ftruncate(storage->fd, static_cast<off_t>(bytes + kPage)) != 0 ||
       pwrite(storage->fd, &label, sizeof label, static_cast<off_t>(bytes)) != sizeof label ||
@@ -141,11 +149,25 @@ StoragePtr make_storage(int physical, size_t bytes) {
   lock_for_holder(storage->fd);
   storage->bytes = bytes;
   storage->physical = physical;
+  storage->multicast = multicast;
   storage->inode = about.st_ino;
+  return storage;
+}
+
+}  // namespace
+
+StoragePtr make_storage(int physical, size_t bytes) {
+  bytes = (bytes + kPage - 1) / kPage * kPage;
+  drop_what_no_one_holds();
+  if (used[physical] + bytes > config().memory) return nullptr;
+  StoragePtr storage = make_file(bytes, physical, /*multicast=*/false);
+  if (!storage) return nullptr;
   storage->owned = true;
   used[physical] += bytes;
   return storage;
 }
+
+StoragePtr make_object() { return make_file(kPage, 0, /*multicast=*/true); }
 
 StoragePtr adopt_storage(int fd) {
   auto storage = std::make_shared<Storage>();
@@ -159,6 +181,7 @@ StoragePtr adopt_storage(int fd) {
   lock_for_holder(fd);
   storage->bytes = label.bytes;
   storage->physical = label.physical;
+  storage->multicast = label.multicast;
   storage->inode = about.st_ino;
   return storage;
 }

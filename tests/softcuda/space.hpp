@@ -21,6 +21,7 @@ struct Storage {
   ino_t inode = 0;
   int physical = 0;
   uint64_t block = next_block();  // its id, never used again in this process
+  bool multicast = false;         // a multicast object: memory of others lies behind it
   bool owned = false;             // made by this process: counts towards the device's memory
   static uint64_t next_block();
   Storage() = default;
@@ -32,6 +33,8 @@ using StoragePtr = std::shared_ptr<Storage>;
 
 /// Null where the device has not so much left.
 StoragePtr make_storage(int physical, size_t bytes);
+/// A page that no device has, for a multicast object.
+StoragePtr make_object();
 /// The memory in a file that another process made; takes the descriptor. Null if it is no such
 /// file.
 StoragePtr adopt_storage(int fd);

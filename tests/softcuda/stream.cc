@@ -16,6 +16,7 @@
 
 #include "capture.hpp"
 #include "config.hpp"
+#include "hardware_queue.hpp"
 
 namespace softcuda {
 namespace {
@@ -54,58 +55,6 @@ class Turn {
   PlaceOfTurn& here_;
 };
 Turn::PlaceOfTurn Turn::places[64];
-
-// A hardware queue, which streams share where SOFTCUDA_CONNECTIONS says how many there are. What
-// heads it keeps back all behind it, of other streams, too: a wait until it is over, work of the
-// device until it has begun.
-class HardwareQueue {
- public:
-  static HardwareQueue* of(CUstream stream) {
-    static auto* const all = new HardwareQueue[config().connections + 1];
-    return config().connections == 0 ? nullptr : &all[stream->id % config().connections];
-  }
-  uint64_t enter() {
-    std::lock_guard lock(mutex_);
-    return ++entered_;
-  }
-  void come_to_head(uint64_t ticket) {
-    std::unique_lock lock(mutex_);
-    Patience patience;
-    while (!changed_.wait_for(lock, std::chrono::milliseconds(500),
-                              [&] { return left_ + 1 == ticket; }))
-      patience.ask([] { return std::string("work of other streams heads the hardware queue"); });
-  }
-  void leave(uint64_t ticket) {
-    std::lock_guard lock(mutex_);
-    left_ = ticket;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  uint64_t entered_ = 0, left_ = 0;
-};
-
-// Its place in the hardware queue, given up when it begins, or when it is over.
-class Turnstile {
- public:
-  Turnstile(CUstream stream, const Work& work)
-      : queue_(HardwareQueue::of(stream)), ticket_(work.ticket) {
-    if (queue_ != nullptr) queue_->come_to_head(ticket_);
-  }
-  Turnstile(const Turnstile&) = delete;
-  Turnstile& operator=(const Turnstile&) = delete;
-  ~Turnstile() { leave(); }
-  void leave() {
-    if (queue_ != nullptr) queue_->leave(ticket_);
-    queue_ = nullptr;
-  }
-
- private:
-  HardwareQueue* queue_;
-  uint64_t ticket_;
-};
 
 // Where the launch queue of a stream is full, the call waits.
 void wait_for_room(CUstream stream) {

@@ -8,6 +8,7 @@
 #include "config.hpp"
 #include "memory.hpp"
 #include "stream.hpp"
+#include "vmm.hpp"
 
 namespace softcuda {
 namespace {
@@ -84,6 +85,17 @@ CUresult check(const CUmemAllocationProp& prop) {
 }
 
 }  // namespace
+
+CUmemGenericAllocationHandle add_handle(StoragePtr storage, unsigned long long types) {
+  std::lock_guard lock(table_mutex());
+  return add(std::move(storage), types);
+}
+
+StoragePtr storage_of(CUmemGenericAllocationHandle handle) {
+  std::lock_guard lock(table_mutex());
+  const auto found = physicals().find(handle);
+  return found == physicals().end() ? nullptr : found->second.storage;
+}
 
 std::pair<uintptr_t, size_t> range_of(const Allocation& here) {
   if (here.kind != Kind::kMapped) return {here.base, here.bytes};
@@ -168,11 +180,13 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
     if (found == physicals().end()) return CUDA_ERROR_INVALID_VALUE;
     physical = found->second;
   }
-  if (flags != 0 || offset != 0 || size != physical.storage->bytes || !is_reserved(ptr, size))
+  const bool multicast = physical.storage->multicast;
+  if (flags != 0 || offset != 0 || (!multicast && size != physical.storage->bytes) ||
+      !is_reserved(ptr, size))
     return CUDA_ERROR_INVALID_VALUE;
   for (uintptr_t at = ptr; at < ptr + size; at += kGranule)
     if (find_allocation(at)) return CUDA_ERROR_ALREADY_MAPPED;
-  if (!back(ptr, *physical.storage, 0, size)) return CUDA_ERROR_MAP_FAILED;
+  if (!multicast && !back(ptr, *physical.storage, 0, size)) return CUDA_ERROR_MAP_FAILED;
   enter_allocation({.kind = Kind::kMapped,
                     .base = ptr,
                     .bytes = size,

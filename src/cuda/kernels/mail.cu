@@ -15,7 +15,11 @@ TERN_KERNEL(tern_mail, MailArguments, 256, together) {
   for (int64_t at = 16 * threadIdx.x; at < arguments.bytes; at += step) {
     const int64_t left = arguments.bytes - at;
     const int bytes = left < 16 ? static_cast<int>(left) : 16;
-    store_some(to + at, load_some(from + at, bytes), bytes);
+    const Vector value = load_some(from + at, bytes);
+    if (bytes == 16 && skew(to) == 0)
+      ptx::store_peer(reinterpret_cast<Vector*>(to + at), value);
+    else
+      store_some(to + at, value, bytes);
   }
   if (arguments.flag == nullptr) return;
   ptx::fence_system();

@@ -97,6 +97,31 @@ TERN_DEVICE Vector load_peer(const Vector* from) {
                : "memory");
   return value;
 }
+/// 16 bytes of a line of 128 that a warp stores at once: over NVLink it arrives as a whole (LL128).
+template <class Vector>
+TERN_DEVICE void store_line(Vector* to, const Vector& value) {
+  asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(value.words[0]),
+               "r"(value.words[1]), "r"(value.words[2]), "r"(value.words[3])
+               : "memory");
+}
+#if __CUDA_ARCH__ >= 900
+/// Of multicast addresses: the sum of all devices' words; a word for all of them; 1 more in each,
+/// after what this thread wrote before.
+TERN_DEVICE float multimem_load_add(const float* from) {
+  float value;
+  asm volatile("multimem.ld_reduce.relaxed.sys.global.add.f32 %0, [%1];"
+               : "=f"(value)
+               : "l"(from)
+               : "memory");
+  return value;
+}
+TERN_DEVICE void multimem_store(float* to, float value) {
+  asm volatile("multimem.st.relaxed.sys.global.f32 [%0], %1;" ::"l"(to), "f"(value) : "memory");
+}
+TERN_DEVICE void multimem_count_release(uint32_t* words) {
+  asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(words) : "memory");
+}
+#endif
 
 #else
 
@@ -116,27 +141,64 @@ TERN_DEVICE void store_release_system(uint32_t* word, uint32_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
-  const auto value = softcuda::block_memory().load_newest(word, sizeof *word);
+  softcuda::block_memory().settle(word);
+  const uint32_t value = __atomic_load_n(word, __ATOMIC_ACQUIRE);
   softcuda::block_memory().forget();
-  return static_cast<uint32_t>(value);
+  return value;
 }
 template <class Word>
 TERN_DEVICE void store_relaxed_system(Word* word, Word value) {
-  softcuda::block_memory().store(word, &value, sizeof value);
+  if (softcuda::is_weak(word))
+    softcuda::block_memory().store(word, &value, sizeof value);
+  else
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 template <class Word>
 TERN_DEVICE Word load_relaxed_system(const Word* word) {
-  return static_cast<Word>(softcuda::block_memory().load_newest(word, sizeof *word));
+  softcuda::block_memory().settle(word);
+  return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 template <class Vector>
 TERN_DEVICE void store_peer(Vector* to, const Vector& value) {
-  softcuda::block_memory().store(to, &value, sizeof value);
+  if (softcuda::is_weak(to))
+    softcuda::block_memory().store(to, &value, sizeof value);
+  else
+    *to = value;
 }
 template <class Vector>
 TERN_DEVICE Vector load_peer(const Vector* from) {
+  if (!softcuda::is_weak(from)) return *from;
   Vector value;
   softcuda::block_memory().load(&value, from, sizeof value);
   return value;
+}
+template <class Vector>
+TERN_DEVICE void store_line(Vector* to, const Vector& value) {
+  if (softcuda::is_weak(to))
+    softcuda::block_memory().store(to, &value, sizeof value, /*line=*/true);
+  else
+    *to = value;
+}
+TERN_DEVICE float multimem_load_add(const float* from) {
+  float sum = 0;
+  const softcuda::Copies copies = softcuda::copies_behind(from);
+  for (int i = 0; i < copies.count; ++i) {
+    float one;
+    __atomic_load(static_cast<const float*>(copies.at[i]), &one, __ATOMIC_ACQUIRE);
+    sum += one;
+  }
+  return sum;
+}
+TERN_DEVICE void multimem_store(float* to, float value) {
+  const softcuda::Copies copies = softcuda::copies_behind(to);
+  for (int i = 0; i < copies.count; ++i)
+    __atomic_store(static_cast<float*>(copies.at[i]), &value, __ATOMIC_RELEASE);
+}
+TERN_DEVICE void multimem_count_release(uint32_t* words) {
+  softcuda::block_memory().drain();
+  const softcuda::Copies copies = softcuda::copies_behind(words);
+  for (int i = 0; i < copies.count; ++i)
+    __atomic_fetch_add(static_cast<uint32_t*>(copies.at[i]), 1U, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "tests/softcuda/user_functions.hpp"
@@ -55,6 +56,8 @@ class Peer {
   int pid_ = -1;
 };
 
+/// All that another process says until it ends.
+std::string words_of(Peer& peer);
 void send_bytes(int socket, const void* data, size_t bytes);
 void receive_bytes(int socket, void* data, size_t bytes);
 void send_fd(int socket, int fd);

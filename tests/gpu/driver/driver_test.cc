@@ -103,6 +103,14 @@ Peer::~Peer() {
   if (pid_ > 0) wait();
 }
 
+std::string words_of(Peer& peer) {
+  std::string text;
+  char part[512];
+  for (ssize_t got; (got = read(peer.socket, part, sizeof part)) > 0;)
+    text.append(part, static_cast<size_t>(got));
+  return text;
+}
+
 void send_bytes(int socket, const void* data, size_t bytes) {
   if (send(socket, data, bytes, MSG_NOSIGNAL) != static_cast<ssize_t>(bytes))
     give_up("the other process is gone");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: when they are loaded, how many blocks are resident, and who runs beside whom.
+// Kernels: in graphs, when they are loaded, what waits for them, and queues that streams share.
 #include "kernels.hpp"
 
 #include <unistd.h>
@@ -116,20 +116,22 @@ CUresult TestKernels::launch(const char* name, CUstream stream, CUdeviceptr word
                              nullptr);
 }
 
+void KernelTest::SetUp() {
+  if (cu().is_soft && getenv("SOFTCUDA_KERNELS") == nullptr) GTEST_SKIP() << "no kernels";
+  Gpu::SetUp();
+  OK(cu().cuStreamCreate(&other_, CU_STREAM_NON_BLOCKING));
+}
+
+void KernelTest::TearDown() {
+  if (other_ == nullptr) return;
+  EXPECT_EQ(cu().cuStreamDestroy_v2(other_), CUDA_SUCCESS);
+  Gpu::TearDown();
+}
+
 namespace {
 
-class KernelsRun : public Gpu {
+class KernelsRun : public KernelTest {
  protected:
-  void SetUp() override {
-    if (cu().is_soft && getenv("SOFTCUDA_KERNELS") == nullptr) GTEST_SKIP() << "no kernels";
-    Gpu::SetUp();
-    OK(cu().cuStreamCreate(&other_, CU_STREAM_NON_BLOCKING));
-  }
-  void TearDown() override {
-    if (other_ == nullptr) return;
-    EXPECT_EQ(cu().cuStreamDestroy_v2(other_), CUDA_SUCCESS);
-    Gpu::TearDown();
-  }
   // Stands in the stream until open() is called.
   void close_gate(CUstream stream) {
     gate_ = allocate(4);
@@ -158,7 +160,6 @@ class KernelsRun : public Gpu {
     caller.join();
     OK(cu().cuStreamSynchronize(stream_));
   }
-  CUstream other_ = nullptr;
   CUdeviceptr gate_ = 0;
 };
 
@@ -251,15 +252,6 @@ int impatient_peer(int socket) {
 }
 const Role kImpatient("impatient", impatient_peer);
 
-// All that another process says until it ends.
-std::string words_of(Peer& peer) {
-  std::string text;
-  char part[512];
-  for (ssize_t got; (got = read(peer.socket, part, sizeof part)) > 0;)
-    text.append(part, static_cast<size_t>(got));
-  return text;
-}
-
 TEST_F(KernelsRun, AWaitThatLastsSaysForWhat) {
   if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
   Peer peer("impatient");
@@ -267,196 +259,6 @@ TEST_F(KernelsRun, AWaitThatLastsSaysForWhat) {
   EXPECT_EQ(peer.wait(), 0);
   EXPECT_NE(said.find("cuMemAlloc_v2 waits for 1 s: stream"), std::string::npos) << said;
   EXPECT_NE(said.find("busy with a wait for a word"), std::string::npos) << said;
-}
-
-class Residency : public KernelsRun {
- protected:
-  void SetUp() override {
-    KernelsRun::SetUp();
-    if (IsSkipped()) return;
-    OK(cu().cuDeviceGetAttribute(&processors_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
-    word_ = allocate(4);
-    fill(word_, 0, 4);
-  }
-  unsigned places(TestKernels& kernels, int threads) {
-    int each = 0;
-    EXPECT_EQ(cu().cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernels.find("test_meet"),
-                                                               threads, 0),
-              CUDA_SUCCESS);
-    return static_cast<unsigned>(each * processors_);
-  }
-  int processors_ = 0;
-  CUdeviceptr word_ = 0;
-};
-
-TEST_F(Residency, AsManyBlocksAsFitMeet) {
-  TestKernels kernels;
-  for (const unsigned threads : {1U, 256U}) {
-    const unsigned blocks = places(kernels, static_cast<int>(threads));
-    fill(word_, 0, 4);
-    OK(kernels.launch("test_meet", stream_, word_, blocks, blocks, threads));
-    OK(cu().cuStreamSynchronize(stream_));
-  }
-}
-
-TEST_F(Residency, BlocksOfTwoKernelsMeetWhileBothFit) {
-  TestKernels kernels;
-  const unsigned blocks = places(kernels, 32);
-  OK(kernels.launch("test_store", stream_, word_, 0));  // loads it
-  OK(kernels.launch("test_meet", stream_, word_, 1));
-  OK(cu().cuStreamSynchronize(stream_));
-  for (int turn = 0; turn < 5; ++turn) {
-    fill(word_, 0, 4);
-    OK(kernels.launch("test_meet", stream_, word_, blocks, blocks / 2, 32));
-    OK(kernels.launch("test_meet", other_, word_, blocks, blocks - blocks / 2, 32));
-    OK(cu().cuStreamSynchronize(stream_));
-    OK(cu().cuStreamSynchronize(other_));
-  }
-}
-
-TEST_F(Residency, MoreBlocksThanFitComeOneAfterTheOther) {
-  TestKernels kernels;
-  const unsigned blocks = 3 * places(kernels, 64) + 1;
-  OK(kernels.launch("test_meet", stream_, word_, 1, blocks, 64));  // none waits for another
-  const std::vector<unsigned char> got = bytes_at(word_, 4);
-  uint32_t sum = 0;
-  memcpy(&sum, got.data(), sizeof sum);
-  EXPECT_EQ(sum, blocks);
-}
-
-// A block that waits for one that has no place: for ever on a device; here the watchdog says it.
-int crowded_peer(int socket) {
-  setenv("TERN_HOST_KERNELS_TIMEOUT", "1", 1);
-  dup2(socket, STDERR_FILENO);
-  const CUstream stream = begin_peer();
-  TestKernels kernels;
-  CUdeviceptr word = 0;
-  int processors = 0;
-  MUST(cu().cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
-  MUST(cu().cuMemAlloc_v2(&word, 4));
-  MUST(cu().cuMemsetD32Async(word, 0, 1, stream));
-  const auto blocks = static_cast<unsigned>(2 * processors + 1);
-  MUST(kernels.launch("test_meet", stream, word, blocks, blocks, 32));
-  const CUresult ended = cu().cuStreamSynchronize(stream);
-  close(socket);
-  close(STDERR_FILENO);
-  _exit(ended == CUDA_ERROR_LAUNCH_TIMEOUT ? 0 : 1);
-}
-const Role kCrowded("crowded", crowded_peer);
-
-TEST_F(Residency, ABlockThatWaitsForOneWithoutAPlaceHangs) {
-  if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
-  Peer peer("crowded");
-  const std::string said = words_of(peer);
-  EXPECT_EQ(peer.wait(), 0);
-  EXPECT_NE(said.find("kernel test_meet hangs: of its 9 blocks of 32 threads 8 are resident"),
-            std::string::npos)
-      << said;
-}
-
-// Two processes with a kernel each, which wait for one another.
-int meeting_peer(int socket) {
-  setenv("TERN_HOST_KERNELS_TIMEOUT", "2", 1);
-  const CUstream stream = begin_peer();
-  TestKernels kernels;
-  CUipcMemHandle handle;
-  CUdeviceptr word = 0;
-  receive_bytes(socket, &handle, sizeof handle);
-  MUST(cu().cuIpcOpenMemHandle_v2(&word, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-  MUST(kernels.launch("test_meet", stream, word, 3));
-  send_bytes(socket, "x", 1);
-  const CUresult ended = cu().cuStreamSynchronize(stream);
-  _exit(ended == CUDA_SUCCESS ? 0 : ended == CUDA_ERROR_LAUNCH_TIMEOUT ? 1 : 2);
-}
-const Role kMeeting("meeting", meeting_peer);
-
-TEST_F(Residency, KernelsOfTwoProcessesMeetUnderMps) {
-  int mps = 0;
-  OK(cu().cuDeviceGetAttribute(&mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0));
-  const bool shared = getenv("SOFTCUDA_SHARED") != nullptr;
-  if (cu().is_soft ? !shared : mps == 0) GTEST_SKIP() << "not a device that is shared under MPS";
-  Peer peer("meeting"), other("meeting");
-  CUipcMemHandle handle;
-  OK(cu().cuIpcGetMemHandle(&handle, word_));
-  char byte = 0;
-  send_bytes(peer.socket, &handle, sizeof handle);
-  receive_bytes(peer.socket, &byte, 1);
-  OK(cu().cuMemsetD8Async(word_ + 1, 0, 1, stream_));  // copies and memsets are not kept back
-  OK(cu().cuStreamSynchronize(stream_));
-  send_bytes(other.socket, &handle, sizeof handle);
-  receive_bytes(other.socket, &byte, 1);
-  usleep(50'000);
-  if (mps != 0) {
-    TestKernels kernels;
-    OK(kernels.launch("test_meet", stream_, word_, 3));
-    OK(cu().cuStreamSynchronize(stream_));
-  }
-  // One has the device until the watchdog ends it, the other then counts alone.
-  EXPECT_EQ(peer.wait(), mps != 0 ? 0 : 1);
-  EXPECT_EQ(other.wait(), mps != 0 ? 0 : 1);
-}
-
-// Returns how many words were wrong in so many turns.
-uint32_t publish_and_read(TestKernels& kernels, const CUstream (&streams)[2], CUdeviceptr memory,
-                          bool writer_is_careful, bool reader_is_careful) {
-  constexpr size_t kFlag = 1024, kWrong = 2048;
-  const auto launch = [&](const char* name, CUstream stream, uint32_t value, bool careful) {
-    tern::softcuda::PublishArguments arguments{
-        reinterpret_cast<char*>(memory), reinterpret_cast<uint32_t*>(memory + kFlag),
-        reinterpret_cast<uint32_t*>(memory + kWrong), value, careful};
-    void* parameters[] = {&arguments};
-    EXPECT_EQ(
-        cu().cuLaunchKernel(kernels.find(name), 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr),
-        CUDA_SUCCESS);
-  };
-  EXPECT_EQ(cu().cuMemsetD8Async(memory, 0, 4096, streams[0]), CUDA_SUCCESS);
-  EXPECT_EQ(cu().cuStreamSynchronize(streams[0]), CUDA_SUCCESS);
-  for (const char* name : {"test_read", "test_publish"})
-    if (cu().cuFuncLoad != nullptr) {
-      EXPECT_EQ(cu().cuFuncLoad(kernels.find(name)), CUDA_SUCCESS);
-    }
-  for (uint32_t value = 1; value <= 50; ++value) {
-    // What was read once before may be seen again.
-    if (!reader_is_careful) launch("test_read", streams[0], value, false), usleep(500);
-    launch("test_publish", streams[1], value, writer_is_careful);
-    if (reader_is_careful) launch("test_read", streams[0], value, true);
-    for (const CUstream stream : streams) EXPECT_EQ(cu().cuStreamSynchronize(stream), CUDA_SUCCESS);
-  }
-  uint32_t wrong = 0;
-  EXPECT_EQ(cu().cuMemcpyDtoHAsync_v2(&wrong, memory + kWrong, sizeof wrong, streams[0]),
-            CUDA_SUCCESS);
-  EXPECT_EQ(cu().cuStreamSynchronize(streams[0]), CUDA_SUCCESS);
-  return wrong;
-}
-
-TEST_F(KernelsRun, WhatIsReleasedIsSeenByWhoAcquires) {
-  TestKernels kernels;
-  const CUdeviceptr memory = allocate(4096);
-  const CUstream streams[2] = {stream_, other_};
-  EXPECT_EQ(publish_and_read(kernels, streams, memory, true, true), 0u);
-}
-
-// Of a device nothing can be promised of the careless; of this driver that it shows them.
-int weak_peer(int) {
-  setenv("SOFTCUDA_WEAK", "on", 1);
-  const CUstream stream = begin_peer();
-  CUstream other = nullptr;
-  CUdeviceptr memory = 0;
-  MUST(cu().cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-  MUST(cu().cuMemAlloc_v2(&memory, 4096));
-  TestKernels kernels;
-  const CUstream streams[2] = {stream, other};
-  if (publish_and_read(kernels, streams, memory, true, true) != 0) return 2;
-  if (publish_and_read(kernels, streams, memory, false, true) == 0) return 3;
-  if (publish_and_read(kernels, streams, memory, true, false) == 0) return 4;
-  return ::testing::Test::HasFailure() ? 5 : 0;
-}
-const Role kWeak("weak", weak_peer);
-
-TEST_F(KernelsRun, AMissingReleaseOrAcquireIsSeenWhereMemoryIsWeak) {
-  if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
-  Peer peer("weak");
-  EXPECT_EQ(peer.wait(), 0);
 }
 
 // One hardware queue for all streams, and launch queues of eight pieces.
@@ -498,23 +300,6 @@ const Role kNarrow("narrow", narrow_peer);
 TEST_F(KernelsRun, StreamsMayShareAQueueThatFillsUp) {
   Peer peer("narrow");
   EXPECT_EQ(peer.wait(), 0);
-}
-
-TEST(Process, InstancesOfAGpuAreDevicesOfTheirOwn) {
-  int count = 0;
-  char first[64] = "", second[64] = "";
-  OK(cu().cuDeviceGetCount(&count));
-  if (count < 2) GTEST_SKIP() << "one device";
-  OK(cu().cuDeviceGetPCIBusId(first, sizeof first, 0));
-  OK(cu().cuDeviceGetPCIBusId(second, sizeof second, 1));
-  if (strcmp(first, second) != 0) GTEST_SKIP() << "GPUs of their own";
-  CUuuid one, other;
-  OK(cu().cuDeviceGetUuid_v2(&one, 0));
-  OK(cu().cuDeviceGetUuid_v2(&other, 1));
-  EXPECT_NE(memcmp(&one, &other, sizeof one), 0);
-  int access = 1;
-  OK(cu().cuDeviceCanAccessPeer(&access, 0, 1));
-  EXPECT_EQ(access, 0);
 }
 
 }  // namespace

@@ -22,4 +22,12 @@ class TestKernels {
   CUlibrary library_ = nullptr;
 };
 
+/// With two streams; skipped where there are no kernels.
+class KernelTest : public Gpu {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+  CUstream other_ = nullptr;
+};
+
 }  // namespace driver_test

@@ -26,6 +26,7 @@ std::atomic<void* (*)(const void*)> translation{nullptr};
 std::atomic<int (*)()> taking{nullptr};
 std::atomic<void (*)()> giving{nullptr};
 std::atomic<int (*)(const void*)> arriving{nullptr};
+std::atomic<int (*)(const void*, void**, int)> copying{nullptr};
 
 const TernHostKernel* find(const char* name) {
   for (const TernHostKernel& kernel : registered().kernels)
@@ -38,6 +39,7 @@ void set_places(int (*take)(), void (*give)()) {
   taking.store(take);
 }
 void set_arrival(int (*arrival)(const void*)) { arriving.store(arrival); }
+void set_copies(int (*copies)(const void*, void**, int)) { copying.store(copies); }
 int launch(const TernHostKernel* kernel, const TernLaunch* launch, const void* parameter, char* why,
            size_t room) {
   return run_grid(*kernel, *launch, parameter, why, room);
@@ -67,6 +69,13 @@ Arrival arrival_at(const void* address) noexcept {
   return arrival == nullptr ? Arrival::kInOrder : static_cast<Arrival>(arrival(address));
 }
 
+Copies copies_behind(const void* address) noexcept {
+  Copies found;
+  if (auto* const copies = copying.load(std::memory_order_acquire))
+    found.count = copies(address, found.at, Copies::kMost);
+  return found;
+}
+
 void* translate(const void* address) noexcept {
   auto* const translate = translation.load(std::memory_order_acquire);
   return translate != nullptr ? translate(address) : const_cast<void*>(address);
@@ -82,6 +91,7 @@ __attribute__((visibility("default"))) const TernHostKernels* tern_host_kernels(
                                         set_translate,
                                         set_places,
                                         set_arrival,
+                                        set_copies,
                                         find,
                                         launch};
   return &table;

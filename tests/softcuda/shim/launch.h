@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define TERN_HOST_KERNELS_VERSION 3
+#define TERN_HOST_KERNELS_VERSION 4
 
 typedef struct TernHostKernel {
   const char* name;       /* as cuLibraryGetKernel asks for it */
@@ -48,6 +48,8 @@ typedef struct TernHostKernels {
   /* How a store to an address (a translated one) arrives: 0 in order, 1 in any order but for the
      lines of 128 bytes, 2 in any order. Until it is set: in order. See weak.hpp. */
   void (*set_arrival)(int (*arrival)(const void* address));
+  /* The memory of all devices behind a multicast address (a translated one): how many there are. */
+  void (*set_copies)(int (*copies)(const void* address, void** found, int most));
   /* The kernel of that name, or a null pointer. */
   const TernHostKernel* (*find)(const char* name);
   /* Runs it. `parameter` was copied by the driver when the launch was enqueued. Returns 0, or a

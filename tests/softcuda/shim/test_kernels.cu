@@ -56,4 +56,25 @@ TERN_KERNEL(test_read, PublishArguments, 1, together) {
   atomicAdd(DEV(arguments.wrong), wrong + (sum == ~0U ? 1U : 0U));
 }
 
+TERN_KERNEL(test_line, PublishArguments, 1, together) {
+  auto* const data = reinterpret_cast<Sixteen*>(DEV(arguments.data));
+  const uint32_t value = arguments.value;
+  for (int i = 0; i < 8; ++i) ptx::store_line(data + i, Sixteen{value, value, value, value});
+}
+
+TERN_KERNEL(test_read_line, PublishArguments, 1, together) {
+  const auto* const words = reinterpret_cast<const uint32_t*>(DEV(arguments.data));
+  while (ptx::load_relaxed_system(words + 31) != arguments.value) spin_pause();
+  uint32_t wrong = 0;
+  for (int i = 0; i < 31; ++i)
+    wrong += ptx::load_relaxed_system(words + i) != arguments.value ? 1U : 0U;
+  atomicAdd(DEV(arguments.wrong), wrong);
+}
+
+TERN_KERNEL(test_multicast, PublishArguments, 1, together) {
+  auto* const data = reinterpret_cast<float*>(DEV(arguments.data));
+  ptx::multimem_store(data + 1, ptx::multimem_load_add(data));
+  ptx::multimem_count_release(reinterpret_cast<uint32_t*>(data + 2));
+}
+
 }  // namespace tern::softcuda

@@ -17,6 +17,9 @@ using MeetArguments = WordArguments;
 /// test_publish: 16 vectors of 16 bytes, each word `value`, into `data`; then the flag is `value`.
 /// test_read: reads them, waits for the flag, reads them again, and adds to `wrong` the words that
 /// are not `value`. Without `careful` no release and no acquire.
+/// test_line: the first line of `data` by pieces of one line, in order. test_read_line: waits for
+/// its last word, then counts as test_read. test_multicast: `data` is a multicast address of
+/// floats; the sum of all devices' first goes to all their second, and 1 to the count behind it.
 struct PublishArguments {
   char* data;
   uint32_t* flag;

@@ -2,9 +2,12 @@
 // A buffer of stores and copies of lines, drawn from at random.
 #include "tests/softcuda/shim/weak.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace tern::softcuda {
 namespace {
@@ -26,9 +29,8 @@ void put(uintptr_t at, uint64_t value, size_t bytes) noexcept {
                      __ATOMIC_RELEASE);
 }
 
-uint64_t get(uintptr_t at, size_t bytes) noexcept {
-  if (bytes == 8) return __atomic_load_n(reinterpret_cast<const uint64_t*>(at), __ATOMIC_ACQUIRE);
-  return __atomic_load_n(reinterpret_cast<const uint32_t*>(at), __ATOMIC_ACQUIRE);
+uint64_t get(uintptr_t at) noexcept {
+  return __atomic_load_n(reinterpret_cast<const uint64_t*>(at), __ATOMIC_ACQUIRE);
 }
 
 size_t piece(size_t bytes) noexcept { return bytes % 8 == 0 ? 8 : 4; }
@@ -45,53 +47,43 @@ void BlockMemory::store(void* to, const void* value, size_t bytes, bool line) {
   const auto at = reinterpret_cast<uintptr_t>(to);
   const Arrival arrival = arrival_at(to);
   const size_t step = piece(bytes);
-  for (size_t done = 0; done < bytes; done += step) {
-    const char* const from = static_cast<const char*>(value) + done;
-    if (arrival != Arrival::kInOrder) {
-      push(at + done, from, step, arrival, line);
-      continue;
-    }
-    uint64_t word = 0;
-    std::memcpy(&word, from, step);
-    put(at + done, word, step);
-  }
-  if (arrival != Arrival::kInOrder) drain_some();
+  for (size_t done = 0; done < bytes; done += step)
+    push(at + done, static_cast<const char*>(value) + done, step, arrival, line);
+  drain_some();
 }
 
 // What lies in the buffer is the block's own: it sees that.
 void BlockMemory::load(void* into, const void* from, size_t bytes) {
   const auto at = reinterpret_cast<uintptr_t>(from);
   const size_t step = piece(bytes);
-  const bool old = arrival_at(from) != Arrival::kInOrder;
   for (size_t done = 0; done < bytes; done += step) {
-    const uintptr_t here = at + done;
-    uint64_t word = 0;
-    if (old) {
-      const uintptr_t line = here / kLine * kLine;
-      const auto [found, fresh] = lines_.try_emplace(line);
-      if (fresh)
-        for (size_t i = 0; i < kLine; i += 8) {
-          const uint64_t part = get(line + i, 8);
-          std::memcpy(found->second.data() + i, &part, 8);
-        }
-      std::memcpy(&word, found->second.data() + (here - line), step);
-    } else {
-      word = get(here, step);
+    const uintptr_t here = at + done, line = here / kLine * kLine;
+    const auto [found, fresh] = lines_.try_emplace(line);
+    for (size_t i = 0; fresh && i < kLine; i += 8) {
+      const uint64_t part = get(line + i);
+      std::memcpy(found->second.data() + i, &part, 8);
     }
-    for (const Store& own : stores_)
-      if (own.at == here && own.bytes == step) word = own.value;
+    uint64_t word = 0;
+    std::memcpy(&word, found->second.data() + (here - line), step);
+    for (const Store& own : stores_) {
+      const uintptr_t first = std::max(own.at, here),
+                      end = std::min(own.at + own.bytes, here + step);
+      if (first < end)
+        std::memcpy(reinterpret_cast<char*>(&word) + (first - here),
+                    reinterpret_cast<const char*>(&own.value) + (first - own.at), end - first);
+    }
     std::memcpy(static_cast<char*>(into) + done, &word, step);
   }
 }
 
-uint64_t BlockMemory::load_newest(const void* from, size_t bytes) {
-  const auto at = reinterpret_cast<uintptr_t>(from);
-  for (size_t i = 0; i < stores_.size();)
-    if (stores_[i].at / 8 == at / 8 && may_leave(i))
-      leave(i), i = 0;
-    else
-      ++i;
-  return get(at, bytes);
+void BlockMemory::settle(const void* word) {
+  const auto at = reinterpret_cast<uintptr_t>(word);
+  const auto is_mine = [&](const Store& one) { return one.at / 8 == at / 8; };
+  for (auto found = stores_.begin();
+       (found = std::find_if(stores_.begin(), stores_.end(), is_mine)) != stores_.end();) {
+    const auto which = static_cast<size_t>(found - stores_.begin());
+    leave(may_leave(which) ? which : 0);
+  }
 }
 
 // The stores to a word keep their order, and those of a line that came as one.
@@ -120,8 +112,11 @@ void BlockMemory::drain_some() {
   leave(may_leave(which) ? which : 0);
 }
 
+// Somewhere on the way it takes long, so that others see what has left alone.
 void BlockMemory::drain() {
+  const size_t rest = stores_.empty() ? 0 : random_below(stores_.size());
   while (!stores_.empty()) {
+    if (stores_.size() == rest) std::this_thread::sleep_for(std::chrono::microseconds(100));
     const size_t which = random_below(stores_.size());
     leave(may_leave(which) ? which : 0);
   }

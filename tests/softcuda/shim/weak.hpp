@@ -20,6 +20,12 @@ enum class Arrival { kInOrder, kLines, kAny };
 /// Asks the driver.
 [[nodiscard]] Arrival arrival_at(const void* address) noexcept;
 
+/// Else an access is made where the kernel is compiled, so that TSan sees it.
+inline bool is_weak(const void* address) noexcept {
+  return arrival_at(address) != Arrival::kInOrder;
+}
+
+/// Of addresses that are weak.
 class BlockMemory {
  public:
   BlockMemory() = default;
@@ -31,8 +37,8 @@ class BlockMemory {
   /// keeps lines (LL128).
   void store(void* to, const void* value, size_t bytes, bool line = false);
   void load(void* into, const void* from, size_t bytes);
-  /// The newest value, in one access of 4 or 8 bytes.
-  uint64_t load_newest(const void* from, size_t bytes);
+  /// Lets its own stores to a word leave: who loads that word has what it stored, or newer.
+  void settle(const void* word);
   void drain();
   /// Lets something leave, or not.
   void drain_some();
@@ -53,6 +59,14 @@ class BlockMemory {
   std::vector<Store> stores_;
   std::map<uintptr_t, std::array<char, kLine>> lines_;
 };
+
+/// The memory of all devices behind a multicast address.
+struct Copies {
+  static constexpr int kMost = 8;
+  void* at[kMost] = {};
+  int count = 0;
+};
+[[nodiscard]] Copies copies_behind(const void* address) noexcept;
 
 /// Of the block that runs on this thread.
 [[nodiscard]] BlockMemory& block_memory() noexcept;
