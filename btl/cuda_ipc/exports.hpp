@@ -38,7 +38,7 @@ class Exports {
   /// Sends descriptors to those who have asked.
   void answer();
   /// Looks whether some of what was named is still there, and closes descriptors that were not
-  /// offered for some time; at most once in some milliseconds, whoever calls.
+  /// offered for some time; at most once in some milliseconds, however often it is called.
   void look_after() noexcept;
   /// Memory that this process frees now: what was named of it is withdrawn.
   void forget(uintptr_t address, size_t bytes) noexcept;
