@@ -4,7 +4,7 @@
 // Why: naming is a driver call or several, and a message from memory that is known costs none.
 // A descriptor keeps the memory that it names, and so does a mapping of a peer's: some entries are
 // looked at in each offer and now and then besides, and what was freed is withdrawn. A descriptor
-// that was not offered for a second is closed; the next offer makes another. Half of the
+// that was not offered for seconds is closed; the next offer makes another. Half of the
 // descriptors that the process may have are taken at most; then the one that was not offered for
 // longest is withdrawn: a peer that wanted it gets the data through the host. Lifetime: of the
 // process, which has one table of descriptors, whatever ranks it has; emptied when the last rank
