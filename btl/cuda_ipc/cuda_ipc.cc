@@ -335,6 +335,12 @@ void CudaIpc::look_after() noexcept {
   try {
     drop_unused(kImports);
     descriptors_.open_letters();
+    descriptors_.forget_withdrawn([this](uint64_t ledger, uint32_t row, uint64_t stamp) {
+      for (const auto& [process, peer] : peers_)
+        if (peer.ledger != nullptr && peer.ledger->number() == ledger)
+          return peer.ledger->is(row, stamp);
+      return true;
+    });
   } catch (const std::bad_alloc&) {
     // the next time
   }

@@ -15,8 +15,8 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr int64_t kKept = 1'000'000'000;  // ns; then what was not taken is closed
-constexpr int kPatience = 16;             // requests without an answer; then it is said
+constexpr int64_t kKept = 60'000'000'000;  // ns; then what was not taken is closed
+constexpr int kPatience = 16;              // requests without an answer; then it is said
 
 Fd take_by_pidfd(int pid, int descriptor) noexcept {
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -82,6 +82,13 @@ void Descriptors::ask(const MemoryHandle& handle, std::string* why_not) {
                     handle.pid);
   else
     why_not->clear();
+}
+
+void Descriptors::forget_withdrawn(const IsThere& is_there) {
+  std::erase_if(kept_, [&](const auto& one) {
+    const auto& [ledger, row, stamp] = one.first;
+    return row != 0 && !is_there(ledger, row, stamp);
+  });
 }
 
 // The row numbers in a letter are trusted: a process that may send them may write the ledger, too.

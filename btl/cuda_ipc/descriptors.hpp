@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -56,6 +57,9 @@ class Descriptors {
   void ask(const MemoryHandle& handle, std::string* why_not);
   /// Takes what has come, and closes what was not taken for some time.
   void open_letters();
+  /// Closes those of rows that are not there any more: they keep memory that was freed.
+  using IsThere = std::function<bool(uint64_t ledger, uint32_t row, uint64_t stamp)>;
+  void forget_withdrawn(const IsThere& is_there);
 
  private:
   using Key = std::tuple<uint64_t, uint32_t, uint64_t>;  // ledger, row, stamp

@@ -262,9 +262,10 @@ bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_
   return false;
 }
 
-// It keeps the memory, and may be the last that does. Pools' stay for their pointers.
+// It keeps the memory, and may be the last that does. Pools' stay for their pointers. A receiver
+// that comes later still takes that message through the host, which is little beside its delay.
 void Exports::close_idle(uint32_t place, int64_t now) noexcept {
-  constexpr int64_t kIdle = 1'000'000'000;  // ns
+  constexpr int64_t kIdle = 5'000'000'000;  // ns
   Entry& entry = entries_[place];
   if (!entry.descriptor.valid() || entry.name.id == 0 || now - entry.offered_ns < kIdle) return;
   ledger_->set_descriptor(place, -1);

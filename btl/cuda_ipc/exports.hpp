@@ -4,7 +4,7 @@
 // Why: naming is a driver call or several, and a message from memory that is known costs none.
 // A descriptor keeps the memory that it names, and so does a mapping of a peer's: some entries are
 // looked at in each offer and now and then besides, and what was freed is withdrawn. A descriptor
-// that was not offered for a second is closed; the next offer makes another. Half of the
+// that was not offered for seconds is closed; the next offer makes another. Half of the
 // descriptors that the process may have are taken at most; then the one that was not offered for
 // longest is withdrawn: a peer that wanted it gets the data through the host. Lifetime: of the
 // process, which has one table of descriptors, whatever ranks it has; emptied when the last rank
@@ -38,7 +38,7 @@ class Exports {
   /// Sends descriptors to those who have asked.
   void answer();
   /// Looks whether some of what was named is still there, and closes descriptors that were not
-  /// offered for some time; at most once in some milliseconds, whoever calls.
+  /// offered for some time; at most once in some milliseconds, however often it is called.
   void look_after() noexcept;
   /// Memory that this process frees now: what was named of it is withdrawn.
   void forget(uintptr_t address, size_t bytes) noexcept;

@@ -143,7 +143,7 @@ class Job {
   void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                  size_t rows) noexcept;
   /// Room for small copies that the device reaches, as the host and as the device sees it; null
-  /// where there is none, or no kernel to use it. What is there is this job's.
+  /// where the stream has no room, or the device no kernels. What is there belongs to this job.
   [[nodiscard]] std::byte* room() noexcept;
   [[nodiscard]] void* room_on_device() const noexcept {
     return reinterpret_cast<void*>(stream_->room_at);

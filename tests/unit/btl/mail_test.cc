@@ -32,12 +32,11 @@ class MailTest : public ::testing::Test {
     MemoryHandle made{};
     made.pid = ::getpid();
     made.bytes = bytes;
-    const Listed place{ledger_.number(), ledger_.descriptor(), row};
-    std::memcpy(made.driver_handle, &place, sizeof place);
+    made.listed = {ledger_.number(), ledger_.descriptor(), row};
     return made;
   }
   Wanted wanted(uint32_t row, uint64_t stamp) {
-    return {::getpid(), -1, ledger_.number(), row, stamp};
+    return {{1, ::getpid(), true}, -1, ledger_.number(), row, stamp};
   }
 
   Ledger ledger_;
@@ -137,9 +136,11 @@ TEST(Descriptors, AreTakenFromAProcessThatAllowsIt) {
   const Fd memory = make_memfd("memory", 4096);
   Descriptors mine{descriptor_ways("pidfd")};
   std::string why;
-  const Fd taken = mine.take({::getpid(), memory.get(), 0, 0, 0}, &why);
+  const Fd taken = mine.take({{1, ::getpid(), true}, memory.get(), 0, 0, 0}, &why);
   EXPECT_EQ(inode_of(taken.get()), inode_of(memory.get())) << why;
-  EXPECT_FALSE(mine.take({::getpid(), 1 << 20, 0, 0, 0}, &why).valid());
+  EXPECT_FALSE(mine.take({{1, ::getpid(), false}, memory.get(), 0, 0, 0}, &why).valid())
+      << "its number is another process's here";
+  EXPECT_FALSE(mine.take({{1, ::getpid(), true}, 1 << 20, 0, 0, 0}, &why).valid());
   EXPECT_NE(why.find("cannot be taken"), std::string::npos);
   EXPECT_FALSE(mine.missed()) << "no process is asked";
 }
