@@ -312,7 +312,7 @@ int isend_enqueue(const void* buf, MPI_Count count, core::Datatype& datatype, in
   if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
   EnqueuedRequest* made = nullptr;
   const int code = dest == MPI_PROC_NULL
-                       ? stream::begin_with_nobody(*state, &made)
+                       ? stream::begin_with_null_rank(*state, &made)
                        : stream::enqueue_isend(*state, message_of(buf, count, datatype, dest, tag),
                                                &made, "MPIX_Isend_enqueue");
   if (code == MPI_SUCCESS) *request = handle_of(*made);
@@ -326,7 +326,7 @@ int irecv_enqueue(void* buf, MPI_Count count, core::Datatype& datatype, int sour
   EnqueuedRequest* made = nullptr;
   const int code =
       source == MPI_PROC_NULL
-          ? stream::begin_with_nobody(*state, &made)
+          ? stream::begin_with_null_rank(*state, &made)
           : stream::enqueue_irecv(*state, message_of(buf, count, datatype, source, tag), &made,
                                   "MPIX_Irecv_enqueue");
   if (code == MPI_SUCCESS) *request = handle_of(*made);

@@ -165,12 +165,12 @@ class alignas(64) Communicator final : public Object {
                            // same channel
   std::unique_ptr<CollState> coll;
   std::unique_ptr<StreamState> stream;  // null but for those of MPIX_Stream_comm_create
-  uint32_t coll_sequence = 0;    // collectives started on it, or refused
-  uint32_t coll_tags = 0;        // of these, those that may send; the tag of each
-  uint32_t coll_persistent = 0;  // persistent ones made for it; likewise
-  bool freed = false;            // the user's handle is gone; pending operations keep it alive
-  int pending = 0;               // operations under way, and kept; under the channel's lock
-  int kept = 0;                  // persistent requests that were made for it
+  uint32_t coll_sequence = 0;           // collectives started on it, or refused
+  uint32_t coll_tags = 0;               // of these, those that may send; the tag of each
+  uint32_t coll_persistent = 0;         // persistent ones made for it; likewise
+  bool freed = false;  // the user's handle is gone; pending operations keep it alive
+  int pending = 0;     // operations under way, and kept; under the channel's lock
+  int kept = 0;        // persistent requests that were made for it
   Ending ending = nullptr;
 
  private:

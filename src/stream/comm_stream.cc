@@ -55,6 +55,11 @@ CommStream::~CommStream() {
   if (gpu() != nullptr && !keeps_board_) proxy_->give_back(stream_->device(), board_);
 }
 
+void CommStream::end_board() noexcept {
+  proxy_->give_back(stream_->device(), board_);
+  keeps_board_ = true;
+}
+
 int CommStream::earlier_error() noexcept {
   if (TERN_LIKELY(error_code_.load(std::memory_order_acquire) == 0)) return MPI_SUCCESS;
   const std::lock_guard<std::mutex> guard(mutex_);

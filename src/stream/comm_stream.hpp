@@ -75,6 +75,8 @@ class CommStream {
   void put_end() noexcept;
 
   // What follows is the proxy's.
+  /// MPI ends: whatever graphs still hold is not done any more.
+  void end_board() noexcept;
   /// The graph that has captured the call is no more.
   void leave_graph(uint32_t number) noexcept { leave(number); }
   [[nodiscard]] bool has_mail() const noexcept {
@@ -156,7 +158,7 @@ struct Attached final : core::StreamState {
   const std::shared_ptr<CommStream> shared;
 };
 
-/// Of a communicator; null where it is none of MPIX_Stream_comm_create.
+/// Of a communicator; null where it has no stream.
 [[nodiscard]] CommStream* of(const core::Communicator& communicator) noexcept;
 
 }  // namespace tern::stream

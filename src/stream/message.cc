@@ -179,7 +179,7 @@ class WaitCall final : public Call {
   // What one execution of a graph begins it must end, and no other.
   int admit(const Capture& capture) noexcept override {
     for (const Awaited& one : all_) {
-      if (one.pending->nobody || one.pending->capture == capture.id) continue;
+      if (one.pending->with_null_rank || one.pending->capture == capture.id) continue;
       return fail(MPI_ERR_REQUEST,
                   one.pending->capture == 0
                       ? "the request was begun before the stream's capture; wait for it before "
@@ -206,7 +206,7 @@ class WaitCall final : public Call {
     taken_.clear();
     taken_.reserve(all_.size());
     for (const Awaited& one : all_) {
-      if (one.pending->nobody)
+      if (one.pending->with_null_rank)
         core::fill_status(one.status, {MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0},
                           passes_several());
       core::Request* const request = std::exchange(one.pending->request, nullptr);
@@ -325,10 +325,10 @@ int enqueue_irecv(CommStream& on, const Message& message, EnqueuedRequest** requ
   return enqueue_nonblocking<IrecvCall>(on, message, request, name);
 }
 
-int begin_with_nobody(CommStream& on, EnqueuedRequest** request) noexcept {
+int begin_with_null_rank(CommStream& on, EnqueuedRequest** request) noexcept {
   try {
     auto pending = std::make_shared<Pending>();
-    pending->nobody = true;
+    pending->with_null_rank = true;
     *request = new EnqueuedRequest(on.communicator().process().handles, std::move(pending), on);
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {

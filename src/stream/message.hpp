@@ -38,8 +38,8 @@ struct Pending {
   std::vector<std::byte> store;
   core::Request* request = nullptr;
   core::Outcome outcome;
-  uint64_t capture = 0;  // in which it was begun; 0 for none
-  bool nobody = false;   // with MPI_PROC_NULL
+  uint64_t capture = 0;         // in which it was begun; 0 for none
+  bool with_null_rank = false;  // MPI_PROC_NULL
 };
 
 /// The user's. It is waited for in a stream alone: ordinary calls refuse it.
@@ -66,7 +66,7 @@ class EnqueuedRequest final : public core::Request {
 [[nodiscard]] int enqueue_irecv(CommStream& on, const Message& message, EnqueuedRequest** request,
                                 const char* name) noexcept;
 /// With MPI_PROC_NULL: nothing is enqueued.
-[[nodiscard]] int begin_with_nobody(CommStream& on, EnqueuedRequest** request) noexcept;
+[[nodiscard]] int begin_with_null_rank(CommStream& on, EnqueuedRequest** request) noexcept;
 /// Of one communicator; statuses by request, MPI_STATUS_IGNORE allowed.
 struct Awaited {
   std::shared_ptr<Pending> pending;

@@ -47,6 +47,7 @@ Proxy::~Proxy() {
   }
   woken_.notify_one();
   thread_.join();
+  (void)end_released();
   {
     const std::lock_guard<std::mutex> guard(released_->mutex);
     released_->proxy = nullptr;
@@ -54,7 +55,7 @@ Proxy::~Proxy() {
     while (hold != nullptr) delete std::exchange(hold, hold->next);
   }
   mine_.clear();
-  all_.clear();
+  for (const auto& one : std::exchange(all_, {})) one->end_board();
   for (const Page& page : pages_) {
     if (page.device->gone()) continue;
     const cuda::Current current(*page.device);

@@ -16,7 +16,7 @@ namespace {
 // cudaStreamPerThread: another stream in each thread.
 const auto kPerThread = reinterpret_cast<CUstream>(2);
 
-/// The ordinal of the device of the context that is current; negative where there is none.
+/// The ordinal of the device of the context that is current; negative without a context.
 int current_ordinal(const cuda::Driver& driver) noexcept {
   CUdevice mine = 0;
   int count = 0;
