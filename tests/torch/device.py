@@ -85,7 +85,7 @@ for size in (1, 1000, 100_000):
         work.wait()
     has(got, own(size, (rank - 1) % ranks + 1), "a message")
 
-# Into a graph it cannot go: the call throws, and the capture is none the worse.
+# Into a graph it cannot go: the call throws, and the capture goes on.
 soft.use_stream(soft.new_stream())
 tensor = soft.to_device(own(4))
 soft.begin_capture()
