@@ -9,6 +9,16 @@ namespace torch_tern {
 
 namespace {
 
+// Older versions of PyTorch have one kind for all coalesced calls.
+template <class Type>
+constexpr Type coalesced_scatter() {
+  if constexpr (requires { Type::REDUCE_SCATTER_TENSOR_COALESCED; }) {
+    return Type::REDUCE_SCATTER_TENSOR_COALESCED;
+  } else {
+    return Type::COALESCED;
+  }
+}
+
 // Several small tensors of one type travel as one message; larger ones gain nothing.
 constexpr std::size_t kLargestPacked = 64 * 1024;
 
@@ -169,7 +179,7 @@ WorkPointer Backend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& 
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     reduce_and_scatter(*operation, outputs[i], inputs[i], options.reduceOp);
   }
-  return finish(operation, c10d::OpType::REDUCE_SCATTER_TENSOR_COALESCED,
+  return finish(operation, coalesced_scatter<c10d::OpType>(),
                 "tern:reduce_scatter_tensor_coalesced", inputs, outputs);
 }
 
