@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Futures: values, chains, callbacks that begin and await other collectives, many at once, hooks of completion."""
 # ranks: 2 4
+# prterun: 2
 
 import threading
 

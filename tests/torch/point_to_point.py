@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Send, receive, any source, tags, batches, objects; what was dropped arrives; coalescing and its one Work."""
 # ranks: 2 4
+# prterun: 2
 
 import torch
 import torch.distributed as dist

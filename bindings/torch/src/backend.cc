@@ -6,6 +6,23 @@
 
 namespace torch_tern {
 
+namespace {
+
+// Where options have a group's name: it becomes theirs, too. A template, as older versions have
+// none.
+template <class Pointer>
+std::string take_name(const Pointer& from, Pointer& to) {
+  if constexpr (requires { from->group_name; }) {
+    if (from) {
+      to->group_name = from->group_name;
+      return "/" + from->group_name;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Backend::Backend(std::shared_ptr<Group> group, int rank, OptionsPointer options)
     : c10d::Backend(rank, static_cast<int>(group->ranks().size())),
       group_(std::move(group)),
@@ -52,13 +69,7 @@ c10::intrusive_ptr<c10d::Backend> Backend::split(const c10::intrusive_ptr<c10d::
   }
   auto own = c10::make_intrusive<c10d::Backend::Options>(
       "tern", options ? options->timeout : options_->timeout);
-  std::string name = group_->name() + "/split";
-  if constexpr (requires { options->group_name; }) {
-    if (options) {
-      own->group_name = options->group_name;
-      name += "/" + options->group_name;
-    }
-  }
+  const std::string name = group_->name() + "/split" + take_name(options, own);
   auto group = make_group(group_->session(), members, name, own->timeout);
   return c10::make_intrusive<Backend>(std::move(group), static_cast<int>(me - ranks.begin()), own);
 }
@@ -130,6 +141,8 @@ WorkPointer Backend::finish(const OperationPointer& operation, c10d::OpType type
   operation->begin();
   if (is_coalescing_) {
     coalesced_.push_back(work);
+  } else if (operation->ends_in_stream()) {
+    operation->wait(Milliseconds::zero());
   }
   return work;
 }

@@ -35,11 +35,13 @@ class Backend : public c10d::Backend {
   Backend(std::shared_ptr<Group> group, int rank, OptionsPointer options);
   ~Backend() override;
 
+  // What is not `override` is virtual in newer versions of PyTorch alone.
+  const std::shared_ptr<Group>& group() const { return group_; }
   const std::string getBackendName() const override { return "tern"; }
-  OptionsPointer getBackendOptions() override { return options_; }
+  OptionsPointer getBackendOptions() { return options_; }
   bool supportsSplitting() const override { return true; }
   bool supportsCoalescing() const override { return true; }
-  void setTimeout(std::chrono::milliseconds timeout) override;
+  void setTimeout(std::chrono::milliseconds timeout);
   void addEphemeralTimeout(const std::chrono::milliseconds& more);
   uint64_t getSequenceNumberForGroup() override { return group_->sequence; }
   void setSequenceNumberForGroup() override {}
@@ -48,7 +50,7 @@ class Backend : public c10d::Backend {
   void shutdown() override;
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                           const std::vector<int>& ranks,
-                                          const OptionsPointer& options) override;
+                                          const OptionsPointer& options);
 #ifdef C10D_BACKEND_HAS_HOOKS
   bool supportsAbortHooks() const override { return true; }
   void registerAbortHook(int64_t id, c10d::AbortHook hook) override;

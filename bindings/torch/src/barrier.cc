@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "backend.hpp"
+#include "device_queue.hpp"
 
 namespace torch_tern {
 
@@ -115,6 +116,7 @@ void Backend::await_first(Milliseconds timeout) {
 void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool waits_for_all) {
   group_->refuse_dead();
   group_->sequence++;
+  DeviceQueue::get().await_begun(*group_);
   const Milliseconds timeout =
       options.timeout < Milliseconds::zero() ? options_->timeout : options.timeout;
   rank_ == 0 ? await_others(timeout, waits_for_all) : await_first(timeout);

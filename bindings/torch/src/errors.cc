@@ -36,6 +36,12 @@ std::string sentence(int code) {
   return {text, static_cast<std::size_t>(length)};
 }
 
+bool is_fatal(int code) {
+  int error_class = MPI_ERR_OTHER;
+  MPI_Error_class(code, &error_class);
+  return !is_refusal(error_class) && error_class != MPI_ERR_TRUNCATE;
+}
+
 void check(int code) {
   if (code == MPI_SUCCESS) [[likely]] {
     return;

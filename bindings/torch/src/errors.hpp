@@ -13,6 +13,9 @@ namespace torch_tern {
 // The sentence of an error code, which names the call, the argument and its value.
 std::string sentence(int code);
 
+// Whether communication goes no further; not so where arguments were refused, or a message was cut.
+bool is_fatal(int code);
+
 // Throws for anything but MPI_SUCCESS: ValueError for refused arguments, else DistBackendError.
 void check(int code);
 

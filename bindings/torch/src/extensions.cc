@@ -28,6 +28,8 @@ Extensions find() {
   void* where = library();
   look_up(where, found.boot_provide, "MPIX_Boot_provide");
   look_up(where, found.comm_interrupt, "MPIX_Comm_interrupt");
+  look_up(where, found.continue_init, "MPIX_Continue_init");
+  look_up(where, found.continue_all, "MPIX_Continueall");
   return found;
 }
 

@@ -20,9 +20,15 @@ struct Boot {
   void (*done)(void*);
 };
 
+// Flags of MPIX_Continueall.
+constexpr int kDeferComplete = 8, kInvokeFailed = 16;
+
 struct Extensions {
-  int (*boot_provide)(const Boot*) = nullptr;  // MPIX_Boot_provide
-  int (*comm_interrupt)(MPI_Comm) = nullptr;   // MPIX_Comm_interrupt
+  int (*boot_provide)(const Boot*) = nullptr;                        // MPIX_Boot_provide
+  int (*comm_interrupt)(MPI_Comm) = nullptr;                         // MPIX_Comm_interrupt
+  int (*continue_init)(int, int, MPI_Info, MPI_Request*) = nullptr;  // MPIX_Continue_init
+  int (*continue_all)(int, MPI_Request*, int (*)(int, void*), void*, int, MPI_Status*,
+                      MPI_Request) = nullptr;  // MPIX_Continueall
 };
 
 const Extensions& extensions();

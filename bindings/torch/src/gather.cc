@@ -7,6 +7,16 @@ namespace torch_tern {
 
 namespace {
 
+// Older versions of PyTorch have one kind for all coalesced calls.
+template <class Type>
+constexpr Type coalesced_gather() {
+  if constexpr (requires { Type::ALLGATHER_INTO_TENSOR_COALESCED; }) {
+    return Type::ALLGATHER_INTO_TENSOR_COALESCED;
+  } else {
+    return Type::COALESCED;
+  }
+}
+
 void require_count(const Tensors& tensors, int size, const char* words) {
   TORCH_CHECK_VALUE(static_cast<int>(tensors.size()) == size, "tern: ", words, " got ",
                     tensors.size(), " tensors for ", size, " ranks");
@@ -136,7 +146,7 @@ WorkPointer Backend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& 
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     gather_all_flat(*operation, outputs[i], inputs[i]);
   }
-  return finish(operation, c10d::OpType::ALLGATHER_INTO_TENSOR_COALESCED,
+  return finish(operation, coalesced_gather<c10d::OpType>(),
                 "tern:all_gather_into_tensor_coalesced", inputs, outputs);
 }
 

@@ -3,6 +3,8 @@
 #include "group.hpp"
 
 #include <algorithm>
+#include <future>
+#include <thread>
 #include <utility>
 
 #include "errors.hpp"
@@ -14,6 +16,25 @@ namespace {
 
 std::mutex list_mutex;
 std::vector<std::weak_ptr<Group>> groups;
+auto& hook_threads = *new std::vector<std::thread>;
+
+// They write reports, sometimes for many seconds: the calls that wait end after two at the latest.
+void run_hooks(std::map<std::int64_t, std::function<void()>> hooks) {
+  if (hooks.empty()) {
+    return;
+  }
+  std::packaged_task<void()> task([hooks = std::move(hooks)] {
+    for (const auto& [id, hook] : hooks) {
+      hook();
+    }
+  });
+  const std::future<void> done = task.get_future();
+  {
+    const std::lock_guard lock(list_mutex);
+    hook_threads.emplace_back(std::move(task));
+  }
+  done.wait_for(std::chrono::seconds(2));
+}
 
 }  // namespace
 
@@ -37,9 +58,25 @@ std::vector<std::shared_ptr<Group>> living_groups() {
   return living;
 }
 
+void await_hooks() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(list_mutex);
+    threads.swap(hook_threads);
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
+
 Group::Group(std::shared_ptr<Session> session, const std::vector<int>& ranks,
              const std::string& name, Milliseconds timeout)
-    : session_(std::move(session)), ranks_(ranks), name_(name), timeout_(timeout) {
+    : session_(std::move(session)),
+      ranks_(ranks),
+      name_(name),
+      timeout_(timeout),
+      hang_report_(HangReport::current()),
+      lasting_name_(lasting(name)) {
   comm_ = session_->communicator(ranks_, name_);
 }
 
@@ -91,26 +128,43 @@ void Group::refuse_dead() const {
   }
 }
 
-std::string Group::why_dead() const {
-  const std::lock_guard lock(mutex_);
-  return why_dead_;
-}
+// Written once, before is_dead_; so no lock is needed, under which alarms ring.
+std::string Group::why_dead() const { return is_dead() ? why_dead_ : std::string(); }
 
 void Group::end(const std::string& why, bool by_timeout) {
+  end_with([&why] { return why; }, by_timeout);
+}
+
+// Peers are asked before hooks run, which may take seconds.
+std::string Group::with_report(const std::string& words) const {
+  return words + (hang_report_ ? hang_report_->describe(ranks_) : "");
+}
+
+void Group::end_overdue(const std::string& words) {
+  end_with([&] { return with_report(words); }, true);
+}
+
+void Group::end_broken(const std::string& words) {
+  end_with([&] { return with_report(words); }, false);
+}
+
+void Group::end_with(const std::function<std::string()>& why, bool by_timeout) {
+  if (is_dead()) {
+    return;
+  }
+  const std::lock_guard only_one(ending_);
   std::map<std::int64_t, std::function<void()>> hooks;
+  if (std::exchange(is_ending_, true)) {
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
-    if (is_dead_) {
-      return;
-    }
-    why_dead_ = why;
-    timed_out_ = by_timeout;
     hooks.swap(abort_hooks_);
-    is_dead_.store(true, std::memory_order_release);
   }
-  for (const auto& [id, hook] : hooks) {
-    hook();
-  }
+  why_dead_ = why();
+  run_hooks(std::move(hooks));
+  timed_out_ = by_timeout;
+  is_dead_.store(true, std::memory_order_release);
   if (extensions().comm_interrupt) {
     extensions().comm_interrupt(comm_);
   }

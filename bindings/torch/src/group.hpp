@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "hang_report.hpp"
 #include "session.hpp"
 
 namespace torch_tern {
@@ -62,6 +63,26 @@ class Group {
   // Ends the group: hooks are called, calls and waits in all threads end with an error. Once only.
   void end(const std::string& why, bool by_timeout);
 
+  // The same for a call that is overdue; says what the other members do.
+  void end_overdue(const std::string& words);
+  // The same for a call that failed.
+  void end_broken(const std::string& words);
+  void set_hang_report(std::shared_ptr<HangReport> report) { hang_report_ = std::move(report); }
+
+  // A call begins, or all of an operation's have ended: counted, and left where peers find it.
+  void note_begin(const char* words, Clock::time_point when) {
+    ++under_way;
+    ++last_call.under_way;
+    last_call.words.store(words, std::memory_order_relaxed);
+    last_call.group.store(lasting_name_, std::memory_order_relaxed);
+    last_call.sequence.store(-1, std::memory_order_relaxed);
+    last_call.begun.store(when.time_since_epoch().count(), std::memory_order_relaxed);
+  }
+  void note_end() {
+    --under_way;
+    --last_call.under_way;
+  }
+
   // A thread waits: while `alarm` lives, the group's end calls this.
   class Alarm {
    public:
@@ -80,19 +101,27 @@ class Group {
   void remove_abort_hook(std::int64_t id);
 
   std::atomic<std::uint64_t> sequence{0};
+  std::atomic<int> queued{0};  // of those, not begun: they, or one before them, wait for a device
   std::atomic<int> under_way{0};  // operations that are not concluded
 
  private:
+  std::string with_report(const std::string& words) const;
+  void end_with(const std::function<std::string()>& why, bool by_timeout);
+
   std::shared_ptr<Session> session_;
   std::vector<int> ranks_;
   std::string name_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::atomic<Milliseconds> timeout_;
+  std::shared_ptr<HangReport> hang_report_;
+  const char* const lasting_name_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Extension>> extensions_;
   std::atomic<bool> has_extensions_{false};
   std::atomic<bool> is_dead_{false};
-  bool timed_out_ = false;
+  std::recursive_mutex ending_;
+  bool is_ending_ = false;  // under ending_
+  bool timed_out_ = false;  // this and why_dead_ are written before is_dead_
   std::string why_dead_;
   std::set<Alarm*> alarms_;
   std::map<std::int64_t, std::function<void()>> abort_hooks_;
@@ -100,6 +129,8 @@ class Group {
 
 // All groups that live: what the end of Python must close.
 std::vector<std::shared_ptr<Group>> living_groups();
+// Until all abort hooks have returned; they may want Python.
+void await_hooks();
 std::shared_ptr<Group> make_group(std::shared_ptr<Session> session, const std::vector<int>& ranks,
                                   const std::string& name, Milliseconds timeout);
 

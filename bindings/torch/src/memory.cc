@@ -48,12 +48,13 @@ const std::vector<at::Tensor>& only(const std::vector<std::vector<at::Tensor>>& 
   return lists.front();
 }
 
-void require_host(const at::Tensor& tensor, const char* words) {
+void admit(Operation& operation, const at::Tensor& tensor, const char* words) {
   TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "tern: ", words,
                     " takes dense tensors, and got one of layout ", tensor.layout());
-  TORCH_CHECK_VALUE(tensor.device().is_cpu(), "tern: ", words,
-                    " takes tensors of the CPU so far, and got one on ", tensor.device(),
-                    "; give CUDA tensors another backend: \"cpu:tern,cuda:nccl\"");
+  const at::Device device = tensor.device();
+  TORCH_CHECK_VALUE(device.is_cpu() || device.is_cuda(), "tern: ", words,
+                    " takes tensors of the CPU and of CUDA devices, and got one on ", device);
+  operation.use(device);
 }
 
 void require_alike(const at::Tensor& one, const at::Tensor& other, const char* words) {
@@ -62,7 +63,7 @@ void require_alike(const at::Tensor& one, const at::Tensor& other, const char* w
 }
 
 at::Tensor readable(Operation& operation, const at::Tensor& tensor, const char* words) {
-  require_host(tensor, words);
+  admit(operation, tensor, words);
   at::Tensor plain =
       is_plain(tensor) ? tensor : tensor.detach().resolve_conj().resolve_neg().contiguous();
   operation.hold(plain);
@@ -70,7 +71,7 @@ at::Tensor readable(Operation& operation, const at::Tensor& tensor, const char* 
 }
 
 at::Tensor writable(Operation& operation, const at::Tensor& tensor, const char* words) {
-  require_host(tensor, words);
+  admit(operation, tensor, words);
   operation.hold(tensor);
   if (is_plain(tensor)) {
     return tensor;
@@ -92,7 +93,7 @@ at::Tensor changeable(Operation& operation, const at::Tensor& tensor, const char
 at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors,
                     const char* words) {
   for (const at::Tensor& tensor : tensors) {
-    require_host(tensor, words);
+    admit(operation, tensor, words);
     require_alike(tensor, tensors.front(), words);
     operation.hold(tensor);
   }
@@ -112,7 +113,7 @@ at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors
                     const char* words) {
   std::int64_t elements = 0;
   for (const at::Tensor& tensor : tensors) {
-    require_host(tensor, words);
+    admit(operation, tensor, words);
     require_alike(tensor, tensors.front(), words);
     operation.hold(tensor);
     elements += tensor.numel();

@@ -13,7 +13,7 @@
 
 namespace torch_tern {
 
-// A tensor that MPI can read or write as it lies: dense, in row order, and on the CPU.
+// A tensor that MPI can read or write as it lies: dense, and in row order.
 bool is_plain(const at::Tensor& tensor);
 
 // The one tensor of a list; `words` name the call.
@@ -21,8 +21,8 @@ const at::Tensor& only(const std::vector<at::Tensor>& tensors, const char* words
 const std::vector<at::Tensor>& only(const std::vector<std::vector<at::Tensor>>& lists,
                                     const char* words);
 
-// Throws for tensors that are not in host memory, or not dense.
-void require_host(const at::Tensor& tensor, const char* words);
+// Throws for tensors that are not dense, and for devices that MPI does not reach.
+void admit(Operation& operation, const at::Tensor& tensor, const char* words);
 void require_alike(const at::Tensor& one, const at::Tensor& other, const char* words);
 
 // The operation holds what these return. Written ones are copied back at the end where they are

@@ -9,7 +9,10 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "backend.hpp"
+#include "device_queue.hpp"
 #include "extensions.hpp"
+#include "hang_report.hpp"
+#include "pipe.hpp"
 #include "progress.hpp"
 #include "session.hpp"
 #include "store_boot.hpp"
@@ -41,14 +44,18 @@ c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vec
   }
   auto session = Session::open();
   require_world(*session, world_rank, world_size);
-  if (ranks.empty()) {
+  const bool is_world = ranks.empty();
+  if (is_world) {
     Session::begin_world();
     ranks.resize(world_size);
     std::iota(ranks.begin(), ranks.end(), 0);
   }
   auto options = c10::make_intrusive<c10d::Backend::Options>("tern", timeout);
-  return c10::make_intrusive<Backend>(make_group(std::move(session), ranks, name, timeout), rank,
-                                      options);
+  auto group = make_group(std::move(session), ranks, name, timeout);
+  if (is_world) {
+    group->set_hang_report(HangReport::begin(group));
+  }
+  return c10::make_intrusive<Backend>(std::move(group), rank, options);
 }
 
 // The rank and size that MPI gives this process, and rank 0's words.
@@ -70,8 +77,10 @@ void end() {
   if (is_forked()) {
     return;
   }
+  DeviceQueue::get().stop();
   Progress::get().stop();
   Timer::stop_thread();
+  await_hooks();
   bool are_closed = true;
   for (const std::shared_ptr<Group>& group : living_groups()) {
     are_closed = group->close() && are_closed;
@@ -80,6 +89,35 @@ void end() {
     session->close();
   }
   call_no_more();
+}
+
+void bind_pipe(pybind11::module_& module) {
+  using release = pybind11::call_guard<pybind11::gil_scoped_release>;
+  pybind11::class_<Pipe>(module, "Pipe")
+      .def(pybind11::init([](const c10::intrusive_ptr<Backend>& backend) {
+             return std::make_unique<Pipe>(*backend->group());
+           }),
+           release())
+      .def(
+          "send",
+          [](Pipe& pipe, int to, const std::string& header, const std::optional<at::Tensor>& one) {
+            pipe.send(to, header, one.value_or(at::Tensor()));
+          },
+          release())
+      .def("flush", &Pipe::flush, release())
+      .def("poll", [](Pipe& pipe) {
+        std::vector<Pipe::Message> messages;
+        {
+          const pybind11::gil_scoped_release free;
+          messages = pipe.poll();
+        }
+        std::vector<std::tuple<int, pybind11::bytes, std::optional<at::Tensor>>> all;
+        for (Pipe::Message& one : messages) {
+          all.emplace_back(one.source, pybind11::bytes(one.header),
+                           one.tensor.defined() ? std::optional(one.tensor) : std::nullopt);
+        }
+        return all;
+      });
 }
 
 }  // namespace
@@ -92,6 +130,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   pybind11::class_<tern::Backend, c10::intrusive_ptr<tern::Backend>, c10d::Backend>(module,
                                                                                     "Backend")
       .def("perform_nocolor_split", [](const tern::Backend&, const pybind11::object&) {});
+  tern::bind_pipe(module);
   module.def("create", &tern::create, release());
   module.def("meet", &tern::meet, release());
   module.def("end", &tern::end, release());

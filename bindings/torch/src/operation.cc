@@ -5,9 +5,12 @@
 #include <ATen/core/grad_mode.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 
 #include "alarm_request.hpp"
+#include "device_queue.hpp"
 #include "extensions.hpp"
 #include "progress.hpp"
 
@@ -19,9 +22,25 @@ namespace {
 // waits.
 constexpr Milliseconds kLongTimeout = std::chrono::minutes(5);
 
+// Between two looks at what a device has done.
+constexpr std::chrono::microseconds kLongestNap{200};
+
 bool may_block(bool is_sync, Milliseconds timeout) {
   return is_sync && (extensions().comm_interrupt || timeout >= kLongTimeout);
 }
+
+// Of one of these requests, where a call on them all has failed.
+int error_among(int code, const std::vector<MPI_Status>& statuses) {
+  for (const MPI_Status& status : statuses) {
+    if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS) {
+      return status.MPI_ERROR;
+    }
+  }
+  return code;
+}
+
+// Peers may still read and write the memory of a call that was ended: nothing frees it.
+void leak(std::vector<at::Tensor>& tensors) { new std::vector<at::Tensor>(std::move(tensors)); }
 
 Clock::time_point after(Clock::time_point begin, Milliseconds time) {
   return time > std::chrono::hours(24 * 365) ? Clock::time_point::max() : begin + time;
@@ -34,9 +53,10 @@ Operation::Operation(std::shared_ptr<Group> group, const char* words, Millisecon
     : group_(std::move(group)),
       words_(words),
       timeout_(group_->timeout_of(wanted, ending_)),
+      is_sync_(is_sync),
       is_blocking_(may_block(is_sync, timeout_)) {
   group_->refuse_dead();
-  ++group_->under_way;
+  group_->note_begin(words_, begun_);
   status_.MPI_SOURCE = -1;
 }
 
@@ -46,9 +66,9 @@ Operation::~Operation() {
     return;
   }
   if (requests_.empty()) {
-    --group_->under_way;
+    group_->note_end();
   } else {
-    new std::vector<at::Tensor>(std::move(held_));
+    leak(held_);
   }
 }
 
@@ -64,7 +84,7 @@ std::string Operation::overdue(Milliseconds time) const {
 std::unique_ptr<Timer> Operation::watch() {
   return std::make_unique<Timer>(after(Clock::now(), timeout_), [this] {
     const std::string words = overdue(timeout_);
-    group_->end(words, true);
+    group_->end_overdue(words);
     if (!extensions().comm_interrupt) {
       std::fprintf(stderr,
                    "tern: %s. This libmpi_abi.so.1 cannot end a call under way: the process ends\n",
@@ -75,6 +95,9 @@ std::unique_ptr<Timer> Operation::watch() {
 }
 
 std::exception_ptr Operation::error_of(int code) const {
+  if (code != MPI_SUCCESS && is_fatal(code)) {  // a peer has died, or has left a collective
+    group_->end_broken(std::string(words_) + " failed: " + sentence(code));
+  }
   if (group_->is_dead()) {
     return failure(group_->why_dead());
   }
@@ -92,15 +115,101 @@ void Operation::check_call(int code) const {
   }
 }
 
+void Operation::set_sequence(std::uint64_t sequence) {
+  sequence_ = sequence;
+  last_call.sequence.store(static_cast<std::int64_t>(sequence), std::memory_order_relaxed);
+}
+
 void Operation::set_value(c10::IValue value, std::vector<at::Tensor> tensors) {
   value_ = std::move(value);
   tensors_ = std::move(tensors);
 }
 
+void Operation::use(const at::Device& device) {
+  if (device.is_cpu()) {
+    return;
+  }
+  TORCH_CHECK_VALUE(!device_ || *device_ == device, "tern: ", words_,
+                    " got tensors of several devices: ", *device_, " and ", device);
+  refuse_capture(device, words_);
+  device_ = device;
+}
+
+bool Operation::must_queue() {
+  is_queued_ = is_queued_ || device_ || group_->queued > 0;
+  return is_queued_;
+}
+
+// A blocking call waits here for what one in flight waits for in the queue.
+void Operation::await_turn() {
+  if (group_->queued > 0) {
+    DeviceQueue::get().await_begun(*group_);
+  }
+  if (!device_) {
+    return;
+  }
+  c10::Event ready(device_->type());
+  ready.record(current_stream(*device_));
+  for (std::chrono::microseconds nap{10}; !ready.query(); nap = std::min(nap * 2, kLongestNap)) {
+    if (group_->is_dead() || Clock::now() > after(begun_, timeout_)) {
+      group_->end_overdue(overdue(timeout_));
+      group_->refuse_dead();
+    }
+    std::this_thread::sleep_for(nap);
+  }
+}
+
 void Operation::begin() {
-  if (requests_.empty()) {
+  if (is_queued_) {
+    if (device_) {
+      data_is_ready_.emplace(device_->type());
+      data_is_ready_->record(current_stream(*device_));
+    }
+    is_handed_ = true;
+    DeviceQueue::get().push(shared_from_this());
+  } else if (requests_.empty()) {
     conclude(nullptr);
   }
+}
+
+bool Operation::is_ready() {
+  return group_->is_dead() || !data_is_ready_ || data_is_ready_->query();
+}
+
+void Operation::make_queued_calls() {
+  try {
+    group_->refuse_dead();
+    for (const auto& call : queued_calls_) {
+      call();
+    }
+    queued_calls_.clear();
+  } catch (...) {
+    return conclude(std::current_exception());
+  }
+  if (requests_.empty()) {
+    conclude(nullptr);
+  } else {
+    Progress::get().submit(shared_from_this());
+  }
+}
+
+// Steps on tensors of a device go into a stream of their own, which what follows waits for.
+void Operation::run_ends(std::exception_ptr& error) {
+  try {
+    const at::NoGradGuard no_grad;
+    for (const auto& step : ends_) {
+      if (!error) {
+        step();
+      }
+    }
+    if (device_ && !ends_.empty()) {
+      ends_are_done_.emplace(device_->type());
+      ends_are_done_->record(current_stream(*device_));
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  ends_.clear();
 }
 
 bool Operation::test_here() {
@@ -111,11 +220,7 @@ bool Operation::test_here() {
   } else {
     std::vector<MPI_Status> statuses(requests_.size());
     code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, statuses.data());
-    for (const MPI_Status& status : statuses) {
-      if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS) {
-        code = status.MPI_ERROR;
-      }
-    }
+    code = error_among(code, statuses);
   }
   if (code != MPI_SUCCESS || all) {
     conclude(code == MPI_SUCCESS ? nullptr : error_of(code));
@@ -140,9 +245,23 @@ std::exception_ptr Operation::error() const {
 }
 
 void Operation::wait_for_requests(Milliseconds time) {
+  const Timer timer(after(Clock::now(), time),
+                    [this, time] { group_->end_overdue(overdue(time)); });
+  if (!extensions().comm_interrupt) {
+    return wait_for_requests_or_alarm();
+  }
+  std::vector<MPI_Status> statuses(requests_.size());
+  const int count = static_cast<int>(requests_.size());
+  check_call(error_among(MPI_Waitall(count, requests_.data(), statuses.data()), statuses));
+  status_ = statuses.back();
+  requests_.clear();
+  conclude(nullptr);
+}
+
+// With a library that cannot end the requests of a group: the wait ends, and they are left behind.
+void Operation::wait_for_requests_or_alarm() {
   AlarmRequest alarm;
   const Group::Alarm link(*group_, [&] { alarm.ring(); });
-  const Timer timer(after(Clock::now(), time), [this, time] { group_->end(overdue(time), true); });
   std::vector<MPI_Request> all = requests_;
   all.push_back(alarm.request());
   for (std::size_t left = requests_.size(); left > 0; --left) {
@@ -186,29 +305,26 @@ void Operation::wait(Milliseconds time) {
     done_.wait(lock, [this] { return is_done_.load(); });
   } else if (!done_.wait_for(lock, time, [this] { return is_done_.load(); })) {
     lock.unlock();
-    group_->end(overdue(time), true);
+    group_->end_overdue(overdue(time));
     fail(group_->why_dead());
   }
   if (error_) {
     std::rethrow_exception(error_);
   }
+  if (ends_are_done_) {
+    ends_are_done_->block(current_stream(*device_));
+  }
 }
 
 void Operation::conclude(std::exception_ptr error) {
-  try {
-    const at::NoGradGuard no_grad;
-    for (const auto& step : ends_) {
-      if (!error) {
-        step();
-      }
-    }
-  } catch (...) {
-    error = std::current_exception();
+  std::optional<c10::StreamGuard> on_own_stream;
+  if (device_) {
+    on_own_stream.emplace(new_stream(*device_));
   }
-  ends_.clear();
+  run_ends(error);
   timer_.reset();
   alarm_.reset();
-  --group_->under_way;
+  group_->note_end();
   for (const auto& extension : ending_) {
     extension->is_over = true;
   }
@@ -218,9 +334,12 @@ void Operation::conclude(std::exception_ptr error) {
     error_ = error;
     is_done_ = true;
     future = future_;
-    if (!group_->is_dead()) {
-      held_.clear();
+    if (group_->is_dead()) {
+      leak(held_);
+    } else if (ends_are_done_) {
+      DeviceQueue::get().keep_until_done(shared_from_this(), std::move(held_));
     }
+    held_.clear();
     done_.notify_all();
   }
   if (completion_hook_) {
@@ -238,8 +357,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
     if (future_) {
       return future_;
     }
-    future_ =
-        c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+    future_ = make_future();
     if (is_done_) {
       error_ ? future_->setError(error_) : future_->markCompleted(value_);
       return future_;
@@ -249,8 +367,17 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
   return future_;
 }
 
+c10::intrusive_ptr<c10::ivalue::Future> Operation::make_future() const {
+  std::vector<c10::Device> devices;
+  if (device_) {
+    devices.push_back(*device_);
+  }
+  return c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
+                                                  std::move(devices));
+}
+
 void Operation::hand_over() {
-  if (!is_handed_) {
+  if (!is_handed_ && !test_here()) {
     is_handed_ = true;
     Progress::get().submit(shared_from_this());
   }
@@ -258,7 +385,7 @@ void Operation::hand_over() {
 
 void Operation::guard(std::function<void()> kick) {
   timer_ = std::make_unique<Timer>(after(begun_, timeout_),
-                                   [this] { group_->end(overdue(timeout_), true); });
+                                   [this] { group_->end_overdue(overdue(timeout_)); });
   alarm_ = std::make_unique<Group::Alarm>(*group_, std::move(kick));
 }
 

@@ -9,6 +9,7 @@
 #include <mpi.h>
 
 #include <ATen/core/ivalue.h>
+#include <c10/core/Event.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -34,19 +35,34 @@ class Operation : public std::enable_shared_from_this<Operation> {
   Operation& operator=(const Operation&) = delete;
 
   // The call's blocking form, or its nonblocking one, which has a request behind the same
-  // arguments.
+  // arguments. Which one is decided by what all ranks have alike: the two do not match each other.
   template <class Blocking, class Nonblocking, class... Arguments>
   void issue(Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
     if (is_blocking_) {
+      await_turn();
       auto timer = watch();
       check_call(blocking(arguments...));
     } else {
-      MPI_Request request = MPI_REQUEST_NULL;
-      check(nonblocking(arguments..., &request));
-      requests_.push_back(request);
+      post(nonblocking, arguments...);
     }
   }
-  void add(MPI_Request request) { requests_.push_back(request); }
+  // A nonblocking call; later, where the data of it or of one before it is not ready yet.
+  template <class Nonblocking, class... Arguments>
+  void post(Nonblocking nonblocking, Arguments... arguments) {
+    auto call = [this, nonblocking, arguments...] {
+      MPI_Request request = MPI_REQUEST_NULL;
+      check_call(nonblocking(arguments..., &request));
+      requests_.push_back(request);
+    };
+    if (must_queue()) {
+      queued_calls_.emplace_back(std::move(call));
+    } else {
+      call();
+    }
+  }
+  // The call takes a tensor of this device, or of the CPU. Throws while the current stream of a
+  // device is being captured.
+  void use(const at::Device& device);
 
   // MPI reads or writes this tensor's memory until the end.
   void hold(const at::Tensor& tensor) { held_.push_back(tensor); }
@@ -54,10 +70,12 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void at_end(std::function<void()> step) { ends_.push_back(std::move(step)); }
   // What Work::result and the future give.
   void set_value(c10::IValue value, std::vector<at::Tensor> tensors);
-  void set_sequence(std::uint64_t sequence) { sequence_ = sequence; }
+  void set_sequence(std::uint64_t sequence);
   void set_completion_hook(std::function<void()> hook) { completion_hook_ = std::move(hook); }
-  // All calls have been made.
+  // All calls have been made, or are queued behind what the current stream has to do.
   void begin();
+  // The caller goes on when all is done, in the current stream, too.
+  bool ends_in_stream() const { return is_sync_ && device_; }
 
   bool is_complete();
   bool has_succeeded() const { return is_done_ && !error_; }
@@ -74,6 +92,11 @@ class Operation : public std::enable_shared_from_this<Operation> {
   int source() const { return status_.MPI_SOURCE; }
   const std::shared_ptr<Group>& group() const { return group_; }
 
+  // For the queue of calls on devices: whether their data is there; then they are made.
+  bool is_ready();
+  void make_queued_calls();
+  bool are_ends_done() const { return !ends_are_done_ || ends_are_done_->query(); }
+
   // For the progress thread.
   std::vector<MPI_Request>& requests() { return requests_; }
   void note_status(const MPI_Status& status) { status_ = status; }
@@ -89,17 +112,27 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void check_call(int code) const;
   void wait_here(Milliseconds time);
   void wait_for_requests(Milliseconds time);
+  void wait_for_requests_or_alarm();
   bool test_here();
   void hand_over();
+  bool must_queue();
+  void await_turn();
+  void run_ends(std::exception_ptr& error);
+  c10::intrusive_ptr<c10::ivalue::Future> make_future() const;
 
   const std::shared_ptr<Group> group_;
   const char* const words_;
   std::vector<std::shared_ptr<Extension>> ending_;
   const Milliseconds timeout_;
+  const bool is_sync_;
   const bool is_blocking_;
   const Clock::time_point begun_ = Clock::now();
   std::vector<MPI_Request> requests_;
   MPI_Status status_{};
+  std::optional<at::Device> device_;  // of tensors that are not the CPU's
+  bool is_queued_ = false;
+  std::vector<std::function<void()>> queued_calls_;
+  std::optional<c10::Event> data_is_ready_, ends_are_done_;
   std::vector<at::Tensor> held_, tensors_;
   std::vector<std::function<void()>> ends_;
   std::function<void()> completion_hook_;

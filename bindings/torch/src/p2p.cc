@@ -7,33 +7,30 @@ namespace torch_tern {
 
 namespace {
 
-const at::Tensor& message(const Tensors& tensors, const char* words) {
+// Its one tensor, which the operation holds.
+const at::Tensor& message(Operation& operation, const Tensors& tensors, const char* words) {
   const at::Tensor& tensor = only(tensors, words);
-  require_host(tensor, words);
+  admit(operation, tensor, words);
   TORCH_CHECK_VALUE(is_plain(tensor), "tern: ", words,
                     " takes a contiguous tensor, and got one of strides ", tensor.strides());
+  operation.hold(tensor);
   return tensor;
 }
 
 }  // namespace
 
 WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
-  const at::Tensor& tensor = message(tensors, "send");
   auto operation = std::make_shared<Operation>(group_, "send", c10d::kUnsetTimeout, false);
-  operation->hold(tensor);
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Isend_c(tensor.data_ptr(), bytes_of(tensor), MPI_BYTE, to, tag, comm(), &request));
-  operation->add(request);
+  const at::Tensor& tensor = message(*operation, tensors, "send");
+  operation->post(MPI_Isend_c, static_cast<const void*>(tensor.data_ptr()), bytes_of(tensor),
+                  MPI_BYTE, to, tag, comm());
   return finish(operation, c10d::OpType::SEND, "tern:send", tensors, tensors);
 }
 
 WorkPointer Backend::receive(Tensors& tensors, int from, int tag, c10d::OpType type) {
-  const at::Tensor& tensor = message(tensors, "recv");
   auto operation = std::make_shared<Operation>(group_, "recv", c10d::kUnsetTimeout, false);
-  operation->hold(tensor);
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Irecv_c(tensor.data_ptr(), bytes_of(tensor), MPI_BYTE, from, tag, comm(), &request));
-  operation->add(request);
+  const at::Tensor& tensor = message(*operation, tensors, "recv");
+  operation->post(MPI_Irecv_c, tensor.data_ptr(), bytes_of(tensor), MPI_BYTE, from, tag, comm());
   const bool is_any = type == c10d::OpType::RECVANYSOURCE;
   return finish(operation, type, is_any ? "tern:recvAnySource" : "tern:recv", tensors, tensors);
 }

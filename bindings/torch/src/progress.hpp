@@ -2,20 +2,20 @@
 // The thread that waits for operations whose completion calls back, or which no other thread waits
 // for. A callback may itself wait for a later operation; so before callbacks run, another thread
 // may take over the waiting. Lifetime: of the process. Threads: any may submit. It sleeps inside
-// MPI_Waitsome; a request of its own wakes it.
+// MPI (waiting.hpp).
 #ifndef TORCH_TERN_PROGRESS_HPP
 #define TORCH_TERN_PROGRESS_HPP
 
 #include <condition_variable>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "waiting.hpp"
+
 namespace torch_tern {
 
-class AlarmRequest;
 class Operation;
 
 class Progress {
@@ -30,27 +30,16 @@ class Progress {
   static void keep_for_ever(std::shared_ptr<Operation> operation);
 
  private:
-  using Operations = std::vector<std::shared_ptr<Operation>>;
-
   void run();
-  // Waits until some of the pending operations are complete or given up; gives them back with their
-  // errors.
+  // Waits until some of the pending operations are complete or given up.
   void lead(std::unique_lock<std::mutex>& lock);
-  void take_ended(Operations& watched, std::vector<std::exception_ptr>& errors);
-  void give_up_dead();
   void want_leader();
   void kick();
 
-  struct Ended {
-    std::shared_ptr<Operation> operation;
-    std::exception_ptr error;
-  };
-
   std::mutex mutex_;
   std::condition_variable wanted_;
-  Operations pending_;
+  const std::unique_ptr<Waiting> waiting_ = Waiting::make(mutex_);
   std::vector<Ended> ended_;
-  AlarmRequest* alarm_ = nullptr;  // of the thread that waits
   bool has_leader_ = false;
   bool is_stopping_ = false;
   int idle_ = 0;

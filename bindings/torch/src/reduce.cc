@@ -9,6 +9,16 @@ namespace torch_tern {
 
 namespace {
 
+// Older versions of PyTorch have one kind for all coalesced calls.
+template <class Type>
+constexpr Type coalesced_scatter() {
+  if constexpr (requires { Type::REDUCE_SCATTER_TENSOR_COALESCED; }) {
+    return Type::REDUCE_SCATTER_TENSOR_COALESCED;
+  } else {
+    return Type::COALESCED;
+  }
+}
+
 // Several small tensors of one type travel as one message; larger ones gain nothing.
 constexpr std::size_t kLargestPacked = 64 * 1024;
 
@@ -45,7 +55,7 @@ bool are_packable(const Tensors& tensors) {
 }  // namespace
 
 void Backend::reduce_all(Operation& operation, const at::Tensor& tensor, const c10d::ReduceOp& op) {
-  require_host(tensor, "allreduce");
+  admit(operation, tensor, "allreduce");
   const Reduction how = reduction_of(tensor.scalar_type(), op);
   // Steps at the end run in the order of these calls: the quotient is copied back, if it is a copy.
   at::Tensor plain =
@@ -63,7 +73,7 @@ void Backend::reduce_all(Operation& operation, const at::Tensor& tensor, const c
 void Backend::reduce_packed(Operation& operation, const Tensors& tensors,
                             const c10d::ReduceOp& op) {
   for (const at::Tensor& tensor : tensors) {
-    require_host(tensor, "allreduce_coalesced");
+    admit(operation, tensor, "allreduce_coalesced");
   }
   Tensors flat;
   for (const at::Tensor& tensor : tensors) {
@@ -106,7 +116,7 @@ WorkPointer Backend::allreduce_coalesced(Tensors& tensors,
 WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
   const at::Tensor& tensor = only(tensors, "reduce");
   auto operation = start("reduce", options);
-  require_host(tensor, "reduce");
+  admit(*operation, tensor, "reduce");
   const Reduction how = reduction_of(tensor.scalar_type(), options.reduceOp);
   const int root = static_cast<int>(options.rootRank);
   if (rank_ == root) {
@@ -133,7 +143,7 @@ WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options
 
 void Backend::reduce_and_scatter(Operation& operation, const at::Tensor& output,
                                  const at::Tensor& input, const c10d::ReduceOp& op) {
-  require_host(output, "reduce_scatter");
+  admit(operation, output, "reduce_scatter");
   require_alike(output, input, "reduce_scatter");
   TORCH_CHECK_VALUE(input.numel() == output.numel() * size_, "tern: reduce_scatter of ",
                     input.numel(), " elements over ", size_, " ranks gives each ",
@@ -169,7 +179,7 @@ WorkPointer Backend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& 
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     reduce_and_scatter(*operation, outputs[i], inputs[i], options.reduceOp);
   }
-  return finish(operation, c10d::OpType::REDUCE_SCATTER_TENSOR_COALESCED,
+  return finish(operation, coalesced_scatter<c10d::OpType>(),
                 "tern:reduce_scatter_tensor_coalesced", inputs, outputs);
 }
 
@@ -180,7 +190,7 @@ WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inpu
   TORCH_CHECK_VALUE(static_cast<int>(parts.size()) == size_, "tern: reduce_scatter got ",
                     parts.size(), " tensors for ", size_, " ranks");
   auto operation = start("reduce_scatter", options);
-  require_host(output, "reduce_scatter");
+  admit(*operation, output, "reduce_scatter");
   const Reduction how = reduction_of(output.scalar_type(), options.reduceOp);
   auto counts = std::make_shared<std::vector<MPI_Count>>();
   for (const at::Tensor& part : parts) {

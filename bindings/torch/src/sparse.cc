@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "backend.hpp"
+#include "device_queue.hpp"
 #include "memory.hpp"
 
 namespace torch_tern {
@@ -54,6 +55,7 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
       options.reduceOp == c10d::ReduceOp::SUM || options.reduceOp == c10d::ReduceOp::AVG,
       "tern: sparse tensors are summed or averaged, nothing else");
   auto operation = start("allreduce_sparse", options);
+  DeviceQueue::get().await_begun(*group_);
   const at::NoGradGuard no_grad;
   at::Tensor sum = sum_sparse(tensor);
   if (options.reduceOp == c10d::ReduceOp::AVG) {

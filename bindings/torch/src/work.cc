@@ -43,12 +43,8 @@ int Work::sourceRank() const { return operation_->source(); }
 
 std::vector<at::Tensor> Work::result() { return operation_->tensors(); }
 
-// For CPU tensors all is done by wait().
-void Work::synchronize() {
-  if (isCompleted() && !isSuccess()) {
-    std::rethrow_exception(exception());
-  }
-}
+// What follows in the current stream finds the data: as wait() sees to it.
+void Work::synchronize() { wait(Milliseconds::zero()); }
 
 bool Work::wait(std::chrono::milliseconds timeout) {
   operation_->wait(std::max(timeout, Milliseconds::zero()));
@@ -104,6 +100,8 @@ std::vector<at::Tensor> Works::result() {
   return all;
 }
 
+void Works::synchronize() { wait(Milliseconds::zero()); }
+
 bool Works::wait(std::chrono::milliseconds timeout) {
   for (const auto& one : works_) {
     one->wait(timeout);
@@ -122,7 +120,16 @@ c10::intrusive_ptr<c10::ivalue::Future> Works::getFuture() {
   if (future_) {
     return future_;
   }
-  future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+  std::vector<c10::Device> devices;
+  for (const auto& one : works_) {
+    for (const c10::Device& device : one->getFuture()->devices()) {
+      if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
+        devices.push_back(device);
+      }
+    }
+  }
+  future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
+                                                     std::move(devices));
   if (works_.empty()) {
     future_->markCompleted(c10::IValue(std::vector<at::Tensor>()));
   }

@@ -13,9 +13,9 @@ import socket
 import torch
 import torch.distributed as dist
 
-from . import _C
+from . import _C, pipe
 
-__all__ = ["init", "register"]
+__all__ = ["init", "pipe", "register"]
 
 
 def _same_minor(one, other):
@@ -50,7 +50,7 @@ def register():
     global _is_registered
     if not _is_registered:
         _is_registered = True
-        dist.Backend.register_backend("tern", _create, extended_api=True, devices=["cpu"])
+        dist.Backend.register_backend("tern", _create, extended_api=True, devices=["cpu", "cuda"])
         atexit.register(_at_exit)
 
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A training step in a CUDA graph, with fresh data in each: the batch is copied to where the graph reads it before each replay.
+The gradients' average is made between two graphs, as calls of torch.distributed are not captured.
+
+    mpirun -n 2 python cuda_graph.py                                 (a GPU for each rank, or one for all)
+"""
+
+import time
+
+import torch
+import torch.distributed as dist
+
+import torch_tern
+
+torch_tern.init()
+dist.init_process_group("tern")
+rank, ranks = dist.get_rank(), dist.get_world_size()
+STEPS = 200
+
+
+def train(device):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 1)).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    batch, wanted = torch.empty(128, 64, device=device), torch.empty(128, 1, device=device)
+    generator = torch.Generator(device).manual_seed(rank)
+
+    def refresh():
+        batch.normal_(generator=generator)
+        wanted.copy_(batch.sum(1, keepdim=True).sin())
+
+    def backward():
+        loss = (model(batch) - wanted).square().mean()
+        loss.backward()
+        return loss
+
+    stream = torch.cuda.Stream(device)
+    with torch.cuda.stream(stream):  # what is allocated lazily must be there before the capture
+        for _ in range(3):
+            refresh()
+            backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=False)
+    torch.cuda.synchronize(device)
+    first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(first):
+        loss = backward()
+    with torch.cuda.graph(second):
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+    for parameter in model.parameters():
+        dist.broadcast(parameter.data, 0)
+    losses, start = [], time.perf_counter()
+    for _ in range(STEPS):
+        refresh()
+        first.replay()
+        for work in [dist.all_reduce(one.grad, dist.ReduceOp.AVG, async_op=True) for one in model.parameters()]:
+            work.wait()
+        second.replay()
+        losses.append(loss.detach().clone())
+    torch.cuda.synchronize(device)
+    return losses[0].item(), losses[-1].item(), (time.perf_counter() - start) / STEPS * 1e3
+
+
+if not torch.cuda.is_available():
+    if rank == 0:
+        print("cuda_graph: no GPU here, so no graph was captured")
+else:
+    device = torch.device("cuda", rank % torch.cuda.device_count())
+    torch.cuda.set_device(device)
+    begin, end, spent = train(device)
+    if rank == 0:
+        print(f"cuda_graph on {ranks} ranks: loss {begin:.3f} at first, {end:.3f} after {STEPS} replays with fresh data, {spent:.2f} ms each")
+dist.destroy_process_group()

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what peers do.
+#include "hang_report.hpp"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include "operation.hpp"
+
+namespace torch_tern {
+
+LastCall last_call;
+
+namespace {
+
+std::mutex mutex;
+std::weak_ptr<HangReport> latest;
+
+// 0: there is no such process, or it has ended and waits for its parent.
+std::uint64_t start_of(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const auto end = line.rfind(')');  // of its name, which may have anything in it
+  if (end == std::string::npos) {
+    return 0;
+  }
+  std::istringstream fields(line.substr(end + 1));
+  std::string field;
+  fields >> field;
+  if (field == "Z" || field == "X") {
+    return 0;
+  }
+  for (int i = 4; i <= 22; ++i) {  // proc(5): the 22nd is the time
+    fields >> field;
+  }
+  return std::stoull(field);
+}
+
+std::string word_of_boot() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string word;
+  std::getline(file, word);
+  return word;
+}
+
+ProcessRecord own_record() {
+  ProcessRecord own{};
+  const std::string boot = word_of_boot();
+  boot.copy(own.place, 40);
+  const std::size_t used = std::strlen(own.place);
+  if (readlink("/proc/self/ns/pid", own.place + used, sizeof own.place - used - 1) < 0) {
+    own.place[used] = '\0';
+  }
+  own.pid = getpid();
+  own.start = start_of(own.pid);
+  own.last = &last_call;
+  return own;
+}
+
+// False where the system refuses it.
+bool read_from(std::int64_t pid, const void* address, void* to, std::size_t bytes) {
+  const iovec here{to, bytes};
+  const iovec there{const_cast<void*>(address), bytes};
+  return process_vm_readv(static_cast<pid_t>(pid), &here, 1, &there, 1, 0) ==
+         static_cast<ssize_t>(bytes);
+}
+
+// A text of the peer, up to 64 bytes, which may cross into a page that is not there.
+std::string text_from(std::int64_t pid, const char* address) {
+  std::string text;
+  for (char next = 0; text.size() < 64; text += next) {
+    if (!read_from(pid, address + text.size(), &next, 1) || next == '\0') {
+      break;
+    }
+  }
+  return text;
+}
+
+std::string describe_call(std::int64_t pid, const LastCall& call) {
+  if (!call.words) {
+    return "has called nothing";
+  }
+  std::string text = call.under_way > 0 ? "waits in " : "is in no call; its last was ";
+  text += text_from(pid, call.words);
+  if (call.sequence >= 0) {
+    text += " number " + std::to_string(call.sequence);
+  }
+  const auto now = Clock::now().time_since_epoch().count();
+  char ago[48];
+  std::snprintf(ago, sizeof ago, ", begun %.1f s ago",
+                std::chrono::duration<double>(Clock::duration(now - call.begun)).count());
+  return text + " of group \"" + text_from(pid, call.group) + "\"" + ago;
+}
+
+std::string describe_process(const ProcessRecord& one, const char* place) {
+  if (std::strcmp(one.place, place) != 0) {
+    return "is on another host, or in another container";
+  }
+  const std::string process = "process " + std::to_string(one.pid);
+  if (start_of(one.pid) != one.start) {
+    return "has died (" + process + ")";
+  }
+  alignas(LastCall) char bytes[sizeof(LastCall)];
+  if (!read_from(one.pid, one.last, bytes, sizeof bytes)) {
+    return "lives (" + process + ")";
+  }
+  return describe_call(one.pid, *reinterpret_cast<const LastCall*>(bytes)) + " (" + process + ")";
+}
+
+}  // namespace
+
+const char* lasting(const std::string& text) {
+  static std::mutex own;
+  static auto* const texts = new std::set<std::string>;
+  const std::lock_guard lock(own);
+  return texts->insert(text).first->c_str();
+}
+
+std::shared_ptr<HangReport> HangReport::begin(const std::shared_ptr<Group>& world) {
+  auto made = std::make_shared<HangReport>();
+  const ProcessRecord own = own_record();
+  made->processes_.resize(world->ranks().size());
+  auto operation = std::make_shared<Operation>(world, "init_process_group", Milliseconds(-1), true);
+  const int bytes = sizeof(ProcessRecord);
+  operation->issue(MPI_Allgather, MPI_Iallgather, static_cast<const void*>(&own), bytes, MPI_BYTE,
+                   static_cast<void*>(made->processes_.data()), bytes, MPI_BYTE, world->comm());
+  operation->begin();
+  operation->wait(Milliseconds::zero());
+  const std::lock_guard lock(mutex);
+  latest = made;
+  return made;
+}
+
+std::shared_ptr<HangReport> HangReport::current() {
+  const std::lock_guard lock(mutex);
+  return latest.lock();
+}
+
+std::string HangReport::describe(const std::vector<int>& ranks) const {
+  const ProcessRecord own = own_record();
+  std::string text;
+  for (const int rank : ranks) {
+    text += (text.empty() ? ". rank " : "; rank ") + std::to_string(rank) + " " +
+            describe_process(processes_.at(rank), own.place);
+  }
+  return text;
+}
+
+}  // namespace torch_tern

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Active messages: an envelope (type, shape, header), then the data, each an MPI message.
+#include "pipe.hpp"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "errors.hpp"
+#include "memory.hpp"
+
+namespace torch_tern {
+
+namespace {
+
+constexpr int kEnvelope = 0, kData = 1;  // tags
+constexpr int kMostDimensions = 16;
+
+// What an envelope begins with; the header follows.
+struct Shape {
+  std::int32_t type;  // c10::ScalarType; -1: no tensor
+  std::int32_t dimensions;
+  std::int64_t sizes[kMostDimensions];
+};
+
+std::string envelope_of(const at::Tensor& tensor, const std::string& header) {
+  Shape shape{-1, 0, {}};
+  if (tensor.defined()) {
+    shape.type = static_cast<std::int32_t>(tensor.scalar_type());
+    shape.dimensions = static_cast<std::int32_t>(tensor.dim());
+    std::copy_n(tensor.sizes().begin(), tensor.dim(), shape.sizes);
+  }
+  std::string text(reinterpret_cast<const char*>(&shape), sizeof shape);
+  return text += header;
+}
+
+// An empty tensor of that type and shape, or none.
+at::Tensor tensor_of(const std::string& envelope) {
+  Shape shape;
+  std::memcpy(&shape, envelope.data(), sizeof shape);
+  if (shape.type < 0) {
+    return {};
+  }
+  return at::empty(at::IntArrayRef(shape.sizes, shape.dimensions),
+                   at::TensorOptions().dtype(static_cast<c10::ScalarType>(shape.type)));
+}
+
+std::string next_name(const Group& group) {
+  static std::atomic<int> pipes{0};
+  return group.name() + "/pipe/" + std::to_string(pipes++);
+}
+
+}  // namespace
+
+Pipe::Pipe(const Group& group)
+    : group_(make_group(group.session(), group.ranks(), next_name(group), Milliseconds(-1))) {}
+
+Pipe::~Pipe() {
+  if (!is_forked() && !calls_no_more()) {
+    flush();
+  }
+}
+
+void Pipe::send(int to, const std::string& header, const at::Tensor& tensor) {
+  group_->refuse_dead();
+  if (tensor.defined()) {
+    TORCH_CHECK_VALUE(tensor.device().is_cpu() && tensor.layout() == at::kStrided,
+                      "tern: a pipe takes dense tensors of the CPU, and got one on ",
+                      tensor.device(), " of layout ", tensor.layout());
+    TORCH_CHECK_VALUE(tensor.dim() <= kMostDimensions, "tern: a pipe takes tensors of at most ",
+                      kMostDimensions, " dimensions, and got one of ", tensor.dim());
+  }
+  forget_sent();
+  Sent& one = sent_.emplace_back();
+  one.envelope = envelope_of(tensor, header);
+  const auto post = [&](const void* data, MPI_Count bytes, int tag) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Isend_c(data, bytes, MPI_BYTE, to, tag, group_->comm(), &request));
+    one.requests.push_back(request);
+  };
+  group_->note_begin("send of a pipe", Clock::now());
+  post(one.envelope.data(), static_cast<MPI_Count>(one.envelope.size()), kEnvelope);
+  if (tensor.defined()) {
+    one.tensor = tensor.detach().resolve_conj().resolve_neg().contiguous();
+    post(one.tensor.data_ptr(), bytes_of(one.tensor), kData);
+  }
+}
+
+void Pipe::forget_sent() {
+  for (auto next = sent_.begin(); next != sent_.end();) {
+    int all = 0;
+    check(MPI_Testall(static_cast<int>(next->requests.size()), next->requests.data(), &all,
+                      MPI_STATUSES_IGNORE));
+    if (all) {
+      group_->note_end();
+      next = sent_.erase(next);
+    } else {
+      ++next;
+    }
+  }
+}
+
+// Takes one envelope, and begins to receive what belongs to it.
+bool Pipe::accept() {
+  int is_there = 0;
+  MPI_Message message;
+  MPI_Status status;
+  check(MPI_Improbe(MPI_ANY_SOURCE, kEnvelope, group_->comm(), &is_there, &message, &status));
+  if (!is_there) {
+    return false;
+  }
+  int bytes = 0;
+  check(MPI_Get_count(&status, MPI_BYTE, &bytes));
+  std::string envelope(static_cast<std::size_t>(bytes), '\0');
+  check(MPI_Mrecv(envelope.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+  Arriving& one = arriving_.emplace_back();
+  one.message = {status.MPI_SOURCE, envelope.substr(sizeof(Shape)), tensor_of(envelope)};
+  if (one.message.tensor.defined()) {
+    const at::Tensor& tensor = one.message.tensor;
+    check(MPI_Irecv_c(tensor.data_ptr(), bytes_of(tensor), MPI_BYTE, status.MPI_SOURCE, kData,
+                      group_->comm(), &one.request));
+    group_->note_begin("recv of a pipe", Clock::now());
+  }
+  return true;
+}
+
+std::vector<Pipe::Message> Pipe::poll() {
+  group_->refuse_dead();
+  forget_sent();
+  while (accept()) {
+  }
+  std::vector<Message> whole;
+  std::vector<int> late;  // senders whose next message is not whole yet
+  for (auto next = arriving_.begin(); next != arriving_.end();) {
+    const int source = next->message.source;
+    int is_done = std::count(late.begin(), late.end(), source) == 0;
+    if (is_done && next->message.tensor.defined()) {
+      check(MPI_Test(&next->request, &is_done, MPI_STATUS_IGNORE));
+    }
+    if (!is_done) {
+      late.push_back(source);
+      ++next;
+      continue;
+    }
+    if (next->message.tensor.defined()) {
+      group_->note_end();
+    }
+    whole.push_back(std::move(next->message));
+    next = arriving_.erase(next);
+  }
+  return whole;
+}
+
+void Pipe::flush() {
+  for (; !sent_.empty(); sent_.pop_front()) {
+    std::vector<MPI_Request>& requests = sent_.front().requests;
+    check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+    group_->note_end();
+  }
+}
+
+}  // namespace torch_tern

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`compare --bench torch`: hands over to tests/bench/torch/compare, which compares torch.distributed on Tern with gloo."""
+
+import os
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[3]
+
+
+def hand_over(options):
+    """Does not return. The prefix is --tern's; PyTorch's Python is TORCH_PYTHON or what tests/torch/setup made in _torch."""
+    prefix = Path(options.tern or TOP / "_install").resolve()
+    python = os.environ.get("TORCH_PYTHON", str(TOP / "_torch/venv/bin/python"))
+    site = TOP / "_build/torch/site"
+    for path, cure in ((Path(python), "tests/torch/setup _torch makes one, or TORCH_PYTHON=/path/of/python names one"),
+                       (prefix / "bin/mpirun", "--tern PREFIX says where Tern is installed"),
+                       (site / "torch_tern", "tests/torch/run builds the package")):
+        if not path.exists():
+            sys.exit(f"compare: --bench torch: no {path}: {cure}")
+    command = [python, str(TOP / "tests/bench/torch/compare")]
+    if options.ranks:
+        command += ["--ranks", ",".join(map(str, options.ranks))]
+    if options.arguments:
+        command += ["--", *options.arguments]
+    paths = [str(site)] + [path for path in [os.environ.get("PYTHONPATH")] if path]
+    os.execve(python, command, dict(os.environ, PATH=f"{prefix / 'bin'}:{os.environ['PATH']}", PYTHONPATH=":".join(paths)))
