@@ -77,6 +77,7 @@ CommState& Coll::state_of(core::Communicator& communicator) {
 
 void Coll::refuse(core::Communicator& communicator, const std::string& why,
                   const std::string& error) noexcept {
+  if (const auto team = team_of(communicator)) team->forsake();
   executions_.refuse(communicator, why, error);
   flights_.refuse(communicator, why, error);
 }

@@ -48,8 +48,7 @@ class Coll final : UnderWay, ScheduleMaker {
       const core::Communicator& communicator) noexcept;
   /// Why it has none.
   [[nodiscard]] static std::string why_no_team(const core::Communicator& communicator);
-  /// A rank takes no part in a collective, or the communicator was interrupted: what is put into
-  /// streams on it will not end by itself.
+  /// A rank takes no part in a collective, or the communicator was interrupted. No lock is held.
   [[nodiscard]] static bool is_over(const core::Communicator& communicator) noexcept;
   /// Puts an operation on a communicator so prepared into a stream. Not *taken: it must be done
   /// another way, which all ranks find alike, *why_not.
@@ -58,6 +57,7 @@ class Coll final : UnderWay, ScheduleMaker {
 
   /// The communicator was interrupted: its collectives end with an error. Lock held.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept {
+    if (const auto team = team_of(communicator)) team->forsake();
     refusals_.interrupt(communicator);
   }
 

@@ -68,9 +68,10 @@ Pieces::Pieces(const Operation& operation, const Placed& placed, const ScratchLa
 void Pieces::find_asides() noexcept {
   const bool reduced = reduces(operation_.collective);
   input_aside_ = overwrites(operation_) || (reduced && on_host(operation_.input));
-  output_aside_ = reduced && on_host(operation_.output);
+  const bool writes = operation_.collective != kExscan || schedule_.rank > 0;
+  output_aside_ = reduced && writes && on_host(operation_.output);
   if (reduced || overwrites(operation_)) aside_in_ = splits_ ? schedule_.parts : schedule_.ranks;
-  if (reduced) aside_out_ = splits_ ? schedule_.parts : 1;
+  aside_out_ = reduced && splits_ ? schedule_.parts : 1;
 }
 
 // Of the vector, or of the largest block.

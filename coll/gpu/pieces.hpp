@@ -61,6 +61,8 @@ class Pieces {
     return !input_aside_ ? 0 : splits_ ? 1 : schedule_.ranks;
   }
   [[nodiscard]] Aside put_aside(int32_t block, MPI_Count pass) const noexcept;
+  /// Where a block lies for a while that goes from one layout with holes to another.
+  [[nodiscard]] size_t between_layouts() const noexcept { return in_local(whole(), 0); }
   /// Of the result, behind a pass.
   [[nodiscard]] Aside bring_back(MPI_Count pass) const noexcept;
 

@@ -125,10 +125,14 @@ void StreamRun::move(const Slice& from, const Slice& to, MPI_Count pass) {
   if (bytes == 0) return;
   if (packs && unpacks) {
     const Pieces::Piece source = pieces_.piece(from, pass), target = pieces_.piece(to, pass);
-    if (source.data.type->contiguous())
-      core::unpack(job_, target.data, target.offset, source.first(), bytes);
-    else
-      core::pack(job_, source.data, source.offset, target.first(), bytes);
+    if (target.data.type->contiguous())
+      return core::pack(job_, source.data, source.offset, target.first(), bytes);
+    std::byte* packed = source.first();
+    if (!source.data.type->contiguous()) {
+      packed = local(pieces_.between_layouts());
+      core::pack(job_, source.data, source.offset, packed, bytes);
+    }
+    core::unpack(job_, target.data, target.offset, packed, bytes);
   } else if (packs) {
     const Pieces::Piece source = pieces_.piece(from, pass);
     core::pack(job_, source.data, source.offset, address(to, pass), bytes);

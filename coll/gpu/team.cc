@@ -47,17 +47,22 @@ GpuTeam::GpuTeam(uint64_t number, std::vector<int> members, int rank, cuda::Devi
   layout_.ranks = static_cast<int>(members_.size());
 }
 
-// Freeing would wait for all work of the device; what still runs there goes on using it.
-GpuTeam::~GpuTeam() {
+GpuTeam::~GpuTeam() { end(); }
+
+// Freeing would wait for all work of the device: where there is some, the memory stays.
+void GpuTeam::end() noexcept {
   mapped_.clear();
-  if (scratch_.address == 0 || device_.gone() || !device_.is_quiet()) return;
+  const cuda::Exportable scratch = std::exchange(scratch_, {});
+  if (scratch.address == 0 || device_.gone() || !device_.is_quiet()) return;
   const cuda::Current current(device_);
   if (current.result() != CUDA_SUCCESS) return;
   if (end_ != nullptr) (void)device_.driver.cuEventDestroy_v2(end_);
+  if (rescue_ != nullptr) device_.streams.end(rescue_);
   if (voice_.here != nullptr)
     device_.release(cuda::Device::Store::kPinned, reinterpret_cast<std::byte*>(voice_.here),
                     voice_.bytes);
-  (void)cuda::free_exportable(device_.driver, scratch_);
+  voice_.here = nullptr;
+  (void)cuda::free_exportable(device_.driver, scratch);
 }
 
 std::string GpuTeam::take_scratch(size_t bytes, pml::Pml& pml, pml::MemoryHandle* handle) {

@@ -42,6 +42,8 @@ class GpuTeam {
   GpuTeam& operator=(const GpuTeam&) = delete;
   ~GpuTeam();
 
+  /// Gives back what it has, whoever still holds the object.
+  void end() noexcept;
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
   [[nodiscard]] const std::vector<int>& members() const noexcept { return members_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -88,6 +90,9 @@ class GpuTeam {
   };
   /// What a number of waiting() means: in words, and for which ranks of the team.
   [[nodiscard]] std::string describe(uint32_t wait, std::vector<int>* ranks) const;
+  /// A rank takes no part any more: what waits will not end by itself. Any thread.
+  void forsake() noexcept { forsaken_.store(true, std::memory_order_release); }
+  [[nodiscard]] bool forsaken() const noexcept { return forsaken_.load(std::memory_order_acquire); }
   /// Lets every wait of this rank's streams end, whatever was signalled: their data is undefined
   /// then, and the team of no use any more. Calls the driver, on a stream of its own.
   void let_go() noexcept;
@@ -139,6 +144,7 @@ class GpuTeam {
     size_t bytes = 0;
   } voice_;
   std::atomic<uint32_t> calls_{0};
+  std::atomic<bool> forsaken_{false};
   mutable std::mutex notes_mutex_;
   std::vector<Wait> notes_, captured_;  // by number
   uint32_t next_note_ = 0;
@@ -151,6 +157,11 @@ class GpuTeam {
 class GpuTeams {
  public:
   explicit GpuTeams(Executions& executions) noexcept : executions_(executions) {}
+  GpuTeams(const GpuTeams&) = delete;
+  GpuTeams& operator=(const GpuTeams&) = delete;
+  ~GpuTeams() {
+    for (const auto& team : all_) team->end();
+  }
   /// Together with all ranks of the communicator: an idle one of the same ranks, or a new one; null
   /// with *why_not on all of them. `device`: of this rank's stream, or null. Throws Error,
   /// std::bad_alloc.

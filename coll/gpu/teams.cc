@@ -48,8 +48,8 @@ struct GpuTeams::Facts {
 std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
                                         const cuda::Device& device) const noexcept {
   for (const auto& team : all_)
-    if (!team->leased() && !team->broken() && team->passed() == team->calls() &&
-        team->members() == members && &team->device() == &device)
+    if (!team->leased() && !team->broken() && !team->forsaken() &&
+        team->passed() == team->calls() && team->members() == members && &team->device() == &device)
       return team;
   return nullptr;
 }

@@ -4,7 +4,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "coll/coll.hpp"
 
 namespace tern::stream {
 
@@ -17,8 +16,7 @@ uint32_t DeviceCalls::passed() const noexcept {
 void DeviceCalls::watch() noexcept {
   if (team_ == nullptr) return;
   const uint32_t wait = team_->waiting();
-  if (TERN_UNLIKELY(wait != 0 && wait == wait_ && coll::Coll::is_over(communicator_)))
-    return team_->let_go();
+  if (TERN_UNLIKELY(wait != 0 && team_->forsaken())) return team_->let_go();
   if (wait != wait_) {
     wait_ = wait;
     since_ = now_ns();

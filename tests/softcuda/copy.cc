@@ -38,11 +38,23 @@ CUresult check(const Rows& rows, int physical) {
   return check_range(rows.from, rows.span(rows.from_pitch), physical);
 }
 
+// A word is written once, as devices do: memcpy may write it twice, and who waits for it in between
+// may have set it back.
+void move_row(char* to, const char* from, size_t width) {
+  uint32_t word = 0;
+  if (width != sizeof word || reinterpret_cast<uintptr_t>(to) % sizeof word != 0) {
+    memcpy(to, from, width);
+    return;
+  }
+  memcpy(&word, from, sizeof word);
+  __atomic_store_n(reinterpret_cast<uint32_t*>(to), word, __ATOMIC_RELEASE);
+}
+
 void move(const Rows& rows) {
   char* to = behind(rows.to);
   const char* from = behind(rows.from);
   for (size_t i = 0; i < rows.count; ++i)
-    memcpy(to + i * rows.to_pitch, from + i * rows.from_pitch, rows.width);
+    move_row(to + i * rows.to_pitch, from + i * rows.from_pitch, rows.width);
 }
 
 // Pageable memory makes an asynchronous copy a synchronous one, or not: both are allowed.
