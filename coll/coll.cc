@@ -77,9 +77,13 @@ CommState& Coll::state_of(core::Communicator& communicator) {
 
 void Coll::refuse(core::Communicator& communicator, const std::string& why,
                   const std::string& error) noexcept {
-  if (const auto team = team_of(communicator)) team->forsake();
+  hear(communicator, why);
   executions_.refuse(communicator, why, error);
   flights_.refuse(communicator, why, error);
+}
+
+void Coll::hear(core::Communicator& communicator, const std::string& why) noexcept {
+  if (const auto team = team_of(communicator)) team->forsake(why);
 }
 
 const Choice& Coll::choose(CommState& state, const Operation& operation, Question question,

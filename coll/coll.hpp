@@ -57,7 +57,7 @@ class Coll final : UnderWay, ScheduleMaker {
 
   /// The communicator was interrupted: its collectives end with an error. Lock held.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept {
-    if (const auto team = team_of(communicator)) team->forsake();
+    if (const auto team = team_of(communicator)) team->forsake("the communicator was interrupted");
     refusals_.interrupt(communicator);
   }
 
@@ -88,6 +88,7 @@ class Coll final : UnderWay, ScheduleMaker {
   [[nodiscard]] CommState& state_of(core::Communicator& communicator) override;
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept override;
+  TERN_COLD void hear(core::Communicator& communicator, const std::string& why) noexcept override;
   [[nodiscard]] int run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
                                 Execution** made) noexcept override;
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,

@@ -67,6 +67,11 @@ int Coll::put_into(CommState& state, const Operation& operation, CUstream stream
                    std::string* why_not) {
   GpuTeam& team = *state.team;
   const std::lock_guard<std::mutex> guard(team.mutex());
+  if (team.forsaken())
+    return fail(MPI_ERR_OTHER,
+                "%s. No collective can be enqueued on this communicator any more; "
+                "MPIX_Stream_comm_create makes one that takes them",
+                team.why_forsaken().c_str());
   if (team.broken()) return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
   const Placed* const placed = placed_for(state, operation, why_not);
   if (placed == nullptr) return MPI_SUCCESS;

@@ -247,6 +247,7 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
   if (!trouble.over && !come) {
     trouble.heard.push_back(heard);
     ++waiting_;
+    under_way_.hear(comm, strf("rank %d%s takes no part: %s", notice.rank, where, notice.why));
     return;
   }
   core::Communicator& on = comm.inter() && !heard.across ? *comm.side : comm;

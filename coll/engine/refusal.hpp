@@ -115,6 +115,8 @@ class UnderWay {
   /// broken_off().
   virtual void refuse(core::Communicator& communicator, const std::string& why,
                       const std::string& error) noexcept = 0;
+  /// A rank takes no part in a collective that this one has not begun: what is in streams waits.
+  virtual void hear(core::Communicator& communicator, const std::string& why) noexcept = 0;
 
  protected:
   ~UnderWay() = default;

@@ -176,6 +176,16 @@ std::string GpuTeam::make_voice() {
                                 : cuda::words_of("cuMemHostGetDevicePointer", result);
 }
 
+void GpuTeam::forsake(const std::string& why) noexcept {
+  const std::lock_guard<std::mutex> guard(notes_mutex_);
+  if (forsaken()) return;
+  try {
+    why_forsaken_ = why;
+  } catch (const std::bad_alloc&) {  // said without a reason
+  }
+  forsaken_.store(true, std::memory_order_release);
+}
+
 void GpuTeam::let_go() noexcept {
   if (device_.gone()) return;
   const cuda::Current current(device_);

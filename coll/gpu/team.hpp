@@ -91,8 +91,10 @@ class GpuTeam {
   /// What a number of waiting() means: in words, and for which ranks of the team.
   [[nodiscard]] std::string describe(uint32_t wait, std::vector<int>* ranks) const;
   /// A rank takes no part any more: what waits will not end by itself. Any thread.
-  void forsake() noexcept { forsaken_.store(true, std::memory_order_release); }
+  void forsake(const std::string& why) noexcept;
   [[nodiscard]] bool forsaken() const noexcept { return forsaken_.load(std::memory_order_acquire); }
+  /// Once it is.
+  [[nodiscard]] const std::string& why_forsaken() const noexcept { return why_forsaken_; }
   /// Lets every wait of this rank's streams end, whatever was signalled: their data is undefined
   /// then, and the team of no use any more. Calls the driver, on a stream of its own.
   void let_go() noexcept;
@@ -145,6 +147,7 @@ class GpuTeam {
   } voice_;
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> forsaken_{false};
+  std::string why_forsaken_;  // written before that
   mutable std::mutex notes_mutex_;
   std::vector<Wait> notes_, captured_;  // by number
   uint32_t next_note_ = 0;

@@ -226,6 +226,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     auto chunk = static_cast<size_t>(comm.process().params.stream_chunk);
     code = guarded([&] {
       if (with == nullptr || !with->on_gpu()) return;
+      comm.process().gpus.expect_enqueues();
       instance().start_proxy();
       stream::prepare_types(comm.process(), with->device());
       const int failed = comm.process().proxy->make_board(with->device(), chunk, &board);

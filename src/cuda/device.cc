@@ -270,7 +270,9 @@ void Gpus::release() noexcept {
   primaries_.clear();
 }
 
+// Not while streams of the application may wait for this thread: what allocates may wait for them.
 void Gpus::look_after() noexcept {
+  if (enqueues_.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> guard(mutex_);
   for (auto& device : devices_)
     if (!device->gone()) device->prepare(chunk_, chunks_);

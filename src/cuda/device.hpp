@@ -236,6 +236,9 @@ class Gpus {
   }
   /// Devices that were busy when they were met are prepared when they are not.
   void look_after() noexcept;
+  /// From now on operations are put into the application's streams: progress makes nothing on
+  /// devices any more.
+  void expect_enqueues() noexcept { enqueues_.store(true, std::memory_order_relaxed); }
   /// Any device of this rank's, or nullptr: for host memory that is to be pinned.
   [[nodiscard]] Device* any() noexcept;
   /// Gives back to the driver all that was made; no caller holds a Device any more. The rank may
@@ -259,6 +262,7 @@ class Gpus {
   std::string kernels_file_;
   size_t chunk_ = 0;
   int chunks_ = 0;
+  std::atomic<bool> enqueues_{false};
   std::vector<std::string> told_;  // what is said once
 };
 

@@ -26,6 +26,7 @@ class Refusal final : public Call {
  public:
   Refusal(CommStream& on, int code, bool aliased)
       : Call("a collective that was refused"),
+        on_(on),
         shadow_(on.shadow()),
         code_(code),
         aliased_(aliased),
@@ -36,12 +37,14 @@ class Refusal final : public Call {
     return capture.active ? code_ : MPI_SUCCESS;
   }
   int begin(int, std::byte*, std::vector<core::Request*>*) override {
+    on_.forsake("this rank took no part in a collective: " + text_);
     (void)fail(code_, "%s", text_.c_str());
     shadow_.channel().coll->refusals().refuse(shadow_, false, code_, aliased_);
     return MPI_SUCCESS;
   }
 
  private:
+  CommStream& on_;
   core::Communicator& shadow_;
   const int code_;
   const bool aliased_;

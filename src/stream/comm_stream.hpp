@@ -66,6 +66,10 @@ class CommStream {
   /// Puts a collective into the stream as work of the devices alone, where that can be. *taken: it
   /// did. The same.
   [[nodiscard]] int enqueue_between_streams(const coll::Operation& operation, bool* taken) noexcept;
+  /// This rank takes no part in a collective: what the devices would do is over.
+  void forsake(const std::string& why) noexcept {
+    if (team_ != nullptr) team_->forsake(why);
+  }
   /// The error of an operation that has ended, once.
   [[nodiscard]] int earlier_error() noexcept;
   /// The communicator has ended.

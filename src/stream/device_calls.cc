@@ -16,16 +16,24 @@ uint32_t DeviceCalls::passed() const noexcept {
 void DeviceCalls::watch() noexcept {
   if (team_ == nullptr) return;
   const uint32_t wait = team_->waiting();
-  if (TERN_UNLIKELY(wait != 0 && team_->forsaken())) return team_->let_go();
   if (wait != wait_) {
     wait_ = wait;
     since_ = now_ns();
     return;
   }
+  if (TERN_UNLIKELY(wait != 0 && team_->forsaken())) return let_go();
   const int64_t patience = communicator_.process().params.gpu_patience * 1000;
   if (wait == 0 || patience == 0 || since_ == 0 || now_ns() - since_ < patience) return;
   since_ = 0;
   complain(wait);
+}
+
+// What was whole on all ranks may still come: it has a moment for each wait.
+void DeviceCalls::let_go() noexcept {
+  constexpr int64_t kMomentNs = 100'000'000;
+  if (now_ns() - since_ < kMomentNs) return;
+  since_ = now_ns();
+  team_->let_go();
 }
 
 int DeviceCalls::look() noexcept {

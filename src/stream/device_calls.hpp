@@ -41,6 +41,7 @@ class DeviceCalls {
 
  private:
   void complain(uint32_t wait) const;
+  void let_go() noexcept;
   const core::Communicator& communicator_;
   const std::shared_ptr<coll::GpuTeam> team_;
   [[nodiscard]] uint32_t passed() const noexcept;
