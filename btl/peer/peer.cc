@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer: device memory of this process: messages of a rank to itself, ranks that are threads. A
-// process cannot open its own handles and need not: the address serves on any of its devices, once they
-// have access to it.
+// process cannot open its own handles and need not: the address serves on any of its devices, once
+// they have access to it.
 #include "base/process_id.hpp"
 #include "btl/device.hpp"
 
@@ -25,8 +25,7 @@ void give_access(cuda::Device& device, uint64_t address) noexcept {
 
 class Peer final : public DeviceTransport {
  public:
-  std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
-                                        cuda::Device& device) override {
+  std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override {
     if (handle.process != process_id()) return nullptr;
     give_access(device, handle.address);
     auto mapped = std::make_unique<MappedPeerMemory>();

@@ -42,7 +42,7 @@ class GpuTeam {
   GpuTeam& operator=(const GpuTeam&) = delete;
   ~GpuTeam();
 
-  /// Gives back what it has, whoever still holds the object.
+  /// Gives back what it has; the object may be held longer.
   void end() noexcept;
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
   [[nodiscard]] const std::vector<int>& members() const noexcept { return members_; }

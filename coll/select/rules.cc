@@ -92,7 +92,7 @@ void restrict_to(const std::string& word, Rule* rule) {
   else if (word == "streams")
     rule->streams = true;
   else
-    wrong(strf("\"%s\" is none of one_host, many_hosts, streams", word.c_str()));
+    wrong(strf("\"%s\" is not one of one_host, many_hosts, streams", word.c_str()));
 }
 
 Rule rule_of(const std::vector<std::string>& words, int line) {

@@ -240,7 +240,7 @@ class Page:
 
     def see_also(self):
         names = [f'.Xr {self.pages.functions[name].prefix}{name} 3' for name in sorted(
-            self.pages.related(self.function.name, self.text), key=lambda one: one.lower())]
+            self.pages.related(self.function.name, self.text), key=lambda one: (self.pages.functions[one].prefix + one).lower())]
         self.out += ['.Sh SEE ALSO', *(line + ' ,' for line in ['.Xr mpirun 1', *names]), '.Xr tern 7',
                      '.Sh STANDARDS',
                      'An extension; the names of streams are those of MPICH.' if self.function.extends else 'MPI-5.0.']

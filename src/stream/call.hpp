@@ -21,7 +21,7 @@ namespace tern::stream {
 class Call {
  public:
   /// `name`: "MPIX_Allreduce_enqueue".
-  explicit Call(const char* name) noexcept : name(name) {}
+  explicit Call(const char* of) noexcept : name(of) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   virtual ~Call() = default;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads, each with its stream and communicator, enqueue side by side, with ordinary messages and
-// collectives on the same communicators in between; and one thread with several streams.
-// The driver's allocations do not wait here: threads allocate while operations of other threads wait
+// collectives on the same communicators in between; and one thread with several streams. The
+// driver's allocations do not wait here: threads allocate while operations of other threads wait
 // for other ranks, whose threads may do the same.
 // env: SOFTCUDA_WAITS=off
 // ranks: 1 2 3

@@ -148,9 +148,9 @@ TEST(Params, OfOneParameterOnlySomeWordsAreShared) {
 
 TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   Params params;
-  EXPECT_TRUE(
-      has(params.shared_in_words(),
-          "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_COLL_TABLE, TERN_COLL_LEVELS"));
+  EXPECT_TRUE(has(params.shared_in_words(),
+                  "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_GPU_SCRATCH, "
+                  "TERN_COLL_TABLE, TERN_COLL_LEVELS"));
   EXPECT_TRUE(has(params.shared_in_words(), "; none is set on this rank"));
   EXPECT_FALSE(has(params.shared_in_words(), "TERN_SPIN"));
   params.set("TERN_SPIN", "5");
