@@ -13,5 +13,5 @@ tern_coll_SOURCES = \
   src/tools/tern_coll/tune.cc \
   src/tools/tern_coll/verify.cc
 tern_coll_LDADD = libtern.la
-tern_coll_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc
+tern_coll_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc
 dist_man_MANS += man/man1/tern_coll.1

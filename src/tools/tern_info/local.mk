@@ -17,7 +17,7 @@ tern_info_sources += \
 bin_PROGRAMS += tern_info
 tern_info_SOURCES = src/tools/tern_info/main.cc
 tern_info_LDADD = libterninfo.la libtern.la
-tern_info_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc
+tern_info_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc
 
 # How this tree was configured, without the time.
 BUILT_SOURCES += gen/build_facts.h
