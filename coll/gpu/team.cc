@@ -47,6 +47,7 @@ GpuTeam::GpuTeam(uint64_t number, std::vector<int> members, int rank, cuda::Devi
 // Freeing would wait for all work of the device; what still runs there goes on using it.
 GpuTeam::~GpuTeam() {
   mapped_.clear();
+  programs_.give_back();
   if (scratch_.address == 0 || device_.gone() || !device_.is_quiet()) return;
   const cuda::Current current(device_);
   if (current.result() != CUDA_SUCCESS) return;

@@ -91,6 +91,12 @@ namespace tern {
   X(gpu_scratch, "TERN_GPU_SCRATCH", Size, 33554432, between(1048576, 1099511627776), shared(),    \
     "collectives that are put into streams: bytes of device memory that each rank of a "           \
     "communicator gives for what is under way")                                                    \
+  X(gpu_engine, "TERN_GPU_ENGINE", Word, "auto", one_of("auto|stream|kernel"), shared(),           \
+    "collectives that are put into streams: auto, stream (copies and operations on words), kernel "\
+    "(one kernel, which waits for those of other ranks)")                                          \
+  X(gpu_patience, "TERN_GPU_PATIENCE", Seconds, 30000000, between(0, 86400000000), own(),          \
+    "a kernel that waits for other ranks for so long gives up; the next call says who waited for " \
+    "whom; 0: never")                                                                              \
   X(stream_chunk, "TERN_STREAM_CHUNK", Size, 1048576, between(4096, 1073741824), own(),            \
     "enqueued operations that the host does: bytes of a part of their data; the least of all "     \
     "ranks counts, and each communicator with a stream pins two of them")                          \

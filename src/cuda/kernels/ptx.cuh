@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 
 #include "base/half.hpp"
 #include "cuda/kernels/device.cuh"
@@ -62,6 +63,21 @@ TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
   return value;
 }
+TERN_DEVICE void store_relaxed_system(uint32_t* word, uint32_t value) {
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}
+/// What this thread has seen (behind a barrier: its block) is seen by who sees the word, which only
+/// one writer signals.
+TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
+  fence_system();
+  store_relaxed_system(word, value);
+}
+/// Of a clock that all threads of a device share.
+TERN_DEVICE uint64_t nanoseconds() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
 
 #else
 
@@ -80,6 +96,22 @@ TERN_DEVICE void store_release_system(uint32_t* word, uint32_t value) {
 }
 TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+TERN_DEVICE void store_relaxed_system(uint32_t* word, uint32_t value) {
+  __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+// One release store, not a fence and a store: TSan knows no fences.
+TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+TERN_DEVICE uint64_t nanoseconds() {
+#if defined(TERN_HOST_KERNELS)
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000U + static_cast<uint64_t>(now.tv_nsec);
+#else
+  return 0;
+#endif
 }
 
 #endif
