@@ -65,7 +65,8 @@ TEST_P(KernelRuns, EveryRowAgreesWithASerialReference) {
 
 void use(Process& process, const char* engine) { process.params.gpu_engine = engine; }
 
-/// An allreduce of any type by both engines: the same bits.
+/// An allreduce of any type by both engines: the same bits. Where a row takes parts of the vector
+/// in different orders (ring), as long as both do it in one pass.
 void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype handle, MPI_Op op,
              int64_t count) {
   process.channel(0).coll->force(*find_algorithm(kAllreduce, row));
@@ -73,7 +74,7 @@ void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype han
   const auto bytes = static_cast<size_t>(count) * static_cast<size_t>(type.size());
   const size_t ints = bytes / sizeof(int) + 2;
   std::vector<int> values(ints), nothing(ints, -1), results[2];
-  // Small whole numbers in any of the types: no NaN, no sum that overflows.
+  // In none of the types a NaN; most sums are rounded.
   auto* const data = reinterpret_cast<unsigned char*>(values.data());
   for (size_t i = 0; i < ints * sizeof(int); ++i)
     data[i] =
@@ -117,9 +118,10 @@ TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
           Kind{MPI_DOUBLE, MPI_PROD}, Kind{MPI_2INT, MPI_MINLOC}, Kind{MPI_FLOAT_INT, MPI_MAXLOC},
           Kind{MPI_INT16_T, MPI_MIN}, Kind{MPI_UINT8_T, MPI_BXOR}, Kind{MPIX_C_FLOAT16, MPI_SUM},
           Kind{MPI_C_DOUBLE_COMPLEX, MPI_SUM}})
-      for (const char* const row : {"ring", "recursive_doubling"})
-        for (const int64_t count : {1, 17, 4001})
-          compare(process, gpu, row, kind.type, kind.op, count);
+      for (const int64_t count : {1, 17, 101}) {
+        compare(process, gpu, "ring", kind.type, kind.op, count);
+        compare(process, gpu, "recursive_doubling", kind.type, kind.op, 40 * count);
+      }
   });
 }
 
