@@ -39,7 +39,7 @@ constexpr int kReplays = 1000;
 #endif
 
 TEST_P(KernelRuns, EveryRowAgreesWithASerialReference) {
-  if (GetParam() > kRanksHere) GTEST_SKIP() << "takes too long here";
+  if (GetParam() > std::min(kRanksHere, 5)) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), kByKernel).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
@@ -126,7 +126,7 @@ TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
 }
 
 TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
-  if (GetParam() > std::min(kRanksHere, 4)) GTEST_SKIP() << "takes too long here";
+  if (GetParam() > std::min(kRanksHere, 3)) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), kByKernel).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
