@@ -92,19 +92,6 @@ void Bound::bind(const Operation& operation, const Passes& passes, CachedSchedul
   cached.running.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool Bound::bind(const Operation& operation, size_t chunk, const Schedule& schedule,
-                 std::byte* memory, size_t room) {
-  keep(operation, schedule);
-  Areas areas = find_areas();
-  geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk);
-  at_once_ = 1;
-  scratch_bytes_ = round_up(geometry_.scratch().bytes(*schedule_));
-  if (aside_bytes_ + scratch_bytes_ > room) return false;
-  scratch_kind_ = cuda::MemoryKind::kDevice;
-  place(areas, chunk, memory);
-  return true;
-}
-
 void Bound::release() noexcept {
   if (cached_ != nullptr) cached_->running.fetch_sub(1, std::memory_order_relaxed);
   cached_ = nullptr;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bound: a schedule bound to the buffers of one operation: where each slice lies in each pass.
-// Why: every engine needs it, and none of it has to do with progress: arguments of the caller that
+// Why: none of it has to do with progress: arguments of the caller that
 // are kept, what MPI_IN_PLACE makes of them, data that must be put aside, scratch.
 // Movement operations speak bytes wherever the data is dense, so that ranks may describe it by
 // different types; vectors of a broadcast are packed where they are not. Reductions speak elements
 // of the caller's type, in scratch too.
 // Lifetime: of an execution; bound again and again. Threads: one at a time.
-// See: coll/engine/geometry.hpp, coll/engine/engine_host.hpp, coll/gpu/stream_run.hpp.
+// See: coll/engine/geometry.hpp, coll/engine/engine_host.hpp.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +34,6 @@ class Bound {
   /// cache has it. Memory that it needs lies where the rank's data lies. Throws std::bad_alloc.
   void bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
-  /// The same of a schedule that outlives it, with memory that the caller gives, of a device: what
-  /// is put aside, then the scratch of one pass. False: `room` is too little.
-  [[nodiscard]] bool bind(const Operation& operation, size_t chunk, const Schedule& schedule,
-                          std::byte* memory, size_t room);
   void release() noexcept;
 
   [[nodiscard]] const Operation& operation() const noexcept { return operation_; }
