@@ -16,6 +16,10 @@ extern "C" {
 [[gnu::weak]] void* __tsan_get_current_fiber();
 [[gnu::weak]] void __tsan_acquire(void* place);
 [[gnu::weak]] void __tsan_release(void* place);
+[[gnu::weak]] void AnnotateIgnoreReadsBegin(const char* file, int line);
+[[gnu::weak]] void AnnotateIgnoreReadsEnd(const char* file, int line);
+[[gnu::weak]] void AnnotateIgnoreWritesBegin(const char* file, int line);
+[[gnu::weak]] void AnnotateIgnoreWritesEnd(const char* file, int line);
 }
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -116,6 +120,17 @@ void tsan_release(void* place) noexcept {
 }
 void tsan_acquire(void* place) noexcept {
   if (tsan()) __tsan_acquire(place);
+}
+
+TsanLooksAway::TsanLooksAway() noexcept {
+  if (!tsan()) return;
+  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+}
+TsanLooksAway::~TsanLooksAway() {
+  if (!tsan()) return;
+  AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+  AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
 }
 
 Fiber::Fiber()

@@ -16,6 +16,16 @@ namespace tern::softcuda {
 void tsan_release(void* place) noexcept;
 void tsan_acquire(void* place) noexcept;
 
+/// What a fiber does with the driver's own state, which the fibers of a block use in turn: nothing
+/// for TSan to judge. Atomic accesses still order.
+class TsanLooksAway {
+ public:
+  TsanLooksAway() noexcept;
+  ~TsanLooksAway();
+  TsanLooksAway(const TsanLooksAway&) = delete;
+  TsanLooksAway& operator=(const TsanLooksAway&) = delete;
+};
+
 class Fiber {
  public:
   using Entry = void (*)(void* argument);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -63,7 +64,6 @@ struct Grid {
   char begun = 0, ended = 0;  // what TSan orders the launch and its end by
 };
 thread_local Grid grid;
-thread_local std::vector<std::unique_ptr<Thread>> threads;  // kept for the next launch
 
 struct Hangs {};  // thrown through a kernel whose threads are a plain loop
 
@@ -148,6 +148,41 @@ void thread_main(void* argument) {
   self->fiber.leave();
 }
 
+/// Of a launch, then kept for the next one, of any thread of the system: TSan never forgets a
+/// fiber, maps memory for each, and has at most 8128.
+class Threads {
+ public:
+  Threads() = default;
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() {
+    const std::lock_guard lock(kept().mutex);
+    for (auto& one : here_) kept().idle.push_back(std::move(one));
+  }
+  [[nodiscard]] size_t size() const noexcept { return here_.size(); }
+  Thread& operator[](size_t i) noexcept { return *here_[i]; }
+  void add_one() {
+    const std::lock_guard lock(kept().mutex);
+    if (kept().idle.empty()) {
+      here_.push_back(std::make_unique<Thread>());
+      return;
+    }
+    here_.push_back(std::move(kept().idle.back()));
+    kept().idle.pop_back();
+  }
+
+ private:
+  struct Kept {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Thread>> idle;
+  };
+  static Kept& kept() {
+    static Kept* const all = new Kept;  // streams may end after the program's statics
+    return *all;
+  }
+  std::vector<std::unique_ptr<Thread>> here_;
+};
+
 /// The blocks of a grid that run beside one another. Those that could begin may still have to wait
 /// until the others only spin: so a grid whose blocks do not wait for one another needs few stacks.
 class Residents {
@@ -196,14 +231,14 @@ class Residents {
   }
 
   void prepare(size_t seat) {
-    while (threads.size() < (seat + 1) * size_) threads.push_back(std::make_unique<Thread>());
+    while (threads_.size() < (seat + 1) * size_) threads_.add_one();
     Block& block = seats_[seat];
     block.barrier = Barrier{.count = static_cast<unsigned>(size_)};
     block.warps.assign((size_ + kWarp - 1) / kWarp, Warp{});
     block.shared.assign(launch_.shared_bytes, 0);
     block.alive = size_;
     for (size_t t = 0; t < size_; ++t) {
-      Thread& thread = *threads[seat * size_ + t];
+      Thread& thread = threads_[seat * size_ + t];
       thread.place = place(launch_, next_);
       thread.place.thread = at(launch_.block, t);
       thread.place.shared = block.shared.data();
@@ -218,7 +253,7 @@ class Residents {
     BlockMemory& memory = seats_[seat].memory;
     grid.memory = &memory;
     for (size_t t = 0; t < size_; ++t) {
-      Thread& thread = *threads[seat * size_ + t];
+      Thread& thread = threads_[seat * size_ + t];
       if (thread.ended) continue;
       grid.running = &thread;
       here = thread.place;
@@ -243,6 +278,7 @@ class Residents {
   const TernLaunch& launch_;
   const size_t blocks_, size_;
   std::vector<Block> seats_;
+  Threads threads_;
   Places places_;
   size_t next_ = 0;
 };

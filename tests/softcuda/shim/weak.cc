@@ -9,6 +9,8 @@
 #include <cstring>
 #include <thread>
 
+#include "tests/softcuda/shim/fiber.hpp"
+
 namespace tern::softcuda {
 namespace {
 
@@ -44,6 +46,7 @@ void BlockMemory::push(uintptr_t at, const void* value, size_t bytes, Arrival ar
 }
 
 void BlockMemory::store(void* to, const void* value, size_t bytes, bool line) {
+  const TsanLooksAway away;
   const auto at = reinterpret_cast<uintptr_t>(to);
   const Arrival arrival = arrival_at(to);
   const size_t step = piece(bytes);
@@ -54,6 +57,7 @@ void BlockMemory::store(void* to, const void* value, size_t bytes, bool line) {
 
 // What lies in the buffer is the block's own: it sees that.
 void BlockMemory::load(void* into, const void* from, size_t bytes) {
+  const TsanLooksAway away;
   const auto at = reinterpret_cast<uintptr_t>(from);
   const size_t step = piece(bytes);
   for (size_t done = 0; done < bytes; done += step) {
@@ -76,7 +80,13 @@ void BlockMemory::load(void* into, const void* from, size_t bytes) {
   }
 }
 
+void BlockMemory::forget() {
+  const TsanLooksAway away;
+  lines_.clear();
+}
+
 void BlockMemory::settle(const void* word) {
+  const TsanLooksAway away;
   const auto at = reinterpret_cast<uintptr_t>(word);
   const auto is_mine = [&](const Store& one) { return one.at / 8 == at / 8; };
   for (auto found = stores_.begin();
@@ -114,6 +124,7 @@ void BlockMemory::drain_some() {
 
 // Somewhere on the way it takes long, so that others see what has left alone.
 void BlockMemory::drain() {
+  const TsanLooksAway away;
   const size_t rest = stores_.empty() ? 0 : random_below(stores_.size());
   while (!stores_.empty()) {
     if (stores_.size() == rest) std::this_thread::sleep_for(std::chrono::microseconds(100));

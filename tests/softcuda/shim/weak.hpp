@@ -42,7 +42,7 @@ class BlockMemory {
   void drain();
   /// Lets something leave, or not.
   void drain_some();
-  void forget() { lines_.clear(); }
+  void forget();
 
  private:
   struct Store {
