@@ -13,6 +13,7 @@ btl_sources += btl/sm/sm.cc
 btl_sources += btl/sm/trial.cc
 btl_sources += btl/devices.cc
 btl_sources += btl/peer/peer.cc
+btl_sources += btl/cuda_ipc/closer.cc
 btl_sources += btl/cuda_ipc/cuda_ipc.cc
 btl_sources += btl/cuda_ipc/descriptors.cc
 btl_sources += btl/cuda_ipc/exports.cc

@@ -228,6 +228,13 @@ int Coll::init(const Operation& operation, core::Request** request) noexcept {
   return MPI_SUCCESS;
 }
 
+const Operation* Coll::operation_of(const core::Request& request) noexcept {
+  if (!request.persistent()) return nullptr;
+  if (const auto* const call = dynamic_cast<const FlatCall*>(&request)) return &call->operation();
+  const auto* const execution = dynamic_cast<const Execution*>(&request);
+  return execution == nullptr ? nullptr : &execution->operation();
+}
+
 int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
                Execution** execution) noexcept {
   core::Communicator& comm = *operation.communicator;

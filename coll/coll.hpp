@@ -61,6 +61,9 @@ class Coll final : UnderWay, ScheduleMaker {
     refusals_.interrupt(communicator);
   }
 
+  /// What a persistent request of init() does each time; null for others.
+  [[nodiscard]] static const Operation* operation_of(const core::Request& request) noexcept;
+
   /// From now on several threads may call.
   void admit_threads() noexcept {
     executions_.admit_threads();

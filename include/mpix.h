@@ -118,6 +118,9 @@ int MPIX_Irecv_enqueue_c(void* buf, MPI_Count count, MPI_Datatype datatype, int 
 int MPIX_Wait_enqueue(MPI_Request* request, MPI_Status* status);
 int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[],
                          MPI_Status array_of_statuses[]);
+/* Of persistent requests, and of partitioned ones that MPI_Start has started. */
+int MPIX_Start_enqueue(MPI_Request* request);
+int MPIX_Pready_enqueue(int partition, MPI_Request request);
 /* Collectives, in the same order on all ranks; the arguments are MPI's. */
 int MPIX_Allreduce_enqueue(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
                            MPI_Op op, MPI_Comm comm);
@@ -217,6 +220,8 @@ int PMPIX_Irecv_enqueue_c(void* buf, MPI_Count count, MPI_Datatype datatype, int
 int PMPIX_Wait_enqueue(MPI_Request* request, MPI_Status* status);
 int PMPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[],
                           MPI_Status array_of_statuses[]);
+int PMPIX_Start_enqueue(MPI_Request* request);
+int PMPIX_Pready_enqueue(int partition, MPI_Request request);
 int PMPIX_Allreduce_enqueue(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
                             MPI_Op op, MPI_Comm comm);
 int PMPIX_Allreduce_enqueue_c(const void* sendbuf, void* recvbuf, MPI_Count count,

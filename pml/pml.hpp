@@ -108,6 +108,17 @@ class Pml {
   [[nodiscard]] virtual int isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
                                               core::Request** request) noexcept = 0;
 
+  /// What a persistent request of send_init or recv_init does each time; false for others.
+  struct Repeated {
+    Buffer buffer;
+    Envelope envelope;
+    Mode mode = Mode::kStandard;
+    bool sends = false;
+  };
+  [[nodiscard]] virtual bool repeats(const core::Request& /*request*/,
+                                     Repeated* /*what*/) const noexcept {
+    return false;
+  }
   /// Persistent: not started.
   [[nodiscard]] virtual int send_init(const Buffer& buffer, const Envelope& to, Mode mode,
                                       core::Request** request) noexcept = 0;

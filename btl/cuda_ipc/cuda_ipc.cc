@@ -8,6 +8,12 @@
 #include "btl/cuda_ipc/exports.hpp"
 
 namespace tern::btl::cuda_ipc {
+namespace {
+
+/// For what lies where other memory is to be mapped.
+constexpr std::chrono::microseconds kLongestWait{2000};
+
+}  // namespace
 
 class CudaIpc::Use final : public MappedPeerMemory {
  public:
@@ -30,8 +36,9 @@ class CudaIpc::Use final : public MappedPeerMemory {
 };
 
 CudaIpc::~CudaIpc() {
-  for (const auto& node : leaving_) unmap(node.mapped());
-  for (const auto& [key, import] : imports_) unmap(import);
+  closer_.end();
+  for (const auto& node : leaving_) (void)unmap(node.mapped());
+  for (const auto& [key, import] : imports_) (void)unmap(import);
   for (const Window& window : windows_) unreserve(window);
 }
 
@@ -81,8 +88,9 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
     const cuda::Current current(device);
     Import import;
     bool open = open_legacy(handle, device, &import, &failure_);
-    if (!open && !leaving_.empty()) {  // perhaps what lay there before is still mapped
+    if (!open && (!leaving_.empty() || !closing_.empty())) {  // perhaps it is still mapped
       drop_leaving(When::kNow);
+      closer_.wait(kLongestWait);
       failure_ = {};
       open = open_legacy(handle, device, &import, &failure_);
     }
@@ -286,30 +294,50 @@ CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
     if (import.window != nullptr) import.window->closed = true;
     leaving_.push_back(imports_.extract(at));
   } else {
-    drop(import);
-    imports_.erase(at);
+    let_go(imports_.extract(at));
   }
   return next;
 }
 
-void CudaIpc::drop_leaving(When when) {
-  const cuda::Device* busy = nullptr;
-  leaving_.remove_if([&](const Imports::node_type& node) {
-    const Import& import = node.mapped();
-    if (import.uses != 0 || import.device == busy) return false;
-    if (when == When::kQuiet && !import.device->is_quiet()) {
-      busy = import.device;
-      return false;
-    }
-    drop(import);
+// What lies in a window keeps its place until it is over, which takes no time where the device has
+// nothing to do: other memory may come to that place then.
+void CudaIpc::let_go(Imports::node_type node) {
+  const auto going = std::make_shared<Closer::Going>(node.mapped());
+  closing_.push_back(going);
+  bytes_ -= going->what.bytes;
+  closer_.close(going);
+  Window* const window = going->what.window;
+  if (window == nullptr) return;
+  closer_.wait(kLongestWait);
+  window->closed |= !going->over.load(std::memory_order_acquire) || !going->unmapped;
+  drop_closed();
+}
+
+void CudaIpc::drop_closed() noexcept {
+  closing_.remove_if([this](const std::shared_ptr<Closer::Going>& one) {
+    if (!one->over.load(std::memory_order_acquire)) return false;
+    Window* const window = one->what.window;
+    if (window != nullptr) --window->imports;
+    if (window != nullptr && one->unmapped) leave(window);
     return true;
   });
 }
 
-void CudaIpc::drop(const Import& import) noexcept {
-  bytes_ -= import.bytes;
-  unmap(import);
-  if (import.window != nullptr) leave(import.window);
+void CudaIpc::drop_leaving(When when) {
+  const cuda::Device* busy = nullptr;
+  for (auto at = leaving_.begin(); at != leaving_.end();) {
+    const Import& import = at->mapped();
+    const bool now = import.uses == 0 && import.device != busy &&
+                     (when == When::kNow || import.device->is_quiet());
+    if (!now) {
+      if (import.uses == 0) busy = import.device;
+      ++at;
+      continue;
+    }
+    let_go(std::move(*at));
+    at = leaving_.erase(at);
+  }
+  drop_closed();
 }
 
 // What was not unmapped when it went out of date; pools and, one at each call, mappings that their
@@ -355,8 +383,7 @@ void CudaIpc::make_room(size_t bytes) {
           (oldest == imports_.end() || at->second.last < oldest->second.last))
         oldest = at;
     if (oldest == imports_.end()) return;
-    drop(oldest->second);
-    imports_.erase(oldest);
+    let_go(imports_.extract(oldest));
   }
 }
 

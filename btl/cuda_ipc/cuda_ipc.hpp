@@ -15,6 +15,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "btl/cuda_ipc/closer.hpp"
 #include "btl/cuda_ipc/opening.hpp"
 #include "btl/cuda_ipc/pools.hpp"
 
@@ -65,7 +66,8 @@ class CudaIpc final : public DeviceTransport {
   void retire_replaced(const MemoryHandle& handle, cuda::Device& device);
   void retire_overlapping(const Key& key, uint64_t bytes);
   Imports::iterator retire(Imports::iterator at);
-  void drop(const Import& import) noexcept;
+  void let_go(Imports::node_type node);
+  void drop_closed() noexcept;
   enum class When : uint8_t { kQuiet, kNow };
   void drop_leaving(When when);
   void drop_unused(int imports);
@@ -75,7 +77,9 @@ class CudaIpc final : public DeviceTransport {
   size_t bytes_ = 0;
   uint64_t turn_ = 0;
   Imports imports_;
-  std::list<Imports::node_type> leaving_;  // out of date, and in use, or not unmapped yet
+  std::list<Imports::node_type> leaving_;  // out of date, in use, or not to be unmapped yet
+  std::list<std::shared_ptr<Closer::Going>> closing_;  // the closer has them
+  Closer closer_;
   std::list<Window> windows_;
   std::unordered_map<uint64_t, Peer> peers_;
   Pools pools_;

@@ -120,15 +120,12 @@ bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure)
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemSetAccess", result);
 }
 
-void unmap(const Import& import) noexcept {
-  if (import.window != nullptr) --import.window->imports;
-  if (import.device->gone()) return;
+bool unmap(const Import& import) noexcept {
+  if (import.device->gone()) return true;
   const cuda::Driver& driver = import.device->driver;
   const cuda::Current current(*import.device);
-  if (import.window == nullptr)
-    (void)driver.cuIpcCloseMemHandle(import.here);
-  else if (driver.cuMemUnmap(import.here, import.bytes) != CUDA_SUCCESS)
-    import.window->closed = true;
+  if (import.window == nullptr) return driver.cuIpcCloseMemHandle(import.here) == CUDA_SUCCESS;
+  return driver.cuMemUnmap(import.here, import.bytes) == CUDA_SUCCESS;
 }
 
 void unreserve(const Window& window) noexcept {

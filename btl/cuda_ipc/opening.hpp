@@ -59,8 +59,8 @@ struct Failure {
                              Window& window, bool* fabric, Import* import, Failure* failure);
 /// The device may use what is mapped at these addresses of this process.
 [[nodiscard]] bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure);
-/// Waits for everything on the device.
-void unmap(const Import& import) noexcept;
+/// Waits for everything on the device. False: its place in the window stays taken. Any thread.
+[[nodiscard]] bool unmap(const Import& import) noexcept;
 void unreserve(const Window& window) noexcept;
 
 }  // namespace tern::btl::cuda_ipc

@@ -52,6 +52,7 @@ class Execution final : public core::Request {
     tagged_ = true;
   }
   [[nodiscard]] CallNumber number() const noexcept { return number_; }
+  [[nodiscard]] const Operation& operation() const noexcept { return operation_; }
   /// Another rank takes no part: it is abandoned when it advances.
   TERN_COLD void refused(const std::string& why) noexcept;
   /// Begins; advance() must follow.

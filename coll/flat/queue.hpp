@@ -66,6 +66,7 @@ class FlatCall final : public core::Request {
   /// In the queue, or in a list of those that ended.
   [[nodiscard]] FlatCall* next() const noexcept { return next_; }
   [[nodiscard]] CallNumber number() const noexcept { return number_; }
+  [[nodiscard]] const Operation& operation() const noexcept { return operation_; }
 
  private:
   friend class FlatQueue;

@@ -57,6 +57,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
                 core::Request** request) noexcept override;
   int recv_init(const Buffer& buffer, const Envelope& from,
                 core::Request** request) noexcept override;
+  bool repeats(const core::Request& request, Repeated* what) const noexcept override;
   int iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept override;
   int probe(const Envelope& from, core::Outcome* outcome) noexcept override;
   int improbe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept override;

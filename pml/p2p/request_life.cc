@@ -28,6 +28,19 @@ int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** r
   return MPI_SUCCESS;
 }
 
+bool P2p::repeats(const core::Request& request, Repeated* what) const noexcept {
+  if (!request.persistent()) return false;
+  if (const auto* const send = dynamic_cast<const SendRequest*>(&request)) {
+    *what = {send->buffer, send->to, send->mode, true};
+    return true;
+  }
+  if (const auto* const receive = dynamic_cast<const RecvRequest*>(&request)) {
+    *what = {receive->buffer, receive->from, Mode::kStandard, false};
+    return true;
+  }
+  return false;
+}
+
 SendRequest::SendRequest(P2p& owner) noexcept : pml(owner) {
   channel = &owner.channel();
   operation.owner = this;

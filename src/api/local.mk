@@ -35,6 +35,7 @@ api_sources += src/api/comm_interrupt.cc
 api_sources += src/api/group.cc
 api_sources += src/api/intercomm.cc
 api_sources += src/api/pt2pt.cc
+api_sources += src/api/stream_requests.cc
 api_sources += src/api/request.cc
 api_sources += src/api/request_status.cc
 api_sources += src/api/runtime.cc

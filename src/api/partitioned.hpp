@@ -73,6 +73,9 @@ class PartitionedSend final : public PartitionedRequest {
   int introduce() noexcept override;
   /// MPI_Pready of an active one and a partition in range. Lock held.
   [[nodiscard]] int ready(int partition) noexcept;
+  /// MPIX_Pready_enqueue, when the stream comes to it: progress does the rest. Lock held. An error
+  /// class with fail() text.
+  [[nodiscard]] int ready_in_stream(int partition) noexcept;
   void describe(WaitReport* report) const override;
 
  private:
@@ -83,6 +86,7 @@ class PartitionedSend final : public PartitionedRequest {
   int group_ = 1;                     // partitions in a portion
   int unsent_ = 0;                    // portions
   std::vector<uint8_t> ready_;        // by partition
+  std::vector<int> told_;             // partitions that a stream has come to
   std::vector<int> missing_;          // by portion: partitions that are not ready
   std::vector<core::Request*> open_;  // portions under way
 };

@@ -157,6 +157,8 @@ void PartitionedSend::begin() {
   missing_.assign(static_cast<size_t>(plan_.portions), group_);
   if (plan_.portions > 0) missing_.back() = partitions_ - group_ * (plan_.portions - 1);
   open_.reserve(static_cast<size_t>(plan_.portions));
+  told_.clear();
+  told_.reserve(static_cast<size_t>(partitions_));
   unsent_ = plan_.portions;
 }
 
@@ -170,6 +172,20 @@ int PartitionedSend::ready(int partition) noexcept {
   if (--missing_[static_cast<size_t>(portion)] > 0) return MPI_SUCCESS;
   if (--unsent_ == 0) channel->progress.wake();  // a thread may wait for the whole
   return to_proc_null() ? MPI_SUCCESS : send(portion);
+}
+
+int PartitionedSend::ready_in_stream(int partition) noexcept {
+  if (!active())
+    return fail(MPI_ERR_REQUEST,
+                "the request was not active when the stream came to partition %d; MPI_Start begins "
+                "a round",
+                partition);
+  if (ready_[static_cast<size_t>(partition)] != 0 ||
+      std::find(told_.begin(), told_.end(), partition) != told_.end())
+    return fail(MPI_ERR_ARG, "partition %d was marked ready before in this round", partition);
+  told_.push_back(partition);  // there is room for all
+  channel->progress.wake();
+  return MPI_SUCCESS;
 }
 
 int PartitionedSend::send(int number) noexcept {
@@ -192,6 +208,7 @@ int PartitionedSend::send(int number) noexcept {
 }
 
 bool PartitionedSend::step() noexcept {
+  for (; !told_.empty(); told_.pop_back()) fail_with(ready(told_.back()));
   if (introduction_ != nullptr && introduction_->done()) {
     collect(std::exchange(introduction_, nullptr));
   }

@@ -38,6 +38,19 @@ struct Uuid {
   bool operator==(const Uuid&) const = default;
 };
 
+/// What was put into streams of the program's and waits for other ranks, in this process: while
+/// there is any, nothing is called that waits for all work of a device.
+class WaitingWork {
+ public:
+  static void count(int more) noexcept { counted_.fetch_add(more, std::memory_order_relaxed); }
+  [[nodiscard]] static bool is_there() noexcept {
+    return counted_.load(std::memory_order_relaxed) > 0;
+  }
+
+ private:
+  static inline std::atomic<int> counted_{0};
+};
+
 class Device {
  public:
   /// `kernels_file`: as of Kernels.

@@ -25,6 +25,7 @@
 #include "core/communicator.hpp"
 #include "stream/call.hpp"
 #include "stream/device_calls.hpp"
+#include "stream/started.hpp"
 #include "stream/stream.hpp"
 
 namespace tern::stream {
@@ -70,6 +71,7 @@ class CommStream {
   void forsake(const std::string& why) noexcept {
     if (team_ != nullptr) team_->forsake(why);
   }
+  [[nodiscard]] Started& started() noexcept { return started_; }
   /// The error of an operation that has ended, once.
   [[nodiscard]] int earlier_error() noexcept;
   /// The communicator has ended.
@@ -150,6 +152,7 @@ class CommStream {
   std::atomic<int> error_code_{0};
   std::atomic<int> outstanding_{0};
   const std::shared_ptr<coll::GpuTeam> team_;  // null: none
+  Started started_;
   // The proxy's own:
   std::vector<Flight> flights_;
   DeviceCalls device_calls_;

@@ -82,7 +82,7 @@ class SendCall final : public MessageCall {
     std::byte* const packed = stored_ ? store.data() : area_.by_stream() ? half : nullptr;
     requests->reserve(1);
     core::Request* request = nullptr;
-    const int code = pml().isend(buffer(packed), envelope(), pml::Mode::kStandard, &request);
+    const int code = pml().isend(buffer(packed), envelope(), message_.mode, &request);
     if (code != MPI_SUCCESS) return code;
     if (pending_ != nullptr)
       pending_->request = request;
@@ -323,6 +323,21 @@ int enqueue_isend(CommStream& on, const Message& message, EnqueuedRequest** requ
 int enqueue_irecv(CommStream& on, const Message& message, EnqueuedRequest** request,
                   const char* name) noexcept {
   return enqueue_nonblocking<IrecvCall>(on, message, request, name);
+}
+
+int enqueue_start(CommStream& on, const Message& message, bool sends,
+                  std::shared_ptr<Pending>* pending, const char* name) noexcept {
+  return put(on, name, [&]() -> std::unique_ptr<Call> {
+    *pending = std::make_shared<Pending>();
+    if (sends) return std::make_unique<SendCall>(on, message, *pending, name);
+    return std::make_unique<IrecvCall>(on, message, *pending, name);
+  });
+}
+
+bool is_left_behind(const CommStream& on, const Pending& pending) noexcept {
+  if (pending.capture == 0) return false;
+  const cuda::Current current(on.gpu()->device());
+  return capture_of(*on.gpu()).id != pending.capture;
 }
 
 int begin_with_null_rank(CommStream& on, EnqueuedRequest** request) noexcept {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/request.hpp"
+#include "pml/pml.hpp"
 #include "stream/area.hpp"
 #include "stream/comm_stream.hpp"
 
@@ -25,6 +26,7 @@ struct Message {
   core::Datatype* type;
   int peer;  // or MPI_ANY_SOURCE
   int tag;
+  pml::Mode mode = pml::Mode::kStandard;
 };
 
 [[nodiscard]] int enqueue_send(CommStream& on, const Message& message, const char* name) noexcept;
@@ -65,6 +67,12 @@ class EnqueuedRequest final : public core::Request {
                                 const char* name) noexcept;
 [[nodiscard]] int enqueue_irecv(CommStream& on, const Message& message, EnqueuedRequest** request,
                                 const char* name) noexcept;
+/// The same for a persistent request, which stays the user's: *pending is what the stream waits
+/// for. `sends`: as MPI_Send_init.
+[[nodiscard]] int enqueue_start(CommStream& on, const Message& message, bool sends,
+                                std::shared_ptr<Pending>* pending, const char* name) noexcept;
+/// It was begun in a capture that has ended without a wait for it: it is over.
+[[nodiscard]] bool is_left_behind(const CommStream& on, const Pending& pending) noexcept;
 /// With MPI_PROC_NULL: nothing is enqueued.
 [[nodiscard]] int begin_with_null_rank(CommStream& on, EnqueuedRequest** request) noexcept;
 /// Of one communicator; statuses by request, MPI_STATUS_IGNORE allowed.

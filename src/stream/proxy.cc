@@ -54,6 +54,7 @@ Proxy::~Proxy() {
     GraphHold* hold = released_->first.exchange(nullptr);
     while (hold != nullptr) delete std::exchange(hold, hold->next);
   }
+  cuda::WaitingWork::count(-outstanding_.load());
   mine_.clear();
   for (const auto& one : std::exchange(all_, {})) one->end_board();
   for (const Page& page : pages_) {
@@ -166,6 +167,7 @@ void Proxy::add(std::shared_ptr<CommStream> one) {
 }
 
 void Proxy::count_outstanding(int more) noexcept {
+  cuda::WaitingWork::count(more);
   if (outstanding_.fetch_add(more) != 0 || more < 0) return;
   const std::lock_guard<std::mutex> guard(mutex_);
   woken_.notify_one();
