@@ -67,9 +67,10 @@ bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
                  size_t bytes) noexcept {
   cuda::Kernels* const kernels = job.device().kernels();
   const cuda::Current current(job.device());
-  job.mark();
   try {
     const auto program = device_layout(*data.type);
+    if (!kernels->has(program) && !job.device().is_quiet()) return false;  // it would be uploaded
+    job.mark();
     job.note("cuLaunchKernel",
              kPacks ? kernels->pack(job.stream(), program, data.address, offset, block, bytes)
                     : kernels->unpack(job.stream(), program, data.address, offset, block, bytes));
@@ -106,6 +107,7 @@ void mail(cuda::Job& job, const Data& data, size_t offset, size_t bytes) noexcep
     std::byte* const memory = data.first() + offset;
     return kPacks ? job.mail(room, memory, bytes) : job.mail(memory, room, bytes);
   }
+  const cuda::Current current(job.device());
   if (!launch_move<kPacks>(job, data, offset, room, bytes))
     move_pieces<kPacks>(job, data, offset, job.room(), bytes);
   job.tell_end();
@@ -120,7 +122,7 @@ void mail(cuda::Job& job, const Data& data, size_t offset, size_t bytes) noexcep
 /// Room on the device for the packed form, where kernels make it of device memory for the host.
 cuda::Block aside(cuda::Job& job, const Data& data, cuda::MemoryKind block, size_t bytes) noexcept {
   if (data.type->contiguous() || !data.on_device() || cuda::on_device(block) ||
-      job.device().kernels() == nullptr)
+      job.device().kernels() == nullptr || !job.device().lends(cuda::Device::Store::kDevice, bytes))
     return {};
   return cuda::Block(job, bytes);
 }
@@ -179,12 +181,12 @@ int pack(Process& process, const Data& of, size_t offset, void* out, size_t byte
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
   if (on_device != out && cuda::on_device(block_kind)) job.settle(cuda::look_up(out));
-  const cuda::Current current(job.device());
   if (serves_by_mail(job, data, block_kind, bytes)) {
     mail<true>(job, data, offset, bytes);
     if (job.finish()) std::memcpy(out, job.room(), bytes);
     return result_of(job, bytes);
   }
+  const cuda::Current current(job.device());
   const cuda::Block block = aside(job, data, block_kind, bytes);
   pack(job, data, offset, block.valid() ? block.data() : out, bytes);
   if (block.valid()) job.copy(out, block.data(), bytes);
@@ -204,12 +206,12 @@ int unpack(Process& process, const Data& of, size_t offset, const void* in, size
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
   if (on_device != in && cuda::on_device(block_kind)) job.settle(cuda::look_up(in));
-  const cuda::Current current(job.device());
   if (serves_by_mail(job, data, block_kind, bytes)) {
     std::memcpy(job.room(), in, bytes);
     mail<false>(job, data, offset, bytes);
     return result_of(job, bytes);
   }
+  const cuda::Current current(job.device());
   const cuda::Block block = aside(job, data, block_kind, bytes);
   if (block.valid()) job.copy(block.data(), in, bytes);
   unpack(job, data, offset, block.valid() ? block.data() : in, bytes);
