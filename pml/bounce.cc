@@ -15,12 +15,21 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
       chunk_bytes_(std::min(static_cast<size_t>(process.params.cuda_chunk), bytes)) {
   const size_t needed = (bytes + chunk_bytes_ - 1) / chunk_bytes_;
   chunks_.resize(std::min(static_cast<size_t>(process.params.cuda_chunks), needed));
-  for (Chunk& chunk : chunks_) {
+  using enum cuda::Device::Store;
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    Chunk& chunk = chunks_[i];
     int code = 0;
     chunk.job = by != nullptr ? cuda::Job(*by) : core::begin_job(process, buffer.first(), &code);
     if (code != 0) throw Error(code, take_last_error().text);
+    cuda::Device& device = chunk.job.device();
+    // Rather fewer than one for which the driver waits for the application's work.
+    if (i > 0 && !device.lends(kPinned, chunk_bytes_)) {
+      chunks_.resize(i);
+      return;
+    }
     chunk.room = cuda::Pinned(chunk.job, chunk_bytes_);
-    if (!buffer.type->contiguous() && chunk.job.device().kernels() != nullptr)
+    if (!buffer.type->contiguous() && device.kernels() != nullptr &&
+        device.lends(kDevice, chunk_bytes_))
       chunk.packed = cuda::Block(chunk.job, chunk_bytes_);
     if (chunk.job.failed()) throw Error(MPI_ERR_NO_MEM, chunk.job.failure());
   }

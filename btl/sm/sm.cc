@@ -116,7 +116,9 @@ SmAddress Sm::address_of(const core::Peer& peer) const {
   const auto address = book_.address_as<SmAddress>(peer, name(), 0);
   if (address.pid == ::getpid() && !process_.boot->job().threads)
     throw Error(MPI_ERR_OTHER,
-                strf("the connection info of rank %u names the process of this rank (%d)",
+                strf("the connection info of rank %u names the process of this rank (%d); ranks of "
+                     "one host must see each other's processes: containers need one PID namespace "
+                     "(docker run --pid=host)",
                      peer.rank, address.pid));
   return address;
 }

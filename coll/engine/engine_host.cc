@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -162,7 +163,7 @@ bool Execution::abandon(int& events) noexcept {
   for (size_t i = 0; i < run_count_; ++i)
     for (LaneRun& lane : runs_[i].lanes) {
       for (Flight& flight : lane.flights)
-        if (!flight.request->done() && !std::exchange(flight.cancelled, true))
+        if (flight.work == nullptr && !flight.done() && !std::exchange(flight.cancelled, true))
           flight.request->cancel_locked();
       events += retire(lane);
       left |= !lane.flights.empty();
@@ -222,8 +223,12 @@ bool Execution::ready(const PassRun& pass, int lane, const Step& step) const noe
 int Execution::retire(LaneRun& lane) noexcept {
   size_t kept = 0;
   for (const Flight& flight : lane.flights) {
-    if (!flight.request->done()) {
+    if (!flight.done()) {
       lane.flights[kept++] = flight;
+      continue;
+    }
+    if (TERN_UNLIKELY(flight.work != nullptr)) {
+      land(flight);
       continue;
     }
     const core::Request& request = *flight.request;
@@ -245,9 +250,9 @@ void Execution::issue(PassRun& pass, int lane, int32_t index, const Step& step) 
     case Verb::kWait:
       return message(pass, lane, index, step);
     case Verb::kCopy:
-      return copy(pass, step);
+      return copy(pass, lane, index, step);
     case Verb::kReduce:
-      return reduce(pass, step);
+      return reduce(pass, lane, index, step);
     case Verb::kJoin:
       return;
     case Verb::kPut:
@@ -288,37 +293,66 @@ int Execution::begin_message(const pml::Buffer& buffer, const pml::Envelope& env
   return pml.isend_lost_locked(buffer, envelope, outcome.error, request);
 }
 
-void Execution::copy(const PassRun& pass, const Step& step) noexcept {
-  const pml::Buffer from = bound_.at(schedule_->source(step), pass.number, pass.scratch);
-  for (int i = 0; i < step.destinations; ++i) {
-    const pml::Buffer to = bound_.at(schedule_->destination(step, i), pass.number, pass.scratch);
-    if (TERN_LIKELY(from.bytes() <= to.bytes())) {
-      note(core::copy(owner_.process(), from, to));
-      continue;
-    }
-    take_error(MPI_ERR_TRUNCATE,
-               strf("rank %d sends itself %zu bytes, but receives %zu from itself", schedule_->rank,
-                    from.bytes(), to.bytes())
-                   .c_str());
-  }
+std::unique_ptr<core::DeviceWork> Execution::new_work(bool on_device) noexcept {
+  if (TERN_LIKELY(!on_device)) return nullptr;
+  return std::unique_ptr<core::DeviceWork>(new (std::nothrow) core::DeviceWork(owner_.process()));
 }
 
-void Execution::reduce(const PassRun& pass, const Step& step) noexcept {
-  const pml::Buffer to = bound_.at(schedule_->destination(step), pass.number, pass.scratch);
+// A device rings no doorbell.
+void Execution::fly(LaneRun& lane, int32_t index, std::unique_ptr<core::DeviceWork> work) noexcept {
+  channel->progress.stay_awake(1);
+  lane.flights.push_back({index, nullptr, work.release()});  // reserved when bound
+}
+
+void Execution::land(const Flight& flight) noexcept {
+  const std::unique_ptr<core::DeviceWork> work(flight.work);
+  note(work->finish());
+  channel->progress.stay_awake(-1);
+}
+
+void Execution::copy(PassRun& pass, int lane, int32_t index, const Step& step) noexcept {
+  const auto from = core::with_kind(bound_.at(schedule_->source(step), pass.number, pass.scratch));
+  std::unique_ptr<core::DeviceWork> work;
+  for (int i = 0; i < step.destinations; ++i) {
+    const auto to =
+        core::with_kind(bound_.at(schedule_->destination(step, i), pass.number, pass.scratch));
+    if (TERN_UNLIKELY(from.bytes() > to.bytes())) {
+      take_error(MPI_ERR_TRUNCATE,
+                 strf("rank %d sends itself %zu bytes, but receives %zu from itself",
+                      schedule_->rank, from.bytes(), to.bytes())
+                     .c_str());
+      continue;
+    }
+    if (work == nullptr) work = new_work(from.on_device() || to.on_device());
+    if (work == nullptr || !work->copy(from, to)) note(core::copy(owner_.process(), from, to));
+  }
+  if (TERN_UNLIKELY(work != nullptr))
+    fly(pass.lanes[static_cast<size_t>(lane)], index, std::move(work));
+}
+
+void Execution::reduce(PassRun& pass, int lane, int32_t index, const Step& step) noexcept {
+  const auto to =
+      core::with_kind(bound_.at(schedule_->destination(step), pass.number, pass.scratch));
+  std::unique_ptr<core::DeviceWork> work = new_work(to.on_device());
   std::array<pml::Buffer, kMostOperands> sources;
   // More than fit are taken from the last on, as the order of operands wants it.
   bool begun = false;
   for (int left = step.sources; left > 0;) {
     const int some = std::min(left, kMostOperands - (begun ? 1 : 0));
     for (int i = 0; i < some; ++i)
-      sources[static_cast<size_t>(i)] =
-          bound_.at(schedule_->source(step, left - some + i), pass.number, pass.scratch);
+      sources[static_cast<size_t>(i)] = core::with_kind(
+          bound_.at(schedule_->source(step, left - some + i), pass.number, pass.scratch));
     if (begun) sources[static_cast<size_t>(some)] = to;
-    note(
-        core::reduce(owner_.process(), *operation_.op, sources.data(), some + (begun ? 1 : 0), to));
+    const int n = some + (begun ? 1 : 0);
+    if (work == nullptr || !work->reduce(*operation_.op, sources.data(), n, to)) {
+      if (work != nullptr) note(work->finish());
+      note(core::reduce(owner_.process(), *operation_.op, sources.data(), n, to));
+    }
     begun = true;
     left -= some;
   }
+  if (TERN_UNLIKELY(work != nullptr))
+    fly(pass.lanes[static_cast<size_t>(lane)], index, std::move(work));
 }
 
 void Execution::note(int code) noexcept {
@@ -355,9 +389,12 @@ void Execution::describe(WaitReport* report) const {
   for (size_t run = 0; run < run_count_; ++run)
     for (const LaneRun& lane : runs_[run].lanes)
       for (const Flight& flight : lane.flights) {
-        if (!runs_[run].active || flight.request->done()) continue;
+        if (!runs_[run].active || flight.done()) continue;
         WaitReport one;
-        flight.request->describe(&one);
+        if (flight.work != nullptr)
+          one.words = strf("%s %zu bytes on a device", flight.work->what(), flight.work->bytes());
+        else
+          flight.request->describe(&one);
         if (*separator == ':') report->words += separator + one.words;
         separator = "";
         for (const int rank : one.ranks) report->wait_for(rank);

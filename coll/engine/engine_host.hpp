@@ -2,8 +2,9 @@
 // Execution: one collective under way on the host: a schedule bound to buffers, run by progress
 // over the pml. Why: blocking (start and wait), nonblocking (start) and persistent (start again)
 // are the same object. Passes (chunks) overlap, up to kMostPasses at once, each with scratch of its
-// own; lanes go as their dependencies allow. Lifetime: pooled by Executions; the user's handle is
-// one reference, running another. Threads: under the channel's lock. See:
+// own; lanes go as their dependencies allow. What a device copies or reduces is a step under way
+// like a message: nothing here waits for a device. Lifetime: pooled by Executions; the user's
+// handle is one reference, running another. Threads: under the channel's lock. See:
 // coll/schedule/schedule.hpp (what the steps mean); tests/unit/coll/engine_test.cc.
 #pragma once
 
@@ -18,6 +19,7 @@
 #include "coll/engine/measured.hpp"
 #include "coll/engine/operation.hpp"
 #include "coll/engine/refusal.hpp"
+#include "core/device_copy.hpp"
 #include "core/request.hpp"
 
 namespace tern::coll {
@@ -70,10 +72,15 @@ class Execution final : public core::Request {
  private:
   static constexpr size_t kMostPasses = 3;
 
+  /// A step under way: a message, or work of a device.
   struct Flight {
     int32_t step;
     core::Request* request;
+    core::DeviceWork* work = nullptr;
     bool cancelled = false;
+    [[nodiscard]] bool done() const noexcept {
+      return TERN_LIKELY(work == nullptr) ? request->done() : work->done();
+    }
   };
   struct LaneRun {
     int32_t issued = 0;
@@ -102,8 +109,12 @@ class Execution final : public core::Request {
   void message(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
   [[nodiscard]] int begin_message(const pml::Buffer& buffer, const pml::Envelope& envelope,
                                   bool sends, core::Request** request) noexcept;
-  void copy(const PassRun& pass, const Step& step) noexcept;
-  void reduce(const PassRun& pass, const Step& step) noexcept;
+  void copy(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
+  void reduce(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
+  /// Work that goes on by itself, where there is memory for it.
+  [[nodiscard]] std::unique_ptr<core::DeviceWork> new_work(bool on_device) noexcept;
+  void fly(LaneRun& lane, int32_t index, std::unique_ptr<core::DeviceWork> work) noexcept;
+  void land(const Flight& flight) noexcept;
   void begin_passes() noexcept;
   void next_pass(PassRun& pass) noexcept;
   void finish() noexcept;

@@ -62,7 +62,11 @@ class DeviceMappedReceiver final : public DeviceReceiver {
     return map(announced.named.handle());
   }
   Step begin() noexcept override {
-    if (!is_pageable() || !open_chunks()) take(0, mapped_->address, request_.transfer.bytes);
+    if (!is_pageable() || !open_chunks()) {
+      const cuda::Current current(job_.device());
+      take(0, mapped_->address, request_.transfer.bytes);
+      job_.tell_end();
+    }
     keep_awake();
     return Step::kAgain;
   }

@@ -82,7 +82,8 @@ class DevicePiecesSender final : public SenderHalf {
     const size_t bytes = request_.transfer.bytes + wire::Pieces::kBegin;
     if (job_.failed() || !worth_staging(*request_.peer) ||
         !job_.device().affords(cuda::Device::Store::kDevice, bytes,
-                               static_cast<size_t>(context.process.params.cuda_stage)))
+                               static_cast<size_t>(context.process.params.cuda_stage)) ||
+        !job_.device().lends(cuda::Device::Store::kDevice, bytes))
       return false;
     block_ = cuda::Block(job_, bytes);
     return block_.valid() && (context.devices.offer(job_.device(), cuda::look_up(block_.data()),

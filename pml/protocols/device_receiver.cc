@@ -28,7 +28,8 @@ void DeviceReceiver::take(size_t offset, const std::byte* from, size_t bytes) no
   constexpr size_t kMost = 8 << 20;
   const auto& buffer = request_.buffer;
   if (is_afar_ && buffer.on_device() && !buffer.type->contiguous() && !local_.valid() &&
-      job_.device().kernels() != nullptr)
+      job_.device().kernels() != nullptr &&
+      job_.device().lends(cuda::Device::Store::kDevice, std::min(request_.transfer.bytes, kMost)))
     local_ = cuda::Block(job_, std::min(request_.transfer.bytes, kMost));
   if (!local_.valid()) return core::unpack(job_, buffer, offset, from, bytes);
   for (size_t done = 0; done < bytes; done += local_.bytes()) {

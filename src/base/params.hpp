@@ -82,6 +82,9 @@ namespace tern {
     "device data with holes or no handle: bytes that a block of the device is made for")           \
   X(cuda_reduce, "TERN_CUDA_REDUCE", Word, "slices", one_of("slices|leader"), own(),               \
     "ranks that share a GPU: each reduces a slice of device memory, or rank 0 reduces all")        \
+  X(cuda_outputs, "TERN_CUDA_OUTPUTS", Size, 1099511627776, between(0, 1099511627776), own(),      \
+    "allreduce of device memory that ranks map: from so many bytes of a rank's slice on a kernel " \
+    "writes it to the others' outputs, below that copies do")                                      \
   X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 8589934592, between(0, 1099511627776), own(),     \
     "bytes of other ranks' device memory that stay mapped for the next message")                   \
   X(cuda_ipc_descriptors, "TERN_CUDA_IPC_DESCRIPTORS", Word, "auto",                               \

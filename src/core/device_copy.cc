@@ -67,9 +67,10 @@ bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
                  size_t bytes) noexcept {
   cuda::Kernels* const kernels = job.device().kernels();
   const cuda::Current current(job.device());
-  job.mark();
   try {
     const auto program = device_layout(*data.type);
+    if (!kernels->has(program) && !job.device().is_quiet()) return false;  // it would be uploaded
+    job.mark();
     job.note("cuLaunchKernel",
              kPacks ? kernels->pack(job.stream(), program, data.address, offset, block, bytes)
                     : kernels->unpack(job.stream(), program, data.address, offset, block, bytes));
@@ -106,6 +107,7 @@ void mail(cuda::Job& job, const Data& data, size_t offset, size_t bytes) noexcep
     std::byte* const memory = data.first() + offset;
     return kPacks ? job.mail(room, memory, bytes) : job.mail(memory, room, bytes);
   }
+  const cuda::Current current(job.device());
   if (!launch_move<kPacks>(job, data, offset, room, bytes))
     move_pieces<kPacks>(job, data, offset, job.room(), bytes);
   job.tell_end();
@@ -120,7 +122,7 @@ void mail(cuda::Job& job, const Data& data, size_t offset, size_t bytes) noexcep
 /// Room on the device for the packed form, where kernels make it of device memory for the host.
 cuda::Block aside(cuda::Job& job, const Data& data, cuda::MemoryKind block, size_t bytes) noexcept {
   if (data.type->contiguous() || !data.on_device() || cuda::on_device(block) ||
-      job.device().kernels() == nullptr)
+      job.device().kernels() == nullptr || !job.device().lends(cuda::Device::Store::kDevice, bytes))
     return {};
   return cuda::Block(job, bytes);
 }
@@ -179,12 +181,12 @@ int pack(Process& process, const Data& of, size_t offset, void* out, size_t byte
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
   if (on_device != out && cuda::on_device(block_kind)) job.settle(cuda::look_up(out));
-  const cuda::Current current(job.device());
   if (serves_by_mail(job, data, block_kind, bytes)) {
     mail<true>(job, data, offset, bytes);
     if (job.finish()) std::memcpy(out, job.room(), bytes);
     return result_of(job, bytes);
   }
+  const cuda::Current current(job.device());
   const cuda::Block block = aside(job, data, block_kind, bytes);
   pack(job, data, offset, block.valid() ? block.data() : out, bytes);
   if (block.valid()) job.copy(out, block.data(), bytes);
@@ -204,12 +206,12 @@ int unpack(Process& process, const Data& of, size_t offset, const void* in, size
   cuda::Job job = begin_job(process, on_device, &code);
   if (code != MPI_SUCCESS) return code;
   if (on_device != in && cuda::on_device(block_kind)) job.settle(cuda::look_up(in));
-  const cuda::Current current(job.device());
   if (serves_by_mail(job, data, block_kind, bytes)) {
     std::memcpy(job.room(), in, bytes);
     mail<false>(job, data, offset, bytes);
     return result_of(job, bytes);
   }
+  const cuda::Current current(job.device());
   const cuda::Block block = aside(job, data, block_kind, bytes);
   if (block.valid()) job.copy(block.data(), in, bytes);
   unpack(job, data, offset, block.valid() ? block.data() : in, bytes);
@@ -331,61 +333,89 @@ int reduce_on_host(Process& process, const Op& op, const Data* sources, int n, c
   return result.upload();
 }
 
-/// The operands where the job's kernels can read them: those of the host and of other devices move.
-class Operands {
- public:
-  Operands(cuda::Job& job, const Data* sources, int n) {
-    for (int i = 0; i < n; ++i) {
-      const Data& source = sources[i];
-      addresses_.push_back(source.first());
-      if (source.on_device() && cuda::look_up(source.first()).device == job.device().ordinal)
-        continue;
-      const cuda::Block& block = blocks_.emplace_back(job, source.bytes());
-      if (block.valid()) job.copy(block.data(), source.first(), source.bytes());
-      addresses_.back() = block.data();
-    }
-  }
-  [[nodiscard]] const void* const* addresses() const noexcept { return addresses_.data(); }
+}  // namespace
 
- private:
-  std::vector<const void*> addresses_;
-  std::vector<cuda::Block> blocks_;
-};
+bool DeviceWork::open(const void* address) noexcept {
+  if (job_.stream() != nullptr) {
+    job_.settle(cuda::look_up(address));
+    return !job_.failed();
+  }
+  job_ = begin_job(process_, address, &code_);
+  if (code_ != MPI_SUCCESS) text_ = take_last_error().text;
+  return code_ == MPI_SUCCESS;
+}
 
-/// False where kernels do not serve; else *code is the result.
-bool reduce_by_kernel(Process& process, const Op& op, const Data* sources, int n, const Data& to,
-                      int* code) {
-  const char* why = "it has too many operands";
-  const auto plan = to.on_device() ? device_reduction(op, *to.type, &why) : std::nullopt;
-  if (!plan || n > cuda::kMostSources) {
-    if (to.on_device()) process.gpus.tell_once(process.explain, why);
-    return false;
-  }
-  cuda::Job job = begin_job(process, to.first(), code);
-  if (*code != MPI_SUCCESS) return true;
-  std::string no_kernels;
-  cuda::Kernels* const kernels = job.device().kernels(&no_kernels);
-  if (kernels == nullptr) {
-    process.gpus.tell_once(process.explain, no_kernels.c_str());
-    return false;
-  }
-  for (int i = 0; i < n; ++i)
-    if (sources[i].on_device()) job.settle(cuda::look_up(sources[i].first()));
-  const Operands operands(job, sources, n);
-  job.mark();
-  if (!job.failed()) {
-    const cuda::Current current(job.device());
-    job.note("cuLaunchKernel",
-             kernels->reduce(job.stream(), plan->operation, plan->plan, operands.addresses(), n,
-                             to.first(), to.count * plan->elements));
-  }
-  if (!job.finish())
-    *code = fail(MPI_ERR_OTHER, "%s of %zu bytes of device memory failed: %s", op.name(),
-                 to.bytes(), job.failure().c_str());
+void DeviceWork::note(const char* what, size_t bytes) noexcept {
+  what_ = what;
+  bytes_ += bytes;
+}
+
+bool DeviceWork::copy(const Data& source, const Data& destination) noexcept {
+  const Data from = with_kind(source), to = with_kind(destination);
+  if (!from.on_device() && !to.on_device()) return false;
+  if (!from.type->contiguous() && !to.type->contiguous()) return false;  // by blocks, one by one
+  note("copying", from.bytes());
+  if (from.bytes() == 0 || same_data(from, to)) return true;
+  if (!open(from.on_device() ? from.first() : to.first())) return true;
+  if (from.on_device() && to.on_device()) job_.settle(cuda::look_up(to.first()));
+  const cuda::Current current(job_.device());
+  core::copy(job_, from, to);
   return true;
 }
 
-}  // namespace
+// Operands where the job's kernels can read them: those of the host and of other devices move.
+bool DeviceWork::find_operands(const Data* sources, int n, const void** addresses) noexcept {
+  try {
+    for (int i = 0; i < n; ++i) {
+      const Data& source = sources[i];
+      addresses[i] = source.first();
+      const cuda::Memory memory =
+          source.on_device() ? cuda::look_up(source.first()) : cuda::Memory{};
+      if (source.on_device()) job_.settle(memory);
+      if (source.on_device() && memory.device == job_.device().ordinal) continue;
+      const cuda::Block& block = blocks_.emplace_back(job_, source.bytes());
+      if (block.valid()) job_.copy(block.data(), source.first(), source.bytes());
+      addresses[i] = block.data();
+    }
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+bool DeviceWork::reduce(const Op& op, const Data* sources, int n, const Data& to) noexcept {
+  const char* why = "it has too many operands";
+  if (!to.on_device()) return false;
+  const auto plan = device_reduction(op, *to.type, &why);
+  if (!plan || n > cuda::kMostSources) {
+    process_.gpus.tell_once(process_.explain, why);
+    return false;
+  }
+  note("reducing", to.bytes());
+  if (!open(to.first())) return true;
+  std::string no_kernels;
+  cuda::Kernels* const kernels = job_.device().kernels(&no_kernels);
+  if (kernels == nullptr) {
+    process_.gpus.tell_once(process_.explain, no_kernels);
+    return false;
+  }
+  std::array<const void*, cuda::kMostSources> operands;
+  if (!find_operands(sources, n, operands.data())) return false;
+  job_.mark();
+  if (job_.failed()) return true;
+  const cuda::Current current(job_.device());
+  job_.note("cuLaunchKernel",
+            kernels->reduce(job_.stream(), plan->operation, plan->plan, operands.data(), n,
+                            to.first(), to.count * plan->elements));
+  return true;
+}
+
+int DeviceWork::finish() noexcept {
+  if (code_ != MPI_SUCCESS) return fail(code_, "%s", text_.c_str());
+  if (job_.stream() == nullptr || job_.finish()) return MPI_SUCCESS;
+  return fail(MPI_ERR_OTHER, "%s %zu bytes of device memory failed: %s", what_, bytes_,
+              job_.failure().c_str());
+}
 
 int reduce(Process& process, const Op& op, const Data* given, int n,
            const Data& destination) noexcept {
@@ -403,8 +433,8 @@ int reduce(Process& process, const Op& op, const Data* given, int n,
     return MPI_SUCCESS;
   }
   try {
-    int code = MPI_SUCCESS;
-    if (reduce_by_kernel(process, op, sources.data(), n, to, &code)) return code;
+    DeviceWork work(process);
+    if (work.reduce(op, sources.data(), n, to)) return work.finish();
     return reduce_on_host(process, op, sources.data(), n, to);
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory to reduce %zu bytes of device memory on the host",

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "core/datatype.hpp"
@@ -87,6 +88,39 @@ class OnHost {
   const Data of_;
   Data here_;
   std::vector<std::byte> memory_;
+};
+
+/// What was begun on a device and goes on by itself: asked by progress, waited for by nobody.
+/// Why: who moves a collective on must not stand still while a device works for one of its steps.
+/// Lifetime: of one step of a schedule; waits for what is under way when it goes.
+class DeviceWork {
+ public:
+  explicit DeviceWork(Process& process) noexcept : process_(process) {}
+  DeviceWork(const DeviceWork&) = delete;
+  DeviceWork& operator=(const DeviceWork&) = delete;
+  /// Begin to copy or to reduce, as the functions of these names do; what was begun before comes
+  /// first. False where no device can do it alone: then nothing was begun.
+  [[nodiscard]] bool copy(const Data& from, const Data& to) noexcept;
+  [[nodiscard]] bool reduce(const Op& op, const Data* sources, int n, const Data& to) noexcept;
+  [[nodiscard]] bool done() noexcept { return job_.done(); }
+  /// Waits where it is not done. 0, or an error class with fail() text.
+  [[nodiscard]] int finish() noexcept;
+  /// "copying" or "reducing", and so many bytes.
+  [[nodiscard]] const char* what() const noexcept { return what_; }
+  [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  [[nodiscard]] bool open(const void* address) noexcept;
+  [[nodiscard]] bool find_operands(const Data* sources, int n, const void** addresses) noexcept;
+  void note(const char* what, size_t bytes) noexcept;
+
+  Process& process_;
+  std::vector<cuda::Block> blocks_;
+  cuda::Job job_;           // ends before its blocks are given back
+  int code_ = MPI_SUCCESS;  // where there is no job
+  std::string text_;
+  const char* what_ = "";
+  size_t bytes_ = 0;
 };
 
 /// to = sources[0] (op) (sources[1] (op) ...) element by element, of up to cuda::kMostSources, of

@@ -92,7 +92,7 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
       [&](const auto& made) { events.release(made.first, made.second); });
   for (const Store store : {Store::kPinned, Store::kDevice})
     make_some<std::pair<std::byte*, size_t>>(
-        std::min(chunks, kMostChunks) + 1,
+        std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,  // both ways
         [&](int i, auto* made) {
           made->second = i > 0 ? chunk : store == Store::kDevice ? kBlock : 0;
           if (made->second == 0) return true;
@@ -139,11 +139,38 @@ bool Device::affords(Store from, size_t bytes, size_t most) noexcept {
   return held_[store] + needed <= most || fitting(stores_[store], needed) != stores_[store].end();
 }
 
+bool Device::lends(Store from, size_t bytes) noexcept {
+  const size_t needed = block_bytes(bytes);
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const Blocks& idle = stores_[static_cast<size_t>(from)];
+    if (idle.lower_bound(needed) != idle.end()) return true;
+  }
+  if (is_quiet()) return true;
+  wanted_[static_cast<size_t>(from)].store(needed, std::memory_order_relaxed);
+  return false;
+}
+
+void Device::make_wanted() noexcept {
+  for (const Store store : {Store::kPinned, Store::kDevice}) {
+    std::atomic<size_t>& wanted = wanted_[static_cast<size_t>(store)];
+    size_t bytes = wanted.load(std::memory_order_relaxed);
+    if (TERN_LIKELY(bytes == 0) || !is_quiet()) continue;
+    wanted.store(0, std::memory_order_relaxed);
+    const Current current(*this);
+    CUresult error = current.result();
+    if (std::byte* const block = acquire(store, &bytes, &error); block != nullptr)
+      release(store, block, bytes);
+  }
+}
+
 std::byte* Device::acquire(Store from, size_t* bytes, CUresult* error) noexcept {
   *bytes = block_bytes(*bytes);
   const std::lock_guard<std::mutex> guard(mutex_);
   Blocks& idle = stores_[static_cast<size_t>(from)];
-  if (const auto found = fitting(idle, *bytes); found != idle.end()) {
+  auto found = fitting(idle, *bytes);
+  if (found == idle.end()) found = idle.lower_bound(*bytes);  // far too large
+  if (found != idle.end() && (found->first / 2 <= *bytes || !is_quiet())) {
     std::byte* const block = found->second;
     *bytes = found->first;
     idle.erase(found);
@@ -236,6 +263,18 @@ Current::~Current() {
   if (pushed_) (void)driver_.cuCtxPopCurrent_v2(&popped);
 }
 
+Entered::Entered(const Device& device) noexcept : driver_(device.driver) {
+  if (entered == device.context) return;
+  CUcontext now = nullptr;
+  if (driver_.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == device.context) return;
+  pushed_ = driver_.cuCtxPushCurrent_v2(device.context) == CUDA_SUCCESS;
+}
+
+Entered::~Entered() {
+  CUcontext popped = nullptr;
+  if (pushed_) (void)driver_.cuCtxPopCurrent_v2(&popped);
+}
+
 bool Gpus::is_new(const std::string& text) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (std::find(told_.begin(), told_.end(), text) != told_.end()) return false;
@@ -276,7 +315,10 @@ void Gpus::look_after() noexcept {
   if (enqueues_.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> guard(mutex_);
   for (auto& device : devices_)
-    if (!device->gone()) device->prepare(chunk_, chunks_);
+    if (!device->gone()) {
+      device->prepare(chunk_, chunks_);
+      device->make_wanted();
+    }
 }
 
 Device* Gpus::any() noexcept {
@@ -300,7 +342,7 @@ Device* Gpus::device_of(const Memory& memory, std::string* why) noexcept {
     const std::lock_guard<std::mutex> guard(mutex_);
     const CUcontext context =
         memory.context != nullptr ? memory.context : primary_of(*known, memory.device, why);
-    return context == nullptr ? nullptr : device_in(context, memory.device);
+    return context == nullptr ? nullptr : device_in(context, memory);
   } catch (const std::exception& error) {
     *why = error.what();
     return nullptr;
@@ -322,13 +364,13 @@ CUcontext Gpus::primary_of(const Driver& known, int ordinal, std::string* why) {
   return context;
 }
 
-Device* Gpus::device_in(CUcontext context, int ordinal) {
+Device* Gpus::device_in(CUcontext context, const Memory& memory) {
   for (auto& device : devices_) {
     if (device->context != context || device->gone()) continue;
-    if (TERN_LIKELY(!device->stale())) return device.get();
+    if (TERN_LIKELY(!device->has_ended(memory))) return device.get();
     device->forget();
   }
-  devices_.push_back(std::make_unique<Device>(*driver(), context, ordinal, kernels_file_));
+  devices_.push_back(std::make_unique<Device>(*driver(), context, memory.device, kernels_file_));
   Device* const device = devices_.back().get();
   device->prepare(chunk_, chunks_);
   return device;

@@ -71,8 +71,12 @@ class Device {
   /// where it is not null, says why). Any context may be current.
   Kernels* kernels(std::string* why_not = nullptr) noexcept;
   enum class Store : uint8_t { kDevice, kPinned };  // device memory, pinned host memory
+  /// Whether acquire() can do without a call of the driver that waits for the application's work:
+  /// there is such a block, or the device is quiet. If not it is made once the device is, for
+  /// later.
+  [[nodiscard]] bool lends(Store from, size_t bytes) noexcept;
   /// At least so many bytes, from what was given back where there is some; null with *error. The
-  /// context is current.
+  /// context is current. While the device is not quiet a block may be far too large.
   std::byte* acquire(Store from, size_t* bytes, CUresult* error) noexcept;
   /// Whether acquire() would do without holding more than `most` bytes in all.
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
@@ -84,7 +88,13 @@ class Device {
   /// Makes what the first messages need, unless that was done, if the device is quiet: kernels,
   /// streams, events, memory. Each may wait for all work on the device, and peers for this rank.
   void prepare(size_t chunk, int chunks) noexcept;
+  /// Makes what lends() had to refuse, once the device is quiet.
+  void make_wanted() noexcept;
   /// The context has ended and come back since this was made: nothing in it is there any more.
+  /// Memory that was met in it tells that it has not, without a call of the driver.
+  [[nodiscard]] bool has_ended(const Memory& memory) const noexcept {
+    return !late_writes.knows(memory) && stale();
+  }
   [[nodiscard]] bool stale() const noexcept;
   /// Nothing of it may be touched any more. It stays for those who still hold it.
   void forget() noexcept;
@@ -95,9 +105,10 @@ class Device {
   using Blocks = std::multimap<size_t, std::byte*>;  // by bytes
   CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
   void free_idle(Store of) noexcept;
-  std::array<Blocks, 2> stores_;     // what is idle, by Store
-  std::array<size_t, 2> held_ = {};  // bytes, idle or not
-  std::vector<const void*> known_;   // pinned: know_pinned()
+  std::array<Blocks, 2> stores_;                    // what is idle, by Store
+  std::array<size_t, 2> held_ = {};                 // bytes, idle or not
+  std::array<std::atomic<size_t>, 2> wanted_ = {};  // bytes of a block that could not be made
+  std::vector<const void*> known_;                  // pinned: know_pinned()
   std::string kernels_file_;
   std::unique_ptr<Kernels> kernels_;
   std::string no_kernels_;  // why a context could not get any
@@ -126,6 +137,20 @@ class Current {
   bool pushed_ = false;
   CUresult result_ = CUDA_SUCCESS;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+/// The same for a scope that only puts work into the library's own streams, which no capture
+/// forbids: captures are not asked about. Within one of these or of the above it is free.
+class Entered {
+ public:
+  explicit Entered(const Device& device) noexcept;
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+  ~Entered();
+
+ private:
+  const Driver& driver_;
+  bool pushed_ = false;
 };
 
 /// Work in one stream of a device: copies are begun, then asked whether they have ended. The first
@@ -267,7 +292,7 @@ class Gpus {
 
  private:
   [[nodiscard]] bool is_new(const std::string& text) noexcept;
-  Device* device_in(CUcontext context, int ordinal);
+  Device* device_in(CUcontext context, const Memory& memory);
   CUcontext primary_of(const Driver& driver, int ordinal, std::string* why);
   std::mutex mutex_;
   std::vector<std::unique_ptr<Device>> devices_;

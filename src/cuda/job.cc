@@ -125,7 +125,7 @@ std::byte* Job::room() noexcept {
 
 void Job::mail(void* to, const void* from, size_t bytes) noexcept {
   if (failed() || bytes == 0) return;
-  const Current current(*device_);
+  const Entered entered(*device_);
   mark();
   note("cuLaunchKernel",
        device_->kernels()->mail(stream(), to, from, bytes,
@@ -175,13 +175,14 @@ bool Job::is_under_way() noexcept {
   if (asked_ && stream_->has_come()) return false;
   const int64_t now = now_ns();
   if (asked_ && now < next_question_) return true;
-  next_question_ = now + kBetween;
   const Current current(*device_);
-  const CUresult result = device_->driver.cuStreamQuery(stream());
-  if (result == CUDA_ERROR_NOT_READY) {
-    if (!asked_) asked_ = stream_->ask(device_->driver);
-    return true;
+  if (!asked_ && stream_->ask(device_->driver)) {
+    will_be_told();
+    return !stream_->has_come();
   }
+  next_question_ = now + kBetween;
+  const CUresult result = device_->driver.cuStreamQuery(stream());
+  if (result == CUDA_ERROR_NOT_READY) return true;
   fail_with("cuStreamQuery", result);
   return false;
 }

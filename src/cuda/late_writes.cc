@@ -23,6 +23,13 @@ bool LateWrites::are_none_on(const Memory& memory) noexcept {
   return known != synchronous_.end() && known->second;
 }
 
+// Pools and mapped memory belong to no context.
+bool LateWrites::knows(const Memory& memory) const noexcept {
+  if (memory.context == nullptr || memory.buffer_id == 0) return false;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return synchronous_.contains(memory.buffer_id);
+}
+
 bool LateWrites::end_on(const Memory& memory) noexcept {
   {
     const std::lock_guard<std::mutex> guard(mutex_);

@@ -28,6 +28,9 @@ class LateWrites {
   LateWrites& operator=(const LateWrites&) = delete;
   /// Whether it is known that all that was promised of memory has been written. Asks no driver.
   [[nodiscard]] bool are_none_on(const Memory& memory) noexcept;
+  /// Whether an allocation was met before. No two allocations of a process have one id, and none
+  /// outlives its context.
+  [[nodiscard]] bool knows(const Memory& memory) const noexcept;
   /// Makes it so where the driver can: waits for what is pending on that memory. Its context is
   /// current.
   [[nodiscard]] bool end_on(const Memory& memory) noexcept;
@@ -45,7 +48,7 @@ class LateWrites {
   [[nodiscard]] CUresult record(CUevent* event) const noexcept;
   [[nodiscard]] bool keep(CUcontext of, CUevent event) noexcept;
   const Driver& driver_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_map<uint64_t, bool> synchronous_;  // by buffer id; false: refused
   /// Of contexts that were made synchronous: what stands behind all before; null: it has happened.
   std::unordered_map<CUcontext, CUevent> since_;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trace: what the software driver was asked to copy between host and device, as it tells in its
+// trace. Why: a test can say that no byte of a call went through the host's memory.
+#pragma once
+
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "allocators.hpp"
+
+namespace tern::test {
+
+class Trace {
+ public:
+  /// Before the driver is loaded and initialised.
+  Trace() {
+    char folder[] = "/tmp/tern_trace_XXXXXX";
+    if (mkdtemp(folder) == nullptr) FAIL("no folder for the trace in %s", "/tmp");
+    folder_ = folder;
+    setenv("SOFTCUDA_TRACE", (folder_ + "/calls").c_str(), 1);
+  }
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+  ~Trace() {
+    (void)unlink(name().c_str());
+    (void)rmdir(folder_.c_str());
+  }
+
+  /// Bytes that copies between host and device have moved since the last question.
+  [[nodiscard]] size_t through_host() {
+    std::ifstream file(name());
+    if (!file) FAIL("no trace at %s", name().c_str());
+    file.seekg(place_);
+    size_t bytes = 0;
+    for (std::string line; std::getline(file, line);) {
+      place_ += static_cast<std::streamoff>(line.size() + 1);
+      const size_t at = line.find("cuMemcpy"), words = line.find('(');
+      unsigned long long to = 0, from = 0, length = 0;
+      if (at == std::string::npos ||
+          std::sscanf(line.c_str() + words, "(%lli, %lli, %lli", &to, &from, &length) != 3)
+        continue;
+      if (!on_device(to) || !on_device(from)) bytes += length;
+    }
+    return bytes;
+  }
+
+ private:
+  [[nodiscard]] static bool on_device(CUdeviceptr at) {
+    unsigned type = 0;
+    return cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) == CUDA_SUCCESS &&
+           type == CU_MEMORYTYPE_DEVICE;
+  }
+  [[nodiscard]] std::string name() const { return folder_ + "/calls." + std::to_string(getpid()); }
+  std::string folder_;
+  std::streamoff place_ = 0;
+};
+
+}  // namespace tern::test
