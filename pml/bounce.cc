@@ -22,13 +22,17 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
     chunk.job = by != nullptr ? cuda::Job(*by) : core::begin_job(process, buffer.first(), &code);
     if (code != 0) throw Error(code, take_last_error().text);
     cuda::Device& device = chunk.job.device();
-    // Rather fewer than one for which the driver waits for the application's work.
-    if (i > 0 && !device.lends(kPinned, chunk_bytes_)) {
+    // Rather fewer, or slower ones, than one for which the driver waits for the application's work.
+    const bool lends = device.lends(kPinned, chunk_bytes_);
+    if (i > 0 && !lends) {
       chunks_.resize(i);
       return;
     }
-    chunk.room = cuda::Pinned(chunk.job, chunk_bytes_);
-    if (!buffer.type->contiguous() && device.kernels() != nullptr &&
+    if (lends)
+      chunk.room = cuda::Pinned(chunk.job, chunk_bytes_);
+    else
+      chunk.pageable.reset(new std::byte[chunk_bytes_]);
+    if (lends && !buffer.type->contiguous() && device.kernels() != nullptr &&
         device.lends(kDevice, chunk_bytes_))
       chunk.packed = cuda::Block(chunk.job, chunk_bytes_);
     if (chunk.job.failed()) throw Error(MPI_ERR_NO_MEM, chunk.job.failure());
@@ -50,9 +54,9 @@ void BounceOut::fetch_more() noexcept {
     chunk.used = 0;
     if (chunk.packed.valid()) {
       core::pack(chunk.job, buffer_, fetched_, chunk.packed.data(), chunk.bytes);
-      chunk.job.copy(chunk.room.data(), chunk.packed.data(), chunk.bytes);
+      chunk.job.copy(chunk.data(), chunk.packed.data(), chunk.bytes);
     } else {
-      core::pack(chunk.job, buffer_, fetched_, chunk.room.data(), chunk.bytes);
+      core::pack(chunk.job, buffer_, fetched_, chunk.data(), chunk.bytes);
     }
     fetched_ += chunk.bytes;
   }
@@ -62,7 +66,7 @@ size_t BounceOut::ready(const std::byte** at) noexcept {
   fetch_more();
   Chunk& chunk = chunks_[first_];
   if (!chunk.job.done() || !sound(chunk.job)) return 0;
-  *at = chunk.room.data() + chunk.used;
+  *at = chunk.data() + chunk.used;
   return chunk.bytes - chunk.used;
 }
 
@@ -81,7 +85,7 @@ void BounceIn::put(const std::byte* data, size_t bytes) noexcept {
       return (void)sound(chunk.job);
     chunk.bytes = std::min(chunk_bytes_, bytes_ - put_ / chunk_bytes_ * chunk_bytes_);
     const size_t some = std::min(bytes, chunk.bytes - chunk.used);
-    copy_bytes(chunk.room.data() + chunk.used, data, some);
+    copy_bytes(chunk.data() + chunk.used, data, some);
     chunk.used += some;
     put_ += some;
     data += some;
@@ -91,7 +95,7 @@ void BounceIn::put(const std::byte* data, size_t bytes) noexcept {
 }
 
 void BounceIn::send_off(Chunk& chunk) noexcept {
-  const std::byte* from = chunk.room.data();
+  const std::byte* from = chunk.data();
   if (chunk.packed.valid()) {
     chunk.job.copy(chunk.packed.data(), from, chunk.bytes);
     from = chunk.packed.data();

@@ -7,6 +7,7 @@
 // lock. See: pml/protocols/bounced.cc.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,14 @@ namespace tern::pml {
 /// Of a transfer: memory for one chunk, and the device's work on it.
 struct Chunk {
   cuda::Pinned room;
-  cuda::Block packed;  // where the data has holes
-  size_t bytes = 0;    // in it
-  size_t used = 0;     // of them sent, or put in
-  cuda::Job job;       // ends before its memory goes
+  std::unique_ptr<std::byte[]> pageable;  // instead, where pinned memory cannot be had now
+  cuda::Block packed;                     // where the data has holes
+  size_t bytes = 0;                       // in it
+  size_t used = 0;                        // of them sent, or put in
+  cuda::Job job;                          // ends before its memory goes
+  [[nodiscard]] std::byte* data() const noexcept {
+    return pageable != nullptr ? pageable.get() : room.data();
+  }
 };
 
 class Bounce {
