@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	examples/digits/README.md \
 	examples/digits/data/README.md \
 	examples/digits/data/digits.txt \
+	examples/digits/device.hpp \
 	examples/digits/digits.cc \
 	examples/digits/layer.hpp \
 	examples/gpu/README.md \

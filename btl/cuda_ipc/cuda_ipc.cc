@@ -11,7 +11,7 @@ namespace tern::btl::cuda_ipc {
 namespace {
 
 /// For what lies where other memory is to be mapped.
-constexpr std::chrono::microseconds kLongestWait{2000};
+constexpr std::chrono::milliseconds kLongestWait{50};
 
 }  // namespace
 

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "device.hpp"
 #include "layer.hpp"
 
 namespace {
@@ -33,6 +34,7 @@ constexpr int kHeldOut = 5;  // every fifth image is kept for the test
 
 struct Options {
   int epochs = 15;
+  bool device = false;
   std::string data;
 };
 
@@ -51,7 +53,10 @@ struct Images {
 
 class Network {
  public:
-  explicit Network(const World& world) : world_(world) {
+  // On the host by itself; with streams by these, and as one graph from the second step on if it
+  // replays.
+  explicit Network(const World& world, Streams* streams = nullptr, bool replays = false)
+      : world_(world), streams_(streams), replays_(replays) {
     std::mt19937 random(1998);
     for (int l = 0; l < kLayers; ++l) {
       layers_.emplace_back(kWidths[l], kWidths[l + 1]);
@@ -65,10 +70,23 @@ class Network {
       activations_.emplace_back(width * kBatch);
       slopes_.emplace_back(width * kBatch);
     }
+    if (streams == nullptr) return;
+    for (int l = 0; l < kLayers; ++l) {
+      parts_[l] = {this, l};
+      on_device_[l] = streams->add(layers_[l].gradient);
+    }
+  }
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  ~Network() {
+    if (graph_ != nullptr) streams_->end(graph_);
+    for (int l = 0; streams_ != nullptr && l < kLayers; ++l)
+      streams_->remove(layers_[l].gradient, on_device_[l]);
   }
 
   // One step over this rank's images of a batch; returns their summed loss.
   double train(const Images& images, const std::vector<int>& mine) {
+    if (streams_ != nullptr) return train_in_streams(images, mine);
     const int count = static_cast<int>(mine.size());
     double loss = 0;
     for (int n = 0; n < count; ++n) loss += forward(images.at(mine[n]), images.labels[mine[n]], n);
@@ -81,6 +99,22 @@ class Network {
     timed([&] { MPI_Waitall(kLayers, requests.data(), MPI_STATUSES_IGNORE); });
     for (Layer& layer : layers_) layer.step();
     return loss;
+  }
+
+  // The same step, put into the streams, or replayed there. What a graph does is the same each
+  // time, so it reads the batch of the step where this leaves it.
+  double train_in_streams(const Images& images, const std::vector<int>& mine) {
+    images_ = &images;
+    mine_ = &mine;
+    timed([&] {
+      if (graph_ != nullptr)
+        streams_->replay(graph_);
+      else
+        put_step();
+    });
+    streams_->wait();
+    if (replays_ && graph_ == nullptr) graph_ = streams_->capture([this] { put_step(); });
+    return loss_;
   }
 
   bool recognises(const float* pixels, int label) {
@@ -110,6 +144,34 @@ class Network {
   double communication_seconds() const { return communication_; }
 
  private:
+  struct Part {
+    Network* network;
+    int layer;
+  };
+  void put_step() {
+    streams_->compute([](void* self) { static_cast<Network*>(self)->forward_all(); }, this);
+    for (int l = kLayers - 1; l >= 0; --l) {
+      streams_->compute(
+          [](void* given) {
+            const Part& part = *static_cast<Part*>(given);
+            part.network->backward(part.layer, static_cast<int>(part.network->mine_->size()));
+          },
+          &parts_[l]);
+      streams_->sum(layers_[l].gradient.data(), on_device_[l], layers_[l].count());
+    }
+    streams_->join();
+    streams_->compute(
+        [](void* self) {
+          for (Layer& layer : static_cast<Network*>(self)->layers_) layer.step();
+        },
+        this);
+  }
+  void forward_all() {
+    loss_ = 0;
+    for (int n = 0; n < static_cast<int>(mine_->size()); ++n)
+      loss_ += forward(images_->at((*mine_)[n]), images_->labels[(*mine_)[n]], n);
+  }
+
   float* activation(int l, int n) { return &activations_[l][n * kWidths[l]]; }
   float* slope(int l, int n) { return &slopes_[l][n * kWidths[l]]; }
 
@@ -157,6 +219,15 @@ class Network {
   std::vector<Layer> layers_;
   std::vector<std::vector<float>> activations_, slopes_;  // by layer, then image
   double communication_ = 0;
+  // In streams:
+  Streams* streams_;
+  bool replays_;
+  std::array<Part, kLayers> parts_;
+  std::array<uint64_t, kLayers> on_device_;
+  void* graph_ = nullptr;
+  const Images* images_ = nullptr;  // of the step
+  const std::vector<int>* mine_ = nullptr;
+  double loss_ = 0;
 };
 
 // ---- data -------------------------------------------------------------------------------------
@@ -299,16 +370,46 @@ void say_what_happened(const Network& network, const Outcome& outcome, bool same
       100 * outcome.share);
 }
 
+// ---- streams ----------------------------------------------------------------------------------
+
+// Null without --device, or where a rank has no GPU: the host does it all then.
+std::unique_ptr<Streams> find_streams(const Options& options, const World& world) {
+  if (!options.device) return nullptr;
+  std::string why;
+  auto found = Streams::find(&why);
+  if (!why.empty()) std::printf("rank %d: %s; the host does it all\n", world.rank, why.c_str());
+  return found;
+}
+
+// Trains once more, and puts each step into the streams instead of replaying it.
+bool same_without_graph(const Network& replayed, Streams& streams, const Images& images,
+                        const Options& options, const World& world) {
+  Network eager(world, &streams, false);
+  const Outcome outcome = train(eager, images, options, world);
+  const bool same = eager.hash() == replayed.hash();
+  if (world.rank == 0)
+    std::printf(
+        "\nEach step put into the streams by itself took %.1f s, and ends with the same "
+        "weights as the graph: %s.\n",
+        outcome.seconds, same ? "yes" : "NO");
+  return same;
+}
+
 // ---- command line -----------------------------------------------------------------------------
 
 // 0: go on; 1: help was asked for; 2: wrong use.
 int parse_arguments(int argc, char** argv, Options& options, const World& world) {
-  const char* usage = "usage: digits [--epochs N] [--data FILE]   (15 epochs, data/digits.txt)\n";
+  const char* usage =
+      "usage: digits [--epochs N] [--data FILE] [--device]   (15 epochs, data/digits.txt)\n";
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--help" || word == "-h") {
       if (world.rank == 0) std::fputs(usage, stdout);
       return 1;
+    }
+    if (word == "--device") {
+      options.device = true;
+      continue;
     }
     const char* value = i + 1 < argc ? argv[++i] : "";
     if (word == "--data" && *value) {
@@ -332,7 +433,8 @@ int run(int argc, char** argv) {
   if (const int stop = parse_arguments(argc, argv, options, world)) return stop == 1 ? 0 : 2;
   const Images images = share_images(options, world);
   if (images.count() == 0) return 2;
-  Network network(world);
+  const std::unique_ptr<Streams> streams = find_streams(options, world);
+  Network network(world, streams.get(), true);
   if (world.rank == 0)
     std::printf("digits: %d images, %d weights in %d buckets, batches of %d on %d rank%s\n",
                 images.count(), network.parameters(), kLayers, kBatch, world.size,
@@ -340,7 +442,9 @@ int run(int argc, char** argv) {
   const Outcome outcome = train(network, images, options, world);
   const bool same = same_everywhere(network);
   if (world.rank == 0) say_what_happened(network, outcome, same, world.size);
-  return same ? 0 : 1;
+  const bool like_eager =
+      streams == nullptr || same_without_graph(network, *streams, images, options, world);
+  return same && like_eager ? 0 : 1;
 }
 
 }  // namespace
