@@ -65,7 +65,7 @@ void GpuTeam::end() noexcept {
   (void)cuda::free_exportable(device_.driver, scratch);
 }
 
-std::string GpuTeam::take_scratch(size_t bytes, pml::Pml& pml, pml::MemoryHandle* handle) {
+std::string GpuTeam::take_scratch(size_t bytes) {
   layout_.bytes = bytes;
   if (!layout_.serves())
     return strf(
@@ -83,10 +83,13 @@ std::string GpuTeam::take_scratch(size_t bytes, pml::Pml& pml, pml::MemoryHandle
   }
   bases_[static_cast<size_t>(rank_)] = reinterpret_cast<std::byte*>(scratch_.address);
   if (std::string why = prepare_words(); !why.empty()) return why;
-  if (std::string why = make_voice(); !why.empty()) return why;
-  if (!pml.offer(device_, at(rank_, 0), bytes, handle))
-    return "its device memory cannot be shared with other ranks";
-  return {};
+  return make_voice();
+}
+
+std::string GpuTeam::offer(pml::Pml& pml, pml::MemoryHandle* handle) const {
+  return pml.offer(device_, at(rank_, 0), layout_.bytes, handle)
+             ? std::string()
+             : "its device memory cannot be shared with other ranks";
 }
 
 // Data words are 0, credits 1, and a word is always 1.

@@ -110,7 +110,9 @@ class GpuTeam {
   [[nodiscard]] const std::string& why_broken() const noexcept { return why_broken_; }
 
   // How it is made (team_making.cc): each 0 or a sentence that says what this rank lacks.
-  [[nodiscard]] std::string take_scratch(size_t bytes, pml::Pml& pml, pml::MemoryHandle* handle);
+  /// Waits for all work on the device: no lock may be held.
+  [[nodiscard]] std::string take_scratch(size_t bytes);
+  [[nodiscard]] std::string offer(pml::Pml& pml, pml::MemoryHandle* handle) const;
   [[nodiscard]] std::string map(const std::vector<pml::MemoryHandle>& all, pml::Pml& pml);
   /// Writes a pattern into the scratch of all others.
   [[nodiscard]] std::string write_trial();

@@ -97,7 +97,12 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda:
   pml::Pml& pml = executions_.pml();
   std::vector<pml::MemoryHandle> handles(members.size());
   pml::MemoryHandle handle{};
-  const std::string lacks = team->take_scratch(mine.bytes, pml, &handle);
+  std::string lacks;
+  {
+    const core::ChannelUnlock meanwhile(communicator.channel().progress);
+    lacks = team->take_scratch(mine.bytes);
+  }
+  if (lacks.empty()) lacks = team->offer(pml, &handle);
   executions_.gather(communicator, &handle, handles.data(), sizeof handle, kMakingTeam);
   agree(communicator, lacks, why_not);
   if (why_not->empty()) agree(communicator, team->map(handles, pml), why_not);

@@ -247,6 +247,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
         core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id);
     made->topology = comm.topology;
     Communicator& shadow = *derive_shadow(*made);
+    shadow.info = comm.info;  // its algorithms
     cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
     code = shadow.channel().coll->prepare_enqueue(shadow, device);
     attach(*made, shadow, with, chunk, board);

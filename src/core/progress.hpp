@@ -308,4 +308,16 @@ class ChannelLock {
   Progress& progress_;
 };
 
+/// Gives the channel's lock away for a scope, for what may wait long: others make progress.
+class ChannelUnlock {
+ public:
+  explicit ChannelUnlock(Progress& progress) noexcept : progress_(progress) { progress_.unlock(); }
+  ChannelUnlock(const ChannelUnlock&) = delete;
+  ChannelUnlock& operator=(const ChannelUnlock&) = delete;
+  ~ChannelUnlock() { progress_.lock(); }
+
+ private:
+  Progress& progress_;
+};
+
 }  // namespace tern::core

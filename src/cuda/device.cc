@@ -166,23 +166,25 @@ void Device::make_wanted() noexcept {
 
 std::byte* Device::acquire(Store from, size_t* bytes, CUresult* error) noexcept {
   *bytes = block_bytes(*bytes);
+  if (std::byte* const block = take_idle(from, bytes)) return block;
+  std::byte* block = nullptr;
+  *error = allocate(from, *bytes, &block);
+  if (*error == CUDA_ERROR_OUT_OF_MEMORY && free_idle(from))
+    *error = allocate(from, *bytes, &block);
+  return *error == CUDA_SUCCESS ? block : nullptr;
+}
+
+std::byte* Device::take_idle(Store from, size_t* bytes) noexcept {
+  const bool quiet = is_quiet();
   const std::lock_guard<std::mutex> guard(mutex_);
   Blocks& idle = stores_[static_cast<size_t>(from)];
   auto found = fitting(idle, *bytes);
   if (found == idle.end()) found = idle.lower_bound(*bytes);  // far too large
-  if (found != idle.end() && (found->first / 2 <= *bytes || !is_quiet())) {
-    std::byte* const block = found->second;
-    *bytes = found->first;
-    idle.erase(found);
-    return block;
-  }
-  std::byte* block = nullptr;
-  *error = allocate(from, *bytes, &block);
-  if (*error == CUDA_ERROR_OUT_OF_MEMORY && !idle.empty()) {
-    free_idle(from);
-    *error = allocate(from, *bytes, &block);
-  }
-  return *error == CUDA_SUCCESS ? block : nullptr;
+  if (found == idle.end() || (found->first / 2 > *bytes && quiet)) return nullptr;
+  std::byte* const block = found->second;
+  *bytes = found->first;
+  idle.erase(found);
+  return block;
 }
 
 void Device::release(Store to, std::byte* block, size_t bytes) noexcept {
@@ -190,6 +192,8 @@ void Device::release(Store to, std::byte* block, size_t bytes) noexcept {
   if (!gone()) stores_[static_cast<size_t>(to)].emplace(bytes, block);
 }
 
+// The driver may wait for streams that wait for the proxy, which gives memory back: not under the
+// lock.
 CUresult Device::allocate(Store from, size_t bytes, std::byte** block) noexcept {
   void* host = nullptr;
   CUdeviceptr device = 0;
@@ -197,8 +201,10 @@ CUresult Device::allocate(Store from, size_t bytes, std::byte** block) noexcept 
                               ? driver.cuMemHostAlloc(&host, bytes, CU_MEMHOSTALLOC_PORTABLE)
                               : driver.cuMemAlloc_v2(&device, bytes);
   *block = static_cast<std::byte*>(from == Store::kPinned ? host : reinterpret_cast<void*>(device));
-  if (result == CUDA_SUCCESS) held_[static_cast<size_t>(from)] += bytes;
-  if (result == CUDA_SUCCESS && from == Store::kPinned) {
+  if (result != CUDA_SUCCESS) return result;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  held_[static_cast<size_t>(from)] += bytes;
+  if (from == Store::kPinned) {
     try {
       known_.push_back(host);
       know_pinned(host, bytes);
@@ -208,21 +214,26 @@ CUresult Device::allocate(Store from, size_t bytes, std::byte** block) noexcept 
   return result;
 }
 
-void Device::free_idle(Store of) noexcept {
-  for (const auto& [bytes, block] : stores_[static_cast<size_t>(of)]) {
-    if (of == Store::kPinned) {
+bool Device::free_idle(Store of) noexcept {
+  Blocks going;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    going.swap(stores_[static_cast<size_t>(of)]);
+    for (const auto& [bytes, block] : going) {
+      held_[static_cast<size_t>(of)] -= bytes;
+      if (of != Store::kPinned) continue;
       forget_pinned(block);
       known_.erase(std::remove(known_.begin(), known_.end(), block), known_.end());
     }
+  }
+  for (const auto& [bytes, block] : going)
     (void)(of == Store::kPinned ? driver.cuMemFreeHost(block)
                                 : driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(block)));
-    held_[static_cast<size_t>(of)] -= bytes;
-  }
-  stores_[static_cast<size_t>(of)].clear();
+  return !going.empty();
 }
 
 Kernels* Device::kernels(std::string* why_not) noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const std::lock_guard<std::mutex> guard(kernels_mutex_);  // loading may wait for all work
   if (kernels_ == nullptr && no_kernels_.empty() && !gone()) {
     const Current current(*this);
     CUdevice device = 0;

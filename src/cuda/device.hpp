@@ -101,10 +101,12 @@ class Device {
   [[nodiscard]] bool gone() const noexcept { return gone_.load(std::memory_order_relaxed); }
 
  private:
-  std::mutex mutex_;
+  std::mutex mutex_, kernels_mutex_;  // the first is never held while the driver may wait
   using Blocks = std::multimap<size_t, std::byte*>;  // by bytes
   CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
-  void free_idle(Store of) noexcept;
+  [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes) noexcept;
+  /// False: there was nothing.
+  bool free_idle(Store of) noexcept;
   std::array<Blocks, 2> stores_;                    // what is idle, by Store
   std::array<size_t, 2> held_ = {};                 // bytes, idle or not
   std::array<std::atomic<size_t>, 2> wanted_ = {};  // bytes of a block that could not be made

@@ -25,7 +25,7 @@ constexpr Command kCommands[] = {
     {"simulate", simulate,
      "COLLECTIVE ALGORITHM --bytes=N --topology=NAME [--ranks=N]  time on a model of a machine"},
     {"tune", tune,
-     "[COLLECTIVE [ALGORITHM]] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
+     "[COLLECTIVE [ALGORITHM]] [--device] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
 };
 
 std::string help_text() {
@@ -34,6 +34,7 @@ std::string help_text() {
     text += strf("  %-8s %s\n", command.name, command.meaning);
   return text +
          "  --engine=stream  schedules of puts, signals and waits (verify, draw)\n"
+         "  --device  what is put into streams of GPUs (tune)\n"
          "  --levels=4,2  ranks are on hosts of 4, in parts of 2\n"
          "  --neighbors=torus  of neighbourhoods: ring, grid, torus, random, dense\nSee "
          "tern_coll(1).\n";

@@ -36,6 +36,11 @@ MpiLibrary load_mpi() {
   if (mpi.name == nullptr) throw Error(MPI_ERR_OTHER, strf("%s has no MPI_" #name, kName));
   TERN_COLL_FUNCTIONS(TERN_COLL_FUNCTION)
 #undef TERN_COLL_FUNCTION
+#define TERN_COLL_EXTENSION(name)                                                   \
+  mpi.name = reinterpret_cast<decltype(mpi.name)>(::dlsym(library, "MPIX_" #name)); \
+  if (mpi.name == nullptr) throw Error(MPI_ERR_OTHER, strf("%s has no MPIX_" #name, kName));
+  TERN_COLL_EXTENSIONS(TERN_COLL_EXTENSION)
+#undef TERN_COLL_EXTENSION
   return mpi;
 }
 

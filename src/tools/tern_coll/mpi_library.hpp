@@ -5,6 +5,7 @@
 #pragma once
 
 #include "mpi.h"
+#include "mpix.h"
 
 namespace tern::coll_tool {
 
@@ -14,12 +15,20 @@ namespace tern::coll_tool {
   X(Comm_split_type) X(Info_create) X(Info_set) X(Info_free) X(Barrier) X(Bcast) X(Gather) X(Scatter) X(Allgather) X(Alltoall)       \
   X(Reduce) X(Allreduce) X(Reduce_scatter_block) X(Scan) X(Exscan) X(Send) X(Recv) X(Wtime)        \
   X(Reduce_local)
+// What tune --device needs besides.
+#define TERN_COLL_EXTENSIONS(X)                                                                    \
+  X(Info_set_hex) X(Stream_create) X(Stream_free) X(Stream_comm_create) X(Barrier_enqueue) X(Bcast_enqueue) X(Gather_enqueue) \
+  X(Scatter_enqueue) X(Allgather_enqueue) X(Alltoall_enqueue) X(Reduce_enqueue) X(Allreduce_enqueue)  \
+  X(Reduce_scatter_block_enqueue) X(Scan_enqueue) X(Exscan_enqueue)
 // clang-format on
 
 struct MpiLibrary {
 #define TERN_COLL_FUNCTION(name) decltype(&MPI_##name) name = nullptr;
   TERN_COLL_FUNCTIONS(TERN_COLL_FUNCTION)
 #undef TERN_COLL_FUNCTION
+#define TERN_COLL_EXTENSION(name) decltype(&MPIX_##name) name = nullptr;
+  TERN_COLL_EXTENSIONS(TERN_COLL_EXTENSION)
+#undef TERN_COLL_EXTENSION
 };
 
 /// ../lib of this program, else where the system looks. Throws tern::Error with the reason.

@@ -59,6 +59,8 @@ void set_option(Options* options, const std::string& word) {
     options->help = true;
   else if (name == "--version" || name == "-V")
     options->version = true;
+  else if (name == "--device")
+    options->device = true;
   else if (name == "--ranks")
     set_ranks(options, value);
   else if (name == "--root")
@@ -81,7 +83,7 @@ void set_option(Options* options, const std::string& word) {
     throw Error(MPI_ERR_ARG,
                 strf("%s is no option; there are --ranks=N or N..M, --root=N, --levels=N,..., "
                      "--neighbors=WORD, --engine=host or stream, --bytes=N, --chunk=N, "
-                     "--topology=NAME, --output=FILE, --help, --version",
+                     "--topology=NAME, --device, --output=FILE, --help, --version",
                      word.c_str()));
 }
 
@@ -102,7 +104,7 @@ Options parse_options(const std::vector<std::string>& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const bool has_value = word.find('=') != std::string::npos || word.compare(0, 2, "--") != 0 ||
-                           word == "--help" || word == "--version";
+                           word == "--help" || word == "--version" || word == "--device";
     if (!has_value && i + 1 < words.size())
       set_option(&options, word + "=" + words[++i]);
     else if (!word.empty() && word[0] == '-')

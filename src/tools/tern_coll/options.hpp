@@ -15,6 +15,7 @@ struct Options {
   int32_t root = -1;                        // -1: the command's own
   std::vector<int32_t> levels;              // sizes of hosts, of their parts, ...
   std::string neighbors;                    // of neighbourhoods: a word, or the command's own
+  bool device = false;                      // tune: what is put into streams of GPUs
   bool stream = false;                      // schedules as the stream engine runs them: lowered
   int64_t bytes = 0, chunk = -1;            // -1: the algorithm's own
   std::string topology;                     // a known one, or a file

@@ -15,7 +15,7 @@ constexpr int kLarge = 1 << 20, kTimes = 20;  // of the model's figures
 
 }  // namespace
 
-Stopwatch::Stopwatch(const MpiLibrary& mpi) : mpi_(mpi) {
+Stopwatch::Stopwatch(const MpiLibrary& mpi, const Gpu* gpu) : mpi_(mpi), gpu_(gpu) {
   mpi_.Comm_rank(MPI_COMM_WORLD, &rank_);
   mpi_.Comm_size(MPI_COMM_WORLD, &ranks_);
   input_.resize(kMostBytes * static_cast<size_t>(ranks_));
@@ -30,7 +30,10 @@ MPI_Comm Stopwatch::communicator_for(const coll::Algorithm& row) {
   mpi_.Info_set(info, key.c_str(), row.name);
   mpi_.Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
   mpi_.Info_free(&info);
-  return comm;
+  if (gpu_ == nullptr) return comm;
+  const MPI_Comm on_stream = gpu_->on_stream(comm);
+  mpi_.Comm_free(&comm);
+  return on_stream;
 }
 
 void Stopwatch::call(coll::Collective collective, size_t bytes, MPI_Comm comm) {
@@ -67,6 +70,40 @@ void Stopwatch::call(coll::Collective collective, size_t bytes, MPI_Comm comm) {
   }
 }
 
+void Stopwatch::enqueue(coll::Collective collective, size_t bytes, MPI_Comm comm) {
+  using enum coll::Collective;
+  const int block = static_cast<int>(bytes), floats = block / 4;
+  char* const in = gpu_->input();
+  char* const out = gpu_->output();
+  switch (collective) {
+    case kBarrier:
+      return (void)mpi_.Barrier_enqueue(comm);
+    case kBcast:
+      return (void)mpi_.Bcast_enqueue(out, block, MPI_BYTE, 0, comm);
+    case kGather:
+      return (void)mpi_.Gather_enqueue(in, block, MPI_BYTE, out, block, MPI_BYTE, 0, comm);
+    case kScatter:
+      return (void)mpi_.Scatter_enqueue(in, block, MPI_BYTE, out, block, MPI_BYTE, 0, comm);
+    case kAllgather:
+      return (void)mpi_.Allgather_enqueue(in, block, MPI_BYTE, out, block, MPI_BYTE, comm);
+    case kAlltoall:
+      return (void)mpi_.Alltoall_enqueue(in, block, MPI_BYTE, out, block, MPI_BYTE, comm);
+    case kReduce:
+      return (void)mpi_.Reduce_enqueue(in, out, floats, MPI_FLOAT, MPI_SUM, 0, comm);
+    case kAllreduce:
+      return (void)mpi_.Allreduce_enqueue(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
+    case kReduceScatter:
+      return (void)mpi_.Reduce_scatter_block_enqueue(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
+    case kScan:
+      return (void)mpi_.Scan_enqueue(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
+    case kExscan:
+      return (void)mpi_.Exscan_enqueue(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
+    case kNeighborAllgather:
+    case kNeighborAlltoall:
+      return;  // tune leaves them out
+  }
+}
+
 double Stopwatch::slowest(double microseconds) {
   double most = 0;
   mpi_.Allreduce(&microseconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -76,7 +113,9 @@ double Stopwatch::slowest(double microseconds) {
 double Stopwatch::time_of(coll::Collective collective, size_t bytes, MPI_Comm comm, int calls) {
   mpi_.Barrier(MPI_COMM_WORLD);
   const double began = mpi_.Wtime();
-  for (int i = 0; i < calls; ++i) call(collective, bytes, comm);
+  for (int i = 0; i < calls; ++i)
+    gpu_ != nullptr ? enqueue(collective, bytes, comm) : call(collective, bytes, comm);
+  if (gpu_ != nullptr) gpu_->wait();
   return slowest((mpi_.Wtime() - began) * 1e6 / calls);
 }
 

@@ -9,6 +9,7 @@
 
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/select/model.hpp"
+#include "tools/tern_coll/gpu.hpp"
 #include "tools/tern_coll/mpi_library.hpp"
 
 namespace tern::coll_tool {
@@ -17,7 +18,8 @@ class Stopwatch {
  public:
   static constexpr size_t kMostBytes = size_t{2} << 20;
 
-  explicit Stopwatch(const MpiLibrary& mpi);
+  /// `gpu`: collectives are put into its stream; null: on the host. Until the watch ends.
+  Stopwatch(const MpiLibrary& mpi, const Gpu* gpu);
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
 
@@ -34,12 +36,14 @@ class Stopwatch {
  private:
   [[nodiscard]] MPI_Comm communicator_for(const coll::Algorithm& row);
   void call(coll::Collective collective, size_t bytes, MPI_Comm comm);
+  void enqueue(coll::Collective collective, size_t bytes, MPI_Comm comm);
   [[nodiscard]] double slowest(double microseconds);
   [[nodiscard]] double time_of(coll::Collective collective, size_t bytes, MPI_Comm comm, int calls);
   [[nodiscard]] double one_way(int other, int bytes, int rounds);
   void measure_link(int other, coll::Link* link);
 
   const MpiLibrary& mpi_;
+  const Gpu* const gpu_;
   int rank_ = 0, ranks_ = 1;
   std::vector<char> input_, output_;
 };

@@ -2,7 +2,9 @@
 // tern_coll tune: measures every algorithm under mpirun and writes the table of the best.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "base/error.hpp"
 #include "tools/tern_coll/commands.hpp"
@@ -11,8 +13,16 @@
 namespace tern::coll_tool {
 namespace {
 
-constexpr size_t kSizes[] = {8,       32,       128,       512,       2 << 10,
-                             8 << 10, 32 << 10, 128 << 10, 512 << 10, 2 << 20};
+constexpr size_t kSizes[] = {8,        32,        128,       512,     2 << 10, 8 << 10,
+                             32 << 10, 128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20};
+/// On the host. On devices whose memory is as large as theirs all of them.
+constexpr size_t kMostOnHost = 2 << 20;
+
+/// The largest size, as --bytes says, if it does.
+size_t most_of(const Options& options) {
+  const size_t most = options.device ? kSizes[std::size(kSizes) - 1] : kMostOnHost;
+  return options.bytes > 0 ? std::min(most, static_cast<size_t>(options.bytes)) : most;
+}
 /// What is so much slower than the best is not worth another line.
 constexpr double kClose = 1.04;
 
@@ -24,9 +34,8 @@ std::string size_in_words(size_t bytes) {
 /// Lines of one collective: neighbouring sizes with the same answer are one.
 class Lines {
  public:
-  Lines(coll::Collective collective, int ranks, bool hosts)
-      : head_(strf("%-15s %-6d", coll::name_of(collective), ranks)),
-        where_(hosts ? "many_hosts" : "one_host") {}
+  Lines(coll::Collective collective, int ranks, const char* where)
+      : head_(strf("%-15s %-6d", coll::name_of(collective), ranks)), where_(where) {}
 
   /// The sizes from `least` on are served by `name`, until the next add() of another.
   void add(size_t least, const char* name) {
@@ -54,7 +63,9 @@ std::vector<const coll::Algorithm*> able(const Options& options, coll::Collectiv
   std::vector<const coll::Algorithm*> rows;
   for (const coll::Algorithm* row : rows_of(options))
     if (row->collective == collective && !coll::neighborly(collective) &&
-        (coll::has_schedule(*row) ? coll::serves(*row, ranks, levels) : levels == nullptr))
+        (options.device             ? runs_on_devices(*row, ranks)
+         : coll::has_schedule(*row) ? coll::serves(*row, ranks, levels)
+                                    : levels == nullptr))
       rows.push_back(row);
   return rows;
 }
@@ -77,13 +88,14 @@ std::string measured(Stopwatch& watch, const std::vector<const coll::Algorithm*>
 }
 
 std::string tune_one(Stopwatch& watch, const std::vector<const coll::Algorithm*>& rows,
-                     bool hosts) {
+                     const char* where, size_t most) {
   const coll::Collective collective = rows[0]->collective;
-  Lines lines(collective, watch.ranks(), hosts);
+  Lines lines(collective, watch.ranks(), where);
   const coll::Algorithm* best = nullptr;
   std::string text;
   size_t least = 0;
   for (const size_t size : kSizes) {
+    if (size > most) break;
     text += measured(watch, rows, collective == coll::Collective::kBarrier ? 0 : size, &best);
     lines.add(least, best->name);
     least = 2 * size + 1;
@@ -97,14 +109,19 @@ std::string link_in_words(const char* name, const coll::Link& link, const char* 
               link.latency, link.per_second, where);
 }
 
-std::string head_of(Stopwatch& watch, const coll::Levels* levels) {
+std::string head_of(Stopwatch& watch, const coll::Levels* levels, const Gpu* gpu) {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  const coll::Model model = watch.figures();
   std::string text = strf(
       "# Measured by tern_coll tune on %d ranks, %s; the first is on %s.\n"
       "# collective    ranks  bytes          algorithm\n",
-      watch.ranks(), levels == nullptr ? "without levels" : levels->text().c_str(), host);
+      watch.ranks(),
+      gpu != nullptr      ? gpu->name().c_str()
+      : levels == nullptr ? "without levels"
+                          : levels->text().c_str(),
+      host);
+  if (gpu != nullptr) return text;  // the figures of the model are the host's
+  const coll::Model model = watch.figures();
   text += link_in_words("within", model.within, "in a host");
   if (levels != nullptr) text += link_in_words("between", model.between, "between hosts");
   return text + strf("reduce %.0f\ncopy %.0f\n", model.reduce, model.copy);
@@ -120,22 +137,44 @@ const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels*
   return made->empty() ? nullptr : made;
 }
 
+/// The lines of all collectives. `gpu`: what is put into its stream; null: on the host.
+std::string measured_table(const Options& options, const MpiLibrary& mpi, const Gpu* gpu,
+                           bool* writes) {
+  Stopwatch watch(mpi, gpu);
+  if (watch.ranks() < 2)
+    throw Error(MPI_ERR_ARG, "tune measures on several ranks: mpirun -n 4 tern_coll tune");
+  *writes = watch.rank() == 0;
+  coll::Levels made;
+  const coll::Levels* levels = levels_here(options, watch, &made);
+  if (gpu != nullptr && levels != nullptr)
+    throw Error(MPI_ERR_ARG, "tune --device measures the GPUs of one host");
+  std::string text = head_of(watch, levels, gpu);
+  const char* const where = gpu != nullptr      ? "streams"
+                            : levels != nullptr ? "many_hosts"
+                                                : "one_host";
+  for (int i = 0; i < coll::kCollectives; ++i) {
+    const auto rows = able(options, static_cast<coll::Collective>(i), watch.ranks(), levels);
+    if (!rows.empty()) text += tune_one(watch, rows, where, most_of(options));
+  }
+  return text;
+}
+
 }  // namespace
 
 int tune(const Options& options) {
   const MpiLibrary mpi = load_mpi();
   mpi.Init(nullptr, nullptr);
-  Stopwatch watch(mpi);
-  if (watch.ranks() < 2)
-    throw Error(MPI_ERR_ARG, "tune measures on several ranks: mpirun -n 4 tern_coll tune");
-  coll::Levels made;
-  const coll::Levels* levels = levels_here(options, watch, &made);
-  std::string text = head_of(watch, levels);
-  for (int i = 0; i < coll::kCollectives; ++i) {
-    const auto rows = able(options, static_cast<coll::Collective>(i), watch.ranks(), levels);
-    if (!rows.empty()) text += tune_one(watch, rows, levels != nullptr);
+  bool writes = false;
+  std::string text;
+  if (options.device) {
+    int ranks = 0;
+    mpi.Comm_size(MPI_COMM_WORLD, &ranks);
+    const Gpu gpu(mpi, most_of(options) * static_cast<size_t>(ranks));
+    text = measured_table(options, mpi, &gpu, &writes);
+  } else {
+    text = measured_table(options, mpi, nullptr, &writes);
   }
-  if (watch.rank() == 0) write_output(options, text);
+  if (writes) write_output(options, text);
   mpi.Finalize();
   return 0;
 }

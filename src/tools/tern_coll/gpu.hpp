@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gpu: memory and a stream of the GPU that this rank takes, for tune --device.
+// Lifetime: within MPI's. Threads: one. Ranks of a host take its GPUs in turn.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "cuda/driver.hpp"
+#include "tools/tern_coll/mpi_library.hpp"
+
+namespace tern::coll_tool {
+
+class Gpu {
+ public:
+  /// `bytes` of input and of output. Throws tern::Error where there is no GPU.
+  Gpu(const MpiLibrary& mpi, size_t bytes);
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+  ~Gpu();
+  /// "NVIDIA H100"
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] char* input() const noexcept { return reinterpret_cast<char*>(input_); }
+  [[nodiscard]] char* output() const noexcept { return reinterpret_cast<char*>(output_); }
+  /// A communicator of the same ranks and hints, on the stream.
+  [[nodiscard]] MPI_Comm on_stream(MPI_Comm comm) const;
+  /// Until the stream has done all. Throws tern::Error.
+  void wait() const;
+
+ private:
+  const MpiLibrary& mpi_;
+  const cuda::Driver* driver_ = nullptr;
+  std::string name_;
+  CUstream stream_ = nullptr;
+  CUdeviceptr input_ = 0, output_ = 0;
+  MPIX_Stream of_mpi_ = MPIX_STREAM_NULL;
+};
+
+/// Whether devices do the row among themselves where they all reach each other.
+[[nodiscard]] bool runs_on_devices(const coll::Algorithm& row, int ranks);
+
+}  // namespace tern::coll_tool
