@@ -67,6 +67,7 @@ void message(const Segment& segment, int from, size_t offset, size_t bytes,
   const auto before = imports();
   if (rank == from) {
     segment.area.put(want, offset);
+    CU(cuCtxSynchronize());  // what lands late on a busy machine is packed instead
     OK(MPI_Send(segment.area.address(offset), static_cast<int>(bytes), MPI_BYTE, 1 - from, 0,
                 MPI_COMM_WORLD));
     return;
