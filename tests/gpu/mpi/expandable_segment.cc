@@ -67,7 +67,6 @@ void message(const Segment& segment, int from, size_t offset, size_t bytes,
   const auto before = imports();
   if (rank == from) {
     segment.area.put(want, offset);
-    CU(cuCtxSynchronize());  // what lands late on a busy machine is packed instead
     OK(MPI_Send(segment.area.address(offset), static_cast<int>(bytes), MPI_BYTE, 1 - from, 0,
                 MPI_COMM_WORLD));
     return;
@@ -141,6 +140,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   start_cuda();
   const auto before = alive();
+  settle_contexts();
   {
     Segment segment;
     grows_and_changes(segment);
