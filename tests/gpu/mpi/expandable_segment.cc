@@ -140,6 +140,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   start_cuda();
   const auto before = alive();
+  settle_contexts();
   {
     Segment segment;
     grows_and_changes(segment);

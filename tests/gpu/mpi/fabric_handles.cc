@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   if (!control().there()) return end() == 0 ? 77 : 1;  // a real one has a channel, or it has not
   start_cuda();
   const auto before = alive();
+  settle_contexts();
   {
     const Area fabric = mapped(kBytes, 2, kFabric, kFabric), both = mapped(kBytes, 2, kBoth, kBoth),
                mixed = mapped(kBytes, 2, kFabric, kFd);

@@ -15,6 +15,13 @@ namespace {
 
 unsigned long long calls_at_fork = 0;
 bool in_child = false;
+}  // namespace
+
+// In a child its parent's threads are gone, and what they held is a leak to LeakSanitizer.
+extern "C" int __lsan_is_turned_off();
+extern "C" int __lsan_is_turned_off() { return in_child ? 1 : 0; }
+
+namespace {
 
 // Made before MPI_Init, and so the last to go.
 struct AtTheEnd {

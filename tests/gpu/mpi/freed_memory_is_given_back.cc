@@ -133,6 +133,7 @@ int main(int argc, char** argv) {
       OK(MPI_Send(into.address(), 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
     else
       OK(MPI_Recv(into.address(), 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    settle_contexts();
     before = held();
     for (const char* name : {"cudaMalloc", "cuMemCreate", "several mappings", "exportable pool"})
       for (const Allocator& from : kAllocators)
