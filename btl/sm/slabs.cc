@@ -48,6 +48,8 @@ std::byte* SmSlabs::of(core::Peer& peer, Size size, uint32_t slab) {
   return segment.slab(size, slab);
 }
 
+bool SmSlabs::has_died(core::Peer& peer) noexcept { return sm_.attached(peer).has_died(peer.rank); }
+
 Doorbell& SmSlabs::bell(core::Peer& peer) { return sm_.attached(peer).segment.head().doorbell; }
 
 bool SmSlabs::can_get(core::Peer& peer) {
