@@ -48,6 +48,15 @@ c10d::ErrorType Backend::getError() {
   return group_->timed_out() ? c10d::ErrorType::TIMEOUT : c10d::ErrorType::COMM_ERROR;
 }
 
+// What the first collective on the device would make.
+void Backend::eagerConnectSingleDevice(at::Device device) {
+  if (device.is_cuda() && StreamComm::is_possible(device) && !group_->stream_comm()) {
+    Operation operation(group_, "init_process_group", Milliseconds(-1), true);
+    operation.allow_stream();
+    operation.use(device);
+  }
+}
+
 void Backend::abort() { group_->end("it was aborted", false); }
 
 // Not collective; the communicator is freed with the last operation and the backend.
@@ -118,6 +127,7 @@ WorkPointer Backend::endCoalescing() {
 Backend::OperationPointer Backend::start(const char* words, Milliseconds timeout, bool is_async) {
   auto operation =
       std::make_shared<Operation>(group_, words, timeout, !is_async && !is_coalescing_);
+  operation->allow_stream();
   operation->set_sequence(group_->sequence++);
   return operation;
 }

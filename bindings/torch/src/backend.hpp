@@ -46,6 +46,7 @@ class Backend : public c10d::Backend {
   uint64_t getSequenceNumberForGroup() override { return group_->sequence; }
   void setSequenceNumberForGroup() override {}
   c10d::ErrorType getError();
+  void eagerConnectSingleDevice(at::Device device) override;
   void abort() override;
   void shutdown() override;
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store,

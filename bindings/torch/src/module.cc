@@ -77,6 +77,7 @@ void end() {
   if (is_forked()) {
     return;
   }
+  DeviceQueue::get().await_done(std::chrono::seconds(2));
   DeviceQueue::get().stop();
   Progress::get().stop();
   Timer::stop_thread();

@@ -13,6 +13,7 @@
 #include "device_queue.hpp"
 #include "extensions.hpp"
 #include "progress.hpp"
+#include "stream_comm.hpp"
 
 namespace torch_tern {
 
@@ -131,8 +132,38 @@ void Operation::use(const at::Device& device) {
   }
   TORCH_CHECK_VALUE(!device_ || *device_ == device, "tern: ", words_,
                     " got tensors of several devices: ", *device_, " and ", device);
-  refuse_capture(device, words_);
+  if (may_enqueue_ && StreamComm::is_possible(device)) {
+    use_stream_comm(device);
+  } else {
+    refuse_capture(
+        device, words_,
+        may_enqueue_ ? StreamComm::why_impossible(device) : "messages are not put into streams");
+  }
   device_ = device;
+}
+
+// The first time it waits for all members: their calls before this one were made in one order, too.
+void Operation::use_stream_comm(const at::Device& device) {
+  if (!group_->stream_comm()) {
+    refuse_capture(device, words_,
+                   "the first collective of a group on a device prepares its stream. Make one "
+                   "before the capture");
+    auto timer = watch();
+    try {
+      group_->open_stream_comm(device);
+    } catch (...) {
+      group_->refuse_dead();
+      throw;
+    }
+  }
+  const StreamComm& made = *group_->stream_comm();
+  TORCH_CHECK_VALUE(made.device() == device, "tern: ", words_, " got a tensor on ", device,
+                    ", but the collectives of group \"", group_->name(), "\" are on ",
+                    made.device(), ": a group serves one device of each rank");
+  if (!made.stream()) {
+    refuse_capture(device, words_, made.why_no_stream());
+  }
+  stream_comm_ = &made;
 }
 
 bool Operation::must_queue() {
@@ -159,8 +190,80 @@ void Operation::await_turn() {
   }
 }
 
+// The current stream goes on at once; the group's stream has the calls, and what follows them.
+void Operation::enqueue() {
+  const c10::Stream caller = current_stream(*device_);
+  is_captured_ = is_capturing(*device_);
+  is_handed_ = true;
+  ends_stream_ = stream_comm_->stream().value_or(caller);
+  const bool is_apart = *ends_stream_ != caller;
+  if (is_apart) {
+    c10::Event ready(device_->type());
+    ready.record(caller);
+    ready.block(*ends_stream_);
+  }
+  if (!is_captured_) {
+    guard([] {});
+  }
+  std::exception_ptr error;
+  {
+    const c10::StreamGuard in_own(*ends_stream_);
+    try {
+      put_into_stream();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  queued_calls_.clear();
+  conclude(error);
+  if (is_captured_ && is_apart) {  // what was forked is joined, whatever the program does
+    ends_are_done_->block(caller);
+  }
+  if (error) {
+    std::rethrow_exception(error);
+  }
+}
+
+// Without a stream the calls are made when the data is there, and are over when they return.
+void Operation::put_into_stream() {
+  std::unique_ptr<Timer> timer;
+  if (!stream_comm_->stream()) {
+    await_turn();
+    timer = watch();
+  }
+  for (const auto& call : queued_calls_) {
+    call();
+  }
+}
+
+void Operation::wait_for_stream(Milliseconds time) {
+  if (is_captured_) {
+    if (is_capturing(*device_)) {
+      ends_are_done_->block(current_stream(*device_));
+    }
+    return;
+  }
+  const auto deadline = after(Clock::now(), time);
+  for (std::chrono::microseconds nap{10}; time > Milliseconds::zero() && !are_ends_done();
+       nap = std::min(nap * 2, kLongestNap)) {
+    if (Clock::now() > deadline) {
+      group_->end_overdue(overdue(time));
+    }
+    if (group_->is_dead()) {
+      break;
+    }
+    std::this_thread::sleep_for(nap);
+  }
+  if (group_->is_dead() && !are_ends_done()) {
+    fail(group_->why_dead());
+  }
+  ends_are_done_->block(current_stream(*device_));
+}
+
 void Operation::begin() {
-  if (is_queued_) {
+  if (is_enqueued()) {
+    enqueue();
+  } else if (is_queued_) {
     if (device_) {
       data_is_ready_.emplace(device_->type());
       data_is_ready_->record(current_stream(*device_));
@@ -202,7 +305,7 @@ void Operation::run_ends(std::exception_ptr& error) {
         step();
       }
     }
-    if (device_ && !ends_.empty()) {
+    if (device_ && (!ends_.empty() || is_enqueued())) {
       ends_are_done_.emplace(device_->type());
       ends_are_done_->record(current_stream(*device_));
     }
@@ -230,7 +333,7 @@ bool Operation::test_here() {
 
 bool Operation::is_complete() {
   if (is_done_) {
-    return true;
+    return is_done_on_device();
   }
   const std::unique_lock lock(waiting_, std::try_to_lock);
   if (!lock || is_handed_ || is_done_ || is_forked()) {
@@ -311,22 +414,48 @@ void Operation::wait(Milliseconds time) {
   if (error_) {
     std::rethrow_exception(error_);
   }
-  if (ends_are_done_) {
+  lock.unlock();
+  if (is_enqueued()) {
+    wait_for_stream(time);
+  } else if (ends_are_done_) {
     ends_are_done_->block(current_stream(*device_));
   }
 }
 
-void Operation::conclude(std::exception_ptr error) {
-  std::optional<c10::StreamGuard> on_own_stream;
-  if (device_) {
-    on_own_stream.emplace(new_stream(*device_));
+void Operation::settle() {
+  if (is_settled_.exchange(true)) {
+    return;
   }
-  run_ends(error);
   timer_.reset();
   alarm_.reset();
   group_->note_end();
   for (const auto& extension : ending_) {
     extension->is_over = true;
+  }
+  if (completion_hook_ && is_enqueued()) {
+    completion_hook_();
+  }
+}
+
+void Operation::give_value(const c10::intrusive_ptr<c10::ivalue::Future>& future) const {
+  std::optional<c10::StreamGuard> in_own;
+  if (ends_stream_) {
+    in_own.emplace(*ends_stream_);  // the future's users wait for what it has
+  }
+  future->markCompleted(value_);
+}
+
+void Operation::conclude(std::exception_ptr error) {
+  std::optional<c10::StreamGuard> on_own_stream;
+  if (device_) {
+    if (!ends_stream_) {
+      ends_stream_ = new_stream(*device_);
+    }
+    on_own_stream.emplace(*ends_stream_);
+  }
+  run_ends(error);
+  if (!is_enqueued() || is_captured_ || error) {
+    settle();
   }
   c10::intrusive_ptr<c10::ivalue::Future> future;
   {
@@ -336,17 +465,17 @@ void Operation::conclude(std::exception_ptr error) {
     future = future_;
     if (group_->is_dead()) {
       leak(held_);
-    } else if (ends_are_done_) {
+    } else if (ends_are_done_ && !is_captured_) {
       DeviceQueue::get().keep_until_done(shared_from_this(), std::move(held_));
     }
     held_.clear();
     done_.notify_all();
   }
-  if (completion_hook_) {
+  if (completion_hook_ && !is_enqueued()) {
     completion_hook_();
   }
   if (future) {
-    error ? future->setErrorIfNeeded(error) : future->markCompleted(value_);
+    error ? future->setErrorIfNeeded(error) : give_value(future);
   }
 }
 
@@ -359,7 +488,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
     }
     future_ = make_future();
     if (is_done_) {
-      error_ ? future_->setError(error_) : future_->markCompleted(value_);
+      error_ ? future_->setError(error_) : give_value(future_);
       return future_;
     }
   }
@@ -384,8 +513,16 @@ void Operation::hand_over() {
 }
 
 void Operation::guard(std::function<void()> kick) {
-  timer_ = std::make_unique<Timer>(after(begun_, timeout_),
-                                   [this] { group_->end_overdue(overdue(timeout_)); });
+  timer_ = std::make_unique<Timer>(after(begun_, timeout_), [this] {
+    if (is_done_ && is_done_on_device()) {
+      return;
+    }
+    const std::string words = overdue(timeout_);
+    group_->end_overdue(words);
+    if (is_enqueued()) {  // the program may wait for its stream, not for this
+      std::fprintf(stderr, "tern: %s\n", group_->why_dead().c_str());
+    }
+  });
   alarm_ = std::make_unique<Group::Alarm>(*group_, std::move(kick));
 }
 
