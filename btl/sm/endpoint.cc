@@ -39,7 +39,7 @@ bool Attached::gone(uint32_t rank) noexcept {
   return segment.head().gone.load(std::memory_order_relaxed) != 0 || has_died(rank);
 }
 
-// A launcher would end this rank, too: only where there is none does the sentence appear.
+// A launcher would end this rank, too: the sentence appears in jobs without one.
 bool Attached::has_died(uint32_t rank) noexcept {
   constexpr int64_t kBetweenLooksNs = 50'000'000;
   std::atomic<uint32_t>& gone = segment.head().gone;

@@ -12,7 +12,8 @@
 
 enum { kVictim = 2, kFlood = 5000 };
 
-// The victim has gone when it can be sent to, and nobody waits for it as a zombie.
+// The victim has ended when it is sent to; its parent, which waits for others first, leaves it a
+// zombie.
 static void die_after(MPI_Comm comm, int me) {
   OK(MPI_Barrier(comm));
   if (me == kVictim) raise(SIGKILL);

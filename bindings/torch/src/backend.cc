@@ -41,11 +41,11 @@ void Backend::addEphemeralTimeout(const std::chrono::milliseconds& more) {
   group_->extend_timeout(more);
 }
 
-c10d::ErrorType Backend::getError() {
+Error Backend::getError() {
   if (!group_->is_dead()) {
-    return c10d::ErrorType::SUCCESS;
+    return Error::SUCCESS;
   }
-  return group_->timed_out() ? c10d::ErrorType::TIMEOUT : c10d::ErrorType::COMM_ERROR;
+  return group_->timed_out() ? Error::TIMEOUT : Error::COMM_ERROR;
 }
 
 // What the first collective on the device would make.

@@ -27,6 +27,14 @@
 
 namespace torch_tern {
 
+// Between two looks at what a device has done.
+constexpr std::chrono::microseconds kLongestNap{200};
+
+// So much later; never, where that is years.
+inline Clock::time_point after(Clock::time_point begin, Milliseconds time) {
+  return time > std::chrono::hours(24 * 365) ? Clock::time_point::max() : begin + time;
+}
+
 class Operation : public std::enable_shared_from_this<Operation> {
  public:
   // `words` name the call in sentences. A synchronous operation is complete when `begin` has
@@ -48,12 +56,18 @@ class Operation : public std::enable_shared_from_this<Operation> {
       queued_calls_.emplace_back(
           [this, enqueued, arguments...] { check_call(enqueued(in_stream(arguments)...)); });
     } else if (is_blocking_) {
-      await_turn();
-      auto timer = watch();
-      check_call(blocking(arguments...));
+      make(blocking, arguments...);
     } else {
       post(nonblocking, arguments...);
     }
+  }
+  // The blocking form, even where the caller would not wait: for calls that need each other's
+  // results. On all ranks.
+  template <class Blocking, class... Arguments>
+  void make(Blocking blocking, Arguments... arguments) {
+    await_turn();
+    auto timer = watch();
+    check_call(blocking(arguments...));
   }
   // A nonblocking call; later, where the data of it or of one before it is not ready yet.
   template <class Nonblocking, class... Arguments>
