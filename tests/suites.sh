@@ -3,7 +3,7 @@
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
 # The usual ones take 18 minutes on two cores from nothing, 6 of them the sanitizers' (25 are the bound).
 # Unit and asan have the fuzz targets with their corpus.
-usual_suites=(fresh lint unit network mpi hosts gpu cmake asan tsan)
+usual_suites=(fresh lint unit network mpi hosts gpu cmake asan tsan torch-smoke)
 long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan)
 other_suites=(abi)
 full=
@@ -109,6 +109,7 @@ suite_fuzz() {
 suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
 suite_fresh() { tests/fresh/run --prefix "$prefix" --build "$build" $full; }
 # Skipped where no PyTorch is (tests/torch/setup makes one; nothing else does).
+suite_torch-smoke() { tests/torch/run --prefix "$prefix" --build "$build/torch" --smoke; }
 suite_torch() { tests/torch/run --prefix "$prefix" --build "$build/torch" $full; }
 suite_tidy() { tests/tidy/run --build "$build"; }
 suite_dist() { tests/dist/run --build "$build"; }

@@ -27,13 +27,29 @@ def find_prefix():
     raise SystemExit(f"{compiler} is not Tern's: no directory that it includes from has mpix.h. TERN_PREFIX says where Tern is")
 
 
+def write_units(count):
+    """PyTorch's headers take most of a compilation: so the sources are compiled together, in this many units."""
+    sources = sorted(Path("src").glob("*.cc"))
+    folder = Path("build") / "units"
+    folder.mkdir(parents=True, exist_ok=True)
+    units = []
+    for number in range(count):
+        unit = folder / f"unit{number}.cc"
+        text = "".join(f'#include "{path.resolve()}"\n' for path in sources[number::count])
+        if not unit.exists() or unit.read_text() != text:
+            unit.write_text(text)
+        units.append(str(unit))
+    return units
+
+
 os.chdir(Path(__file__).resolve().parent)
 prefix = find_prefix()
 setup(
     ext_modules=[
         CppExtension(
             "torch_tern._C",
-            sorted(str(path) for path in Path("src").glob("*.cc")),
+            write_units(2),
+            depends=[str(path) for path in Path("src").iterdir()],
             include_dirs=[str(prefix / "include")],
             library_dirs=[str(prefix / "lib")],
             libraries=["mpi_abi"],

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "base/copy.hpp"
+#include "base/ended.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "btl/copy.hpp"
@@ -33,8 +35,32 @@ uint32_t claim_ring(const Segment& segment, uint32_t channel, uint64_t writer) {
 
 }  // namespace
 
-SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, const Attached& peer)
-    : Endpoint(leads_to), shared_(shared), address_(peer.address), segment_(peer.segment) {
+bool Attached::gone(uint32_t rank) noexcept {
+  return segment.head().gone.load(std::memory_order_relaxed) != 0 || has_died(rank);
+}
+
+// A launcher would end this rank, too: the sentence appears in jobs without one.
+bool Attached::has_died(uint32_t rank) noexcept {
+  constexpr int64_t kBetweenLooksNs = 50'000'000;
+  std::atomic<uint32_t>& gone = segment.head().gone;
+  if (gone.load(std::memory_order_relaxed) == SegmentHead::kDied) return true;
+  const int64_t now = now_ns();
+  if (now < next_look_ns) return false;
+  const bool is_first = next_look_ns == 0;
+  next_look_ns = now + kBetweenLooksNs;
+  if (is_first || address.pid == ::getpid() || !has_ended(address.pid)) return false;
+  gone = SegmentHead::kDied;
+  log_line("rank %u has died without leaving MPI (process %d); this rank leaves without it", rank,
+           address.pid);
+  return true;
+}
+
+SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, Attached& peer)
+    : Endpoint(leads_to),
+      shared_(shared),
+      peer_(peer),
+      address_(peer.address),
+      segment_(peer.segment) {
   const uint32_t ring =
       claim_ring(segment_, to.channel, RingControl::name(shared.own_rank, shared.own_channel));
   const uint32_t lines = segment_.shape().ring_lines;  // the peer may have set its own

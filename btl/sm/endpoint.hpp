@@ -31,12 +31,18 @@ struct Attached {
   SmAddress address;
   uint32_t channels;
   Segment segment;
+  int64_t next_look_ns = 0;  // at its process
+
+  /// Whether it has left MPI, or its process has ended without. For who is about to leave: the
+  /// first call looks at the clock alone, later ones at the process now and then.
+  [[nodiscard]] bool gone(uint32_t rank) noexcept;
+  [[nodiscard]] bool has_died(uint32_t rank) noexcept;
 };
 
 class SmEndpoint final : public Endpoint {
  public:
   /// Claims a ring in the peer's segment. Throws Error.
-  SmEndpoint(Shared& shared, const Destination& leads_to, const Attached& peer);
+  SmEndpoint(Shared& shared, const Destination& leads_to, Attached& peer);
 
   bool send(const Header& header, const void* payload) noexcept override;
   std::byte* begin(size_t bytes) noexcept override;
@@ -53,7 +59,7 @@ class SmEndpoint final : public Endpoint {
   void close_claims(uint32_t name) noexcept override;
   SharedClaims* peer_claims(uint32_t name) noexcept override;
   void nudge() noexcept override { ring_doorbell(); }
-  bool gone() const noexcept override { return segment_.head().gone != 0; }
+  bool gone() const noexcept override { return peer_.gone(to.peer.rank); }
   bool same_process() const noexcept override;
   const char* transport() const noexcept override { return "sm"; }
   const char* reason() const noexcept override { return "shared memory: the same host"; }
@@ -70,6 +76,7 @@ class SmEndpoint final : public Endpoint {
   void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
 
   Shared& shared_;
+  Attached& peer_;
   const SmAddress& address_;
   const Segment& segment_;
   RingWriter writer_;

@@ -33,7 +33,8 @@ struct alignas(kLine) Line {
 struct SegmentHead {
   uint64_t magic;
   uint32_t channels, rings, ring_lines, blocks, rank;
-  std::atomic<uint32_t> gone;  // 1: its owner has left MPI, perhaps for a while
+  std::atomic<uint32_t> gone;  // kLeft: its owner has left MPI, perhaps for a while
+  static constexpr uint32_t kLeft = 1, kDied = 2;  // the second is set by peers, for good
   alignas(kLine) Doorbell doorbell;
   /// By senders, in order; each channel's word in a line of its own.
   struct alignas(kLine) Claimed {

@@ -43,10 +43,14 @@ std::byte* SmSlabs::of(core::Peer& peer, Size size, uint32_t slab) {
   const Segment& segment = sm_.attached(peer).segment;
   const uint32_t count = segment.shape().all_slabs(size);
   if (slab >= count)
-    throw Error(MPI_ERR_INTERN, strf("rank %u names slab %u of its shared memory, which has %u",
-                                     peer.rank, slab, count));
+    throw Error(MPI_ERR_INTERN,
+                strf("rank %u names slab %u of its shared memory, which has %u for data of this "
+                     "size: do the ranks pass data of different sizes?",
+                     peer.rank, slab, count));
   return segment.slab(size, slab);
 }
+
+bool SmSlabs::has_died(core::Peer& peer) noexcept { return sm_.attached(peer).has_died(peer.rank); }
 
 Doorbell& SmSlabs::bell(core::Peer& peer) { return sm_.attached(peer).segment.head().doorbell; }
 

@@ -24,6 +24,7 @@ class SmSlabs final : public core::Slabs {
   void release(Size size, uint32_t slab) noexcept override;
   std::byte* own(Size size, uint32_t slab) noexcept override;
   std::byte* of(core::Peer& peer, Size size, uint32_t slab) override;
+  bool has_died(core::Peer& peer) noexcept override;
   Doorbell& bell(core::Peer& peer) override;
   bool fenced() const noexcept override { return fenced_; }
   bool can_get(core::Peer& peer) override;

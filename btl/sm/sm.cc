@@ -102,7 +102,7 @@ Endpoint* Sm::connect(core::Peer& peer, uint32_t hint) {
   return &endpoint_to({peer, hint & (channels - 1), channels});
 }
 
-const Attached& Sm::attached(const core::Peer& peer) {
+Attached& Sm::attached(const core::Peer& peer) {
   const auto known = attached_.find(peer.rank);
   if (known != attached_.end()) return known->second;
   const SmAddress address = address_of(peer);

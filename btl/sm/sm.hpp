@@ -31,12 +31,14 @@ class Sm final : public Btl {
   std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) override;
   Doorbell* doorbell() noexcept override { return &segment_->head().doorbell; }
   core::Slabs* slabs() noexcept override { return &slabs_; }
-  void set_gone(bool gone) noexcept override { segment_->head().gone = gone ? 1 : 0; }
+  void set_gone(bool gone) noexcept override {
+    segment_->head().gone = gone ? SegmentHead::kLeft : 0;
+  }
 
   [[nodiscard]] const Segment& segment() const noexcept { return *segment_; }
   [[nodiscard]] const core::Process& process() const noexcept { return process_; }
   /// A rank of this host; attached at the first call. Throws Error.
-  const Attached& attached(const core::Peer& peer);
+  Attached& attached(const core::Peer& peer);
 
  private:
   Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,

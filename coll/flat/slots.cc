@@ -140,7 +140,7 @@ void Slab::meet(const std::vector<uint32_t>& slabs) {
     if (rank == rank_) {
       peers_[place].base = own_;
     } else {
-      peers_[place] = {slabs_.of(peer, size_, slabs[place]), &slabs_.bell(peer), 0};
+      peers_[place] = {slabs_.of(peer, size_, slabs[place]), &slabs_.bell(peer), 0, &peer};
     }
     peers_[place].use = head_of(rank).use.load(std::memory_order_acquire);
   }
@@ -166,7 +166,8 @@ bool Slab::over() const noexcept {
       return head.finished[lane.number_].load(std::memory_order_acquire) >= lane.epoch_;
     };
     return std::all_of(lanes_.begin(), lanes_.end(), ended) ||
-           head.use.load(std::memory_order_acquire) != peer.use;
+           head.use.load(std::memory_order_acquire) != peer.use ||
+           (peer.peer != nullptr && slabs_.has_died(*peer.peer));
   };
   return std::all_of(peers_.begin(), peers_.end(), read_all);
 }

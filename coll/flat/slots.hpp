@@ -209,6 +209,7 @@ class Slab {
     std::byte* base = nullptr;
     Doorbell* bell = nullptr;
     uint64_t use = 0;  // of its slab, when they met
+    core::Peer* peer = nullptr;
   };
   [[nodiscard]] SlabHead& head_of(int rank) const noexcept {
     return *reinterpret_cast<SlabHead*>(peers_[static_cast<size_t>(rank)].base);

@@ -37,6 +37,8 @@ class Slabs {
   [[nodiscard]] virtual std::byte* own(Size size, uint32_t slab) noexcept = 0;
   /// A peer's; valid as long as this object. Throws Error where no slab has this number.
   [[nodiscard]] virtual std::byte* of(Peer& peer, Size size, uint32_t slab) = 0;
+  /// Whether the peer's process has ended without leaving MPI. For who waits for it at the end.
+  [[nodiscard]] virtual bool has_died(Peer& peer) noexcept = 0;
   /// Where the peer sleeps.
   [[nodiscard]] virtual Doorbell& bell(Peer& peer) = 0;
   /// Whether who writes must fence before it looks for sleepers (Doorbell::ring).

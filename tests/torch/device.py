@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA tensors, on the software driver: a call follows its stream and does not block; calls of the CPU keep their order behind
+"""CUDA tensors whose calls the host begins, on the software driver: a call follows its stream and does not block; calls of the CPU keep their order behind
 it; steps at its end are waited for by streams; a capture refuses it and goes on. (guard/guard.cc plays c10's CUDA.)"""
 # softcuda: 2 4
 
+import os
 import time
 
 import torch
@@ -11,6 +12,7 @@ import torch.distributed as dist
 import soft
 import world
 
+os.environ["TORCH_TERN_ENQUEUE"] = "0"  # device_streams.py has calls that are put into streams
 rank, ranks = world.begin()
 total = float(sum(range(1, ranks + 1)))
 LATE = 150  # milliseconds

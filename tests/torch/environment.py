@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program finds that is started alone, or wrongly, and how it ends without destroy_process_group."""
 # ranks: 1 2
+# srun: 2
 
 import os
 
@@ -11,7 +12,9 @@ import torch_tern
 
 torch_tern.init()
 rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-assert ranks == int(os.environ["OMPI_COMM_WORLD_SIZE"]) and rank == int(os.environ["OMPI_COMM_WORLD_RANK"])
+of_launcher = [os.environ.get(name) or os.environ[other] for name, other in (
+    ("OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"), ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID"))]
+assert [str(ranks), str(rank)] == of_launcher, (ranks, rank, of_launcher)
 assert int(os.environ["LOCAL_RANK"]) == rank and int(os.environ["LOCAL_WORLD_SIZE"]) == ranks
 if ranks > 1:
     # RANK says one thing, MPI another.

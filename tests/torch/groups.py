@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups: new, nested, of every pair, by local synchronisation, split; their ranks, numbers, ends; ten worlds in turn."""
 # ranks: 2 4
+# srun: 2
 
 import os
 import tempfile

@@ -2,6 +2,7 @@
 """Send, receive, any source, tags, batches, objects; what was dropped arrives; coalescing and its one Work."""
 # ranks: 2 4
 # prterun: 2
+# srun: 2
 
 import torch
 import torch.distributed as dist

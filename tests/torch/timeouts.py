@@ -49,6 +49,13 @@ for is_async in (True, False):
             dist.barrier(group)
     dist.barrier()
 
+# Of several calls that need each other's results.
+group = dist.new_group(timeout=world.milliseconds(400))
+if rank == 0:
+    with world.raises(dist.DistBackendError, "timeout of 400 ms"):
+        dist.all_reduce(torch.eye(3).to_sparse(), group=group)
+dist.barrier()
+
 # By a future.
 group = dist.new_group(timeout=world.milliseconds(400))
 if rank == 2:

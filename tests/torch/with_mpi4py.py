@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mpi4py in the same process: both use one MPI, in either order, and their messages do not meet."""
+"""mpi4py in the same process: both use one MPI, in either order, and their messages do not meet; worlds of torch.distributed
+come and go meanwhile, workers are forked, and either may end first."""
 # mpi4py: 2 4
 
+import os
 import sys
+import tempfile
 
 import torch
 import torch.distributed as dist
+from torch.utils.data import DataLoader, TensorDataset
 
 import world
 
@@ -17,7 +21,10 @@ if not first:
     from mpi4py import MPI
 comm = MPI.COMM_WORLD
 assert (comm.rank, comm.size) == (rank, ranks), (comm.rank, comm.size, rank, ranks)
-for turn in range(20):
+
+
+def both(turn):
+    """Calls of both, under way at the same time."""
     ours = dist.all_reduce(torch.full((1000,), float(rank + turn)), async_op=True)
     assert comm.allreduce(rank * turn) == sum(range(ranks)) * turn
     theirs = comm.irecv(source=(rank - 1) % ranks, tag=turn)
@@ -29,10 +36,43 @@ for turn in range(20):
     sent.wait()
     ours.wait()
     assert ours.result()[0][0].item() == sum(range(ranks)) + ranks * turn
+
+
+for turn in range(20):
+    both(turn)
 tensor = torch.ones(4)
 comm.Allreduce(MPI.IN_PLACE, tensor.numpy(), op=MPI.SUM)  # a tensor's memory is a buffer of mpi4py
 assert tensor[0].item() == ranks
+
+# Forked workers, and a forked process that is refused.
+for (batch,) in DataLoader(TensorDataset(torch.arange(64.0)), batch_size=8, num_workers=2, multiprocessing_context="fork"):
+    dist.all_reduce(batch)
+    assert comm.allreduce(1) == ranks
+child = os.fork()
+if child == 0:
+    try:
+        dist.all_reduce(torch.ones(1))
+    except dist.DistBackendError as error:
+        os._exit(0 if "forked" in str(error) else 2)
+    os._exit(3)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a forked process was not refused"
+
+# Ten worlds of torch.distributed within one of mpi4py.
 dist.destroy_process_group()
 assert comm.allreduce(1) == ranks  # MPI goes on
+place = comm.bcast(os.path.join(tempfile.gettempdir(), f"torch-tern-mpi4py-{os.getpid()}-"))
+for turn in range(10):
+    world.begin(init_method=f"file://{place}{turn}", rank=rank, world_size=ranks)
+    both(turn)
+    dist.barrier()
+    if rank == 0:
+        os.unlink(f"{place}{turn}")
+    dist.destroy_process_group()
+world.begin(init_method=f"file://{place}last", rank=rank, world_size=ranks)
+both(1)
+dist.barrier()
 if rank == 0:
+    os.unlink(f"{place}last")
     print("ok")
+if "mpi_ends_first" in sys.argv:
+    MPI.Finalize()  # what torch.distributed has left open is closed at exit

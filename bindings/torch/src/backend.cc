@@ -41,11 +41,20 @@ void Backend::addEphemeralTimeout(const std::chrono::milliseconds& more) {
   group_->extend_timeout(more);
 }
 
-c10d::ErrorType Backend::getError() {
+Error Backend::getError() {
   if (!group_->is_dead()) {
-    return c10d::ErrorType::SUCCESS;
+    return Error::SUCCESS;
   }
-  return group_->timed_out() ? c10d::ErrorType::TIMEOUT : c10d::ErrorType::COMM_ERROR;
+  return group_->timed_out() ? Error::TIMEOUT : Error::COMM_ERROR;
+}
+
+// What the first collective on the device would make.
+void Backend::eagerConnectSingleDevice(at::Device device) {
+  if (device.is_cuda() && StreamComm::is_possible(device) && !group_->stream_comm()) {
+    Operation operation(group_, "init_process_group", Milliseconds(-1), true);
+    operation.allow_stream();
+    operation.use(device);
+  }
 }
 
 void Backend::abort() { group_->end("it was aborted", false); }
@@ -118,6 +127,7 @@ WorkPointer Backend::endCoalescing() {
 Backend::OperationPointer Backend::start(const char* words, Milliseconds timeout, bool is_async) {
   auto operation =
       std::make_shared<Operation>(group_, words, timeout, !is_async && !is_coalescing_);
+  operation->allow_stream();
   operation->set_sequence(group_->sequence++);
   return operation;
 }

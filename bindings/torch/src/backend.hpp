@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "group.hpp"
+#include "older.hpp"
 #include "operation.hpp"
 #include "work.hpp"
 
@@ -40,14 +41,15 @@ class Backend : public c10d::Backend {
   const std::string getBackendName() const override { return "tern"; }
   OptionsPointer getBackendOptions() { return options_; }
   bool supportsSplitting() const override { return true; }
-  bool supportsCoalescing() const override { return true; }
+  bool supportsCoalescing() const { return true; }
   void setTimeout(std::chrono::milliseconds timeout);
   void addEphemeralTimeout(const std::chrono::milliseconds& more);
   uint64_t getSequenceNumberForGroup() override { return group_->sequence; }
   void setSequenceNumberForGroup() override {}
-  c10d::ErrorType getError();
-  void abort() override;
-  void shutdown() override;
+  Error getError();
+  void eagerConnectSingleDevice(at::Device device) override;
+  void abort();
+  void shutdown();
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                           const std::vector<int>& ranks,
                                           const OptionsPointer& options);
@@ -120,7 +122,7 @@ class Backend : public c10d::Backend {
   void gather_all_flat(Operation& operation, const at::Tensor& output, const at::Tensor& input);
   void reduce_and_scatter(Operation& operation, const at::Tensor& output, const at::Tensor& input,
                           const c10d::ReduceOp& op);
-  at::Tensor sum_sparse(const at::Tensor& tensor);
+  at::Tensor sum_sparse(Operation& operation, const at::Tensor& tensor);
   WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
   void await_others(Milliseconds timeout, bool waits_for_all);
   void await_first(Milliseconds timeout);

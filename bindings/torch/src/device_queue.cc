@@ -40,11 +40,13 @@ c10::Stream new_stream(const c10::Device& device) {
   return guard_of(device).getStreamFromGlobalPool(device);
 }
 
-void refuse_capture(const c10::Device& device, const char* words) {
-  TORCH_CHECK(!is_capturing(guard_of(device), current_stream(device)), "tern: ", words,
-              " is called while the current stream of ", device,
-              " is captured into a graph, and would not be in it. Capture what lies between the "
-              "calls of torch.distributed, and make these outside");
+bool is_capturing(const c10::Device& device) {
+  return is_capturing(guard_of(device), current_stream(device));
+}
+
+void refuse_capture(const c10::Device& device, const char* words, const std::string& why) {
+  TORCH_CHECK(!is_capturing(device), "tern: ", words, " is called while the current stream of ",
+              device, " is captured into a graph, and would not be in it: ", why);
 }
 
 // Never destroyed: its thread may still be in it when the process ends.
@@ -63,8 +65,8 @@ void DeviceQueue::wake() {
 
 void DeviceQueue::push(std::shared_ptr<Operation> operation) {
   TORCH_WARN_ONCE(
-      "tern: calls on CUDA tensors begin when the host sees that their data is ready, and wait() "
-      "blocks the host, not only the stream");
+      "tern: messages of CUDA tensors, and collectives that are not put into streams, begin when "
+      "the host sees that their data is ready, and wait() blocks the host, not only the stream");
   ++operation->group()->queued;
   operation->guard([] {});
   const std::lock_guard lock(mutex_);
@@ -85,6 +87,13 @@ void DeviceQueue::keep_until_done(std::shared_ptr<Operation> operation,
   const std::lock_guard lock(mutex_);
   kept_.push_back({std::move(operation), std::move(tensors)});
   wake();
+}
+
+void DeviceQueue::await_done(std::chrono::milliseconds most) {
+  std::unique_lock lock(mutex_);
+  if (thread_.joinable()) {
+    changed_.wait_for(lock, most, [this] { return kept_.empty(); });
+  }
 }
 
 void DeviceQueue::run() {
@@ -142,8 +151,15 @@ void DeviceQueue::drop_done(std::unique_lock<std::mutex>& lock) {
     }
   }
   lock.unlock();
+  const bool any = !done.empty();
+  for (const Kept& one : done) {
+    one.operation->settle();
+  }
   done.clear();
   lock.lock();
+  if (any) {
+    changed_.notify_all();
+  }
 }
 
 void DeviceQueue::stop() {

@@ -6,6 +6,9 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <map>
+
 namespace torch_tern {
 
 // How a program tells Tern its rank and lets it exchange values; results are MPI error classes.
@@ -20,6 +23,10 @@ struct Boot {
   void (*done)(void*);
 };
 
+// An MPIX_Stream.
+using StreamHandle = struct StreamObject*;
+constexpr std::uintptr_t kNoStream = 0x3f0;  // MPIX_STREAM_NULL
+
 // Flags of MPIX_Continueall.
 constexpr int kDeferComplete = 8, kInvokeFailed = 16;
 
@@ -28,10 +35,24 @@ struct Extensions {
   int (*comm_interrupt)(MPI_Comm) = nullptr;                         // MPIX_Comm_interrupt
   int (*continue_init)(int, int, MPI_Info, MPI_Request*) = nullptr;  // MPIX_Continue_init
   int (*continue_all)(int, MPI_Request*, int (*)(int, void*), void*, int, MPI_Status*,
-                      MPI_Request) = nullptr;  // MPIX_Continueall
+                      MPI_Request) = nullptr;                              // MPIX_Continueall
+  int (*info_set_hex)(MPI_Info, const char*, const void*, int) = nullptr;  // MPIX_Info_set_hex
+  int (*stream_create)(MPI_Info, StreamHandle*) = nullptr;                 // MPIX_Stream_create
+  int (*stream_free)(StreamHandle*) = nullptr;                             // MPIX_Stream_free
+  int (*stream_comm_create)(MPI_Comm, StreamHandle, MPI_Comm*) = nullptr;
+  // Of each collective that this package makes: where its enqueued form is.
+  std::map<void*, void*> enqueued;
+
+  bool have_streams() const;
 };
 
 const Extensions& extensions();
+
+// MPIX_Allreduce_enqueue_c for MPI_Allreduce_c, and so on: the same arguments.
+template <class Function>
+Function* enqueued_form(Function* blocking) {
+  return reinterpret_cast<Function*>(extensions().enqueued.at(reinterpret_cast<void*>(blocking)));
+}
 
 }  // namespace torch_tern
 

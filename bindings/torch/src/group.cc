@@ -81,7 +81,10 @@ Group::Group(std::shared_ptr<Session> session, const std::vector<int>& ranks,
 }
 
 Group::~Group() {
-  if (!is_forked() && !calls_no_more() && !close()) {
+  if (is_forked() || calls_no_more()) {
+    (void)stream_comm_.release();  // MPI is not called any more
+  } else if (!close()) {
+    (void)stream_comm_.release();
     session_->abandon();  // requests of it may be under way for ever
   }
 }
@@ -90,10 +93,17 @@ bool Group::close() {
   if (is_dead() || under_way > 0) {
     return false;
   }
+  stream_comm_.reset();
   if (comm_ != MPI_COMM_NULL) {
     MPI_Comm_free(&comm_);
   }
   return true;
+}
+
+void Group::open_stream_comm(const c10::Device& device) {
+  auto made = std::make_unique<StreamComm>(comm_, device);
+  const std::lock_guard lock(mutex_);
+  stream_comm_ = std::move(made);
 }
 
 void Group::extend_timeout(Milliseconds more) {
@@ -169,6 +179,9 @@ void Group::end_with(const std::function<std::string()>& why, bool by_timeout) {
     extensions().comm_interrupt(comm_);
   }
   const std::lock_guard lock(mutex_);
+  if (extensions().comm_interrupt && stream_comm_) {
+    extensions().comm_interrupt(stream_comm_->comm());
+  }
   for (Alarm* alarm : alarms_) {
     alarm->ring_();
   }

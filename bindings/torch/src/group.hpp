@@ -19,6 +19,7 @@
 
 #include "hang_report.hpp"
 #include "session.hpp"
+#include "stream_comm.hpp"
 
 namespace torch_tern {
 
@@ -41,6 +42,10 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   MPI_Comm comm() const { return comm_; }
+  // Where collectives on a device are put into a stream; null until the first of them.
+  const StreamComm* stream_comm() const { return stream_comm_.get(); }
+  // Collective. One device of each rank serves a group.
+  void open_stream_comm(const c10::Device& device);
   const std::string& name() const { return name_; }
   // The ranks of the world that are its members, in order.
   const std::vector<int>& ranks() const { return ranks_; }
@@ -112,6 +117,7 @@ class Group {
   std::vector<int> ranks_;
   std::string name_;
   MPI_Comm comm_ = MPI_COMM_NULL;
+  std::unique_ptr<StreamComm> stream_comm_;
   std::atomic<Milliseconds> timeout_;
   std::shared_ptr<HangReport> hang_report_;
   const char* const lasting_name_;

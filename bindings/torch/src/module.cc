@@ -58,18 +58,28 @@ c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vec
   return c10::make_intrusive<Backend>(std::move(group), rank, options);
 }
 
-// The rank and size that MPI gives this process, and rank 0's words.
-std::tuple<int, int, std::string> meet(const std::string& words) {
+// The rank and size that MPI gives this process in the job and on its host, and rank 0's words.
+std::tuple<int, int, int, int, std::string> meet(const std::string& words) {
   const auto session = Session::open();
   std::vector<int> ranks(session->size());
   std::iota(ranks.begin(), ranks.end(), 0);
   MPI_Comm comm = session->communicator(ranks, "meet");
   char text[512] = {};
   words.copy(text, sizeof text - 1);
-  const int code = MPI_Bcast(text, sizeof text, MPI_CHAR, 0, comm);
+  int local = 0, locals = 1;
+  MPI_Comm host = MPI_COMM_NULL;
+  int code = MPI_Bcast(text, sizeof text, MPI_CHAR, 0, comm);
+  if (code == MPI_SUCCESS) {
+    code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  }
+  if (code == MPI_SUCCESS) {
+    MPI_Comm_rank(host, &local);
+    MPI_Comm_size(host, &locals);
+    MPI_Comm_free(&host);
+  }
   MPI_Comm_free(&comm);
   check(code);
-  return {session->rank(), session->size(), text};
+  return {session->rank(), session->size(), local, locals, text};
 }
 
 // Python is ending: the threads that call it end, and the session, unless something is under way.
@@ -77,6 +87,7 @@ void end() {
   if (is_forked()) {
     return;
   }
+  DeviceQueue::get().await_done(std::chrono::seconds(2));
   DeviceQueue::get().stop();
   Progress::get().stop();
   Timer::stop_thread();

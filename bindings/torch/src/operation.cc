@@ -22,9 +22,6 @@ namespace {
 // waits.
 constexpr Milliseconds kLongTimeout = std::chrono::minutes(5);
 
-// Between two looks at what a device has done.
-constexpr std::chrono::microseconds kLongestNap{200};
-
 bool may_block(bool is_sync, Milliseconds timeout) {
   return is_sync && (extensions().comm_interrupt || timeout >= kLongTimeout);
 }
@@ -41,10 +38,6 @@ int error_among(int code, const std::vector<MPI_Status>& statuses) {
 
 // Peers may still read and write the memory of a call that was ended: nothing frees it.
 void leak(std::vector<at::Tensor>& tensors) { new std::vector<at::Tensor>(std::move(tensors)); }
-
-Clock::time_point after(Clock::time_point begin, Milliseconds time) {
-  return time > std::chrono::hours(24 * 365) ? Clock::time_point::max() : begin + time;
-}
 
 }  // namespace
 
@@ -131,7 +124,13 @@ void Operation::use(const at::Device& device) {
   }
   TORCH_CHECK_VALUE(!device_ || *device_ == device, "tern: ", words_,
                     " got tensors of several devices: ", *device_, " and ", device);
-  refuse_capture(device, words_);
+  if (may_enqueue_ && StreamComm::is_possible(device)) {
+    use_stream_comm(device);
+  } else {
+    refuse_capture(
+        device, words_,
+        may_enqueue_ ? StreamComm::why_impossible(device) : "messages are not put into streams");
+  }
   device_ = device;
 }
 
@@ -160,7 +159,9 @@ void Operation::await_turn() {
 }
 
 void Operation::begin() {
-  if (is_queued_) {
+  if (is_enqueued()) {
+    enqueue();
+  } else if (is_queued_) {
     if (device_) {
       data_is_ready_.emplace(device_->type());
       data_is_ready_->record(current_stream(*device_));
@@ -202,7 +203,7 @@ void Operation::run_ends(std::exception_ptr& error) {
         step();
       }
     }
-    if (device_ && !ends_.empty()) {
+    if (device_ && (!ends_.empty() || is_enqueued())) {
       ends_are_done_.emplace(device_->type());
       ends_are_done_->record(current_stream(*device_));
     }
@@ -230,7 +231,7 @@ bool Operation::test_here() {
 
 bool Operation::is_complete() {
   if (is_done_) {
-    return true;
+    return is_done_on_device();
   }
   const std::unique_lock lock(waiting_, std::try_to_lock);
   if (!lock || is_handed_ || is_done_ || is_forked()) {
@@ -250,10 +251,14 @@ void Operation::wait_for_requests(Milliseconds time) {
   if (!extensions().comm_interrupt) {
     return wait_for_requests_or_alarm();
   }
-  std::vector<MPI_Status> statuses(requests_.size());
-  const int count = static_cast<int>(requests_.size());
-  check_call(error_among(MPI_Waitall(count, requests_.data(), statuses.data()), statuses));
-  status_ = statuses.back();
+  if (requests_.size() == 1) {  // its error has a sentence; one of several has only a class
+    check_call(MPI_Wait(requests_.data(), &status_));
+  } else {
+    std::vector<MPI_Status> statuses(requests_.size());
+    const int count = static_cast<int>(requests_.size());
+    check_call(error_among(MPI_Waitall(count, requests_.data(), statuses.data()), statuses));
+    status_ = statuses.back();
+  }
   requests_.clear();
   conclude(nullptr);
 }
@@ -311,22 +316,40 @@ void Operation::wait(Milliseconds time) {
   if (error_) {
     std::rethrow_exception(error_);
   }
-  if (ends_are_done_) {
+  lock.unlock();
+  if (is_enqueued()) {
+    wait_for_stream(time);
+  } else if (ends_are_done_) {
     ends_are_done_->block(current_stream(*device_));
+  }
+}
+
+void Operation::settle() {
+  if (is_settled_.exchange(true)) {
+    return;
+  }
+  timer_.reset();
+  alarm_.reset();
+  group_->note_end();
+  for (const auto& extension : ending_) {
+    extension->is_over = true;
+  }
+  if (completion_hook_ && is_enqueued()) {
+    completion_hook_();
   }
 }
 
 void Operation::conclude(std::exception_ptr error) {
   std::optional<c10::StreamGuard> on_own_stream;
   if (device_) {
-    on_own_stream.emplace(new_stream(*device_));
+    if (!ends_stream_) {
+      ends_stream_ = new_stream(*device_);
+    }
+    on_own_stream.emplace(*ends_stream_);
   }
   run_ends(error);
-  timer_.reset();
-  alarm_.reset();
-  group_->note_end();
-  for (const auto& extension : ending_) {
-    extension->is_over = true;
+  if (!is_enqueued() || is_captured_ || error) {
+    settle();
   }
   c10::intrusive_ptr<c10::ivalue::Future> future;
   {
@@ -336,17 +359,17 @@ void Operation::conclude(std::exception_ptr error) {
     future = future_;
     if (group_->is_dead()) {
       leak(held_);
-    } else if (ends_are_done_) {
+    } else if (ends_are_done_ && !is_captured_) {
       DeviceQueue::get().keep_until_done(shared_from_this(), std::move(held_));
     }
     held_.clear();
     done_.notify_all();
   }
-  if (completion_hook_) {
+  if (completion_hook_ && !is_enqueued()) {
     completion_hook_();
   }
   if (future) {
-    error ? future->setErrorIfNeeded(error) : future->markCompleted(value_);
+    error ? future->setErrorIfNeeded(error) : give_value(future);
   }
 }
 
@@ -359,7 +382,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
     }
     future_ = make_future();
     if (is_done_) {
-      error_ ? future_->setError(error_) : future_->markCompleted(value_);
+      error_ ? future_->setError(error_) : give_value(future_);
       return future_;
     }
   }
@@ -384,8 +407,16 @@ void Operation::hand_over() {
 }
 
 void Operation::guard(std::function<void()> kick) {
-  timer_ = std::make_unique<Timer>(after(begun_, timeout_),
-                                   [this] { group_->end_overdue(overdue(timeout_)); });
+  timer_ = std::make_unique<Timer>(after(begun_, timeout_), [this] {
+    if (is_done_ && is_done_on_device()) {
+      return;
+    }
+    const std::string words = overdue(timeout_);
+    group_->end_overdue(words);
+    if (is_enqueued()) {  // the program may wait for its stream, not for this
+      std::fprintf(stderr, "tern: %s\n", group_->why_dead().c_str());
+    }
+  });
   alarm_ = std::make_unique<Group::Alarm>(*group_, std::move(kick));
 }
 

@@ -17,13 +17,23 @@
 #include <mutex>
 #include <optional>
 #include <torch/csrc/distributed/c10d/Work.hpp>
+#include <type_traits>
 #include <vector>
 
 #include "errors.hpp"
+#include "extensions.hpp"
 #include "group.hpp"
 #include "timer.hpp"
 
 namespace torch_tern {
+
+// Between two looks at what a device has done.
+constexpr std::chrono::microseconds kLongestNap{200};
+
+// So much later; never, where that is years.
+inline Clock::time_point after(Clock::time_point begin, Milliseconds time) {
+  return time > std::chrono::hours(24 * 365) ? Clock::time_point::max() : begin + time;
+}
 
 class Operation : public std::enable_shared_from_this<Operation> {
  public:
@@ -34,17 +44,30 @@ class Operation : public std::enable_shared_from_this<Operation> {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
+  // The call is a collective: it may be put into a stream.
+  void allow_stream() { may_enqueue_ = true; }
   // The call's blocking form, or its nonblocking one, which has a request behind the same
-  // arguments. Which one is decided by what all ranks have alike: the two do not match each other.
+  // arguments, or the one that is put into a stream. Which one is decided by what all ranks have
+  // alike: they do not match each other.
   template <class Blocking, class Nonblocking, class... Arguments>
   void issue(Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
-    if (is_blocking_) {
-      await_turn();
-      auto timer = watch();
-      check_call(blocking(arguments...));
+    if (is_enqueued()) {
+      const auto enqueued = enqueued_form(blocking);
+      queued_calls_.emplace_back(
+          [this, enqueued, arguments...] { check_call(enqueued(in_stream(arguments)...)); });
+    } else if (is_blocking_) {
+      make(blocking, arguments...);
     } else {
       post(nonblocking, arguments...);
     }
+  }
+  // The blocking form, even where the caller would not wait: for calls that need each other's
+  // results. On all ranks.
+  template <class Blocking, class... Arguments>
+  void make(Blocking blocking, Arguments... arguments) {
+    await_turn();
+    auto timer = watch();
+    check_call(blocking(arguments...));
   }
   // A nonblocking call; later, where the data of it or of one before it is not ready yet.
   template <class Nonblocking, class... Arguments>
@@ -61,7 +84,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
     }
   }
   // The call takes a tensor of this device, or of the CPU. Throws while the current stream of a
-  // device is being captured.
+  // device is being captured, and the call cannot be in the graph.
   void use(const at::Device& device);
 
   // MPI reads or writes this tensor's memory until the end.
@@ -78,7 +101,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   bool ends_in_stream() const { return is_sync_ && device_; }
 
   bool is_complete();
-  bool has_succeeded() const { return is_done_ && !error_; }
+  bool has_succeeded() const { return is_done_ && !error() && is_done_on_device(); }
   std::exception_ptr error() const;
   // Throws what went wrong. Time zero: what the operation has.
   void wait(Milliseconds time);
@@ -96,6 +119,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
   bool is_ready();
   void make_queued_calls();
   bool are_ends_done() const { return !ends_are_done_ || ends_are_done_->query(); }
+  // All is over, on its device, too: deadlines end, hooks are called. Once only.
+  void settle();
 
   // For the progress thread.
   std::vector<MPI_Request>& requests() { return requests_; }
@@ -116,6 +141,22 @@ class Operation : public std::enable_shared_from_this<Operation> {
   bool test_here();
   void hand_over();
   bool must_queue();
+  bool is_enqueued() const { return stream_comm_ != nullptr; }
+  void use_stream_comm(const at::Device& device);
+  void enqueue();
+  void put_into_stream();
+  void wait_for_stream(Milliseconds time);
+  // A captured one is done whenever its graph is.
+  bool is_done_on_device() const { return !is_enqueued() || is_captured_ || are_ends_done(); }
+  void give_value(const c10::intrusive_ptr<c10::ivalue::Future>& future) const;
+  template <class Argument>
+  Argument in_stream(Argument argument) const {
+    if constexpr (std::is_same_v<Argument, MPI_Comm>) {
+      return stream_comm_->comm();
+    } else {
+      return argument;
+    }
+  }
   void await_turn();
   void run_ends(std::exception_ptr& error);
   c10::intrusive_ptr<c10::ivalue::Future> make_future() const;
@@ -130,6 +171,10 @@ class Operation : public std::enable_shared_from_this<Operation> {
   std::vector<MPI_Request> requests_;
   MPI_Status status_{};
   std::optional<at::Device> device_;  // of tensors that are not the CPU's
+  bool may_enqueue_ = false, is_captured_ = false;
+  const StreamComm* stream_comm_ = nullptr;  // the group's, where the call goes into its stream
+  std::optional<c10::Stream> ends_stream_;   // of the steps at the end
+  std::atomic<bool> is_settled_{false};
   bool is_queued_ = false;
   std::vector<std::function<void()>> queued_calls_;
   std::optional<c10::Event> data_is_ready_, ends_are_done_;

@@ -14,7 +14,7 @@ namespace torch_tern {
 
 namespace {
 
-std::mutex mutex;
+std::mutex session_mutex;
 std::weak_ptr<Session> opened;
 bool was_opened = false;
 std::atomic<int> worlds{0};
@@ -40,13 +40,13 @@ void refuse_fork() {
 }
 
 std::shared_ptr<Session> Session::current() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(session_mutex);
   return opened.lock();
 }
 
 std::shared_ptr<Session> Session::open() {
   refuse_fork();
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(session_mutex);
   std::shared_ptr<Session> session = opened.lock();
   if (!session) {
     if (!std::exchange(was_opened, true)) {

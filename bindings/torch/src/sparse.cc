@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "backend.hpp"
-#include "device_queue.hpp"
 #include "memory.hpp"
 
 namespace torch_tern {
@@ -11,7 +10,8 @@ namespace torch_tern {
 namespace {
 
 // Rows of all ranks, one after the other; a rank has `own` rows in a contiguous tensor.
-at::Tensor gather_rows(const at::Tensor& own, const std::vector<MPI_Count>& rows, MPI_Comm comm) {
+at::Tensor gather_rows(Operation& operation, const at::Tensor& own,
+                       const std::vector<MPI_Count>& rows, MPI_Comm comm) {
   std::vector<std::int64_t> shape = own.sizes().vec();
   shape[0] = std::accumulate(rows.begin(), rows.end(), MPI_Count{0});
   at::Tensor all = at::empty(shape, own.options());
@@ -27,20 +27,21 @@ at::Tensor gather_rows(const at::Tensor& own, const std::vector<MPI_Count>& rows
     offsets.push_back(at);
     at += static_cast<MPI_Aint>(counts.back());
   }
-  check(MPI_Allgatherv_c(own.data_ptr(), bytes_of(own), MPI_BYTE, all.data_ptr(), counts.data(),
-                         offsets.data(), MPI_BYTE, comm));
+  operation.make(MPI_Allgatherv_c, own.data_ptr(), bytes_of(own), MPI_BYTE, all.data_ptr(),
+                 counts.data(), offsets.data(), MPI_BYTE, comm);
   return all;
 }
 
 }  // namespace
 
-at::Tensor Backend::sum_sparse(const at::Tensor& tensor) {
+at::Tensor Backend::sum_sparse(Operation& operation, const at::Tensor& tensor) {
   const at::Tensor own = tensor.detach().coalesce();
   MPI_Count entries = own._nnz();
   std::vector<MPI_Count> of_rank(size_);
-  check(MPI_Allgather(&entries, 1, MPI_COUNT, of_rank.data(), 1, MPI_COUNT, comm()));
-  const at::Tensor indices = gather_rows(own._indices().t().contiguous(), of_rank, comm());
-  const at::Tensor values = gather_rows(own._values().contiguous(), of_rank, comm());
+  operation.make(MPI_Allgather, &entries, 1, MPI_COUNT, of_rank.data(), 1, MPI_COUNT, comm());
+  const at::Tensor indices =
+      gather_rows(operation, own._indices().t().contiguous(), of_rank, comm());
+  const at::Tensor values = gather_rows(operation, own._values().contiguous(), of_rank, comm());
   return at::sparse_coo_tensor(indices.t().contiguous(), values, tensor.sizes(), tensor.options())
       .coalesce();
 }
@@ -55,9 +56,8 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
       options.reduceOp == c10d::ReduceOp::SUM || options.reduceOp == c10d::ReduceOp::AVG,
       "tern: sparse tensors are summed or averaged, nothing else");
   auto operation = start("allreduce_sparse", options);
-  DeviceQueue::get().await_begun(*group_);
   const at::NoGradGuard no_grad;
-  at::Tensor sum = sum_sparse(tensor);
+  at::Tensor sum = sum_sparse(*operation, tensor);
   if (options.reduceOp == c10d::ReduceOp::AVG) {
     sum = sum.div(size_);
   }

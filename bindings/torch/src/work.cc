@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "older.hpp"
+
 namespace torch_tern {
 
 std::uint64_t next_key() {
@@ -59,7 +61,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Work::getFuture() { return operation_->f
 c10::intrusive_ptr<c10::ivalue::Future> Work::getFutureResult() {
   auto result = c10::make_intrusive<c10::ivalue::Future>(c10::IntType::get());
   operation_->future()->addCallback([result](c10::ivalue::Future& done) {
-    const auto verdict = done.hasError() ? c10d::WorkResult::COMM_ERROR : c10d::WorkResult::SUCCESS;
+    const auto verdict = done.hasError() ? Result::COMM_ERROR : Result::SUCCESS;
     result->markCompleted(c10::IValue(static_cast<std::int64_t>(verdict)));
   });
   return result;

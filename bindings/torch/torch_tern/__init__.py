@@ -64,23 +64,13 @@ def _at_exit():
     _C.end()
 
 
-def _from_environment(*names):
-    for name in names:
-        if name in os.environ:
-            return int(os.environ[name])
-    return None
-
-
 def init():
     """Sets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT where mpirun or srun started this
     process, so that init_process_group finds them. Where RANK is set (torchrun) it leaves all as it is."""
     if "RANK" in os.environ and "WORLD_SIZE" in os.environ and "MASTER_PORT" in os.environ:
         return
-    local = _from_environment("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID")
-    locals_ = _from_environment("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
-    rank, size, words = _C.meet(_free_port())
+    rank, size, local, locals_, words = _C.meet(_free_port())
     host, port = words.rsplit(":", 1)
-    local, locals_ = rank if local is None else local, size if locals_ is None else locals_
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(local), LOCAL_WORLD_SIZE=str(locals_),
                       MASTER_ADDR="127.0.0.1" if locals_ == size else host, MASTER_PORT=port)
 

@@ -9,11 +9,14 @@ TOP = Path(__file__).resolve().parents[3]
 
 
 def hand_over(options):
-    """Does not return. The prefix is --tern's; PyTorch's Python is TORCH_PYTHON or what tests/torch/setup made in _torch."""
+    """Does not return. The prefix is --tern's; PyTorch's Python is TORCH_PYTHON or what tests/torch/setup made in _torch, or in
+    the user's cache."""
     prefix = Path(options.tern or TOP / "_install").resolve()
-    python = os.environ.get("TORCH_PYTHON", str(TOP / "_torch/venv/bin/python"))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    made = [place / "venv/bin/python" for place in (TOP / "_torch", cache / "tern-torch")]
+    python = os.environ.get("TORCH_PYTHON") or str(next(filter(Path.exists, made), made[0]))
     site = TOP / "_build/torch/site"
-    for path, cure in ((Path(python), "tests/torch/setup _torch makes one, or TORCH_PYTHON=/path/of/python names one"),
+    for path, cure in ((Path(python), "tests/torch/setup makes one, or TORCH_PYTHON=/path/of/python names one"),
                        (prefix / "bin/mpirun", "--tern PREFIX says where Tern is installed"),
                        (site / "torch_tern", "tests/torch/run builds the package")):
         if not path.exists():

@@ -10,6 +10,7 @@
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -138,6 +139,9 @@ at::Tensor empty(at::IntArrayRef sizes, at::ScalarType type) {
 // In the current stream, whose work before is waited for where the host is one end.
 void copy_now(const at::Tensor& to, const at::Tensor& from) {
   use_context();
+  if (to.nbytes() == 0) {  // the driver refuses that
+    return;
+  }
   const auto address = [](const at::Tensor& one) {
     return reinterpret_cast<Address>(one.data_ptr());
   };
@@ -171,14 +175,35 @@ void sleep_on_stream(void* milliseconds) {
       std::chrono::milliseconds(reinterpret_cast<std::intptr_t>(milliseconds)));
 }
 
-// As a kernel that takes its time: the current stream writes these values so much later.
+// As a kernel that takes its time: the current stream writes these values when this function of the
+// host has returned.
+void write_behind(void (*function)(void*), std::intptr_t word, const at::Tensor& device,
+                  const at::Tensor& values) {
+  static auto* const kept = new std::vector<at::Tensor>;  // the copies are still to come
+  kept->push_back(to_device(values));
+  call("cuLaunchHostFunc", current, function, reinterpret_cast<void*>(word));
+  if (device.nbytes() > 0) {
+    call("cuMemcpyDtoDAsync_v2", reinterpret_cast<Address>(device.data_ptr()),
+         reinterpret_cast<Address>(kept->back().data_ptr()), device.nbytes(), current);
+  }
+}
+
+// So much later.
 void write_late(const at::Tensor& device, const at::Tensor& values, std::int64_t milliseconds) {
-  const at::Tensor staged = to_device(values);
-  call("cuLaunchHostFunc", current, &sleep_on_stream, reinterpret_cast<void*>(milliseconds));
-  call("cuMemcpyDtoDAsync_v2", reinterpret_cast<Address>(device.data_ptr()),
-       reinterpret_cast<Address>(staged.data_ptr()), device.nbytes(), current);
-  static auto* const kept = new std::vector<at::Tensor>;  // the copy is still to come
-  kept->push_back(staged);
+  write_behind(&sleep_on_stream, milliseconds, device, values);
+}
+
+// Once the gate is open, which is closed until then.
+std::atomic<std::intptr_t> gates_made{0}, gates_open{0};
+
+void await_gate(void* number) {
+  while (gates_open.load() < reinterpret_cast<std::intptr_t>(number)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+void write_gated(const at::Tensor& device, const at::Tensor& values) {
+  write_behind(&await_gate, ++gates_made, device, values);
 }
 
 at::Tensor empty_kernel(at::IntArrayRef sizes, std::optional<at::ScalarType> type,
@@ -213,12 +238,27 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("to_device", &to_device, release_gil());
   module.def("to_host", &to_host, release_gil());
   module.def("write_late", &write_late, release_gil());
+  module.def("write_gated", &write_gated, release_gil());
+  module.def("open_gates", [] { gates_open = gates_made.load(); });
+  module.def("set", &copy_now, release_gil());
   module.def("new_stream", [] { return reinterpret_cast<std::intptr_t>(make_stream()); });
   module.def("use_stream", [](std::intptr_t handle) { current = reinterpret_cast<void*>(handle); });
   module.def("begin_capture", [] { call("cuStreamBeginCapture_v2", current, 2); });
   module.def("end_capture", [] {
     void* graph = nullptr;
     call("cuStreamEndCapture", current, &graph);
-    return graph != nullptr;
+    return reinterpret_cast<std::intptr_t>(graph);
   });
+  module.def(
+      "launch",
+      [](std::intptr_t graph) {
+        void* executable = nullptr;
+        call("cuGraphInstantiateWithFlags", &executable, reinterpret_cast<void*>(graph), 0ull);
+        call("cuGraphLaunch", executable, current);
+        call("cuStreamSynchronize", current);
+        call("cuGraphExecDestroy", executable);
+      },
+      release_gil());
+  module.def(
+      "synchronize", [] { call("cuStreamSynchronize", current); }, release_gil());
 }
