@@ -122,6 +122,10 @@ class Coll final : UnderWay, ScheduleMaker {
   [[nodiscard]] int fail_over(CommState& state) const noexcept;
   [[nodiscard]] int put_into(CommState& state, const Operation& operation, CUstream stream,
                              bool* taken, std::string* why_not);
+  /// Null where streams do it, or with *why_not nobody.
+  [[nodiscard]] const Programs::Uploaded* program_for(GpuTeam& team, const Placed& placed,
+                                                      const Operation& operation, CUstream stream,
+                                                      std::string* why_not);
   [[nodiscard]] const Placed* placed_for(CommState& state, const Operation& operation,
                                          std::string* why_not);
   // coll_flight.cc: nonblocking and persistent ones.

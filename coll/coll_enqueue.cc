@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "coll/coll.hpp"
+#include "coll/gpu/kernel_run.hpp"
 #include "coll/gpu/pieces.hpp"
 #include "coll/gpu/stream_run.hpp"
 
@@ -12,6 +13,8 @@ namespace {
 
 /// Passes of a row that is a pipeline over ranks.
 constexpr MPI_Count kPiped = 16;
+/// Bytes of a vector or block that kernels move. A model's number, not a measured one.
+constexpr size_t kMostByKernel = 1048576;
 
 }  // namespace
 
@@ -63,6 +66,25 @@ int Coll::fail_over(CommState& state) const noexcept {
   return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
 }
 
+// Alike on all ranks, which have made the same calls, captured or not.
+const Programs::Uploaded* Coll::program_for(GpuTeam& team, const Placed& placed,
+                                            const Operation& operation, CUstream stream,
+                                            std::string* why_not) {
+  const std::string& engine = process_.params.gpu_engine;
+  const bool forced = engine == "kernel";
+  const bool large = operation.irregular || question_of(operation).bytes > kMostByKernel;
+  if (engine == "stream" || (!forced && large)) return nullptr;
+  std::string why = KernelRun::why_not(team, placed, operation);
+  const Programs::Uploaded* program = why.empty() ? team.programs().find(placed) : nullptr;
+  if (why.empty() && program == nullptr && team.is_captured(stream))
+    why =
+        "its program is not on the device yet, where nothing comes during a capture: the same "
+        "call once before it helps";
+  if (why.empty() && program == nullptr) program = team.programs().upload(placed, &why);
+  if (forced) *why_not = why;
+  return program;
+}
+
 int Coll::put_into(CommState& state, const Operation& operation, CUstream stream, bool* taken,
                    std::string* why_not) {
   GpuTeam& team = *state.team;
@@ -73,14 +95,24 @@ int Coll::put_into(CommState& state, const Operation& operation, CUstream stream
                 "MPIX_Stream_comm_create makes one that takes them",
                 team.why_forsaken().c_str());
   if (team.broken()) return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
+  if (std::string report = team.programs().report(); !report.empty()) {
+    team.break_off(report);
+    return fail(MPI_ERR_OTHER, "%s", report.c_str());
+  }
   const Placed* const placed = placed_for(state, operation, why_not);
   if (placed == nullptr) return MPI_SUCCESS;
+  const Programs::Uploaded* const program = program_for(team, *placed, operation, stream, why_not);
+  if (!why_not->empty()) return MPI_SUCCESS;
   *taken = true;
   cuda::Stream of_user;
   of_user.handle = stream;
   cuda::Job job(team.device(), of_user);
   const bool piped = find_algorithm(operation.collective, placed->schedule.algorithm)->chunk != 0;
-  const int code = StreamRun(team, *placed, operation, job, piped ? kPiped : 1).run();
+  const int code =
+      program != nullptr
+          ? KernelRun(team, *placed, *program, operation, job, process_.params.gpu_patience * 1000)
+                .run()
+          : StreamRun(team, *placed, operation, job, piped ? kPiped : 1).run();
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   const std::string why = take_last_error().text;
   team.break_off("an earlier call that was put into a stream failed: " + why);

@@ -38,7 +38,7 @@ StreamRun::StreamRun(GpuTeam& team, const Placed& placed, const Operation& opera
 int StreamRun::run() {
   const cuda::Current current(team_.device());
   job_.note("cuCtxPushCurrent", current.result());
-  captured_ = is_captured();
+  captured_ = team_.is_captured(job_.stream());
   if (captured_)
     team_.pin();
   else
@@ -48,14 +48,6 @@ int StreamRun::run() {
   if (!job_.failed()) return MPI_SUCCESS;
   return fail(MPI_ERR_OTHER, "%s: putting it into the stream failed: %s",
               name_of(operation_.collective), job_.failure().c_str());
-}
-
-bool StreamRun::is_captured() const noexcept {
-  const cuda::Driver& driver = team_.device().driver;
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (driver.cuStreamIsCapturing != nullptr)
-    (void)driver.cuStreamIsCapturing(job_.stream(), &status);
-  return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 void StreamRun::run_pass(MPI_Count pass) {

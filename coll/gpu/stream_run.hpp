@@ -33,7 +33,6 @@ class StreamRun {
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
 
  private:
-  [[nodiscard]] bool is_captured() const noexcept;
   void run_pass(MPI_Count pass);
   void put_aside(MPI_Count pass);
   void bring_back(MPI_Count pass);

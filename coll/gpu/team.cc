@@ -52,6 +52,7 @@ GpuTeam::~GpuTeam() { end(); }
 // Freeing would wait for all work of the device: where there is some, the memory stays.
 void GpuTeam::end() noexcept {
   mapped_.clear();
+  programs_.give_back();
   const cuda::Exportable scratch = std::exchange(scratch_, {});
   if (scratch.address == 0 || device_.gone() || !device_.is_quiet()) return;
   const cuda::Current current(device_);
@@ -146,6 +147,13 @@ std::string GpuTeam::read_trial() {
       return strf("what rank %d's device writes to its scratch does not arrive", from);
   }
   return {};
+}
+
+bool GpuTeam::is_captured(CUstream stream) const noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (device_.driver.cuStreamIsCapturing != nullptr)
+    (void)device_.driver.cuStreamIsCapturing(stream, &status);
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 CUresult GpuTeam::order(CUstream stream) noexcept {

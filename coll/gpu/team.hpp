@@ -25,6 +25,7 @@
 #include "coll/engine/executions.hpp"
 #include "coll/gpu/layout.hpp"
 #include "coll/gpu/placed.hpp"
+#include "coll/gpu/program.hpp"
 #include "cuda/device.hpp"
 #include "cuda/exportable.hpp"
 #include "pml/pml.hpp"
@@ -65,6 +66,12 @@ class GpuTeam {
   /// Whether all ranks have kernels.
   [[nodiscard]] bool reduces() const noexcept { return reduces_; }
   void set_reduces(bool all) noexcept { reduces_ = all; }
+  /// Blocks of threads that a kernel may have: resident together on every rank's device.
+  [[nodiscard]] int parts() const noexcept { return parts_; }
+  void set_parts(int parts) noexcept { parts_ = parts; }
+  [[nodiscard]] Programs& programs() noexcept { return programs_; }
+  /// Whether what is put into the stream is recorded for a graph.
+  [[nodiscard]] bool is_captured(CUstream stream) const noexcept;
   /// Work of another stream than before comes behind what was put into that one. The context is
   /// current; not while the stream is captured.
   [[nodiscard]] CUresult order(CUstream stream) noexcept;
@@ -136,7 +143,9 @@ class GpuTeam {
   std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;  // by rank; null: the own
   std::vector<std::byte*> bases_;
   std::map<std::pair<const Algorithm*, int>, std::unique_ptr<Placed>> placed_;
+  Programs programs_{*this};
   int set_ = 0;
+  int parts_ = 0;
   bool leased_ = false, reduces_ = false, pinned_ = false;
   CUevent end_ = nullptr;  // of the last call
   CUstream last_ = nullptr;

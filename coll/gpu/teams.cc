@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "coll/gpu/team.hpp"
+#include "cuda/kernels.hpp"
 
 namespace tern::coll {
 namespace {
@@ -39,7 +40,7 @@ std::string what_lacks(const core::Communicator& communicator, const cuda::Devic
 
 // Sent as bytes.
 struct GpuTeams::Facts {
-  uint64_t kernels;  // whether there are any
+  uint64_t kernels;  // blocks of threads that run programs together; 0: none
   uint64_t idle;     // the number of an idle team that would do
   uint64_t bytes;
   cuda::Uuid device;
@@ -75,7 +76,8 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda:
   std::shared_ptr<GpuTeam> team = idle(members, *device);
   Facts mine{};
   mine.idle = team == nullptr ? 0 : team->number();
-  mine.kernels = device->kernels() != nullptr ? 1 : 0;
+  if (const cuda::Kernels* const kernels = device->kernels(); kernels != nullptr)
+    mine.kernels = static_cast<uint64_t>(kernels->most_interpreting());
   mine.bytes = executions_.process().params.gpu_scratch;
   mine.device = device->uuid;
   std::vector<Facts> all(members.size());
@@ -106,8 +108,10 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda:
   all_.push_back(team);  // also where it failed: what others have mapped stays
   team->lease(true);
   if (!why_not->empty()) return nullptr;
-  team->set_reduces(
-      std::all_of(all.begin(), all.end(), [](const Facts& one) { return one.kernels != 0; }));
+  uint64_t parts = ScratchLayout::kParts;
+  for (const Facts& one : all) parts = std::min(parts, one.kernels);
+  team->set_parts(static_cast<int>(parts));
+  team->set_reduces(parts > 0);
   return team;
 }
 
