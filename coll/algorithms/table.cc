@@ -61,6 +61,8 @@ constexpr Algorithm kTable[] = {
    [](S s) { return plain(lg(s.p), 0); }, "Hensgen et al. 1988"},
   {kBarrier, "tree", barrier_tree, kAnything, 0, "2 log4 p; 0",
    [](S s) { return plain(2 * fan(s.p) * log4(s.p), 0); }, "Mellor-Crummey, Scott 1991"},
+  {kBarrier, "one_shot", barrier_one_shot, kAnything, 0, "p - 1, of 1 hop; 0",
+   [](S s) { return plain(s.p - 1, 0); }, ""},
   {kBarrier, "two_level", barrier_two_level, kLevels, 0, "lg q between hosts, 2 lg g within; 0",
    [](S s) { return levels({lg(s.hosts)}, {2 * lg(per_host(s))}); }, ""},
   {kBarrier, "flat", nullptr, kShared, 0, "1; 0",
@@ -176,6 +178,8 @@ constexpr Algorithm kTable[] = {
    [](S s) { const double g = per_host(s), k = sliced_rounds(s.hosts), away = 2 * s.n / g * (s.hosts - 1) / s.hosts;
              return levels({k, away, k, away, s.n / g, 0, g * (s.hosts == 2 ? 1 : s.hosts)},
                            {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g, s.n * (g - 1) / g, 0}); }, "Traff, Hunold 2020"},
+  {kAllreduce, "one_shot", allreduce_one_shot, kAnything, 128 * kKi, "p - 1, of 1 hop; p n",
+   [](S s) { return piped({s.p - 1, s.n * (s.p - 1), s.p - 1, s.n * (s.p - 1), s.n * (s.p - 1), s.n}); }, "Shah et al. 2025"},
   {kAllreduce, "two_shot", allreduce_two_shot, kAnything, 128 * kKi, "2 (p - 1), of 2 hops; 2 n",
    [](S s) { return piped({2 * (s.p - 1), 2 * s.n * (s.p - 1) / s.p, 2 * (s.p - 1), 2 * s.n, s.n, s.n / s.p, s.p}); }, "Cowan et al. 2023"},
   {kAllreduce, "flat", nullptr, kShared, 0, "1; p n",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "coll/gpu/in_stream.hpp"
 #include "core/datatype_device.hpp"
 #include "cuda/kernels.hpp"
 #include "mpi.h"
@@ -27,12 +28,11 @@ Pieces::Room room_of(const GpuTeam& team) noexcept {
           true};
 }
 
-/// Kernels read and write it as it is.
-bool is_plain(const Pieces::Piece& piece) noexcept {
+}  // namespace
+
+bool KernelRun::is_plain(const Pieces::Piece& piece) noexcept {
   return piece.data.type->contiguous() && cuda::on_device(cuda::kind_of(piece.data.first()));
 }
-
-}  // namespace
 
 std::string KernelRun::why_not(const GpuTeam& team, const Placed& placed,
                                const Operation& operation) {
@@ -48,30 +48,23 @@ std::string KernelRun::why_not(const GpuTeam& team, const Placed& placed,
 KernelRun::KernelRun(GpuTeam& team, const Placed& placed, const Programs::Uploaded& program,
                      const Operation& operation, cuda::Job& job, uint64_t patience) noexcept
     : team_(team),
+      placed_(placed),
       schedule_(placed.schedule),
       program_(program),
       operation_(operation),
       pieces_(operation, placed, room_of(team)),
       job_(job) {
-  arguments_.patience = patience;
+  arguments_.patience = patience * kGivesUpAfter;
 }
 
 int KernelRun::run() {
   if (passes() == 0) return MPI_SUCCESS;
-  const cuda::Current current(team_.device());
-  job_.note("cuCtxPushCurrent", current.result());
-  const bool captured = team_.is_captured(job_.stream());
-  if (captured)
-    team_.pin();
-  else
-    job_.note("cuStreamWaitEvent", team_.order(job_.stream()));
+  InStream call(team_, job_);
+  captured_ = call.captured();
   describe_layout();
   describe_data();
   put();
-  if (!captured && !job_.failed()) job_.note("cuEventRecord", team_.end_call(job_.stream()));
-  if (!job_.failed()) return MPI_SUCCESS;
-  return fail(MPI_ERR_OTHER, "%s: putting it into the stream failed: %s",
-              name_of(operation_.collective), job_.failure().c_str());
+  return call.end(operation_.collective);
 }
 
 // Where data is packed, each launch takes one pass of each part.
@@ -93,6 +86,7 @@ void KernelRun::put() {
 void KernelRun::launch(MPI_Count first, MPI_Count end) {
   const MPI_Count parts = team_.parts();
   arguments_.set = team_.programs().next_set((end - first + parts - 1) / parts);
+  arguments_.call = team_.note({&placed_, 0, first}, captured_);
   arguments_.first_pass = first;
   arguments_.end_pass = end;
   job_.mark();
@@ -108,7 +102,7 @@ void KernelRun::describe_layout() noexcept {
   a.program = reinterpret_cast<const char*>(program_.at);
   a.instructions = program_.instructions;
   a.operands_at = program_.operands_at;
-  a.reports = team_.programs().reports();
+  a.reports = team_.reports();
   a.ranks = team_.ranks();
   a.rank = team_.rank();
   a.local = at(layout.local());

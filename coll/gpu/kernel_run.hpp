@@ -11,6 +11,7 @@
 // cuda/kernels/interpret.cu, coll/gpu/README.md; tests/unit/coll/kernel_run_test.cc.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "coll/engine/operation.hpp"
@@ -22,7 +23,10 @@ namespace tern::coll {
 
 class KernelRun {
  public:
-  /// `patience`: ns; 0: for ever.
+  /// The host says whom a kernel waits for after TERN_GPU_PATIENCE, as it does of streams; a rank
+  /// may be late. After so many times that the kernel gives up, for it takes what others need.
+  static constexpr uint64_t kGivesUpAfter = 10;
+  /// `patience`: of the host, in ns; 0: for ever.
   KernelRun(GpuTeam& team, const Placed& placed, const Programs::Uploaded& program,
             const Operation& operation, cuda::Job& job, uint64_t patience) noexcept;
   /// Why kernels do not run it, alike on all ranks; empty: they do.
@@ -31,6 +35,13 @@ class KernelRun {
   /// As of StreamRun.
   [[nodiscard]] int run();
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
+  /// Bytes of a vector or block in a pass; of threads.
+  [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
+  [[nodiscard]] int blocks() const noexcept {
+    return static_cast<int>(std::min<MPI_Count>(team_.parts(), passes()));
+  }
+  /// Kernels read and write it as it is.
+  [[nodiscard]] static bool is_plain(const Pieces::Piece& piece) noexcept;
 
  private:
   using Side = cuda::InterpretArguments::Side;
@@ -49,12 +60,14 @@ class KernelRun {
   [[nodiscard]] int64_t in_local(Space space) const noexcept;
 
   GpuTeam& team_;
+  const Placed& placed_;
   const Schedule& schedule_;
   const Programs::Uploaded& program_;
   const Operation& operation_;
   const Pieces pieces_;
   cuda::Job& job_;
   cuda::InterpretArguments arguments_{};
+  bool captured_ = false;
   bool packed_[2] = {};  // by Operand::Space: kernels do not read or write it as it is
 };
 

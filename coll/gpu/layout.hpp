@@ -15,6 +15,7 @@
 //   kernel_data    [from][set][message][part]
 //   credit  [to][set]
 //   kernel_credit  [to][set][part]
+//   ll      of kernels of one hop: counters of passes [part], slots [set][from][part] (ll.cuh)
 //   local   memory of the rank's own: what is put aside, stages and mirrors
 //   inbox   [from][set]: regions
 //   kernel_inbox   [from][set][part]
@@ -70,7 +71,16 @@ struct ScratchLayout {
   [[nodiscard]] size_t kernel_part(size_t all) const noexcept {
     return all / kParts / kKernelGrain * kKernelGrain;
   }
-  [[nodiscard]] size_t local() const noexcept { return up(words_end()); }
+  [[nodiscard]] size_t ll_counters() const noexcept { return up(words_end()); }
+  [[nodiscard]] size_t ll_words() const noexcept { return ll_counters() + kGrain; }
+  /// Vectors of 16 bytes of data that a slot holds.
+  [[nodiscard]] size_t ll_room() const noexcept {
+    const size_t most = (bytes - ll_words()) / kLlShare / (pairs() * kParts * kLlVector);
+    return most < kLlRoom ? most : kLlRoom;
+  }
+  [[nodiscard]] size_t local() const noexcept {
+    return up(ll_words() + pairs() * kParts * ll_room() * kLlVector);
+  }
   [[nodiscard]] size_t local_bytes() const noexcept {
     return (bytes - local()) / 4 / kGrain * kGrain;
   }
@@ -86,10 +96,13 @@ struct ScratchLayout {
   }
   /// Whether anything useful fits.
   [[nodiscard]] bool serves() const noexcept {
-    return bytes > local() && region() >= kLeastRegion && local_bytes() >= kLeastRegion;
+    return bytes > ll_words() && bytes > local() && ll_room() > 0 && region() >= kLeastRegion &&
+           local_bytes() >= kLeastRegion;
   }
 
  private:
+  static constexpr size_t kLlShare = 8;  // of the scratch, slots of LL are at most one part in
+  static constexpr size_t kLlRoom = 512, kLlVector = 32;
   static constexpr size_t kKernelShare = 4;  // of the inboxes, theirs is one part in
   [[nodiscard]] size_t inboxes() const noexcept { return bytes - local() - local_bytes(); }
   [[nodiscard]] static size_t at(int rank, int set) noexcept {

@@ -71,11 +71,12 @@ Pieces::Pieces(const Operation& operation, const Placed& placed, const Room& roo
 // There is room on all ranks where one may need it: all take pieces of the same size.
 void Pieces::find_asides(bool sides) noexcept {
   const bool reduced = reduces(operation_.collective);
-  input_aside_ = overwrites(operation_) || (reduced && on_host(operation_.input));
+  // Kernels' callers pack what lies on the host themselves, and each question is a driver's call.
+  input_aside_ = overwrites(operation_) || (reduced && !sides && on_host(operation_.input));
   const bool writes = operation_.collective != kExscan || schedule_.rank > 0;
-  output_aside_ = reduced && writes && on_host(operation_.output);
+  output_aside_ = reduced && !sides && writes && on_host(operation_.output);
   if (reduced || overwrites(operation_)) aside_in_ = splits_ ? schedule_.parts : schedule_.ranks;
-  if (reduced) aside_out_ = splits_ ? schedule_.parts : 1;
+  aside_out_ = reduced && splits_ ? schedule_.parts : 1;
   if (sides) aside_in_ = aside_out_ = splits_ ? schedule_.parts : schedule_.ranks;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/gpu/program.hpp"
 
-#include <atomic>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -11,7 +10,6 @@ namespace tern::coll {
 namespace {
 
 using cuda::Instruction;
-using cuda::InterpretReport;
 using cuda::Operand;
 
 /// The block whose size a slice has, as agreed sides count them.
@@ -127,14 +125,6 @@ const Programs::Uploaded* Programs::upload(const Placed& placed, std::string* wh
   CUresult error = current.result();
   Uploaded made;
   made.bytes = image.size();
-  if (error == CUDA_SUCCESS && reports_ == nullptr) {
-    report_bytes_ = ScratchLayout::kParts * sizeof(InterpretReport);
-    std::byte* const pinned = device.acquire(cuda::Device::Store::kPinned, &report_bytes_, &error);
-    if (pinned != nullptr) {
-      std::memset(pinned, 0, report_bytes_);
-      reports_ = reinterpret_cast<InterpretReport*>(pinned);
-    }
-  }
   if (error == CUDA_SUCCESS)
     made.at = device.acquire(cuda::Device::Store::kDevice, &made.bytes, &error);
   if (made.at == nullptr) {
@@ -155,36 +145,12 @@ const Programs::Uploaded* Programs::upload(const Placed& placed, std::string* wh
   return &(uploaded_[&placed] = made);
 }
 
-std::string Programs::report() const {
-  std::string told;
-  for (int part = 0; part < ScratchLayout::kParts && reports_ != nullptr; ++part) {
-    InterpretReport& one = reports_[part];
-    const uint32_t state = std::atomic_ref<uint32_t>(one.state).load(std::memory_order_acquire);
-    if (state == InterpretReport::kLate)
-      return strf(
-          "rank %d's kernel waited in vain for rank %d's %s (step %d of pass %lld, block %d of "
-          "threads): did all ranks make the same calls, in the same order? TERN_GPU_PATIENCE sets "
-          "how long it waits",
-          team_.rank(), one.peer,
-          one.message == Instruction::kCredit ? "leave to write again" : "message", one.step,
-          static_cast<long long>(one.pass), part);
-    if (state == InterpretReport::kTold && told.empty())
-      told = strf("rank %d's kernel ended, for rank %d's waited in vain (TERN_GPU_PATIENCE)",
-                  team_.rank(), one.peer);
-  }
-  return told;
-}
-
 void Programs::give_back() noexcept {
   cuda::Device& device = team_.device();
   if (device.gone()) return;
   for (const auto& [placed, one] : uploaded_)
     device.release(cuda::Device::Store::kDevice, one.at, one.bytes);
   uploaded_.clear();
-  if (reports_ != nullptr)
-    device.release(cuda::Device::Store::kPinned, reinterpret_cast<std::byte*>(reports_),
-                   report_bytes_);
-  reports_ = nullptr;
 }
 
 }  // namespace tern::coll

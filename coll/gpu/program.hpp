@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs: what is placed, as instructions for tern_interpret, in the memory of the device; and
-// what kernels report.
+// Programs: what is placed, as instructions for tern_interpret, in the memory of the device.
 // Why: a launch then names a program and data, and nothing of a schedule is looked at by the host.
 // Lifetime: of a team. A program is uploaded once, when its schedule is first used; not while a
 // stream is captured, for that allocates.
@@ -44,10 +43,6 @@ class Programs {
   [[nodiscard]] const Uploaded* find(const Placed& placed) const noexcept;
   /// Null with *why where the device has no memory.
   [[nodiscard]] const Uploaded* upload(const Placed& placed, std::string* why);
-  /// Of ScratchLayout::kParts blocks of threads; null before the first upload.
-  [[nodiscard]] cuda::InterpretReport* reports() const noexcept { return reports_; }
-  /// Who waited for whom in vain; empty: nobody did.
-  [[nodiscard]] std::string report() const;
   /// The set of regions that a kernel's passes begin with, which are so many in each part.
   [[nodiscard]] int next_set(int64_t passes) noexcept {
     const int set = set_;
@@ -60,8 +55,6 @@ class Programs {
  private:
   GpuTeam& team_;
   std::map<const Placed*, Uploaded> uploaded_;
-  cuda::InterpretReport* reports_ = nullptr;  // pinned
-  size_t report_bytes_ = 0;
   int set_ = 0;
 };
 

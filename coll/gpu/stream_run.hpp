@@ -30,7 +30,10 @@ class StreamRun {
   /// 0, or an error class with fail() text: then a part may be under way, and the team is of no
   /// use any more. Throws std::bad_alloc.
   [[nodiscard]] int run();
+  /// Bytes of a vector or block in a pass.
+  [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
+  [[nodiscard]] static int blocks() noexcept { return 0; }  // the driver's affair
 
  private:
   void run_pass(MPI_Count pass);

@@ -171,6 +171,10 @@ CUresult Kernels::interpret(CUstream stream, const InterpretArguments& arguments
   return launch(interpret_, stream, blocks, &arguments, sizeof(InterpretShared));
 }
 
+CUresult Kernels::push(CUstream stream, const PushArguments& arguments, int blocks) noexcept {
+  return launch(push_, stream, blocks, &arguments, sizeof(PushShared));
+}
+
 bool Kernels::has(const std::shared_ptr<const LayoutProgram>& program) noexcept {
   if (program == nullptr || program->inlined()) return true;
   const std::lock_guard<std::mutex> guard(mutex_);

@@ -7,6 +7,7 @@
 // cuda/kernels/image.hpp (where they come from), tests/unit/cuda/kernels_test.cc.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,7 @@
 #include "cuda/kernels/reduce_plan.hpp"
 
 // Kernels beside the reductions: tern_NAME of a .cu file, and the member NAME_ that is launched.
-#define TERN_KERNELS(ROW) ROW(pack) ROW(mail) ROW(interpret)
+#define TERN_KERNELS(ROW) ROW(pack) ROW(mail) ROW(interpret) ROW(push)
 
 namespace tern::cuda {
 
@@ -65,9 +66,10 @@ class Kernels {
 
   /// Runs a program by so many blocks of threads, which wait for those of other devices.
   CUresult interpret(CUstream stream, const InterpretArguments& arguments, int blocks) noexcept;
-  /// How many of them are resident together.
-  [[nodiscard]] int most_interpreting() const noexcept {
-    return static_cast<int>(interpret_.most_blocks);
+  CUresult push(CUstream stream, const PushArguments& arguments, int blocks) noexcept;
+  /// How many blocks of either are resident together.
+  [[nodiscard]] int most_waiting() const noexcept {
+    return static_cast<int>(std::min(interpret_.most_blocks, push_.most_blocks));
   }
 
  private:

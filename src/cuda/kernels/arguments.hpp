@@ -124,14 +124,24 @@ struct Operand {
 };
 static_assert(sizeof(Operand) == 16);
 
-/// What a block of threads leaves in pinned memory when it gives up.
-struct InterpretReport {
-  enum State : uint32_t { kNothing, kLate, kTold };
+/// What a block of threads that waits for another rank's says in pinned memory: that it does, for
+/// longer than usual; and that it has given up.
+struct KernelReport {
+  enum State : uint32_t { kNothing, kWaits, kLate, kTold };
   uint32_t state;
-  int32_t peer;  // kLate: waited for; kTold: gave up first
+  uint32_t number;  // of the times that it waited so long
+  int32_t peer;     // kWaits, kLate: waited for; kTold: gave up first
   int32_t message, step;
+  uint32_t call;  // as the launch had it
   int64_t pass;
-  int64_t unused;
+};
+/// In the abort word of a scratch: who gave up, and 1 more; or that the host ends all waits.
+inline constexpr uint32_t kLetGo = ~0U;
+
+/// Of a block of threads that waits (wait.cuh).
+struct WaitShared {
+  uint32_t left;  // it gives up: a KernelReport::State
+  uint32_t told;  // the host knows that it waits
 };
 
 /// A lowered schedule over data: pass p works on the p-th part of every block, in the share of the
@@ -149,7 +159,7 @@ struct InterpretArguments {
     int64_t offset, length;
   };
   const char* program;  // addresses of all ranks' scratch, instructions, operands
-  InterpretReport* reports;
+  KernelReport* reports;
   Side sides[2];  // by Operand::Space
   Side source;    // kInput is copied from here first, where that has blocks
   int32_t source_blocks;
@@ -167,6 +177,7 @@ struct InterpretArguments {
   int64_t data_words, credit_words, abort_word;  // offsets in the scratch
   int64_t words_of_set, ctas;  // data words of a pair and set; how many share the scratch
   uint64_t patience;           // ns; 0: for ever
+  uint32_t call;               // for reports
   int32_t kernel;              // which of TERN_REDUCE_KERNELS
   int32_t operation;
   int32_t reduce_element;  // bytes
@@ -175,10 +186,36 @@ struct InterpretArguments {
 };
 static_assert(sizeof(InterpretArguments) <= 4000);
 
+/// A collective of one hop (push.cuh). Offsets are in the scratch.
+struct PushArguments {
+  enum What : int32_t { kReduce, kGather, kBarrier };
+  const char* bases[kMostRanks];  // of all ranks' scratch
+  KernelReport* reports;
+  const char* input;  // the own vector or block
+  char* output;
+  int64_t bytes;            // of the vector, or of a block
+  int64_t stride;           // kGather: from one block of the output to the next
+  int64_t words, counters;  // of LL: slots of each set, rank and part; passes of each part
+  int64_t abort_word;
+  int64_t room;       // vectors of 16 bytes in a slot
+  uint64_t patience;  // ns; 0: for ever
+  uint64_t refresh;   // a number of passes less 1, of which two use whole slots
+  int32_t ranks, rank;
+  int32_t parts;  // blocks of threads that have slots
+  int32_t what;
+  int32_t kernel;  // which of TERN_REDUCE_KERNELS
+  int32_t operation;
+  uint32_t call;  // for reports
+};
+struct PushShared {
+  WaitShared wait;
+  uint64_t passes;
+};
+
 /// Of a block of threads.
 struct InterpretShared {
   ReduceArguments reduction;
-  int32_t left;
+  WaitShared wait;
 };
 
 }  // namespace tern::cuda

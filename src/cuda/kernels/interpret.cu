@@ -9,10 +9,11 @@
 // for words and signals; all threads meet before and behind what is moved or reduced.
 //
 // Words are binary: a signal makes one 1, who waits makes it 0 again. Nothing is counted, so a
-// launch can be replayed. Waits are bounded: see give_up().
+// launch can be replayed. Waits are bounded: see wait.cuh.
 // See: coll/gpu/program.hpp (makes programs), coll/gpu/kernel_run.hpp (launches);
 // tests/unit/coll/kernel_run_test.cc.
 #include "cuda/kernels/reduce.cuh"
+#include "cuda/kernels/wait.cuh"
 
 namespace tern::cuda {
 namespace {
@@ -22,16 +23,10 @@ TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
   reduce<kElement, T, Operations...>(a, 0, 1);
 }
 
-enum class InterpretKernel : int32_t {
-#define TERN_NAME_ONLY(suffix, ...) suffix,
-  TERN_REDUCE_KERNELS(TERN_NAME_ONLY)
-#undef TERN_NAME_ONLY
-};
-
 TERN_DEVICE void reduce_by(int32_t kernel, const ReduceArguments& a) {
-  switch (static_cast<InterpretKernel>(kernel)) {
+  switch (static_cast<ReduceNumber>(kernel)) {
 #define TERN_CASE(suffix, type, ...) \
-  case InterpretKernel::suffix:      \
+  case ReduceNumber::suffix:         \
     return reduce_alone<TERN_REDUCE_ELEMENT(suffix, type), type, __VA_ARGS__>(a);
     TERN_REDUCE_KERNELS(TERN_CASE)
 #undef TERN_CASE
@@ -41,14 +36,15 @@ TERN_DEVICE void reduce_by(int32_t kernel, const ReduceArguments& a) {
 class Interpreter {
  public:
   TERN_DEVICE Interpreter(const InterpretArguments& arguments, InterpretShared& shared)
-      : a_(arguments), shared_(shared), program_(DEV(arguments.program)) {}
+      : a_(arguments),
+        shared_(shared),
+        program_(DEV(arguments.program)),
+        waiter_(reinterpret_cast<const char* const*>(program_), arguments.ranks, arguments.rank,
+                arguments.abort_word, DEV(arguments.reports) + blockIdx.x, arguments.call,
+                arguments.patience, shared.wait) {}
 
   TERN_DEVICE void run() {
-    if (threadIdx.x == 0) {
-      shared_.left = 0;
-      if (const uint32_t who = ptx::load_acquire_system(abort_word(a_.rank)); who != 0)
-        leave(InterpretReport::kTold, static_cast<int32_t>(who) - 1, nullptr);
-    }
+    if (threadIdx.x == 0) waiter_.begin();
     set_ = a_.set;
     for (pass_ = a_.first_pass + blockIdx.x; pass_ < a_.end_pass; pass_ += gridDim.x) {
       if (left_) return;
@@ -78,11 +74,11 @@ class Interpreter {
       case Instruction::kReduce:
         return reduce(instruction);
       case Instruction::kSignal:
-        if (threadIdx.x == 0 && shared_.left == 0)
+        if (threadIdx.x == 0 && !waiter_.left())
           ptx::signal_system(word(instruction.peer, a_.rank, instruction.message), 1);
         return;
       default:
-        if (threadIdx.x == 0 && shared_.left == 0) wait(instruction);
+        if (threadIdx.x == 0 && !waiter_.left()) wait(instruction);
     }
   }
 
@@ -113,7 +109,7 @@ class Interpreter {
   TERN_DEVICE void do_move() {
     if (!meet()) return;
     if (shared_.reduction.sources[0] != shared_.reduction.target)
-      reduce_by(static_cast<int32_t>(InterpretKernel::bits), shared_.reduction);
+      reduce_by(static_cast<int32_t>(ReduceNumber::bits), shared_.reduction);
     __syncthreads();
   }
 
@@ -145,40 +141,21 @@ class Interpreter {
   /// False: the block leaves.
   TERN_DEVICE bool meet() {
     __syncthreads();
-    left_ = shared_.left != 0;
+    left_ = waiter_.left();
     return !left_;
   }
 
   TERN_DEVICE void wait(const Instruction& instruction) {
-    constexpr unsigned kPolls = 256;
     uint32_t* const at = word(a_.rank, instruction.peer, instruction.message);
+    const auto what = [&] {
+      return Awaited{instruction.peer, instruction.message, instruction.step, pass_};
+    };
+    unsigned polls = 0;
     uint64_t begun = 0;
-    for (unsigned polls = 1; ptx::load_acquire_system(at) != 1; ++polls) {
-      spin_pause();
-      if (polls % kPolls != 0) continue;
-      if (const uint32_t who = ptx::load_acquire_system(abort_word(a_.rank)); who != 0)
-        return leave(InterpretReport::kTold, static_cast<int32_t>(who) - 1, &instruction);
-      const uint64_t now = ptx::nanoseconds();
-      if (begun == 0) begun = now;
-      if (a_.patience != 0 && now - begun > a_.patience) return give_up(instruction);
-    }
+    while (ptx::load_acquire_system(at) != 1)
+      if (!waiter_.again(&polls, &begun, what)) return;
+    waiter_.end();
     ptx::store_relaxed_system(at, 0U);
-  }
-
-  /// Others learn it where they wait.
-  TERN_DEVICE void give_up(const Instruction& instruction) {
-    leave(InterpretReport::kLate, instruction.peer, &instruction);
-    for (int32_t rank = 0; rank < a_.ranks; ++rank)
-      ptx::signal_system(abort_word(rank), static_cast<uint32_t>(a_.rank) + 1);
-  }
-  TERN_DEVICE void leave(uint32_t state, int32_t peer, const Instruction* instruction) {
-    InterpretReport* const report = DEV(a_.reports) + blockIdx.x;
-    report->peer = peer;
-    report->message = instruction == nullptr ? 0 : instruction->message;
-    report->step = instruction == nullptr ? 0 : instruction->step;
-    report->pass = instruction == nullptr ? a_.first_pass : pass_;
-    ptx::signal_system(&report->state, state);
-    shared_.left = 1;
   }
 
   [[nodiscard]] TERN_DEVICE const Operand* operands_of(const Instruction& instruction) const {
@@ -186,9 +163,6 @@ class Interpreter {
   }
   [[nodiscard]] TERN_DEVICE char* scratch(int32_t rank) const {
     return reinterpret_cast<char* const*>(program_)[rank];
-  }
-  [[nodiscard]] TERN_DEVICE uint32_t* abort_word(int32_t rank) const {
-    return reinterpret_cast<uint32_t*>(DEV(scratch(rank) + a_.abort_word));
   }
   /// In the scratch of `owner`.
   [[nodiscard]] TERN_DEVICE uint32_t* word(int32_t owner, int32_t other, int32_t message) const {
@@ -229,6 +203,7 @@ class Interpreter {
   const InterpretArguments& a_;
   InterpretShared& shared_;
   const char* const program_;
+  Waiter waiter_;
   int64_t pass_ = 0, start_ = 0, each_ = 0, longer_ = 0;
   int32_t set_ = 0;
   bool left_ = false;  // as of the last meeting: all threads leave together

@@ -3,4 +3,5 @@
 #include "cuda/kernels/interpret.cu"
 #include "cuda/kernels/mail.cu"
 #include "cuda/kernels/pack.cu"
+#include "cuda/kernels/push.cu"
 #include "cuda/kernels/reduce.cu"

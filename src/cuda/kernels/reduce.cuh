@@ -138,6 +138,13 @@ TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks)
   }
 }
 
+/// As ReduceKernel of the host.
+enum class ReduceNumber : int32_t {
+#define TERN_NAME_ONLY(suffix, ...) suffix,
+  TERN_REDUCE_KERNELS(TERN_NAME_ONLY)
+#undef TERN_NAME_ONLY
+};
+
 }  // namespace
 
 #define COMMA ,

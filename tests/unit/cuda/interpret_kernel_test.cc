@@ -21,7 +21,7 @@ struct Rank {
   int number;
   std::vector<char> scratch = std::vector<char>(kScratch), program;
   std::vector<int> input, output;
-  InterpretReport reports[kParts] = {};
+  KernelReport reports[kParts] = {};
   InterpretArguments arguments{};
 
   Rank(int rank, size_t count) : number(rank), input(count, 100 + rank), output(count, -1) {
@@ -104,7 +104,7 @@ TEST(InterpretKernel, TwoRanksExchange) {
   other.join();
   for (const Rank& rank : ranks) {
     EXPECT_EQ(rank.output, ranks[1 - rank.number].input);
-    EXPECT_EQ(rank.reports[0].state, InterpretReport::kNothing);
+    EXPECT_EQ(rank.reports[0].state, KernelReport::kNothing);
   }
 }
 
@@ -114,11 +114,11 @@ TEST(InterpretKernel, ItGivesUpAndTellsTheOther) {
   for (Rank& rank : ranks) rank.prepare(bases);
   ranks[0].arguments.patience = 50000000;
   ranks[0].launch();
-  EXPECT_EQ(ranks[0].reports[0].state, InterpretReport::kLate);
+  EXPECT_EQ(ranks[0].reports[0].state, KernelReport::kLate);
   EXPECT_EQ(ranks[0].reports[0].peer, 1);
   EXPECT_EQ(ranks[0].reports[0].message, 0);
   ranks[1].launch();
-  EXPECT_EQ(ranks[1].reports[0].state, InterpretReport::kTold);
+  EXPECT_EQ(ranks[1].reports[0].state, KernelReport::kTold);
   EXPECT_EQ(ranks[1].reports[0].peer, 0);
   EXPECT_EQ(ranks[1].output[0], -1);
 }
