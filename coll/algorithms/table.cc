@@ -61,8 +61,6 @@ constexpr Algorithm kTable[] = {
    [](S s) { return plain(lg(s.p), 0); }, "Hensgen et al. 1988"},
   {kBarrier, "tree", barrier_tree, kAnything, 0, "2 log4 p; 0",
    [](S s) { return plain(2 * fan(s.p) * log4(s.p), 0); }, "Mellor-Crummey, Scott 1991"},
-  {kBarrier, "one_shot", barrier_one_shot, kAnything, 0, "p - 1, of 1 hop; 0",
-   [](S s) { return plain(s.p - 1, 0); }, ""},
   {kBarrier, "two_level", barrier_two_level, kLevels, 0, "lg q between hosts, 2 lg g within; 0",
    [](S s) { return levels({lg(s.hosts)}, {2 * lg(per_host(s))}); }, ""},
   {kBarrier, "flat", nullptr, kShared, 0, "1; 0",

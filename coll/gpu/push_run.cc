@@ -28,11 +28,13 @@ MPI_Count vectors_of(size_t bytes) noexcept {
 }
 size_t room_of(size_t bytes) noexcept { return (bytes + kVector - 1) / kVector * kVector; }
 
+/// A barrier has no data by which one row could be told from another.
 bool is_one_hop(const Placed& placed, const Operation& operation) noexcept {
+  constexpr int kMostOfBarrier = 16;  // ranks; a model's number: above, rounds are fewer
   const char* const row = placed.schedule.algorithm;
+  if (operation.collective == kBarrier) return placed.schedule.ranks <= kMostOfBarrier;
   if (operation.collective == kAllgather) return std::strcmp(row, "linear") == 0;
-  return (operation.collective == kAllreduce || operation.collective == kBarrier) &&
-         std::strcmp(row, "one_shot") == 0;
+  return operation.collective == kAllreduce && std::strcmp(row, "one_shot") == 0;
 }
 
 }  // namespace
