@@ -176,10 +176,10 @@ class Threads {
     std::mutex mutex;
     std::vector<std::unique_ptr<Thread>> idle;
   };
-  static Kept& kept() {
-    static Kept* const all = new Kept;  // streams may end after the program's statics
-    return *all;
-  }
+  // Streams may end after the program's statics. Made before there are threads: the guard of a
+  // variable of a function is not seen by TSan here.
+  static inline Kept* const all_ = new Kept;
+  static Kept& kept() { return *all_; }
   std::vector<std::unique_ptr<Thread>> here_;
 };
 
