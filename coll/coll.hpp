@@ -19,6 +19,7 @@
 #include "coll/flat/flights.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/gpu/team.hpp"
+#include "coll/gpu/way.hpp"
 #include "coll/select/select.hpp"
 #include "core/process.hpp"
 #include "core/request.hpp"
@@ -126,7 +127,11 @@ class Coll final : UnderWay, ScheduleMaker {
   [[nodiscard]] int put_into(CommState& state, const Operation& operation, CUstream stream,
                              bool* taken, std::string* why_not);
   [[nodiscard]] const Placed* placed_for(CommState& state, const Operation& operation,
-                                         std::string* why_not);
+                                         const Question& question, std::string* why_not);
+  [[nodiscard]] int run_in_stream(CommState& state, const Placed& placed,
+                                  const Operation& operation, const Way& way, CUstream stream);
+  template <class Run>
+  void explain_way(CommState& state, const Placed& placed, const Way& way, const Run& run);
   // coll_flight.cc: nonblocking and persistent ones.
   /// *made: bound, without a handle; null where it takes a schedule.
   [[nodiscard]] int prepare_flight(const Operation& operation, const Question& question,

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coll: collectives that are put into streams.
+#include <bit>
 #include <new>
 
 #include "base/error.hpp"
 #include "coll/coll.hpp"
+#include "coll/gpu/kernel_run.hpp"
 #include "coll/gpu/pieces.hpp"
+#include "coll/gpu/push_run.hpp"
 #include "coll/gpu/stream_run.hpp"
+#include "coll/gpu/way.hpp"
 
 namespace tern::coll {
 namespace {
 
 /// Passes of a row that is a pipeline over ranks.
 constexpr MPI_Count kPiped = 16;
+const char* name_of(Way::Engine engine) noexcept {
+  return engine == Way::kStream ? "stream" : engine == Way::kKernel ? "kernel" : "push";
+}
+const char* wire_of(Way::Engine engine) noexcept {
+  return engine == Way::kStream ? "copies" : engine == Way::kKernel ? "simple" : "ll";
+}
 
 }  // namespace
 
@@ -31,9 +41,8 @@ int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device
 }
 
 // All of it depends on what is alike on all ranks.
-const Placed* Coll::placed_for(CommState& state, const Operation& operation, std::string* why_not) {
-  Question question = question_of(operation);
-  question.streams = true;
+const Placed* Coll::placed_for(CommState& state, const Operation& operation,
+                               const Question& question, std::string* why_not) {
   if (const char* why = Pieces::why_not(operation); why != nullptr) {
     *why_not = why;
     return nullptr;
@@ -63,6 +72,51 @@ int Coll::fail_over(CommState& state) const noexcept {
   return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
 }
 
+// Once for a row and a size.
+template <class Run>
+void Coll::explain_way(CommState& state, const Placed& placed, const Way& way, const Run& run) {
+  if (TERN_LIKELY(!process_.explain.on()) || state.communicator.rank() != 0) return;
+  const Schedule& schedule = placed.schedule;
+  const auto chunk = static_cast<unsigned long long>(run.chunk());
+  const auto passes = static_cast<unsigned long long>(run.passes());
+  if (!state.team->is_news({&placed, way.engine, std::bit_width(chunk * passes)})) return;
+  const core::ChannelLock lock(channel_.progress);
+  process_.explain.say(
+      "engine",
+      {{"operation", coll::name_of(schedule.collective)},
+       {"algorithm", schedule.algorithm},
+       {"engine", name_of(way.engine)},
+       {"wire", wire_of(way.engine)},
+       {"blocks", static_cast<unsigned long long>(run.blocks())},
+       {"chunk", chunk},
+       {"passes", passes},
+       {"communicator", state.communicator.name.text()}},
+      strf(
+          "%s %s (%s) goes into the stream by the %s engine (%s, %d blocks of threads, %llu passes "
+          "of %llu bytes): %s",
+          coll::name_of(schedule.collective), schedule.algorithm,
+          state.communicator.name.text().c_str(), name_of(way.engine), wire_of(way.engine),
+          run.blocks(), passes, chunk, way.why.c_str()));
+}
+
+int Coll::run_in_stream(CommState& state, const Placed& placed, const Operation& operation,
+                        const Way& way, CUstream stream) {
+  GpuTeam& team = *state.team;
+  cuda::Stream of_user;
+  of_user.handle = stream;
+  cuda::Job job(team.device(), of_user);
+  const uint64_t patience = process_.params.gpu_patience * 1000;
+  const auto go = [&](auto&& run) {
+    explain_way(state, placed, way, run);
+    return run.run();
+  };
+  if (way.engine == Way::kPush) return go(PushRun(team, placed, operation, job, patience));
+  if (way.engine == Way::kKernel)
+    return go(KernelRun(team, placed, *way.program, operation, job, patience));
+  const bool piped = find_algorithm(operation.collective, placed.schedule.algorithm)->chunk != 0;
+  return go(StreamRun(team, placed, operation, job, piped ? kPiped : 1));
+}
+
 int Coll::put_into(CommState& state, const Operation& operation, CUstream stream, bool* taken,
                    std::string* why_not) {
   GpuTeam& team = *state.team;
@@ -73,14 +127,22 @@ int Coll::put_into(CommState& state, const Operation& operation, CUstream stream
                 "MPIX_Stream_comm_create makes one that takes them",
                 team.why_forsaken().c_str());
   if (team.broken()) return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
-  const Placed* const placed = placed_for(state, operation, why_not);
+  if (std::string why = team.why_given_up(); !why.empty()) {
+    team.break_off(why);
+    return fail(MPI_ERR_OTHER, "%s", why.c_str());
+  }
+  Question question = question_of(operation);
+  question.streams = true;
+  question.kernels = prefers_kernels(team, process_.params, operation, question.bytes);
+  const Placed* const placed = placed_for(state, operation, question, why_not);
   if (placed == nullptr) return MPI_SUCCESS;
+  const Way way = way_of(team, process_.params, *placed, operation, question.bytes, stream);
+  if (way.engine == Way::kNobody) {
+    *why_not = way.why;
+    return MPI_SUCCESS;
+  }
   *taken = true;
-  cuda::Stream of_user;
-  of_user.handle = stream;
-  cuda::Job job(team.device(), of_user);
-  const bool piped = find_algorithm(operation.collective, placed->schedule.algorithm)->chunk != 0;
-  const int code = StreamRun(team, *placed, operation, job, piped ? kPiped : 1).run();
+  const int code = run_in_stream(state, *placed, operation, way, stream);
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   const std::string why = take_last_error().text;
   team.break_off("an earlier call that was put into a stream failed: " + why);

@@ -58,6 +58,12 @@ coll_sources += coll/gpu/pieces.cc
 coll_sources += coll/gpu/team.cc
 coll_sources += coll/gpu/teams.cc
 coll_sources += coll/gpu/stream_run.cc
+coll_sources += coll/gpu/in_stream.cc
+coll_sources += coll/gpu/push_run.cc
+coll_sources += coll/gpu/way.cc
+coll_sources += coll/gpu/program.cc
+coll_sources += coll/gpu/kernel_reports.cc
+coll_sources += coll/gpu/kernel_run.cc
 coll_sources += coll/coll_enqueue.cc
 coll_sources += coll/coll.cc
 

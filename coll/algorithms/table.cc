@@ -176,6 +176,8 @@ constexpr Algorithm kTable[] = {
    [](S s) { const double g = per_host(s), k = sliced_rounds(s.hosts), away = 2 * s.n / g * (s.hosts - 1) / s.hosts;
              return levels({k, away, k, away, s.n / g, 0, g * (s.hosts == 2 ? 1 : s.hosts)},
                            {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g, s.n * (g - 1) / g, 0}); }, "Traff, Hunold 2020"},
+  {kAllreduce, "one_shot", allreduce_one_shot, kAnything, 128 * kKi, "p - 1, of 1 hop; p n",
+   [](S s) { return piped({s.p - 1, s.n * (s.p - 1), s.p - 1, s.n * (s.p - 1), s.n * (s.p - 1), s.n}); }, "Shah et al. 2025"},
   {kAllreduce, "two_shot", allreduce_two_shot, kAnything, 128 * kKi, "2 (p - 1), of 2 hops; 2 n",
    [](S s) { return piped({2 * (s.p - 1), 2 * s.n * (s.p - 1) / s.p, 2 * (s.p - 1), 2 * s.n, s.n, s.n / s.p, s.p}); }, "Cowan et al. 2023"},
   {kAllreduce, "flat", nullptr, kShared, 0, "1; p n",

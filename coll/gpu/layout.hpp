@@ -10,11 +10,19 @@
 // signal sets 1, a wait waits for 1 and sets 0. So nothing is counted, and what is recorded in a
 // graph can be replayed.
 //
-//   one     a word that is always 1: signals are copies of it
+//   one     a word that is always 1: signals are copies of it; and one that ends kernels' waits
 //   data    [from][set][message]
+//   kernel_data    [from][set][message][part]
 //   credit  [to][set]
+//   kernel_credit  [to][set][part]
+//   ll      of kernels of one hop: counters of passes [part], slots [set][from][part] (ll.cuh)
 //   local   memory of the rank's own: what is put aside, stages and mirrors
 //   inbox   [from][set]: regions
+//   kernel_inbox   [from][set][part]
+//
+// Streams and kernels have words and regions apart: a credit of one says nothing of what the other
+// has read. A kernel's words, regions and local memory are cut into equal parts, one for each block
+// of its threads.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +39,9 @@ namespace tern::coll {
 struct ScratchLayout {
   static constexpr int kSets = 2;
   static constexpr int kMessages = 256;  // of one rank to another in one pass
+  static constexpr int kParts = 8;       // blocks of threads of a kernel
+  static constexpr int kKernelMessages = 128;
+  static constexpr size_t kKernelGrain = 16;
   static constexpr size_t kGrain = 256;
   static constexpr size_t kWord = sizeof(uint32_t);
   static constexpr size_t kLeastRegion = 16384;
@@ -42,13 +53,34 @@ struct ScratchLayout {
     return (bytes + kGrain - 1) / kGrain * kGrain;
   }
   [[nodiscard]] static constexpr size_t one() noexcept { return 0; }
+  [[nodiscard]] static constexpr size_t abort() noexcept { return kWord; }
   [[nodiscard]] size_t data(int from, int set, int message) const noexcept {
     return kGrain + (at(from, set) * kMessages + static_cast<size_t>(message)) * kWord;
   }
   [[nodiscard]] size_t credit(int to, int set) const noexcept {
     return credits() + at(to, set) * kWord;
   }
-  [[nodiscard]] size_t local() const noexcept { return up(credits() + pairs() * kWord); }
+  /// Of the first pair and part; see above for the order of the others.
+  [[nodiscard]] size_t kernel_data() const noexcept { return kGrain + pairs() * kMessages * kWord; }
+  [[nodiscard]] size_t kernel_credit() const noexcept { return credits() + pairs() * kWord; }
+  [[nodiscard]] size_t kernel_inbox() const noexcept { return inbox(ranks, 0); }
+  [[nodiscard]] size_t kernel_region() const noexcept {
+    return inboxes() / kKernelShare / pairs() / kGrain * kGrain;
+  }
+  /// Of one part.
+  [[nodiscard]] size_t kernel_part(size_t all) const noexcept {
+    return all / kParts / kKernelGrain * kKernelGrain;
+  }
+  [[nodiscard]] size_t ll_counters() const noexcept { return up(words_end()); }
+  [[nodiscard]] size_t ll_words() const noexcept { return ll_counters() + kGrain; }
+  /// Vectors of 16 bytes of data that a slot holds.
+  [[nodiscard]] size_t ll_room() const noexcept {
+    const size_t most = (bytes - ll_words()) / kLlShare / (pairs() * kParts * kLlVector);
+    return most < kLlRoom ? most : kLlRoom;
+  }
+  [[nodiscard]] size_t local() const noexcept {
+    return up(ll_words() + pairs() * kParts * ll_room() * kLlVector);
+  }
   [[nodiscard]] size_t local_bytes() const noexcept {
     return (bytes - local()) / 4 / kGrain * kGrain;
   }
@@ -57,20 +89,29 @@ struct ScratchLayout {
   }
   /// Bytes that one rank's messages of one pass may take.
   [[nodiscard]] size_t region() const noexcept {
-    return (bytes - local() - local_bytes()) / pairs() / kGrain * kGrain;
+    return (inboxes() - inboxes() / kKernelShare) / pairs() / kGrain * kGrain;
   }
-  [[nodiscard]] size_t words_end() const noexcept { return credits() + pairs() * kWord; }
+  [[nodiscard]] size_t words_end() const noexcept {
+    return kernel_credit() + pairs() * kParts * kWord;
+  }
   /// Whether anything useful fits.
   [[nodiscard]] bool serves() const noexcept {
-    return bytes > local() && region() >= kLeastRegion && local_bytes() >= kLeastRegion;
+    return bytes > ll_words() && bytes > local() && ll_room() > 0 && region() >= kLeastRegion &&
+           local_bytes() >= kLeastRegion;
   }
 
  private:
+  static constexpr size_t kLlShare = 8;  // of the scratch, slots of LL are at most one part in
+  static constexpr size_t kLlRoom = 512, kLlVector = 32;
+  static constexpr size_t kKernelShare = 4;  // of the inboxes, theirs is one part in
+  [[nodiscard]] size_t inboxes() const noexcept { return bytes - local() - local_bytes(); }
   [[nodiscard]] static size_t at(int rank, int set) noexcept {
     return static_cast<size_t>(rank) * kSets + static_cast<size_t>(set);
   }
   [[nodiscard]] size_t pairs() const noexcept { return static_cast<size_t>(ranks) * kSets; }
-  [[nodiscard]] size_t credits() const noexcept { return kGrain + pairs() * kMessages * kWord; }
+  [[nodiscard]] size_t credits() const noexcept {
+    return kernel_data() + pairs() * kKernelMessages * kParts * kWord;
+  }
 };
 
 }  // namespace tern::coll

@@ -43,8 +43,7 @@ const char* Pieces::why_not(const Operation& operation) noexcept {
   return type.contiguous() ? nullptr : "what is reduced has gaps";
 }
 
-Pieces::Pieces(const Operation& operation, const Placed& placed, const ScratchLayout& layout,
-               MPI_Count least) noexcept
+Pieces::Pieces(const Operation& operation, const Placed& placed, const Room& room) noexcept
     : operation_(operation), schedule_(placed.schedule), splits_(splits(operation.collective)) {
   if (operation.collective == kBarrier) {
     passes_ = 1;
@@ -52,26 +51,38 @@ Pieces::Pieces(const Operation& operation, const Placed& placed, const ScratchLa
   }
   if (reduces(operation.collective)) element_ = operation.input.type->size();
   total_ = total_units();
-  find_asides();
+  find_asides(room.sides);
   const auto locals = static_cast<size_t>(aside_in_ + aside_out_ + placed.local_blocks);
-  unit_ = layout.region() / static_cast<size_t>(std::max(placed.most_blocks, 1));
-  if (locals > 0) unit_ = std::min(unit_, layout.local_bytes() / locals);
-  unit_ = unit_ / ScratchLayout::kGrain * ScratchLayout::kGrain;
+  unit_ = room.region / static_cast<size_t>(std::max(placed.most_blocks, 1));
+  if (locals > 0) unit_ = std::min(unit_, room.local / locals);
+  unit_ = unit_ / room.grain * room.grain;
   const MPI_Count most = static_cast<MPI_Count>(unit_) / element_ * (splits_ ? schedule_.parts : 1);
   if (total_ == 0 || most == 0) return;
-  constexpr MPI_Count kLeastPass = 65536;  // bytes
-  passes_ = std::max((total_ + most - 1) / most, std::min(least, total_ * element_ / kLeastPass));
+  passes_ = std::max((total_ + most - 1) / most,
+                     std::min(room.least, total_ * element_ / room.least_pass));
   length_ = (total_ + passes_ - 1) / passes_;
+  if (!room.sides || 16 % element_ != 0) return;
+  // Blocks of all passes but the last begin at borders of 16 bytes, if the vector does.
+  const MPI_Count whole = 16 / element_ * (splits_ ? schedule_.parts : 1);
+  length_ = (length_ + whole - 1) / whole * whole;
+  passes_ = (total_ + length_ - 1) / length_;
 }
 
 // There is room on all ranks where one may need it: all take pieces of the same size.
-void Pieces::find_asides() noexcept {
+void Pieces::find_asides(bool sides) noexcept {
   const bool reduced = reduces(operation_.collective);
-  input_aside_ = overwrites(operation_) || (reduced && on_host(operation_.input));
+  // Kernels' callers pack what lies on the host themselves, and each question is a driver's call.
+  input_aside_ = overwrites(operation_) || (reduced && !sides && on_host(operation_.input));
   const bool writes = operation_.collective != kExscan || schedule_.rank > 0;
-  output_aside_ = reduced && writes && on_host(operation_.output);
+  output_aside_ = reduced && !sides && writes && on_host(operation_.output);
   if (reduced || overwrites(operation_)) aside_in_ = splits_ ? schedule_.parts : schedule_.ranks;
   aside_out_ = reduced && splits_ ? schedule_.parts : 1;
+  if (sides) aside_in_ = aside_out_ = splits_ ? schedule_.parts : schedule_.ranks;
+}
+
+MPI_Count Pieces::block_units(int32_t block) const noexcept {
+  if (operation_.collective == kAllgather) return length_of(operation_.output, block);
+  return operation_.collective == kReduceScatter ? length_of(operation_.input, block) : total_;
 }
 
 // Of the vector, or of the largest block.

@@ -27,10 +27,34 @@ class Pieces {
 
   /// `least`: passes that follow each other through a pipeline; fewer where there is little data.
   Pieces(const Operation& operation, const Placed& placed, const ScratchLayout& layout,
-         MPI_Count least) noexcept;
+         MPI_Count least) noexcept
+      : Pieces(
+            operation, placed,
+            {layout.region(), layout.local_bytes(), ScratchLayout::kGrain, least, 65536, false}) {}
+  /// What one pass may take.
+  struct Room {
+    size_t region, local;
+    size_t grain;                 // borders of blocks
+    MPI_Count least, least_pass;  // passes, unless they had fewer bytes than that
+    bool sides;                   // there is local memory for input and output of any operation
+  };
+  Pieces(const Operation& operation, const Placed& placed, const Room& room) noexcept;
 
   /// None where there is no data.
   [[nodiscard]] MPI_Count passes() const noexcept { return passes_; }
+  /// Whether the room was enough.
+  [[nodiscard]] bool fit() const noexcept { return passes_ > 0 || total_ == 0; }
+  /// Bytes of a unit; units of the vector or of the largest block, in all and in a pass; bytes that
+  /// a block has in the scratch; blocks of local memory for each side.
+  [[nodiscard]] MPI_Count element() const noexcept { return element_; }
+  [[nodiscard]] MPI_Count total() const noexcept { return total_; }
+  [[nodiscard]] MPI_Count length() const noexcept { return length_; }
+  [[nodiscard]] size_t unit() const noexcept { return unit_; }
+  [[nodiscard]] int32_t aside(Space space) const noexcept {
+    return space == Space::kInput ? aside_in_ : aside_out_;
+  }
+  /// Units of a block; none is larger than total().
+  [[nodiscard]] MPI_Count block_units(int32_t block) const noexcept;
   /// Bytes that a slice has in a pass.
   [[nodiscard]] size_t bytes(const Slice& slice, MPI_Count pass) const noexcept;
   /// The packed bytes [offset, offset + bytes) of data of the caller's.
@@ -76,7 +100,7 @@ class Pieces {
   [[nodiscard]] Piece in_block(const Side& side, int32_t block, bool alone,
                                const Range& range) const noexcept;
   [[nodiscard]] MPI_Count total_units() const noexcept;
-  void find_asides() noexcept;
+  void find_asides(bool sides) noexcept;
   [[nodiscard]] Slice whole() const noexcept {
     return {Space::kOutput, 0, splits_ ? schedule_.parts : 1, 0};
   }

@@ -95,6 +95,8 @@ bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed, std::
   const Edges edges = edges_of(lowered);
   for (const auto& [ends, edge] : edges) {
     placed->most_blocks = std::max(placed->most_blocks, edge.blocks);
+    placed->most_messages =
+        std::max(placed->most_messages, static_cast<int32_t>(edge.messages.size()));
     if (edge.messages.size() <= static_cast<size_t>(ScratchLayout::kMessages)) continue;
     *why = strf("rank %d sends rank %d %zu messages, more than the %d that have words", ends.first,
                 ends.second, edge.messages.size(), ScratchLayout::kMessages);

@@ -33,6 +33,7 @@ struct Placed {
   std::vector<Word> words;    // by step
   // The most of all ranks:
   int32_t most_blocks = 0;    // that one rank sends another in a pass
+  int32_t most_messages = 0;  // that one rank sends another in a pass
   int32_t local_blocks = 0;   // of stages and mirrors
   bool single_blocks = true;  // no slice has several, but for those of vectors
 };

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "coll/gpu/in_stream.hpp"
 #include "core/op.hpp"
 #include "cuda/kernels.hpp"
 #include "mpi.h"
@@ -36,26 +37,10 @@ StreamRun::StreamRun(GpuTeam& team, const Placed& placed, const Operation& opera
       job_(job) {}
 
 int StreamRun::run() {
-  const cuda::Current current(team_.device());
-  job_.note("cuCtxPushCurrent", current.result());
-  captured_ = is_captured();
-  if (captured_)
-    team_.pin();
-  else
-    job_.note("cuStreamWaitEvent", team_.order(job_.stream()));
+  InStream call(team_, job_);
+  captured_ = call.captured();
   for (MPI_Count pass = 0; pass < pieces_.passes() && !job_.failed(); ++pass) run_pass(pass);
-  if (!captured_ && !job_.failed()) job_.note("cuEventRecord", team_.end_call(job_.stream()));
-  if (!job_.failed()) return MPI_SUCCESS;
-  return fail(MPI_ERR_OTHER, "%s: putting it into the stream failed: %s",
-              name_of(operation_.collective), job_.failure().c_str());
-}
-
-bool StreamRun::is_captured() const noexcept {
-  const cuda::Driver& driver = team_.device().driver;
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (driver.cuStreamIsCapturing != nullptr)
-    (void)driver.cuStreamIsCapturing(job_.stream(), &status);
-  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+  return call.end(operation_.collective);
 }
 
 void StreamRun::run_pass(MPI_Count pass) {

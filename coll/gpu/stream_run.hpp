@@ -30,10 +30,12 @@ class StreamRun {
   /// 0, or an error class with fail() text: then a part may be under way, and the team is of no
   /// use any more. Throws std::bad_alloc.
   [[nodiscard]] int run();
+  /// Bytes of a vector or block in a pass.
+  [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
+  [[nodiscard]] static int blocks() noexcept { return 0; }  // the driver's affair
 
  private:
-  [[nodiscard]] bool is_captured() const noexcept;
   void run_pass(MPI_Count pass);
   void put_aside(MPI_Count pass);
   void bring_back(MPI_Count pass);

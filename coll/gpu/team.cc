@@ -56,6 +56,7 @@ void GpuTeam::end() noexcept {
   if (scratch.address == 0 || device_.gone() || !device_.is_quiet()) return;
   const cuda::Current current(device_);
   if (current.result() != CUDA_SUCCESS) return;
+  programs_.give_back();
   if (end_ != nullptr) (void)device_.driver.cuEventDestroy_v2(end_);
   if (rescue_ != nullptr) device_.streams.end(rescue_);
   if (voice_.here != nullptr)
@@ -102,7 +103,7 @@ std::string GpuTeam::prepare_words() {
     job.note("cuMemsetD32Async", driver.cuMemsetD32Async(device_pointer(at(rank_, offset)), value,
                                                          words, job.stream()));
   };
-  set(0, 0, layout_.words_end() / ScratchLayout::kWord);
+  set(0, 0, layout_.local() / ScratchLayout::kWord);
   set(ScratchLayout::one(), 1, 1);
   set(layout_.credit(0, 0), 1, (layout_.words_end() - layout_.credit(0, 0)) / ScratchLayout::kWord);
   return job.finish() ? std::string() : failure_of("preparing its scratch", job);
@@ -151,6 +152,13 @@ std::string GpuTeam::read_trial() {
   return {};
 }
 
+bool GpuTeam::is_captured(CUstream stream) const noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (device_.driver.cuStreamIsCapturing != nullptr)
+    (void)device_.driver.cuStreamIsCapturing(stream, &status);
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 CUresult GpuTeam::order(CUstream stream) noexcept {
   const cuda::Driver& driver = device_.driver;
   if (end_ == nullptr) return driver.cuEventCreate(&end_, CU_EVENT_DISABLE_TIMING);
@@ -197,10 +205,12 @@ void GpuTeam::let_go() noexcept {
   if (rescue_ == nullptr) rescue_ = device_.streams.idle();
   if (rescue_ == nullptr) rescue_ = device_.streams.make(&error);
   if (rescue_ == nullptr) return;
-  const size_t first = ScratchLayout::one();
-  (void)device_.driver.cuMemsetD32Async(device_pointer(at(rank_, first)), 1,
-                                        (layout_.words_end() - first) / ScratchLayout::kWord,
-                                        rescue_->handle);
+  const auto set = [&](size_t first, uint32_t value, size_t end) {
+    (void)device_.driver.cuMemsetD32Async(device_pointer(at(rank_, first)), value,
+                                          (end - first) / ScratchLayout::kWord, rescue_->handle);
+  };
+  set(ScratchLayout::abort(), cuda::kLetGo, ScratchLayout::abort() + ScratchLayout::kWord);
+  set(layout_.data(0, 0, 0), 1, layout_.words_end());
 }
 
 uint32_t GpuTeam::note(const Wait& wait, bool captured) {
@@ -210,26 +220,76 @@ uint32_t GpuTeam::note(const Wait& wait, bool captured) {
     return kCaptured | static_cast<uint32_t>(captured_.size() - 1);
   }
   notes_.resize(kNotes);
-  next_note_ = next_note_ % (kCaptured - 1) + 1;
+  next_note_ = next_note_ % (kKernels - 1) + 1;
   notes_[next_note_ % kNotes] = wait;
   return next_note_;
 }
 
+const GpuTeam::Wait* GpuTeam::find_note(uint32_t number) const noexcept {
+  const uint32_t place = (number & kCaptured) != 0 ? number & ~kCaptured : number % kNotes;
+  const std::vector<Wait>& notes = (number & kCaptured) != 0 ? captured_ : notes_;
+  return place < notes.size() && notes[place].placed != nullptr ? &notes[place] : nullptr;
+}
+
 std::string GpuTeam::describe(uint32_t wait, std::vector<int>* ranks) const {
+  const auto add = [&](int other) {
+    if (std::find(ranks->begin(), ranks->end(), other) == ranks->end()) ranks->push_back(other);
+  };
+  if ((wait & (kCaptured | kKernels)) == kKernels) {
+    const auto said = KernelReports(reports()).waiting();
+    if (!said) return {};
+    add(said->report.peer);
+    return describe(*said);
+  }
   const std::lock_guard<std::mutex> guard(notes_mutex_);
-  const uint32_t place = (wait & kCaptured) != 0 ? wait & ~kCaptured : wait % kNotes;
-  const std::vector<Wait>& notes = (wait & kCaptured) != 0 ? captured_ : notes_;
-  if (place >= notes.size() || notes[place].placed == nullptr) return {};
-  const Wait& note = notes[place];
-  const Schedule& schedule = note.placed->schedule;
-  for (size_t i = note.step; i < schedule.steps.size() && schedule.steps[i].verb == Verb::kWait;
+  const Wait* const note = find_note(wait);
+  if (note == nullptr) return {};
+  const Schedule& schedule = note->placed->schedule;
+  for (size_t i = note->step; i < schedule.steps.size() && schedule.steps[i].verb == Verb::kWait;
        ++i)
-    if (const int other = note.placed->words[i].other;
-        std::find(ranks->begin(), ranks->end(), other) == ranks->end())
-      ranks->push_back(other);
+    add(note->placed->words[i].other);
   return strf("%s %s, pass %lld, step %zu%s", name_of(schedule.collective), schedule.algorithm,
-              static_cast<long long>(note.pass), note.step,
+              static_cast<long long>(note->pass), note->step,
               (wait & kCaptured) != 0 ? " of a graph" : "");
+}
+
+std::string GpuTeam::describe(const KernelReports::Said& said) const {
+  const std::lock_guard<std::mutex> guard(notes_mutex_);
+  const Wait* const note = find_note(said.report.call);
+  std::string what = "a collective";
+  if (note != nullptr)
+    what =
+        strf("%s %s", name_of(note->placed->schedule.collective), note->placed->schedule.algorithm);
+  return strf("%s by a kernel, pass %lld, step %d, block %d of its threads%s", what.c_str(),
+              static_cast<long long>(said.report.pass), said.report.step, said.part,
+              (said.report.call & kCaptured) != 0 ? ", of a graph" : "");
+}
+
+uint32_t GpuTeam::waiting() const noexcept {
+  if (voice_.here == nullptr) return 0;
+  if (const uint32_t wait = voice_.here->wait.load(std::memory_order_acquire); wait != 0)
+    return wait;
+  const auto said = KernelReports(reports()).waiting();
+  if (!said) return 0;
+  const auto part = static_cast<uint32_t>(said->part);
+  return kKernels | (said->report.number * ScratchLayout::kParts + part) % kKernels;
+}
+
+std::string GpuTeam::why_given_up() const {
+  if (voice_.here == nullptr) return {};
+  const auto said = KernelReports(reports()).given_up();
+  if (!said) return {};
+  const cuda::KernelReport& report = said->report;
+  if (report.state == cuda::KernelReport::kLate)
+    return strf(
+        "rank %d's kernel waited in vain for rank %d's %s (%s): did all ranks make the same calls, "
+        "in the same order? It waits for ten times TERN_GPU_PATIENCE",
+        rank_, report.peer,
+        report.message == cuda::Instruction::kCredit ? "leave to write again" : "message",
+        describe(*said).c_str());
+  if (report.peer < 0)
+    return strf("rank %d's kernel was ended, for a rank takes no part any more", rank_);
+  return strf("rank %d's kernel ended, for rank %d's waited in vain", rank_, report.peer);
 }
 
 const Placed* GpuTeam::placed(const Algorithm& algorithm, int root, std::string* why) {

@@ -18,13 +18,17 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "coll/engine/executions.hpp"
+#include "coll/gpu/kernel_reports.hpp"
 #include "coll/gpu/layout.hpp"
 #include "coll/gpu/placed.hpp"
+#include "coll/gpu/program.hpp"
 #include "cuda/device.hpp"
 #include "cuda/exportable.hpp"
 #include "pml/pml.hpp"
@@ -65,6 +69,15 @@ class GpuTeam {
   /// Whether all ranks have kernels.
   [[nodiscard]] bool reduces() const noexcept { return reduces_; }
   void set_reduces(bool all) noexcept { reduces_ = all; }
+  /// Blocks of threads that a kernel may have: resident together on every rank's device.
+  [[nodiscard]] int parts() const noexcept { return parts_; }
+  /// Ranks share a GPU by MPS: kernels run beside one another, but no stream waits for words.
+  [[nodiscard]] bool shares() const noexcept { return shares_; }
+  void set_shares(bool some) noexcept { shares_ = some; }
+  void set_parts(int parts) noexcept { parts_ = parts; }
+  [[nodiscard]] Programs& programs() noexcept { return programs_; }
+  /// Whether what is put into the stream is recorded for a graph.
+  [[nodiscard]] bool is_captured(CUstream stream) const noexcept;
   /// Work of another stream than before comes behind what was put into that one. The context is
   /// current; not while the stream is captured.
   [[nodiscard]] CUresult order(CUstream stream) noexcept;
@@ -78,10 +91,8 @@ class GpuTeam {
   [[nodiscard]] uint32_t passed() const noexcept {
     return voice_.here == nullptr ? calls() : voice_.here->passed.load(std::memory_order_acquire);
   }
-  /// The wait at which the stream is; 0: it is at none.
-  [[nodiscard]] uint32_t waiting() const noexcept {
-    return voice_.here == nullptr ? 0 : voice_.here->wait.load(std::memory_order_acquire);
-  }
+  /// The wait at which the stream is, or a kernel in it; 0: it is at none.
+  [[nodiscard]] uint32_t waiting() const noexcept;
   /// Waits that are put into the stream: the steps of a schedule from one on, in a pass.
   struct Wait {
     const Placed* placed = nullptr;
@@ -90,6 +101,8 @@ class GpuTeam {
   };
   /// What a number of waiting() means: in words, and for which ranks of the team.
   [[nodiscard]] std::string describe(uint32_t wait, std::vector<int>* ranks) const;
+  /// Who waited for whom in vain, where a kernel has given up; empty: none has.
+  [[nodiscard]] std::string why_given_up() const;
   /// A rank takes no part any more: what waits will not end by itself. Any thread.
   void forsake(const std::string& why) noexcept;
   [[nodiscard]] bool forsaken() const noexcept { return forsaken_.load(std::memory_order_acquire); }
@@ -98,10 +111,14 @@ class GpuTeam {
   /// Lets every wait of this rank's streams end, whatever was signalled: their data is undefined
   /// then, and the team of no use any more. Calls the driver, on a stream of its own.
   void let_go() noexcept;
-  // In a batch, around a wait.
+  // In a batch, around a wait; and for a launch.
   [[nodiscard]] uint32_t note(const Wait& wait, bool captured);
+  [[nodiscard]] cuda::KernelReport* reports() const noexcept { return voice_.here->reports; }
   [[nodiscard]] CUdeviceptr wait_word() const noexcept { return voice_.at; }
 
+  /// For what is explained once: a row, by what, and of which size.
+  using Said = std::tuple<const Placed*, int, int>;
+  [[nodiscard]] bool is_news(const Said& said) { return said_.insert(said).second; }
   /// A graph holds it: it is not another communicator's any more.
   void pin() noexcept { pinned_ = true; }
   /// A part of a call is missing: what ranks wait for will not come.
@@ -123,9 +140,13 @@ class GpuTeam {
   /// In pinned memory.
   struct Voice {
     std::atomic<uint32_t> wait{0}, passed{0};
+    cuda::KernelReport reports[ScratchLayout::kParts] = {};
   };
   static constexpr uint32_t kNotes = 4096;  // waits that are remembered, but for captured ones
-  static constexpr uint32_t kCaptured = uint32_t{1} << 31;
+  // Numbers of waits: of a graph's, of kernels that say themselves where they are.
+  static constexpr uint32_t kCaptured = uint32_t{1} << 31, kKernels = uint32_t{1} << 30;
+  [[nodiscard]] const Wait* find_note(uint32_t number) const noexcept;
+  [[nodiscard]] std::string describe(const KernelReports::Said& said) const;
   [[nodiscard]] std::string prepare_words();
   [[nodiscard]] std::string make_voice();
 
@@ -138,8 +159,11 @@ class GpuTeam {
   std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;  // by rank; null: the own
   std::vector<std::byte*> bases_;
   std::map<std::pair<const Algorithm*, int>, std::unique_ptr<Placed>> placed_;
+  Programs programs_{*this};
+  std::set<Said> said_;
   int set_ = 0;
-  bool leased_ = false, reduces_ = false, pinned_ = false;
+  int parts_ = 0;
+  bool leased_ = false, reduces_ = false, pinned_ = false, shares_ = false;
   CUevent end_ = nullptr;  // of the last call
   CUstream last_ = nullptr;
   struct {
@@ -178,7 +202,9 @@ class GpuTeams {
  private:
   struct Facts;
   [[nodiscard]] std::shared_ptr<GpuTeam> idle(const std::vector<int>& members,
-                                              const cuda::Device& device) const noexcept;
+                                              const cuda::Device& device) const;
+  [[nodiscard]] static uint64_t parts_of(const std::vector<Facts>& all, bool* shares,
+                                         std::string* why_not);
   void agree(core::Communicator& communicator, const std::string& mine, std::string* why_not);
 
   Executions& executions_;

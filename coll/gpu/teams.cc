@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "coll/gpu/team.hpp"
+#include "cuda/kernels.hpp"
 
 namespace tern::coll {
 namespace {
@@ -35,20 +36,30 @@ std::string what_lacks(const core::Communicator& communicator, const cuda::Devic
   return {};
 }
 
+bool has_mps(const cuda::Device& device) noexcept {
+  CUdevice handle = 0;
+  int on = 0;
+  return device.driver.cuDeviceGet(&handle, device.ordinal) == CUDA_SUCCESS &&
+         device.driver.cuDeviceGetAttribute(&on, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, handle) ==
+             CUDA_SUCCESS &&
+         on != 0;
+}
+
 }  // namespace
 
 // Sent as bytes.
 struct GpuTeams::Facts {
-  uint64_t kernels;  // whether there are any
+  uint64_t kernels;  // blocks of threads that run programs together; 0: none
   uint64_t idle;     // the number of an idle team that would do
   uint64_t bytes;
+  uint64_t mps;  // kernels of several processes run beside one another on its device
   cuda::Uuid device;
 };
 
 std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
-                                        const cuda::Device& device) const noexcept {
+                                        const cuda::Device& device) const {
   for (const auto& team : all_)
-    if (!team->leased() && !team->broken() && !team->forsaken() &&
+    if (!team->leased() && !team->broken() && !team->forsaken() && team->why_given_up().empty() &&
         team->passed() == team->calls() && team->members() == members && &team->device() == &device)
       return team;
   return nullptr;
@@ -67,6 +78,28 @@ void GpuTeams::agree(core::Communicator& communicator, const std::string& mine,
     if (all[i].words[0] != '\0') *why_not = strf("rank %zu: %s", i, all[i].words);
 }
 
+// Blocks of threads that kernels may have, so that those of all ranks are resident together.
+uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::string* why_not) {
+  uint64_t parts = ScratchLayout::kParts;
+  for (size_t i = 0; i < all.size(); ++i) {
+    uint64_t here = 0;
+    for (size_t j = 0; j < all.size(); ++j) {
+      if (all[i].device != all[j].device) continue;
+      ++here;
+      if (i == j || (all[i].mps != 0 && all[j].mps != 0)) continue;
+      *why_not = strf(
+          "ranks %zu and %zu share a GPU without MPS, where no work may wait for another process's",
+          std::min(i, j), std::max(i, j));
+      return 0;
+    }
+    *shares |= here > 1;
+    parts = std::min(parts, all[i].kernels / here);
+  }
+  if (*shares && parts == 0)
+    *why_not = "ranks share a GPU, and a rank has no kernels that fit there";
+  return parts;
+}
+
 std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda::Device* device,
                                          std::string* why_not) {
   agree(communicator, what_lacks(communicator, device), why_not);
@@ -75,18 +108,16 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda:
   std::shared_ptr<GpuTeam> team = idle(members, *device);
   Facts mine{};
   mine.idle = team == nullptr ? 0 : team->number();
-  mine.kernels = device->kernels() != nullptr ? 1 : 0;
+  if (const cuda::Kernels* const kernels = device->kernels(); kernels != nullptr)
+    mine.kernels = static_cast<uint64_t>(kernels->most_waiting());
   mine.bytes = executions_.process().params.gpu_scratch;
+  mine.mps = has_mps(*device) ? 1 : 0;
   mine.device = device->uuid;
   std::vector<Facts> all(members.size());
   executions_.gather(communicator, &mine, all.data(), sizeof mine, kMakingTeam);
-  for (size_t i = 0; i < all.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (all[i].device == all[j].device) {
-        *why_not = strf(
-            "ranks %zu and %zu share a GPU, where no work may wait for another process's", j, i);
-        return nullptr;
-      }
+  bool shares = false;
+  const uint64_t parts = parts_of(all, &shares, why_not);
+  if (!why_not->empty()) return nullptr;
   const auto same = [&](const Facts& one) { return one.idle == mine.idle && one.idle != 0; };
   if (std::all_of(all.begin(), all.end(), same)) {
     team->lease(true);
@@ -111,8 +142,9 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda:
   all_.push_back(team);  // also where it failed: what others have mapped stays
   team->lease(true);
   if (!why_not->empty()) return nullptr;
-  team->set_reduces(
-      std::all_of(all.begin(), all.end(), [](const Facts& one) { return one.kernels != 0; }));
+  team->set_shares(shares);
+  team->set_parts(static_cast<int>(parts));
+  team->set_reduces(parts > 0);
   return team;
 }
 

@@ -20,6 +20,7 @@ struct Question {
   bool shared = false;             // there are slots that all ranks see (coll/flat)
   bool single_copy = false;        // and ranks can read each other's buffers
   bool streams = false;            // it is put into streams of GPUs (coll/gpu)
+  bool kernels = false;            // and kernels come first
   bool operator==(const Question&) const = default;
 };
 

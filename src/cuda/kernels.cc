@@ -111,12 +111,12 @@ bool Kernels::find(const char* name, int processors, Kernel* kernel) {
 }
 
 CUresult Kernels::launch(const Kernel& kernel, CUstream stream, int64_t blocks,
-                         void* arguments) noexcept {
+                         const void* arguments, size_t shared) noexcept {
   const auto grid = static_cast<unsigned>(
       std::clamp<int64_t>(blocks, 1, static_cast<int64_t>(kernel.most_blocks)));
-  void* parameters[] = {arguments};
-  return driver_.cuLaunchKernel(kernel.function, grid, 1, 1, kThreads, 1, 1, 0, stream, parameters,
-                                nullptr);
+  void* parameters[] = {const_cast<void*>(arguments)};
+  return driver_.cuLaunchKernel(kernel.function, grid, 1, 1, kThreads, 1, 1,
+                                static_cast<unsigned>(shared), stream, parameters, nullptr);
 }
 
 CUresult Kernels::reduce(CUstream stream, Reduction operation, const ReducePlan& plan,
@@ -164,6 +164,15 @@ CUresult Kernels::mail(CUstream stream, void* to, const void* from, size_t bytes
   MailArguments arguments{static_cast<char*>(to), static_cast<const char*>(from),
                           static_cast<int64_t>(bytes), flag, value};
   return launch(mail_, stream, 1, &arguments);
+}
+
+CUresult Kernels::interpret(CUstream stream, const InterpretArguments& arguments,
+                            int blocks) noexcept {
+  return launch(interpret_, stream, blocks, &arguments, sizeof(InterpretShared));
+}
+
+CUresult Kernels::push(CUstream stream, const PushArguments& arguments, int blocks) noexcept {
+  return launch(push_, stream, blocks, &arguments, sizeof(PushShared));
 }
 
 bool Kernels::has(const std::shared_ptr<const LayoutProgram>& program) noexcept {

@@ -7,6 +7,7 @@
 // cuda/kernels/image.hpp (where they come from), tests/unit/cuda/kernels_test.cc.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,7 @@
 #include "cuda/kernels/reduce_plan.hpp"
 
 // Kernels beside the reductions: tern_NAME of a .cu file, and the member NAME_ that is launched.
-#define TERN_KERNELS(ROW) ROW(pack) ROW(mail)
+#define TERN_KERNELS(ROW) ROW(pack) ROW(mail) ROW(interpret) ROW(push)
 
 namespace tern::cuda {
 
@@ -63,6 +64,14 @@ class Kernels {
   CUresult mail(CUstream stream, void* to, const void* from, size_t bytes, uint32_t* flag,
                 uint32_t value) noexcept;
 
+  /// Runs a program by so many blocks of threads, which wait for those of other devices.
+  CUresult interpret(CUstream stream, const InterpretArguments& arguments, int blocks) noexcept;
+  CUresult push(CUstream stream, const PushArguments& arguments, int blocks) noexcept;
+  /// How many blocks of either are resident together.
+  [[nodiscard]] int most_waiting() const noexcept {
+    return static_cast<int>(std::min(interpret_.most_blocks, push_.most_blocks));
+  }
+
  private:
   struct Kernel {
     CUfunction function = nullptr;
@@ -81,7 +90,8 @@ class Kernels {
                 size_t offset, void* packed, size_t bytes, bool to_memory) noexcept;
   CUresult image_of(const std::shared_ptr<const LayoutProgram>& program, const void** at) noexcept;
   CUresult upload(const LayoutProgram& program, Image* image) noexcept;
-  CUresult launch(const Kernel& kernel, CUstream stream, int64_t blocks, void* arguments) noexcept;
+  CUresult launch(const Kernel& kernel, CUstream stream, int64_t blocks, const void* arguments,
+                  size_t shared = 0) noexcept;
 
   const Driver& driver_;
   std::string why_;

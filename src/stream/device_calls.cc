@@ -40,9 +40,23 @@ int DeviceCalls::look() noexcept {
   if (team_ == nullptr) return 0;
   watch();
   const uint32_t passed = this->passed();
+  tell_given_up();
   const auto events = static_cast<int>(passed - seen_);
   seen_ = passed;
   return events;
+}
+
+// The data is wrong then, and the program may never make another call.
+void DeviceCalls::tell_given_up() noexcept {
+  if (told_ || team_->forsaken()) return;
+  try {
+    const std::string why = team_->why_given_up();
+    if (why.empty()) return;
+    told_ = true;
+    log_line("%s: %s; what its collectives gave is undefined from there on",
+             communicator_.name.or_words("a communicator").c_str(), why.c_str());
+  } catch (const std::bad_alloc&) {  // it is said another time, or not
+  }
 }
 
 bool DeviceCalls::describe(WaitReport* report) const {

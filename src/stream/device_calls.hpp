@@ -41,6 +41,7 @@ class DeviceCalls {
 
  private:
   void complain(uint32_t wait) const;
+  void tell_given_up() noexcept;
   void let_go() noexcept;
   const core::Communicator& communicator_;
   const std::shared_ptr<coll::GpuTeam> team_;
@@ -50,6 +51,7 @@ class DeviceCalls {
   uint32_t last_ = 0;  // once closed
   uint32_t wait_ = 0;
   int64_t since_ = 0;  // at this wait; 0: it was said
+  bool told_ = false;  // that a kernel has given up
 };
 
 }  // namespace tern::stream

@@ -93,4 +93,129 @@ struct MailArguments {
   uint32_t value;
 };
 
+inline constexpr int kMostRanks = 64;  // of a team (coll/gpu/team.hpp)
+
+/// A step of a program that tern_interpret runs: no address, no size, so that one program serves
+/// all calls of a schedule.
+struct Instruction {
+  enum Verb : uint8_t { kMove, kReduce, kSignal, kWait };
+  static constexpr int32_t kCredit = -1;
+  uint8_t verb;
+  uint8_t sources, destinations;
+  uint8_t unused;
+  int32_t first, blocks;  // the blocks that are moved or reduced
+  uint32_t operand;       // first of its operands: sources, then destinations
+  int32_t peer;           // kSignal, kWait: the rank at the other end
+  int32_t message;        // kSignal, kWait: of the pair of ranks; kCredit: its credit
+  int32_t step;           // of the schedule, for reports
+  int32_t more;
+};
+static_assert(sizeof(Instruction) == 32);
+
+struct Operand {
+  enum Space : uint8_t { kInput, kOutput, kLocal, kInbox };
+  uint8_t space;
+  uint8_t in_vector;  // kLocal: laid out like the vector, not in slots
+  int16_t owner;      // kInbox: whose scratch,
+  int16_t from;       // and the region of which sender
+  int16_t unused;
+  int32_t slot;   // kLocal, kInbox: in blocks of InterpretArguments::unit
+  int32_t first;  // block: of input, output, vectors
+};
+static_assert(sizeof(Operand) == 16);
+
+/// What a block of threads that waits for another rank's says in pinned memory: that it does, for
+/// longer than usual; and that it has given up.
+struct KernelReport {
+  enum State : uint32_t { kNothing, kWaits, kLate, kTold };
+  uint32_t state;
+  uint32_t number;  // of the times that it waited so long
+  int32_t peer;     // kWaits, kLate: waited for; kTold: gave up first
+  int32_t message, step;
+  uint32_t call;  // as the launch had it
+  int64_t pass;
+};
+/// In the abort word of a scratch: who gave up, and 1 more; or that the host ends all waits.
+inline constexpr uint32_t kLetGo = ~0U;
+
+/// Of a block of threads that waits (wait.cuh).
+struct WaitShared {
+  uint32_t left;  // it gives up: a KernelReport::State
+  uint32_t told;  // the host knows that it waits
+};
+
+/// A lowered schedule over data: pass p works on the p-th part of every block, in the share of the
+/// scratch that block p % gridDim.x of threads has. A side is the caller's data or, as `local`,
+/// what stands for it in the own scratch.
+struct InterpretArguments {
+  struct Side {
+    char* base;      // of block 0, pass 0
+    int64_t offset;  // instead, in the local memory of a block of threads
+    int64_t stride;  // from one block to the next; a vector has none
+    int32_t local;
+    int32_t in_table;  // blocks lie where `table` says
+  };
+  struct Block {
+    int64_t offset, length;
+  };
+  const char* program;  // addresses of all ranks' scratch, instructions, operands
+  KernelReport* reports;
+  Side sides[2];  // by Operand::Space
+  Side source;    // kInput is copied from here first, where that has blocks
+  int32_t source_blocks;
+  int32_t instructions, operands_at;  // how many; offset in the program
+  int32_t ranks, rank;
+  int32_t parts;    // of the vector; 0: no vector, but blocks
+  int32_t element;  // bytes of a unit of total and length
+  int32_t set;
+  int64_t total, length;         // of the vector or of a block; in one pass
+  int64_t first_pass, end_pass;  // the first is a multiple of gridDim.x
+  int64_t unit;                  // bytes that a block has in the scratch
+  int64_t local, local_each;     // offsets in the scratch; bytes of one block of threads
+  int64_t front;                 // blocks of local memory before the stages
+  int64_t inbox, region, region_each;
+  int64_t data_words, credit_words, abort_word;  // offsets in the scratch
+  int64_t words_of_set, ctas;  // data words of a pair and set; how many share the scratch
+  uint64_t patience;           // ns; 0: for ever
+  uint32_t call;               // for reports
+  int32_t kernel;              // which of TERN_REDUCE_KERNELS
+  int32_t operation;
+  int32_t reduce_element;  // bytes
+  int32_t tabled;          // lengths differ: table
+  Block table[kMostRanks];
+};
+static_assert(sizeof(InterpretArguments) <= 4000);
+
+/// A collective of one hop (push.cuh). Offsets are in the scratch.
+struct PushArguments {
+  enum What : int32_t { kReduce, kGather, kBarrier };
+  const char* bases[kMostRanks];  // of all ranks' scratch
+  KernelReport* reports;
+  const char* input;  // the own vector or block
+  char* output;
+  int64_t bytes;            // of the vector, or of a block
+  int64_t stride;           // kGather: from one block of the output to the next
+  int64_t words, counters;  // of LL: slots of each set, rank and part; passes of each part
+  int64_t abort_word;
+  int64_t room;       // vectors of 16 bytes in a slot
+  uint64_t patience;  // ns; 0: for ever
+  uint64_t refresh;   // a number of passes less 1, of which two use whole slots
+  int32_t ranks, rank;
+  int32_t parts;  // blocks of threads that have slots
+  int32_t what;
+  int32_t kernel;  // which of TERN_REDUCE_KERNELS
+  int32_t operation;
+  uint32_t call;  // for reports
+};
+struct PushShared {
+  WaitShared wait;
+  uint64_t passes;
+};
+
+/// Of a block of threads.
+struct InterpretShared {
+  ReduceArguments reduction;
+  WaitShared wait;
+};
+
 }  // namespace tern::cuda

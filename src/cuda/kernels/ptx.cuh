@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 
 #include "base/half.hpp"
 #include "cuda/kernels/device.cuh"
@@ -122,6 +123,18 @@ TERN_DEVICE void multimem_count_release(uint32_t* words) {
   asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(words) : "memory");
 }
 #endif
+/// What this thread has seen (behind a barrier: its block) is seen by who sees the word, which only
+/// one writer signals.
+TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
+  fence_system();
+  store_relaxed_system(word, value);
+}
+/// Of a clock that all threads of a device share.
+TERN_DEVICE uint64_t nanoseconds() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
 
 #else
 
@@ -199,6 +212,19 @@ TERN_DEVICE void multimem_count_release(uint32_t* words) {
   const softcuda::Copies copies = softcuda::copies_behind(words);
   for (int i = 0; i < copies.count; ++i)
     __atomic_fetch_add(static_cast<uint32_t*>(copies.at[i]), 1U, __ATOMIC_RELEASE);
+}
+// One release store, not a fence and a store: TSan knows no fences.
+TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
+  store_release_system(word, value);
+}
+TERN_DEVICE uint64_t nanoseconds() {
+#if defined(TERN_HOST_KERNELS)
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000U + static_cast<uint64_t>(now.tv_nsec);
+#else
+  return 0;
+#endif
 }
 
 #endif

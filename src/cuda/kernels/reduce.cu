@@ -1,148 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions of up to 16 vectors in one pass: a kernel for each type, the operation an argument.
 // Why: a choice of operation per 16 bytes costs nothing beside memory, and keeps the code small.
-// Order: fixed, so that every rank has the same bits, which are those of the host's loops (but for
-// which NaN a NaN is).
-// Cost: reads n, writes 1; bounded by memory.
-// See: core/reduce/loops.inc, tests/unit/cuda/reduce_kernels_test.cc.
-#include "base/arithmetic.hpp"
-#include "base/number.hpp"
-#include "cuda/kernels/arguments.hpp"
-#include "cuda/kernels/memory.cuh"
-#include "cuda/kernels/ptx.cuh"
+// See: reduce.cuh, tests/unit/cuda/reduce_kernels_test.cc.
+#include "cuda/kernels/reduce.cuh"
 
 namespace tern::cuda {
-namespace {
 
-struct DeviceHalfFormat {
-  TERN_DEVICE static float widen(uint16_t bits) { return ptx::widen_half(bits); }
-  TERN_DEVICE static uint16_t narrow(float value) { return ptx::narrow_half(value); }
-};
-struct DeviceBfloat16Format {
-  TERN_DEVICE static float widen(uint16_t bits) { return Bfloat16Format::widen(bits); }
-  TERN_DEVICE static uint16_t narrow(float value) { return ptx::narrow_bfloat16(value); }
-};
-using DeviceHalf = Short<DeviceHalfFormat>;
-using DeviceBfloat16 = Short<DeviceBfloat16Format>;
-
-template <class Operation>
-inline constexpr Reduction kName = Reduction::kNoOp;
-#define TERN_NAME(operation, name) \
-  template <>                      \
-  inline constexpr Reduction kName<operation> = Reduction::name
-TERN_NAME(Sum, kSum);
-TERN_NAME(Prod, kProd);
-TERN_NAME(ComplexProd, kProd);
-TERN_NAME(Min, kMin);
-TERN_NAME(Max, kMax);
-TERN_NAME(Band, kBand);
-TERN_NAME(Bor, kBor);
-TERN_NAME(Bxor, kBxor);
-TERN_NAME(Land, kLand);
-TERN_NAME(Lor, kLor);
-TERN_NAME(Lxor, kLxor);
-TERN_NAME(Minloc, kMinloc);
-TERN_NAME(Maxloc, kMaxloc);
-#undef TERN_NAME
-
-/// 16 bytes as elements.
-template <class T>
-union Lanes {
-  Vector whole;
-  T lanes[sizeof(Vector) / sizeof(T)];
-};
-
-template <class T, class Operation>
-TERN_DEVICE Vector apply_lanes(const Vector& a, const Vector& b) {
-  Lanes<T> x, y;
-  x.whole = a;
-  y.whole = b;
-  TERN_UNROLL
-  for (unsigned i = 0; i < sizeof(Vector) / sizeof(T); ++i)
-    y.lanes[i] = Operation::apply(x.lanes[i], y.lanes[i]);
-  return y.whole;
-}
-
-/// sums[j] = values[j] (op) sums[j], by whichever of the operations `operation` names.
-template <int kVectors, class T, class First, class... Rest>
-TERN_DEVICE void apply(int operation, const Vector* values, Vector* sums) {
-  if (sizeof...(Rest) == 0 || operation == static_cast<int>(kName<First>)) {
-    TERN_UNROLL
-    for (int j = 0; j < kVectors; ++j) sums[j] = apply_lanes<T, First>(values[j], sums[j]);
-  } else if constexpr (sizeof...(Rest) != 0) {
-    apply<kVectors, T, Rest...>(operation, values, sums);
-  }
-}
-
-/// The vectors of a target: slot 0 is what lies before the first 16-byte border, the others are
-/// whole but for the last one.
-struct Slots {
-  int64_t bytes, head, count;
-
-  TERN_DEVICE Slots(const char* target, int64_t size, int element) : bytes(size) {
-    const int to_border = static_cast<int>(-reinterpret_cast<uintptr_t>(target) & 15U);
-    head = to_border % element == 0 ? (to_border < bytes ? to_border : bytes) : 0;
-    count = 1 + (bytes - head + 15) / 16;
-  }
-  [[nodiscard]] TERN_DEVICE int64_t begin(int64_t slot) const {
-    return slot == 0 ? 0 : head + (slot - 1) * 16;
-  }
-  [[nodiscard]] TERN_DEVICE int64_t end(int64_t slot) const {
-    const int64_t behind = head + slot * 16;
-    return behind < bytes ? behind : bytes;
-  }
-};
-
-/// One slot, whole or not.
-template <class T, class... Operations>
-TERN_DEVICE void reduce_slot(const ReduceArguments& a, const Slots& slots, int64_t slot) {
-  const int64_t begin = slots.begin(slot);
-  const int bytes = static_cast<int>(slots.end(slot) - begin);
-  const auto at = [&](int k) { return static_cast<const char*>(DEV(a.sources[k])) + begin; };
-  Vector sum = load_some(at(a.n - 1), bytes);
-  for (int k = a.n - 2; k >= 0; --k) {
-    const Vector value = load_some(at(k), bytes);
-    apply<1, T, Operations...>(a.operation, &value, &sum);
-  }
-  store_some(static_cast<char*>(DEV(a.target)) + begin, sum, bytes);
-}
-
-/// kVectors whole vectors, `apart` bytes from one to the next.
-template <int kVectors, class T, class... Operations>
-TERN_DEVICE void reduce_whole(const ReduceArguments& a, int64_t begin, int64_t apart) {
-  Vector sums[kVectors], values[kVectors];
-  const auto at = [&](int k) { return static_cast<const char*>(DEV(a.sources[k])) + begin; };
-  load_vectors(at(a.n - 1), apart, sums);
-  for (int k = a.n - 2; k >= 0; --k) {
-    load_vectors(at(k), apart, values);
-    apply<kVectors, T, Operations...>(a.operation, values, sums);
-  }
-  store_vectors(static_cast<char*>(DEV(a.target)) + begin, apart, sums);
-}
-
-template <int kElement, class T, class... Operations>
-TERN_DEVICE void reduce(const ReduceArguments& a) {
-  constexpr int kVectors = 4;
-  const Slots slots(static_cast<const char*>(DEV(a.target)), a.count * kElement, kElement);
-  const int64_t threads = blockDim.x, step = kVectors * threads;
-  for (int64_t first = blockIdx.x * step; first < slots.count; first += gridDim.x * step) {
-    const int64_t mine = first + threadIdx.x;
-    if (first > 0 && slots.head + (first + step - 1) * 16 <= slots.bytes) {
-      reduce_whole<kVectors, T, Operations...>(a, slots.begin(mine), threads * 16);
-    } else {
-      for (int64_t slot = mine; slot < first + step && slot < slots.count; slot += threads)
-        if (slots.end(slot) > slots.begin(slot)) reduce_slot<T, Operations...>(a, slots, slot);
-    }
-  }
-}
-
-}  // namespace
-
-#define COMMA ,
-#define TERN_REDUCE_KERNEL(suffix, type, ...)                                         \
-  TERN_KERNEL(tern_reduce_##suffix, ReduceArguments, 256, alone) {                    \
-    constexpr bool kBits = #suffix[1] == 'i'; /* counted in bytes */                  \
-    reduce<kBits ? 1 : static_cast<int>(sizeof(type)), type, __VA_ARGS__>(arguments); \
+#define TERN_REDUCE_KERNEL(suffix, type, ...)                                           \
+  TERN_KERNEL(tern_reduce_##suffix, ReduceArguments, 256, alone) {                      \
+    reduce<TERN_REDUCE_ELEMENT(suffix, type), type, __VA_ARGS__>(arguments, blockIdx.x, \
+                                                                 gridDim.x);            \
   }
 TERN_REDUCE_KERNELS(TERN_REDUCE_KERNEL)
 

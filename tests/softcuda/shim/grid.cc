@@ -176,17 +176,10 @@ class Threads {
     std::mutex mutex;
     std::vector<std::unique_ptr<Thread>> idle;
   };
-  // Never destroyed: streams may end after the program's statics. TSan does not see the guard of a
-  // static here.
-  static Kept& kept() {
-    static Kept* const all = [] {
-      auto* const made = new Kept;
-      tsan_release(made);
-      return made;
-    }();
-    tsan_acquire(all);
-    return *all;
-  }
+  // Streams may end after the program's statics. Made before there are threads: the guard of a
+  // variable of a function is not seen by TSan here.
+  static inline Kept* const all_ = new Kept;
+  static Kept& kept() { return *all_; }
   std::vector<std::unique_ptr<Thread>> here_;
 };
 

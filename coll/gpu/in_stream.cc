@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/gpu/in_stream.hpp"
+
+#include "base/error.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+
+int InStream::end(Collective what) {
+  if (!captured_ && !job_.failed()) job_.note("cuEventRecord", team_.end_call(job_.stream()));
+  if (!job_.failed()) return MPI_SUCCESS;
+  return fail(MPI_ERR_OTHER, "%s: putting it into the stream failed: %s", name_of(what),
+              job_.failure().c_str());
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// InStream: a call of a team while it is put into a stream: behind what was put into other streams
+// before, or as a part of a graph.
+// Why: engines differ in what they put there, not in what stands around it.
+// Lifetime: of one call. Threads: the caller holds the team's mutex.
+#pragma once
+
+#include "coll/gpu/team.hpp"
+#include "cuda/device.hpp"
+
+namespace tern::coll {
+
+class InStream {
+ public:
+  InStream(GpuTeam& team, cuda::Job& job) noexcept
+      : team_(team), job_(job), current_(team.device()) {
+    job.note("cuCtxPushCurrent", current_.result());
+    captured_ = team.is_captured(job.stream());
+    if (captured_)
+      team.pin();
+    else
+      job.note("cuStreamWaitEvent", team.order(job.stream()));
+  }
+  InStream(const InStream&) = delete;
+  InStream& operator=(const InStream&) = delete;
+
+  [[nodiscard]] bool captured() const noexcept { return captured_; }
+  /// An error class with fail() text where something failed.
+  [[nodiscard]] int end(Collective what);
+
+ private:
+  GpuTeam& team_;
+  cuda::Job& job_;
+  const cuda::Current current_;
+  bool captured_ = false;
+};
+
+}  // namespace tern::coll

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/gpu/kernel_run.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "coll/gpu/in_stream.hpp"
+#include "core/datatype_device.hpp"
+#include "cuda/kernels.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+using enum Collective;
+
+constexpr MPI_Count kLeastPass = 2048;  // bytes; with less, fewer parts work
+
+char* chars(std::byte* address) noexcept { return reinterpret_cast<char*>(address); }
+
+Pieces::Room room_of(const GpuTeam& team) noexcept {
+  const ScratchLayout& layout = team.layout();
+  return {layout.kernel_part(layout.kernel_region()),
+          layout.kernel_part(layout.local_bytes()),
+          ScratchLayout::kKernelGrain,
+          team.parts(),
+          kLeastPass,
+          true};
+}
+
+}  // namespace
+
+bool KernelRun::is_plain(const Pieces::Piece& piece) noexcept {
+  return piece.data.type->contiguous() && cuda::on_device(cuda::kind_of(piece.data.first()));
+}
+
+std::string KernelRun::why_not(const GpuTeam& team, const Placed& placed,
+                               const Operation& operation) {
+  if (team.parts() == 0) return "a rank has no kernels";
+  if (placed.most_messages > ScratchLayout::kKernelMessages)
+    return strf("ranks send each other %d messages, more than the %d that kernels have words for",
+                placed.most_messages, ScratchLayout::kKernelMessages);
+  if (!Pieces(operation, placed, room_of(team)).fit())
+    return "the scratch is too small for its blocks; a larger TERN_GPU_SCRATCH helps";
+  return {};
+}
+
+KernelRun::KernelRun(GpuTeam& team, const Placed& placed, const Programs::Uploaded& program,
+                     const Operation& operation, cuda::Job& job, uint64_t patience) noexcept
+    : team_(team),
+      placed_(placed),
+      schedule_(placed.schedule),
+      program_(program),
+      operation_(operation),
+      pieces_(operation, placed, room_of(team)),
+      job_(job) {
+  arguments_.patience = patience * kGivesUpAfter;
+}
+
+int KernelRun::run() {
+  if (passes() == 0) return MPI_SUCCESS;
+  InStream call(team_, job_);
+  captured_ = call.captured();
+  describe_layout();
+  describe_data();
+  put();
+  return call.end(operation_.collective);
+}
+
+// Where data is packed, each launch takes one pass of each part.
+void KernelRun::put() {
+  const MPI_Count parts = team_.parts();
+  const MPI_Count step = packed_[0] || packed_[1] ? parts : (passes() + parts - 1) / parts * parts;
+  for (MPI_Count first = 0; first < passes() && !job_.failed(); first += step) {
+    const MPI_Count end = std::min(first + step, passes());
+    const auto pack = [&](bool in) {
+      for (MPI_Count pass = first; pass < end; ++pass)
+        for (const Space space : {Space::kInput, Space::kOutput}) pack_side(space, pass, in);
+    };
+    pack(true);
+    launch(first, end);
+    pack(false);
+  }
+}
+
+void KernelRun::launch(MPI_Count first, MPI_Count end) {
+  const MPI_Count parts = team_.parts();
+  arguments_.set = team_.programs().next_set((end - first + parts - 1) / parts);
+  arguments_.call = team_.note({&placed_, 0, first}, captured_);
+  arguments_.first_pass = first;
+  arguments_.end_pass = end;
+  job_.mark();
+  job_.note("cuLaunchKernel",
+            team_.device().kernels()->interpret(job_.stream(), arguments_,
+                                                static_cast<int>(std::min(parts, end - first))));
+}
+
+void KernelRun::describe_layout() noexcept {
+  const ScratchLayout& layout = team_.layout();
+  const auto at = [](size_t offset) { return static_cast<int64_t>(offset); };
+  cuda::InterpretArguments& a = arguments_;
+  a.program = reinterpret_cast<const char*>(program_.at);
+  a.instructions = program_.instructions;
+  a.operands_at = program_.operands_at;
+  a.reports = team_.reports();
+  a.ranks = team_.ranks();
+  a.rank = team_.rank();
+  a.local = at(layout.local());
+  a.local_each = at(layout.kernel_part(layout.local_bytes()));
+  a.inbox = at(layout.kernel_inbox());
+  a.region = at(layout.kernel_region());
+  a.region_each = at(layout.kernel_part(layout.kernel_region()));
+  a.data_words = at(layout.kernel_data());
+  a.credit_words = at(layout.kernel_credit());
+  a.abort_word = at(ScratchLayout::abort());
+  a.words_of_set = ScratchLayout::kKernelMessages * ScratchLayout::kParts;
+  a.ctas = ScratchLayout::kParts;
+}
+
+void KernelRun::describe_data() noexcept {
+  cuda::InterpretArguments& a = arguments_;
+  a.parts = splits(operation_.collective) ? schedule_.parts : 0;
+  a.element = static_cast<int32_t>(pieces_.element());
+  a.total = pieces_.total();
+  a.length = pieces_.length();
+  a.unit = static_cast<int64_t>(pieces_.unit());
+  a.front = pieces_.aside(Space::kInput) + pieces_.aside(Space::kOutput);
+  if (operation_.collective == kBarrier) return;
+  describe_table();
+  describe_side(Space::kInput);
+  describe_side(Space::kOutput);
+  describe_input_aside();
+  if (reduces(operation_.collective)) describe_reduction();
+}
+
+bool KernelRun::is_alone(Space space) const noexcept {
+  if (space == Space::kOutput)
+    return operation_.collective == kScatter || operation_.collective == kReduceScatter;
+  return operation_.collective == kAllgather || operation_.collective == kGather;
+}
+int32_t KernelRun::blocks_of(Space space) const noexcept {
+  return splits(operation_.collective) || is_alone(space) ? 1 : schedule_.ranks;
+}
+int64_t KernelRun::in_local(Space space) const noexcept {
+  const int32_t blocks = space == Space::kInput ? 0 : pieces_.aside(Space::kInput);
+  return blocks * static_cast<int64_t>(pieces_.unit());
+}
+
+/// The caller's data of a block, or of the whole vector. What would be overwritten before it has
+/// been sent is read from the output.
+Pieces::Piece KernelRun::piece(Space space, int32_t block, MPI_Count pass) const noexcept {
+  if (space == Space::kInput && block < pieces_.puts_aside())
+    return pieces_.put_aside(block, pass).users;
+  const bool whole = splits(operation_.collective);
+  return pieces_.piece({space, block, whole ? schedule_.parts : 1, block}, pass);
+}
+
+void KernelRun::describe_side(Space space) noexcept {
+  const auto index = static_cast<size_t>(space == Space::kInput ? 0 : 1);
+  if (!program_.uses[index]) return;
+  Side& side = arguments_.sides[index];
+  const Pieces::Piece first = piece(space, 0, 0);
+  packed_[index] = !is_plain(first);
+  const bool overwritten = space == Space::kInput && pieces_.puts_aside() > 0;
+  if (packed_[index] || overwritten) {
+    side.local = 1;
+    side.offset = in_local(space);
+    side.stride = is_alone(space) ? 0 : arguments_.unit;
+    return;
+  }
+  side.base = chars(first.first());
+  if (blocks_of(space) == 1) return;
+  side.stride = chars(piece(space, 1, 0).first()) - side.base;
+  side.in_table = arguments_.tabled;
+}
+
+// By the kernel, where it reads the data as it is.
+void KernelRun::describe_input_aside() noexcept {
+  if (!program_.uses[0] || packed_[0] || pieces_.puts_aside() == 0) return;
+  Side& from = arguments_.source;
+  arguments_.source_blocks = pieces_.puts_aside();
+  from.base = chars(piece(Space::kInput, 0, 0).first());
+  if (arguments_.source_blocks == 1) return;
+  from.stride = chars(piece(Space::kInput, 1, 0).first()) - from.base;
+  from.in_table = arguments_.tabled;
+}
+
+// Where all ranks know that blocks differ.
+void KernelRun::describe_table() noexcept {
+  const bool gathers = operation_.collective == kAllgather;
+  const coll::Side& all = gathers ? operation_.output : operation_.input;
+  if ((!gathers && operation_.collective != kReduceScatter) || all.counts == nullptr) return;
+  arguments_.tabled = 1;
+  const Space space = gathers ? Space::kOutput : Space::kInput;
+  const std::byte* const base = piece(space, 0, 0).first();
+  for (int32_t block = 0; block < schedule_.ranks; ++block)
+    arguments_.table[block] = {piece(space, block, 0).first() - base, pieces_.block_units(block)};
+}
+
+void KernelRun::describe_reduction() noexcept {
+  const core::Datatype& type = *operation_.input.type;
+  const auto plan = core::device_reduction(*operation_.op, type);
+  arguments_.kernel = static_cast<int32_t>(plan->plan.kernel);
+  arguments_.operation = static_cast<int32_t>(plan->operation);
+  arguments_.reduce_element =
+      static_cast<int32_t>(type.size() / (plan->elements * plan->plan.factor));
+}
+
+// Output, too, is packed before: it may be sent, and what is not written comes back as it was.
+void KernelRun::pack_side(Space space, MPI_Count pass, bool in) {
+  const auto index = static_cast<size_t>(space == Space::kInput ? 0 : 1);
+  if (!packed_[index] || (space == Space::kInput && !in)) return;
+  const ScratchLayout& layout = team_.layout();
+  const auto part = static_cast<size_t>(pass % team_.parts());
+  const size_t area = layout.local() + part * layout.kernel_part(layout.local_bytes()) +
+                      static_cast<size_t>(in_local(space));
+  for (int32_t block = 0; block < blocks_of(space); ++block) {
+    const Pieces::Piece users = piece(space, block, pass);
+    std::byte* const local =
+        team_.at(team_.rank(), area + static_cast<size_t>(block) * pieces_.unit());
+    if (users.bytes == 0) continue;
+    if (in)
+      core::pack(job_, users.data, users.offset, local, users.bytes);
+    else
+      core::unpack(job_, users.data, users.offset, local, users.bytes);
+  }
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/gpu/program.hpp"
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "coll/gpu/team.hpp"
+
+namespace tern::coll {
+namespace {
+
+using cuda::Instruction;
+using cuda::Operand;
+
+/// The block whose size a slice has, as agreed sides count them.
+int32_t block_of(const Schedule& schedule, const Slice& slice) noexcept {
+  const bool alone =
+      (schedule.collective == Collective::kAllgather && slice.space == Space::kInput) ||
+      (schedule.collective == Collective::kReduceScatter && slice.space == Space::kOutput);
+  return alone ? schedule.rank : slice.first;
+}
+
+// Where slices of local memory lie: as in Pieces::in_local(), in blocks behind the sides'.
+Operand operand_of(const Placed& placed, size_t index) noexcept {
+  const Schedule& schedule = placed.schedule;
+  const Slice& slice = schedule.slices[index];
+  Operand made{};
+  made.first = slice.first;
+  switch (slice.space) {
+    case Space::kInput:
+      made.space = Operand::kInput;
+      break;
+    case Space::kOutput:
+      made.space = Operand::kOutput;
+      break;
+    case Space::kStage:
+      made.space = Operand::kLocal;
+      made.slot = slice.place;
+      break;
+    case Space::kMirror: {
+      const int32_t each = blocks_of_mirror(schedule);
+      made.space = Operand::kLocal;
+      made.in_vector = splits(schedule.collective) ? 1 : 0;
+      made.slot = schedule.stage_slots + slice.place / each * each +
+                  (made.in_vector != 0 ? 0 : slice.first);
+      break;
+    }
+    case Space::kInbox: {
+      const Placed::Place& place = placed.places[index];
+      made.space = Operand::kInbox;
+      made.owner = static_cast<int16_t>(place.owner);
+      made.from = static_cast<int16_t>(place.from);
+      made.slot = place.before;
+      break;
+    }
+  }
+  return made;
+}
+
+Instruction instruction_of(const Placed& placed, size_t index) noexcept {
+  const Step& step = placed.schedule.steps[index];
+  Instruction made{};
+  made.step = static_cast<int32_t>(index);
+  if (step.verb == Verb::kSignal || step.verb == Verb::kWait) {
+    made.verb = step.verb == Verb::kSignal ? Instruction::kSignal : Instruction::kWait;
+    made.peer = step.peer;
+    made.message = placed.words[index].message;
+    return made;
+  }
+  made.verb = step.verb == Verb::kReduce ? Instruction::kReduce : Instruction::kMove;
+  const Slice& slice = placed.schedule.source(step);
+  made.first = block_of(placed.schedule, slice);
+  made.blocks = slice.blocks;
+  made.sources = step.sources;
+  made.destinations = step.destinations;
+  return made;
+}
+
+}  // namespace
+
+static_assert(Placed::kCredit == Instruction::kCredit && GpuTeam::kMostRanks == cuda::kMostRanks);
+
+Program compile(const Placed& placed) {
+  Program made;
+  const Schedule& schedule = placed.schedule;
+  for (size_t i = 0; i < schedule.steps.size(); ++i) {
+    const Step& step = schedule.steps[i];
+    if (step.verb == Verb::kJoin) continue;
+    Instruction instruction = instruction_of(placed, i);
+    instruction.operand = static_cast<uint32_t>(made.operands.size());
+    for (int k = 0; k < instruction.sources + instruction.destinations; ++k) {
+      const Operand operand = operand_of(placed, step.operand + static_cast<size_t>(k));
+      if (operand.space == Operand::kInput || operand.space == Operand::kOutput)
+        made.uses[operand.space] = true;
+      made.operands.push_back(operand);
+    }
+    made.instructions.push_back(instruction);
+  }
+  return made;
+}
+
+const Programs::Uploaded* Programs::find(const Placed& placed) const noexcept {
+  const auto found = uploaded_.find(&placed);
+  return found == uploaded_.end() ? nullptr : &found->second;
+}
+
+const Programs::Uploaded* Programs::upload(const Placed& placed, std::string* why) {
+  const Program program = compile(placed);
+  const size_t bases = static_cast<size_t>(team_.ranks()) * sizeof(std::byte*);
+  const size_t instructions = program.instructions.size() * sizeof(Instruction);
+  const size_t operands = program.operands.size() * sizeof(Operand);
+  // Bases are 8 bytes each; instructions and operands want no more.
+  std::vector<std::byte> image(bases + instructions + operands);
+  for (int rank = 0; rank < team_.ranks(); ++rank) {
+    std::byte* const base = team_.at(rank, 0);
+    std::memcpy(image.data() + static_cast<size_t>(rank) * sizeof base, &base, sizeof base);
+  }
+  if (instructions > 0)
+    std::memcpy(image.data() + bases, program.instructions.data(), instructions);
+  if (operands > 0)
+    std::memcpy(image.data() + bases + instructions, program.operands.data(), operands);
+
+  cuda::Device& device = team_.device();
+  const cuda::Current current(device);
+  CUresult error = current.result();
+  Uploaded made;
+  made.bytes = image.size();
+  if (error == CUDA_SUCCESS)
+    made.at = device.acquire(cuda::Device::Store::kDevice, &made.bytes, &error);
+  if (made.at == nullptr) {
+    *why = strf("no memory for a program of %zu bytes: %s", image.size(),
+                cuda::words_of("cuMemAlloc", error).c_str());
+    return nullptr;
+  }
+  cuda::Job job(device);
+  job.copy(made.at, image.data(), image.size());
+  if (!job.finish()) {
+    device.release(cuda::Device::Store::kDevice, made.at, made.bytes);
+    *why = "a program did not reach the device: " + job.failure();
+    return nullptr;
+  }
+  made.instructions = static_cast<int32_t>(program.instructions.size());
+  made.operands_at = static_cast<int32_t>(bases + instructions);
+  std::memcpy(made.uses, program.uses, sizeof made.uses);
+  return &(uploaded_[&placed] = made);
+}
+
+void Programs::give_back() noexcept {
+  cuda::Device& device = team_.device();
+  if (device.gone()) return;
+  for (const auto& [placed, one] : uploaded_)
+    device.release(cuda::Device::Store::kDevice, one.at, one.bytes);
+  uploaded_.clear();
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// PushRun: a small operation put into a stream as one kernel in which each rank pushes its data to
+// all others and makes the result of what comes (one hop, wire LL).
+// Why: rows of one hop need no program and no credits that way. Which rows: those whose steps are
+// that hop; the kernel does what their schedule says, and a test compares.
+// Form: data that kernels cannot use as it is (host memory, types with holes) is packed before and
+// unpacked behind, in the rank's local memory; other ranks do not notice.
+// Lifetime: of one call. Threads: the caller holds the team's mutex, and no channel's lock.
+// See: cuda/kernels/push.cuh; tests/unit/coll/kernel_run_test.cc.
+#pragma once
+
+#include <string>
+
+#include "coll/engine/operation.hpp"
+#include "coll/gpu/pieces.hpp"
+#include "coll/gpu/team.hpp"
+#include "cuda/device.hpp"
+
+namespace tern::coll {
+
+class PushRun {
+ public:
+  /// `patience`: as of KernelRun.
+  PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
+          uint64_t patience) noexcept;
+  /// Why a row is not run so, alike on all ranks; empty: it is.
+  [[nodiscard]] static std::string why_not(const GpuTeam& team, const Placed& placed,
+                                           const Operation& operation);
+  /// As of StreamRun.
+  [[nodiscard]] int run();
+  /// Of threads, alike on all ranks.
+  [[nodiscard]] int blocks() const noexcept;
+  /// Bytes of a vector or block that one pass moves.
+  [[nodiscard]] MPI_Count chunk() const noexcept;
+  [[nodiscard]] MPI_Count passes() const noexcept;
+
+ private:
+  [[nodiscard]] size_t bytes() const noexcept {
+    return static_cast<size_t>(pieces_.total() * pieces_.element());
+  }
+  [[nodiscard]] Pieces::Piece input() const noexcept;
+  [[nodiscard]] Pieces::Piece output(int32_t block) const noexcept;
+  [[nodiscard]] int32_t outputs() const noexcept;
+  void describe() noexcept;
+  void describe_data() noexcept;
+  [[nodiscard]] std::byte* local(int32_t block) const noexcept;
+
+  GpuTeam& team_;
+  const Placed& placed_;
+  const Operation& operation_;
+  const Pieces pieces_;
+  cuda::Job& job_;
+  cuda::PushArguments arguments_{};
+  bool packs_ = false, unpacks_ = false;
+};
+
+}  // namespace tern::coll

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Way: which engine puts an operation into a stream, and by which wire, alike on all ranks.
+// Why: one place for what decides it: parameters, size, the row, and who shares a GPU.
+// Who may wait where: on a GPU of its own a rank's streams and kernels may wait for other ranks';
+// on one that ranks share by MPS, kernels whose blocks fit beside one another may; on one that they
+// share without MPS nothing may, and there is no team. See: coll/gpu/README.md.
+#pragma once
+
+#include <string>
+
+#include "base/params.hpp"
+#include "coll/engine/operation.hpp"
+#include "coll/gpu/team.hpp"
+
+namespace tern::coll {
+
+struct Way {
+  enum Engine : uint8_t { kNobody, kStream, kKernel, kPush };
+  Engine engine = kNobody;
+  const Programs::Uploaded* program = nullptr;  // kKernel
+  std::string why;                              // or why nobody does it
+};
+
+/// Before the row is known: whether kernels come first.
+[[nodiscard]] bool prefers_kernels(const GpuTeam& team, const Params& params,
+                                   const Operation& operation, size_t bytes) noexcept;
+/// All ranks have made the same calls, captured or not. A program is brought to the device.
+[[nodiscard]] Way way_of(GpuTeam& team, const Params& params, const Placed& placed,
+                         const Operation& operation, size_t bytes, CUstream stream);
+
+}  // namespace tern::coll

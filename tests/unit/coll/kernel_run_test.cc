@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every row that can be put into streams, run by a kernel, with ranks as threads that have a device
+// each, on the software driver: against a serial reference, and bit by bit against what streams
+// make of it; graphs that replay among eager calls of both engines; a kernel that waits in vain.
+#include <algorithm>
+#include <barrier>
+#include <cstdlib>
+
+#include "mpix.h"
+#include "tests/unit/coll/stream_calls.hpp"
+
+namespace tern::coll {
+namespace {
+
+using Settings = test::World::Settings;
+
+const Settings kByKernel = {{"TERN_GPU_SCRATCH", "4m"}, {"TERN_GPU_ENGINE", "kernel"}};
+
+void set_up() {
+  ::setenv("SOFTCUDA_DEVICES", std::to_string(kDevices).c_str(), 1);
+  ASSERT_NE(cuda::test::find_driver(), nullptr) << "the software driver is not built";
+}
+class OneKernelRun : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { set_up(); }
+};
+class KernelRuns : public testing::TestWithParam<int> {
+ protected:
+  static void SetUpTestSuite() { set_up(); }
+};
+INSTANTIATE_TEST_SUITE_P(Ranks, KernelRuns, testing::Values(1, 2, 3, 4));
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int kRanksHere = 3;
+constexpr int kReplays = 20;
+#else
+constexpr int kRanksHere = 4;
+constexpr int kReplays = 1000;
+#endif
+
+TEST_P(KernelRuns, EveryRowAgreesWithASerialReference) {
+  if (GetParam() > kRanksHere) GTEST_SKIP() << "takes too long here";
+  test::World(GetParam(), kByKernel).run([](Process& process) {
+    const Gpu gpu(process.world_rank);
+    prepare(process, gpu);
+    int rows = 0;
+    for (const Algorithm& row : global_algorithms()) {
+      if (!goes_into_streams(row, process.world_size)) continue;
+      process.channel(0).coll->force(row);
+      ++rows;
+      for (const bool in_place : {false, true}) {
+        std::vector<std::unique_ptr<StreamCall>> calls;
+        for (const int64_t count : {1, 0, 17, 20001, 3})
+          for (int root = 0; root < (rooted(row.collective) ? process.world_size : 1); root += 2)
+            calls.push_back(std::make_unique<StreamCall>(process, gpu, row, count, root, in_place));
+        for (const auto& call : calls) call->start();
+        gpu.wait();
+        for (const auto& call : calls) call->check();
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+    EXPECT_GT(rows, 20);
+  });
+}
+
+void use(Process& process, const char* engine) { process.params.gpu_engine = engine; }
+
+/// An allreduce of any type by both engines: the same bits. Where a row takes parts of the vector
+/// in different orders (ring), as long as both do it in one pass.
+void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype handle, MPI_Op op,
+             int64_t count) {
+  process.channel(0).coll->force(*find_algorithm(kAllreduce, row));
+  core::Datatype& type = core::predefined_type(process, handle);
+  const auto bytes = static_cast<size_t>(count) * static_cast<size_t>(type.size());
+  const size_t ints = bytes / sizeof(int) + 2;
+  std::vector<int> values(ints), nothing(ints, -1), results[2];
+  // In none of the types a NaN; most sums are rounded.
+  auto* const data = reinterpret_cast<unsigned char*>(values.data());
+  for (size_t i = 0; i < ints * sizeof(int); ++i)
+    data[i] =
+        static_cast<unsigned char>((i * 7 + static_cast<size_t>(process.world_rank) * 13) % 60);
+  const Buffer in(ints), out(ints);
+  for (int engine = 0; engine < 2; ++engine) {
+    use(process, engine == 0 ? "stream" : "kernel");
+    in.put(gpu, values);
+    out.put(gpu, nothing);
+    gpu.wait();
+    Operation made{};
+    made.collective = kAllreduce;
+    made.communicator = process.world;
+    made.op = process.handles.find<core::Op>(op);
+    // Crooked where the type lets it be.
+    const size_t skew = type.size() == 2 ? 2 : 0;
+    made.input = {static_cast<std::byte*>(in.address()) + skew, count, &type};
+    made.output = {static_cast<std::byte*>(out.address()) + skew, count, &type};
+    bool taken = false;
+    std::string why;
+    ASSERT_EQ(process.channel(0).coll->enqueue(made, gpu.stream, &taken, &why), MPI_SUCCESS);
+    ASSERT_TRUE(taken) << why;
+    out.get(gpu, &results[engine]);
+    gpu.wait();
+  }
+  EXPECT_EQ(results[0], results[1])
+      << row << " of " << count << " elements of " << type.size() << " bytes";
+}
+
+TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
+  if (GetParam() > kRanksHere) GTEST_SKIP() << "takes too long here";
+  test::World(GetParam(), kByKernel).run([](Process& process) {
+    const Gpu gpu(process.world_rank);
+    prepare(process, gpu);
+    struct Kind {
+      MPI_Datatype type;
+      MPI_Op op;
+    };
+    for (const Kind kind :
+         {Kind{MPI_INT, MPI_SUM}, Kind{MPI_FLOAT, MPI_SUM}, Kind{MPI_FLOAT, MPI_MAX},
+          Kind{MPI_DOUBLE, MPI_PROD}, Kind{MPI_2INT, MPI_MINLOC}, Kind{MPI_FLOAT_INT, MPI_MAXLOC},
+          Kind{MPI_INT16_T, MPI_MIN}, Kind{MPI_UINT8_T, MPI_BXOR}, Kind{MPIX_C_FLOAT16, MPI_SUM},
+          Kind{MPI_C_DOUBLE_COMPLEX, MPI_SUM}})
+      for (const int64_t count : {1, 17, 101}) {
+        compare(process, gpu, "ring", kind.type, kind.op, count);
+        compare(process, gpu, "recursive_doubling", kind.type, kind.op, 40 * count);
+        process.params.gpu_wire = count == 17 ? "simple" : "ll";
+        compare(process, gpu, "one_shot", kind.type, kind.op, count);
+        compare(process, gpu, "one_shot", kind.type, kind.op, 40 * count);
+        process.params.gpu_wire = "auto";
+      }
+  });
+}
+
+TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
+  if (GetParam() > std::min(kRanksHere, 3)) GTEST_SKIP() << "takes too long here";
+  test::World(GetParam(), kByKernel).run([](Process& process) {
+    const Gpu gpu(process.world_rank);
+    prepare(process, gpu);
+    Coll& coll = *process.channel(0).coll;
+    const auto row = [&](Collective what, const char* name) -> const Algorithm& {
+      const Algorithm& found = *find_algorithm(what, name);
+      coll.force(found);
+      return found;
+    };
+    StreamCall small(process, gpu, row(kAllreduce, "recursive_doubling"), 5, 0, true);
+    small.start();  // programs come to the device
+    StreamCall ring(process, gpu, row(kAllreduce, "ring"), 701, 0, false);
+    ring.start();
+    StreamCall hop(process, gpu, row(kAllreduce, "one_shot"), 300, 0, false);
+    row(kAllreduce, "ring");
+    const Graph first(gpu, [&] { ring.start(); });
+    const Graph second(gpu, [&] {
+      row(kAllreduce, "recursive_doubling");
+      small.start();
+      row(kAllreduce, "one_shot");
+      hop.start();
+      row(kAllreduce, "ring");
+      ring.start();
+    });
+    StreamCall swapped(process, gpu, row(kAlltoall, "pairwise"), 9, 0, true);
+    StreamCall chain(process, gpu, row(kBcast, "chain"), 5000, process.world_size - 1, false);
+    for (int i = 0; i < (process.world_size > 2 ? kReplays / 5 : kReplays); ++i) {
+      (i % 10 == 0 ? second : first).launch(gpu);
+      if (i % 50 == 1) {
+        use(process, i % 100 == 1 ? "stream" : "kernel");
+        row(kAlltoall, "pairwise");
+        swapped.start();
+        row(kBcast, "chain");
+        chain.start();
+      }
+    }
+    gpu.wait();
+    for (StreamCall* const call : {&ring, &small, &hop, &swapped, &chain}) call->check();
+  });
+}
+
+/// Calls of the driver that put something into a stream.
+unsigned long long calls_into_streams() {
+  unsigned long long sum = 0;
+  for (const char* name : {"cuLaunchKernel", "cuStreamWriteValue32_v2", "cuStreamWaitValue32_v2",
+                           "cuStreamBatchMemOp_v2", "cuMemcpyAsync", "cuMemsetD32Async",
+                           "cuEventRecord", "cuStreamWaitEvent"})
+    sum += calls_of(name);
+  return sum;
+}
+
+// Of any wire: a launch, a word that says it has passed, an event that orders other streams.
+TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
+  constexpr unsigned long long kRanks = 4;
+  std::barrier meet(kRanks);
+  for (const char* const wire : {"ll", "simple"}) {
+    Settings settings = kByKernel;
+    settings.emplace_back("TERN_GPU_WIRE", wire);
+    unsigned long long launches = 0, puts = 0, all = 0;
+    test::World(kRanks, settings).run([&](Process& process) {
+      const Gpu gpu(process.world_rank);
+      prepare(process, gpu);
+      const Algorithm& row = *find_algorithm(kAllreduce, "one_shot");
+      process.channel(0).coll->force(row);
+      StreamCall call(process, gpu, row, 2048, 0, false);
+      for (int round = 0; round < 2; ++round) {  // the first uploads a program, and makes an event
+        meet.arrive_and_wait();
+        if (process.world_rank == 0) {
+          launches = calls_of("cuLaunchKernel");
+          puts = calls_into_streams();
+          all = all_calls();
+        }
+        meet.arrive_and_wait();
+        call.start();
+        meet.arrive_and_wait();
+        if (process.world_rank == 0 && round == 1) {
+          EXPECT_EQ(calls_of("cuLaunchKernel") - launches, kRanks);
+          EXPECT_LE(calls_into_streams() - puts, 3 * kRanks);
+          // Questions: is the stream captured, which context, where do two buffers lie.
+          EXPECT_LE(all_calls() - all - 3 * kRanks, 9 * kRanks);  // but for the test's copies
+          std::printf(
+              "%s: %llu calls of the driver for an allreduce of %llu ranks, %llu of them into "
+              "streams\n",
+              wire, all_calls() - all - 3 * kRanks, kRanks, calls_into_streams() - puts);
+        }
+        meet.arrive_and_wait();
+        gpu.wait();
+      }
+      call.check();
+    });
+  }
+}
+
+// A call that was not made before would upload its program.
+TEST_F(OneKernelRun, ACaptureIsRefusedUntilTheProgramIsThere) {
+  test::World(2, kByKernel).run([](Process& process) {
+    const Gpu gpu(process.world_rank);
+    prepare(process, gpu);
+    Coll& coll = *process.channel(0).coll;
+    coll.force(*find_algorithm(kBarrier, "dissemination"));
+    Operation barrier{};
+    barrier.collective = kBarrier;
+    barrier.communicator = process.world;
+    bool taken = true;
+    std::string why;
+    const Graph none(
+        gpu, [&] { EXPECT_EQ(coll.enqueue(barrier, gpu.stream, &taken, &why), MPI_SUCCESS); });
+    EXPECT_FALSE(taken);
+    EXPECT_NE(why.find("once before"), std::string::npos) << why;
+    why.clear();
+    EXPECT_EQ(coll.enqueue(barrier, gpu.stream, &taken, &why), MPI_SUCCESS);
+    EXPECT_TRUE(taken) << why;
+    gpu.wait();
+    const Graph graph(
+        gpu, [&] { EXPECT_EQ(coll.enqueue(barrier, gpu.stream, &taken, &why), MPI_SUCCESS); });
+    EXPECT_TRUE(taken) << why;
+    for (int i = 0; i < 10; ++i) graph.launch(gpu);
+    gpu.wait();
+  });
+}
+
+TEST_F(OneKernelRun, AKernelThatWaitsInVainSaysForWhom) {
+  Settings settings = kByKernel;
+  settings.emplace_back("TERN_GPU_PATIENCE", "100ms");
+  std::barrier meet(2);
+  test::World(2, settings).run([&](Process& process) {
+    const Gpu gpu(process.world_rank);
+    prepare(process, gpu);
+    const Algorithm& ring = *find_algorithm(kAllreduce, "ring");
+    process.channel(0).coll->force(ring);
+    StreamCall call(process, gpu, ring, 17, 0, false), never(process, gpu, ring, 17, 0, false);
+    if (process.world_rank == 0) {
+      call.start();
+      gpu.wait();
+    }
+    meet.arrive_and_wait();
+    Operation barrier{};
+    barrier.collective = kBarrier;
+    barrier.communicator = process.world;
+    bool taken = false;
+    std::string why;
+    const auto next = [&] {
+      return process.channel(0).coll->enqueue(barrier, gpu.stream, &taken, &why);
+    };
+    if (process.world_rank == 1) {  // its kernel ends at once, and the call behind it says why
+      never.start();
+      gpu.wait();
+    }
+    EXPECT_EQ(next(), MPI_ERR_OTHER);
+    const std::string text = take_last_error().text;
+    EXPECT_NE(text.find("in vain"), std::string::npos) << text;
+    const char* const who = process.world_rank == 0 ? "for rank 1's" : "rank 0's";
+    EXPECT_NE(text.find(who), std::string::npos) << text;
+    EXPECT_EQ(next(), MPI_ERR_OTHER);  // it stays
+    meet.arrive_and_wait();
+  });
+}
+
+}  // namespace
+}  // namespace tern::coll
