@@ -40,7 +40,7 @@ constexpr int kReplays = 1000;
 
 TEST_P(KernelRuns, EveryRowAgreesWithASerialReference) {
   if (GetParam() > kRanksHere) GTEST_SKIP() << "takes too long here";
-  test::World(GetParam(), kByKernel).run([](Process& process) {
+  test::World(GetParam(), with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     int rows = 0;
@@ -106,7 +106,7 @@ void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype han
 
 TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
   if (GetParam() > kRanksHere) GTEST_SKIP() << "takes too long here";
-  test::World(GetParam(), kByKernel).run([](Process& process) {
+  test::World(GetParam(), with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     struct Kind {
@@ -131,7 +131,7 @@ TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
 
 TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
   if (GetParam() > std::min(kRanksHere, 3)) GTEST_SKIP() << "takes too long here";
-  test::World(GetParam(), kByKernel).run([](Process& process) {
+  test::World(GetParam(), with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     Coll& coll = *process.channel(0).coll;
@@ -190,7 +190,7 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
     Settings settings = kByKernel;
     settings.emplace_back("TERN_GPU_WIRE", wire);
     unsigned long long launches = 0, puts = 0, all = 0;
-    test::World(kRanks, settings).run([&](Process& process) {
+    test::World(kRanks, with_kernels(settings)).run([&](Process& process) {
       const Gpu gpu(process.world_rank);
       prepare(process, gpu);
       const Algorithm& row = *find_algorithm(kAllreduce, "one_shot");
@@ -226,7 +226,7 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
 
 // A call that was not made before would upload its program.
 TEST_F(OneKernelRun, ACaptureIsRefusedUntilTheProgramIsThere) {
-  test::World(2, kByKernel).run([](Process& process) {
+  test::World(2, with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     Coll& coll = *process.channel(0).coll;
@@ -256,7 +256,7 @@ TEST_F(OneKernelRun, AKernelThatWaitsInVainSaysForWhom) {
   Settings settings = kByKernel;
   settings.emplace_back("TERN_GPU_PATIENCE", "100ms");
   std::barrier meet(2);
-  test::World(2, settings).run([&](Process& process) {
+  test::World(2, with_kernels(settings)).run([&](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     const Algorithm& ring = *find_algorithm(kAllreduce, "ring");
