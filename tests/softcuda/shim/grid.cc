@@ -247,6 +247,7 @@ class Residents {
       thread.ended = false;
       thread.fiber.start(thread_main, &thread);
     }
+    tsan_release(&grid.begun);
   }
 
   // Each of its threads once.

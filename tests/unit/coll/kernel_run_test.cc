@@ -236,7 +236,9 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
 TEST_F(OneKernelRun, ACaptureIsRefusedUntilTheProgramIsThere) {
   if (kSanitized)
     GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
-  test::World(2, with_kernels(kByKernel)).run([](Process& process) {
+  Settings settings = kByKernel;
+  settings.emplace_back("TERN_GPU_WIRE", "simple");  // words of LL need no program
+  test::World(2, with_kernels(settings)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     Coll& coll = *process.channel(0).coll;
