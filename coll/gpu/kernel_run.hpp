@@ -8,7 +8,7 @@
 // read as it is (host memory, types with holes) is packed before and unpacked behind a launch,
 // which then takes one pass of each part; other ranks do not notice. Lifetime: of one call.
 // Threads: the caller holds the team's mutex, and no channel's lock. See:
-// cuda/kernels/interpret.cu, coll/gpu/README.md; tests/unit/coll/kernel_run_test.cc.
+// cuda/kernels/interpret.cuh, coll/gpu/README.md; tests/unit/coll/kernel_run_test.cc.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // Lifetime: of a team. A program is uploaded once, when its schedule is first used; not while a
 // stream is captured, for that allocates.
 // Threads: the caller holds the team's mutex.
-// See: cuda/kernels/arguments.hpp (the form), cuda/kernels/interpret.cu (runs them).
+// See: cuda/kernels/arguments.hpp (the form), cuda/kernels/interpret.cuh (runs them).
 #pragma once
 
 #include <cstddef>

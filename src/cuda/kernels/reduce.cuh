@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions of up to 16 vectors by some blocks of threads: what the kernels of reduce.cu and
-// interpret.cu share.
+// interpret.cuh share.
 // Order: fixed, so that every rank has the same bits, which are those of the host's loops (but for
 // which NaN a NaN is). Cost: reads n, writes 1; bounded by memory.
 // See: core/reduce/loops.inc, tests/unit/cuda/reduce_kernels_test.cc.

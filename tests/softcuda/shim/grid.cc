@@ -232,6 +232,7 @@ class Residents {
 
   void prepare(size_t seat) {
     while (threads_.size() < (seat + 1) * size_) threads_.add_one();
+    tsan_acquire(&grid.ended);  // the block that had the seat before
     Block& block = seats_[seat];
     block.barrier = Barrier{.count = static_cast<unsigned>(size_)};
     block.warps.assign((size_ + kWarp - 1) / kWarp, Warp{});
@@ -246,6 +247,7 @@ class Residents {
       thread.ended = false;
       thread.fiber.start(thread_main, &thread);
     }
+    tsan_release(&grid.begun);
   }
 
   // Each of its threads once.

@@ -30,6 +30,13 @@ constexpr int kMostRanks = 9;
 constexpr bool kSanitized = false;
 #endif
 
+/// A build for sanitizers has no kernels, and the software driver looks at no image.
+inline test::World::Settings with_kernels(test::World::Settings settings) {
+  if (kSanitized)
+    settings.emplace_back("TERN_CUDA_KERNELS", cuda::test::built("libtern_kernels_host.so"));
+  return settings;
+}
+
 inline const cuda::Driver& driver() { return *cuda::driver(); }
 
 inline void ok(CUresult result, const char* what) {

@@ -3,15 +3,29 @@
 // without a driver: under TSan what is not ordered by words and barriers is a race.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
 
-#include "cuda/kernels/arguments.hpp"
+// Before the kernel's source.
+#include "tests/softcuda/shim/device_host.hpp"
+//
+#include "cuda/kernels/interpret.cuh"
+#include "tests/softcuda/shim/fiber.hpp"
 #include "tests/softcuda/shim/launch.h"
 
 namespace tern::cuda {
 namespace {
+
+/// Without an acquire.
+struct RelaxedLook {
+  TERN_DEVICE static uint32_t at(const uint32_t* word) { return ptx::load_relaxed_system(word); }
+};
+TERN_KERNEL(test_interpret_relaxed, InterpretArguments, 256, together) {
+  TERN_SHARED(InterpretShared, shared);
+  Interpreter<RelaxedLook>(arguments, *shared).run();
+}
 
 constexpr size_t kScratch = 65536, kData = 1024, kCredit = 8192, kInbox = 16384;
 constexpr int64_t kRegion = 8192, kParts = 2;
@@ -83,9 +97,9 @@ struct Rank {
     a.reduce_element = 1;
   }
 
-  void launch() {
+  void launch(const char* name = "tern_interpret") {
     const TernHostKernels& kernels = *tern_host_kernels();
-    const TernHostKernel* const kernel = kernels.find("tern_interpret");
+    const TernHostKernel* const kernel = kernels.find(name);
     ASSERT_NE(kernel, nullptr);
     const TernLaunch shape{{kParts, 1, 1}, {64, 1, 1}, sizeof(InterpretShared), 0};
     char why[256] = "";
@@ -106,6 +120,21 @@ TEST(InterpretKernel, TwoRanksExchange) {
     EXPECT_EQ(rank.output, ranks[1 - rank.number].input);
     EXPECT_EQ(rank.reports[0].state, KernelReport::kNothing);
   }
+}
+
+[[noreturn]] void exchange_without_acquire() {
+  Rank ranks[] = {{0, 2001}, {1, 2001}};
+  char* const bases[2] = {ranks[0].scratch.data(), ranks[1].scratch.data()};
+  for (Rank& rank : ranks) rank.prepare(bases);
+  std::thread other([&] { ranks[1].launch("test_interpret_relaxed"); });
+  ranks[0].launch("test_interpret_relaxed");
+  other.join();
+  std::_Exit(0);
+}
+
+TEST(InterpretKernelDeathTest, AMissingAcquireIsARaceForTSan) {
+  if (!softcuda::tsan()) GTEST_SKIP() << "not built with TSan";
+  EXPECT_DEATH(exchange_without_acquire(), "data race");
 }
 
 TEST(InterpretKernel, ItGivesUpAndTellsTheOther) {

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lowered schedule of a collective, run by one launch on each rank's device.
+// Why: no host and no driver call stands between the steps; what is small takes a launch and as
+// many signals as it has steps.
+//
+// Each block of threads is on its own: it takes every gridDim.x-th pass, has its share of the
+// scratch and its own words, and talks to the block of the same number on other ranks. So blocks
+// need no order between them, and memory is never cut in two ways at once. In a pass thread 0 waits
+// for words and signals; all threads meet before and behind what is moved or reduced.
+//
+// Words are binary: a signal makes one 1, who waits makes it 0 again. Nothing is counted, so a
+// launch can be replayed. Waits are bounded: see wait.cuh.
+// See: coll/gpu/program.hpp (makes programs), coll/gpu/kernel_run.hpp (launches);
+// tests/unit/coll/kernel_run_test.cc.
+#pragma once
+
+#include "cuda/kernels/reduce.cuh"
+#include "cuda/kernels/wait.cuh"
+
+namespace tern::cuda {
+namespace {
+
+template <int kElement, class T, class... Operations>
+TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
+  reduce<kElement, T, Operations...>(a, 0, 1);
+}
+
+TERN_DEVICE void reduce_by(int32_t kernel, const ReduceArguments& a) {
+  switch (static_cast<ReduceNumber>(kernel)) {
+#define TERN_CASE(suffix, type, ...) \
+  case ReduceNumber::suffix:         \
+    return reduce_alone<TERN_REDUCE_ELEMENT(suffix, type), type, __VA_ARGS__>(a);
+    TERN_REDUCE_KERNELS(TERN_CASE)
+#undef TERN_CASE
+  }
+}
+
+/// How a word is looked at that another rank signals: what was written before the signal is seen
+/// behind it.
+struct AcquiringLook {
+  TERN_DEVICE static uint32_t at(const uint32_t* word) { return ptx::load_acquire_system(word); }
+};
+
+/// `Look`: as AcquiringLook.
+template <class Look>
+class Interpreter {
+ public:
+  TERN_DEVICE Interpreter(const InterpretArguments& arguments, InterpretShared& shared)
+      : a_(arguments),
+        shared_(shared),
+        program_(DEV(arguments.program)),
+        waiter_(reinterpret_cast<const char* const*>(program_), arguments.ranks, arguments.rank,
+                arguments.abort_word, DEV(arguments.reports) + blockIdx.x, arguments.call,
+                arguments.patience, shared.wait) {}
+
+  TERN_DEVICE void run() {
+    if (threadIdx.x == 0) waiter_.begin();
+    set_ = a_.set;
+    for (pass_ = a_.first_pass + blockIdx.x; pass_ < a_.end_pass; pass_ += gridDim.x) {
+      if (left_) return;
+      run_pass();
+      set_ ^= 1;
+    }
+  }
+
+ private:
+  TERN_DEVICE void run_pass() {
+    start_ = pass_ * a_.length;
+    const int64_t rest = a_.total - start_, length = rest < a_.length ? rest : a_.length;
+    if (a_.parts > 0) {
+      each_ = length / a_.parts;
+      longer_ = length % a_.parts;
+    }
+    for (int32_t block = 0; block < a_.source_blocks && !left_; ++block) put_aside(block, length);
+    const auto* const instructions =
+        reinterpret_cast<const Instruction*>(program_ + a_.ranks * sizeof(char*));
+    for (int32_t i = 0; i < a_.instructions && !left_; ++i) step(instructions[i]);
+  }
+
+  TERN_DEVICE void step(const Instruction& instruction) {
+    switch (instruction.verb) {
+      case Instruction::kMove:
+        return move(instruction);
+      case Instruction::kReduce:
+        return reduce(instruction);
+      case Instruction::kSignal:
+        if (threadIdx.x == 0 && !waiter_.left())
+          ptx::signal_system(word(instruction.peer, a_.rank, instruction.message), 1);
+        return;
+      default:
+        if (threadIdx.x == 0 && !waiter_.left()) wait(instruction);
+    }
+  }
+
+  TERN_DEVICE void put_aside(int32_t block, int64_t length) {
+    const int64_t bytes = a_.parts > 0 ? length * a_.element : length_of(block, 1);
+    if (bytes == 0) return;
+    if (threadIdx.x == 0)
+      prepare(user(a_.source, block), user(a_.sides[Operand::kInput], block), bytes);
+    do_move();
+  }
+
+  TERN_DEVICE void move(const Instruction& instruction) {
+    const int64_t bytes = length_of(instruction.first, instruction.blocks);
+    const Operand* const operands = operands_of(instruction);
+    for (int i = 0; i < instruction.destinations && bytes > 0 && !left_; ++i) {
+      if (threadIdx.x == 0)
+        prepare(address(operands[0]), address(operands[instruction.sources + i]), bytes);
+      do_move();
+    }
+  }
+  TERN_DEVICE void prepare(const char* from, char* to, int64_t bytes) {
+    shared_.reduction.sources[0] = from;
+    shared_.reduction.target = to;
+    shared_.reduction.count = bytes;
+    shared_.reduction.n = 1;
+  }
+  // A sum of one vector is a copy.
+  TERN_DEVICE void do_move() {
+    if (!meet()) return;
+    if (shared_.reduction.sources[0] != shared_.reduction.target)
+      reduce_by(static_cast<int32_t>(ReduceNumber::bits), shared_.reduction);
+    __syncthreads();
+  }
+
+  // More sources than fit are taken from the last on, as the order of operands wants it.
+  TERN_DEVICE void reduce(const Instruction& instruction) {
+    const int64_t bytes = length_of(instruction.first, instruction.blocks);
+    if (bytes == 0) return;
+    const Operand* const operands = operands_of(instruction);
+    ReduceArguments& reduction = shared_.reduction;
+    const int mine = static_cast<int>(threadIdx.x);
+    for (int left = instruction.sources, begun = 0; left > 0; begun = 1) {
+      const int room = kMostSources - begun, some = left < room ? left : room;
+      if (mine < some) reduction.sources[mine] = address(operands[left - some + mine]);
+      if (mine == 0) {
+        char* const target = address(operands[instruction.sources]);
+        if (begun != 0) reduction.sources[some] = target;
+        reduction.target = target;
+        reduction.n = some + begun;
+        reduction.count = bytes / a_.reduce_element;
+        reduction.operation = a_.operation;
+      }
+      if (!meet()) return;
+      reduce_by(a_.kernel, reduction);
+      __syncthreads();
+      left -= some;
+    }
+  }
+
+  /// False: the block leaves.
+  TERN_DEVICE bool meet() {
+    __syncthreads();
+    left_ = waiter_.left();
+    return !left_;
+  }
+
+  TERN_DEVICE void wait(const Instruction& instruction) {
+    uint32_t* const at = word(a_.rank, instruction.peer, instruction.message);
+    const auto what = [&] {
+      return Awaited{instruction.peer, instruction.message, instruction.step, pass_};
+    };
+    unsigned polls = 0;
+    uint64_t begun = 0;
+    while (Look::at(at) != 1)
+      if (!waiter_.again(&polls, &begun, what)) return;
+    waiter_.end();
+    ptx::store_relaxed_system(at, 0U);
+  }
+
+  [[nodiscard]] TERN_DEVICE const Operand* operands_of(const Instruction& instruction) const {
+    return reinterpret_cast<const Operand*>(program_ + a_.operands_at) + instruction.operand;
+  }
+  [[nodiscard]] TERN_DEVICE char* scratch(int32_t rank) const {
+    return reinterpret_cast<char* const*>(program_)[rank];
+  }
+  /// In the scratch of `owner`.
+  [[nodiscard]] TERN_DEVICE uint32_t* word(int32_t owner, int32_t other, int32_t message) const {
+    const int64_t pair = int64_t{other} * 2 + set_;
+    const int64_t place = message == Instruction::kCredit
+                              ? pair * a_.ctas
+                              : pair * a_.words_of_set + message * a_.ctas;
+    const int64_t from = message == Instruction::kCredit ? a_.credit_words : a_.data_words;
+    return reinterpret_cast<uint32_t*>(DEV(scratch(owner) + from)) + place + blockIdx.x;
+  }
+
+  /// Elements of the vector in this pass before its part `i`.
+  [[nodiscard]] TERN_DEVICE int64_t before(int32_t i) const {
+    return each_ * i + (i < longer_ ? i : longer_);
+  }
+  [[nodiscard]] TERN_DEVICE int64_t length_of(int32_t first, int32_t blocks) const {
+    if (a_.parts > 0) return (before(first + blocks) - before(first)) * a_.element;
+    const int64_t rest = (a_.tabled != 0 ? a_.table[first].length : a_.total) - start_;
+    return (rest < 0 ? 0 : rest < a_.length ? rest : a_.length) * a_.element;
+  }
+  [[nodiscard]] TERN_DEVICE char* local() const {
+    return scratch(a_.rank) + a_.local + blockIdx.x * a_.local_each;
+  }
+  [[nodiscard]] TERN_DEVICE char* user(const InterpretArguments::Side& side, int32_t first) const {
+    char* const base = side.local != 0 ? local() + side.offset : side.base + start_ * a_.element;
+    if (a_.parts > 0) return base + before(first) * a_.element;
+    return base + (side.in_table != 0 ? a_.table[first].offset : first * side.stride);
+  }
+  [[nodiscard]] TERN_DEVICE char* address(const Operand& operand) const {
+    if (operand.space == Operand::kInbox)
+      return scratch(operand.owner) + a_.inbox + (int64_t{operand.from} * 2 + set_) * a_.region +
+             blockIdx.x * a_.region_each + operand.slot * a_.unit;
+    if (operand.space != Operand::kLocal) return user(a_.sides[operand.space], operand.first);
+    char* const at = local() + (a_.front + operand.slot) * a_.unit;
+    return operand.in_vector != 0 ? at + before(operand.first) * a_.element : at;
+  }
+
+  const InterpretArguments& a_;
+  InterpretShared& shared_;
+  const char* const program_;
+  Waiter waiter_;
+  int64_t pass_ = 0, start_ = 0, each_ = 0, longer_ = 0;
+  int32_t set_ = 0;
+  bool left_ = false;  // as of the last meeting: all threads leave together
+};
+
+}  // namespace
+}  // namespace tern::cuda
