@@ -41,7 +41,7 @@ CommStream* of(const core::Communicator& communicator) noexcept {
 }
 
 CommStream::CommStream(core::Communicator& communicator, core::Communicator& shadow,
-                       core::Ref<Stream> stream, size_t chunk, const Board& board) noexcept
+                       core::Ref<Stream> stream, size_t chunk, const Board& board)
     : communicator_(communicator),
       shadow_(shadow),
       stream_(std::move(stream)),

@@ -44,7 +44,7 @@ class CommStream {
  public:
   /// `chunk`: bytes of a half, the same on all ranks. A rank without a GPU's stream has no board.
   CommStream(core::Communicator& communicator, core::Communicator& shadow, core::Ref<Stream> stream,
-             size_t chunk, const Board& board) noexcept;
+             size_t chunk, const Board& board);
   CommStream(const CommStream&) = delete;
   CommStream& operator=(const CommStream&) = delete;
   ~CommStream();

@@ -6,6 +6,24 @@
 #include "base/log.hpp"
 
 namespace tern::stream {
+namespace {
+
+std::vector<int> peers_of(const core::Communicator& communicator) {
+  std::vector<int> peers;
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    peers.push_back(static_cast<int>(communicator.peer_index(rank)));
+  return peers;
+}
+
+}  // namespace
+
+DeviceCalls::DeviceCalls(const core::Communicator& communicator,
+                         std::shared_ptr<coll::GpuTeam> team)
+    : name_(communicator.name.or_words("a communicator")),
+      patience_(communicator.process().params.gpu_patience * 1000),
+      peers_(peers_of(communicator)),
+      team_(std::move(team)),
+      seen_(team_ == nullptr ? 0 : team_->calls()) {}
 
 uint32_t DeviceCalls::passed() const noexcept {
   const uint32_t now = team_->passed();
@@ -22,8 +40,7 @@ void DeviceCalls::watch() noexcept {
     return;
   }
   if (TERN_UNLIKELY(wait != 0 && team_->forsaken())) return let_go();
-  const int64_t patience = communicator_.process().params.gpu_patience * 1000;
-  if (wait == 0 || patience == 0 || since_ == 0 || now_ns() - since_ < patience) return;
+  if (wait == 0 || patience_ == 0 || since_ == 0 || now_ns() - since_ < patience_) return;
   since_ = 0;
   complain(wait);
 }
@@ -53,8 +70,8 @@ void DeviceCalls::tell_given_up() noexcept {
     const std::string why = team_->why_given_up();
     if (why.empty()) return;
     told_ = true;
-    log_line("%s: %s; what its collectives gave is undefined from there on",
-             communicator_.name.or_words("a communicator").c_str(), why.c_str());
+    log_line("%s: %s; what its collectives gave is undefined from there on", name_.c_str(),
+             why.c_str());
   } catch (const std::bad_alloc&) {  // it is said another time, or not
   }
 }
@@ -64,9 +81,8 @@ bool DeviceCalls::describe(WaitReport* report) const {
   if (wait == 0) return false;
   std::vector<int> ranks;
   const std::string what = team_->describe(wait, &ranks);
-  report->words += strf("the stream of %s to pass %s",
-                        communicator_.name.or_words("a communicator").c_str(), what.c_str());
-  for (const int rank : ranks) report->wait_for(static_cast<int>(communicator_.peer_index(rank)));
+  report->words += strf("the stream of %s to pass %s", name_.c_str(), what.c_str());
+  for (const int rank : ranks) report->wait_for(peers_[static_cast<size_t>(rank)]);
   return true;
 }
 
@@ -79,9 +95,8 @@ void DeviceCalls::complain(uint32_t wait) const {
     log_line(
         "the stream of %s has waited for %.0f s for what the stream of rank%s %s puts there (%s): "
         "the same calls must be enqueued on all ranks in one order",
-        communicator_.name.or_words("a communicator").c_str(),
-        static_cast<double>(communicator_.process().params.gpu_patience) / 1e6,
-        ranks.size() == 1 ? "" : "s", whom.c_str(), what.c_str());
+        name_.c_str(), static_cast<double>(patience_) / 1e9, ranks.size() == 1 ? "" : "s",
+        whom.c_str(), what.c_str());
   } catch (const std::bad_alloc&) {  // it is said another time, or not
   }
 }

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/wait_report.hpp"
 #include "coll/gpu/team.hpp"
@@ -18,10 +20,8 @@ namespace tern::stream {
 
 class DeviceCalls {
  public:
-  DeviceCalls(const core::Communicator& communicator, std::shared_ptr<coll::GpuTeam> team) noexcept
-      : communicator_(communicator),
-        team_(std::move(team)),
-        seen_(team_ == nullptr ? 0 : team_->calls()) {}
+  /// The communicator may go before the stream has passed its calls. Throws std::bad_alloc.
+  DeviceCalls(const core::Communicator& communicator, std::shared_ptr<coll::GpuTeam> team);
 
   /// How many calls the stream has passed since the last time.
   [[nodiscard]] int look() noexcept;
@@ -43,7 +43,9 @@ class DeviceCalls {
   void complain(uint32_t wait) const;
   void tell_given_up() noexcept;
   void let_go() noexcept;
-  const core::Communicator& communicator_;
+  const std::string name_;        // of the communicator
+  const int64_t patience_;        // nanoseconds
+  const std::vector<int> peers_;  // by rank
   const std::shared_ptr<coll::GpuTeam> team_;
   [[nodiscard]] uint32_t passed() const noexcept;
   uint32_t seen_;
