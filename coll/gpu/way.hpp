@@ -18,7 +18,7 @@ struct Way {
   enum Engine : uint8_t { kNone, kStream, kKernel, kPush };
   Engine engine = kNone;
   const Programs::Uploaded* program = nullptr;  // kKernel
-  std::string why;                              // or why there is none
+  std::string why;                              // kNone: why no engine does it
 };
 
 /// Before the row is known: whether kernels come first.
