@@ -137,7 +137,7 @@ int Coll::put_into(CommState& state, const Operation& operation, CUstream stream
   const Placed* const placed = placed_for(state, operation, question, why_not);
   if (placed == nullptr) return MPI_SUCCESS;
   const Way way = way_of(team, process_.params, *placed, operation, question.bytes, stream);
-  if (way.engine == Way::kNobody) {
+  if (way.engine == Way::kNone) {
     *why_not = way.why;
     return MPI_SUCCESS;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // KernelReports: what the kernels of a team say to the host while they wait for other ranks'.
 // Why: a kernel that waits cannot be asked, and one that has given up leaves wrong data behind,
-// which somebody must be told. Lifetime: of the pinned memory, which the team has.
+// which the user must be told. Lifetime: of the pinned memory, which the team has.
 // Threads: any; the kernels write what is read here.
 // See: cuda/kernels/wait.cuh.
 #pragma once

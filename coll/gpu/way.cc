@@ -35,7 +35,7 @@ const Programs::Uploaded* program_for(GpuTeam& team, const Placed& placed,
 
 Way by_stream(const GpuTeam& team, std::string why) {
   if (!team.shares()) return {Way::kStream, nullptr, std::move(why)};
-  return {Way::kNobody, nullptr,
+  return {Way::kNone, nullptr,
           "ranks share a GPU by MPS, where only kernels wait for others', and not here: " + why};
 }
 
@@ -58,7 +58,7 @@ Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Oper
   std::string why;
   const Programs::Uploaded* const program = program_for(team, placed, operation, stream, &why);
   if (program != nullptr) return {Way::kKernel, program, "no words of LL: " + no_ll};
-  if (params.gpu_engine == "kernel") return {Way::kNobody, nullptr, why};
+  if (params.gpu_engine == "kernel") return {Way::kNone, nullptr, why};
   return by_stream(team, "no kernel: " + why);
 }
 

@@ -15,10 +15,10 @@
 namespace tern::coll {
 
 struct Way {
-  enum Engine : uint8_t { kNobody, kStream, kKernel, kPush };
-  Engine engine = kNobody;
+  enum Engine : uint8_t { kNone, kStream, kKernel, kPush };
+  Engine engine = kNone;
   const Programs::Uploaded* program = nullptr;  // kKernel
-  std::string why;                              // or why nobody does it
+  std::string why;                              // kNone: why no engine does it
 };
 
 /// Before the row is known: whether kernels come first.

@@ -7,12 +7,11 @@
 //
 // Each block of threads is on its own: it has its share of the data, of the slots and its counter
 // of passes, and hears from the blocks of its number. A pass has a number, from which come its flag
-// and which of two sets of slots it uses. A set is written again two passes later: whoever does so
-// has heard in between from all ranks, each of which had read the earlier pass to its end. Nothing
-// is baked into a launch, so a graph replays it.
-// Flags repeat after 2^32 passes. So every 2^24 passes two use the whole slots: what is older is
-// gone by then.
-// See: wait.cuh; coll/gpu/push_run.hpp (launches), tests/unit/cuda/push_kernel_test.cc.
+// and which of two sets of slots it uses. A set is written again two passes later: the rank that
+// does so has heard in between from all ranks, each of which had read the earlier pass to its end.
+// Nothing is baked into a launch, so a graph replays it. Flags repeat after 2^32 passes. So every
+// 2^24 passes two use the whole slots: what is older is gone by then. See: wait.cuh;
+// coll/gpu/push_run.hpp (launches), tests/unit/cuda/push_kernel_test.cc.
 #pragma once
 
 #include "cuda/kernels/ll.cuh"

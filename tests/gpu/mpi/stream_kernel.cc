@@ -94,7 +94,8 @@ void rank_that_never_comes(const char* said) {
       FAIL("a rank that never comes is told as \"%s\"", error_text(next));
     for (int i = 0; i < 100 && said_in(said).find("undefined") == std::string::npos; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (said_in(said).find("undefined") == std::string::npos) FAIL("nobody was told of wrong data");
+    if (said_in(said).find("undefined") == std::string::npos)
+      FAIL("nothing was said of wrong data");
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
