@@ -90,8 +90,8 @@ class OnHost {
   std::vector<std::byte> memory_;
 };
 
-/// What was begun on a device and goes on by itself: asked by progress, waited for by nobody.
-/// Why: who moves a collective on must not stand still while a device works for one of its steps.
+/// What was begun on a device and goes on by itself: asked by progress, and no call waits for it.
+/// Why: a call that moves a collective on must not stand still while a device works for one of its steps.
 /// Lifetime: of one step of a schedule; waits for what is under way when it goes.
 class DeviceWork {
  public:

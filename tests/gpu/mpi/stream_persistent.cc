@@ -27,7 +27,7 @@ void check(Vector<int>& data, int count, int of, int round, const char* what) {
            data[static_cast<size_t>(i)], element(of, i, round));
 }
 
-/// A message round the ring, and one to nobody.
+/// A message round the ring, and one to MPI_PROC_NULL.
 class Ring {
  public:
   Ring(const OnStream& on, int count, bool synchronous)
