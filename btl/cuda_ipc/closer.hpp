@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Closer: a thread that unmaps what peers have withdrawn.
 // Why: unmapping waits for all work on the device, and a stream of the program's may wait for what
-// this rank does next: a thread that makes progress must not wait for that. No call of the driver says
-// whether streams that do not meet the legacy stream have work.
+// this rank does next: a thread that makes progress must not wait for that. No call of the driver
+// says whether streams that do not meet the legacy stream have work.
 // Lifetime: of its transport; the thread from the first import that goes. The end waits for what is
 // left. Threads: one owner; the thread touches the driver and what it was given alone.
 #pragma once

@@ -91,7 +91,7 @@ class OnHost {
 };
 
 /// What was begun on a device and goes on by itself: asked by progress, and no call waits for it.
-/// Why: a call that moves a collective on must not stand still while a device works for one of its steps.
+/// Why: a call that moves a collective on must not stand still while a device works for one step.
 /// Lifetime: of one step of a schedule; waits for what is under way when it goes.
 class DeviceWork {
  public:
