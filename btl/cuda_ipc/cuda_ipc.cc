@@ -299,17 +299,17 @@ CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
   return next;
 }
 
-// What lies in a window keeps its place until it is over, which takes no time where the device has
-// nothing to do: other memory may come to that place then.
+// It takes no time where the device has nothing to do. Where it has, this waits for the first
+// alone; what lies in a window keeps its place, and nothing else comes into that.
 void CudaIpc::let_go(Imports::node_type node) {
+  drop_closed();
   const auto going = std::make_shared<Closer::Going>(node.mapped());
   closing_.push_back(going);
   bytes_ -= going->what.bytes;
   closer_.close(going);
-  Window* const window = going->what.window;
-  if (window == nullptr) return;
-  closer_.wait(kLongestWait);
-  window->closed |= !going->over.load(std::memory_order_acquire) || !going->unmapped;
+  if (closing_.size() == 1) closer_.wait(kLongestWait);
+  const bool over = going->over.load(std::memory_order_acquire) && going->unmapped;
+  if (going->what.window != nullptr && !over) going->what.window->closed = true;
   drop_closed();
 }
 

@@ -143,6 +143,7 @@ TERN_DEVICE uint16_t narrow_half(float value) { return HalfFormat::narrow(value)
 TERN_DEVICE uint16_t narrow_bfloat16(float value) { return Bfloat16Format::narrow(value); }
 template <class Vector>
 TERN_DEVICE Vector load_skewed(const char* from) {
+  asm("" : "+r"(from));  // g++ 12 would make one aligned load of this and of what is beside it
   Vector value;
   __builtin_memcpy(&value, from, sizeof value);
   return value;
