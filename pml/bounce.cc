@@ -25,6 +25,7 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
     // Rather fewer, or slower ones, than one for which the driver waits for the application's work.
     const bool lends = device.lends(kPinned, chunk_bytes_);
     if (i > 0 && !lends) {
+      chunk.job.abandon();  // it may be behind the program's work, and has none
       chunks_.resize(i);
       return;
     }

@@ -52,7 +52,10 @@ class DevicePiecesSender final : public SenderHalf {
       failure = {code, take_last_error().text};
       return true;
     }
-    if (!open_block(context)) return false;
+    if (!open_block(context)) {
+      if (!job_.failed()) job_.abandon();  // it may be behind the program's work, and has none
+      return false;
+    }
     pack_pieces(context);
     if (pieces_.count != 0) return true;
     if (job_.finish())
