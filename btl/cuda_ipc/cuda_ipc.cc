@@ -375,16 +375,18 @@ void CudaIpc::look_after() noexcept {
 }
 
 void CudaIpc::make_room(size_t bytes) {
-  if (bytes_ + bytes > most_bytes_) drop_leaving(When::kNow);
+  if (bytes_ + bytes <= most_bytes_) return;
+  drop_leaving(When::kNow);
   while (bytes_ + bytes > most_bytes_) {
     auto oldest = imports_.end();
     for (auto at = imports_.begin(); at != imports_.end(); ++at)
       if (at->second.uses == 0 &&
           (oldest == imports_.end() || at->second.last < oldest->second.last))
         oldest = at;
-    if (oldest == imports_.end()) return;
+    if (oldest == imports_.end()) break;
     let_go(imports_.extract(oldest));
   }
+  closer_.wait(kLongestWait);
 }
 
 }  // namespace tern::btl::cuda_ipc
