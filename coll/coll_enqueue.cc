@@ -96,7 +96,7 @@ void Coll::explain_way(CommState& state, const Placed& placed, const Way& way, c
           "of %llu bytes): %s",
           coll::name_of(schedule.collective), schedule.algorithm,
           state.communicator.name.text().c_str(), name_of(way.engine), wire_of(way.engine),
-          run.blocks(), passes, chunk, way.why.c_str()));
+          run.blocks(), passes, chunk, way.in_words().c_str()));
 }
 
 int Coll::run_in_stream(CommState& state, const Placed& placed, const Operation& operation,
@@ -138,7 +138,7 @@ int Coll::put_into(CommState& state, const Operation& operation, CUstream stream
   if (placed == nullptr) return MPI_SUCCESS;
   const Way way = way_of(team, process_.params, *placed, operation, question.bytes, stream);
   if (way.engine == Way::kNone) {
-    *why_not = way.why;
+    *why_not = way.in_words();
     return MPI_SUCCESS;
   }
   *taken = true;

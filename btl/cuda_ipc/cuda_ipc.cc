@@ -10,7 +10,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-/// For what lies where other memory is to be mapped.
+/// For a place, or for room, that other memory is to be mapped in.
 constexpr std::chrono::milliseconds kLongestWait{50};
 
 }  // namespace
@@ -294,22 +294,25 @@ CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
     if (import.window != nullptr) import.window->closed = true;
     leaving_.push_back(imports_.extract(at));
   } else {
-    let_go(imports_.extract(at));
+    let_go(import);
+    imports_.erase(at);
   }
   return next;
 }
 
 // It takes no time where the device has nothing to do. Where it has, this waits for the first
-// alone; what lies in a window keeps its place, and nothing else comes into that.
-void CudaIpc::let_go(Imports::node_type node) {
+// alone; what lies in a window keeps its place, and nothing else comes into that. Where there is no
+// memory for it nothing has changed.
+void CudaIpc::let_go(const Import& import) {
   drop_closed();
-  const auto going = std::make_shared<Closer::Going>(node.mapped());
-  closing_.push_back(going);
-  bytes_ -= going->what.bytes;
-  closer_.close(going);
+  Closing going{std::make_shared<Closer::Going>(import)};
+  closer_.close(going.front());
+  closing_.splice(closing_.end(), going);
+  const Closer::Going& last = *closing_.back();
+  bytes_ -= last.what.bytes;
   if (closing_.size() == 1) closer_.wait(kLongestWait);
-  const bool over = going->over.load(std::memory_order_acquire) && going->unmapped;
-  if (going->what.window != nullptr && !over) going->what.window->closed = true;
+  const bool over = last.over.load(std::memory_order_acquire) && last.unmapped;
+  if (last.what.window != nullptr && !over) last.what.window->closed = true;
   drop_closed();
 }
 
@@ -334,7 +337,7 @@ void CudaIpc::drop_leaving(When when) {
       ++at;
       continue;
     }
-    let_go(std::move(*at));
+    let_go(import);
     at = leaving_.erase(at);
   }
   drop_closed();
@@ -384,7 +387,8 @@ void CudaIpc::make_room(size_t bytes) {
           (oldest == imports_.end() || at->second.last < oldest->second.last))
         oldest = at;
     if (oldest == imports_.end()) break;
-    let_go(imports_.extract(oldest));
+    let_go(oldest->second);
+    imports_.erase(oldest);
   }
   closer_.wait(kLongestWait);
 }

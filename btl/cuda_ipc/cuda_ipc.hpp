@@ -37,6 +37,7 @@ class CudaIpc final : public DeviceTransport {
   /// The device, the owner's process_id(), and the address in the owner.
   using Key = std::tuple<const cuda::Device*, uint64_t, uint64_t>;
   using Imports = std::map<Key, Import>;
+  using Closing = std::list<std::shared_ptr<Closer::Going>>;
   /// Found by trying once: a peer's device that this one does not reach.
   struct Refused {
     uint64_t process;
@@ -66,7 +67,8 @@ class CudaIpc final : public DeviceTransport {
   void retire_replaced(const MemoryHandle& handle, cuda::Device& device);
   void retire_overlapping(const Key& key, uint64_t bytes);
   Imports::iterator retire(Imports::iterator at);
-  void let_go(Imports::node_type node);
+  /// The closer has it from now on; who calls forgets it.
+  void let_go(const Import& import);
   void drop_closed() noexcept;
   enum class When : uint8_t { kQuiet, kNow };
   void drop_leaving(When when);
@@ -78,7 +80,7 @@ class CudaIpc final : public DeviceTransport {
   uint64_t turn_ = 0;
   Imports imports_;
   std::list<Imports::node_type> leaving_;  // out of date, in use, or not to be unmapped yet
-  std::list<std::shared_ptr<Closer::Going>> closing_;  // the closer has them
+  Closing closing_;                        // the closer has them
   Closer closer_;
   std::list<Window> windows_;
   std::unordered_map<uint64_t, Peer> peers_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OnDevice: reductions. Each rank's kernel reads its slice of all inputs; the result goes to those
 // who need it.
-#include <algorithm>
 #include <array>
 
 #include "coll/flat/on_device.hpp"
@@ -64,7 +63,7 @@ OnDevice::Range OnDevice::own_range() const noexcept {
 void OnDevice::reduce(const Range& range) noexcept {
   const core::Datatype& type = *operation_.input.type;
   const size_t offset = static_cast<size_t>(range.first * type.size());
-  std::array<const std::byte*, cuda::kMostSources> sources;
+  std::array<const void*, cuda::kMostSources> sources;
   for (int i = 0; i < ranks_; ++i)
     sources[static_cast<size_t>(i)] = (i == rank_ ? in_.at(0) : input_of(i)) + offset;
   std::byte* target = aside_.data();
@@ -83,28 +82,27 @@ void OnDevice::reduce(const Range& range) noexcept {
 void OnDevice::spread(const Range& range, const std::byte* result) noexcept {
   const auto size = static_cast<size_t>(operation_.input.type->size());
   const size_t bytes = static_cast<size_t>(range.count) * size;
+  const void* const source = result;
   const bool by_kernel = bytes >= static_cast<size_t>(process_.params.cuda_outputs);
   for (int i = 1; i < ranks_; ++i) {
     std::byte* const to = output_of((rank_ + i) % ranks_) + static_cast<size_t>(range.first) * size;
     if (by_kernel)
-      reduce_into(&result, 1, to, range.count);
+      reduce_into(&source, 1, to, range.count);
     else
       job_.copy(to, result, bytes);
   }
 }
 
 // Of one source a reduction is a copy.
-void OnDevice::reduce_into(const std::byte* const* sources, int n, std::byte* target,
+void OnDevice::reduce_into(const void* const* sources, int n, std::byte* target,
                            MPI_Count count) noexcept {
-  std::array<const void*, cuda::kMostSources> operands;
-  std::copy(sources, sources + n, operands.begin());
   const auto plan = core::device_reduction(*operation_.op, *operation_.input.type);
   job_.mark();
   if (job_.failed()) return;
   const cuda::Current current(job_.device());
   job_.note("cuLaunchKernel",
-            job_.device().kernels()->reduce(job_.stream(), plan->operation, plan->plan,
-                                            operands.data(), n, target, count * plan->elements));
+            job_.device().kernels()->reduce(job_.stream(), plan->operation, plan->plan, sources, n,
+                                            target, count * plan->elements));
 }
 
 }  // namespace tern::coll

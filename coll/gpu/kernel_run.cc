@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
 #include "coll/gpu/in_stream.hpp"
 #include "core/datatype_device.hpp"
 #include "cuda/kernels.hpp"
@@ -34,15 +33,14 @@ bool KernelRun::is_plain(const Pieces::Piece& piece) noexcept {
   return piece.data.type->contiguous() && cuda::on_device(cuda::kind_of(piece.data.first()));
 }
 
-std::string KernelRun::why_not(const GpuTeam& team, const Placed& placed,
-                               const Operation& operation) {
+const char* KernelRun::why_not(const GpuTeam& team, const Placed& placed,
+                               const Operation& operation) noexcept {
   if (team.parts() == 0) return "a rank has no kernels";
   if (placed.most_messages > ScratchLayout::kKernelMessages)
-    return strf("ranks send each other %d messages, more than the %d that kernels have words for",
-                placed.most_messages, ScratchLayout::kKernelMessages);
+    return "ranks send each other more messages than kernels have words for";
   if (!Pieces(operation, placed, room_of(team)).fit())
     return "the scratch is too small for its blocks; a larger TERN_GPU_SCRATCH helps";
-  return {};
+  return nullptr;
 }
 
 KernelRun::KernelRun(GpuTeam& team, const Placed& placed, const Programs::Uploaded& program,

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 
 #include "coll/engine/operation.hpp"
 #include "coll/gpu/pieces.hpp"
@@ -29,9 +28,9 @@ class KernelRun {
   /// `patience`: of the host, in ns; 0: for ever.
   KernelRun(GpuTeam& team, const Placed& placed, const Programs::Uploaded& program,
             const Operation& operation, cuda::Job& job, uint64_t patience) noexcept;
-  /// Why kernels do not run it, alike on all ranks; empty: they do.
-  [[nodiscard]] static std::string why_not(const GpuTeam& team, const Placed& placed,
-                                           const Operation& operation);
+  /// Why kernels do not run it, alike on all ranks; null: they do.
+  [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
+                                           const Operation& operation) noexcept;
   /// As of StreamRun.
   [[nodiscard]] int run();
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/error.hpp"
 #include "coll/gpu/in_stream.hpp"
 #include "coll/gpu/kernel_run.hpp"
 #include "core/datatype_device.hpp"
@@ -39,19 +38,18 @@ bool is_one_hop(const Placed& placed, const Operation& operation) noexcept {
 
 }  // namespace
 
-std::string PushRun::why_not(const GpuTeam& team, const Placed& placed,
-                             const Operation& operation) {
+const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
+                             const Operation& operation) noexcept {
   if (team.parts() == 0) return "a rank has no kernels";
-  if (!is_one_hop(placed, operation))
-    return strf("%s is not of one hop", placed.schedule.algorithm);
-  if (operation.collective == kBarrier) return {};
+  if (!is_one_hop(placed, operation)) return "its algorithm takes several hops";
+  if (operation.collective == kBarrier) return nullptr;
   if (operation.irregular) return "blocks differ";
   const Pieces pieces(operation, placed, kAll);
   const size_t block = room_of(static_cast<size_t>(pieces.total() * pieces.element()));
   const auto blocks = static_cast<size_t>(operation.collective == kAllgather ? team.ranks() : 1);
   if (block * (blocks + 1) > team.layout().local_bytes())
     return "the scratch does not hold its data; a larger TERN_GPU_SCRATCH helps";
-  return {};
+  return nullptr;
 }
 
 PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,

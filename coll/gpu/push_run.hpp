@@ -9,8 +9,6 @@
 // See: cuda/kernels/push.cuh; tests/unit/coll/kernel_run_test.cc.
 #pragma once
 
-#include <string>
-
 #include "coll/engine/operation.hpp"
 #include "coll/gpu/pieces.hpp"
 #include "coll/gpu/team.hpp"
@@ -23,9 +21,9 @@ class PushRun {
   /// `patience`: as of KernelRun.
   PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
           uint64_t patience) noexcept;
-  /// Why a row is not run so, alike on all ranks; empty: it is.
-  [[nodiscard]] static std::string why_not(const GpuTeam& team, const Placed& placed,
-                                           const Operation& operation);
+  /// Why a row is not run so, alike on all ranks; null: it is.
+  [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
+                                           const Operation& operation) noexcept;
   /// As of StreamRun.
   [[nodiscard]] int run();
   /// Of threads, alike on all ranks.

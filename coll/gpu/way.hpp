@@ -18,7 +18,10 @@ struct Way {
   enum Engine : uint8_t { kNone, kStream, kKernel, kPush };
   Engine engine = kNone;
   const Programs::Uploaded* program = nullptr;  // kKernel
-  std::string why;                              // kNone: why no engine does it
+  const char* why = nullptr;                    // kNone: why no engine does it
+  std::string failure;                          // instead, where a program cannot be brought there
+  bool shares = false;                          // a GPU, where a stream would have done it else
+  [[nodiscard]] std::string in_words() const;
 };
 
 /// Before the row is known: whether kernels come first.

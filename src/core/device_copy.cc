@@ -245,14 +245,12 @@ void copy_by_blocks(cuda::Job& job, const Data& from, const Data& to) noexcept {
   job.finish();  // before the block goes
 }
 
-/// The same memory in the same order. One address alone says nothing: types of absolute addresses
-/// all count from MPI_BOTTOM, and those of one array from its begin.
+}  // namespace
+
 bool same_data(const Data& one, const Data& other) noexcept {
   if (one.type->contiguous() && other.type->contiguous()) return one.first() == other.first();
   return one.address == other.address && one.type == other.type;
 }
-
-}  // namespace
 
 void copy_on_host(const Data& from, const Data& to) noexcept {
   const size_t bytes = from.bytes();
@@ -308,138 +306,5 @@ int OnHost::download() noexcept {
 }
 
 int OnHost::upload() noexcept { return memory_.empty() ? MPI_SUCCESS : copy(process_, here_, of_); }
-
-namespace {
-
-// to = sources[0] (op) (sources[1] (op) ...), all in host memory.
-void apply_all(const Op& op, const Data* sources, int n, const Data& to) noexcept {
-  const Data& last = sources[n - 1];
-  if (!same_data(last, to)) copy_on_host(last, to);
-  for (int i = n - 2; i >= 0; --i) op.apply(sources[i].address, to.address, to.count, *to.type);
-}
-
-int reduce_on_host(Process& process, const Op& op, const Data* sources, int n, const Data& to) {
-  std::vector<OnHost> operands;
-  std::vector<Data> here;
-  operands.reserve(static_cast<size_t>(n));
-  OnHost result(process, to);
-  if (const int code = result.download(); code != MPI_SUCCESS) return code;  // the holes
-  for (int i = 0; i < n; ++i) {
-    OnHost& operand = operands.emplace_back(process, sources[i]);
-    if (const int code = operand.download(); code != MPI_SUCCESS) return code;
-    here.push_back(operand.here());
-  }
-  apply_all(op, here.data(), n, result.here());
-  return result.upload();
-}
-
-}  // namespace
-
-bool DeviceWork::open(const void* address) noexcept {
-  if (job_.stream() != nullptr) {
-    job_.settle(cuda::look_up(address));
-    return !job_.failed();
-  }
-  job_ = begin_job(process_, address, &code_);
-  if (code_ != MPI_SUCCESS) text_ = take_last_error().text;
-  return code_ == MPI_SUCCESS;
-}
-
-void DeviceWork::note(const char* what, size_t bytes) noexcept {
-  what_ = what;
-  bytes_ += bytes;
-}
-
-bool DeviceWork::copy(const Data& source, const Data& destination) noexcept {
-  const Data from = with_kind(source), to = with_kind(destination);
-  if (!from.on_device() && !to.on_device()) return false;
-  if (!from.type->contiguous() && !to.type->contiguous()) return false;  // by blocks, one by one
-  note("copying", from.bytes());
-  if (from.bytes() == 0 || same_data(from, to)) return true;
-  if (!open(from.on_device() ? from.first() : to.first())) return true;
-  if (from.on_device() && to.on_device()) job_.settle(cuda::look_up(to.first()));
-  const cuda::Current current(job_.device());
-  core::copy(job_, from, to);
-  return true;
-}
-
-// Operands where the job's kernels can read them: those of the host and of other devices move.
-bool DeviceWork::find_operands(const Data* sources, int n, const void** addresses) noexcept {
-  try {
-    for (int i = 0; i < n; ++i) {
-      const Data& source = sources[i];
-      addresses[i] = source.first();
-      const cuda::Memory memory =
-          source.on_device() ? cuda::look_up(source.first()) : cuda::Memory{};
-      if (source.on_device()) job_.settle(memory);
-      if (source.on_device() && memory.device == job_.device().ordinal) continue;
-      const cuda::Block& block = blocks_.emplace_back(job_, source.bytes());
-      if (block.valid()) job_.copy(block.data(), source.first(), source.bytes());
-      addresses[i] = block.data();
-    }
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-}
-
-bool DeviceWork::reduce(const Op& op, const Data* sources, int n, const Data& to) noexcept {
-  const char* why = "it has too many operands";
-  if (!to.on_device()) return false;
-  const auto plan = device_reduction(op, *to.type, &why);
-  if (!plan || n > cuda::kMostSources) {
-    process_.gpus.tell_once(process_.explain, why);
-    return false;
-  }
-  note("reducing", to.bytes());
-  if (!open(to.first())) return true;
-  std::string no_kernels;
-  cuda::Kernels* const kernels = job_.device().kernels(&no_kernels);
-  if (kernels == nullptr) {
-    process_.gpus.tell_once(process_.explain, no_kernels);
-    return false;
-  }
-  std::array<const void*, cuda::kMostSources> operands;
-  if (!find_operands(sources, n, operands.data())) return false;
-  job_.mark();
-  if (job_.failed()) return true;
-  const cuda::Current current(job_.device());
-  job_.note("cuLaunchKernel",
-            kernels->reduce(job_.stream(), plan->operation, plan->plan, operands.data(), n,
-                            to.first(), to.count * plan->elements));
-  return true;
-}
-
-int DeviceWork::finish() noexcept {
-  if (code_ != MPI_SUCCESS) return fail(code_, "%s", text_.c_str());
-  if (job_.stream() == nullptr || job_.finish()) return MPI_SUCCESS;
-  return fail(MPI_ERR_OTHER, "%s %zu bytes of device memory failed: %s", what_, bytes_,
-              job_.failure().c_str());
-}
-
-int reduce(Process& process, const Op& op, const Data* given, int n,
-           const Data& destination) noexcept {
-  if (destination.count == 0) return MPI_SUCCESS;
-  const Data to = with_kind(destination);
-  std::array<Data, cuda::kMostSources> sources;
-  bool devices = to.on_device();
-  TERN_ASSERT(n <= cuda::kMostSources);
-  for (int i = 0; i < n; ++i) {
-    sources[static_cast<size_t>(i)] = with_kind(given[i]);
-    devices |= sources[static_cast<size_t>(i)].on_device();
-  }
-  if (TERN_LIKELY(!devices)) {
-    apply_all(op, sources.data(), n, to);
-    return MPI_SUCCESS;
-  }
-  try {
-    DeviceWork work(process);
-    if (work.reduce(op, sources.data(), n, to)) return work.finish();
-    return reduce_on_host(process, op, sources.data(), n, to);
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory to reduce %zu bytes of device memory on the host",
-                to.bytes());
-  }
-}
 
 }  // namespace tern::core

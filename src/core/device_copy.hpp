@@ -90,6 +90,10 @@ class OnHost {
   std::vector<std::byte> memory_;
 };
 
+/// The same memory in the same order. One address alone says nothing: types of absolute addresses
+/// all count from MPI_BOTTOM, and those of one array from its begin.
+[[nodiscard]] bool same_data(const Data& one, const Data& other) noexcept;
+
 /// What was begun on a device and goes on by itself: asked by progress, and no call waits for it.
 /// Why: a call that moves a collective on must not stand still while a device works for one step.
 /// Lifetime: of one step of a schedule; waits for what is under way when it goes.

@@ -66,7 +66,7 @@ void make_some(int count, const Make& make, const GiveBack& give_back) noexcept 
 
 bool Device::is_quiet() noexcept {
   if (gone()) return true;
-  if (WaitingWork::is_there()) return false;
+  if (waiting_.load(std::memory_order_relaxed) > 0) return false;
   const Current current(*this);
   return !legacy_is_captured(driver) && driver.cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
 }
@@ -175,12 +175,20 @@ std::byte* Device::acquire(Store from, size_t* bytes, CUresult* error) noexcept 
 }
 
 std::byte* Device::take_idle(Store from, size_t* bytes) noexcept {
-  const bool quiet = is_quiet();
+  bool larger = false;
+  if (std::byte* const block = take_idle(from, bytes, &larger)) return block;
+  return larger && !is_quiet() ? take_idle(from, bytes, nullptr) : nullptr;
+}
+
+// *larger: there is only one that is far too large, which stays; null: that serves, too.
+std::byte* Device::take_idle(Store from, size_t* bytes, bool* larger) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   Blocks& idle = stores_[static_cast<size_t>(from)];
-  auto found = fitting(idle, *bytes);
-  if (found == idle.end()) found = idle.lower_bound(*bytes);  // far too large
-  if (found == idle.end() || (found->first / 2 > *bytes && quiet)) return nullptr;
+  const auto found = larger == nullptr ? idle.lower_bound(*bytes) : fitting(idle, *bytes);
+  if (found == idle.end()) {
+    if (larger != nullptr) *larger = idle.lower_bound(*bytes) != idle.end();
+    return nullptr;
+  }
   std::byte* const block = found->second;
   *bytes = found->first;
   idle.erase(found);

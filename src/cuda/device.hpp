@@ -38,19 +38,6 @@ struct Uuid {
   bool operator==(const Uuid&) const = default;
 };
 
-/// What was put into streams of the program's and waits for other ranks, in this process: while
-/// there is any, nothing is called that waits for all work of a device.
-class WaitingWork {
- public:
-  static void count(int more) noexcept { counted_.fetch_add(more, std::memory_order_relaxed); }
-  [[nodiscard]] static bool is_there() noexcept {
-    return counted_.load(std::memory_order_relaxed) > 0;
-  }
-
- private:
-  static inline std::atomic<int> counted_{0};
-};
-
 class Device {
  public:
   /// `kernels_file`: as of Kernels.
@@ -82,9 +69,12 @@ class Device {
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
   /// Kept for the next: freeing waits for everything on the device, the application's work too.
   void release(Store to, std::byte* block, size_t bytes) noexcept;
-  /// Whether the application has no work under way that the legacy stream would wait for, so that
-  /// calls which wait for all work on the device end soon. Any context may be current.
+  /// Whether the application has no work under way that the legacy stream would wait for, and none
+  /// that waits for other ranks, so that calls which wait for all work on the device end soon. Any
+  /// context may be current.
   [[nodiscard]] bool is_quiet() noexcept;
+  /// So many more calls, or fewer, that were put into its streams and wait for other ranks.
+  void count_waiting(int more) noexcept { waiting_.fetch_add(more, std::memory_order_relaxed); }
   /// Makes what the first messages need, unless that was done, if the device is quiet: kernels,
   /// streams, events, memory. Each may wait for all work on the device, and peers for this rank.
   void prepare(size_t chunk, int chunks) noexcept;
@@ -105,6 +95,7 @@ class Device {
   using Blocks = std::multimap<size_t, std::byte*>;  // by bytes
   CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
   [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes) noexcept;
+  [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes, bool* larger) noexcept;
   /// False: there was nothing.
   bool free_idle(Store of) noexcept;
   std::array<Blocks, 2> stores_;                    // what is idle, by Store
@@ -117,6 +108,7 @@ class Device {
   unsigned long long context_id_ = 0;
   std::atomic<bool> gone_{false};
   std::atomic<bool> prepared_{false};
+  std::atomic<int> waiting_{0};
 };
 
 /// Makes a context current for a scope, and driver calls harmless to a capture of this thread's.

@@ -95,6 +95,7 @@ void Job::settle_in(CUcontext context) noexcept {
 
 void Job::abandon() noexcept {
   if (stream_ == nullptr || device_->gone()) return;
+  if (!open_) return end();  // it is behind nothing
   const Current current(*device_);
   device_->streams.end(stream_);
   stream_ = nullptr;

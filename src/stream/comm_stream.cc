@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommStream: the caller's part (enqueue), and the proxy's (look).
+// CommStream: the caller's part (enqueue).
 #include "stream/comm_stream.hpp"
 
 #include <algorithm>
@@ -14,23 +14,8 @@
 namespace tern::stream {
 namespace {
 
-/// What the processor has written, devices see, and the other way round: on some machines a fence
-/// for other processors does not reach devices.
-void system_fence() noexcept {
-#if defined(__aarch64__)
-  asm volatile("dmb sy" ::: "memory");
-#else
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
-}
-
 core::Progress& progress_of(const core::Communicator& communicator) noexcept {
   return communicator.channel().progress;
-}
-
-bool all_done(const std::vector<core::Request*>& requests) noexcept {
-  return std::all_of(requests.begin(), requests.end(),
-                     [](const core::Request* one) { return one->done(); });
 }
 
 }  // namespace
@@ -119,7 +104,7 @@ int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* 
   core::Process& process = communicator_.process();
   const bool captured = team_ != nullptr && team_->calls() == before;
   if (*taken && code == MPI_SUCCESS)
-    captured ? proxy_->count_captured(1) : proxy_->count_outstanding(1);
+    captured ? proxy_->count_captured(1) : proxy_->count_outstanding(gpu()->device(), 1);
   if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken &&
       communicator_.rank() == 0)
     process.gpus.tell_choice(process.explain,
@@ -175,7 +160,7 @@ uint32_t CommStream::enter(std::shared_ptr<Call> call, bool captured) {
     proxy_->count_captured(1);
   } else {
     outstanding_.fetch_add(1, std::memory_order_relaxed);
-    proxy_->count_outstanding(1);
+    proxy_->count_outstanding(gpu()->device(), 1);
   }
   return number;
 }
@@ -196,7 +181,7 @@ void CommStream::leave(uint32_t number) noexcept {
     proxy_->count_captured(-1);
   } else {
     outstanding_.fetch_sub(1, std::memory_order_relaxed);
-    proxy_->count_outstanding(-1);
+    proxy_->count_outstanding(gpu()->device(), -1);
   }
   {
     const core::ChannelLock lock(progress_of(communicator_));
@@ -267,6 +252,11 @@ int CommStream::begin(Call& call, int pass, std::byte* half,
   }
 }
 
+bool CommStream::all_done(const std::vector<core::Request*>& requests) noexcept {
+  return std::all_of(requests.begin(), requests.end(),
+                     [](const core::Request* one) { return one->done(); });
+}
+
 // Takes the outcomes of requests that are complete.
 int CommStream::collect(std::vector<core::Request*>& requests, core::Outcome* first) noexcept {
   int code = MPI_SUCCESS;
@@ -312,98 +302,6 @@ int CommStream::run_now(Call& call) noexcept {
   return MPI_SUCCESS;
 }
 
-// -- the proxy's part
-
-int CommStream::look() noexcept {
-  int events = device_calls_.look();
-  if (events != 0) proxy_->count_outstanding(-events);
-  for (size_t i = 0; i < flights_.size();) {
-    if (!advance(flights_[i])) {
-      ++i;
-      continue;
-    }
-    flights_.erase(flights_.begin() + static_cast<ptrdiff_t>(i));
-    ++events;
-  }
-  const uint32_t number = board_.mail.here->load(std::memory_order_acquire);
-  if (number == 0) return events;
-  system_fence();
-  take(number);
-  return events + 1;
-}
-
-void CommStream::take(uint32_t number) noexcept {
-  Entry* entry = nullptr;
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (number <= entries_.size()) entry = &entries_[number - 1];
-  }
-  board_.mail.here->store(0, std::memory_order_release);
-  if (entry == nullptr || entry->call == nullptr) return;
-  Call& call = *entry->call;
-  const int pass = entry->next;
-  entry->next = pass + 1 == call.passes ? 0 : pass + 1;
-  if (pass == 0) entry->code = MPI_SUCCESS;
-  Flight flight{number, &call, pass, {}};
-  int code = entry->code;  // of a pass before this one: its text was kept then
-  if (code == MPI_SUCCESS) {
-    code = begin(call, pass, board_.halves[static_cast<size_t>(pass) % 2], &flight.requests);
-    if (code != MPI_SUCCESS) {
-      keep_error(call, code, take_last_error().text);
-      entry->code = code;
-    }
-  }
-  if (code != MPI_SUCCESS && flight.requests.empty()) return finish(flight, code);
-  if (flight.requests.empty()) {
-    core::Outcome none;
-    code = call.end(pass, board_.halves[static_cast<size_t>(pass) % 2], none);
-    return finish(flight, code);
-  }
-  flights_.push_back(std::move(flight));
-}
-
-bool CommStream::advance(Flight& flight) noexcept {
-  if (!all_done(flight.requests)) return false;
-  core::Outcome first;
-  int code = collect(flight.requests, &first);
-  Entry* entry = nullptr;
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    entry = &entries_[flight.number - 1];
-  }
-  const bool failed_before = entry->code != MPI_SUCCESS;
-  if (code == MPI_SUCCESS && !failed_before)
-    code =
-        flight.call->end(flight.pass, board_.halves[static_cast<size_t>(flight.pass) % 2], first);
-  if (code != MPI_SUCCESS && !failed_before) {
-    keep_error(*flight.call, code, take_last_error().text);
-    entry->code = code;
-  }
-  finish(flight, failed_before ? entry->code : code);
-  return true;
-}
-
-void CommStream::finish(Flight& flight, int code) noexcept {
-  Call& call = *flight.call;
-  if (code != MPI_SUCCESS) call.failed(code);
-  bool over = false;  // passes that overlap may end in any order
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    Entry& entry = entries_[flight.number - 1];
-    const bool last = ++entry.ended == call.passes;
-    if (last) entry.ended = 0;
-    over = last && !entry.captured;
-  }
-  system_fence();
-  board_.done[static_cast<size_t>(flight.pass) % 2].here->store(1, std::memory_order_release);
-  if (over) leave(flight.number);
-}
-
-bool CommStream::has_ended_flight() const noexcept {
-  return std::any_of(flights_.begin(), flights_.end(),
-                     [](const Flight& one) { return all_done(one.requests); });
-}
-
 bool CommStream::over() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   return closed_ && alive_ == 0 && device_calls_.over();
@@ -418,23 +316,6 @@ void CommStream::close() noexcept {
   }
   shadow_.freed = true;
   if (shadow_.pending == 0) shadow_.end();  // else its last operation does
-}
-
-bool CommStream::describe_device(WaitReport* report) const {
-  return device_calls_.describe(report);
-}
-
-void CommStream::describe(WaitReport* report) const {
-  for (const Flight& flight : flights_)
-    for (const core::Request* one : flight.requests)
-      if (!one->done()) {
-        report->words += strf("%s, which the stream has come to: ", flight.call->name);
-        return one->describe(report);
-      }
-}
-
-const char* CommStream::first_name() const noexcept {
-  return flights_.empty() ? "" : flights_.front().call->name;
 }
 
 }  // namespace tern::stream

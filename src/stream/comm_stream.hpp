@@ -131,6 +131,7 @@ class CommStream {
   void keep_error(const Call& call, int code, const std::string& text) noexcept;
   [[nodiscard]] static int begin(Call& call, int pass, std::byte* half,
                                  std::vector<core::Request*>* requests) noexcept;
+  [[nodiscard]] static bool all_done(const std::vector<core::Request*>& requests) noexcept;
   [[nodiscard]] static int collect(std::vector<core::Request*>& requests,
                                    core::Outcome* first) noexcept;
 

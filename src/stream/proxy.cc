@@ -54,7 +54,6 @@ Proxy::~Proxy() {
     GraphHold* hold = released_->first.exchange(nullptr);
     while (hold != nullptr) delete std::exchange(hold, hold->next);
   }
-  cuda::WaitingWork::count(-outstanding_.load());
   mine_.clear();
   for (const auto& one : std::exchange(all_, {})) one->end_board();
   for (const Page& page : pages_) {
@@ -166,8 +165,8 @@ void Proxy::add(std::shared_ptr<CommStream> one) {
   changed_ = true;
 }
 
-void Proxy::count_outstanding(int more) noexcept {
-  cuda::WaitingWork::count(more);
+void Proxy::count_outstanding(cuda::Device& device, int more) noexcept {
+  device.count_waiting(more);
   if (outstanding_.fetch_add(more) != 0 || more < 0) return;
   const std::lock_guard<std::mutex> guard(mutex_);
   woken_.notify_one();

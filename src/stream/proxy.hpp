@@ -57,7 +57,8 @@ class Proxy {
   static void end_hold(void* hold) noexcept;
   void drop_hold(GraphHold* hold) noexcept;
 
-  void count_outstanding(int more) noexcept;
+  /// In a stream of the device.
+  void count_outstanding(cuda::Device& device, int more) noexcept;
   void count_captured(int more) noexcept;
   /// Its thread waits in MPI: it is among those that a report names.
   [[nodiscard]] bool waits() const noexcept { return waits_.load(std::memory_order_relaxed); }

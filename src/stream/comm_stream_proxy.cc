@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// CommStream: the proxy's part (look): what the stream has come to is begun, and what is complete
+// is said to it.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "core/current_call.hpp"
+#include "stream/comm_stream.hpp"
+#include "stream/proxy.hpp"
+
+namespace tern::stream {
+namespace {
+
+/// What the processor has written, devices see, and the other way round: on some machines a fence
+/// for other processors does not reach devices.
+void system_fence() noexcept {
+#if defined(__aarch64__)
+  asm volatile("dmb sy" ::: "memory");
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+}  // namespace
+
+int CommStream::look() noexcept {
+  int events = device_calls_.look();
+  if (events != 0) proxy_->count_outstanding(gpu()->device(), -events);
+  for (size_t i = 0; i < flights_.size();) {
+    if (!advance(flights_[i])) {
+      ++i;
+      continue;
+    }
+    flights_.erase(flights_.begin() + static_cast<ptrdiff_t>(i));
+    ++events;
+  }
+  const uint32_t number = board_.mail.here->load(std::memory_order_acquire);
+  if (number == 0) return events;
+  system_fence();
+  take(number);
+  return events + 1;
+}
+
+void CommStream::take(uint32_t number) noexcept {
+  Entry* entry = nullptr;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (number <= entries_.size()) entry = &entries_[number - 1];
+  }
+  board_.mail.here->store(0, std::memory_order_release);
+  if (entry == nullptr || entry->call == nullptr) return;
+  Call& call = *entry->call;
+  const int pass = entry->next;
+  entry->next = pass + 1 == call.passes ? 0 : pass + 1;
+  if (pass == 0) entry->code = MPI_SUCCESS;
+  Flight flight{number, &call, pass, {}};
+  int code = entry->code;  // of a pass before this one: its text was kept then
+  if (code == MPI_SUCCESS) {
+    code = begin(call, pass, board_.halves[static_cast<size_t>(pass) % 2], &flight.requests);
+    if (code != MPI_SUCCESS) {
+      keep_error(call, code, take_last_error().text);
+      entry->code = code;
+    }
+  }
+  if (code != MPI_SUCCESS && flight.requests.empty()) return finish(flight, code);
+  if (flight.requests.empty()) {
+    core::Outcome none;
+    code = call.end(pass, board_.halves[static_cast<size_t>(pass) % 2], none);
+    return finish(flight, code);
+  }
+  flights_.push_back(std::move(flight));
+}
+
+bool CommStream::advance(Flight& flight) noexcept {
+  if (!all_done(flight.requests)) return false;
+  core::Outcome first;
+  int code = collect(flight.requests, &first);
+  Entry* entry = nullptr;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    entry = &entries_[flight.number - 1];
+  }
+  const bool failed_before = entry->code != MPI_SUCCESS;
+  if (code == MPI_SUCCESS && !failed_before)
+    code =
+        flight.call->end(flight.pass, board_.halves[static_cast<size_t>(flight.pass) % 2], first);
+  if (code != MPI_SUCCESS && !failed_before) {
+    keep_error(*flight.call, code, take_last_error().text);
+    entry->code = code;
+  }
+  finish(flight, failed_before ? entry->code : code);
+  return true;
+}
+
+void CommStream::finish(Flight& flight, int code) noexcept {
+  Call& call = *flight.call;
+  if (code != MPI_SUCCESS) call.failed(code);
+  bool over = false;  // passes that overlap may end in any order
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    Entry& entry = entries_[flight.number - 1];
+    const bool last = ++entry.ended == call.passes;
+    if (last) entry.ended = 0;
+    over = last && !entry.captured;
+  }
+  system_fence();
+  board_.done[static_cast<size_t>(flight.pass) % 2].here->store(1, std::memory_order_release);
+  if (over) leave(flight.number);
+}
+
+bool CommStream::has_ended_flight() const noexcept {
+  return std::any_of(flights_.begin(), flights_.end(),
+                     [](const Flight& one) { return all_done(one.requests); });
+}
+
+bool CommStream::describe_device(WaitReport* report) const {
+  return device_calls_.describe(report);
+}
+
+void CommStream::describe(WaitReport* report) const {
+  for (const Flight& flight : flights_)
+    for (const core::Request* one : flight.requests)
+      if (!one->done()) {
+        report->words += strf("%s, which the stream has come to: ", flight.call->name);
+        return one->describe(report);
+      }
+}
+
+const char* CommStream::first_name() const noexcept {
+  return flights_.empty() ? "" : flights_.front().call->name;
+}
+
+}  // namespace tern::stream
