@@ -24,13 +24,15 @@ int rank_on_host(const MpiLibrary& mpi) {
   return rank;
 }
 
+[[noreturn]] void lack(const std::string& why) {
+  throw Error(MPI_ERR_OTHER, "tune --device needs a GPU on each rank: " + why);
+}
+
 /// Loaded before the library is to meet device memory.
 const cuda::Driver& loaded_driver() {
   cuda::load_driver();
   const cuda::Driver* const driver = cuda::driver();
-  if (driver == nullptr)
-    throw Error(MPI_ERR_OTHER,
-                "tune --device needs a GPU on each rank: " + cuda::driver_in_words());
+  if (driver == nullptr) lack(cuda::driver_in_words());
   return *driver;
 }
 
@@ -42,10 +44,10 @@ Gpu::Gpu(const MpiLibrary& mpi, size_t bytes) : mpi_(mpi), driver_(&loaded_drive
   CUdevice device = 0;
   CUcontext context = nullptr;
   const int rank = rank_on_host(mpi);
-  require(driver_->cuInit(0), "cuInit");
+  if (const CUresult result = driver_->cuInit(0); result != CUDA_SUCCESS)
+    lack(cuda::words_of("cuInit", result));
   require(driver_->cuDeviceGetCount(&count), "cuDeviceGetCount");
-  if (count == 0)
-    throw Error(MPI_ERR_OTHER, "tune --device needs a GPU on each rank: none is here");
+  if (count == 0) lack("none is here");
   require(driver_->cuDeviceGet(&device, rank % count), "cuDeviceGet");
   char name[128] = "?";
   (void)driver_->cuDeviceGetName(name, sizeof name, device);

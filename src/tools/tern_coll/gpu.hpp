@@ -21,8 +21,8 @@ class Gpu {
   ~Gpu();
   /// "NVIDIA H100"
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] char* input() const noexcept { return reinterpret_cast<char*>(input_); }
-  [[nodiscard]] char* output() const noexcept { return reinterpret_cast<char*>(output_); }
+  [[nodiscard]] void* input() const noexcept { return reinterpret_cast<void*>(input_); }
+  [[nodiscard]] void* output() const noexcept { return reinterpret_cast<void*>(output_); }
   /// A communicator of the same ranks and hints, on the stream.
   [[nodiscard]] MPI_Comm on_stream(MPI_Comm comm) const;
   /// Until the stream has done all. Throws tern::Error.

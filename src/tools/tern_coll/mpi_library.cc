@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <type_traits>
 
 #include "base/error.hpp"
 
@@ -30,17 +31,22 @@ MpiLibrary load_mpi() {
   if (library == nullptr) library = ::dlopen(kName, RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr)
     throw Error(MPI_ERR_OTHER, strf("tune needs the installed library: %s", ::dlerror()));
+  const auto find = [library](const std::string& name, auto* function) {
+    *function =
+        reinterpret_cast<std::remove_pointer_t<decltype(function)>>(::dlsym(library, name.c_str()));
+    if (*function == nullptr) throw Error(MPI_ERR_OTHER, strf("%s has no %s", kName, name.c_str()));
+  };
   MpiLibrary mpi;
-#define TERN_COLL_FUNCTION(name)                                                   \
-  mpi.name = reinterpret_cast<decltype(mpi.name)>(::dlsym(library, "MPI_" #name)); \
-  if (mpi.name == nullptr) throw Error(MPI_ERR_OTHER, strf("%s has no MPI_" #name, kName));
-  TERN_COLL_FUNCTIONS(TERN_COLL_FUNCTION)
-#undef TERN_COLL_FUNCTION
-#define TERN_COLL_EXTENSION(name)                                                   \
-  mpi.name = reinterpret_cast<decltype(mpi.name)>(::dlsym(library, "MPIX_" #name)); \
-  if (mpi.name == nullptr) throw Error(MPI_ERR_OTHER, strf("%s has no MPIX_" #name, kName));
-  TERN_COLL_EXTENSIONS(TERN_COLL_EXTENSION)
-#undef TERN_COLL_EXTENSION
+#define TERN_COLL_FIND(name) find("MPI_" #name, &mpi.name);
+  TERN_COLL_FUNCTIONS(TERN_COLL_FIND)
+  TERN_COLL_COLLECTIVES(TERN_COLL_FIND)
+#undef TERN_COLL_FIND
+#define TERN_COLL_FIND(name) find("MPIX_" #name, &mpi.name);
+  TERN_COLL_EXTENSIONS(TERN_COLL_FIND)
+#undef TERN_COLL_FIND
+#define TERN_COLL_FIND(name) find("MPIX_" #name "_enqueue", &mpi.enqueued.name);
+  TERN_COLL_COLLECTIVES(TERN_COLL_FIND)
+#undef TERN_COLL_FIND
   return mpi;
 }
 

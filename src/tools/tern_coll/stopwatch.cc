@@ -39,65 +39,32 @@ MPI_Comm Stopwatch::communicator_for(const coll::Algorithm& row) {
 void Stopwatch::call(coll::Collective collective, size_t bytes, MPI_Comm comm) {
   using enum coll::Collective;
   const int block = static_cast<int>(bytes), floats = block / 4;
-  char* const in = input_.data();
-  char* const out = output_.data();
+  const Collectives& by = gpu_ != nullptr ? mpi_.enqueued : mpi_;
+  void* const in = gpu_ != nullptr ? gpu_->input() : input_.data();
+  void* const out = gpu_ != nullptr ? gpu_->output() : output_.data();
   switch (collective) {
     case kBarrier:
-      return (void)mpi_.Barrier(comm);
+      return (void)by.Barrier(comm);
     case kBcast:
-      return (void)mpi_.Bcast(out, block, MPI_BYTE, 0, comm);
+      return (void)by.Bcast(out, block, MPI_BYTE, 0, comm);
     case kGather:
-      return (void)mpi_.Gather(in, block, MPI_BYTE, out, block, MPI_BYTE, 0, comm);
+      return (void)by.Gather(in, block, MPI_BYTE, out, block, MPI_BYTE, 0, comm);
     case kScatter:
-      return (void)mpi_.Scatter(in, block, MPI_BYTE, out, block, MPI_BYTE, 0, comm);
+      return (void)by.Scatter(in, block, MPI_BYTE, out, block, MPI_BYTE, 0, comm);
     case kAllgather:
-      return (void)mpi_.Allgather(in, block, MPI_BYTE, out, block, MPI_BYTE, comm);
+      return (void)by.Allgather(in, block, MPI_BYTE, out, block, MPI_BYTE, comm);
     case kAlltoall:
-      return (void)mpi_.Alltoall(in, block, MPI_BYTE, out, block, MPI_BYTE, comm);
+      return (void)by.Alltoall(in, block, MPI_BYTE, out, block, MPI_BYTE, comm);
     case kReduce:
-      return (void)mpi_.Reduce(in, out, floats, MPI_FLOAT, MPI_SUM, 0, comm);
+      return (void)by.Reduce(in, out, floats, MPI_FLOAT, MPI_SUM, 0, comm);
     case kAllreduce:
-      return (void)mpi_.Allreduce(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
+      return (void)by.Allreduce(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
     case kReduceScatter:
-      return (void)mpi_.Reduce_scatter_block(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
+      return (void)by.Reduce_scatter_block(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
     case kScan:
-      return (void)mpi_.Scan(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
+      return (void)by.Scan(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
     case kExscan:
-      return (void)mpi_.Exscan(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
-    case kNeighborAllgather:
-    case kNeighborAlltoall:
-      return;  // tune leaves them out
-  }
-}
-
-void Stopwatch::enqueue(coll::Collective collective, size_t bytes, MPI_Comm comm) {
-  using enum coll::Collective;
-  const int block = static_cast<int>(bytes), floats = block / 4;
-  char* const in = gpu_->input();
-  char* const out = gpu_->output();
-  switch (collective) {
-    case kBarrier:
-      return (void)mpi_.Barrier_enqueue(comm);
-    case kBcast:
-      return (void)mpi_.Bcast_enqueue(out, block, MPI_BYTE, 0, comm);
-    case kGather:
-      return (void)mpi_.Gather_enqueue(in, block, MPI_BYTE, out, block, MPI_BYTE, 0, comm);
-    case kScatter:
-      return (void)mpi_.Scatter_enqueue(in, block, MPI_BYTE, out, block, MPI_BYTE, 0, comm);
-    case kAllgather:
-      return (void)mpi_.Allgather_enqueue(in, block, MPI_BYTE, out, block, MPI_BYTE, comm);
-    case kAlltoall:
-      return (void)mpi_.Alltoall_enqueue(in, block, MPI_BYTE, out, block, MPI_BYTE, comm);
-    case kReduce:
-      return (void)mpi_.Reduce_enqueue(in, out, floats, MPI_FLOAT, MPI_SUM, 0, comm);
-    case kAllreduce:
-      return (void)mpi_.Allreduce_enqueue(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
-    case kReduceScatter:
-      return (void)mpi_.Reduce_scatter_block_enqueue(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
-    case kScan:
-      return (void)mpi_.Scan_enqueue(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
-    case kExscan:
-      return (void)mpi_.Exscan_enqueue(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
+      return (void)by.Exscan(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
     case kNeighborAllgather:
     case kNeighborAlltoall:
       return;  // tune leaves them out
@@ -113,8 +80,7 @@ double Stopwatch::slowest(double microseconds) {
 double Stopwatch::time_of(coll::Collective collective, size_t bytes, MPI_Comm comm, int calls) {
   mpi_.Barrier(MPI_COMM_WORLD);
   const double began = mpi_.Wtime();
-  for (int i = 0; i < calls; ++i)
-    gpu_ != nullptr ? enqueue(collective, bytes, comm) : call(collective, bytes, comm);
+  for (int i = 0; i < calls; ++i) call(collective, bytes, comm);
   if (gpu_ != nullptr) gpu_->wait();
   return slowest((mpi_.Wtime() - began) * 1e6 / calls);
 }

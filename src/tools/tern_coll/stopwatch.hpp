@@ -36,7 +36,6 @@ class Stopwatch {
  private:
   [[nodiscard]] MPI_Comm communicator_for(const coll::Algorithm& row);
   void call(coll::Collective collective, size_t bytes, MPI_Comm comm);
-  void enqueue(coll::Collective collective, size_t bytes, MPI_Comm comm);
   [[nodiscard]] double slowest(double microseconds);
   [[nodiscard]] double time_of(coll::Collective collective, size_t bytes, MPI_Comm comm, int calls);
   [[nodiscard]] double one_way(int other, int bytes, int rounds);

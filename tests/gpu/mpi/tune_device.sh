@@ -16,4 +16,4 @@ else
   echo "the table is refused: $said"; exit 1
 fi
 said=$(SOFTCUDA_DEVICES=0 "$MPIRUN" -n 2 "$PREFIX/bin/tern_coll" tune allreduce --device 2>&1) && { echo "no GPU, no error"; exit 1; }
-grep -Eq "tune --device needs a GPU on each rank|CUDA_ERROR_NO_DEVICE" <<<"$said" || { echo "not said why: $said"; exit 1; }
+grep -q "tune --device needs a GPU on each rank" <<<"$said" || { echo "not said why: $said"; exit 1; }
