@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	examples/digits/data/digits.txt \
 	examples/digits/device.hpp \
 	examples/digits/digits.cc \
+	examples/digits/images.hpp \
 	examples/digits/layer.hpp \
 	examples/gpu/README.md \
 	examples/gpu/gpu.c \

@@ -14,19 +14,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <memory>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "device.hpp"
+#include "images.hpp"
 #include "layer.hpp"
 
 namespace {
 
-constexpr int kPixels = 64, kClasses = 10, kInk = 16;
+constexpr int kClasses = 10;
 constexpr std::array<int, 5> kWidths = {kPixels, 256, 256, 128, kClasses};
 constexpr int kLayers = static_cast<int>(kWidths.size()) - 1;
 constexpr int kBatch = 64;   // images of all ranks together, so the rank count changes no result
@@ -40,13 +39,6 @@ struct Options {
 
 struct World {
   int rank = 0, size = 1;
-};
-
-struct Images {
-  std::vector<float> pixels;  // kPixels each, 0 to 1
-  std::vector<int> labels;
-  int count() const { return static_cast<int>(labels.size()); }
-  const float* at(int i) const { return &pixels[i * kPixels]; }
 };
 
 // ---- the network ------------------------------------------------------------------------------
@@ -230,64 +222,6 @@ class Network {
   double loss_ = 0;
 };
 
-// ---- data -------------------------------------------------------------------------------------
-
-std::vector<std::string> places(const Options& options) {
-  if (!options.data.empty()) return {options.data};
-  std::error_code no_such_link;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", no_such_link);
-  const auto source = std::filesystem::path(__FILE__);
-  return {program.parent_path() / "data/digits.txt", source.parent_path() / "data/digits.txt",
-          "examples/digits/data/digits.txt"};
-}
-
-// A line: label, space, 64 pixels in base 17.
-void append(const std::string& line, Images& images) {
-  const std::string digits = "0123456789ABCDEFG";
-  const bool shaped = line.size() == 2 + kPixels && line[0] >= '0' && line[0] <= '9';
-  if (!shaped || line.find_first_not_of(digits, 2) != std::string::npos)
-    throw std::runtime_error("expected a digit, a space and 64 characters 0-9 or A-G");
-  images.labels.push_back(line[0] - '0');
-  for (int i = 2; i < 2 + kPixels; ++i)
-    images.pixels.push_back(static_cast<float>(digits.find(line[i])) / kInk);
-}
-
-Images read_images(const Options& options) {
-  std::string tried, line;
-  for (const std::string& path : places(options)) {
-    tried += "\n  " + path;
-    std::ifstream file(path);
-    if (!file) continue;
-    Images images;
-    try {
-      while (std::getline(file, line)) append(line, images);
-      if (images.count() < 2 * kBatch) throw std::runtime_error("the file ends too early");
-    } catch (const std::runtime_error& error) {
-      throw std::runtime_error(path + ", after " + std::to_string(images.count()) +
-                               " images: " + error.what());
-    }
-    return images;
-  }
-  throw std::runtime_error("no data file; tried" + tried + "\nGive its path: digits --data FILE");
-}
-
-// Rank 0 reads and tells the others; no images at all when it could not.
-Images share_images(const Options& options, const World& world) {
-  Images images;
-  if (world.rank == 0) try {
-      images = read_images(options);
-    } catch (const std::runtime_error& error) {
-      std::fprintf(stderr, "digits: %s\n", error.what());
-    }
-  int count = images.count();
-  MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  images.labels.resize(count);
-  images.pixels.resize(count * kPixels);
-  MPI_Bcast(images.labels.data(), count, MPI_INT, 0, MPI_COMM_WORLD);
-  MPI_Bcast(images.pixels.data(), count * kPixels, MPI_FLOAT, 0, MPI_COMM_WORLD);
-  return images;
-}
-
 // ---- training ---------------------------------------------------------------------------------
 
 // All ranks shuffle alike; each then takes every size-th image of a batch.
@@ -431,7 +365,7 @@ int run(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &world.size);
   Options options;
   if (const int stop = parse_arguments(argc, argv, options, world)) return stop == 1 ? 0 : 2;
-  const Images images = share_images(options, world);
+  const Images images = share_images(options.data, 2 * kBatch, world.rank);
   if (images.count() == 0) return 2;
   const std::unique_ptr<Streams> streams = find_streams(options, world);
   Network network(world, streams.get(), true);
