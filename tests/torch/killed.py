@@ -12,6 +12,7 @@ import tempfile
 import time
 
 RANKS, TIMEOUT, GRACE, VICTIM = 3, 3, 5, 2
+LEFT = "left without an error"
 
 
 def work(rank, place):
@@ -35,7 +36,7 @@ def work(rank, place):
             dist.broadcast(large, 0)
             dist.barrier()
     except Exception as error:
-        print(f"{type(error).__name__}: {error}\nat {time.time()}", flush=True)
+        print(f"{type(error).__name__}: {error}", flush=True)
 
 
 def end_quietly(rank, place):
@@ -52,23 +53,21 @@ def end_quietly(rank, place):
         time.sleep(0.05)
     dist.isend(torch.ones(1), VICTIM).wait()
     dist.destroy_process_group()
-    print(f"rank {VICTIM} has died: at {time.time()}", flush=True)
+    print(LEFT, flush=True)
 
 
-def check_end(rank, one, victim, killed, what):
-    """It has said who died, in time; how long Python then takes to end is another matter on a busy machine."""
+def check_end(rank, one, words, killed, what):
+    """It has said the words, and has ended, in time."""
     try:
-        text, _ = one.communicate(timeout=90)
+        text, _ = one.communicate(timeout=max(0.1, killed + TIMEOUT + GRACE - time.time()))
     except subprocess.TimeoutExpired:
         one.kill()
         raise AssertionError(f"{what}: rank {rank} has not ended:\n{one.communicate()[0]}") from None
-    assert f"rank {victim} has died" in text, f"{what}: rank {rank} does not name {victim}:\n{text}"
+    assert words in text, f"{what}: rank {rank} does not say \"{words}\":\n{text}"
     assert one.returncode == 0, f"{what}: rank {rank} ended with {one.returncode}:\n{text}"
-    spent = float(text[text.rindex("at ") + 3:]) - killed
-    assert spent < TIMEOUT + GRACE, f"{what}: rank {rank} took {spent:.1f} s:\n{text}"
 
 
-def turn(what, how, victim, pause):
+def turn(what, how, victim, pause, words):
     with tempfile.TemporaryDirectory() as place:
         # Without PyTorch's flight recorder, which writes a report of its own when a group ends, for seconds.
         environment = dict(os.environ, TORCH_FR_BUFFER_SIZE="0", TORCH_NCCL_TRACE_BUFFER_SIZE="0", MASTER_ADDR="127.0.0.1",
@@ -88,7 +87,7 @@ def turn(what, how, victim, pause):
             open(f"{place}/killed", "w").close()
             for rank, one in enumerate(ranks):
                 if rank != victim:
-                    check_end(rank, one, victim, killed, what)
+                    check_end(rank, one, words, killed, what)
         finally:
             for one in ranks:
                 one.kill()
@@ -102,6 +101,7 @@ else:
     print("SEED", seed)
     for number in range(int(os.environ.get("TURNS", 4))):
         chance = random.Random(seed + number)
-        turn(f"turn {number}", "work", chance.randrange(RANKS), chance.uniform(0.1, 1.5))
-    turn("a quiet end", "end_quietly", VICTIM, 0)
+        victim = chance.randrange(RANKS)
+        turn(f"turn {number}", "work", victim, chance.uniform(0.1, 1.5), f"rank {victim} has died")
+    turn("a quiet end", "end_quietly", VICTIM, 0, LEFT)
     print("ok")
