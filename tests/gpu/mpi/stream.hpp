@@ -4,8 +4,20 @@
 // data.
 #pragma once
 
+#include <string>
+
 #include "allocators.hpp"
 #include "mpix.h"
+
+/// The call fails with a class and with words.
+#define SAYS(call, error_class, words)                                                  \
+  do {                                                                                  \
+    const int said_ = (call);                                                           \
+    if (class_of(said_) != (error_class) ||                                             \
+        std::string(error_text(said_)).find(words) == std::string::npos)                \
+      FAIL("%s gives class %d, \"%s\", expected %s and \"%s\"", #call, class_of(said_), \
+           error_text(said_), #error_class, words);                                     \
+  } while (0)
 
 namespace tern::test {
 

@@ -12,15 +12,6 @@ using namespace tern::test;
 
 namespace {
 
-#define SAYS(call, error_class, words)                                                  \
-  do {                                                                                  \
-    const int said_ = (call);                                                           \
-    if (class_of(said_) != (error_class) ||                                             \
-        std::string(error_text(said_)).find(words) == std::string::npos)                \
-      FAIL("%s gives class %d, \"%s\", expected %s and \"%s\"", #call, class_of(said_), \
-           error_text(said_), #error_class, words);                                     \
-  } while (0)
-
 MPI_Info info_of(const char* type, const void* value, int bytes) {
   MPI_Info info = MPI_INFO_NULL;
   OK(MPI_Info_create(&info));

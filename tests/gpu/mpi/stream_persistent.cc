@@ -184,15 +184,6 @@ void partitions(const OnStream& on, int count) {
   for (MPI_Request& request : requests) OK(MPI_Request_free(&request));
 }
 
-#define SAYS(call, error_class, words)                                                  \
-  do {                                                                                  \
-    const int said_ = (call);                                                           \
-    if (class_of(said_) != (error_class) ||                                             \
-        std::string(error_text(said_)).find(words) == std::string::npos)                \
-      FAIL("%s gives class %d, \"%s\", expected %s and \"%s\"", #call, class_of(said_), \
-           error_text(said_), #error_class, words);                                     \
-  } while (0)
-
 void refused_starts(const OnStream& on) {
   Vector<int> data(4);
   int* const at = data.on_device();
@@ -204,6 +195,9 @@ void refused_starts(const OnStream& on) {
   SAYS(MPIX_Start_enqueue(&request), MPI_ERR_REQUEST, "not persistent");
   OK(MPI_Cancel(&request));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  OK(MPI_Bsend_init(at, 4, MPI_INT, rank, 1, on.comm, &request));
+  SAYS(MPIX_Start_enqueue(&request), MPI_ERR_REQUEST, "no stream can start");
+  OK(MPI_Request_free(&request));
   OK(MPI_Recv_init(at, 4, MPI_INT, rank, 1, on.comm, &request));
   OK(MPIX_Start_enqueue(&request));
   SAYS(MPIX_Start_enqueue(&request), MPI_ERR_REQUEST, "MPIX_Wait_enqueue must follow");
@@ -215,6 +209,23 @@ void refused_starts(const OnStream& on) {
   OK(MPI_Cancel(&request));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   OK(MPI_Request_free(&request));
+}
+
+void refused_neighbours(const OnStream& on) {
+  Vector<int> data(2);
+  MPI_Comm loop = MPI_COMM_NULL;
+  OK(MPI_Dist_graph_create_adjacent(on.comm, 1, &rank, MPI_UNWEIGHTED, 1, &rank, MPI_UNWEIGHTED,
+                                    MPI_INFO_NULL, 0, &loop));
+  {
+    const OnStream beside(loop);
+    OK(MPI_Comm_set_errhandler(beside.comm, MPI_ERRORS_RETURN));
+    MPI_Request request = MPI_REQUEST_NULL;
+    OK(MPI_Neighbor_allgather_init(data.on_device(), 1, MPI_INT, data.on_device() + 1, 1, MPI_INT,
+                                   beside.comm, MPI_INFO_NULL, &request));
+    SAYS(MPIX_Start_enqueue(&request), MPI_ERR_UNSUPPORTED_OPERATION, "among neighbours");
+    OK(MPI_Request_free(&request));
+  }
+  OK(MPI_Comm_free(&loop));
 }
 
 void refused_partitions(const OnStream& on) {
@@ -281,6 +292,7 @@ int main(int argc, char** argv) {
     }
     replayed(on);
     refused_starts(on);
+    refused_neighbours(on);
     refused_partitions(on);
   }
   left_behind();
