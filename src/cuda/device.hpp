@@ -60,7 +60,7 @@ class Device {
   enum class Store : uint8_t { kDevice, kPinned };  // device memory, pinned host memory
   /// Whether acquire() can do without a call of the driver that waits for the application's work:
   /// there is such a block, or the device is quiet. If not it is made once the device is, for
-  /// later.
+  /// later, in a process that enqueues nothing.
   [[nodiscard]] bool lends(Store from, size_t bytes) noexcept;
   /// At least so many bytes, from what was given back where there is some; null with *error. The
   /// context is current. While the device is not quiet a block may be far too large.
