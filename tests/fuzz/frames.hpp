@@ -150,7 +150,8 @@ class Target {
                                       {"TERN_SM_BOTH_LIMIT", "500"},
                                       {"TERN_NET_EAGER", "900"},
                                       {"TERN_NET_PUT", "2000"},
-                                      {"TERN_UNEXPECTED_LIMIT", "64k"}})
+                                      {"TERN_UNEXPECTED_LIMIT", "64k"},
+                                      {"TERN_TRANSPORT", "self"}})  // the peers are not theirs
       process.params.set(name, value);
     core::make_predefined_error_handlers(process);
     core::make_predefined_infos(process);
