@@ -57,26 +57,30 @@ void refuse(CommStream& on, int code, bool aliased) noexcept {
   try {
     const auto call = std::make_shared<Refusal>(on, code, aliased);
     const LastError last = take_last_error();
-    (void)on.enqueue(call);
+    if (on.enqueue(call) != MPI_SUCCESS && on.broken()) (void)call->begin(0, nullptr, nullptr);
     (void)fail_on(last.object, code, "%s", last.text.c_str());
   } catch (const std::bad_alloc&) {  // the others wait, which a report tells
   }
 }
 
 // The engine of streams is asked first: what it says is alike on all ranks, and it takes something
-// only where all of them have a GPU's stream.
+// only where all of them have a GPU's stream. What then fails on this rank alone the others hear
+// of.
 int enqueue(CommStream& on, const coll::Operation& operation, const char* name) noexcept {
+  if (const int code = on.earlier_error(); code != MPI_SUCCESS) return code;
   bool taken = false;
   int code = on.enqueue_between_streams(operation, &taken);
-  if (code != MPI_SUCCESS || taken) return code;
+  if (code != MPI_SUCCESS && !taken) return code;
   try {
-    return on.enqueue(make_call(on, operation, name));
+    if (!taken) code = on.enqueue(make_call(on, operation, name), &taken);
   } catch (const std::bad_alloc&) {
     code = fail(MPI_ERR_NO_MEM, "no memory to enqueue %s", coll::name_of(operation.collective));
+    taken = true;
   } catch (const Error& error) {
     code = fail(error);
+    taken = true;
   }
-  refuse(on, code, false);
+  if (code != MPI_SUCCESS && taken) refuse(on, code, false);
   return code;
 }
 

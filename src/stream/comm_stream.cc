@@ -66,11 +66,18 @@ void CommStream::keep_error(const Call& call, int code, const std::string& text)
   }
 }
 
-int CommStream::enqueue(std::shared_ptr<Call> call) noexcept {
+int CommStream::enqueue(std::shared_ptr<Call> call, bool* admitted) noexcept {
   if (const int code = earlier_error(); code != MPI_SUCCESS) return code;
   if (call->passes == 0) return MPI_SUCCESS;
   if (gpu() == nullptr) return run_now(*call);
   const std::lock_guard<std::mutex> guard(enqueuing_);
+  bool unused = false;
+  bool& is_admitted = admitted == nullptr ? unused : *admitted;
+  is_admitted = true;
+  if (broken())
+    return fail(MPIX_ERR_STREAM,
+                "an earlier operation was put into the stream in part only; "
+                "MPIX_Stream_comm_create makes a communicator that takes others");
   const Capture capture = [&] {
     const cuda::Current current(gpu()->device());
     return capture_of(*gpu());
@@ -79,7 +86,10 @@ int CommStream::enqueue(std::shared_ptr<Call> call) noexcept {
     return fail(MPIX_ERR_STREAM,
                 "the capture of the stream was invalidated: nothing can be recorded "
                 "in it any more");
-  if (const int code = call->admit(capture); code != MPI_SUCCESS) return code;
+  if (const int code = call->admit(capture); code != MPI_SUCCESS) {
+    is_admitted = false;
+    return code;
+  }
   try {
     const uint32_t number = enter(call, capture.active);
     bool told = capture.active && give_to_graph(capture, number);
@@ -102,9 +112,11 @@ int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* 
   const uint32_t before = team_ == nullptr ? 0 : team_->calls();
   const int code = shadow_.channel().coll->enqueue(on_shadow, gpu()->queue(), taken, &why_not);
   core::Process& process = communicator_.process();
-  const bool captured = team_ != nullptr && team_->calls() == before;
-  if (*taken && code == MPI_SUCCESS)
-    captured ? proxy_->count_captured(1) : proxy_->count_outstanding(gpu()->device(), 1);
+  // The stream may pass a call of which only what stands behind it failed.
+  if (team_ != nullptr && team_->calls() != before)
+    proxy_->count_outstanding(gpu()->device(), 1);
+  else if (*taken && code == MPI_SUCCESS)
+    proxy_->count_captured(1);
   if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken &&
       communicator_.rank() == 0)
     process.gpus.tell_choice(process.explain,
@@ -124,7 +136,7 @@ void CommStream::put_end() noexcept {
   bool told = false;
   try {
     const cuda::Current current(gpu()->device());
-    if (!capture_of(*gpu()).active) {
+    if (!broken() && !capture_of(*gpu()).active) {
       const auto end = std::make_shared<End>();
       const uint32_t number = enter(end, false);
       if (put_into_stream(*end, number, &told) != MPI_SUCCESS && !told) leave(number);
@@ -212,11 +224,22 @@ bool CommStream::give_to_graph(const Capture& capture, uint32_t number) noexcept
   return true;
 }
 
-// Where passes overlap, the stream brings the next one in before it waits for this one.
+namespace {
+/// Of the passes of a call, with so many pairs of a wait and a write in the stream: what the proxy
+/// is told of (put_into_stream has their order).
+int told_by(int pairs, const Call& call) noexcept {
+  if (pairs == 0) return 0;
+  return call.overlaps ? std::min(call.passes, pairs / 2 + 1) : (pairs + 1) / 2;
+}
+}  // namespace
+
+// Where passes overlap, the stream brings the next one in before it waits for this one. What is not
+// brought in whole makes the proxy's part fail, and what is not brought out is this rank's loss.
 int CommStream::put_into_stream(Call& call, uint32_t number, bool* told) noexcept {
   Track track(*gpu());
   const auto tell = [&](int pass) {
     call.copy_in(track, pass, board_.halves[static_cast<size_t>(pass) % 2]);
+    if (TERN_UNLIKELY(track.failed())) poison(number);
     track.wait(board_.mail, 0);
     track.write(board_.mail, number);
   };
@@ -226,19 +249,51 @@ int CommStream::put_into_stream(Call& call, uint32_t number, bool* told) noexcep
     track.write(done, 0);
     call.copy_out(track, pass, board_.halves[static_cast<size_t>(pass) % 2]);
   };
-  tell(0);
+  const auto failure = [&] {
+    return fail(MPIX_ERR_STREAM, "%s cannot be put into the stream: %s", call.name,
+                track.failure().c_str());
+  };
+  call.copy_in(track, 0, board_.halves[0]);
+  if (TERN_UNLIKELY(track.failed())) return failure();
+  track.wait(board_.mail, 0);
+  track.write(board_.mail, number);
   for (int pass = 1; pass < call.passes; ++pass) {
     if (call.overlaps) tell(pass);
     hear(pass - 1);
     if (!call.overlaps) tell(pass);
-    *told |= !track.failed();
   }
   hear(call.passes - 1);
   track.flush();
-  *told |= !track.failed();
-  if (!track.failed()) return MPI_SUCCESS;
-  return fail(MPIX_ERR_STREAM, "%s cannot be put into the stream: %s", call.name,
-              track.failure().c_str());
+  if (TERN_LIKELY(!track.failed())) {
+    *told = true;
+    return MPI_SUCCESS;
+  }
+  if (track.lacks_words()) {
+    const int passes = told_by(track.words() / 2, call);
+    broken_.store(track.words() > 0, std::memory_order_release);
+    if (passes > 0 && !*told) cut(number, passes);
+    *told |= passes > 0;
+  } else {
+    *told = true;
+  }
+  return failure();
+}
+
+void CommStream::poison(uint32_t number) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  entries_[number - 1].poison = MPIX_ERR_STREAM;
+}
+
+// The call of a graph ends with the graph.
+void CommStream::cut(uint32_t number, int passes) noexcept {
+  bool over = false;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    Entry& entry = entries_[number - 1];
+    entry.cut = passes;
+    over = entry.ended == passes;
+  }
+  if (over) leave(number);
 }
 
 int CommStream::begin(Call& call, int pass, std::byte* half,

@@ -58,12 +58,14 @@ class CommStream {
     return stream_ && stream_->on_gpu() ? stream_.get() : nullptr;
   }
   [[nodiscard]] size_t chunk() const noexcept { return chunk_; }
+  /// Words are missing in the stream: nothing can be enqueued any more.
+  [[nodiscard]] bool broken() const noexcept { return broken_.load(std::memory_order_acquire); }
   /// Collectives are work of the devices alone, where these can do them.
   [[nodiscard]] bool between_devices() const noexcept { return team_ != nullptr; }
 
   /// Puts an operation into the stream, or does it. An error class with fail() text: its own, or
-  /// that of an earlier one.
-  [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;
+  /// that of an earlier one. *admitted: what failed, failed on its way into the stream.
+  [[nodiscard]] int enqueue(std::shared_ptr<Call> call, bool* admitted = nullptr) noexcept;
   /// Puts a collective into the stream as work of the devices alone, where that can be. *taken: it
   /// did. The same.
   [[nodiscard]] int enqueue_between_streams(const coll::Operation& operation, bool* taken) noexcept;
@@ -112,6 +114,9 @@ class CommStream {
     int ended = 0;               // passes of this execution
     int code = 0;                // of this execution
     bool captured = false;
+    // Guarded by mutex_:
+    int cut = 0;     // passes that the stream comes to, where a failure left others out
+    int poison = 0;  // what the stream brings in is not whole: an error class
   };
   /// A pass that the proxy has begun.
   struct Flight {
@@ -125,6 +130,8 @@ class CommStream {
   void leave(uint32_t number) noexcept;
   [[nodiscard]] bool give_to_graph(const Capture& capture, uint32_t number) noexcept;
   [[nodiscard]] int put_into_stream(Call& call, uint32_t number, bool* told) noexcept;
+  void poison(uint32_t number) noexcept;
+  void cut(uint32_t number, int passes) noexcept;
   void take(uint32_t number) noexcept;
   [[nodiscard]] bool advance(Flight& flight) noexcept;
   void finish(Flight& flight, int code) noexcept;
@@ -141,6 +148,7 @@ class CommStream {
   const size_t chunk_;
   const Board board_;
   Proxy* const proxy_;
+  std::atomic<bool> broken_{false};
   bool keeps_board_ = false;   // the stream may still use it: it stays until MPI ends
   std::mutex enqueuing_;       // what belongs to one operation stands together in the stream
   std::mutex mutex_;           // of what follows; never held in a call of the driver

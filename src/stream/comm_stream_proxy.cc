@@ -43,9 +43,11 @@ int CommStream::look() noexcept {
 
 void CommStream::take(uint32_t number) noexcept {
   Entry* entry = nullptr;
+  int poison = 0;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (number <= entries_.size()) entry = &entries_[number - 1];
+    if (entry != nullptr) poison = entry->poison;
   }
   board_.mail.here->store(0, std::memory_order_release);
   if (entry == nullptr || entry->call == nullptr) return;
@@ -54,6 +56,7 @@ void CommStream::take(uint32_t number) noexcept {
   entry->next = pass + 1 == call.passes ? 0 : pass + 1;
   if (pass == 0) entry->code = MPI_SUCCESS;
   Flight flight{number, &call, pass, {}};
+  if (entry->code == MPI_SUCCESS) entry->code = poison;  // the call itself has told why
   int code = entry->code;  // of a pass before this one: its text was kept then
   if (code == MPI_SUCCESS) {
     code = begin(call, pass, board_.halves[static_cast<size_t>(pass) % 2], &flight.requests);
@@ -99,7 +102,7 @@ void CommStream::finish(Flight& flight, int code) noexcept {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     Entry& entry = entries_[flight.number - 1];
-    const bool last = ++entry.ended == call.passes;
+    const bool last = ++entry.ended == (entry.cut == 0 ? call.passes : entry.cut);
     if (last) entry.ended = 0;
     over = last && !entry.captured;
   }

@@ -90,9 +90,11 @@ void Track::write(const Word& word, uint32_t value) noexcept {
 void Track::flush() noexcept {
   const unsigned count = count_;
   count_ = 0;
-  if (failed() || count == 0) return;
-  note("cuStreamBatchMemOp",
-       driver_.cuStreamBatchMemOp_v2(stream_.queue(), count, words_.data(), 0));
+  if (lacks_words_ || count == 0) return;
+  const CUresult result = driver_.cuStreamBatchMemOp_v2(stream_.queue(), count, words_.data(), 0);
+  note("cuStreamBatchMemOp", result);
+  lacks_words_ = result != CUDA_SUCCESS;
+  if (!lacks_words_) put_ += static_cast<int>(count);
 }
 
 std::string why_not_packed(const Stream& stream, const core::Data& data,

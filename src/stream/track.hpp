@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Track: what one enqueued operation puts into its stream: copies, kernels, words written and
-// waited for. The first failure stays, and what follows it is not put there.
+// waited for. The first failure stays. No copy follows one, but words do, so that who waits for
+// them goes on; where words themselves fail, nothing follows.
 // Why: a cuda::Job owns its stream and waits for it; here the stream is the program's, maybe one
 // that is captured, and nothing may wait.
 // Lifetime: one call's. Threads: the caller's, who holds no lock of a channel: the driver may block
@@ -45,6 +46,9 @@ class Track {
   void write(const Word& word, uint32_t value) noexcept;
   void flush() noexcept;
 
+  /// How many waits and writes are in the stream; some may be missing for good.
+  [[nodiscard]] int words() const noexcept { return put_; }
+  [[nodiscard]] bool lacks_words() const noexcept { return lacks_words_; }
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
   [[nodiscard]] std::string failure() const { return cuda::words_of(function_, result_); }
 
@@ -65,6 +69,8 @@ class Track {
   static constexpr size_t kMost = 8;
   std::array<CUstreamBatchMemOpParams, kMost> words_{};
   unsigned count_ = 0;
+  int put_ = 0;
+  bool lacks_words_ = false;
   CUresult result_ = CUDA_SUCCESS;
   const char* function_ = "";
 };

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every function of the driver that enqueued operations call fails once, at its first and at its
+// second call, on one rank: while a communicator gets its stream, and while an operation is
+// enqueued and runs. Each call of MPI ends, and each stream; ranks agree whether there is a
+// communicator; who is told of no failure has the right data; and a communicator that is made
+// afterwards is well. ranks: 2 configurations: 1 4-peers mps 2-apart timeout: 150
+#include <signal.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "stream.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+char doing[256];
+int outcomes[2];  // well, told
+int step = 0;
+
+void too_long(int) {
+  (void)!write(2, doing, std::strlen(doing));
+  _exit(1);
+}
+
+/// One operation on data that is its own.
+struct Operation {
+  const char* name;
+  size_t count;  // of integers
+  int (*enqueue)(int* data, int count, MPI_Comm comm);
+  bool adds;
+};
+int reduction(int* data, int count, MPI_Comm comm) {
+  return MPIX_Allreduce_enqueue(MPI_IN_PLACE, data, count, MPI_INT, MPI_SUM, comm);
+}
+int message(int* data, int count, MPI_Comm comm) {
+  return rank == 0 ? MPIX_Send_enqueue(data, count, MPI_INT, 1, 0, comm)
+                   : MPIX_Recv_enqueue(data, count, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
+}
+const Operation kOperations[] = {
+    {"a small reduction", 100, reduction, true},
+    {"a reduction", 20000, reduction, true},
+    {"a large reduction", 600000, reduction, true},
+    {"a message", 20000, message, false},
+};
+
+/// The stream's work is done, whatever the driver says to a question that was to fail.
+void wait_for(CUstream queue) {
+  while (cuStreamQuery(queue) != CUDA_SUCCESS) sched_yield();
+}
+
+/// Of a message that was not enqueued at one end only the program can tell the other.
+void interrupt_if_one_failed(int code, MPI_Comm comm) {
+  int worst = 0;
+  OK(MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+  if (worst != MPI_SUCCESS) OK(MPIX_Comm_interrupt(comm));
+}
+
+/// Enqueues, waits, and asks once more for what was late. Zero or the first error on this rank.
+int run(const Operation& operation, const OnStream& on, const std::string& fault) {
+  Vector<int> data(operation.count);
+  const int base = ++step * 10;
+  for (size_t i = 0; i < operation.count; ++i) data[i] = base + rank + static_cast<int>(i);
+  data.put(on.queue);
+  on.sync();
+  control().fault(fault.c_str());
+  int code = operation.enqueue(data.on_device(), static_cast<int>(operation.count), on.comm);
+  if (!operation.adds) interrupt_if_one_failed(code, on.comm);
+  wait_for(on.queue);
+  control().fault("");
+  if (code == MPI_SUCCESS) code = MPIX_Barrier_enqueue(on.comm);
+  data.get(on.queue);
+  on.sync();
+  if (code != MPI_SUCCESS) return code;
+  for (size_t i = 0; i < operation.count; ++i) {
+    const int first = base + static_cast<int>(i);
+    const int want = operation.adds ? 2 * first + 1 : first;
+    if (data[i] != want)
+      FAIL("%s, %s: nobody says that element %zu is %d, expected %d", doing, operation.name, i,
+           data[i], want);
+  }
+  return MPI_SUCCESS;
+}
+
+std::vector<std::pair<std::string, unsigned long long>> counts() {
+  std::vector<std::pair<std::string, unsigned long long>> all;
+  for (unsigned i = 0; control().function(i) != nullptr; ++i)
+    all.emplace_back(control().function(i), control().calls(control().function(i)));
+  return all;
+}
+
+/// What `call` calls on rank `of`, as rows that lack the error; all ranks get the same.
+template <class Call>
+std::vector<std::string> called(int of, Call&& call) {
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  const auto before = counts();
+  call();
+  const auto after = counts();
+  std::string rows;
+  for (size_t i = 0; i < after.size(); ++i) {
+    const auto times = after[i].second - (i < before.size() ? before[i].second : 0);
+    for (unsigned long long n = 1; n <= std::min(times, 2ULL); ++n)
+      rows += after[i].first + ':' + std::to_string(n) + ": ";
+  }
+  char text[8192] = {};
+  CHECK(rows.size() < sizeof text);
+  std::memcpy(text, rows.data(), rows.size());
+  OK(MPI_Bcast(text, sizeof text, MPI_CHAR, of, MPI_COMM_WORLD));
+  std::vector<std::string> words;
+  for (char* word = std::strtok(text, " "); word != nullptr; word = std::strtok(nullptr, " "))
+    words.emplace_back(word);
+  return words;
+}
+
+void now(const char* what, const std::string& fault, int at) {
+  std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s, %s at rank %d\n", rank, what,
+                fault.c_str(), at);
+  alarm(20);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+std::unique_ptr<OnStream> fresh() {
+  auto on = std::make_unique<OnStream>();
+  OK(MPI_Comm_set_errhandler(on->comm, MPI_ERRORS_RETURN));
+  return on;
+}
+
+void while_running(const Operation& operation, const char* only) {
+  auto on = fresh();
+  OK(run(operation, *on, ""));
+  for (const int at : {0, 1})
+    for (const std::string& fault : called(at, [&] { OK(run(operation, *on, "")); })) {
+      // Where cuCtxGetId fails the context is gone, and all that was in it (context_reset.cc).
+      if (fault.find(only) != 0 || fault.find("cuCtxGetId") == 0) continue;
+      now(operation.name, fault, at);
+      const int code = run(operation, *on, rank == at ? fault + "999" : "");
+      ++outcomes[code == MPI_SUCCESS ? 0 : 1];
+      on.reset();
+      on = fresh();
+      OK(run(operation, *on, ""));
+      alarm(0);
+    }
+}
+
+/// The communicator on that stream, or none.
+MPI_Comm attempt(CUstream queue, const std::string& fault) {
+  MPI_Info info = MPI_INFO_NULL;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "type", "cudaStream_t"));
+  OK(MPIX_Info_set_hex(info, "value", &queue, sizeof queue));
+  MPIX_Stream stream = MPIX_STREAM_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  OK(MPIX_Stream_create(info, &stream));
+  OK(MPI_Info_free(&info));
+  control().fault(fault.c_str());
+  const int code = MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &comm);
+  control().fault("");
+  ++outcomes[code == MPI_SUCCESS ? 0 : 1];
+  int worst = 0;
+  OK(MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+  if ((code == MPI_SUCCESS) != (worst == MPI_SUCCESS))
+    FAIL("%s: one rank has a communicator, another has none", doing);
+  if (comm != MPI_COMM_NULL) OK(MPI_Comm_free(&comm));
+  OK(MPIX_Stream_free(&stream));
+  return comm;
+}
+
+void while_made(const char* only) {
+  CUstream queue = nullptr;
+  CU(cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING));
+  for (const int at : {0, 1})
+    for (const std::string& fault : called(at, [&] { attempt(queue, ""); })) {
+      if (fault.find(only) != 0 || fault.find("cuCtxGetId") == 0) continue;
+      now("a communicator", fault, at);
+      attempt(queue, rank == at ? fault + "999" : "");
+      const auto on = fresh();
+      OK(run(kOperations[0], *on, ""));
+      alarm(0);
+    }
+  CU(cuStreamDestroy_v2(queue));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  if (!control().there()) return end() == 0 ? 77 : 1;  // a real driver does not fail when asked
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  signal(SIGALRM, too_long);
+  signal(SIGSEGV, too_long);
+  start_cuda();
+  const char* const only = argc > 1 ? argv[1] : "";
+  for (const Operation& operation : kOperations) while_running(operation, only);
+  while_made(only);
+  CHECK(*only != '\0' || (outcomes[0] > 0 && outcomes[1] > 0));
+  if (std::getenv("FAULT_TELLS") != nullptr)
+    std::printf("[rank %d] %d well, %d told\n", rank, outcomes[0], outcomes[1]);
+  return end();
+}
