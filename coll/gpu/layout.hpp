@@ -84,6 +84,10 @@ struct ScratchLayout {
   [[nodiscard]] size_t local_bytes() const noexcept {
     return (bytes - local()) / 4 / kGrain * kGrain;
   }
+  /// Of a lane of streams (lanes.hpp), which has one of the sets.
+  [[nodiscard]] size_t lane_local_bytes() const noexcept {
+    return local_bytes() / kSets / kGrain * kGrain;
+  }
   [[nodiscard]] size_t inbox(int from, int set) const noexcept {
     return local() + local_bytes() + at(from, set) * region();
   }
@@ -97,7 +101,7 @@ struct ScratchLayout {
   /// Whether anything useful fits.
   [[nodiscard]] bool serves() const noexcept {
     return bytes > ll_words() && bytes > local() && ll_room() > 0 && region() >= kLeastRegion &&
-           local_bytes() >= kLeastRegion;
+           lane_local_bytes() >= kLeastRegion;
   }
 
  private:

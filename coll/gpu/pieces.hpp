@@ -28,9 +28,9 @@ class Pieces {
   /// `least`: passes that follow each other through a pipeline; fewer where there is little data.
   Pieces(const Operation& operation, const Placed& placed, const ScratchLayout& layout,
          MPI_Count least) noexcept
-      : Pieces(
-            operation, placed,
-            {layout.region(), layout.local_bytes(), ScratchLayout::kGrain, least, 65536, false}) {}
+      : Pieces(operation, placed,
+               {layout.region(), layout.lane_local_bytes(), ScratchLayout::kGrain, least, 65536,
+                false}) {}
   /// What one pass may take.
   struct Room {
     size_t region, local;

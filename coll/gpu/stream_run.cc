@@ -34,13 +34,34 @@ StreamRun::StreamRun(GpuTeam& team, const Placed& placed, const Operation& opera
       schedule_(placed.schedule),
       operation_(operation),
       pieces_(operation, placed, team.layout(), least_passes),
-      job_(job) {}
+      callers_(job),
+      job_(&job) {}
 
 int StreamRun::run() {
-  InStream call(team_, job_);
+  InStream call(team_, callers_);
   captured_ = call.captured();
-  for (MPI_Count pass = 0; pass < pieces_.passes() && !job_.failed(); ++pass) run_pass(pass);
+  if (!callers_.failed()) run_passes();
   return call.end(operation_.collective);
+}
+
+// What went into the other lane stands before what the caller's stream does next, also where
+// something failed.
+void StreamRun::run_passes() {
+  CUstream fork = nullptr;
+  if (pieces_.passes() > 1) fork = team_.lanes().fork(callers_.stream(), captured_);
+  cuda::Stream second;
+  second.handle = fork;
+  cuda::Job other(team_.device(), second);
+  for (MPI_Count pass = 0; pass < pieces_.passes() && !callers_.failed() && !other.failed();
+       ++pass) {
+    job_ = fork != nullptr && pass % 2 == 1 ? &other : &callers_;
+    run_pass(pass);
+  }
+  job_ = &callers_;
+  if (fork == nullptr) return;
+  const CUresult joined = team_.lanes().join(callers_.stream(), fork);
+  other.give_failure(callers_);
+  callers_.note("cuStreamWaitEvent", joined);
 }
 
 void StreamRun::run_pass(MPI_Count pass) {
@@ -55,14 +76,14 @@ void StreamRun::run_pass(MPI_Count pass) {
 void StreamRun::put_aside(MPI_Count pass) {
   for (int32_t block = 0; block < pieces_.puts_aside(); ++block) {
     const Pieces::Aside aside = pieces_.put_aside(block, pass);
-    core::pack(job_, aside.users.data, aside.users.offset, local(aside.local), aside.users.bytes);
+    core::pack(*job_, aside.users.data, aside.users.offset, local(aside.local), aside.users.bytes);
   }
 }
 
 void StreamRun::bring_back(MPI_Count pass) {
   if (!pieces_.is_aside(Space::kOutput)) return;
   const Pieces::Aside aside = pieces_.bring_back(pass);
-  core::unpack(job_, aside.users.data, aside.users.offset, local(aside.local), aside.users.bytes);
+  core::unpack(*job_, aside.users.data, aside.users.offset, local(aside.local), aside.users.bytes);
 }
 
 void StreamRun::issue(const Step& step, size_t index, MPI_Count pass) {
@@ -91,7 +112,9 @@ bool StreamRun::is_users(const Slice& slice) const noexcept {
 }
 
 std::byte* StreamRun::local(size_t offset) const noexcept {
-  return team_.at(team_.rank(), team_.layout().local() + offset);
+  const ScratchLayout& layout = team_.layout();
+  const size_t lane = static_cast<size_t>(set_) * layout.lane_local_bytes();
+  return team_.at(team_.rank(), layout.local() + lane + offset);
 }
 
 std::byte* StreamRun::address(const Slice& slice, MPI_Count pass) const noexcept {
@@ -111,21 +134,21 @@ void StreamRun::move(const Slice& from, const Slice& to, MPI_Count pass) {
   if (packs && unpacks) {
     const Pieces::Piece source = pieces_.piece(from, pass), target = pieces_.piece(to, pass);
     if (target.data.type->contiguous())
-      return core::pack(job_, source.data, source.offset, target.first(), bytes);
+      return core::pack(*job_, source.data, source.offset, target.first(), bytes);
     std::byte* packed = source.first();
     if (!source.data.type->contiguous()) {
       packed = local(pieces_.between_layouts());
-      core::pack(job_, source.data, source.offset, packed, bytes);
+      core::pack(*job_, source.data, source.offset, packed, bytes);
     }
-    core::unpack(job_, target.data, target.offset, packed, bytes);
+    core::unpack(*job_, target.data, target.offset, packed, bytes);
   } else if (packs) {
     const Pieces::Piece source = pieces_.piece(from, pass);
-    core::pack(job_, source.data, source.offset, address(to, pass), bytes);
+    core::pack(*job_, source.data, source.offset, address(to, pass), bytes);
   } else if (unpacks) {
     const Pieces::Piece target = pieces_.piece(to, pass);
-    core::unpack(job_, target.data, target.offset, address(from, pass), bytes);
+    core::unpack(*job_, target.data, target.offset, address(from, pass), bytes);
   } else {
-    job_.copy(address(to, pass), address(from, pass), bytes);
+    job_->copy(address(to, pass), address(from, pass), bytes);
   }
 }
 
@@ -140,15 +163,15 @@ void StreamRun::reduce(const Step& step, MPI_Count pass) {
   std::byte* const target = address(schedule_.destination(step), pass);
   std::array<const void*, cuda::kMostSources> sources;
   bool begun = false;
-  for (int left = step.sources; left > 0 && !job_.failed();) {
+  for (int left = step.sources; left > 0 && !job_->failed();) {
     const int some = std::min(left, cuda::kMostSources - (begun ? 1 : 0));
     for (int i = 0; i < some; ++i)
       sources[static_cast<size_t>(i)] = address(schedule_.source(step, left - some + i), pass);
     if (begun) sources[static_cast<size_t>(some)] = target;
-    job_.mark();
-    job_.note("cuLaunchKernel", team_.device().kernels()->reduce(
-                                    job_.stream(), plan->operation, plan->plan, sources.data(),
-                                    some + (begun ? 1 : 0), target, elements));
+    job_->mark();
+    job_->note("cuLaunchKernel", team_.device().kernels()->reduce(
+                                     job_->stream(), plan->operation, plan->plan, sources.data(),
+                                     some + (begun ? 1 : 0), target, elements));
     begun = true;
     left -= some;
   }
@@ -161,15 +184,15 @@ size_t StreamRun::offset_of(const Placed::Word& word) const noexcept {
 }
 
 void StreamRun::signal(const Placed::Word& word) {
-  job_.copy(team_.at(word.owner, offset_of(word)), team_.at(team_.rank(), ScratchLayout::one()),
-            ScratchLayout::kWord);
+  job_->copy(team_.at(word.owner, offset_of(word)), team_.at(team_.rank(), ScratchLayout::one()),
+             ScratchLayout::kWord);
 }
 
 // Around the waits of a batch the stream tells the host at which it is.
 void StreamRun::wait(const Placed::Word& word, size_t step) {
   if (batch_.size() >= kMostInBatch) flush_waits();
   if (batch_.empty())
-    batch_.push_back(operation_on(team_.wait_word(), CU_STREAM_MEM_OP_WRITE_VALUE_32,
+    batch_.push_back(operation_on(team_.wait_word(set_), CU_STREAM_MEM_OP_WRITE_VALUE_32,
                                   team_.note({&placed_, step, pass_}, captured_), 0));
   const CUdeviceptr at = device_pointer(team_.at(word.owner, offset_of(word)));
   batch_.push_back(operation_on(at, CU_STREAM_MEM_OP_WAIT_VALUE_32, 1, CU_STREAM_WAIT_VALUE_EQ));
@@ -177,12 +200,12 @@ void StreamRun::wait(const Placed::Word& word, size_t step) {
 }
 
 void StreamRun::flush_waits() {
-  if (batch_.empty() || job_.failed()) return;
-  batch_.push_back(operation_on(team_.wait_word(), CU_STREAM_MEM_OP_WRITE_VALUE_32, 0, 0));
-  job_.mark();
-  job_.note("cuStreamBatchMemOp",
-            team_.device().driver.cuStreamBatchMemOp_v2(
-                job_.stream(), static_cast<unsigned>(batch_.size()), batch_.data(), 0));
+  if (batch_.empty() || job_->failed()) return;
+  batch_.push_back(operation_on(team_.wait_word(set_), CU_STREAM_MEM_OP_WRITE_VALUE_32, 0, 0));
+  job_->mark();
+  job_->note("cuStreamBatchMemOp",
+             team_.device().driver.cuStreamBatchMemOp_v2(
+                 job_->stream(), static_cast<unsigned>(batch_.size()), batch_.data(), 0));
   batch_.clear();
 }
 

@@ -4,7 +4,7 @@
 // Why: copy engines and the memory system do the work; no multiprocessor spins, and no host stands
 // between the steps. All of it can be captured into a graph and replayed: words are set back by who
 // waits for them, and nothing is allocated, loaded, exchanged or waited for.
-// Order: one queue, as it was proved; passes follow each other.
+// Order: a pass goes into one queue, as it was proved; passes take turns in two (lanes.hpp).
 // Lifetime: of one call. Threads: the caller holds the team's mutex, and no channel's lock: a full
 // launch queue makes driver calls wait for the device, and that for other ranks.
 // Cost: a driver call for each step, waits side by side count as one.
@@ -36,6 +36,7 @@ class StreamRun {
   [[nodiscard]] static int blocks() noexcept { return 0; }  // the driver's affair
 
  private:
+  void run_passes();
   void run_pass(MPI_Count pass);
   void put_aside(MPI_Count pass);
   void bring_back(MPI_Count pass);
@@ -56,7 +57,8 @@ class StreamRun {
   const Schedule& schedule_;
   const Operation& operation_;
   const Pieces pieces_;
-  cuda::Job& job_;
+  cuda::Job& callers_;
+  cuda::Job* job_;  // of the lane of a pass
   int set_ = 0;
   MPI_Count pass_ = 0;
   bool captured_ = false;

@@ -59,6 +59,7 @@ void GpuTeam::end() noexcept {
   programs_.give_back();
   if (end_ != nullptr) (void)device_.driver.cuEventDestroy_v2(end_);
   if (rescue_ != nullptr) device_.streams.end(rescue_);
+  lanes_.end();
   if (voice_.here != nullptr)
     device_.release(cuda::Device::Store::kPinned, reinterpret_cast<std::byte*>(voice_.here),
                     voice_.bytes);
@@ -182,6 +183,7 @@ std::string GpuTeam::make_voice() {
   std::byte* const memory = device_.acquire(cuda::Device::Store::kPinned, &voice_.bytes, &result);
   if (memory == nullptr) return "no pinned memory: " + cuda::words_of("cuMemHostAlloc", result);
   voice_.here = new (memory) Voice;
+  lanes_.prepare();
   result = device_.driver.cuMemHostGetDevicePointer_v2(&voice_.at, memory, 0);
   return result == CUDA_SUCCESS ? std::string()
                                 : cuda::words_of("cuMemHostGetDevicePointer", result);
@@ -267,8 +269,8 @@ std::string GpuTeam::describe(const KernelReports::Said& said) const {
 
 uint32_t GpuTeam::waiting() const noexcept {
   if (voice_.here == nullptr) return 0;
-  if (const uint32_t wait = voice_.here->wait.load(std::memory_order_acquire); wait != 0)
-    return wait;
+  for (const std::atomic<uint32_t>& one : voice_.here->waits)
+    if (const uint32_t wait = one.load(std::memory_order_acquire); wait != 0) return wait;
   const auto said = KernelReports(reports()).waiting();
   if (!said) return 0;
   const auto part = static_cast<uint32_t>(said->part);

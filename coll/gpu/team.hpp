@@ -26,6 +26,7 @@
 
 #include "coll/engine/executions.hpp"
 #include "coll/gpu/kernel_reports.hpp"
+#include "coll/gpu/lanes.hpp"
 #include "coll/gpu/layout.hpp"
 #include "coll/gpu/placed.hpp"
 #include "coll/gpu/program.hpp"
@@ -69,6 +70,7 @@ class GpuTeam {
   /// Whether all ranks have kernels.
   [[nodiscard]] bool reduces() const noexcept { return reduces_; }
   void set_reduces(bool all) noexcept { reduces_ = all; }
+  [[nodiscard]] Lanes& lanes() noexcept { return lanes_; }
   /// Blocks of threads that a kernel may have: resident together on every rank's device.
   [[nodiscard]] int parts() const noexcept { return parts_; }
   /// Ranks share a GPU by MPS: kernels run beside one another, but no stream waits for words.
@@ -114,7 +116,10 @@ class GpuTeam {
   // In a batch, around a wait; and for a launch.
   [[nodiscard]] uint32_t note(const Wait& wait, bool captured);
   [[nodiscard]] cuda::KernelReport* reports() const noexcept { return voice_.here->reports; }
-  [[nodiscard]] CUdeviceptr wait_word() const noexcept { return voice_.at; }
+  /// Of the lane of a set.
+  [[nodiscard]] CUdeviceptr wait_word(int set) const noexcept {
+    return voice_.at + static_cast<size_t>(set) * sizeof(uint32_t);
+  }
 
   /// For what is explained once: a row, by what, and of which size.
   using Said = std::tuple<const Placed*, int, int>;
@@ -139,7 +144,8 @@ class GpuTeam {
  private:
   /// In pinned memory.
   struct Voice {
-    std::atomic<uint32_t> wait{0}, passed{0};
+    std::atomic<uint32_t> waits[ScratchLayout::kSets] = {};
+    std::atomic<uint32_t> passed{0};
     cuda::KernelReport reports[ScratchLayout::kParts] = {};
   };
   static constexpr uint32_t kNotes = 4096;  // waits that are remembered, but for captured ones
@@ -178,6 +184,7 @@ class GpuTeam {
   std::vector<Wait> notes_, captured_;  // by number
   uint32_t next_note_ = 0;
   cuda::Stream* rescue_ = nullptr;
+  Lanes lanes_{device_};
   std::string why_broken_;
   std::mutex mutex_;
 };

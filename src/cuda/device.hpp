@@ -196,6 +196,8 @@ class Job {
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
   /// "cuMemcpyAsync: CUDA_ERROR_..."
   [[nodiscard]] std::string failure() const { return words_of(function_, result_); }
+  /// Another job's first failure becomes that one's, if it had none.
+  void give_failure(Job& other) const noexcept { other.note(function_, result_); }
   [[nodiscard]] Device& device() const noexcept { return *device_; }
   [[nodiscard]] CUstream stream() const noexcept {
     return stream_ == nullptr ? nullptr : stream_->handle;

@@ -4,6 +4,8 @@
 // in the end.
 // ranks: 2
 // env: TERN_CUDA_IPC_CACHE=4M
+#include <unistd.h>
+
 #include "allocators.hpp"
 
 using namespace tern::test;
@@ -47,6 +49,8 @@ void bounded() {
   for (int i = 0; i < 24; ++i) many.push_back(plain(kBytes));
   for (unsigned round = 0; round < 3; ++round)
     for (const Area& one : many) send_and_compare(one, round);
+  for (int i = 0; i < 1000 && control().there() && control().live("imports") > 5; ++i)
+    usleep(5000);  // another thread unmaps
   if (control().there() && control().live("imports") > 5)
     FAIL("%lld mappings of the peer's memory are alive with TERN_CUDA_IPC_CACHE=4M",
          control().live("imports"));

@@ -4,6 +4,8 @@
 // then. Pools come and go.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
+#include <unistd.h>
+
 #include "allocators.hpp"
 
 using namespace tern::test;
@@ -46,6 +48,7 @@ void message(const Area& area, int from, size_t offset, size_t bytes) {
   if (area.get(bytes, offset) != want)
     FAIL("%zu bytes at offset %zu of a pool's memory are wrong", bytes, offset);
   if (!control().there()) return;
+  for (int i = 0; i < 1000 && control().live("imports") != 0; ++i) usleep(5000);  // another thread
   CHECK_EQ(control().live("imports"), 0);
   CHECK_EQ(control().calls("cuMemPoolImportPointer") - imported, reachable() ? 1u : 0u);
 }

@@ -3,7 +3,10 @@
 // second call, on one rank: while a communicator gets its stream, and while an operation is
 // enqueued and runs. Each call of MPI ends, and each stream; ranks agree whether there is a
 // communicator; who is told of no failure has the right data; and a communicator that is made
-// afterwards is well. ranks: 2 configurations: 1 4-peers mps 2-apart timeout: 150
+// afterwards is well.
+// ranks: 2
+// configurations: 1 4-peers mps 2-apart
+// timeout: 150
 #include <signal.h>
 #include <unistd.h>
 
