@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 #include <thread>
 #include <utility>
@@ -20,10 +21,23 @@ std::mutex list_mutex;
 std::vector<std::weak_ptr<Group>> groups;
 auto& hook_threads = *new std::vector<std::thread>;
 
+// As PyTorch reads it: the first of these that is set.
+bool records_flights() {
+  for (const char* name : {"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"}) {
+    if (const char* value = std::getenv(name); value && *value) {
+      return std::atoi(value) > 0;
+    }
+  }
+  return true;
+}
+
 // PyTorch's flight recorder imports this within its hook, from a thread that it leaves behind after
 // 15 seconds; a thread that still imports when Python ends aborts the process. Here it is waited
 // for.
 void import_for_report() {
+  if (!records_flights()) {
+    return;
+  }
   const pybind11::gil_scoped_acquire python;
   try {
     pybind11::module_::import("torch._inductor.codecache");
