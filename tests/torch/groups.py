@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups: new, nested, of every pair, by local synchronisation, split; their ranks, numbers, ends; ten worlds in turn."""
+"""Groups: new, nested, of every pair, by local synchronisation; their ranks, numbers, ends; ten worlds in turn."""
 # ranks: 2 4
 # srun: 2
 
@@ -44,17 +44,6 @@ dist.barrier(group)
 assert backend._get_sequence_number_for_group() == before + 2
 assert backend.name() == "tern" and dist.get_backend(group) == "tern"
 dist.destroy_process_group(group)
-
-# A split of the world into those of even and of odd rank.
-if hasattr(dist, "split_group"):
-    try:
-        parts = dist.split_group(None, [list(range(0, ranks, 2)), list(range(1, ranks, 2))])
-    except (RuntimeError, ValueError) as error:
-        assert "bound" in str(error) or "device" in str(error), error
-    else:
-        tensor = torch.ones(1)
-        dist.all_reduce(tensor, group=parts)
-        assert tensor.item() == (ranks + 1 - rank % 2) // 2, tensor
 
 # A Work may outlive its world.
 kept = dist.all_reduce(torch.ones(4), async_op=True)

@@ -2,7 +2,10 @@
 // What the operations of one process group share.
 #include "group.hpp"
 
+#include <pybind11/pybind11.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 #include <thread>
 #include <utility>
@@ -18,12 +21,37 @@ std::mutex list_mutex;
 std::vector<std::weak_ptr<Group>> groups;
 auto& hook_threads = *new std::vector<std::thread>;
 
+// As PyTorch reads it: the first of these that is set.
+bool records_flights() {
+  for (const char* name : {"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"}) {
+    if (const char* value = std::getenv(name); value && *value) {
+      return std::atoi(value) > 0;
+    }
+  }
+  return true;
+}
+
+// PyTorch's flight recorder imports this within its hook, from a thread that it leaves behind after
+// 15 seconds; a thread that still imports when Python ends aborts the process. Here it is waited
+// for.
+void import_for_report() {
+  if (!records_flights()) {
+    return;
+  }
+  const pybind11::gil_scoped_acquire python;
+  try {
+    pybind11::module_::import("torch._inductor.codecache");
+  } catch (const pybind11::error_already_set&) {  // the report does without
+  }
+}
+
 // They write reports, sometimes for many seconds: the calls that wait end after two at the latest.
 void run_hooks(std::map<std::int64_t, std::function<void()>> hooks) {
   if (hooks.empty()) {
     return;
   }
   std::packaged_task<void()> task([hooks = std::move(hooks)] {
+    import_for_report();
     for (const auto& [id, hook] : hooks) {
       hook();
     }
