@@ -37,7 +37,7 @@ bool is_row(const Placed& placed, const char* name) noexcept {
   return std::strcmp(placed.schedule.algorithm, name) == 0;
 }
 
-/// Null: the row takes more.
+/// The row that is one hop.
 const char* one_hop_of(Collective what) noexcept {
   switch (what) {
     case kAllreduce:

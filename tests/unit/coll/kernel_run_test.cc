@@ -210,7 +210,7 @@ TEST_F(OneKernelRun, WordsOfLlDoTheRowsOfOneHop) {
       EXPECT_NE(placed, nullptr) << why;
       return way_of(*team, process.params, *placed, made, bytes, gpu.stream).engine;
     };
-    for (const Collective what : {kBcast, kGather, kScatter, kAllgather, kAlltoall}) {
+    for (const Collective what : {kBcast, kGather, kScatter, kAllgather, kAlltoall, kReduce}) {
       EXPECT_EQ(engine(what, "linear", 32 << 10), Way::kPush) << name_of(what);
       EXPECT_EQ(engine(what, "linear", (32 << 10) + 4), Way::kKernel) << name_of(what);
     }
