@@ -29,7 +29,7 @@ size_t room_of(size_t bytes) noexcept { return (bytes + kVector - 1) / kVector *
 
 /// What a rank sends and receives in the one hop of a row, or in the first of two.
 struct Hop {
-  int32_t to = cuda::PushArguments::kEverybody, from = cuda::PushArguments::kEverybody;
+  int32_t to = cuda::PushArguments::kAllRanks, from = cuda::PushArguments::kAllRanks;
   bool spreads = false;  // and what has been reduced goes to all
 };
 
@@ -65,11 +65,11 @@ Hop hop_of(const Placed& placed, const Operation& operation) noexcept {
   const auto root = static_cast<int32_t>(operation.root);
   const bool is_root = operation.communicator->rank() == operation.root;
   if (operation.collective == kBcast || operation.collective == kScatter) {
-    hop.to = is_root ? PushArguments::kEverybody : PushArguments::kNobody;
-    hop.from = is_root ? PushArguments::kNobody : root;
+    hop.to = is_root ? PushArguments::kAllRanks : PushArguments::kNoRank;
+    hop.from = is_root ? PushArguments::kNoRank : root;
   } else {
-    hop.to = is_root ? PushArguments::kNobody : root;
-    hop.from = is_root ? PushArguments::kEverybody : PushArguments::kNobody;
+    hop.to = is_root ? PushArguments::kNoRank : root;
+    hop.from = is_root ? PushArguments::kAllRanks : PushArguments::kNoRank;
   }
   return hop;
 }
@@ -187,9 +187,9 @@ void PushRun::describe_data() noexcept {
   a.total = static_cast<int64_t>(bytes());
   a.what = cuda::PushArguments::kCopy;
   const bool swaps = operation_.collective == kBcast;  // its input is the root's output
-  if (a.to != cuda::PushArguments::kNobody || (!swaps && keeps_own()))
+  if (a.to != cuda::PushArguments::kNoRank || (!swaps && keeps_own()))
     a.input = describe_side(&in_, swaps ? Space::kOutput : Space::kInput, &a.input_stride);
-  if (a.from != cuda::PushArguments::kNobody || (!swaps && keeps_own()))
+  if (a.from != cuda::PushArguments::kNoRank || (!swaps && keeps_own()))
     a.output = describe_side(&out_, Space::kOutput, &a.output_stride);
   if (a.spread != 0) a.input_stride = a.output_stride = a.bytes;
   if (!reduces(operation_.collective)) return;

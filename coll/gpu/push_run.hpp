@@ -38,7 +38,7 @@ class PushRun {
   /// The caller's data of one, or what stands for it in the local memory.
   struct Side {
     Space space = Space::kInput;
-    int32_t blocks = 0;   // 0: there is none
+    int32_t blocks = 0;   // 0: this rank has no such side
     bool packed = false;  // kernels do not use it as it is
   };
   [[nodiscard]] size_t bytes() const noexcept {

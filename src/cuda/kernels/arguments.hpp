@@ -189,7 +189,7 @@ static_assert(sizeof(InterpretArguments) <= 4000);
 /// A collective of one hop (push.cuh). Offsets are in the scratch.
 struct PushArguments {
   enum What : int32_t { kReduce, kCopy, kBarrier };
-  static constexpr int32_t kEverybody = -1, kNobody = -2;
+  static constexpr int32_t kAllRanks = -1, kNoRank = -2;
   const char* bases[kMostRanks];  // of all ranks' scratch
   KernelReport* reports;
   const char* input;  // the vector, or the block for rank 0; null: none, or not the result's

@@ -92,7 +92,7 @@ class Pusher {
       reduce();
     else
       copy();
-    owes_ = a_.from != PushArguments::kEverybody;
+    owes_ = a_.from != PushArguments::kAllRanks;
     if (a_.spread != 0) spread();
   }
 
@@ -102,7 +102,7 @@ class Pusher {
     ++number_;
     copy();
     __syncthreads();
-    fill(PushArguments::kEverybody);
+    fill(PushArguments::kAllRanks);
   }
 
   TERN_DEVICE void hear_from_all(uint64_t number) {
@@ -119,11 +119,11 @@ class Pusher {
       action(a_.rank + k < a_.ranks ? a_.rank + k : a_.rank + k - a_.ranks);
   }
   [[nodiscard]] TERN_DEVICE static bool is_among(int32_t rank, int32_t some) {
-    return some == PushArguments::kEverybody || some == rank;
+    return some == PushArguments::kAllRanks || some == rank;
   }
 
   TERN_DEVICE void push() {
-    if (a_.to == PushArguments::kNobody) return;
+    if (a_.to == PushArguments::kNoRank) return;
     for (int64_t i = threadIdx.x; i < count_; i += blockDim.x) {
       Vector value{};
       if (a_.input_stride == 0) value = load_own(0, i);
@@ -147,7 +147,7 @@ class Pusher {
   }
 
   TERN_DEVICE void reduce() {
-    if (a_.from == PushArguments::kNobody) return;
+    if (a_.from == PushArguments::kNoRank) return;
     for (int64_t i = threadIdx.x; i < count_; i += blockDim.x) {
       Vector sum{};
       for (int32_t k = a_.ranks - 1; k >= 0; --k) {
@@ -165,7 +165,7 @@ class Pusher {
 
   TERN_DEVICE void copy() {
     const bool keeps = a_.input != nullptr && a_.output != nullptr && a_.spread == 0;
-    const bool many = a_.from == PushArguments::kEverybody;
+    const bool many = a_.from == PushArguments::kAllRanks;
     const int32_t begin = many ? 0 : a_.from, end = many ? a_.ranks : a_.from + 1;
     for (int64_t i = threadIdx.x; i < count_; i += blockDim.x) {
       if (keeps) write(a_.rank, i, load_own(a_.rank, i));

@@ -57,7 +57,7 @@ class Ranks {
     int* out = nullptr;
     size_t ints = 0;  // of the vector, or of a block
     bool in_blocks = false, out_blocks = false;
-    int32_t to = PushArguments::kEverybody, from = PushArguments::kEverybody;
+    int32_t to = PushArguments::kAllRanks, from = PushArguments::kAllRanks;
     bool spreads = false;
     int blocks = 1;  // of threads
   };
@@ -184,8 +184,8 @@ class Ranks {
     Call call{.in = mine.data(), .out = data.data(), .ints = ints, .out_blocks = true};
     call.blocks = blocks_of(ints);
     if (root >= 0) {
-      call.to = rank == root ? PushArguments::kNobody : root;
-      call.from = rank == root ? PushArguments::kEverybody : PushArguments::kNobody;
+      call.to = rank == root ? PushArguments::kNoRank : root;
+      call.from = rank == root ? PushArguments::kAllRanks : PushArguments::kNoRank;
       if (rank != root) call.out = nullptr;
     }
     launch(rank, call);
@@ -196,8 +196,8 @@ class Ranks {
   int bcast(int rank, size_t n, size_t ints, int root) {
     std::vector<int> data = rank == root ? values(rank, n, ints) : std::vector<int>(ints, -1);
     Call call{.ints = ints, .blocks = blocks_of(ints)};
-    (rank == root ? call.to : call.from) = PushArguments::kEverybody;
-    (rank == root ? call.from : call.to) = PushArguments::kNobody;
+    (rank == root ? call.to : call.from) = PushArguments::kAllRanks;
+    (rank == root ? call.from : call.to) = PushArguments::kNoRank;
     if (rank == root)
       call.in = data.data();
     else
@@ -209,8 +209,8 @@ class Ranks {
     const std::vector<int> all = values(root, n, many(ints));
     std::vector<int> data(ints, -1);
     Call call{.out = data.data(), .ints = ints, .in_blocks = true, .blocks = blocks_of(ints)};
-    call.to = rank == root ? PushArguments::kEverybody : PushArguments::kNobody;
-    call.from = rank == root ? PushArguments::kNobody : root;
+    call.to = rank == root ? PushArguments::kAllRanks : PushArguments::kNoRank;
+    call.from = rank == root ? PushArguments::kNoRank : root;
     if (rank == root) call.in = all.data();
     launch(rank, call);
     return differing(data, ints,
@@ -244,8 +244,8 @@ class Ranks {
     std::vector<int> data(ints, -1);
     Call call{.what = PushArguments::kReduce, .in = mine.data(), .ints = ints};
     call.blocks = blocks_of(ints);
-    call.to = rank == root ? PushArguments::kNobody : root;
-    call.from = rank == root ? PushArguments::kEverybody : PushArguments::kNobody;
+    call.to = rank == root ? PushArguments::kNoRank : root;
+    call.from = rank == root ? PushArguments::kAllRanks : PushArguments::kNoRank;
     if (rank == root) call.out = data.data();
     launch(rank, call);
     return differing(data, ints, [&](size_t i) { return rank == root ? sum_of(n, i) : -1; });
