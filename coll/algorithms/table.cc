@@ -151,6 +151,8 @@ constexpr Algorithm kTable[] = {
   {kReduce, "sliced", reduce_sliced, kCommutative | kLevels | kEqualHosts, 128 * kKi, "q - 1 between hosts, g within; n / g between, n within",
    [](S s) { const double g = per_host(s);
              return levels(chained(s, s.n / g), {g, s.n, g, s.n, s.n * (g - 1) / g, s.n / g}); }, "Traff, Hunold 2020"},
+  {kReduce, "linear", reduce_linear, kAnything, 128 * kKi, "p - 1, of 1 hop; p n",
+   [](S s) { return piped({s.p - 1, s.n * (s.p - 1), s.p - 1, s.n * (s.p - 1), s.n * (s.p - 1), s.n}); }, ""},
   {kReduce, "flat", nullptr, kShared, 0, "1; p n",
    [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",

@@ -131,44 +131,27 @@ void KernelRun::describe_data() noexcept {
   if (reduces(operation_.collective)) describe_reduction();
 }
 
-bool KernelRun::is_alone(Space space) const noexcept {
-  if (space == Space::kOutput)
-    return operation_.collective == kScatter || operation_.collective == kReduceScatter;
-  return operation_.collective == kAllgather || operation_.collective == kGather;
-}
-int32_t KernelRun::blocks_of(Space space) const noexcept {
-  return splits(operation_.collective) || is_alone(space) ? 1 : schedule_.ranks;
-}
 int64_t KernelRun::in_local(Space space) const noexcept {
   const int32_t blocks = space == Space::kInput ? 0 : pieces_.aside(Space::kInput);
   return blocks * static_cast<int64_t>(pieces_.unit());
-}
-
-/// The caller's data of a block, or of the whole vector. What would be overwritten before it has
-/// been sent is read from the output.
-Pieces::Piece KernelRun::piece(Space space, int32_t block, MPI_Count pass) const noexcept {
-  if (space == Space::kInput && block < pieces_.puts_aside())
-    return pieces_.put_aside(block, pass).users;
-  const bool whole = splits(operation_.collective);
-  return pieces_.piece({space, block, whole ? schedule_.parts : 1, block}, pass);
 }
 
 void KernelRun::describe_side(Space space) noexcept {
   const auto index = static_cast<size_t>(space == Space::kInput ? 0 : 1);
   if (!program_.uses[index]) return;
   Side& side = arguments_.sides[index];
-  const Pieces::Piece first = piece(space, 0, 0);
+  const Pieces::Piece first = pieces_.users(space, 0, 0);
   packed_[index] = !is_plain(first);
   const bool overwritten = space == Space::kInput && pieces_.puts_aside() > 0;
   if (packed_[index] || overwritten) {
     side.local = 1;
     side.offset = in_local(space);
-    side.stride = is_alone(space) ? 0 : arguments_.unit;
+    side.stride = pieces_.is_alone(space) ? 0 : arguments_.unit;
     return;
   }
   side.base = chars(first.first());
-  if (blocks_of(space) == 1) return;
-  side.stride = chars(piece(space, 1, 0).first()) - side.base;
+  if (pieces_.blocks_of(space) == 1) return;
+  side.stride = chars(pieces_.users(space, 1, 0).first()) - side.base;
   side.in_table = arguments_.tabled;
 }
 
@@ -177,9 +160,9 @@ void KernelRun::describe_input_aside() noexcept {
   if (!program_.uses[0] || packed_[0] || pieces_.puts_aside() == 0) return;
   Side& from = arguments_.source;
   arguments_.source_blocks = pieces_.puts_aside();
-  from.base = chars(piece(Space::kInput, 0, 0).first());
+  from.base = chars(pieces_.users(Space::kInput, 0, 0).first());
   if (arguments_.source_blocks == 1) return;
-  from.stride = chars(piece(Space::kInput, 1, 0).first()) - from.base;
+  from.stride = chars(pieces_.users(Space::kInput, 1, 0).first()) - from.base;
   from.in_table = arguments_.tabled;
 }
 
@@ -190,9 +173,10 @@ void KernelRun::describe_table() noexcept {
   if ((!gathers && operation_.collective != kReduceScatter) || all.counts == nullptr) return;
   arguments_.tabled = 1;
   const Space space = gathers ? Space::kOutput : Space::kInput;
-  const std::byte* const base = piece(space, 0, 0).first();
+  const std::byte* const base = pieces_.users(space, 0, 0).first();
   for (int32_t block = 0; block < schedule_.ranks; ++block)
-    arguments_.table[block] = {piece(space, block, 0).first() - base, pieces_.block_units(block)};
+    arguments_.table[block] = {pieces_.users(space, block, 0).first() - base,
+                               pieces_.block_units(block)};
 }
 
 void KernelRun::describe_reduction() noexcept {
@@ -212,8 +196,8 @@ void KernelRun::pack_side(Space space, MPI_Count pass, bool in) {
   const auto part = static_cast<size_t>(pass % team_.parts());
   const size_t area = layout.local() + part * layout.kernel_part(layout.local_bytes()) +
                       static_cast<size_t>(in_local(space));
-  for (int32_t block = 0; block < blocks_of(space); ++block) {
-    const Pieces::Piece users = piece(space, block, pass);
+  for (int32_t block = 0; block < pieces_.blocks_of(space); ++block) {
+    const Pieces::Piece users = pieces_.users(space, block, pass);
     std::byte* const local =
         team_.at(team_.rank(), area + static_cast<size_t>(block) * pieces_.unit());
     if (users.bytes == 0) continue;

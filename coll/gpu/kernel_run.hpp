@@ -53,9 +53,6 @@ class KernelRun {
   void describe_reduction() noexcept;
   void launch(MPI_Count first, MPI_Count end);
   void pack_side(Space space, MPI_Count pass, bool in);
-  [[nodiscard]] bool is_alone(Space space) const noexcept;
-  [[nodiscard]] int32_t blocks_of(Space space) const noexcept;
-  [[nodiscard]] Pieces::Piece piece(Space space, int32_t block, MPI_Count pass) const noexcept;
   [[nodiscard]] int64_t in_local(Space space) const noexcept;
 
   GpuTeam& team_;

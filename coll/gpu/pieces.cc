@@ -164,6 +164,17 @@ Pieces::Piece Pieces::piece(const Slice& slice, MPI_Count pass) const noexcept {
   return in_block(output, alone && !splits_ ? rank : slice.first, splits_, range);
 }
 
+Pieces::Piece Pieces::users(Space space, int32_t block, MPI_Count pass) const noexcept {
+  if (space == Space::kInput && block < puts_aside()) return put_aside(block, pass).users;
+  return piece({space, block, splits_ ? schedule_.parts : 1, block}, pass);
+}
+
+bool Pieces::is_alone(Space space) const noexcept {
+  const Collective what = operation_.collective;
+  if (space == Space::kOutput) return what == kScatter || what == kReduceScatter;
+  return what == kAllgather || what == kGather;
+}
+
 Pieces::Aside Pieces::put_aside(int32_t block, MPI_Count pass) const noexcept {
   Slice slice{Space::kInput, block, 1, block};
   if (splits_) slice.blocks = schedule_.parts;

@@ -65,6 +65,15 @@ class Pieces {
   };
   /// Of a slice of input or output; of the input only where it is not aside.
   [[nodiscard]] Piece piece(const Slice& slice, MPI_Count pass) const noexcept;
+  /// The caller's data of a block, or of the whole vector; what would be overwritten before it has
+  /// been sent is read from the output.
+  [[nodiscard]] Piece users(Space space, int32_t block, MPI_Count pass) const noexcept;
+  /// How many a side of this rank's has.
+  [[nodiscard]] int32_t blocks_of(Space space) const noexcept {
+    return splits_ || is_alone(space) ? 1 : schedule_.ranks;
+  }
+  /// A side is this rank's block.
+  [[nodiscard]] bool is_alone(Space space) const noexcept;
   /// Where a slice of a stage or mirror, or of an input that is aside, lies in the local memory.
   [[nodiscard]] size_t in_local(const Slice& slice, MPI_Count pass) const noexcept;
   /// Where the messages of a region that follow so many blocks begin.

@@ -27,27 +27,75 @@ MPI_Count vectors_of(size_t bytes) noexcept {
 }
 size_t room_of(size_t bytes) noexcept { return (bytes + kVector - 1) / kVector * kVector; }
 
+/// What a rank sends and receives in the one hop of a row, or in the first of two.
+struct Hop {
+  int32_t to = cuda::PushArguments::kAllRanks, from = cuda::PushArguments::kAllRanks;
+  bool spreads = false;  // and what has been reduced goes to all
+};
+
+bool is_row(const Placed& placed, const char* name) noexcept {
+  return std::strcmp(placed.schedule.algorithm, name) == 0;
+}
+
+/// The row that is one hop.
+const char* one_hop_of(Collective what) noexcept {
+  switch (what) {
+    case kAllreduce:
+      return "one_shot";
+    case kReduceScatter:
+      return "ordered";  // a row whose bits are those of rank order
+    default:
+      return "linear";
+  }
+}
+
 /// A barrier has no data by which one row could be told from another.
-bool is_one_hop(const Placed& placed, const Operation& operation) noexcept {
+bool serves(const Placed& placed, Collective what) noexcept {
   constexpr int kMostOfBarrier = 16;  // ranks; a model's number: above, rounds are fewer
-  const char* const row = placed.schedule.algorithm;
-  if (operation.collective == kBarrier) return placed.schedule.ranks <= kMostOfBarrier;
-  if (operation.collective == kAllgather) return std::strcmp(row, "linear") == 0;
-  return operation.collective == kAllreduce && std::strcmp(row, "one_shot") == 0;
+  if (what == kBarrier) return placed.schedule.ranks <= kMostOfBarrier;
+  if (what == kScan || what == kExscan) return false;
+  return is_row(placed, one_hop_of(what)) || PushRun::is_two_hops(placed);
+}
+
+Hop hop_of(const Placed& placed, const Operation& operation) noexcept {
+  using cuda::PushArguments;
+  Hop hop;
+  hop.spreads = PushRun::is_two_hops(placed);
+  if (!rooted(operation.collective)) return hop;
+  const auto root = static_cast<int32_t>(operation.root);
+  const bool is_root = operation.communicator->rank() == operation.root;
+  if (operation.collective == kBcast || operation.collective == kScatter) {
+    hop.to = is_root ? PushArguments::kAllRanks : PushArguments::kNoRank;
+    hop.from = is_root ? PushArguments::kNoRank : root;
+  } else {
+    hop.to = is_root ? PushArguments::kNoRank : root;
+    hop.from = is_root ? PushArguments::kAllRanks : PushArguments::kNoRank;
+  }
+  return hop;
+}
+
+/// Blocks of both sides on a rank, or on that which has the most: all ranks decide alike.
+size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
+  const auto ranks = static_cast<size_t>(schedule.ranks);
+  if (splits(what)) return 2;
+  return what == kAlltoall ? 2 * ranks : 1 + ranks;
 }
 
 }  // namespace
 
+bool PushRun::is_two_hops(const Placed& placed) noexcept {
+  return placed.schedule.collective == kAllreduce && is_row(placed, "two_shot");
+}
+
 const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
                              const Operation& operation) noexcept {
   if (team.parts() == 0) return "a rank has no kernels";
-  if (!is_one_hop(placed, operation)) return "its algorithm takes several hops";
+  if (!serves(placed, operation.collective)) return "its algorithm takes several hops";
   if (operation.collective == kBarrier) return nullptr;
   if (operation.irregular) return "blocks differ";
   const Pieces pieces(operation, placed, kAll);
   const size_t block = room_of(static_cast<size_t>(pieces.total() * pieces.element()));
-  const auto blocks = static_cast<size_t>(operation.collective == kAllgather ? team.ranks() : 1);
-  if (block * (blocks + 1) > team.layout().local_bytes())
+  if (block * most_blocks(placed.schedule, operation.collective) > team.layout().local_bytes())
     return "the scratch does not hold its data; a larger TERN_GPU_SCRATCH helps";
   return nullptr;
 }
@@ -62,14 +110,22 @@ PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation
   arguments_.patience = patience * KernelRun::kGivesUpAfter;
 }
 
+// Of a vector in two hops: its part that one rank reduces, in whole words.
+size_t PushRun::block_bytes() const noexcept {
+  if (!is_two_hops(placed_)) return bytes();
+  const auto ranks = static_cast<size_t>(team_.ranks());
+  return (room_of(bytes()) / kVector + ranks - 1) / ranks * kVector;
+}
+
 int PushRun::blocks() const noexcept {
-  const MPI_Count wanted = (vectors_of(bytes()) + static_cast<MPI_Count>(kThreads) - 1) /
+  const MPI_Count wanted = (vectors_of(block_bytes()) + static_cast<MPI_Count>(kThreads) - 1) /
                            static_cast<MPI_Count>(kThreads);
   return static_cast<int>(std::min<MPI_Count>(wanted, team_.parts()));
 }
 
 MPI_Count PushRun::chunk() const noexcept {
-  const auto room = static_cast<MPI_Count>(team_.layout().ll_room() * kVector) * blocks();
+  auto room = static_cast<MPI_Count>(team_.layout().ll_room() * kVector) * blocks();
+  if (is_two_hops(placed_)) room *= team_.ranks();
   return std::min(room, static_cast<MPI_Count>(bytes()));
 }
 
@@ -82,36 +138,21 @@ int PushRun::run() {
   InStream call(team_, job_);
   describe();
   if (operation_.collective != kBarrier) describe_data();
-  if (packs_) core::pack(job_, input().data, 0, local(0), bytes());
+  for (int32_t block = 0; in_.packed && block < in_.blocks; ++block)
+    core::pack(job_, pieces_.users(in_.space, block, 0).data, 0, local(block), bytes());
   if (!job_.failed()) {
     arguments_.call = team_.note({&placed_, 0, 0}, call.captured());
     job_.mark();
     job_.note("cuLaunchKernel",
               team_.device().kernels()->push(job_.stream(), arguments_, blocks()));
   }
-  for (int32_t block = 0; unpacks_ && block < outputs() && !job_.failed(); ++block)
-    core::unpack(job_, output(block).data, 0, local(1 + block), bytes());
+  for (int32_t block = 0; out_.packed && block < out_.blocks && !job_.failed(); ++block)
+    core::unpack(job_, pieces_.users(out_.space, block, 0).data, 0, local(in_.blocks + block),
+                 bytes());
   return call.end(operation_.collective);
 }
 
-Pieces::Piece PushRun::input() const noexcept {
-  const bool gathers = operation_.collective == kAllgather;
-  const int32_t rank = team_.rank();
-  return pieces_.piece(
-      {Space::kInput, gathers ? rank : 0, gathers ? 1 : placed_.schedule.parts, gathers ? rank : 0},
-      0);
-}
-
-Pieces::Piece PushRun::output(int32_t block) const noexcept {
-  const bool gathers = operation_.collective == kAllgather;
-  return pieces_.piece({Space::kOutput, block, gathers ? 1 : placed_.schedule.parts, block}, 0);
-}
-
-int32_t PushRun::outputs() const noexcept {
-  return operation_.collective == kAllgather ? team_.ranks() : 1;
-}
-
-/// The input's, then the outputs'.
+/// The input's blocks, then the output's.
 std::byte* PushRun::local(int32_t block) const noexcept {
   return team_.at(team_.rank(),
                   team_.layout().local() + static_cast<size_t>(block) * room_of(bytes()));
@@ -120,6 +161,7 @@ std::byte* PushRun::local(int32_t block) const noexcept {
 void PushRun::describe() noexcept {
   const ScratchLayout& layout = team_.layout();
   const auto at = [](size_t offset) { return static_cast<int64_t>(offset); };
+  const Hop hop = hop_of(placed_, operation_);
   cuda::PushArguments& a = arguments_;
   for (int rank = 0; rank < team_.ranks(); ++rank)
     a.bases[rank] = reinterpret_cast<const char*>(team_.at(rank, 0));
@@ -132,29 +174,47 @@ void PushRun::describe() noexcept {
   a.ranks = team_.ranks();
   a.rank = team_.rank();
   a.parts = ScratchLayout::kParts;
+  a.to = hop.to;
+  a.from = hop.from;
+  a.spread = hop.spreads ? 1 : 0;
   a.what = cuda::PushArguments::kBarrier;
 }
 
+/// A rank that neither sends nor keeps has no input; one that receives nothing has no output.
 void PushRun::describe_data() noexcept {
   cuda::PushArguments& a = arguments_;
-  const Pieces::Piece in = input(), out = output(0);
-  packs_ = !KernelRun::is_plain(in);
-  unpacks_ = !KernelRun::is_plain(out);
-  a.bytes = static_cast<int64_t>(bytes());
-  a.input = reinterpret_cast<const char*>(packs_ ? local(0) : in.first());
-  a.output = reinterpret_cast<char*>(unpacks_ ? local(1) : out.first());
-  if (operation_.collective == kAllgather) {
-    a.what = cuda::PushArguments::kGather;
-    if (unpacks_)
-      a.stride = static_cast<int64_t>(room_of(bytes()));
-    else if (team_.ranks() > 1)
-      a.stride = output(1).first() - out.first();
-    return;
-  }
+  a.bytes = static_cast<int64_t>(block_bytes());
+  a.total = static_cast<int64_t>(bytes());
+  a.what = cuda::PushArguments::kCopy;
+  const bool swaps = operation_.collective == kBcast;  // its input is the root's output
+  if (a.to != cuda::PushArguments::kNoRank || (!swaps && keeps_own()))
+    a.input = describe_side(&in_, swaps ? Space::kOutput : Space::kInput, &a.input_stride);
+  if (a.from != cuda::PushArguments::kNoRank || (!swaps && keeps_own()))
+    a.output = describe_side(&out_, Space::kOutput, &a.output_stride);
+  if (a.spread != 0) a.input_stride = a.output_stride = a.bytes;
+  if (!reduces(operation_.collective)) return;
   const auto plan = core::device_reduction(*operation_.op, *operation_.input.type);
   a.what = cuda::PushArguments::kReduce;
   a.kernel = static_cast<int32_t>(plan->plan.kernel);
   a.operation = static_cast<int32_t>(plan->operation);
+}
+
+/// The own block is a part of the own result.
+bool PushRun::keeps_own() const noexcept {
+  return !rooted(operation_.collective) || operation_.communicator->rank() == operation_.root;
+}
+
+char* PushRun::describe_side(Side* side, Space space, int64_t* stride) noexcept {
+  const Pieces::Piece first = pieces_.users(space, 0, 0);
+  side->space = space;
+  side->blocks = pieces_.blocks_of(space);
+  side->packed = !KernelRun::is_plain(first);
+  if (side->packed) {
+    if (side->blocks > 1) *stride = static_cast<int64_t>(room_of(bytes()));
+    return reinterpret_cast<char*>(local(side == &in_ ? 0 : in_.blocks));
+  }
+  if (side->blocks > 1) *stride = pieces_.users(space, 1, 0).first() - first.first();
+  return reinterpret_cast<char*>(first.first());
 }
 
 }  // namespace tern::coll

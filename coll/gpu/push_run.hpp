@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PushRun: a small operation put into a stream as one kernel in which each rank pushes its data to
-// all others and makes the result of what comes (one hop, wire LL).
+// PushRun: a small operation put into a stream as one kernel in which each rank pushes to others
+// what is theirs and makes its result of what comes (one hop, or two of an allreduce; wire LL).
 // Why: rows of one hop need no program and no credits that way. Which rows: those whose steps are
 // that hop; the kernel does what their schedule says, and a test compares.
 // Form: data that kernels cannot use as it is (host memory, types with holes) is packed before and
@@ -24,6 +24,8 @@ class PushRun {
   /// Why a row is not run so, alike on all ranks; null: it is.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
+  /// Its row reduces parts of the vector, and sends each to all.
+  [[nodiscard]] static bool is_two_hops(const Placed& placed) noexcept;
   /// As of StreamRun.
   [[nodiscard]] int run();
   /// Of threads, alike on all ranks.
@@ -33,14 +35,20 @@ class PushRun {
   [[nodiscard]] MPI_Count passes() const noexcept;
 
  private:
+  /// The caller's data of one, or what stands for it in the local memory.
+  struct Side {
+    Space space = Space::kInput;
+    int32_t blocks = 0;   // 0: this rank has no such side
+    bool packed = false;  // kernels do not use it as it is
+  };
   [[nodiscard]] size_t bytes() const noexcept {
     return static_cast<size_t>(pieces_.total() * pieces_.element());
   }
-  [[nodiscard]] Pieces::Piece input() const noexcept;
-  [[nodiscard]] Pieces::Piece output(int32_t block) const noexcept;
-  [[nodiscard]] int32_t outputs() const noexcept;
+  [[nodiscard]] size_t block_bytes() const noexcept;
+  [[nodiscard]] bool keeps_own() const noexcept;
   void describe() noexcept;
   void describe_data() noexcept;
+  [[nodiscard]] char* describe_side(Side* side, Space space, int64_t* stride) noexcept;
   [[nodiscard]] std::byte* local(int32_t block) const noexcept;
 
   GpuTeam& team_;
@@ -49,7 +57,7 @@ class PushRun {
   const Pieces pieces_;
   cuda::Job& job_;
   cuda::PushArguments arguments_{};
-  bool packs_ = false, unpacks_ = false;
+  Side in_, out_;
 };
 
 }  // namespace tern::coll

@@ -9,14 +9,16 @@
 namespace tern::coll {
 namespace {
 
-// Bytes of a vector or block that kernels move, and that words of LL do: a model's numbers, not
-// measured ones.
-constexpr size_t kMostByKernel = 1 << 20, kMostByLl = 32 << 10;
+// Bytes of a vector or block that kernels move, and that words of LL do, in one hop and in two: a
+// model's numbers, not measured ones.
+constexpr size_t kMostByKernel = 1 << 20, kMostByLl = 32 << 10, kMostInTwoHops = 256 << 10;
 
 const char* why_no_ll(const GpuTeam& team, const Params& params, const Placed& placed,
                       const Operation& operation, size_t bytes) noexcept {
   if (params.gpu_wire == "simple") return "TERN_GPU_WIRE asks for simple";
-  if (params.gpu_wire == "auto" && bytes > kMostByLl) return "more than 32 KiB";
+  const bool two = PushRun::is_two_hops(placed);
+  if (params.gpu_wire == "auto" && bytes > (two ? kMostInTwoHops : kMostByLl))
+    return two ? "more than 256 KiB" : "more than 32 KiB";
   return PushRun::why_not(team, placed, operation);
 }
 
@@ -67,7 +69,12 @@ Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Oper
     return by_stream(team, std::move(way));
   }
   const char* const no_ll = why_no_ll(team, params, placed, operation, bytes);
-  if (no_ll == nullptr) return {Way::kPush, nullptr, "one hop of at most 32 KiB", {}, false};
+  if (no_ll == nullptr) {
+    const bool two = PushRun::is_two_hops(placed);
+    way.why = two ? "two hops of at most 256 KiB" : "one hop of at most 32 KiB";
+    way.engine = Way::kPush;
+    return way;
+  }
   way.program = program_for(team, placed, operation, stream, &way);
   if (way.program != nullptr) return {Way::kKernel, way.program, no_ll, {}, false};
   if (params.gpu_engine == "kernel") return way;

@@ -94,6 +94,10 @@ exscan          any    any     recursive_doubling  one_host
 # Between streams of GPUs: a model (design of NCCL's and MSCCL++'s tables), not a measurement.
 allreduce       ..16   ..32k   one_shot            kernels
 allreduce       3..16  ..1m    two_shot            kernels
+bcast           ..16   ..32k   linear              kernels
+alltoall        ..16   ..32k   linear              kernels
+reduce          ..16   ..32k   linear              kernels
+reduce_scatter  ..16   ..32k   ordered             kernels
 bcast           any    ..256k  binomial            streams
 bcast           any    any     chain               streams
 gather          any    any     linear              streams

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small allreduces, allgathers and barriers in one hop.
+// Small collectives in one hop, and allreduces in two.
 #include "cuda/kernels/push.cuh"
 
 namespace tern::cuda {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of one hop: each rank pushes its data to all others as LL words, and makes the result
-// of what has come: the sum in rank order (the same bits on all ranks), the blocks one behind the
-// other, or nothing (a barrier).
+// Collectives of one hop: each rank pushes to others what is theirs as LL words, and makes its
+// result of what has come: the sum in rank order (the same bits on all ranks), blocks, or nothing
+// (a barrier). Allreduce may take two: what has been reduced by its owner goes to all.
 // Why beside the interpreter: a small vector is there after one trip, without credits, signals or
 // barriers in between, and without a program on the device.
 //
 // Each block of threads is on its own: it has its share of the data, of the slots and its counter
 // of passes, and hears from the blocks of its number. A pass has a number, from which come its flag
-// and which of two sets of slots it uses. A set is written again two passes later: the rank that
-// does so has heard in between from all ranks, each of which had read the earlier pass to its end.
+// and which of two sets of slots it uses. In each pass each rank writes to each other, data or one
+// empty vector, and so says that it is done with the passes before. A set is written again two
+// passes later, by who has heard of the pass in between from all: in that pass, where data came
+// from all, else before it writes (the counter keeps that it owes that).
+//
 // Nothing is baked into a launch, so a graph replays it. Flags repeat after 2^32 passes. So every
 // 2^24 passes two use the whole slots: what is older is gone by then. See: wait.cuh;
 // coll/gpu/push_run.hpp (launches), tests/unit/cuda/push_kernel_test.cc.
@@ -20,6 +23,20 @@
 
 namespace tern::cuda {
 namespace {
+
+/// value (op) sum. A call, for all types would be most of the code.
+TERN_DEVICE_CALL Vector combine(int32_t kernel, int32_t operation, Vector value, Vector sum) {
+  switch (static_cast<ReduceNumber>(kernel)) {
+#define TERN_CASE(suffix, type, ...)                      \
+  case ReduceNumber::suffix:                              \
+    static_assert(sizeof(Vector) % sizeof(type) == 0);    \
+    apply<1, type, __VA_ARGS__>(operation, &value, &sum); \
+    break;
+    TERN_REDUCE_KERNELS(TERN_CASE)
+#undef TERN_CASE
+  }
+  return sum;
+}
 
 template <class Flags>
 class Pusher {
@@ -45,105 +62,165 @@ class Pusher {
       if (a_.what == PushArguments::kBarrier) ptx::fence_system();
     }
     __syncthreads();
-    number_ = shared_.passes;
+    number_ = shared_.passes & ~kOwes;
+    owes_ = (shared_.passes & kOwes) != 0;
     for (first_ = begin_; first_ < end_ && !waiter_.left(); first_ += a_.room) {
-      ++number_;
       run_pass();
       __syncthreads();
     }
     if (threadIdx.x != 0 || waiter_.left()) return;
     waiter_.end();
-    ptx::store_relaxed_system(counter, number_);
+    ptx::store_relaxed_system(counter, number_ | (owes_ ? kOwes : 0));
     if (a_.what == PushArguments::kBarrier) ptx::fence_system();
   }
 
-  template <class T, class... Operations>
-  TERN_DEVICE void sum() {
-    static_assert(sizeof(Vector) % sizeof(T) == 0);
+ private:
+  static constexpr uint64_t kOwes = uint64_t{1} << 63;  // to hear of the last pass from all
+
+  TERN_DEVICE void run_pass() {
+    const int64_t rest = end_ - first_;
+    count_ = rest > a_.room ? a_.room : rest;
+    ++number_;
+    if (owes_) {
+      hear_from_all(number_ - 1);
+      __syncthreads();
+      if (waiter_.left()) return;
+    }
+    push();
+    fill(a_.to);
+    if (a_.what == PushArguments::kReduce)
+      reduce();
+    else
+      copy();
+    owes_ = a_.from != PushArguments::kAllRanks;
+    if (a_.spread != 0) spread();
+  }
+
+  /// Phase two of an allreduce: what reduce() has sent to all. Who sent it, had read what came from
+  /// all in the pass before this one; but what is beside that is written when all threads know it.
+  TERN_DEVICE void spread() {
+    ++number_;
+    copy();
+    __syncthreads();
+    fill(PushArguments::kAllRanks);
+  }
+
+  TERN_DEVICE void hear_from_all(uint64_t number) {
+    Vector nothing;
+    const auto threads = static_cast<int32_t>(blockDim.x);
+    for (auto k = static_cast<int32_t>(threadIdx.x); k < a_.ranks; k += threads)
+      if (k != a_.rank && !receive(number, k, 0, &nothing, Instruction::kCredit)) return;
+  }
+
+  // Round the ring, so that not all push to one rank at once.
+  template <class Action>
+  TERN_DEVICE void for_others(const Action& action) const {
+    for (int32_t k = 1; k < a_.ranks; ++k)
+      action(a_.rank + k < a_.ranks ? a_.rank + k : a_.rank + k - a_.ranks);
+  }
+  [[nodiscard]] TERN_DEVICE static bool is_among(int32_t rank, int32_t some) {
+    return some == PushArguments::kAllRanks || some == rank;
+  }
+
+  TERN_DEVICE void push() {
+    if (a_.to == PushArguments::kNoRank) return;
+    for (int64_t i = threadIdx.x; i < count_; i += blockDim.x) {
+      Vector value{};
+      if (a_.input_stride == 0) value = load_own(0, i);
+      for_others([&](int32_t to) {
+        if (!is_among(to, a_.to)) return;
+        if (a_.input_stride != 0) value = load_own(to, i);
+        put(number_, to, i, value);
+      });
+    }
+  }
+
+  /// What is not data: a word for who gets none, and all of the slots where flags are refreshed.
+  TERN_DEVICE void fill(int32_t with_data) {
+    const bool whole = (number_ & a_.refresh) < 2;
+    for_others([&](int32_t to) {
+      const bool has_data = is_among(to, with_data);
+      const int64_t end = whole ? a_.room : has_data ? 0 : 1;
+      for (int64_t i = (has_data ? count_ : 0) + threadIdx.x; i < end; i += blockDim.x)
+        put(number_, to, i, Vector{});
+    });
+  }
+
+  TERN_DEVICE void reduce() {
+    if (a_.from == PushArguments::kNoRank) return;
     for (int64_t i = threadIdx.x; i < count_; i += blockDim.x) {
       Vector sum{};
       for (int32_t k = a_.ranks - 1; k >= 0; --k) {
         Vector value{};
         if (k == a_.rank)
-          value = own(i);
-        else if (!receive(k, i, &value))
+          value = load_own(k, i);
+        else if (!receive(number_, k, i, &value))
           return;
-        if (k == a_.ranks - 1)
-          sum = value;
-        else
-          apply<1, T, Operations...>(a_.operation, &value, &sum);
+        sum = k == a_.ranks - 1 ? value : combine(a_.kernel, a_.operation, value, sum);
       }
-      write(0, i, sum);
+      write(a_.rank, i, sum);
+      if (a_.spread != 0) for_others([&](int32_t to) { put(number_ + 1, to, i, sum); });
     }
   }
 
- private:
-  TERN_DEVICE void run_pass() {
-    flag_ = static_cast<uint32_t>(number_ % ~uint32_t{0}) + 1;
-    const int64_t rest = end_ - first_;
-    const bool whole = (number_ & a_.refresh) < 2;
-    count_ = whole || rest > a_.room ? a_.room : rest;
-    push();
-    if (a_.what == PushArguments::kReduce)
-      sum_by(a_.kernel, *this);
-    else
-      gather();
-  }
-
-  // Round the ring, so that not all push to one rank at once.
-  TERN_DEVICE void push() {
+  TERN_DEVICE void copy() {
+    const bool keeps = a_.input != nullptr && a_.output != nullptr && a_.spread == 0;
+    const bool many = a_.from == PushArguments::kAllRanks;
+    const int32_t begin = many ? 0 : a_.from, end = many ? a_.ranks : a_.from + 1;
     for (int64_t i = threadIdx.x; i < count_; i += blockDim.x) {
-      const Vector value = own(i);
-      for (int32_t k = 1; k < a_.ranks; ++k) {
-        const int32_t to = a_.rank + k < a_.ranks ? a_.rank + k : a_.rank + k - a_.ranks;
-        slot(to, a_.rank).put(i, value, flag_);
-      }
-    }
-  }
-
-  TERN_DEVICE void gather() {
-    for (int64_t i = threadIdx.x; i < count_; i += blockDim.x)
-      for (int32_t k = 0; k < a_.ranks; ++k) {
+      if (keeps) write(a_.rank, i, load_own(a_.rank, i));
+      for (int32_t k = begin; k < end; ++k) {
         Vector value{};
-        if (k == a_.rank)
-          value = own(i);
-        else if (!receive(k, i, &value))
-          return;
+        if (k < 0 || k == a_.rank) continue;
+        if (!receive(number_, k, i, &value)) return;
         write(k, i, value);
       }
+    }
   }
 
-  TERN_DEVICE bool receive(int32_t from, int64_t i, Vector* value) {
-    const LlSlot<Flags> mine = slot(a_.rank, from);
-    const auto what = [&] { return Awaited{from, 0, 0, static_cast<int64_t>(number_)}; };
+  TERN_DEVICE void put(uint64_t number, int32_t to, int64_t i, const Vector& value) const {
+    slot(number, to, a_.rank).put(i, value, flag_of(number));
+  }
+  TERN_DEVICE bool receive(uint64_t number, int32_t from, int64_t i, Vector* value,
+                           int32_t message = 0) {
+    const LlSlot<Flags> mine = slot(number, a_.rank, from);
+    const auto what = [&] { return Awaited{from, message, 0, static_cast<int64_t>(number)}; };
     unsigned polls = 0;
     uint64_t begun = 0;
-    while (!mine.get(i, flag_, value))
+    while (!mine.get(i, flag_of(number), value))
       if (!waiter_.again(&polls, &begun, what)) return false;
     return true;
   }
 
+  [[nodiscard]] TERN_DEVICE static uint32_t flag_of(uint64_t number) {
+    return static_cast<uint32_t>(number % ~uint32_t{0}) + 1;
+  }
   /// In the scratch of `owner`.
-  [[nodiscard]] TERN_DEVICE LlSlot<Flags> slot(int32_t owner, int32_t from) const {
-    const auto set = static_cast<int64_t>(number_ & 1);
+  [[nodiscard]] TERN_DEVICE LlSlot<Flags> slot(uint64_t number, int32_t owner, int32_t from) const {
+    const auto set = static_cast<int64_t>(number & 1);
     const int64_t before = ((set * a_.ranks + from) * a_.parts + blockIdx.x) * a_.room;
     char* const at = DEV(const_cast<char*>(a_.bases[owner]) + a_.words) + before * kLlBytes;
     return {reinterpret_cast<uint64_t*>(at), a_.room};
   }
 
-  /// Bytes of the share's vector `i` that are data; the rest of a pass is only flags.
-  [[nodiscard]] TERN_DEVICE int bytes_of(int64_t i) const {
-    if (first_ + i >= end_) return 0;
-    const int64_t rest = a_.bytes - (first_ + i) * 16;
+  /// Bytes of a block's vector `i` of a pass that are data.
+  [[nodiscard]] TERN_DEVICE int bytes_of(int32_t block, int64_t i) const {
+    const int64_t before = (first_ + i) * 16;
+    const int64_t in_block = a_.bytes - before;
+    const int64_t in_all = a_.spread != 0 ? a_.total - block * a_.input_stride - before : in_block;
+    const int64_t rest = in_block < in_all ? in_block : in_all;
     return rest < 0 ? 0 : rest < 16 ? static_cast<int>(rest) : 16;
   }
-  [[nodiscard]] TERN_DEVICE Vector own(int64_t i) const {
-    const int bytes = bytes_of(i);
-    return bytes == 0 ? Vector{} : load_some(DEV(a_.input) + (first_ + i) * 16, bytes);
+  [[nodiscard]] TERN_DEVICE Vector load_own(int32_t block, int64_t i) const {
+    const int bytes = bytes_of(block, i);
+    return bytes == 0
+               ? Vector{}
+               : load_some(DEV(a_.input) + block * a_.input_stride + (first_ + i) * 16, bytes);
   }
   TERN_DEVICE void write(int32_t block, int64_t i, const Vector& value) const {
-    const int bytes = bytes_of(i);
-    if (bytes > 0) store_some(DEV(a_.output) + block * a_.stride + (first_ + i) * 16, value, bytes);
+    const int bytes = bytes_of(block, i);
+    if (bytes > 0)
+      store_some(DEV(a_.output) + block * a_.output_stride + (first_ + i) * 16, value, bytes);
   }
 
   const PushArguments& a_;
@@ -152,24 +229,8 @@ class Pusher {
   int64_t begin_ = 0, end_ = 0;    // the block's share, in vectors
   int64_t first_ = 0, count_ = 0;  // of a pass
   uint64_t number_ = 0;
-  uint32_t flag_ = 0;
+  bool owes_ = false;
 };
-
-template <class Pusher, class T, class... Operations>
-TERN_DEVICE_CALL void sum_alone(Pusher& pusher) {
-  pusher.template sum<T, Operations...>();
-}
-
-template <class Pusher>
-TERN_DEVICE void sum_by(int32_t kernel, Pusher& pusher) {
-  switch (static_cast<ReduceNumber>(kernel)) {
-#define TERN_CASE(suffix, type, ...) \
-  case ReduceNumber::suffix:         \
-    return sum_alone<Pusher, type, __VA_ARGS__>(pusher);
-    TERN_REDUCE_KERNELS(TERN_CASE)
-#undef TERN_CASE
-  }
-}
 
 }  // namespace
 }  // namespace tern::cuda

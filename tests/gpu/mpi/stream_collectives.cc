@@ -3,7 +3,7 @@
 // place, from each root, of blocks of any size, of device memory and the host's, of types with
 // holes; in the stream's order.
 // ranks: 1 2 3 4
-// configurations: 1 4-peers 2-apart jitter
+// configurations: 1 4-peers 2-apart jitter queue-peers
 // timeout: 120
 #include <string>
 

@@ -4,7 +4,7 @@
 // different sizes, one that outlives its communicator; requests that a capture may not hold are
 // refused, and the capture stays valid.
 // ranks: 1 2 3
-// configurations: 1 4-peers 2-apart jitter
+// configurations: 1 4-peers 2-apart jitter queue-peers
 // timeout: 120
 #include <string>
 

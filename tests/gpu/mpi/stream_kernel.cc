@@ -42,7 +42,7 @@ void allreduce(const OnStream& on, int count, const char* what) {
 }
 
 void one_launch(const OnStream& on) {
-  for (const int count : {1, 1000, 100003}) {
+  for (const int count : {1, 1000, 40001, 100003}) {
     allreduce(on, count, "the first");
     const auto launches = control().calls("cuLaunchKernel");
     const auto batches = control().calls("cuStreamBatchMemOp_v2");

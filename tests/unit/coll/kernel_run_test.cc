@@ -6,6 +6,7 @@
 #include <barrier>
 #include <cstdlib>
 
+#include "coll/gpu/way.hpp"
 #include "mpix.h"
 #include "tests/unit/coll/stream_calls.hpp"
 
@@ -128,6 +129,8 @@ TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
         process.params.gpu_wire = count == 17 ? "simple" : "ll";
         compare(process, gpu, "one_shot", kind.type, kind.op, count);
         compare(process, gpu, "one_shot", kind.type, kind.op, 40 * count);
+        compare(process, gpu, "two_shot", kind.type, kind.op, count);
+        compare(process, gpu, "two_shot", kind.type, kind.op, 40 * count);
         process.params.gpu_wire = "auto";
       }
   });
@@ -151,6 +154,8 @@ TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
     StreamCall ring(process, gpu, row(kAllreduce, "ring"), 701, 0, false);
     ring.start();
     StreamCall hop(process, gpu, row(kAllreduce, "one_shot"), 300, 0, false);
+    StreamCall hops(process, gpu, row(kAllreduce, "two_shot"), 3001, 0, true);
+    StreamCall from_one(process, gpu, row(kBcast, "linear"), 700, 0, false);
     row(kAllreduce, "ring");
     const Graph first(gpu, [&] { ring.start(); });
     const Graph second(gpu, [&] {
@@ -158,23 +163,65 @@ TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
       small.start();
       row(kAllreduce, "one_shot");
       hop.start();
+      row(kAllreduce, "two_shot");
+      hops.start();
       row(kAllreduce, "ring");
       ring.start();
+      from_one.start();
     });
+    StreamCall to_one(process, gpu, row(kGather, "linear"), 33, process.world_size - 1, true);
     StreamCall swapped(process, gpu, row(kAlltoall, "pairwise"), 9, 0, true);
     StreamCall chain(process, gpu, row(kBcast, "chain"), 5000, process.world_size - 1, false);
     for (int i = 0; i < (process.world_size > 2 ? kReplays / 5 : kReplays); ++i) {
       (i % 10 == 0 ? second : first).launch(gpu);
       if (i % 50 == 1) {
         use(process, i % 100 == 1 ? "stream" : "kernel");
-        row(kAlltoall, "pairwise");
+        row(kAlltoall, i % 100 == 1 ? "pairwise" : "linear");
         swapped.start();
+        to_one.start();
         row(kBcast, "chain");
         chain.start();
       }
     }
     gpu.wait();
-    for (StreamCall* const call : {&ring, &small, &hop, &swapped, &chain}) call->check();
+    for (StreamCall* const call :
+         {&ring, &small, &hop, &hops, &from_one, &to_one, &swapped, &chain})
+      call->check();
+  });
+}
+
+// To a size: above it the same row is a program, as rows of several hops always are.
+TEST_F(OneKernelRun, WordsOfLlDoTheRowsOfOneHop) {
+  test::World(3, with_kernels(kByKernel)).run([](Process& process) {
+    const Gpu gpu(process.world_rank);
+    prepare(process, gpu);
+    const std::shared_ptr<GpuTeam> team = Coll::team_of(*process.world);
+    ASSERT_NE(team, nullptr);
+    core::Datatype& type = core::predefined_type(process, MPI_INT);
+    const auto engine = [&](Collective what, const char* row, size_t bytes) {
+      Operation made{};
+      made.collective = what;
+      made.communicator = process.world;
+      if (reduces(what)) made.op = process.handles.find<core::Op>(MPI_SUM);
+      if (what != kBarrier)
+        made.input = made.output = {nullptr, static_cast<MPI_Count>(bytes / sizeof(int)), &type};
+      std::string why;
+      const Placed* const placed = team->placed(*find_algorithm(what, row), 0, &why);
+      EXPECT_NE(placed, nullptr) << why;
+      return way_of(*team, process.params, *placed, made, bytes, gpu.stream).engine;
+    };
+    for (const Collective what : {kBcast, kGather, kScatter, kAllgather, kAlltoall, kReduce}) {
+      EXPECT_EQ(engine(what, "linear", 32 << 10), Way::kPush) << name_of(what);
+      EXPECT_EQ(engine(what, "linear", (32 << 10) + 4), Way::kKernel) << name_of(what);
+    }
+    EXPECT_EQ(engine(kReduceScatter, "ordered", 4), Way::kPush);
+    EXPECT_EQ(engine(kReduceScatter, "pairwise", 4), Way::kKernel);
+    EXPECT_EQ(engine(kAllreduce, "one_shot", 4), Way::kPush);
+    EXPECT_EQ(engine(kAllreduce, "one_shot", 64 << 10), Way::kKernel);
+    EXPECT_EQ(engine(kAllreduce, "two_shot", 256 << 10), Way::kPush);
+    EXPECT_EQ(engine(kAllreduce, "two_shot", (256 << 10) + 4), Way::kKernel);
+    EXPECT_EQ(engine(kScan, "linear", 4), Way::kKernel);
+    EXPECT_EQ(engine(kBarrier, "dissemination", 0), Way::kPush);
   });
 }
 

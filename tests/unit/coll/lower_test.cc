@@ -140,7 +140,7 @@ class LoweredMutations : public testing::Test {
   /// All ranks' messages are there before the first is read.
   static bool reads_late(const Whole& whole) {
     return whole.row->emit == allreduce_one_shot || whole.row->emit == allreduce_two_shot ||
-           whole.row->emit == reduce_scatter_ordered;
+           whole.row->emit == reduce_scatter_ordered || whole.row->emit == reduce_linear;
   }
   static int32_t sender_of(const Schedule& schedule, int32_t slot) {
     for (const Step& step : schedule.steps)

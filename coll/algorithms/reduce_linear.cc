@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear reduce: everybody sends to the root, which combines all vectors from the highest rank
+// down. Why: one hop, for vectors so small that their bytes do not count; kernels run it by words
+// of LL (coll/gpu/push_run.hpp).
+// Cost: p - 1 messages of n at the root, which reduces p n and has scratch of p n.
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::coll {
+
+void reduce_linear(Builder& b) {
+  const int32_t ranks = b.ranks(), mine = b.rank(), last = ranks - 1;
+  if (mine != b.root()) {
+    b.send(b.root(), Builder::input());
+    return;
+  }
+  b.stage(ranks);
+  b.window(kWindow);
+  std::vector<Slice> all;
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    all.push_back(rank == mine ? Builder::input() : Builder::staged(rank));
+  for (int32_t distance = 1; distance < ranks; ++distance)
+    b.recv(b.ring(distance), all[static_cast<size_t>(b.ring(distance))]);
+  // In place the own vector is not last in general, and may not be written before it is read.
+  const Slice sum = mine == last ? Builder::output() : Builder::staged(last);
+  if (ranks > 1) b.reduce(all, sum);
+  if (mine != last || ranks == 1) b.copy(ranks == 1 ? all[0] : sum, Builder::output());
+}
+
+}  // namespace tern::coll
