@@ -24,7 +24,8 @@ class Lanes {
   /// Gives back what it has.
   void end() noexcept;
 
-  /// A stream behind what is in the caller's; null: there is none to be had now.
+  /// A stream behind what is in the caller's. Null where the driver gave no second one, or where
+  /// another capture has it.
   [[nodiscard]] CUstream fork(CUstream callers, bool captured) noexcept;
   /// The caller's goes on behind what was put into the other.
   [[nodiscard]] CUresult join(CUstream callers, CUstream lane) noexcept;

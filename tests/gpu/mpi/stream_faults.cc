@@ -80,8 +80,8 @@ int run(const Operation& operation, const OnStream& on, const std::string& fault
     const int first = base + static_cast<int>(i);
     const int want = operation.adds ? 2 * first + 1 : first;
     if (data[i] != want)
-      FAIL("%s, %s: nobody says that element %zu is %d, expected %d", doing, operation.name, i,
-           data[i], want);
+      FAIL("%s, %s: no rank tells of it, and element %zu is %d, expected %d", doing, operation.name,
+           i, data[i], want);
   }
   return MPI_SUCCESS;
 }
