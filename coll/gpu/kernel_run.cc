@@ -38,8 +38,10 @@ const char* KernelRun::why_not(const GpuTeam& team, const Placed& placed,
   if (team.parts() == 0) return "a rank has no kernels";
   if (placed.most_messages > ScratchLayout::kKernelMessages)
     return "ranks send each other more messages than kernels have words for";
-  if (!Pieces(operation, placed, room_of(team)).fit())
+  const Pieces pieces(operation, placed, room_of(team));
+  if (!pieces.fit())
     return "the scratch is too small for its blocks; a larger TERN_GPU_SCRATCH helps";
+  if (pieces.in_order()) return "a pass in place writes what another block of threads may read";
   return nullptr;
 }
 

@@ -2,11 +2,10 @@
 // Lanes: the second stream of a team: every other pass of an operation goes there, from where the
 // caller's stream stood at its beginning to where it stands at its end.
 // Why: what a rank does in one pass, a copy by an engine or a kernel, is done beside what it does
-// in the next. Passes use two sets of regions and words in turn, a lane has one of them. Captured:
-// a stream that joined a capture belongs to it until that ends, so graphs have a lane of their own;
-// while another capture has it, passes follow each other in one stream. Lifetime: of the team; made
-// where memory is, never in a call. Threads: the caller holds the team's mutex, and the context is
-// current.
+// in the next. Passes use two sets of regions and words in turn, a lane has one of them. Not
+// captured: the branches of a graph may be done one behind the other, in an order of the driver's,
+// which need not be that of another rank. Lifetime: of the team; made where memory is, never in a
+// call. Threads: the caller holds the team's mutex, and the context is current.
 #pragma once
 
 #include "cuda/device.hpp"
@@ -24,22 +23,15 @@ class Lanes {
   /// Gives back what it has.
   void end() noexcept;
 
-  /// A stream behind what is in the caller's. Null where the driver gave no second one, or where
-  /// another capture has it.
-  [[nodiscard]] CUstream fork(CUstream callers, bool captured) noexcept;
-  /// The caller's goes on behind what was put into the other.
-  [[nodiscard]] CUresult join(CUstream callers, CUstream lane) noexcept;
+  /// The second stream, behind what is in the caller's; null where the driver gave none.
+  [[nodiscard]] CUstream fork(CUstream callers) noexcept;
+  /// The caller's goes on behind what was put into the second.
+  [[nodiscard]] CUresult join(CUstream callers) noexcept;
 
  private:
-  struct Lane {
-    cuda::Stream* stream = nullptr;
-    CUevent begin = nullptr, end = nullptr;
-  };
-  void prepare(Lane* lane) noexcept;
-  [[nodiscard]] bool is_free_for(CUstream callers) const noexcept;
-
   cuda::Device& device_;
-  Lane eager_, captured_;
+  cuda::Stream* stream_ = nullptr;
+  CUevent begin_ = nullptr, end_ = nullptr;
 };
 
 }  // namespace tern::coll

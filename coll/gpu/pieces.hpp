@@ -94,6 +94,12 @@ class Pieces {
     return !input_aside_ ? 0 : splits_ ? 1 : schedule_.ranks;
   }
   [[nodiscard]] Aside put_aside(int32_t block, MPI_Count pass) const noexcept;
+  /// Whether passes must follow each other: in place with blocks of many sizes, one writes what a
+  /// later one still puts aside.
+  [[nodiscard]] bool in_order() const noexcept {
+    return operation_.collective == Collective::kReduceScatter && operation_.irregular &&
+           puts_aside() > 0;
+  }
   /// Where a block lies for a while that goes from one layout with holes to another.
   [[nodiscard]] size_t between_layouts() const noexcept { return in_local(whole(), 0); }
   /// Of the result, behind a pass.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 #include "base/error.hpp"
 #include "coll/gpu/in_stream.hpp"
@@ -45,23 +46,27 @@ int StreamRun::run() {
 }
 
 // What went into the other lane stands before what the caller's stream does next, also where
-// something failed.
+// something failed, or memory was short.
 void StreamRun::run_passes() {
   CUstream fork = nullptr;
-  if (pieces_.passes() > 1) fork = team_.lanes().fork(callers_.stream(), captured_);
+  if (pieces_.passes() > 1 && !captured_ && !pieces_.in_order())
+    fork = team_.lanes().fork(callers_.stream());
   cuda::Stream second;
   second.handle = fork;
   cuda::Job other(team_.device(), second);
-  for (MPI_Count pass = 0; pass < pieces_.passes() && !callers_.failed() && !other.failed();
-       ++pass) {
-    job_ = fork != nullptr && pass % 2 == 1 ? &other : &callers_;
-    run_pass(pass);
+  try {
+    for (MPI_Count pass = 0; pass < pieces_.passes() && !callers_.failed() && !other.failed();
+         ++pass) {
+      job_ = fork != nullptr && pass % 2 == 1 ? &other : &callers_;
+      run_pass(pass);
+    }
+  } catch (const std::bad_alloc&) {
+    callers_.note("a list of waits", CUDA_ERROR_OUT_OF_MEMORY);
   }
   job_ = &callers_;
   if (fork == nullptr) return;
-  const CUresult joined = team_.lanes().join(callers_.stream(), fork);
   other.give_failure(callers_);
-  callers_.note("cuStreamWaitEvent", joined);
+  callers_.note("cuStreamWaitEvent", team_.lanes().join(callers_.stream()));
 }
 
 void StreamRun::run_pass(MPI_Count pass) {

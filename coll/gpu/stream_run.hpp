@@ -28,7 +28,7 @@ class StreamRun {
   StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
             MPI_Count least_passes) noexcept;
   /// 0, or an error class with fail() text: then a part may be under way, and the team is of no
-  /// use any more. Throws std::bad_alloc.
+  /// use any more.
   [[nodiscard]] int run();
   /// Bytes of a vector or block in a pass.
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }

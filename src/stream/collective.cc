@@ -34,8 +34,10 @@ class Refusal final : public Call {
     (void)fail(code, "%s", text_.c_str());
   }
   int admit(const Capture& capture) noexcept override {
-    return capture.active ? code_ : MPI_SUCCESS;
+    captured_ = capture.active;
+    return captured_ ? code_ : MPI_SUCCESS;
   }
+  [[nodiscard]] bool captured() const noexcept { return captured_; }
   int begin(int, std::byte*, std::vector<core::Request*>*) override {
     on_.forsake("this rank took no part in a collective: " + text_);
     (void)fail(code_, "%s", text_.c_str());
@@ -49,6 +51,7 @@ class Refusal final : public Call {
   const int code_;
   const bool aliased_;
   const std::string text_;
+  bool captured_ = false;
 };
 
 }  // namespace
@@ -57,7 +60,7 @@ void refuse(CommStream& on, int code, bool aliased) noexcept {
   try {
     const auto call = std::make_shared<Refusal>(on, code, aliased);
     const LastError last = take_last_error();
-    if (on.enqueue(call) != MPI_SUCCESS && on.broken()) (void)call->begin(0, nullptr, nullptr);
+    if (on.put(call) != MPI_SUCCESS && !call->captured()) (void)call->begin(0, nullptr, nullptr);
     (void)fail_on(last.object, code, "%s", last.text.c_str());
   } catch (const std::bad_alloc&) {  // the others wait, which a report tells
   }

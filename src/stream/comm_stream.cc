@@ -67,17 +67,18 @@ void CommStream::keep_error(const Call& call, int code, const std::string& text)
 }
 
 int CommStream::enqueue(std::shared_ptr<Call> call, bool* admitted) noexcept {
-  if (const int code = earlier_error(); code != MPI_SUCCESS) return code;
+  const int code = earlier_error();
+  return code == MPI_SUCCESS ? put(std::move(call), admitted) : code;
+}
+
+int CommStream::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
   if (call->passes == 0) return MPI_SUCCESS;
   if (gpu() == nullptr) return run_now(*call);
   const std::lock_guard<std::mutex> guard(enqueuing_);
   bool unused = false;
   bool& is_admitted = admitted == nullptr ? unused : *admitted;
   is_admitted = true;
-  if (broken())
-    return fail(MPIX_ERR_STREAM,
-                "an earlier operation was put into the stream in part only; "
-                "MPIX_Stream_comm_create makes a communicator that takes others");
+  if (broken()) return fail_broken();
   const Capture capture = [&] {
     const cuda::Current current(gpu()->device());
     return capture_of(*gpu());
@@ -105,6 +106,10 @@ int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* 
   *taken = false;
   if (gpu() == nullptr) return MPI_SUCCESS;
   if (const int code = earlier_error(); code != MPI_SUCCESS) return code;
+  if (broken()) {
+    *taken = true;  // the others are told
+    return fail_broken();
+  }
   coll::Operation on_shadow = operation;
   on_shadow.communicator = &shadow_;
   const std::lock_guard<std::mutex> guard(enqueuing_);
@@ -115,7 +120,7 @@ int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* 
   // The stream may pass a call of which only what stands behind it failed.
   if (team_ != nullptr && team_->calls() != before)
     proxy_->count_outstanding(gpu()->device(), 1);
-  else if (*taken && code == MPI_SUCCESS)
+  else if (*taken && code == MPI_SUCCESS && team_->is_captured(gpu()->queue()))
     proxy_->count_captured(1);
   if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken &&
       communicator_.rank() == 0)
@@ -224,17 +229,8 @@ bool CommStream::give_to_graph(const Capture& capture, uint32_t number) noexcept
   return true;
 }
 
-namespace {
-/// Of the passes of a call, with so many pairs of a wait and a write in the stream: what the proxy
-/// is told of (put_into_stream has their order).
-int told_by(int pairs, const Call& call) noexcept {
-  if (pairs == 0) return 0;
-  return call.overlaps ? std::min(call.passes, pairs / 2 + 1) : (pairs + 1) / 2;
-}
-}  // namespace
-
 // Where passes overlap, the stream brings the next one in before it waits for this one. What is not
-// brought in whole makes the proxy's part fail, and what is not brought out is this rank's loss.
+// brought in whole makes the proxy's part fail.
 int CommStream::put_into_stream(Call& call, uint32_t number, bool* told) noexcept {
   Track track(*gpu());
   const auto tell = [&](int pass) {
@@ -249,14 +245,7 @@ int CommStream::put_into_stream(Call& call, uint32_t number, bool* told) noexcep
     track.write(done, 0);
     call.copy_out(track, pass, board_.halves[static_cast<size_t>(pass) % 2]);
   };
-  const auto failure = [&] {
-    return fail(MPIX_ERR_STREAM, "%s cannot be put into the stream: %s", call.name,
-                track.failure().c_str());
-  };
-  call.copy_in(track, 0, board_.halves[0]);
-  if (TERN_UNLIKELY(track.failed())) return failure();
-  track.wait(board_.mail, 0);
-  track.write(board_.mail, number);
+  tell(0);
   for (int pass = 1; pass < call.passes; ++pass) {
     if (call.overlaps) tell(pass);
     hear(pass - 1);
@@ -264,19 +253,13 @@ int CommStream::put_into_stream(Call& call, uint32_t number, bool* told) noexcep
   }
   hear(call.passes - 1);
   track.flush();
-  if (TERN_LIKELY(!track.failed())) {
+  if (TERN_UNLIKELY(track.lacks_words()))
+    lack_words(call, number, track.words() / 2, told);
+  else
     *told = true;
-    return MPI_SUCCESS;
-  }
-  if (track.lacks_words()) {
-    const int passes = told_by(track.words() / 2, call);
-    broken_.store(track.words() > 0, std::memory_order_release);
-    if (passes > 0 && !*told) cut(number, passes);
-    *told |= passes > 0;
-  } else {
-    *told = true;
-  }
-  return failure();
+  if (TERN_LIKELY(!track.failed())) return MPI_SUCCESS;
+  return fail(MPIX_ERR_STREAM, "%s cannot be put into the stream: %s", call.name,
+              track.failure().c_str());
 }
 
 void CommStream::poison(uint32_t number) noexcept {
@@ -284,16 +267,28 @@ void CommStream::poison(uint32_t number) noexcept {
   entries_[number - 1].poison = MPIX_ERR_STREAM;
 }
 
-// The call of a graph ends with the graph.
-void CommStream::cut(uint32_t number, int passes) noexcept {
+// So many pairs of a wait and a write are in the stream, in put_into_stream's order. The call of a
+// graph ends with the graph.
+void CommStream::lack_words(const Call& call, uint32_t number, int pairs, bool* told) noexcept {
+  if (pairs == 0) return;
+  broken_.store(true, std::memory_order_release);
+  if (*told) return;
+  *told = true;
   bool over = false;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     Entry& entry = entries_[number - 1];
-    entry.cut = passes;
-    over = entry.ended == passes;
+    entry.cut = call.overlaps ? std::min(call.passes, pairs / 2 + 1) : (pairs + 1) / 2;
+    entry.heard = pairs - entry.cut;
+    over = entry.ended == entry.cut;
   }
   if (over) leave(number);
+}
+
+int CommStream::fail_broken() noexcept {
+  return fail(MPIX_ERR_STREAM,
+              "an earlier operation was put into the stream in part only; "
+              "MPIX_Stream_comm_create makes a communicator that takes others");
 }
 
 int CommStream::begin(Call& call, int pass, std::byte* half,

@@ -66,6 +66,8 @@ class CommStream {
   /// Puts an operation into the stream, or does it. An error class with fail() text: its own, or
   /// that of an earlier one. *admitted: what failed, failed on its way into the stream.
   [[nodiscard]] int enqueue(std::shared_ptr<Call> call, bool* admitted = nullptr) noexcept;
+  /// The same, and the error of an earlier one stays for the next call.
+  [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted = nullptr) noexcept;
   /// Puts a collective into the stream as work of the devices alone, where that can be. *taken: it
   /// did. The same.
   [[nodiscard]] int enqueue_between_streams(const coll::Operation& operation, bool* taken) noexcept;
@@ -116,6 +118,7 @@ class CommStream {
     bool captured = false;
     // Guarded by mutex_:
     int cut = 0;     // passes that the stream comes to, where a failure left others out
+    int heard = 0;   // of these, what it waits for
     int poison = 0;  // what the stream brings in is not whole: an error class
   };
   /// A pass that the proxy has begun.
@@ -131,7 +134,8 @@ class CommStream {
   [[nodiscard]] bool give_to_graph(const Capture& capture, uint32_t number) noexcept;
   [[nodiscard]] int put_into_stream(Call& call, uint32_t number, bool* told) noexcept;
   void poison(uint32_t number) noexcept;
-  void cut(uint32_t number, int passes) noexcept;
+  void lack_words(const Call& call, uint32_t number, int pairs, bool* told) noexcept;
+  [[nodiscard]] static int fail_broken() noexcept;
   void take(uint32_t number) noexcept;
   [[nodiscard]] bool advance(Flight& flight) noexcept;
   void finish(Flight& flight, int code) noexcept;

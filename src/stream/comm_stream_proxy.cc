@@ -57,6 +57,10 @@ void CommStream::take(uint32_t number) noexcept {
   if (pass == 0) entry->code = MPI_SUCCESS;
   Flight flight{number, &call, pass, {}};
   if (entry->code == MPI_SUCCESS) entry->code = poison;  // the call itself has told why
+  if (TERN_UNLIKELY(broken() && entry->captured && entry->code == MPI_SUCCESS)) {
+    entry->code = MPIX_ERR_STREAM;  // a word may be left of the call that was cut
+    keep_error(call, entry->code, "its graph came after an operation that was put there in part");
+  }
   int code = entry->code;  // of a pass before this one: its text was kept then
   if (code == MPI_SUCCESS) {
     code = begin(call, pass, board_.halves[static_cast<size_t>(pass) % 2], &flight.requests);
@@ -98,16 +102,18 @@ bool CommStream::advance(Flight& flight) noexcept {
 void CommStream::finish(Flight& flight, int code) noexcept {
   Call& call = *flight.call;
   if (code != MPI_SUCCESS) call.failed(code);
-  bool over = false;  // passes that overlap may end in any order
+  bool over = false, waits = true;  // passes that overlap may end in any order
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     Entry& entry = entries_[flight.number - 1];
     const bool last = ++entry.ended == (entry.cut == 0 ? call.passes : entry.cut);
     if (last) entry.ended = 0;
+    waits = entry.cut == 0 || flight.pass < entry.heard;
     over = last && !entry.captured;
   }
   system_fence();
-  board_.done[static_cast<size_t>(flight.pass) % 2].here->store(1, std::memory_order_release);
+  if (waits)
+    board_.done[static_cast<size_t>(flight.pass) % 2].here->store(1, std::memory_order_release);
   if (over) leave(flight.number);
 }
 

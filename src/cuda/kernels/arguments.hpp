@@ -186,7 +186,7 @@ struct InterpretArguments {
 };
 static_assert(sizeof(InterpretArguments) <= 4000);
 
-/// A collective of one hop (push.cuh). Offsets are in the scratch.
+/// A collective of one hop, or of two (push.cuh). Offsets are in the scratch.
 struct PushArguments {
   enum What : int32_t { kReduce, kCopy, kBarrier };
   static constexpr int32_t kAllRanks = -1, kNoRank = -2;

@@ -4,8 +4,6 @@
 // then. Pools come and go.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
-#include <unistd.h>
-
 #include "allocators.hpp"
 
 using namespace tern::test;
@@ -38,6 +36,7 @@ void message(const Area& area, int from, size_t offset, size_t bytes) {
   const auto want = bytes_of(bytes, ++seed);
   if (rank == from) {
     area.put(want, offset);
+    CU(cuCtxSynchronize());  // what is not written yet is packed first, into other memory
     OK(MPI_Send(area.address(offset), static_cast<int>(bytes), MPI_BYTE, 1 - from, 0,
                 MPI_COMM_WORLD));
     return;
@@ -48,7 +47,6 @@ void message(const Area& area, int from, size_t offset, size_t bytes) {
   if (area.get(bytes, offset) != want)
     FAIL("%zu bytes at offset %zu of a pool's memory are wrong", bytes, offset);
   if (!control().there()) return;
-  for (int i = 0; i < 1000 && control().live("imports") != 0; ++i) usleep(5000);  // another thread
   CHECK_EQ(control().live("imports"), 0);
   CHECK_EQ(control().calls("cuMemPoolImportPointer") - imported, reachable() ? 1u : 0u);
 }
@@ -63,6 +61,7 @@ void side_by_side(const Area& area) {
   MPI_Request requests[2];
   const auto want = bytes_of(kBytes, 77);
   if (rank == 0) area.put(want);
+  CU(cuCtxSynchronize());
   for (int i = 0; i < 2; ++i) {
     void* const half = area.address(static_cast<size_t>(i) * kBytes / 2);
     if (rank == 0) OK(MPI_Isend(half, kBytes / 2, MPI_BYTE, 1, i, MPI_COMM_WORLD, &requests[i]));
@@ -96,6 +95,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   start_cuda();
   const auto before = alive();
+  settle_contexts();
   for (int i = 0; i < 2; ++i) {
     messages();
     OK(MPI_Barrier(MPI_COMM_WORLD));

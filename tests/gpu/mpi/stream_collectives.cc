@@ -142,7 +142,10 @@ void any_blocks(const Case& the) {
           MPI_INT, the.root, comm);
   COMPARE(the, Scatterv, room, mine, send, c, d, MPI_INT, at_root ? MPI_IN_PLACE : recv, mine,
           MPI_INT, the.root, comm);
-  if (!the.in_place) COMPARE(the, Reduce_scatter, sum, mine, send, recv, c, MPI_INT, MPI_SUM, comm);
+  if (!the.in_place)
+    COMPARE(the, Reduce_scatter, sum, mine, send, recv, c, MPI_INT, MPI_SUM, comm);
+  else
+    COMPARE(the, Reduce_scatter, 0, sum, MPI_IN_PLACE, recv, c, MPI_INT, MPI_SUM, comm);
   // Block (i, j) has (i + j) % 3 * count elements: alike seen from both, also in place.
   std::vector<int> pairs, places;
   int all = 0;

@@ -89,9 +89,11 @@ void refused_by_one() {
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));
   Vector<int> data(4);
   const bool wrong = rank == size - 1;
+  if (wrong) OK(MPI_Barrier(MPI_COMM_WORLD));  // it refuses when the others have made the call
   const int code = MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), wrong ? -1 : 4, MPI_INT,
                                           MPI_SUM, on.comm);
   CHECK_EQ(class_of(code), wrong ? MPI_ERR_COUNT : MPI_SUCCESS);
+  if (!wrong) OK(MPI_Barrier(MPI_COMM_WORLD));
   on.sync();
   if (!wrong)
     SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_OTHER, "rank " + std::to_string(size - 1));
