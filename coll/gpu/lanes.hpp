@@ -2,10 +2,11 @@
 // Lanes: the second stream of a team: every other pass of an operation goes there, from where the
 // caller's stream stood at its beginning to where it stands at its end.
 // Why: what a rank does in one pass, a copy by an engine or a kernel, is done beside what it does
-// in the next. Passes use two sets of regions and words in turn, a lane has one of them. Not
-// captured: the branches of a graph may be done one behind the other, in an order of the driver's,
-// which need not be that of another rank. Lifetime: of the team; made where memory is, never in a
-// call. Threads: the caller holds the team's mutex, and the context is current.
+// in the next. Passes use two sets of regions and words in turn, a lane has one of them.
+// Not captured: the branches of a graph may be done one behind the other, in an order of the
+// driver's, which need not be that of another rank.
+// Lifetime: of the team; made where memory is, never in a call.
+// Threads: the caller holds the team's mutex, and the context is current.
 #pragma once
 
 #include "cuda/device.hpp"

@@ -34,10 +34,8 @@ class Refusal final : public Call {
     (void)fail(code, "%s", text_.c_str());
   }
   int admit(const Capture& capture) noexcept override {
-    captured_ = capture.active;
-    return captured_ ? code_ : MPI_SUCCESS;
+    return capture.active ? code_ : MPI_SUCCESS;
   }
-  [[nodiscard]] bool captured() const noexcept { return captured_; }
   int begin(int, std::byte*, std::vector<core::Request*>*) override {
     on_.forsake("this rank took no part in a collective: " + text_);
     (void)fail(code_, "%s", text_.c_str());
@@ -51,7 +49,6 @@ class Refusal final : public Call {
   const int code_;
   const bool aliased_;
   const std::string text_;
-  bool captured_ = false;
 };
 
 }  // namespace
@@ -60,7 +57,8 @@ void refuse(CommStream& on, int code, bool aliased) noexcept {
   try {
     const auto call = std::make_shared<Refusal>(on, code, aliased);
     const LastError last = take_last_error();
-    if (on.put(call) != MPI_SUCCESS && !call->captured()) (void)call->begin(0, nullptr, nullptr);
+    bool admitted = false;
+    if (on.put(call, &admitted) != MPI_SUCCESS && admitted) (void)call->begin(0, nullptr, nullptr);
     (void)fail_on(last.object, code, "%s", last.text.c_str());
   } catch (const std::bad_alloc&) {  // the others wait, which a report tells
   }
@@ -75,7 +73,7 @@ int enqueue(CommStream& on, const coll::Operation& operation, const char* name) 
   int code = on.enqueue_between_streams(operation, &taken);
   if (code != MPI_SUCCESS && !taken) return code;
   try {
-    if (!taken) code = on.enqueue(make_call(on, operation, name), &taken);
+    if (!taken) code = on.put(make_call(on, operation, name), &taken);
   } catch (const std::bad_alloc&) {
     code = fail(MPI_ERR_NO_MEM, "no memory to enqueue %s", coll::name_of(operation.collective));
     taken = true;

@@ -66,31 +66,31 @@ void CommStream::keep_error(const Call& call, int code, const std::string& text)
   }
 }
 
-int CommStream::enqueue(std::shared_ptr<Call> call, bool* admitted) noexcept {
+int CommStream::enqueue(std::shared_ptr<Call> call) noexcept {
+  bool admitted = false;
   const int code = earlier_error();
-  return code == MPI_SUCCESS ? put(std::move(call), admitted) : code;
+  return code == MPI_SUCCESS ? put(std::move(call), &admitted) : code;
 }
 
 int CommStream::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
   if (call->passes == 0) return MPI_SUCCESS;
   if (gpu() == nullptr) return run_now(*call);
   const std::lock_guard<std::mutex> guard(enqueuing_);
-  bool unused = false;
-  bool& is_admitted = admitted == nullptr ? unused : *admitted;
-  is_admitted = true;
+  *admitted = broken();
   if (broken()) return fail_broken();
   const Capture capture = [&] {
     const cuda::Current current(gpu()->device());
     return capture_of(*gpu());
   }();
+  *admitted = capture.unknown;
+  if (capture.unknown)
+    return fail(MPIX_ERR_STREAM, "the driver does not say whether the stream is captured");
   if (capture.broken)
     return fail(MPIX_ERR_STREAM,
                 "the capture of the stream was invalidated: nothing can be recorded "
                 "in it any more");
-  if (const int code = call->admit(capture); code != MPI_SUCCESS) {
-    is_admitted = false;
-    return code;
-  }
+  if (const int code = call->admit(capture); code != MPI_SUCCESS) return code;
+  *admitted = true;
   try {
     const uint32_t number = enter(call, capture.active);
     bool told = capture.active && give_to_graph(capture, number);
@@ -105,7 +105,6 @@ int CommStream::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
 int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* taken) noexcept {
   *taken = false;
   if (gpu() == nullptr) return MPI_SUCCESS;
-  if (const int code = earlier_error(); code != MPI_SUCCESS) return code;
   if (broken()) {
     *taken = true;  // the others are told
     return fail_broken();

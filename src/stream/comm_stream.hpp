@@ -64,10 +64,11 @@ class CommStream {
   [[nodiscard]] bool between_devices() const noexcept { return team_ != nullptr; }
 
   /// Puts an operation into the stream, or does it. An error class with fail() text: its own, or
-  /// that of an earlier one. *admitted: what failed, failed on its way into the stream.
-  [[nodiscard]] int enqueue(std::shared_ptr<Call> call, bool* admitted = nullptr) noexcept;
-  /// The same, and the error of an earlier one stays for the next call.
-  [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted = nullptr) noexcept;
+  /// that of an earlier one.
+  [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;
+  /// The same, and the error of an earlier one stays for the next call. *admitted: what failed is
+  /// the way into the stream, on this rank alone.
+  [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
   /// Puts a collective into the stream as work of the devices alone, where that can be. *taken: it
   /// did. The same.
   [[nodiscard]] int enqueue_between_streams(const coll::Operation& operation, bool* taken) noexcept;

@@ -109,9 +109,9 @@ Capture capture_of(const Stream& stream) noexcept {
     result = driver.cuStreamGetCaptureInfo_v3(stream.queue(), &status, &id, &graph, nullptr,
                                               nullptr, nullptr);
   if (result != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
-    return {true, true, 0, nullptr};
+    return {true, true, result != CUDA_SUCCESS, 0, nullptr};
   if (status == CU_STREAM_CAPTURE_STATUS_NONE) return {};
-  return {true, false, id, graph};
+  return {true, false, false, id, graph};
 }
 
 }  // namespace tern::stream

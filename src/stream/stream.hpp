@@ -42,7 +42,8 @@ void prepare_types(core::Process& process, cuda::Device& device) noexcept;
 /// What a stream records its work in, instead of doing it.
 struct Capture {
   bool active = false;
-  bool broken = false;  // nothing can be recorded in it any more
+  bool broken = false;   // nothing can be recorded in it any more
+  bool unknown = false;  // the driver does not say: taken for broken
   uint64_t id = 0;
   CUgraph graph = nullptr;
 };
