@@ -5,24 +5,15 @@
 // ranks: 2
 // configurations: 1 2-apart
 // timeout: 150
-#include <signal.h>
-#include <unistd.h>
-
-#include "allocators.hpp"
+#include "faults.hpp"
 
 using namespace tern::test;
 
 namespace {
 
-char doing[256];
 int codes[4];
 int step = 0;
 long long not_given_back = 0;
-
-void too_long(int) {
-  (void)!write(2, doing, std::strlen(doing));
-  _exit(1);
-}
 
 // In memory that is new, so that each round sees it for the first time.
 struct Round {
@@ -96,34 +87,9 @@ const Protocol kProtocols[] = {
     {"a large reduction", kAllocators[0], 400000, reduction, reduction_right},
 };
 
-std::vector<std::pair<std::string, unsigned long long>> counts() {
-  std::vector<std::pair<std::string, unsigned long long>> all;
-  for (unsigned i = 0; control().function(i) != nullptr; ++i)
-    all.emplace_back(control().function(i), control().calls(control().function(i)));
-  return all;
-}
-
-/// What a run calls, and how often; both ranks take the word of rank `of`.
-std::vector<std::string> called(const Protocol& protocol, int of) {
+void run_in_new_memory(const Protocol& protocol) {
   const Round round(protocol.by, protocol.bytes);
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  const auto before = counts();
   OK(protocol.run(round));
-  const auto after = counts();
-  std::string rows;
-  for (size_t i = 0; i < after.size(); ++i) {
-    const auto times = after[i].second - (i < before.size() ? before[i].second : 0);
-    if (times > 0) rows += after[i].first + ":1:";
-    if (times > 0) rows += times > 1 ? ' ' + after[i].first + ":2: " : std::string(" ");
-  }
-  char text[8192] = {};
-  CHECK(rows.size() < sizeof text);
-  std::memcpy(text, rows.data(), rows.size());
-  OK(MPI_Bcast(text, sizeof text, MPI_CHAR, of, MPI_COMM_WORLD));
-  std::vector<std::string> words;
-  for (char* word = std::strtok(text, " "); word != nullptr; word = std::strtok(nullptr, " "))
-    words.emplace_back(word);
-  return words;
 }
 
 // Where giving back is what fails, one thing stays.
@@ -169,8 +135,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   if (!control().there()) return end() == 0 ? 77 : 1;  // a real driver does not fail when asked
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  signal(SIGALRM, too_long);
-  signal(SIGSEGV, too_long);
+  end_with_words();
   start_cuda();
   OK(MPI_Type_vector(1, 4, 6, MPI_INT, &columns));
   MPI_Datatype line = columns;
@@ -181,7 +146,7 @@ int main(int argc, char** argv) {
   const char* const only = argc > 1 ? argv[1] : "";
   for (const Protocol& protocol : kProtocols)
     for (const int at : {0, 1})
-      for (const std::string& fault : called(protocol, at))
+      for (const std::string& fault : called(at, [&] { run_in_new_memory(protocol); }))
         for (const char* error : {"2", "999"})
           // Where cuCtxGetId fails the context is gone, and all that was in it (context_reset.cc).
           if (fault.find(only) == 0 && fault.find("cuCtxGetId") != 0)

@@ -7,25 +7,17 @@
 // ranks: 2
 // configurations: 1 4-peers mps 2-apart
 // timeout: 150
-#include <signal.h>
-#include <unistd.h>
-
 #include <memory>
 
+#include "faults.hpp"
 #include "stream.hpp"
 
 using namespace tern::test;
 
 namespace {
 
-char doing[256];
 int outcomes[2];  // well, told
 int step = 0;
-
-void too_long(int) {
-  (void)!write(2, doing, std::strlen(doing));
-  _exit(1);
-}
 
 /// One operation on data that is its own.
 struct Operation {
@@ -84,36 +76,6 @@ int run(const Operation& operation, const OnStream& on, const std::string& fault
            i, data[i], want);
   }
   return MPI_SUCCESS;
-}
-
-std::vector<std::pair<std::string, unsigned long long>> counts() {
-  std::vector<std::pair<std::string, unsigned long long>> all;
-  for (unsigned i = 0; control().function(i) != nullptr; ++i)
-    all.emplace_back(control().function(i), control().calls(control().function(i)));
-  return all;
-}
-
-/// What `call` calls on rank `of`, as rows that lack the error; all ranks get the same.
-template <class Call>
-std::vector<std::string> called(int of, Call&& call) {
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  const auto before = counts();
-  call();
-  const auto after = counts();
-  std::string rows;
-  for (size_t i = 0; i < after.size(); ++i) {
-    const auto times = after[i].second - (i < before.size() ? before[i].second : 0);
-    for (unsigned long long n = 1; n <= std::min(times, 2ULL); ++n)
-      rows += after[i].first + ':' + std::to_string(n) + ": ";
-  }
-  char text[8192] = {};
-  CHECK(rows.size() < sizeof text);
-  std::memcpy(text, rows.data(), rows.size());
-  OK(MPI_Bcast(text, sizeof text, MPI_CHAR, of, MPI_COMM_WORLD));
-  std::vector<std::string> words;
-  for (char* word = std::strtok(text, " "); word != nullptr; word = std::strtok(nullptr, " "))
-    words.emplace_back(word);
-  return words;
 }
 
 void now(const char* what, const std::string& fault, int at) {
@@ -190,8 +152,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   if (!control().there()) return end() == 0 ? 77 : 1;  // a real driver does not fail when asked
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  signal(SIGALRM, too_long);
-  signal(SIGSEGV, too_long);
+  end_with_words();
   start_cuda();
   const char* const only = argc > 1 ? argv[1] : "";
   for (const Operation& operation : kOperations) while_running(operation, only);
