@@ -6,13 +6,24 @@
 #include <bit>
 #include <new>
 #include <numeric>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "coll/flat/flat.hpp"
 #include "coll/flat/queue.hpp"
+#include "cuda/driver.hpp"
 
 namespace tern::coll {
+
+namespace {
+
+const void* first_byte_of(const Side& side) noexcept {
+  if (side.type == nullptr || side.address == nullptr) return nullptr;
+  return static_cast<const std::byte*>(side.address) + side.type->true_lb();
+}
+
+}  // namespace
 
 Coll::Coll(core::Channel& channel)
     : channel_(channel),
@@ -83,7 +94,7 @@ void Coll::refuse(core::Communicator& communicator, const std::string& why,
 }
 
 void Coll::hear(core::Communicator& communicator, const std::string& why) noexcept {
-  if (const auto team = team_of(communicator)) team->forsake(why);
+  forsake_teams(communicator, why);
 }
 
 const Choice& Coll::choose(CommState& state, const Operation& operation, Question question,
@@ -164,6 +175,9 @@ int Coll::prepare(const Operation& operation, const Question& question, bool sha
 
 int Coll::run(const Operation& operation) noexcept {
   const core::ChannelLock lock(channel_.progress);
+  std::optional<cuda::CallBuffers> buffers;
+  if (TERN_UNLIKELY(cuda::driver() != nullptr))
+    buffers.emplace(first_byte_of(operation.input), first_byte_of(operation.output));
   int code = TERN_UNLIKELY(refusals_.troubled()) ? refusals_.settle(*operation.communicator, false)
                                                  : MPI_SUCCESS;
   const CallNumber number = Refusals::next_number(*operation.communicator, false);

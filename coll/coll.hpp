@@ -16,6 +16,7 @@
 #include "coll/engine/places.hpp"
 #include "coll/engine/refusal.hpp"
 #include "coll/flat/device_links.hpp"
+#include "coll/flat/flat.hpp"
 #include "coll/flat/flights.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/gpu/team.hpp"
@@ -58,7 +59,7 @@ class Coll final : UnderWay, ScheduleMaker {
 
   /// The communicator was interrupted: its collectives end with an error. Lock held.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept {
-    if (const auto team = team_of(communicator)) team->forsake("the communicator was interrupted");
+    forsake_teams(communicator, "the communicator was interrupted");
     refusals_.interrupt(communicator);
   }
 
@@ -116,22 +117,41 @@ class Coll final : UnderWay, ScheduleMaker {
   Ran run_flat(const Operation& operation, const Question& question, int* code);
   /// kNotYet: no rank has device memory, or it is too little. Throws std::bad_alloc.
   Ran run_on_device(const Operation& operation, const Question& question, Slots& slots, int* code);
-  [[nodiscard]] static int run_in_slots(const Operation& operation, FlatMethod method,
-                                        Slots& slots);
+  /// `where`: ranks tell first where their data lies, and nothing is done unless all have it here;
+  /// null: they do not.
+  [[nodiscard]] static int run_in_slots(const Operation& operation, FlatMethod method, Slots& slots,
+                                        Elsewhere* where = nullptr);
   /// The slab that it needs, made by all ranks together at the first use; null: some rank has no
   /// room for them. Throws Error.
   Slab* slab_for(CommState& state, Slab::Size size, const char* name);
   Slots* slots_for(CommState& state, const Question& question, const Choice& choice);
   // coll_enqueue.cc
+  TERN_COLD static void forsake_teams(const core::Communicator& communicator,
+                                      const std::string& why) noexcept;
   [[nodiscard]] int fail_over(CommState& state) const noexcept;
-  [[nodiscard]] int put_into(CommState& state, const Operation& operation, CUstream stream,
-                             bool* taken, std::string* why_not);
-  [[nodiscard]] const Placed* placed_for(CommState& state, const Operation& operation,
-                                         const Question& question, std::string* why_not);
-  [[nodiscard]] int run_in_stream(CommState& state, const Placed& placed,
-                                  const Operation& operation, const Way& way, CUstream stream);
+  [[nodiscard]] int put_into(CommState& state, GpuTeam& team, const Operation& operation,
+                             cuda::Job& job, bool* taken, std::string* why_not);
+  [[nodiscard]] const Placed* placed_for(CommState& state, GpuTeam& team,
+                                         const Operation& operation, const Question& question,
+                                         std::string* why_not);
+  [[nodiscard]] int run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
+                                  const Operation& operation, const Way& way, cuda::Job& job);
   template <class Run>
-  void explain_way(CommState& state, const Placed& placed, const Way& way, const Run& run);
+  void explain_way(CommState& state, GpuTeam& team, const Placed& placed, const Way& way,
+                   const Run& run);
+  // coll_team.cc: blocking collectives of memory on devices whose ranks are a team.
+  /// Whether ranks ask each other where their data lies. Alike on all of them.
+  [[nodiscard]] bool may_use_team(const CommState& state, const Operation& operation,
+                                  const Question& question) const noexcept;
+  /// kNotYet: it must be done another way, which all ranks find alike, nothing is done. Throws
+  /// Error, std::bad_alloc.
+  Ran run_on_team(const Operation& operation, FlatMethod method, Slots& slots, int* code);
+  Ran run_on_team(CommState& state, const Operation& operation, cuda::Job job, int* code);
+  [[nodiscard]] cuda::Job job_for_team(const CommState& state, const Operation& operation) noexcept;
+  [[nodiscard]] bool has_own_team(CommState& state, cuda::Device& device);
+  void await_team(CommState& state, const Operation& operation, cuda::Job& job, uint32_t call);
+  [[noreturn]] TERN_COLD void leave_team(CommState& state, cuda::Job& job, int code,
+                                         const std::string& why);
   // coll_flight.cc: nonblocking and persistent ones.
   /// *made: bound, without a handle; null where it takes a schedule.
   [[nodiscard]] int prepare_flight(const Operation& operation, const Question& question,

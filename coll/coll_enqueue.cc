@@ -31,7 +31,7 @@ int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device
     CommState& state = state_of(communicator);
     if (state.team != nullptr) return MPI_SUCCESS;
     state.no_team.clear();
-    state.team = teams_.lease(communicator, device, &state.no_team);
+    state.team = teams_.lease(communicator, GpuTeams::Use::kEnqueued, device, &state.no_team);
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory for a team of GPUs of %d ranks", communicator.size());
@@ -41,19 +41,19 @@ int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device
 }
 
 // All of it depends on what is alike on all ranks.
-const Placed* Coll::placed_for(CommState& state, const Operation& operation,
+const Placed* Coll::placed_for(CommState& state, GpuTeam& team, const Operation& operation,
                                const Question& question, std::string* why_not) {
   if (const char* why = Pieces::why_not(operation); why != nullptr) {
     *why_not = why;
     return nullptr;
   }
-  if (reduces(operation.collective) && !state.team->reduces()) {
+  if (reduces(operation.collective) && !team.reduces()) {
     *why_not = "a rank has no kernels";
     return nullptr;
   }
   const Choice choice = selector_.choose(question, state.hints.get());
   const int root = rooted(operation.collective) ? operation.root : 0;
-  const Placed* const placed = state.team->placed(*choice.algorithm, root, why_not);
+  const Placed* const placed = team.placed(*choice.algorithm, root, why_not);
   if (placed == nullptr) return nullptr;
   if (!placed->single_blocks) {
     *why_not = strf("a step of %s takes several blocks at once", choice.algorithm->name);
@@ -74,12 +74,13 @@ int Coll::fail_over(CommState& state) const noexcept {
 
 // Once for a row and a size.
 template <class Run>
-void Coll::explain_way(CommState& state, const Placed& placed, const Way& way, const Run& run) {
+void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, const Way& way,
+                       const Run& run) {
   if (TERN_LIKELY(!process_.explain.on()) || state.communicator.rank() != 0) return;
   const Schedule& schedule = placed.schedule;
   const auto chunk = static_cast<unsigned long long>(run.chunk());
   const auto passes = static_cast<unsigned long long>(run.passes());
-  if (!state.team->is_news({&placed, way.engine, std::bit_width(chunk * passes)})) return;
+  if (!team.is_news({&placed, way.engine, std::bit_width(chunk * passes)})) return;
   const core::ChannelLock lock(channel_.progress);
   process_.explain.say(
       "engine",
@@ -99,15 +100,11 @@ void Coll::explain_way(CommState& state, const Placed& placed, const Way& way, c
           run.blocks(), passes, chunk, way.in_words().c_str()));
 }
 
-int Coll::run_in_stream(CommState& state, const Placed& placed, const Operation& operation,
-                        const Way& way, CUstream stream) {
-  GpuTeam& team = *state.team;
-  cuda::Stream of_user;
-  of_user.handle = stream;
-  cuda::Job job(team.device(), of_user);
+int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
+                        const Operation& operation, const Way& way, cuda::Job& job) {
   const uint64_t patience = process_.params.gpu_patience * 1000;
   const auto go = [&](auto&& run) {
-    explain_way(state, placed, way, run);
+    explain_way(state, team, placed, way, run);
     return run.run();
   };
   if (way.engine == Way::kPush) return go(PushRun(team, placed, operation, job, patience));
@@ -117,9 +114,8 @@ int Coll::run_in_stream(CommState& state, const Placed& placed, const Operation&
   return go(StreamRun(team, placed, operation, job, piped ? kPiped : 1));
 }
 
-int Coll::put_into(CommState& state, const Operation& operation, CUstream stream, bool* taken,
-                   std::string* why_not) {
-  GpuTeam& team = *state.team;
+int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, cuda::Job& job,
+                   bool* taken, std::string* why_not) {
   const std::lock_guard<std::mutex> guard(team.mutex());
   if (team.forsaken())
     return fail(MPI_ERR_OTHER,
@@ -134,15 +130,15 @@ int Coll::put_into(CommState& state, const Operation& operation, CUstream stream
   Question question = question_of(operation);
   question.streams = true;
   question.kernels = prefers_kernels(team, process_.params, operation, question.bytes);
-  const Placed* const placed = placed_for(state, operation, question, why_not);
+  const Placed* const placed = placed_for(state, team, operation, question, why_not);
   if (placed == nullptr) return MPI_SUCCESS;
-  const Way way = way_of(team, process_.params, *placed, operation, question.bytes, stream);
+  const Way way = way_of(team, process_.params, *placed, operation, question.bytes, job.stream());
   if (way.engine == Way::kNone) {
     *why_not = way.in_words();
     return MPI_SUCCESS;
   }
   *taken = true;
-  const int code = run_in_stream(state, *placed, operation, way, stream);
+  const int code = run_in_stream(state, team, *placed, operation, way, job);
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   const std::string why = take_last_error().text;
   team.break_off("an earlier call that was put into a stream failed: " + why);
@@ -152,6 +148,13 @@ int Coll::put_into(CommState& state, const Operation& operation, CUstream stream
 std::shared_ptr<GpuTeam> Coll::team_of(const core::Communicator& communicator) noexcept {
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   return state == nullptr ? nullptr : state->team;
+}
+
+void Coll::forsake_teams(const core::Communicator& communicator, const std::string& why) noexcept {
+  const auto* const state = static_cast<const CommState*>(communicator.coll.get());
+  if (state == nullptr) return;
+  if (state->team != nullptr) state->team->forsake(why);
+  if (state->own_team != nullptr) state->own_team->forsake(why);
 }
 
 std::string Coll::why_no_team(const core::Communicator& communicator) {
@@ -177,9 +180,14 @@ int Coll::enqueue(const Operation& operation, CUstream stream, bool* taken,
     }
     CommState& state = static_cast<CommState&>(*operation.communicator->coll);
     if (state.team != nullptr && is_over(*operation.communicator)) return fail_over(state);
-    if (state.team != nullptr) return put_into(state, operation, stream, taken, why_not);
-    *why_not = state.no_team;
-    return MPI_SUCCESS;
+    if (state.team == nullptr) {
+      *why_not = state.no_team;
+      return MPI_SUCCESS;
+    }
+    cuda::Stream of_user;
+    of_user.handle = stream;
+    cuda::Job job(state.team->device(), of_user);
+    return put_into(state, *state.team, operation, job, taken, why_not);
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory to put %s into a stream", name_of(operation.collective));
   } catch (const Error& error) {

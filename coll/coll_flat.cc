@@ -127,14 +127,23 @@ Coll::Ran Coll::run_on_device(const Operation& operation, const Question& questi
   return Ran::kDone;
 }
 
-int Coll::run_in_slots(const Operation& operation, FlatMethod method, Slots& slots) {
-  if (TERN_LIKELY(!uses_device(operation))) return flat_run(operation, method, slots);
+int Coll::run_in_slots(const Operation& operation, FlatMethod method, Slots& slots,
+                       Elsewhere* where) {
+  const auto run = [&](const Operation& what) {
+    if (TERN_LIKELY(where == nullptr)) return flat_run(what, method, slots);
+    int code = MPI_SUCCESS;
+    *where = flat_run_here(what, slots, false, &code);
+    return code;
+  };
+  if (TERN_LIKELY(!uses_device(operation))) return run(operation);
   Staged staged(operation);
   const int downloaded = staged.download();
   const std::string why = downloaded == MPI_SUCCESS ? std::string() : take_last_error().text;
+  if (method == FlatMethod::kWhole) slots.mark_device();
   const Slots::Poisoned poisoned(slots,
                                  downloaded != MPI_SUCCESS);  // the others wait for this rank
-  const int code = flat_run(staged.operation(), method, slots);
+  const int code = run(staged.operation());
+  if (where != nullptr && *where != Elsewhere::kNone) return code;
   if (downloaded != MPI_SUCCESS) return fail(downloaded, "%s", why.c_str());
   return code == MPI_SUCCESS ? staged.upload() : code;
 }
@@ -146,25 +155,35 @@ Coll::Ran Coll::run_flat(const Operation& operation, const Question& question, i
   if (choice.algorithm->flat == FlatMethod::kNone) {
     if (!state.devices || !OnDevice::takes(operation.collective)) return Ran::kNotYet;
     Slab* const slab = slab_for(state, Slab::Size::kLarge, name_of(question.collective));
-    return slab == nullptr
-               ? Ran::kNotYet
-               : run_on_device(operation, question, slab->lane_for(kLargeLane.room()), code);
+    if (slab == nullptr) return Ran::kNotYet;
+    Slots& lane = slab->lane_for(kLargeLane.room());
+    if (may_use_team(state, operation, question) &&
+        run_on_team(operation, FlatMethod::kNone, lane, code) == Ran::kDone)
+      return Ran::kDone;
+    return run_on_device(operation, question, lane, code);
   }
   Slots* const slots = slots_for(state, question, choice);
   if (choice.algorithm->flat == FlatMethod::kDirect && !state.single_copy)
     choice = choose(state, operation, question, true);  // now it is known
   if (slots == nullptr || choice.algorithm->flat == FlatMethod::kNone) return Ran::kNotYet;
-  const Ran on_device = run_on_device(operation, question, *slots, code);
-  if (on_device != Ran::kNotYet) return on_device;
-  if (TERN_LIKELY(!process_.explain.on()) || operation.communicator->rank() != 0) {
-    *code = run_in_slots(operation, choice.algorithm->flat, *slots);
-    return Ran::kDone;
-  }
-  Measured* const sum = explain(state, state.question, choice);
+  const FlatMethod method = choice.algorithm->flat;
+  const auto run = [&] {
+    if (TERN_UNLIKELY(may_use_team(state, operation, question)) &&
+        run_on_team(operation, method, *slots, code) == Ran::kDone)
+      return Ran::kDone;
+    const Ran on_device = run_on_device(operation, question, *slots, code);
+    if (on_device == Ran::kNotYet) *code = run_in_slots(operation, method, *slots);
+    if (TERN_UNLIKELY(slots->found_device()) && all_read_all(operation.collective))
+      state.devices = true;  // a driver that came after the communicator
+    return on_device == Ran::kNotYet ? Ran::kDone : on_device;
+  };
+  if (TERN_LIKELY(!process_.explain.on()) || operation.communicator->rank() != 0) return run();
+  const Question asked = state.question;  // the run may ask others
+  Measured* const sum = explain(state, asked, choice);
   const int64_t began = now_ns();
-  *code = run_in_slots(operation, choice.algorithm->flat, *slots);
+  const Ran ran = run();
   sum->nanoseconds += now_ns() - began;
-  return Ran::kDone;
+  return ran;
 }
 
 }  // namespace tern::coll

@@ -6,6 +6,7 @@
 #include "base/explain.hpp"
 #include "coll/flat/flights.hpp"
 #include "coll/flat/queue.hpp"
+#include "coll/gpu/device_calls.hpp"
 #include "coll/gpu/team.hpp"
 #include "core/info.hpp"
 #include "core/process.hpp"
@@ -18,7 +19,8 @@ CommState::CommState(core::Communicator& owner, Flights& of_channel) noexcept
 }
 
 CommState::~CommState() {
-  if (team != nullptr) GpuTeams::give_back(*team);
+  for (const auto& one : {team, own_team})
+    if (one != nullptr) GpuTeams::give_back(*one);
   const bool ended = communicator.channel().coll == nullptr;  // before this communicator
   if (!ended) flights_of_channel_.refusals().leave(*this);
   for (auto& one : slabs)

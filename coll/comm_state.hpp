@@ -21,6 +21,7 @@ namespace tern::coll {
 class FlatQueue;
 class Flights;
 class GpuTeam;
+class DeviceCalls;
 
 struct CommState final : CommRefusals {
   CommState(core::Communicator& owner, Flights& of_channel) noexcept;
@@ -36,6 +37,9 @@ struct CommState final : CommRefusals {
   std::unique_ptr<Forced> hints;                     // null: none
   std::shared_ptr<GpuTeam> team;                     // of its ranks' streams; null: none
   std::string no_team;                               // why not
+  std::shared_ptr<GpuTeam> own_team;                 // of ordinary calls; null: not yet, or none
+  std::unique_ptr<DeviceCalls> own_calls;            // in its streams
+  bool no_own_team = false;                          // ranks came to that together
   std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.
   Question question{Collective::kBarrier, 0, 0};

@@ -65,6 +65,8 @@ coll_sources += coll/gpu/way.cc
 coll_sources += coll/gpu/program.cc
 coll_sources += coll/gpu/kernel_reports.cc
 coll_sources += coll/gpu/kernel_run.cc
+coll_sources += coll/gpu/device_calls.cc
+coll_sources += coll/coll_team.cc
 coll_sources += coll/coll_enqueue.cc
 coll_sources += coll/coll.cc
 

@@ -15,6 +15,11 @@ bool flat_takes(const Operation& operation) noexcept {
          type.size() > 0 && type.size() <= kLargestElement;
 }
 
+bool all_read_all(Collective what) noexcept {
+  return what == Collective::kAllreduce || what == Collective::kReduceScatter ||
+         what == Collective::kAllgather || what == Collective::kAlltoall;
+}
+
 size_t flat_bytes(const Question& question) noexcept {
   switch (question.collective) {
     case Collective::kScatter:
@@ -40,6 +45,23 @@ int flat_sliced(const Operation& operation, Slots& slots) {
   Parts parts(operation, slots);
   parts.reduce_sliced(operation.collective == Collective::kAllreduce);
   return parts.code();
+}
+
+Elsewhere flat_run_here(const Operation& operation, Slots& slots, bool mine, int* code) {
+  Parts parts(operation, slots);
+  const Elsewhere where = parts.run_here(mine);
+  *code = parts.code();
+  return where;
+}
+
+Elsewhere flat_ask(const Operation& operation, Slots& slots, bool mine) {
+  slots.begin(name_of(operation.collective));
+  slots.claim();
+  slots.post(mine ? Slots::kElsewhere : 0);
+  const Elsewhere where = Parts::where(slots);
+  slots.awaited_all();
+  slots.end();
+  return where;
 }
 
 int flat_run(const Operation& operation, FlatMethod method, Slots& slots) {

@@ -26,4 +26,16 @@ inline constexpr size_t kLeastOnDevice = 65536;
 /// Throws std::bad_alloc.
 [[nodiscard]] int flat_run(const Operation& operation, FlatMethod method, Slots& slots);
 
+/// Whether every rank reads what every other one has posted.
+[[nodiscard]] bool all_read_all(Collective what) noexcept;
+/// How many ranks say that their data lies where it had better stay: on a device.
+enum class Elsewhere : uint8_t { kNone, kSome, kAll };
+/// An operation in which all read from all, by FlatMethod::kWhole, *code its result, unless some
+/// rank says so (`mine`: this one) instead of writing its part: then nothing is done, which all
+/// ranks learn alike. Throws std::bad_alloc.
+[[nodiscard]] Elsewhere flat_run_here(const Operation& operation, Slots& slots, bool mine,
+                                      int* code);
+/// An epoch for that alone.
+[[nodiscard]] Elsewhere flat_ask(const Operation& operation, Slots& slots, bool mine);
+
 }  // namespace tern::coll

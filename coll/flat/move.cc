@@ -59,13 +59,16 @@ void Parts::plan_epochs() noexcept {
 
 const std::byte* Parts::await(int rank, size_t bytes) {
   Slot& slot = slots_.await(rank);
-  if (TERN_LIKELY(slot.bytes == bytes) || code_ != MPI_SUCCESS) return slot.data();
-  if ((slot.bytes & Slots::kPoisoned) != 0)
+  if (TERN_LIKELY(slot.bytes == bytes)) return slot.data();
+  if ((slot.bytes & Slots::kFromDevice) != 0) slots_.find_device();
+  const uint64_t posted = slot.bytes & ~Slots::kFromDevice;
+  if (posted == bytes || code_ != MPI_SUCCESS) return slot.data();
+  if ((posted & Slots::kPoisoned) != 0)
     code_ = fail(MPI_ERR_OTHER, "%s: rank %d has failed; its own error says why", name_, rank);
   else
     code_ = fail(MPI_ERR_TRUNCATE,
                  "%s: rank %d passes %llu bytes, but the arguments of rank %d say %zu", name_, rank,
-                 static_cast<unsigned long long>(slot.bytes), rank_, bytes);
+                 static_cast<unsigned long long>(posted), rank_, bytes);
   return slot.data();
 }
 
@@ -74,11 +77,28 @@ void Parts::write_elsewhere() {
   slots_.post(Slots::kElsewhere);
 }
 
-bool Parts::any_elsewhere() {
-  bool any = false;
-  for (int rank = 0; rank < ranks_; ++rank)
-    any |= (slots_.await(rank).bytes & Slots::kElsewhere) != 0;
-  return any;
+Elsewhere Parts::where(Slots& slots) {
+  int there = 0;
+  for (int i = 1; i <= slots.ranks(); ++i)
+    there += (slots.await((slots.rank() + i) % slots.ranks()).bytes & Slots::kElsewhere) != 0;
+  if (TERN_LIKELY(there == 0)) return Elsewhere::kNone;
+  return there == slots.ranks() ? Elsewhere::kAll : Elsewhere::kSome;
+}
+
+// All are asked before any part is taken: in place that would overwrite what is posted again then.
+Elsewhere Parts::run_here(bool mine) {
+  slots_.begin(name_);
+  mine ? write_elsewhere() : write(0);
+  const Elsewhere where = Parts::where(slots_);
+  if (TERN_UNLIKELY(where != Elsewhere::kNone)) {
+    slots_.awaited_all();
+    slots_.end();
+    return where;
+  }
+  read(0);
+  slots_.end();
+  run(1);
+  return where;
 }
 
 void Parts::await_all() {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "coll/flat/flat.hpp"
 #include "coll/flat/staged.hpp"
 #include "mpi.h"
 
@@ -135,11 +136,6 @@ bool OnDevice::map_all() noexcept {
   return all;
 }
 
-bool OnDevice::all_read_all() const noexcept {
-  const Collective what = operation_.collective;
-  return what == kAllreduce || what == kReduceScatter || what == kAllgather || what == kAlltoall;
-}
-
 OnDevice::Agreed OnDevice::agree(bool mine) {
   Agreed agreed{mine, true, reached_};
   for (const Post& post : posts_)
@@ -164,7 +160,7 @@ OnDevice::Agreed OnDevice::agree(bool mine) {
   }
   slots_.awaited_all();
   slots_.end();
-  if (!agreed.all && all_read_all() && reach.count() > 0) find_islands(reach);
+  if (!agreed.all && all_read_all(operation_.collective) && reach.count() > 0) find_islands(reach);
   return agreed;
 }
 

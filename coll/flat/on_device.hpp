@@ -83,7 +83,6 @@ class OnDevice {
   [[nodiscard]] bool needs_output(int rank) const noexcept;
   [[nodiscard]] bool map_all() noexcept;
   [[nodiscard]] bool map_one(int rank) noexcept;
-  [[nodiscard]] bool all_read_all() const noexcept;
   [[nodiscard]] Agreed agree(bool mine);
   void find_islands(const topo::Reach& reach);
   [[nodiscard]] bool try_links();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coll/engine/operation.hpp"
+#include "coll/flat/flat.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/flat/view.hpp"
 
@@ -43,17 +44,22 @@ class Parts {
   virtual void read(int64_t epoch);
   /// Instead: this rank's data lies on a device.
   void write_elsewhere();
+  /// Of the epoch, once all have posted it: whose data does.
+  [[nodiscard]] static Elsewhere where(Slots& slots);
   /// Of the first epoch, which all have posted: some rank's data does.
-  [[nodiscard]] bool any_elsewhere();
+  [[nodiscard]] bool any_elsewhere() { return where(slots_) != Elsewhere::kNone; }
   /// All epochs, one after the other.
-  void run() {
-    for (int64_t epoch = 0; epoch < epochs_; ++epoch) {
+  void run(int64_t first = 0) {
+    for (int64_t epoch = first; epoch < epochs_; ++epoch) {
       slots_.begin(name_);
       write(epoch);
       read(epoch);
       slots_.end();
     }
   }
+
+  /// The same, unless some rank's data lies on a device (`mine`: this one's).
+  [[nodiscard]] Elsewhere run_here(bool mine);
 
   /// In two epochs a piece: each rank reduces its slice, then everybody, or the root, reads them.
   void reduce_sliced(bool all);

@@ -86,7 +86,7 @@ class Slots {
   }
   /// The own slot holds so many bytes now.
   void post(size_t bytes) noexcept {
-    mine().bytes = bytes | poisoned_;
+    mine().bytes = bytes | marks_;
     mine().epoch.store(epoch_, std::memory_order_release);
     ring_waiters();
   }
@@ -95,18 +95,29 @@ class Slots {
   class Poisoned {
    public:
     Poisoned(Slots& slots, bool on) noexcept : slots_(slots) {
-      slots_.poisoned_ = on ? kPoisoned : 0;
+      slots_.marks_ |= on ? kPoisoned : 0;
     }
     Poisoned(const Poisoned&) = delete;
     Poisoned& operator=(const Poisoned&) = delete;
-    ~Poisoned() { slots_.poisoned_ = 0; }
+    ~Poisoned() { slots_.marks_ &= ~kPoisoned; }
 
    private:
     Slots& slots_;
   };
   // In the bytes of a slot:
   static constexpr uint64_t kPoisoned = uint64_t{1} << 63;
-  static constexpr uint64_t kElsewhere = uint64_t{1} << 62;  // a rank's data lies on a device
+  static constexpr uint64_t kElsewhere = uint64_t{1} << 62;   // a rank's data lies on a device
+  static constexpr uint64_t kFromDevice = uint64_t{1} << 61;  // it did, and came here from there
+  /// What this rank posts is marked so until found_device().
+  void mark_device() noexcept { marks_ |= kFromDevice; }
+  /// Whether something read was marked so, or posted. Forgets it.
+  [[nodiscard]] bool found_device() noexcept {
+    const bool found = found_device_ || (marks_ & kFromDevice) != 0;
+    found_device_ = false;
+    marks_ &= ~kFromDevice;
+    return found;
+  }
+  void find_device() noexcept { found_device_ = true; }
   /// The data of the own slot in an epoch to come, whose slot no rank reads any more: the next one,
   /// where all have posted this one.
   [[nodiscard]] std::byte* ahead(uint64_t epochs) const noexcept {
@@ -168,7 +179,8 @@ class Slots {
   const bool in_step_;
   std::byte* const own_;
   uint64_t epoch_ = 0, floor_ = 0;  // all ranks have ended epoch floor_
-  uint64_t poisoned_ = 0;
+  uint64_t marks_ = 0;              // of what this rank posts
+  bool found_device_ = false;
   const char* what_ = "";
   std::vector<uint64_t> known_;  // by rank: an epoch that it has ended
 };

@@ -15,7 +15,7 @@ class InStream {
   InStream(GpuTeam& team, cuda::Job& job) noexcept
       : team_(team), job_(job), current_(team.device()) {
     job.note("cuCtxPushCurrent", current_.result());
-    captured_ = team.is_captured(job.stream());
+    captured_ = job.borrowed() && team.is_captured(job.stream());
     if (captured_)
       team.pin();
     else

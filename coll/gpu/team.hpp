@@ -198,10 +198,14 @@ class GpuTeams {
   ~GpuTeams() {
     for (const auto& team : all_) team->end();
   }
+  /// For which calls; a communicator may have one for each.
+  enum class Use : uint8_t { kEnqueued, kOrdinary };
+  /// So many in use that a further one is not made for ordinary calls, which have another way.
+  static constexpr int kMostForOrdinary = 8;
   /// Together with all ranks of the communicator: an idle one of the same ranks, or a new one; null
   /// with *why_not on all of them. `device`: of this rank's stream, or null. Throws Error,
   /// std::bad_alloc.
-  [[nodiscard]] std::shared_ptr<GpuTeam> lease(core::Communicator& communicator,
+  [[nodiscard]] std::shared_ptr<GpuTeam> lease(core::Communicator& communicator, Use use,
                                                cuda::Device* device, std::string* why_not);
   /// The communicator is gone.
   static void give_back(GpuTeam& team) noexcept { team.lease(false); }
@@ -213,6 +217,7 @@ class GpuTeams {
   [[nodiscard]] static uint64_t parts_of(const std::vector<Facts>& all, bool* shares,
                                          std::string* why_not);
   void agree(core::Communicator& communicator, const std::string& mine, std::string* why_not);
+  [[nodiscard]] bool takes_more(Use use) const noexcept;
 
   Executions& executions_;
   std::vector<std::shared_ptr<GpuTeam>> all_;

@@ -20,8 +20,8 @@ std::vector<int> members_of(const core::Communicator& communicator) {
 }
 
 /// Not 0.
-uint64_t number_of(const core::ContextId& id) noexcept {
-  return (id.creator * 31 + id.counter) | uint64_t{1} << 63;
+uint64_t number_of(const core::ContextId& id, GpuTeams::Use use) noexcept {
+  return (id.creator * 31 + id.counter) * 2 + static_cast<uint64_t>(use) | uint64_t{1} << 63;
 }
 
 /// What the device lacks; empty: nothing.
@@ -100,9 +100,18 @@ uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::st
   return parts;
 }
 
-std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda::Device* device,
-                                         std::string* why_not) {
-  agree(communicator, what_lacks(communicator, device), why_not);
+bool GpuTeams::takes_more(Use use) const noexcept {
+  return use != Use::kOrdinary || std::count_if(all_.begin(), all_.end(), [](const auto& team) {
+                                    return team->leased();
+                                  }) < kMostForOrdinary;
+}
+
+std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use use,
+                                         cuda::Device* device, std::string* why_not) {
+  std::string lacks = what_lacks(communicator, device);
+  if (lacks.empty() && !takes_more(use))
+    lacks = strf("it has %d teams of GPUs already", kMostForOrdinary);
+  agree(communicator, lacks, why_not);
   if (!why_not->empty()) return nullptr;
   const std::vector<int> members = members_of(communicator);
   std::shared_ptr<GpuTeam> team = idle(members, *device);
@@ -123,12 +132,11 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda:
     team->lease(true);
     return team;
   }
-  team = std::make_shared<GpuTeam>(number_of(communicator.id()), members, communicator.rank(),
+  team = std::make_shared<GpuTeam>(number_of(communicator.id(), use), members, communicator.rank(),
                                    *device);
   pml::Pml& pml = executions_.pml();
   std::vector<pml::MemoryHandle> handles(members.size());
   pml::MemoryHandle handle{};
-  std::string lacks;
   {
     const core::ChannelUnlock meanwhile(communicator.channel().progress);
     lacks = team->take_scratch(mine.bytes);

@@ -57,9 +57,19 @@ bool prefers_kernels(const GpuTeam& team, const Params& params, const Operation&
   return team.shares() || (!operation.irregular && bytes <= kMostByKernel);
 }
 
+// What is large kernels read from where it is (coll/flat/on_device.hpp).
+bool takes_ordinary(const Params& params, const Operation& operation, size_t bytes) noexcept {
+  if (params.gpu_engine == "host") return false;
+  return params.gpu_engine != "auto" || (!operation.irregular && bytes <= kMostByKernel);
+}
+
 Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Operation& operation,
            size_t bytes, CUstream stream) {
   Way way;
+  if (params.gpu_engine == "host") {
+    way.why = "TERN_GPU_ENGINE is host";
+    return way;
+  }
   if (params.gpu_engine == "stream") {
     way.why = "TERN_GPU_ENGINE is stream";
     return by_stream(team, std::move(way));

@@ -27,6 +27,9 @@ struct Way {
 /// Before the row is known: whether kernels come first.
 [[nodiscard]] bool prefers_kernels(const GpuTeam& team, const Params& params,
                                    const Operation& operation, size_t bytes) noexcept;
+/// Whether ordinary calls are worth it: before it is known who shares a GPU.
+[[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
+                                  size_t bytes) noexcept;
 /// All ranks have made the same calls, captured or not. A program is brought to the device.
 [[nodiscard]] Way way_of(GpuTeam& team, const Params& params, const Placed& placed,
                          const Operation& operation, size_t bytes, CUstream stream);

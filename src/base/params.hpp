@@ -94,9 +94,9 @@ namespace tern {
   X(gpu_scratch, "TERN_GPU_SCRATCH", Size, 33554432, between(1048576, 1099511627776), shared(),    \
     "collectives that are put into streams: bytes of device memory that each rank of a "           \
     "communicator gives for what is under way")                                                    \
-  X(gpu_engine, "TERN_GPU_ENGINE", Word, "auto", one_of("auto|stream|kernel"), shared(),           \
-    "collectives that are put into streams: auto, stream (copies and operations on words), kernel "\
-    "(one kernel, which waits for those of other ranks)")                                          \
+  X(gpu_engine, "TERN_GPU_ENGINE", Word, "auto", one_of("auto|stream|kernel|host"), shared(),      \
+    "collectives that devices do alone: auto, stream (copies and operations on words), kernel (one "\
+    "kernel, which waits for those of other ranks), host (none: the host takes part in each step)") \
   X(gpu_wire, "TERN_GPU_WIRE", Word, "auto", one_of("auto|simple|ll"), shared(),                   \
     "what kernels of collectives write to other ranks: auto, simple (data, then a word that says "  \
     "so), ll (words of data and flag, where the algorithm is of one hop)")                         \

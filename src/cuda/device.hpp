@@ -88,6 +88,12 @@ class Device {
   [[nodiscard]] bool stale() const noexcept;
   /// Nothing of it may be touched any more. It stays for those who still hold it.
   void forget() noexcept;
+  /// For an ordinary call whose work waits for that of other ranks, one at a time: two at once,
+  /// begun in another order by other ranks, might stand in one queue of the hardware.
+  [[nodiscard]] bool try_take() noexcept {
+    return !taken_.exchange(true, std::memory_order_acquire);
+  }
+  void give() noexcept { taken_.store(false, std::memory_order_release); }
   [[nodiscard]] bool gone() const noexcept { return gone_.load(std::memory_order_relaxed); }
 
  private:
@@ -109,6 +115,7 @@ class Device {
   std::atomic<bool> gone_{false};
   std::atomic<bool> prepared_{false};
   std::atomic<int> waiting_{0};
+  std::atomic<bool> taken_{false};
 };
 
 /// Makes a context current for a scope, and driver calls harmless to a capture of this thread's.
@@ -193,12 +200,18 @@ class Job {
   [[nodiscard]] bool done() noexcept;
   /// Waits; false where something failed.
   bool finish() noexcept;
+  // Where the caller learns by itself when it has all ended:
+  void has_ended() noexcept { open_ = false; }
+  /// Asks now and then.
+  [[nodiscard]] bool has_failed_meanwhile() noexcept;
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
   /// "cuMemcpyAsync: CUDA_ERROR_..."
   [[nodiscard]] std::string failure() const { return words_of(function_, result_); }
   /// Another job's first failure becomes that one's, if it had none.
   void give_failure(Job& other) const noexcept { other.note(function_, result_); }
   [[nodiscard]] Device& device() const noexcept { return *device_; }
+  /// The stream is the application's, or a team's.
+  [[nodiscard]] bool borrowed() const noexcept { return borrowed_; }
   [[nodiscard]] CUstream stream() const noexcept {
     return stream_ == nullptr ? nullptr : stream_->handle;
   }

@@ -188,6 +188,19 @@ bool Job::is_under_way() noexcept {
   return false;
 }
 
+bool Job::has_failed_meanwhile() noexcept {
+  if (failed() || lost()) return true;
+  const int64_t now = now_ns();
+  const bool first = next_question_ == 0;
+  if (!first && now < next_question_) return false;
+  next_question_ = now + kBetween;
+  if (first) return false;
+  const Current current(*device_);
+  const CUresult result = device_->driver.cuStreamQuery(stream());
+  if (result != CUDA_ERROR_NOT_READY) note("cuStreamQuery", result);
+  return failed();
+}
+
 bool Job::done() noexcept {
   if (!open_ || lost()) return true;
   if (is_under_way()) return false;

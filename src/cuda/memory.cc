@@ -19,6 +19,8 @@ namespace detail {
 
 constinit HostRanges host_ranges;
 constinit thread_local StackRange stack_range;
+constinit thread_local CallBuffers* call_buffers __attribute__((tls_model("initial-exec"))) =
+    nullptr;
 
 namespace {
 
@@ -92,12 +94,36 @@ TERN_COLD MemoryKind kind_without_driver(const void* address) noexcept {
   return faults ? MemoryKind::kDevice : MemoryKind::kHost;
 }
 
+[[nodiscard]] Memory ask_all(const void* address) noexcept;
+[[nodiscard]] MemoryKind ask_driver(const void* address) noexcept;
+
 }  // namespace
 
 const Driver* driver_to_ask() noexcept {
   const Driver* const known = driver();
   return known != nullptr ? known : unusable_driver();
 }
+
+namespace {
+
+MemoryKind ask_driver(const void* address) noexcept {
+  const Driver* const known = driver_to_ask();
+  if (known == nullptr) return MemoryKind::kHost;
+  unsigned int type = 0;
+  int managed = 0;
+  std::array<CUpointer_attribute, 2> names = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                              CU_POINTER_ATTRIBUTE_IS_MANAGED};
+  std::array<void*, 2> values = {&type, &managed};
+  const CUresult answer = known->cuPointerGetAttributes(names.size(), names.data(), values.data(),
+                                                        reinterpret_cast<CUdeviceptr>(address));
+  if (answer == CUDA_ERROR_NOT_INITIALIZED || answer == CUDA_ERROR_DEINITIALIZED)
+    return MemoryKind::kHost;  // there is no device memory
+  if (answer != CUDA_SUCCESS) return kind_without_driver(address);
+  if (managed != 0) return MemoryKind::kManaged;
+  return type == CU_MEMORYTYPE_DEVICE ? MemoryKind::kDevice : MemoryKind::kHost;
+}
+
+}  // namespace
 
 MemoryKind ask(const void* address) noexcept {
   if (address == nullptr) return MemoryKind::kHost;
@@ -109,23 +135,29 @@ MemoryKind ask(const void* address) noexcept {
     return MemoryKind::kHost;
   for (const HostRanges::Range& range : host_ranges.pinned)
     if (range.has(at)) return MemoryKind::kHost;
-  const Driver* const known = driver_to_ask();
-  if (known == nullptr) return MemoryKind::kHost;
-  unsigned int type = 0;
-  int managed = 0;
-  std::array<CUpointer_attribute, 2> names = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                              CU_POINTER_ATTRIBUTE_IS_MANAGED};
-  std::array<void*, 2> values = {&type, &managed};
-  const CUresult answer =
-      known->cuPointerGetAttributes(names.size(), names.data(), values.data(), at);
-  if (answer == CUDA_ERROR_NOT_INITIALIZED || answer == CUDA_ERROR_DEINITIALIZED)
-    return MemoryKind::kHost;  // there is no device memory
-  if (answer != CUDA_SUCCESS) return kind_without_driver(address);
-  if (managed != 0) return MemoryKind::kManaged;
-  return type == CU_MEMORYTYPE_DEVICE ? MemoryKind::kDevice : MemoryKind::kHost;
+  CallBuffers::Known* const remembered = CallBuffers::find(address);
+  if (remembered == nullptr) return ask_driver(address);
+  if (remembered->kind == MemoryKind::kUnknown) remembered->kind = ask_driver(address);
+  return remembered->kind;
 }
 
 }  // namespace detail
+
+CallBuffers::CallBuffers(const void* one, const void* other) noexcept
+    : outer_(detail::call_buffers) {
+  known_[0].address = one;
+  known_[1].address = other;
+  detail::call_buffers = this;
+}
+
+CallBuffers::~CallBuffers() { detail::call_buffers = outer_; }
+
+CallBuffers::Known* CallBuffers::find(const void* address) noexcept {
+  if (detail::call_buffers == nullptr) return nullptr;
+  for (Known& one : detail::call_buffers->known_)
+    if (one.address == address && address != nullptr) return &one;
+  return nullptr;
+}
 
 namespace {
 
@@ -153,6 +185,18 @@ void forget_pinned(const void* begin) noexcept {
 }
 
 Memory look_up(const void* address) noexcept {
+  CallBuffers::Known* const remembered = CallBuffers::find(address);
+  if (remembered == nullptr) return detail::ask_all(address);
+  if (remembered->looked_up) return remembered->memory;
+  remembered->memory = detail::ask_all(address);
+  remembered->looked_up = true;
+  return remembered->memory;
+}
+
+namespace detail {
+namespace {
+
+Memory ask_all(const void* address) noexcept {
   Memory memory;
   const Driver* const known = detail::driver_to_ask();
   if (known == nullptr || address == nullptr) return memory;
@@ -181,5 +225,8 @@ Memory look_up(const void* address) noexcept {
   memory.pooled = pool != nullptr;
   return memory;
 }
+
+}  // namespace
+}  // namespace detail
 
 }  // namespace tern::cuda

@@ -72,6 +72,28 @@ extern constinit thread_local StackRange stack_range __attribute__((tls_model("i
 TERN_COLD MemoryKind ask(const void* address) noexcept;
 }  // namespace detail
 
+/// The buffers of a call, which stay what they are as long as it lasts: the driver is asked once
+/// about each, by the thread that makes the call. Two at most. Null: none.
+class CallBuffers {
+ public:
+  CallBuffers(const void* one, const void* other) noexcept;
+  CallBuffers(const CallBuffers&) = delete;
+  CallBuffers& operator=(const CallBuffers&) = delete;
+  ~CallBuffers();
+  struct Known {
+    const void* address = nullptr;
+    MemoryKind kind = MemoryKind::kUnknown;
+    bool looked_up = false;
+    Memory memory;
+  };
+  /// Null: none of the calls' of this thread.
+  [[nodiscard]] static Known* find(const void* address) noexcept;
+
+ private:
+  std::array<Known, 2> known_;
+  CallBuffers* const outer_;
+};
+
 [[nodiscard]] inline MemoryKind kind_of(const void* address) noexcept {
   if (TERN_LIKELY(no_driver_since.still())) return MemoryKind::kHost;
   const auto at = reinterpret_cast<uintptr_t>(address);

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "coll/engine/operation.hpp"
+#include "coll/gpu/device_calls.hpp"
 #include "core/communicator.hpp"
 #include "stream/call.hpp"
-#include "stream/device_calls.hpp"
 #include "stream/started.hpp"
 #include "stream/stream.hpp"
 
@@ -169,7 +169,7 @@ class CommStream {
   Started started_;
   // The proxy's own:
   std::vector<Flight> flights_;
-  DeviceCalls device_calls_;
+  coll::DeviceCalls device_calls_;
 };
 
 /// How a communicator holds it.

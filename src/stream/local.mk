@@ -6,7 +6,6 @@ stream_sources += src/stream/blocks_call.cc
 stream_sources += src/stream/collective.cc
 stream_sources += src/stream/comm_stream.cc
 stream_sources += src/stream/comm_stream_proxy.cc
-stream_sources += src/stream/device_calls.cc
 stream_sources += src/stream/elements.cc
 stream_sources += src/stream/exchange_call.cc
 stream_sources += src/stream/message.cc

@@ -2,6 +2,7 @@
 // The program resets its device (cudaDeviceReset) between two messages: what was made in the
 // context is gone, and the next message and the next reduction work as the first ones did.
 // ranks: 2
+// configurations: 1 2-apart 4-peers
 #include "allocators.hpp"
 
 using namespace tern::test;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/device_calls.hpp"
+#include "coll/gpu/device_calls.hpp"
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 
-namespace tern::stream {
+namespace tern::coll {
 namespace {
 
 std::vector<int> peers_of(const core::Communicator& communicator) {
@@ -17,8 +17,7 @@ std::vector<int> peers_of(const core::Communicator& communicator) {
 
 }  // namespace
 
-DeviceCalls::DeviceCalls(const core::Communicator& communicator,
-                         std::shared_ptr<coll::GpuTeam> team)
+DeviceCalls::DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team)
     : name_(communicator.name.or_words("a communicator")),
       patience_(communicator.process().params.gpu_patience * 1000),
       peers_(peers_of(communicator)),
@@ -101,4 +100,4 @@ void DeviceCalls::complain(uint32_t wait) const {
   }
 }
 
-}  // namespace tern::stream
+}  // namespace tern::coll

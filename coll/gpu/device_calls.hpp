@@ -16,12 +16,12 @@
 #include "coll/gpu/team.hpp"
 #include "core/communicator.hpp"
 
-namespace tern::stream {
+namespace tern::coll {
 
 class DeviceCalls {
  public:
   /// The communicator may go before the stream has passed its calls. Throws std::bad_alloc.
-  DeviceCalls(const core::Communicator& communicator, std::shared_ptr<coll::GpuTeam> team);
+  DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team);
 
   /// How many calls the stream has passed since the last time.
   [[nodiscard]] int look() noexcept;
@@ -46,7 +46,7 @@ class DeviceCalls {
   const std::string name_;        // of the communicator
   const int64_t patience_;        // nanoseconds
   const std::vector<int> peers_;  // by rank
-  const std::shared_ptr<coll::GpuTeam> team_;
+  const std::shared_ptr<GpuTeam> team_;
   [[nodiscard]] uint32_t passed() const noexcept;
   uint32_t seen_;
   std::atomic<bool> closed_{false};
@@ -56,4 +56,4 @@ class DeviceCalls {
   bool told_ = false;  // that a kernel has given up
 };
 
-}  // namespace tern::stream
+}  // namespace tern::coll

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Coll: blocking collectives of memory on devices, where the ranks are a team (coll/gpu).
+// Why: what is small takes one kernel on each device, instead of two copies through the host.
+// Order: only a rank itself knows where its data lies, and all must go one way: they tell each
+// other in the first epoch of the slots. So all are in the call, and no kernel waits for a program.
+#include <sched.h>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "coll/coll.hpp"
+#include "coll/flat/flat.hpp"
+#include "coll/flat/on_device.hpp"
+#include "coll/flat/staged.hpp"
+#include "coll/gpu/device_calls.hpp"
+#include "coll/gpu/pieces.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+/// Where a side's data begins; null where this rank has no data there.
+const std::byte* first_of(const Operation& operation, const Side& side) noexcept {
+  const bool scatters = operation.collective == Collective::kScatter;
+  const bool meant = !operation.in_place || (&side == &operation.input) == scatters;
+  if (!meant || side.type == nullptr || side.address == nullptr) return nullptr;
+  return static_cast<const std::byte*>(side.address) + side.type->true_lb();
+}
+
+/// The turn of a call to have work that waits on the device; null: of none.
+class Turn {
+ public:
+  explicit Turn(cuda::Device* device) noexcept
+      : device_(device != nullptr && device->try_take() ? device : nullptr) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (device_ != nullptr) device_->give();
+  }
+  [[nodiscard]] bool held() const noexcept { return device_ != nullptr; }
+
+ private:
+  cuda::Device* const device_;
+};
+
+bool has_come(const GpuTeam& team, uint32_t call) noexcept {
+  return static_cast<int32_t>(team.passed() - call) >= 0;
+}
+
+}  // namespace
+
+bool Coll::may_use_team(const CommState& state, const Operation& operation,
+                        const Question& question) const noexcept {
+  if (!state.devices || state.no_own_team) return false;
+  if (!OnDevice::takes(operation.collective)) return false;
+  if (!all_read_all(operation.collective) && flat_bytes(question) < kLeastOnDevice) return false;
+  return takes_ordinary(process_.params, operation, question.bytes) &&
+         Pieces::why_not(operation) == nullptr;
+}
+
+Coll::Ran Coll::run_on_team(const Operation& operation, FlatMethod method, Slots& slots,
+                            int* code) {
+  CommState& state = state_of(*operation.communicator);
+  cuda::Job job;
+  if (TERN_UNLIKELY(uses_device(operation))) job = job_for_team(state, operation);
+  const Turn turn(job.stream() == nullptr ? nullptr : &job.device());
+  const bool mine = turn.held();
+  const bool asks_first = method != FlatMethod::kWhole || !all_read_all(operation.collective);
+  Elsewhere where = Elsewhere::kNone;
+  if (asks_first)
+    where = flat_ask(operation, slots, mine);
+  else if (mine)
+    where = flat_run_here(operation, slots, true, code);
+  else
+    *code = run_in_slots(operation, method, slots, &where);
+  if (where == Elsewhere::kAll) return run_on_team(state, operation, std::move(job), code);
+  job.abandon();
+  return where == Elsewhere::kNone && !asks_first ? Ran::kDone : Ran::kNotYet;
+}
+
+// Without a stream where some of it lies elsewhere, or cannot be used: the way through the host
+// says why.
+cuda::Job Coll::job_for_team(const CommState& state, const Operation& operation) noexcept {
+  cuda::Job job;
+  const auto gives_up = [&] {
+    job.abandon();
+    return cuda::Job();
+  };
+  for (const Side* side : {&operation.input, &operation.output}) {
+    const std::byte* const first = first_of(operation, *side);
+    if (first == nullptr) continue;
+    const cuda::Memory memory = cuda::look_up(first);
+    std::string why;
+    if (!cuda::on_device(memory.kind)) return gives_up();
+    if (job.stream() != nullptr) {
+      if (process_.gpus.device_of(memory, &why) != &job.device()) return gives_up();
+      job.settle(memory);
+      continue;
+    }
+    int code = MPI_SUCCESS;
+    job = core::begin_job(process_, first, &code);
+    if (code != MPI_SUCCESS) (void)take_last_error();
+    if (code != MPI_SUCCESS) return gives_up();
+    if (state.own_team != nullptr && &state.own_team->device() != &job.device()) return gives_up();
+  }
+  if (job.failed()) return gives_up();
+  return job;
+}
+
+// Some messages at the first use, and memory of the device.
+bool Coll::has_own_team(CommState& state, cuda::Device& device) {
+  if (TERN_LIKELY(state.own_team != nullptr)) return true;
+  std::string why_not;
+  state.own_team = teams_.lease(state.communicator, GpuTeams::Use::kOrdinary, &device, &why_not);
+  state.no_own_team = state.own_team == nullptr;
+  if (state.no_own_team) {
+    process_.gpus.tell_choice(
+        process_.explain,
+        strf("collectives of device memory on %s do not go from device to device alone: %s",
+             state.communicator.name.or_words("a communicator").c_str(), why_not.c_str()));
+    return false;
+  }
+  state.own_calls = std::make_unique<DeviceCalls>(state.communicator, state.own_team);
+  return true;
+}
+
+Coll::Ran Coll::run_on_team(CommState& state, const Operation& operation, cuda::Job job,
+                            int* code) {
+  if (!has_own_team(state, job.device())) {
+    job.abandon();
+    return Ran::kNotYet;
+  }
+  GpuTeam& team = *state.own_team;
+  bool taken = false;
+  std::string why_not;
+  {
+    const core::ChannelUnlock meanwhile(channel_.progress);
+    *code = put_into(state, team, operation, job, &taken, &why_not);
+  }
+  if (TERN_UNLIKELY(*code != MPI_SUCCESS)) leave_team(state, job, *code, take_last_error().text);
+  if (!taken) {
+    job.abandon();
+    return Ran::kNotYet;
+  }
+  await_team(state, operation, job, team.calls());
+  return Ran::kDone;
+}
+
+void Coll::await_team(CommState& state, const Operation& operation, cuda::Job& job, uint32_t call) {
+  GpuTeam& team = *state.own_team;
+  channel_.progress.stay_awake(1);
+  channel_.progress.wait(
+      [&] {
+        if (has_come(team, call)) return true;
+        state.own_calls->watch();
+        return job.has_failed_meanwhile();
+      },
+      [&](WaitReport* report) { (void)state.own_calls->describe(report); });
+  channel_.progress.stay_awake(-1);
+  if (TERN_UNLIKELY(!has_come(team, call)))
+    leave_team(state, job, MPI_ERR_OTHER,
+               strf("%s: the device has failed: %s", name_of(operation.collective),
+                    job.failure().c_str()));
+  job.has_ended();
+  if (TERN_UNLIKELY(state.over())) throw Error(MPI_ERR_OTHER, state.trouble->why);
+  if (TERN_UNLIKELY(team.forsaken())) throw Error(MPI_ERR_OTHER, team.why_forsaken());
+  if (const std::string why = team.why_given_up(); TERN_UNLIKELY(!why.empty()))
+    throw Error(MPI_ERR_OTHER, why);
+}
+
+// What is in the stream waits for ranks that will not come: it is let go, as it uses the caller's
+// buffers.
+void Coll::leave_team(CommState& state, cuda::Job& job, int code, const std::string& why) {
+  constexpr int64_t kMostNs = 10'000'000'000;
+  state.own_team->forsake(why);
+  state.own_team->let_go();
+  const int64_t began = now_ns();
+  while (!job.done() && now_ns() - began < kMostNs) {
+    state.own_calls->watch();
+    ::sched_yield();
+  }
+  if (!job.done()) job.abandon();
+  throw Error(code, why);
+}
+
+}  // namespace tern::coll

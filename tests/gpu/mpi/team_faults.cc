@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every function of the driver that an ordinary collective of device memory calls fails once, at
+// its first and at its second call, on one rank: in the first call of a communicator, which
+// prepares what devices need to do it alone, and in a later one. Each call ends on both ranks; who
+// is told of no failure has the right data; and a communicator that is made afterwards is well.
+// ranks: 2
+// configurations: 4-peers mps
+// timeout: 150
+#include "faults.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+int outcomes[2];  // well, told
+int step = 0;
+
+/// Of so many integers. Zero or the error on this rank.
+int reduce(MPI_Comm comm, int count, const Area& area, const std::string& fault) {
+  const int base = ++step * 10;
+  std::vector<int> data(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) data[static_cast<size_t>(i)] = base + rank + i;
+  area.put(data.data(), data.size() * sizeof(int));
+  control().fault(fault.c_str());
+  const int code = MPI_Allreduce(MPI_IN_PLACE, area.address(), count, MPI_INT, MPI_SUM, comm);
+  control().fault("");
+  if (code != MPI_SUCCESS) return code;
+  area.get(data.data(), data.size() * sizeof(int));
+  for (int i = 0; i < count; ++i)
+    if (data[static_cast<size_t>(i)] != 2 * (base + i) + 1)
+      FAIL("%s: no rank tells of it, and element %d of %d is %d, expected %d", doing, i, count,
+           data[static_cast<size_t>(i)], 2 * (base + i) + 1);
+  return MPI_SUCCESS;
+}
+
+void now(const char* what, const std::string& fault, int at) {
+  std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s, %s at rank %d\n", rank, what,
+                fault.c_str(), at);
+  alarm(20);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+MPI_Comm fresh() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  return comm;
+}
+
+void each(const char* what, int count, bool prepared, const Area& area, const char* only) {
+  MPI_Comm comm = fresh();
+  if (prepared) OK(reduce(comm, count, area, ""));
+  for (const int at : {0, 1}) {
+    // A communicator each, for what is called in the first call.
+    MPI_Comm other = fresh();
+    if (prepared) OK(reduce(other, count, area, ""));
+    const auto faults = called(at, [&] { OK(reduce(other, count, area, "")); });
+    for (const std::string& fault : faults) {
+      // Where cuCtxGetId fails the context is gone, and all that was in it (context_reset.cc).
+      if (fault.find(only) != 0 || fault.find("cuCtxGetId") == 0) continue;
+      now(what, fault, at);
+      const int code = reduce(comm, count, area, rank == at ? fault + "999" : "");
+      ++outcomes[code == MPI_SUCCESS ? 0 : 1];
+      int worst = 0;
+      OK(MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+      // Where a rank's part was done before it failed, the other hears of it in the next call.
+      if (worst != MPI_SUCCESS && code == MPI_SUCCESS)
+        CHECK(MPI_Barrier(comm) != MPI_SUCCESS);
+      else if (code != MPI_SUCCESS)
+        (void)MPI_Barrier(comm);
+      OK(MPI_Comm_free(&comm));
+      comm = fresh();
+      OK(reduce(comm, count, area, ""));
+      if (!prepared) {
+        OK(MPI_Comm_free(&comm));
+        comm = fresh();
+      }
+      alarm(0);
+    }
+    OK(MPI_Comm_free(&other));
+  }
+  OK(MPI_Comm_free(&comm));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  if (!control().there()) return end() == 0 ? 77 : 1;  // a real driver does not fail when asked
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  end_with_words();
+  start_cuda();
+  const char* const only = argc > 1 ? argv[1] : "";
+  const Area area = plain(400000 * sizeof(int));
+  each("a first reduction", 100, false, area, only);
+  for (const int count : {100, 50000, 200000}) each("a reduction", count, true, area, only);
+  CHECK(*only != '\0' || (outcomes[0] > 0 && outcomes[1] > 0));
+  if (std::getenv("FAULT_TELLS") != nullptr)
+    std::printf("[rank %d] %d well, %d told\n", rank, outcomes[0], outcomes[1]);
+  return end();
+}
