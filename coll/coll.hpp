@@ -43,8 +43,9 @@ class Coll final : UnderWay, ScheduleMaker {
 
   /// What is put into streams (coll_enqueue.cc). Together with all ranks: prepares the communicator
   /// for it. `device`: of this rank's stream; null: it has none.
-  [[nodiscard]] int prepare_enqueue(core::Communicator& communicator,
-                                    cuda::Device* device) noexcept;
+  /// *islands: as of GpuTeams::lease.
+  [[nodiscard]] int prepare_enqueue(core::Communicator& communicator, cuda::Device* device,
+                                    std::vector<int>* islands = nullptr) noexcept;
   /// Of a communicator so prepared; null where its ranks have none.
   [[nodiscard]] static std::shared_ptr<GpuTeam> team_of(
       const core::Communicator& communicator) noexcept;
@@ -52,6 +53,11 @@ class Coll final : UnderWay, ScheduleMaker {
   [[nodiscard]] static std::string why_no_team(const core::Communicator& communicator);
   /// A rank takes no part in a collective, or the communicator was interrupted. No lock is held.
   [[nodiscard]] static bool is_over(const core::Communicator& communicator) noexcept;
+  /// An error where it is. No lock is held.
+  [[nodiscard]] int fail_if_over(const core::Communicator& communicator) const noexcept;
+  /// What is said of a communicator's streams is said of those of another with some of its ranks,
+  /// too.
+  static void relate(core::Communicator& communicator, const core::Communicator& other);
   /// Puts an operation on a communicator so prepared into a stream. Not *taken: it must be done
   /// another way, which all ranks find alike, *why_not.
   [[nodiscard]] int enqueue(const Operation& operation, CUstream stream, bool* taken,

@@ -25,13 +25,15 @@ const char* wire_of(Way::Engine engine) noexcept {
 
 }  // namespace
 
-int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device) noexcept {
+int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device,
+                          std::vector<int>* islands) noexcept {
   const core::ChannelLock lock(channel_.progress);
   try {
     CommState& state = state_of(communicator);
     if (state.team != nullptr) return MPI_SUCCESS;
     state.no_team.clear();
-    state.team = teams_.lease(communicator, GpuTeams::Use::kEnqueued, device, &state.no_team);
+    state.team =
+        teams_.lease(communicator, GpuTeams::Use::kEnqueued, device, &state.no_team, islands);
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory for a team of GPUs of %d ranks", communicator.size());
@@ -155,6 +157,7 @@ void Coll::forsake_teams(const core::Communicator& communicator, const std::stri
   if (state == nullptr) return;
   if (state->team != nullptr) state->team->forsake(why);
   if (state->own_team != nullptr) state->own_team->forsake(why);
+  for (const auto& one : state->related_teams) one->forsake(why);
 }
 
 std::string Coll::why_no_team(const core::Communicator& communicator) {
@@ -168,6 +171,16 @@ bool Coll::is_over(const core::Communicator& communicator) noexcept {
   const core::ChannelLock lock(communicator.channel().progress);
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   return communicator.interrupted() || (state != nullptr && state->over());
+}
+
+int Coll::fail_if_over(const core::Communicator& communicator) const noexcept {
+  if (communicator.coll == nullptr || !is_over(communicator)) return MPI_SUCCESS;
+  return fail_over(static_cast<CommState&>(*communicator.coll));
+}
+
+void Coll::relate(core::Communicator& communicator, const core::Communicator& other) {
+  if (auto team = team_of(other))
+    static_cast<CommState&>(*communicator.coll).related_teams.push_back(std::move(team));
 }
 
 int Coll::enqueue(const Operation& operation, CUstream stream, bool* taken,

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "coll/engine/cache.hpp"
 #include "coll/engine/measured.hpp"
@@ -28,19 +29,20 @@ struct CommState final : CommRefusals {
   ~CommState() override;
 
   const Levels* levels = nullptr;
-  const Levels* islands = nullptr;                   // of ranks whose devices reach each other
-  bool shares_large = true;                          // large ones, too
-  bool single_copy = true;                           // and buffers, likewise
-  bool devices = false;                              // a rank has a driver of devices
-  std::unique_ptr<Slab> slabs[2];                    // by size; null until they are used
-  std::unique_ptr<FlatQueue> flights[3];             // of nonblocking calls, likewise
-  std::unique_ptr<Forced> hints;                     // null: none
-  std::shared_ptr<GpuTeam> team;                     // of its ranks' streams; null: none
-  std::string no_team;                               // why not
-  std::shared_ptr<GpuTeam> own_team;                 // of ordinary calls; null: not yet, or none
-  std::unique_ptr<DeviceCalls> own_calls;            // in its streams
-  bool no_own_team = false;                          // ranks came to that together
-  std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
+  const Levels* islands = nullptr;                      // of ranks whose devices reach each other
+  bool shares_large = true;                             // large ones, too
+  bool single_copy = true;                              // and buffers, likewise
+  bool devices = false;                                 // a rank has a driver of devices
+  std::unique_ptr<Slab> slabs[2];                       // by size; null until they are used
+  std::unique_ptr<FlatQueue> flights[3];                // of nonblocking calls, likewise
+  std::unique_ptr<Forced> hints;                        // null: none
+  std::shared_ptr<GpuTeam> team;                        // of its ranks' streams; null: none
+  std::string no_team;                                  // why not
+  std::vector<std::shared_ptr<GpuTeam>> related_teams;  // of parts of its ranks, whose streams wait
+  std::shared_ptr<GpuTeam> own_team;                    // of ordinary calls; null: not yet, or none
+  std::unique_ptr<DeviceCalls> own_calls;               // in its streams
+  bool no_own_team = false;                             // ranks came to that together
+  std::shared_ptr<CachedSchedule> neighborhoods[2];     // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.
   Question question{Collective::kBarrier, 0, 0};
   Choice answer{nullptr, Choice::Why::kModel};

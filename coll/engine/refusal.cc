@@ -237,7 +237,7 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
   const char* const where = heard.across ? " of the other group" : "";
   if (notice.says == Notice::Says::kTakesPart)
     return end_collectives(state, strf("rank %d%s took part in a collective that this rank refused",
-                                       notice.rank, where));
+                                       comm.named(notice.rank), where));
   const auto same = std::find_if(trouble.refused.begin(), trouble.refused.end(),
                                  [&](const Trouble::Refused& own) { return own.number == number; });
   if (same != trouble.refused.end()) {
@@ -247,12 +247,14 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
   if (!trouble.over && !come) {
     trouble.heard.push_back(heard);
     ++waiting_;
-    under_way_.hear(comm, strf("rank %d%s takes no part: %s", notice.rank, where, notice.why));
+    under_way_.hear(
+        comm, strf("rank %d%s takes no part: %s", comm.named(notice.rank), where, notice.why));
     return;
   }
   core::Communicator& on = comm.inter() && !heard.across ? *comm.side : comm;
   send(tell(make_notice(Notice::Says::kTakesPart, number, comm.rank(), "")), on, notice.rank);
-  end_collectives(state, strf("rank %d%s takes no part: %s", notice.rank, where, notice.why));
+  end_collectives(state,
+                  strf("rank %d%s takes no part: %s", comm.named(notice.rank), where, notice.why));
 }
 
 void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent) {

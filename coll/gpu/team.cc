@@ -111,13 +111,23 @@ std::string GpuTeam::prepare_words() {
 }
 
 std::string GpuTeam::map(const std::vector<pml::MemoryHandle>& all, pml::Pml& pml) {
+  std::string why;
   for (size_t i = 0; i < all.size(); ++i) {
     if (static_cast<int>(i) == rank_) continue;
     mapped_[i] = pml.map(all[i], device_);
-    if (mapped_[i] == nullptr) return strf("its device does not map the memory of rank %zu's", i);
-    bases_[i] = mapped_[i]->address;
+    if (mapped_[i] != nullptr)
+      bases_[i] = mapped_[i]->address;
+    else if (why.empty())
+      why = strf("its device does not map the memory of rank %zu's", i);
   }
-  return {};
+  return why;
+}
+
+uint64_t GpuTeam::mapped() const noexcept {
+  uint64_t ranks = 0;
+  for (size_t i = 0; i < mapped_.size(); ++i)
+    if (mapped_[i] != nullptr || static_cast<int>(i) == rank_) ranks |= uint64_t{1} << i;
+  return ranks;
 }
 
 std::string GpuTeam::write_trial() {

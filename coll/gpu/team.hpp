@@ -136,6 +136,9 @@ class GpuTeam {
   [[nodiscard]] std::string take_scratch(size_t bytes);
   [[nodiscard]] std::string offer(pml::Pml& pml, pml::MemoryHandle* handle) const;
   [[nodiscard]] std::string map(const std::vector<pml::MemoryHandle>& all, pml::Pml& pml);
+  /// A bit for each rank whose scratch is mapped here.
+  [[nodiscard]] uint64_t mapped() const noexcept;
+  void unmap() noexcept { mapped_.clear(); }
   /// Writes a pattern into the scratch of all others.
   [[nodiscard]] std::string write_trial();
   /// Whether those of all others have come, by copies and words.
@@ -203,10 +206,12 @@ class GpuTeams {
   /// So many in use that a further one is not made for ordinary calls, which have another way.
   static constexpr int kMostForOrdinary = 8;
   /// Together with all ranks of the communicator: an idle one of the same ranks, or a new one; null
-  /// with *why_not on all of them. `device`: of this rank's stream, or null. Throws Error,
-  /// std::bad_alloc.
+  /// with *why_not on all of them, and where some do not reach each other's
+  /// memory *islands: by rank the lowest rank of those that do (topo/islands.hpp). `device`: of
+  /// this rank's stream, or null. Throws Error, std::bad_alloc.
   [[nodiscard]] std::shared_ptr<GpuTeam> lease(core::Communicator& communicator, Use use,
-                                               cuda::Device* device, std::string* why_not);
+                                               cuda::Device* device, std::string* why_not,
+                                               std::vector<int>* islands = nullptr);
   /// The communicator is gone.
   static void give_back(GpuTeam& team) noexcept { team.lease(false); }
 
@@ -218,6 +223,9 @@ class GpuTeams {
                                          std::string* why_not);
   void agree(core::Communicator& communicator, const std::string& mine, std::string* why_not);
   [[nodiscard]] bool takes_more(Use use) const noexcept;
+  [[nodiscard]] std::vector<int> find_islands(core::Communicator& communicator,
+                                              const GpuTeam& team);
+  void dissolve(core::Communicator& communicator, GpuTeam& team);
 
   Executions& executions_;
   std::vector<std::shared_ptr<GpuTeam>> all_;

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "coll/gpu/team.hpp"
 #include "cuda/kernels.hpp"
+#include "topo/islands.hpp"
 
 namespace tern::coll {
 namespace {
@@ -100,6 +101,29 @@ uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::st
   return parts;
 }
 
+// All unmap before any frees.
+void GpuTeams::dissolve(core::Communicator& communicator, GpuTeam& team) {
+  team.unmap();
+  std::string none;
+  agree(communicator, {}, &none);
+  team.end();
+}
+
+std::vector<int> GpuTeams::find_islands(core::Communicator& communicator, const GpuTeam& team) {
+  struct Mapped {
+    uint64_t ranks;  // a bit for each
+  };
+  static_assert(GpuTeam::kMostRanks <= 64);
+  const Mapped mine{team.mapped()};
+  std::vector<Mapped> all(static_cast<size_t>(communicator.size()));
+  executions_.gather(communicator, &mine, all.data(), sizeof mine, kMakingTeam);
+  topo::Reach reach(communicator.size());
+  for (int from = 0; from < reach.count(); ++from)
+    for (int to = 0; to < reach.count(); ++to)
+      reach.set(from, to, (all[static_cast<size_t>(from)].ranks >> to & 1) != 0);
+  return topo::islands_of(reach);
+}
+
 bool GpuTeams::takes_more(Use use) const noexcept {
   return use != Use::kOrdinary || std::count_if(all_.begin(), all_.end(), [](const auto& team) {
                                     return team->leased();
@@ -107,7 +131,8 @@ bool GpuTeams::takes_more(Use use) const noexcept {
 }
 
 std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use use,
-                                         cuda::Device* device, std::string* why_not) {
+                                         cuda::Device* device, std::string* why_not,
+                                         std::vector<int>* islands) {
   std::string lacks = what_lacks(communicator, device);
   if (lacks.empty() && !takes_more(use))
     lacks = strf("it has %d teams of GPUs already", kMostForOrdinary);
@@ -144,12 +169,18 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   if (lacks.empty()) lacks = team->offer(pml, &handle);
   executions_.gather(communicator, &handle, handles.data(), sizeof handle, kMakingTeam);
   agree(communicator, lacks, why_not);
-  if (why_not->empty()) agree(communicator, team->map(handles, pml), why_not);
+  if (why_not->empty()) {
+    agree(communicator, team->map(handles, pml), why_not);
+    if (!why_not->empty() && islands != nullptr) *islands = find_islands(communicator, *team);
+  }
   if (why_not->empty()) agree(communicator, team->write_trial(), why_not);
   if (why_not->empty()) agree(communicator, team->read_trial(), why_not);
-  all_.push_back(team);  // also where it failed: what others have mapped stays
+  if (!why_not->empty()) {
+    dissolve(communicator, *team);
+    return nullptr;
+  }
+  all_.push_back(team);
   team->lease(true);
-  if (!why_not->empty()) return nullptr;
   team->set_shares(shares);
   team->set_parts(static_cast<int>(parts));
   team->set_reduces(parts > 0);

@@ -7,6 +7,7 @@
 #include "core/communicator.hpp"
 #include "pml/pml.hpp"
 #include "stream/comm_stream.hpp"
+#include "stream/islands.hpp"
 
 namespace tern::api {
 
@@ -20,8 +21,15 @@ int comm_interrupt(core::Communicator& comm) noexcept {
   if (comm.side) channel.pml->interrupt(*comm.side);
   channel.coll->interrupt(comm);
   if (const stream::CommStream* const state = stream::of(comm)) {  // in the same channel
-    channel.pml->interrupt(state->shadow());
-    channel.coll->interrupt(state->shadow());
+    const auto interrupt = [&](const stream::CommStream& one) {
+      channel.pml->interrupt(one.shadow());
+      channel.coll->interrupt(one.shadow());
+    };
+    interrupt(*state);
+    if (state->islands() != nullptr) {
+      interrupt(state->islands()->here());
+      interrupt(state->islands()->across());
+    }
   }
   channel.progress.poll();
   channel.progress.wake();

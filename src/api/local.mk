@@ -63,3 +63,4 @@ api_sources += src/api/window_hints.cc
 api_sources += src/api/window_sync.cc
 api_sources += src/api/rma.cc
 api_sources += src/api/streams.cc
+api_sources += src/api/stream_islands.cc

@@ -24,6 +24,7 @@
 #include "core/op.hpp"
 #include "mpix.h"
 #include "stream/collective.hpp"
+#include "stream/islands.hpp"
 #include "stream/message.hpp"
 #include "stream/proxy.hpp"
 
@@ -78,37 +79,13 @@ int find_stream(Communicator& comm, CommStream** found) noexcept {
               comm.name.or_words("this communicator").c_str());
 }
 
-/// The least of all ranks' chunks.
-int agree(Communicator& comm, int64_t mine, size_t* least) {
-  int64_t agreed = mine;
-  core::Process& process = comm.process();
-  coll::Operation operation{};
-  operation.collective = coll::Collective::kAllreduce;
-  operation.communicator = &comm;
-  operation.op = process.handles.find<core::Op>(MPI_MIN);
-  core::Datatype& type = core::predefined_type(process, MPI_INT64_T);
-  operation.input = {&mine, 1, &type};
-  operation.output = {&agreed, 1, &type};
-  const int code = comm.channel().coll->run(operation);
-  *least = static_cast<size_t>(agreed);
-  return code;
-}
-
-/// Of the same members and in the same channel; enqueued collectives alone know it.
-Communicator* derive_shadow(Communicator& of) {
-  const auto id = core::derive_context(of.id(), core::Derivation::kStream, 0, 0);
-  auto made = core::derive_communicator(of, core::Ref<core::Group>(&of.group()), id);
-  made->name.set(of.name.or_words("a communicator with a stream").c_str());
-  join(*made);
-  return made.leak();
-}
-
-void attach(Communicator& comm, Communicator& shadow, Stream* with, size_t chunk,
-            const stream::Board& board) {
+std::shared_ptr<CommStream> attach(Communicator& comm, Communicator& shadow, Stream* with,
+                                   size_t chunk, const stream::Board& board) {
   const auto state =
       std::make_shared<CommStream>(comm, shadow, core::Ref<Stream>(with), chunk, board);
   comm.stream = std::make_unique<stream::Attached>(state);
   if (state->gpu() != nullptr) comm.process().proxy->add(state);
+  return state;
 }
 
 void explain(const Communicator& comm, const CommStream& state) {
@@ -127,6 +104,10 @@ void explain(const Communicator& comm, const CommStream& state) {
         "enqueued operations are done by the host, in parts of up to %zu bytes of pinned memory "
         "(TERN_STREAM_CHUNK), when the stream has come to them: %s",
         state.chunk(), coll::Coll::why_no_team(state.shadow()).c_str());
+  if (state.islands() != nullptr)
+    text +=
+        "; but large broadcasts and allreduces go between the devices alone where these reach "
+        "each other, and from there to the others by the host, each rank its share";
   comm.process().explain.say("enqueue", {{"engine", engine}, {"chunk", state.chunk()}}, text);
 }
 
@@ -140,6 +121,29 @@ MPI_Request handle_of(const core::Request& made) noexcept {
 }
 
 }  // namespace
+
+int agree_on_least(Communicator& comm, int64_t mine, size_t* least) {
+  int64_t agreed = mine;
+  core::Process& process = comm.process();
+  coll::Operation operation{};
+  operation.collective = coll::Collective::kAllreduce;
+  operation.communicator = &comm;
+  operation.op = process.handles.find<core::Op>(MPI_MIN);
+  core::Datatype& type = core::predefined_type(process, MPI_INT64_T);
+  operation.input = {&mine, 1, &type};
+  operation.output = {&agreed, 1, &type};
+  const int code = comm.channel().coll->run(operation);
+  *least = static_cast<size_t>(agreed);
+  return code;
+}
+
+Communicator* derive_shadow(Communicator& of, core::Ref<core::Group> members, uint64_t sibling) {
+  const auto id = core::derive_context(of.id(), core::Derivation::kStream, 0, sibling);
+  auto made = core::derive_communicator(of, std::move(members), id);
+  made->name.set(of.name.or_words("a communicator with a stream").c_str());
+  join(*made);
+  return made.leak();
+}
 
 void raise_if_fatal(Communicator& communicator, int code, const std::string& text) {
   const core::ErrorHandler* const handler = communicator.error_handler.get();
@@ -160,7 +164,8 @@ int copy_stream(const Communicator& parent, Communicator& made) {
         parent.process().proxy->make_board(state->gpu()->device(), state->chunk(), &board);
     if (code != MPI_SUCCESS) return code;
   }
-  attach(made, *derive_shadow(made), state->stream(), state->chunk(), board);
+  (void)attach(made, *derive_shadow(made, core::Ref<core::Group>(&made.group()), 0),
+               state->stream(), state->chunk(), board);
   return MPI_SUCCESS;
 }
 
@@ -170,6 +175,9 @@ void end_stream(Communicator& communicator) noexcept {
   if (state->earlier_error() != MPI_SUCCESS)
     log_line("freed with an error that no call has told: %s", take_last_error().text.c_str());
   if (state->gpu() != nullptr) state->put_end();
+  if (state->islands() == nullptr) return;
+  state->islands()->here().put_end();
+  state->islands()->across().put_end();
 }
 
 int info_set_hex(core::Info& info, const char* key, const void* value, int value_size) noexcept {
@@ -236,7 +244,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       excuse(comm, Part::kCollective, code);
       return code;
     }
-    code = agree(comm, static_cast<int64_t>(chunk), &chunk);
+    code = agree_on_least(comm, static_cast<int64_t>(chunk), &chunk);
     if (code != MPI_SUCCESS) {
       if (board.mail.here != nullptr) comm.process().proxy->give_back(with->device(), board);
       return code;
@@ -246,13 +254,15 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     core::Ref<Communicator> made =
         core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id);
     made->topology = comm.topology;
-    Communicator& shadow = *derive_shadow(*made);
+    Communicator& shadow = *derive_shadow(*made, core::Ref<core::Group>(&made->group()), 0);
     shadow.info = comm.info;  // its algorithms
     cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
-    code = shadow.channel().coll->prepare_enqueue(shadow, device);
-    attach(*made, shadow, with, chunk, board);
+    std::vector<int> islands;
+    code = shadow.channel().coll->prepare_enqueue(shadow, device, &islands);
+    const auto state = attach(*made, shadow, with, chunk, board);
     if (code != MPI_SUCCESS) return code;
-    explain(comm, *stream::of(*made));
+    if (!islands.empty()) (void)make_islands(*made, state, islands);
+    explain(comm, *state);
     publish(std::move(made), newcomm);
     return MPI_SUCCESS;
   });

@@ -3,9 +3,13 @@
 // Threads: as each function says.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "core/communicator.hpp"
+#include "stream/comm_stream.hpp"
 
 namespace tern::api {
 
@@ -15,6 +19,21 @@ void raise_if_fatal(core::Communicator& communicator, int code, const std::strin
 
 /// A duplicate has the stream of its parent. An error class with fail() text.
 [[nodiscard]] int copy_stream(const core::Communicator& parent, core::Communicator& made);
+
+/// The least of a number of all ranks'. An error class with fail() text.
+[[nodiscard]] int agree_on_least(core::Communicator& comm, int64_t mine, size_t* least);
+
+/// Of the same members, or of some, and in the same channel; enqueued collectives alone know it.
+/// `sibling`: another for each of one communicator.
+[[nodiscard]] core::Communicator* derive_shadow(core::Communicator& of,
+                                                core::Ref<core::Group> members, uint64_t sibling);
+
+/// Together with all ranks: parts that do large collectives of a communicator whose ranks are on
+/// islands (by rank, as topo::islands_of() gives them). False on all of them where that does not
+/// serve. Throws Error, std::bad_alloc.
+[[nodiscard]] bool make_islands(core::Communicator& comm,
+                                const std::shared_ptr<stream::CommStream>& whole,
+                                const std::vector<int>& islands);
 
 /// The user frees the communicator: what is enqueued on it ends properly.
 void end_stream(core::Communicator& communicator) noexcept;

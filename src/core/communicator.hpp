@@ -110,6 +110,10 @@ class alignas(64) Communicator final : public Object {
   [[nodiscard]] uint32_t peer_index(int rank) const {
     return identity_ ? static_cast<uint32_t>(rank) : target().peer_index(rank);
   }
+  /// What users call a rank of this communicator, where it is a part of theirs.
+  [[nodiscard]] int named(int rank) const noexcept {
+    return named_by ? named_by->rank_of(peer_index(rank)) : rank;
+  }
   [[nodiscard]] const Group& target() const noexcept { return remote_ ? *remote_ : *group_; }
 
   /// This process's index of the context (arriving headers name it).
@@ -160,6 +164,7 @@ class alignas(64) Communicator final : public Object {
   Attributes attributes;
   Ref<Info> info;                            // the hints that are set
   std::shared_ptr<const Topology> topology;  // null for none
+  Ref<Group> named_by;                       // of a part: the group whose ranks users know
   Ref<Object> session;                       // that it comes from; null for the world's
   Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's, in the
                            // same channel

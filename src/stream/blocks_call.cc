@@ -28,8 +28,8 @@ class BlocksCall final : public Call {
       : Call(function),
         operation_(operation),
         op_(operation.op),
-        ranks_(on.communicator().size()),
-        rank_(on.communicator().rank()),
+        ranks_(on.shadow().size()),
+        rank_(on.shadow().rank()),
         at_root_(rank_ == operation.root) {
     overlaps = true;
     operation_.communicator = &on.shadow();

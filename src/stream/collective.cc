@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "coll/coll.hpp"
 #include "mpi.h"
+#include "stream/islands.hpp"
 
 namespace tern::stream {
 namespace {
@@ -60,6 +61,7 @@ void refuse(CommStream& on, int code, bool aliased) noexcept {
     bool admitted = false;
     if (on.put(call, &admitted) != MPI_SUCCESS && admitted) (void)call->begin(0, nullptr, nullptr);
     (void)fail_on(last.object, code, "%s", last.text.c_str());
+    if (on.islands() != nullptr) on.islands()->refuse(code, aliased);
   } catch (const std::bad_alloc&) {  // the others wait, which a report tells
   }
 }
@@ -73,6 +75,11 @@ int enqueue(CommStream& on, const coll::Operation& operation, const char* name) 
   int code = on.enqueue_between_streams(operation, &taken);
   if (code != MPI_SUCCESS && !taken) return code;
   try {
+    if (!taken && on.islands() != nullptr && Islands::takes(operation)) {
+      code = on.shadow().channel().coll->fail_if_over(on.shadow());
+      if (code == MPI_SUCCESS) return on.islands()->enqueue(operation, name);
+      taken = true;
+    }
     if (!taken) code = on.put(make_call(on, operation, name), &taken);
   } catch (const std::bad_alloc&) {
     code = fail(MPI_ERR_NO_MEM, "no memory to enqueue %s", coll::name_of(operation.collective));

@@ -9,6 +9,7 @@
 #include "coll/coll.hpp"
 #include "core/current_call.hpp"
 #include "mpix.h"
+#include "stream/islands.hpp"
 #include "stream/proxy.hpp"
 
 namespace tern::stream {
@@ -52,7 +53,25 @@ int CommStream::earlier_error() noexcept {
   return code == 0 ? MPI_SUCCESS : fail(code, "%s", error_.c_str());
 }
 
+void CommStream::set_islands(std::unique_ptr<Islands> islands) noexcept {
+  islands_ = std::move(islands);
+}
+
+void CommStream::forsake(const std::string& why) noexcept {
+  if (team_ != nullptr) team_->forsake(why);
+  if (islands_ != nullptr) islands_->here().forsake(why);
+}
+
+// Ranks that do other parts have wrong data, too: all hear of it.
+void CommStream::keep_error_of_part(const Call& call, int code, const std::string& text) noexcept {
+  keep_error(call, code, text);
+  if (std::exchange(told_of_part_, true)) return;
+  (void)fail(code, "%s", text.c_str());
+  shadow_.channel().coll->refusals().refuse(shadow_, false, code, false);
+}
+
 void CommStream::keep_error(const Call& call, int code, const std::string& text) noexcept {
+  if (const auto whole = whole_.lock()) return whole->keep_error_of_part(call, code, text);
   try {
     const std::string words =
         strf("%s, which was enqueued earlier, has failed: %s", call.name, text.c_str());
@@ -121,8 +140,7 @@ int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* 
     proxy_->count_outstanding(gpu()->device(), 1);
   else if (*taken && code == MPI_SUCCESS && team_->is_captured(gpu()->queue()))
     proxy_->count_captured(1);
-  if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken &&
-      communicator_.rank() == 0)
+  if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken && shadow_.rank() == 0)
     process.gpus.tell_choice(process.explain,
                              strf("%s is enqueued for the host to do: %s",
                                   coll::name_of(operation.collective), why_not.c_str()));
@@ -365,6 +383,9 @@ void CommStream::close() noexcept {
   }
   shadow_.freed = true;
   if (shadow_.pending == 0) shadow_.end();  // else its last operation does
+  if (islands_ == nullptr) return;
+  islands_->here().close();
+  islands_->across().close();
 }
 
 }  // namespace tern::stream

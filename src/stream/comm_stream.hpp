@@ -31,6 +31,7 @@
 namespace tern::stream {
 
 class Proxy;
+class Islands;
 
 /// What stream and proxy share, in pinned memory.
 struct Board {
@@ -73,9 +74,12 @@ class CommStream {
   /// did. The same.
   [[nodiscard]] int enqueue_between_streams(const coll::Operation& operation, bool* taken) noexcept;
   /// This rank takes no part in a collective: what the devices would do is over.
-  void forsake(const std::string& why) noexcept {
-    if (team_ != nullptr) team_->forsake(why);
-  }
+  void forsake(const std::string& why) noexcept;
+  /// What is done by islands of ranks: null where that does not serve. Before the first call.
+  void set_islands(std::unique_ptr<Islands> islands) noexcept;
+  [[nodiscard]] Islands* islands() const noexcept { return islands_.get(); }
+  /// It does parts of the collectives of another, on a shadow of some of its ranks.
+  void be_part_of(const std::shared_ptr<CommStream>& whole) noexcept { whole_ = whole; }
   [[nodiscard]] Started& started() noexcept { return started_; }
   /// The error of an operation that has ended, once.
   [[nodiscard]] int earlier_error() noexcept;
@@ -141,6 +145,7 @@ class CommStream {
   [[nodiscard]] bool advance(Flight& flight) noexcept;
   void finish(Flight& flight, int code) noexcept;
   void keep_error(const Call& call, int code, const std::string& text) noexcept;
+  void keep_error_of_part(const Call& call, int code, const std::string& text) noexcept;
   [[nodiscard]] static int begin(Call& call, int pass, std::byte* half,
                                  std::vector<core::Request*>* requests) noexcept;
   [[nodiscard]] static bool all_done(const std::vector<core::Request*>& requests) noexcept;
@@ -167,7 +172,10 @@ class CommStream {
   std::atomic<int> outstanding_{0};
   const std::shared_ptr<coll::GpuTeam> team_;  // null: none
   Started started_;
+  std::unique_ptr<Islands> islands_;
+  std::weak_ptr<CommStream> whole_;  // none: it is no part
   // The proxy's own:
+  bool told_of_part_ = false;
   std::vector<Flight> flights_;
   coll::DeviceCalls device_calls_;
 };

@@ -8,6 +8,7 @@ stream_sources += src/stream/comm_stream.cc
 stream_sources += src/stream/comm_stream_proxy.cc
 stream_sources += src/stream/elements.cc
 stream_sources += src/stream/exchange_call.cc
+stream_sources += src/stream/islands.cc
 stream_sources += src/stream/message.cc
 stream_sources += src/stream/proxy.cc
 stream_sources += src/stream/stream.cc

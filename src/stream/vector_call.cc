@@ -24,7 +24,7 @@ class VectorCall final : public Call {
     core::Process& process = on.communicator().process();
     operation_.communicator = &on.shadow();
     if (operation.collective == Collective::kBarrier) return;
-    const int rank = on.communicator().rank();
+    const int rank = on.shadow().rank();
     const bool at_root = rank == operation.root;
     const bool bcast = operation.collective == Collective::kBcast;
     const Side& shape = bcast ? operation.output : operation.input;

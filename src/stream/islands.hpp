@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Islands: enqueued collectives of ranks whose GPUs reach each other's memory in groups of one
+// size: what is large is done by the devices alone within each island, and by the proxy between
+// islands, each rank for its share of the data. Why: so much less goes through pinned memory.
+// Order: the steps stand in the stream one behind the other; a rank that cannot put one there
+// takes no part in those behind it, which their ranks are told.
+// Lifetime: of the communicator's CommStream. See: coll/gpu/README.md;
+// tests/gpu/mpi/stream_islands.cc.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "coll/engine/operation.hpp"
+#include "stream/comm_stream.hpp"
+
+namespace tern::stream {
+
+/// Where ranks are: islands in the order of their lowest ranks, places in that of ranks.
+struct IslandMap {
+  /// `islands` by rank, as topo::islands_of() gives them. Without islands where they do not serve.
+  IslandMap(const std::vector<int>& islands, int rank);
+  [[nodiscard]] bool serves() const noexcept { return !here.empty(); }
+
+  std::vector<int> here;       // ranks of this one's island
+  std::vector<int> across;     // those with its place in theirs
+  std::vector<int> island_of;  // by rank: the number of its island
+  std::vector<int> place_of;   // by rank: in its island
+  int rank = 0;
+};
+
+class Islands {
+ public:
+  Islands(IslandMap map, std::shared_ptr<CommStream> here, std::shared_ptr<CommStream> across)
+      : map_(std::move(map)), here_(std::move(here)), across_(std::move(across)) {}
+
+  /// Alike on all ranks.
+  [[nodiscard]] static bool takes(const coll::Operation& operation) noexcept;
+  /// An error class with fail() text.
+  [[nodiscard]] int enqueue(const coll::Operation& operation, const char* name);
+  /// This rank takes no part in a collective: see stream::refuse().
+  void refuse(int code, bool aliased) noexcept;
+  [[nodiscard]] CommStream& here() const noexcept { return *here_; }
+  [[nodiscard]] CommStream& across() const noexcept { return *across_; }
+
+ private:
+  [[nodiscard]] int allreduce(const coll::Operation& operation, const char* name);
+  [[nodiscard]] int bcast(const coll::Operation& operation, const char* name);
+
+  const IslandMap map_;
+  const std::shared_ptr<CommStream> here_, across_;
+};
+
+}  // namespace tern::stream
