@@ -52,32 +52,43 @@ class Refusal final : public Call {
   const std::string text_;
 };
 
-}  // namespace
-
-void refuse(CommStream& on, int code, bool aliased) noexcept {
+/// To all ranks of the shadow, when the stream comes there.
+void tell(CommStream& on, int code, bool aliased) noexcept {
   try {
     const auto call = std::make_shared<Refusal>(on, code, aliased);
     const LastError last = take_last_error();
     bool admitted = false;
     if (on.put(call, &admitted) != MPI_SUCCESS && admitted) (void)call->begin(0, nullptr, nullptr);
     (void)fail_on(last.object, code, "%s", last.text.c_str());
-    if (on.islands() != nullptr) on.islands()->refuse(code, aliased);
   } catch (const std::bad_alloc&) {  // the others wait, which a report tells
   }
+}
+
+}  // namespace
+
+void refuse(CommStream& on, int code, bool aliased) noexcept {
+  tell(on, code, aliased);
+  if (on.islands() != nullptr) on.islands()->refuse(code, aliased);
 }
 
 // The engine of streams is asked first: what it says is alike on all ranks, and it takes something
 // only where all of them have a GPU's stream. What then fails on this rank alone the others hear
 // of.
 int enqueue(CommStream& on, const coll::Operation& operation, const char* name) noexcept {
-  if (const int code = on.earlier_error(); code != MPI_SUCCESS) return code;
-  bool taken = false;
-  int code = on.enqueue_between_streams(operation, &taken);
+  int code = on.earlier_error();
+  if (code != MPI_SUCCESS) return code;
+  if (on.islands() != nullptr) code = on.islands()->fail_if_forsaken();
+  bool taken = code != MPI_SUCCESS;
+  if (!taken) code = on.enqueue_between_streams(operation, &taken);
   if (code != MPI_SUCCESS && !taken) return code;
   try {
     if (!taken && on.islands() != nullptr && Islands::takes(operation)) {
       code = on.shadow().channel().coll->fail_if_over(on.shadow());
-      if (code == MPI_SUCCESS) return on.islands()->enqueue(operation, name);
+      if (code == MPI_SUCCESS) {
+        code = on.islands()->enqueue(operation, name);
+        if (code != MPI_SUCCESS) tell(on, code, false);  // the parts have been told
+        return code;
+      }
       taken = true;
     }
     if (!taken) code = on.put(make_call(on, operation, name), &taken);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "coll/coll.hpp"
 #include "coll/gpu/pieces.hpp"
 #include "mpi.h"
 #include "stream/collective.hpp"
@@ -89,6 +90,17 @@ bool Islands::takes(const Operation& operation) noexcept {
     default:
       return false;
   }
+}
+
+// A rank that was given wrong data has been told before it could take it.
+int Islands::fail_if_forsaken() const noexcept {
+  {
+    core::Progress& progress = here_->shadow().channel().progress;
+    const core::ChannelLock lock(progress);
+    progress.poll();
+  }
+  const coll::GpuTeam& team = *coll::Coll::team_of(here_->shadow());
+  return team.forsaken() ? fail(MPI_ERR_OTHER, "%s", team.why_forsaken().c_str()) : MPI_SUCCESS;
 }
 
 int Islands::enqueue(const Operation& operation, const char* name) {

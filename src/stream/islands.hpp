@@ -38,6 +38,8 @@ class Islands {
   [[nodiscard]] static bool takes(const coll::Operation& operation) noexcept;
   /// An error class with fail() text.
   [[nodiscard]] int enqueue(const coll::Operation& operation, const char* name);
+  /// An error where ranks have told that some data is wrong. No lock is held.
+  [[nodiscard]] int fail_if_forsaken() const noexcept;
   /// This rank takes no part in a collective: see stream::refuse().
   void refuse(int code, bool aliased) noexcept;
   [[nodiscard]] CommStream& here() const noexcept { return *here_; }
