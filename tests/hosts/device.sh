@@ -12,16 +12,17 @@ cd "$work" || exit 1
 programs() {
   local name
   "$MPICC" -c "$TOP/tests/gpu/twin.c" -o twin.o || return
-  for name in pt2pt_kinds coll_kinds; do
+  for name in pt2pt_kinds coll_kinds stream_islands; do
     "$MPICXX" -std=c++20 -O1 "-I$TOP" "-I$TOP/src" "$TOP/tests/gpu/mpi/$name.cc" twin.o -o $name "-L$soft" -Wl,--no-as-needed \
       -lcuda -ldl -pthread || return
   done
 }
 on_device() {
-  limit=100 job "$2" env SOFTCUDA_DEVICES=1 SOFTCUDA_LATE=500 GPU_TWIN=soft "SOFTCUDA_KERNELS=$soft/libtern_kernels_host.so" \
-    "LD_LIBRARY_PATH=$soft${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "./$1"
+  limit=100 job "$2" env "SOFTCUDA_DEVICES=${3:-1}" SOFTCUDA_LATE=500 GPU_TWIN=soft "SOFTCUDA_KERNELS=$soft/libtern_kernels_host.so" \
+    "LD_LIBRARY_PATH=$soft${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" sh -c 'SOFTCUDA_MACHINE=$(hostname) exec "$0"' "./$1"
 }
 check "mpicxx" programs
 check "messages between every two kinds of memory" on_device pt2pt_kinds 2x1
 check "collectives on memory of every kind" on_device coll_kinds 2x2
+check "enqueued collectives within and between hosts" on_device stream_islands 2x2 2
 totals

@@ -76,6 +76,7 @@ constexpr Variable kVariables[] = {
     {"SOFTCUDA_WAITS", SET(c.waits = is_on(n, t))},
     {"SOFTCUDA_SHARED", SET(c.shared = t)},
     {"SOFTCUDA_MPS", SET(c.mps = is_on(n, t))},
+    {"SOFTCUDA_MACHINE", SET(c.machine = t)},
     {"SOFTCUDA_MIG", SET(c.mig = is_on(n, t))},
     {"SOFTCUDA_WEAK", SET(c.weak = is_on(n, t))},
     {"SOFTCUDA_MULTICAST", SET(c.multicast = is_on(n, t))},

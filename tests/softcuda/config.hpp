@@ -28,6 +28,7 @@ struct Config {
   std::string faults;
   std::string trace;
   std::string kernels;
+  std::string machine;
   std::string exclusive;
   unsigned patience = 30;
   bool waits = false;

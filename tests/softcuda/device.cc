@@ -103,8 +103,8 @@ CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
   SOFTCUDA_ENTER(kDriver, dev);
   if (physical_of(dev) < 0) return CUDA_ERROR_INVALID_DEVICE;
   memset(uuid, 0, sizeof *uuid);
-  snprintf(uuid->bytes, sizeof uuid->bytes, "soft%s-%d", config().mig ? "mig" : "cuda",
-           physical_of(dev));
+  snprintf(uuid->bytes, sizeof uuid->bytes, "%.4s%s-%d", (config().machine + "soft").c_str(),
+           config().mig ? "mig" : "cuda", physical_of(dev));
   return CUDA_SUCCESS;
 }
 
