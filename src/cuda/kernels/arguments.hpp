@@ -197,11 +197,11 @@ struct PushArguments {
   int64_t bytes;      // of the vector, or of a block
   int64_t total;      // where it spreads: of the vector, whose blocks are `bytes` but for the last
   int64_t input_stride, output_stride;  // from the block of one rank to the next; 0: one for all
-  int64_t words, counters;  // of LL: slots of each set, rank and part; passes of each part
+  int64_t words, counters;  // of the wire: slots of each set, rank and part; passes of each part
   int64_t abort_word;
-  int64_t room;       // vectors of 16 bytes in a slot
+  int64_t room;       // vectors of 16 bytes in a slot; LL128: a multiple of 30
   uint64_t patience;  // ns; 0: for ever
-  uint64_t refresh;   // a number of passes less 1, of which two use whole slots
+  uint64_t refresh;   // LL: a number of passes less 1, of which two use whole slots
   int32_t ranks, rank;
   int32_t parts;  // blocks of threads that have slots
   int32_t what;
