@@ -101,12 +101,13 @@ const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
 }
 
 PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
-                 uint64_t patience) noexcept
+                 uint64_t patience, Wire wire) noexcept
     : team_(team),
       placed_(placed),
       operation_(operation),
       pieces_(operation, placed, kAll),
-      job_(job) {
+      job_(job),
+      wire_(wire) {
   arguments_.patience = patience * KernelRun::kGivesUpAfter;
 }
 
@@ -123,10 +124,15 @@ int PushRun::blocks() const noexcept {
   return static_cast<int>(std::min<MPI_Count>(wanted, team_.parts()));
 }
 
+/// Vectors in a slot.
+size_t PushRun::room() const noexcept {
+  return wire_ == kLines ? team_.layout().lines_room() : team_.layout().ll_room();
+}
+
 MPI_Count PushRun::chunk() const noexcept {
-  auto room = static_cast<MPI_Count>(team_.layout().ll_room() * kVector) * blocks();
-  if (is_two_hops(placed_)) room *= team_.ranks();
-  return std::min(room, static_cast<MPI_Count>(bytes()));
+  auto most = static_cast<MPI_Count>(room() * kVector) * blocks();
+  if (is_two_hops(placed_)) most *= team_.ranks();
+  return std::min(most, static_cast<MPI_Count>(bytes()));
 }
 
 MPI_Count PushRun::passes() const noexcept {
@@ -143,8 +149,10 @@ int PushRun::run() {
   if (!job_.failed()) {
     arguments_.call = team_.note({&placed_, 0, 0}, call.captured());
     job_.mark();
-    job_.note("cuLaunchKernel",
-              team_.device().kernels()->push(job_.stream(), arguments_, blocks()));
+    cuda::Kernels& kernels = *team_.device().kernels();
+    job_.note("cuLaunchKernel", wire_ == kLines
+                                    ? kernels.push_lines(job_.stream(), arguments_, blocks())
+                                    : kernels.push(job_.stream(), arguments_, blocks()));
   }
   for (int32_t block = 0; out_.packed && block < out_.blocks && !job_.failed(); ++block)
     core::unpack(job_, pieces_.users(out_.space, block, 0).data, 0, local(in_.blocks + block),
@@ -166,10 +174,10 @@ void PushRun::describe() noexcept {
   for (int rank = 0; rank < team_.ranks(); ++rank)
     a.bases[rank] = reinterpret_cast<const char*>(team_.at(rank, 0));
   a.reports = team_.reports();
-  a.words = at(layout.ll_words());
-  a.counters = at(layout.ll_counters());
+  a.words = at(wire_ == kLines ? layout.lines_words() : layout.ll_words());
+  a.counters = at(wire_ == kLines ? layout.lines_counters() : layout.ll_counters());
   a.abort_word = at(ScratchLayout::abort());
-  a.room = at(layout.ll_room());
+  a.room = at(room());
   a.refresh = kRefresh;
   a.ranks = team_.ranks();
   a.rank = team_.rank();

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "coll/gpu/lines.hpp"
 #include "coll/gpu/team.hpp"
 #include "cuda/kernels.hpp"
 
@@ -54,6 +55,7 @@ struct GpuTeams::Facts {
   uint64_t bytes;
   uint64_t mps;  // kernels of several processes run beside one another on its device
   cuda::Uuid device;
+  LineFacts lines;
 };
 
 std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
@@ -100,6 +102,17 @@ uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::st
   return parts;
 }
 
+// Alike on all ranks: the first that something stands against on names it.
+void GpuTeams::agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
+                              uint64_t parts, GpuTeam& team) {
+  std::vector<LineFacts> lines;
+  for (const Facts& one : all) lines.push_back(one.lines);
+  std::string why;
+  agree(communicator,
+        why_no_lines(team.device(), lines, static_cast<size_t>(communicator.rank()), parts), &why);
+  team.set_no_lines(std::move(why));
+}
+
 std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda::Device* device,
                                          std::string* why_not) {
   agree(communicator, what_lacks(communicator, device), why_not);
@@ -113,6 +126,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda:
   mine.bytes = executions_.process().params.gpu_scratch;
   mine.mps = has_mps(*device) ? 1 : 0;
   mine.device = device->uuid;
+  mine.lines = line_facts(*device);
   std::vector<Facts> all(members.size());
   executions_.gather(communicator, &mine, all.data(), sizeof mine, kMakingTeam);
   bool shares = false;
@@ -125,6 +139,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, cuda:
   }
   team = std::make_shared<GpuTeam>(number_of(communicator.id()), members, communicator.rank(),
                                    *device);
+  agree_on_lines(communicator, all, parts, *team);
   pml::Pml& pml = executions_.pml();
   std::vector<pml::MemoryHandle> handles(members.size());
   pml::MemoryHandle handle{};
