@@ -30,6 +30,7 @@ size_t room_of(size_t bytes) noexcept { return (bytes + kVector - 1) / kVector *
 /// What a rank sends and receives in the one hop of a row, or in the first of two.
 struct Hop {
   int32_t to = cuda::PushArguments::kAllRanks, from = cuda::PushArguments::kAllRanks;
+  int32_t last = 0;      // whose vector is reduced
   bool spreads = false;  // and what has been reduced goes to all
 };
 
@@ -41,6 +42,8 @@ bool is_row(const Placed& placed, const char* name) noexcept {
 const char* one_hop_of(Collective what) noexcept {
   switch (what) {
     case kAllreduce:
+    case kScan:
+    case kExscan:
       return "one_shot";
     case kReduceScatter:
       return "ordered";  // a row whose bits are those of rank order
@@ -53,14 +56,22 @@ const char* one_hop_of(Collective what) noexcept {
 bool serves(const Placed& placed, Collective what) noexcept {
   constexpr int kMostOfBarrier = 16;  // ranks; a model's number: above, rounds are fewer
   if (what == kBarrier) return placed.schedule.ranks <= kMostOfBarrier;
-  if (what == kScan || what == kExscan) return false;
   return is_row(placed, one_hop_of(what)) || PushRun::is_two_hops(placed);
 }
+
+bool scans(Collective what) noexcept { return what == kScan || what == kExscan; }
 
 Hop hop_of(const Placed& placed, const Operation& operation) noexcept {
   using cuda::PushArguments;
   Hop hop;
   hop.spreads = PushRun::is_two_hops(placed);
+  hop.last = operation.communicator->size() - 1;
+  if (scans(operation.collective)) {
+    const int32_t rank = operation.communicator->rank();
+    hop.last = operation.collective == kScan ? rank : rank - 1;
+    hop.to = PushArguments::kAbove;
+    hop.from = hop.last < 0 ? PushArguments::kNoRank : PushArguments::kBelow;
+  }
   if (!rooted(operation.collective)) return hop;
   const auto root = static_cast<int32_t>(operation.root);
   const bool is_root = operation.communicator->rank() == operation.root;
@@ -184,6 +195,7 @@ void PushRun::describe() noexcept {
   a.parts = ScratchLayout::kParts;
   a.to = hop.to;
   a.from = hop.from;
+  a.last = hop.last;
   a.spread = hop.spreads ? 1 : 0;
   a.what = cuda::PushArguments::kBarrier;
 }
@@ -209,6 +221,7 @@ void PushRun::describe_data() noexcept {
 
 /// The own block is a part of the own result.
 bool PushRun::keeps_own() const noexcept {
+  if (operation_.collective == kExscan) return false;
   return !rooted(operation_.collective) || operation_.communicator->rank() == operation_.root;
 }
 

@@ -102,6 +102,10 @@ allgather       ..16   ..256k  linear              ll128
 reduce          ..16   ..32k   linear              kernels
 reduce_scatter  ..16   ..32k   ordered             kernels
 reduce_scatter  ..16   ..256k  ordered             ll128
+scan            ..16   ..32k   one_shot            kernels
+scan            ..16   ..256k  one_shot            ll128
+exscan          ..16   ..32k   one_shot            kernels
+exscan          ..16   ..256k  one_shot            ll128
 bcast           any    ..256k  binomial            streams
 bcast           any    any     chain               streams
 gather          any    any     linear              streams

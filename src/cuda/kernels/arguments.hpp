@@ -189,7 +189,7 @@ static_assert(sizeof(InterpretArguments) <= 4000);
 /// A collective of one hop, or of two (push.cuh). Offsets are in the scratch.
 struct PushArguments {
   enum What : int32_t { kReduce, kCopy, kBarrier };
-  static constexpr int32_t kAllRanks = -1, kNoRank = -2;
+  static constexpr int32_t kAllRanks = -1, kNoRank = -2, kAbove = -3, kBelow = -4;
   const char* bases[kMostRanks];  // of all ranks' scratch
   KernelReport* reports;
   const char* input;  // the vector, or the block for rank 0; null: none, or not the result's
@@ -205,7 +205,8 @@ struct PushArguments {
   int32_t ranks, rank;
   int32_t parts;  // blocks of threads that have slots
   int32_t what;
-  int32_t to, from;  // whom data goes to and comes from: a rank, or of the above
+  int32_t to, from;  // whom data goes to and comes from: a rank, or of the above; to not kBelow
+  int32_t last;      // kReduce: of the ranks 0 to this one
   int32_t spread;    // what has been reduced goes to all in a second hop
   int32_t kernel;    // which of TERN_REDUCE_KERNELS
   int32_t operation;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of one hop: each rank pushes to others what is theirs, data with its flags (a wire:
 // words of LL, lines of LL128), and makes its result of what has come: the sum in rank order (the
-// same bits on all ranks), blocks, or nothing (a barrier). Allreduce may take two: what has been
-// reduced by its owner goes to all. Why beside the interpreter: a small vector is there after one
-// trip, without credits, signals or barriers in between, and without a program on the device.
+// same bits on all ranks; of a scan, the sum of what comes from below), blocks, or nothing (a
+// barrier). Allreduce may take two: what has been reduced by its owner goes to all.
+// Why beside the interpreter: a small vector is there after one trip, without credits, signals or
+// barriers in between, and without a program on the device.
 //
 // Each block of threads is on its own: it has its share of the data, of the slots and its counter
 // of passes, and hears from the blocks of its number. A pass has a number, from which come its flag
@@ -133,8 +134,9 @@ class Pusher {
     for (int32_t k = 1; k < a_.ranks; ++k)
       action(a_.rank + k < a_.ranks ? a_.rank + k : a_.rank + k - a_.ranks);
   }
-  [[nodiscard]] TERN_DEVICE static bool is_among(int32_t rank, int32_t some) {
-    return some == PushArguments::kAllRanks || some == rank;
+  [[nodiscard]] TERN_DEVICE bool is_among(int32_t rank, int32_t some) const {
+    return some == PushArguments::kAllRanks || some == rank ||
+           (some == PushArguments::kAbove && rank > a_.rank);
   }
 
   TERN_DEVICE void push() {
@@ -166,13 +168,13 @@ class Pusher {
     if (a_.from == PushArguments::kNoRank) return;
     for (Turn turn(0); turn.begin() < count_; turn.next()) {
       Vector sum{};
-      for (int32_t k = a_.ranks - 1; k >= 0; --k) {
+      for (int32_t k = a_.last; k >= 0; --k) {
         Vector value{};
         if (k == a_.rank)
           value = load_own(k, turn);
         else if (!receive(number_, k, turn, &value))
           return;
-        sum = k == a_.ranks - 1 ? value : combine(a_.kernel, a_.operation, value, sum);
+        sum = k == a_.last ? value : combine(a_.kernel, a_.operation, value, sum);
       }
       write(a_.rank, turn, sum);
       if (a_.spread != 0) for_others([&](int32_t to) { put(number_ + 1, to, turn, sum); });

@@ -225,7 +225,11 @@ TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
     EXPECT_EQ(wire(kAllreduce, "one_shot", kLines), "ll128");
     EXPECT_EQ(wire(kAllreduce, "two_shot", kLines), "ll");
     EXPECT_EQ(wire(kAllreduce, "two_shot", kLines + 4), "ll128");
-    EXPECT_EQ(wire(kScan, "linear", 4), "simple");
+    for (const Collective what : {kScan, kExscan}) {
+      EXPECT_EQ(wire(what, "linear", 4), "simple");
+      EXPECT_EQ(wire(what, "one_shot", kLl), "ll");
+      EXPECT_EQ(wire(what, "one_shot", kLl + 4), "ll128");
+    }
     EXPECT_EQ(wire(kBarrier, "dissemination", 0), "ll");
     process.params.gpu_wire = "ll128";
     EXPECT_EQ(wire(kAllreduce, "one_shot", 4), "ll128");

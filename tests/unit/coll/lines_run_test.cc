@@ -32,7 +32,8 @@ constexpr struct {
   const char* row;
 } kRows[] = {{kAllreduce, "one_shot"}, {kAllreduce, "two_shot"}, {kReduceScatter, "ordered"},
              {kAllgather, "linear"},   {kAlltoall, "linear"},    {kBcast, "linear"},
-             {kGather, "linear"},      {kScatter, "linear"},     {kReduce, "linear"}};
+             {kScan, "one_shot"},      {kExscan, "one_shot"},    {kGather, "linear"},
+             {kScatter, "linear"},     {kReduce, "linear"}};
 
 const Algorithm& force(Process& process, Collective what, const char* row) {
   const Algorithm& found = *find_algorithm(what, row);

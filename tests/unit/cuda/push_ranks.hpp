@@ -83,7 +83,8 @@ class Ranks {
     bool in_blocks = false, out_blocks = false;
     int32_t to = PushArguments::kAllRanks, from = PushArguments::kAllRanks;
     bool spreads = false;
-    int blocks = 1;  // of threads
+    int32_t last = -2;  // of the reduced; -2: of all
+    int blocks = 1;     // of threads
     ReduceNumber number = ReduceNumber::u32;
     Reduction operation = Reduction::kSum;
   };
@@ -113,6 +114,7 @@ class Ranks {
     a.what = call.what;
     a.to = call.to;
     a.from = call.from;
+    a.last = call.last == -2 ? ranks_ - 1 : call.last;
     a.spread = call.spreads ? 1 : 0;
     a.kernel = static_cast<int32_t>(call.number);
     a.operation = static_cast<int32_t>(call.operation);
@@ -153,6 +155,8 @@ class Ranks {
         wrong += sum(rank, n, sizes[n], n % 2 == 0);
         wrong += scatter(rank, n, sizes[n], root);
         wrong += alltoall(rank, n, sizes[n]);
+        wrong += scan(rank, n, sizes[n], n % 2 == 0 ? rank : rank - 1);
+        if (n % 3 == 1) wrong += scan(rank, n + 100, 2 * sizes[n], rank - 1);  // upwards again
         wrong += gather(rank, n, sizes[n], root);
         if (n % 4 == 1) wrong += gather(rank, n, sizes[n], (root + 1) % ranks_);
         wrong += reduce_scatter(rank, n, sizes[n]);
@@ -252,6 +256,21 @@ class Ranks {
                   .blocks = blocks_of(ints)});
     return differing(data, many(ints), [&](size_t i) {
       return value(static_cast<int>(i / ints), n, static_cast<size_t>(rank) * ints + i % ints);
+    });
+  }
+  /// Of the ranks to `last`, in place.
+  int scan(int rank, size_t n, size_t ints, int last) {
+    Ints data(values(rank, n, ints), skew);
+    Call call{.what = PushArguments::kReduce, .in = data.at(), .out = data.at(), .ints = ints};
+    call.blocks = blocks_of(ints);
+    call.to = PushArguments::kAbove;
+    call.from = last < 0 ? PushArguments::kNoRank : PushArguments::kBelow;
+    call.last = last;
+    launch(rank, call);
+    return differing(data, ints, [&](size_t i) {
+      int sum = 0;
+      for (int r = 0; r <= last; ++r) sum += value(r, n, i);
+      return last < 0 ? value(rank, n, i) : sum;
     });
   }
   int reduce_scatter(int rank, size_t n, size_t ints) {  // in place
