@@ -9,11 +9,6 @@
 #include <barrier>
 #include <vector>
 
-// Before the kernel's source.
-#include "tests/softcuda/shim/device_host.hpp"
-//
-#include "cuda/kernels/push.cuh"
-//
 #include "tests/unit/cuda/push_ranks.hpp"
 
 namespace tern::cuda {

@@ -7,11 +7,6 @@
 
 #include <vector>
 
-// Before the kernel's source.
-#include "tests/softcuda/shim/device_host.hpp"
-//
-#include "cuda/kernels/push.cuh"
-//
 #include "tests/unit/cuda/push_ranks.hpp"
 #include "tests/unit/cuda/reduce_cases.hpp"
 

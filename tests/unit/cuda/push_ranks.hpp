@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks as threads that run tern_push or its like on the host's shim, without a driver, with data
 // of any alignment: sums in one hop and in two, blocks, and what goes from one rank to all or from
-// all to one. What the tests of wires share. Include after the shim's device_host.hpp and the
-// kernel's source.
+// all to one. What the tests of wires share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,6 +11,10 @@
 #include <thread>
 #include <vector>
 
+// Before the kernel's source.
+#include "tests/softcuda/shim/device_host.hpp"
+//
+#include "cuda/kernels/push.cuh"
 #include "tests/softcuda/shim/launch.h"
 
 namespace tern::cuda {
