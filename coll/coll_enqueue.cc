@@ -19,8 +19,9 @@ constexpr MPI_Count kPiped = 16;
 const char* name_of(Way::Engine engine) noexcept {
   return engine == Way::kStream ? "stream" : engine == Way::kKernel ? "kernel" : "push";
 }
-const char* wire_of(Way::Engine engine) noexcept {
-  return engine == Way::kStream ? "copies" : engine == Way::kKernel ? "simple" : "ll";
+const char* wire_of(const Way& way) noexcept {
+  if (way.engine != Way::kPush) return way.engine == Way::kStream ? "copies" : "simple";
+  return way.wire == PushRun::kLines ? "ll128" : "ll";
 }
 
 }  // namespace
@@ -82,14 +83,14 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
   const Schedule& schedule = placed.schedule;
   const auto chunk = static_cast<unsigned long long>(run.chunk());
   const auto passes = static_cast<unsigned long long>(run.passes());
-  if (!team.is_news({&placed, way.engine, std::bit_width(chunk * passes)})) return;
+  if (!team.is_news({&placed, way.engine * 4 + way.wire, std::bit_width(chunk * passes)})) return;
   const core::ChannelLock lock(channel_.progress);
   process_.explain.say(
       "engine",
       {{"operation", coll::name_of(schedule.collective)},
        {"algorithm", schedule.algorithm},
        {"engine", name_of(way.engine)},
-       {"wire", wire_of(way.engine)},
+       {"wire", wire_of(way)},
        {"blocks", static_cast<unsigned long long>(run.blocks())},
        {"chunk", chunk},
        {"passes", passes},
@@ -98,8 +99,8 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
           "%s %s (%s) goes into the stream by the %s engine (%s, %d blocks of threads, %llu passes "
           "of %llu bytes): %s",
           coll::name_of(schedule.collective), schedule.algorithm,
-          state.communicator.name.text().c_str(), name_of(way.engine), wire_of(way.engine),
-          run.blocks(), passes, chunk, way.in_words().c_str()));
+          state.communicator.name.text().c_str(), name_of(way.engine), wire_of(way), run.blocks(),
+          passes, chunk, way.in_words().c_str()));
 }
 
 int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
@@ -109,7 +110,8 @@ int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
     explain_way(state, team, placed, way, run);
     return run.run();
   };
-  if (way.engine == Way::kPush) return go(PushRun(team, placed, operation, job, patience));
+  if (way.engine == Way::kPush)
+    return go(PushRun(team, placed, operation, job, patience, way.wire));
   if (way.engine == Way::kKernel)
     return go(KernelRun(team, placed, *way.program, operation, job, patience));
   const bool piped = find_algorithm(operation.collective, placed.schedule.algorithm)->chunk != 0;
@@ -132,6 +134,7 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
   Question question = question_of(operation);
   question.streams = true;
   question.kernels = prefers_kernels(team, process_.params, operation, question.bytes);
+  question.lines = question.kernels && may_push_lines(team, process_.params);
   const Placed* const placed = placed_for(state, team, operation, question, why_not);
   if (placed == nullptr) return MPI_SUCCESS;
   const Way way = way_of(team, process_.params, *placed, operation, question.bytes, job.stream());

@@ -60,6 +60,7 @@ coll_sources += coll/gpu/teams.cc
 coll_sources += coll/gpu/stream_run.cc
 coll_sources += coll/gpu/in_stream.cc
 coll_sources += coll/gpu/lanes.cc
+coll_sources += coll/gpu/lines.cc
 coll_sources += coll/gpu/push_run.cc
 coll_sources += coll/gpu/way.cc
 coll_sources += coll/gpu/program.cc

@@ -205,6 +205,8 @@ constexpr Algorithm kTable[] = {
    [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
   {kScan, "linear", scan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
    [](S s) { return piped({s.p - 1, (s.p - 1) * s.n, 1, s.n, 2 * s.n, 0}); }, ""},
+  {kScan, "one_shot", scan_one_shot, kAnything, 128 * kKi, "p - 1, of 1 hop; p n",
+   [](S s) { return piped({s.p - 1, s.n * (s.p - 1), s.p - 1, s.n * (s.p - 1), s.n * (s.p - 1), 0}); }, "Shah et al. 2025"},
   {kScan, "two_level", scan_two_level, kLevels | kHostsInOrder, 256 * kKi, "lg q between hosts, 2 lg g within; n of each",
    [](S s) { const double k = lg(s.hosts), g = lg(per_host(s));
              return levels({k, k * s.n, k, k * s.n, 2 * k * s.n, s.n}, {2 * g, 2 * g * s.n, 2 * g, 2 * g * s.n, (g + 1) * s.n, s.n}); }, "Sanders, Traff 2006"},
@@ -214,6 +216,8 @@ constexpr Algorithm kTable[] = {
    [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, 2 * lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
   {kExscan, "linear", exscan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
    [](S s) { return piped({s.p - 1, (s.p - 1) * s.n, 1, s.n, 2 * s.n, s.n}); }, ""},
+  {kExscan, "one_shot", exscan_one_shot, kAnything, 128 * kKi, "p - 1, of 1 hop; p n",
+   [](S s) { return piped({s.p - 1, s.n * (s.p - 1), s.p - 1, s.n * (s.p - 1), s.n * (s.p - 1), 0}); }, "Shah et al. 2025"},
   {kExscan, "two_level", exscan_two_level, kLevels | kHostsInOrder, 256 * kKi, "lg q between hosts, 2 lg g within; n of each",
    [](S s) { const double k = lg(s.hosts), g = lg(per_host(s));
              return levels({k, k * s.n, k, k * s.n, 2 * k * s.n, s.n}, {2 * g, 2 * g * s.n, 2 * g, 2 * g * s.n, (g + 1) * s.n, s.n}); }, "Sanders, Traff 2006"},

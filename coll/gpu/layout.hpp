@@ -16,6 +16,7 @@
 //   credit  [to][set]
 //   kernel_credit  [to][set][part]
 //   ll      of kernels of one hop: counters of passes [part], slots [set][from][part] (ll.cuh)
+//   lines   the same for LL128, where the team has it (ll128.cuh)
 //   local   memory of the rank's own: what is put aside, stages and mirrors
 //   inbox   [from][set]: regions
 //   kernel_inbox   [from][set][part]
@@ -48,6 +49,7 @@ struct ScratchLayout {
 
   int ranks = 0;
   size_t bytes = 0;
+  bool lines = false;  // there are slots for LL128
 
   static constexpr size_t up(size_t bytes) noexcept {
     return (bytes + kGrain - 1) / kGrain * kGrain;
@@ -78,8 +80,16 @@ struct ScratchLayout {
     const size_t most = (bytes - ll_words()) / kLlShare / (pairs() * kParts * kLlVector);
     return most < kLlRoom ? most : kLlRoom;
   }
-  [[nodiscard]] size_t local() const noexcept {
+  [[nodiscard]] size_t lines_counters() const noexcept {
     return up(ll_words() + pairs() * kParts * ll_room() * kLlVector);
+  }
+  [[nodiscard]] size_t lines_words() const noexcept {
+    return lines_counters() + (lines ? kGrain : 0);
+  }
+  /// Vectors of 16 bytes of data that a slot of LL128 holds.
+  [[nodiscard]] size_t lines_room() const noexcept { return warps_of_lines() * kWarpVectors; }
+  [[nodiscard]] size_t local() const noexcept {
+    return up(lines_words() + pairs() * kParts * warps_of_lines() * kWarpLines);
   }
   [[nodiscard]] size_t local_bytes() const noexcept {
     return (bytes - local()) / 4 / kGrain * kGrain;
@@ -100,14 +110,22 @@ struct ScratchLayout {
   }
   /// Whether anything useful fits.
   [[nodiscard]] bool serves() const noexcept {
-    return bytes > ll_words() && bytes > local() && ll_room() > 0 && region() >= kLeastRegion &&
-           lane_local_bytes() >= kLeastRegion;
+    return bytes > ll_words() && bytes > local() && ll_room() > 0 && (!lines || lines_room() > 0) &&
+           region() >= kLeastRegion && lane_local_bytes() >= kLeastRegion;
   }
 
  private:
   static constexpr size_t kLlShare = 8;  // of the scratch, slots of LL are at most one part in
   static constexpr size_t kLlRoom = 512, kLlVector = 32;
+  // What a warp moves at once: bytes of four lines, and vectors in them. A slot holds enough of it
+  // for 1 MiB of 8 ranks in two hops; of the scratch, all are at most one part in 8.
+  static constexpr size_t kWarpLines = 512, kWarpVectors = 30, kWarpsOfLines = 36, kLinesShare = 8;
   static constexpr size_t kKernelShare = 4;  // of the inboxes, theirs is one part in
+  [[nodiscard]] size_t warps_of_lines() const noexcept {
+    if (!lines || bytes < lines_words()) return 0;
+    const size_t most = (bytes - lines_words()) / kLinesShare / (pairs() * kParts * kWarpLines);
+    return most < kWarpsOfLines ? most : kWarpsOfLines;
+  }
   [[nodiscard]] size_t inboxes() const noexcept { return bytes - local() - local_bytes(); }
   [[nodiscard]] static size_t at(int rank, int set) noexcept {
     return static_cast<size_t>(rank) * kSets + static_cast<size_t>(set);

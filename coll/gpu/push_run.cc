@@ -30,6 +30,7 @@ size_t room_of(size_t bytes) noexcept { return (bytes + kVector - 1) / kVector *
 /// What a rank sends and receives in the one hop of a row, or in the first of two.
 struct Hop {
   int32_t to = cuda::PushArguments::kAllRanks, from = cuda::PushArguments::kAllRanks;
+  int32_t last = 0;      // whose vector is reduced
   bool spreads = false;  // and what has been reduced goes to all
 };
 
@@ -41,6 +42,8 @@ bool is_row(const Placed& placed, const char* name) noexcept {
 const char* one_hop_of(Collective what) noexcept {
   switch (what) {
     case kAllreduce:
+    case kScan:
+    case kExscan:
       return "one_shot";
     case kReduceScatter:
       return "ordered";  // a row whose bits are those of rank order
@@ -53,14 +56,22 @@ const char* one_hop_of(Collective what) noexcept {
 bool serves(const Placed& placed, Collective what) noexcept {
   constexpr int kMostOfBarrier = 16;  // ranks; a model's number: above, rounds are fewer
   if (what == kBarrier) return placed.schedule.ranks <= kMostOfBarrier;
-  if (what == kScan || what == kExscan) return false;
   return is_row(placed, one_hop_of(what)) || PushRun::is_two_hops(placed);
 }
+
+bool scans(Collective what) noexcept { return what == kScan || what == kExscan; }
 
 Hop hop_of(const Placed& placed, const Operation& operation) noexcept {
   using cuda::PushArguments;
   Hop hop;
   hop.spreads = PushRun::is_two_hops(placed);
+  hop.last = operation.communicator->size() - 1;
+  if (scans(operation.collective)) {
+    const int32_t rank = operation.communicator->rank();
+    hop.last = operation.collective == kScan ? rank : rank - 1;
+    hop.to = PushArguments::kAbove;
+    hop.from = hop.last < 0 ? PushArguments::kNoRank : PushArguments::kBelow;
+  }
   if (!rooted(operation.collective)) return hop;
   const auto root = static_cast<int32_t>(operation.root);
   const bool is_root = operation.communicator->rank() == operation.root;
@@ -101,12 +112,13 @@ const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
 }
 
 PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
-                 uint64_t patience) noexcept
+                 uint64_t patience, Wire wire) noexcept
     : team_(team),
       placed_(placed),
       operation_(operation),
       pieces_(operation, placed, kAll),
-      job_(job) {
+      job_(job),
+      wire_(wire) {
   arguments_.patience = patience * KernelRun::kGivesUpAfter;
 }
 
@@ -123,10 +135,15 @@ int PushRun::blocks() const noexcept {
   return static_cast<int>(std::min<MPI_Count>(wanted, team_.parts()));
 }
 
+/// Vectors in a slot.
+size_t PushRun::room() const noexcept {
+  return wire_ == kLines ? team_.layout().lines_room() : team_.layout().ll_room();
+}
+
 MPI_Count PushRun::chunk() const noexcept {
-  auto room = static_cast<MPI_Count>(team_.layout().ll_room() * kVector) * blocks();
-  if (is_two_hops(placed_)) room *= team_.ranks();
-  return std::min(room, static_cast<MPI_Count>(bytes()));
+  auto most = static_cast<MPI_Count>(room() * kVector) * blocks();
+  if (is_two_hops(placed_)) most *= team_.ranks();
+  return std::min(most, static_cast<MPI_Count>(bytes()));
 }
 
 MPI_Count PushRun::passes() const noexcept {
@@ -143,8 +160,10 @@ int PushRun::run() {
   if (!job_.failed()) {
     arguments_.call = team_.note({&placed_, 0, 0}, call.captured());
     job_.mark();
-    job_.note("cuLaunchKernel",
-              team_.device().kernels()->push(job_.stream(), arguments_, blocks()));
+    cuda::Kernels& kernels = *team_.device().kernels();
+    job_.note("cuLaunchKernel", wire_ == kLines
+                                    ? kernels.push_lines(job_.stream(), arguments_, blocks())
+                                    : kernels.push(job_.stream(), arguments_, blocks()));
   }
   for (int32_t block = 0; out_.packed && block < out_.blocks && !job_.failed(); ++block)
     core::unpack(job_, pieces_.users(out_.space, block, 0).data, 0, local(in_.blocks + block),
@@ -166,16 +185,17 @@ void PushRun::describe() noexcept {
   for (int rank = 0; rank < team_.ranks(); ++rank)
     a.bases[rank] = reinterpret_cast<const char*>(team_.at(rank, 0));
   a.reports = team_.reports();
-  a.words = at(layout.ll_words());
-  a.counters = at(layout.ll_counters());
+  a.words = at(wire_ == kLines ? layout.lines_words() : layout.ll_words());
+  a.counters = at(wire_ == kLines ? layout.lines_counters() : layout.ll_counters());
   a.abort_word = at(ScratchLayout::abort());
-  a.room = at(layout.ll_room());
+  a.room = at(room());
   a.refresh = kRefresh;
   a.ranks = team_.ranks();
   a.rank = team_.rank();
   a.parts = ScratchLayout::kParts;
   a.to = hop.to;
   a.from = hop.from;
+  a.last = hop.last;
   a.spread = hop.spreads ? 1 : 0;
   a.what = cuda::PushArguments::kBarrier;
 }
@@ -201,6 +221,7 @@ void PushRun::describe_data() noexcept {
 
 /// The own block is a part of the own result.
 bool PushRun::keeps_own() const noexcept {
+  if (operation_.collective == kExscan) return false;
   return !rooted(operation_.collective) || operation_.communicator->rank() == operation_.root;
 }
 

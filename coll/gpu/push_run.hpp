@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PushRun: a small operation put into a stream as one kernel in which each rank pushes to others
-// what is theirs and makes its result of what comes (one hop, or two of an allreduce; wire LL).
+// what is theirs and makes its result of what comes (one hop, or two of an allreduce), by words of
+// LL or by lines of LL128.
 // Why: rows of one hop need no program and no credits that way. Which rows: those whose steps are
 // that hop; the kernel does what their schedule says, and a test compares.
 // Form: data that kernels cannot use as it is (host memory, types with holes) is packed before and
@@ -18,9 +19,10 @@ namespace tern::coll {
 
 class PushRun {
  public:
+  enum Wire : uint8_t { kWords, kLines };
   /// `patience`: as of KernelRun.
   PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
-          uint64_t patience) noexcept;
+          uint64_t patience, Wire wire) noexcept;
   /// Why a row is not run so, alike on all ranks; null: it is.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
@@ -45,6 +47,7 @@ class PushRun {
     return static_cast<size_t>(pieces_.total() * pieces_.element());
   }
   [[nodiscard]] size_t block_bytes() const noexcept;
+  [[nodiscard]] size_t room() const noexcept;
   [[nodiscard]] bool keeps_own() const noexcept;
   void describe() noexcept;
   void describe_data() noexcept;
@@ -56,6 +59,7 @@ class PushRun {
   const Operation& operation_;
   const Pieces pieces_;
   cuda::Job& job_;
+  const Wire wire_;
   cuda::PushArguments arguments_{};
   Side in_, out_;
 };

@@ -69,6 +69,11 @@ void GpuTeam::end() noexcept {
 
 std::string GpuTeam::take_scratch(size_t bytes) {
   layout_.bytes = bytes;
+  layout_.lines = no_lines_.empty();
+  if (layout_.lines && !layout_.serves()) {
+    layout_.lines = false;
+    no_lines_ = "the scratch has no room for them; a larger TERN_GPU_SCRATCH helps";
+  }
   if (!layout_.serves())
     return strf(
         "its scratch of %zu bytes is too small for %d ranks; a larger TERN_GPU_SCRATCH helps",

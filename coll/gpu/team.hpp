@@ -77,6 +77,10 @@ class GpuTeam {
   [[nodiscard]] bool shares() const noexcept { return shares_; }
   void set_shares(bool some) noexcept { shares_ = some; }
   void set_parts(int parts) noexcept { parts_ = parts; }
+  /// Why kernels do not push lines of LL128, alike on all ranks; empty: they may.
+  [[nodiscard]] const std::string& no_lines() const noexcept { return no_lines_; }
+  /// Before take_scratch().
+  void set_no_lines(std::string why) noexcept { no_lines_ = std::move(why); }
   [[nodiscard]] Programs& programs() noexcept { return programs_; }
   /// Whether what is put into the stream is recorded for a graph.
   [[nodiscard]] bool is_captured(CUstream stream) const noexcept;
@@ -189,6 +193,7 @@ class GpuTeam {
   cuda::Stream* rescue_ = nullptr;
   Lanes lanes_{device_};
   std::string why_broken_;
+  std::string no_lines_ = "no rank was asked";
   std::mutex mutex_;
 };
 
@@ -226,6 +231,8 @@ class GpuTeams {
   [[nodiscard]] std::vector<int> find_islands(core::Communicator& communicator,
                                               const GpuTeam& team);
   void dissolve(core::Communicator& communicator, GpuTeam& team);
+  void agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
+                      uint64_t parts, GpuTeam& team);
 
   Executions& executions_;
   std::vector<std::shared_ptr<GpuTeam>> all_;

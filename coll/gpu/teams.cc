@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "coll/gpu/lines.hpp"
 #include "coll/gpu/team.hpp"
 #include "cuda/kernels.hpp"
 #include "topo/islands.hpp"
@@ -55,6 +56,7 @@ struct GpuTeams::Facts {
   uint64_t bytes;
   uint64_t mps;  // kernels of several processes run beside one another on its device
   cuda::Uuid device;
+  LineFacts lines;
 };
 
 std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
@@ -130,6 +132,17 @@ bool GpuTeams::takes_more(Use use) const noexcept {
                                   }) < kMostForOrdinary;
 }
 
+// Alike on all ranks: the first that something stands against on names it.
+void GpuTeams::agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
+                              uint64_t parts, GpuTeam& team) {
+  std::vector<LineFacts> lines;
+  for (const Facts& one : all) lines.push_back(one.lines);
+  std::string why;
+  agree(communicator,
+        why_no_lines(team.device(), lines, static_cast<size_t>(communicator.rank()), parts), &why);
+  team.set_no_lines(std::move(why));
+}
+
 std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use use,
                                          cuda::Device* device, std::string* why_not,
                                          std::vector<int>* islands) {
@@ -147,6 +160,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   mine.bytes = executions_.process().params.gpu_scratch;
   mine.mps = has_mps(*device) ? 1 : 0;
   mine.device = device->uuid;
+  mine.lines = line_facts(*device);
   std::vector<Facts> all(members.size());
   executions_.gather(communicator, &mine, all.data(), sizeof mine, kMakingTeam);
   bool shares = false;
@@ -159,6 +173,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   }
   team = std::make_shared<GpuTeam>(number_of(communicator.id(), use), members, communicator.rank(),
                                    *device);
+  agree_on_lines(communicator, all, parts, *team);
   pml::Pml& pml = executions_.pml();
   std::vector<pml::MemoryHandle> handles(members.size());
   pml::MemoryHandle handle{};

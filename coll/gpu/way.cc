@@ -4,22 +4,60 @@
 #include <utility>
 
 #include "coll/gpu/kernel_run.hpp"
-#include "coll/gpu/push_run.hpp"
 
 namespace tern::coll {
 namespace {
 
-// Bytes of a vector or block that kernels move, and that words of LL do, in one hop and in two: a
-// model's numbers, not measured ones.
+// Bytes of a vector or block that kernels move, and that words of LL and lines of LL128 do, in one
+// hop and in two: a model's numbers, not measured ones.
 constexpr size_t kMostByKernel = 1 << 20, kMostByLl = 32 << 10, kMostInTwoHops = 256 << 10;
+constexpr size_t kMostByLines = 256 << 10, kMostByLinesInTwoHops = 1 << 20;
 
 const char* why_no_ll(const GpuTeam& team, const Params& params, const Placed& placed,
                       const Operation& operation, size_t bytes) noexcept {
   if (params.gpu_wire == "simple") return "TERN_GPU_WIRE asks for simple";
   const bool two = PushRun::is_two_hops(placed);
-  if (params.gpu_wire == "auto" && bytes > (two ? kMostInTwoHops : kMostByLl))
+  if (params.gpu_wire != "ll" && bytes > (two ? kMostInTwoHops : kMostByLl))
     return two ? "more than 256 KiB" : "more than 32 KiB";
   return PushRun::why_not(team, placed, operation);
+}
+
+/// Of what words of LL do not do, or where lines are asked for.
+const char* why_no_lines(const GpuTeam& team, const Params& params, const Placed& placed,
+                         const Operation& operation, size_t bytes) noexcept {
+  if (params.gpu_wire == "simple") return "TERN_GPU_WIRE asks for simple";
+  if (params.gpu_wire == "ll") return "TERN_GPU_WIRE asks for ll";
+  if (operation.collective == Collective::kBarrier) return "a barrier has no data";
+  const bool two = PushRun::is_two_hops(placed);
+  if (params.gpu_wire != "ll128" && bytes > (two ? kMostByLinesInTwoHops : kMostByLines))
+    return two ? "more than 1 MiB" : "more than 256 KiB";
+  if (const char* why = PushRun::why_not(team, placed, operation); why != nullptr) return why;
+  return team.no_lines().empty() ? nullptr : team.no_lines().c_str();
+}
+
+/// By words or lines; kNone where by neither, with the reasons.
+Way by_push(const GpuTeam& team, const Params& params, const Placed& placed,
+            const Operation& operation, size_t bytes) {
+  const bool two = PushRun::is_two_hops(placed), asked = params.gpu_wire == "ll128";
+  Way way;
+  way.no_lines = why_no_lines(team, params, placed, operation, bytes);
+  if (asked && way.no_lines == nullptr) {
+    way.engine = Way::kPush;
+    way.wire = PushRun::kLines;
+    way.why = "TERN_GPU_WIRE asks for ll128";
+    return way;
+  }
+  way.why = why_no_ll(team, params, placed, operation, bytes);
+  if (way.why != nullptr && way.no_lines != nullptr) return way;
+  way.engine = Way::kPush;
+  way.wire = way.why == nullptr ? PushRun::kWords : PushRun::kLines;
+  if (way.wire == PushRun::kLines)
+    way.why =
+        two ? "two hops of at most 1 MiB over NVLink" : "one hop of at most 256 KiB over NVLink";
+  else
+    way.why = two ? "two hops of at most 256 KiB" : "one hop of at most 32 KiB";
+  if (!asked) way.no_lines = nullptr;
+  return way;
 }
 
 /// Null with the reason in *way.
@@ -46,7 +84,9 @@ Way by_stream(const GpuTeam& team, Way way) noexcept {
 
 std::string Way::in_words() const {
   std::string words = why != nullptr ? why : failure;
-  if (engine == kKernel) return "no words of LL: " + words;
+  if (engine == kKernel) words = "no words of LL: " + words;
+  if (no_lines != nullptr) words += std::string("; no lines of LL128: ") + no_lines;
+  if (engine == kKernel) return words;
   if (!shares) return words;
   return "ranks share a GPU by MPS, where only kernels wait for others', and not here: " + words;
 }
@@ -61,6 +101,10 @@ bool prefers_kernels(const GpuTeam& team, const Params& params, const Operation&
 bool takes_ordinary(const Params& params, const Operation& operation, size_t bytes) noexcept {
   if (params.gpu_engine == "host") return false;
   return params.gpu_engine != "auto" || (!operation.irregular && bytes <= kMostByKernel);
+}
+
+bool may_push_lines(const GpuTeam& team, const Params& params) noexcept {
+  return team.no_lines().empty() && params.gpu_wire != "simple" && params.gpu_wire != "ll";
 }
 
 Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Operation& operation,
@@ -78,15 +122,15 @@ Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Oper
     way.why = operation.irregular ? "blocks differ" : "more than 1 MiB";
     return by_stream(team, std::move(way));
   }
-  const char* const no_ll = why_no_ll(team, params, placed, operation, bytes);
-  if (no_ll == nullptr) {
-    const bool two = PushRun::is_two_hops(placed);
-    way.why = two ? "two hops of at most 256 KiB" : "one hop of at most 32 KiB";
-    way.engine = Way::kPush;
+  const Way push = by_push(team, params, placed, operation, bytes);
+  if (push.engine == Way::kPush) return push;
+  way.program = program_for(team, placed, operation, stream, &way);
+  if (way.program != nullptr) {
+    way.engine = Way::kKernel;
+    way.why = push.why;
+    way.no_lines = push.no_lines;
     return way;
   }
-  way.program = program_for(team, placed, operation, stream, &way);
-  if (way.program != nullptr) return {Way::kKernel, way.program, no_ll, {}, false};
   if (params.gpu_engine == "kernel") return way;
   return by_stream(team, std::move(way));
 }

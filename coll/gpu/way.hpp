@@ -10,6 +10,7 @@
 
 #include "base/params.hpp"
 #include "coll/engine/operation.hpp"
+#include "coll/gpu/push_run.hpp"
 #include "coll/gpu/team.hpp"
 
 namespace tern::coll {
@@ -17,19 +18,22 @@ namespace tern::coll {
 struct Way {
   enum Engine : uint8_t { kNone, kStream, kKernel, kPush };
   Engine engine = kNone;
+  PushRun::Wire wire = PushRun::kWords;         // kPush
   const Programs::Uploaded* program = nullptr;  // kKernel
   const char* why = nullptr;                    // kNone: why no engine does it
+  const char* no_lines = nullptr;               // kKernel, or where they are asked for: why not
   std::string failure;                          // instead, where a program cannot be brought there
   bool shares = false;                          // a GPU, where a stream would have done it else
   [[nodiscard]] std::string in_words() const;
 };
 
-/// Before the row is known: whether kernels come first.
+/// Before the row is known: whether kernels come first; and whether they may push lines of LL128.
 [[nodiscard]] bool prefers_kernels(const GpuTeam& team, const Params& params,
                                    const Operation& operation, size_t bytes) noexcept;
 /// Whether ordinary calls are worth it: before it is known who shares a GPU.
 [[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
                                   size_t bytes) noexcept;
+[[nodiscard]] bool may_push_lines(const GpuTeam& team, const Params& params) noexcept;
 /// All ranks have made the same calls, captured or not. A program is brought to the device.
 [[nodiscard]] Way way_of(GpuTeam& team, const Params& params, const Placed& placed,
                          const Operation& operation, size_t bytes, CUstream stream);

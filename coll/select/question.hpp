@@ -21,6 +21,7 @@ struct Question {
   bool single_copy = false;        // and ranks can read each other's buffers
   bool streams = false;            // it is put into streams of GPUs (coll/gpu)
   bool kernels = false;            // and kernels come first
+  bool lines = false;              // which may push lines of LL128
   bool operator==(const Question&) const = default;
 };
 

@@ -93,11 +93,19 @@ exscan          any    ..4k    flat                one_host
 exscan          any    any     recursive_doubling  one_host
 # Between streams of GPUs: a model (design of NCCL's and MSCCL++'s tables), not a measurement.
 allreduce       ..16   ..32k   one_shot            kernels
+allreduce       ..2    ..256k  one_shot            ll128
 allreduce       3..16  ..1m    two_shot            kernels
 bcast           ..16   ..32k   linear              kernels
 alltoall        ..16   ..32k   linear              kernels
+alltoall        ..16   ..256k  linear              ll128
+allgather       ..16   ..256k  linear              ll128
 reduce          ..16   ..32k   linear              kernels
 reduce_scatter  ..16   ..32k   ordered             kernels
+reduce_scatter  ..16   ..256k  ordered             ll128
+scan            ..16   ..32k   one_shot            kernels
+scan            ..16   ..256k  one_shot            ll128
+exscan          ..16   ..32k   one_shot            kernels
+exscan          ..16   ..256k  one_shot            ll128
 bcast           any    ..256k  binomial            streams
 bcast           any    any     chain               streams
 gather          any    any     linear              streams

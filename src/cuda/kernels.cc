@@ -175,6 +175,10 @@ CUresult Kernels::push(CUstream stream, const PushArguments& arguments, int bloc
   return launch(push_, stream, blocks, &arguments, sizeof(PushShared));
 }
 
+CUresult Kernels::push_lines(CUstream stream, const PushArguments& arguments, int blocks) noexcept {
+  return launch(push_lines_, stream, blocks, &arguments, sizeof(PushShared));
+}
+
 bool Kernels::has(const std::shared_ptr<const LayoutProgram>& program) noexcept {
   if (program == nullptr || program->inlined()) return true;
   const std::lock_guard<std::mutex> guard(mutex_);

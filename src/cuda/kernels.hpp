@@ -22,7 +22,7 @@
 #include "cuda/kernels/reduce_plan.hpp"
 
 // Kernels beside the reductions: tern_NAME of a .cu file, and the member NAME_ that is launched.
-#define TERN_KERNELS(ROW) ROW(pack) ROW(mail) ROW(interpret) ROW(push)
+#define TERN_KERNELS(ROW) ROW(pack) ROW(mail) ROW(interpret) ROW(push) ROW(push_lines)
 
 namespace tern::cuda {
 
@@ -67,9 +67,13 @@ class Kernels {
   /// Runs a program by so many blocks of threads, which wait for those of other devices.
   CUresult interpret(CUstream stream, const InterpretArguments& arguments, int blocks) noexcept;
   CUresult push(CUstream stream, const PushArguments& arguments, int blocks) noexcept;
-  /// How many blocks of either are resident together.
+  CUresult push_lines(CUstream stream, const PushArguments& arguments, int blocks) noexcept;
+  /// How many blocks of either of the first two are resident together; of the third.
   [[nodiscard]] int most_waiting() const noexcept {
     return static_cast<int>(std::min(interpret_.most_blocks, push_.most_blocks));
+  }
+  [[nodiscard]] int most_waiting_lines() const noexcept {
+    return static_cast<int>(push_lines_.most_blocks);
   }
 
  private:

@@ -119,6 +119,8 @@ unit_alone += tests/unit/cuda/interpret_kernel_test
 tests_unit_cuda_interpret_kernel_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 unit_alone += tests/unit/cuda/push_kernel_test
 tests_unit_cuda_push_kernel_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
+unit_alone += tests/unit/cuda/push_lines_test
+tests_unit_cuda_push_lines_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 # By the software driver.
 unit_alone += tests/unit/cuda/kernels_test
 EXTRA_tests_unit_cuda_kernels_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
@@ -127,6 +129,8 @@ unit_alone += tests/unit/coll/stream_test
 EXTRA_tests_unit_coll_stream_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
 unit_alone += tests/unit/coll/kernel_run_test
 EXTRA_tests_unit_coll_kernel_run_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
+unit_alone += tests/unit/coll/lines_run_test
+EXTRA_tests_unit_coll_lines_run_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
 unit_alone += tests/unit/cuda/streams_test
 unit_alone += tests/unit/pml/device_test
 EXTRA_tests_unit_pml_device_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so

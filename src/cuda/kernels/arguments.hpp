@@ -189,7 +189,7 @@ static_assert(sizeof(InterpretArguments) <= 4000);
 /// A collective of one hop, or of two (push.cuh). Offsets are in the scratch.
 struct PushArguments {
   enum What : int32_t { kReduce, kCopy, kBarrier };
-  static constexpr int32_t kAllRanks = -1, kNoRank = -2;
+  static constexpr int32_t kAllRanks = -1, kNoRank = -2, kAbove = -3, kBelow = -4;
   const char* bases[kMostRanks];  // of all ranks' scratch
   KernelReport* reports;
   const char* input;  // the vector, or the block for rank 0; null: none, or not the result's
@@ -197,15 +197,16 @@ struct PushArguments {
   int64_t bytes;      // of the vector, or of a block
   int64_t total;      // where it spreads: of the vector, whose blocks are `bytes` but for the last
   int64_t input_stride, output_stride;  // from the block of one rank to the next; 0: one for all
-  int64_t words, counters;  // of LL: slots of each set, rank and part; passes of each part
+  int64_t words, counters;  // of the wire: slots of each set, rank and part; passes of each part
   int64_t abort_word;
-  int64_t room;       // vectors of 16 bytes in a slot
+  int64_t room;       // vectors of 16 bytes in a slot; LL128: a multiple of 30
   uint64_t patience;  // ns; 0: for ever
-  uint64_t refresh;   // a number of passes less 1, of which two use whole slots
+  uint64_t refresh;   // LL: a number of passes less 1, of which two use whole slots
   int32_t ranks, rank;
   int32_t parts;  // blocks of threads that have slots
   int32_t what;
-  int32_t to, from;  // whom data goes to and comes from: a rank, or of the above
+  int32_t to, from;  // whom data goes to and comes from: a rank, or of the above; to not kBelow
+  int32_t last;      // kReduce: of the ranks 0 to this one
   int32_t spread;    // what has been reduced goes to all in a second hop
   int32_t kernel;    // which of TERN_REDUCE_KERNELS
   int32_t operation;

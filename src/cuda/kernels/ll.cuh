@@ -28,31 +28,68 @@ struct EveryFlag {
   }
 };
 
-/// Of a slot with room for so many vectors. `Flags`: as EveryFlag.
+/// `Flags`: as EveryFlag.
 template <class Flags>
-struct LlSlot {
-  uint64_t* words;
-  int64_t room;
+struct LlWire {
+  /// Flags repeat after 2^32 passes; none is 0.
+  static constexpr bool kRepeats = true;
+  using Flag = uint32_t;
+  TERN_DEVICE static Flag flag_of(uint64_t number) {
+    return static_cast<uint32_t>(number % ~uint32_t{0}) + 1;
+  }
+  /// Of a slot with room for so many vectors.
+  TERN_DEVICE static int64_t bytes_of(int64_t room) { return room * kLlBytes; }
+  // Each thread is on its own.
+  TERN_DEVICE static bool all(bool mine) { return mine; }
+  TERN_DEVICE static bool is_first() { return true; }
 
-  TERN_DEVICE void put(int64_t i, const Vector& value, uint32_t flag) const {
-    TERN_UNROLL
-    for (int j = 0; j < kLlWords; ++j)
-      ptx::store_relaxed_system(words + j * room + i, value.words[j] | static_cast<uint64_t>(flag)
-                                                                           << 32);
-  }
-  /// False: it has not all come.
-  [[nodiscard]] TERN_DEVICE bool get(int64_t i, uint32_t flag, Vector* value) const {
-    uint64_t found[kLlWords];
-    uint32_t flags[kLlWords];
-    TERN_UNROLL
-    for (int j = 0; j < kLlWords; ++j) found[j] = ptx::load_relaxed_system(words + j * room + i);
-    TERN_UNROLL
-    for (int j = 0; j < kLlWords; ++j) {
-      value->words[j] = static_cast<uint32_t>(found[j]);
-      flags[j] = static_cast<uint32_t>(found[j] >> 32);
+  /// The turns in which a thread takes a vector each.
+  class Turn {
+   public:
+    TERN_DEVICE explicit Turn(int64_t from) : vector_(from + threadIdx.x) {}
+    [[nodiscard]] TERN_DEVICE int64_t begin() const { return vector_; }
+    TERN_DEVICE void next() { vector_ += blockDim.x; }
+    [[nodiscard]] TERN_DEVICE int64_t vector() const { return vector_; }
+    [[nodiscard]] TERN_DEVICE static bool has_one_of(int64_t /*count*/) { return true; }
+
+   private:
+    int64_t vector_;
+  };
+
+  struct Slot {
+    uint64_t* words;
+    int64_t room;
+    TERN_DEVICE Slot(char* at, int64_t vectors)
+        : words(reinterpret_cast<uint64_t*>(at)), room(vectors) {}
+
+    TERN_DEVICE void put(const Turn& turn, const Vector& value, Flag flag) const {
+      TERN_UNROLL
+      for (int j = 0; j < kLlWords; ++j)
+        ptx::store_relaxed_system(words + j * room + turn.vector(),
+                                  value.words[j] | static_cast<uint64_t>(flag) << 32);
     }
-    return Flags::all(flags, flag);
-  }
+    /// False: it has not all come.
+    [[nodiscard]] TERN_DEVICE bool get(const Turn& turn, Flag flag, Vector* value) const {
+      return get(turn.vector(), flag, value);
+    }
+    [[nodiscard]] TERN_DEVICE bool get(int64_t i, Flag flag, Vector* value) const {
+      uint64_t found[kLlWords];
+      uint32_t flags[kLlWords];
+      TERN_UNROLL
+      for (int j = 0; j < kLlWords; ++j) found[j] = ptx::load_relaxed_system(words + j * room + i);
+      TERN_UNROLL
+      for (int j = 0; j < kLlWords; ++j) {
+        value->words[j] = static_cast<uint32_t>(found[j]);
+        flags[j] = static_cast<uint32_t>(found[j] >> 32);
+      }
+      return Flags::all(flags, flag);
+    }
+    /// Whether the first vector has come, whatever it is.
+    [[nodiscard]] TERN_DEVICE bool has_begun(Flag flag) const {
+      Vector nothing;
+      return get(int64_t{0}, flag, &nothing);
+    }
+  };
 };
 
 }  // namespace

@@ -98,12 +98,30 @@ TERN_DEVICE Vector load_peer(const Vector* from) {
                : "memory");
   return value;
 }
-/// 16 bytes of a line of 128 that a warp stores at once: over NVLink it arrives as a whole (LL128).
+/// Lines of 128 bytes (LL128). All threads of a warp store or load at once, each the 16 bytes of
+/// its place: four lines. Why the data of a line is there when its last 8 bytes are, without a
+/// fence: a warp's accesses to a line that all its 16 byte pieces name are one access of the line,
+/// which L2 and NVLink move as a whole. PTX promises that of no more than 8 bytes: it is what
+/// devices from sm_70 on do, as NCCL relies on it, and what no PCIe, C2C or host memory does.
+/// Volatile, for who loads must not find its own L1 cache, nor the compiler make two accesses of
+/// one; and the threads come together before, for apart they would be several.
 template <class Vector>
 TERN_DEVICE void store_line(Vector* to, const Vector& value) {
+  __syncwarp();
   asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(value.words[0]),
                "r"(value.words[1]), "r"(value.words[2]), "r"(value.words[3])
                : "memory");
+}
+template <class Vector>
+TERN_DEVICE Vector load_line(const Vector* from) {
+  Vector value;
+  __syncwarp();
+  asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.words[0]), "=r"(value.words[1]), "=r"(value.words[2]),
+                 "=r"(value.words[3])
+               : "l"(from)
+               : "memory");
+  return value;
 }
 #if __CUDA_ARCH__ >= 900
 /// Of multicast addresses: the sum of all devices' words; a word for all of them; 1 more in each,
@@ -186,12 +204,47 @@ TERN_DEVICE Vector load_peer(const Vector* from) {
   softcuda::block_memory().load(&value, from, sizeof value);
   return value;
 }
+/// A piece of a line, behind those that were stored before.
+template <class Vector>
+TERN_DEVICE void store_piece(Vector* to, const Vector& value) {
+  uint64_t halves[2];
+  __builtin_memcpy(halves, &value, sizeof value);
+  if (softcuda::is_weak(to)) return softcuda::block_memory().store(to, halves, sizeof halves, true);
+  auto* const words = reinterpret_cast<uint64_t*>(to);
+  for (int i = 0; i < 2; ++i) __atomic_store_n(words + i, halves[i], __ATOMIC_RELEASE);
+}
+/// Its last 8 bytes before the others.
+template <class Vector>
+TERN_DEVICE Vector load_piece(const Vector* from) {
+  const auto* const words = reinterpret_cast<const uint64_t*>(from);
+  uint64_t halves[2];
+  for (int i = 1; i >= 0; --i) {
+    softcuda::block_memory().settle(words + i);
+    halves[i] = __atomic_load_n(words + i, __ATOMIC_ACQUIRE);
+  }
+  Vector value;
+  __builtin_memcpy(&value, halves, sizeof value);
+  return value;
+}
+// One thread does it for the eight of a line: its last bytes are stored last, and loaded first.
 template <class Vector>
 TERN_DEVICE void store_line(Vector* to, const Vector& value) {
-  if (softcuda::is_weak(to))
-    softcuda::block_memory().store(to, &value, sizeof value, /*line=*/true);
-  else
-    *to = value;
+  auto* const pieces = static_cast<Vector*>(softcuda::warp_pieces());
+  const int lane = softcuda::lane();
+  pieces[lane] = value;
+  __syncwarp();
+  for (int i = 7; i >= 0 && lane % 8 == 7; --i) store_piece(to - i, pieces[lane - i]);
+  __syncwarp();
+}
+template <class Vector>
+TERN_DEVICE Vector load_line(const Vector* from) {
+  auto* const pieces = static_cast<Vector*>(softcuda::warp_pieces());
+  const int lane = softcuda::lane();
+  for (int i = 0; i < 8 && lane % 8 == 7; ++i) pieces[lane - i] = load_piece(from - i);
+  __syncwarp();
+  const Vector value = pieces[lane];
+  __syncwarp();
+  return value;
 }
 TERN_DEVICE float multimem_load_add(const float* from) {
   float sum = 0;

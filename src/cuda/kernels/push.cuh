@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of one hop: each rank pushes to others what is theirs as LL words, and makes its
-// result of what has come: the sum in rank order (the same bits on all ranks), blocks, or nothing
-// (a barrier). Allreduce may take two: what has been reduced by its owner goes to all.
+// Collectives of one hop: each rank pushes to others what is theirs, data with its flags (a wire:
+// words of LL, lines of LL128), and makes its result of what has come: the sum in rank order (the
+// same bits on all ranks; of a scan, the sum of what comes from below), blocks, or nothing (a
+// barrier). Allreduce may take two: what has been reduced by its owner goes to all.
 // Why beside the interpreter: a small vector is there after one trip, without credits, signals or
 // barriers in between, and without a program on the device.
 //
@@ -12,12 +13,17 @@
 // passes later, by who has heard of the pass in between from all: in that pass, where data came
 // from all, else before it writes (the counter keeps that it owes that).
 //
-// Nothing is baked into a launch, so a graph replays it. Flags repeat after 2^32 passes. So every
-// 2^24 passes two use the whole slots: what is older is gone by then. See: wait.cuh;
-// coll/gpu/push_run.hpp (launches), tests/unit/cuda/push_kernel_test.cc.
+// Nothing is baked into a launch, so a graph replays it. Flags of LL repeat after 2^32 passes. So
+// every 2^24 passes two use the whole slots: what is older is gone by then.
+//
+// A wire says how a thread comes to its vectors (turns), and whether threads are on their own (LL)
+// or whole warps go through everything together (LL128): all() is where they agree. Each has slots
+// and counters of its own. See: wait.cuh; coll/gpu/push_run.hpp (launches),
+// tests/unit/cuda/push_kernel_test.cc.
 #pragma once
 
 #include "cuda/kernels/ll.cuh"
+#include "cuda/kernels/ll128.cuh"
 #include "cuda/kernels/reduce.cuh"
 #include "cuda/kernels/wait.cuh"
 
@@ -38,8 +44,12 @@ TERN_DEVICE_CALL Vector combine(int32_t kernel, int32_t operation, Vector value,
   return sum;
 }
 
-template <class Flags>
+/// `Wire`: as LlWire.
+template <class Wire>
 class Pusher {
+  using Turn = typename Wire::Turn;
+  using Slot = typename Wire::Slot;
+
  public:
   TERN_DEVICE Pusher(const PushArguments& arguments, PushShared& shared)
       : a_(arguments),
@@ -64,7 +74,7 @@ class Pusher {
     __syncthreads();
     number_ = shared_.passes & ~kOwes;
     owes_ = (shared_.passes & kOwes) != 0;
-    for (first_ = begin_; first_ < end_ && !waiter_.left(); first_ += a_.room) {
+    for (first_ = begin_; first_ < end_ && stays(); first_ += a_.room) {
       run_pass();
       __syncthreads();
     }
@@ -84,7 +94,7 @@ class Pusher {
     if (owes_) {
       hear_from_all(number_ - 1);
       __syncthreads();
-      if (waiter_.left()) return;
+      if (!stays()) return;
     }
     push();
     fill(a_.to);
@@ -106,10 +116,16 @@ class Pusher {
   }
 
   TERN_DEVICE void hear_from_all(uint64_t number) {
-    Vector nothing;
     const auto threads = static_cast<int32_t>(blockDim.x);
-    for (auto k = static_cast<int32_t>(threadIdx.x); k < a_.ranks; k += threads)
-      if (k != a_.rank && !receive(number, k, 0, &nothing, Instruction::kCredit)) return;
+    for (auto k = static_cast<int32_t>(threadIdx.x); k < a_.ranks; k += threads) {
+      if (k == a_.rank) continue;
+      const Slot mine = slot(number, a_.rank, k);
+      const auto what = [&] { return awaited(number, k, Instruction::kCredit); };
+      unsigned polls = 0;
+      uint64_t begun = 0;
+      while (!mine.has_begun(Wire::flag_of(number)))
+        if (!waiter_.again(&polls, &begun, what)) return;
+    }
   }
 
   // Round the ring, so that not all push to one rank at once.
@@ -118,48 +134,50 @@ class Pusher {
     for (int32_t k = 1; k < a_.ranks; ++k)
       action(a_.rank + k < a_.ranks ? a_.rank + k : a_.rank + k - a_.ranks);
   }
-  [[nodiscard]] TERN_DEVICE static bool is_among(int32_t rank, int32_t some) {
-    return some == PushArguments::kAllRanks || some == rank;
+  [[nodiscard]] TERN_DEVICE bool is_among(int32_t rank, int32_t some) const {
+    return some == PushArguments::kAllRanks || some == rank ||
+           (some == PushArguments::kAbove && rank > a_.rank);
   }
 
   TERN_DEVICE void push() {
     if (a_.to == PushArguments::kNoRank) return;
-    for (int64_t i = threadIdx.x; i < count_; i += blockDim.x) {
+    for (Turn turn(0); turn.begin() < count_; turn.next()) {
       Vector value{};
-      if (a_.input_stride == 0) value = load_own(0, i);
+      if (a_.input_stride == 0) value = load_own(0, turn);
       for_others([&](int32_t to) {
         if (!is_among(to, a_.to)) return;
-        if (a_.input_stride != 0) value = load_own(to, i);
-        put(number_, to, i, value);
+        if (a_.input_stride != 0) value = load_own(to, turn);
+        put(number_, to, turn, value);
       });
     }
   }
 
-  /// What is not data: a word for who gets none, and all of the slots where flags are refreshed.
+  /// What is not data: a word or line for who gets none, and all of the slots where flags are
+  /// refreshed.
   TERN_DEVICE void fill(int32_t with_data) {
-    const bool whole = (number_ & a_.refresh) < 2;
+    const bool whole = Wire::kRepeats && (number_ & a_.refresh) < 2;
     for_others([&](int32_t to) {
       const bool has_data = is_among(to, with_data);
       const int64_t end = whole ? a_.room : has_data ? 0 : 1;
-      for (int64_t i = (has_data ? count_ : 0) + threadIdx.x; i < end; i += blockDim.x)
-        put(number_, to, i, Vector{});
+      for (Turn turn(has_data ? count_ : 0); turn.begin() < end; turn.next())
+        put(number_, to, turn, Vector{});
     });
   }
 
   TERN_DEVICE void reduce() {
     if (a_.from == PushArguments::kNoRank) return;
-    for (int64_t i = threadIdx.x; i < count_; i += blockDim.x) {
+    for (Turn turn(0); turn.begin() < count_; turn.next()) {
       Vector sum{};
-      for (int32_t k = a_.ranks - 1; k >= 0; --k) {
+      for (int32_t k = a_.last; k >= 0; --k) {
         Vector value{};
         if (k == a_.rank)
-          value = load_own(k, i);
-        else if (!receive(number_, k, i, &value))
+          value = load_own(k, turn);
+        else if (!receive(number_, k, turn, &value))
           return;
-        sum = k == a_.ranks - 1 ? value : combine(a_.kernel, a_.operation, value, sum);
+        sum = k == a_.last ? value : combine(a_.kernel, a_.operation, value, sum);
       }
-      write(a_.rank, i, sum);
-      if (a_.spread != 0) for_others([&](int32_t to) { put(number_ + 1, to, i, sum); });
+      write(a_.rank, turn, sum);
+      if (a_.spread != 0) for_others([&](int32_t to) { put(number_ + 1, to, turn, sum); });
     }
   }
 
@@ -167,40 +185,41 @@ class Pusher {
     const bool keeps = a_.input != nullptr && a_.output != nullptr && a_.spread == 0;
     const bool many = a_.from == PushArguments::kAllRanks;
     const int32_t begin = many ? 0 : a_.from, end = many ? a_.ranks : a_.from + 1;
-    for (int64_t i = threadIdx.x; i < count_; i += blockDim.x) {
-      if (keeps) write(a_.rank, i, load_own(a_.rank, i));
+    for (Turn turn(0); turn.begin() < count_; turn.next()) {
+      if (keeps) write(a_.rank, turn, load_own(a_.rank, turn));
       for (int32_t k = begin; k < end; ++k) {
         Vector value{};
         if (k < 0 || k == a_.rank) continue;
-        if (!receive(number_, k, i, &value)) return;
-        write(k, i, value);
+        if (!receive(number_, k, turn, &value)) return;
+        write(k, turn, value);
       }
     }
   }
 
-  TERN_DEVICE void put(uint64_t number, int32_t to, int64_t i, const Vector& value) const {
-    slot(number, to, a_.rank).put(i, value, flag_of(number));
+  TERN_DEVICE void put(uint64_t number, int32_t to, const Turn& turn, const Vector& value) const {
+    slot(number, to, a_.rank).put(turn, value, Wire::flag_of(number));
   }
-  TERN_DEVICE bool receive(uint64_t number, int32_t from, int64_t i, Vector* value,
-                           int32_t message = 0) {
-    const LlSlot<Flags> mine = slot(number, a_.rank, from);
-    const auto what = [&] { return Awaited{from, message, 0, static_cast<int64_t>(number)}; };
+  /// False: the block leaves; alike for who must stay together.
+  TERN_DEVICE bool receive(uint64_t number, int32_t from, const Turn& turn, Vector* value) {
+    const Slot mine = slot(number, a_.rank, from);
+    const auto what = [&] { return awaited(number, from, 0); };
     unsigned polls = 0;
     uint64_t begun = 0;
-    while (!mine.get(i, flag_of(number), value))
-      if (!waiter_.again(&polls, &begun, what)) return false;
+    while (!mine.get(turn, Wire::flag_of(number), value))
+      if (!Wire::all(!Wire::is_first() || waiter_.again(&polls, &begun, what))) return false;
     return true;
   }
-
-  [[nodiscard]] TERN_DEVICE static uint32_t flag_of(uint64_t number) {
-    return static_cast<uint32_t>(number % ~uint32_t{0}) + 1;
+  [[nodiscard]] TERN_DEVICE static Awaited awaited(uint64_t number, int32_t from, int32_t message) {
+    return {from, message, 0, static_cast<int64_t>(number)};
   }
+  [[nodiscard]] TERN_DEVICE bool stays() const { return Wire::all(!waiter_.left()); }
+
   /// In the scratch of `owner`.
-  [[nodiscard]] TERN_DEVICE LlSlot<Flags> slot(uint64_t number, int32_t owner, int32_t from) const {
+  [[nodiscard]] TERN_DEVICE Slot slot(uint64_t number, int32_t owner, int32_t from) const {
     const auto set = static_cast<int64_t>(number & 1);
-    const int64_t before = ((set * a_.ranks + from) * a_.parts + blockIdx.x) * a_.room;
-    char* const at = DEV(const_cast<char*>(a_.bases[owner]) + a_.words) + before * kLlBytes;
-    return {reinterpret_cast<uint64_t*>(at), a_.room};
+    const int64_t before = (set * a_.ranks + from) * a_.parts + blockIdx.x;
+    char* const at = DEV(const_cast<char*>(a_.bases[owner]) + a_.words);
+    return Slot(at + before * Wire::bytes_of(a_.room), a_.room);
   }
 
   /// Bytes of a block's vector `i` of a pass that are data.
@@ -211,14 +230,16 @@ class Pusher {
     const int64_t rest = in_block < in_all ? in_block : in_all;
     return rest < 0 ? 0 : rest < 16 ? static_cast<int>(rest) : 16;
   }
-  [[nodiscard]] TERN_DEVICE Vector load_own(int32_t block, int64_t i) const {
-    const int bytes = bytes_of(block, i);
+  [[nodiscard]] TERN_DEVICE Vector load_own(int32_t block, const Turn& turn) const {
+    const int64_t i = turn.vector();
+    const int bytes = turn.has_one_of(count_) ? bytes_of(block, i) : 0;
     return bytes == 0
                ? Vector{}
                : load_some(DEV(a_.input) + block * a_.input_stride + (first_ + i) * 16, bytes);
   }
-  TERN_DEVICE void write(int32_t block, int64_t i, const Vector& value) const {
-    const int bytes = bytes_of(block, i);
+  TERN_DEVICE void write(int32_t block, const Turn& turn, const Vector& value) const {
+    const int64_t i = turn.vector();
+    const int bytes = turn.has_one_of(count_) ? bytes_of(block, i) : 0;
     if (bytes > 0)
       store_some(DEV(a_.output) + block * a_.output_stride + (first_ + i) * 16, value, bytes);
   }

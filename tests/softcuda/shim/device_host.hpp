@@ -61,6 +61,12 @@ static inline T __shfl_down_sync(unsigned mask, T value, int by) {
   const int from = ::tern::softcuda::lane() + by;
   return ::tern::softcuda::exchanged(mask, value, from < 32 ? from : ::tern::softcuda::lane());
 }
+static inline int __any_sync(unsigned mask, int value) {
+  return ::tern::softcuda::votes(mask, value) > 0;
+}
+static inline int __all_sync(unsigned mask, int value) {
+  return ::tern::softcuda::votes(mask, !value) == 0;
+}
 template <class T>
 static inline T atomicAdd(T* word, T value) {
   return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);

@@ -34,6 +34,7 @@ struct Barrier {
 struct Warp {
   Barrier barrier;
   uint64_t slots[kWarp] = {};
+  alignas(16) char pieces[kWarp][16] = {};
 };
 
 struct Block {
@@ -298,13 +299,14 @@ int complain(int result, char* why, size_t room, const char* form, T... values) 
   return result;
 }
 
-void wait_at(Barrier& barrier) {
+// A warp that votes while it waits for other blocks does not move on by that.
+void wait_at(Barrier& barrier, bool stirs) {
   tsan_release(&barrier);
   const unsigned before = barrier.generation;
   if (++barrier.arrived >= barrier.count) {
     barrier.open();
-    grid.moved = Clock::now();
-    grid.stirs = true;
+    if (stirs) grid.moved = Clock::now();
+    grid.stirs |= stirs;
   }
   while (barrier.generation == before) grid.running->fiber.leave();
   tsan_acquire(&barrier);
@@ -349,7 +351,7 @@ void pause() {
   std::this_thread::yield();
 }
 
-void block_barrier() { wait_at(grid.running->block->barrier); }
+void block_barrier() { wait_at(grid.running->block->barrier, true); }
 
 int lane() noexcept {
   const Here& p = here;
@@ -358,23 +360,28 @@ int lane() noexcept {
 }
 
 namespace {
+Block& block() noexcept { return *grid.running->block; }
 Warp& warp() noexcept {
   const Here& p = here;
   const unsigned linear = p.thread.x + p.block_size.x * (p.thread.y + p.block_size.y * p.thread.z);
-  return grid.running->block->warps[linear / kWarp];
+  return block().warps[linear / kWarp];
 }
 }  // namespace
 
 uint64_t* warp_slots() noexcept { return warp().slots; }
+void* warp_pieces() noexcept { return warp().pieces; }
+
+unsigned present_lanes(unsigned mask) noexcept {
+  const size_t size = volume({here.block_size.x, here.block_size.y, here.block_size.z});
+  const auto first = static_cast<size_t>(&warp() - block().warps.data()) * kWarp;
+  const size_t lanes = std::min<size_t>(kWarp, size - first);
+  return mask & (lanes == kWarp ? ~0U : (1U << lanes) - 1);
+}
 
 void warp_barrier(unsigned mask) {
-  const size_t size = volume({here.block_size.x, here.block_size.y, here.block_size.z});
   Warp& mine = warp();
-  const auto first = static_cast<size_t>(&mine - grid.running->block->warps.data()) * kWarp;
-  const size_t lanes = std::min<size_t>(kWarp, size - first);
-  const unsigned present = lanes == kWarp ? ~0U : (1U << lanes) - 1;
-  mine.barrier.count = static_cast<unsigned>(__builtin_popcount(mask & present));
-  wait_at(mine.barrier);
+  mine.barrier.count = static_cast<unsigned>(__builtin_popcount(present_lanes(mask)));
+  wait_at(mine.barrier, false);
 }
 
 }  // namespace tern::softcuda

@@ -48,10 +48,15 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
 /// For a thread of a kernel: lets others run. Does not return once the watchdog has barked.
 void pause();
 void block_barrier();
+/// The threads of the mask; one that has ended is waited for, as undefined behaviour may do it.
 void warp_barrier(unsigned mask);
 [[nodiscard]] int lane() noexcept;
+/// Of the mask's lanes those that the warp has.
+[[nodiscard]] unsigned present_lanes(unsigned mask) noexcept;
 /// 8 bytes that each lane of a warp offers the others.
 [[nodiscard]] uint64_t* warp_slots() noexcept;
+/// 16 bytes of each, at a multiple of 16: what one instruction of the warp moves.
+[[nodiscard]] void* warp_pieces() noexcept;
 
 /// What lane `from` gave as `value`.
 template <class T>
@@ -62,6 +67,19 @@ T exchanged(unsigned mask, T value, int from) {
   std::memcpy(&value, warp_slots() + (from & 31), sizeof value);
   warp_barrier(mask);
   return value;
+}
+
+/// How many of the lanes gave a value that is not false.
+template <class T>
+int votes(unsigned mask, T value) {
+  uint64_t* const slots = warp_slots();
+  slots[lane()] = value ? 1 : 0;
+  warp_barrier(mask);
+  int count = 0;
+  const unsigned present = present_lanes(mask);
+  for (int i = 0; i < 32; ++i) count += (present >> i & 1U) != 0 && slots[i] != 0 ? 1 : 0;
+  warp_barrier(mask);
+  return count;
 }
 
 }  // namespace tern::softcuda

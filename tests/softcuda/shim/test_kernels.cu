@@ -59,7 +59,7 @@ TERN_KERNEL(test_read, PublishArguments, 1, together) {
 TERN_KERNEL(test_line, PublishArguments, 1, together) {
   auto* const data = reinterpret_cast<Sixteen*>(DEV(arguments.data));
   const uint32_t value = arguments.value;
-  for (int i = 0; i < 8; ++i) ptx::store_line(data + i, Sixteen{value, value, value, value});
+  for (int i = 0; i < 8; ++i) ptx::store_piece(data + i, Sixteen{value, value, value, value});
 }
 
 TERN_KERNEL(test_read_line, PublishArguments, 1, together) {

@@ -116,10 +116,20 @@ void BlockMemory::leave(size_t which) {
   put(gone.at, gone.value, gone.bytes);
 }
 
+// With a part of a line some of its other parts leave, or all.
 void BlockMemory::drain_some() {
   if (stores_.empty() || (stores_.size() < 64 && random_below(4) != 0)) return;
-  const size_t which = random_below(stores_.size());
-  leave(may_leave(which) ? which : 0);
+  const size_t chosen = random_below(stores_.size()), which = may_leave(chosen) ? chosen : 0;
+  const Store first = stores_[which];
+  leave(which);
+  const auto is_beside = [&](const Store& one) {
+    return one.line && one.at / kLine == first.at / kLine;
+  };
+  for (uint64_t more = first.line ? random_below(16) : 0; more > 0; --more) {
+    const auto next = std::find_if(stores_.begin(), stores_.end(), is_beside);
+    if (next == stores_.end()) return;
+    leave(static_cast<size_t>(next - stores_.begin()));
+  }
 }
 
 // Somewhere on the way it takes long, so that others see what has left alone.

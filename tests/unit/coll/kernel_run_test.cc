@@ -126,7 +126,7 @@ TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
       for (const int64_t count : {1, 17, 101}) {
         compare(process, gpu, "ring", kind.type, kind.op, count);
         compare(process, gpu, "recursive_doubling", kind.type, kind.op, 40 * count);
-        process.params.gpu_wire = count == 17 ? "simple" : "ll";
+        process.params.gpu_wire = count == 17 ? "simple" : count == 101 ? "ll128" : "ll";
         compare(process, gpu, "one_shot", kind.type, kind.op, count);
         compare(process, gpu, "one_shot", kind.type, kind.op, 40 * count);
         compare(process, gpu, "two_shot", kind.type, kind.op, count);
@@ -190,15 +190,16 @@ TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
   });
 }
 
-// To a size: above it the same row is a program, as rows of several hops always are.
-TEST_F(OneKernelRun, WordsOfLlDoTheRowsOfOneHop) {
+// To a size; above it lines of LL128, where there are some, and then the same row is a program, as
+// rows of several hops always are.
+TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
   test::World(3, with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     const std::shared_ptr<GpuTeam> team = Coll::team_of(*process.world);
     ASSERT_NE(team, nullptr);
     core::Datatype& type = core::predefined_type(process, MPI_INT);
-    const auto engine = [&](Collective what, const char* row, size_t bytes) {
+    const auto wire = [&](Collective what, const char* row, size_t bytes) -> std::string {
       Operation made{};
       made.collective = what;
       made.communicator = process.world;
@@ -208,20 +209,35 @@ TEST_F(OneKernelRun, WordsOfLlDoTheRowsOfOneHop) {
       std::string why;
       const Placed* const placed = team->placed(*find_algorithm(what, row), 0, &why);
       EXPECT_NE(placed, nullptr) << why;
-      return way_of(*team, process.params, *placed, made, bytes, gpu.stream).engine;
+      const Way way = way_of(*team, process.params, *placed, made, bytes, gpu.stream);
+      EXPECT_TRUE(way.engine == Way::kPush || way.engine == Way::kKernel) << way.in_words();
+      return way.engine == Way::kKernel ? "simple" : way.wire == PushRun::kLines ? "ll128" : "ll";
     };
+    constexpr size_t kLl = 32 << 10, kLines = 256 << 10;
     for (const Collective what : {kBcast, kGather, kScatter, kAllgather, kAlltoall, kReduce}) {
-      EXPECT_EQ(engine(what, "linear", 32 << 10), Way::kPush) << name_of(what);
-      EXPECT_EQ(engine(what, "linear", (32 << 10) + 4), Way::kKernel) << name_of(what);
+      EXPECT_EQ(wire(what, "linear", kLl), "ll") << name_of(what);
+      EXPECT_EQ(wire(what, "linear", kLl + 4), "ll128") << name_of(what);
+      EXPECT_EQ(wire(what, "linear", kLines + 4), "simple") << name_of(what);
     }
-    EXPECT_EQ(engine(kReduceScatter, "ordered", 4), Way::kPush);
-    EXPECT_EQ(engine(kReduceScatter, "pairwise", 4), Way::kKernel);
-    EXPECT_EQ(engine(kAllreduce, "one_shot", 4), Way::kPush);
-    EXPECT_EQ(engine(kAllreduce, "one_shot", 64 << 10), Way::kKernel);
-    EXPECT_EQ(engine(kAllreduce, "two_shot", 256 << 10), Way::kPush);
-    EXPECT_EQ(engine(kAllreduce, "two_shot", (256 << 10) + 4), Way::kKernel);
-    EXPECT_EQ(engine(kScan, "linear", 4), Way::kKernel);
-    EXPECT_EQ(engine(kBarrier, "dissemination", 0), Way::kPush);
+    EXPECT_EQ(wire(kReduceScatter, "ordered", 4), "ll");
+    EXPECT_EQ(wire(kReduceScatter, "pairwise", 4), "simple");
+    EXPECT_EQ(wire(kAllreduce, "one_shot", 4), "ll");
+    EXPECT_EQ(wire(kAllreduce, "one_shot", kLines), "ll128");
+    EXPECT_EQ(wire(kAllreduce, "two_shot", kLines), "ll");
+    EXPECT_EQ(wire(kAllreduce, "two_shot", kLines + 4), "ll128");
+    for (const Collective what : {kScan, kExscan}) {
+      EXPECT_EQ(wire(what, "linear", 4), "simple");
+      EXPECT_EQ(wire(what, "one_shot", kLl), "ll");
+      EXPECT_EQ(wire(what, "one_shot", kLl + 4), "ll128");
+    }
+    EXPECT_EQ(wire(kBarrier, "dissemination", 0), "ll");
+    process.params.gpu_wire = "ll128";
+    EXPECT_EQ(wire(kAllreduce, "one_shot", 4), "ll128");
+    EXPECT_EQ(wire(kBarrier, "dissemination", 0), "ll");
+    process.params.gpu_wire = "ll";
+    EXPECT_EQ(wire(kAllgather, "linear", kLl + 4), "ll");
+    process.params.gpu_wire = "simple";
+    EXPECT_EQ(wire(kAllgather, "linear", 4), "simple");
   });
 }
 
@@ -241,7 +257,7 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
     GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
   constexpr unsigned long long kRanks = 4;
   std::barrier meet(kRanks);
-  for (const char* const wire : {"ll", "simple"}) {
+  for (const char* const wire : {"ll", "ll128", "simple"}) {
     Settings settings = kByKernel;
     settings.emplace_back("TERN_GPU_WIRE", wire);
     unsigned long long launches = 0, puts = 0, all = 0;

@@ -90,6 +90,23 @@ TEST(Select, TableOverridesAndParameterOverridesTheTable) {
   EXPECT_STREQ(forced.choose(small, &hint).algorithm->name, "rabenseifner");
 }
 
+// A rank whose kernels push no lines never comes to a row that is there for them.
+TEST(Select, LinesOfATableMayAskForWhatKernelsPush) {
+  const File file("allreduce any any ring ll128\n");
+  Params params;
+  Selector built_in, table;
+  built_in.configure(params);
+  params.coll_table = file.path();
+  table.configure(params);
+  Question alltoall{Collective::kAlltoall, 4, 100 << 10}, allreduce{Collective::kAllreduce, 4, 64};
+  for (Question* const one : {&alltoall, &allreduce}) one->streams = one->kernels = true;
+  EXPECT_EQ(chosen(built_in, alltoall), "pairwise");
+  EXPECT_EQ(chosen(table, allreduce), "one_shot");
+  alltoall.lines = allreduce.lines = true;
+  EXPECT_EQ(chosen(built_in, alltoall), "linear");
+  EXPECT_EQ(chosen(table, allreduce), "ring");
+}
+
 TEST(Select, BadLinesAreNamedByNumber) {
   const File file(
       "bcast any any binomial\nbcst any any binomial\nbcast any any rign\n\n"

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scan and exscan in one shot: every rank sends its vector to all ranks above and reduces what
+// comes from below, in rank order. Why: one hop, for vectors so small that their bytes do not
+// count; kernels run it by words of LL and lines of LL128 (coll/gpu/push_run.hpp). Cost: up to p -
+// 1 messages of n in one round; up to p n reduced. See: allreduce_one_shot.cc.
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/emitters.hpp"
+
+namespace tern::coll {
+namespace {
+
+/// What comes from the ranks below; the own vector goes to those above.
+std::vector<Slice> exchange_upwards(Builder& b) {
+  const int32_t ranks = b.ranks(), mine = b.rank();
+  b.stage(ranks);
+  b.window(kWindow);
+  std::vector<Slice> below;
+  for (int32_t rank = 0; rank < mine; ++rank) below.push_back(Builder::staged(rank));
+  for (int32_t round = 1; round < ranks; ++round) {
+    if (mine >= round) b.recv(mine - round, below[static_cast<size_t>(mine - round)]);
+    if (mine + round < ranks) b.send(mine + round, Builder::input());
+  }
+  return below;
+}
+
+void reduce_or_copy(Builder& b, const std::vector<Slice>& all) {
+  if (all.size() == 1)
+    b.copy(all.front(), Builder::output());
+  else if (!all.empty())
+    b.reduce(all, Builder::output());
+}
+
+}  // namespace
+
+void scan_one_shot(Builder& b) {
+  std::vector<Slice> all = exchange_upwards(b);
+  all.push_back(Builder::input());
+  reduce_or_copy(b, all);
+}
+
+void exscan_one_shot(Builder& b) { reduce_or_copy(b, exchange_upwards(b)); }
+
+}  // namespace tern::coll

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which wire kernels take, and why, as TERN_EXPLAIN says it: small vectors words of LL, larger ones
+// lines of LL128 where NVLink joins all GPUs, and nowhere else; where one link is PCIe, whose lines
+// arrive torn on this machine, it is named. What is summed is right in all cases.
+// ranks: 2 3 4
+// configurations: 4-peers weak pcie mps
+// env: TERN_EXPLAIN=1
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "stream.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+/// What rank 0 said since the file was begun.
+std::string said_in(const char* file) {
+  std::ifstream stream(file);
+  std::stringstream all;
+  all << stream.rdbuf();
+  return all.str();
+}
+
+bool are_linked(int one, int other) {
+  int atomics = 0;
+  return one % devices != other % devices &&
+         cuDeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                 one % devices, other % devices) == CUDA_SUCCESS &&
+         atomics != 0;
+}
+bool all_are_linked() {
+  for (int i = 0; i < size; ++i)
+    for (int j = 0; j < i; ++j)
+      if (!are_linked(i, j)) return false;
+  return true;
+}
+
+void allreduce(const OnStream& on, size_t ints) {
+  Vector<int> data(ints);
+  for (size_t i = 0; i < ints; ++i) data[i] = rank * 1000 + static_cast<int>(i % 997);
+  data.put(on.queue);
+  OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), static_cast<int>(ints), MPI_INT,
+                            MPI_SUM, on.comm));
+  data.get(on.queue);
+  on.sync();
+  for (size_t i = 0; i < ints; ++i) {
+    const int sum = size * (size - 1) / 2 * 1000 + size * static_cast<int>(i % 997);
+    if (data[i] != sum) FAIL("%zu ints: element %zu is %d, expected %d", ints, i, data[i], sum);
+  }
+}
+
+void expect_said(const char* file, const char* words, bool wanted) {
+  const std::string said = said_in(file);
+  if (rank == 0 && (said.find(words) != std::string::npos) != wanted)
+    FAIL("\"%s\" was %ssaid: %s", words, wanted ? "not " : "", said.c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  char said[] = "/tmp/tern_said_XXXXXX";
+  const int file = mkstemp(said);
+  begin(&argc, &argv);
+  start_cuda();
+  const int kept = dup(2);
+  dup2(file, 2);
+  {
+    const OnStream on;
+    allreduce(on, 1001);
+    expect_said(said, "(ll, ", true);
+    expect_said(said, "(ll128, ", false);
+    // More than words of LL do, in one hop of two ranks and in two of more.
+    for (int i = 0; i < 2; ++i) allreduce(on, size == 2 ? 20001 : 70001);
+    expect_said(said, "(ll128, ", all_are_linked());
+    if (size > 2 && !all_are_linked() && are_linked(0, 1))
+      expect_said(said, "no NVLink joins its GPU and rank", true);
+    if (size > 2 && devices == 1) expect_said(said, "it shares its GPU with rank", true);
+  }
+  dup2(kept, 2);
+  (void)unlink(said);
+  return end();
+}
