@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/gpu/way.hpp"
 
+#include <cstring>
 #include <utility>
 
 #include "coll/gpu/kernel_run.hpp"
@@ -85,7 +86,9 @@ Way by_stream(const GpuTeam& team, Way way) noexcept {
 std::string Way::in_words() const {
   std::string words = why != nullptr ? why : failure;
   if (engine == kKernel) words = "no words of LL: " + words;
-  if (no_lines != nullptr) words += std::string("; no lines of LL128: ") + no_lines;
+  // What stands against both is said once.
+  if (no_lines != nullptr && (why == nullptr || std::strcmp(why, no_lines) != 0))
+    words += std::string("; no lines of LL128: ") + no_lines;
   if (engine == kKernel) return words;
   if (!shares) return words;
   return "ranks share a GPU by MPS, where only kernels wait for others', and not here: " + words;
