@@ -19,7 +19,8 @@ namespace tern::coll {
 namespace {
 
 const void* first_byte_of(const Side& side) noexcept {
-  if (side.type == nullptr || side.address == nullptr) return nullptr;
+  const bool empty = side.count == 0 && side.counts == nullptr;
+  if (side.type == nullptr || side.address == nullptr || empty) return nullptr;
   return static_cast<const std::byte*>(side.address) + side.type->true_lb();
 }
 

@@ -151,7 +151,8 @@ class Coll final : UnderWay, ScheduleMaker {
                                   const Question& question) const noexcept;
   /// kNotYet: it must be done another way, which all ranks find alike, nothing is done. Throws
   /// Error, std::bad_alloc.
-  Ran run_on_team(const Operation& operation, FlatMethod method, Slots& slots, int* code);
+  Ran run_on_team(const Operation& operation, const Question& question, FlatMethod method,
+                  Slots& slots, int* code);
   Ran run_on_team(CommState& state, const Operation& operation, cuda::Job job, int* code);
   [[nodiscard]] cuda::Job job_for_team(const CommState& state, const Operation& operation) noexcept;
   [[nodiscard]] bool has_own_team(CommState& state, cuda::Device& device);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coll: collectives that are put into streams.
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <new>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "coll/coll.hpp"
@@ -18,6 +21,14 @@ namespace {
 constexpr MPI_Count kPiped = 16;
 const char* name_of(Way::Engine engine) noexcept {
   return engine == Way::kStream ? "stream" : engine == Way::kKernel ? "kernel" : "push";
+}
+/// Each element is reduced by one rank, from the last rank's operand to the first's; or there are
+/// two, in any order.
+bool in_rank_order(const Placed& placed, const Operation& operation) noexcept {
+  if (placed.schedule.ranks == 2 && operation.op->changes_places()) return true;
+  constexpr std::string_view kRows[] = {"one_shot", "two_shot", "ordered", "linear"};
+  return std::find(std::begin(kRows), std::end(kRows), placed.schedule.algorithm) !=
+         std::end(kRows);
 }
 const char* wire_of(const Way& way) noexcept {
   if (way.engine != Way::kPush) return way.engine == Way::kStream ? "copies" : "simple";
@@ -105,7 +116,8 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
 
 int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
                         const Operation& operation, const Way& way, cuda::Job& job) {
-  const uint64_t patience = process_.params.gpu_patience * 1000;
+  // Of ordinary calls the host waits for the end: it can end them.
+  const uint64_t patience = job.borrowed() ? process_.params.gpu_patience * 1000 : 0;
   const auto go = [&](auto&& run) {
     explain_way(state, team, placed, way, run);
     return run.run();
@@ -137,12 +149,20 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
   question.lines = question.kernels && may_push_lines(team, process_.params);
   const Placed* const placed = placed_for(state, team, operation, question, why_not);
   if (placed == nullptr) return MPI_SUCCESS;
+  if (!job.borrowed() && reduces(operation.collective) && !in_rank_order(*placed, operation)) {
+    *why_not = "its operands would be taken in another order than on the host";
+    return MPI_SUCCESS;
+  }
   const Way way = way_of(team, process_.params, *placed, operation, question.bytes, job.stream());
-  if (way.engine == Way::kNone) {
+  if (way.engine == Way::kNone && way.failure.empty()) {
     *why_not = way.in_words();
     return MPI_SUCCESS;
   }
   *taken = true;
+  if (!way.failure.empty()) {  // of this rank alone: the others' kernels wait for its
+    team.break_off("a program did not come to the device: " + way.failure);
+    return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
+  }
   const int code = run_in_stream(state, team, *placed, operation, way, job);
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   const std::string why = take_last_error().text;
@@ -159,7 +179,6 @@ void Coll::forsake_teams(const core::Communicator& communicator, const std::stri
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   if (state == nullptr) return;
   if (state->team != nullptr) state->team->forsake(why);
-  if (state->own_team != nullptr) state->own_team->forsake(why);
   for (const auto& one : state->related_teams) one->forsake(why);
 }
 

@@ -158,7 +158,7 @@ Coll::Ran Coll::run_flat(const Operation& operation, const Question& question, i
     if (slab == nullptr) return Ran::kNotYet;
     Slots& lane = slab->lane_for(kLargeLane.room());
     if (may_use_team(state, operation, question) &&
-        run_on_team(operation, FlatMethod::kNone, lane, code) == Ran::kDone)
+        run_on_team(operation, question, FlatMethod::kNone, lane, code) == Ran::kDone)
       return Ran::kDone;
     return run_on_device(operation, question, lane, code);
   }
@@ -168,14 +168,15 @@ Coll::Ran Coll::run_flat(const Operation& operation, const Question& question, i
   if (slots == nullptr || choice.algorithm->flat == FlatMethod::kNone) return Ran::kNotYet;
   const FlatMethod method = choice.algorithm->flat;
   const auto run = [&] {
-    if (TERN_UNLIKELY(may_use_team(state, operation, question)) &&
-        run_on_team(operation, method, *slots, code) == Ran::kDone)
-      return Ran::kDone;
-    const Ran on_device = run_on_device(operation, question, *slots, code);
-    if (on_device == Ran::kNotYet) *code = run_in_slots(operation, method, *slots);
+    Ran ran = Ran::kNotYet;
+    if (TERN_UNLIKELY(state.team_rests > 0)) --state.team_rests;
+    if (TERN_UNLIKELY(may_use_team(state, operation, question)))
+      ran = run_on_team(operation, question, method, *slots, code);
+    if (TERN_LIKELY(ran == Ran::kNotYet)) ran = run_on_device(operation, question, *slots, code);
+    if (ran == Ran::kNotYet) *code = run_in_slots(operation, method, *slots);
     if (TERN_UNLIKELY(slots->found_device()) && all_read_all(operation.collective))
       state.devices = true;  // a driver that came after the communicator
-    return on_device == Ran::kNotYet ? Ran::kDone : on_device;
+    return ran == Ran::kNotYet ? Ran::kDone : ran;
   };
   if (TERN_LIKELY(!process_.explain.on()) || operation.communicator->rank() != 0) return run();
   const Question asked = state.question;  // the run may ask others

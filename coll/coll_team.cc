@@ -5,6 +5,8 @@
 // other in the first epoch of the slots. So all are in the call, and no kernel waits for a program.
 #include <sched.h>
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "coll/coll.hpp"
@@ -42,6 +44,17 @@ class Turn {
   cuda::Device* const device_;
 };
 
+/// Calls in which ranks do not ask, after one in which they asked in vain: that cost them an epoch.
+void rest(CommState& state) noexcept {
+  constexpr uint32_t kMost = 255;
+  state.team_rests = state.last_rest = std::min(kMost, 2 * state.last_rest + 1);
+}
+
+/// A rank takes no part in what is under way. One that takes no part in the next call does in this.
+bool is_cut(const CommState& state) noexcept {
+  return state.over() || state.communicator.interrupted();
+}
+
 bool has_come(const GpuTeam& team, uint32_t call) noexcept {
   return static_cast<int32_t>(team.passed() - call) >= 0;
 }
@@ -50,15 +63,15 @@ bool has_come(const GpuTeam& team, uint32_t call) noexcept {
 
 bool Coll::may_use_team(const CommState& state, const Operation& operation,
                         const Question& question) const noexcept {
-  if (!state.devices || state.no_own_team) return false;
+  if (!state.devices || state.no_own_team || state.team_rests > 0) return false;
   if (!OnDevice::takes(operation.collective)) return false;
   if (!all_read_all(operation.collective) && flat_bytes(question) < kLeastOnDevice) return false;
   return takes_ordinary(process_.params, operation, question.bytes) &&
          Pieces::why_not(operation) == nullptr;
 }
 
-Coll::Ran Coll::run_on_team(const Operation& operation, FlatMethod method, Slots& slots,
-                            int* code) {
+Coll::Ran Coll::run_on_team(const Operation& operation, const Question& question, FlatMethod method,
+                            Slots& slots, int* code) {
   CommState& state = state_of(*operation.communicator);
   cuda::Job job;
   if (TERN_UNLIKELY(uses_device(operation))) job = job_for_team(state, operation);
@@ -67,13 +80,14 @@ Coll::Ran Coll::run_on_team(const Operation& operation, FlatMethod method, Slots
   const bool asks_first = method != FlatMethod::kWhole || !all_read_all(operation.collective);
   Elsewhere where = Elsewhere::kNone;
   if (asks_first)
-    where = flat_ask(operation, slots, mine);
+    where = flat_ask(operation, question.bytes, slots, mine);
   else if (mine)
     where = flat_run_here(operation, slots, true, code);
   else
     *code = run_in_slots(operation, method, slots, &where);
   if (where == Elsewhere::kAll) return run_on_team(state, operation, std::move(job), code);
   job.abandon();
+  if (where == Elsewhere::kSome) rest(state);
   return where == Elsewhere::kNone && !asks_first ? Ran::kDone : Ran::kNotYet;
 }
 
@@ -100,7 +114,10 @@ cuda::Job Coll::job_for_team(const CommState& state, const Operation& operation)
     job = core::begin_job(process_, first, &code);
     if (code != MPI_SUCCESS) (void)take_last_error();
     if (code != MPI_SUCCESS) return gives_up();
-    if (state.own_team != nullptr && &state.own_team->device() != &job.device()) return gives_up();
+    // Making a team waits for what is on the device, which may wait for another rank.
+    if (state.own_team == nullptr ? !job.device().is_quiet()
+                                  : &state.own_team->device() != &job.device())
+      return gives_up();
   }
   if (job.failed()) return gives_up();
   return job;
@@ -120,6 +137,7 @@ bool Coll::has_own_team(CommState& state, cuda::Device& device) {
     return false;
   }
   state.own_calls = std::make_unique<DeviceCalls>(state.communicator, state.own_team);
+  state.own_calls->be_ordinary();
   return true;
 }
 
@@ -141,17 +159,27 @@ Coll::Ran Coll::run_on_team(CommState& state, const Operation& operation, cuda::
     job.abandon();
     return Ran::kNotYet;
   }
+  state.last_rest = 0;
   await_team(state, operation, job, team.calls());
   return Ran::kDone;
 }
 
 void Coll::await_team(CommState& state, const Operation& operation, cuda::Job& job, uint32_t call) {
   GpuTeam& team = *state.own_team;
+  constexpr int64_t kMomentNs = 100'000'000;
+  int64_t let_go = 0;  // when
   channel_.progress.stay_awake(1);
   channel_.progress.wait(
       [&] {
         if (has_come(team, call)) return true;
         state.own_calls->watch();
+        if (TERN_UNLIKELY(is_cut(state)) && now_ns() - let_go > kMomentNs) {
+          if (let_go == 0)
+            team.end_kernels();
+          else
+            team.let_go();
+          let_go = now_ns();
+        }
         return job.has_failed_meanwhile();
       },
       [&](WaitReport* report) { (void)state.own_calls->describe(report); });
@@ -161,23 +189,21 @@ void Coll::await_team(CommState& state, const Operation& operation, cuda::Job& j
                strf("%s: the device has failed: %s", name_of(operation.collective),
                     job.failure().c_str()));
   job.has_ended();
-  if (TERN_UNLIKELY(state.over())) throw Error(MPI_ERR_OTHER, state.trouble->why);
-  if (TERN_UNLIKELY(team.forsaken())) throw Error(MPI_ERR_OTHER, team.why_forsaken());
-  if (const std::string why = team.why_given_up(); TERN_UNLIKELY(!why.empty()))
-    throw Error(MPI_ERR_OTHER, why);
+  if (TERN_LIKELY(let_go == 0)) return;
+  team.break_off("a collective was ended");
+  if (!state.communicator.interrupted()) throw Error(MPI_ERR_OTHER, state.trouble->why);
+  const int code = state.communicator.fail_interrupted();
+  throw Error(code, take_last_error().text);
 }
 
 // What is in the stream waits for ranks that will not come: it is let go, as it uses the caller's
 // buffers.
 void Coll::leave_team(CommState& state, cuda::Job& job, int code, const std::string& why) {
   constexpr int64_t kMostNs = 10'000'000'000;
-  state.own_team->forsake(why);
+  state.own_team->break_off(why);
   state.own_team->let_go();
   const int64_t began = now_ns();
-  while (!job.done() && now_ns() - began < kMostNs) {
-    state.own_calls->watch();
-    ::sched_yield();
-  }
+  while (!job.done() && now_ns() - began < kMostNs) ::sched_yield();
   if (!job.done()) job.abandon();
   throw Error(code, why);
 }

@@ -54,10 +54,10 @@ Elsewhere flat_run_here(const Operation& operation, Slots& slots, bool mine, int
   return where;
 }
 
-Elsewhere flat_ask(const Operation& operation, Slots& slots, bool mine) {
+Elsewhere flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine) {
   slots.begin(name_of(operation.collective));
   slots.claim();
-  slots.post(mine ? Slots::kElsewhere : 0);
+  slots.post(bytes | (mine ? Slots::kElsewhere : 0));
   const Elsewhere where = Parts::where(slots);
   slots.awaited_all();
   slots.end();

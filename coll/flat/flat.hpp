@@ -28,7 +28,8 @@ inline constexpr size_t kLeastOnDevice = 65536;
 
 /// Whether every rank reads what every other one has posted.
 [[nodiscard]] bool all_read_all(Collective what) noexcept;
-/// How many ranks say that their data lies where it had better stay: on a device.
+/// How many ranks say that their data lies where it had better stay: on a device. All: only where
+/// they mean as many bytes.
 enum class Elsewhere : uint8_t { kNone, kSome, kAll };
 /// An operation in which all read from all, by FlatMethod::kWhole, *code its result, unless some
 /// rank says so (`mine`: this one) instead of writing its part: then nothing is done, which all
@@ -36,6 +37,6 @@ enum class Elsewhere : uint8_t { kNone, kSome, kAll };
 [[nodiscard]] Elsewhere flat_run_here(const Operation& operation, Slots& slots, bool mine,
                                       int* code);
 /// An epoch for that alone.
-[[nodiscard]] Elsewhere flat_ask(const Operation& operation, Slots& slots, bool mine);
+[[nodiscard]] Elsewhere flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine);
 
 }  // namespace tern::coll

@@ -74,15 +74,19 @@ const std::byte* Parts::await(int rank, size_t bytes) {
 
 void Parts::write_elsewhere() {
   slots_.claim();
-  slots_.post(Slots::kElsewhere);
+  slots_.post(Slots::kElsewhere | static_cast<uint64_t>(total_ * size_));
 }
 
 Elsewhere Parts::where(Slots& slots) {
-  int there = 0;
-  for (int i = 1; i <= slots.ranks(); ++i)
-    there += (slots.await((slots.rank() + i) % slots.ranks()).bytes & Slots::kElsewhere) != 0;
+  int there = 0, unlike = 0;
+  const uint64_t own = slots.await(slots.rank()).bytes;
+  for (int i = 0; i < slots.ranks(); ++i) {
+    const uint64_t posted = slots.await(i).bytes;
+    there += (posted & Slots::kElsewhere) != 0;
+    unlike += posted != own;
+  }
   if (TERN_LIKELY(there == 0)) return Elsewhere::kNone;
-  return there == slots.ranks() ? Elsewhere::kAll : Elsewhere::kSome;
+  return there == slots.ranks() && unlike == 0 ? Elsewhere::kAll : Elsewhere::kSome;
 }
 
 // All are asked before any part is taken: in place that would overwrite what is posted again then.

@@ -133,7 +133,6 @@ class Parts {
   /// elements; all have been awaited. The own operand lies at `mine` where that is not null.
   void reduce_posted(int first, int last, const Range& range, std::byte* to,
                      const std::byte* mine = nullptr);
-  [[nodiscard]] bool operands_change_places() const noexcept;
   /// In place, and the own operand may be the first: it needs no copy.
   [[nodiscard]] bool reduces_onto_own() const noexcept;
   void post_others_slices(const Range& range, const Range& own);

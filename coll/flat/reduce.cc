@@ -11,27 +11,9 @@ void Parts::post(const Range& range) {
   slots_.post(bytes_of(range.count));
 }
 
-// Whether two operands may change places: one rank computes each element, so all see the same bits.
-bool Parts::operands_change_places() const noexcept {
-  if (operation_.op->user_defined()) return false;
-  switch (operation_.op->reduction()) {
-    case Reduction::kSum:
-    case Reduction::kProd:
-    case Reduction::kBand:
-    case Reduction::kBor:
-    case Reduction::kBxor:
-    case Reduction::kLand:
-    case Reduction::kLor:
-    case Reduction::kLxor:
-      return true;
-    default:
-      return false;  // of a minimum and of zeros of both signs the order counts
-  }
-}
-
 bool Parts::reduces_onto_own() const noexcept {
   if (!operation_.in_place) return false;
-  return rank_ == ranks_ - 1 || (ranks_ == 2 && operands_change_places());
+  return rank_ == ranks_ - 1 || (ranks_ == 2 && operation_.op->changes_places());
 }
 
 void Parts::reduce_posted(int first, int last, const Range& range, std::byte* to,

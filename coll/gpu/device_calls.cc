@@ -38,7 +38,7 @@ void DeviceCalls::watch() noexcept {
     since_ = now_ns();
     return;
   }
-  if (TERN_UNLIKELY(wait != 0 && team_->forsaken())) return let_go();
+  if (TERN_UNLIKELY(wait != 0 && !ordinary_ && team_->forsaken())) return let_go();
   if (wait == 0 || patience_ == 0 || since_ == 0 || now_ns() - since_ < patience_) return;
   since_ = 0;
   complain(wait);
@@ -91,11 +91,12 @@ void DeviceCalls::complain(uint32_t wait) const {
     const std::string what = team_->describe(wait, &ranks);
     std::string whom;
     for (const int rank : ranks) whom += strf("%s%d", whom.empty() ? "" : ", ", rank);
-    log_line(
-        "the stream of %s has waited for %.0f s for what the stream of rank%s %s puts there (%s): "
-        "the same calls must be enqueued on all ranks in one order",
-        name_.c_str(), static_cast<double>(patience_) / 1e9, ranks.size() == 1 ? "" : "s",
-        whom.c_str(), what.c_str());
+    log_line("%s%s has waited for %.0f s for what the device of rank%s %s puts there (%s)%s",
+             ordinary_ ? "a collective of device memory on " : "the stream of ", name_.c_str(),
+             static_cast<double>(patience_) / 1e9, ranks.size() == 1 ? "" : "s", whom.c_str(),
+             what.c_str(),
+             ordinary_ ? "; its device may be busy"
+                       : ": the same calls must be enqueued on all ranks in one order");
   } catch (const std::bad_alloc&) {  // it is said another time, or not
   }
 }

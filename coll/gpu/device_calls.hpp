@@ -2,8 +2,9 @@
 // DeviceCalls: the calls of one communicator that the devices do alone, as the proxy sees them.
 // Why: nothing of them passes through the host, but someone must say whom a stream waits for, and
 // MPI_Finalize must know that the stream has passed them.
-// Lifetime: of a CommStream. Threads: began() by who enqueues, the rest by the proxy; what the
-// stream tells lies in pinned memory (coll/gpu/team.hpp), and no driver is asked.
+// Lifetime: of a CommStream, or, of ordinary calls, of a CommState. Threads: close() by who
+// enqueues, the rest by the proxy, or by the caller who waits; what the stream tells lies in pinned
+// memory (coll/gpu/team.hpp), and no driver is asked.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,8 @@ class DeviceCalls {
   void watch() noexcept;
   /// Whether look() would find some.
   [[nodiscard]] bool has_passed() const noexcept { return team_ != nullptr && passed() != seen_; }
+  /// They are ordinary calls, each of which its caller waits for.
+  void be_ordinary() noexcept { ordinary_ = true; }
   /// No more will begin; another communicator may have the team next.
   void close() noexcept {
     if (team_ != nullptr) last_ = team_->calls();
@@ -53,6 +56,7 @@ class DeviceCalls {
   uint32_t last_ = 0;  // once closed
   uint32_t wait_ = 0;
   int64_t since_ = 0;  // at this wait; 0: it was said
+  bool ordinary_ = false;
   bool told_ = false;  // that a kernel has given up
 };
 

@@ -214,7 +214,14 @@ void GpuTeam::forsake(const std::string& why) noexcept {
   forsaken_.store(true, std::memory_order_release);
 }
 
+void GpuTeam::end_kernels() noexcept {
+  if (voice_.here == nullptr) return;
+  for (cuda::KernelReport& one : voice_.here->reports)
+    std::atomic_ref<uint64_t>(one.let_go).store(1, std::memory_order_release);
+}
+
 void GpuTeam::let_go() noexcept {
+  end_kernels();
   if (device_.gone()) return;
   const cuda::Current current(device_);
   if (current.result() != CUDA_SUCCESS) return;

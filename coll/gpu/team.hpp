@@ -117,6 +117,8 @@ class GpuTeam {
   /// Lets every wait of this rank's streams end, whatever was signalled: their data is undefined
   /// then, and the team of no use any more. Calls the driver, on a stream of its own.
   void let_go() noexcept;
+  /// Those of kernels alone, without the driver.
+  void end_kernels() noexcept;
   // In a batch, around a wait; and for a launch.
   [[nodiscard]] uint32_t note(const Wait& wait, bool captured);
   [[nodiscard]] cuda::KernelReport* reports() const noexcept { return voice_.here->reports; }
@@ -208,7 +210,8 @@ class GpuTeams {
   }
   /// For which calls; a communicator may have one for each.
   enum class Use : uint8_t { kEnqueued, kOrdinary };
-  /// So many in use that a further one is not made for ordinary calls, which have another way.
+  /// So many in the process that a further one is not made for ordinary calls, which have another
+  /// way: scratch stays when a communicator goes.
   static constexpr int kMostForOrdinary = 8;
   /// Together with all ranks of the communicator: an idle one of the same ranks, or a new one; null
   /// with *why_not on all of them, and where some do not reach each other's

@@ -127,9 +127,8 @@ std::vector<int> GpuTeams::find_islands(core::Communicator& communicator, const 
 }
 
 bool GpuTeams::takes_more(Use use) const noexcept {
-  return use != Use::kOrdinary || std::count_if(all_.begin(), all_.end(), [](const auto& team) {
-                                    return team->leased();
-                                  }) < kMostForOrdinary;
+  return use != Use::kOrdinary ||
+         executions_.process().gpus.scratches.load(std::memory_order_relaxed) < kMostForOrdinary;
 }
 
 // Alike on all ranks: the first that something stands against on names it.
@@ -146,13 +145,18 @@ void GpuTeams::agree_on_lines(core::Communicator& communicator, const std::vecto
 std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use use,
                                          cuda::Device* device, std::string* why_not,
                                          std::vector<int>* islands) {
-  std::string lacks = what_lacks(communicator, device);
-  if (lacks.empty() && !takes_more(use))
-    lacks = strf("it has %d teams of GPUs already", kMostForOrdinary);
-  agree(communicator, lacks, why_not);
-  if (!why_not->empty()) return nullptr;
   const std::vector<int> members = members_of(communicator);
-  std::shared_ptr<GpuTeam> team = idle(members, *device);
+  std::string lacks = what_lacks(communicator, device);
+  std::shared_ptr<GpuTeam> team = lacks.empty() ? idle(members, *device) : nullptr;
+  if (team != nullptr) team->lease(true);  // no other call takes it meanwhile
+  const auto leave = [&] {
+    if (team != nullptr) team->lease(false);
+    return nullptr;
+  };
+  if (lacks.empty() && team == nullptr && !takes_more(use))
+    lacks = strf("%d communicators have scratch on its GPUs already", kMostForOrdinary);
+  agree(communicator, lacks, why_not);
+  if (!why_not->empty()) return leave();
   Facts mine{};
   mine.idle = team == nullptr ? 0 : team->number();
   if (const cuda::Kernels* const kernels = device->kernels(); kernels != nullptr)
@@ -165,12 +169,10 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   executions_.gather(communicator, &mine, all.data(), sizeof mine, kMakingTeam);
   bool shares = false;
   const uint64_t parts = parts_of(all, &shares, why_not);
-  if (!why_not->empty()) return nullptr;
+  if (!why_not->empty()) return leave();
   const auto same = [&](const Facts& one) { return one.idle == mine.idle && one.idle != 0; };
-  if (std::all_of(all.begin(), all.end(), same)) {
-    team->lease(true);
-    return team;
-  }
+  if (std::all_of(all.begin(), all.end(), same)) return team;
+  (void)leave();
   team = std::make_shared<GpuTeam>(number_of(communicator.id(), use), members, communicator.rank(),
                                    *device);
   agree_on_lines(communicator, all, parts, *team);
@@ -195,6 +197,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
     return nullptr;
   }
   all_.push_back(team);
+  ++executions_.process().gpus.scratches;
   team->lease(true);
   team->set_shares(shares);
   team->set_parts(static_cast<int>(parts));

@@ -128,6 +128,7 @@ Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Oper
   const Way push = by_push(team, params, placed, operation, bytes);
   if (push.engine == Way::kPush) return push;
   way.program = program_for(team, placed, operation, stream, &way);
+  if (!way.failure.empty()) return way;
   if (way.program != nullptr) {
     way.engine = Way::kKernel;
     way.why = push.why;

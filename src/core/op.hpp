@@ -30,6 +30,23 @@ class Op final : public Object {
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
   /// Which one, of a predefined operation.
   [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
+  /// Whether two operands may change places, and the result has the same bits. Not of a minimum,
+  /// and of zeros of both signs.
+  [[nodiscard]] bool changes_places() const noexcept {
+    switch (reduction_) {
+      case Reduction::kSum:
+      case Reduction::kProd:
+      case Reduction::kBand:
+      case Reduction::kBor:
+      case Reduction::kBxor:
+      case Reduction::kLand:
+      case Reduction::kLor:
+      case Reduction::kLxor:
+        return !user_defined();
+      default:
+        return false;
+    }
+  }
   [[nodiscard]] bool user_defined() const noexcept { return name_ == nullptr; }
   /// "MPI_SUM"; "a user-defined operation" for others.
   [[nodiscard]] const char* name() const noexcept;

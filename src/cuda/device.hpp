@@ -294,6 +294,8 @@ class Gpus {
   ~Gpus() { release(); }
   /// Says, once for each reason, that device memory is reduced on the host.
   void tell_once(const Explain& explain, const std::string& why) noexcept;
+  /// How many communicators have, or had, scratch for what devices do alone: it stays.
+  std::atomic<int> scratches{0};
   /// Says once that device memory takes a slower way.
   void tell_fallback(const Explain& explain, const std::string& what) noexcept;
   /// The same of what was chosen, for TERN_EXPLAIN.

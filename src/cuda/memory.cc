@@ -127,6 +127,8 @@ MemoryKind ask_driver(const void* address) noexcept {
 
 MemoryKind ask(const void* address) noexcept {
   if (address == nullptr) return MemoryKind::kHost;
+  CallBuffers::Known* const remembered = CallBuffers::find(address);
+  if (remembered != nullptr && remembered->kind != MemoryKind::kUnknown) return remembered->kind;
   const auto at = reinterpret_cast<uintptr_t>(address);
   if (stack_range.bytes == 0) find_stack();
   const uintptr_t heap = host_ranges.heap.begin.load(std::memory_order_acquire);
@@ -135,10 +137,9 @@ MemoryKind ask(const void* address) noexcept {
     return MemoryKind::kHost;
   for (const HostRanges::Range& range : host_ranges.pinned)
     if (range.has(at)) return MemoryKind::kHost;
-  CallBuffers::Known* const remembered = CallBuffers::find(address);
-  if (remembered == nullptr) return ask_driver(address);
-  if (remembered->kind == MemoryKind::kUnknown) remembered->kind = ask_driver(address);
-  return remembered->kind;
+  const MemoryKind kind = ask_driver(address);
+  if (remembered != nullptr) remembered->kind = kind;
+  return kind;
 }
 
 }  // namespace detail

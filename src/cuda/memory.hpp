@@ -3,7 +3,8 @@
 // Why: any buffer of any call may be either, and the caller does not say which.
 // Cost: a compare while libcuda is not loaded; then some for addresses in the heap, the program's
 // static data and the thread's stack, and for others one cuPointerGetAttributes. Nothing is
-// remembered of an address: it may be freed and come back as other memory.
+// remembered of an address, but of a call's buffers while that lasts: it may be freed and come back
+// as other memory.
 // Threads: any. See: src/cuda/README.md, tests/unit/cuda/memory_test.cc,
 // tests/gpu/mpi/pt2pt_kinds.cc.
 #pragma once

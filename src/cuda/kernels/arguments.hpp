@@ -134,6 +134,7 @@ struct KernelReport {
   int32_t message, step;
   uint32_t call;  // as the launch had it
   int64_t pass;
+  uint64_t let_go;  // the host writes: leave, also where no copy gets past what waits
 };
 /// In the abort word of a scratch: who gave up, and 1 more; or that the host ends all waits.
 inline constexpr uint32_t kLetGo = ~0U;

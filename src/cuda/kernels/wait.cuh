@@ -57,7 +57,7 @@ class Waiter {
     constexpr uint64_t kUsual = 10000000;  // ns
     spin_pause();
     if (++*polls % kPolls != 0) return true;
-    if (const uint32_t who = ptx::load_acquire_system(abort_word(rank_)); who != 0) {
+    if (const uint32_t who = told(); who != 0) {
       leave(KernelReport::kTold, {peer_of(who), 0, 0, 0});
       return false;
     }
@@ -75,6 +75,12 @@ class Waiter {
   }
 
  private:
+  /// Who has given up; 0: none.
+  [[nodiscard]] TERN_DEVICE uint32_t told() const {
+    if (const uint32_t who = ptx::load_acquire_system(abort_word(rank_)); who != 0) return who;
+    const auto* const host = reinterpret_cast<const uint32_t*>(&report_->let_go);
+    return ptx::load_relaxed_system(host) != 0 ? kLetGo : 0;
+  }
   [[nodiscard]] TERN_DEVICE static int32_t peer_of(uint32_t who) {
     return who == kLetGo ? -1 : static_cast<int32_t>(who) - 1;
   }

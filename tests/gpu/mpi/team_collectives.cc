@@ -167,6 +167,21 @@ void same_bits() {
     area.get(there.data(), bytes);
     if (std::memcmp(here.data(), there.data(), bytes) != 0)
       FAIL("the sums of %d numbers of device memory have other bits than the host's", n);
+    OK(MPI_Reduce(mine.data(), here.data(), n, MPI_FLOAT, MPI_SUM, 0, comm));
+    area.put(mine.data(), bytes);
+    OK(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : area.address(), area.address(), n, MPI_FLOAT, MPI_SUM,
+                  0, comm));
+    area.get(there.data(), bytes);
+    if (rank == 0 && std::memcmp(here.data(), there.data(), bytes) != 0)
+      FAIL("the sums at rank 0 of %d numbers of device memory have other bits than the host's", n);
+    const int each = n / size;
+    OK(MPI_Reduce_scatter_block(mine.data(), here.data(), each, MPI_FLOAT, MPI_SUM, comm));
+    area.put(mine.data(), bytes);
+    OK(MPI_Reduce_scatter_block(MPI_IN_PLACE, area.address(), each, MPI_FLOAT, MPI_SUM, comm));
+    area.get(there.data(), bytes);
+    if (std::memcmp(here.data(), there.data(), static_cast<size_t>(each) * sizeof(float)) != 0)
+      FAIL("the sums of blocks of %d numbers of device memory have other bits than the host's",
+           each);
   }
 }
 

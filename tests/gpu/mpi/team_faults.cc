@@ -4,7 +4,7 @@
 // prepares what devices need to do it alone, and in a later one. Each call ends on both ranks; who
 // is told of no failure has the right data; and a communicator that is made afterwards is well.
 // ranks: 2
-// configurations: 4-peers mps
+// configurations: 4-peers mps queue-peers
 // timeout: 150
 #include "faults.hpp"
 

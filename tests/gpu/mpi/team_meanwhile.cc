@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may happen around ordinary collectives that devices do alone. The first of a communicator
+// ends while the device has work that waits for another rank: of another library's stream, and of
+// an operation that was enqueued. A call that is right on all ranks gives its result, whatever the
+// next one is. Counts that differ are an error on both ranks at once. So is a kernel's program that
+// does not come to one rank's device.
+// ranks: 2
+// configurations: 4-peers mps
+// timeout: 60
+#include "faults.hpp"
+#include "stream.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+void now(const char* what) {
+  std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s\n", rank, what);
+  alarm(40);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+MPI_Comm duplicate() {
+  MPI_Comm made = MPI_COMM_NULL;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
+  OK(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
+  return made;
+}
+
+int sum(MPI_Comm comm, const Area& area, int count) {
+  return MPI_Allreduce(MPI_IN_PLACE, area.address(), count, MPI_INT, MPI_SUM, comm);
+}
+
+/// Calls go by teams: the driver's and the communicator's first ones are past.
+void settle(MPI_Comm comm, const Area& area) {
+  for (int i = 0; i < 3; ++i) OK(sum(comm, area, 100));
+}
+
+/// A stream whose work waits for what its rank does after the collective.
+void beside_pending_stream(const Area& area) {
+  now("a first collective beside a stream that waits");
+  MPI_Comm comm = duplicate();
+  const Area word = plain(sizeof(uint32_t));
+  CUstream waits = nullptr, opens = nullptr;
+  CU(cuMemsetD32_v2(word.at, 0, 1));
+  CU(cuCtxSynchronize());
+  CU(cuStreamCreate(&waits, CU_STREAM_DEFAULT));
+  CU(cuStreamCreate(&opens, CU_STREAM_NON_BLOCKING));
+  CU(cuStreamWaitValue32_v2(waits, word.at, 1, CU_STREAM_WAIT_VALUE_GEQ));
+  for (const int count : {100, 10000, 200000}) OK(sum(comm, area, count));
+  OK(MPI_Barrier(comm));
+  CU(cuStreamWriteValue32_v2(opens, word.at, 1, 0));
+  CU(cuStreamSynchronize(waits));
+  for (int i = 0; i < 300; ++i) OK(sum(comm, area, 100));  // and now by the devices
+  CU(cuStreamDestroy_v2(waits));
+  CU(cuStreamDestroy_v2(opens));
+  OK(MPI_Comm_free(&comm));
+}
+
+/// Rank 0 enqueues before it, rank 1 behind it.
+void beside_enqueued(const Area& area) {
+  now("a first collective beside an enqueued one");
+  MPI_Comm comm = duplicate();
+  const OnStream on;
+  Vector<int> data(1000);
+  for (int i = 0; i < 3; ++i)
+    OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), 1000, MPI_INT, MPI_MAX, on.comm));
+  on.sync();
+  if (rank == 0)
+    OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), 1000, MPI_INT, MPI_MAX, on.comm));
+  OK(sum(comm, area, 100));
+  if (rank == 1)
+    OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), 1000, MPI_INT, MPI_MAX, on.comm));
+  on.sync();
+  OK(MPI_Comm_free(&comm));
+}
+
+/// Both ranks refuse the next call, one perhaps before the other has the result of this one.
+void before_refused(const Area& area) {
+  now("a collective before one that is refused");
+  for (int round = 0; round < 20; ++round) {
+    MPI_Comm comm = duplicate();
+    settle(comm, area);
+    OK(MPI_Bcast(area.address(), 100000, MPI_BYTE, 1, comm));
+    CHECK(MPI_Bcast(area.address(), -1, MPI_BYTE, 1, comm) != MPI_SUCCESS);
+    OK(MPI_Barrier(comm));
+    OK(MPI_Comm_free(&comm));
+  }
+}
+
+void unlike_counts(const Area& area) {
+  now("counts that differ");
+  for (const int count : {100, 3000}) {
+    MPI_Comm comm = duplicate();
+    settle(comm, area);
+    const int code = sum(comm, area, count + 4 * rank);
+    if (class_of(code) != MPI_ERR_TRUNCATE)
+      FAIL("counts that differ, of %d: %s", count, error_text(code));
+    OK(MPI_Comm_free(&comm));
+  }
+}
+
+/// Of a size that needs a program, which no call before has brought there.
+void without_program(const Area& area) {
+  if (!control().there()) return;
+  now("a program that does not come to the device");
+  MPI_Comm comm = duplicate();
+  settle(comm, area);
+  if (rank == 1) control().fault("cuMemcpyAsync:1:2");
+  const int code = MPI_Alltoall(MPI_IN_PLACE, 0, MPI_INT, area.address(), 100000, MPI_INT, comm);
+  control().fault("");
+  int worst = 0;
+  OK(MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+  if (worst != MPI_SUCCESS && code == MPI_SUCCESS) CHECK(MPI_Barrier(comm) != MPI_SUCCESS);
+  if (worst != MPI_SUCCESS && code != MPI_SUCCESS) (void)MPI_Barrier(comm);
+  OK(MPI_Comm_free(&comm));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  end_with_words();
+  start_cuda();
+  {
+    const Area area = plain(4 << 20);
+    settle(MPI_COMM_WORLD, area);
+    beside_pending_stream(area);
+    if (devices > 1) beside_enqueued(area);
+    before_refused(area);
+    unlike_counts(area);
+    without_program(area);
+  }
+  return end();
+}
