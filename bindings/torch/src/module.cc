@@ -39,7 +39,7 @@ c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vec
                                    int world_rank, int world_size, const std::string& name,
                                    Milliseconds timeout) {
   refuse_fork();
-  if (!Session::current() && !has_launcher() && world_size > 1) {
+  if (!Session::current() && !has_launcher() && (world_size > 1 || was_launched())) {
     boot_over(store, world_rank, world_size);
   }
   auto session = Session::open();
