@@ -51,6 +51,7 @@ class Group {
   const std::vector<int>& ranks() const { return ranks_; }
   const std::shared_ptr<Session>& session() const { return session_; }
 
+  Milliseconds timeout() const { return timeout_; }
   void set_timeout(Milliseconds timeout) { timeout_ = timeout; }
   void extend_timeout(Milliseconds more);
   // For an operation that begins now: the time it has, and the extensions that end with it.
