@@ -56,6 +56,9 @@ def barriers(place):
                           timeout=world.milliseconds(2000))
     dist.all_reduce(torch.ones(10))
     await_kill(place)
+    if not hasattr(torch._C._distributed_c10d, "FlightRecorderHook"):  # before 2.15 it is gloo's alone
+        print("it lives on", flush=True)
+        return
     for _ in range(2):
         words = f"Rank {VICTIM} failed to pass monitoredBarrier" if rank == 0 else "successfully reached monitoredBarrier"
         with world.raises(RuntimeError, words):
