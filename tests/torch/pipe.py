@@ -84,5 +84,15 @@ if ranks > 2:
             other.poll()
         assert got == [(1 - dist.get_rank(group), 2.0 - rank)], got
         other.flush()
+    # Of groups that share a rank, which has made more pipes than the others.
+    for members in ((0, 1), (1, 2)):
+        group = dist.new_group(list(members))
+        if rank in members:
+            other, got = torch_tern.pipe.Pipe(group), []
+            other.on("hello", lambda tensor, source: got.append(source))
+            other.send(1 - dist.get_rank(group), "hello")
+            while not got:
+                other.poll()
+            other.flush()
 dist.barrier()
 world.end()

@@ -107,6 +107,7 @@ class Group {
   void remove_abort_hook(std::int64_t id);
 
   std::atomic<std::uint64_t> sequence{0};
+  std::atomic<int> pipes{0};   // that were made of it
   std::atomic<int> queued{0};  // of those, not begun: they, or one before them, wait for a device
   std::atomic<int> under_way{0};  // operations that are not concluded
 

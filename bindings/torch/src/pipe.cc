@@ -5,7 +5,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <thread>
@@ -50,14 +49,14 @@ at::Tensor tensor_of(const std::string& envelope) {
                    at::TensorOptions().dtype(static_cast<c10::ScalarType>(shape.type)));
 }
 
-std::string next_name(const Group& group) {
-  static std::atomic<int> pipes{0};
-  return group.name() + "/pipe/" + std::to_string(pipes++);
+// Counted by the group: its members have made equally many of it, whatever others they have made.
+std::string next_name(Group& group) {
+  return group.name() + "/pipe/" + std::to_string(group.pipes++);
 }
 
 }  // namespace
 
-Pipe::Pipe(const Group& group)
+Pipe::Pipe(Group& group)
     : group_(make_group(group.session(), group.ranks(), next_name(group), group.timeout())) {}
 
 // What is under way is kept: peers read and write it.

@@ -28,7 +28,7 @@ class Pipe {
   };
 
   // With the members of a group, all of which make one; no message is sent for it.
-  explicit Pipe(const Group& group);
+  explicit Pipe(Group& group);
   ~Pipe();
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
