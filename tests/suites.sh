@@ -76,14 +76,17 @@ suite_mpi-asan() {
   sanitized_mpi asan address,undefined "${some[@]}"
 }
 suite_mpi-tsan() { sanitized_mpi tsan thread mpi/threads mpi/grequest mpi/partitioned mpi/tool_events mpi/interrupt mpi/continuations; }
-# The programs of tests/gpu on the software driver, which is sanitized, too.
+# The programs of tests/gpu on the software driver, which is sanitized, too: each at 2 ranks, on one GPU and on four that reach each
+# other, or with --full at all numbers of ranks, on all machines.
 suite_gpu-asan() { sanitized_gpu asan address,undefined; }
 suite_gpu-tsan() { sanitized_gpu tsan thread; }
 sanitized_gpu() {
-  local dir=$top/_build-$1
+  local dir=$top/_build-$1 some=(--ranks 2 --machine 1 --machine 4-peers)
+  [ -z "$full" ] || some=()
   install_sanitized "$dir" "$2"
-  step "build the software driver" "the compiler's message is in the log" make -C "$dir" -j "$jobs" tests-built
-  $(fixed_addresses) tests/gpu/run soft mpi/ --prefix "$dir/stage$prefix" --tree "$dir" --sanitizers "$2" --timeout-scale 5
+  step "build the software driver" "the compiler's message is in the log" make -C "$dir" -j "$jobs" softcuda
+  $(fixed_addresses) tests/gpu/run soft mpi/ --prefix "$dir/stage$prefix" --tree "$dir" --sanitizers "$2" \
+    --timeout-scale 5 $full "${some[@]}"
 }
 install_sanitized() {
   configure_sanitized "$1" "$2"

@@ -5,10 +5,15 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import setup
-from torch.utils.cpp_extension import BuildExtension, CppExtension
+
+try:
+    from torch.utils.cpp_extension import BuildExtension, CppExtension
+except ImportError as error:
+    raise SystemExit(f"no PyTorch in {sys.executable} ({error}): install it first, then pip install --no-build-isolation bindings/torch")
 
 
 def find_prefix():

@@ -41,9 +41,16 @@ CommStream::~CommStream() {
   if (gpu() != nullptr && !keeps_board_) proxy_->give_back(stream_->device(), board_);
 }
 
+// A driver tells late that a graph has gone, or its program keeps it: no one else ends its calls.
 void CommStream::end_board() noexcept {
   proxy_->give_back(stream_->device(), board_);
   keeps_board_ = true;
+  const auto is_held = [this](uint32_t number) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return entries_[number - 1].captured && entries_[number - 1].call != nullptr;
+  };
+  for (uint32_t number = 1; number <= entries_.size(); ++number)
+    if (is_held(number)) leave(number);
 }
 
 int CommStream::earlier_error() noexcept {

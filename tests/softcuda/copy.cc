@@ -125,13 +125,15 @@ CUresult copy_sync(uintptr_t to_address, uintptr_t from_address, size_t bytes) {
       to_address, [rows] { move(rows); }, true);
 }
 
+// Words are written whole: a kernel may be reading them.
 template <class T>
 void fill(uintptr_t address, T value, size_t count) {
   char* to = behind(address);
   if constexpr (sizeof(T) == 1) {
     memset(to, value, count);
   } else {
-    for (size_t i = 0; i < count; ++i) memcpy(to + i * sizeof value, &value, sizeof value);
+    for (size_t i = 0; i < count; ++i)
+      __atomic_store_n(reinterpret_cast<T*>(to) + i, value, __ATOMIC_RELAXED);
   }
 }
 

@@ -103,6 +103,13 @@ if rank != 1:
     last = [one for one in trace["entries"] if one["process_group"][0] == late.group_name][-1]
     assert last["input_sizes"] == [[11]] and last["state"] == "scheduled", last
     os.unlink(place + str(rank))
+# One that was given up has not been completed.
+late = dist.new_group(timeout=world.milliseconds(500))
+if rank != 1:
+    work = dist.all_reduce(torch.ones(13), group=late, async_op=True)
+    with world.raises(dist.DistBackendError, "has not ended on rank"):
+        work.wait()
+    assert entries(late)[-1]["state"] == "scheduled", entries(late)[-1]
 dist.barrier()
 c10d._reset_fr_trace("tern")
 assert not json.loads(c10d._dump_fr_trace_json(backend="tern")).get("entries")

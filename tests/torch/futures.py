@@ -4,6 +4,7 @@
 # prterun: 2
 
 import threading
+import time
 
 import torch
 import torch.distributed as dist
@@ -53,6 +54,19 @@ thread = threading.Thread(target=lambda: (work.wait(), seen.append(work.result()
 thread.start()
 thread.join()
 assert seen == [total], seen
+
+# Asked for while another thread waits, for what only the thread that asks can bring about.
+if rank < 2:
+    works = [dist.irecv(torch.empty(1), 1 - rank, tag=7)]
+    thread = threading.Thread(target=works[0].wait)
+    thread.start()
+    time.sleep(0.2)
+    start = time.monotonic()
+    future = works[0].get_future()
+    assert time.monotonic() - start < 5, "the future was there when the wait had ended"
+    dist.send(own(1), 1 - rank, tag=7)
+    assert future.wait()[0].item() == 1 - rank
+    thread.join()
 
 # A refused call gives no future and does no harm.
 with world.raises(ValueError, "tern"):

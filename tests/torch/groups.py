@@ -50,7 +50,8 @@ kept = dist.all_reduce(torch.ones(4), async_op=True)
 kept.wait()
 dist.destroy_process_group()
 
-# Each with a store of its own: at a port that comes again, a quick rank would find the last world's.
+# Each with a store of its own: at a port that comes again, a quick rank would find the last world's. The last of the ranks' stores
+# removes its file; were that gone earlier, another's end might read a new one for ever.
 place = os.path.join(tempfile.gettempdir(), f"torch-tern-{os.getppid()}-")
 for turn in range(10):
     world.begin(init_method=f"file://{place}{turn}", rank=rank, world_size=ranks)
@@ -61,8 +62,6 @@ for turn in range(10):
     if rank == 0:
         dist.all_reduce(tensor, group=some)
     dist.barrier()
-    if rank == 0:
-        os.unlink(f"{place}{turn}")
     if turn < 9:
         dist.destroy_process_group()
 world.end()

@@ -6,6 +6,9 @@ import os
 import tempfile
 import time
 
+# PyTorch's flight recorder has two seconds for its report before the calls end; flight_recorder.py has that.
+os.environ["TORCH_FR_BUFFER_SIZE"] = "0"
+
 import torch
 import torch.distributed as dist
 

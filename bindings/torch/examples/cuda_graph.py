@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training step in a CUDA graph, with fresh data in each: the batch is copied to where the graph reads it before each replay.
-The gradients' average is made between two graphs, as calls of torch.distributed are not captured.
+"""A training step in a CUDA graph, the gradients' average among the ranks in it, with fresh data in each: the batch is copied to
+where the graph reads it before each replay.
 
     mpirun -n 2 python cuda_graph.py                                 (a GPU for each rank, or one for all)
 """
@@ -29,34 +29,28 @@ def train(device):
         batch.normal_(generator=generator)
         wanted.copy_(batch.sum(1, keepdim=True).sin())
 
-    def backward():
+    def step():
         loss = (model(batch) - wanted).square().mean()
         loss.backward()
+        for work in [dist.all_reduce(one.grad, dist.ReduceOp.AVG, async_op=True) for one in model.parameters()]:
+            work.wait()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
         return loss
 
     stream = torch.cuda.Stream(device)
-    with torch.cuda.stream(stream):  # what is allocated lazily must be there before the capture
+    with torch.cuda.stream(stream):  # what is allocated lazily, and the group's own stream, must be there before the capture
         for _ in range(3):
             refresh()
-            backward()
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=False)
+            step()
     torch.cuda.synchronize(device)
-    first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
-    with torch.cuda.graph(first):
-        loss = backward()
-    with torch.cuda.graph(second):
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=False)
-    for parameter in model.parameters():
-        dist.broadcast(parameter.data, 0)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        loss = step()
     losses, start = [], time.perf_counter()
     for _ in range(STEPS):
         refresh()
-        first.replay()
-        for work in [dist.all_reduce(one.grad, dist.ReduceOp.AVG, async_op=True) for one in model.parameters()]:
-            work.wait()
-        second.replay()
+        graph.replay()
         losses.append(loss.detach().clone())
     torch.cuda.synchronize(device)
     return losses[0].item(), losses[-1].item(), (time.perf_counter() - start) / STEPS * 1e3

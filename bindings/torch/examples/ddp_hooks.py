@@ -44,5 +44,5 @@ def train(kind, steps=20):
 
 results = [train(kind) for kind in ("plain", "fp16", "powersgd")]
 if rank == 0:
-    print(f"ddp on {dist.get_world_size()} ranks: " + "; ".join(results))
+    print(f"ddp_hooks on {dist.get_world_size()} ranks: " + "; ".join(results))
 dist.destroy_process_group()

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PowerGossip: no rank averages with all others. In each step every rank meets one neighbour, and the pair exchanges its
-weights' difference as a product of two vectors, found by a step of power iteration.
+"""PowerGossip as a communication hook of DDP: no rank averages with all others. In each step every rank meets one neighbour, and the
+pair exchanges its weights' difference as a product of two vectors, found by a step of power iteration, while backward goes on.
 
     mpirun -n 4 python power_gossip.py
 """
 
 import torch
 import torch.distributed as dist
+from torch.nn.functional import normalize
+from torch.nn.parallel import DistributedDataParallel
 
 import torch_tern
 
@@ -14,60 +16,86 @@ torch.set_num_threads(1)
 torch_tern.init()
 dist.init_process_group("tern")
 rank, ranks = dist.get_rank(), dist.get_world_size()
+RATE, STEPS = 0.05, 600
 
 
-def exchange(tensor, peer):
-    """The peer's tensor for mine."""
-    theirs = torch.empty_like(tensor)
-    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, tensor, peer), dist.P2POp(dist.irecv, theirs, peer)]):
-        work.wait()
-    return theirs
+class Gossip:
+    """What pairs keep from step to step; `rate` is that of the SGD that moves the weights."""
+
+    def __init__(self, rate):
+        self.rate, self.step, self.meetings, self.vectors, self.sent = rate, 0, [0] * ranks, {}, 0
+
+    def neighbour(self):
+        """The ring's edges in two colours: even ones, then odd ones. None: a ring of odd length has a rank without a partner."""
+        peer = rank + 1 if (rank + self.step) % 2 == 0 else rank - 1
+        if ranks % 2 and not 0 <= peer < ranks:
+            return None
+        return peer % ranks if peer % ranks != rank else None
+
+    def vectors_of(self, weight, peer):
+        """Of length 1, and the same on both ends."""
+        if (weight, peer) not in self.vectors:
+            generator = torch.Generator().manual_seed(1000 + min(rank, peer) * ranks + max(rank, peer))
+            shape = weight.view(len(weight), -1).shape
+            self.vectors[weight, peer] = [normalize(torch.randn(size, generator=generator), dim=0) for size in shape]
+        return self.vectors[weight, peer]
 
 
-def gossip(weights, directions, peer, step):
-    """Moves both ends of the pair towards each other by a rank-one part of their difference."""
-    sign = 1.0 if rank < peer else -1.0
-    for weight, state in zip(weights, directions):
-        matrix = weight.view(weight.shape[0], -1)
-        left = step % 2 == 0  # power iteration from both sides in turn
-        vector = state[peer]
-        own = matrix.t() @ vector[0] if left else matrix @ vector[1]
-        other = exchange(own, peer)
-        difference = sign * (other - own)  # the same on both ends
-        known = vector[0] if left else vector[1]  # of length 1
-        part = torch.outer(known, difference) if left else torch.outer(difference, known)
-        matrix.add_(part, alpha=0.5 * sign)
-        vector[1 if left else 0] = difference / difference.norm().clamp_min(1e-12)
+def hook(state, bucket):
+    """Gradients stay each rank's own; to them comes what moves both ends of the pair half-way towards each other, by a part of their
+    difference that is one row times one column."""
+    peer = state.neighbour()
+    state.step += bucket.is_last()
+    if peer is None:
+        done = torch.futures.Future()
+        done.set_result(bucket.buffer())
+        return done
+    left = state.meetings[peer] % 2 == 0  # power iteration from both sides in turn
+    state.meetings[peer] += bucket.is_last()
+    weights, gradients = bucket.parameters(), bucket.gradients()
+    matrices = [weight.detach().view(len(weight), -1) for weight in weights]
+    known = [state.vectors_of(weight, peer)[0 if left else 1] for weight in weights]
+    own = [matrix.t() @ vector if left else matrix @ vector for matrix, vector in zip(matrices, known)]
+    flat = torch.cat(own)
+    theirs = torch.empty_like(flat)
+    sent = dist.isend(flat, peer)
+    state.sent += flat.nbytes
 
+    def correct(_):
+        sent.wait()
+        for weight, gradient, vector, mine, other in zip(weights, gradients, known, own, theirs.split([len(one) for one in own])):
+            difference = mine - other
+            part = torch.outer(vector, difference) if left else torch.outer(difference, vector)
+            gradient.add_(part.view_as(gradient), alpha=0.5 / state.rate)
+            state.vectors_of(weight, peer)[1 if left else 0] = normalize(difference if rank < peer else -difference, dim=0)
+        return bucket.buffer()
 
-def neighbour(step):
-    """The ring's edges in two colours: even ones, then odd ones."""
-    peer = rank + 1 if (rank + step) % 2 == 0 else rank - 1
-    if ranks % 2 and not 0 <= peer < ranks:
-        return None  # a ring of odd length has a rank without a partner
-    return peer % ranks
+    return dist.irecv(theirs, peer).get_future().then(correct)
 
 
 torch.manual_seed(0)
-goal = torch.randn(40, 30)
+goal = torch.nn.Linear(20, 10)
+model = DistributedDataParallel(torch.nn.Linear(20, 10))
+state = Gossip(RATE)
+model.register_comm_hook(state, hook)
 generator = torch.Generator().manual_seed(rank + 1)
-weight = torch.randn(40, 30, generator=generator)
-directions = [{}]
-for peer in range(ranks):
-    shared = torch.Generator().manual_seed(1000 + min(rank, peer) * ranks + max(rank, peer))
-    directions[0][peer] = [torch.nn.functional.normalize(torch.randn(size, generator=shared), dim=0) for size in (40, 30)]
-for step in range(400):
-    data = torch.randn(16, 40, generator=generator)
-    weight -= 0.02 * data.t() @ (data @ (weight - goal)) / 16 * (0 if step > 200 else 1)
-    peer = neighbour(step)
-    if peer is not None and peer != rank:
-        gossip([weight], directions, peer, step)
-mean = weight.clone()
-dist.all_reduce(mean, dist.ReduceOp.AVG)
-spread = (weight - mean).norm() / mean.norm()
-dist.all_reduce(spread, dist.ReduceOp.MAX)
+with torch.no_grad():  # each rank begins elsewhere
+    for weight in model.parameters():
+        weight.copy_(torch.randn(weight.shape, generator=generator))
+seen = torch.zeros(20)
+seen[rank::ranks] = 1  # of the inputs each rank sees a part; what the others learn it has by gossip alone
+optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+for _ in range(STEPS):
+    data = torch.randn(16, 20, generator=generator) * seen
+    loss = (model(data) - goal(data).detach()).square().sum(1).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+weight, wanted = model.module.weight.detach(), goal.weight.detach()
+distance = (weight - wanted).norm() / wanted.norm()
+dist.all_reduce(distance, dist.ReduceOp.MAX)
 if rank == 0:
-    sent = 400 * 35 * 4
-    print(f"power_gossip on {ranks} ranks: distance to the goal {((mean - goal).norm() / goal.norm()).item():.3f}, ranks differ by "
-          f"{spread.item():.1e}, {sent / 1e3:.0f} kB sent a rank (whole weights: {400 * weight.nbytes / 1e3:.0f})")
+    whole = STEPS * sum(one.nbytes for one in model.parameters())
+    print(f"power_gossip on {ranks} ranks, each of which sees 1/{ranks} of the inputs: after {STEPS} steps none is further than "
+          f"{distance.item():.3f} from the goal; {state.sent / 1e3:.0f} kB sent a rank (whole weights: {whole / 1e3:.0f})")
 dist.destroy_process_group()

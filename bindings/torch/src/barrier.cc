@@ -18,12 +18,17 @@ using std::chrono::microseconds;
 constexpr int kArrived = 0x7ffe0000 - 1;
 constexpr int kAnswer = kArrived - 1;
 
-// A request that is given up where it does not complete in time.
-bool await(MPI_Request& request, Clock::time_point deadline) {
+// A request that is given up where it does not complete in time. Where it fails, as its peer is
+// lost, `why` is the sentence.
+bool await(MPI_Request& request, Clock::time_point deadline, std::string& why) {
   microseconds nap{20};
   for (;;) {
     int is_done = 0;
-    check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE));
+    const int code = MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) {
+      why = sentence(code);
+      return false;
+    }
     if (is_done) {
       return true;
     }
@@ -52,7 +57,8 @@ void answer(MPI_Comm comm, const std::vector<int>& ranks, char word) {
   for (const int rank : ranks) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Isend(&word, 1, MPI_CHAR, rank, kAnswer, comm, &request));
-    await(request, Clock::now() + std::chrono::seconds(1));
+    std::string why;  // it is another call that says so
+    await(request, Clock::now() + std::chrono::seconds(1), why);
   }
 }
 
@@ -67,6 +73,7 @@ WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
 void Backend::await_others(Milliseconds timeout, bool waits_for_all) {
   const auto deadline = Clock::now() + timeout;
   std::vector<int> here, missing;
+  std::string why = "Rank 0 timed out in monitoredBarrier";
   std::vector<MPI_Request> requests(size_, MPI_REQUEST_NULL);
   std::vector<char> words(size_);
   for (int rank = 1; rank < size_; ++rank) {
@@ -74,7 +81,8 @@ void Backend::await_others(Milliseconds timeout, bool waits_for_all) {
   }
   for (int rank = 1; rank < size_; ++rank) {
     const bool is_late = !missing.empty() && !waits_for_all;
-    (await(requests[rank], is_late ? Clock::now() : deadline) ? here : missing).push_back(rank);
+    const bool is_here = await(requests[rank], is_late ? Clock::now() : deadline, why);
+    (is_here ? here : missing).push_back(rank);
   }
   answer(comm(), here, missing.empty() ? 1 : 0);
   if (missing.empty()) {
@@ -86,8 +94,7 @@ void Backend::await_others(Milliseconds timeout, bool waits_for_all) {
   } else {
     sentence << "[Rank 0]: Rank " << missing.front();
   }
-  sentence << " failed to pass monitoredBarrier in " << timeout.count()
-           << " ms (Rank 0 timed out in monitoredBarrier)";
+  sentence << " failed to pass monitoredBarrier in " << timeout.count() << " ms (" << why << ")";
   fail(sentence.str());
 }
 
@@ -96,19 +103,20 @@ void Backend::await_first(Milliseconds timeout) {
   char word = 1;
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Isend(&word, 1, MPI_CHAR, 0, kArrived, comm(), &request));
-  bool is_answered = await(request, deadline);
+  std::string why = "it has not answered";
+  bool is_answered = await(request, deadline, why);
   char all_are_here = 0;
   if (is_answered) {
     check(MPI_Irecv(&all_are_here, 1, MPI_CHAR, 0, kAnswer, comm(), &request));
-    is_answered = await(request, deadline);
+    is_answered = await(request, deadline, why);
   }
   if (!is_answered || !all_are_here) {
     std::ostringstream sentence;
     sentence << "[Rank " << rank_ << "]: Rank " << rank_
              << " successfully reached monitoredBarrier, but received errors while waiting for "
                 "send/recv from rank 0: "
-             << (is_answered ? "it misses others" : "it has not answered") << " after "
-             << timeout.count() << " ms. Please check rank 0 logs for faulty rank.";
+             << (is_answered ? "it misses others" : why) << " after " << timeout.count()
+             << " ms. Please check rank 0 logs for faulty rank.";
     fail(sentence.str());
   }
 }

@@ -153,7 +153,7 @@ void DeviceQueue::drop_done(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   const bool any = !done.empty();
   for (const Kept& one : done) {
-    one.operation->settle();
+    one.operation->settle(nullptr);
   }
   done.clear();
   lock.lock();

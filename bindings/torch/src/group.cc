@@ -5,8 +5,10 @@
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstdio>
+#include <functional>
 #include <future>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -21,23 +23,16 @@ std::mutex list_mutex;
 std::vector<std::weak_ptr<Group>> groups;
 auto& hook_threads = *new std::vector<std::thread>;
 
-// As PyTorch reads it: the first of these that is set.
-bool records_flights() {
-  for (const char* name : {"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"}) {
-    if (const char* value = std::getenv(name); value && *value) {
-      return std::atoi(value) > 0;
-    }
-  }
-  return true;
+// PyTorch's flight recorder has written this one.
+bool is_recorder(const std::function<void()>& hook) {
+  return std::string_view(hook.target_type().name()).find("FlightRecorder") !=
+         std::string_view::npos;
 }
 
 // PyTorch's flight recorder imports this within its hook, from a thread that it leaves behind after
 // 15 seconds; a thread that still imports when Python ends aborts the process. Here it is waited
 // for.
 void import_for_report() {
-  if (!records_flights()) {
-    return;
-  }
   const pybind11::gil_scoped_acquire python;
   try {
     pybind11::module_::import("torch._inductor.codecache");
@@ -45,15 +40,31 @@ void import_for_report() {
   }
 }
 
+void run_hook(const std::function<void()>& hook) {
+  if (is_recorder(hook)) {
+    import_for_report();
+  }
+  try {
+    hook();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tern: an abort hook failed: %s\n", error.what());
+  }
+}
+
 // They write reports, sometimes for many seconds: the calls that wait end after two at the latest.
-void run_hooks(std::map<std::int64_t, std::function<void()>> hooks) {
-  if (hooks.empty()) {
+// So the program's own come first.
+void run_hooks(std::map<std::int64_t, std::function<void()>> by_number) {
+  if (by_number.empty()) {
     return;
   }
+  std::vector<std::function<void()>> hooks;
+  for (auto& [number, hook] : by_number) {
+    hooks.push_back(std::move(hook));
+  }
+  std::stable_partition(hooks.begin(), hooks.end(), std::not_fn(is_recorder));
   std::packaged_task<void()> task([hooks = std::move(hooks)] {
-    import_for_report();
-    for (const auto& [id, hook] : hooks) {
-      hook();
+    for (const auto& hook : hooks) {
+      run_hook(hook);
     }
   });
   const std::future<void> done = task.get_future();

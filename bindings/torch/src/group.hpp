@@ -51,6 +51,7 @@ class Group {
   const std::vector<int>& ranks() const { return ranks_; }
   const std::shared_ptr<Session>& session() const { return session_; }
 
+  Milliseconds timeout() const { return timeout_; }
   void set_timeout(Milliseconds timeout) { timeout_ = timeout; }
   void extend_timeout(Milliseconds more);
   // For an operation that begins now: the time it has, and the extensions that end with it.
@@ -106,6 +107,7 @@ class Group {
   void remove_abort_hook(std::int64_t id);
 
   std::atomic<std::uint64_t> sequence{0};
+  std::atomic<int> pipes{0};   // that were made of it
   std::atomic<int> queued{0};  // of those, not begun: they, or one before them, wait for a device
   std::atomic<int> under_way{0};  // operations that are not concluded
 

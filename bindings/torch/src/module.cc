@@ -39,7 +39,7 @@ c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vec
                                    int world_rank, int world_size, const std::string& name,
                                    Milliseconds timeout) {
   refuse_fork();
-  if (!Session::current() && !has_launcher() && world_size > 1) {
+  if (!Session::current() && !has_launcher() && (world_size > 1 || was_launched())) {
     boot_over(store, world_rank, world_size);
   }
   auto session = Session::open();
@@ -102,11 +102,20 @@ void end() {
   call_no_more();
 }
 
+// Its end may wait.
+struct EndOfPipe {
+  void operator()(Pipe* pipe) const {
+    const pybind11::gil_scoped_release free;
+    delete pipe;
+  }
+};
+
 void bind_pipe(pybind11::module_& module) {
   using release = pybind11::call_guard<pybind11::gil_scoped_release>;
-  pybind11::class_<Pipe>(module, "Pipe")
+  using Holder = std::unique_ptr<Pipe, EndOfPipe>;
+  pybind11::class_<Pipe, Holder>(module, "Pipe")
       .def(pybind11::init([](const c10::intrusive_ptr<Backend>& backend) {
-             return std::make_unique<Pipe>(*backend->group());
+             return Holder(new Pipe(*backend->group()));
            }),
            release())
       .def(

@@ -290,6 +290,10 @@ void Operation::wait_here(Milliseconds time) {
   if (test_here()) {
     return;
   }
+  {
+    const std::lock_guard lock(mutex_);
+    is_waited_for_ = true;
+  }
   try {
     wait_for_requests(time);
   } catch (...) {
@@ -324,7 +328,7 @@ void Operation::wait(Milliseconds time) {
   }
 }
 
-void Operation::settle() {
+void Operation::settle(const std::exception_ptr& error) {
   if (is_settled_.exchange(true)) {
     return;
   }
@@ -334,9 +338,14 @@ void Operation::settle() {
   for (const auto& extension : ending_) {
     extension->is_over = true;
   }
-  if (completion_hook_ && is_enqueued()) {
+  if (completion_hook_ && is_enqueued() && !error && !group_->is_dead()) {
     completion_hook_();
   }
+}
+
+bool Operation::has_requests() const {
+  return std::any_of(requests_.begin(), requests_.end(),
+                     [](MPI_Request request) { return request != MPI_REQUEST_NULL; });
 }
 
 void Operation::conclude(std::exception_ptr error) {
@@ -349,7 +358,7 @@ void Operation::conclude(std::exception_ptr error) {
   }
   run_ends(error);
   if (!is_enqueued() || is_captured_ || error) {
-    settle();
+    settle(error);
   }
   c10::intrusive_ptr<c10::ivalue::Future> future;
   {
@@ -357,7 +366,7 @@ void Operation::conclude(std::exception_ptr error) {
     error_ = error;
     is_done_ = true;
     future = future_;
-    if (group_->is_dead()) {
+    if (group_->is_dead() || (error && has_requests())) {
       leak(held_);
     } else if (ends_are_done_ && !is_captured_) {
       DeviceQueue::get().keep_until_done(shared_from_this(), std::move(held_));
@@ -365,7 +374,7 @@ void Operation::conclude(std::exception_ptr error) {
     held_.clear();
     done_.notify_all();
   }
-  if (completion_hook_ && !is_enqueued()) {
+  if (completion_hook_ && !is_enqueued() && !error) {
     completion_hook_();
   }
   if (future) {
@@ -373,20 +382,37 @@ void Operation::conclude(std::exception_ptr error) {
   }
 }
 
+// Who asks may hold Python's lock, so nothing here waits for another thread's wait: that one
+// completes the future at its end.
 c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
-  const std::lock_guard waiting(waiting_);
+  std::unique_lock waiting(waiting_, std::defer_lock);
+  while (!waiting.try_lock()) {
+    const std::lock_guard lock(mutex_);
+    if (future_ || is_waited_for_) {
+      return future_or_new();
+    }
+    std::this_thread::yield();  // a test ends at once
+  }
   {
     const std::lock_guard lock(mutex_);
-    if (future_) {
-      return future_;
-    }
-    future_ = make_future();
-    if (is_done_) {
-      error_ ? future_->setError(error_) : give_value(future_);
+    const bool is_new = !future_;
+    future_or_new();
+    if (!is_new || is_done_) {
       return future_;
     }
   }
   hand_over();
+  return future_;
+}
+
+// Under mutex_.
+c10::intrusive_ptr<c10::ivalue::Future> Operation::future_or_new() {
+  if (!future_) {
+    future_ = make_future();
+    if (is_done_) {
+      error_ ? future_->setError(error_) : give_value(future_);
+    }
+  }
   return future_;
 }
 

@@ -94,6 +94,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   // What Work::result and the future give.
   void set_value(c10::IValue value, std::vector<at::Tensor> tensors);
   void set_sequence(std::uint64_t sequence);
+  // Called where the operation has succeeded, by any thread.
   void set_completion_hook(std::function<void()> hook) { completion_hook_ = std::move(hook); }
   // All calls have been made, or are queued behind what the current stream has to do.
   void begin();
@@ -120,7 +121,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void make_queued_calls();
   bool are_ends_done() const { return !ends_are_done_ || ends_are_done_->query(); }
   // All is over, on its device, too: deadlines end, hooks are called. Once only.
-  void settle();
+  void settle(const std::exception_ptr& error);
 
   // For the progress thread.
   std::vector<MPI_Request>& requests() { return requests_; }
@@ -140,6 +141,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void wait_for_requests_or_alarm();
   bool test_here();
   void hand_over();
+  bool has_requests() const;
   bool must_queue();
   bool is_enqueued() const { return stream_comm_ != nullptr; }
   void use_stream_comm(const at::Device& device);
@@ -160,6 +162,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void await_turn();
   void run_ends(std::exception_ptr& error);
   c10::intrusive_ptr<c10::ivalue::Future> make_future() const;
+  c10::intrusive_ptr<c10::ivalue::Future> future_or_new();
 
   const std::shared_ptr<Group> group_;
   const char* const words_;
@@ -188,6 +191,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   bool is_handed_ = false;    // they are the progress thread's (under waiting_)
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable done_;
+  bool is_waited_for_ = false;  // by a thread that holds waiting_ until it concludes
   std::atomic<bool> is_done_{false};
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;

@@ -5,11 +5,13 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cstdio>
 #include <cstring>
+#include <thread>
 
 #include "errors.hpp"
 #include "memory.hpp"
+#include "operation.hpp"
 
 namespace torch_tern {
 
@@ -47,19 +49,46 @@ at::Tensor tensor_of(const std::string& envelope) {
                    at::TensorOptions().dtype(static_cast<c10::ScalarType>(shape.type)));
 }
 
-std::string next_name(const Group& group) {
-  static std::atomic<int> pipes{0};
-  return group.name() + "/pipe/" + std::to_string(pipes++);
+// Counted by the group: its members have made equally many of it, whatever others they have made.
+std::string next_name(Group& group) {
+  return group.name() + "/pipe/" + std::to_string(group.pipes++);
 }
 
 }  // namespace
 
-Pipe::Pipe(const Group& group)
-    : group_(make_group(group.session(), group.ranks(), next_name(group), Milliseconds(-1))) {}
+Pipe::Pipe(Group& group)
+    : group_(make_group(group.session(), group.ranks(), next_name(group), group.timeout())) {}
 
+// What is under way is kept: peers read and write it.
 Pipe::~Pipe() {
-  if (!is_forked() && !calls_no_more()) {
-    flush();
+  if (is_forked()) {
+    return;
+  }
+  try {
+    if (!calls_no_more() && !group_->is_dead()) {
+      flush();
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tern: a pipe ends: %s\n", error.what());
+  }
+  new std::list<Sent>(std::move(sent_));
+  new std::list<Arriving>(std::move(arriving_));
+}
+
+void Pipe::give_up(const char* words) {
+  int rank = 0;
+  MPI_Comm_rank(group_->comm(), &rank);
+  group_->end_overdue(std::string(words) + " of group \"" + group_->name() +
+                      "\" has not ended on rank " + std::to_string(rank) + " of " +
+                      std::to_string(group_->ranks().size()) + " before the timeout of " +
+                      std::to_string(group_->timeout().count()) + " ms");
+  fail(group_->why_dead());
+}
+
+// Its envelope is here, so its sender was there.
+void Pipe::refuse_late(const Arriving& one) {
+  if (Clock::now() > after(one.begun, group_->timeout())) {
+    give_up("recv");
   }
 }
 
@@ -121,7 +150,8 @@ bool Pipe::accept() {
     const at::Tensor& tensor = one.message.tensor;
     check(MPI_Irecv_c(tensor.data_ptr(), bytes_of(tensor), MPI_BYTE, status.MPI_SOURCE, kData,
                       group_->comm(), &one.request));
-    group_->note_begin("recv of a pipe", Clock::now());
+    one.begun = Clock::now();
+    group_->note_begin("recv of a pipe", one.begun);
   }
   return true;
 }
@@ -138,6 +168,9 @@ std::vector<Pipe::Message> Pipe::poll() {
     int is_done = std::count(late.begin(), late.end(), source) == 0;
     if (is_done && next->message.tensor.defined()) {
       check(MPI_Test(&next->request, &is_done, MPI_STATUS_IGNORE));
+      if (!is_done) {
+        refuse_late(*next);
+      }
     }
     if (!is_done) {
       late.push_back(source);
@@ -154,10 +187,15 @@ std::vector<Pipe::Message> Pipe::poll() {
 }
 
 void Pipe::flush() {
-  for (; !sent_.empty(); sent_.pop_front()) {
-    std::vector<MPI_Request>& requests = sent_.front().requests;
-    check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
-    group_->note_end();
+  group_->refuse_dead();
+  const auto deadline = after(Clock::now(), group_->timeout());
+  forget_sent();
+  for (std::chrono::microseconds nap{10}; !sent_.empty(); nap = std::min(nap * 2, kLongestNap)) {
+    if (Clock::now() > deadline) {
+      give_up("send");
+    }
+    std::this_thread::sleep_for(nap);
+    forget_sent();
   }
 }
 

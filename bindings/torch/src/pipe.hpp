@@ -28,7 +28,7 @@ class Pipe {
   };
 
   // With the members of a group, all of which make one; no message is sent for it.
-  explicit Pipe(const Group& group);
+  explicit Pipe(Group& group);
   ~Pipe();
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
@@ -37,7 +37,7 @@ class Pipe {
   void send(int to, const std::string& header, const at::Tensor& tensor);
   // Messages that have arrived whole, those of one sender in its order.
   std::vector<Message> poll();
-  // Until all that was sent has left.
+  // Until all that was sent has left; throws where that takes longer than the group's time-out.
   void flush();
 
  private:
@@ -49,9 +49,12 @@ class Pipe {
   struct Arriving {
     Message message;
     MPI_Request request = MPI_REQUEST_NULL;
+    Clock::time_point begun;
   };
 
   bool accept();
+  [[noreturn]] void give_up(const char* words);
+  void refuse_late(const Arriving& one);
   void forget_sent();
 
   const std::shared_ptr<Group> group_;

@@ -94,6 +94,7 @@ void Progress::stop() {
   for (std::thread& thread : threads) {
     thread.join();
   }
+  const std::lock_guard lock(mutex_);
   is_stopping_ = false;
 }
 

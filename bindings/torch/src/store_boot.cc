@@ -115,7 +115,10 @@ std::string attempt() {
 
 }  // namespace
 
-bool has_launcher() {
+// torchrun's workers have the variables of what has started torchrun itself, too.
+bool has_launcher() { return !std::getenv("TORCHELASTIC_RUN_ID") && was_launched(); }
+
+bool was_launched() {
   for (const char* name : {"TERN_BOOT_FD", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK"}) {
     if (std::getenv(name)) {
       return true;

@@ -9,8 +9,10 @@
 
 namespace torch_tern {
 
-// Whether mpirun, srun or another launcher of MPI has started this process.
+// Whether mpirun, srun or another launcher of MPI has started this process, and gives it its rank.
 bool has_launcher();
+// Whether it has started this process, or torchrun, which has.
+bool was_launched();
 
 // The next session is that of `size` processes which share this store. Throws where Tern has no
 // MPIX_Boot_provide.

@@ -8,6 +8,7 @@
         pipe.poll()                                # runs what has arrived; never waits
 """
 
+import collections
 import pickle
 
 import torch
@@ -21,6 +22,7 @@ class Pipe:
         group = group or dist.group.WORLD
         self._pipe = _C.Pipe(group._get_backend(torch.device("cpu")))
         self._functions = {}
+        self._arrived = collections.deque()
 
     def on(self, name, function):
         """`function(tensor, source, **words)` takes messages of that name; the source is a rank of the group."""
@@ -32,15 +34,18 @@ class Pipe:
 
     def poll(self):
         """Runs the functions of all messages that are here; returns how many there were."""
-        messages = self._pipe.poll()
-        for source, header, tensor in messages:
+        self._arrived.extend(self._pipe.poll())
+        number = 0
+        while self._arrived:  # those behind one that raises are for the next time
+            source, header, tensor = self._arrived.popleft()
+            number += 1
             name, words = pickle.loads(header)
             if name not in self._functions:
                 raise KeyError(f"rank {source} sends \"{name}\", which this rank has no function for; it has "
                                f"{sorted(self._functions)}")
             self._functions[name](tensor, source, **words)
-        return len(messages)
+        return number
 
     def flush(self):
-        """Until all that this rank has sent has left."""
+        """Until all that this rank has sent has left, and no longer than the group's time-out: then it raises, and the pipe is dead."""
         self._pipe.flush()

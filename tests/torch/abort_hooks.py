@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program's own abort hooks are called before the calls that wait end, however long PyTorch's flight recorder takes for its
+report: here the import that it begins with takes longer than all hooks have."""
+# ranks: 1
+
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+import world
+
+world.begin()
+backend = dist.new_group(timeout=world.milliseconds(300))._get_backend(torch.device("cpu"))
+if not hasattr(backend, "register_abort_hook"):  # not before PyTorch 2.15
+    world.end()
+    raise SystemExit
+
+
+class SlowImport:
+    """Of what the report needs."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch._inductor.codecache":
+            time.sleep(4)
+
+
+sys.meta_path.insert(0, SlowImport())
+called = []
+for number in (-5, 0, 7, 2**62):
+    backend.register_abort_hook(number, lambda number=number: called.append(number))
+backend.register_abort_hook(-3, lambda: called.no_such_thing)  # and one that fails
+started = time.monotonic()
+with world.raises(dist.DistBackendError, "timeout of 300 ms"):
+    backend.recv([torch.ones(1)], 0, 0).wait()
+took = time.monotonic() - started
+assert sorted(called) == [-5, 0, 7, 2**62], f"called when the wait ended, after {took:.1f} s: {called}"
+assert took < 4, f"the wait ended after {took:.1f} s"
+print("ok")
