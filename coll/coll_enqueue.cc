@@ -46,6 +46,12 @@ int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device
     state.no_team.clear();
     state.team =
         teams_.lease(communicator, GpuTeams::Use::kEnqueued, device, &state.no_team, islands);
+    if (state.team != nullptr && communicator.named_by) {
+      std::vector<int> names;
+      for (int rank = 0; rank < communicator.size(); ++rank)
+        names.push_back(communicator.named(rank));
+      state.team->name_ranks(std::move(names));
+    }
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory for a team of GPUs of %d ranks", communicator.size());
@@ -201,6 +207,7 @@ int Coll::fail_if_over(const core::Communicator& communicator) const noexcept {
 }
 
 void Coll::relate(core::Communicator& communicator, const core::Communicator& other) {
+  const core::ChannelLock lock(communicator.channel().progress);
   if (auto team = team_of(other))
     static_cast<CommState&>(*communicator.coll).related_teams.push_back(std::move(team));
 }

@@ -151,6 +151,7 @@ int Coll::run_in_slots(const Operation& operation, FlatMethod method, Slots& slo
 Coll::Ran Coll::run_flat(const Operation& operation, const Question& question, int* code) {
   CommState& state = state_of(*operation.communicator);
   if (!may_be_flat(state, operation, question)) return Ran::kNotYet;
+  if (TERN_UNLIKELY(state.team_rests > 0)) --state.team_rests;
   Choice choice = choose(state, operation, question, true);
   if (choice.algorithm->flat == FlatMethod::kNone) {
     if (!state.devices || !OnDevice::takes(operation.collective)) return Ran::kNotYet;
@@ -169,7 +170,6 @@ Coll::Ran Coll::run_flat(const Operation& operation, const Question& question, i
   const FlatMethod method = choice.algorithm->flat;
   const auto run = [&] {
     Ran ran = Ran::kNotYet;
-    if (TERN_UNLIKELY(state.team_rests > 0)) --state.team_rests;
     if (TERN_UNLIKELY(may_use_team(state, operation, question)))
       ran = run_on_team(operation, question, method, *slots, code);
     if (TERN_LIKELY(ran == Ran::kNotYet)) ran = run_on_device(operation, question, *slots, code);

@@ -34,6 +34,8 @@ struct Operation {
   Side input, output;
   /// MPI_IN_PLACE was given: the input's (scatter: the output's) address and type mean nothing.
   bool in_place = false;
+  /// The output of a reduce-scatter is the own block of its input.
+  bool onto_own_block = false;
   /// Blocks differ (gatherv, ...), on this rank or on others.
   bool irregular = false;
   /// What the user calls it, where it serves another operation.

@@ -15,12 +15,19 @@ std::vector<int> peers_of(const core::Communicator& communicator) {
   return peers;
 }
 
+std::vector<int> names_of(const core::Communicator& communicator) {
+  std::vector<int> names;
+  for (int rank = 0; rank < communicator.size(); ++rank) names.push_back(communicator.named(rank));
+  return names;
+}
+
 }  // namespace
 
 DeviceCalls::DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team)
     : name_(communicator.name.or_words("a communicator")),
       patience_(communicator.process().params.gpu_patience * 1000),
       peers_(peers_of(communicator)),
+      names_(names_of(communicator)),
       team_(std::move(team)),
       seen_(team_ == nullptr ? 0 : team_->calls()) {}
 
@@ -90,7 +97,8 @@ void DeviceCalls::complain(uint32_t wait) const {
     std::vector<int> ranks;
     const std::string what = team_->describe(wait, &ranks);
     std::string whom;
-    for (const int rank : ranks) whom += strf("%s%d", whom.empty() ? "" : ", ", rank);
+    for (const int rank : ranks)
+      whom += strf("%s%d", whom.empty() ? "" : ", ", names_[static_cast<size_t>(rank)]);
     log_line("%s%s has waited for %.0f s for what the device of rank%s %s puts there (%s)%s",
              ordinary_ ? "a collective of device memory on " : "the stream of ", name_.c_str(),
              static_cast<double>(patience_) / 1e9, ranks.size() == 1 ? "" : "s", whom.c_str(),

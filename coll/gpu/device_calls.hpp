@@ -49,6 +49,7 @@ class DeviceCalls {
   const std::string name_;        // of the communicator
   const int64_t patience_;        // nanoseconds
   const std::vector<int> peers_;  // by rank
+  const std::vector<int> names_;  // what users call them
   const std::shared_ptr<GpuTeam> team_;
   [[nodiscard]] uint32_t passed() const noexcept;
   uint32_t seen_;

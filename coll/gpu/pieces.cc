@@ -18,7 +18,7 @@ constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexc
 
 /// What is overwritten before it has been sent.
 bool overwrites(const Operation& operation) noexcept {
-  return operation.in_place &&
+  return (operation.in_place || operation.onto_own_block) &&
          (operation.collective == kAlltoall || operation.collective == kReduceScatter);
 }
 

@@ -52,10 +52,10 @@ GpuTeam::~GpuTeam() { end(); }
 // Freeing would wait for all work of the device: where there is some, the memory stays.
 void GpuTeam::end() noexcept {
   mapped_.clear();
-  const cuda::Exportable scratch = std::exchange(scratch_, {});
-  if (scratch.address == 0 || device_.gone() || !device_.is_quiet()) return;
+  if (scratch_.address == 0 || device_.gone() || !device_.is_quiet()) return;
   const cuda::Current current(device_);
   if (current.result() != CUDA_SUCCESS) return;
+  const cuda::Exportable scratch = std::exchange(scratch_, {});
   programs_.give_back();
   if (end_ != nullptr) (void)device_.driver.cuEventDestroy_v2(end_);
   if (rescue_ != nullptr) device_.streams.end(rescue_);
@@ -308,12 +308,13 @@ std::string GpuTeam::why_given_up() const {
     return strf(
         "rank %d's kernel waited in vain for rank %d's %s (%s): did all ranks make the same calls, "
         "in the same order? It waits for ten times TERN_GPU_PATIENCE",
-        rank_, report.peer,
+        named(rank_), named(report.peer),
         report.message == cuda::Instruction::kCredit ? "leave to write again" : "message",
         describe(*said).c_str());
   if (report.peer < 0)
-    return strf("rank %d's kernel was ended, for a rank takes no part any more", rank_);
-  return strf("rank %d's kernel ended, for rank %d's waited in vain", rank_, report.peer);
+    return strf("rank %d's kernel was ended, for a rank takes no part any more", named(rank_));
+  return strf("rank %d's kernel ended, for rank %d's waited in vain", named(rank_),
+              named(report.peer));
 }
 
 const Placed* GpuTeam::placed(const Algorithm& algorithm, int root, std::string* why) {

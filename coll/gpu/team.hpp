@@ -49,6 +49,8 @@ class GpuTeam {
 
   /// Gives back what it has; the object may be held longer.
   void end() noexcept;
+  /// Whether it has: not where the device had work to do, which freeing would wait for.
+  [[nodiscard]] bool ended() const noexcept { return scratch_.address == 0; }
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
   [[nodiscard]] const std::vector<int>& members() const noexcept { return members_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -65,6 +67,8 @@ class GpuTeam {
   [[nodiscard]] int next_set() noexcept { return set_ = (set_ + 1) % ScratchLayout::kSets; }
   /// The lowered schedule of an algorithm. Null with *why where it has none that the scratch holds.
   [[nodiscard]] const Placed* placed(const Algorithm& algorithm, int root, std::string* why);
+  /// What users call its ranks, where these are a part of theirs.
+  void name_ranks(std::vector<int> names) noexcept { names_ = std::move(names); }
   [[nodiscard]] bool leased() const noexcept { return leased_; }
   void lease(bool on) noexcept { leased_ = on || pinned_; }
   /// Whether all ranks have kernels.
@@ -195,6 +199,11 @@ class GpuTeam {
   cuda::Stream* rescue_ = nullptr;
   Lanes lanes_{device_};
   std::string why_broken_;
+  std::vector<int> names_;  // by rank
+  [[nodiscard]] int named(int rank) const noexcept {
+    const auto at = static_cast<size_t>(rank);
+    return at < names_.size() ? names_[at] : rank;
+  }
   std::string no_lines_ = "no rank was asked";
   std::mutex mutex_;
 };
@@ -233,7 +242,7 @@ class GpuTeams {
   [[nodiscard]] bool takes_more(Use use) const noexcept;
   [[nodiscard]] std::vector<int> find_islands(core::Communicator& communicator,
                                               const GpuTeam& team);
-  void dissolve(core::Communicator& communicator, GpuTeam& team);
+  void dissolve(core::Communicator& communicator, const std::shared_ptr<GpuTeam>& team);
   void agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
                       uint64_t parts, GpuTeam& team);
 

@@ -104,11 +104,14 @@ uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::st
 }
 
 // All unmap before any frees.
-void GpuTeams::dissolve(core::Communicator& communicator, GpuTeam& team) {
-  team.unmap();
+void GpuTeams::dissolve(core::Communicator& communicator, const std::shared_ptr<GpuTeam>& team) {
+  team->unmap();
   std::string none;
   agree(communicator, {}, &none);
-  team.end();
+  team->end();
+  if (team->ended()) return;
+  team->break_off("it was not made");  // it ends another time
+  all_.push_back(team);
 }
 
 std::vector<int> GpuTeams::find_islands(core::Communicator& communicator, const GpuTeam& team) {
@@ -193,7 +196,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   if (why_not->empty()) agree(communicator, team->write_trial(), why_not);
   if (why_not->empty()) agree(communicator, team->read_trial(), why_not);
   if (!why_not->empty()) {
-    dissolve(communicator, *team);
+    dissolve(communicator, team);
     return nullptr;
   }
   all_.push_back(team);

@@ -54,22 +54,25 @@ bool make_islands(Communicator& comm, const std::shared_ptr<CommStream>& whole,
                   const std::vector<int>& islands) {
   Communicator& shadow = whole->shadow();
   const stream::IslandMap map(islands, shadow.rank());
-  if (!map.serves()) return false;
+  if (!map.serves() || comm.process().params.gpu_engine == "host") return false;
   cuda::Device& device = whole->gpu()->device();
   Boards boards;
   if (!make_boards(shadow, device, whole->chunk(), &boards)) return false;
   const auto own = static_cast<size_t>(map.rank);
-  const auto here =
-      make_part(comm, *whole, map.here, 1 + 2 * map.island_of[own], boards[0], &device);
-  const auto across =
-      make_part(comm, *whole, map.across, 2 + 2 * map.place_of[own], boards[1], nullptr);
+  std::shared_ptr<CommStream> here, across;
+  try {
+    here = make_part(comm, *whole, map.here, 1 + 2 * map.island_of[own], boards[0], &device);
+    across = make_part(comm, *whole, map.across, 2 + 2 * map.place_of[own], boards[1], nullptr);
+  } catch (const std::bad_alloc&) {  // the others learn it below
+  }
   size_t all_have = 0;
-  if (agree_on_least(shadow, here->between_devices() ? 1 : 0, &all_have) != MPI_SUCCESS)
-    (void)take_last_error();
-  if (all_have == 0) {
+  const bool serves = across != nullptr && here->takes_all_kinds();
+  const int code = agree_on_least(shadow, serves ? 1 : 0, &all_have);
+  if (code != MPI_SUCCESS) (void)take_last_error();
+  if (code != MPI_SUCCESS || all_have == 0) {
     const core::ChannelLock lock(comm.channel().progress);
-    here->close();
-    across->close();
+    for (const auto& part : {here, across})
+      if (part != nullptr) part->close();
     return false;
   }
   coll::Coll::relate(shadow, here->shadow());

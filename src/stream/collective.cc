@@ -38,7 +38,8 @@ class Refusal final : public Call {
     return capture.active ? code_ : MPI_SUCCESS;
   }
   int begin(int, std::byte*, std::vector<core::Request*>*) override {
-    on_.forsake("this rank took no part in a collective: " + text_);
+    // The next call may make up for it.
+    if (!aliased_) on_.forsake("this rank took no part in a collective: " + text_);
     (void)fail(code_, "%s", text_.c_str());
     shadow_.channel().coll->refusals().refuse(shadow_, false, code_, aliased_);
     return MPI_SUCCESS;
@@ -68,7 +69,7 @@ void tell(CommStream& on, int code, bool aliased) noexcept {
 
 void refuse(CommStream& on, int code, bool aliased) noexcept {
   tell(on, code, aliased);
-  if (on.islands() != nullptr) on.islands()->refuse(code, aliased);
+  if (on.islands() != nullptr && !aliased) on.islands()->refuse(code);
 }
 
 // The engine of streams is asked first: what it says is alike on all ranks, and it takes something

@@ -131,6 +131,7 @@ int CommStream::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
 int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* taken) noexcept {
   *taken = false;
   if (gpu() == nullptr) return MPI_SUCCESS;
+  if (team_ == nullptr && !whole_.expired()) return MPI_SUCCESS;  // it is between islands
   if (broken()) {
     *taken = true;  // the others are told
     return fail_broken();

@@ -64,6 +64,11 @@ class CommStream {
   /// Collectives are work of the devices alone, where these can do them.
   [[nodiscard]] bool between_devices() const noexcept { return team_ != nullptr; }
 
+  /// Moves and reductions.
+  [[nodiscard]] bool takes_all_kinds() const noexcept {
+    return team_ != nullptr && team_->reduces();
+  }
+
   /// Puts an operation into the stream, or does it. An error class with fail() text: its own, or
   /// that of an earlier one.
   [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;

@@ -115,7 +115,8 @@ int Islands::allreduce(const Operation& operation, const char* name) {
                       map_.place_of[static_cast<size_t>(map_.rank)]);
   Operation step = operation;
   step.collective = Collective::kReduceScatter;
-  step.in_place = false;  // the own share is where its sum will be
+  step.in_place = false;  // the own share is where its sum will be:
+  step.onto_own_block = operation.in_place;
   step.irregular = !shares.equal();
   step.input = shares.all(operation.in_place ? out : operation.input);
   step.output = shares.own(out);
@@ -126,6 +127,7 @@ int Islands::allreduce(const Operation& operation, const char* name) {
   }
   step.collective = Collective::kAllreduce;
   step.in_place = true;
+  step.onto_own_block = false;
   step.irregular = false;
   step.input = step.output;
   code = stream::enqueue(*across_, step, name);
@@ -147,7 +149,8 @@ int Islands::bcast(const Operation& operation, const char* name) {
   const auto root = static_cast<size_t>(operation.root), own = static_cast<size_t>(map_.rank);
   Operation step = operation;
   if (map_.place_of[own] == map_.place_of[root]) {
-    step.root = map_.island_of[root];
+    const auto at = std::find(map_.across.begin(), map_.across.end(), operation.root);
+    step.root = static_cast<int>(at - map_.across.begin());
     const int code = stream::enqueue(*across_, step, name);
     if (code != MPI_SUCCESS) {
       stream::refuse(*here_, code, false);
@@ -158,9 +161,9 @@ int Islands::bcast(const Operation& operation, const char* name) {
   return stream::enqueue(*here_, step, name);
 }
 
-void Islands::refuse(int code, bool aliased) noexcept {
-  stream::refuse(*here_, code, aliased);
-  stream::refuse(*across_, code, aliased);
+void Islands::refuse(int code) noexcept {
+  stream::refuse(*here_, code, false);
+  stream::refuse(*across_, code, false);
 }
 
 }  // namespace tern::stream

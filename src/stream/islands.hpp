@@ -41,7 +41,7 @@ class Islands {
   /// An error where ranks have told that some data is wrong. No lock is held.
   [[nodiscard]] int fail_if_forsaken() const noexcept;
   /// This rank takes no part in a collective: see stream::refuse().
-  void refuse(int code, bool aliased) noexcept;
+  void refuse(int code) noexcept;
   [[nodiscard]] CommStream& here() const noexcept { return *here_; }
   [[nodiscard]] CommStream& across() const noexcept { return *across_; }
 

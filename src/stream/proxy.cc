@@ -225,9 +225,12 @@ void Proxy::finish() noexcept {
 // -- the thread
 
 void Proxy::update() noexcept {
+  std::vector<std::shared_ptr<CommStream>> before;  // ends outside the lock, which its last needs
   const std::lock_guard<std::mutex> guard(mutex_);
   try {
-    if (changed_.exchange(false)) mine_ = all_;
+    if (!changed_.exchange(false)) return;
+    std::vector<std::shared_ptr<CommStream>> now = all_;
+    before = std::exchange(mine_, std::move(now));
   } catch (const std::bad_alloc&) {
     changed_ = true;
   }

@@ -4,11 +4,7 @@
 // has to tell the other. The software driver's trace tells what does.
 // ranks: 4
 // configurations: islands
-#include <unistd.h>
-
-#include <fstream>
-
-#include "allocators.hpp"
+#include "trace.hpp"
 
 using namespace tern::test;
 
@@ -16,39 +12,11 @@ namespace {
 
 constexpr int kCount = 1 << 20;
 constexpr size_t kBytes = kCount * sizeof(float);
-std::string trace;
-
-bool on_device(CUdeviceptr at) {
-  unsigned type = 0;
-  return cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) == CUDA_SUCCESS &&
-         type == CU_MEMORYTYPE_DEVICE;
-}
-
-/// Bytes that copies between host and device have moved since `first`, the place in the trace.
-size_t through_host(std::streamoff* first) {
-  std::ifstream file(trace + "." + std::to_string(getpid()));
-  if (!file) FAIL("no trace at %s", trace.c_str());
-  file.seekg(*first);
-  size_t bytes = 0;
-  for (std::string line; std::getline(file, line);) {
-    *first += static_cast<std::streamoff>(line.size() + 1);
-    const size_t name = line.find("cuMemcpy"), words = line.find('(');
-    unsigned long long to = 0, from = 0, length = 0;
-    if (name == std::string::npos ||
-        std::sscanf(line.c_str() + words, "(%lli, %lli, %lli", &to, &from, &length) != 3)
-      continue;
-    if (!on_device(to) || !on_device(from)) bytes += length;
-  }
-  return bytes;
-}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  char folder[] = "/tmp/tern_trace_XXXXXX";
-  if (mkdtemp(folder) == nullptr) return 1;
-  trace = std::string(folder) + "/calls";
-  setenv("SOFTCUDA_TRACE", trace.c_str(), 1);
+  Trace trace;
   begin(&argc, &argv);
   start_cuda();
   if (control().there()) {
@@ -57,12 +25,11 @@ int main(int argc, char** argv) {
     for (int i = 0; i < kCount; ++i)
       mine[static_cast<size_t>(i)] = static_cast<float>(i % 97 + rank);
     in.put(mine.data(), kBytes);
-    std::streamoff place = 0;
     unsigned long long bytes = 0, sum = 0;
     for (int round = 0; round < 2; ++round) {
-      (void)through_host(&place);
+      (void)trace.through_host();
       OK(MPI_Allreduce(in.address(), out.address(), kCount, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD));
-      bytes = through_host(&place);
+      bytes = trace.through_host();
       out.get(got.data(), kBytes);
       for (int i = 0; i < kCount; ++i)
         if (got[static_cast<size_t>(i)] != static_cast<float>(4 * (i % 97) + 6))
@@ -76,7 +43,5 @@ int main(int argc, char** argv) {
     if (sum > 4 * kBytes) FAIL("%llu bytes pass the host for %zu bytes of data", sum, kBytes);
   }
   OK(MPI_Finalize());
-  (void)unlink((trace + "." + std::to_string(getpid())).c_str());
-  (void)rmdir(folder);
   return control().there() ? 0 : 77;
 }

@@ -3,7 +3,7 @@
 // and no copy is asked for; below that size copies do it. The same bits either way, also where
 // slices are of different lengths, in place, and for a type whose elements are pairs.
 // ranks: 2 3 4
-// env: TERN_CUDA_OUTPUTS=65536
+// env: TERN_CUDA_OUTPUTS=65536 TERN_GPU_ENGINE=host
 // configurations: 1 4-peers 12.0
 #include "allocators.hpp"
 

@@ -7,10 +7,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
 #include <thread>
 
+#include "said.hpp"
 #include "stream.hpp"
 
 using namespace tern::test;
@@ -127,12 +126,10 @@ void late_rank(const char* said) {
   recv.get(on.queue);
   on.sync();
   check_sums(recv, kCount, "a late allreduce");
-  std::ifstream file(said);
-  std::stringstream all;
-  all << file.rdbuf();
-  const bool named = all.str().find("has waited for 1 s") != std::string::npos &&
-                     all.str().find("allreduce") != std::string::npos;
-  if (rank == 0 && !named) FAIL("nothing was said of the late rank: \"%s\"", all.str().c_str());
+  const std::string all = said_in(said);
+  const bool named = all.find("has waited for 1 s") != std::string::npos &&
+                     all.find("allreduce") != std::string::npos;
+  if (rank == 0 && !named) FAIL("nothing was said of the late rank: \"%s\"", all.c_str());
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // of a pair do not divide, with small ones and others between them, in graphs that are replayed;
 // each rank's share alone goes through the host. A rank that takes no part is named to all.
 // ranks: 4 3
-// configurations: islands
+// configurations: islands islands-crossed
 // timeout: 60
 #include "stream.hpp"
 #include "trace.hpp"

@@ -10,22 +10,14 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
+#include "said.hpp"
 #include "stream.hpp"
 
 using namespace tern::test;
 
 namespace {
-
-std::string said_in(const char* file) {
-  std::ifstream stream(file);
-  std::stringstream all;
-  all << stream.rdbuf();
-  return all.str();
-}
 
 void allreduce(const OnStream& on, int count, const char* what) {
   const auto n = static_cast<size_t>(count);

@@ -8,22 +8,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
-
+#include "said.hpp"
 #include "stream.hpp"
 
 using namespace tern::test;
 
 namespace {
-
-/// What rank 0 said since the file was begun.
-std::string said_in(const char* file) {
-  std::ifstream stream(file);
-  std::stringstream all;
-  all << stream.rdbuf();
-  return all.str();
-}
 
 bool are_linked(int one, int other) {
   int atomics = 0;

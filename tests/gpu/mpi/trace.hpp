@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include <fstream>
+#include <cstdio>
 #include <string>
 
 #include "allocators.hpp"
@@ -30,19 +30,20 @@ class Trace {
 
   /// Bytes that copies between host and device have moved since the last question.
   [[nodiscard]] size_t through_host() {
-    std::ifstream file(name());
-    if (!file) FAIL("no trace at %s", name().c_str());
-    file.seekg(place_);
+    std::FILE* const file = std::fopen(name().c_str(), "r");
+    if (file == nullptr || std::fseek(file, place_, SEEK_SET) != 0)
+      FAIL("no trace at %s", name().c_str());
     size_t bytes = 0;
-    for (std::string line; std::getline(file, line);) {
-      place_ += static_cast<std::streamoff>(line.size() + 1);
-      const size_t at = line.find("cuMemcpy"), words = line.find('(');
+    for (char line[4096]; std::fgets(line, sizeof line, file) != nullptr;) {
+      place_ += static_cast<long>(std::strlen(line));
+      const char* const words = std::strchr(line, '(');
       unsigned long long to = 0, from = 0, length = 0;
-      if (at == std::string::npos ||
-          std::sscanf(line.c_str() + words, "(%lli, %lli, %lli", &to, &from, &length) != 3)
+      if (std::strstr(line, "cuMemcpy") == nullptr || words == nullptr ||
+          std::sscanf(words, "(%lli, %lli, %lli", &to, &from, &length) != 3)
         continue;
       if (!on_device(to) || !on_device(from)) bytes += length;
     }
+    (void)std::fclose(file);
     return bytes;
   }
 
@@ -54,7 +55,7 @@ class Trace {
   }
   [[nodiscard]] std::string name() const { return folder_ + "/calls." + std::to_string(getpid()); }
   std::string folder_;
-  std::streamoff place_ = 0;
+  long place_ = 0;
 };
 
 }  // namespace tern::test
