@@ -18,10 +18,9 @@ namespace tern::coll {
 
 namespace {
 
-const void* first_byte_of(const Side& side) noexcept {
-  const bool empty = side.count == 0 && side.counts == nullptr;
-  if (side.type == nullptr || side.address == nullptr || empty) return nullptr;
-  return static_cast<const std::byte*>(side.address) + side.type->true_lb();
+/// What is empty may be given back while the call lasts.
+const void* kept_by(const Side& side) noexcept {
+  return side.count == 0 && side.counts == nullptr ? nullptr : first_byte_of(side);
 }
 
 }  // namespace
@@ -178,7 +177,7 @@ int Coll::run(const Operation& operation) noexcept {
   const core::ChannelLock lock(channel_.progress);
   std::optional<cuda::CallBuffers> buffers;
   if (TERN_UNLIKELY(cuda::driver() != nullptr))
-    buffers.emplace(first_byte_of(operation.input), first_byte_of(operation.output));
+    buffers.emplace(kept_by(operation.input), kept_by(operation.output));
   int code = TERN_UNLIKELY(refusals_.troubled()) ? refusals_.settle(*operation.communicator, false)
                                                  : MPI_SUCCESS;
   const CallNumber number = Refusals::next_number(*operation.communicator, false);

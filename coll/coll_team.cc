@@ -24,8 +24,7 @@ namespace {
 const std::byte* first_of(const Operation& operation, const Side& side) noexcept {
   const bool scatters = operation.collective == Collective::kScatter;
   const bool meant = !operation.in_place || (&side == &operation.input) == scatters;
-  if (!meant || side.type == nullptr || side.address == nullptr) return nullptr;
-  return static_cast<const std::byte*>(side.address) + side.type->true_lb();
+  return meant ? first_byte_of(side) : nullptr;
 }
 
 /// The turn of a call to have work that waits on the device; null: of none.

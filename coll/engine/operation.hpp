@@ -25,6 +25,12 @@ struct Side {
   core::Datatype* const* types = nullptr;
 };
 
+/// Where its data begins; null where the rank lacks it.
+[[nodiscard]] inline std::byte* first_byte_of(const Side& side) noexcept {
+  if (side.type == nullptr || side.address == nullptr) return nullptr;
+  return static_cast<std::byte*>(side.address) + side.type->true_lb();
+}
+
 struct Operation {
   Collective collective;
   core::Communicator* communicator;

@@ -10,9 +10,7 @@ namespace tern::coll {
 namespace {
 
 bool on_device(const Side& side) noexcept {
-  return side.type != nullptr &&
-         cuda::on_device(
-             cuda::kind_of(static_cast<const std::byte*>(side.address) + side.type->true_lb()));
+  return cuda::on_device(cuda::kind_of(first_byte_of(side)));
 }
 
 MPI_Count elements_of(const Side& side, bool many, int ranks) noexcept {

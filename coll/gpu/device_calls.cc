@@ -87,7 +87,8 @@ bool DeviceCalls::describe(WaitReport* report) const {
   if (wait == 0) return false;
   std::vector<int> ranks;
   const std::string what = team_->describe(wait, &ranks);
-  report->words += strf("the stream of %s to pass %s", name_.c_str(), what.c_str());
+  report->words += strf("%s%s to pass %s", ordinary_ ? "the device's work for " : "the stream of ",
+                        name_.c_str(), what.c_str());
   for (const int rank : ranks) report->wait_for(peers_[static_cast<size_t>(rank)]);
   return true;
 }

@@ -23,9 +23,8 @@ bool overwrites(const Operation& operation) noexcept {
 }
 
 bool on_host(const Side& side) noexcept {
-  return side.type != nullptr && side.address != nullptr &&
-         !cuda::on_device(
-             cuda::kind_of(static_cast<std::byte*>(side.address) + side.type->true_lb()));
+  const std::byte* const first = first_byte_of(side);
+  return first != nullptr && !cuda::on_device(cuda::kind_of(first));
 }
 
 }  // namespace

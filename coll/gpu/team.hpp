@@ -239,6 +239,8 @@ class GpuTeams {
   [[nodiscard]] static uint64_t parts_of(const std::vector<Facts>& all, bool* shares,
                                          std::string* why_not);
   void agree(core::Communicator& communicator, const std::string& mine, std::string* why_not);
+  void prepare(core::Communicator& communicator, GpuTeam& team, size_t bytes, std::string* why_not,
+               std::vector<int>* islands);
   [[nodiscard]] bool takes_more(Use use) const noexcept;
   [[nodiscard]] std::vector<int> find_islands(core::Communicator& communicator,
                                               const GpuTeam& team);

@@ -179,22 +179,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   team = std::make_shared<GpuTeam>(number_of(communicator.id(), use), members, communicator.rank(),
                                    *device);
   agree_on_lines(communicator, all, parts, *team);
-  pml::Pml& pml = executions_.pml();
-  std::vector<pml::MemoryHandle> handles(members.size());
-  pml::MemoryHandle handle{};
-  {
-    const core::ChannelUnlock meanwhile(communicator.channel().progress);
-    lacks = team->take_scratch(mine.bytes);
-  }
-  if (lacks.empty()) lacks = team->offer(pml, &handle);
-  executions_.gather(communicator, &handle, handles.data(), sizeof handle, kMakingTeam);
-  agree(communicator, lacks, why_not);
-  if (why_not->empty()) {
-    agree(communicator, team->map(handles, pml), why_not);
-    if (!why_not->empty() && islands != nullptr) *islands = find_islands(communicator, *team);
-  }
-  if (why_not->empty()) agree(communicator, team->write_trial(), why_not);
-  if (why_not->empty()) agree(communicator, team->read_trial(), why_not);
+  prepare(communicator, *team, mine.bytes, why_not, islands);
   if (!why_not->empty()) {
     dissolve(communicator, team);
     return nullptr;
@@ -206,6 +191,28 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   team->set_parts(static_cast<int>(parts));
   team->set_reduces(parts > 0);
   return team;
+}
+
+// Scratch that all map and have tried; else *why_not.
+void GpuTeams::prepare(core::Communicator& communicator, GpuTeam& team, size_t bytes,
+                       std::string* why_not, std::vector<int>* islands) {
+  pml::Pml& pml = executions_.pml();
+  std::vector<pml::MemoryHandle> handles(static_cast<size_t>(communicator.size()));
+  pml::MemoryHandle handle{};
+  std::string lacks;
+  {
+    const core::ChannelUnlock meanwhile(communicator.channel().progress);
+    lacks = team.take_scratch(bytes);
+  }
+  if (lacks.empty()) lacks = team.offer(pml, &handle);
+  executions_.gather(communicator, &handle, handles.data(), sizeof handle, kMakingTeam);
+  agree(communicator, lacks, why_not);
+  if (why_not->empty()) {
+    agree(communicator, team.map(handles, pml), why_not);
+    if (!why_not->empty() && islands != nullptr) *islands = find_islands(communicator, team);
+  }
+  if (why_not->empty()) agree(communicator, team.write_trial(), why_not);
+  if (why_not->empty()) agree(communicator, team.read_trial(), why_not);
 }
 
 }  // namespace tern::coll

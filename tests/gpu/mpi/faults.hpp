@@ -26,6 +26,13 @@ inline void end_with_words() {
   signal(SIGSEGV, too_long);
 }
 
+/// What all ranks do next, for so many seconds.
+inline void now(const std::string& what, unsigned seconds) {
+  std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s\n", rank, what.c_str());
+  alarm(seconds);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 inline std::vector<std::pair<std::string, unsigned long long>> counts() {
   std::vector<std::pair<std::string, unsigned long long>> all;
   for (unsigned i = 0; control().function(i) != nullptr; ++i)

@@ -80,13 +80,6 @@ int run(const Operation& operation, const OnStream& on, const std::string& fault
   return MPI_SUCCESS;
 }
 
-void now(const char* what, const std::string& fault, int at) {
-  std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s, %s at rank %d\n", rank, what,
-                fault.c_str(), at);
-  alarm(20);
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-}
-
 std::unique_ptr<OnStream> fresh() {
   auto on = std::make_unique<OnStream>();
   OK(MPI_Comm_set_errhandler(on->comm, MPI_ERRORS_RETURN));
@@ -100,7 +93,7 @@ void while_running(const Operation& operation, const char* only) {
     for (const std::string& fault : called(at, [&] { OK(run(operation, *on, "")); })) {
       // Where cuCtxGetId fails the context is gone, and all that was in it (context_reset.cc).
       if (fault.find(only) != 0 || fault.find("cuCtxGetId") == 0) continue;
-      now(operation.name, fault, at);
+      now(std::string(operation.name) + ", " + fault + " at rank " + std::to_string(at), 20);
       const int code = run(operation, *on, rank == at ? fault + "999" : "");
       ++outcomes[code == MPI_SUCCESS ? 0 : 1];
       on.reset();
@@ -139,7 +132,7 @@ void while_made(const char* only) {
   for (const int at : {0, 1})
     for (const std::string& fault : called(at, [&] { attempt(queue, ""); })) {
       if (fault.find(only) != 0 || fault.find("cuCtxGetId") == 0) continue;
-      now("a communicator", fault, at);
+      now(std::string("a communicator") + ", " + fault + " at rank " + std::to_string(at), 20);
       attempt(queue, rank == at ? fault + "999" : "");
       const auto on = fresh();
       OK(run(kOperations[0], *on, ""));

@@ -33,13 +33,6 @@ int reduce(MPI_Comm comm, int count, const Area& area, const std::string& fault)
   return MPI_SUCCESS;
 }
 
-void now(const char* what, const std::string& fault, int at) {
-  std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s, %s at rank %d\n", rank, what,
-                fault.c_str(), at);
-  alarm(20);
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-}
-
 MPI_Comm fresh() {
   MPI_Comm comm = MPI_COMM_NULL;
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
@@ -58,7 +51,7 @@ void each(const char* what, int count, bool prepared, const Area& area, const ch
     for (const std::string& fault : faults) {
       // Where cuCtxGetId fails the context is gone, and all that was in it (context_reset.cc).
       if (fault.find(only) != 0 || fault.find("cuCtxGetId") == 0) continue;
-      now(what, fault, at);
+      now(std::string(what) + ", " + fault + " at rank " + std::to_string(at), 20);
       const int code = reduce(comm, count, area, rank == at ? fault + "999" : "");
       ++outcomes[code == MPI_SUCCESS ? 0 : 1];
       int worst = 0;

@@ -14,12 +14,6 @@ using namespace tern::test;
 
 namespace {
 
-void now(const char* what) {
-  std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s\n", rank, what);
-  alarm(40);
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-}
-
 MPI_Comm duplicate() {
   MPI_Comm made = MPI_COMM_NULL;
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
@@ -38,7 +32,7 @@ void settle(MPI_Comm comm, const Area& area) {
 
 /// A stream whose work waits for what its rank does after the collective.
 void beside_pending_stream(const Area& area) {
-  now("a first collective beside a stream that waits");
+  now("a first collective beside a stream that waits", 20);
   MPI_Comm comm = duplicate();
   const Area word = plain(sizeof(uint32_t));
   CUstream waits = nullptr, opens = nullptr;
@@ -59,7 +53,7 @@ void beside_pending_stream(const Area& area) {
 
 /// Rank 0 enqueues before it, rank 1 behind it.
 void beside_enqueued(const Area& area) {
-  now("a first collective beside an enqueued one");
+  now("a first collective beside an enqueued one", 20);
   MPI_Comm comm = duplicate();
   const OnStream on;
   Vector<int> data(1000);
@@ -77,7 +71,7 @@ void beside_enqueued(const Area& area) {
 
 /// Both ranks refuse the next call, one perhaps before the other has the result of this one.
 void before_refused(const Area& area) {
-  now("a collective before one that is refused");
+  now("a collective before one that is refused", 20);
   for (int round = 0; round < 20; ++round) {
     MPI_Comm comm = duplicate();
     settle(comm, area);
@@ -89,7 +83,7 @@ void before_refused(const Area& area) {
 }
 
 void unlike_counts(const Area& area) {
-  now("counts that differ");
+  now("counts that differ", 20);
   for (const int count : {100, 3000}) {
     MPI_Comm comm = duplicate();
     settle(comm, area);
@@ -103,7 +97,7 @@ void unlike_counts(const Area& area) {
 /// Of a size that needs a program, which no call before has brought there.
 void without_program(const Area& area) {
   if (!control().there()) return;
-  now("a program that does not come to the device");
+  now("a program that does not come to the device", 20);
   MPI_Comm comm = duplicate();
   settle(comm, area);
   if (rank == 1) control().fault("cuMemcpyAsync:1:2");
