@@ -179,6 +179,11 @@ CUresult Kernels::push_lines(CUstream stream, const PushArguments& arguments, in
   return launch(push_lines_, stream, blocks, &arguments, sizeof(PushShared));
 }
 
+CUresult Kernels::multicast(CUstream stream, const MulticastArguments& arguments,
+                            int blocks) noexcept {
+  return launch(multicast_, stream, blocks, &arguments, sizeof(PushShared));
+}
+
 bool Kernels::has(const std::shared_ptr<const LayoutProgram>& program) noexcept {
   if (program == nullptr || program->inlined()) return true;
   const std::lock_guard<std::mutex> guard(mutex_);

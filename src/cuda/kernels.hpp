@@ -22,7 +22,8 @@
 #include "cuda/kernels/reduce_plan.hpp"
 
 // Kernels beside the reductions: tern_NAME of a .cu file, and the member NAME_ that is launched.
-#define TERN_KERNELS(ROW) ROW(pack) ROW(mail) ROW(interpret) ROW(push) ROW(push_lines)
+#define TERN_KERNELS(ROW) \
+  ROW(pack) ROW(mail) ROW(interpret) ROW(push) ROW(push_lines) ROW(multicast)
 
 namespace tern::cuda {
 
@@ -68,12 +69,17 @@ class Kernels {
   CUresult interpret(CUstream stream, const InterpretArguments& arguments, int blocks) noexcept;
   CUresult push(CUstream stream, const PushArguments& arguments, int blocks) noexcept;
   CUresult push_lines(CUstream stream, const PushArguments& arguments, int blocks) noexcept;
+  /// Only where the device has multicast memory.
+  CUresult multicast(CUstream stream, const MulticastArguments& arguments, int blocks) noexcept;
   /// How many blocks of either of the first two are resident together; of the third.
   [[nodiscard]] int most_waiting() const noexcept {
     return static_cast<int>(std::min(interpret_.most_blocks, push_.most_blocks));
   }
   [[nodiscard]] int most_waiting_lines() const noexcept {
     return static_cast<int>(push_lines_.most_blocks);
+  }
+  [[nodiscard]] int most_waiting_multicast() const noexcept {
+    return static_cast<int>(multicast_.most_blocks);
   }
 
  private:

@@ -48,6 +48,40 @@ struct ReduceArguments {
   X(f32_f32, Pair<float COMMA float>, Minloc, Maxloc)     \
   X(f64_f64, Pair<double COMMA double>, Minloc, Maxloc)
 
+// X(suffix, type, operation, form, instruction): what a switch reduces for multicast addresses:
+// with which of the kernels above it agrees, and the end of multimem.ld_reduce. Forms: 16 bytes at
+// once (kWhole), four words (kWords), two of 8 bytes (kHalves). Sums of floats are taken in any
+// order, of fp16 and bf16 in fp32; all ranks have the bits of the one that asks.
+#define TERN_MULTIMEM_REDUCTIONS(X)                              \
+  X(bits, uint32_t, Band, kWords, "and.b32")                     \
+  X(bits, uint32_t, Bor, kWords, "or.b32")                       \
+  X(bits, uint32_t, Bxor, kWords, "xor.b32")                     \
+  X(u32, uint32_t, Sum, kWords, "add.u32")                       \
+  X(u32, uint32_t, Min, kWords, "min.u32")                       \
+  X(u32, uint32_t, Max, kWords, "max.u32")                       \
+  X(i32, int32_t, Min, kWords, "min.s32")                        \
+  X(i32, int32_t, Max, kWords, "max.s32")                        \
+  X(u64, uint64_t, Sum, kHalves, "add.u64")                      \
+  X(u64, uint64_t, Min, kHalves, "min.u64")                      \
+  X(u64, uint64_t, Max, kHalves, "max.u64")                      \
+  X(i64, int64_t, Min, kHalves, "min.s64")                       \
+  X(i64, int64_t, Max, kHalves, "max.s64")                       \
+  X(f16, DeviceHalf, Sum, kWhole, "add.acc::f32.v4.f16x2")       \
+  X(f16, DeviceHalf, Min, kWhole, "min.v4.f16x2")                \
+  X(f16, DeviceHalf, Max, kWhole, "max.v4.f16x2")                \
+  X(bf16, DeviceBfloat16, Sum, kWhole, "add.acc::f32.v4.bf16x2") \
+  X(bf16, DeviceBfloat16, Min, kWhole, "min.v4.bf16x2")          \
+  X(bf16, DeviceBfloat16, Max, kWhole, "max.v4.bf16x2")          \
+  X(f32, float, Sum, kWhole, "add.v4.f32")                       \
+  X(f64, double, Sum, kHalves, "add.f64")
+
+enum class MultimemReduction : uint8_t {
+#define TERN_ONE(suffix, type, operation, ...) suffix##_##operation,
+  TERN_MULTIMEM_REDUCTIONS(TERN_ONE)
+#undef TERN_ONE
+      kCount
+};
+
 /// n / d for 0 <= n < 2^63 by a multiplication.
 struct Divisor {
   uint64_t magic;  // 0: d is 1
@@ -212,6 +246,29 @@ struct PushArguments {
   int32_t kernel;    // which of TERN_REDUCE_KERNELS
   int32_t operation;
   uint32_t call;  // for reports
+};
+/// A collective through memory of all ranks' devices that has one more address, a multicast one, by
+/// which a store reaches all of them, and a load what they reduce to (multicast.cuh). Vectors are
+/// 16 bytes; offsets are in that memory.
+struct MulticastArguments {
+  enum What : int32_t { kAllreduce, kReduceScatter, kAllgather, kBcast };
+  const char* bases[kMostRanks];  // of all ranks' scratch
+  KernelReport* reports;
+  const char* input;   // the vector, or the block for rank 0; null: none, or packed in the stage
+  char* output;        // the result, or its block from rank 0; null: none, or it stays in the stage
+  char* own;           // the memory of this device,
+  char* all;           // and of all
+  int64_t bytes;       // of the vector, or of a block
+  int64_t begin, end;  // vectors of that; begin is a multiple of room
+  int64_t input_stride, output_stride;  // from the block of one rank to the next
+  int64_t words, numbers, stage;        // a word of each part and rank; a number of each part
+  int64_t room;                         // vectors of a block in the stage
+  int64_t abort_word;                   // in the scratch
+  uint64_t patience;                    // ns; 0: for ever
+  int32_t ranks, rank, root;
+  int32_t what;
+  int32_t reduction;  // a MultimemReduction
+  uint32_t call;      // for reports
 };
 struct PushShared {
   WaitShared wait;

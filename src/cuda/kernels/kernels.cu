@@ -2,6 +2,7 @@
 // All kernels in one translation unit: one fatbin, one pass of the compiler for each architecture.
 #include "cuda/kernels/interpret.cu"
 #include "cuda/kernels/mail.cu"
+#include "cuda/kernels/multicast.cu"
 #include "cuda/kernels/pack.cu"
 #include "cuda/kernels/push.cu"
 #include "cuda/kernels/reduce.cu"

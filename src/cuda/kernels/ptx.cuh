@@ -123,24 +123,9 @@ TERN_DEVICE Vector load_line(const Vector* from) {
                : "memory");
   return value;
 }
-#if __CUDA_ARCH__ >= 900
-/// Of multicast addresses: the sum of all devices' words; a word for all of them; 1 more in each,
-/// after what this thread wrote before.
-TERN_DEVICE float multimem_load_add(const float* from) {
-  float value;
-  asm volatile("multimem.ld_reduce.relaxed.sys.global.add.f32 %0, [%1];"
-               : "=f"(value)
-               : "l"(from)
-               : "memory");
-  return value;
-}
-TERN_DEVICE void multimem_store(float* to, float value) {
-  asm volatile("multimem.st.relaxed.sys.global.f32 [%0], %1;" ::"l"(to), "f"(value) : "memory");
-}
-TERN_DEVICE void multimem_count_release(uint32_t* words) {
-  asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(words) : "memory");
-}
-#endif
+/// What was written by one address is read by another of the same memory: between the two, beside
+/// what orders them.
+TERN_DEVICE void fence_alias() { asm volatile("fence.proxy.alias;" ::: "memory"); }
 /// What this thread has seen (behind a barrier: its block) is seen by who sees the word, which only
 /// one writer signals.
 TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
@@ -246,27 +231,7 @@ TERN_DEVICE Vector load_line(const Vector* from) {
   __syncwarp();
   return value;
 }
-TERN_DEVICE float multimem_load_add(const float* from) {
-  float sum = 0;
-  const softcuda::Copies copies = softcuda::copies_behind(from);
-  for (int i = 0; i < copies.count; ++i) {
-    float one;
-    __atomic_load(static_cast<const float*>(copies.at[i]), &one, __ATOMIC_ACQUIRE);
-    sum += one;
-  }
-  return sum;
-}
-TERN_DEVICE void multimem_store(float* to, float value) {
-  const softcuda::Copies copies = softcuda::copies_behind(to);
-  for (int i = 0; i < copies.count; ++i)
-    __atomic_store(static_cast<float*>(copies.at[i]), &value, __ATOMIC_RELEASE);
-}
-TERN_DEVICE void multimem_count_release(uint32_t* words) {
-  softcuda::block_memory().drain();
-  const softcuda::Copies copies = softcuda::copies_behind(words);
-  for (int i = 0; i < copies.count; ++i)
-    __atomic_fetch_add(static_cast<uint32_t*>(copies.at[i]), 1U, __ATOMIC_RELEASE);
-}
+TERN_DEVICE void fence_alias() {}
 // One release store, not a fence and a store: TSan knows no fences.
 TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
   store_release_system(word, value);

@@ -57,6 +57,27 @@ Type type_of(Number number) noexcept {
 
 }  // namespace
 
+std::optional<MultimemReduction> plan_multimem(ReduceKernel kernel, Reduction operation) noexcept {
+#define TERN_FIND(suffix, type, name, ...)                               \
+  if (kernel == ReduceKernel::suffix && operation == Reduction::k##name) \
+    return MultimemReduction::suffix##_##name;
+  TERN_MULTIMEM_REDUCTIONS(TERN_FIND)
+#undef TERN_FIND
+  return std::nullopt;
+}
+
+bool is_exact(MultimemReduction reduction) noexcept {
+  switch (reduction) {
+    case MultimemReduction::f16_Sum:
+    case MultimemReduction::bf16_Sum:
+    case MultimemReduction::f32_Sum:
+    case MultimemReduction::f64_Sum:
+      return false;
+    default:
+      return true;
+  }
+}
+
 const char* name_of(ReduceKernel kernel) noexcept {
   static constexpr const char* kNames[] = {
 #define TERN_QUOTED(suffix, ...) "tern_reduce_" #suffix,

@@ -33,4 +33,10 @@ struct ReducePlan {
 /// (copies, not reductions), or where devices lack the type: long double and quadruple precision.
 [[nodiscard]] std::optional<ReducePlan> plan_reduce(Reduction operation, Number number) noexcept;
 
+/// The same by a switch, of the kernel that a plan names; nothing where switches do not do it.
+[[nodiscard]] std::optional<MultimemReduction> plan_multimem(ReduceKernel kernel,
+                                                             Reduction operation) noexcept;
+/// Whether it has the host's bits, for no sum is rounded.
+[[nodiscard]] bool is_exact(MultimemReduction reduction) noexcept;
+
 }  // namespace tern::cuda

@@ -72,9 +72,10 @@ TERN_KERNEL(test_read_line, PublishArguments, 1, together) {
 }
 
 TERN_KERNEL(test_multicast, PublishArguments, 1, together) {
-  auto* const data = reinterpret_cast<float*>(DEV(arguments.data));
-  ptx::multimem_store(data + 1, ptx::multimem_load_add(data));
-  ptx::multimem_count_release(reinterpret_cast<uint32_t*>(data + 2));
+  auto* const data = reinterpret_cast<cuda::Vector*>(DEV(arguments.data));
+  cuda::multimem_store(data + 1, cuda::multimem_reduce(
+                                     static_cast<int32_t>(cuda::MultimemReduction::f32_Sum), data));
+  cuda::multimem_signal(data[2].words, arguments.value);
 }
 
 }  // namespace tern::softcuda

@@ -19,7 +19,8 @@ using MeetArguments = WordArguments;
 /// are not `value`. Without `careful` no release and no acquire.
 /// test_line: the first line of `data` by pieces of one line, in order. test_read_line: waits for
 /// its last word, then counts as test_read. test_multicast: `data` is a multicast address of
-/// floats; the sum of all devices' first goes to all their second, and 1 to the count behind it.
+/// vectors of floats; the sum of all devices' first goes to all their second, and `value` into the
+/// word behind it.
 struct PublishArguments {
   char* data;
   uint32_t* flag;
