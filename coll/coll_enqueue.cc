@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "coll/coll.hpp"
 #include "coll/gpu/kernel_run.hpp"
+#include "coll/gpu/multicast_run.hpp"
 #include "coll/gpu/pieces.hpp"
 #include "coll/gpu/push_run.hpp"
 #include "coll/gpu/stream_run.hpp"
@@ -20,7 +21,16 @@ namespace {
 /// Passes of a row that is a pipeline over ranks.
 constexpr MPI_Count kPiped = 16;
 const char* name_of(Way::Engine engine) noexcept {
-  return engine == Way::kStream ? "stream" : engine == Way::kKernel ? "kernel" : "push";
+  switch (engine) {
+    case Way::kStream:
+      return "stream";
+    case Way::kKernel:
+      return "kernel";
+    case Way::kMulticast:
+      return "multicast";
+    default:
+      return "push";
+  }
 }
 /// Each element is reduced by one rank, from the last rank's operand to the first's; or there are
 /// two, in any order.
@@ -31,6 +41,7 @@ bool in_rank_order(const Placed& placed, const Operation& operation) noexcept {
          std::end(kRows);
 }
 const char* wire_of(const Way& way) noexcept {
+  if (way.engine == Way::kMulticast) return "multimem";
   if (way.engine != Way::kPush) return way.engine == Way::kStream ? "copies" : "simple";
   return way.wire == PushRun::kLines ? "ll128" : "ll";
 }
@@ -130,6 +141,8 @@ int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
   };
   if (way.engine == Way::kPush)
     return go(PushRun(team, placed, operation, job, patience, way.wire));
+  if (way.engine == Way::kMulticast)
+    return go(MulticastRun(team, placed, operation, job, patience));
   if (way.engine == Way::kKernel)
     return go(KernelRun(team, placed, *way.program, operation, job, patience));
   const bool piped = find_algorithm(operation.collective, placed.schedule.algorithm)->chunk != 0;
@@ -153,13 +166,16 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
   question.streams = true;
   question.kernels = prefers_kernels(team, process_.params, operation, question.bytes);
   question.lines = question.kernels && may_push_lines(team, process_.params);
+  question.multimem =
+      may_multicast(team, process_.params, operation, question.bytes, job.borrowed());
   const Placed* const placed = placed_for(state, team, operation, question, why_not);
   if (placed == nullptr) return MPI_SUCCESS;
   if (!job.borrowed() && reduces(operation.collective) && !in_rank_order(*placed, operation)) {
     *why_not = "its operands would be taken in another order than on the host";
     return MPI_SUCCESS;
   }
-  const Way way = way_of(team, process_.params, *placed, operation, question.bytes, job.stream());
+  const Way way = way_of(team, process_.params, *placed, operation, question.bytes, job.stream(),
+                         question.multimem);
   if (way.engine == Way::kNone && way.failure.empty()) {
     *why_not = way.in_words();
     return MPI_SUCCESS;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors of other processes of this host: taken by pidfd_getfd, or sent by their owner on
-// request (mail.hpp).
+// request (letters.hpp).
 // Why a request is not waited for: its owner answers at its next call with device memory, and may
 // be waiting for this process until then. So the message at hand goes through the host, and the
 // next from the same memory does not.
@@ -17,7 +17,7 @@
 #include <unordered_set>
 
 #include "base/fd.hpp"
-#include "btl/cuda_ipc/mail.hpp"
+#include "btl/cuda_ipc/letters.hpp"
 #include "btl/device.hpp"
 
 namespace tern::btl::cuda_ipc {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outbox: sends descriptors of this process's ledger to the peers that have asked.
-// Why: see mail.hpp. A peer that has asked once gets what is new without asking again, before the
+// Why: see base/mail.hpp. A peer that has asked once gets what is new without asking again, before the
 // handle that names it.
 // Threads: under the lock of Exports.
 #pragma once
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "btl/cuda_ipc/ledger.hpp"
-#include "btl/cuda_ipc/mail.hpp"
+#include "btl/cuda_ipc/letters.hpp"
 
 namespace tern::btl::cuda_ipc {
 

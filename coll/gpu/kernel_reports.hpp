@@ -16,7 +16,7 @@ namespace tern::coll {
 
 class KernelReports {
  public:
-  /// Of ScratchLayout::kParts blocks of threads, all zero at first.
+  /// Of ScratchLayout::kReports blocks of threads, all zero at first.
   explicit KernelReports(cuda::KernelReport* reports) noexcept : reports_(reports) {}
 
   struct Said {

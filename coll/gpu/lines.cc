@@ -11,12 +11,6 @@ namespace {
 
 constexpr uint64_t kLeastCapability = 70;
 
-int attribute_of(const cuda::Driver& driver, CUdevice_attribute attribute,
-                 CUdevice handle) noexcept {
-  int value = 0;
-  return driver.cuDeviceGetAttribute(&value, attribute, handle) == CUDA_SUCCESS ? value : 0;
-}
-
 /// A device that this process can see, by its name.
 std::optional<CUdevice> visible(const cuda::Driver& driver, const cuda::Uuid& wanted) noexcept {
   int count = 0;
@@ -66,12 +60,7 @@ std::string why_not_to(const cuda::Driver& driver, CUdevice own, const LineFacts
 
 LineFacts line_facts(cuda::Device& device) {
   LineFacts facts;
-  const cuda::Driver& driver = device.driver;
-  CUdevice handle = 0;
-  if (driver.cuDeviceGet(&handle, device.ordinal) == CUDA_SUCCESS)
-    facts.capability = static_cast<uint64_t>(
-        attribute_of(driver, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, handle) * 10 +
-        attribute_of(driver, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, handle));
+  facts.capability = static_cast<uint64_t>(device.capability());
   if (const cuda::Kernels* const kernels = device.kernels(); kernels != nullptr)
     facts.blocks = static_cast<uint64_t>(kernels->most_waiting_lines());
   facts.device = device.uuid;

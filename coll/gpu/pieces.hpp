@@ -39,6 +39,10 @@ class Pieces {
     bool sides;                   // there is local memory for input and output of any operation
   };
   Pieces(const Operation& operation, const Placed& placed, const Room& room) noexcept;
+  /// For who cuts by himself: one pass, of anything.
+  static constexpr Room in_one_pass() noexcept {
+    return {size_t{1} << 48, size_t{1} << 48, ScratchLayout::kKernelGrain, 1, 1, true};
+  }
 
   /// None where there is no data.
   [[nodiscard]] MPI_Count passes() const noexcept { return passes_; }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,11 @@ struct Placed {
   int32_t most_messages = 0;  // that one rank sends another in a pass
   int32_t local_blocks = 0;   // of stages and mirrors
   bool single_blocks = true;  // no slice has several, but for those of vectors
+
+  /// Whether the algorithm has this name.
+  [[nodiscard]] bool is_row(const char* name) const noexcept {
+    return name != nullptr && std::strcmp(schedule.algorithm, name) == 0;
+  }
 };
 
 [[nodiscard]] int32_t blocks_of_mirror(const Schedule& schedule) noexcept;

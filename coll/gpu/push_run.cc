@@ -18,10 +18,6 @@ using enum Collective;
 constexpr size_t kVector = 16, kThreads = 256;
 constexpr uint64_t kRefresh = (uint64_t{1} << 24) - 1;  // PushArguments::refresh
 
-/// One pass, of anything.
-constexpr Pieces::Room kAll = {
-    size_t{1} << 48, size_t{1} << 48, ScratchLayout::kKernelGrain, 1, 1, true};
-
 MPI_Count vectors_of(size_t bytes) noexcept {
   return static_cast<MPI_Count>(std::max<size_t>((bytes + kVector - 1) / kVector, 1));
 }
@@ -33,10 +29,6 @@ struct Hop {
   int32_t last = 0;      // whose vector is reduced
   bool spreads = false;  // and what has been reduced goes to all
 };
-
-bool is_row(const Placed& placed, const char* name) noexcept {
-  return std::strcmp(placed.schedule.algorithm, name) == 0;
-}
 
 /// The row that is one hop.
 const char* one_hop_of(Collective what) noexcept {
@@ -56,7 +48,7 @@ const char* one_hop_of(Collective what) noexcept {
 bool serves(const Placed& placed, Collective what) noexcept {
   constexpr int kMostOfBarrier = 16;  // ranks; a model's number: above, rounds are fewer
   if (what == kBarrier) return placed.schedule.ranks <= kMostOfBarrier;
-  return is_row(placed, one_hop_of(what)) || PushRun::is_two_hops(placed);
+  return placed.is_row(one_hop_of(what)) || PushRun::is_two_hops(placed);
 }
 
 bool scans(Collective what) noexcept { return what == kScan || what == kExscan; }
@@ -95,7 +87,7 @@ size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
 }  // namespace
 
 bool PushRun::is_two_hops(const Placed& placed) noexcept {
-  return placed.schedule.collective == kAllreduce && is_row(placed, "two_shot");
+  return placed.schedule.collective == kAllreduce && placed.is_row("two_shot");
 }
 
 const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
@@ -104,7 +96,7 @@ const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
   if (!serves(placed, operation.collective)) return "its algorithm takes several hops";
   if (operation.collective == kBarrier) return nullptr;
   if (operation.irregular) return "blocks differ";
-  const Pieces pieces(operation, placed, kAll);
+  const Pieces pieces(operation, placed, Pieces::in_one_pass());
   const size_t block = room_of(static_cast<size_t>(pieces.total() * pieces.element()));
   if (block * most_blocks(placed.schedule, operation.collective) > team.layout().local_bytes())
     return "the scratch does not hold its data; a larger TERN_GPU_SCRATCH helps";
@@ -116,7 +108,7 @@ PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation
     : team_(team),
       placed_(placed),
       operation_(operation),
-      pieces_(operation, placed, kAll),
+      pieces_(operation, placed, Pieces::in_one_pass()),
       job_(job),
       wire_(wire) {
   arguments_.patience = patience * KernelRun::kGivesUpAfter;

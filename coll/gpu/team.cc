@@ -56,6 +56,7 @@ void GpuTeam::end() noexcept {
   const cuda::Current current(device_);
   if (current.result() != CUDA_SUCCESS) return;
   const cuda::Exportable scratch = std::exchange(scratch_, {});
+  multicast_.reset();
   programs_.give_back();
   if (end_ != nullptr) (void)device_.driver.cuEventDestroy_v2(end_);
   if (rescue_ != nullptr) device_.streams.end(rescue_);
@@ -214,6 +215,13 @@ void GpuTeam::forsake(const std::string& why) noexcept {
   forsaken_.store(true, std::memory_order_release);
 }
 
+std::string GpuTeam::clear_reports() {
+  for (cuda::KernelReport& one : voice_.here->reports) one = {};
+  cuda::Job job(device_);
+  job.set(at(rank_, ScratchLayout::abort()), 0);
+  return job.finish() ? std::string() : failure_of("clearing its scratch", job);
+}
+
 void GpuTeam::end_kernels() noexcept {
   if (voice_.here == nullptr) return;
   for (cuda::KernelReport& one : voice_.here->reports)
@@ -296,7 +304,7 @@ uint32_t GpuTeam::waiting() const noexcept {
   const auto said = KernelReports(reports()).waiting();
   if (!said) return 0;
   const auto part = static_cast<uint32_t>(said->part);
-  return kKernels | (said->report.number * ScratchLayout::kParts + part) % kKernels;
+  return kKernels | (said->report.number * ScratchLayout::kReports + part) % kKernels;
 }
 
 std::string GpuTeam::why_given_up() const {

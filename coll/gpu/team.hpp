@@ -28,6 +28,7 @@
 #include "coll/gpu/kernel_reports.hpp"
 #include "coll/gpu/lanes.hpp"
 #include "coll/gpu/layout.hpp"
+#include "coll/gpu/multicast.hpp"
 #include "coll/gpu/placed.hpp"
 #include "coll/gpu/program.hpp"
 #include "cuda/device.hpp"
@@ -85,6 +86,11 @@ class GpuTeam {
   [[nodiscard]] const std::string& no_lines() const noexcept { return no_lines_; }
   /// Before take_scratch().
   void set_no_lines(std::string why) noexcept { no_lines_ = std::move(why); }
+  /// Memory with a multicast address, alike on all ranks; null, with the reason: there is none.
+  [[nodiscard]] const Multicast* multicast() const noexcept { return multicast_.get(); }
+  [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
+  void set_multicast(std::unique_ptr<Multicast> made) noexcept { multicast_ = std::move(made); }
+  void set_no_multicast(std::string why) noexcept { no_multicast_ = std::move(why); }
   [[nodiscard]] Programs& programs() noexcept { return programs_; }
   /// Whether what is put into the stream is recorded for a graph.
   [[nodiscard]] bool is_captured(CUstream stream) const noexcept;
@@ -121,6 +127,8 @@ class GpuTeam {
   /// Lets every wait of this rank's streams end, whatever was signalled: their data is undefined
   /// then, and the team of no use any more. Calls the driver, on a stream of its own.
   void let_go() noexcept;
+  /// What kernels have said; while none is under way on any rank.
+  [[nodiscard]] std::string clear_reports();
   /// Those of kernels alone, without the driver.
   void end_kernels() noexcept;
   // In a batch, around a wait; and for a launch.
@@ -159,7 +167,7 @@ class GpuTeam {
   struct Voice {
     std::atomic<uint32_t> waits[ScratchLayout::kSets] = {};
     std::atomic<uint32_t> passed{0};
-    cuda::KernelReport reports[ScratchLayout::kParts] = {};
+    cuda::KernelReport reports[ScratchLayout::kReports] = {};
   };
   static constexpr uint32_t kNotes = 4096;  // waits that are remembered, but for captured ones
   // Numbers of waits: of a graph's, of kernels that say themselves where they are.
@@ -204,7 +212,8 @@ class GpuTeam {
     const auto at = static_cast<size_t>(rank);
     return at < names_.size() ? names_[at] : rank;
   }
-  std::string no_lines_ = "no rank was asked";
+  std::string no_lines_ = "no rank was asked", no_multicast_ = no_lines_;
+  std::unique_ptr<Multicast> multicast_;
   std::mutex mutex_;
 };
 
@@ -245,6 +254,10 @@ class GpuTeams {
   [[nodiscard]] std::vector<int> find_islands(core::Communicator& communicator,
                                               const GpuTeam& team);
   void dissolve(core::Communicator& communicator, const std::shared_ptr<GpuTeam>& team);
+  /// What a quarter of the scratch would hold is bound to the switch besides.
+  static constexpr size_t kMulticastShare = 4;
+  void add_multicast(core::Communicator& communicator, GpuTeam& team);
+  [[nodiscard]] static std::string why_no_multicast(const GpuTeam& team, const Params& params);
   void agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
                       uint64_t parts, GpuTeam& team);
 

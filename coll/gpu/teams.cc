@@ -23,7 +23,7 @@ std::vector<int> members_of(const core::Communicator& communicator) {
 
 /// Not 0.
 uint64_t number_of(const core::ContextId& id, GpuTeams::Use use) noexcept {
-  return (id.creator * 31 + id.counter) * 2 + static_cast<uint64_t>(use) | uint64_t{1} << 63;
+  return ((id.creator * 31 + id.counter) * 2 + static_cast<uint64_t>(use)) | uint64_t{1} << 63;
 }
 
 /// What the device lacks; empty: nothing.
@@ -36,15 +36,6 @@ std::string what_lacks(const core::Communicator& communicator, const cuda::Devic
   if (driver.cuStreamBatchMemOp_v2 == nullptr || driver.cuStreamWriteValue32_v2 == nullptr)
     return "its driver has no cuStreamBatchMemOp_v2";
   return {};
-}
-
-bool has_mps(const cuda::Device& device) noexcept {
-  CUdevice handle = 0;
-  int on = 0;
-  return device.driver.cuDeviceGet(&handle, device.ordinal) == CUDA_SUCCESS &&
-         device.driver.cuDeviceGetAttribute(&on, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, handle) ==
-             CUDA_SUCCESS &&
-         on != 0;
 }
 
 }  // namespace
@@ -115,12 +106,12 @@ void GpuTeams::dissolve(core::Communicator& communicator, const std::shared_ptr<
 }
 
 std::vector<int> GpuTeams::find_islands(core::Communicator& communicator, const GpuTeam& team) {
-  struct Mapped {
+  struct Seen {
     uint64_t ranks;  // a bit for each
   };
   static_assert(GpuTeam::kMostRanks <= 64);
-  const Mapped mine{team.mapped()};
-  std::vector<Mapped> all(static_cast<size_t>(communicator.size()));
+  const Seen mine{team.mapped()};
+  std::vector<Seen> all(static_cast<size_t>(communicator.size()));
   executions_.gather(communicator, &mine, all.data(), sizeof mine, kMakingTeam);
   topo::Reach reach(communicator.size());
   for (int from = 0; from < reach.count(); ++from)
@@ -165,7 +156,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   if (const cuda::Kernels* const kernels = device->kernels(); kernels != nullptr)
     mine.kernels = static_cast<uint64_t>(kernels->most_waiting());
   mine.bytes = executions_.process().params.gpu_scratch;
-  mine.mps = has_mps(*device) ? 1 : 0;
+  mine.mps = device->attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) != 0 ? 1 : 0;
   mine.device = device->uuid;
   mine.lines = line_facts(*device);
   std::vector<Facts> all(members.size());
@@ -190,6 +181,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   team->set_shares(shares);
   team->set_parts(static_cast<int>(parts));
   team->set_reduces(parts > 0);
+  add_multicast(communicator, *team);
   return team;
 }
 

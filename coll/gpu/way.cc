@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coll/gpu/kernel_run.hpp"
+#include "coll/gpu/multicast_run.hpp"
 
 namespace tern::coll {
 namespace {
@@ -13,6 +14,8 @@ namespace {
 // hop and in two: a model's numbers, not measured ones.
 constexpr size_t kMostByKernel = 1 << 20, kMostByLl = 32 << 10, kMostInTwoHops = 256 << 10;
 constexpr size_t kMostByLines = 256 << 10, kMostByLinesInTwoHops = 1 << 20;
+// Ranks from which on a switch saves a third of what a ring's links carry.
+constexpr int kLeastToMulticast = 3;
 
 const char* why_no_ll(const GpuTeam& team, const Params& params, const Placed& placed,
                       const Operation& operation, size_t bytes) noexcept {
@@ -89,6 +92,7 @@ std::string Way::in_words() const {
   // What stands against both is said once.
   if (no_lines != nullptr && (why == nullptr || std::strcmp(why, no_lines) != 0))
     words += std::string("; no lines of LL128: ") + no_lines;
+  if (no_multimem != nullptr) words += std::string("; not by the switch: ") + no_multimem;
   if (engine == kKernel) return words;
   if (!shares) return words;
   return "ranks share a GPU by MPS, where only kernels wait for others', and not here: " + words;
@@ -106,13 +110,30 @@ bool takes_ordinary(const Params& params, const Operation& operation, size_t byt
   return params.gpu_engine != "auto" || (!operation.irregular && bytes <= kMostByKernel);
 }
 
+bool may_multicast(const GpuTeam& team, const Params& params, const Operation& operation,
+                   size_t bytes, bool any_order) noexcept {
+  if (MulticastRun::why_not(team, operation) != nullptr) return false;
+  if (!any_order && !MulticastRun::is_exact(operation)) return false;
+  if (params.gpu_wire == "multimem") return true;
+  // What is moved but not reduced engines that copy do as fast.
+  const size_t most = splits(operation.collective) ? kMostByLinesInTwoHops : kMostByLines;
+  return reduces(operation.collective) && bytes > most && team.ranks() >= kLeastToMulticast;
+}
+
 bool may_push_lines(const GpuTeam& team, const Params& params) noexcept {
   return team.no_lines().empty() && params.gpu_wire != "simple" && params.gpu_wire != "ll";
 }
 
 Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Operation& operation,
-           size_t bytes, CUstream stream) {
+           size_t bytes, CUstream stream, bool multicasts) {
   Way way;
+  if (multicasts && placed.is_row(MulticastRun::row_of(operation.collective))) {
+    way.engine = Way::kMulticast;
+    way.why = params.gpu_wire == "multimem" ? "TERN_GPU_WIRE asks for multimem"
+                                            : "a switch reduces on the way";
+    return way;
+  }
+  if (params.gpu_wire == "multimem") way.no_multimem = MulticastRun::why_not(team, operation);
   if (params.gpu_engine == "host") {
     way.why = "TERN_GPU_ENGINE is host";
     return way;
@@ -125,7 +146,8 @@ Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Oper
     way.why = operation.irregular ? "blocks differ" : "more than 1 MiB";
     return by_stream(team, std::move(way));
   }
-  const Way push = by_push(team, params, placed, operation, bytes);
+  Way push = by_push(team, params, placed, operation, bytes);
+  push.no_multimem = way.no_multimem;
   if (push.engine == Way::kPush) return push;
   way.program = program_for(team, placed, operation, stream, &way);
   if (!way.failure.empty()) return way;

@@ -16,12 +16,13 @@
 namespace tern::coll {
 
 struct Way {
-  enum Engine : uint8_t { kNone, kStream, kKernel, kPush };
+  enum Engine : uint8_t { kNone, kStream, kKernel, kPush, kMulticast };
   Engine engine = kNone;
   PushRun::Wire wire = PushRun::kWords;         // kPush
   const Programs::Uploaded* program = nullptr;  // kKernel
   const char* why = nullptr;                    // kNone: why no engine does it
   const char* no_lines = nullptr;               // kKernel, or where they are asked for: why not
+  const char* no_multimem = nullptr;            // where it is asked for
   std::string failure;                          // instead, where a program cannot be brought there
   bool shares = false;                          // a GPU, where a stream would have done it else
   [[nodiscard]] std::string in_words() const;
@@ -33,9 +34,15 @@ struct Way {
 /// Whether ordinary calls are worth it: before it is known who shares a GPU.
 [[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
                                   size_t bytes) noexcept;
+/// Before the row is known: whether switches may do it, and are worth it. `any_order`: the bits
+/// need not be the host's.
+[[nodiscard]] bool may_multicast(const GpuTeam& team, const Params& params,
+                                 const Operation& operation, size_t bytes, bool any_order) noexcept;
 [[nodiscard]] bool may_push_lines(const GpuTeam& team, const Params& params) noexcept;
 /// All ranks have made the same calls, captured or not. A program is brought to the device.
+/// `multicasts`: may_multicast().
 [[nodiscard]] Way way_of(GpuTeam& team, const Params& params, const Placed& placed,
-                         const Operation& operation, size_t bytes, CUstream stream);
+                         const Operation& operation, size_t bytes, CUstream stream,
+                         bool multicasts);
 
 }  // namespace tern::coll

@@ -22,6 +22,7 @@ struct Question {
   bool streams = false;            // it is put into streams of GPUs (coll/gpu)
   bool kernels = false;            // and kernels come first
   bool lines = false;              // which may push lines of LL128
+  bool multimem = false;           // or switches that reduce may do it
   bool operator==(const Question&) const = default;
 };
 

@@ -95,8 +95,11 @@ void restrict_to(const std::string& word, Rule* rule) {
     rule->streams = rule->kernels = true;
   else if (word == "ll128")
     rule->streams = rule->kernels = rule->lines = true;
+  else if (word == "multimem")
+    rule->streams = rule->multimem = true;
   else
-    wrong(strf("\"%s\" is not one of one_host, many_hosts, streams, kernels, ll128", word.c_str()));
+    wrong(strf("\"%s\" is not one of one_host, many_hosts, streams, kernels, ll128, multimem",
+               word.c_str()));
 }
 
 Rule rule_of(const std::vector<std::string>& words, int line) {
@@ -104,11 +107,11 @@ Rule rule_of(const std::vector<std::string>& words, int line) {
   if (words.size() != 4 && words.size() != 5)
     wrong(
         strf("%zu words; a line is: collective ranks bytes algorithm "
-             "[one_host|many_hosts|streams|kernels|ll128]",
+             "[one_host|many_hosts|streams|kernels|ll128|multimem]",
              words.size()));
   const Range ranks = range_of(words[1], "ranks"), bytes = range_of(words[2], "bytes");
-  Rule rule{collective, ranks.least, ranks.most, bytes.least, bytes.most, true,
-            true,       false,       false,      false,       nullptr,    line};
+  Rule rule{collective, ranks.least, ranks.most, bytes.least, bytes.most, true, true,
+            false,      false,       false,      false,       nullptr,    line};
   rule.algorithm = algorithm_of(collective, words[3]);
   if (words.size() == 5) restrict_to(words[4], &rule);
   return rule;
@@ -143,7 +146,7 @@ const Rule* Rules::find(const Question& question) const noexcept {
     if (question.ranks < rule.least_ranks || question.ranks > rule.most_ranks) continue;
     if (bytes < rule.least_bytes || bytes > rule.most_bytes) continue;
     if (rule.streams != question.streams || (rule.kernels && !question.kernels)) continue;
-    if (rule.lines && !question.lines) continue;
+    if ((rule.lines && !question.lines) || (rule.multimem && !question.multimem)) continue;
     if (!(question.levels == nullptr ? rule.one_host : rule.many_hosts)) continue;
     if (rule.algorithm == nullptr || can(*rule.algorithm, question)) return &rule;
   }

@@ -7,6 +7,7 @@
 //   allreduce       any     1m..       ring                streams
 //   allreduce       ..16    ..32k      one_shot            kernels
 //   allreduce       ..2     ..256k     one_shot            ll128
+//   allreduce       any     any        two_shot            multimem
 //   allreduce       any     16k..1m    model
 //   within 0.7 6000        latency in microseconds and megabytes per second of a message
 //   between 10 3300
@@ -16,9 +17,10 @@
 // Ranges are any, N, N.., ..M or N..M, both ends included; bytes are of the vector or of one block
 // and have units (k, m, g). The first line that fits and whose algorithm can do the operation is
 // taken. A line with "streams" is for what is put into streams of GPUs, and those without it are
-// not; one with "kernels" is for those of them that kernels come first for, and one with "ll128"
-// for those where they may push lines. "model" leaves the choice to the cost model, whose figures
-// the last four lines set. See: TERN_COLL_TABLE, tern_coll tune, tests/unit/coll/select_test.cc.
+// not; one with "kernels" is for those of them that kernels come first for, one with "ll128" for
+// those where they may push lines, and one with "multimem" for what switches may reduce. "model"
+// leaves the choice to the cost model, whose figures the last four lines set. See: TERN_COLL_TABLE,
+// tern_coll tune, tests/unit/coll/select_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +38,7 @@ struct Rule {
   bool streams;                // of GPUs, or else not
   bool kernels;                // of these, where kernels come first
   bool lines;                  // and may push lines
+  bool multimem;               // of these, which switches may do
   const Algorithm* algorithm;  // null: the model chooses
   int line;
 };

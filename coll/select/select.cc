@@ -92,6 +92,10 @@ exscan          ..8    ..1m    flat                one_host
 exscan          any    ..4k    flat                one_host
 exscan          any    any     recursive_doubling  one_host
 # Between streams of GPUs: a model (design of NCCL's and MSCCL++'s tables), not a measurement.
+allreduce       any    any     two_shot            multimem
+reduce_scatter  any    any     ordered             multimem
+allgather       any    any     linear              multimem
+bcast           any    any     linear              multimem
 allreduce       ..16   ..32k   one_shot            kernels
 allreduce       ..2    ..256k  one_shot            ll128
 allreduce       3..16  ..1m    two_shot            kernels

@@ -10,6 +10,7 @@ base_sources += src/base/fd.cc
 base_sources += src/base/futex.cc
 base_sources += src/base/last_words.cc
 base_sources += src/base/log.cc
+base_sources += src/base/mail.cc
 base_sources += src/base/params.cc
 base_sources += src/base/process_id.cc
 base_sources += src/base/stack.cc

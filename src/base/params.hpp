@@ -97,10 +97,10 @@ namespace tern {
   X(gpu_engine, "TERN_GPU_ENGINE", Word, "auto", one_of("auto|stream|kernel|host"), shared(),      \
     "collectives that devices do alone: auto, stream (copies and operations on words), kernel (one "\
     "kernel, which waits for those of other ranks), host (none: the host takes part in each step)") \
-  X(gpu_wire, "TERN_GPU_WIRE", Word, "auto", one_of("auto|simple|ll|ll128"), shared(),             \
+  X(gpu_wire, "TERN_GPU_WIRE", Word, "auto", one_of("auto|simple|ll|ll128|multimem"), shared(),    \
     "what kernels of collectives write to other ranks: auto, simple (data, then a word that says "  \
     "so), ll (words of data and flag, where the algorithm is of one hop), ll128 (lines of both, "   \
-    "over NVLink)")                                                                                \
+    "over NVLink), multimem (to all at once, where a switch of NVLink reduces)")                    \
   X(gpu_patience, "TERN_GPU_PATIENCE", Seconds, 30000000, between(0, 86400000000), own(),          \
     "collectives that are put into streams: after so long a stream that waits for another rank's " \
     "says which; 0: never")                                                                        \

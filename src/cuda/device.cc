@@ -240,6 +240,15 @@ bool Device::free_idle(Store of) noexcept {
   return !going.empty();
 }
 
+int Device::attribute(CUdevice_attribute which) const noexcept {
+  CUdevice handle = 0;
+  int value = 0;
+  return driver.cuDeviceGet(&handle, ordinal) == CUDA_SUCCESS &&
+                 driver.cuDeviceGetAttribute(&value, which, handle) == CUDA_SUCCESS
+             ? value
+             : 0;
+}
+
 Kernels* Device::kernels(std::string* why_not) noexcept {
   const std::lock_guard<std::mutex> guard(kernels_mutex_);  // loading may wait for all work
   if (kernels_ == nullptr && no_kernels_.empty() && !gone()) {

@@ -57,6 +57,13 @@ class Device {
   /// The kernels, loaded into the context at the first call; null where there are none (*why_not,
   /// where it is not null, says why). Any context may be current.
   Kernels* kernels(std::string* why_not = nullptr) noexcept;
+  /// What the driver says of it; 0 where it does not know.
+  [[nodiscard]] int attribute(CUdevice_attribute which) const noexcept;
+  /// 90 for sm_90.
+  [[nodiscard]] int capability() const noexcept {
+    return attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+           attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  }
   enum class Store : uint8_t { kDevice, kPinned };  // device memory, pinned host memory
   /// Whether acquire() can do without a call of the driver that waits for the application's work:
   /// there is such a block, or the device is quiet. If not it is made once the device is, for

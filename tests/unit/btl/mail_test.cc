@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "btl/cuda_ipc/mail.hpp"
+#include "btl/cuda_ipc/letters.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -209,7 +209,7 @@ TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
       std::string why;
       const Placed* const placed = team->placed(*find_algorithm(what, row), 0, &why);
       EXPECT_NE(placed, nullptr) << why;
-      const Way way = way_of(*team, process.params, *placed, made, bytes, gpu.stream);
+      const Way way = way_of(*team, process.params, *placed, made, bytes, gpu.stream, false);
       EXPECT_TRUE(way.engine == Way::kPush || way.engine == Way::kKernel) << way.in_words();
       return way.engine == Way::kKernel ? "simple" : way.wire == PushRun::kLines ? "ll128" : "ll";
     };

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "btl/cuda_ipc/mail.hpp"
+#include "base/mail.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
-namespace tern::btl::cuda_ipc {
+namespace tern {
 namespace {
 
 /// Descriptors and credentials beside a letter.
 union Beside {
   cmsghdr aligned;
-  char room[CMSG_SPACE(sizeof(int) * Parcel::kMost) + CMSG_SPACE(sizeof(ucred))];
+  char room[CMSG_SPACE(sizeof(int) * MailSocket::kMostDescriptors) + CMSG_SPACE(sizeof(ucred))];
 };
 
 // Takes all descriptors, even of a wrong sender, so that all are closed in the end.
@@ -44,17 +43,6 @@ bool Address::operator==(const Address& other) const noexcept {
   return length == other.length && std::memcmp(&name, &other.name, length) == 0;
 }
 
-Address address_of(int pid, uint64_t ledger) noexcept {
-  Address address;
-  address.name.sun_family = AF_UNIX;
-  const int written =
-      std::snprintf(address.name.sun_path + 1, sizeof address.name.sun_path - 1,
-                    "tern-device-memory-%d-%016llx", pid, static_cast<unsigned long long>(ledger));
-  address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
-                                          static_cast<size_t>(std::max(written, 0)));
-  return address;
-}
-
 MailSocket::MailSocket(const Address& at) noexcept
     : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   if (!socket_.valid()) return;
@@ -66,6 +54,14 @@ MailSocket::MailSocket(const Address& at) noexcept
   if (::setsockopt(socket_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
       ::bind(socket_.get(), name, length) != 0)
     socket_.reset();
+}
+
+Address MailSocket::address() const noexcept {
+  Address here;
+  here.length = sizeof here.name;
+  auto* const name = reinterpret_cast<sockaddr*>(&here.name);
+  if (::getsockname(socket_.get(), name, &here.length) != 0) here.length = 0;
+  return here;
 }
 
 int MailSocket::send(const Address& to, const void* data, size_t bytes, const int* descriptors,
@@ -111,4 +107,4 @@ size_t MailSocket::receive(void* data, size_t most, std::vector<Fd>* descriptors
   return 0;
 }
 
-}  // namespace tern::btl::cuda_ipc
+}  // namespace tern

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What importers and owners of device memory write to each other (base/mail.hpp).
+// See: btl/cuda_ipc/README.md, tests/unit/btl/mail_test.cc.
+#pragma once
+
+#include <cstdint>
+
+#include "base/mail.hpp"
+
+namespace tern::btl::cuda_ipc {
+
+/// From an importer: the ledger of this number is wanted, and the descriptors of its rows from this
+/// one on, for so many bytes.
+struct Ask {
+  static constexpr uint64_t kMagic = 0x316b'7361'6465'6c74;
+  uint64_t magic = kMagic;
+  uint64_t ledger = 0, bytes = 0;
+  uint32_t row = 0, reserved = 0;
+};
+
+/// From an owner, with as many descriptors: of which rows they are. Row 0 is the ledger.
+struct Parcel {
+  static constexpr uint64_t kMagic = 0x3170'6361'6465'6c74;
+  static constexpr uint32_t kMost = MailSocket::kMostDescriptors;
+  struct Item {
+    uint64_t stamp;
+    uint32_t row, reserved;
+  };
+  uint64_t magic = kMagic;
+  uint64_t ledger = 0;
+  uint32_t count = 0, reserved = 0;
+  Item items[kMost] = {};
+};
+
+/// Where the owner of a ledger takes letters.
+[[nodiscard]] Address address_of(int pid, uint64_t ledger) noexcept;
+
+}  // namespace tern::btl::cuda_ipc

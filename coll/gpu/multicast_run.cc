@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/gpu/multicast_run.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "coll/gpu/in_stream.hpp"
+#include "coll/gpu/kernel_run.hpp"
+#include "core/datatype_device.hpp"
+#include "cuda/kernels.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+using enum Collective;
+using cuda::MulticastArguments;
+
+constexpr int64_t kStageVector = 16;  // bytes
+
+std::optional<cuda::MultimemReduction> reduction_of(const Operation& operation) noexcept {
+  const auto plan = core::device_reduction(*operation.op, *operation.input.type);
+  return plan ? cuda::plan_multimem(plan->plan.kernel, plan->operation) : std::nullopt;
+}
+
+bool has_blocks(Collective what) noexcept { return what == kReduceScatter || what == kAllgather; }
+
+}  // namespace
+
+const char* MulticastRun::row_of(Collective collective) noexcept {
+  switch (collective) {
+    case kAllreduce:
+      return "two_shot";
+    case kReduceScatter:
+      return "ordered";
+    case kAllgather:
+    case kBcast:
+      return "linear";
+    default:
+      return nullptr;
+  }
+}
+
+const char* MulticastRun::why_not(const GpuTeam& team, const Operation& operation) noexcept {
+  if (team.multicast() == nullptr) return team.no_multicast().c_str();
+  if (row_of(operation.collective) == nullptr) return "switches do no such collective";
+  if (operation.irregular) return "blocks differ";
+  if (reduces(operation.collective) && !reduction_of(operation))
+    return "switches do not reduce that type by that operation";
+  return nullptr;
+}
+
+bool MulticastRun::is_exact(const Operation& operation) noexcept {
+  if (!reduces(operation.collective)) return true;
+  const auto reduction = reduction_of(operation);
+  return reduction && cuda::is_exact(*reduction);
+}
+
+MulticastRun::MulticastRun(GpuTeam& team, const Placed& placed, const Operation& operation,
+                           cuda::Job& job, uint64_t patience) noexcept
+    : team_(team),
+      placed_(&placed),
+      multicast_(*team.multicast()),
+      operation_(operation),
+      pieces_(operation, placed, Pieces::in_one_pass()),
+      job_(job),
+      arguments_(multicast_.arguments(team)) {
+  arguments_.patience = patience * KernelRun::kGivesUpAfter;
+  describe();
+}
+
+/// Vectors of a block that the stage holds.
+int64_t MulticastRun::most_room() const noexcept {
+  return has_blocks(operation_.collective) ? multicast_.room() / team_.ranks() : multicast_.room();
+}
+
+MPI_Count MulticastRun::passes() const noexcept {
+  return (vectors() + most_room() - 1) / most_room();
+}
+
+MPI_Count MulticastRun::chunk() const noexcept {
+  return std::min(bytes(), arguments_.room * kStageVector);
+}
+
+int MulticastRun::blocks() const noexcept {
+  constexpr int64_t kEach = 256;  // vectors: one for each thread
+  const int64_t wanted = (arguments_.room + kEach - 1) / kEach;
+  return static_cast<int>(std::clamp<int64_t>(wanted, 1, multicast_.blocks()));
+}
+
+int MulticastRun::run() {
+  if (bytes() == 0) return MPI_SUCCESS;
+  InStream call(team_, job_);
+  arguments_.call = team_.note({placed_, 0, 0}, call.captured());
+  const int64_t step = in_.packed || out_.packed ? arguments_.room : vectors();
+  for (int64_t begin = 0; begin < vectors() && !job_.failed(); begin += step)
+    launch(begin, std::min(begin + step, vectors()));
+  return call.end(operation_.collective);
+}
+
+void MulticastRun::launch(int64_t begin, int64_t end) {
+  if (in_.packed) move(in_, true, begin, end);
+  if (job_.failed()) return;
+  arguments_.begin = begin;
+  arguments_.end = end;
+  job_.mark();
+  job_.note("cuLaunchKernel",
+            team_.device().kernels()->multicast(job_.stream(), arguments_, blocks()));
+  if (out_.packed && !job_.failed()) move(out_, false, begin, end);
+}
+
+void MulticastRun::move(const Side& side, bool in, int64_t begin, int64_t end) {
+  const auto offset = static_cast<size_t>(begin * kStageVector);
+  const size_t length =
+      static_cast<size_t>(std::min<MPI_Count>(bytes(), end * kStageVector)) - offset;
+  for (int32_t block = 0; block < side.blocks; ++block) {
+    const core::Data data = pieces_.users(side.space, block, 0).data;
+    std::byte* const stage = multicast_.stage(staged(side, block) * arguments_.room);
+    if (in)
+      core::pack(job_, data, offset, stage, length);
+    else
+      core::unpack(job_, data, offset, stage, length);
+  }
+}
+
+/// Which block of the stage it is.
+int32_t MulticastRun::staged(const Side& side, int32_t block) const noexcept {
+  return has_blocks(operation_.collective) && side.blocks == 1 ? team_.rank() : block;
+}
+
+void MulticastRun::describe() noexcept {
+  MulticastArguments& a = arguments_;
+  const bool is_root = operation_.communicator->rank() == operation_.root;
+  const Collective what = operation_.collective;
+  a.what = what == kAllreduce       ? MulticastArguments::kAllreduce
+           : what == kReduceScatter ? MulticastArguments::kReduceScatter
+           : what == kAllgather     ? MulticastArguments::kAllgather
+                                    : MulticastArguments::kBcast;
+  a.root = static_cast<int32_t>(operation_.root);
+  if (bytes() == 0) return;
+  const MPI_Count all = passes();
+  a.room = (vectors() + all - 1) / all;
+  a.bytes = bytes();
+  if (what != kBcast || is_root)  // a bcast's input is the root's output
+    a.input = describe_side(&in_, what == kBcast ? Space::kOutput : Space::kInput, &a.input_stride);
+  if (what != kBcast || !is_root) a.output = describe_side(&out_, Space::kOutput, &a.output_stride);
+  if (reduces(what)) a.reduction = static_cast<int32_t>(*reduction_of(operation_));
+}
+
+char* MulticastRun::describe_side(Side* side, Space space, int64_t* stride) noexcept {
+  const Pieces::Piece first = pieces_.users(space, 0, 0);
+  side->space = space;
+  side->blocks = pieces_.blocks_of(space);
+  side->packed = !KernelRun::is_plain(first);
+  if (side->packed) return nullptr;
+  if (side->blocks > 1) *stride = pieces_.users(space, 1, 0).first() - first.first();
+  return reinterpret_cast<char*>(first.first());
+}
+
+}  // namespace tern::coll
