@@ -62,6 +62,7 @@ int CommStream::earlier_error() noexcept {
 
 void CommStream::set_islands(std::unique_ptr<Islands> islands) noexcept {
   islands_ = std::move(islands);
+  watched_.store(islands_.get(), std::memory_order_release);
 }
 
 void CommStream::forsake(const std::string& why) noexcept {
@@ -70,18 +71,38 @@ void CommStream::forsake(const std::string& why) noexcept {
 }
 
 // Ranks that do other parts have wrong data, too: all hear of it.
-void CommStream::keep_error_of_part(const Call& call, int code, const std::string& text) noexcept {
-  keep_error(call, code, text);
+void CommStream::tell_of_part(int code, const std::string& text) noexcept {
   if (std::exchange(told_of_part_, true)) return;
   (void)fail(code, "%s", text.c_str());
   shadow_.channel().coll->refusals().refuse(shadow_, false, code, false);
 }
 
-void CommStream::keep_error(const Call& call, int code, const std::string& text) noexcept {
-  if (const auto whole = whole_.lock()) return whole->keep_error_of_part(call, code, text);
+void CommStream::lose_island(const coll::GpuTeam& team) noexcept {
+  std::string why;
   try {
-    const std::string words =
-        strf("%s, which was enqueued earlier, has failed: %s", call.name, text.c_str());
+    why = team.why_given_up();
+  } catch (const std::bad_alloc&) {  // told without a reason
+  }
+  forsake(why);
+  tell_of_part(MPI_ERR_OTHER, why);
+  keep_error(MPI_ERR_OTHER, why);
+}
+
+void CommStream::keep_error(const Call& call, int code, const std::string& text) noexcept {
+  if (const auto whole = whole_.lock()) {
+    whole->keep_error(call, code, text);
+    return whole->tell_of_part(code, text);
+  }
+  try {
+    keep_error(code,
+               strf("%s, which was enqueued earlier, has failed: %s", call.name, text.c_str()));
+  } catch (const std::bad_alloc&) {
+    error_code_.store(code, std::memory_order_release);
+  }
+}
+
+void CommStream::keep_error(int code, const std::string& words) noexcept {
+  try {
     proxy_->raise_now(communicator_, code, words);
     const std::lock_guard<std::mutex> guard(mutex_);
     if (error_code_.load() != 0) return;
@@ -391,9 +412,7 @@ void CommStream::close() noexcept {
   }
   shadow_.freed = true;
   if (shadow_.pending == 0) shadow_.end();  // else its last operation does
-  if (islands_ == nullptr) return;
-  islands_->here().close();
-  islands_->across().close();
+  if (islands_ != nullptr) islands_->close();
 }
 
 }  // namespace tern::stream

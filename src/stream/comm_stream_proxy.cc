@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "core/current_call.hpp"
 #include "stream/comm_stream.hpp"
+#include "stream/islands.hpp"
 #include "stream/proxy.hpp"
 
 namespace tern::stream {
@@ -35,10 +36,17 @@ int CommStream::look() noexcept {
     ++events;
   }
   const uint32_t number = board_.mail.here->load(std::memory_order_acquire);
-  if (number == 0) return events;
-  system_fence();
-  take(number);
-  return events + 1;
+  if (number != 0) {
+    system_fence();
+    ++events;
+  }
+  moves_ += static_cast<uint64_t>(events);
+  // Before what the stream brings is taken: a kernel in front of it may have given up.
+  const auto whole = whole_.lock();
+  Islands* const islands = (whole != nullptr ? *whole : *this).watched_.load();
+  if (islands != nullptr) islands->watch();
+  if (number != 0) take(number);
+  return events;
 }
 
 void CommStream::take(uint32_t number) noexcept {
@@ -115,6 +123,11 @@ void CommStream::finish(Flight& flight, int code) noexcept {
   if (waits)
     board_.done[static_cast<size_t>(flight.pass) % 2].here->store(1, std::memory_order_release);
   if (over) leave(flight.number);
+}
+
+bool CommStream::has_lost_island() const noexcept {
+  Islands* const islands = watched_.load();
+  return islands != nullptr && islands->is_due();
 }
 
 bool CommStream::has_ended_flight() const noexcept {
