@@ -28,9 +28,8 @@ struct Case {
 int sum(int* data, MPI_Comm comm) {
   return MPIX_Allreduce_enqueue(MPI_IN_PLACE, data, kCount, MPI_INT, MPI_SUM, comm);
 }
-/// The absent rank passes the data on to its pair.
 int broadcast(int* data, MPI_Comm comm) {
-  return MPIX_Bcast_enqueue(data, kCount, MPI_INT, 0, comm);
+  return MPIX_Bcast_enqueue(data, kCount, MPI_INT, kAbsent, comm);
 }
 const Case kCases[] = {
     {"an allreduce", sum},
