@@ -70,49 +70,6 @@ void CommStream::forsake(const std::string& why) noexcept {
   if (islands_ != nullptr) islands_->here().forsake(why);
 }
 
-// Ranks that do other parts have wrong data, too: all hear of it.
-void CommStream::tell_of_part(int code, const std::string& text) noexcept {
-  if (std::exchange(told_of_part_, true)) return;
-  (void)fail(code, "%s", text.c_str());
-  shadow_.channel().coll->refusals().refuse(shadow_, false, code, false);
-}
-
-void CommStream::lose_island(const coll::GpuTeam& team) noexcept {
-  std::string why;
-  try {
-    why = team.why_given_up();
-  } catch (const std::bad_alloc&) {  // told without a reason
-  }
-  forsake(why);
-  tell_of_part(MPI_ERR_OTHER, why);
-  keep_error(MPI_ERR_OTHER, why);
-}
-
-void CommStream::keep_error(const Call& call, int code, const std::string& text) noexcept {
-  if (const auto whole = whole_.lock()) {
-    whole->keep_error(call, code, text);
-    return whole->tell_of_part(code, text);
-  }
-  try {
-    keep_error(code,
-               strf("%s, which was enqueued earlier, has failed: %s", call.name, text.c_str()));
-  } catch (const std::bad_alloc&) {
-    error_code_.store(code, std::memory_order_release);
-  }
-}
-
-void CommStream::keep_error(int code, const std::string& words) noexcept {
-  try {
-    proxy_->raise_now(communicator_, code, words);
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (error_code_.load() != 0) return;
-    error_ = words;
-    error_code_.store(code, std::memory_order_release);
-  } catch (const std::bad_alloc&) {
-    error_code_.store(code, std::memory_order_release);
-  }
-}
-
 int CommStream::enqueue(std::shared_ptr<Call> call) noexcept {
   bool admitted = false;
   const int code = earlier_error();

@@ -6,7 +6,7 @@
 // takes no part in those behind it, which their ranks are told. Where data of an island will never
 // come, or is undefined, ranks of all islands hear of it, and none waits for it between islands.
 // Lifetime: of the communicator's CommStream. See: coll/gpu/README.md;
-// tests/gpu/mpi/stream_islands.cc.
+// tests/gpu/mpi/stream_islands.cc, stream_islands_late.cc.
 #pragma once
 
 #include <memory>
