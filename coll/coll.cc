@@ -23,6 +23,14 @@ const void* kept_by(const Side& side) noexcept {
   return side.count == 0 && side.counts == nullptr ? nullptr : first_byte_of(side);
 }
 
+/// Bytes of a block, if all had one size, in units of so many bytes.
+size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
+  const MPI_Count sum = std::accumulate(blocks.counts, blocks.counts + ranks, MPI_Count{0});
+  if (sum == 0 || unit == 0) return 0;
+  const size_t units = static_cast<size_t>(sum * blocks.type->size()) / unit;
+  return (units + static_cast<size_t>(ranks) - 1) / static_cast<size_t>(ranks) * unit;
+}
+
 }  // namespace
 
 Coll::Coll(core::Channel& channel)
@@ -61,14 +69,13 @@ Question question_of(const Operation& operation) noexcept {
   question.equal_blocks = !operation.irregular;
   if (question.equal_blocks && side.type != nullptr)
     question.bytes = static_cast<size_t>(side.count) * static_cast<size_t>(side.type->size());
-  if (operation.collective == Collective::kReduceScatter && operation.input.counts != nullptr) {
-    // All ranks know all counts; what counts is their sum.
-    const MPI_Count* const counts = operation.input.counts;
-    const MPI_Count sum = std::accumulate(counts, counts + question.ranks, MPI_Count{0});
-    const auto each = (static_cast<size_t>(sum) + static_cast<size_t>(question.ranks) - 1) /
-                      static_cast<size_t>(question.ranks);
-    question.bytes = each * static_cast<size_t>(operation.input.type->size());
-  }
+  // All ranks know all counts; what counts is their sum.
+  if (operation.collective == Collective::kReduceScatter && operation.input.counts != nullptr)
+    question.bytes = mean_block(operation.input, question.ranks,
+                                static_cast<size_t>(operation.input.type->size()));
+  if (operation.collective == Collective::kAllgather && operation.output.counts != nullptr &&
+      !operation.communicator->inter())
+    question.bytes = mean_block(operation.output, question.ranks, 1);  // types may differ
   question.commutative = operation.op == nullptr || operation.op->commutative();
   return question;
 }

@@ -274,6 +274,16 @@ void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_pers
   }
 }
 
+void Refusals::end(core::Communicator& comm, const std::string& why) noexcept {
+  const core::ChannelLock lock(channel_.progress);
+  troubled_ = true;
+  try {
+    end_collectives(under_way_.state_of(comm), why);
+  } catch (const std::exception&) {
+    log_line("no memory to end the collectives of a communicator");
+  }
+}
+
 // Others may wait for what this rank had in flight.
 void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   if (state.over()) return;

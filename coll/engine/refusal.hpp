@@ -137,6 +137,9 @@ class Refusals {
   /// fail(), which stays. `deferred`: unless its next collective makes up for it.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
                         bool deferred) noexcept;
+  /// No collective of the communicator works any more on this rank. Others hear of those under way
+  /// alone. No lock is held.
+  TERN_COLD void end(core::Communicator& communicator, const std::string& why) noexcept;
   /// The communicator's last call is past.
   void freeing(const core::Communicator& communicator) noexcept;
 

@@ -63,23 +63,25 @@ int DeviceCalls::look() noexcept {
   if (team_ == nullptr) return 0;
   watch();
   const uint32_t passed = this->passed();
-  tell_given_up();
+  (void)has_given_up();
   const auto events = static_cast<int>(passed - seen_);
   seen_ = passed;
   return events;
 }
 
-// The data is wrong then, and the program may never make another call.
-void DeviceCalls::tell_given_up() noexcept {
-  if (told_ || team_->forsaken()) return;
+// The program may never make another call.
+bool DeviceCalls::has_given_up() noexcept {
+  if (given_up_ || team_ == nullptr) return given_up_;
   try {
     const std::string why = team_->why_given_up();
-    if (why.empty()) return;
-    told_ = true;
-    log_line("%s: %s; what its collectives gave is undefined from there on", name_.c_str(),
-             why.c_str());
+    if (why.empty()) return false;
+    given_up_ = true;
+    if (!team_->forsaken())
+      log_line("%s: %s; what its collectives gave is undefined from there on", name_.c_str(),
+               why.c_str());
   } catch (const std::bad_alloc&) {  // it is said another time, or not
   }
+  return given_up_;
 }
 
 bool DeviceCalls::describe(WaitReport* report) const {

@@ -28,6 +28,8 @@ class DeviceCalls {
   [[nodiscard]] int look() noexcept;
   /// Says after TERN_GPU_PATIENCE whom the stream waits for.
   void watch() noexcept;
+  /// A kernel has given up: what the calls gave is undefined. Said the first time. As look().
+  [[nodiscard]] bool has_given_up() noexcept;
   /// Whether look() would find some.
   [[nodiscard]] bool has_passed() const noexcept { return team_ != nullptr && passed() != seen_; }
   /// They are ordinary calls, each of which its caller waits for.
@@ -44,7 +46,6 @@ class DeviceCalls {
 
  private:
   void complain(uint32_t wait) const;
-  void tell_given_up() noexcept;
   void let_go() noexcept;
   const std::string name_;        // of the communicator
   const int64_t patience_;        // nanoseconds
@@ -58,7 +59,7 @@ class DeviceCalls {
   uint32_t wait_ = 0;
   int64_t since_ = 0;  // at this wait; 0: it was said
   bool ordinary_ = false;
-  bool told_ = false;  // that a kernel has given up
+  bool given_up_ = false;
 };
 
 }  // namespace tern::coll

@@ -76,11 +76,11 @@ bool make_islands(Communicator& comm, const std::shared_ptr<CommStream>& whole,
     return false;
   }
   coll::Coll::relate(shadow, here->shadow());
+  whole->set_islands(std::make_unique<stream::Islands>(*whole, map, here, across));
   for (const auto& part : {here, across}) {
     part->be_part_of(whole);
     comm.process().proxy->add(part);
   }
-  whole->set_islands(std::make_unique<stream::Islands>(map, here, across));
   return true;
 }
 

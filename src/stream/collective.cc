@@ -77,7 +77,10 @@ void refuse(CommStream& on, int code, bool aliased) noexcept {
 // of.
 int enqueue(CommStream& on, const coll::Operation& operation, const char* name) noexcept {
   int code = on.earlier_error();
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS) {
+    if (on.islands() != nullptr) refuse(on, code, false);
+    return code;
+  }
   if (on.islands() != nullptr) code = on.islands()->fail_if_forsaken();
   bool taken = code != MPI_SUCCESS;
   if (!taken) code = on.enqueue_between_streams(operation, &taken);

@@ -62,34 +62,12 @@ int CommStream::earlier_error() noexcept {
 
 void CommStream::set_islands(std::unique_ptr<Islands> islands) noexcept {
   islands_ = std::move(islands);
+  watched_.store(islands_.get(), std::memory_order_release);
 }
 
 void CommStream::forsake(const std::string& why) noexcept {
   if (team_ != nullptr) team_->forsake(why);
   if (islands_ != nullptr) islands_->here().forsake(why);
-}
-
-// Ranks that do other parts have wrong data, too: all hear of it.
-void CommStream::keep_error_of_part(const Call& call, int code, const std::string& text) noexcept {
-  keep_error(call, code, text);
-  if (std::exchange(told_of_part_, true)) return;
-  (void)fail(code, "%s", text.c_str());
-  shadow_.channel().coll->refusals().refuse(shadow_, false, code, false);
-}
-
-void CommStream::keep_error(const Call& call, int code, const std::string& text) noexcept {
-  if (const auto whole = whole_.lock()) return whole->keep_error_of_part(call, code, text);
-  try {
-    const std::string words =
-        strf("%s, which was enqueued earlier, has failed: %s", call.name, text.c_str());
-    proxy_->raise_now(communicator_, code, words);
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (error_code_.load() != 0) return;
-    error_ = words;
-    error_code_.store(code, std::memory_order_release);
-  } catch (const std::bad_alloc&) {
-    error_code_.store(code, std::memory_order_release);
-  }
 }
 
 int CommStream::enqueue(std::shared_ptr<Call> call) noexcept {
@@ -391,9 +369,7 @@ void CommStream::close() noexcept {
   }
   shadow_.freed = true;
   if (shadow_.pending == 0) shadow_.end();  // else its last operation does
-  if (islands_ == nullptr) return;
-  islands_->here().close();
-  islands_->across().close();
+  if (islands_ != nullptr) islands_->close();
 }
 
 }  // namespace tern::stream

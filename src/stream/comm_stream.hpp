@@ -107,6 +107,13 @@ class CommStream {
   [[nodiscard]] bool under_way() const noexcept { return !flights_.empty(); }
   [[nodiscard]] bool has_ended_flight() const noexcept;
   void watch_device() noexcept { device_calls_.watch(); }
+  /// How often look() has found something.
+  [[nodiscard]] uint64_t moves() const noexcept { return moves_; }
+  [[nodiscard]] bool has_given_up() noexcept { return device_calls_.has_given_up(); }
+  /// A kernel of the rank's island has given up: all ranks hear of it.
+  void lose_island(const coll::GpuTeam& team) noexcept;
+  /// Whether look() has something to do for islands.
+  [[nodiscard]] bool has_lost_island() const noexcept;
   [[nodiscard]] bool has_passed_device_calls() const noexcept { return device_calls_.has_passed(); }
   /// Calls that the stream has not passed yet; captured ones do not count.
   [[nodiscard]] int outstanding() const noexcept {
@@ -150,7 +157,8 @@ class CommStream {
   [[nodiscard]] bool advance(Flight& flight) noexcept;
   void finish(Flight& flight, int code) noexcept;
   void keep_error(const Call& call, int code, const std::string& text) noexcept;
-  void keep_error_of_part(const Call& call, int code, const std::string& text) noexcept;
+  void keep_error(int code, const std::string& words) noexcept;
+  void tell_of_part(int code, const std::string& text) noexcept;
   [[nodiscard]] static int begin(Call& call, int pass, std::byte* half,
                                  std::vector<core::Request*>* requests) noexcept;
   [[nodiscard]] static bool all_done(const std::vector<core::Request*>& requests) noexcept;
@@ -178,8 +186,10 @@ class CommStream {
   const std::shared_ptr<coll::GpuTeam> team_;  // null: none
   Started started_;
   std::unique_ptr<Islands> islands_;
-  std::weak_ptr<CommStream> whole_;  // none: it is no part
+  std::atomic<Islands*> watched_{nullptr};  // the same, for the proxy
+  std::weak_ptr<CommStream> whole_;         // none: it is no part
   // The proxy's own:
+  uint64_t moves_ = 0;
   bool told_of_part_ = false;
   std::vector<Flight> flights_;
   coll::DeviceCalls device_calls_;

@@ -2,10 +2,13 @@
 // CommStream: the proxy's part (look): what the stream has come to is begun, and what is complete
 // is said to it.
 #include <algorithm>
+#include <new>
 
 #include "base/error.hpp"
+#include "coll/coll.hpp"
 #include "core/current_call.hpp"
 #include "stream/comm_stream.hpp"
+#include "stream/islands.hpp"
 #include "stream/proxy.hpp"
 
 namespace tern::stream {
@@ -35,10 +38,17 @@ int CommStream::look() noexcept {
     ++events;
   }
   const uint32_t number = board_.mail.here->load(std::memory_order_acquire);
-  if (number == 0) return events;
-  system_fence();
-  take(number);
-  return events + 1;
+  if (number != 0) {
+    system_fence();
+    ++events;
+  }
+  moves_ += static_cast<uint64_t>(events);
+  // Before what the stream brings is taken: a kernel in front of it may have given up.
+  const auto whole = whole_.lock();
+  Islands* const islands = (whole != nullptr ? *whole : *this).watched_.load();
+  if (islands != nullptr) islands->watch();
+  if (number != 0) take(number);
+  return events;
 }
 
 void CommStream::take(uint32_t number) noexcept {
@@ -115,6 +125,54 @@ void CommStream::finish(Flight& flight, int code) noexcept {
   if (waits)
     board_.done[static_cast<size_t>(flight.pass) % 2].here->store(1, std::memory_order_release);
   if (over) leave(flight.number);
+}
+
+// Ranks that do other parts have wrong data, too: all hear of it.
+void CommStream::tell_of_part(int code, const std::string& text) noexcept {
+  if (std::exchange(told_of_part_, true)) return;
+  (void)fail(code, "%s", text.c_str());
+  shadow_.channel().coll->refusals().refuse(shadow_, false, code, false);
+}
+
+void CommStream::lose_island(const coll::GpuTeam& team) noexcept {
+  std::string why;
+  try {
+    why = team.why_given_up();
+  } catch (const std::bad_alloc&) {  // told without a reason
+  }
+  forsake(why);
+  tell_of_part(MPI_ERR_OTHER, why);
+  keep_error(MPI_ERR_OTHER, why);
+}
+
+void CommStream::keep_error(const Call& call, int code, const std::string& text) noexcept {
+  if (const auto whole = whole_.lock()) {
+    whole->keep_error(call, code, text);
+    return whole->tell_of_part(code, text);
+  }
+  try {
+    keep_error(code,
+               strf("%s, which was enqueued earlier, has failed: %s", call.name, text.c_str()));
+  } catch (const std::bad_alloc&) {
+    error_code_.store(code, std::memory_order_release);
+  }
+}
+
+void CommStream::keep_error(int code, const std::string& words) noexcept {
+  try {
+    proxy_->raise_now(communicator_, code, words);
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (error_code_.load() != 0) return;
+    error_ = words;
+    error_code_.store(code, std::memory_order_release);
+  } catch (const std::bad_alloc&) {
+    error_code_.store(code, std::memory_order_release);
+  }
+}
+
+bool CommStream::has_lost_island() const noexcept {
+  Islands* const islands = watched_.load();
+  return islands != nullptr && islands->is_due();
 }
 
 bool CommStream::has_ended_flight() const noexcept {

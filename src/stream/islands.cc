@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
-#include "coll/coll.hpp"
 #include "coll/gpu/pieces.hpp"
 #include "mpi.h"
 #include "stream/collective.hpp"
@@ -16,6 +16,7 @@ using coll::Collective;
 using coll::Operation;
 using coll::Side;
 
+constexpr int64_t kMomentNs = 100'000'000;
 constexpr size_t kLeastBytes = 65536;  // below, three steps cost more than they save (a model's)
 
 /// A vector cut into a share for each place.
@@ -99,8 +100,43 @@ int Islands::fail_if_forsaken() const noexcept {
     const core::ChannelLock lock(progress);
     progress.poll();
   }
-  const coll::GpuTeam& team = *coll::Coll::team_of(here_->shadow());
-  return team.forsaken() ? fail(MPI_ERR_OTHER, "%s", team.why_forsaken().c_str()) : MPI_SUCCESS;
+  return team_.forsaken() ? fail(MPI_ERR_OTHER, "%s", team_.why_forsaken().c_str()) : MPI_SUCCESS;
+}
+
+// What this island has to give is undefined once a kernel has given up. Where others have told so,
+// calls that are whole on all ranks may still come: they have a moment.
+void Islands::watch() noexcept {
+  if (TERN_LIKELY(!is_due())) return;
+  if (moves_ != across_->moves()) still_since_ = 0;
+  moves_ = across_->moves();
+  if (still_since_ == 0) still_since_ = now_ns();
+  const bool undefined = here_->has_given_up();
+  if (!undefined && now_ns() - still_since_ < kMomentNs) return;
+  ended_ = true;
+  core::Communicator& kept = whole_.communicator();
+  core::Progress& progress = channel_.progress;
+  {
+    const core::ChannelLock lock(progress);
+    if (closed_) return;
+    ++kept.pending;
+  }
+  if (undefined && !team_.forsaken()) whole_.lose_island(team_);
+  channel_.coll->refusals().end(across_->shadow(), team_.why_forsaken());
+  const core::ChannelLock lock(progress);
+  kept.operation_ended();
+}
+
+bool Islands::is_due() noexcept {
+  if (ended_) return false;
+  if (here_->has_given_up()) return true;
+  return team_.forsaken() && (still_since_ == 0 || now_ns() - still_since_ >= kMomentNs);
+}
+
+// The communicator has ended.
+void Islands::close() noexcept {
+  closed_ = true;
+  here_->close();
+  across_->close();
 }
 
 int Islands::enqueue(const Operation& operation, const char* name) {

@@ -3,14 +3,16 @@
 // size: what is large is done by the devices alone within each island, and by the proxy between
 // islands, each rank for its share of the data. Why: so much less goes through pinned memory.
 // Order: the steps stand in the stream one behind the other; a rank that cannot put one there
-// takes no part in those behind it, which their ranks are told.
+// takes no part in those behind it, which their ranks are told. Where data of an island will never
+// come, or is undefined, ranks of all islands hear of it, and none waits for it between islands.
 // Lifetime: of the communicator's CommStream. See: coll/gpu/README.md;
-// tests/gpu/mpi/stream_islands.cc.
+// tests/gpu/mpi/stream_islands.cc, stream_islands_late.cc.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "coll/coll.hpp"
 #include "coll/engine/operation.hpp"
 #include "stream/comm_stream.hpp"
 
@@ -31,8 +33,14 @@ struct IslandMap {
 
 class Islands {
  public:
-  Islands(IslandMap map, std::shared_ptr<CommStream> here, std::shared_ptr<CommStream> across)
-      : map_(std::move(map)), here_(std::move(here)), across_(std::move(across)) {}
+  Islands(CommStream& whole, IslandMap map, std::shared_ptr<CommStream> here,
+          std::shared_ptr<CommStream> across)
+      : whole_(whole),
+        map_(std::move(map)),
+        here_(std::move(here)),
+        across_(std::move(across)),
+        team_(*coll::Coll::team_of(here_->shadow())),
+        channel_(here_->shadow().channel()) {}
 
   /// Alike on all ranks.
   [[nodiscard]] static bool takes(const coll::Operation& operation) noexcept;
@@ -42,6 +50,13 @@ class Islands {
   [[nodiscard]] int fail_if_forsaken() const noexcept;
   /// This rank takes no part in a collective: see stream::refuse().
   void refuse(int code) noexcept;
+  void close() noexcept;
+
+  // The proxy's.
+  /// Ends what is under way between islands where it is of no use any more.
+  void watch() noexcept;
+  /// Whether watch() has something to do.
+  [[nodiscard]] bool is_due() noexcept;
   [[nodiscard]] CommStream& here() const noexcept { return *here_; }
   [[nodiscard]] CommStream& across() const noexcept { return *across_; }
 
@@ -49,8 +64,16 @@ class Islands {
   [[nodiscard]] int allreduce(const coll::Operation& operation, const char* name);
   [[nodiscard]] int bcast(const coll::Operation& operation, const char* name);
 
+  CommStream& whole_;  // which has this
   const IslandMap map_;
   const std::shared_ptr<CommStream> here_, across_;
+  const coll::GpuTeam& team_;  // which `here` has
+  core::Channel& channel_;
+  bool closed_ = false;  // under the channel's lock
+  // The proxy's own:
+  bool ended_ = false;
+  uint64_t moves_ = 0;
+  int64_t still_since_ = 0;  // that nothing moves between islands; 0: all is well
 };
 
 }  // namespace tern::stream

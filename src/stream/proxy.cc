@@ -259,7 +259,8 @@ int Proxy::look() noexcept {
 
 bool Proxy::has_work() const noexcept {
   return std::any_of(mine_.begin(), mine_.end(), [](const auto& one) {
-    return one->has_mail() || one->has_ended_flight() || one->has_passed_device_calls();
+    return one->has_mail() || one->has_ended_flight() || one->has_passed_device_calls() ||
+           one->has_lost_island();
   });
 }
 

@@ -12,7 +12,7 @@ cd "$work" || exit 1
 programs() {
   local name
   "$MPICC" -c "$TOP/tests/gpu/twin.c" -o twin.o || return
-  for name in pt2pt_kinds coll_kinds stream_islands; do
+  for name in pt2pt_kinds coll_kinds stream_islands stream_islands_late; do
     "$MPICXX" -std=c++20 -O1 "-I$TOP" "-I$TOP/src" "$TOP/tests/gpu/mpi/$name.cc" twin.o -o $name "-L$soft" -Wl,--no-as-needed \
       -lcuda -ldl -pthread || return
   done
@@ -25,4 +25,5 @@ check "mpicxx" programs
 check "messages between every two kinds of memory" on_device pt2pt_kinds 2x1
 check "collectives on memory of every kind" on_device coll_kinds 2x2
 check "enqueued collectives within and between hosts" on_device stream_islands 2x2 2
+check "a rank that never enqueues one is told to both hosts" on_device stream_islands_late 2x2 2
 totals

@@ -2,7 +2,8 @@
 // Ranks on two pairs of GPUs, of which only those of a pair reach each other: large enqueued
 // allreduces and broadcasts give the right data, in place, from each root, of counts that the ranks
 // of a pair do not divide, with small ones and others between them, in graphs that are replayed;
-// each rank's share alone goes through the host. A rank that takes no part is named to all.
+// each rank's share alone goes through the host. A rank that takes no part is named to all, also
+// where an earlier error is its reason. A duplicate gives the right data, too.
 // ranks: 4 3
 // configurations: islands islands-crossed
 // timeout: 60
@@ -118,6 +119,50 @@ void one_takes_no_part() {
     FAIL("the error does not name rank 1: %s", error_text(later));
 }
 
+/// A message of rank 1's to itself is too long, which its next call tells instead of what it is
+/// there for.
+void one_has_an_earlier_error(int count) {
+  OnStream on;
+  OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));
+  Data data(count);
+  data.put(on, 1);
+  if (rank == 1) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    OK(MPIX_Isend_enqueue(data.in.on_device(), 4, MPI_INT, rank, 5, on.comm, &request));
+    OK(MPIX_Recv_enqueue(data.in.on_device(), 2, MPI_INT, rank, 5, on.comm, MPI_STATUS_IGNORE));
+    OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
+    on.sync();
+  }
+  const auto call = [&] {
+    return MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), count, MPI_INT, MPI_SUM,
+                                  on.comm);
+  };
+  int code = MPI_SUCCESS;
+  if (rank == 1)
+    SAYS(code = call(), MPI_ERR_TRUNCATE, "MPIX_Recv_enqueue, which was enqueued earlier");
+  else
+    code = call();
+  on.sync();
+  for (int i = 0; i < 2000 && code == MPI_SUCCESS; ++i) {
+    code = call();
+    on.sync();
+  }
+  CHECK(code != MPI_SUCCESS);
+  if (rank != 1 && std::string(error_text(code)).find("rank 1") == std::string::npos)
+    FAIL("the error of a sum of %d does not name rank 1: %s", count, error_text(code));
+}
+
+/// It has the stream of its parent.
+void duplicate(const OnStream& parent, int count) {
+  MPI_Comm twin = MPI_COMM_NULL;
+  OK(MPI_Comm_dup(parent.comm, &twin));
+  Data data(count);
+  data.put(parent, 4);
+  OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), count, MPI_INT, MPI_SUM, twin));
+  OK(MPI_Comm_free(&twin));
+  data.check_sum(parent, "a sum on a duplicate", 4);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -128,6 +173,7 @@ int main(int argc, char** argv) {
     const OnStream on;
     for (const int count : {16384, 100003, 5, 600001}) eager(on, count);
     in_graph(on, 50000);
+    duplicate(on, 100000);
     if (control().there() && size == 4) through_host(on, &trace);
     Data data(100000);  // the communicator goes while it is under way
     OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), data.count, MPI_INT, MPI_SUM,
@@ -135,6 +181,8 @@ int main(int argc, char** argv) {
     on.sync();
   }
   one_takes_no_part();
+  if (size == 4)  // of three ranks there are no islands
+    for (const int count : {100000, 5}) one_has_an_earlier_error(count);
   {
     const OnStream after;
     eager(after, 100000);
