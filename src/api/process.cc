@@ -108,6 +108,7 @@ void Instance::enter_job(core::ThreadLevel level) {
 }
 
 void Instance::leave_job() {
+  runtime_->end_threads();  // what ends now ends without locks
   forget_world();
   core::end_predefined_communicators(process);
   runtime_.reset();

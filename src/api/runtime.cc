@@ -111,11 +111,16 @@ void Runtime::start_proxy() {
   process_.proxy = proxy_.get();
 }
 
-Runtime::~Runtime() {
-  proxy_.reset();
-  process_.proxy = nullptr;
+void Runtime::end_threads() noexcept {
   thread_.reset();
   process_.has_progress_thread = false;
+  if (proxy_ != nullptr) proxy_->end_thread();
+}
+
+Runtime::~Runtime() {
+  end_threads();
+  proxy_.reset();
+  process_.proxy = nullptr;
   watch_.reset();
   bell_pipe_.reset();
   colls_.clear();

@@ -42,6 +42,8 @@ class Runtime {
   void start_thread();
   /// The thread of enqueued operations, from now on. Throws std::system_error.
   void start_proxy();
+  /// No thread but the program's is in MPI any more.
+  void end_threads() noexcept;
   /// Sends what waits and meets all ranks: afterwards no peer needs this one's memory. Throws
   /// Error.
   void leave();

@@ -40,13 +40,18 @@ Proxy::Proxy(core::Process& process, Raise raise)
   ::pthread_setname_np(thread_.native_handle(), "tern-proxy");
 }
 
-Proxy::~Proxy() {
+void Proxy::end_thread() noexcept {
+  if (!thread_.joinable()) return;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     ends_ = true;
   }
   woken_.notify_one();
   thread_.join();
+}
+
+Proxy::~Proxy() {
+  end_thread();
   (void)end_released();
   {
     const std::lock_guard<std::mutex> guard(released_->mutex);

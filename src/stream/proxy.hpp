@@ -38,6 +38,8 @@ class Proxy {
   Proxy& operator=(const Proxy&) = delete;
   /// After the last operation: finish().
   ~Proxy();
+  /// Nothing is outstanding; afterwards only what was made is given back.
+  void end_thread() noexcept;
 
   /// Words and pinned memory for a communicator: made here, never later. The caller's. An error
   /// class with fail() text.

@@ -26,10 +26,10 @@ inline void end_with_words() {
   signal(SIGSEGV, too_long);
 }
 
-/// What all ranks do next, for so many seconds.
+/// What all ranks do next, for so many seconds (of a build without sanitizers).
 inline void now(const std::string& what, unsigned seconds) {
   std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s\n", rank, what.c_str());
-  alarm(seconds);
+  alarm(seconds * kSlowness);
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 

@@ -22,6 +22,15 @@ CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes);
 
 namespace tern::test {
 
+/// How many times as long as usual things may take.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr int kSlowness = 6;
+#elif defined(__SANITIZE_ADDRESS__)
+inline constexpr int kSlowness = 2;
+#else
+inline constexpr int kSlowness = 1;
+#endif
+
 #define CU(call)                                                                    \
   do {                                                                              \
     const CUresult result_ = (call);                                                \

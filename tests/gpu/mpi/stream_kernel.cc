@@ -5,11 +5,11 @@
 // ranks: 2 3 4
 // configurations: 4-peers weak mps
 // env: TERN_GPU_ENGINE=kernel
-// env: TERN_GPU_PATIENCE=200ms
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "said.hpp"
@@ -47,7 +47,7 @@ void one_launch(const OnStream& on) {
 
 // The last rank comes when the patience of the others is over, and before they give up.
 void late_rank(const OnStream& on, const char* said) {
-  if (rank == size - 1) std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  if (rank == size - 1) std::this_thread::sleep_for(std::chrono::milliseconds(800 * kSlowness));
   allreduce(on, 50, "a late allreduce");
   const std::string words = said_in(said);
   if (rank == 0 && words.find("by a kernel") == std::string::npos)
@@ -99,6 +99,7 @@ void rank_that_never_comes(const char* said) {
 int main(int argc, char** argv) {
   char said[] = "/tmp/tern_said_XXXXXX";
   const int file = mkstemp(said);
+  setenv("TERN_GPU_PATIENCE", (std::to_string(200 * kSlowness) + "ms").c_str(), 1);
   begin(&argc, &argv);
   start_cuda();
   {

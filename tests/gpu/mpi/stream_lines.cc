@@ -6,5 +6,4 @@
 // configurations: 4-peers weak pcie mps
 // env: TERN_GPU_ENGINE=kernel
 // env: TERN_GPU_WIRE=ll128
-// env: TERN_GPU_PATIENCE=200ms
 #include "stream_kernel.cc"
