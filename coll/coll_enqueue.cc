@@ -164,7 +164,7 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
   }
   Question question = question_of(operation);
   question.streams = true;
-  question.kernels = prefers_kernels(team, process_.params, operation, question.bytes);
+  question.kernels = prefers_kernels(team, process_.params, question.bytes);
   question.lines = question.kernels && may_push_lines(team, process_.params);
   question.multimem =
       may_multicast(team, process_.params, operation, question.bytes, job.borrowed());

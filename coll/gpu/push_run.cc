@@ -77,6 +77,13 @@ Hop hop_of(const Placed& placed, const Operation& operation) noexcept {
   return hop;
 }
 
+/// All ranks know how long each is, and nothing is written where another block is yet to be read.
+bool has_all_blocks(const Operation& operation) noexcept {
+  if (operation.collective == kAllgather) return operation.output.counts != nullptr;
+  return operation.collective == kReduceScatter && operation.input.counts != nullptr &&
+         !operation.in_place && !operation.onto_own_block;
+}
+
 /// Blocks of both sides on a rank, or on that which has the most: all ranks decide alike.
 size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
   const auto ranks = static_cast<size_t>(schedule.ranks);
@@ -90,14 +97,18 @@ bool PushRun::is_two_hops(const Placed& placed) noexcept {
   return placed.schedule.collective == kAllreduce && placed.is_row("two_shot");
 }
 
+size_t PushRun::largest(const Placed& placed, const Operation& operation) noexcept {
+  const Pieces pieces(operation, placed, Pieces::in_one_pass());
+  return static_cast<size_t>(pieces.total() * pieces.element());
+}
+
 const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
                              const Operation& operation) noexcept {
   if (team.parts() == 0) return "a rank has no kernels";
   if (!serves(placed, operation.collective)) return "its algorithm takes several hops";
   if (operation.collective == kBarrier) return nullptr;
-  if (operation.irregular) return "blocks differ";
-  const Pieces pieces(operation, placed, Pieces::in_one_pass());
-  const size_t block = room_of(static_cast<size_t>(pieces.total() * pieces.element()));
+  if (operation.irregular && !has_all_blocks(operation)) return "blocks differ";
+  const size_t block = room_of(largest(placed, operation));
   if (block * most_blocks(placed.schedule, operation.collective) > team.layout().local_bytes())
     return "the scratch does not hold its data; a larger TERN_GPU_SCRATCH helps";
   return nullptr;
@@ -147,8 +158,7 @@ int PushRun::run() {
   InStream call(team_, job_);
   describe();
   if (operation_.collective != kBarrier) describe_data();
-  for (int32_t block = 0; in_.packed && block < in_.blocks; ++block)
-    core::pack(job_, pieces_.users(in_.space, block, 0).data, 0, local(block), bytes());
+  for (int32_t block = 0; in_.packed && block < in_.blocks; ++block) move(in_, block, true);
   if (!job_.failed()) {
     arguments_.call = team_.note({&placed_, 0, 0}, call.captured());
     job_.mark();
@@ -158,9 +168,21 @@ int PushRun::run() {
                                     : kernels.push(job_.stream(), arguments_, blocks()));
   }
   for (int32_t block = 0; out_.packed && block < out_.blocks && !job_.failed(); ++block)
-    core::unpack(job_, pieces_.users(out_.space, block, 0).data, 0, local(in_.blocks + block),
-                 bytes());
+    move(out_, block, false);
   return call.end(operation_.collective);
+}
+
+void PushRun::move(const Side& side, int32_t block, bool in) {
+  const core::Data data = pieces_.users(side.space, block, 0).data;
+  const int32_t which = side.blocks == 1 ? team_.rank() : block;
+  const size_t length =
+      arguments_.tabled == 0 ? bytes() : static_cast<size_t>(arguments_.table[which].length);
+  if (length == 0) return;
+  std::byte* const here = local(&side == &in_ ? block : in_.blocks + block);
+  if (in)
+    core::pack(job_, data, 0, here, length);
+  else
+    core::unpack(job_, data, 0, here, length);
 }
 
 /// The input's blocks, then the output's.
@@ -198,6 +220,7 @@ void PushRun::describe_data() noexcept {
   a.bytes = static_cast<int64_t>(block_bytes());
   a.total = static_cast<int64_t>(bytes());
   a.what = cuda::PushArguments::kCopy;
+  if (operation_.irregular) describe_lengths();
   const bool swaps = operation_.collective == kBcast;  // its input is the root's output
   if (a.to != cuda::PushArguments::kNoRank || (!swaps && keeps_own()))
     a.input = describe_side(&in_, swaps ? Space::kOutput : Space::kInput, &a.input_stride);
@@ -211,6 +234,14 @@ void PushRun::describe_data() noexcept {
   a.operation = static_cast<int32_t>(plan->operation);
 }
 
+void PushRun::describe_lengths() noexcept {
+  const bool gathers = operation_.collective == kAllgather;
+  arguments_.tabled = gathers ? cuda::PushArguments::kOutput : cuda::PushArguments::kInput;
+  for (int32_t block = 0; block < team_.ranks(); ++block)
+    arguments_.table[block].length =
+        static_cast<int64_t>(pieces_.block_units(block) * pieces_.element());
+}
+
 /// The own block is a part of the own result.
 bool PushRun::keeps_own() const noexcept {
   if (operation_.collective == kExscan) return false;
@@ -222,11 +253,16 @@ char* PushRun::describe_side(Side* side, Space space, int64_t* stride) noexcept 
   side->space = space;
   side->blocks = pieces_.blocks_of(space);
   side->packed = !KernelRun::is_plain(first);
+  const bool many = side->blocks > 1;
+  for (int32_t block = 0; arguments_.tabled != 0 && many && block < side->blocks; ++block)
+    arguments_.table[block].offset = side->packed
+                                         ? block * static_cast<int64_t>(room_of(bytes()))
+                                         : pieces_.users(space, block, 0).first() - first.first();
   if (side->packed) {
-    if (side->blocks > 1) *stride = static_cast<int64_t>(room_of(bytes()));
+    if (many) *stride = static_cast<int64_t>(room_of(bytes()));
     return reinterpret_cast<char*>(local(side == &in_ ? 0 : in_.blocks));
   }
-  if (side->blocks > 1) *stride = pieces_.users(space, 1, 0).first() - first.first();
+  if (many) *stride = pieces_.users(space, 1, 0).first() - first.first();
   return reinterpret_cast<char*>(first.first());
 }
 

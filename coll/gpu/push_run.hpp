@@ -26,6 +26,8 @@ class PushRun {
   /// Why a row is not run so, alike on all ranks; null: it is.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
+  /// Bytes of the largest block.
+  [[nodiscard]] static size_t largest(const Placed& placed, const Operation& operation) noexcept;
   /// Its row reduces parts of the vector, and sends each to all.
   [[nodiscard]] static bool is_two_hops(const Placed& placed) noexcept;
   /// As of StreamRun.
@@ -51,7 +53,9 @@ class PushRun {
   [[nodiscard]] bool keeps_own() const noexcept;
   void describe() noexcept;
   void describe_data() noexcept;
+  void describe_lengths() noexcept;
   [[nodiscard]] char* describe_side(Side* side, Space space, int64_t* stride) noexcept;
+  void move(const Side& side, int32_t block, bool in);
   [[nodiscard]] std::byte* local(int32_t block) const noexcept;
 
   GpuTeam& team_;

@@ -86,7 +86,7 @@ class GpuTeam {
   [[nodiscard]] const std::string& no_lines() const noexcept { return no_lines_; }
   /// Before take_scratch().
   void set_no_lines(std::string why) noexcept { no_lines_ = std::move(why); }
-  /// Memory with a multicast address, alike on all ranks; null, with the reason: there is none.
+  /// Memory with a multicast address, on all ranks or on none (null, and why).
   [[nodiscard]] const Multicast* multicast() const noexcept { return multicast_.get(); }
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
   void set_multicast(std::unique_ptr<Multicast> made) noexcept { multicast_ = std::move(made); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coll/gpu/way.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -98,10 +99,9 @@ std::string Way::in_words() const {
   return "ranks share a GPU by MPS, where only kernels wait for others', and not here: " + words;
 }
 
-bool prefers_kernels(const GpuTeam& team, const Params& params, const Operation& operation,
-                     size_t bytes) noexcept {
+bool prefers_kernels(const GpuTeam& team, const Params& params, size_t bytes) noexcept {
   if (params.gpu_engine != "auto") return params.gpu_engine == "kernel";
-  return team.shares() || (!operation.irregular && bytes <= kMostByKernel);
+  return team.shares() || bytes <= kMostByKernel;
 }
 
 // What is large kernels read from where it is (coll/flat/on_device.hpp).
@@ -142,10 +142,12 @@ Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Oper
     way.why = "TERN_GPU_ENGINE is stream";
     return by_stream(team, std::move(way));
   }
-  if (!prefers_kernels(team, params, operation, bytes)) {
-    way.why = operation.irregular ? "blocks differ" : "more than 1 MiB";
+  if (!prefers_kernels(team, params, bytes)) {
+    way.why = "more than 1 MiB";
     return by_stream(team, std::move(way));
   }
+  // `bytes` are the mean of blocks that differ: who knows all of them asks for the largest.
+  if (operation.irregular) bytes = std::max(bytes, PushRun::largest(placed, operation));
   Way push = by_push(team, params, placed, operation, bytes);
   push.no_multimem = way.no_multimem;
   if (push.engine == Way::kPush) return push;

@@ -30,7 +30,7 @@ struct Way {
 
 /// Before the row is known: whether kernels come first; and whether they may push lines of LL128.
 [[nodiscard]] bool prefers_kernels(const GpuTeam& team, const Params& params,
-                                   const Operation& operation, size_t bytes) noexcept;
+                                   size_t bytes) noexcept;
 /// Whether ordinary calls are worth it: before it is known who shares a GPU.
 [[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
                                   size_t bytes) noexcept;

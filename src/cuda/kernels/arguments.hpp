@@ -179,6 +179,11 @@ struct WaitShared {
   uint32_t told;  // the host knows that it waits
 };
 
+/// Where a block lies from the first one on, and how long it is: in units, or in bytes.
+struct DataBlock {
+  int64_t offset, length;
+};
+
 /// A lowered schedule over data: pass p works on the p-th part of every block, in the share of the
 /// scratch that block p % gridDim.x of threads has. A side is the caller's data or, as `local`,
 /// what stands for it in the own scratch.
@@ -189,9 +194,6 @@ struct InterpretArguments {
     int64_t stride;  // from one block to the next; a vector has none
     int32_t local;
     int32_t in_table;  // blocks lie where `table` says
-  };
-  struct Block {
-    int64_t offset, length;
   };
   const char* program;  // addresses of all ranks' scratch, instructions, operands
   KernelReport* reports;
@@ -217,7 +219,7 @@ struct InterpretArguments {
   int32_t operation;
   int32_t reduce_element;  // bytes
   int32_t tabled;          // lengths differ: table
-  Block table[kMostRanks];
+  DataBlock table[kMostRanks];
 };
 static_assert(sizeof(InterpretArguments) <= 4000);
 
@@ -246,7 +248,12 @@ struct PushArguments {
   int32_t kernel;    // which of TERN_REDUCE_KERNELS
   int32_t operation;
   uint32_t call;  // for reports
+  enum Tabled : int32_t { kNone, kInput, kOutput };
+  int32_t tabled;               // blocks differ, and lie where `table` says in this side; of the
+  DataBlock table[kMostRanks];  // other side there is the own one. `bytes` is the largest's
 };
+static_assert(sizeof(PushArguments) <= 4000);
+
 /// A collective through memory of all ranks' devices that has one more address, a multicast one, by
 /// which a store reaches all of them, and a load what they reduce to (multicast.cuh). Vectors are
 /// 16 bytes; offsets are in that memory.

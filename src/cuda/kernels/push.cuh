@@ -141,12 +141,13 @@ class Pusher {
 
   TERN_DEVICE void push() {
     if (a_.to == PushArguments::kNoRank) return;
+    const bool is_one = a_.input_stride == 0 && a_.tabled != PushArguments::kInput;
     for (Turn turn(0); turn.begin() < count_; turn.next()) {
       Vector value{};
-      if (a_.input_stride == 0) value = load_own(0, turn);
+      if (is_one) value = load_own(a_.rank, turn);
       for_others([&](int32_t to) {
         if (!is_among(to, a_.to)) return;
-        if (a_.input_stride != 0) value = load_own(to, turn);
+        if (!is_one) value = load_own(to, turn);
         put(number_, to, turn, value);
       });
     }
@@ -225,23 +226,33 @@ class Pusher {
   /// Bytes of a block's vector `i` of a pass that are data.
   [[nodiscard]] TERN_DEVICE int bytes_of(int32_t block, int64_t i) const {
     const int64_t before = (first_ + i) * 16;
-    const int64_t in_block = a_.bytes - before;
+    const int64_t length = a_.tabled == PushArguments::kNone ? a_.bytes : a_.table[block].length;
+    const int64_t in_block = length - before;
     const int64_t in_all = a_.spread != 0 ? a_.total - block * a_.input_stride - before : in_block;
     const int64_t rest = in_block < in_all ? in_block : in_all;
     return rest < 0 ? 0 : rest < 16 ? static_cast<int>(rest) : 16;
   }
+  /// From the first block of a side to another of that.
+  [[nodiscard]] TERN_DEVICE int64_t offset_of(int32_t block, PushArguments::Tabled side,
+                                              int64_t stride) const {
+    return a_.tabled == side ? a_.table[block].offset : block * stride;
+  }
   [[nodiscard]] TERN_DEVICE Vector load_own(int32_t block, const Turn& turn) const {
     const int64_t i = turn.vector();
     const int bytes = turn.has_one_of(count_) ? bytes_of(block, i) : 0;
-    return bytes == 0
-               ? Vector{}
-               : load_some(DEV(a_.input) + block * a_.input_stride + (first_ + i) * 16, bytes);
+    return bytes == 0 ? Vector{}
+                      : load_some(DEV(a_.input) +
+                                      offset_of(block, PushArguments::kInput, a_.input_stride) +
+                                      (first_ + i) * 16,
+                                  bytes);
   }
   TERN_DEVICE void write(int32_t block, const Turn& turn, const Vector& value) const {
     const int64_t i = turn.vector();
     const int bytes = turn.has_one_of(count_) ? bytes_of(block, i) : 0;
     if (bytes > 0)
-      store_some(DEV(a_.output) + block * a_.output_stride + (first_ + i) * 16, value, bytes);
+      store_some(DEV(a_.output) + offset_of(block, PushArguments::kOutput, a_.output_stride) +
+                     (first_ + i) * 16,
+                 value, bytes);
   }
 
   const PushArguments& a_;

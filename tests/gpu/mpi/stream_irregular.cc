@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued allgathers of blocks that differ: all ranks know the sizes of all, and choose by their
 // mean, alike also where some describe the same bytes by another type: small blocks go to all at
-// once, large ones round a ring, also where one rank has all data. What is gathered is right.
+// once, by words of LL, large ones round a ring, also where one rank has all data. What is gathered
+// is right, also in place and of host memory. The same of reduce-scatters.
 // ranks: 3 4
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1
@@ -19,24 +20,32 @@ struct Blocks {
   const char* name;
   int of_rank_0, of_others;  // pairs of integers
   const char* algorithm;
+  const char* wire;  // of small ones
 };
 constexpr Blocks kBlocks[] = {
-    {"small blocks", 10, 7, "allgather linear"},
-    {"large blocks", 20000, 30001, "allgather ring"},
-    {"one large block", 100000, 0, "allgather ring"},
-    {"one small block", 100, 0, "allgather linear"},
+    {"small blocks", 10, 7, "allgather linear", "(ll, "},
+    {"blocks in several passes", 4011, 3000, "allgather linear", "(ll, "},
+    {"large blocks", 200000, 300001, "allgather ring", nullptr},
+    {"one large block", 600000, 0, "allgather ring", nullptr},
+    {"one small block", 0, 100, "allgather linear", "(ll, "},
 };
+std::vector<int> counts_of(const Blocks& blocks, int each) {
+  std::vector<int> counts;
+  for (int i = 0; i < size; ++i)
+    counts.push_back((i == 0 ? blocks.of_rank_0 : blocks.of_others + i % 2) * each);
+  return counts;
+}
 
 /// `pairs`: this rank describes its data by a type of two integers.
 void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype pair) {
   const MPI_Datatype type = pairs ? pair : MPI_INT;
   const int each = pairs ? 1 : 2;  // elements of a pair of integers
-  std::vector<int> counts, displs;
+  const std::vector<int> counts = counts_of(blocks, each);
+  std::vector<int> displs;
   int all = 0;
-  for (int i = 0; i < size; ++i) {
-    counts.push_back((i == 0 ? blocks.of_rank_0 : blocks.of_others) * each);
+  for (const int count : counts) {
     displs.push_back(all);
-    all += counts.back();
+    all += count;
   }
   const int own = counts[static_cast<size_t>(rank)];
   Vector<int> in(static_cast<size_t>(own * 2 / each)), out(static_cast<size_t>(all * 2 / each));
@@ -44,12 +53,54 @@ void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype p
   for (size_t i = 0; i < in.bytes() / sizeof(int); ++i) in[i] = static_cast<int>(first + i);
   in.put(on.queue);
   out.spoil(on.queue);
-  OK(MPIX_Allgatherv_enqueue(in.on_device(), own, type, out.on_device(), counts.data(),
-                             displs.data(), type, on.comm));
+  // Of the last rank, which is not the one that says what is done, from host memory.
+  OK(MPIX_Allgatherv_enqueue(rank == size - 1 ? &in[0] : in.on_device(), own, type, out.on_device(),
+                             counts.data(), displs.data(), type, on.comm));
   out.get(on.queue);
   on.sync();
+  const auto check = [&](const char* how) {
+    for (size_t i = 0; i < out.bytes() / sizeof(int); ++i)
+      if (out[i] != static_cast<int>(i))
+        FAIL("%s%s: element %zu is %d", blocks.name, how, i, out[i]);
+  };
+  check("");
   for (size_t i = 0; i < out.bytes() / sizeof(int); ++i)
-    if (out[i] != static_cast<int>(i)) FAIL("%s: element %zu is %d", blocks.name, i, out[i]);
+    if (i < first || i >= first + in.bytes() / sizeof(int)) out[i] = -1;
+  out.put(on.queue);
+  OK(MPIX_Allgatherv_enqueue(MPI_IN_PLACE, 0, type, out.on_device(), counts.data(), displs.data(),
+                             type, on.comm));
+  out.get(on.queue);
+  on.sync();
+  check(" in place");
+}
+
+void scatter(const OnStream& on, const Blocks& blocks, bool in_place) {
+  const std::vector<int> counts = counts_of(blocks, 2);
+  size_t all = 0, first = 0;
+  for (int i = 0; i < size; ++i) {
+    if (i == rank) first = all;
+    all += static_cast<size_t>(counts[static_cast<size_t>(i)]);
+  }
+  const auto own = static_cast<size_t>(counts[static_cast<size_t>(rank)]);
+  Vector<int> in(all), out(own + 1);
+  for (size_t i = 0; i < all; ++i) in[i] = rank * 1000 + static_cast<int>(i);
+  out[own] = -7;
+  in.put(on.queue);
+  out.put(on.queue);
+  OK(MPIX_Reduce_scatter_enqueue(in_place ? MPI_IN_PLACE : in.on_device(),
+                                 (in_place ? in : out).on_device(), counts.data(), MPI_INT, MPI_SUM,
+                                 on.comm));
+  Vector<int>& made = in_place ? in : out;
+  made.get(on.queue);
+  on.sync();
+  for (size_t i = 0; i < own; ++i) {
+    const int want = size * (size - 1) / 2 * 1000 + size * static_cast<int>(first + i);
+    if (made[i] != want)
+      FAIL("%s, reduced%s: element %zu is %d, expected %d", blocks.name,
+           in_place ? " in place" : "", i, made[i], want);
+  }
+  if (!in_place && out[own] != -7)
+    FAIL("%s: what is behind the own block was written", blocks.name);
 }
 
 }  // namespace
@@ -67,6 +118,7 @@ int main(int argc, char** argv) {
     {
       const OnStream on;
       for (const bool other : {false, true}) gather(on, blocks, other && rank % 2 == 1, pair);
+      for (const bool in_place : {false, true}) scatter(on, blocks, in_place);
     }
     const std::string all = said_in(said);
     dup2(kept, 2);
@@ -75,6 +127,8 @@ int main(int argc, char** argv) {
     (void)unlink(said);
     if (rank == 0 && all.find(std::string(blocks.algorithm) + " (") == std::string::npos)
       FAIL("%s do not go by %s: %s", blocks.name, blocks.algorithm, all.c_str());
+    if (rank == 0 && blocks.wire != nullptr && all.find(blocks.wire) == std::string::npos)
+      FAIL("%s do not go by %s: %s", blocks.name, blocks.wire, all.c_str());
   }
   OK(MPI_Type_free(&pair));
   return end();

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -90,6 +91,8 @@ class Ranks {
     int blocks = 1;     // of threads
     ReduceNumber number = ReduceNumber::u32;
     Reduction operation = Reduction::kSum;
+    PushArguments::Tabled tabled = PushArguments::kNone;
+    std::vector<size_t> lengths = {};  // ints of blocks that differ, and lie one behind the other
   };
 
   void launch(int rank, const Call& call) {
@@ -104,6 +107,12 @@ class Ranks {
     if (call.spreads) {
       a.bytes = ((a.total + 15) / 16 + ranks_ - 1) / ranks_ * 16;
       a.input_stride = a.output_stride = a.bytes;
+    }
+    a.tabled = call.tabled;
+    int64_t offset = 0;
+    for (size_t i = 0; i < call.lengths.size(); ++i) {
+      a.table[i] = {offset, static_cast<int64_t>(call.lengths[i] * sizeof(int))};
+      offset += a.table[i].length;
     }
     a.words = kWords;
     a.counters = kCounters;
@@ -164,6 +173,7 @@ class Ranks {
         if (n % 4 == 1) wrong += gather(rank, n, sizes[n], (root + 1) % ranks_);
         wrong += reduce_scatter(rank, n, sizes[n]);
         wrong += reduce(rank, n, sizes[n], root);
+        wrong += of_many_lengths(rank, n, sizes[n], n % 2 == 0);
       }
     });
     return wrong;
@@ -286,6 +296,36 @@ class Ranks {
                   .blocks = blocks_of(ints)});
     return differing(data, ints,
                      [&](size_t i) { return sum_of(n, static_cast<size_t>(rank) * ints + i); });
+  }
+  /// An allgather or a reduce-scatter of blocks from nothing to `most`.
+  int of_many_lengths(int rank, size_t n, size_t most, bool gathers) {
+    std::vector<size_t> lengths, starts;
+    size_t all = 0, largest = 0;
+    for (int r = 0; r < ranks_; ++r) {
+      starts.push_back(all);
+      lengths.push_back((static_cast<size_t>(r) * 37 + n * 5) % (most + 1));
+      all += lengths.back();
+      largest = std::max(largest, lengths.back());
+    }
+    if (largest == 0) return 0;
+    const auto mine = static_cast<size_t>(rank);
+    Ints given(values(rank, n, gathers ? lengths[mine] : all), skew);
+    Ints made(std::vector<int>((gathers ? all : lengths[mine]) + 1, -1), skew);
+    Call call{.what = gathers ? PushArguments::kCopy : PushArguments::kReduce,
+              .in = given.at(),
+              .out = made.at(),
+              .ints = largest};
+    call.blocks = blocks_of(largest);
+    call.tabled = gathers ? PushArguments::kOutput : PushArguments::kInput;
+    call.lengths = lengths;
+    launch(rank, call);
+    return differing(made, (gathers ? all : lengths[mine]) + 1, [&](size_t i) {
+      if (i == (gathers ? all : lengths[mine])) return -1;  // not written
+      if (!gathers) return sum_of(n, starts[mine] + i);
+      size_t of = 0;
+      while (i >= starts[of] + lengths[of]) ++of;
+      return value(static_cast<int>(of), n, i - starts[of]);
+    });
   }
   int reduce(int rank, size_t n, size_t ints, int root) {
     Ints mine(values(rank, n, ints), skew), data(std::vector<int>(ints, -1), skew);
