@@ -166,16 +166,17 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
   question.streams = true;
   question.kernels = prefers_kernels(team, process_.params, question.bytes);
   question.lines = question.kernels && may_push_lines(team, process_.params);
-  question.multimem =
-      may_multicast(team, process_.params, operation, question.bytes, job.borrowed());
+  const char* const no_multimem =
+      why_not_multicast(team, process_.params, operation, question.bytes, job.borrowed());
+  question.multimem = no_multimem == nullptr;
   const Placed* const placed = placed_for(state, team, operation, question, why_not);
   if (placed == nullptr) return MPI_SUCCESS;
   if (!job.borrowed() && reduces(operation.collective) && !in_rank_order(*placed, operation)) {
     *why_not = "its operands would be taken in another order than on the host";
     return MPI_SUCCESS;
   }
-  const Way way = way_of(team, process_.params, *placed, operation, question.bytes, job.stream(),
-                         question.multimem);
+  const Way way =
+      way_of(team, process_.params, *placed, operation, question.bytes, job.stream(), no_multimem);
   if (way.engine == Way::kNone && way.failure.empty()) {
     *why_not = way.in_words();
     return MPI_SUCCESS;

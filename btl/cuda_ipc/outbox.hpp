@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outbox: sends descriptors of this process's ledger to the peers that have asked.
-// Why: see base/mail.hpp. A peer that has asked once gets what is new without asking again, before the
-// handle that names it.
+// Why: see base/mail.hpp. A peer that has asked once gets what is new without asking again, before
+// the handle that names it.
 // Threads: under the lock of Exports.
 #pragma once
 

@@ -25,7 +25,7 @@ std::optional<KernelReports::Said> KernelReports::given_up() const noexcept {
 }
 
 std::optional<KernelReports::Said> KernelReports::find(uint32_t state) const noexcept {
-  for (int part = 0; part < ScratchLayout::kReports && reports_ != nullptr; ++part) {
+  for (int part = 0; part < count_ && reports_ != nullptr; ++part) {
     KernelReport& one = reports_[part];
     if (std::atomic_ref<uint32_t>(one.state).load(std::memory_order_acquire) != state) continue;
     return Said{part,

@@ -16,8 +16,9 @@ namespace tern::coll {
 
 class KernelReports {
  public:
-  /// Of ScratchLayout::kReports blocks of threads, all zero at first.
-  explicit KernelReports(cuda::KernelReport* reports) noexcept : reports_(reports) {}
+  /// Of so many blocks of threads, all zero at first.
+  KernelReports(cuda::KernelReport* reports, int count) noexcept
+      : reports_(reports), count_(count) {}
 
   struct Said {
     int part;
@@ -31,6 +32,7 @@ class KernelReports {
  private:
   [[nodiscard]] std::optional<Said> find(uint32_t state) const noexcept;
   cuda::KernelReport* const reports_;  // null: none
+  const int count_;
 };
 
 }  // namespace tern::coll

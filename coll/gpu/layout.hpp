@@ -41,7 +41,7 @@ struct ScratchLayout {
   static constexpr int kSets = 2;
   static constexpr int kMessages = 256;  // of one rank to another in one pass
   static constexpr int kParts = 8;       // blocks of threads of a kernel
-  static constexpr int kReports = 32;    // of one that uses no scratch (multicast.hpp)
+  static constexpr int kReports = 32;  // of one that needs no parts of the scratch (multicast.hpp)
   static constexpr int kKernelMessages = 128;
   static constexpr size_t kKernelGrain = 16;
   static constexpr size_t kGrain = 256;

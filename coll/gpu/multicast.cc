@@ -162,12 +162,17 @@ std::string Multicast::try_out(const GpuTeam& team) {
   return {};
 }
 
+// Where the device is busy the memory stays: giving it back may wait for a rank that waits for
+// this.
+Multicast::~Multicast() {
+  if (has_object_ && !device_.gone() && device_.is_quiet()) end();
+}
+
 void Multicast::end() noexcept {
   if (device_.gone() || !has_object_) return;
   const cuda::Driver& driver = device_.driver;
   const cuda::Current current(device_);
   if (current.result() != CUDA_SUCCESS) return;
-  (void)driver.cuCtxSynchronize();
   if (all_ != 0) (void)cuda::unmap(driver, all_, bytes_);
   CUdevice handle = 0;
   if (bound_ && driver.cuDeviceGet(&handle, device_.ordinal) == CUDA_SUCCESS)

@@ -32,7 +32,7 @@ class Multicast {
   explicit Multicast(cuda::Device& device) noexcept : device_(device) {}
   Multicast(const Multicast&) = delete;
   Multicast& operator=(const Multicast&) = delete;
-  ~Multicast() { end(); }
+  ~Multicast();
 
   // The steps of making it; each an empty sentence, or why it failed on this rank.
   /// What the device or its driver lacks.
@@ -49,7 +49,8 @@ class Multicast {
   /// whose team has scratch.
   [[nodiscard]] std::string try_out(const GpuTeam& team);
 
-  /// Waits for all work of the device.
+  /// Gives back what it has, when no work of the device uses it. The driver may wait for all work
+  /// of the device: no lock may be held.
   void end() noexcept;
 
   /// Alike on all ranks.

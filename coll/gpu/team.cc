@@ -56,7 +56,7 @@ void GpuTeam::end() noexcept {
   const cuda::Current current(device_);
   if (current.result() != CUDA_SUCCESS) return;
   const cuda::Exportable scratch = std::exchange(scratch_, {});
-  multicast_.reset();
+  if (multicast_ != nullptr) multicast_->end();
   programs_.give_back();
   if (end_ != nullptr) (void)device_.driver.cuEventDestroy_v2(end_);
   if (rescue_ != nullptr) device_.streams.end(rescue_);
@@ -268,7 +268,7 @@ std::string GpuTeam::describe(uint32_t wait, std::vector<int>* ranks) const {
     if (std::find(ranks->begin(), ranks->end(), other) == ranks->end()) ranks->push_back(other);
   };
   if ((wait & (kCaptured | kKernels)) == kKernels) {
-    const auto said = KernelReports(reports()).waiting();
+    const auto said = said_by_kernels().waiting();
     if (!said) return {};
     add(said->report.peer);
     return describe(*said);
@@ -297,11 +297,15 @@ std::string GpuTeam::describe(const KernelReports::Said& said) const {
               (said.report.call & kCaptured) != 0 ? ", of a graph" : "");
 }
 
+KernelReports GpuTeam::said_by_kernels() const noexcept {
+  return {reports(), multicast_ != nullptr ? ScratchLayout::kReports : ScratchLayout::kParts};
+}
+
 uint32_t GpuTeam::waiting() const noexcept {
   if (voice_.here == nullptr) return 0;
   for (const std::atomic<uint32_t>& one : voice_.here->waits)
     if (const uint32_t wait = one.load(std::memory_order_acquire); wait != 0) return wait;
-  const auto said = KernelReports(reports()).waiting();
+  const auto said = said_by_kernels().waiting();
   if (!said) return 0;
   const auto part = static_cast<uint32_t>(said->part);
   return kKernels | (said->report.number * ScratchLayout::kReports + part) % kKernels;
@@ -309,7 +313,7 @@ uint32_t GpuTeam::waiting() const noexcept {
 
 std::string GpuTeam::why_given_up() const {
   if (voice_.here == nullptr) return {};
-  const auto said = KernelReports(reports()).given_up();
+  const auto said = said_by_kernels().given_up();
   if (!said) return {};
   const cuda::KernelReport& report = said->report;
   if (report.state == cuda::KernelReport::kLate)

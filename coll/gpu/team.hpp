@@ -173,6 +173,7 @@ class GpuTeam {
   // Numbers of waits: of a graph's, of kernels that say themselves where they are.
   static constexpr uint32_t kCaptured = uint32_t{1} << 31, kKernels = uint32_t{1} << 30;
   [[nodiscard]] const Wait* find_note(uint32_t number) const noexcept;
+  [[nodiscard]] KernelReports said_by_kernels() const noexcept;
   [[nodiscard]] std::string describe(const KernelReports::Said& said) const;
   [[nodiscard]] std::string prepare_words();
   [[nodiscard]] std::string make_voice();
@@ -256,7 +257,7 @@ class GpuTeams {
   void dissolve(core::Communicator& communicator, const std::shared_ptr<GpuTeam>& team);
   /// What a quarter of the scratch would hold is bound to the switch besides.
   static constexpr size_t kMulticastShare = 4;
-  void add_multicast(core::Communicator& communicator, GpuTeam& team);
+  [[nodiscard]] bool add_multicast(core::Communicator& communicator, GpuTeam& team);
   [[nodiscard]] static std::string why_no_multicast(const GpuTeam& team, const Params& params);
   void agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
                       uint64_t parts, GpuTeam& team);

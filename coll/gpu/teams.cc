@@ -171,6 +171,11 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
                                    *device);
   agree_on_lines(communicator, all, parts, *team);
   prepare(communicator, *team, mine.bytes, why_not, islands);
+  team->set_shares(shares);
+  team->set_parts(static_cast<int>(parts));
+  team->set_reduces(parts > 0);
+  if (why_not->empty() && !add_multicast(communicator, *team))
+    *why_not = "a trial of the switch went wrong: " + team->no_multicast();
   if (!why_not->empty()) {
     dissolve(communicator, team);
     return nullptr;
@@ -178,10 +183,6 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   all_.push_back(team);
   ++executions_.process().gpus.scratches;
   team->lease(true);
-  team->set_shares(shares);
-  team->set_parts(static_cast<int>(parts));
-  team->set_reduces(parts > 0);
-  add_multicast(communicator, *team);
   return team;
 }
 

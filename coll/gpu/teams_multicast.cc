@@ -3,7 +3,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
+#include <new>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -59,8 +61,9 @@ Fd receive(const MailSocket& socket, uint64_t team) {
 
 }  // namespace
 
-// Every step ends in an agreement, by which all are done with it.
-void GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team) {
+// Every step ends in an agreement, by which all are done with it. False where what a trial in vain
+// has left behind could not be cleared: the team is of no use then.
+bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team) {
   const Params& params = executions_.process().params;
   auto made = std::make_unique<Multicast>(team.device());
   std::string why;
@@ -68,8 +71,13 @@ void GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team) {
     std::string mine;
     {
       const core::ChannelUnlock meanwhile(communicator.channel().progress);
-      mine = action();
+      try {
+        mine = action();
+      } catch (const std::bad_alloc&) {
+        mine = "it has no memory";
+      }
     }
+    why.clear();
     agree(communicator, mine, &why);
     return why.empty();
   };
@@ -109,20 +117,27 @@ void GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team) {
     return taken.valid() ? made->join(taken, all[0].bytes)
                          : "the object that rank 0 has sent has not come";
   };
+  bool tried = false;
+  const auto try_out = [&] {
+    tried = true;
+    return made->try_out(team);
+  };
   if (step(ready) && step(create) && meet() && step(hand_out) && step(join) &&
       step([&] { return made->add_device(); }) && step([&] { return made->allocate(); }) &&
-      step([&] { return made->bind(); }) && step([&] { return made->map(); }) &&
-      step([&] { return made->try_out(team); })) {
+      step([&] { return made->bind(); }) && step([&] { return made->map(); }) && step(try_out)) {
     team.set_multicast(std::move(made));
-    return;
+    return true;
   }
   team.set_no_multicast(why);
-  // What a trial in vain has left behind; no rank is in it any more.
-  const auto clear = [&] { return team.clear_reports(); };
-  (void)step(clear);
+  {
+    const core::ChannelUnlock meanwhile(communicator.channel().progress);
+    made.reset();
+  }
+  return !tried || step([&] { return team.clear_reports(); });  // no rank is in the trial any more
 }
 
 std::string GpuTeams::why_no_multicast(const GpuTeam& team, const Params& params) {
+  if (params.gpu_multicast == "off") return "TERN_GPU_MULTICAST is off";
   if (params.gpu_wire != "auto" && params.gpu_wire != "multimem")
     return "TERN_GPU_WIRE asks for " + params.gpu_wire;
   if (params.gpu_engine == "host" || params.gpu_engine == "stream")

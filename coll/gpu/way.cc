@@ -110,14 +110,16 @@ bool takes_ordinary(const Params& params, const Operation& operation, size_t byt
   return params.gpu_engine != "auto" || (!operation.irregular && bytes <= kMostByKernel);
 }
 
-bool may_multicast(const GpuTeam& team, const Params& params, const Operation& operation,
-                   size_t bytes, bool any_order) noexcept {
-  if (MulticastRun::why_not(team, operation) != nullptr) return false;
-  if (!any_order && !MulticastRun::is_exact(operation)) return false;
-  if (params.gpu_wire == "multimem") return true;
-  // What is moved but not reduced engines that copy do as fast.
+const char* why_not_multicast(const GpuTeam& team, const Params& params, const Operation& operation,
+                              size_t bytes, bool any_order) noexcept {
+  if (const char* why = MulticastRun::why_not(team, operation); why != nullptr) return why;
+  if (!any_order && !MulticastRun::is_exact(operation))
+    return "its result would have other bits than the host's";
+  if (params.gpu_wire == "multimem") return nullptr;
   const size_t most = splits(operation.collective) ? kMostByLinesInTwoHops : kMostByLines;
-  return reduces(operation.collective) && bytes > most && team.ranks() >= kLeastToMulticast;
+  if (!reduces(operation.collective)) return "what is only moved engines that copy do as fast";
+  if (bytes <= most) return "it is small";
+  return team.ranks() < kLeastToMulticast ? "two ranks send each other what they have" : nullptr;
 }
 
 bool may_push_lines(const GpuTeam& team, const Params& params) noexcept {
@@ -125,15 +127,16 @@ bool may_push_lines(const GpuTeam& team, const Params& params) noexcept {
 }
 
 Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Operation& operation,
-           size_t bytes, CUstream stream, bool multicasts) {
+           size_t bytes, CUstream stream, const char* no_multimem) {
   Way way;
-  if (multicasts && placed.is_row(MulticastRun::row_of(operation.collective))) {
+  if (no_multimem == nullptr && placed.is_row(MulticastRun::row_of(operation.collective))) {
     way.engine = Way::kMulticast;
     way.why = params.gpu_wire == "multimem" ? "TERN_GPU_WIRE asks for multimem"
                                             : "a switch reduces on the way";
     return way;
   }
-  if (params.gpu_wire == "multimem") way.no_multimem = MulticastRun::why_not(team, operation);
+  if (params.gpu_wire == "multimem")
+    way.no_multimem = no_multimem != nullptr ? no_multimem : "another algorithm was chosen";
   if (params.gpu_engine == "host") {
     way.why = "TERN_GPU_ENGINE is host";
     return way;

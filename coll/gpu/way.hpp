@@ -28,21 +28,23 @@ struct Way {
   [[nodiscard]] std::string in_words() const;
 };
 
-/// Before the row is known: whether kernels come first; and whether they may push lines of LL128.
+/// Before the row is known: whether kernels come first.
 [[nodiscard]] bool prefers_kernels(const GpuTeam& team, const Params& params,
                                    size_t bytes) noexcept;
 /// Whether ordinary calls are worth it: before it is known who shares a GPU.
 [[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
                                   size_t bytes) noexcept;
-/// Before the row is known: whether switches may do it, and are worth it. `any_order`: the bits
-/// need not be the host's.
-[[nodiscard]] bool may_multicast(const GpuTeam& team, const Params& params,
-                                 const Operation& operation, size_t bytes, bool any_order) noexcept;
+/// Why switches do not do it, or are not worth it, before the row is known; null: they do.
+/// `any_order`: the bits need not be the host's.
+[[nodiscard]] const char* why_not_multicast(const GpuTeam& team, const Params& params,
+                                            const Operation& operation, size_t bytes,
+                                            bool any_order) noexcept;
+/// Before the row is known: whether kernels may push lines of LL128.
 [[nodiscard]] bool may_push_lines(const GpuTeam& team, const Params& params) noexcept;
 /// All ranks have made the same calls, captured or not. A program is brought to the device.
-/// `multicasts`: may_multicast().
+/// `no_multimem`: why_not_multicast().
 [[nodiscard]] Way way_of(GpuTeam& team, const Params& params, const Placed& placed,
                          const Operation& operation, size_t bytes, CUstream stream,
-                         bool multicasts);
+                         const char* no_multimem);
 
 }  // namespace tern::coll

@@ -25,6 +25,7 @@ struct Address {
   socklen_t length = 0;
   bool operator==(const Address& other) const noexcept;
 };
+
 class MailSocket {
  public:
   static constexpr size_t kMostDescriptors = 128;  // beside a letter

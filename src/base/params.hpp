@@ -101,6 +101,9 @@ namespace tern {
     "what kernels of collectives write to other ranks: auto, simple (data, then a word that says "  \
     "so), ll (words of data and flag, where the algorithm is of one hop), ll128 (lines of both, "   \
     "over NVLink), multimem (to all at once, where a switch of NVLink reduces)")                    \
+  X(gpu_multicast, "TERN_GPU_MULTICAST", Word, "auto", one_of("auto|off"), shared(),               \
+    "collectives that devices do alone: auto (a switch of NVLink reduces what is large, where it "  \
+    "can), off")                                                                                   \
   X(gpu_patience, "TERN_GPU_PATIENCE", Seconds, 30000000, between(0, 86400000000), own(),          \
     "collectives that are put into streams: after so long a stream that waits for another rank's " \
     "says which; 0: never")                                                                        \

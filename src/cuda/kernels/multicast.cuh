@@ -147,7 +147,7 @@ class Multicaster {
     return !waiter_.left();
   }
   TERN_DEVICE bool await(const uint32_t* word, int32_t rank) {
-    const auto what = [&] { return Awaited{rank, 0, 0, static_cast<int64_t>(number_)}; };
+    const auto what = [&] { return Awaited{rank, 0, 0, first_ / a_.room}; };
     unsigned polls = 0;
     uint64_t begun = 0;
     while (static_cast<int32_t>(Words::load(word) - number_) < 0)

@@ -69,7 +69,11 @@ std::optional<MultimemReduction> plan_multimem(ReduceKernel kernel, Reduction op
 bool is_exact(MultimemReduction reduction) noexcept {
   switch (reduction) {
     case MultimemReduction::f16_Sum:
+    case MultimemReduction::f16_Min:
+    case MultimemReduction::f16_Max:
     case MultimemReduction::bf16_Sum:
+    case MultimemReduction::bf16_Min:
+    case MultimemReduction::bf16_Max:
     case MultimemReduction::f32_Sum:
     case MultimemReduction::f64_Sum:
       return false;

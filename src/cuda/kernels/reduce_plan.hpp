@@ -36,7 +36,8 @@ struct ReducePlan {
 /// The same by a switch, of the kernel that a plan names; nothing where switches do not do it.
 [[nodiscard]] std::optional<MultimemReduction> plan_multimem(ReduceKernel kernel,
                                                              Reduction operation) noexcept;
-/// Whether it has the host's bits, for no sum is rounded.
+/// Whether it has the host's bits: of floats sums are rounded in another order, and minima differ
+/// where a NaN or two zeros are compared.
 [[nodiscard]] bool is_exact(MultimemReduction reduction) noexcept;
 
 }  // namespace tern::cuda

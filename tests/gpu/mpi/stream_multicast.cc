@@ -3,7 +3,7 @@
 // and 1 MiB on where there is one, and what switches do not reduce goes another way, as
 // TERN_EXPLAIN says; asked for they take any size. Data in one pass and in several, in place,
 // crooked, with holes and in host memory on some ranks, of floats; in graphs, with calls of other
-// kinds in between.
+// kinds in between. Ordinary calls have the host's bits.
 // ranks: 2 3 4
 // configurations: 4-peers 1 mps
 // env: TERN_EXPLAIN=1
@@ -108,6 +108,24 @@ void blocks(const OnStream& on, size_t count, bool in_place) {
       FAIL("blocks of %zu: element %zu is %d, expected %d", count, i, gathered[i], sum(i));
 }
 
+/// Ordinary calls, whose bits are the host's: integers go through the switch, floats do not.
+template <class T>
+void ordinary(size_t count, MPI_Datatype type, bool is_switched, const char* what) {
+  Vector<T> data(count), result(count);
+  std::vector<T> given(count), wanted(count), made(count);
+  for (size_t i = 0; i < count; ++i) given[i] = static_cast<T>(value(rank, i)) / 7;
+  OK(MPI_Allreduce(given.data(), wanted.data(), static_cast<int>(count), type, MPI_SUM,
+                   MPI_COMM_WORLD));
+  CU(cuMemcpyHtoD_v2(reinterpret_cast<CUdeviceptr>(data.on_device()), given.data(), data.bytes()));
+  said_before = said_in(said).size();
+  OK(MPI_Allreduce(data.on_device(), result.on_device(), static_cast<int>(count), type, MPI_SUM,
+                   MPI_COMM_WORLD));
+  CU(cuMemcpyDtoH_v2(made.data(), reinterpret_cast<CUdeviceptr>(result.on_device()), data.bytes()));
+  expect_switch(is_switched, what);
+  if (std::memcmp(made.data(), wanted.data(), data.bytes()) != 0)
+    FAIL("%s: other bits than from host memory", what);
+}
+
 void replay(const OnStream& on) {
   constexpr int kRounds = 40;
   constexpr size_t kCount = 3000;
@@ -164,6 +182,9 @@ void small(const OnStream& on, bool is_switched) {
   blocks(on, 2001, true);
   blocks(on, 700001, false);  // in several passes
   if (is_switched) replay(on);
+  // Two ranks, whose operands may change places, have another way.
+  ordinary<int>(40001, MPI_INT, is_switched, "integers by an ordinary call");
+  ordinary<float>(40001, MPI_FLOAT, false, "floats by an ordinary call");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class KernelRuns : public testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(Ranks, KernelRuns, testing::Values(1, 2, 3, 4));
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kRanksHere = 3;
+constexpr int kRanksHere = 2;
 constexpr int kReplays = 20;
 #else
 constexpr int kRanksHere = 4;
@@ -40,8 +40,7 @@ constexpr int kReplays = 1000;
 #endif
 
 TEST_P(KernelRuns, EveryRowAgreesWithASerialReference) {
-  if (kSanitized)
-    GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   if (GetParam() > kRanksHere) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
@@ -108,8 +107,7 @@ void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype han
 }
 
 TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
-  if (kSanitized)
-    GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   if (GetParam() > kRanksHere) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
@@ -137,8 +135,7 @@ TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
 }
 
 TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
-  if (kSanitized)
-    GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   if (GetParam() > std::min(kRanksHere, 3)) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
@@ -209,7 +206,7 @@ TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
       std::string why;
       const Placed* const placed = team->placed(*find_algorithm(what, row), 0, &why);
       EXPECT_NE(placed, nullptr) << why;
-      const Way way = way_of(*team, process.params, *placed, made, bytes, gpu.stream, false);
+      const Way way = way_of(*team, process.params, *placed, made, bytes, gpu.stream, "not asked");
       EXPECT_TRUE(way.engine == Way::kPush || way.engine == Way::kKernel) << way.in_words();
       return way.engine == Way::kKernel ? "simple" : way.wire == PushRun::kLines ? "ll128" : "ll";
     };
@@ -253,8 +250,7 @@ unsigned long long calls_into_streams() {
 
 // Of any wire: a launch, a word that says it has passed, an event that orders other streams.
 TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
-  if (kSanitized)
-    GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   constexpr unsigned long long kRanks = 4;
   std::barrier meet(kRanks);
   for (const char* const wire : {"ll", "ll128", "simple"}) {
@@ -297,8 +293,7 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
 
 // A call that was not made before would upload its program.
 TEST_F(OneKernelRun, ACaptureIsRefusedUntilTheProgramIsThere) {
-  if (kSanitized)
-    GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   Settings settings = kByKernel;
   settings.emplace_back("TERN_GPU_WIRE", "simple");  // words of LL need no program
   test::World(2, with_kernels(settings)).run([](Process& process) {
@@ -328,8 +323,7 @@ TEST_F(OneKernelRun, ACaptureIsRefusedUntilTheProgramIsThere) {
 }
 
 TEST_F(OneKernelRun, AKernelThatWaitsInVainSaysForWhom) {
-  if (kSanitized)
-    GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   Settings settings = kByKernel;
   settings.emplace_back("TERN_GPU_PATIENCE", "100ms");
   std::barrier meet(2);

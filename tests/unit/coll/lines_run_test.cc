@@ -21,8 +21,7 @@ class LinesRuns : public testing::TestWithParam<int> {
     ASSERT_NE(cuda::test::find_driver(), nullptr) << "the software driver is not built";
   }
   void SetUp() override {
-    if (kSanitized)
-      GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
+    if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   }
 };
 INSTANTIATE_TEST_SUITE_P(Ranks, LinesRuns, testing::Values(1, 2, 3, 4));
@@ -42,7 +41,7 @@ const Algorithm& force(Process& process, Collective what, const char* row) {
 }
 
 TEST_P(LinesRuns, EveryRowAgreesWithASerialReference) {
-  test::World(GetParam(), kByLines).run([](Process& process) {
+  test::World(GetParam(), with_kernels(kByLines)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     ASSERT_EQ(Coll::team_of(*process.world)->no_lines(), "");
@@ -63,7 +62,7 @@ TEST_P(LinesRuns, EveryRowAgreesWithASerialReference) {
 
 TEST_P(LinesRuns, AGraphReplaysAThousandTimesAmongCallsOfOtherWires) {
   if (GetParam() > 3) GTEST_SKIP() << "takes too long here";
-  test::World(GetParam(), kByLines).run([](Process& process) {
+  test::World(GetParam(), with_kernels(kByLines)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     const Algorithm& one = force(process, kAllreduce, "one_shot");
@@ -96,7 +95,7 @@ TEST_P(LinesRuns, AKernelThatWaitsInVainSaysForWhom) {
   test::World::Settings settings = kByLines;
   settings.emplace_back("TERN_GPU_PATIENCE", "100ms");
   std::barrier meet(2);
-  test::World(2, settings).run([&](Process& process) {
+  test::World(2, with_kernels(settings)).run([&](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     const Algorithm& row = force(process, kAllreduce, "two_shot");

@@ -107,6 +107,24 @@ TEST(Select, LinesOfATableMayAskForWhatKernelsPush) {
   EXPECT_EQ(chosen(table, allreduce), "ring");
 }
 
+// What switches may do comes first; a table may take it back, or take it further.
+TEST(Select, LinesOfATableMayAskForSwitches) {
+  const File file("allreduce ..4 any ring streams\nbcast any 1m.. linear multimem\n");
+  Params params;
+  Selector built_in, table;
+  built_in.configure(params);
+  params.coll_table = file.path();
+  table.configure(params);
+  Question allreduce{Collective::kAllreduce, 4, 8 << 20}, bcast{Collective::kBcast, 4, 8 << 20};
+  allreduce.streams = bcast.streams = true;
+  EXPECT_EQ(chosen(built_in, allreduce), "ring");
+  EXPECT_EQ(chosen(table, bcast), "chain");
+  allreduce.multimem = bcast.multimem = true;
+  EXPECT_EQ(chosen(built_in, allreduce), "two_shot");
+  EXPECT_EQ(chosen(table, allreduce), "ring");
+  EXPECT_EQ(chosen(table, bcast), "linear");
+}
+
 TEST(Select, BadLinesAreNamedByNumber) {
   const File file(
       "bcast any any binomial\nbcst any any binomial\nbcast any any rign\n\n"

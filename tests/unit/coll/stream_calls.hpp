@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -23,12 +24,15 @@ using enum Collective;
 constexpr int kDevices = 17;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kMostRanks = 5;
+constexpr int kMostRanks = 3;
 constexpr bool kSanitized = true;
 #else
 constexpr int kMostRanks = 9;
 constexpr bool kSanitized = false;
 #endif
+
+/// The suites gpu-asan and gpu-tsan ask for what takes minutes there.
+inline bool takes_minutes() { return kSanitized && std::getenv("TEST_LONG") == nullptr; }
 
 /// A build for sanitizers has no kernels, and the software driver looks at no image.
 inline test::World::Settings with_kernels(test::World::Settings settings) {

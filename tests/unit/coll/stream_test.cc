@@ -21,8 +21,7 @@ class Streams : public testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(Ranks, Streams, testing::Values(1, 2, 3, 4, 5, 8, 9));
 
 TEST_P(Streams, EveryRowAgreesWithASerialReference) {
-  if (kSanitized)
-    GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   if (GetParam() > kMostRanks) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), with_kernels({{"TERN_GPU_SCRATCH", "2m"}, {"TERN_GPU_ENGINE", "stream"}}))
       .run([](Process& process) {
@@ -52,8 +51,7 @@ TEST_P(Streams, EveryRowAgreesWithASerialReference) {
 // Of a ring of 4 ranks in 16 passes: hardly more calls of the driver than steps, and none that may
 // wait for all work.
 TEST(StreamCalls, AStepIsACall) {
-  if (kSanitized)
-    GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   ::setenv("SOFTCUDA_DEVICES", std::to_string(kDevices).c_str(), 1);
   ASSERT_NE(cuda::test::find_driver(), nullptr);
   constexpr int kRanks = 4, kPasses = 16;
@@ -104,8 +102,7 @@ TEST(StreamCalls, AStepIsACall) {
 
 // What the graphs wrote last is looked at by chance: each has other sizes, and other rows.
 TEST_P(Streams, GraphsReplayWithOtherCallsInBetween) {
-  if (kSanitized)
-    GTEST_SKIP() << "with sanitizers these have not been seen to pass yet: they take minutes";
+  if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   if (GetParam() > 5) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), with_kernels({{"TERN_GPU_SCRATCH", "2m"}, {"TERN_GPU_ENGINE", "stream"}}))
       .run([](Process& process) {

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each function of the driver that ranks call to get memory behind a multicast address fails on
+// one of them, while a stream waits for what another rank sends: all have a communicator that
+// does without such memory, and sums are right; where none fails, it is there.
+// ranks: 3
+// configurations: 4-peers
+// env: TERN_EXPLAIN=1
+// env: SOFTCUDA_WAITS=off
+// timeout: 120
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "faults.hpp"
+#include "said.hpp"
+#include "stream.hpp"
+
+extern "C" CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), void* data);
+
+using namespace tern::test;
+
+namespace {
+
+constexpr size_t kCount = 300000;  // more than 1 MiB
+
+void sum(const OnStream& on) {
+  Vector<int> data(kCount);
+  for (size_t i = 0; i < kCount; ++i) data[i] = rank + static_cast<int>(i);
+  data.put(on.queue);
+  OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), static_cast<int>(kCount), MPI_INT,
+                            MPI_SUM, on.comm));
+  data.get(on.queue);
+  on.sync();
+  for (size_t i = 0; i < kCount; ++i)
+    if (data[i] != size * static_cast<int>(i) + size * (size - 1) / 2)
+      FAIL("%s: element %zu is %d", doing, i, data[i]);
+}
+
+/// Another communicator while rank 0's stream waits for a message of rank 1's, whose stream is
+/// busy; it is kept, so that the next one has memory of its own.
+std::unique_ptr<OnStream> make(const OnStream& busy, const std::string& fault, int at) {
+  Vector<int> message(1000);
+  if (rank == 1)
+    CU(cuLaunchHostFunc(
+        busy.queue, [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(300)); },
+        nullptr));
+  if (rank == 1) OK(MPIX_Send_enqueue(message.on_device(), 1000, MPI_INT, 0, 0, busy.comm));
+  if (rank == 0)
+    OK(MPIX_Recv_enqueue(message.on_device(), 1000, MPI_INT, 1, 0, busy.comm, MPI_STATUS_IGNORE));
+  if (rank == at) control().fault(fault.c_str());
+  auto made = std::make_unique<OnStream>();
+  control().fault("");
+  sum(*made);
+  busy.sync();
+  return made;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  if (!control().there()) return end() == 0 ? 77 : 1;
+  end_with_words();
+  start_cuda();
+  constexpr const char* kFaults[] = {
+      "",
+      "cuMulticastGetGranularity:1:999",
+      "cuMulticastCreate:1:999",
+      "cuMemExportToShareableHandle:2:999",
+      "cuMemImportFromShareableHandle:3:999",
+      "cuMulticastAddDevice:1:999",
+      "cuMemCreate:2:999",
+      "cuMulticastBindMem:1:999",
+      "cuMemMap:4:999",
+      "cuMemMap:5:999",
+  };
+  char said[] = "/tmp/tern_said_XXXXXX";
+  const int file = mkstemp(said), kept = dup(2);
+  {
+    const OnStream busy;
+    std::vector<std::unique_ptr<OnStream>> all;
+    size_t before = 0;
+    for (const std::string fault : kFaults)
+      for (const int at : {0, 2}) {
+        now("a communicator, " + fault + " at rank " + std::to_string(at), 20);
+        dup2(file, 2);
+        all.push_back(make(busy, fault, at));
+        dup2(kept, 2);
+        alarm(0);
+        const std::string words = said_in(said);
+        const bool taken = words.find("(multimem, ", before) != std::string::npos;
+        before = words.size();
+        if (rank == 0 && fault.empty() && !taken) FAIL("the switch was not taken");
+        if (rank == 0 && fault.find("Multicast") != std::string::npos && taken &&
+            (at == 0 || fault.find("Create") == std::string::npos) &&
+            (at == 0 || fault.find("Granularity") == std::string::npos))
+          FAIL("%s: the switch was taken", doing);
+      }
+  }
+  (void)unlink(said);
+  return end();
+}
