@@ -6,7 +6,8 @@
 // afterwards is well.
 // ranks: 4
 // full-ranks: 2
-// configurations: 1 4-peers mps 2-apart islands
+// configurations: 1 4-peers mps 2-apart
+// full-configurations: islands
 // timeout: 150
 #include <memory>
 
