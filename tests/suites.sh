@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The suites of ./quickstart check, and their sum. Sourced by quickstart. A suite is a function suite_NAME that
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
-# The usual ones take 18 minutes on two cores from nothing, 6 of them the sanitizers' (25 are the bound).
+# The usual ones are meant for 25 minutes on two cores from nothing: what takes long and shows little more is for --full.
 # Unit and asan have the fuzz targets with their corpus.
 usual_suites=(fresh lint unit network mpi hosts gpu cmake asan tsan torch-smoke)
 long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan)
