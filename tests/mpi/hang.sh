@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Who waits for whom: SIGQUIT, --timeout and TERN_HANG name each rank's call, and the cycle.
 # timeout: 120
+# waits: yes
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # mpirun under a debugger: the MPIR table of a job that runs, and a job that is started by gdb.
 # timeout: 240
+# waits: yes
 . "$TOP/tests/verdicts.sh"
 if ! command -v gdb >/dev/null; then
   echo "no gdb here"

@@ -2,6 +2,7 @@
 # PMIx both ways: a client that knows nothing of Tern under our mpirun, and Tern programs under every PMIx server
 # that this machine has: ours, prterun, Open MPI's mpirun, Slurm.
 # timeout: 180
+# waits: yes
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/slurm.sh"
 work=$(mktemp -d)

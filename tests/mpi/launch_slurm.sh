@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # mpirun and srun in a real Slurm: slurmctld and four slurmd on this machine, all in a folder of their own.
 # timeout: 240
+# waits: yes
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/slurm.sh"
 if slurm_missing; then exit 77; fi

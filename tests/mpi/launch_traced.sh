@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A rank that even SIGKILL does not end, for its tracer does not let go of it: mpirun says so and ends all the same.
 # timeout: 90
+# waits: yes
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 tracer=

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Standard, synchronous and ready sends, blocking and not, at every size around a protocol's
 // border.
-// ranks: 1 2 3 4 8
+// ranks: 1 2 3
+// full-ranks: 4 8
 // timeout: 120
 #include "check.h"
 

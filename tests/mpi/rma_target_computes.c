@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A target that computes, and calls MPI no more, is served all the same: locks, puts, gets and
 // counters of its memory end long before it is back, whichever way the window is reached.
-// ranks: 2 3 4
+// ranks: 3
+// full-ranks: 2 4
 // timeout: 30
 #include <time.h>
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A communicator of a session whose member never comes: the job ends, and says who.
 # timeout: 60
+# waits: yes
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tern_info: every part as text and as JSON, the transports by trying, machines that hwloc makes up, wrong use.
 # timeout: 120
+# waits: yes
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

@@ -4,6 +4,7 @@
 // second, no rank hangs, and memory of the host still travels.
 // ranks: 2
 // configurations: 1 2-apart
+// alone: yes
 #include "allocators.hpp"
 
 using namespace tern::test;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # examples/digits --device: steps in streams and as a graph end with the same weights, which are
 # those that reading well takes.
-# configurations: 1 4-peers 2-apart
+# configurations: 1 2-apart
+# full-configurations: 4-peers
 # timeout: 120
 set -eu
 work=$(mktemp -d)

@@ -3,7 +3,8 @@
 // at the sender and at the receiver: each call of MPI ends, with an error or by another way; what
 // it calls a success is right; the next message is well; and nothing is left in the driver.
 // ranks: 2
-// configurations: 1 2-apart
+// configurations: 1
+// full-configurations: 2-apart
 // timeout: 150
 #include "faults.hpp"
 

@@ -2,7 +2,8 @@
 // Ranks with a GPU each: collectives of large device memory, in all forms, give what host memory
 // gives; also where devices map each other's memory and find something else there, which is tried
 // before it is used.
-// ranks: 2 4 5
+// ranks: 2 5
+// full-ranks: 4
 // configurations: 1 4-peers lies 2-apart islands
 #include <functional>
 

@@ -3,6 +3,7 @@
 // stream has come to, though the program's own thread waits in the driver.
 // ranks: 2
 // configurations: 1
+// alone: yes
 // mpirun: --timeout 3
 // expect-exit: 124
 // expect-stderr: MPIX_Allreduce_enqueue, which the stream has come to

@@ -3,6 +3,7 @@
 // sentence.
 // ranks: 2 3
 // configurations: 1 jitter
+// alone: yes
 // timeout: 20
 // expect-exit: nonzero
 // expect-stderr: killed by signal 9

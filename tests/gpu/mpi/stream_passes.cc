@@ -3,7 +3,8 @@
 // streams: each gives what the ordinary one gives, in place, too, with blocks of many sizes, where
 // a pass must not write what a later one still reads.
 // ranks: 2 3
-// configurations: 4-peers mps jitter
+// configurations: 4-peers jitter
+// full-configurations: mps
 // timeout: 60
 #include "stream.hpp"
 

@@ -2,7 +2,8 @@
 // A small blocking collective of device memory is one kernel on each device, begun by few calls of
 // the driver, none of which waits for all work, and nothing of its data goes through the host: also
 // where the first call of the communicator came before the program had a driver.
-// ranks: 2 4
+// ranks: 2
+// full-ranks: 4
 // configurations: 4-peers mps
 // sanitizers: no
 #include "trace.hpp"

@@ -4,7 +4,8 @@
 // prepares what devices need to do it alone, and in a later one. Each call ends on both ranks; who
 // is told of no failure has the right data; and a communicator that is made afterwards is well.
 // ranks: 2
-// configurations: 4-peers mps queue-peers
+// configurations: 4-peers mps
+// full-configurations: queue-peers
 // timeout: 150
 #include "faults.hpp"
 

@@ -4,6 +4,7 @@
 // interrupted they leave at once, also where nothing gets past what waits in the hardware's queue.
 // ranks: 2
 // configurations: queue-peers
+// alone: yes
 // timeout: 60
 // expect-stderr: has waited for
 #include <chrono>

@@ -6,6 +6,7 @@
 // does not come to one rank's device.
 // ranks: 2
 // configurations: 4-peers mps
+// alone: yes
 // timeout: 60
 #include "faults.hpp"
 #include "stream.hpp"
