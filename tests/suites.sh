@@ -4,7 +4,7 @@
 # The usual ones are meant for 25 minutes on two cores from nothing: what takes long and shows little more is for --full.
 # Unit and asan have the fuzz targets with their corpus.
 usual_suites=(fresh lint unit network mpi hosts gpu cmake asan tsan torch-smoke)
-long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan)
+long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
 other_suites=(abi)
 full=
 
@@ -91,6 +91,15 @@ sanitized_gpu() {
   step "build the software driver" "the compiler's message is in the log" make -C "$dir" -j "$jobs" softcuda
   $(fixed_addresses) tests/gpu/run soft mpi/ --prefix "$dir/stage$prefix" --tree "$dir" --sanitizers "$2" \
     --timeout-scale 5 $full "${some[@]}"
+}
+# Collectives in streams with ranks as threads: what takes minutes in a sanitized build, and is skipped in asan and tsan.
+suite_streams-asan() { sanitized_streams asan address,undefined; }
+suite_streams-tsan() { sanitized_streams tsan thread; }
+sanitized_streams() {
+  local dir=$top/_build-$1 tests=(coll/kernel_run_test coll/lines_run_test coll/stream_test)
+  configure_sanitized "$dir" "$2"
+  step "build ${dir##*/}" "the compiler's message is in the log" make -C "$dir" -j "$jobs" "${tests[@]/#/tests/unit/}" softcuda
+  TEST_LONG=1 TERN_HOST_KERNELS_TIMEOUT=120 $(fixed_addresses) tests/unit/run --build "$dir" --timeout 900 "${tests[@]}"
 }
 install_sanitized() {
   configure_sanitized "$1" "$2"

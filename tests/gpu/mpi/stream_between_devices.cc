@@ -4,6 +4,7 @@
 // rank that does not come is named within the patience.
 // ranks: 2 3 4
 // configurations: 4-peers
+// env: TERN_GPU_MULTICAST=off
 #include <fcntl.h>
 #include <unistd.h>
 
