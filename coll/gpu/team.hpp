@@ -255,8 +255,6 @@ class GpuTeams {
   [[nodiscard]] std::vector<int> find_islands(core::Communicator& communicator,
                                               const GpuTeam& team);
   void dissolve(core::Communicator& communicator, const std::shared_ptr<GpuTeam>& team);
-  /// What a quarter of the scratch would hold is bound to the switch besides.
-  static constexpr size_t kMulticastShare = 4;
   [[nodiscard]] bool add_multicast(core::Communicator& communicator, GpuTeam& team);
   [[nodiscard]] static std::string why_no_multicast(const GpuTeam& team, const Params& params);
   void agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,

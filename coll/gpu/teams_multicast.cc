@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
+#include <memory>
 #include <new>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -32,47 +35,113 @@ struct Letter {
   uint64_t team = 0;
 };
 
-std::string send_all(const MailSocket& socket, const std::vector<Member>& all, uint64_t team,
-                     const Fd& descriptor) {
-  const Letter letter{Letter::kMagic, team};
-  const int fd = descriptor.get();
-  for (size_t rank = 1; rank < all.size(); ++rank)
-    if (const int error = socket.send(all[rank].mail, &letter, sizeof letter, &fd, 1); error != 0)
-      return strf("the object cannot be sent to rank %zu: %s", rank, std::strerror(error));
-  return {};
-}
+/// One rank's part: steps, each of which gives a sentence where it fails.
+class MulticastMaking {
+ public:
+  MulticastMaking(GpuTeam& team, const Params& params, std::string lacks)
+      : team_(team),
+        wanted_(params.gpu_scratch / kShare),
+        lacks_(std::move(lacks)),
+        made_(std::make_unique<Multicast>(team.device())),
+        all_(static_cast<size_t>(team.ranks())) {}
 
-/// It was sent before this is called.
-Fd receive(const MailSocket& socket, uint64_t team) {
-  constexpr int64_t kMost = 1'000'000'000;  // ns
-  const int64_t begun = now_ns();
-  while (now_ns() - begun < kMost) {
-    Letter letter;
-    std::vector<Fd> descriptors;
-    Address from;
-    const size_t bytes = socket.receive(&letter, sizeof letter, &descriptors, &from);
-    if (bytes == sizeof letter && letter.magic == Letter::kMagic && letter.team == team &&
-        descriptors.size() == 1)
-      return std::move(descriptors[0]);
-    ::sched_yield();
+  [[nodiscard]] std::string ready() {
+    if (lacks_.empty() && !socket_.valid()) lacks_ = "it has no socket to take the object by";
+    return lacks_;
   }
-  return {};
-}
+  [[nodiscard]] std::string create() {
+    return is_root() ? made_->create(team_.ranks(), wanted_, &descriptor_) : std::string();
+  }
+  // Then members meet.
+  [[nodiscard]] Member member() const {
+    return {socket_.address(),
+            static_cast<uint64_t>(
+                std::min(Multicast::kParts, team_.device().kernels()->most_waiting_multicast())),
+            made_->bytes()};
+  }
+  [[nodiscard]] Member* all() noexcept { return all_.data(); }
+  void have_met() noexcept {
+    const auto fewest =
+        std::min_element(all_.begin(), all_.end(),
+                         [](const Member& a, const Member& b) { return a.blocks < b.blocks; });
+    made_->set_blocks(static_cast<int>(fewest->blocks));
+  }
+  [[nodiscard]] std::string hand_out() {
+    const Letter letter{Letter::kMagic, team_.number()};
+    const int fd = descriptor_.get();
+    for (size_t rank = 1; is_root() && rank < all_.size(); ++rank)
+      if (const int error = socket_.send(all_[rank].mail, &letter, sizeof letter, &fd, 1);
+          error != 0)
+        return strf("the object cannot be sent to rank %zu: %s", rank, std::strerror(error));
+    return {};
+  }
+  [[nodiscard]] std::string join() {
+    if (is_root()) return {};
+    const Fd taken = receive();
+    return taken.valid() ? made_->join(taken, all_[0].bytes)
+                         : "the object that rank 0 has sent has not come";
+  }
+  [[nodiscard]] std::string add_device() { return made_->add_device(); }
+  [[nodiscard]] std::string allocate() { return made_->allocate(); }
+  [[nodiscard]] std::string bind() { return made_->bind(); }
+  [[nodiscard]] std::string map() { return made_->map(); }
+  [[nodiscard]] std::string try_out() {
+    tried_ = true;
+    return made_->try_out(team_);
+  }
+  /// After steps that all have taken, or one in vain. No lock may be held.
+  [[nodiscard]] std::unique_ptr<Multicast> take() noexcept { return std::move(made_); }
+  void give_up() noexcept { made_.reset(); }
+  [[nodiscard]] bool tried() const noexcept { return tried_; }
+  [[nodiscard]] std::string clear() { return team_.clear_reports(); }
+
+ private:
+  /// What a quarter of the scratch would hold is bound to the switch besides.
+  static constexpr size_t kShare = 4;
+  [[nodiscard]] bool is_root() const noexcept { return team_.rank() == 0; }
+
+  /// It was sent before this is called.
+  [[nodiscard]] Fd receive() const {
+    constexpr int64_t kMost = 1'000'000'000;  // ns
+    const int64_t begun = now_ns();
+    while (now_ns() - begun < kMost) {
+      Letter letter;
+      std::vector<Fd> descriptors;
+      Address from;
+      const size_t bytes = socket_.receive(&letter, sizeof letter, &descriptors, &from);
+      if (bytes == sizeof letter && letter.magic == Letter::kMagic &&
+          letter.team == team_.number() && descriptors.size() == 1)
+        return std::move(descriptors[0]);
+      ::sched_yield();
+    }
+    return {};
+  }
+
+  GpuTeam& team_;
+  const size_t wanted_;  // bytes
+  std::string lacks_;
+  std::unique_ptr<Multicast> made_;
+  const MailSocket socket_{Address{}};
+  Fd descriptor_;  // of the object, at the root
+  std::vector<Member> all_;
+  bool tried_ = false;
+};
 
 }  // namespace
 
 // Every step ends in an agreement, by which all are done with it. False where what a trial in vain
 // has left behind could not be cleared: the team is of no use then.
 bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team) {
+  using Making = MulticastMaking;
   const Params& params = executions_.process().params;
-  auto made = std::make_unique<Multicast>(team.device());
+  Making making(team, params, why_no_multicast(team, params));
   std::string why;
-  const auto step = [&](const std::function<std::string()>& action) {
+  const auto step = [&](std::string (Making::*action)()) {
     std::string mine;
     {
       const core::ChannelUnlock meanwhile(communicator.channel().progress);
       try {
-        mine = action();
+        mine = (making.*action)();
       } catch (const std::bad_alloc&) {
         mine = "it has no memory";
       }
@@ -81,59 +150,24 @@ bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team) {
     agree(communicator, mine, &why);
     return why.empty();
   };
-  const bool is_root = communicator.rank() == 0;
-  MailSocket socket{Address{}};
-  Fd descriptor;
-  std::vector<Member> all(static_cast<size_t>(communicator.size()));
   const auto meet = [&] {
-    Member mine{};
-    mine.mail = socket.address();
-    mine.blocks = static_cast<uint64_t>(
-        std::min(Multicast::kParts, team.device().kernels()->most_waiting_multicast()));
-    mine.bytes = made->bytes();
-    executions_.gather(communicator, &mine, all.data(), sizeof mine, kMakingMulticast);
-    made->set_blocks(static_cast<int>(
-        std::min_element(all.begin(), all.end(), [](const Member& a, const Member& b) {
-          return a.blocks < b.blocks;
-        })->blocks));
+    const Member mine = making.member();
+    executions_.gather(communicator, &mine, making.all(), sizeof mine, kMakingMulticast);
+    making.have_met();
     return true;
   };
-  const auto ready = [&] {
-    std::string lacks = why_no_multicast(team, params);
-    if (lacks.empty() && !socket.valid()) lacks = "it has no socket to take the object by";
-    return lacks;
-  };
-  const auto create = [&] {
-    return is_root ? made->create(communicator.size(), params.gpu_scratch / kMulticastShare,
-                                  &descriptor)
-                   : std::string();
-  };
-  const auto hand_out = [&] {
-    return is_root ? send_all(socket, all, team.number(), descriptor) : std::string();
-  };
-  const auto join = [&] {
-    if (is_root) return std::string();
-    const Fd taken = receive(socket, team.number());
-    return taken.valid() ? made->join(taken, all[0].bytes)
-                         : "the object that rank 0 has sent has not come";
-  };
-  bool tried = false;
-  const auto try_out = [&] {
-    tried = true;
-    return made->try_out(team);
-  };
-  if (step(ready) && step(create) && meet() && step(hand_out) && step(join) &&
-      step([&] { return made->add_device(); }) && step([&] { return made->allocate(); }) &&
-      step([&] { return made->bind(); }) && step([&] { return made->map(); }) && step(try_out)) {
-    team.set_multicast(std::move(made));
+  if (step(&Making::ready) && step(&Making::create) && meet() && step(&Making::hand_out) &&
+      step(&Making::join) && step(&Making::add_device) && step(&Making::allocate) &&
+      step(&Making::bind) && step(&Making::map) && step(&Making::try_out)) {
+    team.set_multicast(making.take());
     return true;
   }
   team.set_no_multicast(why);
   {
     const core::ChannelUnlock meanwhile(communicator.channel().progress);
-    made.reset();
+    making.give_up();
   }
-  return !tried || step([&] { return team.clear_reports(); });  // no rank is in the trial any more
+  return !making.tried() || step(&Making::clear);  // no rank is in the trial any more
 }
 
 std::string GpuTeams::why_no_multicast(const GpuTeam& team, const Params& params) {

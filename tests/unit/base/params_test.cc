@@ -150,7 +150,8 @@ TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   Params params;
   EXPECT_TRUE(has(params.shared_in_words(),
                   "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_GPU_SCRATCH, "
-                  "TERN_GPU_ENGINE, TERN_GPU_WIRE, TERN_COLL_TABLE, TERN_COLL_LEVELS"))
+                  "TERN_GPU_ENGINE, TERN_GPU_WIRE, TERN_GPU_MULTICAST, TERN_COLL_TABLE, "
+                  "TERN_COLL_LEVELS"))
       << params.shared_in_words();
   EXPECT_TRUE(has(params.shared_in_words(), "; none is set on this rank"));
   EXPECT_FALSE(has(params.shared_in_words(), "TERN_SPIN"));
