@@ -2,7 +2,6 @@
 # Little memory, few descriptors, full disks: every run succeeds, or ends within seconds with a sentence that says what
 # was missing. Never a hang, a signal, or silence.
 # timeout: 600
-# waits: yes
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 mounts=()
