@@ -22,6 +22,10 @@ struct Remembered {
 };
 thread_local Remembered last_raised;
 thread_local core::Ref<core::Object> kept_object;
+// As of base/error.cc.
+[[gnu::constructor]] void note_these_early() noexcept {
+  asm volatile("" : : "r"(&last_raised), "r"(&kept_object));
+}
 
 struct Sentence {
   int mpi_class;

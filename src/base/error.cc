@@ -15,6 +15,10 @@ namespace {
 
 thread_local LastError last_error;
 
+// While there is memory: at its first use in a thread the C library notes that it has a destructor,
+// and ends the process where it has no room to.
+[[gnu::constructor]] void note_early() noexcept { asm volatile("" : : "r"(&last_error)); }
+
 std::string vstrf(const char* format, va_list arguments) {
   va_list again;
   va_copy(again, arguments);
