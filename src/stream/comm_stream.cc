@@ -196,7 +196,6 @@ void CommStream::leave(uint32_t number) noexcept {
     captured = entry.captured;
     free_.push_back(number);  // there is room: enter()
   }
-  ended.reset();
   if (captured) {
     proxy_->count_captured(-1);
   } else {
@@ -205,6 +204,7 @@ void CommStream::leave(uint32_t number) noexcept {
   }
   {
     const core::ChannelLock lock(progress_of(communicator_));
+    ended.reset();  // it may hold the last of a request, which ends under that lock
     communicator_.operation_ended();
   }
   const std::lock_guard<std::mutex> guard(mutex_);
