@@ -112,14 +112,18 @@ bool takes_ordinary(const Params& params, const Operation& operation, size_t byt
 
 const char* why_not_multicast(const GpuTeam& team, const Params& params, const Operation& operation,
                               size_t bytes, bool any_order) noexcept {
+  // What costs least is asked first: this stands before each call.
+  if (team.multicast() == nullptr) return team.no_multicast().c_str();
+  if (params.gpu_wire != "multimem") {
+    const size_t most = splits(operation.collective) ? kMostByLinesInTwoHops : kMostByLines;
+    if (!reduces(operation.collective)) return "what is only moved engines that copy do as fast";
+    if (bytes <= most) return "it is small";
+    if (team.ranks() < kLeastToMulticast) return "two ranks send each other what they have";
+  }
   if (const char* why = MulticastRun::why_not(team, operation); why != nullptr) return why;
-  if (!any_order && !MulticastRun::is_exact(operation))
-    return "its result would have other bits than the host's";
-  if (params.gpu_wire == "multimem") return nullptr;
-  const size_t most = splits(operation.collective) ? kMostByLinesInTwoHops : kMostByLines;
-  if (!reduces(operation.collective)) return "what is only moved engines that copy do as fast";
-  if (bytes <= most) return "it is small";
-  return team.ranks() < kLeastToMulticast ? "two ranks send each other what they have" : nullptr;
+  return any_order || MulticastRun::is_exact(operation)
+             ? nullptr
+             : "its result would have other bits than the host's";
 }
 
 bool may_push_lines(const GpuTeam& team, const Params& params) noexcept {

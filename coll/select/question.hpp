@@ -13,7 +13,8 @@ namespace tern::coll {
 struct Question {
   Collective collective;
   int32_t ranks;
-  size_t bytes;  // of the vector, or of one block; 0 where blocks differ
+  size_t bytes;  // of the vector, or of one block; where blocks differ their mean, or 0 if ranks do
+                 // not know it
   bool commutative = true;
   bool equal_blocks = true;
   const Levels* levels = nullptr;  // null: one host, or nothing is known

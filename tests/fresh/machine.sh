@@ -85,6 +85,6 @@ copy_tree() {
 
 # typed NAME LINE: the line as NAME types it in the tree; what it prints goes to the log of this machine.
 typed() {
-  printf '%s\ncd ~/tern || exit\n%s\n' "$flags" "$2" >"$machine/tmp/typed"
+  printf 'cd ~/tern || exit\n%s\n' "$2" >"$machine/tmp/typed"
   if [ "$1" = root ]; then inside bash /tmp/typed; else inside su "$1" -c 'bash /tmp/typed'; fi </dev/null
 }

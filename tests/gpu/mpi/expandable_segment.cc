@@ -75,7 +75,7 @@ void message(const Segment& segment, int from, size_t offset, size_t bytes,
               MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   if (segment.area.get(bytes, offset) != want)
     FAIL("%zu bytes at offset %zu of the segment are wrong", bytes, offset);
-  if (control().there() && kSlowness == 1 && fresh != kAny && imports() - before != fresh)
+  if (control().there() && fresh != kAny && imports() - before != fresh)
     FAIL("%zu bytes at offset %zu: %llu pieces are mapped, expected %llu", bytes, offset,
          imports() - before, fresh);
 }

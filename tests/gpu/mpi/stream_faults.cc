@@ -4,10 +4,8 @@
 // enqueued and runs. Each call of MPI ends, and each stream; ranks agree whether there is a
 // communicator; who is told of no failure has the right data; and a communicator that is made
 // afterwards is well.
-// ranks: 4
-// full-ranks: 2
-// configurations: 1 4-peers mps 2-apart
-// full-configurations: islands
+// ranks: 2 4
+// configurations: 1 4-peers mps 2-apart islands
 // timeout: 150
 #include <memory>
 
