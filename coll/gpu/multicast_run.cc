@@ -41,8 +41,7 @@ const char* MulticastRun::row_of(Collective collective) noexcept {
   }
 }
 
-const char* MulticastRun::why_not(const GpuTeam& team, const Operation& operation) noexcept {
-  if (team.multicast() == nullptr) return team.no_multicast().c_str();
+const char* MulticastRun::why_not(const Operation& operation) noexcept {
   if (row_of(operation.collective) == nullptr) return "switches do no such collective";
   if (operation.irregular) return "blocks differ";
   if (reduces(operation.collective) && !reduction_of(operation))

@@ -20,9 +20,9 @@ class MulticastRun {
   /// `patience`: as of KernelRun.
   MulticastRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
                uint64_t patience) noexcept;
-  /// Why an operation does not go so, whatever the row, alike on all ranks; null: it does.
-  [[nodiscard]] static const char* why_not(const GpuTeam& team,
-                                           const Operation& operation) noexcept;
+  /// Why an operation does not go so, whatever the row, where the team has such memory; alike on
+  /// all ranks; null: it does.
+  [[nodiscard]] static const char* why_not(const Operation& operation) noexcept;
   /// The row that it stands for.
   [[nodiscard]] static const char* row_of(Collective collective) noexcept;
   /// Whether the bits are the host's, whatever the order of operands.

@@ -120,7 +120,7 @@ const char* why_not_multicast(const GpuTeam& team, const Params& params, const O
     if (bytes <= most) return "it is small";
     if (team.ranks() < kLeastToMulticast) return "two ranks send each other what they have";
   }
-  if (const char* why = MulticastRun::why_not(team, operation); why != nullptr) return why;
+  if (const char* why = MulticastRun::why_not(operation); why != nullptr) return why;
   return any_order || MulticastRun::is_exact(operation)
              ? nullptr
              : "its result would have other bits than the host's";
