@@ -14,12 +14,15 @@
 
 static int rank UNUSED, size UNUSED;  // in MPI_COMM_WORLD
 
+static UNUSED void (*before_abort)(void);  // of a test that fails
+
 #define FAIL(...)                                                   \
   do {                                                              \
     fprintf(stderr, "%s:%d: [rank %d] ", __FILE__, __LINE__, rank); \
     fprintf(stderr, __VA_ARGS__);                                   \
     fprintf(stderr, "\n");                                          \
     fflush(stderr);                                                 \
+    if (before_abort) before_abort();                               \
     MPI_Abort(MPI_COMM_WORLD, 1);                                   \
     abort();                                                        \
   } while (0)

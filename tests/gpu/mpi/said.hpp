@@ -1,21 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank has said in a file in the place of its standard error. Why not by streams of C++: a
-// bundled test would carry their megabyte with it.
+// What a rank says on its standard error, for tests of it. A test that fails meanwhile shows it
+// all. Why not by streams of C++: a bundled test would carry their megabyte with it.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <string>
+
+#include "tests/mpi/check.h"
 
 namespace tern::test {
 
-inline std::string said_in(const char* file) {
-  std::string all;
-  std::FILE* const from = std::fopen(file, "r");
-  if (from == nullptr) return all;
-  char part[4096];
-  for (size_t got = 0; (got = std::fread(part, 1, sizeof part, from)) > 0;) all.append(part, got);
-  (void)std::fclose(from);
-  return all;
-}
+/// While it lives what is said goes to a file of its own. One at a time.
+class Heard {
+ public:
+  Heard() {
+    char name[] = "/tmp/tern_said_XXXXXX";
+    file_ = mkstemp(name);
+    screen_ = dup(2);
+    if (file_ < 0 || screen_ < 0 || dup2(file_, 2) < 0) FAIL("no file of what is said: %s", name);
+    (void)unlink(name);
+    present_ = this;
+    before_abort = [] { present_->show(); };
+  }
+  Heard(const Heard&) = delete;
+  Heard& operator=(const Heard&) = delete;
+  ~Heard() {
+    before_abort = nullptr;
+    (void)dup2(screen_, 2);
+    (void)close(screen_);
+    (void)close(file_);
+  }
+
+  /// All of it, since byte `from`.
+  [[nodiscard]] std::string text(size_t from = 0) const {
+    std::string all;
+    char part[4096];
+    ssize_t got = 0;
+    while ((got = pread(file_, part, sizeof part, static_cast<off_t>(from + all.size()))) > 0)
+      all.append(part, static_cast<size_t>(got));
+    return all;
+  }
+  [[nodiscard]] bool has(const char* words) const {
+    return text().find(words) != std::string::npos;
+  }
+  /// Whether it has within some seconds.
+  [[nodiscard]] bool will_have(const char* words, int seconds) const {
+    for (int i = 0; i < seconds * 100 && !has(words); ++i) (void)usleep(10'000);
+    return has(words);
+  }
+
+ private:
+  void show() {
+    (void)std::fflush(stderr);
+    (void)dup2(screen_, 2);
+    (void)std::fputs(text().c_str(), stderr);
+    (void)std::fflush(stderr);
+  }
+
+  static inline Heard* present_ = nullptr;
+  int file_ = -1, screen_ = -1;
+};
 
 }  // namespace tern::test

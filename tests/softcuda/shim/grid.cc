@@ -202,14 +202,16 @@ class Residents {
       if (!begin_block(launch_.cooperative != 0 || i == 0)) break;
     tsan_release(&grid.begun);
     grid.moved = Clock::now();
+    unsigned idle = 0;  // rounds
     while (grid.resident > 0 || next_ < blocks_) {
+      if (grid.stirs) idle = 0;
       grid.stirs = false;
       for (size_t seat = 0; seat < seats_.size(); ++seat)
         if (seats_[seat].alive > 0) run_block(seat);
       if (!grid.stirs && !begin_block(false)) {
         if (grid.resident == 0) grid.moved = Clock::now();  // it waits for a place
         if (grid.resident == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
-        if ((++grid.pauses & 63U) == 0) std::this_thread::yield();
+        give_way(++idle);
         if (Clock::now() - grid.moved > patience) return false;
       }
     }
@@ -219,6 +221,8 @@ class Residents {
 
  private:
   static constexpr size_t kAtOnce = 512;  // threads
+  // Rounds of threads that hand data on without a barrier are idle ones, too: sleep late.
+  static constexpr unsigned kIdleRounds = 1000;
 
   // `has_place`: one was taken for it.
   bool begin_block(bool has_place) {
@@ -271,6 +275,14 @@ class Residents {
     places_.give();
     tsan_release(&grid.begun);
     begin_block(false);
+  }
+
+  // Others may have the processor that the grid waits for.
+  static void give_way(unsigned idle) {
+    if (idle < kIdleRounds)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 
   static void stir() {
