@@ -102,7 +102,7 @@ void DeviceCalls::complain(uint32_t wait) const {
     std::string whom;
     for (const int rank : ranks)
       whom += strf("%s%d", whom.empty() ? "" : ", ", names_[static_cast<size_t>(rank)]);
-    log_line("%s%s has waited for %.0f s for what the device of rank%s %s puts there (%s)%s",
+    log_line("%s%s has waited for %.6g s for what the device of rank%s %s puts there (%s)%s",
              ordinary_ ? "a collective of device memory on " : "the stream of ", name_.c_str(),
              static_cast<double>(patience_) / 1e9, ranks.size() == 1 ? "" : "s", whom.c_str(),
              what.c_str(),
