@@ -142,6 +142,9 @@ class Coll final : UnderWay, ScheduleMaker {
                                          std::string* why_not);
   [[nodiscard]] int run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
                                   const Operation& operation, const Way& way, cuda::Job& job);
+  [[nodiscard]] int exchange_in_stream(CommState& state, GpuTeam& team, const Operation& operation,
+                                       cuda::Job& job, bool* taken, std::string* why_not);
+  [[nodiscard]] static int unless_failed(GpuTeam& team, int code);
   template <class Run>
   void explain_way(CommState& state, GpuTeam& team, const Placed& placed, const Way& way,
                    const Run& run);

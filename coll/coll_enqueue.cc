@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "coll/coll.hpp"
+#include "coll/gpu/exchange_run.hpp"
 #include "coll/gpu/kernel_run.hpp"
 #include "coll/gpu/multicast_run.hpp"
 #include "coll/gpu/pieces.hpp"
@@ -28,6 +29,8 @@ const char* name_of(Way::Engine engine) noexcept {
       return "kernel";
     case Way::kMulticast:
       return "multicast";
+    case Way::kExchange:
+      return "exchange";
     default:
       return "push";
   }
@@ -42,6 +45,7 @@ bool in_rank_order(const Placed& placed, const Operation& operation) noexcept {
 }
 const char* wire_of(const Way& way) noexcept {
   if (way.engine == Way::kMulticast) return "multimem";
+  if (way.engine == Way::kExchange) return "simple";
   if (way.engine != Way::kPush) return way.engine == Way::kStream ? "copies" : "simple";
   return way.wire == PushRun::kLines ? "ll128" : "ll";
 }
@@ -162,6 +166,8 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
     team.break_off(why);
     return fail(MPI_ERR_OTHER, "%s", why.c_str());
   }
+  if (ExchangeRun::serves(operation))
+    return exchange_in_stream(state, team, operation, job, taken, why_not);
   Question question = question_of(operation);
   question.streams = true;
   question.kernels = prefers_kernels(team, process_.params, question.bytes);
@@ -186,11 +192,32 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
     team.break_off("a program did not come to the device: " + way.failure);
     return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
   }
-  const int code = run_in_stream(state, team, *placed, operation, way, job);
+  return unless_failed(team, run_in_stream(state, team, *placed, operation, way, job));
+}
+
+// What is put into streams counts on all of it.
+int Coll::unless_failed(GpuTeam& team, int code) {
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   const std::string why = take_last_error().text;
   team.break_off("an earlier call that was put into a stream failed: " + why);
   return fail(code, "%s", why.c_str());
+}
+
+int Coll::exchange_in_stream(CommState& state, GpuTeam& team, const Operation& operation,
+                             cuda::Job& job, bool* taken, std::string* why_not) {
+  const char* why = job.borrowed() ? ExchangeRun::why_not(team, process_.params, operation)
+                                   : "not every rank knows the sizes of all blocks";
+  if (why != nullptr) {
+    *why_not = why;
+    return MPI_SUCCESS;
+  }
+  *taken = true;
+  ExchangeRun run(team, operation, job, process_.params.gpu_patience * 1000, team.next_exchange());
+  Way way;
+  way.engine = Way::kExchange;
+  way.why = "the two ranks of a pair know the sizes of its blocks";
+  explain_way(state, team, team.exchange(operation.collective), way, run);
+  return unless_failed(team, run.run());
 }
 
 std::shared_ptr<GpuTeam> Coll::team_of(const core::Communicator& communicator) noexcept {

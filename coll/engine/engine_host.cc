@@ -25,11 +25,6 @@ constexpr int kCheck = 255;        // not a signal's: those have a slot for each
 
 }  // namespace
 
-std::string part_in(const char* name, const core::Communicator& communicator) {
-  return strf("its part in %s %s on %s", std::strchr("aeiou", name[0]) ? "an" : "a", name,
-              communicator.name.or_words("a communicator without a name").c_str());
-}
-
 int Execution::tag(const PassRun& pass, int low) const noexcept {
   const auto part = static_cast<int>(pass.number & ((1 << kPassBits) - 1));
   return static_cast<int>(sequence_) << (kPassBits + kLowBits) | part << kLowBits | low;

@@ -8,6 +8,7 @@
 #include "coll/schedule/collective.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
+#include "core/device_copy.hpp"
 #include "core/op.hpp"
 #include "mpi.h"
 
@@ -30,6 +31,9 @@ struct Side {
   if (side.type == nullptr || side.address == nullptr) return nullptr;
   return static_cast<std::byte*>(side.address) + side.type->true_lb();
 }
+
+/// Block `block` of a side that has several; -1: what is a single one. Said to be a device's.
+[[nodiscard]] core::Data block_of(const Side& side, int32_t block) noexcept;
 
 struct Operation {
   Collective collective;

@@ -129,18 +129,7 @@ size_t Pieces::bytes(const Slice& slice, MPI_Count pass) const noexcept {
 // `alone`: the side is that one block.
 Pieces::Piece Pieces::in_block(const Side& side, int32_t block, bool alone,
                                const Range& range) const noexcept {
-  core::Data data{side.address, side.count, side.type, cuda::MemoryKind::kDevice};
-  if (!alone) {
-    MPI_Aint displacement = block * side.count;
-    if (side.counts != nullptr) {
-      data.count = side.counts[block];
-      displacement = 0;
-      if (side.displs != nullptr) displacement = side.displs[block];
-      for (int32_t i = 0; side.displs == nullptr && i < block; ++i) displacement += side.counts[i];
-    }
-    data.address = static_cast<std::byte*>(side.address) + displacement * side.type->extent();
-  }
-  return {data, static_cast<size_t>(range.first * element_),
+  return {block_of(side, alone ? -1 : block), static_cast<size_t>(range.first * element_),
           static_cast<size_t>(range.count * element_)};
 }
 

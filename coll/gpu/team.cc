@@ -316,6 +316,12 @@ std::string GpuTeam::why_given_up() const {
   const auto said = said_by_kernels().given_up();
   if (!said) return {};
   const cuda::KernelReport& report = said->report;
+  if (report.message == cuda::Instruction::kLength)
+    return strf(
+        "rank %d sends rank %d a block of another size than that one's counts say, or makes "
+        "another "
+        "call (%s)",
+        named(report.peer), named(rank_), describe(*said).c_str());
   if (report.state == cuda::KernelReport::kLate)
     return strf(
         "rank %d's kernel waited in vain for rank %d's %s (%s): did all ranks make the same calls, "
@@ -327,6 +333,13 @@ std::string GpuTeam::why_given_up() const {
     return strf("rank %d's kernel was ended, for a rank takes no part any more", named(rank_));
   return strf("rank %d's kernel ended, for rank %d's waited in vain", named(rank_),
               named(report.peer));
+}
+
+const Placed& GpuTeam::exchange(Collective what) {
+  Placed& found = exchange_[what];
+  found.schedule.collective = what;
+  found.schedule.algorithm = "pairwise";
+  return found;
 }
 
 const Placed* GpuTeam::placed(const Algorithm& algorithm, int root, std::string* why) {

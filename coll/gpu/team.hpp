@@ -68,6 +68,10 @@ class GpuTeam {
   [[nodiscard]] int next_set() noexcept { return set_ = (set_ + 1) % ScratchLayout::kSets; }
   /// The lowered schedule of an algorithm. Null with *why where it has none that the scratch holds.
   [[nodiscard]] const Placed* placed(const Algorithm& algorithm, int root, std::string* why);
+  /// Stands for an operation that has no schedule (exchange_run.hpp), where waits are described.
+  [[nodiscard]] const Placed& exchange(Collective what);
+  /// The number of the next one, alike on all ranks.
+  [[nodiscard]] uint32_t next_exchange() noexcept { return exchanges_++; }
   /// What users call its ranks, where these are a part of theirs.
   void name_ranks(std::vector<int> names) noexcept { names_ = std::move(names); }
   [[nodiscard]] bool leased() const noexcept { return leased_; }
@@ -187,6 +191,8 @@ class GpuTeam {
   std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;  // by rank; null: the own
   std::vector<std::byte*> bases_;
   std::map<std::pair<const Algorithm*, int>, std::unique_ptr<Placed>> placed_;
+  std::map<Collective, Placed> exchange_;
+  uint32_t exchanges_ = 0;
   Programs programs_{*this};
   std::set<Said> said_;
   int set_ = 0;

@@ -16,7 +16,7 @@
 namespace tern::coll {
 
 struct Way {
-  enum Engine : uint8_t { kNone, kStream, kKernel, kPush, kMulticast };
+  enum Engine : uint8_t { kNone, kStream, kKernel, kPush, kMulticast, kExchange };
   Engine engine = kNone;
   PushRun::Wire wire = PushRun::kWords;         // kPush
   const Programs::Uploaded* program = nullptr;  // kKernel

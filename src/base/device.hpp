@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // TERN_DEVICE: marks a function that kernels call; where no CUDA compiler reads it, an inline one.
+// TERN_HOST_DEVICE: one that the host calls, too.
 #pragma once
 
 #if defined(__CUDACC__)
 #define TERN_DEVICE __device__ __forceinline__
+#define TERN_HOST_DEVICE __host__ __device__ __forceinline__
 #else
 #define TERN_DEVICE inline
+#define TERN_HOST_DEVICE inline
 #endif

@@ -184,6 +184,11 @@ CUresult Kernels::multicast(CUstream stream, const MulticastArguments& arguments
   return launch(multicast_, stream, blocks, &arguments, sizeof(PushShared));
 }
 
+CUresult Kernels::exchange(CUstream stream, const ExchangeArguments& arguments,
+                           int blocks) noexcept {
+  return launch(exchange_, stream, blocks, &arguments, sizeof(InterpretShared));
+}
+
 bool Kernels::has(const std::shared_ptr<const LayoutProgram>& program) noexcept {
   if (program == nullptr || program->inlined()) return true;
   const std::lock_guard<std::mutex> guard(mutex_);

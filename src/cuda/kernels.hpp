@@ -23,7 +23,7 @@
 
 // Kernels beside the reductions: tern_NAME of a .cu file, and the member NAME_ that is launched.
 #define TERN_KERNELS(ROW) \
-  ROW(pack) ROW(mail) ROW(interpret) ROW(push) ROW(push_lines) ROW(multicast)
+  ROW(pack) ROW(mail) ROW(interpret) ROW(push) ROW(push_lines) ROW(multicast) ROW(exchange)
 
 namespace tern::cuda {
 
@@ -71,9 +71,11 @@ class Kernels {
   CUresult push_lines(CUstream stream, const PushArguments& arguments, int blocks) noexcept;
   /// Only where the device has multicast memory.
   CUresult multicast(CUstream stream, const MulticastArguments& arguments, int blocks) noexcept;
-  /// How many blocks of either of the first two are resident together; of the third.
+  CUresult exchange(CUstream stream, const ExchangeArguments& arguments, int blocks) noexcept;
+  /// How many blocks of interpret, push or exchange are resident together; of the others.
   [[nodiscard]] int most_waiting() const noexcept {
-    return static_cast<int>(std::min(interpret_.most_blocks, push_.most_blocks));
+    return static_cast<int>(
+        std::min({interpret_.most_blocks, push_.most_blocks, exchange_.most_blocks}));
   }
   [[nodiscard]] int most_waiting_lines() const noexcept {
     return static_cast<int>(push_lines_.most_blocks);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "base/device.hpp"
+
 namespace tern::cuda {
 
 inline constexpr int kMostSources = 16;
@@ -133,7 +135,7 @@ inline constexpr int kMostRanks = 64;  // of a team (coll/gpu/team.hpp)
 /// all calls of a schedule.
 struct Instruction {
   enum Verb : uint8_t { kMove, kReduce, kSignal, kWait };
-  static constexpr int32_t kCredit = -1;
+  static constexpr int32_t kCredit = -1, kLength = -2;  // kLength: of reports (exchange.cuh)
   uint8_t verb;
   uint8_t sources, destinations;
   uint8_t unused;
@@ -277,6 +279,44 @@ struct MulticastArguments {
   int32_t reduction;  // a MultimemReduction
   uint32_t call;      // for reports
 };
+
+/// Blocks between pairs of ranks, which alone know their sizes (exchange.cuh). Offsets are in the
+/// scratch.
+struct ExchangeArguments {
+  /// Of the caller's. Those of one peer stand together, in an order that both ends know.
+  struct Block {
+    char* at;  // its first byte; packed: of what the present step moves of it
+    int64_t bytes;
+    int32_t peer;
+    int32_t packed;
+  };
+  static constexpr int kMostBlocks = 2 * kMostRanks;
+  const char* bases[kMostRanks];  // of all ranks' scratch
+  KernelReport* reports;
+  Block blocks[kMostBlocks];                     // what is sent, then what is received
+  int64_t begin, end;                            // steps; where something is packed, one
+  int64_t inbox, region, region_each;            // regions of pairs and sets; of a block of threads
+  int64_t data_words, credit_words, abort_word;  // offsets
+  int64_t words_of_set, ctas;  // data words of a pair and set; how many share the scratch
+  int64_t least;               // bytes for a block of threads, before another one works
+  uint64_t patience;           // ns; 0: for ever
+  int32_t ranks, rank;
+  int32_t sent, received;  // blocks
+  int32_t parts;           // blocks of threads that share chunks, where there is enough
+  int32_t set;             // of step 0: 0 or 1
+  uint32_t number;         // of the exchange, alike on all ranks
+  uint32_t call;           // for reports
+};
+static_assert(sizeof(ExchangeArguments) <= 4000);
+
+/// Bytes that one of `parts` blocks of threads moves in a step of a block of `bytes`, of which a
+/// region holds `most`. Both ends of a pair come to the same.
+TERN_HOST_DEVICE int64_t exchange_part(int64_t bytes, int64_t parts, int64_t least, int64_t most) {
+  const int64_t even = (bytes + parts - 1) / parts, wanted = even > least ? even : least;
+  const int64_t whole = (wanted + 15) / 16 * 16;
+  return whole < most ? whole : most;
+}
+
 struct PushShared {
   WaitShared wait;
   uint64_t passes;

@@ -64,14 +64,18 @@ class Waiter {
     const uint64_t now = ptx::nanoseconds();
     if (*begun == 0) *begun = now;
     if (patience_ != 0 && now - *begun > patience_) {
-      if (leave(KernelReport::kLate, what()))
-        for (int32_t rank = 0; rank < ranks_; ++rank)
-          ptx::signal_system(abort_word(rank), static_cast<uint32_t>(rank_) + 1);
+      give_up(what());
       return false;
     }
     if (now - *begun > kUsual && atomicExch(&shared_.told, 1U) == 0)
       say(KernelReport::kWaits, what());
     return true;
+  }
+  /// Leaves, and tells all others.
+  TERN_DEVICE void give_up(const Awaited& what) {
+    if (!leave(KernelReport::kLate, what)) return;
+    for (int32_t rank = 0; rank < ranks_; ++rank)
+      ptx::signal_system(abort_word(rank), static_cast<uint32_t>(rank_) + 1);
   }
 
  private:

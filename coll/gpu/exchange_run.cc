@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/gpu/exchange_run.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "coll/gpu/in_stream.hpp"
+#include "coll/gpu/kernel_run.hpp"
+#include "cuda/kernels.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+using enum Collective;
+
+constexpr MPI_Count kLeastPart = 2048;  // bytes; with less, fewer blocks of threads work
+
+}  // namespace
+
+bool ExchangeRun::serves(const Operation& operation) noexcept {
+  const Collective what = operation.collective;
+  return operation.irregular && (what == kGather || what == kScatter || what == kAlltoall);
+}
+
+const char* ExchangeRun::why_not(const GpuTeam& team, const Params& params,
+                                 const Operation& operation) noexcept {
+  if (operation.communicator->inter()) return "it is between two groups";
+  if (params.gpu_engine == "host") return "TERN_GPU_ENGINE is host";
+  if (params.gpu_engine == "stream")
+    return "TERN_GPU_ENGINE is stream, and only kernels move blocks whose sizes two ranks know";
+  if (team.parts() == 0) return "a rank has no kernels";
+  return nullptr;
+}
+
+ExchangeRun::ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job,
+                         uint64_t patience, uint32_t number)
+    : team_(team), operation_(operation), job_(job) {
+  arguments_.patience = patience * KernelRun::kGivesUpAfter;
+  arguments_.number = number;
+  find_blocks();
+  cut(&sent_, false);
+  cut(&received_, true);
+}
+
+int ExchangeRun::run() {
+  if (!keeps_its_own())
+    return fail(MPI_ERR_TRUNCATE,
+                "%s: rank %d sends itself another number of bytes than it receives from itself",
+                name_of(operation_.collective), team_.rank());
+  if (steps_ == 0) return MPI_SUCCESS;
+  InStream call(team_, job_);
+  captured_ = call.captured();
+  describe();
+  const MPI_Count at_once = packs_ ? 1 : steps_;
+  for (MPI_Count step = 0; step < steps_ && !job_.failed(); step += at_once) {
+    for (const Block& one : sent_) move(one, true, step);
+    if (!job_.failed()) launch(step, step + at_once);
+    for (const Block& one : received_) move(one, false, step);
+  }
+  return call.end(operation_.collective);
+}
+
+// In place the root's own block stays where it is.
+void ExchangeRun::find_blocks() {
+  const int rank = team_.rank(), ranks = team_.ranks(), root = operation_.root;
+  const bool at_root = rank == root, in_place = operation_.in_place;
+  const Side& input = operation_.input;
+  const Side& output = operation_.output;
+  switch (operation_.collective) {
+    case kGather:
+      if (!in_place) add(&sent_, input, -1, root);
+      for (int peer = 0; at_root && peer < ranks; ++peer)
+        if (peer != rank || !in_place) add(&received_, output, peer, peer);
+      break;
+    case kScatter:
+      if (!in_place) add(&received_, output, -1, root);
+      for (int peer = 0; at_root && peer < ranks; ++peer)
+        if (peer != rank || !in_place) add(&sent_, input, peer, peer);
+      break;
+    default:
+      for (int peer = 0; peer < ranks; ++peer) {
+        if (in_place && peer == rank) continue;
+        add(&sent_, in_place ? output : input, peer, peer);
+        add(&received_, output, peer, peer);
+      }
+  }
+}
+
+// `block` -1: the side is one. What is empty neither end moves.
+void ExchangeRun::add(Blocks* blocks, const Side& side, int block, int peer) {
+  Block made{block_of(side, block), peer};
+  if (made.bytes() == 0) return;
+  made.packed = !KernelRun::is_plain(made.data);
+  packs_ |= made.packed;
+  blocks->push_back(made);
+}
+
+// Round the ring, so that not all send to one rank at once.
+void ExchangeRun::cut(Blocks* blocks, bool backwards) {
+  const int ranks = team_.ranks(), rank = team_.rank();
+  const auto turn = [&](int peer) {
+    const int ahead = backwards ? rank - peer : peer - rank;
+    return (ahead + ranks - 1) % ranks;  // the own one is the last
+  };
+  std::stable_sort(blocks->begin(), blocks->end(),
+                   [&](const Block& a, const Block& b) { return turn(a.peer) < turn(b.peer); });
+  const ScratchLayout& layout = team_.layout();
+  const MPI_Count parts = team_.parts();
+  const auto most = static_cast<MPI_Count>(layout.kernel_part(layout.kernel_region()));
+  const Block* before = nullptr;
+  for (Block& one : *blocks) {
+    const MPI_Count part = cuda::exchange_part(one.bytes(), parts, kLeastPart, most);
+    one.each = part * parts;
+    one.first = before != nullptr && before->peer == one.peer ? before->end() : 0;
+    steps_ = std::max(steps_, one.end());
+    chunk_ = std::max(chunk_, std::min(one.each, one.bytes()));
+    blocks_ = std::max(blocks_, static_cast<int>(std::min(parts, (one.bytes() + part - 1) / part)));
+    before = &one;
+  }
+}
+
+// Kernels do not compare those.
+bool ExchangeRun::keeps_its_own() const noexcept {
+  const auto own = [&](const Blocks& blocks) {
+    MPI_Count bytes = 0;
+    for (const Block& one : blocks)
+      if (one.peer == team_.rank()) bytes += one.bytes();
+    return bytes;
+  };
+  return own(sent_) == own(received_);
+}
+
+void ExchangeRun::describe() noexcept {
+  const ScratchLayout& layout = team_.layout();
+  const auto at = [](size_t offset) { return static_cast<int64_t>(offset); };
+  cuda::ExchangeArguments& a = arguments_;
+  for (int rank = 0; rank < team_.ranks(); ++rank)
+    a.bases[rank] = reinterpret_cast<const char*>(team_.at(rank, 0));
+  a.reports = team_.reports();
+  a.inbox = at(layout.kernel_inbox());
+  a.region = at(layout.kernel_region());
+  a.region_each = at(layout.kernel_part(layout.kernel_region()));
+  a.data_words = at(layout.kernel_data());
+  a.credit_words = at(layout.kernel_credit());
+  a.abort_word = at(ScratchLayout::abort());
+  a.words_of_set = ScratchLayout::kKernelMessages * ScratchLayout::kParts;
+  a.ctas = ScratchLayout::kParts;
+  a.least = kLeastPart;
+  a.ranks = team_.ranks();
+  a.rank = team_.rank();
+  a.sent = static_cast<int32_t>(sent_.size());
+  a.received = static_cast<int32_t>(received_.size());
+  a.parts = team_.parts();
+  a.set = static_cast<int32_t>(a.number & 1);
+  cuda::ExchangeArguments::Block* next = a.blocks;
+  for (const Blocks* const side : {&sent_, &received_})
+    for (const Block& one : *side)
+      *next++ = {
+          reinterpret_cast<char*>(one.packed ? local(one, side == &sent_) : one.data.first()),
+          one.bytes(), one.peer, one.packed ? 1 : 0};
+}
+
+void ExchangeRun::launch(MPI_Count begin, MPI_Count end) {
+  arguments_.begin = begin;
+  arguments_.end = end;
+  arguments_.call = team_.note({&team_.exchange(operation_.collective), 0, begin}, captured_);
+  job_.mark();
+  job_.note("cuLaunchKernel",
+            team_.device().kernels()->exchange(job_.stream(), arguments_, blocks_));
+}
+
+// Between the caller's memory and the local one.
+void ExchangeRun::move(const Block& block, bool in, MPI_Count step) {
+  if (!block.packed || step < block.first || step >= block.end() || job_.failed()) return;
+  const MPI_Count offset = (step - block.first) * block.each;
+  const auto bytes = static_cast<size_t>(std::min(block.each, block.bytes() - offset));
+  if (in)
+    core::pack(job_, block.data, static_cast<size_t>(offset), local(block, in), bytes);
+  else
+    core::unpack(job_, block.data, static_cast<size_t>(offset), local(block, in), bytes);
+}
+
+/// In a step a peer has one block in each direction.
+std::byte* ExchangeRun::local(const Block& block, bool in) const noexcept {
+  const ScratchLayout& layout = team_.layout();
+  const auto place = static_cast<size_t>(in ? block.peer : team_.ranks() + block.peer);
+  return team_.at(team_.rank(), layout.local() + place * layout.kernel_region());
+}
+
+}  // namespace tern::coll

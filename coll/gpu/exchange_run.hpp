@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// ExchangeRun: blocks whose sizes only sender and receiver know (gatherv, scatterv, alltoallv), put
+// into a stream as one kernel, in which each pair of ranks moves its chunks as the two agree.
+// Why: no row of the table does it, for its passes are alike on all ranks. A rank decides nothing
+// here by its own blocks: whoever the other end is, it takes the same way.
+// Form: data that kernels cannot use as it is (host memory, types with holes) is packed before and
+// unpacked behind a launch, which then takes one step; other ranks do not notice.
+// Lifetime: of one call. Threads: the caller holds the team's mutex, and no channel's lock.
+// See: cuda/kernels/exchange.cuh; tests/gpu/mpi/stream_exchange.cc.
+#pragma once
+
+#include <vector>
+
+#include "base/params.hpp"
+#include "coll/engine/operation.hpp"
+#include "coll/gpu/team.hpp"
+#include "core/device_copy.hpp"
+#include "cuda/device.hpp"
+
+namespace tern::coll {
+
+class ExchangeRun {
+ public:
+  /// Whether it is of this kind.
+  [[nodiscard]] static bool serves(const Operation& operation) noexcept;
+  /// Why kernels do not do it, alike on all ranks; null: they do.
+  [[nodiscard]] static const char* why_not(const GpuTeam& team, const Params& params,
+                                           const Operation& operation) noexcept;
+  /// `number`: of the team's exchanges; `patience`: as of KernelRun. Throws std::bad_alloc.
+  ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job, uint64_t patience,
+              uint32_t number);
+  /// As of StreamRun; MPI_ERR_TRUNCATE where the rank sends itself more or less than it receives.
+  [[nodiscard]] int run();
+  /// Of threads: as many as this rank's largest block wants.
+  [[nodiscard]] int blocks() const noexcept { return blocks_; }
+  /// Bytes of its largest block that a step moves; steps.
+  [[nodiscard]] MPI_Count chunk() const noexcept { return chunk_; }
+  [[nodiscard]] MPI_Count passes() const noexcept { return steps_; }
+
+ private:
+  struct Block {
+    core::Data data;
+    int32_t peer;
+    bool packed = false;  // kernels do not use it as it is
+    MPI_Count first = 0;  // step
+    MPI_Count each = 0;   // bytes that a step moves of it
+    [[nodiscard]] MPI_Count bytes() const noexcept { return static_cast<MPI_Count>(data.bytes()); }
+    [[nodiscard]] MPI_Count end() const noexcept { return first + (bytes() + each - 1) / each; }
+  };
+  using Blocks = std::vector<Block>;
+  void find_blocks();
+  void add(Blocks* blocks, const Side& side, int block, int peer);
+  void cut(Blocks* blocks, bool backwards);
+  [[nodiscard]] bool keeps_its_own() const noexcept;
+  void describe() noexcept;
+  void launch(MPI_Count begin, MPI_Count end);
+  void move(const Block& block, bool in, MPI_Count step);
+  [[nodiscard]] std::byte* local(const Block& block, bool in) const noexcept;
+
+  GpuTeam& team_;
+  const Operation& operation_;
+  cuda::Job& job_;
+  Blocks sent_, received_;
+  MPI_Count steps_ = 0, chunk_ = 0;
+  int blocks_ = 1;
+  bool captured_ = false, packs_ = false;
+  cuda::ExchangeArguments arguments_{};
+};
+
+}  // namespace tern::coll

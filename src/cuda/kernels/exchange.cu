@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks that differ, between pairs of ranks.
+#include "cuda/kernels/exchange.cuh"
+
+namespace tern::cuda {
+
+TERN_KERNEL(tern_exchange, ExchangeArguments, 256, together) {
+  TERN_SHARED(InterpretShared, shared);
+  Exchanger(arguments, *shared).run();
+}
+
+}  // namespace tern::cuda

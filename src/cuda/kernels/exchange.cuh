@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks whose sizes only the two ranks know that a block goes between: each pair of ranks is a
+// stream of chunks from one to the other, through a region of the receiver's scratch, which has two
+// sets that chunks use in turn.
+// Why beside the interpreter: its passes are the same for all ranks. Here each pair has as many
+// steps as its blocks need, and a rank that has nothing for another needs not say so.
+//
+// In a step a rank sends each other one chunk, if there is one, and then takes one from each.
+// Before it sends it waits for leave to write (the credit of that set), which the receiver gave two
+// steps before, and so before any wait of that step: no circle of ranks waits. In place a rank
+// sends a chunk before it takes what replaces it, for both ends of a pair have cut it alike.
+//
+// Each block of threads is on its own: of every chunk it has its part, and talks to the block of
+// its number. Words and regions are the interpreter's, and are left as it leaves them (data 0,
+// credit 1). The signal of a chunk says of which call, block and place it is: counts that differ at
+// the two ends are found at the first chunk that both have, and what one sent that nobody took is
+// not taken by a later call. Nothing else is counted, so graphs replay it.
+// See: wait.cuh; coll/gpu/exchange_run.hpp (launches), tests/unit/cuda/exchange_kernel_test.cc.
+#pragma once
+
+#include "cuda/kernels/reduce.cuh"
+#include "cuda/kernels/wait.cuh"
+
+namespace tern::cuda {
+namespace {
+
+class Exchanger {
+  using Block = ExchangeArguments::Block;
+
+ public:
+  TERN_DEVICE Exchanger(const ExchangeArguments& arguments, InterpretShared& shared)
+      : a_(arguments),
+        copy_(shared.reduction),
+        waiter_(arguments.bases, arguments.ranks, arguments.rank, arguments.abort_word,
+                DEV(arguments.reports) + blockIdx.x, arguments.call, arguments.patience,
+                shared.wait) {}
+
+  TERN_DEVICE void run() {
+    if (threadIdx.x == 0) waiter_.begin();
+    for (step_ = a_.begin; step_ < a_.end && !left_; ++step_) {
+      own_ = nullptr;
+      for_chunks(0, a_.sent, [&](const Block& block, const Chunk& chunk) { send(block, chunk); });
+      for_chunks(a_.sent, a_.sent + a_.received,
+                 [&](const Block& block, const Chunk& chunk) { receive(block, chunk); });
+    }
+  }
+
+ private:
+  /// What this block of threads moves in a step of a block of the caller's.
+  struct Chunk {
+    char* at;
+    int64_t bytes;
+    uint32_t signal;  // neither 0 nor 1
+  };
+
+  /// The blocks of a peer follow each other in its steps.
+  template <class Action>
+  TERN_DEVICE void for_chunks(int32_t first, int32_t end, const Action& action) {
+    int64_t before = 0;  // steps of the peer
+    for (int32_t i = first; i < end && !left_; ++i) {
+      const Block& block = a_.blocks[i];
+      if (i == first || block.peer != a_.blocks[i - 1].peer) before = 0;
+      const int64_t each = exchange_part(block.bytes, a_.parts, a_.least, a_.region_each);
+      const int64_t all = each * a_.parts, step = step_ - before;
+      before += (block.bytes + all - 1) / all;
+      const int64_t begin = step * all + blockIdx.x * each, rest = block.bytes - begin;
+      if (step < 0 || rest <= 0) continue;
+      char* const at = DEV(block.at) + (block.packed != 0 ? blockIdx.x * each : begin);
+      action(block, Chunk{at, rest < each ? rest : each, signal_of(block.bytes, begin)});
+    }
+  }
+  [[nodiscard]] TERN_DEVICE uint32_t signal_of(int64_t bytes, int64_t begin) const {
+    const uint64_t mixed =
+        (static_cast<uint64_t>(bytes) * 31 + static_cast<uint64_t>(begin)) * 0x9E3779B97F4A7C15U +
+        a_.number * uint64_t{0xD1B54A32D192ED03U};
+    return static_cast<uint32_t>(mixed >> 32) << 2 | 2;
+  }
+
+  TERN_DEVICE void send(const Block& block, const Chunk& chunk) {
+    if (block.peer == a_.rank) {
+      own_ = chunk.at;
+      return;
+    }
+    if (threadIdx.x == 0) {
+      take(credit(a_.rank, block.peer), 1, block.peer, Instruction::kCredit);
+      prepare(chunk.at, inbox(block.peer, a_.rank), chunk.bytes);
+    }
+    if (do_copy() && threadIdx.x == 0) ptx::signal_system(data(block.peer, a_.rank), chunk.signal);
+  }
+
+  TERN_DEVICE void receive(const Block& block, const Chunk& chunk) {
+    if (threadIdx.x == 0 && block.peer != a_.rank)
+      take(data(a_.rank, block.peer), chunk.signal, block.peer, 0);
+    if (threadIdx.x == 0)
+      prepare(block.peer == a_.rank ? own_ : inbox(a_.rank, block.peer), chunk.at, chunk.bytes);
+    if (do_copy() && threadIdx.x == 0 && block.peer != a_.rank)
+      ptx::signal_system(credit(block.peer, a_.rank), 1);
+  }
+
+  /// Waits for a word to be signalled, and makes it 0.
+  TERN_DEVICE void take(uint32_t* word, uint32_t signal, int32_t peer, int32_t message) {
+    if (waiter_.left()) return;
+    const auto what = [&] { return Awaited{peer, message, 0, step_}; };
+    unsigned polls = 0;
+    uint64_t begun = 0;
+    uint32_t found = 0;
+    while ((found = ptx::load_acquire_system(word)) == 0)
+      if (!waiter_.again(&polls, &begun, what)) return;
+    if (found != signal && found != 1)
+      return waiter_.give_up({peer, Instruction::kLength, 0, step_});
+    waiter_.end();
+    ptx::store_relaxed_system(word, 0U);
+  }
+
+  TERN_DEVICE void prepare(const char* from, char* to, int64_t bytes) {
+    copy_.sources[0] = from;
+    copy_.target = to;
+    copy_.count = bytes;
+    copy_.n = 1;
+  }
+  /// A sum of one vector is a copy. False: the block leaves.
+  TERN_DEVICE bool do_copy() {
+    __syncthreads();
+    left_ = waiter_.left();
+    if (left_) return false;
+    if (copy_.sources[0] != copy_.target) reduce<1, uint32_t, Band>(copy_, 0, 1);
+    __syncthreads();
+    return true;
+  }
+
+  /// In the scratch of `owner`.
+  [[nodiscard]] TERN_DEVICE char* scratch(int32_t owner, int64_t offset) const {
+    return DEV(const_cast<char*>(a_.bases[owner]) + offset);
+  }
+  [[nodiscard]] TERN_DEVICE int64_t pair(int32_t other) const {
+    return int64_t{other} * 2 + ((a_.set + step_) & 1);
+  }
+  [[nodiscard]] TERN_DEVICE uint32_t* data(int32_t owner, int32_t from) const {
+    return reinterpret_cast<uint32_t*>(scratch(owner, a_.data_words)) +
+           pair(from) * a_.words_of_set + blockIdx.x;
+  }
+  [[nodiscard]] TERN_DEVICE uint32_t* credit(int32_t owner, int32_t to) const {
+    return reinterpret_cast<uint32_t*>(scratch(owner, a_.credit_words)) + pair(to) * a_.ctas +
+           blockIdx.x;
+  }
+  [[nodiscard]] TERN_DEVICE char* inbox(int32_t owner, int32_t from) const {
+    return scratch(owner, a_.inbox + pair(from) * a_.region + blockIdx.x * a_.region_each);
+  }
+
+  const ExchangeArguments& a_;
+  ReduceArguments& copy_;
+  Waiter waiter_;
+  int64_t step_ = 0;
+  const char* own_ = nullptr;  // what this rank sends itself in the step
+  bool left_ = false;          // as of the last meeting: all threads leave together
+};
+
+}  // namespace
+}  // namespace tern::cuda
