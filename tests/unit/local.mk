@@ -121,6 +121,8 @@ unit_alone += tests/unit/cuda/push_kernel_test
 tests_unit_cuda_push_kernel_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 unit_alone += tests/unit/cuda/multicast_kernel_test
 tests_unit_cuda_multicast_kernel_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
+unit_alone += tests/unit/cuda/exchange_kernel_test
+tests_unit_cuda_exchange_kernel_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 unit_alone += tests/unit/cuda/push_lines_test
 tests_unit_cuda_push_lines_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 # By the software driver.

@@ -24,6 +24,13 @@
 namespace tern::cuda {
 namespace {
 
+/// Whether a chunk is written when the one before it in its set has been read. A test has another.
+struct TakesLeave {
+  static constexpr bool kDoes = true;
+};
+
+/// `Leave`: as TakesLeave.
+template <class Leave>
 class Exchanger {
   using Block = ExchangeArguments::Block;
 
@@ -82,7 +89,7 @@ class Exchanger {
       return;
     }
     if (threadIdx.x == 0) {
-      take(credit(a_.rank, block.peer), 1, block.peer, Instruction::kCredit);
+      if (Leave::kDoes) take(credit(a_.rank, block.peer), 1, block.peer, Instruction::kCredit);
       prepare(chunk.at, inbox(block.peer, a_.rank), chunk.bytes);
     }
     if (do_copy() && threadIdx.x == 0) ptx::signal_system(data(block.peer, a_.rank), chunk.signal);
