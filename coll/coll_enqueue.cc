@@ -166,7 +166,7 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
     team.break_off(why);
     return fail(MPI_ERR_OTHER, "%s", why.c_str());
   }
-  if (ExchangeRun::serves(operation))
+  if (goes_by_pairs(operation))
     return exchange_in_stream(state, team, operation, job, taken, why_not);
   Question question = question_of(operation);
   question.streams = true;

@@ -37,6 +37,7 @@ coll_sources += coll/engine/refusal_notices.cc
 coll_sources += coll/comm_state.cc
 coll_sources += coll/engine/engine_host.cc
 coll_sources += coll/engine/operation.cc
+coll_sources += coll/engine/pairs.cc
 coll_sources += coll/engine/executions.cc
 coll_sources += coll/flat/sliced.cc
 coll_sources += coll/flat/slots.cc

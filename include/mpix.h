@@ -156,6 +156,13 @@ int MPIX_Alltoallv_enqueue_c(const void* sendbuf, const MPI_Count sendcounts[],
                              const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
                              const MPI_Count recvcounts[], const MPI_Aint rdispls[],
                              MPI_Datatype recvtype, MPI_Comm comm);
+int MPIX_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                           const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                           const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+int MPIX_Alltoallw_enqueue_c(const void* sendbuf, const MPI_Count sendcounts[],
+                             const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                             void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                             const MPI_Datatype recvtypes[], MPI_Comm comm);
 int MPIX_Gather_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                         int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
 int MPIX_Gather_enqueue_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
@@ -194,6 +201,43 @@ int MPIX_Exscan_enqueue(const void* sendbuf, void* recvbuf, int count, MPI_Datat
                         MPI_Op op, MPI_Comm comm);
 int MPIX_Exscan_enqueue_c(const void* sendbuf, void* recvbuf, MPI_Count count,
                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+int MPIX_Neighbor_allgather_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                    void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                    MPI_Comm comm);
+int MPIX_Neighbor_allgather_enqueue_c(const void* sendbuf, MPI_Count sendcount,
+                                      MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                      MPI_Datatype recvtype, MPI_Comm comm);
+int MPIX_Neighbor_allgatherv_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                     void* recvbuf, const int recvcounts[], const int displs[],
+                                     MPI_Datatype recvtype, MPI_Comm comm);
+int MPIX_Neighbor_allgatherv_enqueue_c(const void* sendbuf, MPI_Count sendcount,
+                                       MPI_Datatype sendtype, void* recvbuf,
+                                       const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                       MPI_Datatype recvtype, MPI_Comm comm);
+int MPIX_Neighbor_alltoall_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                   void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                   MPI_Comm comm);
+int MPIX_Neighbor_alltoall_enqueue_c(const void* sendbuf, MPI_Count sendcount,
+                                     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                     MPI_Datatype recvtype, MPI_Comm comm);
+int MPIX_Neighbor_alltoallv_enqueue(const void* sendbuf, const int sendcounts[],
+                                    const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                    const int recvcounts[], const int rdispls[],
+                                    MPI_Datatype recvtype, MPI_Comm comm);
+int MPIX_Neighbor_alltoallv_enqueue_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                      const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                                      void* recvbuf, const MPI_Count recvcounts[],
+                                      const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                                      MPI_Comm comm);
+int MPIX_Neighbor_alltoallw_enqueue(const void* sendbuf, const int sendcounts[],
+                                    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                    void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+                                    const MPI_Datatype recvtypes[], MPI_Comm comm);
+int MPIX_Neighbor_alltoallw_enqueue_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                      const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                      void* recvbuf, const MPI_Count recvcounts[],
+                                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                      MPI_Comm comm);
 int MPIX_Barrier_enqueue(MPI_Comm comm);
 
 int PMPIX_Stream_create(MPI_Info info, MPIX_Stream* stream);
@@ -256,6 +300,13 @@ int PMPIX_Alltoallv_enqueue_c(const void* sendbuf, const MPI_Count sendcounts[],
                               const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
                               const MPI_Count recvcounts[], const MPI_Aint rdispls[],
                               MPI_Datatype recvtype, MPI_Comm comm);
+int PMPIX_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                            const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                            const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+int PMPIX_Alltoallw_enqueue_c(const void* sendbuf, const MPI_Count sendcounts[],
+                              const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                              void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                              const MPI_Datatype recvtypes[], MPI_Comm comm);
 int PMPIX_Gather_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                          int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
 int PMPIX_Gather_enqueue_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
@@ -294,6 +345,44 @@ int PMPIX_Exscan_enqueue(const void* sendbuf, void* recvbuf, int count, MPI_Data
                          MPI_Op op, MPI_Comm comm);
 int PMPIX_Exscan_enqueue_c(const void* sendbuf, void* recvbuf, MPI_Count count,
                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+int PMPIX_Neighbor_allgather_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                     void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                     MPI_Comm comm);
+int PMPIX_Neighbor_allgather_enqueue_c(const void* sendbuf, MPI_Count sendcount,
+                                       MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                       MPI_Datatype recvtype, MPI_Comm comm);
+int PMPIX_Neighbor_allgatherv_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                      void* recvbuf, const int recvcounts[], const int displs[],
+                                      MPI_Datatype recvtype, MPI_Comm comm);
+int PMPIX_Neighbor_allgatherv_enqueue_c(const void* sendbuf, MPI_Count sendcount,
+                                        MPI_Datatype sendtype, void* recvbuf,
+                                        const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                        MPI_Datatype recvtype, MPI_Comm comm);
+int PMPIX_Neighbor_alltoall_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                    void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                    MPI_Comm comm);
+int PMPIX_Neighbor_alltoall_enqueue_c(const void* sendbuf, MPI_Count sendcount,
+                                      MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                      MPI_Datatype recvtype, MPI_Comm comm);
+int PMPIX_Neighbor_alltoallv_enqueue(const void* sendbuf, const int sendcounts[],
+                                     const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                     const int recvcounts[], const int rdispls[],
+                                     MPI_Datatype recvtype, MPI_Comm comm);
+int PMPIX_Neighbor_alltoallv_enqueue_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                       const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                                       void* recvbuf, const MPI_Count recvcounts[],
+                                       const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                                       MPI_Comm comm);
+int PMPIX_Neighbor_alltoallw_enqueue(const void* sendbuf, const int sendcounts[],
+                                     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                     void* recvbuf, const int recvcounts[],
+                                     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                     MPI_Comm comm);
+int PMPIX_Neighbor_alltoallw_enqueue_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                       const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                       void* recvbuf, const MPI_Count recvcounts[],
+                                       const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                       MPI_Comm comm);
 int PMPIX_Barrier_enqueue(MPI_Comm comm);
 int PMPIX_Continue_init(int max_poll, int flags, MPI_Info info, MPI_Request* cont_req);
 int PMPIX_Continue(MPI_Request* request, MPIX_Continue_cb_function* cb, void* cb_data, int flags,

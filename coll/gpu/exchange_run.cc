@@ -12,16 +12,9 @@
 namespace tern::coll {
 namespace {
 
-using enum Collective;
-
 constexpr MPI_Count kLeastPart = 2048;  // bytes; with less, fewer blocks of threads work
 
 }  // namespace
-
-bool ExchangeRun::serves(const Operation& operation) noexcept {
-  const Collective what = operation.collective;
-  return operation.irregular && (what == kGather || what == kScatter || what == kAlltoall);
-}
 
 const char* ExchangeRun::why_not(const GpuTeam& team, const Params& params,
                                  const Operation& operation) noexcept {
@@ -38,9 +31,9 @@ ExchangeRun::ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& j
     : team_(team), operation_(operation), job_(job) {
   arguments_.patience = patience * KernelRun::kGivesUpAfter;
   arguments_.number = number;
-  find_blocks();
-  cut(&sent_, false);
-  cut(&received_, true);
+  const Pairs pairs = pairs_of(operation);
+  sent_ = cut(pairs.sent, false);
+  received_ = cut(pairs.received, true);
 }
 
 int ExchangeRun::run() {
@@ -52,64 +45,32 @@ int ExchangeRun::run() {
   InStream call(team_, job_);
   captured_ = call.captured();
   describe();
-  const MPI_Count at_once = packs_ ? 1 : steps_;
-  for (MPI_Count step = 0; step < steps_ && !job_.failed(); step += at_once) {
+  for (MPI_Count step = 0, end = 0; step < steps_ && !job_.failed(); step = end) {
+    end = choose(step);
     for (const Block& one : sent_) move(one, true, step);
-    if (!job_.failed()) launch(step, step + at_once);
+    if (!job_.failed()) launch(step, end);
     for (const Block& one : received_) move(one, false, step);
   }
   return call.end(operation_.collective);
 }
 
-// In place the root's own block stays where it is.
-void ExchangeRun::find_blocks() {
-  const int rank = team_.rank(), ranks = team_.ranks(), root = operation_.root;
-  const bool at_root = rank == root, in_place = operation_.in_place;
-  const Side& input = operation_.input;
-  const Side& output = operation_.output;
-  switch (operation_.collective) {
-    case kGather:
-      if (!in_place) add(&sent_, input, -1, root);
-      for (int peer = 0; at_root && peer < ranks; ++peer)
-        if (peer != rank || !in_place) add(&received_, output, peer, peer);
-      break;
-    case kScatter:
-      if (!in_place) add(&received_, output, -1, root);
-      for (int peer = 0; at_root && peer < ranks; ++peer)
-        if (peer != rank || !in_place) add(&sent_, input, peer, peer);
-      break;
-    default:
-      for (int peer = 0; peer < ranks; ++peer) {
-        if (in_place && peer == rank) continue;
-        add(&sent_, in_place ? output : input, peer, peer);
-        add(&received_, output, peer, peer);
-      }
-  }
-}
-
-// `block` -1: the side is one. What is empty neither end moves.
-void ExchangeRun::add(Blocks* blocks, const Side& side, int block, int peer) {
-  Block made{block_of(side, block), peer};
-  if (made.bytes() == 0) return;
-  made.packed = !KernelRun::is_plain(made.data);
-  packs_ |= made.packed;
-  blocks->push_back(made);
-}
-
 // Round the ring, so that not all send to one rank at once.
-void ExchangeRun::cut(Blocks* blocks, bool backwards) {
+ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all, bool backwards) {
   const int ranks = team_.ranks(), rank = team_.rank();
   const auto turn = [&](int peer) {
     const int ahead = backwards ? rank - peer : peer - rank;
     return (ahead + ranks - 1) % ranks;  // the own one is the last
   };
-  std::stable_sort(blocks->begin(), blocks->end(),
+  Blocks blocks(all.begin(), all.end());
+  std::stable_sort(blocks.begin(), blocks.end(),
                    [&](const Block& a, const Block& b) { return turn(a.peer) < turn(b.peer); });
   const ScratchLayout& layout = team_.layout();
   const MPI_Count parts = team_.parts();
   const auto most = static_cast<MPI_Count>(layout.kernel_part(layout.kernel_region()));
   const Block* before = nullptr;
-  for (Block& one : *blocks) {
+  for (Block& one : blocks) {
+    one.packed = !KernelRun::is_plain(one.data);
+    packs_ |= one.packed;
     const MPI_Count part = cuda::exchange_part(one.bytes(), parts, kLeastPart, most);
     one.each = part * parts;
     one.first = before != nullptr && before->peer == one.peer ? before->end() : 0;
@@ -118,6 +79,7 @@ void ExchangeRun::cut(Blocks* blocks, bool backwards) {
     blocks_ = std::max(blocks_, static_cast<int>(std::min(parts, (one.bytes() + part - 1) / part)));
     before = &one;
   }
+  return blocks;
 }
 
 // Kernels do not compare those.
@@ -149,16 +111,32 @@ void ExchangeRun::describe() noexcept {
   a.least = kLeastPart;
   a.ranks = team_.ranks();
   a.rank = team_.rank();
-  a.sent = static_cast<int32_t>(sent_.size());
-  a.received = static_cast<int32_t>(received_.size());
   a.parts = team_.parts();
   a.set = static_cast<int32_t>(a.number & 1);
-  cuda::ExchangeArguments::Block* next = a.blocks;
-  for (const Blocks* const side : {&sent_, &received_})
-    for (const Block& one : *side)
-      *next++ = {
-          reinterpret_cast<char*>(one.packed ? local(one, side == &sent_) : one.data.first()),
-          one.bytes(), one.peer, one.packed ? 1 : 0};
+}
+
+// In a step a peer has one block in each direction, and there are as many places in the arguments.
+MPI_Count ExchangeRun::choose(MPI_Count begin) noexcept {
+  cuda::ExchangeArguments& a = arguments_;
+  const auto count = [&](const Blocks& blocks, MPI_Count end) {
+    return std::count_if(blocks.begin(), blocks.end(),
+                         [&](const Block& one) { return one.first < end && one.end() > begin; });
+  };
+  MPI_Count end = packs_ ? begin + 1 : steps_;
+  while (count(sent_, end) + count(received_, end) > cuda::ExchangeArguments::kMostBlocks)
+    end = begin + (end - begin + 1) / 2;
+  const auto put = [&](const Blocks& blocks, int32_t before, bool in) {
+    int32_t next = before;
+    for (const Block& one : blocks)
+      if (one.first < end && one.end() > begin)
+        a.blocks[next++] = {reinterpret_cast<char*>(one.packed ? local(one, in) : one.data.first()),
+                            one.bytes(), static_cast<int32_t>(one.first),
+                            static_cast<int16_t>(one.peer), static_cast<int16_t>(one.packed)};
+    return next - before;
+  };
+  a.sent = put(sent_, 0, true);
+  a.received = put(received_, a.sent, false);
+  return end;
 }
 
 void ExchangeRun::launch(MPI_Count begin, MPI_Count end) {

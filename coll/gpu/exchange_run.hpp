@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExchangeRun: blocks whose sizes only sender and receiver know (gatherv, scatterv, alltoallv), put
-// into a stream as one kernel, in which each pair of ranks moves its chunks as the two agree.
-// Why: no row of the table does it, for its passes are alike on all ranks. A rank decides nothing
-// here by its own blocks: whoever the other end is, it takes the same way.
+// ExchangeRun: blocks whose sizes only sender and receiver know (coll/engine/pairs.hpp), put into a
+// stream as one kernel, in which each pair of ranks moves its chunks as the two agree.
+// Why: no row of the table does it, for its passes are alike on all ranks. All take this way,
+// whatever their own blocks are: a rank does not know those of the others.
 // Form: data that kernels cannot use as it is (host memory, types with holes) is packed before and
 // unpacked behind a launch, which then takes one step; other ranks do not notice.
 // Lifetime: of one call. Threads: the caller holds the team's mutex, and no channel's lock.
@@ -13,16 +13,14 @@
 
 #include "base/params.hpp"
 #include "coll/engine/operation.hpp"
+#include "coll/engine/pairs.hpp"
 #include "coll/gpu/team.hpp"
-#include "core/device_copy.hpp"
 #include "cuda/device.hpp"
 
 namespace tern::coll {
 
 class ExchangeRun {
  public:
-  /// Whether it is of this kind.
-  [[nodiscard]] static bool serves(const Operation& operation) noexcept;
   /// Why kernels do not do it, alike on all ranks; null: they do.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Params& params,
                                            const Operation& operation) noexcept;
@@ -38,9 +36,8 @@ class ExchangeRun {
   [[nodiscard]] MPI_Count passes() const noexcept { return steps_; }
 
  private:
-  struct Block {
-    core::Data data;
-    int32_t peer;
+  struct Block : PairBlock {
+    explicit Block(const PairBlock& block) noexcept : PairBlock(block) {}
     bool packed = false;  // kernels do not use it as it is
     MPI_Count first = 0;  // step
     MPI_Count each = 0;   // bytes that a step moves of it
@@ -48,11 +45,10 @@ class ExchangeRun {
     [[nodiscard]] MPI_Count end() const noexcept { return first + (bytes() + each - 1) / each; }
   };
   using Blocks = std::vector<Block>;
-  void find_blocks();
-  void add(Blocks* blocks, const Side& side, int block, int peer);
-  void cut(Blocks* blocks, bool backwards);
+  [[nodiscard]] Blocks cut(const std::vector<PairBlock>& all, bool backwards);
   [[nodiscard]] bool keeps_its_own() const noexcept;
   void describe() noexcept;
+  [[nodiscard]] MPI_Count choose(MPI_Count begin) noexcept;
   void launch(MPI_Count begin, MPI_Count end);
   void move(const Block& block, bool in, MPI_Count step);
   [[nodiscard]] std::byte* local(const Block& block, bool in) const noexcept;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "coll/engine/check.hpp"
+#include "coll/engine/pairs.hpp"
 #include "core/datatype_device.hpp"
 
 namespace tern::coll {
@@ -32,9 +33,7 @@ bool on_host(const Side& side) noexcept {
 const char* Pieces::why_not(const Operation& operation) noexcept {
   const Collective what = operation.collective;
   if (operation.communicator->inter()) return "it is between two groups";
-  if (neighborly(what)) return "it is of a neighbourhood";
-  if (operation.irregular && what != kAllgather && what != kReduceScatter)
-    return "not every rank knows the sizes of all blocks";
+  if (goes_by_pairs(operation)) return "not every rank knows the sizes of all blocks";
   if (!reduces(what)) return nullptr;
   const char* why = nullptr;
   const core::Datatype& type = *operation.input.type;

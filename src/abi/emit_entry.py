@@ -256,7 +256,11 @@ class Entry:
         if p.may_be_null:
             must += f'counts_after_first(*{self.object.name}_, {self.f.params[0].name}) && '
         arguments = f'{p.name}, {self.resolved(count)}, *{kind.name}_'
-        return [(f'{must}{may}bad_buffer({arguments})',
+        counts = ''
+        if 'eighbor_' in self.f.name:  # without neighbours there is no data
+            degree = 'outdegree' if p.direction == 'in' else 'indegree'
+            counts = f' && {degree}(*{self.object.name}_) > 0'
+        return [(f'{must}{may}bad_buffer({arguments}){counts}',
                  f'explain_buffer(call, "{p.name}", {arguments})')]
 
     # -- the call of the body

@@ -67,6 +67,18 @@ int alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* 
   });
 }
 
+int alltoallw_enqueue(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
+                      const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
+                      const MPI_Aint* rdispls, const MPI_Datatype* recvtypes,
+                      Communicator& comm) noexcept {
+  return attempt(comm, Part::kEnqueued, [&] {
+    return enqueue(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
+                                 {recvbuf, recvcounts, rdispls, recvtypes}, comm)
+                       .what,
+                   "MPIX_Alltoallw_enqueue");
+  });
+}
+
 int ialltoallw(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
                const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
                const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,

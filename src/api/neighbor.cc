@@ -96,6 +96,16 @@ int neighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendt
   });
 }
 
+int neighbor_allgather_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
+                               void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
+                               Communicator& comm) noexcept {
+  return attempt(comm, Part::kEnqueued, [&] {
+    return enqueue(
+        gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype)).what,
+        "MPIX_Neighbor_allgather_enqueue");
+  });
+}
+
 int ineighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                         MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
                         MPI_Request* request) noexcept {
@@ -123,6 +133,17 @@ int neighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& send
     return run(gathered(comm, same(sendbuf, sendcount, sendtype),
                         varying(recvbuf, recvcounts, displs, recvtype))
                    .what);
+  });
+}
+
+int neighbor_allgatherv_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
+                                void* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
+                                Datatype& recvtype, Communicator& comm) noexcept {
+  return attempt(comm, Part::kEnqueued, [&] {
+    return enqueue(gathered(comm, same(sendbuf, sendcount, sendtype),
+                            varying(recvbuf, recvcounts, displs, recvtype))
+                       .what,
+                   "MPIX_Neighbor_allgatherv_enqueue");
   });
 }
 
@@ -158,6 +179,17 @@ int neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendty
   });
 }
 
+int neighbor_alltoall_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
+                              void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
+                              Communicator& comm) noexcept {
+  return attempt(comm, Part::kEnqueued, [&] {
+    return enqueue(
+        exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
+            .what,
+        "MPIX_Neighbor_alltoall_enqueue");
+  });
+}
+
 int ineighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                        MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
                        MPI_Request* request) noexcept {
@@ -187,6 +219,18 @@ int neighbor_alltoallv(const void* sendbuf, const MPI_Count* sendcounts, const M
     return run(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
                          varying(recvbuf, recvcounts, rdispls, recvtype))
                    .what);
+  });
+}
+
+int neighbor_alltoallv_enqueue(const void* sendbuf, const MPI_Count* sendcounts,
+                               const MPI_Aint* sdispls, Datatype& sendtype, void* recvbuf,
+                               const MPI_Count* recvcounts, const MPI_Aint* rdispls,
+                               Datatype& recvtype, Communicator& comm) noexcept {
+  return attempt(comm, Part::kEnqueued, [&] {
+    return enqueue(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
+                             varying(recvbuf, recvcounts, rdispls, recvtype))
+                       .what,
+                   "MPIX_Neighbor_alltoallv_enqueue");
   });
 }
 
@@ -223,6 +267,18 @@ int neighbor_alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const M
     return run(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
                          typed(recvbuf, recvcounts, rdispls, recvtypes))
                    .what);
+  });
+}
+
+int neighbor_alltoallw_enqueue(const void* sendbuf, const MPI_Count* sendcounts,
+                               const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
+                               void* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* rdispls,
+                               const MPI_Datatype* recvtypes, Communicator& comm) noexcept {
+  return attempt(comm, Part::kEnqueued, [&] {
+    return enqueue(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
+                             typed(recvbuf, recvcounts, rdispls, recvtypes))
+                       .what,
+                   "MPIX_Neighbor_alltoallw_enqueue");
   });
 }
 

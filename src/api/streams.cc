@@ -256,6 +256,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     made->topology = comm.topology;
     Communicator& shadow = *derive_shadow(*made, core::Ref<core::Group>(&made->group()), 0);
     shadow.info = comm.info;  // its algorithms
+    shadow.topology = comm.topology;
     cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
     std::vector<int> islands;
     code = shadow.channel().coll->prepare_enqueue(shadow, device, &islands);

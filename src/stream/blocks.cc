@@ -40,13 +40,6 @@ Blocks::Blocks(Area all, std::vector<size_t> bytes) : bytes_(std::move(bytes)) {
   areas_.push_back(std::move(all));
 }
 
-void Blocks::drop(int block) {
-  if (areas_.size() > 1) areas_.erase(areas_.begin() + block);
-  bytes_.erase(bytes_.begin() + block);
-  starts_.erase(starts_.begin() + block);
-  equal_ = false;
-}
-
 size_t Blocks::most_bytes() const noexcept {
   return bytes_.empty() ? 0 : *std::max_element(bytes_.begin(), bytes_.end());
 }

@@ -24,9 +24,6 @@ class Blocks {
   /// Blocks of so many bytes, which follow each other in the packed form of a side's elements.
   Blocks(Area all, std::vector<size_t> bytes);
 
-  /// One block of several sides is not moved.
-  void drop(int block);
-
   [[nodiscard]] bool there() const noexcept { return !bytes_.empty(); }
   [[nodiscard]] int count() const noexcept { return static_cast<int>(bytes_.size()); }
   [[nodiscard]] size_t bytes(int block) const noexcept {

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "coll/coll.hpp"
+#include "coll/engine/pairs.hpp"
 #include "mpi.h"
 #include "stream/islands.hpp"
 
@@ -16,11 +17,8 @@ std::unique_ptr<Call> make_call(CommStream& on, const coll::Operation& operation
                                 const char* name) {
   if (coll::splits(operation.collective) || operation.collective == coll::Collective::kBarrier)
     return make_vector_call(on, operation, name);
-  const bool all_know_all = !operation.irregular ||
-                            operation.collective == coll::Collective::kAllgather ||
-                            operation.collective == coll::Collective::kReduceScatter;
-  return all_know_all ? make_blocks_call(on, operation, name)
-                      : make_exchange_call(on, operation, name);
+  return coll::goes_by_pairs(operation) ? make_exchange_call(on, operation, name)
+                                        : make_blocks_call(on, operation, name);
 }
 
 class Refusal final : public Call {

@@ -2,7 +2,7 @@
 // Enqueued collectives: cut into passes whose data fits a half, alike on all ranks.
 // How: a vector (broadcast, reductions) goes in parts of it; blocks go in parts of each block. What
 // decides is known to all ranks: the collective, bytes, ranks, and the size of a half. Where a rank
-// knows its own blocks alone (gatherv, scatterv, alltoallv), each pair of ranks exchanges messages.
+// knows its own blocks alone (coll/engine/pairs.hpp), each pair of ranks exchanges messages.
 // Lifetime: Calls. See: coll/engine/operation.hpp; tests/gpu/mpi/stream_collectives.cc.
 #pragma once
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of blocks whose sizes each rank knows for itself alone: gatherv, scatterv, alltoallv.
-// How: each pair of ranks exchanges its block as messages of a part each, in order; how many passes
-// that takes is each rank's own affair, and what one sends in a pass the other receives in the
-// same.
+// Collectives of blocks whose sizes each rank knows for itself alone (coll/engine/pairs.hpp).
+// How: each pair of ranks exchanges its blocks as messages of a part each, in order; how many
+// passes that takes is each rank's own affair, and what one sends in a pass the other receives in
+// the same: a pass has one part for each peer and direction.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "coll/coll.hpp"
+#include "coll/engine/pairs.hpp"
 #include "mpi.h"
 #include "pml/pml.hpp"
-#include "stream/blocks.hpp"
+#include "stream/area.hpp"
 #include "stream/collective.hpp"
 
 namespace tern::stream {
@@ -20,7 +20,6 @@ namespace {
 
 using coll::Collective;
 using coll::Operation;
-using coll::Side;
 
 constexpr int kTag = 1;  // nothing but these messages is on the shadow's plane of users
 
@@ -37,47 +36,62 @@ class ExchangeCall final : public Call {
       throw Error(MPI_ERR_NO_MEM, strf("blocks of %d ranks do not fit the %zu bytes of a chunk; "
                                        "TERN_STREAM_CHUNK sets them",
                                        shadow_.size(), on.chunk()));
-    find_blocks(on, operation);
-    const size_t most = std::max(to_.most_bytes(), from_.most_bytes());
-    passes = 1 + static_cast<int>((most + per_place_ - 1) / per_place_);
+    const coll::Pairs pairs = coll::pairs_of(operation);
+    sent_ = cut(on, pairs.sent);
+    received_ = cut(on, pairs.received);
   }
 
   void copy_in(Track& track, int pass, std::byte* half) noexcept override {
-    if (pass > 0 && to_.there()) to_.copy_in(track, part(pass), half);
+    for (const Block& one : sent_)
+      if (const Part now = part(one, pass); now.bytes > 0)
+        one.area.copy_in(track, now.offset, half + place(one), now.bytes);
   }
   void copy_out(Track& track, int pass, const std::byte* half) noexcept override {
-    if (pass > 0 && from_.there()) from_.copy_out(track, part(pass), half + received_at());
+    for (const Block& one : received_)
+      if (const Part now = part(one, pass); now.bytes > 0)
+        one.area.copy_out(track, now.offset, half + received_at() + place(one), now.bytes);
   }
 
   int begin(int pass, std::byte* half, std::vector<core::Request*>* requests) override {
     if (pass == 0) return enter(requests);
-    const PartOfBlocks now = part(pass);
-    if (to_.there())
-      if (const int code = to_.take(now, half); code != MPI_SUCCESS) return code;
-    requests->reserve(receivers_.size() + senders_.size());
-    std::byte* at = half + received_at();
-    for (size_t i = 0; i < senders_.size(); ++i) {
-      const size_t bytes = from_.bytes(static_cast<int>(i), now);
-      const int code = senders_[i] == rank_ ? keep_own(now, half, at, bytes)
-                                            : receive(senders_[i], at, bytes, requests);
-      if (code != MPI_SUCCESS) return code;
-      at += bytes;
-    }
-    at = half;
-    for (size_t i = 0; i < receivers_.size(); ++i) {
-      const size_t bytes = to_.bytes(static_cast<int>(i), now);
-      if (receivers_[i] != rank_)
-        if (const int code = send(receivers_[i], at, bytes, requests); code != MPI_SUCCESS)
+    requests->reserve(received_.size() + sent_.size());
+    for (const Block& one : sent_)
+      if (const Part now = part(one, pass); now.bytes > 0)
+        if (const int code = one.area.take(now.offset, half + place(one), now.bytes);
+            code != MPI_SUCCESS)
           return code;
-      at += bytes;
-    }
+    for (const Block& one : received_)
+      if (const int code = receive(one, part(one, pass).bytes, half, requests); code != MPI_SUCCESS)
+        return code;
+    for (const Block& one : sent_)
+      if (const int code = send(one, part(one, pass).bytes, half, requests); code != MPI_SUCCESS)
+        return code;
     return MPI_SUCCESS;
   }
   int end(int pass, std::byte* half, const core::Outcome&) override {
-    return pass > 0 && from_.there() ? from_.give(part(pass), half + received_at()) : MPI_SUCCESS;
+    for (const Block& one : received_)
+      if (const Part now = part(one, pass); now.bytes > 0)
+        if (const int code =
+                one.area.give(now.offset, half + received_at() + place(one), now.bytes);
+            code != MPI_SUCCESS)
+          return code;
+    return MPI_SUCCESS;
   }
 
  private:
+  struct Block {
+    Area area;
+    int peer;
+    int first;  // pass
+    [[nodiscard]] int end(size_t each) const noexcept {
+      return first + static_cast<int>((area.bytes() + each - 1) / each);
+    }
+  };
+  /// Of a block, in a pass.
+  struct Part {
+    size_t offset, bytes;
+  };
+
   int enter(std::vector<core::Request*>* requests) {
     Operation barrier{};
     barrier.collective = Collective::kBarrier;
@@ -89,48 +103,37 @@ class ExchangeCall final : public Call {
     if (code == MPI_SUCCESS) requests->push_back(request);
     return code;
   }
-  /// What goes to which ranks, and comes from which. In place the root's own block stays.
-  void find_blocks(const CommStream& on, const Operation& operation) {
-    core::Process& process = shadow_.process();
-    const auto blocks = [&](const Side& side, int count) {
-      return Blocks(process, on.gpu(), side, count);
-    };
-    const bool at_root = rank_ == operation.root;
-    switch (operation.collective) {
-      case Collective::kGather:
-        if (at_root) from_ = blocks(operation.output, shadow_.size());
-        if (!operation.in_place) to_ = blocks(operation.input, 1);
-        if (!operation.in_place) receivers_ = {operation.root};
-        if (at_root) senders_ = all(operation.in_place);
-        break;
-      case Collective::kScatter:
-        if (at_root) to_ = blocks(operation.input, shadow_.size());
-        if (!operation.in_place) from_ = blocks(operation.output, 1);
-        if (!operation.in_place) senders_ = {operation.root};
-        if (at_root) receivers_ = all(operation.in_place);
-        break;
-      default:
-        to_ = blocks(operation.in_place ? operation.output : operation.input, shadow_.size());
-        from_ = blocks(operation.output, shadow_.size());
-        senders_ = receivers_ = all(false);
+  /// In the order of pairs; before them all enter.
+  std::vector<Block> cut(const CommStream& on, const std::vector<coll::PairBlock>& all) {
+    std::vector<Block> blocks;
+    std::vector<int> next(static_cast<size_t>(shadow_.size()), 1);  // pass of a peer
+    for (const coll::PairBlock& one : all) {
+      int& pass = next[static_cast<size_t>(one.peer)];
+      blocks.push_back(
+          {Area(shadow_.process(), on.gpu(), one.data.address, one.data.count, *one.data.type),
+           one.peer, pass});
+      pass = blocks.back().end(per_place_);
+      passes = std::max(passes, pass);
     }
-    if (operation.in_place && at_root && operation.collective == Collective::kGather)
-      from_.drop(rank_);
-    if (operation.in_place && at_root && operation.collective == Collective::kScatter)
-      to_.drop(rank_);
+    return blocks;
   }
-  [[nodiscard]] std::vector<int> all(bool but_own) const {
-    std::vector<int> ranks;
-    for (int i = 0; i < shadow_.size(); ++i)
-      if (!but_own || i != rank_) ranks.push_back(i);
-    return ranks;
+  [[nodiscard]] Part part(const Block& block, int pass) const noexcept {
+    if (pass < block.first || pass >= block.end(per_place_)) return {0, 0};
+    const size_t offset = static_cast<size_t>(pass - block.first) * per_place_;
+    return {offset, std::min(per_place_, block.area.bytes() - offset)};
   }
 
-  int receive(int peer, std::byte* at, size_t bytes, std::vector<core::Request*>* requests) {
-    return move<false>(peer, at, bytes, requests);
+  int receive(const Block& block, size_t bytes, std::byte* half,
+              std::vector<core::Request*>* requests) {
+    std::byte* const at = half + received_at() + place(block);
+    if (block.peer != rank_) return move<false>(block.peer, at, bytes, requests);
+    if (bytes > 0) std::memcpy(at, half + place(block), bytes);  // what the rank sends itself
+    return MPI_SUCCESS;
   }
-  int send(int peer, std::byte* at, size_t bytes, std::vector<core::Request*>* requests) {
-    return move<true>(peer, at, bytes, requests);
+  int send(const Block& block, size_t bytes, std::byte* half,
+           std::vector<core::Request*>* requests) {
+    return block.peer == rank_ ? MPI_SUCCESS
+                               : move<true>(block.peer, half + place(block), bytes, requests);
   }
   template <bool kSends>
   int move(int peer, std::byte* at, size_t bytes, std::vector<core::Request*>* requests) {
@@ -144,16 +147,8 @@ class ExchangeCall final : public Call {
     if (code == MPI_SUCCESS) requests->push_back(request);
     return code;
   }
-  /// What the rank sends itself.
-  int keep_own(const PartOfBlocks& now, const std::byte* half, std::byte* to, size_t bytes) {
-    const auto mine = std::find(receivers_.begin(), receivers_.end(), rank_);
-    const auto block = static_cast<int>(mine - receivers_.begin());
-    if (bytes > 0) std::memcpy(to, half + to_.place(block, now), bytes);
-    return MPI_SUCCESS;
-  }
-
-  [[nodiscard]] PartOfBlocks part(int pass) const noexcept {
-    return {static_cast<size_t>(pass - 1) * per_place_, per_place_};
+  [[nodiscard]] size_t place(const Block& block) const noexcept {
+    return static_cast<size_t>(block.peer) * per_place_;
   }
   [[nodiscard]] size_t received_at() const noexcept {
     return static_cast<size_t>(shadow_.size()) * per_place_;
@@ -164,8 +159,7 @@ class ExchangeCall final : public Call {
   core::Datatype& byte_;
   const int rank_;
   const size_t per_place_;  // bytes
-  Blocks to_, from_;
-  std::vector<int> receivers_, senders_;  // of their blocks
+  std::vector<Block> sent_, received_;
 };
 
 }  // namespace

@@ -279,6 +279,7 @@ static void wrong(void) {
   OK(MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &comm));
   OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   FAILS(MPI_Neighbor_allgather(MPI_IN_PLACE, 1, MPI_INT, &b, 1, MPI_INT, comm), MPI_ERR_BUFFER);
+  FAILS(MPI_Neighbor_allgather(&a, 1, MPI_INT, NULL, 1, MPI_INT, comm), MPI_ERR_BUFFER);
   const int pair[4] = {1, 2, 3, 4};
   int room[2] = {0, 0};
   if (size == 1)
@@ -296,6 +297,26 @@ static void wrong(void) {
   OK(MPI_Comm_free(&comm));
 }
 
+// Who has no neighbours on a side need not have a buffer there.
+static void alone(void) {
+  const int to_next = (rank + 1) % size, from_before = (rank + size - 1) % size;
+  const int sends = rank != size - 1, receives = rank != 0;  // a chain
+  int a = rank, b = -1;
+  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, receives, &from_before, MPI_UNWEIGHTED, sends,
+                                    &to_next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
+  OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  MPI_Request request = MPI_REQUEST_NULL;
+  OK(MPI_Neighbor_alltoall(sends ? &a : NULL, 1, MPI_INT, receives ? &b : NULL, 1, MPI_INT, comm));
+  if (receives) CHECK_EQ(b, rank - 1);
+  OK(MPI_Neighbor_allgather(sends ? &a : NULL, 1, MPI_INT, receives ? &b : NULL, 1, MPI_INT, comm));
+  OK(MPI_Ineighbor_alltoall(sends ? &a : NULL, 1, MPI_INT, receives ? &b : NULL, 1, MPI_INT, comm,
+                            &request));
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  if (size == 1)
+    FAILS(MPI_Neighbor_allgather(NULL, -1, MPI_INT, NULL, 1, MPI_INT, comm), MPI_ERR_COUNT);
+  OK(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -310,5 +331,6 @@ int main(int argc, char** argv) {
   on_edges();
   on_graph();
   wrong();
+  alone();
   return end();
 }

@@ -283,12 +283,14 @@ struct MulticastArguments {
 /// Blocks between pairs of ranks, which alone know their sizes (exchange.cuh). Offsets are in the
 /// scratch.
 struct ExchangeArguments {
-  /// Of the caller's. Those of one peer stand together, in an order that both ends know.
+  /// Of the caller's.
   struct Block {
     char* at;  // its first byte; packed: of what the present step moves of it
     int64_t bytes;
-    int32_t peer;
-    int32_t packed;
+    int32_t
+        first;  // step, behind those of the same peer before it, in an order that both ends know
+    int16_t peer;
+    int16_t packed;
   };
   static constexpr int kMostBlocks = 2 * kMostRanks;
   const char* bases[kMostRanks];  // of all ranks' scratch

@@ -13,7 +13,7 @@
 // Each block of threads is on its own: of every chunk it has its part, and talks to the block of
 // its number. Words and regions are the interpreter's, and are left as it leaves them (data 0,
 // credit 1). The signal of a chunk says of which call, block and place it is: counts that differ at
-// the two ends are found at the first chunk that both have, and what one sent that nobody took is
+// the two ends are found at the first chunk that both have, and a chunk that was sent in vain is
 // not taken by a later call. Nothing else is counted, so graphs replay it.
 // See: wait.cuh; coll/gpu/exchange_run.hpp (launches), tests/unit/cuda/exchange_kernel_test.cc.
 #pragma once
@@ -60,17 +60,13 @@ class Exchanger {
     uint32_t signal;  // neither 0 nor 1
   };
 
-  /// The blocks of a peer follow each other in its steps.
   template <class Action>
   TERN_DEVICE void for_chunks(int32_t first, int32_t end, const Action& action) {
-    int64_t before = 0;  // steps of the peer
     for (int32_t i = first; i < end && !left_; ++i) {
       const Block& block = a_.blocks[i];
-      if (i == first || block.peer != a_.blocks[i - 1].peer) before = 0;
       const int64_t each = exchange_part(block.bytes, a_.parts, a_.least, a_.region_each);
-      const int64_t all = each * a_.parts, step = step_ - before;
-      before += (block.bytes + all - 1) / all;
-      const int64_t begin = step * all + blockIdx.x * each, rest = block.bytes - begin;
+      const int64_t step = step_ - block.first, begin = (step * a_.parts + blockIdx.x) * each;
+      const int64_t rest = block.bytes - begin;
       if (step < 0 || rest <= 0) continue;
       char* const at = DEV(block.at) + (block.packed != 0 ? blockIdx.x * each : begin);
       action(block, Chunk{at, rest < each ? rest : each, signal_of(block.bytes, begin)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued collectives whose blocks only sender and receiver know, between devices: gatherv,
-// scatterv and alltoallv of blocks from none to several passes, in place, of host memory and of
+// scatterv and alltoallv of blocks of no byte to several passes, in place, of host memory and of
 // types with holes on some ranks, beside calls of other kernels, in graphs that are replayed; one
 // launch does it, and no copy; counts that do not fit each other are an error.
 // ranks: 1 2 3 4

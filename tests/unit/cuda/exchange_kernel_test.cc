@@ -28,6 +28,7 @@ TERN_KERNEL(test_exchange_at_once, ExchangeArguments, 256, together) {
 }
 
 constexpr int64_t kEach = 256, kData = 1024, kCredit = 4096, kInbox = 8192;  // bytes; offsets
+constexpr int64_t kLeast = 32;
 
 /// Sizes of the blocks from one rank to another, in bytes.
 using Sizes = std::vector<std::vector<std::vector<int64_t>>>;
@@ -118,7 +119,7 @@ class Exchange {
     a.abort_word = kAbort;
     a.words_of_set = kParts;
     a.ctas = kParts;
-    a.least = 32;
+    a.least = kLeast;
     a.patience = patience;
     a.ranks = ranks_;
     a.rank = rank;
@@ -128,7 +129,13 @@ class Exchange {
     return a;
   }
   void add(ExchangeArguments* a, int32_t* count, std::vector<char>& block, int peer) {
-    a->blocks[a->sent + a->received] = {block.data(), static_cast<int64_t>(block.size()), peer, 0};
+    ExchangeArguments::Block* const made = &a->blocks[a->sent + a->received];
+    const auto bytes = static_cast<int64_t>(block.size());
+    *made = {block.data(), bytes, 0, static_cast<int16_t>(peer), 0};
+    if (*count > 0 && made[-1].peer == peer) {
+      const int64_t step = kParts * exchange_part(made[-1].bytes, kParts, kLeast, kEach);
+      made->first = made[-1].first + static_cast<int32_t>((made[-1].bytes + step - 1) / step);
+    }
     ++*count;
   }
   void launch_all(ExchangeArguments a) {
@@ -147,7 +154,7 @@ class Exchange {
   std::vector<Scratch> scratch_;
 };
 
-// `most` blocks of a pair, from none to some thousand bytes.
+// Up to `most` blocks of a pair, of up to 5000 bytes.
 Sizes sizes_of(int ranks, unsigned seed, unsigned most) {
   Sizes all(static_cast<size_t>(ranks));
   for (auto& from : all) {
@@ -201,7 +208,7 @@ TEST_F(OneExchange, SizesThatDifferAreFoundByTheReceiver) {
   EXPECT_EQ(exchange.reports[kParts].peer, 0);
 }
 
-// A chunk that nobody took is not taken for one of the next call.
+// A chunk that was sent in vain is not taken for one of the next call.
 TEST_F(OneExchange, WhatAnEarlierCallLeftIsNotTaken) {
   Exchange exchange(2);
   exchange.patience = 200000000;
