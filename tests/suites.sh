@@ -99,7 +99,7 @@ sanitized_streams() {
   local dir=$top/_build-$1 tests=(coll/kernel_run_test coll/lines_run_test coll/stream_test)
   configure_sanitized "$dir" "$2"
   step "build ${dir##*/}" "the compiler's message is in the log" make -C "$dir" -j "$jobs" "${tests[@]/#/tests/unit/}" softcuda
-  TEST_LONG=1 SOFTCUDA_KERNELS_TIMEOUT=120 $(fixed_addresses) tests/unit/run --build "$dir" --timeout 900 "${tests[@]}"
+  TEST_LONG=1 HOST_KERNELS_TIMEOUT=120 $(fixed_addresses) tests/unit/run --build "$dir" --timeout 900 "${tests[@]}"
 }
 install_sanitized() {
   configure_sanitized "$1" "$2"

@@ -67,7 +67,7 @@ TEST_F(Residency, MoreBlocksThanFitComeOneAfterTheOther) {
 
 // A block that waits for one that has no place: for ever on a device; here the watchdog says it.
 int crowded_peer(int socket) {
-  setenv("SOFTCUDA_KERNELS_TIMEOUT", "1", 1);
+  setenv("HOST_KERNELS_TIMEOUT", "1", 1);
   dup2(socket, STDERR_FILENO);
   const CUstream stream = begin_peer();
   TestKernels kernels;
@@ -97,7 +97,7 @@ TEST_F(Residency, ABlockThatWaitsForOneWithoutAPlaceHangs) {
 
 // Two processes with a kernel each, which wait for one another.
 int meeting_peer(int socket) {
-  setenv("SOFTCUDA_KERNELS_TIMEOUT", "2", 1);
+  setenv("HOST_KERNELS_TIMEOUT", "2", 1);
   const CUstream stream = begin_peer();
   TestKernels kernels;
   CUipcMemHandle handle;

@@ -69,7 +69,7 @@ thread_local Grid grid;
 struct Hangs {};  // thrown through a kernel whose threads are a plain loop
 
 Clock::duration patience() {
-  const char* const seconds = std::getenv("SOFTCUDA_KERNELS_TIMEOUT");
+  const char* const seconds = std::getenv("HOST_KERNELS_TIMEOUT");
   return std::chrono::seconds(seconds != nullptr ? std::atoi(seconds) : 20);
 }
 
@@ -349,7 +349,7 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
   if (ended) return kSuccess;
   return complain(kLaunchTimeout, why, room,
                   "kernel %s hangs: of its %zu blocks of %zu threads %zu are resident, and none of "
-                  "these moves on; see SOFTCUDA_KERNELS_TIMEOUT",
+                  "these moves on; see HOST_KERNELS_TIMEOUT",
                   kernel.name, blocks, size, std::max<size_t>(grid.resident, 1));
 }
 

@@ -55,7 +55,7 @@ typedef struct TernHostKernels {
   /* Runs it. `parameter` was copied by the driver when the launch was enqueued. Returns 0, or a
      CUresult: CUDA_ERROR_INVALID_VALUE (1) for a grid or block that no device takes,
      CUDA_ERROR_LAUNCH_TIMEOUT (702) when the watchdog ended a kernel in which no thread moved on
-     (SOFTCUDA_KERNELS_TIMEOUT seconds, 20 at first); `why` (of `room` bytes) then says it. */
+     (HOST_KERNELS_TIMEOUT seconds, 20 at first); `why` (of `room` bytes) then says it. */
   int (*launch)(const TernHostKernel* kernel, const TernLaunch* launch, const void* parameter,
                 char* why, size_t room);
 } TernHostKernels;

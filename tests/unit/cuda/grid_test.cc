@@ -127,7 +127,7 @@ TEST(Grid, WhoHasEndedIsNotAwaited) {
 }
 
 TEST(Grid, TheWatchdogNamesAKernelThatHangs) {
-  ::setenv("SOFTCUDA_KERNELS_TIMEOUT", "1", 1);
+  ::setenv("HOST_KERNELS_TIMEOUT", "1", 1);
   uint32_t word = 0;
   const Words parameter{&word, 1};
   for (const char* name : {"test_hang", "test_hang_plainly"}) {
@@ -137,7 +137,7 @@ TEST(Grid, TheWatchdogNamesAKernelThatHangs) {
   }
   // What it left behind does not disturb the next.
   ASSERT_EQ(launch("test_leavers", {{1, 1, 1}, {64, 1, 1}, 0, 0}, &parameter), 0);
-  ::unsetenv("SOFTCUDA_KERNELS_TIMEOUT");
+  ::unsetenv("HOST_KERNELS_TIMEOUT");
 }
 
 TEST(Grid, WhatNoDeviceRunsIsRefused) {
