@@ -216,7 +216,7 @@ int Coll::exchange_in_stream(CommState& state, GpuTeam& team, const Operation& o
   Way way;
   way.engine = Way::kExchange;
   way.why = "the two ranks of a pair know the sizes of its blocks";
-  explain_way(state, team, team.exchange(operation.collective), way, run);
+  if (run.passes() > 0) explain_way(state, team, team.exchange(operation.collective), way, run);
   return unless_failed(team, run.run());
 }
 

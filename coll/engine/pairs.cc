@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "coll/schedule/neighbors.hpp"
+#include "mpi.h"
 
 namespace tern::coll {
 namespace {
@@ -33,17 +35,8 @@ Pairs of_neighborhood(const Operation& operation) {
   return pairs;
 }
 
-}  // namespace
-
-bool goes_by_pairs(const Operation& operation) noexcept {
-  const Collective what = operation.collective;
-  return neighborly(what) ||
-         (operation.irregular && (what == kGather || what == kScatter || what == kAlltoall));
-}
-
 // In place the root's own block stays where it is.
-Pairs pairs_of(const Operation& operation) {
-  if (neighborly(operation.collective)) return of_neighborhood(operation);
+Pairs of_ranks(const Operation& operation) {
   Pairs pairs;
   const int rank = operation.communicator->rank(), root = operation.root;
   const int ranks = operation.communicator->size();
@@ -67,6 +60,39 @@ Pairs pairs_of(const Operation& operation) {
         add(&pairs.received, output, peer, peer);
     }
   }
+  return pairs;
+}
+
+/// What a rank sends itself, block by block.
+void check_own(const Pairs& pairs, const Operation& operation) {
+  const int rank = operation.communicator->rank();
+  const auto sizes = [&](const std::vector<PairBlock>& blocks) {
+    std::vector<size_t> own;
+    for (const PairBlock& one : blocks)
+      if (one.peer == rank) own.push_back(one.data.bytes());
+    return own;
+  };
+  const std::vector<size_t> sent = sizes(pairs.sent), received = sizes(pairs.received);
+  for (size_t i = 0; i < std::max(sent.size(), received.size()); ++i) {
+    const size_t out = i < sent.size() ? sent[i] : 0, in = i < received.size() ? received[i] : 0;
+    if (out != in)
+      throw Error(
+          MPI_ERR_TRUNCATE,
+          strf("rank %d sends itself a block of %zu bytes, but receives %zu", rank, out, in));
+  }
+}
+
+}  // namespace
+
+bool goes_by_pairs(const Operation& operation) noexcept {
+  const Collective what = operation.collective;
+  return neighborly(what) ||
+         (operation.irregular && (what == kGather || what == kScatter || what == kAlltoall));
+}
+
+Pairs pairs_of(const Operation& operation) {
+  Pairs pairs = neighborly(operation.collective) ? of_neighborhood(operation) : of_ranks(operation);
+  check_own(pairs, operation);
   return pairs;
 }
 

@@ -23,7 +23,8 @@ struct Pairs {
 
 /// Whether an operation is one whose blocks not every rank knows.
 [[nodiscard]] bool goes_by_pairs(const Operation& operation) noexcept;
-/// Throws std::bad_alloc.
+/// Throws std::bad_alloc; Error (MPI_ERR_TRUNCATE) where the rank sends itself other blocks than it
+/// receives from itself.
 [[nodiscard]] Pairs pairs_of(const Operation& operation);
 
 }  // namespace tern::coll

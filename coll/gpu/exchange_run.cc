@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
 #include "coll/gpu/in_stream.hpp"
 #include "coll/gpu/kernel_run.hpp"
 #include "cuda/kernels.hpp"
@@ -37,10 +36,6 @@ ExchangeRun::ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& j
 }
 
 int ExchangeRun::run() {
-  if (!keeps_its_own())
-    return fail(MPI_ERR_TRUNCATE,
-                "%s: rank %d sends itself another number of bytes than it receives from itself",
-                name_of(operation_.collective), team_.rank());
   if (steps_ == 0) return MPI_SUCCESS;
   InStream call(team_, job_);
   captured_ = call.captured();
@@ -69,7 +64,7 @@ ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all, bool bac
   const auto most = static_cast<MPI_Count>(layout.kernel_part(layout.kernel_region()));
   const Block* before = nullptr;
   for (Block& one : blocks) {
-    one.packed = !KernelRun::is_plain(one.data);
+    one.packed = !KernelRun::is_plain(one.data, team_.device());
     packs_ |= one.packed;
     const MPI_Count part = cuda::exchange_part(one.bytes(), parts, kLeastPart, most);
     one.each = part * parts;
@@ -80,17 +75,6 @@ ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all, bool bac
     before = &one;
   }
   return blocks;
-}
-
-// Kernels do not compare those.
-bool ExchangeRun::keeps_its_own() const noexcept {
-  const auto own = [&](const Blocks& blocks) {
-    MPI_Count bytes = 0;
-    for (const Block& one : blocks)
-      if (one.peer == team_.rank()) bytes += one.bytes();
-    return bytes;
-  };
-  return own(sent_) == own(received_);
 }
 
 void ExchangeRun::describe() noexcept {

@@ -24,10 +24,10 @@ class ExchangeRun {
   /// Why kernels do not do it, alike on all ranks; null: they do.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Params& params,
                                            const Operation& operation) noexcept;
-  /// `number`: of the team's exchanges; `patience`: as of KernelRun. Throws std::bad_alloc.
+  /// `number`: of the team's exchanges; `patience`: as of KernelRun. Throws as pairs_of().
   ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job, uint64_t patience,
               uint32_t number);
-  /// As of StreamRun; MPI_ERR_TRUNCATE where the rank sends itself more or less than it receives.
+  /// As of StreamRun.
   [[nodiscard]] int run();
   /// Of threads: as many as this rank's largest block wants.
   [[nodiscard]] int blocks() const noexcept { return blocks_; }
@@ -46,7 +46,6 @@ class ExchangeRun {
   };
   using Blocks = std::vector<Block>;
   [[nodiscard]] Blocks cut(const std::vector<PairBlock>& all, bool backwards);
-  [[nodiscard]] bool keeps_its_own() const noexcept;
   void describe() noexcept;
   [[nodiscard]] MPI_Count choose(MPI_Count begin) noexcept;
   void launch(MPI_Count begin, MPI_Count end);

@@ -29,8 +29,11 @@ Pieces::Room room_of(const GpuTeam& team) noexcept {
 
 }  // namespace
 
-bool KernelRun::is_plain(const core::Data& data) noexcept {
-  return data.type->contiguous() && cuda::on_device(cuda::kind_of(data.first()));
+bool KernelRun::is_plain(const core::Data& data, const cuda::Device& device) noexcept {
+  if (!data.type->contiguous()) return false;
+  const cuda::Memory memory = cuda::look_up(data.first());
+  return memory.kind == cuda::MemoryKind::kManaged ||
+         (memory.kind == cuda::MemoryKind::kDevice && memory.device == device.ordinal);
 }
 
 const char* KernelRun::why_not(const GpuTeam& team, const Placed& placed,
@@ -143,7 +146,7 @@ void KernelRun::describe_side(Space space) noexcept {
   if (!program_.uses[index]) return;
   Side& side = arguments_.sides[index];
   const Pieces::Piece first = pieces_.users(space, 0, 0);
-  packed_[index] = !is_plain(first.data);
+  packed_[index] = !is_plain(first.data, team_.device());
   const bool overwritten = space == Space::kInput && pieces_.puts_aside() > 0;
   if (packed_[index] || overwritten) {
     side.local = 1;

@@ -40,7 +40,7 @@ class KernelRun {
     return static_cast<int>(std::min<MPI_Count>(team_.parts(), passes()));
   }
   /// Kernels read and write it as it is.
-  [[nodiscard]] static bool is_plain(const core::Data& data) noexcept;
+  [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device) noexcept;
 
  private:
   using Side = cuda::InterpretArguments::Side;

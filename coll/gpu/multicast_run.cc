@@ -150,7 +150,7 @@ char* MulticastRun::describe_side(Side* side, Space space, int64_t* stride) noex
   const Pieces::Piece first = pieces_.users(space, 0, 0);
   side->space = space;
   side->blocks = pieces_.blocks_of(space);
-  side->packed = !KernelRun::is_plain(first.data);
+  side->packed = !KernelRun::is_plain(first.data, team_.device());
   if (side->packed) return nullptr;
   if (side->blocks > 1) *stride = pieces_.users(space, 1, 0).first() - first.first();
   return reinterpret_cast<char*>(first.first());

@@ -252,7 +252,7 @@ char* PushRun::describe_side(Side* side, Space space, int64_t* stride) noexcept 
   const Pieces::Piece first = pieces_.users(space, 0, 0);
   side->space = space;
   side->blocks = pieces_.blocks_of(space);
-  side->packed = !KernelRun::is_plain(first.data);
+  side->packed = !KernelRun::is_plain(first.data, team_.device());
   const bool many = side->blocks > 1;
   for (int32_t block = 0; arguments_.tabled != 0 && many && block < side->blocks; ++block)
     arguments_.table[block].offset = side->packed

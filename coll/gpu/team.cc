@@ -192,6 +192,17 @@ CUresult GpuTeam::end_call(CUstream stream) noexcept {
   return device_.driver.cuEventRecord(end_, stream);
 }
 
+void GpuTeam::keep(std::vector<std::shared_ptr<const void>> what, bool captured) {
+  const uint32_t done = passed();
+  std::erase_if(kept_,
+                [&](const auto& one) { return static_cast<int32_t>(done - one.first) >= 0; });
+  for (auto& one : what)
+    if (captured)
+      kept_for_graphs_.push_back(std::move(one));
+    else
+      kept_.emplace_back(calls(), std::move(one));
+}
+
 std::string GpuTeam::make_voice() {
   const cuda::Current current(device_);
   CUresult result = CUDA_SUCCESS;
@@ -318,14 +329,13 @@ std::string GpuTeam::why_given_up() const {
   const cuda::KernelReport& report = said->report;
   if (report.message == cuda::Instruction::kLength)
     return strf(
-        "rank %d sends rank %d a block of another size than that one's counts say, or makes "
-        "another "
-        "call (%s)",
+        "rank %d sends rank %d a block of another size than that one's counts say, makes another "
+        "call, or sent more before than was received (%s)",
         named(report.peer), named(rank_), describe(*said).c_str());
   if (report.state == cuda::KernelReport::kLate)
     return strf(
         "rank %d's kernel waited in vain for rank %d's %s (%s): did all ranks make the same calls, "
-        "in the same order? It waits for ten times TERN_GPU_PATIENCE",
+        "in the same order, with counts that agree? It waits for ten times TERN_GPU_PATIENCE",
         named(rank_), named(report.peer),
         report.message == cuda::Instruction::kCredit ? "leave to write again" : "message",
         describe(*said).c_str());
@@ -336,10 +346,12 @@ std::string GpuTeam::why_given_up() const {
 }
 
 const Placed& GpuTeam::exchange(Collective what) {
-  Placed& found = exchange_[what];
-  found.schedule.collective = what;
-  found.schedule.algorithm = "pairwise";
-  return found;
+  const auto [found, made] = exchange_.try_emplace(what);
+  if (made) {  // who describes a wait reads it
+    found->second.schedule.collective = what;
+    found->second.schedule.algorithm = "pairwise";
+  }
+  return found->second;
 }
 
 const Placed* GpuTeam::placed(const Algorithm& algorithm, int root, std::string* why) {

@@ -104,6 +104,10 @@ class GpuTeam {
   /// What was put into the stream ends here: it has passed the call with the next number then.
   [[nodiscard]] CUresult end_call(CUstream stream) noexcept;
 
+  /// What the commands of the last call read: until the stream has passed it, or for good where a
+  /// graph has it.
+  void keep(std::vector<std::shared_ptr<const void>> what, bool captured);
+
   // What the stream tells the host. Any thread; no call of the driver.
   /// How many calls were put into streams, and how many of these the stream has passed; captured
   /// ones do not count.
@@ -206,6 +210,8 @@ class GpuTeam {
     size_t bytes = 0;
   } voice_;
   std::atomic<uint32_t> calls_{0};
+  std::vector<std::pair<uint32_t, std::shared_ptr<const void>>> kept_;  // by number of the call
+  std::vector<std::shared_ptr<const void>> kept_for_graphs_;
   std::atomic<bool> forsaken_{false};
   std::string why_forsaken_;  // written before that
   mutable std::mutex notes_mutex_;

@@ -59,9 +59,6 @@ int start_collective(const coll::Operation& operation) noexcept {
   CommStream* state = nullptr;
   const int code = find_stream_of(*operation.communicator, &state);
   if (code != MPI_SUCCESS) return code;
-  if (neighborly(operation.collective))
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                "the request is of a collective among neighbours, which streams do not do");
   return stream::enqueue(*state, operation, "MPIX_Start_enqueue");
 }
 

@@ -70,6 +70,7 @@ bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
   try {
     const auto program = device_layout(*data.type);
     if (!kernels->has(program) && !job.device().is_quiet()) return false;  // it would be uploaded
+    if (!program->inlined()) job.keep(program);
     job.mark();
     job.note("cuLaunchKernel",
              kPacks ? kernels->pack(job.stream(), program, data.address, offset, block, bytes)

@@ -207,6 +207,14 @@ class Job {
   [[nodiscard]] bool done() noexcept;
   /// Waits; false where something failed.
   bool finish() noexcept;
+  /// What commands of a borrowed stream read, which runs them when it comes there: the caller takes
+  /// it and holds it as long. Throws std::bad_alloc.
+  void keep(std::shared_ptr<const void> what) {
+    if (borrowed_) kept_.push_back(std::move(what));
+  }
+  [[nodiscard]] std::vector<std::shared_ptr<const void>> take_kept() noexcept {
+    return std::exchange(kept_, {});
+  }
   // Where the caller learns by itself when it has all ended:
   void has_ended() noexcept { open_ = false; }
   /// Asks now and then.
@@ -244,6 +252,7 @@ class Job {
   bool open_ = false;   // something was begun that has not been seen to end
   bool asked_ = false;  // the stream's word will tell
   int64_t next_question_ = 0;
+  std::vector<std::shared_ptr<const void>> kept_;
 };
 
 /// Memory of the job's device for a while. Without any where the driver has none: the job has

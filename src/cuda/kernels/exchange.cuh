@@ -14,7 +14,7 @@
 // its number. Words and regions are the interpreter's, and are left as it leaves them (data 0,
 // credit 1). The signal of a chunk says of which call, block and place it is: counts that differ at
 // the two ends are found at the first chunk that both have, and a chunk that was sent in vain is
-// not taken by a later call. Nothing else is counted, so graphs replay it.
+// not taken by a later call (but by the next replay of a graph). Nothing else is counted.
 // See: wait.cuh; coll/gpu/exchange_run.hpp (launches), tests/unit/cuda/exchange_kernel_test.cc.
 #pragma once
 
@@ -109,8 +109,7 @@ class Exchanger {
     uint32_t found = 0;
     while ((found = ptx::load_acquire_system(word)) == 0)
       if (!waiter_.again(&polls, &begun, what)) return;
-    if (found != signal && found != 1)
-      return waiter_.give_up({peer, Instruction::kLength, 0, step_});
+    if (found != signal) return waiter_.refuse({peer, Instruction::kLength, 0, step_});
     waiter_.end();
     ptx::store_relaxed_system(word, 0U);
   }

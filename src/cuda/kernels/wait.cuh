@@ -71,6 +71,14 @@ class Waiter {
       say(KernelReport::kWaits, what());
     return true;
   }
+  /// A word has another value than was waited for: the host has let the kernel go, or a rank made
+  /// another call.
+  TERN_DEVICE void refuse(const Awaited& what) {
+    if (const uint32_t who = told(); who != 0)
+      leave(KernelReport::kTold, {peer_of(who), 0, 0, 0});
+    else
+      give_up(what);
+  }
   /// Leaves, and tells all others.
   TERN_DEVICE void give_up(const Awaited& what) {
     if (!leave(KernelReport::kLate, what)) return;

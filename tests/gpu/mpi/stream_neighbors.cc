@@ -269,6 +269,20 @@ void wrong_calls() {
   SAYS(MPIX_Neighbor_alltoall_enqueue(data.on_device(), 1, MPI_INT, data.on_device(), 1, MPI_INT,
                                       on.comm),
        MPI_ERR_TOPOLOGY, "no topology");
+  // Both neighbours are the rank itself: sizes are compared block by block.
+  int dims[1] = {1}, periods[1] = {1};
+  MPI_Comm self = MPI_COMM_NULL;
+  OK(MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &self));
+  {
+    const OnStream alone(self);
+    OK(MPI_Comm_set_errhandler(alone.comm, MPI_ERRORS_RETURN));
+    const int out[] = {4, 0}, in[] = {2, 2}, places[] = {0, 2};
+    SAYS(MPIX_Neighbor_alltoallv_enqueue(data.on_device(), out, places, MPI_INT,
+                                         data.on_device() + 4, in, places, MPI_INT, alone.comm),
+         MPI_ERR_TRUNCATE, "sends itself a block of 16 bytes, but receives 8");
+    alone.sync();
+  }
+  OK(MPI_Comm_free(&self));
 }
 
 /// Whether the devices do it.
