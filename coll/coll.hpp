@@ -49,6 +49,9 @@ class Coll final : UnderWay, ScheduleMaker {
   /// Of a communicator so prepared; null where its ranks have none.
   [[nodiscard]] static std::shared_ptr<GpuTeam> team_of(
       const core::Communicator& communicator) noexcept;
+  /// By which wire the last enqueued collective went between its devices: a word of TERN_GPU_WIRE,
+  /// or "copies"; null where none has. No lock is held.
+  [[nodiscard]] static const char* wire_taken(const core::Communicator& communicator) noexcept;
   /// Why it has none.
   [[nodiscard]] static std::string why_no_team(const core::Communicator& communicator);
   /// A rank takes no part in a collective, or the communicator was interrupted. No lock is held.
@@ -139,7 +142,13 @@ class Coll final : UnderWay, ScheduleMaker {
                              cuda::Job& job, bool* taken, std::string* why_not);
   [[nodiscard]] const Placed* placed_for(CommState& state, GpuTeam& team,
                                          const Operation& operation, const Question& question,
-                                         std::string* why_not);
+                                         const Choice& choice, std::string* why_not);
+  [[nodiscard]] static int fail_if_useless(GpuTeam& team);
+  /// *no_multimem: why_not_multicast().
+  [[nodiscard]] Question question_in_stream(const GpuTeam& team, const AskedWire& asked,
+                                            const Operation& operation, bool any_order,
+                                            const char** no_multimem) const;
+  [[nodiscard]] std::string in_words(const Way& way) const;
   [[nodiscard]] int run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
                                   const Operation& operation, const Way& way, cuda::Job& job);
   [[nodiscard]] int exchange_in_stream(CommState& state, GpuTeam& team, const Operation& operation,

@@ -44,10 +44,15 @@ bool in_rank_order(const Placed& placed, const Operation& operation) noexcept {
          std::end(kRows);
 }
 const char* wire_of(const Way& way) noexcept {
-  if (way.engine == Way::kMulticast) return "multimem";
-  if (way.engine == Way::kExchange) return "simple";
-  if (way.engine != Way::kPush) return way.engine == Way::kStream ? "copies" : "simple";
-  return way.wire == PushRun::kLines ? "ll128" : "ll";
+  return way.taken() == Wire::kAuto ? "copies" : name_of(way.taken());
+}
+/// Ways that are explained apart.
+int kind_of(const Way& way) noexcept {
+  return ((static_cast<int>(way.choice.passed_wire) * kWires + static_cast<int>(way.asked.wire)) *
+              kWires +
+          static_cast<int>(way.taken())) *
+             2 +
+         (way.denied != nullptr ? 1 : 0);
 }
 
 }  // namespace
@@ -75,9 +80,28 @@ int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device
   }
 }
 
+Question Coll::question_in_stream(const GpuTeam& team, const AskedWire& asked,
+                                  const Operation& operation, bool any_order,
+                                  const char** no_multimem) const {
+  const Params& params = process_.params;
+  Question question = question_of(operation);
+  question.streams = true;
+  question.kernels = prefers_kernels(team, params, question.bytes);
+  *no_multimem =
+      why_not_multicast(team, asked, operation, question.bytes, any_order, selector_.names_wires());
+  question.model_wires = model_wires(team, asked, operation, question, *no_multimem);
+  if (TERN_LIKELY(!selector_.names_wires())) return question;
+  for (int i = 1; i < kWires; ++i) {
+    const auto wire = static_cast<Wire>(i);
+    if (why_no_wire(team, params, asked, wire, *no_multimem) == nullptr) question.wires.add(wire);
+  }
+  return question;
+}
+
 // All of it depends on what is alike on all ranks.
 const Placed* Coll::placed_for(CommState& state, GpuTeam& team, const Operation& operation,
-                               const Question& question, std::string* why_not) {
+                               const Question& question, const Choice& choice,
+                               std::string* why_not) {
   if (const char* why = Pieces::why_not(operation); why != nullptr) {
     *why_not = why;
     return nullptr;
@@ -86,7 +110,6 @@ const Placed* Coll::placed_for(CommState& state, GpuTeam& team, const Operation&
     *why_not = "a rank has no kernels";
     return nullptr;
   }
-  const Choice choice = selector_.choose(question, state.hints.get());
   const int root = rooted(operation.collective) ? operation.root : 0;
   const Placed* const placed = team.placed(*choice.algorithm, root, why_not);
   if (placed == nullptr) return nullptr;
@@ -107,6 +130,18 @@ int Coll::fail_over(CommState& state) const noexcept {
   return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
 }
 
+std::string Coll::in_words(const Way& way) const {
+  const std::string asker = way.asked.by == AskedWire::kTable ? selector_.in_table(way.choice.line)
+                            : way.asked.by == AskedWire::kHint
+                                ? "the communicator's hint tern_gpu_wire"
+                                : "TERN_GPU_WIRE";
+  const std::string words = way.in_words(asker);
+  if (way.why_passed == nullptr) return words;
+  return strf("%s; %s asks for %s, but: %s", words.c_str(),
+              selector_.in_table(way.choice.passed_line).c_str(), name_of(way.choice.passed_wire),
+              reason_in_words(way.why_passed, way.asked, asker).c_str());
+}
+
 // Once for a row and a size.
 template <class Run>
 void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, const Way& way,
@@ -115,7 +150,7 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
   const Schedule& schedule = placed.schedule;
   const auto chunk = static_cast<unsigned long long>(run.chunk());
   const auto passes = static_cast<unsigned long long>(run.passes());
-  if (!team.is_news({&placed, way.engine * 4 + way.wire, std::bit_width(chunk * passes)})) return;
+  if (!team.is_news({&placed, kind_of(way), std::bit_width(chunk * passes)})) return;
   const core::ChannelLock lock(channel_.progress);
   process_.explain.say(
       "engine",
@@ -132,7 +167,7 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
           "of %llu bytes): %s",
           coll::name_of(schedule.collective), schedule.algorithm,
           state.communicator.name.text().c_str(), name_of(way.engine), wire_of(way), run.blocks(),
-          passes, chunk, way.in_words().c_str()));
+          passes, chunk, in_words(way).c_str()));
 }
 
 int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
@@ -153,9 +188,7 @@ int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
   return go(StreamRun(team, placed, operation, job, piped ? kPiped : 1));
 }
 
-int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, cuda::Job& job,
-                   bool* taken, std::string* why_not) {
-  const std::lock_guard<std::mutex> guard(team.mutex());
+int Coll::fail_if_useless(GpuTeam& team) {
   if (team.forsaken())
     return fail(MPI_ERR_OTHER,
                 "%s. No collective can be enqueued on this communicator any more; "
@@ -166,28 +199,39 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
     team.break_off(why);
     return fail(MPI_ERR_OTHER, "%s", why.c_str());
   }
+  return MPI_SUCCESS;
+}
+
+int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, cuda::Job& job,
+                   bool* taken, std::string* why_not) {
+  const std::lock_guard<std::mutex> guard(team.mutex());
+  if (const int code = fail_if_useless(team); code != MPI_SUCCESS) return code;
   if (goes_by_pairs(operation))
     return exchange_in_stream(state, team, operation, job, taken, why_not);
-  Question question = question_of(operation);
-  question.streams = true;
-  question.kernels = prefers_kernels(team, process_.params, question.bytes);
-  question.lines = question.kernels && may_push_lines(team, process_.params);
-  const char* const no_multimem =
-      why_not_multicast(team, process_.params, operation, question.bytes, job.borrowed());
-  question.multimem = no_multimem == nullptr;
-  const Placed* const placed = placed_for(state, team, operation, question, why_not);
+  const AskedWire asked = asked_wire(process_.params, state.hints.get());
+  const char* no_multimem = nullptr;
+  const Question question =
+      question_in_stream(team, asked, operation, job.borrowed(), &no_multimem);
+  const Choice choice = selector_.choose(question, state.hints.get());
+  const Placed* const placed = placed_for(state, team, operation, question, choice, why_not);
   if (placed == nullptr) return MPI_SUCCESS;
   if (!job.borrowed() && reduces(operation.collective) && !in_rank_order(*placed, operation)) {
     *why_not = "its operands would be taken in another order than on the host";
     return MPI_SUCCESS;
   }
-  const Way way =
-      way_of(team, process_.params, *placed, operation, question.bytes, job.stream(), no_multimem);
+  const bool by_table = asked.wire == Wire::kAuto && choice.wire != Wire::kAuto;
+  Way way = way_of(team, process_.params, *placed, operation, question,
+                   by_table ? AskedWire{choice.wire, AskedWire::kTable} : asked, job.stream(),
+                   no_multimem);
+  way.choice = choice;
+  if (TERN_UNLIKELY(choice.passed_line != 0))
+    way.why_passed = why_no_wire(team, process_.params, asked, choice.passed_wire, no_multimem);
   if (way.engine == Way::kNone && way.failure.empty()) {
-    *why_not = way.in_words();
+    *why_not = in_words(way);
     return MPI_SUCCESS;
   }
   *taken = true;
+  state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
   if (!way.failure.empty()) {  // of this rank alone: the others' kernels wait for its
     team.break_off("a program did not come to the device: " + way.failure);
     return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
@@ -216,7 +260,12 @@ int Coll::exchange_in_stream(CommState& state, GpuTeam& team, const Operation& o
   Way way;
   way.engine = Way::kExchange;
   way.why = "the two ranks of a pair know the sizes of its blocks";
+<<<<<<< HEAD
   if (run.passes() > 0) explain_way(state, team, team.exchange(operation.collective), way, run);
+=======
+  state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
+  explain_way(state, team, team.exchange(operation.collective), way, run);
+>>>>>>> tune
   return unless_failed(team, run.run());
 }
 
@@ -230,6 +279,12 @@ void Coll::forsake_teams(const core::Communicator& communicator, const std::stri
   if (state == nullptr) return;
   if (state->team != nullptr) state->team->forsake(why);
   for (const auto& one : state->related_teams) one->forsake(why);
+}
+
+const char* Coll::wire_taken(const core::Communicator& communicator) noexcept {
+  const core::ChannelLock lock(communicator.channel().progress);
+  const auto* const state = static_cast<const CommState*>(communicator.coll.get());
+  return state == nullptr ? nullptr : state->wire_taken.load(std::memory_order_relaxed);
 }
 
 std::string Coll::why_no_team(const core::Communicator& communicator) {

@@ -58,6 +58,10 @@ std::unique_ptr<Forced> hints_of(const core::Communicator& communicator) {
     if (hints == nullptr) hints = std::make_unique<Forced>();
     hints->by[i] = find_algorithm(collective, value->c_str());
   }
+  if (const auto wire = communicator.info->get("tern_gpu_wire")) {
+    if (hints == nullptr) hints = std::make_unique<Forced>();
+    hints->wire = find_wire(*wire).value_or(Wire::kAuto);
+  }
   return hints;
 }
 

@@ -4,6 +4,7 @@
 // communicator holds nothing. Lifetime: the communicator. Threads: under the channel's lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,6 +39,7 @@ struct CommState final : CommRefusals {
   std::unique_ptr<Forced> hints;                        // null: none
   std::shared_ptr<GpuTeam> team;                        // of its ranks' streams; null: none
   std::string no_team;                                  // why not
+  std::atomic<const char*> wire_taken{nullptr};         // by the last call of its streams
   std::vector<std::shared_ptr<GpuTeam>> related_teams;  // of parts of its ranks, whose streams wait
   std::shared_ptr<GpuTeam> own_team;                    // of ordinary calls; null: not yet, or none
   std::unique_ptr<DeviceCalls> own_calls;               // in its streams

@@ -12,8 +12,20 @@
 #include "coll/engine/operation.hpp"
 #include "coll/gpu/push_run.hpp"
 #include "coll/gpu/team.hpp"
+#include "coll/select/select.hpp"
 
 namespace tern::coll {
+
+/// The wire that a call is asked to take, and by what; kAuto: by nothing.
+struct AskedWire {
+  enum By : uint8_t { kNothing, kHint, kParameter, kTable };
+  Wire wire = Wire::kAuto;
+  By by = kNothing;
+  /// Of a size, too, for which no parameter puts kernels first.
+  [[nodiscard]] bool brings_kernels() const noexcept {
+    return (by == kHint || by == kTable) && wire != Wire::kMultimem;
+  }
+};
 
 struct Way {
   enum Engine : uint8_t { kNone, kStream, kKernel, kPush, kMulticast, kExchange };
@@ -21,11 +33,17 @@ struct Way {
   PushRun::Wire wire = PushRun::kWords;         // kPush
   const Programs::Uploaded* program = nullptr;  // kKernel
   const char* why = nullptr;                    // kNone: why no engine does it
-  const char* no_lines = nullptr;               // kKernel, or where they are asked for: why not
-  const char* no_multimem = nullptr;            // where it is asked for
+  const char* no_lines = nullptr;               // kKernel: why no lines of LL128, either
+  AskedWire asked;                              // where it is not taken:
+  const char* denied = nullptr;                 // why not
+  Choice choice{nullptr, Choice::Why::kModel};  // of the row
+  const char* why_passed = nullptr;             // a line of the table, for its wire
   std::string failure;                          // instead, where a program cannot be brought there
   bool shares = false;                          // a GPU, where a stream would have done it else
-  [[nodiscard]] std::string in_words() const;
+  /// kAuto: the driver's copies.
+  [[nodiscard]] Wire taken() const noexcept;
+  /// `asker`: what asks for the wire, in words.
+  [[nodiscard]] std::string in_words(const std::string& asker) const;
 };
 
 /// Before the row is known: whether kernels come first.
@@ -34,17 +52,29 @@ struct Way {
 /// Whether ordinary calls are worth it: before it is known who shares a GPU.
 [[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
                                   size_t bytes) noexcept;
-/// Why switches do not do it, or are not worth it, before the row is known; null: they do.
-/// `any_order`: the bits need not be the host's.
-[[nodiscard]] const char* why_not_multicast(const GpuTeam& team, const Params& params,
+/// By a hint, or by a parameter.
+[[nodiscard]] AskedWire asked_wire(const Params& params, const Forced* hints) noexcept;
+/// Why switches do not do it, before the row is known; null: they can. `any_order`: the bits need
+/// not be the host's. `any_size`: whether or not it is worth it.
+[[nodiscard]] const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
                                             const Operation& operation, size_t bytes,
-                                            bool any_order) noexcept;
-/// Before the row is known: whether kernels may push lines of LL128.
-[[nodiscard]] bool may_push_lines(const GpuTeam& team, const Params& params) noexcept;
-/// All ranks have made the same calls, captured or not. A program is brought to the device.
+                                            bool any_order, bool any_size) noexcept;
+/// Why a wire is not taken, before the row is known, whatever a table says; null: it can be.
 /// `no_multimem`: why_not_multicast().
+[[nodiscard]] const char* why_no_wire(const GpuTeam& team, const Params& params,
+                                      const AskedWire& asked, Wire wire,
+                                      const char* no_multimem) noexcept;
+/// Such a reason in words. `asker`: what asks for `asked`.
+[[nodiscard]] std::string reason_in_words(const char* why, const AskedWire& asked,
+                                          const std::string& asker);
+/// Of Question: those that the model takes. `question`: what is known of kernels and bytes.
+[[nodiscard]] Wires model_wires(const GpuTeam& team, const AskedWire& asked,
+                                const Operation& operation, const Question& question,
+                                const char* no_multimem) noexcept;
+/// All ranks have made the same calls, captured or not. A program is brought to the device.
+/// `question`: with the model's wires. `no_multimem`: why_not_multicast().
 [[nodiscard]] Way way_of(GpuTeam& team, const Params& params, const Placed& placed,
-                         const Operation& operation, size_t bytes, CUstream stream,
-                         const char* no_multimem);
+                         const Operation& operation, const Question& question,
+                         const AskedWire& asked, CUstream stream, const char* no_multimem);
 
 }  // namespace tern::coll

@@ -7,6 +7,7 @@
 
 #include "coll/schedule/collective.hpp"
 #include "coll/schedule/levels.hpp"
+#include "coll/select/wire.hpp"
 
 namespace tern::coll {
 
@@ -22,8 +23,8 @@ struct Question {
   bool single_copy = false;        // and ranks can read each other's buffers
   bool streams = false;            // it is put into streams of GPUs (coll/gpu)
   bool kernels = false;            // and kernels come first
-  bool lines = false;              // which may push lines of LL128
-  bool multimem = false;           // or switches that reduce may do it
+  Wires wires{};                   // those that the team can take, whatever the row
+  Wires model_wires{};             // of these, those that are taken where no line names one
   bool operator==(const Question&) const = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -84,6 +85,10 @@ bool set_figure(const std::vector<std::string>& words, Model* model) {
   return true;
 }
 
+constexpr const char* kForm =
+    "collective ranks bytes algorithm [one_host|many_hosts|streams|kernels] "
+    "[wire simple|ll|ll128|multimem]";
+
 void restrict_to(const std::string& word, Rule* rule) {
   if (word == "one_host")
     rule->many_hosts = false;
@@ -93,27 +98,47 @@ void restrict_to(const std::string& word, Rule* rule) {
     rule->streams = true;
   else if (word == "kernels")
     rule->streams = rule->kernels = true;
-  else if (word == "ll128")
-    rule->streams = rule->kernels = rule->lines = true;
-  else if (word == "multimem")
-    rule->streams = rule->multimem = true;
+  else if (word != "auto" && find_wire(word))
+    wrong(strf("\"%s\" is a wire: write wire %s", word.c_str(), word.c_str()));
   else
-    wrong(strf("\"%s\" is not one of one_host, many_hosts, streams, kernels, ll128, multimem",
-               word.c_str()));
+    wrong(strf("\"%s\" is not one of %s", word.c_str(),
+               listed(word, {"one_host", "many_hosts", "streams", "kernels", "wire"}).c_str()));
+}
+
+/// `other`: the word before "wire".
+void set_wire(const std::string& word, const std::string& other, Rule* rule) {
+  const std::optional<Wire> wire = find_wire(word);
+  if (!wire || *wire == Wire::kAuto)
+    wrong(strf("there is no wire \"%s\", but %s", word.c_str(),
+               listed(word, {std::begin(kWireNames) + 1, std::end(kWireNames)}).c_str()));
+  if (other == "model")
+    wrong(strf("model and wire %s: with the algorithm the model chooses the wire", word.c_str()));
+  if (!rule->one_host || !rule->many_hosts)
+    wrong(strf("%s and wire %s: wires are those between GPUs, of what is put into streams",
+               other.c_str(), word.c_str()));
+  rule->streams = true;
+  rule->wire = *wire;
+}
+
+/// What follows the algorithm.
+void qualify(const std::vector<std::string>& words, Rule* rule) {
+  size_t at = 4;
+  if (at < words.size() && words[at] != "wire") restrict_to(words[at++], rule);
+  if (at < words.size() && words[at] == "wire") {
+    set_wire(at + 1 < words.size() ? words[at + 1] : "", words[at - 1], rule);
+    at += 2;
+  }
+  if (at < words.size()) wrong(strf("\"%s\" is too much; a line is: %s", words[at].c_str(), kForm));
 }
 
 Rule rule_of(const std::vector<std::string>& words, int line) {
   const Collective collective = collective_of(words[0]);
-  if (words.size() != 4 && words.size() != 5)
-    wrong(
-        strf("%zu words; a line is: collective ranks bytes algorithm "
-             "[one_host|many_hosts|streams|kernels|ll128|multimem]",
-             words.size()));
+  if (words.size() < 4) wrong(strf("%zu words; a line is: %s", words.size(), kForm));
   const Range ranks = range_of(words[1], "ranks"), bytes = range_of(words[2], "bytes");
-  Rule rule{collective, ranks.least, ranks.most, bytes.least, bytes.most, true, true,
-            false,      false,       false,      false,       nullptr,    line};
+  Rule rule{collective, ranks.least, ranks.most, bytes.least, bytes.most, true,
+            true,       false,       false,      Wire::kAuto, nullptr,    line};
   rule.algorithm = algorithm_of(collective, words[3]);
-  if (words.size() == 5) restrict_to(words[4], &rule);
+  qualify(words, &rule);
   return rule;
 }
 
@@ -139,16 +164,17 @@ bool can(const Algorithm& algorithm, const Question& question) noexcept {
   return (algorithm.limits & kEqualBlocks) == 0 || question.equal_blocks;
 }
 
-const Rule* Rules::find(const Question& question) const noexcept {
+const Rule* Rules::find(const Question& question, Wires wires, const Rule** passed) const noexcept {
   const auto bytes = static_cast<int64_t>(question.bytes);
   for (const Rule& rule : rules) {
     if (rule.collective != question.collective) continue;
     if (question.ranks < rule.least_ranks || question.ranks > rule.most_ranks) continue;
     if (bytes < rule.least_bytes || bytes > rule.most_bytes) continue;
     if (rule.streams != question.streams || (rule.kernels && !question.kernels)) continue;
-    if ((rule.lines && !question.lines) || (rule.multimem && !question.multimem)) continue;
     if (!(question.levels == nullptr ? rule.one_host : rule.many_hosts)) continue;
-    if (rule.algorithm == nullptr || can(*rule.algorithm, question)) return &rule;
+    if (rule.algorithm != nullptr && !can(*rule.algorithm, question)) continue;
+    if (rule.wire == Wire::kAuto || wires.has(rule.wire)) return &rule;
+    if (passed != nullptr && *passed == nullptr) *passed = &rule;
   }
   return nullptr;
 }

@@ -6,8 +6,8 @@
 //   bcast           3..     ..512k     binomial            one_host
 //   allreduce       any     1m..       ring                streams
 //   allreduce       ..16    ..32k      one_shot            kernels
-//   allreduce       ..2     ..256k     one_shot            ll128
-//   allreduce       any     any        two_shot            multimem
+//   allreduce       ..2     ..256k     one_shot            wire ll128
+//   allreduce       3..     2m..       two_shot            wire multimem
 //   allreduce       any     16k..1m    model
 //   within 0.7 6000        latency in microseconds and megabytes per second of a message
 //   between 10 3300
@@ -17,10 +17,10 @@
 // Ranges are any, N, N.., ..M or N..M, both ends included; bytes are of the vector or of one block
 // and have units (k, m, g). The first line that fits and whose algorithm can do the operation is
 // taken. A line with "streams" is for what is put into streams of GPUs, and those without it are
-// not; one with "kernels" is for those of them that kernels come first for, one with "ll128" for
-// those where they may push lines, and one with "multimem" for what switches may reduce. "model"
-// leaves the choice to the cost model, whose figures the last four lines set. See: TERN_COLL_TABLE,
-// tern_coll tune, tests/unit/coll/select_test.cc.
+// not; one with "kernels" is for those of them that kernels come first for. One with a wire is for
+// them, too, where the team can take this wire, and has it taken. "model" leaves the choice to the
+// cost model, whose figures the last four lines set. See: TERN_COLL_TABLE, tern_coll tune,
+// tests/unit/coll/select_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,7 @@ struct Rule {
   bool one_host, many_hosts;   // where it holds
   bool streams;                // of GPUs, or else not
   bool kernels;                // of these, where kernels come first
-  bool lines;                  // and may push lines
-  bool multimem;               // of these, which switches may do
+  Wire wire;                   // of these, where it can be taken; kAuto: not named
   const Algorithm* algorithm;  // null: the model chooses
   int line;
 };
@@ -46,8 +45,10 @@ struct Rule {
 struct Rules {
   std::vector<Rule> rules;
 
-  /// The first line that fits; null where none does.
-  [[nodiscard]] const Rule* find(const Question& question) const noexcept;
+  /// The first line that fits, by its wire, too; null where none does. *passed: the first that
+  /// would fit but names a wire that is not among `wires`; null: none.
+  [[nodiscard]] const Rule* find(const Question& question, Wires wires,
+                                 const Rule** passed = nullptr) const noexcept;
   /// Adds the lines of `text`; each bad one becomes a sentence, "FILE:LINE: ...".
   void read(const std::string& text, const std::string& file, Model* model,
             std::vector<std::string>* complaints);

@@ -3,6 +3,7 @@
 // what tern_coll tune found on 2 hosts of 2 ranks and 4 of 2; the model does the rest.
 #include "coll/select/select.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -92,24 +93,24 @@ exscan          ..8    ..1m    flat                one_host
 exscan          any    ..4k    flat                one_host
 exscan          any    any     recursive_doubling  one_host
 # Between streams of GPUs: a model (design of NCCL's and MSCCL++'s tables), not a measurement.
-allreduce       any    any     two_shot            multimem
-reduce_scatter  any    any     ordered             multimem
-allgather       any    any     linear              multimem
-bcast           any    any     linear              multimem
+allreduce       any    any     two_shot            wire multimem
+reduce_scatter  any    any     ordered             wire multimem
+allgather       any    any     linear              wire multimem
+bcast           any    any     linear              wire multimem
 allreduce       ..16   ..32k   one_shot            kernels
-allreduce       ..2    ..256k  one_shot            ll128
+allreduce       ..2    ..256k  one_shot            wire ll128
 allreduce       3..16  ..1m    two_shot            kernels
 bcast           ..16   ..32k   linear              kernels
 alltoall        ..16   ..32k   linear              kernels
-alltoall        ..16   ..256k  linear              ll128
-allgather       ..16   ..256k  linear              ll128
+alltoall        ..16   ..256k  linear              wire ll128
+allgather       ..16   ..256k  linear              wire ll128
 reduce          ..16   ..32k   linear              kernels
 reduce_scatter  ..16   ..32k   ordered             kernels
-reduce_scatter  ..16   ..256k  ordered             ll128
+reduce_scatter  ..16   ..256k  ordered             wire ll128
 scan            ..16   ..32k   one_shot            kernels
-scan            ..16   ..256k  one_shot            ll128
+scan            ..16   ..256k  one_shot            wire ll128
 exscan          ..16   ..32k   one_shot            kernels
-exscan          ..16   ..256k  one_shot            ll128
+exscan          ..16   ..256k  one_shot            wire ll128
 bcast           any    ..256k  binomial            streams
 bcast           any    any     chain               streams
 gather          any    any     linear              streams
@@ -155,6 +156,8 @@ void Selector::configure(const Params& params) {
   TERN_ASSERT(complaints.empty());
   file_ = params.coll_table;
   if (!file_.empty()) table_.read(contents_of(file_), file_, &model_, &complaints);
+  names_wires_ = std::any_of(table_.rules.begin(), table_.rules.end(),
+                             [](const Rule& rule) { return rule.wire != Wire::kAuto; });
   if (!complaints.empty()) {
     std::string all = "TERN_COLL_TABLE has lines that cannot be used";
     for (const std::string& complaint : complaints) all += "\n  " + complaint;
@@ -178,13 +181,16 @@ Choice Selector::choose(const Question& question, const Forced* hints) const noe
   };
   if (hints != nullptr && usable(*hints)) return {hints->by[which], Choice::Why::kHint};
   if (usable(forced_)) return {forced_.by[which], Choice::Why::kParameter};
-  if (const Rule* rule = table_.find(question); rule != nullptr && rule->algorithm != nullptr)
-    return {rule->algorithm, Choice::Why::kTable, rule->line};
-  else if (rule != nullptr)
-    return {&by_model(question), Choice::Why::kModel};
-  if (const Rule* rule = own_.find(question); rule != nullptr && rule->algorithm != nullptr)
-    return {rule->algorithm, Choice::Why::kOwnTable, rule->line};
-  return {&by_model(question), Choice::Why::kModel};
+  const Rule* passed = nullptr;
+  const Rule* const rule = table_.find(question, question.wires, &passed);
+  const int of_passed = passed != nullptr ? passed->line : 0;
+  const Wire wire = passed != nullptr ? passed->wire : Wire::kAuto;
+  if (rule != nullptr && rule->algorithm != nullptr)
+    return {rule->algorithm, Choice::Why::kTable, rule->line, rule->wire, of_passed, wire};
+  const Rule* const own = rule == nullptr ? own_.find(question, question.model_wires) : nullptr;
+  if (own != nullptr && own->algorithm != nullptr)
+    return {own->algorithm, Choice::Why::kOwnTable, own->line, Wire::kAuto, of_passed, wire};
+  return {&by_model(question), Choice::Why::kModel, 0, Wire::kAuto, of_passed, wire};
 }
 
 const Algorithm& Selector::by_model(const Question& question) const noexcept {
@@ -208,7 +214,7 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
     case Choice::Why::kParameter:
       return parameter_of(collective);
     case Choice::Why::kTable:
-      return strf("%s, line %d", file_.c_str(), choice.line);
+      return in_table(choice.line);
     case Choice::Why::kOwnTable:
       return "Tern's own table";
     case Choice::Why::kModel:
@@ -216,6 +222,8 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
   }
   return "the cost model";
 }
+
+std::string Selector::in_table(int line) const { return strf("%s, line %d", file_.c_str(), line); }
 
 std::string Selector::sizes(Question question, const Forced* hints) const {
   constexpr size_t kMost = size_t{1} << 30;

@@ -19,12 +19,16 @@ namespace tern::coll {
 /// By collective; null: not forced.
 struct Forced {
   const Algorithm* by[kCollectives] = {};
+  Wire wire = Wire::kAuto;  // of what is put into streams; selection does not ask for it
 };
 
 struct Choice {
   const Algorithm* algorithm;
   enum class Why { kHint, kParameter, kTable, kOwnTable, kModel } why;
-  int line = 0;  // of the table
+  int line = 0;             // of the table
+  Wire wire = Wire::kAuto;  // that this line names
+  int passed_line = 0;      // the first one passed over for its wire; 0: none
+  Wire passed_wire = Wire::kAuto;
 };
 
 class Selector {
@@ -37,9 +41,13 @@ class Selector {
   /// The quickest by the model of those that can. Never without an answer.
   [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
   [[nodiscard]] const Model& model() const noexcept { return model_; }
+  /// Whether lines of the table name wires: what Question::wires is asked for.
+  [[nodiscard]] bool names_wires() const noexcept { return names_wires_; }
 
   /// "TERN_COLL_TABLE=FILE, line 3", "the cost model", ...
   [[nodiscard]] std::string reason(const Choice& choice, Collective collective) const;
+  /// "FILE, line 3"
+  [[nodiscard]] std::string in_table(int line) const;
   /// "to 16 KiB recursive_doubling, then rabenseifner": the choices for all sizes.
   [[nodiscard]] std::string sizes(Question question, const Forced* hints) const;
 
@@ -48,6 +56,7 @@ class Selector {
   Rules table_, own_;
   Model model_;
   std::string file_;
+  bool names_wires_ = false;
 };
 
 /// The name of the parameter that forces an algorithm: "TERN_ALLREDUCE".

@@ -7,7 +7,10 @@
 #include "api/comm.hpp"
 #include "api/memory_kinds.hpp"
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/coll.hpp"
+#include "coll/select/wire.hpp"
 #include "core/session.hpp"
+#include "stream/comm_stream.hpp"
 
 namespace tern::api {
 
@@ -46,6 +49,19 @@ void take_algorithms(const core::Info& info, core::Info* wanted, int* code) {
   }
 }
 
+/// tern_gpu_wire names a wire, as TERN_GPU_WIRE does.
+void take_wire(const core::Info& info, core::Info* wanted, int* code) {
+  constexpr const char* kKey = "tern_gpu_wire";
+  const auto value = info.get(kKey);
+  if (!value) return;
+  if (coll::find_wire(*value)) return wanted->set(kKey, *value);
+  std::string names;
+  for (const char* name : coll::kWireNames)
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  *code = fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", kKey, value->c_str(),
+               names.c_str());
+}
+
 /// The hints of `info` that are known.
 int read_hints(const core::Info& info, core::Info* wanted) {
   for (const Hint& hint : kHints) {
@@ -58,6 +74,7 @@ int read_hints(const core::Info& info, core::Info* wanted) {
   }
   int code = MPI_SUCCESS;
   take_algorithms(info, wanted, &code);
+  take_wire(info, wanted, &code);
   return code;
 }
 
@@ -92,6 +109,9 @@ int comm_get_info(core::Communicator& comm, MPI_Info* info_used) noexcept {
     used->set("mpi_memory_alloc_kinds",
               session != nullptr ? session->memory_kinds : supported_kinds(asked));
     if (comm.info) used->merge(*comm.info);
+    const stream::CommStream* const on = stream::of(comm);
+    const char* const taken = on == nullptr ? nullptr : coll::Coll::wire_taken(on->shadow());
+    if (taken != nullptr) used->set("tern_gpu_wire_taken", taken);
     *info_used = reinterpret_cast<MPI_Info>(any_process().handles.insert(*used));
     (void)used.leak();  // the handle's reference
     return MPI_SUCCESS;

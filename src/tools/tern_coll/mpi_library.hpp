@@ -12,7 +12,8 @@ namespace tern::coll_tool {
 // clang-format off
 #define TERN_COLL_FUNCTIONS(X)                                                                     \
   X(Init) X(Finalize) X(Comm_rank) X(Comm_size) X(Comm_dup_with_info) X(Comm_free)                 \
-  X(Comm_split_type) X(Info_create) X(Info_set) X(Info_free) X(Send) X(Recv) X(Wtime)              \
+  X(Comm_split_type) X(Comm_get_info) X(Info_create) X(Info_set) X(Info_get_string) X(Info_free)   \
+  X(Send) X(Recv) X(Wtime)                                                                         \
   X(Reduce_local)
 /// As MPI_Name and as MPIX_Name_enqueue, with the same arguments.
 #define TERN_COLL_COLLECTIVES(X)                                                                   \

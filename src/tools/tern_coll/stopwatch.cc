@@ -2,8 +2,11 @@
 // Measuring collectives.
 #include "tools/tern_coll/stopwatch.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 
 namespace tern::coll_tool {
@@ -11,6 +14,8 @@ namespace {
 
 constexpr int kRounds = 5;
 constexpr double kRoundUs = 1000;
+constexpr size_t kLeastBytes = 8;
+constexpr useconds_t kSettleUs = 1000;
 constexpr int kLarge = 1 << 20, kTimes = 20;  // of the model's figures
 
 }  // namespace
@@ -22,12 +27,13 @@ Stopwatch::Stopwatch(const MpiLibrary& mpi, const Gpu* gpu) : mpi_(mpi), gpu_(gp
   output_.resize(input_.size());
 }
 
-MPI_Comm Stopwatch::communicator_for(const coll::Algorithm& row) {
+MPI_Comm Stopwatch::communicator_for(const Way& way) {
   MPI_Info info;
   MPI_Comm comm;
-  const std::string key = std::string("tern_") + coll::name_of(row.collective);
+  const std::string key = std::string("tern_") + coll::name_of(way.row->collective);
   mpi_.Info_create(&info);
-  mpi_.Info_set(info, key.c_str(), row.name);
+  mpi_.Info_set(info, key.c_str(), way.row->name);
+  if (way.wire != coll::Wire::kAuto) mpi_.Info_set(info, "tern_gpu_wire", coll::name_of(way.wire));
   mpi_.Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
   mpi_.Info_free(&info);
   if (gpu_ == nullptr) return comm;
@@ -85,21 +91,63 @@ double Stopwatch::time_of(coll::Collective collective, size_t bytes, MPI_Comm co
   return slowest((mpi_.Wtime() - began) * 1e6 / calls);
 }
 
-std::vector<double> Stopwatch::times(const std::vector<const coll::Algorithm*>& rows,
-                                     size_t bytes) {
+std::string Stopwatch::wire_of(MPI_Comm comm) {
+  MPI_Info info;
+  char wire[32] = "";
+  int room = sizeof wire, found = 0;
+  mpi_.Comm_get_info(comm, &info);
+  mpi_.Info_get_string(info, "tern_gpu_wire_taken", &room, wire, &found);
+  mpi_.Info_free(&info);
+  return wire;
+}
+
+// What a communicator's team has is there for the next one when all ranks have passed its end.
+void Stopwatch::end(MPI_Comm* comm) {
+  mpi_.Comm_free(comm);
+  if (gpu_ == nullptr) return;
+  gpu_->wait();
+  (void)::usleep(kSettleUs);
+  mpi_.Barrier(MPI_COMM_WORLD);
+}
+
+// All ranks find the same wires.
+const std::vector<Way>& Stopwatch::prepare(const std::vector<Way>& ways) {
+  for (MPI_Comm& comm : comms_) end(&comm);
+  comms_.clear();
+  ways_.clear();
+  for (const Way& way : ways) {
+    MPI_Comm comm = communicator_for(way);
+    const bool named = way.wire != coll::Wire::kAuto;
+    if (named) (void)time_of(way.row->collective, kLeastBytes, comm, 1);
+    if (named && wire_of(comm) != coll::name_of(way.wire)) {
+      end(&comm);
+      continue;
+    }
+    ways_.push_back(way);
+    comms_.push_back(comm);
+  }
+  return ways_;
+}
+
+std::vector<double> Stopwatch::times(size_t bytes) {
   std::vector<double> best;
-  std::vector<MPI_Comm> comms;
   std::vector<int> calls;
-  for (const coll::Algorithm* row : rows) {
-    comms.push_back(communicator_for(*row));
-    (void)time_of(row->collective, bytes, comms.back(), 1);
-    best.push_back(time_of(row->collective, bytes, comms.back(), 2));
-    calls.push_back(static_cast<int>(std::clamp(kRoundUs / best.back(), 1.0, 1000.0)));
+  std::string by_itself;
+  for (size_t i = 0; i < ways_.size(); ++i) {
+    const coll::Collective collective = ways_[i].row->collective;
+    (void)time_of(collective, bytes, comms_[i], 1);
+    const std::string taken = gpu_ != nullptr ? wire_of(comms_[i]) : "";
+    const bool named = ways_[i].wire != coll::Wire::kAuto;
+    if (!named) by_itself = taken;
+    const bool is_own = !named || (taken == coll::name_of(ways_[i].wire) && taken != by_itself);
+    best.push_back(is_own ? time_of(collective, bytes, comms_[i], 2)
+                          : std::numeric_limits<double>::infinity());
+    calls.push_back(is_own ? static_cast<int>(std::clamp(kRoundUs / best.back(), 1.0, 1000.0)) : 0);
   }
   for (int round = 0; round < kRounds; ++round)
-    for (size_t i = 0; i < rows.size(); ++i)
-      best[i] = std::min(best[i], time_of(rows[i]->collective, bytes, comms[i], calls[i]));
-  for (MPI_Comm& comm : comms) mpi_.Comm_free(&comm);
+    for (size_t i = 0; i < ways_.size(); ++i)
+      if (calls[i] > 0)
+        best[i] = std::min(best[i], time_of(ways_[i].row->collective, bytes, comms_[i], calls[i]));
   return best;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <iterator>
 
@@ -31,73 +32,91 @@ std::string size_in_words(size_t bytes) {
   return bytes != 0 && bytes % 1024 == 0 ? strf("%zuk", bytes >> 10) : strf("%zu", bytes);
 }
 
+std::string wire_in_words(const Way& way) { return strf("wire %s", coll::name_of(way.wire)); }
+
 /// Lines of one collective: neighbouring sizes with the same answer are one.
 class Lines {
  public:
   Lines(coll::Collective collective, int ranks, const char* where)
       : head_(strf("%-15s %-6d", coll::name_of(collective), ranks)), where_(where) {}
 
-  /// The sizes from `least` on are served by `name`, until the next add() of another.
-  void add(size_t least, const char* name) {
-    if (name_ != nullptr && std::string(name_) != name)
+  /// The sizes from `least` on are served by `way`, until the next add() of another.
+  void add(size_t least, const Way& way) {
+    if (way_.row != nullptr && way_ != way)
       flush(strf("%s..%s", from_.c_str(), size_in_words(least - 1).c_str()));
-    if (name_ == nullptr || std::string(name_) != name)
-      from_ = least == 0 ? "" : size_in_words(least);
-    name_ = name;
+    if (way_ != way) from_ = least == 0 ? "" : size_in_words(least);
+    way_ = way;
   }
   [[nodiscard]] std::string text() {
-    if (name_ != nullptr) flush(from_.empty() ? "any" : from_ + "..");
+    if (way_.row != nullptr) flush(from_.empty() ? "any" : from_ + "..");
     return text_;
   }
 
  private:
   void flush(const std::string& range) {
-    text_ += strf("%s %-14s %-19s %s\n", head_.c_str(), range.c_str(), name_, where_);
+    text_ += strf("%s %-14s %-19s %s\n", head_.c_str(), range.c_str(), way_.row->name,
+                  way_.wire == coll::Wire::kAuto ? where_ : wire_in_words(way_).c_str());
   }
   std::string head_, from_, text_;
-  const char *where_, *name_ = nullptr;
+  const char* where_;
+  Way way_{nullptr};
 };
 
-std::vector<const coll::Algorithm*> able(const Options& options, coll::Collective collective,
-                                         int ranks, const coll::Levels* levels) {
-  std::vector<const coll::Algorithm*> rows;
+/// Of a row on devices first the way that the library takes by itself, then each wire.
+std::vector<Way> able(const Options& options, coll::Collective collective, int ranks,
+                      const coll::Levels* levels) {
+  std::vector<Way> ways;
   for (const coll::Algorithm* row : rows_of(options))
     if (row->collective == collective && !coll::neighborly(collective) &&
         (options.device             ? runs_on_devices(*row, ranks)
          : coll::has_schedule(*row) ? coll::serves(*row, ranks, levels)
                                     : levels == nullptr))
-      rows.push_back(row);
-  return rows;
+      for (int wire = 0; wire < (options.device ? coll::kWires : 1); ++wire)
+        ways.push_back({row, static_cast<coll::Wire>(wire)});
+  return ways;
+}
+
+/// The quickest, but of those that are as good the library's own wire, and then what serves the
+/// size `before`.
+size_t best_of(const std::vector<Way>& ways, const std::vector<double>& times, const Way& before) {
+  const auto quickest = std::min_element(times.begin(), times.end());
+  const double most = kClose * *quickest;
+  auto best = static_cast<size_t>(quickest - times.begin());
+  for (size_t i = 0; i < ways.size(); ++i)
+    if (times[i] < most && ways[i] == Way{ways[best].row}) best = i;
+  for (size_t i = 0; i < ways.size(); ++i)
+    if (times[i] < most && ways[i] == before) best = i;
+  return best;
 }
 
 /// Measures one size; the line that says what was found.
-std::string measured(Stopwatch& watch, const std::vector<const coll::Algorithm*>& rows, size_t size,
-                     const coll::Algorithm** before) {
-  const std::vector<double> times = watch.times(rows, size);
-  size_t best = 0;
-  for (size_t i = 1; i < rows.size(); ++i)
-    if (times[i] < times[best]) best = i;
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (rows[i] == *before && times[i] < kClose * times[best]) best = i;
-  *before = rows[best];
+std::string measured(Stopwatch& watch, const std::vector<Way>& ways, size_t size, Way* before) {
+  const std::vector<double> times = watch.times(size);
+  *before = ways[best_of(ways, times, *before)];
   std::string text =
-      strf("# %s %s:", coll::name_of(rows[0]->collective), size_in_words(size).c_str());
-  for (size_t i = 0; i < rows.size(); ++i) text += strf(" %s %.1f us,", rows[i]->name, times[i]);
+      strf("# %s %s:", coll::name_of(ways[0].row->collective), size_in_words(size).c_str());
+  for (size_t i = 0; i < ways.size(); ++i) {
+    if (std::isinf(times[i])) continue;
+    const bool named = ways[i].wire != coll::Wire::kAuto;
+    text += strf(" %s%s %.1f us,", ways[i].row->name,
+                 named ? (" " + wire_in_words(ways[i])).c_str() : "", times[i]);
+  }
   text.back() = '\n';
   return text;
 }
 
-std::string tune_one(Stopwatch& watch, const std::vector<const coll::Algorithm*>& rows,
-                     const char* where, size_t most) {
-  const coll::Collective collective = rows[0]->collective;
+std::string tune_one(Stopwatch& watch, const std::vector<Way>& able, const char* where,
+                     size_t most) {
+  const coll::Collective collective = able[0].row->collective;
+  const std::vector<Way>& ways = watch.prepare(able);
   Lines lines(collective, watch.ranks(), where);
-  const coll::Algorithm* best = nullptr;
+  Way best{nullptr};
   std::string text;
   size_t least = 0;
   for (const size_t size : kSizes) {
     if (size > most) break;
-    text += measured(watch, rows, collective == coll::Collective::kBarrier ? 0 : size, &best);
-    lines.add(least, best->name);
+    text += measured(watch, ways, collective == coll::Collective::kBarrier ? 0 : size, &best);
+    lines.add(least, best);
     least = 2 * size + 1;
     if (collective == coll::Collective::kBarrier) break;
   }
@@ -120,7 +139,10 @@ std::string head_of(Stopwatch& watch, const coll::Levels* levels, const Gpu* gpu
       : levels == nullptr ? "without levels"
                           : levels->text().c_str(),
       host);
-  if (gpu != nullptr) return text;  // the figures of the model are the host's
+  if (gpu != nullptr)  // the figures of the model are the host's
+    return text +
+           "# streams: by the wire that Tern takes by itself; wire: by this one, which was "
+           "quicker\n";
   const coll::Model model = watch.figures();
   text += link_in_words("within", model.within, "in a host");
   if (levels != nullptr) text += link_in_words("between", model.between, "between hosts");
@@ -153,9 +175,10 @@ std::string measured_table(const Options& options, const MpiLibrary& mpi, const 
                             : levels != nullptr ? "many_hosts"
                                                 : "one_host";
   for (int i = 0; i < coll::kCollectives; ++i) {
-    const auto rows = able(options, static_cast<coll::Collective>(i), watch.ranks(), levels);
-    if (!rows.empty()) text += tune_one(watch, rows, where, most_of(options));
+    const auto ways = able(options, static_cast<coll::Collective>(i), watch.ranks(), levels);
+    if (!ways.empty()) text += tune_one(watch, ways, where, most_of(options));
   }
+  (void)watch.prepare({});
   return text;
 }
 

@@ -1,17 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tern_coll tune --device measures what is put into streams, and its table is one that the library
-# reads and follows; without a GPU it says what is missing.
+# tern_coll tune --device measures what is put into streams, by the wires that there are, and its
+# table is one that the library reads and follows; without a GPU it says what is missing.
 # configurations: 1 4-peers
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$MPIRUN" -n 3 "$PREFIX/bin/tern_coll" tune allreduce --device --bytes=2k --output="$work/table"
-grep -Eq '^allreduce +3 .* streams$' "$work/table" || { echo "no line for streams:"; cat "$work/table"; exit 1; }
+grep -Eq '^allreduce +3 .* (streams|wire (simple|ll|ll128|multimem))$' "$work/table" || { echo "no line for streams:"; cat "$work/table"; exit 1; }
 grep -Eq '^# allreduce 2k: .*ring [0-9.]+ us' "$work/table" || { echo "ring was not measured:"; cat "$work/table"; exit 1; }
 ! grep -Eq '^(within|reduce|copy) ' "$work/table" || { echo "figures of the host:"; cat "$work/table"; exit 1; }
-if said=$(TERN_COLL_TABLE="$work/table" "$MPIRUN" -n 3 "$PREFIX/bin/tern_coll" tune barrier --device --output=/dev/null 2>&1); then
-  ! grep -q "$work/table" <<<"$said" || { echo "the table is not understood: $said"; exit 1; }
+! grep -q 'wire ll ' "$work/table" || { echo "LL, which serves by itself, was measured twice:"; cat "$work/table"; exit 1; }
+lines=$work/table
+if [ "${SOFTCUDA_MULTICAST:-}" = on ]; then
+  for wire in simple ll128 multimem; do
+    grep -Eq "^# allreduce 2k: .*two_shot wire $wire [0-9.]+ us" "$work/table" || { echo "$wire was not measured:"; cat "$work/table"; exit 1; }
+  done
+  # Lines of LL128 take this driver several times as long as words: a wire is named where they would serve.
+  lines=$work/wires
+  TERN_GPU_WIRE=ll128 "$MPIRUN" -n 3 "$PREFIX/bin/tern_coll" tune allreduce one_shot --device --bytes=512 --output="$lines"
+  grep -Eq '^allreduce +3 .* one_shot +wire (ll|simple)$' "$lines" || { echo "no wire is named:"; cat "$lines"; exit 1; }
+fi
+if said=$(TERN_COLL_TABLE="$lines" "$MPIRUN" -n 3 "$PREFIX/bin/tern_coll" tune barrier --device --output=/dev/null 2>&1); then
+  ! grep -q "$lines" <<<"$said" || { echo "the table is not understood: $said"; exit 1; }
 else
   echo "the table is refused: $said"; exit 1
 fi

@@ -27,7 +27,7 @@ class Requests : public testing::Test {
 /// Takes sends, which then do not end, and refuses receives.
 class RefusesReceives final : public coll::FakePml {
  public:
-  explicit RefusesReceives(coll::Wire& wire) : FakePml(wire) {}
+  explicit RefusesReceives(coll::FakeWire& wire) : FakePml(wire) {}
   int isend_locked(const pml::Buffer& buffer, const pml::Envelope&,
                    core::Request** request) noexcept override {
     sent = buffer;
@@ -46,7 +46,7 @@ class RefusesReceives final : public coll::FakePml {
 TEST_F(Requests, MemoryOfASendOutlivesARefusedReceive) {
   core::Channel& channel = the_process->self->channel();
   pml::Pml* const real = channel.pml;
-  coll::Wire wire(1);
+  coll::FakeWire wire(1);
   RefusesReceives refuses(wire);
   std::vector<int> data(1000, 7);
   MPI_Request request = MPI_REQUEST_NULL;

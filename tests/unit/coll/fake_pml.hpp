@@ -29,9 +29,9 @@ struct FakeRequest final : core::Request {
 };
 
 /// All ranks' messages.
-class Wire {
+class FakeWire {
  public:
-  explicit Wire(unsigned seed) : random_(seed) {}
+  explicit FakeWire(unsigned seed) : random_(seed) {}
   using Key = std::tuple<int, int, uint32_t, int>;  // from, to, communicator, tag
 
   void post(bool send, const Key& key, FakeRequest* request) {
@@ -82,7 +82,7 @@ class Wire {
 
 class FakePml : public pml::Pml {
  public:
-  explicit FakePml(Wire& wire) : wire_(wire) {}
+  explicit FakePml(FakeWire& wire) : wire_(wire) {}
   int isend_locked(const pml::Buffer& buffer, const pml::Envelope& to,
                    core::Request** request) noexcept override {
     auto* made = make(buffer, request);
@@ -146,7 +146,7 @@ class FakePml : public pml::Pml {
     *request = made;
     return made;
   }
-  Wire& wire_;
+  FakeWire& wire_;
 };
 
 /// One rank.
@@ -154,7 +154,7 @@ struct FakeRank {
   core::Process process;
   FakePml pml;
   std::unique_ptr<Coll> coll;
-  FakeRank(Wire& wire, int rank, int size, const std::string& levels) : pml(wire) {
+  FakeRank(FakeWire& wire, int rank, int size, const std::string& levels) : pml(wire) {
     process.params.coll_levels = levels;
     process.world_rank = rank;
     process.world_size = size;
@@ -182,7 +182,7 @@ class FakeWorld {
   }
   /// What a new world has, but for types and operations, which take long to make.
   void renew(unsigned seed) {
-    wire = Wire(seed);
+    wire = FakeWire(seed);
     for (auto& rank : ranks) {
       core::Process& process = rank->process;
       rank->coll.reset();
@@ -202,7 +202,7 @@ class FakeWorld {
       if (!moved) return false;
     }
   }
-  Wire wire;
+  FakeWire wire;
   std::vector<std::unique_ptr<FakeRank>> ranks;
 };
 

@@ -190,12 +190,15 @@ TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
 // To a size; above it lines of LL128, where there are some, and then the same row is a program, as
 // rows of several hops always are.
 TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
-  test::World(3, with_kernels(kByKernel)).run([](Process& process) {
+  const Settings roomy = {{"TERN_GPU_SCRATCH", "32m"}, {"TERN_GPU_ENGINE", "kernel"}};
+  test::World(3, with_kernels(roomy)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
     const std::shared_ptr<GpuTeam> team = Coll::team_of(*process.world);
     ASSERT_NE(team, nullptr);
     core::Datatype& type = core::predefined_type(process, MPI_INT);
+    AskedWire asked;
+    std::string words;
     const auto wire = [&](Collective what, const char* row, size_t bytes) -> std::string {
       Operation made{};
       made.collective = what;
@@ -206,9 +209,12 @@ TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
       std::string why;
       const Placed* const placed = team->placed(*find_algorithm(what, row), 0, &why);
       EXPECT_NE(placed, nullptr) << why;
-      const Way way = way_of(*team, process.params, *placed, made, bytes, gpu.stream, "not asked");
-      EXPECT_TRUE(way.engine == Way::kPush || way.engine == Way::kKernel) << way.in_words();
-      return way.engine == Way::kKernel ? "simple" : way.wire == PushRun::kLines ? "ll128" : "ll";
+      const Question question{what, process.world->size(), bytes};
+      const Way way =
+          way_of(*team, process.params, *placed, made, question, asked, gpu.stream, "not asked");
+      words = way.in_words("someone");
+      EXPECT_NE(way.engine, Way::kNone) << words;
+      return way.engine == Way::kStream ? "copies" : name_of(way.taken());
     };
     constexpr size_t kLl = 32 << 10, kLines = 256 << 10;
     for (const Collective what : {kBcast, kGather, kScatter, kAllgather, kAlltoall, kReduce}) {
@@ -228,13 +234,43 @@ TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
       EXPECT_EQ(wire(what, "one_shot", kLl + 4), "ll128");
     }
     EXPECT_EQ(wire(kBarrier, "dissemination", 0), "ll");
-    process.params.gpu_wire = "ll128";
+    const auto expect_words = [&](const char* part) {
+      EXPECT_NE(words.find(part), std::string::npos) << part << " is not in: " << words;
+    };
+    asked = {Wire::kLl128, AskedWire::kParameter};
     EXPECT_EQ(wire(kAllreduce, "one_shot", 4), "ll128");
+    EXPECT_EQ(words, "someone asks for ll128");
     EXPECT_EQ(wire(kBarrier, "dissemination", 0), "ll");
-    process.params.gpu_wire = "ll";
+    expect_words("; someone asks for ll128, but: a barrier has no data");
+    EXPECT_EQ(wire(kAllreduce, "ring", 4), "simple");
+    expect_words("someone asks for ll128, but: no words of LL: its algorithm takes several hops");
+    asked.wire = Wire::kLl;
     EXPECT_EQ(wire(kAllgather, "linear", kLl + 4), "ll");
-    process.params.gpu_wire = "simple";
+    asked.wire = Wire::kSimple;
     EXPECT_EQ(wire(kAllgather, "linear", 4), "simple");
+    EXPECT_EQ(words, "no words of LL: someone asks for simple");
+    asked.wire = Wire::kMultimem;
+    EXPECT_EQ(wire(kAllreduce, "two_shot", 4), "ll");
+    expect_words("; someone asks for multimem, but: not asked");
+    // A hint or a table has kernels take what they do not by themselves; a parameter has not.
+    process.params.gpu_engine = "auto";
+    constexpr size_t kBeyond = (1 << 20) + 4;
+    asked = {Wire::kSimple, AskedWire::kParameter};
+    EXPECT_EQ(wire(kAllreduce, "ring", kBeyond), "copies");
+    expect_words("someone asks for simple, but: more than 1 MiB");
+    asked.by = AskedWire::kTable;
+    EXPECT_EQ(wire(kAllreduce, "ring", kBeyond), "simple");
+    asked.wire = Wire::kLl;
+    EXPECT_EQ(wire(kAllreduce, "two_shot", kBeyond), "ll");
+    EXPECT_EQ(wire(kAllreduce, "ring", kBeyond), "copies");
+    EXPECT_EQ(words, "more than 1 MiB; someone asks for ll, but: its algorithm takes several hops");
+    asked.wire = Wire::kLl128;
+    EXPECT_EQ(wire(kAllreduce, "two_shot", kBeyond), "ll128");
+    EXPECT_EQ(wire(kAllreduce, "ring", 4), "simple");
+    asked.wire = Wire::kLl;
+    process.params.gpu_engine = "stream";
+    EXPECT_EQ(wire(kAllreduce, "two_shot", 4), "copies");
+    expect_words("someone asks for ll, but: TERN_GPU_ENGINE is stream");
   });
 }
 

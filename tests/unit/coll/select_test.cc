@@ -90,39 +90,95 @@ TEST(Select, TableOverridesAndParameterOverridesTheTable) {
   EXPECT_STREQ(forced.choose(small, &hint).algorithm->name, "rabenseifner");
 }
 
-// A rank whose kernels push no lines never comes to a row that is there for them.
-TEST(Select, LinesOfATableMayAskForWhatKernelsPush) {
-  const File file("allreduce any any ring ll128\n");
-  Params params;
-  Selector built_in, table;
-  built_in.configure(params);
-  params.coll_table = file.path();
-  table.configure(params);
-  Question alltoall{Collective::kAlltoall, 4, 100 << 10}, allreduce{Collective::kAllreduce, 4, 64};
-  for (Question* const one : {&alltoall, &allreduce}) one->streams = one->kernels = true;
-  EXPECT_EQ(chosen(built_in, alltoall), "pairwise");
-  EXPECT_EQ(chosen(table, allreduce), "one_shot");
-  alltoall.lines = allreduce.lines = true;
-  EXPECT_EQ(chosen(built_in, alltoall), "linear");
-  EXPECT_EQ(chosen(table, allreduce), "ring");
+Wires only(std::initializer_list<Wire> some) {
+  Wires wires;
+  for (const Wire wire : some) wires.add(wire);
+  return wires;
 }
 
-// What switches may do comes first; a table may take it back, or take it further.
-TEST(Select, LinesOfATableMayAskForSwitches) {
-  const File file("allreduce ..4 any ring streams\nbcast any 1m.. linear multimem\n");
+// Tern's own lines with a wire are for what the model takes it for, and leave the wire to it.
+TEST(Select, OwnLinesOfAWireNeedThatTheModelTakesIt) {
+  Selector selector;
+  selector.configure(Params{});
+  Question alltoall{Collective::kAlltoall, 4, 100 << 10},
+      allreduce{Collective::kAllreduce, 4, 8 << 20};
+  for (Question* const one : {&alltoall, &allreduce}) {
+    one->streams = one->kernels = true;
+    one->wires = only({Wire::kSimple, Wire::kLl, Wire::kLl128, Wire::kMultimem});
+  }
+  EXPECT_EQ(chosen(selector, alltoall), "pairwise");
+  EXPECT_EQ(chosen(selector, allreduce), "ring");
+  alltoall.model_wires = only({Wire::kLl128});
+  allreduce.model_wires = only({Wire::kMultimem});
+  EXPECT_EQ(chosen(selector, alltoall), "linear");
+  EXPECT_EQ(chosen(selector, allreduce), "two_shot");
+  EXPECT_EQ(selector.choose(allreduce, nullptr).wire, Wire::kAuto);
+  EXPECT_FALSE(selector.names_wires());
+}
+
+// The first line whose wire can be taken; that one before it was passed over, and for which wire,
+// is known.
+TEST(Select, LinesOfATableNameWires) {
+  const File file(
+      "allreduce any ..64k one_shot wire ll128\nallreduce any ..64k two_shot streams wire ll\n"
+      "allreduce any 1m.. two_shot kernels wire multimem\n");
   Params params;
-  Selector built_in, table;
-  built_in.configure(params);
   params.coll_table = file.path();
-  table.configure(params);
-  Question allreduce{Collective::kAllreduce, 4, 8 << 20}, bcast{Collective::kBcast, 4, 8 << 20};
-  allreduce.streams = bcast.streams = true;
-  EXPECT_EQ(chosen(built_in, allreduce), "ring");
-  EXPECT_EQ(chosen(table, bcast), "chain");
-  allreduce.multimem = bcast.multimem = true;
-  EXPECT_EQ(chosen(built_in, allreduce), "two_shot");
-  EXPECT_EQ(chosen(table, allreduce), "ring");
-  EXPECT_EQ(chosen(table, bcast), "linear");
+  Selector selector;
+  selector.configure(params);
+  EXPECT_TRUE(selector.names_wires());
+  Question question{Collective::kAllreduce, 4, 4096};
+  EXPECT_EQ(selector.choose(question, nullptr).wire, Wire::kAuto) << "not in a stream";
+  question.streams = question.kernels = true;
+  const auto expect = [&](Wires wires, const char* row, Wire wire, int line, int passed,
+                          Wire passed_wire) {
+    question.wires = wires;
+    const Choice choice = selector.choose(question, nullptr);
+    EXPECT_STREQ(choice.algorithm->name, row);
+    EXPECT_EQ(choice.wire, wire) << row;
+    if (choice.why == Choice::Why::kTable) EXPECT_EQ(choice.line, line);
+    EXPECT_EQ(choice.passed_line, passed) << row;
+    EXPECT_EQ(choice.passed_wire, passed_wire) << row;
+  };
+  expect(only({Wire::kLl128, Wire::kLl}), "one_shot", Wire::kLl128, 1, 0, Wire::kAuto);
+  expect(only({Wire::kLl}), "two_shot", Wire::kLl, 2, 1, Wire::kLl128);
+  expect({}, "one_shot", Wire::kAuto, 0, 1, Wire::kLl128);
+  question.bytes = 8 << 20;
+  expect(only({Wire::kMultimem}), "two_shot", Wire::kMultimem, 3, 0, Wire::kAuto);
+  expect(only({Wire::kLl}), "ring", Wire::kAuto, 0, 3, Wire::kMultimem);
+  Forced hint;
+  hint.by[static_cast<int>(Collective::kAllreduce)] =
+      find_algorithm(Collective::kAllreduce, "ring");
+  question.wires = only({Wire::kMultimem});
+  EXPECT_EQ(selector.choose(question, &hint).wire, Wire::kAuto) << "a hint is above the table";
+}
+
+TEST(Select, BadWiresAreNamedByNumber) {
+  const File file(
+      "allreduce any any one_shot wire ll12\nallreduce any any one_shot wire\n"
+      "allreduce any any one_shot ll128\nallreduce any any one_shot one_host wire ll\n"
+      "allreduce any any model wire ll\nallreduce any any one_shot wire ll ll128\n"
+      "allreduce any any one_shot wire auto\nallreduce any any one_shot wir ll\n"
+      "allreduce any any one_shot wire simple\nallreduce any any one_shot streams kernels\n");
+  Params params;
+  params.coll_table = file.path();
+  Selector selector;
+  try {
+    selector.configure(params);
+    FAIL() << "bad wires were taken";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    for (const char* part :
+         {":1: there is no wire \"ll12\", but simple, ll, ll128, multimem (did you mean ll128?)",
+          ":2: there is no wire \"\"", ":3: \"ll128\" is a wire: write wire ll128",
+          ":4: one_host and wire ll: wires are those between GPUs", ":5: model and wire ll",
+          ":6: \"ll128\" is too much; a line is: collective", ":7: there is no wire \"auto\"",
+          ":8: \"wir\" is not one of one_host, many_hosts, streams, kernels, wire (did you mean "
+          "wire?)",
+          ":10: \"kernels\" is too much"})
+      EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
+    EXPECT_EQ(text.find(":9:"), std::string::npos);
+  }
 }
 
 TEST(Select, BadLinesAreNamedByNumber) {
