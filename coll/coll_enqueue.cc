@@ -260,12 +260,8 @@ int Coll::exchange_in_stream(CommState& state, GpuTeam& team, const Operation& o
   Way way;
   way.engine = Way::kExchange;
   way.why = "the two ranks of a pair know the sizes of its blocks";
-<<<<<<< HEAD
-  if (run.passes() > 0) explain_way(state, team, team.exchange(operation.collective), way, run);
-=======
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
-  explain_way(state, team, team.exchange(operation.collective), way, run);
->>>>>>> tune
+  if (run.passes() > 0) explain_way(state, team, team.exchange(operation.collective), way, run);
   return unless_failed(team, run.run());
 }
 

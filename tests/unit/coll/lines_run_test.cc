@@ -22,6 +22,9 @@ class LinesRuns : public testing::TestWithParam<int> {
   }
   void SetUp() override {
     if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
+#if defined(__SANITIZE_THREAD__)
+    if (GetParam() > 3) GTEST_SKIP() << "has more threads of kernels than TSan takes";
+#endif
   }
 };
 INSTANTIATE_TEST_SUITE_P(Ranks, LinesRuns, testing::Values(1, 2, 3, 4));

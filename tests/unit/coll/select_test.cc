@@ -136,7 +136,9 @@ TEST(Select, LinesOfATableNameWires) {
     const Choice choice = selector.choose(question, nullptr);
     EXPECT_STREQ(choice.algorithm->name, row);
     EXPECT_EQ(choice.wire, wire) << row;
-    if (choice.why == Choice::Why::kTable) EXPECT_EQ(choice.line, line);
+    if (choice.why == Choice::Why::kTable) {
+      EXPECT_EQ(choice.line, line);
+    }
     EXPECT_EQ(choice.passed_line, passed) << row;
     EXPECT_EQ(choice.passed_wire, passed_wire) << row;
   };

@@ -70,7 +70,9 @@ class Area {
     }
     for (size_t i = 0; i < bytes_; ++i)
       ASSERT_EQ(host_[place(i)], pattern(i, seed)) << "byte " << i << " of " << bytes_;
-    if (holes_ && lines() > 1) EXPECT_EQ(host_[kLine], 0xee) << "between the lines";
+    if (holes_ && lines() > 1) {
+      EXPECT_EQ(host_[kLine], 0xee) << "between the lines";
+    }
   }
 
  private:
@@ -220,7 +222,9 @@ TEST_P(DeviceMessages, AReadThatFailsIsAnErrorAtBothEnds) {
           process.world_rank == 0
               ? process.channel(0).pml->send(area.buffer(), with(process, 1), Mode::kSynchronous)
               : process.channel(0).pml->recv(area.buffer(), with(process, 0), nullptr);
-      if (process.world_rank == 1) EXPECT_NE(code, MPI_SUCCESS) << bytes;
+      if (process.world_rank == 1) {
+        EXPECT_NE(code, MPI_SUCCESS) << bytes;
+      }
       process.boot->fence();
       if (process.world_rank == 0) fault("");
       process.boot->fence();
