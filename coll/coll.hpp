@@ -138,6 +138,13 @@ class Coll final : UnderWay, ScheduleMaker {
   TERN_COLD static void forsake_teams(const core::Communicator& communicator,
                                       const std::string& why) noexcept;
   [[nodiscard]] int fail_over(CommState& state) const noexcept;
+  /// `placed` null: nothing serves, with *why_not.
+  struct Chosen {
+    const Placed* placed = nullptr;
+    Way way;
+  };
+  [[nodiscard]] Chosen choose_way(CommState& state, GpuTeam& team, const Operation& operation,
+                                  cuda::Job& job, std::string* why_not);
   [[nodiscard]] int put_into(CommState& state, GpuTeam& team, const Operation& operation,
                              cuda::Job& job, bool* taken, std::string* why_not);
   [[nodiscard]] const Placed* placed_for(CommState& state, GpuTeam& team,

@@ -202,30 +202,50 @@ int Coll::fail_if_useless(GpuTeam& team) {
   return MPI_SUCCESS;
 }
 
+// Where the row of a line, or the scratch, forbids its wire, other lines may fit.
+Coll::Chosen Coll::choose_way(CommState& state, GpuTeam& team, const Operation& operation,
+                              cuda::Job& job, std::string* why_not) {
+  const AskedWire asked = asked_wire(process_.params, state.hints.get());
+  const char* no_multimem = nullptr;
+  Question question = question_in_stream(team, asked, operation, job.borrowed(), &no_multimem);
+  Chosen chosen;
+  auto& [placed, way] = chosen;
+  for (Choice denied{nullptr, Choice::Why::kModel};;) {
+    Choice choice = selector_.choose(question, state.hints.get());
+    placed = placed_for(state, team, operation, question, choice, why_not);
+    if (placed == nullptr) return {};
+    if (!job.borrowed() && reduces(operation.collective) && !in_rank_order(*placed, operation)) {
+      *why_not = "its operands would be taken in another order than on the host";
+      return {};
+    }
+    const bool by_table = asked.by != AskedWire::kHint && choice.wire != Wire::kAuto;
+    const char* why_passed = way.denied;
+    way = way_of(team, process_.params, *placed, operation, question,
+                 by_table ? AskedWire{choice.wire, AskedWire::kTable} : asked, job.stream(),
+                 no_multimem);
+    if (denied.line != 0) {
+      choice.passed_line = denied.line;
+      choice.passed_wire = denied.wire;
+    } else if (TERN_UNLIKELY(choice.passed_line != 0)) {
+      why_passed = why_no_wire(team, process_.params, asked, choice.passed_wire, no_multimem);
+    }
+    way.choice = choice;
+    way.why_passed = why_passed;
+    if (TERN_LIKELY(!by_table || way.denied == nullptr || !way.failure.empty())) return chosen;
+    denied = choice;
+    question.wires.remove(choice.wire);
+  }
+}
+
 int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, cuda::Job& job,
                    bool* taken, std::string* why_not) {
   const std::lock_guard<std::mutex> guard(team.mutex());
   if (const int code = fail_if_useless(team); code != MPI_SUCCESS) return code;
   if (goes_by_pairs(operation))
     return exchange_in_stream(state, team, operation, job, taken, why_not);
-  const AskedWire asked = asked_wire(process_.params, state.hints.get());
-  const char* no_multimem = nullptr;
-  const Question question =
-      question_in_stream(team, asked, operation, job.borrowed(), &no_multimem);
-  const Choice choice = selector_.choose(question, state.hints.get());
-  const Placed* const placed = placed_for(state, team, operation, question, choice, why_not);
+  const auto [placed, way] = choose_way(state, team, operation, job, why_not);
+  state.wire_taken.store(nullptr, std::memory_order_relaxed);
   if (placed == nullptr) return MPI_SUCCESS;
-  if (!job.borrowed() && reduces(operation.collective) && !in_rank_order(*placed, operation)) {
-    *why_not = "its operands would be taken in another order than on the host";
-    return MPI_SUCCESS;
-  }
-  const bool by_table = asked.wire == Wire::kAuto && choice.wire != Wire::kAuto;
-  Way way = way_of(team, process_.params, *placed, operation, question,
-                   by_table ? AskedWire{choice.wire, AskedWire::kTable} : asked, job.stream(),
-                   no_multimem);
-  way.choice = choice;
-  if (TERN_UNLIKELY(choice.passed_line != 0))
-    way.why_passed = why_no_wire(team, process_.params, asked, choice.passed_wire, no_multimem);
   if (way.engine == Way::kNone && way.failure.empty()) {
     *why_not = in_words(way);
     return MPI_SUCCESS;

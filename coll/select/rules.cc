@@ -111,7 +111,7 @@ void set_wire(const std::string& word, const std::string& other, Rule* rule) {
   if (!wire || *wire == Wire::kAuto)
     wrong(strf("there is no wire \"%s\", but %s", word.c_str(),
                listed(word, {std::begin(kWireNames) + 1, std::end(kWireNames)}).c_str()));
-  if (other == "model")
+  if (rule->algorithm == nullptr)
     wrong(strf("model and wire %s: with the algorithm the model chooses the wire", word.c_str()));
   if (!rule->one_host || !rule->many_hosts)
     wrong(strf("%s and wire %s: wires are those between GPUs, of what is put into streams",

@@ -33,6 +33,7 @@ inline constexpr int kWires = static_cast<int>(std::size(kWireNames));
 class Wires {
  public:
   constexpr void add(Wire wire) noexcept { bits_ |= 1U << static_cast<unsigned>(wire); }
+  constexpr void remove(Wire wire) noexcept { bits_ &= ~(1U << static_cast<unsigned>(wire)); }
   [[nodiscard]] constexpr bool has(Wire wire) const noexcept {
     return (bits_ >> static_cast<unsigned>(wire) & 1U) != 0;
   }

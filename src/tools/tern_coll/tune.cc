@@ -47,8 +47,11 @@ class Lines {
     if (way_ != way) from_ = least == 0 ? "" : size_in_words(least);
     way_ = way;
   }
-  [[nodiscard]] std::string text() {
-    if (way_.row != nullptr) flush(from_.empty() ? "any" : from_ + "..");
+  /// `end`: of what the last size stands for. Wires are limited by size; rows serve all that
+  /// follow.
+  [[nodiscard]] std::string text(size_t end) {
+    const std::string to = way_.wire == coll::Wire::kAuto ? "" : size_in_words(end);
+    if (way_.row != nullptr) flush(from_.empty() && to.empty() ? "any" : from_ + ".." + to);
     return text_;
   }
 
@@ -120,7 +123,7 @@ std::string tune_one(Stopwatch& watch, const std::vector<Way>& able, const char*
     least = 2 * size + 1;
     if (collective == coll::Collective::kBarrier) break;
   }
-  return text + lines.text();
+  return text + lines.text(least - 1);
 }
 
 std::string link_in_words(const char* name, const coll::Link& link, const char* where) {

@@ -20,7 +20,9 @@ constexpr const char* kTable =
     "allreduce any 4097..16k       one_shot wire ll128\n"
     "allreduce any 16385..64k      two_shot wire multimem\n"
     "allreduce any 16385..64k      one_shot wire ll\n"
-    "allreduce any 1048577..       two_shot wire ll\n";
+    "allreduce any 1048577..2m     two_shot wire ll\n"
+    "allreduce any 4m..            two_shot wire ll\n"
+    "allreduce any 4m..            ring     streams\n";
 
 /// One for all ranks: what they are told must be alike.
 std::string table_name() { return "/tmp/tern_stream_table." + std::to_string(getppid()); }
@@ -118,6 +120,9 @@ void by_table(const OnStream& on, const Heard& heard) {
            "LINE 4 asks for ll; LINE 3 asks for multimem, but: switches do not reduce that type by "
            "that operation");
   expect(300000, MPI_SUM, "ll", "LINE 5 asks for ll");
+  const bool shared = devices < size;  // by MPS, where no stream waits
+  expect(1200000, MPI_SUM, shared ? "simple" : "copies",
+         "LINE 6 asks for ll, but: the scratch does not hold its data");
 }
 
 void by_hint(const Heard& heard) {
