@@ -24,6 +24,7 @@ fixed_addresses() { setarch -R true 2>/dev/null && echo setarch -R || true; }
 
 suite_unit() {
   step "build unit tests" "the compiler's message is in the log" make -C "$build" -j "$jobs" unit-tests-built
+  [ -z "$full" ] || export TEST_LONG=1  # more ranks with a GPU each
   tests/unit/run --build "$build" --jobs "$jobs"
 }
 

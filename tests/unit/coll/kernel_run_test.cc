@@ -29,19 +29,19 @@ class KernelRuns : public testing::TestWithParam<int> {
  protected:
   static void SetUpTestSuite() { set_up(); }
 };
-INSTANTIATE_TEST_SUITE_P(Ranks, KernelRuns, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Ranks, KernelRuns, testing::Values(1, 2, 3, 4, 5, 8));
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kRanksHere = 2;
+int most_by_kernel() { return 2; }
 constexpr int kReplays = 20;
 #else
-constexpr int kRanksHere = 4;
+int most_by_kernel() { return std::getenv("TEST_LONG") != nullptr ? 8 : 4; }
 constexpr int kReplays = 1000;
 #endif
 
 TEST_P(KernelRuns, EveryRowAgreesWithASerialReference) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
-  if (GetParam() > kRanksHere) GTEST_SKIP() << "takes too long here";
+  if (GetParam() > most_by_kernel()) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
@@ -108,7 +108,7 @@ void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype han
 
 TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
-  if (GetParam() > kRanksHere) GTEST_SKIP() << "takes too long here";
+  if (GetParam() > most_by_kernel()) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
@@ -136,7 +136,7 @@ TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
 
 TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
-  if (GetParam() > std::min(kRanksHere, 3)) GTEST_SKIP() << "takes too long here";
+  if (GetParam() > std::min(most_by_kernel(), 3)) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), with_kernels(kByKernel)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);

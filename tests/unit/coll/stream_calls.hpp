@@ -24,10 +24,10 @@ using enum Collective;
 constexpr int kDevices = 17;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kMostRanks = 3;
+inline int most_ranks() { return 3; }
 constexpr bool kSanitized = true;
 #else
-constexpr int kMostRanks = 9;
+inline int most_ranks() { return std::getenv("TEST_LONG") != nullptr ? 17 : 9; }
 constexpr bool kSanitized = false;
 #endif
 

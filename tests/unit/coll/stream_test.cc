@@ -18,11 +18,11 @@ class Streams : public testing::TestWithParam<int> {
     ASSERT_NE(cuda::test::find_driver(), nullptr) << "the software driver is not built";
   }
 };
-INSTANTIATE_TEST_SUITE_P(Ranks, Streams, testing::Values(1, 2, 3, 4, 5, 8, 9));
+INSTANTIATE_TEST_SUITE_P(Ranks, Streams, testing::Values(1, 2, 3, 4, 5, 8, 9, 17));
 
 TEST_P(Streams, EveryRowAgreesWithASerialReference) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
-  if (GetParam() > kMostRanks) GTEST_SKIP() << "takes too long here";
+  if (GetParam() > most_ranks()) GTEST_SKIP() << "takes too long here";
   test::World(GetParam(), with_kernels({{"TERN_GPU_SCRATCH", "2m"}, {"TERN_GPU_ENGINE", "stream"}}))
       .run([](Process& process) {
         const Gpu gpu(process.world_rank);
