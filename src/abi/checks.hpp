@@ -66,6 +66,12 @@ inline int outdegree(const core::Communicator& comm) noexcept {
   return comm.topology == nullptr ? 0 : static_cast<int>(comm.topology->destinations().size());
 }
 
+/// Who has none on a side needs no buffer there.
+inline bool may_have_neighbors(const core::Communicator& comm,
+                               int degree(const core::Communicator&)) noexcept {
+  return comm.topology == nullptr || degree(comm) > 0;
+}
+
 /// Null is MPI_BOTTOM: legal with a datatype made of addresses, or without data. The first page
 /// never is data.
 TERN_COLD bool legal_low_address(const void* buffer, MPI_Count count,

@@ -257,9 +257,9 @@ class Entry:
             must += f'counts_after_first(*{self.object.name}_, {self.f.params[0].name}) && '
         arguments = f'{p.name}, {self.resolved(count)}, *{kind.name}_'
         counts = ''
-        if 'eighbor_' in self.f.name:  # without neighbours there is no data
+        if 'eighbor_' in self.f.name:
             degree = 'outdegree' if p.direction == 'in' else 'indegree'
-            counts = f' && {degree}(*{self.object.name}_) > 0'
+            counts = f' && may_have_neighbors(*{self.object.name}_, {degree})'
         return [(f'{must}{may}bad_buffer({arguments}){counts}',
                  f'explain_buffer(call, "{p.name}", {arguments})')]
 
