@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,14 +24,21 @@ void write_to(int fd) noexcept {
   (void)!::write(fd, &byte, 1);
 }
 
-// The sleeper's own process may be this one.
-void write_to_pipe_of(pid_t pid, int fd) noexcept {
+uint64_t inode_of_pipe(int fd) noexcept {
+  struct stat found {};
+  return ::fstat(fd, &found) == 0 && S_ISFIFO(found.st_mode) ? found.st_ino : 0;
+}
+
+// The sleeper's own process may be this one. Another may be about to leave: who opens the pipe for
+// both directions reads it, too, and so never writes to one that is not read, which is SIGPIPE; and
+// a descriptor that has been used again is none of the bell's.
+void write_to_pipe_of(pid_t pid, int fd, uint64_t inode) noexcept {
   if (pid == ::getpid()) return write_to(fd);
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
-  const int opened = ::open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  const int opened = ::open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (opened < 0) return;  // it has left, or its sleep ends by itself
-  write_to(opened);
+  if (inode_of_pipe(opened) == inode) write_to(opened);
   ::close(opened);
 }
 
@@ -87,6 +95,7 @@ BellPipe::BellPipe(Doorbell& bell) : bell_(bell) {
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
     throw Error(MPI_ERR_NO_MEM, strf("no pipe to sleep on: %s", std::strerror(errno)));
   bell_.pid_.store(::getpid(), std::memory_order_relaxed);
+  bell_.pipe_.store(inode_of_pipe(ends[0]), std::memory_order_relaxed);
   bell_.reading_.store(ends[0] + 1, std::memory_order_relaxed);
   bell_.writing_.store(ends[1] + 1, std::memory_order_seq_cst);
 }
@@ -104,7 +113,8 @@ void Doorbell::wake() noexcept {
                                      std::memory_order_acq_rel)) {
       const int32_t pipe = writing_.load(std::memory_order_relaxed);
       if (TERN_UNLIKELY(pipe != 0))
-        write_to_pipe_of(pid_.load(std::memory_order_relaxed), pipe - 1);
+        write_to_pipe_of(pid_.load(std::memory_order_relaxed), pipe - 1,
+                         pipe_.load(std::memory_order_relaxed));
       else
         futex_wake_all(state_);
       return;

@@ -77,6 +77,7 @@ class Doorbell {
   // The pipe: the owner's process, and its descriptors, each one more, for a bell may begin as
   // memory full of zeros. 0: who rings wakes a futex.
   std::atomic<int32_t> pid_{0}, writing_{0}, reading_{0};
+  std::atomic<uint64_t> pipe_{0};  // its inode: the descriptor may be another file's by now
 };
 
 /// Opens a bell's pipe for its own lifetime, which is shorter than the bell's. Throws Error.

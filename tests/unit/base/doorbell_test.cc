@@ -3,11 +3,17 @@
 #include "base/doorbell.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <new>
 #include <thread>
 
 namespace tern {
@@ -126,6 +132,46 @@ TEST(Doorbell, NoRingIsLostBesideAThreadThatDisarms) {
   bell.ring(true);
   beside.join();
   sleeper.join();
+}
+
+// The owner's process, which is about to leave, has closed what it reads from, or has another file
+// where the pipe was.
+TEST(Doorbell, ARingForWhoIsLeavingHarmsNobody) {
+  void* const memory =
+      ::mmap(nullptr, sizeof(Doorbell), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  for (const bool used_again : {false, true}) {
+    auto* const bell = new (memory) Doorbell;
+    char name[] = "/tmp/tern_doorbell_XXXXXX";
+    const int file = ::mkstemp(name);
+    int ready[2];
+    ASSERT_GE(file, 0);
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t owner = ::fork();
+    if (owner == 0) {
+      (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const int reading = ::dup(0), writing = ::dup(0);  // the next descriptors, in this order
+      ::close(reading);
+      ::close(writing);
+      const BellPipe pipe(*bell);
+      (void)bell->arm();
+      ::close(reading);
+      if (used_again) ::dup2(file, writing);
+      (void)!::write(ready[1], "", 1);
+      ::pause();
+    }
+    char byte = 0;
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+    bell->ring(true);
+    EXPECT_EQ(::lseek(file, 0, SEEK_END), 0) << "a byte for the bell went into a file";
+    ::kill(owner, SIGKILL);
+    ::waitpid(owner, nullptr, 0);
+    ::close(file);
+    ::close(ready[0]);
+    ::close(ready[1]);
+    ::unlink(name);
+  }
+  ::munmap(memory, sizeof(Doorbell));
 }
 
 }  // namespace
