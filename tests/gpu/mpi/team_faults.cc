@@ -6,6 +6,7 @@
 // ranks: 2
 // configurations: 4-peers mps
 // full-configurations: queue-peers
+// env: TERN_GPU_SCRATCH=8M
 // timeout: 150
 #include "faults.hpp"
 
