@@ -31,7 +31,7 @@ uint64_t inode_of_pipe(int fd) noexcept {
 
 // The sleeper's own process may be this one. Another may be about to leave: who opens the pipe for
 // both directions reads it, too, and so never writes to one that is not read, which is SIGPIPE; and
-// a descriptor that has been used again is none of the bell's.
+// a descriptor may be another file's by now.
 void write_to_pipe_of(pid_t pid, int fd, uint64_t inode) noexcept {
   if (pid == ::getpid()) return write_to(fd);
   char path[64];
