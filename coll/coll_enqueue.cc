@@ -270,7 +270,7 @@ int Coll::unless_failed(GpuTeam& team, int code) {
 int Coll::exchange_in_stream(CommState& state, GpuTeam& team, const Operation& operation,
                              cuda::Job& job, bool* taken, std::string* why_not) {
   const char* why = job.borrowed() ? ExchangeRun::why_not(team, process_.params, operation)
-                                   : "not every rank knows the sizes of all blocks";
+                                   : Pieces::why_not(operation);
   if (why != nullptr) {
     *why_not = why;
     return MPI_SUCCESS;

@@ -35,7 +35,8 @@ Pairs of_neighborhood(const Operation& operation) {
   return pairs;
 }
 
-// In place the root's own block stays where it is.
+// In place the root's own block stays where it is. Round the ring, so that not all send to one rank
+// at once.
 Pairs of_ranks(const Operation& operation) {
   Pairs pairs;
   const int rank = operation.communicator->rank(), root = operation.root;
@@ -43,42 +44,41 @@ Pairs of_ranks(const Operation& operation) {
   const bool in_place = operation.in_place;
   const Side& input = operation.input;
   const Side& output = operation.output;
-  for (int peer = 0; peer < ranks; ++peer) {
-    const bool stays = in_place && peer == rank;
+  const auto stays = [&](int peer) { return in_place && peer == rank; };
+  pairs.sent.reserve(static_cast<size_t>(ranks));
+  pairs.received.reserve(static_cast<size_t>(ranks));
+  for (int k = 1; k <= ranks; ++k) {
+    const int to = (rank + k) % ranks, from = (rank + ranks - k) % ranks;
     switch (operation.collective) {
       case kGather:
-        if (rank == root && !stays) add(&pairs.received, output, peer, peer);
-        if (peer == root && !in_place) add(&pairs.sent, input, -1, root);
+        if (rank == root && !stays(from)) add(&pairs.received, output, from, from);
+        if (to == root && !in_place) add(&pairs.sent, input, -1, root);
         break;
       case kScatter:
-        if (rank == root && !stays) add(&pairs.sent, input, peer, peer);
-        if (peer == root && !in_place) add(&pairs.received, output, -1, root);
+        if (rank == root && !stays(to)) add(&pairs.sent, input, to, to);
+        if (from == root && !in_place) add(&pairs.received, output, -1, root);
         break;
       default:
-        if (stays) break;
-        add(&pairs.sent, in_place ? output : input, peer, peer);
-        add(&pairs.received, output, peer, peer);
+        if (!stays(to)) add(&pairs.sent, in_place ? output : input, to, to);
+        if (!stays(from)) add(&pairs.received, output, from, from);
     }
   }
   return pairs;
 }
 
 /// What a rank sends itself, block by block.
-void check_own(const Pairs& pairs, const Operation& operation) {
-  const int rank = operation.communicator->rank();
-  const auto sizes = [&](const std::vector<PairBlock>& blocks) {
-    std::vector<size_t> own;
-    for (const PairBlock& one : blocks)
-      if (one.peer == rank) own.push_back(one.data.bytes());
-    return own;
+void check_own(const Pairs& pairs, int rank) {
+  size_t i = 0, j = 0;
+  const auto next = [&](const std::vector<PairBlock>& blocks, size_t* at) {
+    while (*at < blocks.size() && blocks[*at].peer != rank) ++*at;
+    return *at < blocks.size() ? blocks[(*at)++].data.bytes() : 0;
   };
-  const std::vector<size_t> sent = sizes(pairs.sent), received = sizes(pairs.received);
-  for (size_t i = 0; i < std::max(sent.size(), received.size()); ++i) {
-    const size_t out = i < sent.size() ? sent[i] : 0, in = i < received.size() ? received[i] : 0;
+  while (i < pairs.sent.size() || j < pairs.received.size()) {
+    const size_t out = next(pairs.sent, &i), in = next(pairs.received, &j);
     if (out != in)
-      throw Error(
-          MPI_ERR_TRUNCATE,
-          strf("rank %d sends itself a block of %zu bytes, but receives %zu", rank, out, in));
+      throw Error(MPI_ERR_TRUNCATE, strf("rank %d sends itself a block of %zu bytes, but receives "
+                                         "%zu",
+                                         rank, out, in));
   }
 }
 
@@ -92,7 +92,7 @@ bool goes_by_pairs(const Operation& operation) noexcept {
 
 Pairs pairs_of(const Operation& operation) {
   Pairs pairs = neighborly(operation.collective) ? of_neighborhood(operation) : of_ranks(operation);
-  check_own(pairs, operation);
+  check_own(pairs, operation.communicator->rank());
   return pairs;
 }
 

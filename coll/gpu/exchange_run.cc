@@ -2,6 +2,7 @@
 #include "coll/gpu/exchange_run.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "coll/gpu/in_stream.hpp"
 #include "coll/gpu/kernel_run.hpp"
@@ -31,8 +32,8 @@ ExchangeRun::ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& j
   arguments_.patience = patience * KernelRun::kGivesUpAfter;
   arguments_.number = number;
   const Pairs pairs = pairs_of(operation);
-  sent_ = cut(pairs.sent, false);
-  received_ = cut(pairs.received, true);
+  sent_ = cut(pairs.sent);
+  received_ = cut(pairs.received);
 }
 
 int ExchangeRun::run() {
@@ -49,30 +50,23 @@ int ExchangeRun::run() {
   return call.end(operation_.collective);
 }
 
-// Round the ring, so that not all send to one rank at once.
-ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all, bool backwards) {
-  const int ranks = team_.ranks(), rank = team_.rank();
-  const auto turn = [&](int peer) {
-    const int ahead = backwards ? rank - peer : peer - rank;
-    return (ahead + ranks - 1) % ranks;  // the own one is the last
-  };
-  Blocks blocks(all.begin(), all.end());
-  std::stable_sort(blocks.begin(), blocks.end(),
-                   [&](const Block& a, const Block& b) { return turn(a.peer) < turn(b.peer); });
+ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all) {
+  Blocks blocks;
+  blocks.reserve(all.size());
+  MPI_Count next[GpuTeam::kMostRanks] = {};  // step of a peer
   const ScratchLayout& layout = team_.layout();
   const MPI_Count parts = team_.parts();
   const auto most = static_cast<MPI_Count>(layout.kernel_part(layout.kernel_region()));
-  const Block* before = nullptr;
-  for (Block& one : blocks) {
+  for (const PairBlock& block : all) {
+    Block& one = blocks.emplace_back(block);
     one.packed = !KernelRun::is_plain(one.data, team_.device());
     packs_ |= one.packed;
     const MPI_Count part = cuda::exchange_part(one.bytes(), parts, kLeastPart, most);
     one.each = part * parts;
-    one.first = before != nullptr && before->peer == one.peer ? before->end() : 0;
+    one.first = std::exchange(next[one.peer], next[one.peer] + one.steps());
     steps_ = std::max(steps_, one.end());
     chunk_ = std::max(chunk_, std::min(one.each, one.bytes()));
     blocks_ = std::max(blocks_, static_cast<int>(std::min(parts, (one.bytes() + part - 1) / part)));
-    before = &one;
   }
   return blocks;
 }
@@ -84,14 +78,8 @@ void ExchangeRun::describe() noexcept {
   for (int rank = 0; rank < team_.ranks(); ++rank)
     a.bases[rank] = reinterpret_cast<const char*>(team_.at(rank, 0));
   a.reports = team_.reports();
-  a.inbox = at(layout.kernel_inbox());
-  a.region = at(layout.kernel_region());
-  a.region_each = at(layout.kernel_part(layout.kernel_region()));
-  a.data_words = at(layout.kernel_data());
-  a.credit_words = at(layout.kernel_credit());
+  a.pairs = layout.pair_regions();
   a.abort_word = at(ScratchLayout::abort());
-  a.words_of_set = ScratchLayout::kKernelMessages * ScratchLayout::kParts;
-  a.ctas = ScratchLayout::kParts;
   a.least = kLeastPart;
   a.ranks = team_.ranks();
   a.rank = team_.rank();

@@ -42,10 +42,11 @@ class ExchangeRun {
     MPI_Count first = 0;  // step
     MPI_Count each = 0;   // bytes that a step moves of it
     [[nodiscard]] MPI_Count bytes() const noexcept { return static_cast<MPI_Count>(data.bytes()); }
-    [[nodiscard]] MPI_Count end() const noexcept { return first + (bytes() + each - 1) / each; }
+    [[nodiscard]] MPI_Count steps() const noexcept { return (bytes() + each - 1) / each; }
+    [[nodiscard]] MPI_Count end() const noexcept { return first + steps(); }
   };
   using Blocks = std::vector<Block>;
-  [[nodiscard]] Blocks cut(const std::vector<PairBlock>& all, bool backwards);
+  [[nodiscard]] Blocks cut(const std::vector<PairBlock>& all);
   void describe() noexcept;
   [[nodiscard]] MPI_Count choose(MPI_Count begin) noexcept;
   void launch(MPI_Count begin, MPI_Count end);

@@ -110,14 +110,8 @@ void KernelRun::describe_layout() noexcept {
   a.rank = team_.rank();
   a.local = at(layout.local());
   a.local_each = at(layout.kernel_part(layout.local_bytes()));
-  a.inbox = at(layout.kernel_inbox());
-  a.region = at(layout.kernel_region());
-  a.region_each = at(layout.kernel_part(layout.kernel_region()));
-  a.data_words = at(layout.kernel_data());
-  a.credit_words = at(layout.kernel_credit());
+  a.pairs = layout.pair_regions();
   a.abort_word = at(ScratchLayout::abort());
-  a.words_of_set = ScratchLayout::kKernelMessages * ScratchLayout::kParts;
-  a.ctas = ScratchLayout::kParts;
 }
 
 void KernelRun::describe_data() noexcept {

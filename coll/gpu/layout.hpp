@@ -29,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/kernels/arguments.hpp"
 #include "cuda/types.hpp"
 
 namespace tern::coll {
@@ -73,6 +74,17 @@ struct ScratchLayout {
   /// Of one part.
   [[nodiscard]] size_t kernel_part(size_t all) const noexcept {
     return all / kParts / kKernelGrain * kKernelGrain;
+  }
+  /// For kernels.
+  [[nodiscard]] cuda::PairRegions pair_regions() const noexcept {
+    const auto at = [](size_t offset) { return static_cast<int64_t>(offset); };
+    return {at(kernel_inbox()),
+            at(kernel_region()),
+            at(kernel_part(kernel_region())),
+            at(kernel_data()),
+            at(kernel_credit()),
+            kKernelMessages * kParts,
+            kParts};
   }
   [[nodiscard]] size_t ll_counters() const noexcept { return up(words_end()); }
   [[nodiscard]] size_t ll_words() const noexcept { return ll_counters() + kGrain; }

@@ -60,12 +60,12 @@ void StreamRun::run_passes() {
       job_ = fork != nullptr && pass % 2 == 1 ? &other : &callers_;
       run_pass(pass);
     }
+    other.give_to(callers_);
   } catch (const std::bad_alloc&) {
     callers_.note("a list of waits", CUDA_ERROR_OUT_OF_MEMORY);
   }
   job_ = &callers_;
   if (fork == nullptr) return;
-  other.give_failure(callers_);
   callers_.note("cuStreamWaitEvent", team_.lanes().join(callers_.stream()));
 }
 

@@ -222,8 +222,13 @@ class Job {
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
   /// "cuMemcpyAsync: CUDA_ERROR_..."
   [[nodiscard]] std::string failure() const { return words_of(function_, result_); }
-  /// Another job's first failure becomes that one's, if it had none.
-  void give_failure(Job& other) const noexcept { other.note(function_, result_); }
+  /// Of a job beside another: its first failure becomes that one's, if it had none, and what it
+  /// keeps. Throws std::bad_alloc.
+  void give_to(Job& other) {
+    other.note(function_, result_);
+    for (auto& one : kept_) other.keep(std::move(one));
+    kept_.clear();
+  }
   [[nodiscard]] Device& device() const noexcept { return *device_; }
   /// The stream is the application's, or a team's.
   [[nodiscard]] bool borrowed() const noexcept { return borrowed_; }

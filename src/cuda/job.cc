@@ -36,7 +36,8 @@ Job::Job(Job&& other) noexcept
       function_(other.function_),
       borrowed_(std::exchange(other.borrowed_, false)),
       open_(std::exchange(other.open_, false)),
-      asked_(std::exchange(other.asked_, false)) {}
+      asked_(std::exchange(other.asked_, false)),
+      kept_(std::move(other.kept_)) {}
 
 Job& Job::operator=(Job&& other) noexcept {
   if (this == &other) return *this;
@@ -48,6 +49,7 @@ Job& Job::operator=(Job&& other) noexcept {
   borrowed_ = std::exchange(other.borrowed_, false);
   open_ = std::exchange(other.open_, false);
   asked_ = std::exchange(other.asked_, false);
+  kept_ = std::move(other.kept_);
   return *this;
 }
 

@@ -186,6 +186,14 @@ struct DataBlock {
   int64_t offset, length;
 };
 
+/// What each pair of ranks has in the scratch for kernels, in two sets (coll/gpu/layout.hpp):
+/// offsets, and bytes from one to the next. A region and its words are cut among blocks of threads.
+struct PairRegions {
+  int64_t inbox, region, region_each;
+  int64_t data_words, credit_words;
+  int64_t words_of_set, ctas;  // data words of a pair and set; how many share the scratch
+};
+
 /// A lowered schedule over data: pass p works on the p-th part of every block, in the share of the
 /// scratch that block p % gridDim.x of threads has. A side is the caller's data or, as `local`,
 /// what stands for it in the own scratch.
@@ -212,12 +220,11 @@ struct InterpretArguments {
   int64_t unit;                  // bytes that a block has in the scratch
   int64_t local, local_each;     // offsets in the scratch; bytes of one block of threads
   int64_t front;                 // blocks of local memory before the stages
-  int64_t inbox, region, region_each;
-  int64_t data_words, credit_words, abort_word;  // offsets in the scratch
-  int64_t words_of_set, ctas;  // data words of a pair and set; how many share the scratch
-  uint64_t patience;           // ns; 0: for ever
-  uint32_t call;               // for reports
-  int32_t kernel;              // which of TERN_REDUCE_KERNELS
+  PairRegions pairs;
+  int64_t abort_word;  // in the scratch
+  uint64_t patience;   // ns; 0: for ever
+  uint32_t call;       // for reports
+  int32_t kernel;      // which of TERN_REDUCE_KERNELS
   int32_t operation;
   int32_t reduce_element;  // bytes
   int32_t tabled;          // lengths differ: table
@@ -295,13 +302,12 @@ struct ExchangeArguments {
   static constexpr int kMostBlocks = 2 * kMostRanks;
   const char* bases[kMostRanks];  // of all ranks' scratch
   KernelReport* reports;
-  Block blocks[kMostBlocks];                     // what is sent, then what is received
-  int64_t begin, end;                            // steps; where something is packed, one
-  int64_t inbox, region, region_each;            // regions of pairs and sets; of a block of threads
-  int64_t data_words, credit_words, abort_word;  // offsets
-  int64_t words_of_set, ctas;  // data words of a pair and set; how many share the scratch
-  int64_t least;               // bytes for a block of threads, before another one works
-  uint64_t patience;           // ns; 0: for ever
+  Block blocks[kMostBlocks];  // what is sent, then what is received
+  int64_t begin, end;         // steps; where something is packed, one
+  PairRegions pairs;
+  int64_t abort_word;  // in the scratch
+  int64_t least;       // bytes for a block of threads, before another one works
+  uint64_t patience;   // ns; 0: for ever
   int32_t ranks, rank;
   int32_t sent, received;  // blocks
   int32_t parts;           // blocks of threads that share chunks, where there is enough

@@ -18,6 +18,7 @@
 // See: wait.cuh; coll/gpu/exchange_run.hpp (launches), tests/unit/cuda/exchange_kernel_test.cc.
 #pragma once
 
+#include "cuda/kernels/pairs.cuh"
 #include "cuda/kernels/reduce.cuh"
 #include "cuda/kernels/wait.cuh"
 
@@ -64,7 +65,7 @@ class Exchanger {
   TERN_DEVICE void for_chunks(int32_t first, int32_t end, const Action& action) {
     for (int32_t i = first; i < end && !left_; ++i) {
       const Block& block = a_.blocks[i];
-      const int64_t each = exchange_part(block.bytes, a_.parts, a_.least, a_.region_each);
+      const int64_t each = exchange_part(block.bytes, a_.parts, a_.least, a_.pairs.region_each);
       const int64_t step = step_ - block.first, begin = (step * a_.parts + blockIdx.x) * each;
       const int64_t rest = block.bytes - begin;
       if (step < 0 || rest <= 0) continue;
@@ -130,23 +131,21 @@ class Exchanger {
     return true;
   }
 
+  [[nodiscard]] TERN_DEVICE char* scratch(int32_t owner) const {
+    return const_cast<char*>(a_.bases[owner]);
+  }
   /// In the scratch of `owner`.
-  [[nodiscard]] TERN_DEVICE char* scratch(int32_t owner, int64_t offset) const {
-    return DEV(const_cast<char*>(a_.bases[owner]) + offset);
-  }
-  [[nodiscard]] TERN_DEVICE int64_t pair(int32_t other) const {
-    return int64_t{other} * 2 + ((a_.set + step_) & 1);
-  }
   [[nodiscard]] TERN_DEVICE uint32_t* data(int32_t owner, int32_t from) const {
-    return reinterpret_cast<uint32_t*>(scratch(owner, a_.data_words)) +
-           pair(from) * a_.words_of_set + blockIdx.x;
+    return data_word(a_.pairs, scratch(owner), from, set(), 0);
   }
   [[nodiscard]] TERN_DEVICE uint32_t* credit(int32_t owner, int32_t to) const {
-    return reinterpret_cast<uint32_t*>(scratch(owner, a_.credit_words)) + pair(to) * a_.ctas +
-           blockIdx.x;
+    return credit_word(a_.pairs, scratch(owner), to, set());
   }
   [[nodiscard]] TERN_DEVICE char* inbox(int32_t owner, int32_t from) const {
-    return scratch(owner, a_.inbox + pair(from) * a_.region + blockIdx.x * a_.region_each);
+    return inbox_of(a_.pairs, scratch(owner), from, set());
+  }
+  [[nodiscard]] TERN_DEVICE int32_t set() const {
+    return static_cast<int32_t>((a_.set + step_) & 1);
   }
 
   const ExchangeArguments& a_;

@@ -14,6 +14,7 @@
 // tests/unit/coll/kernel_run_test.cc.
 #pragma once
 
+#include "cuda/kernels/pairs.cuh"
 #include "cuda/kernels/reduce.cuh"
 #include "cuda/kernels/wait.cuh"
 
@@ -176,12 +177,9 @@ class Interpreter {
   }
   /// In the scratch of `owner`.
   [[nodiscard]] TERN_DEVICE uint32_t* word(int32_t owner, int32_t other, int32_t message) const {
-    const int64_t pair = int64_t{other} * 2 + set_;
-    const int64_t place = message == Instruction::kCredit
-                              ? pair * a_.ctas
-                              : pair * a_.words_of_set + message * a_.ctas;
-    const int64_t from = message == Instruction::kCredit ? a_.credit_words : a_.data_words;
-    return reinterpret_cast<uint32_t*>(DEV(scratch(owner) + from)) + place + blockIdx.x;
+    return message == Instruction::kCredit
+               ? credit_word(a_.pairs, scratch(owner), other, set_)
+               : data_word(a_.pairs, scratch(owner), other, set_, message);
   }
 
   /// Elements of the vector in this pass before its part `i`.
@@ -203,8 +201,8 @@ class Interpreter {
   }
   [[nodiscard]] TERN_DEVICE char* address(const Operand& operand) const {
     if (operand.space == Operand::kInbox)
-      return scratch(operand.owner) + a_.inbox + (int64_t{operand.from} * 2 + set_) * a_.region +
-             blockIdx.x * a_.region_each + operand.slot * a_.unit;
+      return inbox_of(a_.pairs, scratch(operand.owner), operand.from, set_) +
+             operand.slot * a_.unit;
     if (operand.space != Operand::kLocal) return user(a_.sides[operand.space], operand.first);
     char* const at = local() + (a_.front + operand.slot) * a_.unit;
     return operand.in_vector != 0 ? at + before(operand.first) * a_.element : at;

@@ -4,7 +4,6 @@
 
 #include <sys/mman.h>
 
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -109,7 +108,6 @@ namespace tern::softcuda {
 namespace {
 
 constexpr size_t kStack = size_t{128} << 10;
-constexpr size_t kLine = 64, kColours = 256;
 constexpr unsigned kNoOrder = 1;
 
 uintptr_t as_word(void (*function)()) noexcept { return reinterpret_cast<uintptr_t>(function); }
@@ -139,8 +137,6 @@ Fiber::Fiber()
     : stack_(mmap(nullptr, kStack, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
   if (stack_ == MAP_FAILED) throw std::bad_alloc();
-  static std::atomic<size_t> made{0};
-  colour_ = made++ % kColours * kLine;
   if (tsan()) tsan_fiber_ = __tsan_create_fiber(0);
 }
 
@@ -153,7 +149,7 @@ void Fiber::start(Entry entry, void* argument) noexcept {
   entry_ = entry;
   argument_ = argument;
   fake_fiber_ = nullptr;
-  auto* top = reinterpret_cast<uintptr_t*>(static_cast<char*>(stack_) + kStack - colour_);
+  auto* top = reinterpret_cast<uintptr_t*>(static_cast<char*>(stack_) + kStack);
   const auto first = as_word(&tern_fiber_first), body = reinterpret_cast<uintptr_t>(&begin);
   const auto self = reinterpret_cast<uintptr_t>(this);
 #if defined(__x86_64__)

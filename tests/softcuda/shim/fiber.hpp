@@ -43,7 +43,6 @@ class Fiber {
 
  private:
   [[noreturn]] static void begin(Fiber* fiber);
-  size_t colour_ = 0;
   void* stack_;
   void* fiber_stack_pointer_ = nullptr;
   void* outer_stack_pointer_ = nullptr;

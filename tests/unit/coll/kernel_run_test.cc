@@ -187,90 +187,126 @@ TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
   });
 }
 
+/// By which wire a row goes in a team of GPUs, and what is said of it.
+class Ways {
+ public:
+  Ways(Process& process, const Gpu& gpu)
+      : process_(process), gpu_(gpu), team_(Coll::team_of(*process.world)) {
+    EXPECT_NE(team_, nullptr);
+  }
+  AskedWire asked;
+
+  std::string wire(Collective what, const char* row, size_t bytes) {
+    Operation made{};
+    made.collective = what;
+    made.communicator = process_.world;
+    if (reduces(what)) made.op = process_.handles.find<core::Op>(MPI_SUM);
+    if (what != kBarrier)
+      made.input = made.output = {nullptr, static_cast<MPI_Count>(bytes / sizeof(int)),
+                                  &core::predefined_type(process_, MPI_INT)};
+    std::string why;
+    const Placed* const placed = team_->placed(*find_algorithm(what, row), 0, &why);
+    EXPECT_NE(placed, nullptr) << why;
+    const Question question{what, process_.world->size(), bytes};
+    const Way way =
+        way_of(*team_, process_.params, *placed, made, question, asked, gpu_.stream, "not asked");
+    words_ = way.in_words("someone");
+    EXPECT_NE(way.engine, Way::kNone) << words_;
+    return way.engine == Way::kStream ? "copies" : name_of(way.taken());
+  }
+  /// Of the last one.
+  [[nodiscard]] const std::string& words() const { return words_; }
+  void expect_words(const char* part) const {
+    EXPECT_NE(words_.find(part), std::string::npos) << part << " is not in: " << words_;
+  }
+
+ private:
+  Process& process_;
+  const Gpu& gpu_;
+  const std::shared_ptr<GpuTeam> team_;
+  std::string words_;
+};
+
+template <class Body>
+void with_ways(const Body& body) {
+  const Settings roomy = {{"TERN_GPU_SCRATCH", "32m"}, {"TERN_GPU_ENGINE", "kernel"}};
+  test::World(3, with_kernels(roomy)).run([&](Process& process) {
+    const Gpu gpu(process.world_rank);
+    prepare(process, gpu);
+    Ways ways(process, gpu);
+    body(process, ways);
+  });
+}
+
 // To a size; above it lines of LL128, where there are some, and then the same row is a program, as
 // rows of several hops always are.
 TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
-  const Settings roomy = {{"TERN_GPU_SCRATCH", "32m"}, {"TERN_GPU_ENGINE", "kernel"}};
-  test::World(3, with_kernels(roomy)).run([](Process& process) {
-    const Gpu gpu(process.world_rank);
-    prepare(process, gpu);
-    const std::shared_ptr<GpuTeam> team = Coll::team_of(*process.world);
-    ASSERT_NE(team, nullptr);
-    core::Datatype& type = core::predefined_type(process, MPI_INT);
-    AskedWire asked;
-    std::string words;
-    const auto wire = [&](Collective what, const char* row, size_t bytes) -> std::string {
-      Operation made{};
-      made.collective = what;
-      made.communicator = process.world;
-      if (reduces(what)) made.op = process.handles.find<core::Op>(MPI_SUM);
-      if (what != kBarrier)
-        made.input = made.output = {nullptr, static_cast<MPI_Count>(bytes / sizeof(int)), &type};
-      std::string why;
-      const Placed* const placed = team->placed(*find_algorithm(what, row), 0, &why);
-      EXPECT_NE(placed, nullptr) << why;
-      const Question question{what, process.world->size(), bytes};
-      const Way way =
-          way_of(*team, process.params, *placed, made, question, asked, gpu.stream, "not asked");
-      words = way.in_words("someone");
-      EXPECT_NE(way.engine, Way::kNone) << words;
-      return way.engine == Way::kStream ? "copies" : name_of(way.taken());
-    };
+  with_ways([](Process&, Ways& ways) {
     constexpr size_t kLl = 32 << 10, kLines = 256 << 10;
     for (const Collective what : {kBcast, kGather, kScatter, kAllgather, kAlltoall, kReduce}) {
-      EXPECT_EQ(wire(what, "linear", kLl), "ll") << name_of(what);
-      EXPECT_EQ(wire(what, "linear", kLl + 4), "ll128") << name_of(what);
-      EXPECT_EQ(wire(what, "linear", kLines + 4), "simple") << name_of(what);
+      EXPECT_EQ(ways.wire(what, "linear", kLl), "ll") << name_of(what);
+      EXPECT_EQ(ways.wire(what, "linear", kLl + 4), "ll128") << name_of(what);
+      EXPECT_EQ(ways.wire(what, "linear", kLines + 4), "simple") << name_of(what);
     }
-    EXPECT_EQ(wire(kReduceScatter, "ordered", 4), "ll");
-    EXPECT_EQ(wire(kReduceScatter, "pairwise", 4), "simple");
-    EXPECT_EQ(wire(kAllreduce, "one_shot", 4), "ll");
-    EXPECT_EQ(wire(kAllreduce, "one_shot", kLines), "ll128");
-    EXPECT_EQ(wire(kAllreduce, "two_shot", kLines), "ll");
-    EXPECT_EQ(wire(kAllreduce, "two_shot", kLines + 4), "ll128");
+    EXPECT_EQ(ways.wire(kReduceScatter, "ordered", 4), "ll");
+    EXPECT_EQ(ways.wire(kReduceScatter, "pairwise", 4), "simple");
+    EXPECT_EQ(ways.wire(kAllreduce, "one_shot", 4), "ll");
+    EXPECT_EQ(ways.wire(kAllreduce, "one_shot", kLines), "ll128");
+    EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kLines), "ll");
+    EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kLines + 4), "ll128");
     for (const Collective what : {kScan, kExscan}) {
-      EXPECT_EQ(wire(what, "linear", 4), "simple");
-      EXPECT_EQ(wire(what, "one_shot", kLl), "ll");
-      EXPECT_EQ(wire(what, "one_shot", kLl + 4), "ll128");
+      EXPECT_EQ(ways.wire(what, "linear", 4), "simple");
+      EXPECT_EQ(ways.wire(what, "one_shot", kLl), "ll");
+      EXPECT_EQ(ways.wire(what, "one_shot", kLl + 4), "ll128");
     }
-    EXPECT_EQ(wire(kBarrier, "dissemination", 0), "ll");
-    const auto expect_words = [&](const char* part) {
-      EXPECT_NE(words.find(part), std::string::npos) << part << " is not in: " << words;
-    };
-    asked = {Wire::kLl128, AskedWire::kParameter};
-    EXPECT_EQ(wire(kAllreduce, "one_shot", 4), "ll128");
-    EXPECT_EQ(words, "someone asks for ll128");
-    EXPECT_EQ(wire(kBarrier, "dissemination", 0), "ll");
-    expect_words("; someone asks for ll128, but: a barrier has no data");
-    EXPECT_EQ(wire(kAllreduce, "ring", 4), "simple");
-    expect_words("someone asks for ll128, but: no words of LL: its algorithm takes several hops");
-    asked.wire = Wire::kLl;
-    EXPECT_EQ(wire(kAllgather, "linear", kLl + 4), "ll");
-    asked.wire = Wire::kSimple;
-    EXPECT_EQ(wire(kAllgather, "linear", 4), "simple");
-    EXPECT_EQ(words, "no words of LL: someone asks for simple");
-    asked.wire = Wire::kMultimem;
-    EXPECT_EQ(wire(kAllreduce, "two_shot", 4), "ll");
-    expect_words("; someone asks for multimem, but: not asked");
-    // A hint or a table has kernels take what they do not by themselves; a parameter has not.
-    process.params.gpu_engine = "auto";
+    EXPECT_EQ(ways.wire(kBarrier, "dissemination", 0), "ll");
+  });
+}
+
+TEST_F(OneKernelRun, AWireIsTakenWhereAParameterAsksForIt) {
+  with_ways([](Process&, Ways& ways) {
+    constexpr size_t kBeyondLl = (32 << 10) + 4;
+    ways.asked = {Wire::kLl128, AskedWire::kParameter};
+    EXPECT_EQ(ways.wire(kAllreduce, "one_shot", 4), "ll128");
+    EXPECT_EQ(ways.words(), "someone asks for ll128");
+    EXPECT_EQ(ways.wire(kBarrier, "dissemination", 0), "ll");
+    ways.expect_words("; someone asks for ll128, but: a barrier has no data");
+    EXPECT_EQ(ways.wire(kAllreduce, "ring", 4), "simple");
+    ways.expect_words(
+        "someone asks for ll128, but: no words of LL: its algorithm takes several hops");
+    ways.asked.wire = Wire::kLl;
+    EXPECT_EQ(ways.wire(kAllgather, "linear", kBeyondLl), "ll");
+    ways.asked.wire = Wire::kSimple;
+    EXPECT_EQ(ways.wire(kAllgather, "linear", 4), "simple");
+    EXPECT_EQ(ways.words(), "no words of LL: someone asks for simple");
+    ways.asked.wire = Wire::kMultimem;
+    EXPECT_EQ(ways.wire(kAllreduce, "two_shot", 4), "ll");
+    ways.expect_words("; someone asks for multimem, but: not asked");
+  });
+}
+
+// A hint or a table has kernels take what they do not by themselves; a parameter has not.
+TEST_F(OneKernelRun, ALineBringsKernelsForSizesBeyondTheirs) {
+  with_ways([](Process& process, Ways& ways) {
     constexpr size_t kBeyond = (1 << 20) + 4;
-    asked = {Wire::kSimple, AskedWire::kParameter};
-    EXPECT_EQ(wire(kAllreduce, "ring", kBeyond), "copies");
-    expect_words("someone asks for simple, but: more than 1 MiB");
-    asked.by = AskedWire::kTable;
-    EXPECT_EQ(wire(kAllreduce, "ring", kBeyond), "simple");
-    asked.wire = Wire::kLl;
-    EXPECT_EQ(wire(kAllreduce, "two_shot", kBeyond), "ll");
-    EXPECT_EQ(wire(kAllreduce, "ring", kBeyond), "copies");
-    EXPECT_EQ(words, "more than 1 MiB; someone asks for ll, but: its algorithm takes several hops");
-    asked.wire = Wire::kLl128;
-    EXPECT_EQ(wire(kAllreduce, "two_shot", kBeyond), "ll128");
-    EXPECT_EQ(wire(kAllreduce, "ring", 4), "simple");
-    asked.wire = Wire::kLl;
+    process.params.gpu_engine = "auto";
+    ways.asked = {Wire::kSimple, AskedWire::kParameter};
+    EXPECT_EQ(ways.wire(kAllreduce, "ring", kBeyond), "copies");
+    ways.expect_words("someone asks for simple, but: more than 1 MiB");
+    ways.asked.by = AskedWire::kTable;
+    EXPECT_EQ(ways.wire(kAllreduce, "ring", kBeyond), "simple");
+    ways.asked.wire = Wire::kLl;
+    EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kBeyond), "ll");
+    EXPECT_EQ(ways.wire(kAllreduce, "ring", kBeyond), "copies");
+    EXPECT_EQ(ways.words(),
+              "more than 1 MiB; someone asks for ll, but: its algorithm takes several hops");
+    ways.asked.wire = Wire::kLl128;
+    EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kBeyond), "ll128");
+    EXPECT_EQ(ways.wire(kAllreduce, "ring", 4), "simple");
+    ways.asked.wire = Wire::kLl;
     process.params.gpu_engine = "stream";
-    EXPECT_EQ(wire(kAllreduce, "two_shot", 4), "copies");
-    expect_words("someone asks for ll, but: TERN_GPU_ENGINE is stream");
+    EXPECT_EQ(ways.wire(kAllreduce, "two_shot", 4), "copies");
+    ways.expect_words("someone asks for ll, but: TERN_GPU_ENGINE is stream");
   });
 }
 

@@ -111,14 +111,8 @@ class Exchange {
     ExchangeArguments a{};
     for (int r = 0; r < ranks_; ++r) a.bases[r] = scratch_[static_cast<size_t>(r)].at();
     a.reports = &reports[static_cast<size_t>(rank * kParts)];
-    a.inbox = kInbox;
-    a.region = kParts * kEach;
-    a.region_each = kEach;
-    a.data_words = kData;
-    a.credit_words = kCredit;
+    a.pairs = {kInbox, kParts * kEach, kEach, kData, kCredit, kParts, kParts};
     a.abort_word = kAbort;
-    a.words_of_set = kParts;
-    a.ctas = kParts;
     a.least = kLeast;
     a.patience = patience;
     a.ranks = ranks_;

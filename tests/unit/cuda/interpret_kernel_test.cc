@@ -85,14 +85,8 @@ struct Rank {
     a.length = 256;
     a.end_pass = (a.total + a.length - 1) / a.length;
     a.unit = a.length * a.element;
-    a.inbox = kInbox;
-    a.region = kRegion;
-    a.region_each = kRegion / kParts;
-    a.data_words = kData;
-    a.credit_words = kCredit;
+    a.pairs = {kInbox, kRegion, kRegion / kParts, kData, kCredit, kParts, kParts};
     a.abort_word = 4;
-    a.words_of_set = kParts;
-    a.ctas = kParts;
     a.patience = uint64_t{20} * 1000000000;
     a.reduce_element = 1;
   }
