@@ -57,9 +57,10 @@ ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all) {
   const ScratchLayout& layout = team_.layout();
   const MPI_Count parts = team_.parts();
   const auto most = static_cast<MPI_Count>(layout.kernel_part(layout.kernel_region()));
+  cuda::Memory known;
   for (const PairBlock& block : all) {
     Block& one = blocks.emplace_back(block);
-    one.packed = !KernelRun::is_plain(one.data, team_.device());
+    one.packed = !KernelRun::is_plain(one.data, team_.device(), &known);
     packs_ |= one.packed;
     const MPI_Count part = cuda::exchange_part(one.bytes(), parts, kLeastPart, most);
     one.each = part * parts;

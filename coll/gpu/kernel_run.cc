@@ -29,11 +29,14 @@ Pieces::Room room_of(const GpuTeam& team) noexcept {
 
 }  // namespace
 
-bool KernelRun::is_plain(const core::Data& data, const cuda::Device& device) noexcept {
+bool KernelRun::is_plain(const core::Data& data, const cuda::Device& device,
+                         cuda::Memory* known) noexcept {
   if (!data.type->contiguous()) return false;
-  const cuda::Memory memory = cuda::look_up(data.first());
-  return memory.kind == cuda::MemoryKind::kManaged ||
-         (memory.kind == cuda::MemoryKind::kDevice && memory.device == device.ordinal);
+  const std::byte* const first = data.first();
+  if (reinterpret_cast<uintptr_t>(first) - known->base >= known->bytes)
+    *known = cuda::look_up(first);  // a call of the driver
+  return known->kind == cuda::MemoryKind::kManaged ||
+         (known->kind == cuda::MemoryKind::kDevice && known->device == device.ordinal);
 }
 
 const char* KernelRun::why_not(const GpuTeam& team, const Placed& placed,

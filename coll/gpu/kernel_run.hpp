@@ -40,7 +40,13 @@ class KernelRun {
     return static_cast<int>(std::min<MPI_Count>(team_.parts(), passes()));
   }
   /// Kernels read and write it as it is.
-  [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device) noexcept;
+  [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device) noexcept {
+    cuda::Memory unknown;
+    return is_plain(data, device, &unknown);
+  }
+  /// `known`: of the data before, which may lie in the same allocation; of this one then.
+  [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device,
+                                     cuda::Memory* known) noexcept;
 
  private:
   using Side = cuda::InterpretArguments::Side;

@@ -143,9 +143,7 @@ std::string head_of(Stopwatch& watch, const coll::Levels* levels, const Gpu* gpu
                           : levels->text().c_str(),
       host);
   if (gpu != nullptr)  // the figures of the model are the host's
-    return text +
-           "# streams: by the wire that Tern takes by itself; wire: by this one, which was "
-           "quicker\n";
+    return text + "# streams: by the wire that Tern takes by itself; wire: by this one\n";
   const coll::Model model = watch.figures();
   text += link_in_words("within", model.within, "in a host");
   if (levels != nullptr) text += link_in_words("between", model.between, "between hosts");

@@ -179,6 +179,49 @@ void everything(const OnStream& on) {
   }
 }
 
+// From and to MPI_BOTTOM, by types made of addresses; no rank sends the next one anything, for
+// which no type is given.
+void by_addresses(const OnStream& on) {
+  const auto n = static_cast<size_t>(size);
+  constexpr int kEach = 3000;
+  Vector<int> send(n * kEach), recv(n * kEach);
+  std::vector<int> out_counts(n, 1), in_counts(n, 1);
+  const std::vector<int> places(n, 0);
+  std::vector<MPI_Datatype> out, in;
+  for (int peer = 0; peer < size; ++peer) {
+    const auto type_at = [&](const Vector<int>& data) {
+      const int length = kEach - 7;
+      const auto at = reinterpret_cast<MPI_Aint>(data.on_device() + peer * kEach);
+      MPI_Datatype type = MPI_DATATYPE_NULL;
+      OK(MPI_Type_create_hindexed(1, &length, &at, MPI_INT, &type));
+      OK(MPI_Type_commit(&type));
+      return type;
+    };
+    const bool sends = peer != (rank + 1) % size, receives = rank != (peer + 1) % size;
+    out_counts[static_cast<size_t>(peer)] = sends ? 1 : 0;
+    in_counts[static_cast<size_t>(peer)] = receives ? 1 : 0;
+    out.push_back(sends ? type_at(send) : MPI_DATATYPE_NULL);
+    in.push_back(receives ? type_at(recv) : MPI_DATATYPE_NULL);
+  }
+  for (size_t i = 0; i < n * kEach; ++i) {
+    send[i] = value(rank, static_cast<int>(i) / kEach, 1, static_cast<int>(i) % kEach);
+    recv[i] = -1;
+  }
+  send.put(on.queue);
+  recv.put(on.queue);
+  OK(MPIX_Alltoallw_enqueue(MPI_BOTTOM, out_counts.data(), places.data(), out.data(), MPI_BOTTOM,
+                            in_counts.data(), places.data(), in.data(), on.comm));
+  for (std::vector<MPI_Datatype>* const types : {&out, &in})
+    for (MPI_Datatype& type : *types)
+      if (type != MPI_DATATYPE_NULL) OK(MPI_Type_free(&type));
+  recv.get(on.queue);
+  on.sync();
+  for (int from = 0; from < size; ++from)
+    for (int i = 0; i < kEach; ++i)
+      CHECK_EQ(recv[static_cast<size_t>(from * kEach + i)],
+               rank == (from + 1) % size || i >= kEach - 7 ? -1 : value(from, rank, 1, i));
+}
+
 void one_launch(const OnStream& on) {
   if (!control().there()) return;
   const Layout out = sent_by(rank, 1), in = received_by(rank, 1);
@@ -192,10 +235,13 @@ void one_launch(const OnStream& on) {
   on.sync();
   const auto launches = control().calls("cuLaunchKernel");
   const auto copies = control().calls("cuMemcpyAsync");
+  const auto questions = control().calls("cuPointerGetAttributes");
   call();
   on.sync();
   CHECK_EQ(control().calls("cuLaunchKernel"), launches + 1);
   CHECK_EQ(control().calls("cuMemcpyAsync"), copies);
+  // Once for each buffer, not for each block.
+  CHECK(control().calls("cuPointerGetAttributes") <= questions + 2);
 }
 
 void replayed(const OnStream& on) {
@@ -261,6 +307,7 @@ int main(int argc, char** argv) {
     const Heard heard;
     const OnStream on;
     everything(on);
+    by_addresses(on);
     one_launch(on);
     replayed(on);
     if (rank == 0 && control().there()) {

@@ -2,7 +2,7 @@
 // A rank is killed while the streams of the others wait for it: the job ends within seconds, with a
 // sentence.
 // ranks: 2 3
-// configurations: 1 jitter
+// configurations: 1 4-peers jitter
 // alone: yes
 // timeout: 20
 // expect-exit: nonzero
@@ -19,7 +19,14 @@ int main(int argc, char** argv) {
   start_cuda();
   const OnStream on;
   Vector<int> data(100000);
-  for (int i = 0; rank != 1 || i < 20; ++i)
+  const std::vector<int> counts(static_cast<size_t>(size), 1000);
+  std::vector<int> places;
+  for (int i = 0; i < size; ++i) places.push_back(i * 1000);
+  for (int i = 0; rank != 1 || i < 20; ++i) {
     OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), 100000, MPI_INT, MPI_MAX, on.comm));
+    OK(MPIX_Alltoallv_enqueue(data.on_device(), counts.data(), places.data(), MPI_INT,
+                              data.on_device() + 50000, counts.data(), places.data(), MPI_INT,
+                              on.comm));
+  }
   std::raise(SIGKILL);
 }
