@@ -37,6 +37,16 @@ struct Described {
   return !comm.inter() || root >= 0;
 }
 
+/// A side whose blocks are alike, and one whose blocks differ.
+[[nodiscard]] inline coll::Side side_of(const void* buffer, MPI_Count count,
+                                        core::Datatype& type) noexcept {
+  return {const_cast<void*>(buffer), count, &type};
+}
+[[nodiscard]] inline coll::Side side_of(const void* buffer, const MPI_Count* counts,
+                                        const MPI_Aint* displs, core::Datatype& type) noexcept {
+  return {const_cast<void*>(buffer), 0, &type, counts, displs};
+}
+
 /// The beginning of every description.
 [[nodiscard]] Described describe(coll::Collective collective, core::Communicator& comm) noexcept;
 

@@ -46,6 +46,7 @@ api_sources += src/api/datatype_pack.cc
 api_sources += src/api/op.cc
 api_sources += src/api/session.cc
 api_sources += src/api/coll.cc
+api_sources += src/api/coll_rooted.cc
 api_sources += src/api/coll_describe.cc
 api_sources += src/api/coll_typed.cc
 api_sources += src/api/coll_reduce.cc

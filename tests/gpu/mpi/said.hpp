@@ -6,11 +6,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "tests/mpi/check.h"
+
+// Null in a build without sanitizers.
+extern "C" [[gnu::weak]] void __sanitizer_set_report_fd(void* descriptor);
 
 namespace tern::test {
 
@@ -23,6 +27,7 @@ class Heard {
     screen_ = dup(2);
     if (file_ < 0 || screen_ < 0 || dup2(file_, 2) < 0) FAIL("no file of what is said: %s", name);
     (void)unlink(name);
+    report_to(screen_);
     present_ = this;
     before_abort = [] { present_->show(); };
   }
@@ -31,6 +36,7 @@ class Heard {
   ~Heard() {
     before_abort = nullptr;
     (void)dup2(screen_, 2);
+    report_to(2);
     (void)close(screen_);
     (void)close(file_);
   }
@@ -54,6 +60,11 @@ class Heard {
   }
 
  private:
+  /// What a sanitizer finds is none of it.
+  static void report_to(int descriptor) {
+    if (__sanitizer_set_report_fd != nullptr)
+      __sanitizer_set_report_fd(reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)));
+  }
   void show() {
     (void)std::fflush(stderr);
     (void)dup2(screen_, 2);

@@ -7,6 +7,8 @@
 // configurations: 4-peers weak mps
 // env: TERN_GPU_SCRATCH=4M
 // timeout: 90
+#include <limits>
+
 #include "said.hpp"
 #include "stream.hpp"
 
@@ -91,9 +93,6 @@ void in_place(const OnStream& on, int round) {
   for (int i = 0; i < size; ++i) both.add(count_of(std::min(i, rank), std::max(i, rank), round));
   Vector<int> data(both.all);
   fill(data, both, round);
-  data.put(on.queue);
-  data.spoil(nullptr);
-  CU(cuCtxSynchronize());
   data.put(on.queue);
   OK(MPIX_Alltoallv_enqueue(MPI_IN_PLACE, nullptr, nullptr, MPI_DATATYPE_NULL, data.on_device(),
                             both.counts.data(), both.displs.data(), MPI_INT, on.comm));
@@ -235,13 +234,20 @@ void one_launch(const OnStream& on) {
   on.sync();
   const auto launches = control().calls("cuLaunchKernel");
   const auto copies = control().calls("cuMemcpyAsync");
-  const auto questions = control().calls("cuPointerGetAttributes");
   call();
   on.sync();
   CHECK_EQ(control().calls("cuLaunchKernel"), launches + 1);
   CHECK_EQ(control().calls("cuMemcpyAsync"), copies);
-  // Once for each buffer, not for each block.
-  CHECK(control().calls("cuPointerGetAttributes") <= questions + 2);
+  // Where blocks lie is asked once for each buffer. Another thread looks after exports now and
+  // then, and asks meanwhile: not in all of some calls.
+  auto asked = std::numeric_limits<unsigned long long>::max();
+  for (int i = 0; i < 20; ++i) {
+    const auto before = control().calls("cuPointerGetAttributes");
+    call();
+    asked = std::min(asked, control().calls("cuPointerGetAttributes") - before);
+    on.sync();
+  }
+  CHECK_EQ(asked, 2);
 }
 
 void replayed(const OnStream& on) {
