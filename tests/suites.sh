@@ -131,10 +131,19 @@ suite_torch() { tests/torch/run --prefix "$prefix" --build "$build/torch" $full;
 suite_tidy() { tests/tidy/run --build "$build"; }
 suite_dist() { tests/dist/run --build "$build"; }
 
+# Seconds of CPU that what this shell started and waited for has taken.
+cpu_seconds() {
+  times >"$logs/times"
+  sed -nE '2{s/([0-9]+)m([0-9.]+)s ([0-9]+)m([0-9.]+)s/\1 \2 \3 \4/p}' "$logs/times" |
+    awk '{printf "%d\n", 60 * ($1 + $3) + $2 + $4}'
+}
+
 # run_suite NAME: shows its lines, adds its totals to the sum; one that ends without totals counts as a failure.
 run_suite() {
-  local name=$1 start=$SECONDS log=$logs/check-$1.log end=$logs/check-$1.end counts status
+  local name=$1 start=$SECONDS cpu log=$logs/check-$1.log end=$logs/check-$1.end counts status
   say "== $name"
+  cpu_seconds >"$logs/cpu"
+  cpu=$(<"$logs/cpu")
   set +e  # not "||": inside of one, a suite's commands might fail unseen
   (set -e; trap 'last_words $? 2>"$end"' EXIT; "suite_$name") 2>&1 | tee "$log" |
     sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d"
@@ -146,7 +155,8 @@ run_suite() {
     cat "$end" 2>/dev/null || true
     counts='0 passed, 1 failed, 0 skipped'
   fi
-  say "== $name: $counts ($((SECONDS - start)) s)"
+  cpu_seconds >"$logs/cpu"
+  say "== $name: $counts ($((SECONDS - start)) s, CPU $(($(<"$logs/cpu") - cpu)) s)"
   set -- ${counts//[!0-9 ]/}
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
