@@ -60,7 +60,7 @@ class Heard {
   }
 
  private:
-  /// What a sanitizer finds is none of it.
+  /// What a sanitizer finds stays on the screen.
   static void report_to(int descriptor) {
     if (__sanitizer_set_report_fd != nullptr)
       __sanitizer_set_report_fd(reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)));
