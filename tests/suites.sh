@@ -114,7 +114,7 @@ sanitized_mpi() {
   $(fixed_addresses) tests/mpi/run --prefix "$dir/stage$prefix" --build "$dir/mpi-tests" --sanitizers "$list" \
     --timeout-scale 5 $full "$@"
 }
-suite_lint() { tests/lint/run --prefix "$prefix"; }
+suite_lint() { tests/lint/run --prefix "$prefix" $full; }
 # libFuzzer comes with clang alone; line numbers are for what it finds.
 suite_fuzz() {
   local dir=$top/_build-fuzz

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Device memory between hosts, on the software driver. Processes of two hosts may have the same number, and none can map
 # what another host's has: nothing but the data tells.
-# timeout: 120
+# timeout: 240
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"
 soft=$TREE/tests/softcuda
@@ -19,11 +19,11 @@ programs() {
 }
 on_device() {
   limit=100 job "$2" env "SOFTCUDA_DEVICES=${3:-1}" SOFTCUDA_LATE=500 GPU_TWIN=soft "SOFTCUDA_KERNELS=$soft/libtern_kernels_host.so" \
-    "LD_LIBRARY_PATH=$soft${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" sh -c 'SOFTCUDA_MACHINE=$(hostname) exec "$0"' "./$1"
+    "LD_LIBRARY_PATH=$soft${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" sh -c 'SOFTCUDA_MACHINE=$(hostname) exec "$0" "$@"' "./$1" "${@:4}"
 }
 check "mpicxx" programs
 check "messages between every two kinds of memory" on_device pt2pt_kinds 2x1
 check "collectives on memory of every kind" on_device coll_kinds 2x2
 check "enqueued collectives within and between hosts" on_device stream_islands 2x2 2
-check "a rank that never enqueues one is told to both hosts" on_device stream_islands_late 2x2 2
+check "a rank that never enqueues one is told to both hosts" on_device stream_islands_late 2x2 2 3
 totals
