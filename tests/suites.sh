@@ -42,19 +42,20 @@ suite_network() {
 suite_asan() {
   local unit_options=("${proofs[@]}" "${lowered[@]}")
   [ -z "$full" ] || unit_options=()
-  sanitized asan address,undefined
+  sanitized asan
 }
 suite_tsan() {
   local unit_options=("${proofs[@]}" "${lowered[@]}" --without core/external32_test --without core/datatype_test)
   [ -z "$full" ] || unit_options=("${proofs[@]}" --without core/external32_test --without core/datatype_test)
-  sanitized tsan thread
+  sanitized tsan
 }
 # What goes over all schedules takes minutes under a sanitizer, and runs in one thread: no race to find.
 proofs=(--without coll/verify_test --without coll/engine_test --without coll/neighbors_test)
 # So do these; what they run is run by coll/kernel_run_test and coll/stream_test, too, on real data.
 lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simulate_test)
+declare -A sanitizers=([asan]=address,undefined [tsan]=thread)
 sanitized() {
-  configure_sanitized "$top/_build-$1" "$2"
+  configure_sanitized "$top/_build-$1" "${sanitizers[$1]}"
   unit_tests_in "$top/_build-$1"
 }
 configure_sanitized() {
@@ -138,17 +139,47 @@ cpu_seconds() {
     awk '{printf "%d\n", 60 * ($1 + $3) + $2 + $4}'
 }
 
+# These wait for downloads, or for Slurm, most of their time. What later suites compile is begun beside them, behind all else.
+waiting_suites=' fresh hosts '
+ahead=
+begin_ahead() {
+  local wanted=" ${suites[*]} " name
+  set -m # a process group of its own
+  (
+    trap - EXIT ERR
+    renice -n 19 "$BASHPID"
+    [[ $wanted != *" unit "* ]] || make -C "$build" -j "$jobs" unit-tests-built
+    for name in asan tsan; do
+      [[ $wanted == *" $name "* ]] || continue
+      configure_sanitized "$top/_build-$name" "${sanitizers[$name]}"
+      make -C "$top/_build-$name" -j "$jobs" unit-tests-built
+    done
+  ) >"$logs/ahead.log" 2>&1 </dev/null &
+  ahead=$!
+  set +m
+}
+# A compiler that is ended leaves nothing: make goes on from there.
+end_ahead() {
+  [ -n "$ahead" ] || return 0
+  kill -- "-$ahead" 2>/dev/null || true
+  wait "$ahead" 2>/dev/null || true
+  while kill -0 -- "-$ahead" 2>/dev/null; do sleep 0.1; done
+  ahead=
+}
+
 # run_suite NAME: shows its lines, adds its totals to the sum; one that ends without totals counts as a failure.
 run_suite() {
   local name=$1 start=$SECONDS cpu log=$logs/check-$1.log end=$logs/check-$1.end counts status
   say "== $name"
   cpu_seconds >"$logs/cpu"
   cpu=$(<"$logs/cpu")
+  [[ $waiting_suites != *" $name "* ]] || begin_ahead
   set +e  # not "||": inside of one, a suite's commands might fail unseen
-  (set -e; trap 'last_words $? 2>"$end"' EXIT; "suite_$name") 2>&1 | tee "$log" |
+  (set -e; ahead=; trap 'last_words $? 2>"$end"' EXIT; "suite_$name") 2>&1 | tee "$log" |
     sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d"
   status=$?
   set -e
+  end_ahead
   counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1 || true)
   if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts == *" 0 failed"* ]]; }; then
     say "FAIL $name: ended with status $status and no totals of its own"
