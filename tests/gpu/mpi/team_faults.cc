@@ -8,6 +8,7 @@
 // full-configurations: queue-peers
 // env: TERN_GPU_SCRATCH=8M
 // timeout: 150
+// waits: yes
 #include "faults.hpp"
 
 using namespace tern::test;
