@@ -26,9 +26,10 @@ struct Side {
   core::Datatype* const* types = nullptr;
 };
 
-/// Where its data begins; null where the rank lacks it.
+/// Where its data begins; null where the rank lacks it. The address of types that count from
+/// MPI_BOTTOM is null, too.
 [[nodiscard]] inline std::byte* first_byte_of(const Side& side) noexcept {
-  if (side.type == nullptr || side.address == nullptr) return nullptr;
+  if (side.type == nullptr) return nullptr;
   return static_cast<std::byte*>(side.address) + side.type->true_lb();
 }
 
