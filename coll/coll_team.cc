@@ -15,6 +15,7 @@
 #include "coll/flat/staged.hpp"
 #include "coll/gpu/device_calls.hpp"
 #include "coll/gpu/pieces.hpp"
+#include "core/allocations.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
@@ -101,16 +102,17 @@ cuda::Job Coll::job_for_team(const CommState& state, const Operation& operation)
   for (const Side* side : {&operation.input, &operation.output}) {
     const std::byte* const first = first_of(operation, *side);
     if (first == nullptr) continue;
+    const core::Data data{side->address, side->count, side->type};
     const cuda::Memory memory = cuda::look_up(first);
     std::string why;
     if (!cuda::on_device(memory.kind)) return gives_up();
     if (job.stream() != nullptr) {
       if (process_.gpus.device_of(memory, &why) != &job.device()) return gives_up();
-      job.settle(memory);
+      core::settle(job, data, memory);
       continue;
     }
     int code = MPI_SUCCESS;
-    job = core::begin_job(process_, first, &code);
+    job = core::begin_job(process_, data, &code);
     if (code != MPI_SUCCESS) (void)take_last_error();
     if (code != MPI_SUCCESS) return gives_up();
     // Making a team waits for what is on the device, which may wait for another rank.

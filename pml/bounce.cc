@@ -19,7 +19,7 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
   for (size_t i = 0; i < chunks_.size(); ++i) {
     Chunk& chunk = chunks_[i];
     int code = 0;
-    chunk.job = by != nullptr ? cuda::Job(*by) : core::begin_job(process, buffer.first(), &code);
+    chunk.job = by != nullptr ? cuda::Job(*by) : core::begin_job(process, buffer, &code);
     if (code != 0) throw Error(code, take_last_error().text);
     cuda::Device& device = chunk.job.device();
     // Rather fewer, or slower ones, than one for which the driver waits for the application's work.

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "coll/flat/flat.hpp"
 #include "coll/flat/staged.hpp"
+#include "core/allocations.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
@@ -58,11 +59,11 @@ bool OnDevice::prepare(Post* mine) {
 bool OnDevice::take(const core::Data& data) {
   if (!data.on_device()) return false;
   if (job_.stream() != nullptr) {
-    job_.settle(cuda::look_up(data.first()));
+    core::settle(job_, data);
     return true;
   }
   int code = MPI_SUCCESS;
-  job_ = core::begin_job(process_, data.first(), &code);
+  job_ = core::begin_job(process_, data, &code);
   if (code != MPI_SUCCESS) (void)take_last_error();
   return code == MPI_SUCCESS;
 }

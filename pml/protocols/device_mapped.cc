@@ -29,7 +29,7 @@ class DeviceMappedSender final : public SenderHalf {
   [[nodiscard]] bool prepare(Context& context, SendRequest& request) noexcept {
     cuda::Memory memory;
     int code = MPI_SUCCESS;
-    cuda::Job job = core::begin_job(context.process, request.buffer.first(), &code, &memory);
+    cuda::Job job = core::begin_job(context.process, request.buffer, &code, &memory);
     const size_t bytes = request.transfer.bytes;
     if (code != MPI_SUCCESS) {
       failure = {code, take_last_error().text};

@@ -47,7 +47,7 @@ class DevicePiecesSender final : public SenderHalf {
   /// False if there is no block for it, or no peer could map it.
   [[nodiscard]] bool prepare(Context& context) {
     int code = MPI_SUCCESS;
-    job_ = core::begin_job(context.process, request_.buffer.first(), &code);
+    job_ = core::begin_job(context.process, request_.buffer, &code);
     if (code != MPI_SUCCESS) {
       failure = {code, take_last_error().text};
       return true;

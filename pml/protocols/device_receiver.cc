@@ -12,7 +12,7 @@ namespace tern::pml {
 bool DeviceReceiver::map(const btl::MemoryHandle& handle) noexcept {
   int code = MPI_SUCCESS;
   if (request_.buffer.on_device())
-    job_ = core::begin_job(context_.process, request_.buffer.first(), &code);
+    job_ = core::begin_job(context_.process, request_.buffer, &code);
   else if (cuda::Device* any = context_.process.gpus.any(); any != nullptr)
     job_ = cuda::Job(*any);
   else

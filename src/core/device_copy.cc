@@ -10,6 +10,7 @@
 
 #include "base/copy.hpp"
 #include "base/error.hpp"
+#include "core/allocations.hpp"
 #include "core/datatype_device.hpp"
 #include "core/op.hpp"
 #include "core/process.hpp"
@@ -135,24 +136,46 @@ const void* device_side(const Data& data, const void* block, cuda::MemoryKind* k
   return cuda::on_device(*kind) ? block : nullptr;
 }
 
-}  // namespace
-
-cuda::Job begin_job(Process& process, const void* address, int* code,
-                    cuda::Memory* found) noexcept {
-  const cuda::Memory memory = cuda::look_up(address);
-  if (found != nullptr) *found = memory;
+cuda::Job open_job(Process& process, const void* address, cuda::Memory* memory,
+                   int* code) noexcept {
+  *memory = cuda::look_up(address);
   std::string why = "it was device memory, and is no more";
   cuda::Device* const device =
-      cuda::on_device(memory.kind) ? process.gpus.device_of(memory, &why) : nullptr;
-  if (device == nullptr) {
-    *code = fail(MPI_ERR_BUFFER, "the buffer at %p cannot be used: %s", address, why.c_str());
-    return {};
-  }
-  cuda::Job job(*device);
-  job.settle(memory);
-  *code = job.failed() ? fail(MPI_ERR_OTHER, "device %d cannot be used: %s", device->ordinal,
-                              job.failure().c_str())
-                       : MPI_SUCCESS;
+      cuda::on_device(memory->kind) ? process.gpus.device_of(*memory, &why) : nullptr;
+  *code = MPI_SUCCESS;
+  if (device != nullptr) return cuda::Job(*device);
+  *code = fail(MPI_ERR_BUFFER, "the buffer at %p cannot be used: %s", address, why.c_str());
+  return {};
+}
+
+[[nodiscard]] int usable(const cuda::Job& job) noexcept {
+  if (!job.failed()) return MPI_SUCCESS;
+  return fail(MPI_ERR_OTHER, "device %d cannot be used: %s", job.device().ordinal,
+              job.failure().c_str());
+}
+
+/// Of the data, or of a block if that is what lies on a device.
+cuda::Job begin_job(Process& process, const Data& data, const void* block, int* code) noexcept {
+  return data.on_device() ? core::begin_job(process, data, code)
+                          : core::begin_job(process, block, code);
+}
+
+}  // namespace
+
+cuda::Job begin_job(Process& process, const void* address, int* code) noexcept {
+  cuda::Memory memory;
+  cuda::Job job = open_job(process, address, &memory, code);
+  if (*code == MPI_SUCCESS) job.settle(memory);
+  if (*code == MPI_SUCCESS) *code = usable(job);
+  return job;
+}
+
+cuda::Job begin_job(Process& process, const Data& data, int* code, cuda::Memory* found) noexcept {
+  cuda::Memory memory;
+  cuda::Job job = open_job(process, data.first(), &memory, code);
+  if (*code == MPI_SUCCESS) settle(job, data, memory);
+  if (*code == MPI_SUCCESS) *code = usable(job);
+  if (found != nullptr) *found = memory;
   return job;
 }
 
@@ -179,7 +202,7 @@ int pack(Process& process, const Data& of, size_t offset, void* out, size_t byte
     return MPI_SUCCESS;
   }
   int code = MPI_SUCCESS;
-  cuda::Job job = begin_job(process, on_device, &code);
+  cuda::Job job = begin_job(process, data, out, &code);
   if (code != MPI_SUCCESS) return code;
   if (on_device != out && cuda::on_device(block_kind)) job.settle(cuda::look_up(out));
   if (serves_by_mail(job, data, block_kind, bytes)) {
@@ -204,7 +227,7 @@ int unpack(Process& process, const Data& of, size_t offset, const void* in, size
     return MPI_SUCCESS;
   }
   int code = MPI_SUCCESS;
-  cuda::Job job = begin_job(process, on_device, &code);
+  cuda::Job job = begin_job(process, data, in, &code);
   if (code != MPI_SUCCESS) return code;
   if (on_device != in && cuda::on_device(block_kind)) job.settle(cuda::look_up(in));
   if (serves_by_mail(job, data, block_kind, bytes)) {
@@ -284,9 +307,9 @@ int copy(Process& process, const Data& source, const Data& destination) noexcept
     return MPI_SUCCESS;
   }
   int code = MPI_SUCCESS;
-  cuda::Job job = begin_job(process, from.on_device() ? from.first() : to.first(), &code);
+  cuda::Job job = begin_job(process, from.on_device() ? from : to, &code);
   if (code != MPI_SUCCESS) return code;
-  if (from.on_device() && to.on_device()) job.settle(cuda::look_up(to.first()));
+  if (from.on_device() && to.on_device()) settle(job, to);
   const cuda::Current current(job.device());
   copy(job, from, to);
   return result_of(job, bytes);

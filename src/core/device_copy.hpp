@@ -47,9 +47,11 @@ struct Data {
 }
 
 /// A job on the device whose memory `address` is, ordered behind what the application has written
-/// there; not valid, with *code and fail() text, where it cannot be used. *found: what is known of
-/// the memory, where that is asked for.
-[[nodiscard]] cuda::Job begin_job(Process& process, const void* address, int* code,
+/// to that allocation; not valid, with *code and fail() text, where it cannot be used.
+[[nodiscard]] cuda::Job begin_job(Process& process, const void* address, int* code) noexcept;
+/// The same for all allocations of the data. *found: what is known of the first, where that is
+/// asked for.
+[[nodiscard]] cuda::Job begin_job(Process& process, const Data& data, int* code,
                                   cuda::Memory* found = nullptr) noexcept;
 
 /// Begins to copy the bytes [offset, offset + bytes) of the packed form of data to or from a block,
@@ -114,7 +116,7 @@ class DeviceWork {
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
 
  private:
-  [[nodiscard]] bool open(const void* address) noexcept;
+  [[nodiscard]] bool open(const Data& data) noexcept;
   [[nodiscard]] bool find_operands(const Data* sources, int n, const void** addresses) noexcept;
   void note(const char* what, size_t bytes) noexcept;
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "core/allocations.hpp"
 #include "core/datatype_device.hpp"
 #include "core/device_copy.hpp"
 #include "core/op.hpp"
@@ -38,12 +39,12 @@ int reduce_on_host(Process& process, const Op& op, const Data* sources, int n, c
 
 }  // namespace
 
-bool DeviceWork::open(const void* address) noexcept {
+bool DeviceWork::open(const Data& data) noexcept {
   if (job_.stream() != nullptr) {
-    job_.settle(cuda::look_up(address));
+    settle(job_, data);
     return !job_.failed();
   }
-  job_ = begin_job(process_, address, &code_);
+  job_ = begin_job(process_, data, &code_);
   if (code_ != MPI_SUCCESS) text_ = take_last_error().text;
   return code_ == MPI_SUCCESS;
 }
@@ -59,8 +60,8 @@ bool DeviceWork::copy(const Data& source, const Data& destination) noexcept {
   if (!from.type->contiguous() && !to.type->contiguous()) return false;  // by blocks, one by one
   note("copying", from.bytes());
   if (from.bytes() == 0 || same_data(from, to)) return true;
-  if (!open(from.on_device() ? from.first() : to.first())) return true;
-  if (from.on_device() && to.on_device()) job_.settle(cuda::look_up(to.first()));
+  if (!open(from.on_device() ? from : to)) return true;
+  if (from.on_device() && to.on_device()) settle(job_, to);
   const cuda::Current current(job_.device());
   core::copy(job_, from, to);
   return true;
@@ -95,7 +96,7 @@ bool DeviceWork::reduce(const Op& op, const Data* sources, int n, const Data& to
     return false;
   }
   note("reducing", to.bytes());
-  if (!open(to.first())) return true;
+  if (!open(to)) return true;
   std::string no_kernels;
   cuda::Kernels* const kernels = job_.device().kernels(&no_kernels);
   if (kernels == nullptr) {

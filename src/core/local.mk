@@ -25,5 +25,6 @@ libtern_la_SOURCES += src/core/reduce/baseline.cc
 libtern_la_SOURCES += src/core/reduce/avx2.cc
 libtern_la_SOURCES += src/core/reduce/avx512.cc
 core_sources += src/core/datatype_darray.cc
+core_sources += src/core/allocations.cc
 core_sources += src/core/device_copy.cc
 core_sources += src/core/device_work.cc

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "cuda/copy.hpp"
 #include "cuda/device.hpp"
 #include "cuda/kernels.hpp"
 
@@ -108,8 +109,7 @@ void Job::copy(void* to, const void* from, size_t bytes) noexcept {
   if (failed() || bytes == 0) return;
   const Current current(*device_);
   mark();
-  note("cuMemcpyAsync",
-       device_->driver.cuMemcpyAsync(as_device(to), as_device(from), bytes, stream()));
+  note("cuMemcpyAsync", cuda::copy(device_->driver, to, from, bytes, stream()));
 }
 
 void Job::set(void* to, uint32_t value) noexcept {
@@ -154,15 +154,8 @@ void Job::copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pit
   if (failed() || width == 0 || rows == 0) return;
   const Current current(*device_);
   mark();
-  CUDA_MEMCPY2D what{};
-  what.srcMemoryType = what.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  what.srcDevice = as_device(from);
-  what.srcPitch = from_pitch;
-  what.dstDevice = as_device(to);
-  what.dstPitch = to_pitch;
-  what.WidthInBytes = width;
-  what.Height = rows;
-  note("cuMemcpy2DAsync", device_->driver.cuMemcpy2DAsync_v2(&what, stream()));
+  note("cuMemcpy2DAsync",
+       cuda::copy_rows(device_->driver, to, to_pitch, from, from_pitch, width, rows, stream()));
 }
 
 // What was in a context that has ended is lost.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cuda_sources += src/cuda/copy.cc
 cuda_sources += src/cuda/device.cc
 cuda_sources += src/cuda/driver.cc
 cuda_sources += src/cuda/event.cc

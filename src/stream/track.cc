@@ -4,22 +4,15 @@
 #include <new>
 
 #include "core/datatype_device.hpp"
+#include "cuda/copy.hpp"
 #include "cuda/kernels.hpp"
 
 namespace tern::stream {
-namespace {
-
-CUdeviceptr as_device(const void* address) noexcept {
-  return reinterpret_cast<CUdeviceptr>(address);
-}
-
-}  // namespace
 
 void Track::copy(void* to, const void* from, size_t bytes) noexcept {
   flush();
   if (failed() || bytes == 0) return;
-  note("cuMemcpyAsync",
-       driver_.cuMemcpyAsync(as_device(to), as_device(from), bytes, stream_.queue()));
+  note("cuMemcpyAsync", cuda::copy(driver_, to, from, bytes, stream_.queue()));
 }
 
 void Track::copy_rows(std::byte* to, size_t to_pitch, const std::byte* from, size_t from_pitch,
@@ -27,15 +20,8 @@ void Track::copy_rows(std::byte* to, size_t to_pitch, const std::byte* from, siz
   if (rows <= 1 || (to_pitch == width && from_pitch == width)) return copy(to, from, width * rows);
   flush();
   if (failed() || width == 0) return;
-  CUDA_MEMCPY2D what{};
-  what.srcMemoryType = what.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  what.srcDevice = as_device(from);
-  what.srcPitch = from_pitch;
-  what.dstDevice = as_device(to);
-  what.dstPitch = to_pitch;
-  what.WidthInBytes = width;
-  what.Height = rows;
-  note("cuMemcpy2DAsync", driver_.cuMemcpy2DAsync_v2(&what, stream_.queue()));
+  note("cuMemcpy2DAsync",
+       cuda::copy_rows(driver_, to, to_pitch, from, from_pitch, width, rows, stream_.queue()));
 }
 
 template <bool kPacks>

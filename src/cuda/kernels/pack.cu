@@ -24,7 +24,7 @@ struct Place {
 class Locator {
  public:
   TERN_DEVICE explicit Locator(const PackArguments& a)
-      : a_(a), image_(a.image != nullptr ? DEV(a.image) : a.inline_image), memory_(DEV(a.memory)) {}
+      : a_(a), image_(a.image != nullptr ? DEV(a.image) : a.inline_image), memory_(a.memory) {}
 
   /// Where the packed byte `position` lies.
   [[nodiscard]] TERN_DEVICE Place find(int64_t position) const {
@@ -33,7 +33,7 @@ class Locator {
     for (;;) {
       switch (node->form) {
         case LayoutNode::kBlock:
-          return {memory_ + at + position, node->size - position};
+          return {place(at + position), node->size - position};
         case LayoutNode::kStrided:
           at += child_step(node, position) * node->stride;
           break;
@@ -45,7 +45,7 @@ class Locator {
           const int64_t part = part_of(starts, node->count, position);
           at += list(node->places)[part];
           if (node->form == LayoutNode::kBlocks)
-            return {memory_ + at + position - starts[part], starts[part + 1] - position};
+            return {place(at + position - starts[part]), starts[part + 1] - position};
           position -= starts[part];
           node = nodes() + list(node->parts)[part];
           continue;
@@ -56,6 +56,8 @@ class Locator {
   }
 
  private:
+  // Each by itself: what types of absolute addresses count from is no place.
+  [[nodiscard]] TERN_DEVICE char* place(int64_t at) const { return DEV(memory_ + at); }
   [[nodiscard]] TERN_DEVICE const LayoutNode* nodes() const {
     return reinterpret_cast<const LayoutNode*>(image_);
   }

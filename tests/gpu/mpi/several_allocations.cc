@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datatypes of absolute addresses that reach over several allocations of a device: such as lie side
+// by side, such as are far from each other, and such as the program wrote at last by copies that
+// have not landed.
+// ranks: 2
+// configurations: 1 4-peers 2-apart mps
+// env: SOFTCUDA_LATE=2000
+#include <cstring>
+
+#include "allocators.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+constexpr size_t kParts = 3;
+const MPI_Comm kComm = MPI_COMM_WORLD;
+
+MPI_Datatype type_of(const std::vector<const void*>& places, size_t bytes) {
+  std::vector<MPI_Aint> displacements;
+  for (const void* place : places) OK(MPI_Get_address(place, &displacements.emplace_back()));
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  OK(MPI_Type_create_hindexed_block(static_cast<int>(places.size()), static_cast<int>(bytes),
+                                    displacements.data(), MPI_BYTE, &type));
+  OK(MPI_Type_commit(&type));
+  return type;
+}
+
+/// Allocations of so many bytes each, and a type that is all of them.
+struct Parts {
+  std::vector<Area> areas;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  Parts(const Allocator& by, size_t bytes) {
+    std::vector<const void*> places;
+    for (size_t i = 0; i < kParts; ++i) {
+      areas.push_back(by.make(bytes));
+      places.push_back(areas.back().address());
+    }
+    type = type_of(places, bytes);
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+  ~Parts() { MPI_Type_free(&type); }
+  [[nodiscard]] std::vector<uint8_t> get(size_t bytes) const {
+    std::vector<uint8_t> all;
+    for (const Area& area : areas) {
+      const auto part = area.get(bytes);
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+};
+
+std::vector<uint8_t> expected(int of, size_t bytes, unsigned round) {
+  std::vector<uint8_t> all;
+  for (unsigned i = 0; i < kParts; ++i) {
+    const auto part = bytes_of(bytes, static_cast<unsigned>(of) * 100 + round * 10 + i);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+/// By copies on the device, which return before they have landed.
+void write_late(const Parts& parts, const std::vector<uint8_t>& data, const Area& aside) {
+  aside.put(data);
+  CU(cuCtxSynchronize());
+  const size_t bytes = data.size() / kParts;
+  for (size_t i = 0; i < kParts; ++i)
+    CU(cuMemcpyDtoD_v2(parts.areas[i].at, aside.at + i * bytes, bytes));
+}
+
+enum Call { kMessage, kSendrecv, kBcast, kAllgather, kAlltoall, kCalls };
+const char* const kNames[] = {"message", "sendrecv", "bcast", "allgather", "alltoall"};
+
+/// What rank 0 has comes to rank 1 (of sendrecv the other way, too).
+void move(Call call, const Parts& parts, std::vector<uint8_t>* gathered) {
+  const int bytes = static_cast<int>(gathered->size()) / size;
+  const auto packed = [&](int from) { return gathered->data() + from * bytes; };
+  switch (call) {
+    case kMessage:
+      if (rank == 0)
+        OK(MPI_Send(MPI_BOTTOM, 1, parts.type, 1, 0, kComm));
+      else
+        OK(MPI_Recv(MPI_BOTTOM, 1, parts.type, 0, 0, kComm, MPI_STATUS_IGNORE));
+      return;
+    case kSendrecv:
+      OK(MPI_Sendrecv(MPI_BOTTOM, 1, parts.type, 1 - rank, 0, packed(1 - rank), bytes, MPI_BYTE,
+                      1 - rank, 0, kComm, MPI_STATUS_IGNORE));
+      return;
+    case kBcast:
+      OK(MPI_Bcast(MPI_BOTTOM, 1, parts.type, 0, kComm));
+      return;
+    case kAllgather:
+      OK(MPI_Allgather(MPI_BOTTOM, 1, parts.type, gathered->data(), bytes, MPI_BYTE, kComm));
+      return;
+    default:  // a block for each rank, all of them the same
+      int counts[] = {1, 1}, places[] = {0, 0}, bytes_each[] = {bytes, bytes},
+          begins[] = {0, bytes};
+      OK(MPI_Alltoallv(MPI_BOTTOM, counts, places, parts.type, gathered->data(), bytes_each, begins,
+                       MPI_BYTE, kComm));
+  }
+}
+
+void round(const Allocator& by, Call call, const Parts& parts, size_t bytes, unsigned number) {
+  const Area aside = plain(bytes * kParts);
+  const auto mine = expected(rank, bytes, number), theirs = expected(1 - rank, bytes, number);
+  std::vector<uint8_t> gathered(bytes * kParts * 2);
+  write_late(parts, mine, aside);
+  move(call, parts, &gathered);
+  const bool received = rank == 1 && (call == kMessage || call == kBcast);
+  const bool to_host = call == kSendrecv || call == kAllgather || call == kAlltoall;
+  const auto* const part = gathered.data() + static_cast<size_t>(1 - rank) * bytes * kParts;
+  if (to_host && std::memcmp(part, theirs.data(), theirs.size()) != 0)
+    FAIL("%s, %s of 3 x %zu bytes, round %u: not what was written last", by.name, kNames[call],
+         bytes, number);
+  CU(cuCtxSynchronize());
+  if (parts.get(bytes) != (received ? theirs : mine))
+    FAIL("%s, %s of 3 x %zu bytes, round %u: the parts have changed", by.name, kNames[call], bytes,
+         number);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  start_cuda();
+  for (const Allocator& by : kAllocators)
+    for (const size_t bytes : {size_t{40}, size_t{65536}, size_t{100000}, size_t{1} << 20}) {
+      const Parts parts(by, bytes);
+      for (int call = 0; call < kCalls; ++call)
+        for (unsigned number = 0; number < 2; ++number)
+          round(by, static_cast<Call>(call), parts, bytes, number);
+    }
+  return end();
+}
