@@ -4,6 +4,8 @@
 
 #include <cinttypes>
 
+#include "core/allocations.hpp"
+
 namespace tern::abi {
 namespace {
 
@@ -16,6 +18,14 @@ const core::Communicator* communicator_of(const Call& call) noexcept {
   return is_one ? static_cast<const core::Communicator*>(call.at) : nullptr;
 }
 
+bool counts_from_bottom(const void* buffer, const core::Datatype& type) noexcept {
+  return buffer == MPI_BOTTOM && (type.true_lb() >= 4096 || type.true_lb() < 0);
+}
+
+core::Apart apart_from_bottom(MPI_Count count, const core::Datatype& type) noexcept {
+  return core::places_apart({MPI_BOTTOM, count, const_cast<core::Datatype*>(&type)});
+}
+
 int explain_member(Call call, int mpi_class, const char* what, int rank, const char* also) {
   const core::Communicator* comm = communicator_of(call);
   if (comm == nullptr) return raise(call, fail(mpi_class, "%s is %d", what, rank));
@@ -23,11 +33,17 @@ int explain_member(Call call, int mpi_class, const char* what, int rank, const c
                           shown_name(*comm).c_str(), comm->peer_count() - 1, also));
 }
 
+std::string place(const void* address) {
+  const cuda::Memory memory = cuda::look_up(address);
+  if (!cuda::on_device(memory.kind)) return "the host";
+  return strf("device %d", memory.device);
+}
+
 }  // namespace
 
-bool legal_low_address(const void* buffer, MPI_Count, const core::Datatype& type) noexcept {
+bool legal_low_address(const void* buffer, MPI_Count count, const core::Datatype& type) noexcept {
   if (type.size() == 0) return true;
-  return buffer == MPI_BOTTOM && (type.true_lb() >= 4096 || type.true_lb() < 0);
+  return counts_from_bottom(buffer, type) && apart_from_bottom(count, type).one == nullptr;
 }
 
 int null_argument(Call call, const char* what) noexcept {
@@ -77,9 +93,17 @@ int explain_op(Call call, const char* what, const core::Op& op) noexcept {
 }
 
 int explain_buffer(Call call, const char* what, const void* buffer, MPI_Count count,
-                   const core::Datatype&) noexcept {
+                   const core::Datatype& type) noexcept {
   if (buffer == MPI_IN_PLACE)
     return raise(call, fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which is not allowed here", what));
+  if (counts_from_bottom(buffer, type)) {
+    const core::Apart apart = apart_from_bottom(count, type);
+    return raise(call, fail(MPI_ERR_BUFFER,
+                            "%s is MPI_BOTTOM, and the datatype reaches from %s (%p) to %s (%p); "
+                            "one buffer lies on the host, or on one device",
+                            what, place(apart.one).c_str(), apart.one, place(apart.other).c_str(),
+                            apart.other));
+  }
   if (buffer == nullptr)
     return raise(
         call, fail(MPI_ERR_BUFFER, "%s is a null pointer, but the count is %" PRId64, what, count));

@@ -72,8 +72,8 @@ inline bool may_have_neighbors(const core::Communicator& comm,
   return comm.topology == nullptr || degree(comm) > 0;
 }
 
-/// Null is MPI_BOTTOM: legal with a datatype made of addresses, or without data. The first page
-/// never is data.
+/// Null is MPI_BOTTOM: legal with a datatype made of addresses, of the host or of one device, or
+/// without data. The first page never is data.
 TERN_COLD bool legal_low_address(const void* buffer, MPI_Count count,
                                  const core::Datatype& type) noexcept;
 inline bool bad_buffer(const void* buffer, MPI_Count count, const core::Datatype& type) noexcept {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cuda/loaded.hpp"
+
 namespace tern::core {
 namespace {
 
@@ -68,6 +70,27 @@ void settle(cuda::Job& job, const Data& data, const cuda::Memory& first) noexcep
 
 void settle(cuda::Job& job, const Data& data) noexcept {
   settle(job, data, cuda::look_up(data.first()));
+}
+
+Apart places_apart(const Data& data) noexcept {
+  if (cuda::no_driver_since.still()) return {};
+  const void *host = nullptr, *device = nullptr;
+  int ordinal = 0;
+  Apart apart;
+  visit_allocations(data, {}, kMostLookedAt, [&](const void* at, const cuda::Memory& memory) {
+    if (memory.kind == cuda::MemoryKind::kManaged) return true;
+    if (memory.kind == cuda::MemoryKind::kHost) {
+      host = at;
+    } else if (device == nullptr) {
+      device = at;
+      ordinal = memory.device;
+    } else if (memory.device != ordinal) {
+      apart = {device, at};
+    }
+    if (host != nullptr && device != nullptr) apart = {host, device};
+    return apart.one == nullptr;
+  });
+  return apart;
 }
 
 }  // namespace tern::core

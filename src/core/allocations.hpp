@@ -15,4 +15,13 @@ void settle(cuda::Job& job, const Data& data, const cuda::Memory& first) noexcep
 /// The same, where that is not known yet.
 void settle(cuda::Job& job, const Data& data) noexcept;
 
+/// Two places of one buffer of which one is the host's and one a device's, or which are two
+/// devices'. Managed memory is everyone's.
+struct Apart {
+  const void* one = nullptr;  // null: there are no such places
+  const void* other = nullptr;
+};
+/// Looks at no more than the first 256 blocks of the data.
+[[nodiscard]] Apart places_apart(const Data& data) noexcept;
+
 }  // namespace tern::core

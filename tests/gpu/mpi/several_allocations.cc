@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datatypes of absolute addresses that reach over several allocations of a device: such as lie side
 // by side, such as are far from each other, and such as the program wrote at last by copies that
-// have not landed.
+// have not landed. What reaches from the host to a device, or from one device to another, is
+// refused with both places, by all ranks of a collective.
 // ranks: 2
 // configurations: 1 4-peers 2-apart mps
 // env: SOFTCUDA_LATE=2000
@@ -119,6 +120,40 @@ void round(const Allocator& by, Call call, const Parts& parts, size_t bytes, uns
          number);
 }
 
+void refused(const char* what, const std::vector<const void*>& places, size_t bytes) {
+  MPI_Datatype type = type_of(places, bytes);
+  std::vector<char> packed(bytes * places.size());
+  const int length = static_cast<int>(packed.size());
+  int position = 0;
+  const int other = 1 - rank;
+  const int code = MPI_Send(MPI_BOTTOM, 1, type, other, 0, kComm);
+  if (class_of(code) != MPI_ERR_BUFFER) FAIL("%s: MPI_Send gives %s", what, error_text(code));
+  if (std::strstr(error_text(code), "reaches from") == nullptr)
+    FAIL("%s: \"%s\" does not say why", what, error_text(code));
+  FAILS(MPI_Recv(MPI_BOTTOM, 1, type, other, 0, kComm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER);
+  FAILS(MPI_Pack(MPI_BOTTOM, 1, type, packed.data(), length, &position, kComm), MPI_ERR_BUFFER);
+  FAILS(MPI_Unpack(packed.data(), length, &position, MPI_BOTTOM, 1, type, kComm), MPI_ERR_BUFFER);
+  // Rank 1 has what may be sent, and hears that rank 0 has not.
+  const int bcast = rank == 0 ? MPI_Bcast(MPI_BOTTOM, 1, type, 0, kComm)
+                              : MPI_Bcast(packed.data(), length, MPI_BYTE, 0, kComm);
+  if (std::strstr(error_text(bcast), "reaches from") == nullptr)
+    FAIL("%s: MPI_Bcast gives %s", what, error_text(bcast));
+  OK(MPI_Type_free(&type));
+}
+
+void refuse(size_t bytes) {
+  const Area host = plain_host(bytes), pin = pinned(bytes), here = plain(bytes);
+  OK(MPI_Comm_set_errhandler(kComm, MPI_ERRORS_RETURN));
+  refused("host and device", {host.address(), here.address()}, bytes);
+  refused("device and host", {here.address(), host.address()}, bytes);
+  refused("pinned memory and a device", {pin.address(), here.address()}, bytes);
+  if (devices > 1) {
+    const Area there = on_other_device(bytes);
+    refused("two devices", {here.address(), there.address()}, bytes);
+  }
+  OK(MPI_Comm_set_errhandler(kComm, MPI_ERRORS_ARE_FATAL));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -131,5 +166,6 @@ int main(int argc, char** argv) {
         for (unsigned number = 0; number < 2; ++number)
           round(by, static_cast<Call>(call), parts, bytes, number);
     }
+  for (const size_t bytes : {size_t{40}, size_t{100000}}) refuse(bytes);
   return end();
 }
