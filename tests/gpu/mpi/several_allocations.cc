@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datatypes of absolute addresses that reach over several allocations of a device: such as lie side
 // by side, such as are far from each other, and such as the program wrote at last by copies that
-// have not landed. What reaches from the host to a device, or from one device to another, is
-// refused with both places, by all ranks of a collective.
+// have not landed; in calls, and in what is enqueued. What reaches from the host to a device, or
+// from one device to another, is refused with both places, by all ranks of a collective.
 // ranks: 2
 // configurations: 1 4-peers 2-apart mps
-// env: SOFTCUDA_LATE=2000
+// env: SOFTCUDA_LATE=1000
+// timeout: 120
 #include <cstring>
 
-#include "allocators.hpp"
+#include "stream.hpp"
 
 using namespace tern::test;
 
@@ -120,6 +121,26 @@ void round(const Allocator& by, Call call, const Parts& parts, size_t bytes, uns
          number);
 }
 
+/// The same on a stream, which does it when it comes there.
+void enqueue(size_t bytes) {
+  const OnStream on;
+  const Parts parts({"cudaMalloc", plain}, bytes);
+  for (unsigned number = 0; number < 2; ++number) {
+    const auto mine = expected(rank, bytes, number);
+    for (size_t i = 0; i < kParts; ++i) parts.areas[i].put(mine.data() + i * bytes, bytes);
+    CU(cuCtxSynchronize());
+    if (number == 0)
+      OK(MPIX_Bcast_enqueue(MPI_BOTTOM, 1, parts.type, 0, on.comm));
+    else if (rank == 0)
+      OK(MPIX_Send_enqueue(MPI_BOTTOM, 1, parts.type, 1, 0, on.comm));
+    else
+      OK(MPIX_Recv_enqueue(MPI_BOTTOM, 1, parts.type, 0, 0, on.comm, MPI_STATUS_IGNORE));
+    on.sync();
+    if (parts.get(bytes) != expected(0, bytes, number))
+      FAIL("enqueued, 3 x %zu bytes, round %u: not what rank 0 has", bytes, number);
+  }
+}
+
 void refused(const char* what, const std::vector<const void*>& places, size_t bytes) {
   MPI_Datatype type = type_of(places, bytes);
   std::vector<char> packed(bytes * places.size());
@@ -159,13 +180,19 @@ void refuse(size_t bytes) {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   start_cuda();
-  for (const Allocator& by : kAllocators)
+  const Allocator makers[] = {
+      {"cudaMalloc", plain},
+      {"managed", managed},
+      {"default pool", default_pool},
+      {"cuMemCreate", [](size_t bytes) { return mapped(bytes, 1, kFd, kFd); }}};
+  for (const Allocator& by : makers)
     for (const size_t bytes : {size_t{40}, size_t{65536}, size_t{1} << 20}) {
       const Parts parts(by, bytes);
       for (int call = 0; call < kCalls; ++call)
         for (unsigned number = 0; number < 2; ++number)
           round(by, static_cast<Call>(call), parts, bytes, number);
     }
+  for (const size_t bytes : {size_t{40}, size_t{65536}, size_t{1} << 20}) enqueue(bytes);
   for (const size_t bytes : {size_t{40}, size_t{100000}}) refuse(bytes);
   return end();
 }
