@@ -16,7 +16,7 @@ struct Form {
   int ints, gap;
   [[nodiscard]] size_t bytes() const { return static_cast<size_t>(ints + gap) * sizeof(int); }
 };
-constexpr Form kForms[] = {{10, 0}, {10, 3}, {100000, 0}, {100000, 3}};
+constexpr Form kForms[] = {{10, 0}, {10, 3}, {30000, 0}, {30000, 3}};
 
 /// An array of such elements: its address and a type that counts from there, or MPI_BOTTOM and one
 /// that counts from 0.
