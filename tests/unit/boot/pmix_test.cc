@@ -3,6 +3,7 @@
 // of libpmix: which questions they are asked, and what becomes of their answers.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -114,7 +115,7 @@ pmix_status_t get(const pmix_proc_t* whom, const char* key, const pmix_info_t* i
   return immediate ? PMIX_ERR_NOT_FOUND : PMIX_ERR_TIMEOUT;
 }
 
-// The functions that a boot without fences needs.
+// Its fences fail.
 PmixLibrary functions() {
   PmixLibrary library;
   library.Init = [](pmix_proc_t* self, pmix_info_t*, size_t) -> pmix_status_t {
@@ -132,6 +133,8 @@ PmixLibrary functions() {
     server->log += ';';
     return PMIX_SUCCESS;
   };
+  library.Fence_nb = [](const pmix_proc_t*, size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t,
+                        void*) -> pmix_status_t { return PMIX_ERR_NOT_FOUND; };
   library.Get_nb = [](const pmix_proc_t*, const char*, const pmix_info_t*, size_t,
                       pmix_value_cbfunc_t later, void* data) -> pmix_status_t {
     server->later = later;
@@ -203,6 +206,16 @@ TEST_F(Pmix, AKeyThatNobodyHasPutIsAnErrorThatNamesIt) {
   }
   EXPECT_EQ(server_.waited, (std::vector<std::string>{"1 tern.ucx.0 10", "3 tern.ucx.0 10"}))
       << "bounded, and once";
+}
+
+// The launcher says which rank is gone, and ends the job, before the others speak.
+TEST_F(Pmix, AFenceThatFailsLeavesTheLauncherTheFirstWord) {
+  const auto rank = boot({{0, 1}});
+  rank->start_fence();
+  EXPECT_TRUE(rank->fence_over());
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_THROW(rank->end_fence(), Error);
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(400));
 }
 
 TEST_F(Pmix, AKeyThatComesLateIsAwaited) {
