@@ -6,6 +6,8 @@
 // ranks: 2
 // configurations: 1 4-peers
 // sanitizers: no
+#include <limits>
+
 #include "allocators.hpp"
 
 using namespace tern::test;
@@ -77,7 +79,7 @@ void pools() {
   const unsigned long long before = control().calls("cuMemPoolExportToShareableHandle");
   for (int i = 0; i < 20; ++i) {
     const Area memory = default_pool(100000 + static_cast<size_t>(i) * 50000);
-    message(memory, 100000, 1000);
+    message(memory, 100000, std::numeric_limits<unsigned long long>::max());
   }
   const auto asked = control().calls("cuMemPoolExportToShareableHandle") - before;
   if (asked > 1) FAIL("its pool was asked %llu times", asked);
