@@ -29,6 +29,10 @@ extern "C" {
 
 /* 1 where buffers in CUDA memory may be passed to communication calls, 0 otherwise. */
 int MPIX_Query_cuda_support(void);
+/* The same for AMD's GPUs, by MPICH's name and by Open MPI's, and for Intel's: 0. */
+int MPIX_Query_hip_support(void);
+int MPIX_Query_rocm_support(void);
+int MPIX_Query_ze_support(void);
 /* The same for one kind of GPU: *is_supported becomes 1 or 0. MPI_ERR_ARG for an unknown kind. */
 int MPIX_GPU_query_support(int gpu_type, int* is_supported);
 
@@ -393,6 +397,9 @@ int PMPIX_Continue_get_failed(MPI_Request cont_req, int* count, void** cb_data);
 int PMPIX_Comm_interrupt(MPI_Comm comm);
 int PMPIX_Boot_provide(const MPIX_Boot* boot);
 int PMPIX_Query_cuda_support(void);
+int PMPIX_Query_hip_support(void);
+int PMPIX_Query_rocm_support(void);
+int PMPIX_Query_ze_support(void);
 int PMPIX_GPU_query_support(int gpu_type, int* is_supported);
 
 #if defined(__GNUC__)

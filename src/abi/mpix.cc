@@ -17,6 +17,19 @@ __attribute__((
     weak,
     alias("PMPIX_Query_cuda_support"))) decltype(PMPIX_Query_cuda_support) MPIX_Query_cuda_support;
 
+/// Programs for MPICH and for Open MPI ask of others, too.
+int PMPIX_Query_hip_support(void) { return 0; }
+__attribute__((
+    weak,
+    alias("PMPIX_Query_hip_support"))) decltype(PMPIX_Query_hip_support) MPIX_Query_hip_support;
+int PMPIX_Query_rocm_support(void) { return 0; }
+__attribute__((
+    weak,
+    alias("PMPIX_Query_rocm_support"))) decltype(PMPIX_Query_rocm_support) MPIX_Query_rocm_support;
+int PMPIX_Query_ze_support(void) { return 0; }
+__attribute__((
+    weak, alias("PMPIX_Query_ze_support"))) decltype(PMPIX_Query_ze_support) MPIX_Query_ze_support;
+
 int PMPIX_GPU_query_support(int gpu_type, int* is_supported) {
   const abi::Call call{"MPIX_GPU_query_support", api::the_process};
   if (is_supported == nullptr)

@@ -58,6 +58,9 @@ void of_a_session() {
 
 int main(int argc, char** argv) {
   CHECK_EQ(MPIX_Query_cuda_support(), 1);  // before MPI_Init, too
+  CHECK_EQ(MPIX_Query_hip_support(), 0);
+  CHECK_EQ(MPIX_Query_rocm_support(), 0);
+  CHECK_EQ(MPIX_Query_ze_support(), 0);
   begin(&argc, &argv);
   start_cuda();
   int supported = -1;
