@@ -132,11 +132,10 @@ suite_torch() { tests/torch/run --prefix "$prefix" --build "$build/torch" $full;
 suite_tidy() { tests/tidy/run --build "$build"; }
 suite_dist() { tests/dist/run --build "$build"; }
 
-# Seconds of CPU that what this shell started and waited for has taken.
-cpu_seconds() {
+# Sets cpu: seconds of CPU that what this shell started and waited for has taken.
+look_at_cpu() { # a subshell would see its own
   times >"$logs/times"
-  sed -nE '2{s/([0-9]+)m([0-9.]+)s ([0-9]+)m([0-9.]+)s/\1 \2 \3 \4/p}' "$logs/times" |
-    awk '{printf "%d\n", 60 * ($1 + $3) + $2 + $4}'
+  cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", 60 * ($1 + $3) + $2 + $4 }' "$logs/times")
 }
 
 # These wait for downloads, or for Slurm, most of their time. What later suites compile is begun beside them, behind all else.
@@ -160,19 +159,21 @@ begin_ahead() {
 }
 # A compiler that is ended leaves nothing: make goes on from there.
 end_ahead() {
+  local i
   [ -n "$ahead" ] || return 0
   kill -- "-$ahead" 2>/dev/null || true
   wait "$ahead" 2>/dev/null || true
-  while kill -0 -- "-$ahead" 2>/dev/null; do sleep 0.1; done
+  # Where process 1 reaps no orphans they stay as zombies.
+  for ((i = 0; i < 50; i++)); do kill -0 -- "-$ahead" 2>/dev/null || break; sleep 0.1; done
   ahead=
 }
 
 # run_suite NAME: shows its lines, adds its totals to the sum; one that ends without totals counts as a failure.
 run_suite() {
-  local name=$1 start=$SECONDS cpu log=$logs/check-$1.log end=$logs/check-$1.end counts status
+  local name=$1 start=$SECONDS cpu before log=$logs/check-$1.log end=$logs/check-$1.end counts status
   say "== $name"
-  cpu_seconds >"$logs/cpu"
-  cpu=$(<"$logs/cpu")
+  look_at_cpu
+  before=$cpu
   [[ $waiting_suites != *" $name "* ]] || begin_ahead
   set +e  # not "||": inside of one, a suite's commands might fail unseen
   (set -e; ahead=; trap 'last_words $? 2>"$end"' EXIT; "suite_$name") 2>&1 | tee "$log" |
@@ -186,8 +187,8 @@ run_suite() {
     cat "$end" 2>/dev/null || true
     counts='0 passed, 1 failed, 0 skipped'
   fi
-  cpu_seconds >"$logs/cpu"
-  say "== $name: $counts ($((SECONDS - start)) s, CPU $(($(<"$logs/cpu") - cpu)) s)"
+  look_at_cpu
+  say "== $name: $counts ($((SECONDS - start)) s, CPU $((cpu - before)) s)"
   set -- ${counts//[!0-9 ]/}
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
