@@ -9,26 +9,22 @@
 
 using namespace tern;
 
+/// The name that tools may replace, beside PNAME.
+#define TERN_PROFILED(NAME) __attribute__((weak, alias("P" #NAME))) decltype(P##NAME) NAME
+
 extern "C" {
 
 /// Of the library, not of the machine: a driver that comes to life later serves, too.
 int PMPIX_Query_cuda_support(void) { return 1; }
-__attribute__((
-    weak,
-    alias("PMPIX_Query_cuda_support"))) decltype(PMPIX_Query_cuda_support) MPIX_Query_cuda_support;
+TERN_PROFILED(MPIX_Query_cuda_support);
 
 /// Programs for MPICH and for Open MPI ask of others, too.
 int PMPIX_Query_hip_support(void) { return 0; }
-__attribute__((
-    weak,
-    alias("PMPIX_Query_hip_support"))) decltype(PMPIX_Query_hip_support) MPIX_Query_hip_support;
+TERN_PROFILED(MPIX_Query_hip_support);
 int PMPIX_Query_rocm_support(void) { return 0; }
-__attribute__((
-    weak,
-    alias("PMPIX_Query_rocm_support"))) decltype(PMPIX_Query_rocm_support) MPIX_Query_rocm_support;
+TERN_PROFILED(MPIX_Query_rocm_support);
 int PMPIX_Query_ze_support(void) { return 0; }
-__attribute__((
-    weak, alias("PMPIX_Query_ze_support"))) decltype(PMPIX_Query_ze_support) MPIX_Query_ze_support;
+TERN_PROFILED(MPIX_Query_ze_support);
 
 int PMPIX_GPU_query_support(int gpu_type, int* is_supported) {
   const abi::Call call{"MPIX_GPU_query_support", api::the_process};
@@ -40,15 +36,13 @@ int PMPIX_GPU_query_support(int gpu_type, int* is_supported) {
   *is_supported = gpu_type == MPIX_GPU_SUPPORT_CUDA ? PMPIX_Query_cuda_support() : 0;
   return MPI_SUCCESS;
 }
-__attribute__((
-    weak,
-    alias("PMPIX_GPU_query_support"))) decltype(PMPIX_GPU_query_support) MPIX_GPU_query_support;
+TERN_PROFILED(MPIX_GPU_query_support);
 
 int PMPIX_Boot_provide(const MPIX_Boot* boot) {
   const abi::Call call{"MPIX_Boot_provide", api::the_process};
   return api::boot_provide(call.name, boot);
 }
-__attribute__((weak, alias("PMPIX_Boot_provide"))) decltype(PMPIX_Boot_provide) MPIX_Boot_provide;
+TERN_PROFILED(MPIX_Boot_provide);
 
 int PMPIX_Comm_interrupt(MPI_Comm comm) {
   abi::Call call{"MPIX_Comm_interrupt", api::the_process};
@@ -58,16 +52,14 @@ int PMPIX_Comm_interrupt(MPI_Comm comm) {
   call.at = found;
   return call.end(api::comm_interrupt(*found));
 }
-__attribute__((weak,
-               alias("PMPIX_Comm_interrupt"))) decltype(PMPIX_Comm_interrupt) MPIX_Comm_interrupt;
+TERN_PROFILED(MPIX_Comm_interrupt);
 
 int PMPIX_Continue_init(int max_poll, int flags, MPI_Info info, MPI_Request* cont_req) {
   const abi::Call call{"MPIX_Continue_init", api::the_process};
   if (call.process == nullptr) return abi::not_running(call);
   return call.end(api::continue_init(max_poll, flags, info, cont_req));
 }
-__attribute__((weak,
-               alias("PMPIX_Continue_init"))) decltype(PMPIX_Continue_init) MPIX_Continue_init;
+TERN_PROFILED(MPIX_Continue_init);
 
 int PMPIX_Continue(MPI_Request* request, MPIX_Continue_cb_function* cb, void* cb_data, int flags,
                    MPI_Status* status, MPI_Request cont_req) {
@@ -75,7 +67,7 @@ int PMPIX_Continue(MPI_Request* request, MPIX_Continue_cb_function* cb, void* cb
   if (call.process == nullptr) return abi::not_running(call);
   return call.end(api::continue_all(1, request, {cb, cb_data, flags}, status, cont_req));
 }
-__attribute__((weak, alias("PMPIX_Continue"))) decltype(PMPIX_Continue) MPIX_Continue;
+TERN_PROFILED(MPIX_Continue);
 
 int PMPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function* cb,
                       void* cb_data, int flags, MPI_Status statuses[], MPI_Request cont_req) {
@@ -83,14 +75,13 @@ int PMPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_functi
   if (call.process == nullptr) return abi::not_running(call);
   return call.end(api::continue_all(count, requests, {cb, cb_data, flags}, statuses, cont_req));
 }
-__attribute__((weak, alias("PMPIX_Continueall"))) decltype(PMPIX_Continueall) MPIX_Continueall;
+TERN_PROFILED(MPIX_Continueall);
 
 int PMPIX_Continue_get_failed(MPI_Request cont_req, int* count, void** cb_data) {
   const abi::Call call{"MPIX_Continue_get_failed", api::the_process};
   if (call.process == nullptr) return abi::not_running(call);
   return call.end(api::continue_get_failed(cont_req, count, cb_data));
 }
-__attribute__((weak, alias("PMPIX_Continue_get_failed"))) decltype(PMPIX_Continue_get_failed)
-    MPIX_Continue_get_failed;
+TERN_PROFILED(MPIX_Continue_get_failed);
 
 }  // extern "C"

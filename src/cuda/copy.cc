@@ -2,6 +2,7 @@
 #include "cuda/copy.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "cuda/memory.hpp"
 
