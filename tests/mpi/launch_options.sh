@@ -98,12 +98,15 @@ if [ "$(nproc)" -ge 2 ]; then
     [ "$(cat mine.0)" != "$(cat mine.1)" ] || { echo "the cores of this machine were never free"; return 77; }
     "$MPIRUN" --report-bindings -n 2 true 2>report
     "$MPIRUN" -n 2 true 2>without
+    "$MPIRUN" -x TERN_EXPLAIN=1 -n 2 true 2>explained
+    script -qec "'$MPIRUN' -n 2 true" /dev/null >terminal </dev/null
+    TERM=dumb script -qec "'$MPIRUN' -q -n 2 true" /dev/null >quiet </dev/null
     "$MPIRUN" --bind-to none -n 2 true 2>silent
     : >go
     wait "$holder"
-    cat report without silent
-    [ ! -s silent ] && grep -q 'cores are held by another mpirun; nothing is bound' without &&
-      grep -q 'cores are held by another mpirun; nothing is bound' report && grep -q 'rank 1: not bound' report
+    tail -v -n +1 report without explained terminal quiet silent
+    [ ! -s silent ] && [ ! -s without ] && [ ! -s quiet ] && grep -q 'rank 1: not bound' report &&
+      [ "$(grep -l 'cores are held by another mpirun; nothing is bound' report explained terminal | wc -l)" = 3 ]
   }
   apart >apart.log 2>&1
   case $? in

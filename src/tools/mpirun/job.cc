@@ -95,12 +95,18 @@ void Job::remark(const std::string& text) {
   if (!options_.quiet) say(text);
 }
 
+// Programs that read stderr compare it: the placement is said to a person, or on request.
+bool Job::wants_placement() const {
+  return options_.report_bindings || ::isatty(STDERR_FILENO) == 1 ||
+         parameters_of(options_).explain == "1";
+}
+
 void Job::start() {
   const std::vector<std::string> paths = find_programs(options_);
   loop_.watch(event_fd_.get(), EPOLLIN, [this] { on_event(); });
   guard_.keep_alive(loop_);
   if (options_.timeout_s > 0) loop_.after(options_.timeout_s, [this] { on_timeout(); });
-  if (!places_.remark.empty()) remark(places_.remark);
+  if (!places_.remark.empty() && wants_placement()) remark(places_.remark);
   if (options_.input == Input::kAll && needs_feed(0)) feed_ = std::make_unique<Feed>(loop_, 0);
   make_debugger_table(size_);
   if (const auto hang = parameters_of(options_).hang; hang > 0)

@@ -66,6 +66,7 @@ class Job {
     bool ended = false;
   };
 
+  [[nodiscard]] bool wants_placement() const;
   void watch(Rank& rank);
   void start_rank(int number, int app_index, const std::string& path);
   void connect_outputs(Rank& rank, Fd* output, Fd* error);
