@@ -34,10 +34,8 @@ constexpr bool kSanitized = false;
 /// The suites gpu-asan and gpu-tsan ask for what takes minutes there.
 inline bool takes_minutes() { return kSanitized && std::getenv("TEST_LONG") == nullptr; }
 
-/// A build for sanitizers has no kernels, and the software driver looks at no image.
 inline test::World::Settings with_kernels(test::World::Settings settings) {
-  if (kSanitized)
-    settings.emplace_back("TERN_CUDA_KERNELS", cuda::test::built("libtern_kernels_host.so"));
+  settings.emplace_back("TERN_CUDA_KERNELS", cuda::test::kernel_file());
   return settings;
 }
 

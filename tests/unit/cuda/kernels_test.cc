@@ -25,7 +25,7 @@ class KernelsTest : public ReduceCases {
     ASSERT_TRUE(use_first_device(*driver_, &device_, &context_));
     ASSERT_EQ(driver_->cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0),
               CUDA_SUCCESS);
-    kernels_ = std::make_unique<Kernels>(*driver_, device_, image_file());
+    kernels_ = std::make_unique<Kernels>(*driver_, device_, kernel_file());
     ASSERT_TRUE(kernels_->available()) << kernels_->why_not();
     core::make_predefined_types(process_);
   }
@@ -36,12 +36,6 @@ class KernelsTest : public ReduceCases {
     for (const CUdeviceptr block : blocks_) EXPECT_EQ(driver_->cuMemFree_v2(block), CUDA_SUCCESS);
     EXPECT_EQ(driver_->cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
     EXPECT_EQ(driver_->cuDevicePrimaryCtxRelease_v2(device_), CUDA_SUCCESS);
-  }
-
-  /// The software driver takes any image; this one is short.
-  static std::string image_file() {
-    if (on_gpu() || embedded_kernels() != nullptr) return {};
-    return "/proc/self/comm";
   }
 
   char* upload(const std::vector<char>& bytes) {
@@ -175,6 +169,9 @@ TEST_F(KernelsTest, WithoutAnImageTheReasonIsSaid) {
   EXPECT_FALSE(absent.available());
   EXPECT_NE(absent.why_not().find("/nowhere/kernels.fatbin"), std::string::npos);
   EXPECT_FALSE(kernels_in_words().empty());
+  if (embedded_kernels() != nullptr) return;
+  const Kernels none(*driver_, device_, "");
+  EXPECT_NE(none.why_not().find("--with-cuda=DIR"), std::string::npos) << none.why_not();
 }
 
 TEST_F(KernelsTest, WhatKernelsCannotReduceSaysWhy) {

@@ -21,6 +21,9 @@ inline std::string built(const std::string& name) {
   return self.parent_path().parent_path().parent_path().parent_path() / "tests/softcuda" / name;
 }
 
+/// TERN_CUDA_KERNELS: the host's kernels; on a real device empty, for the embedded image.
+inline std::string kernel_file() { return on_gpu() ? "" : built("libtern_kernels_host.so"); }
+
 /// Loads the driver that the test is to run on, once. Null where it is not there.
 inline const Driver* find_driver() {
   static const Driver* const found = []() -> const Driver* {

@@ -120,7 +120,7 @@ class DeviceMessages : public testing::TestWithParam<Way> {
     if (cuda::test::find_driver() == nullptr) GTEST_SKIP() << "no driver";
     world_.emplace(
         2, World::Settings{{"TERN_CUDA_CHUNK", "64K"},
-                           {"TERN_CUDA_KERNELS", cuda::test::built("libtern_kernels_host.so")}});
+                           {"TERN_CUDA_KERNELS", cuda::test::kernel_file()}});
     if (GetParam().bad_network) world_->use(7);
   }
   static void begin(Process& process) {
