@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills a random process of a job at a random moment, again and again, and looks for what is left.
 
-usage: fault_kills.py MPIRUN PROGRAM FOLDER      (environment: KILLS, SEED)
+usage: fault_kills.py MPIRUN PROGRAM FOLDER [alone]     (environment: KILLS, SEED)
 Of each job one process gets SIGKILL: a rank, a wrapper script around a rank, mpirun or its guard. Within two seconds
 no process of the job may be left, nor a file in TMPDIR, XDG_RUNTIME_DIR, the working folder and /dev/shm, nor a holder
-of the job's shared memory, nor a socket. Where the guard is killed the job must go on and succeed.
+of the job's shared memory, nor, with `alone` (a network and a /dev/shm without other jobs), a socket or a file there. Where the guard is killed the job must go on and succeed.
 """
 import os
 import random
@@ -17,10 +17,11 @@ import uuid
 from pathlib import Path
 
 LIMIT = 2.0  # seconds from the kill to the end of everything
-MPIRUN, PROGRAM, FOLDER = sys.argv[1:]
+MPIRUN, PROGRAM, FOLDER = sys.argv[1:4]
+ALONE = sys.argv[4:] == ["alone"]
 SEED = int(os.environ.get("SEED") or random.randrange(10**6))
 KILLS = int(os.environ.get("KILLS", 30))
-PLACES = [Path(FOLDER, name) for name in ("tmp", "run", "cwd")] + [Path("/dev/shm")]
+PLACES = [Path(FOLDER, name) for name in ("tmp", "run", "cwd")] + [Path("/dev/shm")] * ALONE
 WRAPPER = '"$@"; exit $?'
 
 
@@ -60,6 +61,8 @@ def holders(files):
 
 
 def sockets():
+    if not ALONE:
+        return set()
     lines = read(Path("/proc/net/unix")).decode().splitlines()
     return {line.split()[-1] for line in lines if "tern" in line.split()[-1] or "pmix" in line.split()[-1]}
 

@@ -49,9 +49,9 @@ END_OF_C
 "$MPICC" -O1 "$work/talk.c" -o "$work/talk" || exit 1
 export KILLS=${KILLS:-$([ -n "${FULL:-}" ] && echo 300 || echo 30)}
 run=(python3 "$TOP/tests/mpi/fault_kills.py" "$MPIRUN" "$work/talk" "$work")
-# A /dev/shm of its own, where the machine allows it: what others put there meanwhile does not count.
-if unshare -m true 2>/dev/null; then
-  run=(unshare -m sh -c 'mount -t tmpfs tmpfs /dev/shm && exec "$@"' sh "${run[@]}")
+# A /dev/shm and a network of its own, where the machine allows them: files and sockets of other jobs do not count.
+if unshare -m -n true 2>/dev/null && command -v ip >/dev/null; then
+  run=(unshare -m -n sh -c 'mount -t tmpfs tmpfs /dev/shm && ip link set lo up && exec "$@"' sh "${run[@]}" alone)
 fi
 check "kill -9 at $KILLS random moments" "${run[@]}"
 sed -n '/^seed/p;/^killed/p' "$log"

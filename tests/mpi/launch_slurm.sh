@@ -12,6 +12,7 @@ chmod 711 "$S"
 mkdir "$S/work"
 cd "$S/work" || exit 1
 check "four nodes are up" slurm_start "$S" n0 n1 n2 n3
+[ "$verdicts_failed" = 0 ] || totals # srun would wait for nodes
 
 cat >who.c <<'END'
 #include <mpi.h>

@@ -94,8 +94,16 @@ void contain(int me, int members) {
   exit(status == 0 ? 0 : 1);
 }
 
-// In processes of their own, which may do what the test's may not.
-void can_contain(int, int) { _exit(unshare(CLONE_NEWPID | CLONE_NEWNS) == 0 ? 0 : 1); }
+// In processes of their own, which may do what the test's may not. A container may refuse each of
+// the three, and in a chroot the root is no mount.
+void can_contain(int, int) {
+  if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) _exit(1);
+  if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(1);
+  const pid_t first = fork();
+  if (first == 0) _exit(mount("proc", "/proc", "proc", 0, nullptr) == 0 ? 0 : 1);
+  int status = 0;
+  _exit(waitpid(first, &status, 0) == first && status == 0 ? 0 : 1);
+}
 void has_network(int, int) {
   const bool any =
       dlopen("libucp.so.0", RTLD_LAZY) != nullptr || dlopen("libfabric.so.1", RTLD_LAZY) != nullptr;
@@ -111,7 +119,7 @@ bool succeeds(void (*body)(int, int)) {
 
 int main() {
   if (!succeeds(can_contain)) {
-    std::puts("no namespaces here: they need root");
+    std::puts("no namespaces here: they need root, and a root folder that is a mount");
     return 77;
   }
   if (!succeeds(has_network)) {
