@@ -1,62 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
 # The suites of ./quickstart check, and their sum. Sourced by quickstart. A suite is a function suite_NAME that
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
-# The usual ones are meant for 25 minutes on two cores from nothing: what takes long and shows little more is for --full.
+# The usual ones are meant for 20 minutes on two cores from nothing: slow tests that find little more are for --full.
 # Unit and asan have the fuzz targets with their corpus.
-usual_suites=(fresh lint unit network mpi hosts gpu cmake asan tsan torch-smoke)
+usual_suites=(fresh lint unit mpi hosts gpu cmake images differential asan network tsan torch-smoke)
 long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
 other_suites=(abi)
 full=
 
-# A build tree of its own with the unit tests of one compiler or sanitizer, and their run.
+# build_units DIR OPTION...: the programs of the unit tests that tests/unit/run chooses by these options, and the driver's files.
+build_units() {
+  local dir=$1 programs
+  shift
+  make -s -C "$dir" Makefile >/dev/null
+  programs=$(tests/unit/run --build "$dir" --programs "$@")
+  # shellcheck disable=SC2086  # several words
+  make -C "$dir" -j "$jobs" BUILD="$programs" units-built
+}
+# unit_tests_in DIR OPTION...: builds and runs them.
 unit_tests_in() {
   local dir=$1
   shift
-  configure_in "$dir" "$@"
-  step "build ${dir##*/}" "the compiler's message is in the log" make -C "$dir" -j "$jobs" "$unit_target"
-  $(fixed_addresses) tests/unit/run --build "$dir" --jobs "$jobs" "${unit_options[@]}"
+  step "build units ${dir##*/}" "the compiler's message is in the log" build_units "$dir" "$@"
+  $(fixed_addresses) tests/unit/run --build "$dir" --jobs "$jobs" "$@"
 }
-unit_options=()
-unit_target=unit-tests-built
 
 # ThreadSanitizer of older compilers does not start where addresses are as random as newer kernels make them.
 fixed_addresses() { setarch -R true 2>/dev/null && echo setarch -R || true; }
 
+# The suite asan runs the other tests, with their errors seen; --full runs all of them in both.
 suite_unit() {
-  step "build unit tests" "the compiler's message is in the log" make -C "$build" -j "$jobs" unit-tests-built
-  [ -z "$full" ] || export TEST_LONG=1  # more ranks with a GPU each
-  tests/unit/run --build "$build" --jobs "$jobs"
+  local options=("${optimised[@]}")
+  [ -z "$full" ] || { export TEST_LONG=1; options=(); } # more ranks, counts, roots
+  unit_tests_in "$build" "${options[@]}"
 }
+# Proofs and sweeps in one thread, and collectives in streams: a sanitizer multiplies their time, and skips most of the latter.
+optimised=(coll/verify_test coll/engine_test coll/neighbors_test coll/lower_test coll/hosts_test coll/simulate_test
+  coll/stream_test coll/kernel_run_test coll/lines_run_test base/params_test cuda/functions_test)
+proofs=(--without coll/verify_test --without coll/engine_test --without coll/neighbors_test)
+lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simulate_test)
+# Rooms without threads, which take half of ThreadSanitizer's build.
+single_threaded=(--without unit/core/ --without unit/topo/ --without unit/tools/ --without unit/abi/ --without unit/api/)
 
 # Messages over a bad network in one process; with --full collectives, too, and another seed each time.
 suite_network() {
   local seed=1 what=pml/
   [ -z "$full" ] || seed=$RANDOM what=/
-  step "build unit tests" "the compiler's message is in the log" make -C "$build" -j "$jobs" tests-built
+  configure_sanitized "$top/_build-asan" "${sanitizers[asan]}"
   say "seed $seed"
-  tests/unit/run --build "$build" --jobs "$jobs" --network "$seed" "$what"
+  unit_tests_in "$top/_build-asan" --network "$seed" "$what"
 }
 
 # Line numbers only, and not optimised where that takes as long as the rest of the compiler; beside ThreadSanitizer, -Og is
 # compiled faster than both -O0 and -O1.
-suite_asan() {
-  local unit_options=("${proofs[@]}" "${lowered[@]}")
-  [ -z "$full" ] || unit_options=()
-  sanitized asan
+suite_asan() { sanitized asan; }
+suite_tsan() { sanitized tsan; }
+# options_of NAME: sets `options` to those of tests/unit/run.
+options_of() {
+  options=("${proofs[@]}" "${lowered[@]}")
+  case $1$full in
+    asan--full) options=() ;;
+    tsan--full) options=("${proofs[@]}" --without core/external32_test --without core/datatype_test) ;;
+    tsan) options+=("${single_threaded[@]}") ;;
+  esac
 }
-suite_tsan() {
-  local unit_options=("${proofs[@]}" "${lowered[@]}" --without core/external32_test --without core/datatype_test)
-  [ -z "$full" ] || unit_options=("${proofs[@]}" --without core/external32_test --without core/datatype_test)
-  sanitized tsan
-}
-# What goes over all schedules takes minutes under a sanitizer, and runs in one thread: no race to find.
-proofs=(--without coll/verify_test --without coll/engine_test --without coll/neighbors_test)
-# So do these; what they run is run by coll/kernel_run_test and coll/stream_test, too, on real data.
-lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simulate_test)
 declare -A sanitizers=([asan]=address,undefined [tsan]=thread)
 sanitized() {
+  local options
+  options_of "$1"
   configure_sanitized "$top/_build-$1" "${sanitizers[$1]}"
-  unit_tests_in "$top/_build-$1"
+  unit_tests_in "$top/_build-$1" "${options[@]}"
 }
 configure_sanitized() {
   local flags='-O0 -g1 -fno-sanitize=null'  # that is a fault as it is, and its checks a quarter of the compiler's time
@@ -64,14 +77,28 @@ configure_sanitized() {
   configure_in "$1" --with-cuda=no --enable-sanitizers="$2" CFLAGS="$flags" CXXFLAGS="$flags"
 }
 suite_clang() {
-  local unit_target=tests-built  # the driver's tests, too: another compiler warns of other things
-  CC=clang CXX=clang++ unit_tests_in "$top/_build-clang" --with-cuda=no --enable-werror --disable-unity
+  local dir=$top/_build-clang
+  CC=clang CXX=clang++ configure_in "$dir" --with-cuda=no --enable-werror --disable-unity
+  # The driver's tests, too: another compiler warns of other things.
+  step "build _build-clang" "the compiler's message is in the log" make -C "$dir" -j "$jobs" tests-built
+  unit_tests_in "$dir"
+}
+# Kernels for real devices are a part of their own: --with-cuda=no and a machine without nvcc run all the others.
+suite_images() { tests/images/run --build "$top/_build-images"; }
+suite_differential() {
+  tests/differential/run --prefix "$prefix" --build "$build/differential" --peers "$build/peers" --jobs "$jobs" $full
 }
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
-suite_hosts() { tests/hosts/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
+suite_hosts() {
+  build_driver
+  tests/hosts/run --prefix "$prefix" --build "$build/mpi-tests" $full
+}
+build_driver() {
+  step "build the software driver" "the compiler's message is in the log" make -C "$build" -j "$jobs" driver-built
+}
 # On the software driver, and on the real one where there is a GPU.
 suite_gpu() {
-  step "build unit tests" "the compiler's message is in the log" make -C "$build" -j "$jobs" tests-built
+  build_driver
   tests/gpu/run --prefix "$prefix" --tree "$build" $full
 }
 suite_abi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full mpi/abi; }
@@ -142,16 +169,18 @@ look_at_cpu() { # a subshell would see its own
 waiting_suites=' fresh hosts '
 ahead=
 begin_ahead() {
-  local wanted=" ${suites[*]} " name
+  local wanted=" ${suites[*]} " name options
   set -m # a process group of its own
   (
     trap - EXIT ERR
     renice -n 19 "$BASHPID"
-    [[ $wanted != *" unit "* ]] || make -C "$build" -j "$jobs" unit-tests-built
+    [[ $wanted != *" gpu "* ]] || make -C "$build" -j "$jobs" driver-built
+    [[ $wanted != *" unit "* ]] || build_units "$build" "${optimised[@]}"
     for name in asan tsan; do
       [[ $wanted == *" $name "* ]] || continue
+      options_of "$name"
       configure_sanitized "$top/_build-$name" "${sanitizers[$name]}"
-      make -C "$top/_build-$name" -j "$jobs" unit-tests-built
+      build_units "$top/_build-$name" "${options[@]}"
     done
   ) >"$logs/ahead.log" 2>&1 </dev/null &
   ahead=$!
@@ -170,7 +199,7 @@ end_ahead() {
 
 # run_suite NAME: shows its lines, adds its totals to the sum; one that ends without totals counts as a failure.
 run_suite() {
-  local name=$1 start=$SECONDS cpu before log=$logs/check-$1.log end=$logs/check-$1.end counts status
+  local name=$1 start=$SECONDS cpu before log=$logs/check-$1.log end=$logs/check-$1.end counts status unlisted
   say "== $name"
   look_at_cpu
   before=$cpu
@@ -182,15 +211,32 @@ run_suite() {
   set -e
   end_ahead
   counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1 || true)
+  unlisted=$(tests/listed "$name" "$log" || true)
   if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts == *" 0 failed"* ]]; }; then
     say "FAIL $name: ended with status $status and no totals of its own"
     cat "$end" 2>/dev/null || true
     counts='0 passed, 1 failed, 0 skipped'
   fi
   look_at_cpu
+  if [ -n "$unlisted" ]; then
+    say "$unlisted"
+    counts=$(awk -v more="$(wc -l <<<"$unlisted")" '{ $3 += more; print }' <<<"$counts")
+  fi
   say "== $name: $counts ($((SECONDS - start)) s, CPU $((cpu - before)) s)"
   set -- ${counts//[!0-9 ]/}
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+}
+
+# Other MPI libraries, of PyPI: prterun, and what the differential tests compare with. Without them those tests are skipped.
+peers() {
+  case " ${suites[*]} " in *" mpi "* | *" hosts "* | *" differential "* | *" torch"*) ;; *) return 0 ;; esac
+  say "peers: MPICH and Open MPI, from PyPI"
+  tests/bench/setup-peers "$build/peers" >"$logs/peers.log" 2>&1 || { sed 's/^/    /' "$logs/peers.log"; return 0; }
+  export TERN_PRTE=${TERN_PRTE:-$build/peers/openmpi}
+  mkdir -p "$build/peers/bin"
+  printf '#!/bin/sh\nexec "%s/bin/prterun" "$@"\n' "$TERN_PRTE" >"$build/peers/bin/prterun"
+  chmod +x "$build/peers/bin/prterun"
+  export PATH=$PATH:$build/peers/bin
 }
 
 check() {
@@ -210,6 +256,7 @@ check() {
   install_packages "$build_packages$check_packages"
   case " ${suites[*]} " in *" clang "* | *" dist "* | *" fuzz "* | *" tidy "*) install_packages "$full_packages" ;; esac
   build
+  peers
   for name in "${suites[@]}"; do run_suite "$name"; done
   say "$passed passed, $failed failed, $skipped skipped"
   said=yes

@@ -2,6 +2,7 @@
 # Bare Debians: debootstrap's smallest one in $machine, entered with namespaces of its own. Sourced by run; wants $cache.
 
 mounts() { # the command's own /dev/shm, /proc and packages that were fetched before; ends with this process
+  mount --bind "$1" "$1" && # namespaces of the machine's own need a root folder that is a mount
   mount --rbind /dev "$1/dev" && mount -t tmpfs -o mode=1777 shm "$1/dev/shm" && mount --rbind /sys "$1/sys" &&
     mount -t proc proc "$1/proc" && mount --bind "$2" "$1/var/cache/apt/archives" && shift 2 && exec chroot "$@"
 }

@@ -5,7 +5,7 @@
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"
 soft=$TREE/tests/softcuda
-[ -e "$soft/libcuda.so.1" ] || { echo "SKIP: the software driver is not built: make -C $TREE unit-tests-built"; exit 77; }
+[ -e "$soft/libcuda.so.1" ] || { echo "SKIP: the software driver is not built: make -C $TREE driver-built"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1

@@ -118,7 +118,7 @@ for launcher in prterun mpirun.openmpi; do
   if command -v $launcher >/dev/null; then
     check "$launcher" worlds 3 $launcher --oversubscribe -n 3 ./world
   else
-    skip "$launcher" "not on this machine"
+    skip "$launcher" "no $launcher in PATH"
   fi
 done
 
@@ -129,7 +129,11 @@ remarks() {
   [ "$(grep -c 'PMIX ERROR: PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER' out)" = \
     "$((2 * $(grep -c 'the launcher prints PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER once for each rank' out)))" ]
 }
-if command -v prterun >/dev/null; then check "what prterun prints of a greeting is explained" remarks; fi
+if command -v prterun >/dev/null; then
+  check "what prterun prints of a greeting is explained" remarks
+else
+  skip "what prterun prints of a greeting is explained" "no prterun in PATH"
+fi
 
 # Slurm: real daemons, four nodes on this machine
 if reason=$(slurm_missing); then

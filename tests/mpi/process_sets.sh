@@ -87,6 +87,6 @@ if command -v prterun >/dev/null; then
   check "sets of prterun" prints "$two_of_prterun" prterun --map-by :OVERSUBSCRIBE -n 2 --pset ocean ./sets ocean : \
     -n 1 --pset air ./sets air
 else
-  echo "no prterun here: its sets are not tested"
+  skip "sets of prterun" "no prterun in PATH"
 fi
 totals

@@ -23,6 +23,8 @@ check "mpicc compiles and links" mpicc world.c -o from_c
 check "mpicxx compiles and links" mpicxx world.cc -o from_cxx
 check "mpicxx calls a C++ compiler" says "^[^ ]*+" mpicxx -showme:command
 check "compiling alone names no library" sh -c "mpicc -show -c world.c | grep -v lmpi_abi"
+printf "#include <mpi.h>\n" >pre.hpp
+check "a header is compiled ahead" mpicxx -x c++-header pre.hpp -o pre.hpp.gch
 check "-E, -M and the like pass through" says mpi.h mpicc -M world.c
 check "--version asks the compiler" says "[0-9]" mpicc --version
 check "the program finds the library without LD_LIBRARY_PATH" \

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device dies (an illegal access, error 700) in the midst of messages: every request on it fails
-// and says so with the rank and the driver's name for the error, the peer hears of it within a
-// second, no rank hangs, and memory of the host still travels.
+// and says so with the rank and the driver's name for the error, the peer hears of it soon,
+// no rank hangs, and memory of the host still travels.
 // ranks: 2
 // configurations: 1 2-apart
 // alone: yes
+#include <ctime>
+
 #include "allocators.hpp"
 
 using namespace tern::test;
@@ -22,7 +24,7 @@ void check_text(int code) {
     FAIL("the error does not say where: %s", text.c_str());
 }
 
-// Seconds.
+// Seconds of this rank's CPU: it polls, and a peer on busy cores gets as large a share as it does.
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 constexpr double kSoon = 10;
 #else
@@ -32,13 +34,14 @@ constexpr double kSoon = 1;
 /// All requests end soon; how many with an error.
 int ended(std::vector<MPI_Request>& requests, bool mine) {
   int failed = 0;
-  const double start = MPI_Wtime();
+  const std::clock_t start = std::clock();
   for (MPI_Request& request : requests) {
     int flag = 0;
     int code = MPI_SUCCESS;
     while (!flag) {
       code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-      if (MPI_Wtime() - start > kSoon) FAIL("a request has not ended within %g s", kSoon);
+      if (static_cast<double>(std::clock() - start) > kSoon * CLOCKS_PER_SEC)
+        FAIL("a request has not ended within %g s of this rank's CPU", kSoon);
     }
     failed += code != MPI_SUCCESS;
     if (code != MPI_SUCCESS && mine) check_text(code);

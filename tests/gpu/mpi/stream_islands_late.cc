@@ -5,7 +5,8 @@
 // error that says so, the late one, too; and a communicator that is made afterwards is well.
 // An argument: so many of the cases.
 // ranks: 4
-// configurations: islands islands-crossed
+// configurations: islands
+// full-configurations: islands-crossed
 // timeout: 90
 #include <chrono>
 #include <span>

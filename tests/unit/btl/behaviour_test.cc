@@ -245,7 +245,7 @@ TEST_P(Behaviour, ConnectingAgainGivesTheSameEndpoint) {
 
 TEST_P(Behaviour, OneSidedCopiesReachThePeersMemory) {
   run([](Rank& rank) {
-    if (!rank.right.one_sided()) GTEST_SKIP();
+    if (!rank.right.one_sided()) GTEST_SKIP() << "no one-sided copies";
     std::vector<int> theirs(1000), mine(1000);
     std::iota(theirs.begin(), theirs.end(), 5);
     // Ranks are threads here: any memory of this process is the peer's, too.

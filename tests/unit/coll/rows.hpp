@@ -3,11 +3,15 @@
 // neighbourhoods apart.
 #pragma once
 
+#include <cstdlib>
 #include <vector>
 
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {
+
+/// --full: sweeps over more numbers of ranks, roots and counts.
+inline bool long_tests() { return std::getenv("TEST_LONG") != nullptr; }
 
 inline std::vector<Algorithm> rows(bool with_schedule) {
   std::vector<Algorithm> found;
