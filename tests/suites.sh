@@ -3,7 +3,7 @@
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
 # The usual ones are meant for 20 minutes on two cores from nothing: slow tests that find little more are for --full.
 # Unit and asan have the fuzz targets with their corpus.
-usual_suites=(fresh lint unit mpi hosts gpu cmake images differential asan network tsan torch-smoke)
+usual_suites=(fresh lint conformance unit mpi hosts gpu cmake images differential asan network tsan torch-smoke)
 long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
 other_suites=(abi)
 full=
@@ -88,6 +88,8 @@ suite_images() { tests/images/run --build "$top/_build-images"; }
 suite_differential() {
   tests/differential/run --prefix "$prefix" --build "$build/differential" --peers "$build/peers" --jobs "$jobs" $full
 }
+# README's figures are those of the last recorded runs; the runs themselves take sources of others (tests/conformance).
+suite_conformance() { tests/conformance/run figures --check --prefix "$prefix"; }
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
 suite_hosts() {
   build_driver

@@ -11,9 +11,10 @@ nvcc_that() {
 esac'
 }
 configures() { # ARGUMENT...: what it says of nvcc, and what make would call
-  local got=0
+  local got=0 cache=$work/configure.cache # the answers about all else are the same
+  [ ! -e "$cache" ] || sed -i /NVCC/d "$cache"
   rm -rf "$work/configured" && mkdir "$work/configured"
-  env -C "$work/configured" PATH="$work/cuda/bin:$PATH" "$top/configure" CC=gcc CXX=g++ "$@" >"$work/configured/log" 2>&1 || got=$?
+  env -C "$work/configured" PATH="$work/cuda/bin:$PATH" "$top/configure" --cache-file="$cache" CC=gcc CXX=g++ "$@" >"$work/configured/log" 2>&1 || got=$?
   grep -e nvcc -e 'cuda  ' -e '--with-cuda' "$work/configured/log"
   grep '^NVCC' "$work/configured/Makefile" || true
   return "$got"
