@@ -93,7 +93,7 @@ suite_conformance() { tests/conformance/run figures --check --prefix "$prefix"; 
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
 suite_hosts() {
   build_driver
-  tests/hosts/run --prefix "$prefix" --build "$build/mpi-tests" $full
+  ${prte:+env TERN_PRTE="$prte"} tests/hosts/run --prefix "$prefix" --build "$build/mpi-tests" $full
 }
 build_driver() {
   step "build the software driver" "the compiler's message is in the log" make -C "$build" -j "$jobs" driver-built
@@ -230,13 +230,15 @@ run_suite() {
 }
 
 # Other MPI libraries, of PyPI: prterun, and what the differential tests compare with. Without them those tests are skipped.
+prte=
 peers() {
   case " ${suites[*]} " in *" mpi "* | *" hosts "* | *" differential "* | *" torch"*) ;; *) return 0 ;; esac
   say "peers: MPICH and Open MPI, from PyPI"
   tests/bench/setup-peers "$build/peers" >"$logs/peers.log" 2>&1 || { sed 's/^/    /' "$logs/peers.log"; return 0; }
-  export TERN_PRTE=${TERN_PRTE:-$build/peers/openmpi}
+  prte=${TERN_PRTE:-$build/peers/openmpi}
+  unset TERN_PRTE # no parameter of the library: ranks would say so
   mkdir -p "$build/peers/bin"
-  printf '#!/bin/sh\nexec "%s/bin/prterun" "$@"\n' "$TERN_PRTE" >"$build/peers/bin/prterun"
+  printf '#!/bin/sh\nexec "%s/bin/prterun" "$@"\n' "$prte" >"$build/peers/bin/prterun"
   chmod +x "$build/peers/bin/prterun"
   export PATH=$PATH:$build/peers/bin
 }
