@@ -84,7 +84,7 @@ suite_clang() {
   unit_tests_in "$dir"
 }
 # Kernels for real devices are a part of their own: --with-cuda=no and a machine without nvcc run all the others.
-suite_images() { tests/images/run --build "$top/_build-images"; }
+suite_images() { tests/images/run --build "$top/_build-images" $full; }
 suite_differential() {
   tests/differential/run --prefix "$prefix" --build "$build/differential" --peers "$build/peers" --jobs "$jobs" $full
 }

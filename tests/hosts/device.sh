@@ -6,6 +6,8 @@
 . "$TOP/tests/hosts/hosts.sh"
 soft=$TREE/tests/softcuda
 [ -e "$soft/libcuda.so.1" ] || { echo "SKIP: the software driver is not built: make -C $TREE driver-built"; exit 77; }
+# The launcher changes nothing about memory.
+[ "$LAUNCHER" = slurm ] || [ -n "${FULL:-}" ] || { echo "a long test: --full runs it"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
