@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A collective call that is made in one of three forms, with its buffers; and several of them under
+// way at once.
+#pragma once
+
+#include <mpi.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "buffer.hpp"
+#include "step.hpp"
+
+struct Call {
+  const char* name = "";
+  std::function<int()> blocking;
+  std::function<int(MPI_Request*)> nonblocking, persistent;
+  std::deque<Buffer> buffers;
+  std::deque<std::vector<int>> ints;
+  std::deque<std::vector<MPI_Aint>> bytes;
+  std::deque<std::vector<MPI_Datatype>> types;
+  std::deque<Layout> layouts;
+  Values values = Values::raw;
+  bool reduces = false;  // results are normalised
+  bool unseen = false;   // what is in the buffers is not determined
+  // Looks at real results, which may differ by rounding; null: the buffers' bytes are compared.
+  std::function<void(Step&)> look;
+  std::vector<MPI_Op> ops;  // to be freed at the end
+
+  Buffer& add(Step& step, const char* who, Layout&& layout, int count, MPI_Aint places);
+  // Room for `places` times so many items of the signature, in any layout.
+  Buffer& add(Step& step, const char* who, const Signature& signature, int items, int places);
+};
+
+// Gives `call` the three forms of MPI_Name, MPI_Iname and MPI_Name_init, with copies of the
+// arguments.
+template <typename Blocking, typename Nonblocking, typename Persistent, typename... Arguments>
+void give_forms(Call& call, Blocking* blocking, Nonblocking* nonblocking, Persistent* persistent,
+                Arguments... arguments) {
+  call.blocking = [=] { return blocking(arguments...); };
+  call.nonblocking = [=](MPI_Request* request) { return nonblocking(arguments..., request); };
+  call.persistent = [=](MPI_Request* request) {
+    return persistent(arguments..., MPI_INFO_NULL, request);
+  };
+}
+#define THREE_FORMS(call, Name, iname, ...)                                       \
+  do {                                                                            \
+    (call).name = "MPI_" #Name;                                                   \
+    give_forms((call), MPI_##Name, MPI_I##iname, MPI_##Name##_init, __VA_ARGS__); \
+  } while (0)
+
+// Some calls that `fill` makes ready, one after another or all under way at once, in a form that
+// step.all chooses.
+void run_calls(Step& step, const std::function<void(Step&, Call&)>& fill);
+
+// Counts for each of `parts`, and places in any order with gaps, in items. Returns how many items
+// have room.
+int any_counts(Random& random, int parts, int most, std::vector<int>& counts);
+int any_places(Random& random, const std::vector<int>& counts, std::vector<int>& places);
+
+// User-defined operations on four 32-bit numbers: products of 2x2 matrices, which do not commute.
+// The second has a layout with gaps.
+struct UserOperation {
+  MPI_Op op;
+  Layout layout;
+  const char* name;
+  bool wide = false;
+};
+UserOperation any_user_operation(Random& random);

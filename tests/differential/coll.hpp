@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of collectives have of each other.
+#pragma once
+
+#include <vector>
+
+#include "call.hpp"
+
+// Reductions, in ops_reduce.cc.
+void reduce(Step& step, Call& call);
+void allreduce(Step& step, Call& call);
+void reduce_scatter(Step& step, Call& call);
+void reduce_scatter_block(Step& step, Call& call);
+void scan(Step& step, Call& call);
+void exscan(Step& step, Call& call);
+
+// A reduction for a call: its operation, and elements.
+struct Reducing {
+  explicit Reducing(Step& step, Call& call);
+  Layout layout();  // of one element
+  MPI_Op op = MPI_OP_NULL;
+  Signature signature;
+  int basic = -1;  // -1: user-defined
+  bool rounded = false;
+
+ private:
+  Layout user_;
+};
+// Buffers' real values are compared within a bound.
+void look_at_reals(Call& call, int basic, int ranks);
+
+// Random collectives of one group.
+void any_collective(Step& step);
+
+Layout predefined_bytes();
+
+// The parts of a buffer of MPI_Alltoallw, each with a type of its own.
+class Parts {
+ public:
+  void add(Step& step, const Signature& signature, int items);
+  // Adds counts and places to call.ints, places to call.bytes, too, types to call.types. Returns
+  // the buffer.
+  void* into(Call& call);
+
+ private:
+  std::vector<Layout> layouts_;
+  std::vector<int> counts_;
+  std::vector<MPI_Aint> places_;
+  MPI_Aint end_ = 0;
+};
