@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bare Debians: debootstrap's smallest one in $machine, entered with namespaces of its own. Sourced by run; wants $cache.
 
-mounts() { # the command's own /dev/shm, /proc and packages that were fetched before; ends with this process
-  mount --bind "$1" "$1" && # namespaces of the machine's own need a root folder that is a mount
-  mount --rbind /dev "$1/dev" && mount -t tmpfs -o mode=1777 shm "$1/dev/shm" && mount --rbind /sys "$1/sys" &&
-    mount -t proc proc "$1/proc" && mount --bind "$2" "$1/var/cache/apt/archives" && shift 2 && exec chroot "$@"
+# mounts MACHINE PACKAGES COMMAND...: with the command's own /dev/shm, /proc and packages that were fetched before; all end with this
+# process. By pivot_root, not chroot: namespaces that the machine makes have its root then.
+mounts() {
+  mount --bind "$1" "$1" && mount --rbind /dev "$1/dev" && mount -t tmpfs -o mode=1777 shm "$1/dev/shm" &&
+    mount --rbind /sys "$1/sys" && mount -t proc proc "$1/proc" && mount --bind "$2" "$1/var/cache/apt/archives" &&
+    mkdir -p "$1/.outside" && cd "$1" && pivot_root . .outside && shift 2 &&
+    exec chroot . sh -c 'umount -l /.outside && exec "$@"' sh "$@"
 }
 # apart COMMAND...: in a mount and a pid namespace, whose processes and mounts end with it or with this script, even if killed.
 apart() { setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child "$@"; }
 # inside COMMAND...: in the machine, as root, with the environment of a login.
 inside() {
-  apart bash -c "$(declare -f mounts); mounts \"\$@\"" mounts "$machine" "$cache/debs-$suite" "$machine" \
+  apart bash -c "$(declare -f mounts); mounts \"\$@\"" mounts "$machine" "$cache/debs-$suite" \
     env -i HOME=/root USER=root LOGNAME=root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
@@ -46,6 +49,16 @@ bootstrap() {
   tar -C "$machine" -cf "$tarball.new" . && mv "$tarball.new" "$tarball"
 }
 
+# The settings of pip, and the certificate that they or the environment name.
+pip_settings() {
+  local cert
+  cp -L /etc/pip.conf "$machine/etc" 2>/dev/null
+  cert=${PIP_CERT:-$(sed -n 's/^cert *= *//p' /etc/pip.conf 2>/dev/null | head -n 1)}
+  [ -r "$cert" ] || return 0
+  mkdir -p "$machine$(dirname "$cert")" && cp -L "$cert" "$machine$cert"
+  grep -q '^cert' "$machine/etc/pip.conf" 2>/dev/null || printf '[global]\ncert = %s\n' "$cert" >>"$machine/etc/pip.conf"
+}
+
 # bare SUITE: the machine, new, with this one's settings of apt: proxies, keys, passwords.
 bare() {
   suite=$1
@@ -54,6 +67,7 @@ bare() {
   mkdir "$machine" && tar -C "$machine" -xf "$cache/$suite.tar" || return 1
   cp -L /etc/resolv.conf /etc/hosts "$machine/etc"
   cp -a /etc/apt/{auth.conf,auth.conf.d,trusted.gpg,trusted.gpg.d,keyrings} "$machine/etc/apt" 2>/dev/null
+  pip_settings
   apt-config dump Acquire >"$machine/etc/apt/apt.conf.d/99machine"
   [ -z "${http_proxy:-}" ] || echo "Acquire::http::Proxy \"$http_proxy\";" >>"$machine/etc/apt/apt.conf.d/99machine"
   echo force-unsafe-io >"$machine/etc/dpkg/dpkg.cfg.d/tern-fresh" # no wait for the disk

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 FOLDER = "/run"  # of memory: nothing that a run writes there stays
 CLONE = {"mount": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "pid": 0x20000000, "net": 0x40000000}
@@ -23,7 +24,11 @@ def absent():
         return "namespaces need root here"
     done = subprocess.run(["unshare", "-m", "-u", "-i", "-n", "-p", "--fork", "--mount-proc", "true"],
                           stderr=subprocess.PIPE, text=True)
-    return f"no namespaces here: {done.stderr.strip()}" if done.returncode else None
+    if done.returncode:
+        return f"no namespaces here: {done.stderr.strip()}"
+    with tempfile.NamedTemporaryFile() as here:  # in a chroot, nsenter finds the root outside
+        done = subprocess.run(["unshare", "-m", "nsenter", "--mount=/proc/self/ns/mnt", "test", "-e", here.name])
+    return "the namespaces of a chroot have another root" if done.returncode else None
 
 
 def enter(name):
