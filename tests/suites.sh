@@ -86,7 +86,7 @@ suite_clang() {
 # Kernels for real devices are a part of their own: --with-cuda=no and a machine without nvcc run all the others.
 suite_images() { tests/images/run --build "$top/_build-images" $full; }
 suite_differential() {
-  tests/differential/run --prefix "$prefix" --build "$build/differential" --peers "$build/peers" --library mpich --jobs "$jobs" $full
+  tests/differential/run --prefix "$prefix" --build "$build/differential" --peers "$build/peers" --jobs "$jobs" $full
 }
 # README's figures are those of the last recorded runs; the runs themselves take sources of others (tests/conformance).
 suite_conformance() { tests/conformance/run figures --check --prefix "$prefix"; }

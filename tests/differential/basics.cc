@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predefined datatypes: values that are valid for them, and the operations that take them.
+// Predefined datatypes: valid values, and reduction operations by type.
 #include "basics.hpp"
 
 #include <complex>
@@ -27,7 +27,7 @@ void put(void* place, T value) {
 
 template <typename T>
 void put_real(void* place, Random& random, Values values) {
-  // Nonzero small integers: their sums and products over a few ranks have few bits.
+  // Nonzero small integers: sums and products over a few ranks have few bits.
   const T small = static_cast<T>(random.between(1, 4)) * (random.one_in(2) ? T(1) : T(-1));
   put<T>(place,
          values == Values::real ? static_cast<T>(random.between(-1000000, 1000000)) / T(7) : small);
@@ -153,11 +153,17 @@ Reduction any_reduction(Random& random) {
   }
 }
 
+bool compares_addresses(const Reduction& reduction) {
+  return basics()[static_cast<size_t>(reduction.basic)].kind == Kind::address &&
+         (reduction.op == MPI_MIN || reduction.op == MPI_MAX);
+}
+
 Reduction any_accumulate(Random& random) {
   for (;;) {
     const Reduction found = any_reduction(random);
     const Basic& basic = basics()[static_cast<size_t>(found.basic)];
-    if (has_padding(basic) || found.op == MPI_PROD) continue;
+    // No real numbers: the target's bytes may be NaNs.
+    if (basic.kind == Kind::real || found.op == MPI_PROD) continue;
     if (basic.kind != Kind::pair && basic.kind != Kind::logical && basic.kind != Kind::complex) {
       return found;
     }
@@ -182,7 +188,7 @@ void set_value(const Basic& basic, void* place, Random& random, Values values) {
       return put<int64_t>(place, value);
     }
     case Kind::natural: {
-      // Results of narrow ones do not overflow: some libraries' vector instructions saturate then.
+      // Results of narrow types must not overflow: vector instructions of some libraries saturate.
       const bool narrow = basic.extent <= 2;
       const uint64_t value = random.next() >> (narrow ? 62 : random.pick({0, 0, 62}));
       return static_cast<void>(std::memcpy(place, &value, static_cast<size_t>(basic.extent)));

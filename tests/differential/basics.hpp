@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The predefined datatypes that random programs use, values for them, and which operations take
-// them.
+// The predefined datatypes of random programs, with values and reduction operations for each.
 #pragma once
 
 #include <mpi.h>
@@ -21,13 +20,13 @@ struct Basic {
 
 // How elements get their values.
 enum class Values {
-  raw,   // any bytes: data that is only moved
+  raw,   // any bytes, for data on the move
   sums,  // sums and products over few ranks are exact
   real,  // any numbers of a size: results differ by rounding
 };
 
 const std::vector<Basic>& basics();
-// One of a kind that predefined operations take, and such an operation.
+// A type with a predefined reduction operation.
 struct Reduction {
   int basic;
   MPI_Op op;
@@ -35,12 +34,14 @@ struct Reduction {
   bool rounds;  // results depend on the order in general
 };
 Reduction any_reduction(Random& random);
-// Only integers and bytes: MPI_Accumulate and friends with any of their operations.
+// The least or the greatest of addresses.
+bool compares_addresses(const Reduction& reduction);
+// For MPI_Accumulate: integers and bytes only.
 Reduction any_accumulate(Random& random);
 
 void set_value(const Basic& basic, void* place, Random& random, Values values);
-// Makes equal what the standard leaves open: padding, the sign of zero.
+// Clears padding and the sign of zero: the standard leaves both open.
 void normalise(const Basic& basic, void* place);
-// Clears the bytes of an element that belong to no value.
+// Clears the padding of an element alone.
 bool has_padding(const Basic& basic);
 void clear_padding(const Basic& basic, void* place);

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "peer.hpp"
+
 namespace {
 constexpr int kMostBytes = 1 << 20;
-}
+thread_local bool given_less = false;
+}  // namespace
 
 Signature any_signature(Random& random) {
   Signature signature;
@@ -45,17 +48,27 @@ int any_count(Random& random, const Signature& signature, int places) {
   if (dice >= 80) count = random.between(100, 3000);
   if (dice >= 95) count = random.between(3000, 40000);
   if (dice >= 99) count = most - random.below(std::min(most, 9));
-  return std::min(count, most);
+  count = std::min(count, most);
+  const int few = 1024 / bytes_of(signature);
+  if (peer::kSmallMixtures && count > few && (signature.size() > 1 || has_pairs(signature))) {
+    give_less();
+    count = few;
+  }
+  return count;
 }
+
+void give_less() { given_less = true; }
+
+bool was_given_less() { return std::exchange(given_less, false); }
 
 Buffer::Buffer(Layout&& layout_, int count_, MPI_Aint places_)
     : layout(std::move(layout_)), count(count_), places(places_) {
-  // Never without an address of its own.
+  // An empty buffer has an address of its own, too.
   bytes.resize(16);
   if (places <= 0 || layout.map.empty()) return;
   low = layout.first();
   const MPI_Aint end = (places - 1) * layout.extent + layout.end();
-  // Elements are as aligned as their types, for those who compute with them.
+  // Reductions need aligned elements.
   low = low >= 0 ? 0 : -((-low + 15) / 16 * 16);
   bytes.resize(static_cast<size_t>(end - low + 16));
 }
@@ -125,5 +138,12 @@ bool has_pairs(const Signature& signature) {
 bool has_addresses(const Signature& signature) {
   return std::any_of(signature.begin(), signature.end(), [](const auto& run) {
     return basics()[static_cast<size_t>(run.first)].kind == Kind::address;
+  });
+}
+
+bool has_longs(const Signature& signature) {
+  return std::any_of(signature.begin(), signature.end(), [](const auto& run) {
+    const MPI_Datatype type = basics()[static_cast<size_t>(run.first)].type;
+    return type == MPI_LONG || type == MPI_UNSIGNED_LONG || type == MPI_WCHAR;
   });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random derived types whose map this program knows, and memory for some items of one.
+// Random derived types with a known type map, and memory for items.
 #pragma once
 
 #include <mpi.h>
@@ -11,7 +11,7 @@
 #include "basics.hpp"
 #include "random.hpp"
 
-// A run of equal basic elements: which, and how many. The two sides of a message have one
+// Runs of equal basic elements: index of the basic type, number. Both sides of a message have one
 // signature.
 using Signature = std::vector<std::pair<int, int>>;
 Signature any_signature(Random& random);
@@ -21,15 +21,21 @@ std::string text_of(const Signature& signature);
 bool has_padding(const Signature& signature);
 bool has_pairs(const Signature& signature);
 bool has_addresses(const Signature& signature);
-// How many items, with `room` bytes at the most for `places` times as many.
+bool has_longs(const Signature& signature);  // wide characters, too
+// A random number of items: `places` times as many take a mebibyte at most.
 int any_count(Random& random, const Signature& signature, int places);
+
+// True: since the last look this thread got a smaller count or a simpler type, because of a fault
+// in peer.hpp.
+bool was_given_less();
+void give_less();
 
 struct Element {
   MPI_Aint at;
   int basic;
 };
 
-// A datatype, and where its elements lie.
+// A datatype and the places of all elements.
 class Layout {
  public:
   Layout() = default;
@@ -47,10 +53,10 @@ class Layout {
   MPI_Aint end() const;
 };
 
-// A committed type with the elements of `signature`, so many times.
+// A committed type with the elements of `signature`, `times` times.
 Layout any_layout(Random& random, const Signature& signature, int times);
 Layout predefined(int basic);
-// Takes `type`, whose elements are those of `inner` at each of `places` in turn.
+// Takes `type`: the elements of `inner` at each of `places` in turn.
 Layout derived(MPI_Datatype type, const Layout& inner, const std::vector<MPI_Aint>& places,
                std::string text);
 
@@ -62,11 +68,11 @@ class Buffer {
   // With any layout for `items` times the signature.
   static Layout wrapped(Random& random, const Signature& signature, int items, int* count);
 
-  // Gives all bytes and elements new values that `seed` alone determines.
+  // Gives all bytes and elements new values; `seed` alone determines the values.
   void fill(uint64_t seed, Values values);
-  // After a reduction: what the standard leaves open is made equal.
+  // After a reduction: clears padding and the sign of zero.
   void normalise();
-  // Bytes of elements that belong to no value: libraries copy them or not.
+  // Clears padding inside elements: some libraries copy padding.
   void clear_padding();
   void* at(MPI_Aint item = 0) { return base() + item * layout.extent; }
   void* at_byte(MPI_Aint byte) { return base() + byte; }

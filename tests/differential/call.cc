@@ -32,6 +32,7 @@ int any_counts(Random& random, int parts, int most, std::vector<int>& counts) {
 }
 
 int any_places(Random& random, const std::vector<int>& counts, std::vector<int>& places) {
+  places.reserve(1);  // an address, even of nothing
   std::vector<size_t> order(counts.size());
   std::iota(order.begin(), order.end(), 0);
   if (random.one_in(2)) random.shuffle(order);
@@ -69,6 +70,7 @@ void run_calls(Step& step, const std::function<void(Step&, Call&)>& make) {
   std::vector<MPI_Status> statuses;
   for (size_t i = 0; i < calls.size(); ++i) {
     Call& call = calls[i];
+    call.alone = form == 0;
     make(step, call);
     step.say("%s%s, %d rounds", call.name,
              form == 0   ? ""
@@ -85,7 +87,7 @@ void run_calls(Step& step, const std::function<void(Step&, Call&)>& make) {
   for (int round = 0; form != 0 && round < rounds; ++round) {
     if (form == 2) {
       for (Call& call : calls) fill(step, call);
-      // MPI_Startall starts in any order, which collective calls must not have.
+      // MPI_Startall starts in any order, and collective calls need one order.
       for (size_t i = 0; i < calls.size(); ++i) {
         if (peer::kNoPersistentCollectives) {
           step.ok(calls[i].nonblocking(&requests[i]), calls[i].name);
@@ -107,8 +109,7 @@ void run_calls(Step& step, const std::function<void(Step&, Call&)>& make) {
 
 namespace {
 
-// Products modulo 2^32 of the matrices whose elements are `step` words apart, and matrices `extent`
-// words.
+// Products modulo 2^32 of matrices; elements are `step` words apart, matrices `extent` words.
 void multiply(const uint32_t* in, uint32_t* inout, int number, int step, int extent) {
   for (int i = 0; i < number; ++i, in += extent, inout += extent) {
     const uint32_t a = in[0], b = in[step], c = in[2 * step], d = in[3 * step];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective call that is made in one of three forms, with its buffers; and several of them under
-// way at once.
+// A collective call with buffers, in one of three forms, and several calls under way at once.
 #pragma once
 
 #include <mpi.h>
@@ -15,6 +14,7 @@
 #include "step.hpp"
 
 struct Call {
+  bool alone = true;  // no other call is under way
   const char* name = "";
   std::function<int()> blocking;
   std::function<int(MPI_Request*)> nonblocking, persistent;
@@ -25,8 +25,8 @@ struct Call {
   std::deque<Layout> layouts;
   Values values = Values::raw;
   bool reduces = false;  // results are normalised
-  bool unseen = false;   // what is in the buffers is not determined
-  // Looks at real results, which may differ by rounding; null: the buffers' bytes are compared.
+  bool unseen = false;   // the contents of the buffers are not determined
+  // Looks at real results, for a comparison within a bound; null: bytes are compared.
   std::function<void(Step&)> look;
   std::vector<MPI_Op> ops;  // to be freed at the end
 
@@ -52,8 +52,8 @@ void give_forms(Call& call, Blocking* blocking, Nonblocking* nonblocking, Persis
     give_forms((call), MPI_##Name, MPI_I##iname, MPI_##Name##_init, __VA_ARGS__); \
   } while (0)
 
-// Some calls that `fill` makes ready, one after another or all under way at once, in a form that
-// step.all chooses.
+// Prepares some calls by `fill` and runs the calls one after another or all at once; step.all
+// chooses the form.
 void run_calls(Step& step, const std::function<void(Step&, Call&)>& fill);
 
 // Counts for each of `parts`, and places in any order with gaps, in items. Returns how many items
@@ -61,8 +61,8 @@ void run_calls(Step& step, const std::function<void(Step&, Call&)>& fill);
 int any_counts(Random& random, int parts, int most, std::vector<int>& counts);
 int any_places(Random& random, const std::vector<int>& counts, std::vector<int>& places);
 
-// User-defined operations on four 32-bit numbers: products of 2x2 matrices, which do not commute.
-// The second has a layout with gaps.
+// User-defined operations on four 32-bit numbers: sums, and products of 2x2 matrices, dense or with
+// gaps.
 struct UserOperation {
   MPI_Op op;
   Layout layout;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of collectives have of each other.
+// Functions and classes shared by the files of collectives.
 #pragma once
 
 #include <vector>
@@ -34,7 +34,7 @@ void any_collective(Step& step);
 
 Layout predefined_bytes();
 
-// The parts of a buffer of MPI_Alltoallw, each with a type of its own.
+// The parts of a buffer of MPI_Alltoallw, each with another type.
 class Parts {
  public:
   void add(Step& step, const Signature& signature, int items);

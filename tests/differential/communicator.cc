@@ -12,6 +12,58 @@ std::vector<int> any_ranks(Random& random, int size, bool all_of_them) {
   return ranks;
 }
 
+namespace {
+
+int number(const std::vector<int>& list) { return static_cast<int>(list.size()); }
+
+// By a group of some ranks: all of the communicator call, or the group's ranks alone.
+MPI_Comm of_some_ranks(Step& step, bool all_call) {
+  const std::vector<int> ranks = any_ranks(step.all, step.size, step.all.one_in(2));
+  MPI_Group world, group;
+  MPI_Comm_group(step.comm, &world);
+  MPI_Group_incl(world, number(ranks), ranks.data(), &group);
+  MPI_Comm comm = MPI_COMM_NULL;
+  if (all_call) {
+    step.ok(MPI_Comm_create(step.comm, group, &comm), "MPI_Comm_create");
+  } else if (std::find(ranks.begin(), ranks.end(), step.rank) != ranks.end()) {
+    step.ok(MPI_Comm_create_group(step.comm, group, 5, &comm), "MPI_Comm_create_group");
+  }
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  return comm;
+}
+
+// Two groups, and both in one again.
+MPI_Comm merged(Step& step) {
+  const int border = step.all.between(1, step.size - 1);
+  const bool second = step.rank >= border, high = step.all.one_in(2);
+  MPI_Comm half, both, comm = MPI_COMM_NULL;
+  MPI_Comm_split(step.comm, second, step.rank, &half);
+  step.ok(MPI_Intercomm_create(half, 0, step.comm, second ? 0 : border, 3, &both),
+          "MPI_Intercomm_create");
+  step.ok(MPI_Intercomm_merge(both, second == high, &comm), "MPI_Intercomm_merge");
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&half);
+  return comm;
+}
+
+// By a group alone, with all ranks in any order.
+MPI_Comm of_a_group(Step& step) {
+  MPI_Group world, group;
+  MPI_Comm_group(step.comm, &world);
+  const std::vector<int> ranks = any_ranks(step.all, step.size, true);
+  MPI_Group_incl(world, number(ranks), ranks.data(), &group);
+  MPI_Comm comm = MPI_COMM_NULL;
+  step.ok(MPI_Comm_create_from_group(group, "tests.differential", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                     &comm),
+          "MPI_Comm_create_from_group");
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  return comm;
+}
+
+}  // namespace
+
 Communicator::Communicator(Step& step) : comm(MPI_COMM_WORLD) {
   const int way = step.all.one_in(3) ? 0 : step.all.between(1, 9);
   step.say("communicator by way %d", way);
@@ -31,8 +83,6 @@ Communicator::Communicator(Step& step) : comm(MPI_COMM_WORLD) {
 
 void Communicator::make(Step& step, int way) {
   Random& all = step.all;
-  const auto number = [](const std::vector<int>& list) { return static_cast<int>(list.size()); };
-  MPI_Group world, group;
   switch (way) {
     case 0:
       return;
@@ -47,21 +97,9 @@ void Communicator::make(Step& step, int way) {
       return;
     }
     case 3:
-    case 4: {
-      const std::vector<int> ranks = any_ranks(all, step.size, all.one_in(2));
-      MPI_Comm_group(step.comm, &world);
-      MPI_Group_incl(world, number(ranks), ranks.data(), &group);
-      const bool in = std::find(ranks.begin(), ranks.end(), step.rank) != ranks.end();
-      comm = MPI_COMM_NULL;
-      if (way == 3) {
-        step.ok(MPI_Comm_create(step.comm, group, &comm), "MPI_Comm_create");
-      } else if (in) {
-        step.ok(MPI_Comm_create_group(step.comm, group, 5, &comm), "MPI_Comm_create_group");
-      }
-      MPI_Group_free(&group);
-      MPI_Group_free(&world);
+    case 4:
+      comm = of_some_ranks(step, way == 3);
       return;
-    }
     case 5: {
       const int dims[2] = {step.size >= 4 ? 2 : 1, step.size / (step.size >= 4 ? 2 : 1)};
       const int periods[2] = {all.below(2), all.below(2)};
@@ -79,30 +117,11 @@ void Communicator::make(Step& step, int way) {
                                   MPI_INFO_NULL, &comm),
               "MPI_Comm_split_type");
       return;
-    case 8: {
-      if (step.size == 1) return;
-      // Two groups, and both in one again.
-      const int border = all.between(1, step.size - 1);
-      const bool second = step.rank >= border, high = all.one_in(2);
-      MPI_Comm half, both;
-      MPI_Comm_split(step.comm, second, step.rank, &half);
-      step.ok(MPI_Intercomm_create(half, 0, step.comm, second ? 0 : border, 3, &both),
-              "MPI_Intercomm_create");
-      step.ok(MPI_Intercomm_merge(both, second == high, &comm), "MPI_Intercomm_merge");
-      MPI_Comm_free(&both);
-      MPI_Comm_free(&half);
+    case 8:
+      if (step.size > 1) comm = merged(step);
       return;
-    }
-    default: {
-      MPI_Comm_group(step.comm, &world);
-      const std::vector<int> ranks = any_ranks(all, step.size, true);
-      MPI_Group_incl(world, number(ranks), ranks.data(), &group);
-      step.ok(MPI_Comm_create_from_group(group, "tests.differential", MPI_INFO_NULL,
-                                         MPI_ERRORS_RETURN, &comm),
-              "MPI_Comm_create_from_group");
-      MPI_Group_free(&group);
-      MPI_Group_free(&world);
-    }
+    default:
+      comm = of_a_group(step);
   }
 }
 

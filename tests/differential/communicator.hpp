@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicator of a random program: the world, or what is made from it in one of many ways.
+// The communicator of a random program: the world, or a communicator made from the world.
 #pragma once
 
 #include <mpi.h>
@@ -10,7 +10,7 @@ class Communicator {
  public:
   explicit Communicator(Step& step);
   void free();
-  MPI_Comm comm;  // MPI_COMM_NULL on ranks that are not in it
+  MPI_Comm comm;  // MPI_COMM_NULL on ranks outside
 
  private:
   void make(Step& step, int way);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completes a list of requests in one of all the ways that MPI has.
+// Completes a list of requests by any of the functions of MPI.
 #pragma once
 
 #include <mpi.h>
@@ -8,7 +8,6 @@
 
 #include "step.hpp"
 
-// Waits for all, in a way that `step.mine` chooses. Inactive requests get an empty status. `ok[i]`
-// is false where the request failed, and the class of its error is recorded in the order of the
-// list.
+// Waits for all requests by functions chosen by `step.mine`. Records the classes of errors in the
+// order of the list.
 void complete(Step& step, std::vector<MPI_Request>& requests, std::vector<MPI_Status>& statuses);

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,13 +27,26 @@ ARGUMENTS = {"openmpi": ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_y
 LINE = re.compile(r"^(\d+)\.(\w+) (?:([0-9a-f]{16}) (\w+)(?: ~ (.*))?|- (.*))$")
 
 
+running = set()  # process groups
+
+
+def end_all(*_):
+    """For a signal: no job stays behind."""
+    for group in list(running):
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    os._exit(130)
+
+
 class Seen:
     """What one library's ranks wrote about one program: by operation, then by rank."""
 
     def __init__(self):
-        self.operations = {}  # operation: {rank: (hash, name, real values) or None where it is skipped}
+        self.operations = {}  # operation: {rank: (hash, name, real values) or None if skipped}
         self.begun, self.ended = set(), set()
-        self.end = None  # how it ended where it did not as it should
+        self.end = None  # a hang or a crash, in words
 
     def add(self, rank, found):
         operation, hashed, name, reals = found[2], found[3], found[4], found[5]
@@ -94,7 +108,9 @@ class Library:
         with tempfile.TemporaryFile() as words:
             child = subprocess.Popen(self.command(ranks, first, last, out, options), stdin=subprocess.DEVNULL, stdout=words,
                                      stderr=words, env=env, cwd=self.folder, start_new_session=True)
+            running.add(child.pid)
             in_time, worked = ended(child, limit, Path(out).parent)
+            running.discard(child.pid)
             text = mpi.read_all(words).strip()
         left = mpi.strays(mark)
         if not in_time:

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the random programs of a range of seeds, and writes what each operation of each saw into a
-// file for each rank.
+// Runs the random programs of a range of seeds, and writes the record of each operation into a file
+// for each rank.
 //
 // usage: driver FIRST LAST OUT [--only OP] [--kind NAME] [--verbose] [--threads] [--falsify]
 // [--hang] Lines of OUT.RANK: "SEED.OP HASH NAME", and behind "~" real values with the bounds of
-// their errors, or "- why" for what is skipped. A line without a hash says that the program SEED
-// has begun or ended.
+// their errors, or "- why" for a skipped operation. "SEED begins" and "SEED ends" enclose a
+// program.
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "buffer.hpp"
 #include "communicator.hpp"
 #include "step.hpp"
 
@@ -81,7 +82,9 @@ class Programs {
       Step step(seed, i, communicator.comm, options_.verbose ? file_ : nullptr);
       step.prefix = std::to_string(seed) + "." + std::to_string(i);
       step.say("%s on rank %d of %d", one.name, step.rank, step.size);
+      was_given_less();
       one.run(step);
+      if (was_given_less()) step.skip("less than was asked for");
       if (options_.falsify && seed == options_.first && rank_ == size_ - 1) step.falsify();
       if (options_.hang && seed == options_.first && rank_ == 0) pause();
       line(step, seed, std::to_string(i).c_str(), one.name);

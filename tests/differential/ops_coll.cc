@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of one group that move data: random roots, counts, types on either side, in place or
+// Collectives of one group for moving data: random roots, counts, types on either side, in place or
 // not.
 #include <algorithm>
 
 #include "call.hpp"
 #include "coll.hpp"
+#include "peer.hpp"
 
 namespace {
 
@@ -60,37 +61,38 @@ void scatter(Step& step, Call& call) {
   THREE_FORMS(call, Scatter, scatter, from, sent, send_type, to, count, type, root, step.comm);
 }
 
-void allgather(Step& step, Call& call) {
+// The data that a rank sends to all others: one part, or a part for each.
+struct Sent {
+  const void* from = MPI_IN_PLACE;
+  int count = kNone;
+  MPI_Datatype type = MPI_INT;
+};
+
+// The two buffers of an exchange of all with all; returns the receiver's.
+Buffer& exchange(Step& step, Call& call, int parts, Sent& sent) {
   const Signature signature = any_signature(step.all);
   const int items = any_count(step.all, signature, step.size);
   const bool in_place = step.all.one_in(3);
-  const void* from = MPI_IN_PLACE;
-  int sent = kNone;
-  MPI_Datatype send_type = MPI_INT;
   if (!in_place) {
-    Buffer& b = call.add(step, "send", signature, items, 1);
-    from = b.at(), sent = b.count, send_type = b.type();
+    Buffer& b = call.add(step, "send", signature, items, parts);
+    sent = {b.at(), b.count, b.type()};
   }
   Buffer& b = call.add(step, "receive", signature, items, step.size);
   step.say("%s", in_place ? "in place" : "not in place");
-  THREE_FORMS(call, Allgather, allgather, from, sent, send_type, b.at(), b.count, b.type(),
-              step.comm);
+  return b;
+}
+
+void allgather(Step& step, Call& call) {
+  Sent sent;
+  Buffer& b = exchange(step, call, 1, sent);
+  THREE_FORMS(call, Allgather, allgather, sent.from, sent.count, sent.type, b.at(), b.count,
+              b.type(), step.comm);
 }
 
 void alltoall(Step& step, Call& call) {
-  const Signature signature = any_signature(step.all);
-  const int items = any_count(step.all, signature, step.size);
-  const bool in_place = step.all.one_in(3);
-  const void* from = MPI_IN_PLACE;
-  int sent = kNone;
-  MPI_Datatype send_type = MPI_INT;
-  if (!in_place) {
-    Buffer& b = call.add(step, "send", signature, items, step.size);
-    from = b.at(), sent = b.count, send_type = b.type();
-  }
-  Buffer& b = call.add(step, "receive", signature, items, step.size);
-  step.say("%s", in_place ? "in place" : "not in place");
-  THREE_FORMS(call, Alltoall, alltoall, from, sent, send_type, b.at(), b.count, b.type(),
+  Sent sent;
+  Buffer& b = exchange(step, call, step.size, sent);
+  THREE_FORMS(call, Alltoall, alltoall, sent.from, sent.count, sent.type, b.at(), b.count, b.type(),
               step.comm);
 }
 
@@ -203,15 +205,19 @@ void alltoallv(Step& step, Call& call) {
               places, b.type(), step.comm);
 }
 
-// Each pair of ranks has a signature of its own.
+// Each pair of ranks has another signature.
 void alltoallw(Step& step, Call& call) {
   const auto size = static_cast<size_t>(step.size), rank = static_cast<size_t>(step.rank);
+  if (size == 1 && peer::kNoAlltoallwAlone) {
+    step.skip("MPI_Alltoallw of one rank");
+    return barrier(step, call);
+  }
   std::vector<std::vector<Signature>> signatures(size);
   std::vector<std::vector<int>> items(size);
   const bool in_place = step.all.one_in(4);
   for (size_t i = 0; i < size; ++i) {
     for (size_t j = 0; j < size; ++j) {
-      // Parts are compared as bytes, so without those of no value.
+      // The comparison of parts is by bytes, so padding must not occur.
       Signature signature = any_signature(step.all);
       while (has_padding(signature)) signature = any_signature(step.all);
       signatures[i].push_back(signature);
@@ -284,14 +290,16 @@ void Parts::add(Step& step, const Signature& signature, int items) {
 void* Parts::into(Call& call) {
   std::vector<MPI_Datatype>& types = call.types.emplace_back();
   std::vector<MPI_Aint>& bytes = call.bytes.emplace_back(places_);
+  types.reserve(1), bytes.reserve(1);
   for (Layout& layout : layouts_) {
     types.push_back(layout.type);
     call.layouts.push_back(std::move(layout));
   }
-  call.ints.push_back(counts_);
+  call.ints.emplace_back(counts_).reserve(1);
   std::vector<int>& places = call.ints.emplace_back();
+  places.reserve(1);
   for (MPI_Aint place : bytes) places.push_back(static_cast<int>(place));
-  // Memory without a layout: bytes.
+  // Bytes without a layout.
   Buffer& memory = call.buffers.emplace_back(predefined_bytes(), static_cast<int>(end_), end_);
   return memory.at();
 }

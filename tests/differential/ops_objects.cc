@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups, attributes, info objects, names: what needs no message.
+// Groups, attributes, info objects, names: local operations.
 #include <algorithm>
 #include <cstring>
 

@@ -85,7 +85,8 @@ size_t bytes_buffered(const std::vector<Message>& messages) {
   size_t sum = 0;
   for (const Message& m : messages) {
     if (m.mode != buffered) continue;
-    sum += 2 * static_cast<size_t>(m.count) * static_cast<size_t>(bytes_of(m.signature)) + 1024;
+    // A sender may be rounds ahead of the receiver.
+    sum += 4 * static_cast<size_t>(m.count) * static_cast<size_t>(bytes_of(m.signature)) + 1024;
   }
   return sum;
 }
@@ -200,7 +201,7 @@ void receive(Step& step, const Message& m, Buffer& b) {
     step.ok(MPI_Wait(&request, &status), "MPI_Wait");
   }
   if (way == 2 || way == 3) step.see("message left", message != MPI_MESSAGE_NULL);
-  // How many elements a pair is, the standard does not say.
+  // The standard does not say how many elements a pair has.
   int elements = -1;
   if (peer::kNoElementsOfStructs && m.signature.size() > 1) step.skip("MPI_Get_elements");
   if (!has_pairs(m.signature) && step.skipped().empty())
@@ -217,7 +218,7 @@ void in_turn(Step& step) {
   Attached attached(bytes_buffered(messages));
   for (size_t i = 0; i < messages.size(); ++i) {
     Message m = messages[i];
-    // Whether a receive is there already is not known here.
+    // The receive may not be posted yet.
     if (m.mode == ready) m.mode = standard;
     describe(step, m, i);
     if (m.from == step.rank) {
@@ -233,7 +234,7 @@ void in_turn(Step& step) {
   }
 }
 
-// MPI_Sendrecv and its like, along a permutation, or to a neighbour that may be MPI_PROC_NULL.
+// MPI_Sendrecv and variants, along a permutation, or to a neighbour or MPI_PROC_NULL.
 void sendrecv(Step& step) {
   std::vector<int> next(static_cast<size_t>(step.size));
   for (size_t i = 0; i < next.size(); ++i) next[i] = static_cast<int>(i);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of all kinds, and what may be done in an epoch with one possible outcome.
+// Windows of all kinds, and epochs with one possible outcome.
 #include <algorithm>
 #include <cstring>
 
 #include "buffer.hpp"
+#include "peer.hpp"
 #include "step.hpp"
 
 namespace {
 
-constexpr int kSlot = 4096;  // bytes of a target's window that one origin may change
+constexpr int kSlot = 4096;  // bytes of a target's window for each origin
 
 struct Window {
   MPI_Win win = MPI_WIN_NULL;
@@ -48,93 +49,125 @@ void make(Step& step, Window& w) {
   MPI_Allgather(&w.base, 1, MPI_AINT, w.bases.data(), 1, MPI_AINT, step.comm);
   Random random(step.mine.next());
   for (MPI_Aint i = 0; i < bytes; ++i) w.memory[i] = static_cast<unsigned char>(random.below(4));
+  const std::vector<double> real(8, 0.25);
+  std::memcpy(w.memory + 64, real.data(), 8 * sizeof(double));
 }
 
 MPI_Aint place(const Window& w, int target, MPI_Aint byte) {
   return w.bases[static_cast<size_t>(target)] + byte / w.unit;
 }
 
-// One access of this origin to its slot of a target; what it needs until the end of the epoch.
+// One access of this origin to the origin's slot at a target, with all memory for the epoch.
 struct Access {
   std::vector<unsigned char> out, in, compare;
   Layout layout;
-  size_t seen = 0;  // bytes of `in` that are determined
+  size_t seen = 0;  // determined bytes of `in`
 };
 
 enum class Ways { fence, post, lock, lock_all };
 
+// The arguments of an access.
+struct Task {
+  int kind = 0;  // index of kKinds
+  int target = 0, count = 0, target_count = 0;
+  MPI_Aint at = 0;
+  const Basic* basic = nullptr;
+  MPI_Datatype target_type = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+};
+constexpr const char* kKinds[] = {
+    "put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"};
+
+// Calls the function of MPI, and returns how many bytes of `in` are determined then.
+size_t perform(Step& step, const Window& w, const Task& t, Access& a) {
+  const MPI_Datatype type = t.basic->type;
+  const auto bytes = static_cast<size_t>(t.count * t.basic->extent);
+  switch (t.kind) {
+    case 0:
+      step.ok(MPI_Put(a.out.data(), t.count, type, t.target, t.at, t.target_count, t.target_type,
+                      w.win),
+              "MPI_Put");
+      return 0;
+    case 1:
+      step.ok(
+          MPI_Get(a.in.data(), t.count, type, t.target, t.at, t.target_count, t.target_type, w.win),
+          "MPI_Get");
+      return bytes;
+    case 2:
+      step.ok(MPI_Accumulate(a.out.data(), t.count, type, t.target, t.at, t.target_count,
+                             t.target_type, t.op, w.win),
+              "MPI_Accumulate");
+      return 0;
+    case 3:
+      step.ok(MPI_Get_accumulate(a.out.data(), t.count, type, a.in.data(), t.count, type, t.target,
+                                 t.at, t.target_count, t.target_type, t.op, w.win),
+              "MPI_Get_accumulate");
+      return bytes;
+    case 4:
+      step.ok(MPI_Fetch_and_op(a.out.data(), a.in.data(), type, t.target, t.at, t.op, w.win),
+              "MPI_Fetch_and_op");
+      return static_cast<size_t>(t.basic->extent);
+    default:
+      step.ok(MPI_Compare_and_swap(a.out.data(), a.compare.data(), a.in.data(), MPI_INT, t.target,
+                                   t.at, w.win),
+              "MPI_Compare_and_swap");
+      return sizeof(int);
+  }
+}
+
 void access(Step& step, const Window& w, int target, Access& a) {
-  const int op_kind = step.mine.below(6);
+  Task t;
+  t.kind = step.mine.below(6);
+  t.target = target;
   const MPI_Aint slot = static_cast<MPI_Aint>(kSlot) * (step.rank + 1);
   const Reduction reduction = any_accumulate(step.mine);
   const Basic& basic = basics()[static_cast<size_t>(reduction.basic)];
+  t.basic = &basic;
   const int most = kSlot / 2 / basic.extent;
-  const int n = step.mine.one_in(8) ? 0 : step.mine.between(1, step.mine.one_in(3) ? most : 8);
-  const auto bytes = static_cast<size_t>(n * basic.extent);
-  const MPI_Aint at = place(w, target, slot + 16 * step.mine.below(kSlot / 64));
-  a.out.resize(bytes + 32);
-  a.in.resize(bytes + 32);
+  t.count = step.mine.one_in(8) ? 0 : step.mine.between(1, step.mine.one_in(3) ? most : 8);
+  t.at = place(w, target, slot + 16 * step.mine.below(kSlot / 64));
+  a.out.resize(static_cast<size_t>(t.count * basic.extent) + 32);
+  a.in.resize(a.out.size());
   a.compare.resize(32);
-  for (size_t i = 0; i < static_cast<size_t>(n + 1); ++i) {
+  for (size_t i = 0; i < static_cast<size_t>(t.count + 1); ++i) {
     set_value(basic, &a.out[i * static_cast<size_t>(basic.extent)], step.mine, Values::sums);
   }
   // In the target a derived type with as many elements, where no more than the slot is touched.
   a.layout = predefined(reduction.basic);
-  int target_count = n;
-  MPI_Datatype target_type = basic.type;
-  if (n > 0 && n <= 16 && step.mine.one_in(3)) {
+  t.target_count = t.count;
+  t.target_type = basic.type;
+  if (t.count > 0 && t.count <= 16 && step.mine.one_in(3)) {
     MPI_Datatype type;
-    MPI_Type_vector(n, 1, 2, basic.type, &type);
+    MPI_Type_vector(t.count, 1, 2, basic.type, &type);
     MPI_Type_commit(&type);
     a.layout = derived(type, predefined(reduction.basic), {0}, "every second");
-    target_type = type, target_count = 1;
+    t.target_type = type, t.target_count = 1;
   }
-  static const char* const kNames[] = {
-      "put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"};
-  step.say("%s of %d %s (%s) at target %d, displacement %ld%s", kNames[op_kind], n, basic.name,
-           reduction.name, target, static_cast<long>(at - w.bases[static_cast<size_t>(target)]),
-           target_type == basic.type ? "" : ", strided");
-  switch (op_kind) {
-    case 0:
-      step.ok(MPI_Put(a.out.data(), n, basic.type, target, at, target_count, target_type, w.win),
-              "MPI_Put");
-      return;
-    case 1:
-      step.ok(MPI_Get(a.in.data(), n, basic.type, target, at, target_count, target_type, w.win),
-              "MPI_Get");
-      a.seen = bytes;
-      break;
-    case 2:
-      step.ok(MPI_Accumulate(a.out.data(), n, basic.type, target, at, target_count, target_type,
-                             step.mine.one_in(4) ? MPI_REPLACE : reduction.op, w.win),
-              "MPI_Accumulate");
-      return;
-    case 3:
-      step.ok(MPI_Get_accumulate(a.out.data(), n, basic.type, a.in.data(), n, basic.type, target,
-                                 at, target_count, target_type,
-                                 step.mine.one_in(4) ? MPI_NO_OP : reduction.op, w.win),
-              "MPI_Get_accumulate");
-      a.seen = bytes;
-      break;
-    case 4:
-      step.ok(MPI_Fetch_and_op(a.out.data(), a.in.data(), basic.type, target, at,
-                               step.mine.one_in(4) ? MPI_REPLACE : reduction.op, w.win),
-              "MPI_Fetch_and_op");
-      a.seen = static_cast<size_t>(basic.extent);
-      break;
-    default:
-      step.ok(MPI_Compare_and_swap(a.out.data(), a.compare.data(), a.in.data(), MPI_INT, target, at,
-                                   w.win),
-              "MPI_Compare_and_swap");
-      a.seen = sizeof(int);
+  t.op = reduction.op;
+  const char* name = reduction.name;
+  if (step.mine.one_in(4)) {
+    t.op = t.kind == 3 ? MPI_NO_OP : MPI_REPLACE;
+    name = t.kind == 3 ? "MPI_NO_OP" : "MPI_REPLACE";
   }
+  const bool simple = t.op == MPI_SUM || t.op == MPI_REPLACE || t.op == MPI_NO_OP ||
+                      ((t.op == MPI_MIN || t.op == MPI_MAX) && basic.kind != Kind::address);
+  if (t.kind >= 2 && t.kind <= 4 && !simple && peer::kFewAccumulates) step.skip(name);
+  step.say("%s of %d %s (%s) at target %d, displacement %ld%s", kKinds[t.kind], t.count, basic.name,
+           name, target, static_cast<long>(t.at - w.bases[static_cast<size_t>(target)]),
+           t.target_type == basic.type ? "" : ", strided");
+  a.seen = perform(step, w, t, a);
 }
 
-// All origins add to the same numbers of all targets.
-void add_to_all(Step& step, const Window& w, std::vector<int64_t>& mine) {
+// All origins add to the same numbers of all targets: integers, and real numbers with exact sums.
+void add_to_all(Step& step, const Window& w, std::vector<int64_t>& mine,
+                std::vector<double>& real) {
   mine.assign(8, step.rank + 1);
+  real.assign(8, step.rank + 0.5);
   for (int target = 0; target < step.size; ++target) {
     step.ok(MPI_Accumulate(mine.data(), 8, MPI_INT64_T, target, place(w, target, 0), 8, MPI_INT64_T,
+                           MPI_SUM, w.win),
+            "MPI_Accumulate");
+    step.ok(MPI_Accumulate(real.data(), 8, MPI_DOUBLE, target, place(w, target, 64), 8, MPI_DOUBLE,
                            MPI_SUM, w.win),
             "MPI_Accumulate");
   }
@@ -145,6 +178,7 @@ void epoch(Step& step, const Window& w) {
   step.say("epoch by way %d", static_cast<int>(ways));
   Access a;
   std::vector<int64_t> mine;
+  std::vector<double> real;
   // An access of each epoch to each target, so that none depends on another.
   std::vector<int> targets;
   for (int i = 0; i < step.size; ++i) targets.push_back((step.rank + i) % step.size);
@@ -165,7 +199,7 @@ void epoch(Step& step, const Window& w) {
   };
   if (ways == Ways::fence) {
     step.ok(MPI_Win_fence(0, w.win), "MPI_Win_fence");
-    add_to_all(step, w, mine);
+    add_to_all(step, w, mine, real);
     all(false);
     step.ok(MPI_Win_fence(0, w.win), "MPI_Win_fence");
   } else if (ways == Ways::post) {
@@ -173,7 +207,7 @@ void epoch(Step& step, const Window& w) {
     MPI_Comm_group(step.comm, &group);
     step.ok(MPI_Win_post(group, 0, w.win), "MPI_Win_post");
     step.ok(MPI_Win_start(group, 0, w.win), "MPI_Win_start");
-    add_to_all(step, w, mine);
+    add_to_all(step, w, mine, real);
     all(false);
     step.ok(MPI_Win_complete(w.win), "MPI_Win_complete");
     step.ok(MPI_Win_wait(w.win), "MPI_Win_wait");
@@ -185,7 +219,7 @@ void epoch(Step& step, const Window& w) {
   } else {
     MPI_Barrier(step.comm);
     step.ok(MPI_Win_lock_all(0, w.win), "MPI_Win_lock_all");
-    add_to_all(step, w, mine);
+    add_to_all(step, w, mine, real);
     all(false);
     step.ok(step.mine.one_in(2) ? MPI_Win_flush_all(w.win) : MPI_SUCCESS, "MPI_Win_flush_all");
     step.ok(MPI_Win_unlock_all(w.win), "MPI_Win_unlock_all");

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that run programs of their own at the same time, each on a communicator of its own.
+// Threads with random operations at the same time, each on a communicator of the thread.
 #include <thread>
 #include <vector>
 
+#include "buffer.hpp"
 #include "step.hpp"
 
 namespace {
 
-// What threads may run: nothing that has state of the process.
+// Operations without state of the process.
 std::vector<const Operation*> allowed() {
   std::vector<const Operation*> all;
   for (const Operation* list : {kCollectives, kTypes}) {
@@ -42,6 +43,7 @@ void threads(Step& step) {
         const Operation& operation = *kAllowed[static_cast<size_t>(which)];
         one.say("a thread: %s", operation.name);
         operation.run(one);
+        if (was_given_less()) one.skip("less than was asked for");
         MPI_Barrier(one.comm);
       }
     });

@@ -87,6 +87,7 @@ void external(Step& step, Buffer& b, const Signature& signature, int items) {
   if (peer::kLittleExternal && (signature.size() > 1 || has_addresses(signature))) {
     return step.skip("external32 of addresses and structs");
   }
+  if (peer::kLongExternal && has_longs(signature)) return step.skip("external32 of longs");
   MPI_Aint size = -1, place = 0;
   int count = 0;
   step.ok(MPI_Pack_external_size("external32", b.count, b.type(), &size), "MPI_Pack_external_size");
@@ -125,6 +126,7 @@ void types(Step& step) {
 // MPI_Reduce_local: this rank alone.
 void local_reduction(Step& step) {
   const Reduction reduction = any_reduction(step.mine);
+  if (compares_addresses(reduction) && peer::kAddressesWithoutSign) step.skip("signs of addresses");
   const int n = step.mine.between(0, 300);
   step.say("%s of %d %s", reduction.name, n, basics()[static_cast<size_t>(reduction.basic)].name);
   Buffer in(predefined(reduction.basic), n, n), inout(predefined(reduction.basic), n, n);

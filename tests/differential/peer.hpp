@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of the other libraries that are so frequent that the programs go around them.
+// Frequent faults of MPICH and Open MPI. The programs avoid each of these, and the operation is not
+// compared then.
 #pragma once
 
 #include <mpi.h>
@@ -17,27 +18,52 @@ constexpr bool kOpenMpi = true;
 constexpr bool kOpenMpi = false;
 #endif
 
-// MPICH 5.0.2 leaves the status of MPI_Isendrecv and MPI_Isendrecv_replace as it was.
+// MPICH 5.0.2: MPI_Isendrecv and MPI_Isendrecv_replace leave the status of the receive unset
+// (MPI-5.0, 3.10).
 constexpr bool kNoStatusOfIsendrecv = kMpich;
-
-// MPICH 5.0.2 counts elements of structs wrong, or ends in an assertion (MPI-5.0, 3.2.5).
+// MPICH 5.0.2: MPI_Get_elements counts elements of structs wrong, or ends in an assertion
+// (MPI-5.0, 5.1.11).
 constexpr bool kNoElementsOfStructs = kMpich;
-// MPICH 5.0.2 waits for ever in MPI_Waitsome and MPI_Waitany where persistent collectives are all
-// inactive (MPI-5.0, 3.7.5: then they return MPI_UNDEFINED).
+// MPICH 5.0.2: MPI_Waitsome and MPI_Waitany hang if all requests are inactive persistent
+// collectives (MPI-5.0, 3.7.5: the functions return MPI_UNDEFINED).
 constexpr bool kWaitsForInactive = kMpich;
-
-// MPICH 5.0.2 goes on using the schedule of a persistent collective after MPI_Request_free of its
-// inactive request, and crashes or waits for ever later (valgrind shows it; MPI-5.0, 6.13 and 3.9
-// allow the call). So its persistent collectives are nonblocking ones, anew in each round.
+// MPICH 5.0.2: MPI_Request_free of an inactive persistent collective frees a schedule still in a
+// list, as valgrind shows; later calls crash or hang (MPI-5.0, 6.13). Here nonblocking calls take
+// the place of persistent collectives.
 constexpr bool kNoPersistentCollectives = kMpich;
-// MPICH 5.0.2 makes room for the true extents of items alone in MPI_Reduce_scatter and its like,
-// where the extent is greater, and the user's function is given what lies behind (valgrind shows
-// it; MPI-5.0, 6.9.5).
+// MPICH 5.0.2: MPI_Reduce_scatter and MPI_Reduce_scatter_block allocate the true extent for each
+// item where the extent is greater, and a user's function is given memory beyond the allocation, as
+// valgrind shows (MPI-5.0, 6.9.5).
 constexpr bool kTooLittleRoom = kMpich;
-// MPICH 5.0.2 does not refuse a negative count of MPI_Allreduce, and writes over its memory.
+// MPICH 5.0.2: MPI_Allreduce takes a negative count and overwrites memory (MPI-5.0, 9.3: a library
+// need not notice).
 constexpr bool kTakesNegativeCounts = kMpich;
-// MPICH 5.0.2 ends with SIGILL for external32 of MPI_AINT, MPI_OFFSET and MPI_COUNT, and of structs
+// MPICH 5.0.2: SIGILL in MPI_Pack_external_size for MPI_AINT, MPI_OFFSET, MPI_COUNT and structs
 // (MPI-5.0, 14.5.2).
 constexpr bool kLittleExternal = kMpich;
+// MPICH 5.0.2: MPI_ERR_TYPE, or other data, for a large message of pairs or of several types with
+// different layouts on the two sides (MPI-5.0, 3.3.1: equal signatures match). Here such messages
+// are smaller.
+constexpr bool kSmallMixtures = kMpich;
+// Open MPI 5.0.11: MPI_Accumulate and variants ignore logical and bitwise operations, or clear the
+// target (MPI-5.0, 12.3.4).
+constexpr bool kFewAccumulates = kOpenMpi;
+// Open MPI 5.0.11: MPI_MIN and MPI_MAX compare MPI_AINT, MPI_OFFSET and MPI_COUNT without sign
+// (MPI-5.0, 6.9.2).
+constexpr bool kAddressesWithoutSign = kOpenMpi;
+// Open MPI 5.0.11: truncation of a large message overwrites memory (MPI-5.0, 3.2.4).
+constexpr bool kNoLargeTruncation = kOpenMpi;
+// Open MPI 5.0.11: partitioned messages hang in jobs of more than two ranks; with two ranks
+// MPI_Parrived now and then reports a partition early (MPI-5.0, 4.2).
+constexpr bool kNoPartitions = kOpenMpi;
+// MPICH 5.0.2: an assertion fails. Open MPI 5.0.11: MPI_LONG, MPI_UNSIGNED_LONG and MPI_WCHAR have
+// the size in memory in external32 (MPI-5.0, 14.5.2: 4, 4 and 2 bytes).
+constexpr bool kLongExternal = kOpenMpi || kMpich;
+// Open MPI 5.0.11: a wrong attribute key is MPI_ERR_OTHER (MPI-5.0, 9.4: MPI_ERR_KEYVAL).
+constexpr bool kOtherForKeys = kOpenMpi;
+// Open MPI 5.0.11: types with backward strides take wrong elements (MPI-5.0, 5.1.2).
+constexpr bool kNoBackwardStrides = kOpenMpi;
+// Open MPI 5.0.11: MPI_Alltoallw of one rank moves nothing (MPI-5.0, 6.8).
+constexpr bool kNoAlltoallwAlone = kOpenMpi;
 
 }  // namespace peer

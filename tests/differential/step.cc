@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of what an operation saw.
+// The record of an operation's observations.
 #include "step.hpp"
 
 #include <cstdarg>
@@ -49,7 +49,7 @@ void Step::see(const char* what, const std::string& text) {
 void Step::see(const char* what, const void* data, size_t bytes) {
   mix(what, data, bytes);
   if (!words_) return;
-  constexpr size_t kMost = 4096;
+  constexpr size_t kMost = 100000;
   std::fprintf(words_, "%s %s = %zu bytes, hash %016llx:", prefix.c_str(), what, bytes,
                static_cast<unsigned long long>(hash_));
   for (size_t i = 0; i < bytes && i < kMost; ++i) {

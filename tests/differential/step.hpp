@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operation of a random program under way: its random streams, its communicator, and the record
-// of what it saw.
+// One operation of a random program: random streams, communicator, and the record of all
+// observations.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,7 @@
 
 class Buffer;
 
-// What the command line says.
+// The options of the command line.
 struct Options {
   uint64_t first = 0, last = 0;
   int only = -1;               // this operation of the programs
@@ -26,17 +26,17 @@ struct Options {
 
 class Step {
  public:
-  // Both streams are those of the operation `index` of program `seed`.
+  // For the operation `index` of program `seed`.
   Step(uint64_t seed, int index, MPI_Comm comm, FILE* words);
 
   Random all;   // the same on all ranks
   Random mine;  // this rank's
   MPI_Comm comm;
   int rank = 0, size = 1;
-  uint64_t key;  // of the operation; the streams stem from it
-  int tags;      // from here on a thousand tags are this operation's
+  uint64_t key;  // seeds the streams
+  int tags;      // the operation's first tag of a thousand
 
-  // What rank `which` has as `mine`, from its begin.
+  // A fresh copy of `mine` of rank `which`.
   Random of(int which) const { return Random(mixed(key, static_cast<uint64_t>(which) + 1)); }
 
   // Records; in verbose runs writes a line, too.
@@ -44,18 +44,18 @@ class Step {
   void see(const char* what, const void* data, size_t bytes);
   void see(const char* what, const std::string& text);
   void see(const char* what, Buffer& buffer);
-  // A real value that may differ between libraries by as much as `bound`.
+  // A real value: libraries may differ by `bound`.
   void near(const char* what, double value, double bound);
-  // Records the class of an error. True: there was no error.
+  // Records the class of an error. True: no error.
   bool ok(int error, const char* call);
   // A status: source, tag, and how many elements of `type`.
   void see(const char* what, const MPI_Status& status, MPI_Datatype type);
-  // Says what is going to be done; only for readers.
+  // Describes the next action, for readers of verbose runs.
   __attribute__((format(printf, 2, 3))) void say(const char* format, ...);
-  // This library cannot do it, or does it wrong in a way that is known.
+  // The library has a known fault here: the operation is not compared.
   void skip(const char* why) { skipped_ = why; }
 
-  // What a step of a thread saw is part of what its program's step saw.
+  // Adds the record of a thread's step.
   void add(const Step& other);
   void falsify() { ++hash_; }
 
@@ -75,7 +75,7 @@ class Step {
 
 // The class of an error code.
 int class_of(int error);
-// Its name, as far as an error code of the tests has one.
+// The name of a class.
 const char* name_of_class(int error_class);
 
 // A kind of operation.
@@ -84,6 +84,6 @@ struct Operation {
   void (*run)(Step& step);
   int weight;
 };
-// Each file of operations has one of these.
+// The operations of each ops_*.cc; an entry without a name ends a list.
 extern const Operation kPointToPoint[], kRequests[], kCollectives[], kInter[], kNeighbors[],
     kWindows[], kTypes[], kObjects[], kErrors[], kThreads[];
