@@ -13,6 +13,7 @@
 
 #include "base/ended.hpp"
 #include "base/error.hpp"
+#include "base/process_file.hpp"
 #include "mpi.h"
 
 namespace tern::btl::sm {
@@ -63,9 +64,9 @@ bool ends_within_a_moment(pid_t pid) {
   return ended;
 }
 
-Fd open_of_process(const SmAddress& address, uint32_t rank) {
+Fd open_of_rank(const SmAddress& address, uint32_t rank) {
   const std::string path = strf("/proc/%d/fd/%d", address.pid, address.fd);
-  Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  Fd fd = open_of_process(address.pid, address.fd, O_RDWR);
   const int why = errno;
   struct stat status {};
   if (!fd.valid() && (why == EMFILE || why == ENFILE))
@@ -133,7 +134,7 @@ Segment Segment::create(const Shape& shape, uint32_t rank) {
 }
 
 Segment Segment::attach(const SmAddress& address, uint32_t rank) {
-  Fd fd = open_of_process(address, rank);
+  Fd fd = open_of_rank(address, rank);
   Segment segment;
   if (address.pid == ::getpid()) {
     segment.base_ = reinterpret_cast<std::byte*>(address.base);

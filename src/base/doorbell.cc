@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/process_file.hpp"
 #include "mpi.h"
 
 namespace tern {
@@ -34,12 +34,9 @@ uint64_t inode_of_pipe(int fd) noexcept {
 // a descriptor may be another file's by now.
 void write_to_pipe_of(pid_t pid, int fd, uint64_t inode) noexcept {
   if (pid == ::getpid()) return write_to(fd);
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
-  const int opened = ::open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  if (opened < 0) return;  // it has left, or its sleep ends by itself
-  if (inode_of_pipe(opened) == inode) write_to(opened);
-  ::close(opened);
+  const Fd opened = open_of_process(pid, fd, O_RDWR | O_NONBLOCK);
+  if (!opened.valid()) return;  // it has left, or its sleep ends by itself
+  if (inode_of_pipe(opened.get()) == inode) write_to(opened.get());
 }
 
 }  // namespace

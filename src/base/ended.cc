@@ -23,7 +23,16 @@ bool has_ended(pid_t pid) noexcept {
   const ssize_t bytes = ::read(file.get(), line, sizeof line - 1);
   line[std::max<ssize_t>(bytes, 0)] = '\0';
   const char* name_end = std::strrchr(line, ')');
-  return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+  char state = '\0';
+  int threads = 0;
+  // proc_pid_stat(5): the third field is the state of the first thread, the twentieth the number of
+  // threads. The first thread may end before others (pthread_exit), and is counted until all have.
+  if (name_end == nullptr ||
+      std::sscanf(name_end + 1,
+                  " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d", &state,
+                  &threads) != 2)
+    return false;
+  return state == 'X' || (state == 'Z' && threads <= 1);
 }
 
 }  // namespace tern

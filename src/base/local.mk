@@ -4,6 +4,7 @@ base_sources += src/base/call_site.cc
 base_sources += src/base/crash.cc
 base_sources += src/base/doorbell.cc
 base_sources += src/base/ended.cc
+base_sources += src/base/process_file.cc
 base_sources += src/base/error.cc
 base_sources += src/base/explain.cc
 base_sources += src/base/fd.cc

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/process_file.hpp"
 #include "mpi.h"
 #include "rma/control.hpp"
 
@@ -56,7 +57,7 @@ Mapping map_shared(const Fd& fd, size_t bytes) { return Mapping::shared(fd.get()
 
 Mapping map_shared(const Offer& offer, int owner, size_t bytes) {
   const std::string path = strf("/proc/%d/fd/%d", offer.pid, offer.fd);
-  const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const Fd fd = open_of_process(offer.pid, offer.fd, O_RDWR);
   struct stat status {};
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
     throw Error(MPI_ERR_OTHER, strf("cannot map the memory of a window that rank %d made (%s: %s)",

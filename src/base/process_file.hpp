@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// open_of_process: a file that another process of this host has open, by its descriptor.
+// Cost: one system call; a process whose first thread has ended costs one more per thread.
+// Threads: any. See: proc_pid_fd(5).
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/fd.hpp"
+
+namespace tern {
+
+/// Opened anew with these flags, O_CLOEXEC and O_NOCTTY; not valid() with errno.
+[[nodiscard]] Fd open_of_process(pid_t pid, int fd, int flags) noexcept;
+
+}  // namespace tern
