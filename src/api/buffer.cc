@@ -2,6 +2,10 @@
 // Bodies of the chapter "buffer": buffered sends, and attaching memory for them.
 // Which buffer serves: the communicator's, else its session's, else the process's. See: MPI-5.0
 // section 3.6.
+#include <sched.h>
+
+#include <chrono>
+
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/compound.hpp"
@@ -78,17 +82,40 @@ int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
   });
 }
 
+/// The communicator's buffer, else its session's, else the process's, or null.
+std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noexcept {
+  const BufferLock lock(instance().send_buffers_mutex);
+  auto found = buffer_of(&communicator);
+  const core::Object* session = communicator.session.get();
+  if (found == nullptr && session != nullptr) found = buffer_of(session);
+  return found == nullptr ? buffer_of(nullptr) : found;
+}
+
+/// Messages that are received free their memory when this rank hears of it: progress, before a
+/// buffer counts as full. The channel's lock held.
+void make_room(SendBuffer& buffer, size_t bytes, core::Progress& progress) noexcept {
+  constexpr std::chrono::milliseconds kPatience{20};  // a few time slices of a busy receiver
+  const auto has_room = [&] {
+    const BufferLock lock(instance().send_buffers_mutex);
+    return buffer.has_room(bytes);
+  };
+  if (TERN_LIKELY(has_room())) return;
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  do {
+    if (progress.poll_for_caller() + progress.poll_others() == 0) ::sched_yield();
+  } while (!has_room() && std::chrono::steady_clock::now() < until);
+}
+
 int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   return attempt([&] {
-    const core::ChannelLock channel(to.communicator->channel().progress);
-    const BufferLock lock(instance().send_buffers_mutex);
-    auto serving = buffer_of(to.communicator);
-    const core::Object* session = to.communicator->session.get();
-    if (serving == nullptr && session != nullptr) serving = buffer_of(session);
-    if (serving == nullptr) serving = buffer_of(nullptr);
-    if (serving == nullptr)
+    core::Progress& progress = to.communicator->channel().progress;
+    const core::ChannelLock channel(progress);
+    const auto buffer = serving(*to.communicator);
+    if (buffer == nullptr)
       return fail(MPI_ERR_BUFFER, "no buffer is attached: call MPI_Buffer_attach before");
-    return serving->send(data, to);
+    make_room(*buffer, data.bytes(), progress);
+    const BufferLock lock(instance().send_buffers_mutex);
+    return buffer->send(data, to);
   });
 }
 
@@ -99,6 +126,7 @@ class BufferedRequest : public core::Request {
     complete();
     the_process->handles.insert(*this);
   }
+  bool cancel() noexcept override { return true; }  // too late
   void destroy() noexcept override {
     the_process->handles.erase(*this);
     delete this;

@@ -27,6 +27,12 @@ void SendBuffer::drop_finished() noexcept {
   slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(kept), slots_.end());
 }
 
+bool SendBuffer::has_room(size_t bytes) noexcept {
+  drop_finished();
+  size_t index, from;
+  return address_ == MPI_BUFFER_AUTOMATIC || find_room(rounded(bytes), &index, &from);
+}
+
 bool SendBuffer::find_room(size_t bytes, size_t* index, size_t* from) const noexcept {
   *from = 0;
   for (*index = 0; *index < slots_.size(); ++*index) {
@@ -38,7 +44,6 @@ bool SendBuffer::find_room(size_t bytes, size_t* index, size_t* from) const noex
 
 int SendBuffer::send(const pml::Buffer& data, const pml::Envelope& to) {
   const size_t bytes = data.bytes(), needed = rounded(bytes);
-  drop_finished();
   Slot slot{0, needed, nullptr, nullptr};
   size_t index = slots_.size();
   if (address_ == MPI_BUFFER_AUTOMATIC) {

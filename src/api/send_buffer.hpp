@@ -25,6 +25,8 @@ class SendBuffer {
   [[nodiscard]] void* address() const noexcept { return address_; }
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
 
+  /// Does a message of `bytes` fit? Forgets messages that are sent. The buffers' lock held.
+  [[nodiscard]] bool has_room(size_t bytes) noexcept;
   /// Packs and sends. MPI_ERR_BUFFER where there is no room. The locks of the communicator's
   /// channel and of the buffers held. Throws std::bad_alloc.
   [[nodiscard]] int send(const pml::Buffer& data, const pml::Envelope& to);

@@ -74,8 +74,10 @@ static void check_no_room(void) {
   if (rank == 0) {
     OK(MPI_Bsend(large, sizeof large, MPI_BYTE, other, 1, MPI_COMM_WORLD));
     FAILS(MPI_Bsend(large, sizeof large, MPI_BYTE, other, 2, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    if (size > 1) OK(MPI_Send(NULL, 0, MPI_BYTE, other, 4, MPI_COMM_WORLD));
   }
   if (size == 1 || rank == 1) {
+    if (size > 1) OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     OK(MPI_Recv(got, sizeof got, MPI_BYTE, size == 1 ? 0 : 0, 1, MPI_COMM_WORLD,
                 MPI_STATUS_IGNORE));
     CHECK_FILLED(got, sizeof got, 5);
@@ -85,6 +87,28 @@ static void check_no_room(void) {
   if (size == 1 || rank == 1)
     OK(MPI_Recv(got, sizeof got, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   OK(MPI_Buffer_detach(&address, &bytes));
+}
+
+// Space for exactly these messages: when all are received, which a barrier proves, the next ones
+// find it free, though the sender makes no other call.
+static void check_reclaim(void) {
+  enum { kLarge = 3, kBytes = 4 << 20 };
+  if (size == 1) return;
+  static char large[kBytes];
+  const size_t room = kLarge * (kBytes + MPI_BSEND_OVERHEAD);
+  char* const buffer = malloc(room);
+  void* address;
+  int bytes;
+  if (rank == 0) OK(MPI_Buffer_attach(buffer, (int)room));
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < kLarge; ++i) {
+      if (rank == 0) OK(MPI_Bsend(large, kBytes, MPI_BYTE, 1, i, MPI_COMM_WORLD));
+      if (rank == 1) OK(MPI_Recv(large, kBytes, MPI_BYTE, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+  if (rank == 0) OK(MPI_Buffer_detach(&address, &bytes));
+  free(buffer);
 }
 
 static void check_automatic(void) {
@@ -137,6 +161,7 @@ int main(int argc, char** argv) {
   check_attach_and_detach();
   check_no_room();
   MPI_Barrier(MPI_COMM_WORLD);
+  check_reclaim();
   check_automatic();
   check_communicators();
   check_persistent();
