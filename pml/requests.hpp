@@ -123,7 +123,7 @@ void set_error_text(core::Request& request, const std::string& text);
 struct alignas(64) SendRequest final : core::Request {
   explicit SendRequest(P2p& owner) noexcept;
   int start() noexcept override;
-  void cancel() noexcept override;
+  bool cancel() noexcept override;
   void cancel_locked() noexcept override;
   void describe(WaitReport* report) const override;
   void destroy() noexcept override;
@@ -150,7 +150,7 @@ struct alignas(64) SendRequest final : core::Request {
 struct alignas(64) RecvRequest final : core::Request {
   explicit RecvRequest(P2p& owner) noexcept;
   int start() noexcept override;
-  void cancel() noexcept override;
+  bool cancel() noexcept override;
   void cancel_locked() noexcept override;
   void describe(WaitReport* report) const override;
   void destroy() noexcept override;

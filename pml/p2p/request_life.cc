@@ -69,13 +69,15 @@ int RecvRequest::start() noexcept {
 
 void SendRequest::cancel_locked() noexcept { pml.sending().cancel(*this); }
 void RecvRequest::cancel_locked() noexcept { pml.matcher().cancel(*this); }
-void SendRequest::cancel() noexcept {
+bool SendRequest::cancel() noexcept {
   const core::ChannelLock lock(channel->progress);
   cancel_locked();
+  return true;
 }
-void RecvRequest::cancel() noexcept {
+bool RecvRequest::cancel() noexcept {
   const core::ChannelLock lock(channel->progress);
   cancel_locked();
+  return true;
 }
 
 void SendRequest::destroy() noexcept { pml.requests().recycle(*this); }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """C++ of the entry points: for each row its functions, checks, the body, the weak MPI_ names."""
+import itertools
+
 from table import HANDLES, WIDE
 
 HEAD = '''// SPDX-License-Identifier: Apache-2.0
@@ -120,11 +122,26 @@ class Entry:
         elif p.kind in ('datatype', 'op') and self.condition(p):
             ignored = 'ignored_type' if p.kind == 'datatype' else 'ignored_op'
             look_up = f'{self.condition(p)} ? {look_up} : {ignored}(call)'
-        self.line(f'{kind}* const {p.name}_ = {look_up};')
+        no_message = self.no_message(p)
+        self.line(f'{kind}* {"" if no_message else "const "}{p.name}_ = {look_up};')
+        if no_message:
+            self.line(f'if ({p.name}_ == nullptr && {no_message}) {p.name}_ = ignored_type(call);')
         failed = f'{p.name}_ == nullptr'
         if p.null:
             failed += f' && {value} != {p.null}'
         self.refuse(failed, f'bad_handle<{kind}>(call, "{p.name}", {value})')
+
+    def no_message(self, p):
+        """The C++ condition under which a datatype may be null: no data, to or from MPI_PROC_NULL. Programs pass that, and
+        MPICH and Open MPI accept it."""
+        at = self.f.params.index(p)
+        counts = [q for q in self.f.params[:at] if q.kind == 'count']
+        ranks = list(itertools.takewhile(lambda q: q.kind != 'buffer', self.f.params[at:]))
+        ranks = [q for q in ranks if q.kind in ('dest', 'source')]
+        if p.kind != 'datatype' or p.direction != 'in' or p.null or not counts or not ranks:
+            return ''
+        return ' && '.join([f'{p.name} == MPI_DATATYPE_NULL', f'{counts[-1].name} == 0',
+                            *(f'{q.name} == MPI_PROC_NULL' for q in ranks)])
 
     def is_object(self, p):
         return p.handle and HANDLES[p.kind][1] and not p.array and p.direction != 'out'

@@ -56,6 +56,7 @@ int type_free(MPI_Datatype* datatype) noexcept {
 }
 
 int type_dup(Datatype& oldtype, MPI_Datatype* newtype) noexcept {
+  *newtype = MPI_DATATYPE_NULL;  // as MPI_Comm_dup: a failure leaves no old handle
   return create_type(newtype, [&]() -> core::Ref<Datatype> {
     core::Ref<Datatype> type = core::TypeBuilder().dup(oldtype);
     const int code = oldtype.attributes.copy_all(oldtype.handle(), type->attributes);

@@ -62,8 +62,11 @@ class GeneralRequest final : public core::Request {
 
 int cancel_request(core::Request& request) noexcept {
   if (auto* general = dynamic_cast<GeneralRequest*>(&request)) return general->cancel_it();
-  request.cancel();
-  return MPI_SUCCESS;
+  if (request.cancel()) return MPI_SUCCESS;
+  return fail(
+      MPI_ERR_REQUEST,
+      "this request cannot be cancelled: that is for sends and receives, and for generalised "
+      "requests");
 }
 
 int free_request(core::Request& request) noexcept {

@@ -25,7 +25,8 @@ inline core::Request* find_request(MPI_Request handle) noexcept {
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept;
 
-/// Cancels; the code of a generalised request's function.
+/// Cancels; MPI_ERR_REQUEST where that is not possible, or the code of a generalised request's
+/// function.
 [[nodiscard]] int cancel_request(core::Request& request) noexcept;
 /// Ends the user's reference; the code of a generalised request's function where it is complete.
 [[nodiscard]] int free_request(core::Request& request) noexcept;

@@ -66,8 +66,9 @@ class Request : public Object {
 
   /// Persistent ones: begins the operation. Returns an error class (fail()).
   [[nodiscard]] virtual int start() noexcept;
-  /// Tries to cancel; the outcome says whether it worked.
-  virtual void cancel() noexcept {}
+  /// Tries to cancel; the outcome says whether that worked. False: MPI has no cancelling of such an
+  /// operation (collectives, windows, partitions).
+  [[nodiscard]] virtual bool cancel() noexcept { return false; }
   /// The same for callers that hold the channel's lock.
   virtual void cancel_locked() noexcept {}
   /// What it waits for, in words and by ranks; for a report to the user.

@@ -34,6 +34,10 @@ static int delete_type(MPI_Datatype type, int key, void* value, void* extra) {
   ++deletes;
   return MPI_SUCCESS;
 }
+static int refuse_type(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
+  (void)type, (void)key, (void)extra, (void)in, (void)out, (void)flag;
+  return MPI_ERR_OTHER;
+}
 static int at_end(MPI_Comm comm, int key, void* value, void* extra) {
   int flag = 0;
   (void)key, (void)extra;
@@ -91,7 +95,7 @@ static void freed_key(void) {
   FAILS(MPI_Comm_get_attr(MPI_COMM_WORLD, key, &value, &flag), MPI_ERR_KEYVAL);
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   FAILS(MPI_Comm_free_keyval(&key), MPI_ERR_KEYVAL);
-  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
 }
 
 static void types(void) {
@@ -109,6 +113,15 @@ static void types(void) {
   OK(MPI_Type_free(&dup));
   CHECK(copies == 1 && deletes == 2);
   FAILS(MPI_Comm_set_attr(MPI_COMM_WORLD, key, NULL), MPI_ERR_KEYVAL);
+  OK(MPI_Type_free_keyval(&key));
+  // A copy that fails leaves no handle.
+  OK(MPI_Type_create_keyval(refuse_type, MPI_TYPE_NULL_DELETE_FN, &key, NULL));
+  OK(MPI_Type_contiguous(2, MPI_INT, &pair));
+  OK(MPI_Type_set_attr(pair, key, NULL));
+  dup = MPI_INT;
+  FAILS(MPI_Type_dup(pair, &dup), MPI_ERR_OTHER);
+  CHECK(dup == MPI_DATATYPE_NULL);
+  OK(MPI_Type_free(&pair));
   OK(MPI_Type_free_keyval(&key));
 }
 
@@ -130,6 +143,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   communicators();
   freed_key();
   types();

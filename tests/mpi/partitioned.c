@@ -219,6 +219,7 @@ static void wrong_calls(void) {
   FAILS(MPI_Pready(0, send), MPI_ERR_REQUEST);  // not active
   OK(MPI_Start(&send));
   FAILS(MPI_Start(&send), MPI_ERR_REQUEST);
+  FAILS(MPI_Cancel(&send), MPI_ERR_REQUEST);
   FAILS(MPI_Pready(4, send), MPI_ERR_ARG);
   FAILS(MPI_Pready(-1, send), MPI_ERR_ARG);
   FAILS(MPI_Pready_range(0, 4, send), MPI_ERR_ARG);

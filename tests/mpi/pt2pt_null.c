@@ -58,6 +58,32 @@ static void line(MPI_Status* status) {
     check_status(status, left, 2, MPI_INT, 1);
 }
 
+// As MPICH and Open MPI do: without data, a null datatype is no error.
+static void no_type(MPI_Status* status) {
+  const MPI_Datatype none = MPI_DATATYPE_NULL;
+  MPI_Request requests[4];
+  OK(MPI_Send(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD));
+  OK(MPI_Recv(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD, status));
+  check_status(status, MPI_PROC_NULL, MPI_ANY_TAG, MPI_INT, 0);
+  OK(MPI_Sendrecv(NULL, 0, none, MPI_PROC_NULL, 1, NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD,
+                  status));
+  OK(MPI_Sendrecv_replace(NULL, 0, none, MPI_PROC_NULL, 1, MPI_PROC_NULL, 1, MPI_COMM_WORLD,
+                          status));
+  OK(MPI_Isend(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[0]));
+  OK(MPI_Irecv(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[1]));
+  OK(MPI_Send_init(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[2]));
+  OK(MPI_Recv_init(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[3]));
+  OK(MPI_Startall(2, &requests[2]));
+  OK(MPI_Cancel(&requests[0]));  // too late, and no error
+  OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
+  OK(MPI_Request_free(&requests[2]));
+  OK(MPI_Request_free(&requests[3]));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  FAILS(MPI_Send(NULL, 1, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD), MPI_ERR_TYPE);
+  FAILS(MPI_Send(NULL, 0, none, rank, 1, MPI_COMM_WORLD), MPI_ERR_TYPE);
+  FAILS(MPI_Recv(NULL, 0, none, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, status), MPI_ERR_TYPE);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   int value = 42;
@@ -65,6 +91,7 @@ int main(int argc, char** argv) {
   blocking(&value, &status);
   nonblocking(&value, &status);
   line(&status);
+  no_type(&status);
   CHECK_EQ(value, 42);
   return end();
 }

@@ -135,7 +135,7 @@ TEST(Channels, ASendToTheOwnRankWakesItsThreads) {
 
 TEST(Channels, CancellingWakesWhoWaits) {
   wake([](Process& process) { return receive_nothing(process, 1); },
-       [](Process&, core::Request& waited) { waited.cancel(); });
+       [](Process&, core::Request& waited) { EXPECT_TRUE(waited.cancel()); });
 }
 
 TEST(Channels, AThreadForProgressJoinsIn) {
