@@ -85,8 +85,23 @@ static void after_epochs(void) {
     }
 }
 
+// Without TERN_CHECK=rma it locks (rma_objects.c).
+static void never_locked(void) {
+  MPI_Info info;
+  void* base;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "no_locks", "true"));
+  OK(MPI_Win_allocate(8, 1, info, MPI_COMM_WORLD, &base, &win));
+  OK(MPI_Info_free(&info));
+  OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+  FAILS(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), MPI_ERR_RMA_SYNC);
+  FAILS(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC);
+  OK(MPI_Win_free(&win));
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
+  never_locked();
   int* memory = values;
   for (int form = 0; form < 2; ++form) {
     if (form == 0)

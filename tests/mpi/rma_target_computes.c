@@ -45,7 +45,11 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   int memory[64] = {0};
   MPI_Win win;
-  OK(MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+  MPI_Info info;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "no_locks", "true"));  // a promise that programs break
+  OK(MPI_Win_create(memory, sizeof memory, sizeof(int), info, MPI_COMM_WORLD, &win));
+  OK(MPI_Info_free(&info));
   serve(win, "created");
   OK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win));
   if (rank == 0) CHECK_EQ(memory[0], kRounds * (size - 1));
