@@ -221,7 +221,7 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 
 std::vector<ParamRow> Params::rows() {
 #define TERN_ROW(field, name, kind, standard, range, sharing, meaning) \
-  ParamRow{name, #kind, to_text(standard), range, sharing, meaning},
+  ParamRow{name, #kind, shown(decltype(Params::field)(standard), #kind), range, sharing, meaning},
   return {TERN_PARAMS(TERN_ROW)};
 #undef TERN_ROW
 }

@@ -81,6 +81,36 @@ printf 'TERN_SPIN = 20us\nTERN_EAGER = 1\n' >site/tern/tern.conf
 printf '# mine\nTERN_SPIN = 30us\nTERN_SM_POOL = 1k\n' >config/tern/tern.conf
 check "a file's value with its place" says "^  TERN_SPIN = 30 us  \[$work/config/tern/tern.conf:2\]" tern_info --parameters
 check "the environment wins" says '^  TERN_SPIN = 7 us  \[environment\]' env TERN_SPIN=7 tern_info --parameters
+# set_to NAME VALUE WORDS: the value as text, and back from the JSON into the library.
+set_to() {
+  says "^  $1 = $3  \[environment\]" env "$1=$2" tern_info --parameters || return 1
+  local read
+  read=$(env "$1=$2" tern_info --parameters --json | python3 -c 'import json, sys
+print(next(p["value"] for p in json.load(sys.stdin)["parameters"] if p["name"] == sys.argv[1]))' "$1") || return 1
+  says "^  $1 = $3  \[environment\]" env "$1=$read" tern_info --parameters
+}
+check "seconds" set_to TERN_HANG 30 '30 s'
+check "milliseconds" set_to TERN_HANG 1500ms '1500 ms'
+check "minutes" set_to TERN_NET_TIMEOUT 2min '120 s'
+check "microseconds" set_to TERN_SPIN 20us '20 us'
+check "bytes" set_to TERN_EAGER_LIMIT 8k '8192 (8 KiB)'
+# Each default, given as a value, is the default again: one unit in the table, in values and in the text.
+defaults_are_values() {
+  env -i PATH="$PATH" HOME="$PWD" tern_info --parameters --json | python3 -c 'import json, os, subprocess, sys
+def parameters(settings):
+    env = {"PATH": os.environ["PATH"], "HOME": os.environ["PWD"], **settings}
+    said = subprocess.run(["tern_info", "--parameters", "--json"], env=env, stdout=subprocess.PIPE, check=True).stdout
+    return {p["name"]: p for p in json.loads(said)["parameters"]}
+wrong = 0
+for p in json.load(sys.stdin)["parameters"]:
+    again = parameters({p["name"]: p["default"]})[p["name"]] if p["default"] else p
+    if p["value"] != p["default"] or again["value"] != p["default"]:
+        wrong += 1
+        print(p["name"], "default", p["default"], "value", p["value"], "read again", again["value"])
+sys.exit(wrong != 0)'
+}
+check "defaults are values" defaults_are_values
+check "the page has the default in seconds" says 'default: 60 s' sh -c "tern_info --man | tr '[:upper:]' '[:lower:]'"
 check "files that were looked at" says "^  $work/site/tern/tern.conf: read" tern_info --parameters
 check "a wrong value is reported" says 'TERN_SM_POOL is .*, but it must be between' tern_info --parameters --json
 check "an unknown name is reported with the nearest" says 'TERN_HNG is not a parameter of Tern; did you mean TERN_HANG' env TERN_HNG=1 tern_info --parameters --json

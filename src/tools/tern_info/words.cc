@@ -31,7 +31,9 @@ std::string paragraph(const std::string& lead, const std::string& text, size_t c
 
 namespace {
 
+/// Bounds of seconds are microseconds, as the values in Params are.
 std::string bound_in_words(const char* kind, long long bound) {
+  if (std::strcmp(kind, "Seconds") == 0) return strf("%g s", static_cast<double>(bound) / 1e6);
   return std::strcmp(kind, "Size") == 0 ? bytes_in_words(static_cast<unsigned long long>(bound))
                                         : value_in_words(kind, std::to_string(bound));
 }
@@ -45,7 +47,11 @@ std::string value_in_words(const std::string& kind, const std::string& value) {
     return value + " (" + bytes_in_words(static_cast<unsigned long long>(number)) + ")";
   if (kind == "Size") return value + " B";
   if (kind == "Time") return value + " us";
-  if (kind == "Seconds") return strf("%g s", static_cast<double>(number) / 1e6);
+  if (kind == "Seconds") {
+    const size_t unit = value.find_first_not_of("0123456789");
+    return unit == std::string::npos ? value + " s"
+                                     : value.substr(0, unit) + " " + value.substr(unit);
+  }
   return value;
 }
 

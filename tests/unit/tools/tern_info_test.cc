@@ -52,7 +52,8 @@ TEST(InfoWords, ParagraphsBreakBetweenWords) {
 TEST(InfoWords, ValuesHaveUnits) {
   EXPECT_EQ(value_in_words("Size", "8192"), "8192 (8 KiB)");
   EXPECT_EQ(value_in_words("Time", "10"), "10 us");
-  EXPECT_EQ(value_in_words("Seconds", "1500000"), "1.5 s");
+  EXPECT_EQ(value_in_words("Seconds", "60"), "60 s");  // as Params writes values
+  EXPECT_EQ(value_in_words("Seconds", "1500ms"), "1500 ms");
   EXPECT_EQ(value_in_words("Word", "auto"), "auto");
 }
 
