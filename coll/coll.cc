@@ -185,9 +185,11 @@ int Coll::run(const Operation& operation) noexcept {
   std::optional<cuda::CallBuffers> buffers;
   if (TERN_UNLIKELY(cuda::driver() != nullptr))
     buffers.emplace(kept_by(operation.input), kept_by(operation.output));
-  int code = TERN_UNLIKELY(refusals_.troubled()) ? refusals_.settle(*operation.communicator, false)
-                                                 : MPI_SUCCESS;
-  const CallNumber number = Refusals::next_number(*operation.communicator, false);
+  int code = TERN_UNLIKELY(refusals_.troubled())
+                 ? refusals_.settle(*operation.communicator, false, operation.kind(true))
+                 : MPI_SUCCESS;
+  const CallNumber number =
+      Refusals::next_number(*operation.communicator, false, operation.kind(true));
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
     refusals_.refuse_call(*operation.communicator, number, code);
     return code;
@@ -260,20 +262,25 @@ int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
                Execution** execution) noexcept {
   core::Communicator& comm = *operation.communicator;
   const Question question = question_of(operation);
-  int code = TERN_UNLIKELY(refusals_.troubled()) ? refusals_.settle(comm, persistent) : MPI_SUCCESS;
+  int code = TERN_UNLIKELY(refusals_.troubled())
+                 ? refusals_.settle(comm, persistent, operation.kind(false))
+                 : MPI_SUCCESS;
   if (TERN_LIKELY(code == MPI_SUCCESS))
     code = prepare_flight(operation, question, persistent, call);
   if (TERN_LIKELY(code == MPI_SUCCESS) && *call == nullptr)
     code = prepare(operation, question, false, false, execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    refusals_.refuse_call(comm, Refusals::next_number(comm, persistent), code);
+    refusals_.refuse_call(comm, Refusals::next_number(comm, persistent, operation.kind(false)),
+                          code);
     return code;
   }
   const bool numbered = persistent && *call != nullptr;
   const CallNumber own = numbered ? (*call)->number() : CallNumber{};
   code = *call != nullptr ? hand_out(*call) : hand_out(*execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS))
-    refusals_.refuse_call(comm, numbered ? own : Refusals::next_number(comm, persistent), code);
+    refusals_.refuse_call(
+        comm, numbered ? own : Refusals::next_number(comm, persistent, operation.kind(false)),
+        code);
   return code;
 }
 

@@ -95,7 +95,9 @@ FlatCall* Coll::bound_flight(const Operation& operation, const Question& questio
     call->release();
     throw;
   }
-  if (persistent) call->set_persistent(std::move(own), Refusals::next_number(communicator, true));
+  if (persistent)
+    call->set_persistent(std::move(own),
+                         Refusals::next_number(communicator, true, operation.kind(false)));
   if (TERN_UNLIKELY(process_.explain.on()) && communicator.rank() == 0)
     call->measure(explain(state, state.question, choice));
   return call;

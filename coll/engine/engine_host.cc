@@ -34,7 +34,7 @@ void Execution::set_persistent() noexcept {
   persistent_ = true;
   set_active(false);
   operation_.communicator->keep_for_request();
-  number(Refusals::next_number(*operation_.communicator, true));
+  number(Refusals::next_number(*operation_.communicator, true, operation_.kind(false)));
   tag_by(sequence_of(number_));
 }
 
@@ -79,7 +79,8 @@ void Execution::copy_aside(int32_t blocks, bool back) noexcept {
 }
 
 void Execution::launch() noexcept {
-  if (!numbered_) number_ = Refusals::next_number(*operation_.communicator, false);
+  if (!numbered_)
+    number_ = Refusals::next_number(*operation_.communicator, false, operation_.kind(false));
   if (!tagged_) sequence_ = next_sequence(*operation_.communicator);
   broken_ = false;
   ++operation_.communicator->pending;

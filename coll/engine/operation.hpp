@@ -51,6 +51,8 @@ struct Operation {
   bool irregular = false;
   /// What the user calls it, where it serves another operation.
   const char* serves = nullptr;
+
+  [[nodiscard]] CallKind kind(bool blocking) const noexcept { return {collective, blocking, root}; }
 };
 
 /// "its part in an allreduce on MPI_COMM_WORLD": what a rank waits for.

@@ -18,9 +18,36 @@ namespace {
 // Tags of calls after a refusal are far from those before it, so that nothing of a call that others
 // began matches one that this rank begins later; where all have refused it they are the same again.
 constexpr uint32_t kTagsApart = 5003;
+constexpr int kFollowed = 16;  // calls behind a refusal that is not told: the others hear of each
 // For which a rank may wait for others that wait for it, before it says so; between polls that are
 // further apart it does something else.
 constexpr int64_t kLongest = 1'000'000'000, kWaits = 20'000'000;
+
+// Communicator::coll_recent has a byte per call, the newest in the lowest: four bits for the
+// collective, one for blocking calls, the last three of the root.
+constexpr int kBitsOfOne = 8;
+constexpr uint64_t kBlockingBit = 1 << 4, kRootBits = 7 << 5, kNoCall = 15;  // a refused call
+static_assert(kCollectives <= kNoCall);
+
+uint64_t bits_of(CallKind kind) noexcept {
+  return static_cast<uint64_t>(kind.collective) | (kind.blocking ? kBlockingBit : 0) |
+         (static_cast<uint64_t>(kind.root) << 5 & kRootBits);
+}
+CallKind kind_of(uint64_t bits) noexcept {
+  return {static_cast<Collective>(bits & 15), (bits & kBlockingBit) != 0,
+          static_cast<int>((bits & kRootBits) >> 5)};
+}
+/// Between two groups roots have other numbers on the two sides.
+bool match(CallKind one, CallKind other, const core::Communicator& comm) noexcept {
+  const uint64_t ignored = comm.inter() ? kRootBits : 0;
+  return (bits_of(one) | ignored) == (bits_of(other) | ignored);
+}
+std::string words_of(CallKind kind, const core::Communicator& comm) {
+  const bool known = rooted(kind.collective) && !comm.inter() && comm.size() <= 8;
+  const std::string root = known ? strf(" of root %d", kind.root) : "";
+  return strf("a %s %s%s", kind.blocking ? "blocking" : "nonblocking", name_of(kind.collective),
+              root.c_str());
+}
 
 /// Numbers wrap around.
 bool behind(uint32_t one, uint32_t other) noexcept { return static_cast<int32_t>(one - other) < 0; }
@@ -34,7 +61,7 @@ CallNumber number_of(const Notice& notice) noexcept {
 }
 
 Notice make_notice(Notice::Says says, CallNumber number, int rank, const std::string& why) {
-  Notice notice{says, number.value, number.persistent ? 1U : 0U, rank, {}};
+  Notice notice{says, number.value, number.persistent ? 1U : 0U, rank, {}, {}};
   why.copy(notice.why, sizeof notice.why - 1);
   return notice;
 }
@@ -66,20 +93,29 @@ Refusals::~Refusals() {
     for (core::Request* const request : told.sends) request->release();
 }
 
-CallNumber Refusals::next_number(core::Communicator& comm, bool persistent) noexcept {
+CallNumber Refusals::take_number(core::Communicator& comm, bool persistent,
+                                 uint64_t bits) noexcept {
+  uint64_t& recent = persistent ? comm.coll_recent_persistent : comm.coll_recent;
+  recent = recent << kBitsOfOne | bits;
   return {persistent ? comm.coll_persistent++ : comm.coll_sequence++, persistent};
 }
 
-void Refusals::refuse(core::Communicator& comm, bool persistent, int code, bool deferred) noexcept {
+CallNumber Refusals::next_number(core::Communicator& comm, bool persistent,
+                                 CallKind kind) noexcept {
+  return take_number(comm, persistent, bits_of(kind));
+}
+
+void Refusals::refuse(core::Communicator& comm, bool persistent, int code,
+                      std::optional<CallKind> deferred) noexcept {
   const core::ChannelLock lock(channel_.progress);
   const LastError last = take_last_error();
   try {
     if (deferred && others(comm) != 0) {
-      defer(under_way_.state_of(comm), persistent, code, last.text);
+      defer(under_way_.state_of(comm), {persistent, *deferred, code, last.text, now_ns(), 0});
     } else {
       drop_deferred(under_way_.state_of(comm), persistent);
       (void)fail(code, "%s", last.text.c_str());
-      refuse_call(comm, next_number(comm, persistent), code);
+      refuse_call(comm, take_number(comm, persistent, kNoCall), code);
     }
   } catch (const std::exception&) {
     log_line("no memory to remember that this rank takes no part in a collective");
@@ -88,14 +124,14 @@ void Refusals::refuse(core::Communicator& comm, bool persistent, int code, bool 
   channel_.progress.poll();  // a program that does nothing else must not gather such messages
 }
 
-void Refusals::defer(CommRefusals& state, bool persistent, int code, const std::string& text) {
+void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
   const auto& trouble = state.trouble;
-  const bool same =
-      trouble != nullptr && trouble->deferred && trouble->deferred->persistent == persistent;
-  const int64_t waited = same ? trouble->deferred->waited : 0;
-  drop_deferred(state, persistent);
+  if (trouble != nullptr && trouble->deferred &&
+      trouble->deferred->persistent == refusal.persistent)
+    refusal.waited = trouble->deferred->waited;
+  drop_deferred(state, refusal.persistent);
   troubled_ = true;
-  trouble_of(state).deferred = {persistent, code, text, now_ns(), waited};
+  trouble_of(state).deferred = std::move(refusal);
   ++deferred_;
   channel_.progress.stay_awake(1);
 }
@@ -119,6 +155,38 @@ void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
   channel_.progress.stay_awake(-1);
 }
 
+void Refusals::make_up(CommRefusals& state, bool persistent, CallKind kind) {
+  if (state.trouble == nullptr || !state.trouble->deferred) return;
+  if (state.trouble->deferred->persistent != persistent) return tell_deferred(state);
+  Trouble::Deferred& refused = *state.trouble->deferred;
+  refused.waited = 0;
+  core::Communicator& comm = state.communicator;
+  const bool tells = refused.followed != 0 || !match(refused.kind, kind, comm);
+  Notice notice = make_notice(Notice::Says::kInstead, {next(comm, persistent), persistent},
+                              comm.rank(), refused.text);
+  notice.kind = kind;
+  if (++refused.followed == kFollowed) drop_deferred(state, persistent);
+  if (tells) tell_all(comm, notice);
+}
+
+void Refusals::compare(CommRefusals& state, const Trouble::Heard& heard) {
+  core::Communicator& comm = state.communicator;
+  const Notice& notice = heard.notice;
+  const bool persistent = notice.persistent != 0;
+  const uint32_t age = next(comm, persistent) - 1 - notice.number;
+  if (age >= 64 / kBitsOfOne) return;  // too long ago
+  const uint64_t recent = persistent ? comm.coll_recent_persistent : comm.coll_recent;
+  const uint64_t own = recent >> age * kBitsOfOne & ((1 << kBitsOfOne) - 1);
+  if (own == kNoCall || match(kind_of(own), notice.kind, comm)) return;
+  end_collectives(
+      state, strf("rank %d%s refused a call (%s) and went on with %s, where this rank called %s",
+                  comm.named(notice.rank), heard.across ? " of the other group" : "", notice.why,
+                  words_of(notice.kind, comm).c_str(), words_of(kind_of(own), comm).c_str()));
+  core::Communicator& on = comm.inter() && !heard.across ? *comm.side : comm;
+  send(tell(make_notice(Notice::Says::kTakesPart, number_of(notice), comm.rank(), "")), on,
+       notice.rank);
+}
+
 void Refusals::tell_deferred(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
   const Trouble::Deferred deferred = *std::exchange(state.trouble->deferred, std::nullopt);
@@ -126,15 +194,27 @@ void Refusals::tell_deferred(CommRefusals& state) noexcept {
   channel_.progress.stay_awake(-1);
   const LastError last = take_last_error();
   (void)fail(deferred.code, "%s", deferred.text.c_str());
-  refuse_call(state.communicator, next_number(state.communicator, deferred.persistent),
+  refuse_call(state.communicator, take_number(state.communicator, deferred.persistent, kNoCall),
               deferred.code);
   (void)take_last_error();
   if (!last.text.empty()) (void)fail_on(last.object, MPI_ERR_OTHER, "%s", last.text.c_str());
 }
 
+// Calls have followed: this rank may come to the next one, too, and others may not have begun it.
+void Refusals::tell_waiting(CommRefusals& state) {
+  Trouble::Deferred& refused = *state.trouble->deferred;
+  if (refused.followed == 0) return tell_deferred(state);
+  refused.waited = 0;
+  core::Communicator& comm = state.communicator;
+  const CallNumber number{next(comm, refused.persistent), refused.persistent};
+  tell_all(comm, make_notice(Notice::Says::kAbsent, number, comm.rank(), refused.text));
+}
+
 void Refusals::freeing(const core::Communicator& comm) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (comm.coll != nullptr) tell_deferred(static_cast<CommRefusals&>(*comm.coll));
+  if (comm.coll == nullptr) return;
+  auto& state = static_cast<CommRefusals&>(*comm.coll);
+  tell_deferred(state);
 }
 
 void Refusals::refuse_call(core::Communicator& comm, CallNumber number, int code) noexcept {
@@ -166,8 +246,8 @@ void Refusals::look() noexcept {
   for (CommRefusals* state = states_; state != nullptr;) {
     const uint64_t forgotten = left_;
     CommRefusals* const following = state->following;
-    if (deferred_ != 0 && waited_long(*state)) tell_deferred(*state);
     try {
+      if (deferred_ != 0 && waited_long(*state)) tell_waiting(*state);
       hear(*state, fresh);
     } catch (const std::bad_alloc&) {
       --heard_;  // again at the next poll
@@ -235,9 +315,17 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
   const Notice& notice = heard.notice;
   const CallNumber number = number_of(notice);
   const char* const where = heard.across ? " of the other group" : "";
+  if (notice.says == Notice::Says::kInstead) {
+    if (come) return compare(state, heard);
+    if (trouble.over) return;
+    trouble.heard.push_back(heard);
+    ++waiting_;
+    return;
+  }
   if (notice.says == Notice::Says::kTakesPart)
     return end_collectives(state, strf("rank %d%s took part in a collective that this rank refused",
                                        comm.named(notice.rank), where));
+  if (notice.says == Notice::Says::kAbsent && !come) return;
   const auto same = std::find_if(trouble.refused.begin(), trouble.refused.end(),
                                  [&](const Trouble::Refused& own) { return own.number == number; });
   if (same != trouble.refused.end()) {
@@ -263,7 +351,9 @@ void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_pers
   for (size_t i = 0; i < heard.size();) {
     const Trouble::Heard one = heard[i];
     const bool come =
-        behind(one.notice.number, one.notice.persistent != 0 ? next_persistent : next);
+        one.notice.says == Notice::Says::kInstead  // compared when the call has its number
+            ? has_come(state.communicator, one.notice)
+            : behind(one.notice.number, one.notice.persistent != 0 ? next_persistent : next);
     if (!state.over() && !come) {
       ++i;
       continue;
@@ -313,12 +403,12 @@ void Refusals::interrupt(core::Communicator& comm) noexcept {
   }
 }
 
-int Refusals::settle(core::Communicator& comm, bool persistent) noexcept {
+int Refusals::settle(core::Communicator& comm, bool persistent, CallKind kind) noexcept {
   if (comm.interrupted()) return comm.fail_interrupted();
   if (comm.coll == nullptr) return MPI_SUCCESS;
   auto& state = static_cast<CommRefusals&>(*comm.coll);
-  drop_deferred(state, persistent);
   try {
+    make_up(state, persistent, kind);
     reconsider(state, next(comm, false) + (persistent ? 0 : 1),
                next(comm, true) + (persistent ? 1 : 0));
   } catch (const std::bad_alloc&) {

@@ -11,8 +11,12 @@
 // shared memory no more on that communicator, whose epochs it cannot follow without the call's
 // size; messages carry the number. Only buffers that share memory are told later: programs look on
 // one rank whether that is found, and go on (MPICH's tests noalias to noalias3), so the next
-// collective takes the number. It is told when the communicator is freed, or after a second in
-// which the rank waits for something else. A rank that cannot be told is tried again for some
+// collective takes the number. If other ranks took part in the refused call their numbers are ahead
+// from then on. So the rank tells all others which calls follow (not the first, if it is the same
+// call again, in order): a rank with another call of that number ends the communicator's
+// collectives. It is told as a refusal when the communicator is freed, or after a second in which
+// the rank waits for something else; if calls have followed, only ranks that have come to a later
+// call take that for one. A rank that cannot be told is tried again for some
 // seconds; then the job ends. Cost: a count of such messages that the pml keeps, read by each poll.
 // Threads: under the channel's lock. See: tests/mpi/coll_refused.c.
 #pragma once
@@ -24,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/schedule/collective.hpp"
 #include "core/communicator.hpp"
 #include "core/process.hpp"
 #include "core/request.hpp"
@@ -40,11 +45,14 @@ struct CallNumber {
 
 /// Travels as it is.
 struct Notice {
-  enum class Says : uint32_t { kRefuses, kTakesPart };
+  // kInstead: the call that takes this number, after a refusal whose number was not told.
+  // kAbsent: after such a refusal the rank waits for something else, and has not come to this call.
+  enum class Says : uint32_t { kRefuses, kTakesPart, kInstead, kAbsent };
   Says says;
   uint32_t number, persistent;  // of the call
-  int32_t rank;                 // who says it, in its group
-  char why[176];                // the error, as far as it fits
+  int32_t rank;                 // that says it, in its group
+  CallKind kind;                // kInstead: the call
+  char why[164];                // the error, as far as it fits
 };
 
 /// One that is on its way.
@@ -71,12 +79,15 @@ struct Trouble {
     Notice notice;
     bool across;  // of the other group
   };
-  /// A refusal that was told to no rank yet.
+  /// A refusal that was told to no rank yet. Calls that follow take its number and those behind it:
+  /// as many as `followed`.
   struct Deferred {
     bool persistent;
+    CallKind kind;
     int code;
     std::string text;
     int64_t seen, waited;  // ns: at the last poll, and in polls that followed each other
+    int followed = 0;
   };
   /// A notice on its way in: it may be announced before its data comes.
   struct Coming {
@@ -131,12 +142,12 @@ class Refusals {
   ~Refusals();
 
   /// Takes the number of the next collective.
-  [[nodiscard]] static CallNumber next_number(core::Communicator& communicator,
-                                              bool persistent) noexcept;
+  [[nodiscard]] static CallNumber next_number(core::Communicator& communicator, bool persistent,
+                                              CallKind kind) noexcept;
   /// This rank takes no part in the communicator's next collective, for the reason of the last
-  /// fail(), which stays. `deferred`: unless its next collective makes up for it.
+  /// fail(), which stays. `deferred`: this collective, unless the next one makes up for it.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
-                        bool deferred) noexcept;
+                        std::optional<CallKind> deferred) noexcept;
   /// No collective of the communicator works any more on this rank. Others hear of those under way
   /// alone. No lock is held.
   TERN_COLD void end(core::Communicator& communicator, const std::string& why) noexcept;
@@ -150,7 +161,8 @@ class Refusals {
   /// Whether a communicator has heard of a refusal; then settle() goes before each call.
   [[nodiscard]] bool troubled() const noexcept { return troubled_; }
   /// Before a call takes its number: an error where another rank refuses it.
-  [[nodiscard]] TERN_COLD int settle(core::Communicator& communicator, bool persistent) noexcept;
+  [[nodiscard]] TERN_COLD int settle(core::Communicator& communicator, bool persistent,
+                                     CallKind kind) noexcept;
   /// Before a persistent call is started: an error, here and for all who start it, where the
   /// communicator's collectives are over.
   [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;
@@ -173,6 +185,8 @@ class Refusals {
   [[nodiscard]] bool all_told() const noexcept { return untold_.empty(); }
 
  private:
+  [[nodiscard]] static CallNumber take_number(core::Communicator& communicator, bool persistent,
+                                              uint64_t bits) noexcept;
   // Those that send or receive throw std::bad_alloc.
   void tell_all(core::Communicator& communicator, const Notice& notice);
   Told& tell(const Notice& notice);
@@ -190,10 +204,15 @@ class Refusals {
   /// Takes what was heard of calls before these numbers.
   void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
-  void defer(CommRefusals& state, bool persistent, int code, const std::string& text);
+  void defer(CommRefusals& state, Trouble::Deferred refusal);
+  /// Its next collective takes the number of a deferred refusal.
+  void make_up(CommRefusals& state, bool persistent, CallKind kind);
+  /// Another rank's call of that number is to be the same as this rank's, which may just begin.
+  void compare(CommRefusals& state, const Trouble::Heard& heard);
   void drop_deferred(CommRefusals& state, bool persistent) noexcept;
   [[nodiscard]] bool waited_long(CommRefusals& state) noexcept;
   void tell_deferred(CommRefusals& state) noexcept;
+  void tell_waiting(CommRefusals& state);
 
   core::Channel& channel_;
   core::Process& process_;

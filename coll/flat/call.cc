@@ -40,7 +40,7 @@ void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber numbe
 
 void FlatCall::launch() noexcept {
   if (!persistent_) {
-    number_ = Refusals::next_number(*operation_.communicator, false);
+    number_ = Refusals::next_number(*operation_.communicator, false, operation_.kind(false));
     sequence_ = next_sequence(*operation_.communicator);
   }
   blocking_ = false;
@@ -215,10 +215,10 @@ void FlatCall::destroy() noexcept {
 }
 
 void FlatCall::describe(WaitReport* report) const {
+  if (schedule_ != nullptr) return schedule_->describe(report);
   const char* const name =
       operation_.serves == nullptr ? name_of(operation_.collective) : operation_.serves;
   report->words += part_in(name, *operation_.communicator);
-  if (schedule_ != nullptr) return schedule_->describe(report);
   queue_->describe(*this, report);
 }
 

@@ -234,7 +234,10 @@ void FlatQueue::advance_schedules(FlatCall** ended, int* events) noexcept {
 }
 
 void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
-  if (meeting_ != nullptr) return meeting_->describe(report);
+  if (meeting_ != nullptr) {
+    report->words += ": ";
+    return meeting_->describe(report);
+  }
   if (state_ != State::kMet) return;
   const FlatCall& first = *calls_.first;
   int late = no_room_;

@@ -47,6 +47,13 @@ enum class Collective : uint8_t {
 };
 inline constexpr int kCollectives = 13;
 
+/// Calls of two kinds do not match each other.
+struct CallKind {
+  Collective collective;
+  bool blocking;
+  int root;  // 0 without a root
+};
+
 /// "allreduce", ...
 [[nodiscard]] const char* name_of(Collective collective) noexcept;
 [[nodiscard]] constexpr bool rooted(Collective c) noexcept {

@@ -3,6 +3,7 @@
 // Why: every form of an operation differs only in how its one description is started.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "coll/coll.hpp"
@@ -15,6 +16,9 @@ struct Described {
   coll::Operation operation{};
   int code = MPI_SUCCESS;
   bool aliased = false;  // which is what is wrong
+  [[nodiscard]] std::optional<coll::CallKind> aliased_call(bool blocking) const noexcept {
+    return aliased ? std::optional(operation.kind(blocking)) : std::nullopt;
+  }
 };
 
 /// Starts and waits.

@@ -64,10 +64,10 @@ Operation between(Operation operation) {
 
 /// What is to be started, by `start`; or the error, which the others hear.
 template <class Start>
-int started(const Described& what, Part part, Start&& start) noexcept {
+int started(const Described& what, Part part, bool blocking, Start&& start) noexcept {
   core::Communicator& comm = *what.operation.communicator;
   if (TERN_UNLIKELY(what.code != MPI_SUCCESS)) {
-    excuse(comm, part, what.code, what.aliased);
+    excuse(comm, part, what.code, what.aliased_call(blocking));
     return what.code;
   }
   if (!comm.inter()) return start(*comm.channel().coll, what.operation);
@@ -91,7 +91,8 @@ int handed_out(int code, const core::Request* made, MPI_Request* request) noexce
 
 namespace {
 
-void excuse_here(core::Communicator& comm, Part part, int code, bool aliased) {
+void excuse_here(core::Communicator& comm, Part part, int code,
+                 std::optional<coll::CallKind> aliased) {
   switch (part) {
     case Part::kCollective:
     case Part::kPersistent:
@@ -114,7 +115,8 @@ void excuse_here(core::Communicator& comm, Part part, int code, bool aliased) {
 
 }  // namespace
 
-void excuse(core::Communicator& comm, Part part, int code, bool aliased) noexcept {
+void excuse(core::Communicator& comm, Part part, int code,
+            std::optional<coll::CallKind> aliased) noexcept {
   using Action = core::ErrorHandler::Action;
   const Action action = comm.error_handler ? comm.error_handler->action() : Action::kFatal;
   if (action != Action::kReturn && action != Action::kUser) return;  // the job ends
@@ -190,24 +192,26 @@ Described agreed(Described what, int input_block, int output_block) noexcept {
 }
 
 int run(const Described& what) noexcept {
-  return started(what, Part::kCollective,
+  return started(what, Part::kCollective, true,
                  [](coll::Coll& coll, const Operation& operation) { return coll.run(operation); });
 }
 
 int begin(const Described& what, MPI_Request* request) noexcept {
-  return started(what, Part::kCollective, [request](coll::Coll& coll, const Operation& operation) {
-    core::Request* made = nullptr;
-    const int code = coll.start(operation, &made);
-    return handed_out(code, made, request);
-  });
+  return started(what, Part::kCollective, false,
+                 [request](coll::Coll& coll, const Operation& operation) {
+                   core::Request* made = nullptr;
+                   const int code = coll.start(operation, &made);
+                   return handed_out(code, made, request);
+                 });
 }
 
 int plan(const Described& what, MPI_Request* request) noexcept {
-  return started(what, Part::kPersistent, [request](coll::Coll& coll, const Operation& operation) {
-    core::Request* made = nullptr;
-    const int code = coll.init(operation, &made);
-    return handed_out(code, made, request);
-  });
+  return started(what, Part::kPersistent, false,
+                 [request](coll::Coll& coll, const Operation& operation) {
+                   core::Request* made = nullptr;
+                   const int code = coll.init(operation, &made);
+                   return handed_out(code, made, request);
+                 });
 }
 
 }  // namespace tern::api

@@ -107,12 +107,10 @@ Described scan_of(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype&
 
 Described exscan_of(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type,
                     core::Op& op, Communicator& comm) noexcept {
-  const Side output = vector_of(recvbuf, count, type);
-  const bool has_result = comm.rank() != 0 || sendbuf == MPI_IN_PLACE;
-  Described what = reduced(Collective::kExscan, vector_of(sendbuf, count, type),
-                           has_result ? output : Side{}, op, comm);
-  what.operation.output = output;
-  return what;
+  // Rank 0 has no result, but refuses equal buffers as the others do (so does MPICH): otherwise it
+  // would begin a call that they do not.
+  return reduced(Collective::kExscan, vector_of(sendbuf, count, type),
+                 vector_of(recvbuf, count, type), op, comm);
 }
 
 }  // namespace

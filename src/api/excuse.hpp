@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "api/process.hpp"
+#include "coll/schedule/collective.hpp"
 #include "core/communicator.hpp"
 
 namespace tern::api {
@@ -23,9 +25,10 @@ enum class Part : uint8_t {
   kEnqueued,    // collectives on a stream
 };
 
-/// The reason is the last fail(), which stays. `aliased`: buffers that share memory are all that is
-/// wrong.
-void excuse(core::Communicator& communicator, Part part, int code, bool aliased = false) noexcept;
+/// The reason is the last fail(), which stays. `aliased`: this collective, if buffers that share
+/// memory are all that is wrong with it.
+void excuse(core::Communicator& communicator, Part part, int code,
+            std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
 
 /// As attempt(), of a collective: what `work` throws is that it was not begun.
 template <class Work>
@@ -40,7 +43,8 @@ template <class Work>
 void refuse_split(core::Communicator& communicator, bool by_type, int code);
 
 /// streams.cc: what the others hear when their streams come to it.
-void refuse_enqueued(core::Communicator& communicator, int code, bool aliased);
+void refuse_enqueued(core::Communicator& communicator, int code,
+                     std::optional<coll::CallKind> aliased);
 
 /// comm_create.cc: as MPI_Comm_create with a group that is refused.
 void refuse_create(core::Communicator& communicator, int code);

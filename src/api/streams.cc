@@ -281,7 +281,7 @@ int comm_get_stream(Communicator& comm, int idx, MPIX_Stream* out) noexcept {
 
 // -- collectives
 
-void refuse_enqueued(Communicator& comm, int code, bool aliased) {
+void refuse_enqueued(Communicator& comm, int code, std::optional<coll::CallKind> aliased) {
   if (CommStream* const state = stream::of(comm)) stream::refuse(*state, code, aliased);
 }
 
@@ -290,7 +290,7 @@ int enqueue(const Described& what, const char* name) noexcept {
   if (const int code = find_stream(*what.operation.communicator, &state); code != MPI_SUCCESS)
     return code;
   if (what.code != MPI_SUCCESS) {
-    excuse(*what.operation.communicator, Part::kEnqueued, what.code, what.aliased);
+    excuse(*what.operation.communicator, Part::kEnqueued, what.code, what.aliased_call(false));
     return what.code;
   }
   return stream::enqueue(*state, what.operation, name);

@@ -173,6 +173,8 @@ class alignas(64) Communicator final : public Object {
   uint32_t coll_sequence = 0;           // collectives started on it, or refused
   uint32_t coll_tags = 0;               // of these, those that may send; the tag of each
   uint32_t coll_persistent = 0;         // persistent ones made for it; likewise
+  // Which they were, the last of each: coll/engine/refusal.cc.
+  uint64_t coll_recent = 0, coll_recent_persistent = 0;
   bool freed = false;  // the user's handle is gone; pending operations keep it alive
   int pending = 0;     // operations under way, and kept; under the channel's lock
   int kept = 0;        // persistent requests that were made for it

@@ -23,7 +23,7 @@ std::unique_ptr<Call> make_call(CommStream& on, const coll::Operation& operation
 
 class Refusal final : public Call {
  public:
-  Refusal(CommStream& on, int code, bool aliased)
+  Refusal(CommStream& on, int code, std::optional<coll::CallKind> aliased)
       : Call("a collective that was refused"),
         on_(on),
         shadow_(on.shadow()),
@@ -47,12 +47,12 @@ class Refusal final : public Call {
   CommStream& on_;
   core::Communicator& shadow_;
   const int code_;
-  const bool aliased_;
+  const std::optional<coll::CallKind> aliased_;
   const std::string text_;
 };
 
 /// To all ranks of the shadow, when the stream comes there.
-void tell(CommStream& on, int code, bool aliased) noexcept {
+void tell(CommStream& on, int code, std::optional<coll::CallKind> aliased) noexcept {
   try {
     const auto call = std::make_shared<Refusal>(on, code, aliased);
     const LastError last = take_last_error();
@@ -65,7 +65,7 @@ void tell(CommStream& on, int code, bool aliased) noexcept {
 
 }  // namespace
 
-void refuse(CommStream& on, int code, bool aliased) noexcept {
+void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased) noexcept {
   tell(on, code, aliased);
   if (on.islands() != nullptr && !aliased) on.islands()->refuse(code);
 }
@@ -76,7 +76,7 @@ void refuse(CommStream& on, int code, bool aliased) noexcept {
 int enqueue(CommStream& on, const coll::Operation& operation, const char* name) noexcept {
   int code = on.earlier_error();
   if (code != MPI_SUCCESS) {
-    if (on.islands() != nullptr) refuse(on, code, false);
+    if (on.islands() != nullptr) refuse(on, code, std::nullopt);
     return code;
   }
   if (on.islands() != nullptr) code = on.islands()->fail_if_forsaken();
@@ -88,7 +88,7 @@ int enqueue(CommStream& on, const coll::Operation& operation, const char* name) 
       code = on.shadow().channel().coll->fail_if_over(on.shadow());
       if (code == MPI_SUCCESS) {
         code = on.islands()->enqueue(operation, name);
-        if (code != MPI_SUCCESS) tell(on, code, false);  // the parts have been told
+        if (code != MPI_SUCCESS) tell(on, code, std::nullopt);  // the parts have been told
         return code;
       }
       taken = true;
@@ -101,7 +101,7 @@ int enqueue(CommStream& on, const coll::Operation& operation, const char* name) 
     code = fail(error);
     taken = true;
   }
-  if (code != MPI_SUCCESS && taken) refuse(on, code, false);
+  if (code != MPI_SUCCESS && taken) refuse(on, code, std::nullopt);
   return code;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "coll/engine/operation.hpp"
 #include "stream/comm_stream.hpp"
@@ -20,7 +21,7 @@ namespace tern::stream {
 
 /// This rank takes no part in the next collective, for the reason of the last fail(), which has
 /// this class: the others hear of it when the stream comes there. Nothing in a capture.
-void refuse(CommStream& on, int code, bool aliased) noexcept;
+void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased) noexcept;
 
 /// Of one form each; throw Error where the arguments cannot be served.
 [[nodiscard]] std::unique_ptr<Call> make_vector_call(CommStream& on,

@@ -131,7 +131,7 @@ void CommStream::finish(Flight& flight, int code) noexcept {
 void CommStream::tell_of_part(int code, const std::string& text) noexcept {
   if (std::exchange(told_of_part_, true)) return;
   (void)fail(code, "%s", text.c_str());
-  shadow_.channel().coll->refusals().refuse(shadow_, false, code, false);
+  shadow_.channel().coll->refusals().refuse(shadow_, false, code, std::nullopt);
 }
 
 void CommStream::lose_island(const coll::GpuTeam& team) noexcept {

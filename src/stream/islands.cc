@@ -158,7 +158,7 @@ int Islands::allreduce(const Operation& operation, const char* name) {
   step.output = shares.own(out);
   int code = stream::enqueue(*here_, step, name);
   if (code != MPI_SUCCESS) {
-    stream::refuse(*across_, code, false);
+    stream::refuse(*across_, code, std::nullopt);
     return code;
   }
   step.collective = Collective::kAllreduce;
@@ -168,7 +168,7 @@ int Islands::allreduce(const Operation& operation, const char* name) {
   step.input = step.output;
   code = stream::enqueue(*across_, step, name);
   if (code != MPI_SUCCESS) {
-    stream::refuse(*here_, code, false);
+    stream::refuse(*here_, code, std::nullopt);
     return code;
   }
   step.collective = Collective::kAllgather;
@@ -189,7 +189,7 @@ int Islands::bcast(const Operation& operation, const char* name) {
     step.root = static_cast<int>(at - map_.across.begin());
     const int code = stream::enqueue(*across_, step, name);
     if (code != MPI_SUCCESS) {
-      stream::refuse(*here_, code, false);
+      stream::refuse(*here_, code, std::nullopt);
       return code;
     }
   }
@@ -198,8 +198,8 @@ int Islands::bcast(const Operation& operation, const char* name) {
 }
 
 void Islands::refuse(int code) noexcept {
-  stream::refuse(*here_, code, false);
-  stream::refuse(*across_, code, false);
+  stream::refuse(*here_, code, std::nullopt);
+  stream::refuse(*across_, code, std::nullopt);
 }
 
 }  // namespace tern::stream

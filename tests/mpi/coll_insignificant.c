@@ -88,7 +88,7 @@ static void exclusive(void) {
   comm = MPI_COMM_WORLD;
   if (rank == 0) {
     RUN(Exscan, Iexscan, &mine, NO_BUFFER, 1, MPI_INT, MPI_SUM);
-    RUN(Exscan, Iexscan, &mine, &mine, 1, MPI_INT, MPI_SUM);
+    RUN(Exscan, Iexscan, &mine, NULL, 1, MPI_INT, MPI_SUM);
     CHECK_EQ(mine, 1);
   } else {
     RUN(Exscan, Iexscan, &mine, &before, 1, MPI_INT, MPI_SUM);
