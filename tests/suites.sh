@@ -167,8 +167,8 @@ look_at_cpu() { # a subshell would see its own
   cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", 60 * ($1 + $3) + $2 + $4 }' "$logs/times")
 }
 
-# These wait for downloads, or for Slurm, most of their time. What later suites compile is begun beside them, behind all else.
-waiting_suites=' fresh hosts '
+# These leave a core idle for a part of their time (downloads, Slurm, ranks that sleep). What later suites compile is begun beside them, behind all else.
+waiting_suites=' fresh mpi hosts '
 ahead=
 begin_ahead() {
   local wanted=" ${suites[*]} " name options

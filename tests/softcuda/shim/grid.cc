@@ -50,6 +50,13 @@ struct Thread {
   Here place;
   Block* block = nullptr;
   bool ended = false;
+  // The barrier at which the thread waits, and the barrier's generation when it came; or null.
+  const Barrier* barrier = nullptr;
+  unsigned generation = 0;
+
+  [[nodiscard]] bool waits() const noexcept {
+    return barrier != nullptr && barrier->generation == generation;
+  }
 };
 
 /// Everything of the grid that runs on this thread of the system.
@@ -222,7 +229,7 @@ class Residents {
  private:
   static constexpr size_t kAtOnce = 512;  // threads
   // Rounds of threads that hand data on without a barrier are idle ones, too: sleep late.
-  static constexpr unsigned kIdleRounds = 1000;
+  static constexpr unsigned kIdleRounds = 100;
 
   // `has_place`: one was taken for it.
   bool begin_block(bool has_place) {
@@ -250,6 +257,7 @@ class Residents {
       thread.place.shared = block.shared.data();
       thread.block = &block;
       thread.ended = false;
+      thread.barrier = nullptr;
       thread.fiber.start(thread_main, &thread);
     }
     tsan_release(&grid.begun);
@@ -261,7 +269,7 @@ class Residents {
     grid.memory = &memory;
     for (size_t t = 0; t < size_; ++t) {
       Thread& thread = threads_[seat * size_ + t];
-      if (thread.ended) continue;
+      if (thread.ended || thread.waits()) continue;
       grid.running = &thread;
       here = thread.place;
       thread.fiber.resume();
@@ -277,12 +285,13 @@ class Residents {
     begin_block(false);
   }
 
-  // Others may have the processor that the grid waits for.
+  // Other grids may need the processor. A grid that waits for long, for a rank that never comes,
+  // looks less often.
   static void give_way(unsigned idle) {
     if (idle < kIdleRounds)
       std::this_thread::yield();
     else
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      std::this_thread::sleep_for(std::chrono::microseconds(std::min(idle / 2, 1000U)));
   }
 
   static void stir() {
@@ -320,7 +329,11 @@ void wait_at(Barrier& barrier, bool stirs) {
     if (stirs) grid.moved = Clock::now();
     grid.stirs |= stirs;
   }
-  while (barrier.generation == before) grid.running->fiber.leave();
+  Thread& thread = *grid.running;
+  thread.barrier = &barrier;
+  thread.generation = before;
+  while (barrier.generation == before) thread.fiber.leave();
+  thread.barrier = nullptr;
   tsan_acquire(&barrier);
 }
 
