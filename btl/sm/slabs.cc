@@ -72,20 +72,16 @@ int SmSlabs::get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexce
   return cma_get(address.pid, &local, 1, &remote, 1);
 }
 
-// One system call for both ends: a buffer is hardly ever in two mappings of different kinds.
+// One system call for both ends: a buffer is hardly ever in two mappings of different kinds. The
+// answer is not kept: the address may be another kind of memory in the next call.
 bool SmSlabs::is_readable(const void* address, size_t bytes) noexcept {
   const auto first = reinterpret_cast<uintptr_t>(address), last = first + bytes - 1;
-  for (const Range& known : readable_)
-    if (known.first <= first && last <= known.last) return true;
   std::array<std::byte, 2> ends;
   const iovec local{ends.data(), ends.size()};
   const std::array<iovec, 2> remote{
       {{reinterpret_cast<void*>(first), 1}, {reinterpret_cast<void*>(last), 1}}};
   const int error = cma_get(::getpid(), &local, 1, remote.data(), remote.size());
-  if (error == 0) {
-    readable_[next_readable_++ % readable_.size()] = {first, last};
-    return true;
-  }
+  if (error == 0) return true;
   if (!std::exchange(refusal_said_, true))
     sm_.process().explain.warn(
         "fallback", {{"what", "two copies"}, {"why", std::strerror(error)}},

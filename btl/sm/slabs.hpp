@@ -41,11 +41,6 @@ class SmSlabs final : public core::Slabs {
   const uint32_t channel_;
   const bool fenced_;
   std::array<Free, 2> free_;
-  struct Range {
-    uintptr_t first = 0, last = 0;
-  };
-  std::array<Range, 8> readable_;  // the last that were asked for
-  size_t next_readable_ = 0;
   bool refusal_said_ = false;
 };
 
