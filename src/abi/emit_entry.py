@@ -343,7 +343,7 @@ class Entry:
 
     def stub_object(self):
         if self.f.chapter == 'io':  # without a file: the handler of MPI_FILE_NULL, which returns
-            return ', MPI_FILE_NULL'
+            return ', MPI_FILE_NULL' + ''.join(f', {p.name}' for p in self.f.params if p.kind == 'comm')
         if not self.object:
             return ''
         name = self.object.name

@@ -66,14 +66,17 @@ template <class T, class Handle>
 }
 [[nodiscard]] TERN_COLD int no_memory(Call call) noexcept;
 
-/// Stubs: functions that have no body yet.
+/// Stubs: functions that have no body yet. Each is named on stderr once, by rank 0 of the
+/// communicator, whatever the error handler: programs that never look at codes lose data otherwise.
 [[nodiscard]] TERN_COLD int unsupported(Call call) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call call, MPI_Comm comm) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call call, MPI_Session session) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call call, MPI_Win win) noexcept;
 /// Files have their own default: the handler of MPI_FILE_NULL, which returns.
-[[nodiscard]] TERN_COLD int unsupported(Call call, MPI_File file) noexcept;
-/// For functions that return no error code: says on stderr that there is no `name`.
+/// The ranks that opened files by one communicator let its rank 0 speak.
+[[nodiscard]] TERN_COLD int unsupported(Call call, MPI_File file,
+                                        MPI_Comm comm = MPI_COMM_NULL) noexcept;
+/// For functions that return no error code.
 TERN_COLD void name_unsupported(const char* name) noexcept;
 
 /// The values of an int array as a wider type; a null array stays null.

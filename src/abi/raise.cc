@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors on their way to the user: the sentence completed, the object's error handler found and
 // obeyed.
+#include <atomic>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
 
 #include "abi/entry.hpp"
 #include "api/errors.hpp"
@@ -100,9 +104,32 @@ int no_memory(Call call) noexcept {
   return raise(call, fail(MPI_ERR_NO_MEM, "no memory for the arguments"));
 }
 
+namespace {
+
+constexpr const char* kMissing = "this version of Tern does not have it yet";
+// Whether this process speaks for the others with which it opens files.
+std::atomic<bool> speaks_of_files{true};
+
+void say_missing(const char* name) noexcept {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  try {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (said.insert(name).second) log_line("%s: %s", name, kMissing);
+  } catch (const std::exception&) {
+    log_line("%s: %s", name, kMissing);
+  }
+}
+
+}  // namespace
+
 int unsupported(Call call) noexcept {
-  return raise(call,
-               fail(MPI_ERR_UNSUPPORTED_OPERATION, "this version of Tern does not have it yet"));
+  const auto* const comm = call.at != nullptr && call.at->kind() == Kind::kCommunicator
+                               ? static_cast<const core::Communicator*>(call.at)
+                               : nullptr;
+  if ((comm == nullptr || comm->rank() == 0) && !api::ends_the_job(listener(call, nullptr)))
+    say_missing(call.name);
+  return raise(call, fail(MPI_ERR_UNSUPPORTED_OPERATION, "%s", kMissing));
 }
 
 int unsupported(Call call, MPI_Comm comm) noexcept {
@@ -120,15 +147,16 @@ int unsupported(Call call, MPI_Win win) noexcept {
   return unsupported(call);
 }
 
-int unsupported(Call call, MPI_File) noexcept {
-  const std::string text = strf("%s: this version of Tern does not have it yet (%s)", call.name,
-                                "MPI_ERR_UNSUPPORTED_OPERATION");
+int unsupported(Call call, MPI_File, MPI_Comm comm) noexcept {
+  const auto* const opens = call.process == nullptr ? nullptr : call.find<core::Communicator>(comm);
+  if (opens != nullptr) speaks_of_files = opens->rank() == 0;
+  if (speaks_of_files) say_missing(call.name);
+  const std::string text =
+      strf("%s: %s (%s)", call.name, kMissing, "MPI_ERR_UNSUPPORTED_OPERATION");
   api::remember_error(MPI_ERR_UNSUPPORTED_OPERATION, text);
   return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-void name_unsupported(const char* name) noexcept {
-  log_line("%s: this version of Tern does not have it yet", name);
-}
+void name_unsupported(const char* name) noexcept { say_missing(name); }
 
 }  // namespace tern::abi

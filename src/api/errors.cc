@@ -225,12 +225,26 @@ void keep_until_delivered(core::Ref<core::Object> object) noexcept {
 
 core::Ref<core::Object> kept_until_delivered() noexcept { return kept_object; }
 
+namespace {
+
+core::ErrorHandler* heard_by(core::Object* object) noexcept {
+  return object == nullptr ? core::initial_error_handler(any_process()) : handler_of(*object);
+}
+
+}  // namespace
+
+bool ends_the_job(core::Object* object) noexcept {
+  using Action = core::ErrorHandler::Action;
+  const core::ErrorHandler* const handler = heard_by(object);
+  const Action action = handler == nullptr ? Action::kFatal : handler->action();
+  return action != Action::kReturn && action != Action::kUser;
+}
+
 int deliver(core::Process* process, core::Object* object, int code,
             const std::string& text) noexcept {
   const core::Ref<core::Object> kept = std::exchange(kept_object, {});
   using Action = core::ErrorHandler::Action;
-  core::ErrorHandler* handler =
-      object == nullptr ? core::initial_error_handler(any_process()) : handler_of(*object);
+  core::ErrorHandler* handler = heard_by(object);
   remember_error(code, text);
   const Action action = handler == nullptr ? Action::kFatal : handler->action();
   if (action == Action::kReturn) return code;

@@ -54,6 +54,8 @@ void remember_error(int code, const std::string& text) noexcept;
 /// The text remembered for this code on this thread; empty where another error came after it.
 [[nodiscard]] std::string remembered_error(int code) noexcept;
 
+/// Whether an error of `object` (null: before MPI_Init) ends the job.
+[[nodiscard]] bool ends_the_job(core::Object* object) noexcept;
 /// Hands an error with its whole text to the error handler of `object` (null: fatal); returns
 /// `code` where the handler returns.
 int deliver(core::Process* process, core::Object* object, int code,

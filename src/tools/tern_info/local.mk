@@ -10,6 +10,7 @@ tern_info_sources += \
   src/tools/tern_info/options.cc src/tools/tern_info/options.hpp \
   src/tools/tern_info/picture.hpp \
   src/tools/tern_info/picture_svg.cc src/tools/tern_info/picture_text.cc \
+  src/tools/tern_info/program.cc src/tools/tern_info/program.hpp \
   src/tools/tern_info/report.hpp \
   src/tools/tern_info/report_json.cc src/tools/tern_info/report_text.cc \
   src/tools/tern_info/words.cc src/tools/tern_info/words.hpp

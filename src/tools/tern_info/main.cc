@@ -12,6 +12,7 @@
 #include "tools/tern_info/manual.hpp"
 #include "tools/tern_info/options.hpp"
 #include "tools/tern_info/picture.hpp"
+#include "tools/tern_info/program.hpp"
 #include "tools/tern_info/report.hpp"
 
 namespace tern::info {
@@ -53,6 +54,11 @@ std::string answer(const Options& options) {
   if (options.help) return help_text();
   if (options.version) return strf("tern_info (Tern MPI) %s\n", PACKAGE_VERSION);
   if (options.manual) return parameters_as_mdoc();
+  if (!options.program.empty()) {
+    const Imports imports = imports_of(options.program);
+    return options.json ? imports_as_json(options.program, imports)
+                        : imports_in_words(options.program, imports, page_here().columns);
+  }
   const Facts facts = collect(options);
   const bool nothing_else = !options.build && !options.transports && !options.topology &&
                             !options.parameters && !options.json;

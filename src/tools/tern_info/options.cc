@@ -25,6 +25,8 @@ constexpr Option kOptions[] = {
     {"--json", &Options::json, nullptr, "", "the same for programs"},
     {"--svg", nullptr, &Options::svg, "FILE", "draw the machine into FILE (- for standard output)"},
     {"--links", nullptr, &Options::links, "FILE", "draw GPUs and their links into FILE"},
+    {"--program", nullptr, &Options::program, "FILE",
+     "which functions of MPI FILE imports, and which Tern lacks"},
     {"--man", &Options::manual, nullptr, "", "the parameters as mdoc, for the manual page"},
     {"--version", &Options::version, nullptr, "", "the version alone"},
     {"--help", &Options::help, nullptr, "", "this text"},

@@ -13,8 +13,9 @@ struct Options {
   bool json = false;
   bool manual = false;  // the parameters as a part of a manual page
   bool version = false, help = false;
-  std::string svg;    // where the picture goes; empty: no picture is drawn
-  std::string links;  // likewise that of the GPUs
+  std::string svg;      // where the picture goes; empty: no picture is drawn
+  std::string links;    // likewise that of the GPUs
+  std::string program;  // whose imports are asked for
 };
 
 /// Throws tern::Error with the nearest option.
