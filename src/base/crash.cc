@@ -5,7 +5,6 @@
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 
 #include "base/log.hpp"
 #include "base/stack.hpp"
@@ -20,7 +20,7 @@
 namespace tern {
 namespace {
 
-constexpr time_t kPatience = 10;  // seconds for the report, which may meet a lock or a broken stack
+constexpr time_t kPatience = 2;  // seconds for the report, which may meet a lock or a broken stack
 constexpr size_t kStackBytes = 256 * 1024;
 
 struct Signal {
@@ -56,16 +56,35 @@ void on_time_up(int) {
   end_by(its_signal.load());
 }
 
+/// A real-time signal without a handler; 0 if the program takes all.
+int free_signal() noexcept {
+  for (int number = SIGRTMAX; number >= SIGRTMIN; --number) {
+    struct sigaction action {};
+    if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) return number;
+  }
+  return 0;
+}
+
+// Programs have SIGALRM, its timer and its handler for themselves. By the kernel's calls: those of
+// the C library may allocate.
 void set_clock(time_t seconds) noexcept {
+  const int number = free_signal();
+  if (number == 0) return;
   struct sigaction action {};
   action.sa_handler = on_time_up;
-  ::sigaction(SIGALRM, &action, nullptr);
-  sigset_t alarm;
-  ::sigemptyset(&alarm);
-  ::sigaddset(&alarm, SIGALRM);
-  ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
-  const itimerval once{{0, 0}, {seconds, 0}};
-  ::setitimer(ITIMER_REAL, &once, nullptr);
+  ::sigaction(number, &action, nullptr);
+  sigset_t clock;
+  ::sigemptyset(&clock);
+  ::sigaddset(&clock, number);
+  ::pthread_sigmask(SIG_UNBLOCK, &clock, nullptr);
+  sigevent event{};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = number;
+  event._sigev_un._tid = this_thread();
+  int timer = 0;
+  const itimerspec once{{0, 0}, {seconds, 0}};
+  if (::syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) == 0)
+    ::syscall(SYS_timer_settime, timer, 0, &once, nullptr);
 }
 
 const char* words_of(int signal) noexcept {
@@ -152,7 +171,6 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   set_clock(kPatience);
   Interrupted code(context);
   report(signal, *info, code);
-  set_clock(0);
   // A fault comes again, now with its own context for a core file; what was sent is sent again.
   set_default(signal);
   if (info->si_code <= 0) end_by(signal);

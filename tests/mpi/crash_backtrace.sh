@@ -8,9 +8,11 @@ trap 'rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
 ulimit -c 0
 cat >crash.cc <<'END_OF_PROGRAM'
+#include <link.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,6 +49,26 @@ static void* thread(void* how) {
   plate::Solver().sweep(static_cast<const char*>(how), 0);
   return nullptr;
 }
+// Holds a lock that the report needs.
+static int keep_lock(dl_phdr_info*, size_t, void* kept) {
+  *static_cast<volatile bool*>(kept) = true;
+  for (;;) usleep(1000);
+}
+static void* lock_up(void* kept) {
+  dl_iterate_phdr(keep_lock, kept);
+  return nullptr;
+}
+static void on_alarm(int) { write(2, "own alarm\n", 10); }
+static void crash_with_lock_and_alarm() {
+  volatile bool kept = false;
+  pthread_t one;
+  pthread_create(&one, nullptr, lock_up, const_cast<bool*>(&kept));
+  while (!kept) usleep(1000);
+  signal(SIGALRM, on_alarm);
+  const itimerval half{{0, 500000}, {0, 500000}};
+  setitimer(ITIMER_REAL, &half, nullptr);
+  *plate::nowhere = 1;
+}
 static void own(int) { write(2, "own handler\n", 12); _exit(7); }
 int main(int argc, char** argv) {
   const std::string how = argv[1];
@@ -59,6 +81,7 @@ int main(int argc, char** argv) {
   if (rank == 0) {
     volatile char first[1] = {0};
     if (how == "overflow") return plate::overflow(first);
+    if (how == "stuck") crash_with_lock_and_alarm();
     if (how.compare(0, 6, "thread") == 0) {
       pthread_t one;
       pthread_create(&one, nullptr, thread, const_cast<char*>("segv"));
@@ -104,6 +127,12 @@ quiet() { # quiet CODE PATTERN COMMAND...: that exit code, that output, and no r
 }
 check "the program's own handler, set before MPI_Init" quiet 7 'own handler' "$MPIRUN" -n 1 ./crash own-before
 check "the program's own handler, set after MPI_Init" quiet 7 'own handler' "$MPIRUN" -n 1 ./crash own-after
+stuck() { # the report cannot be made; the program's own alarm goes on meanwhile
+  local begun=$SECONDS
+  crashes stuck 139 SIGSEGV 'own alarm' || return 1
+  [ $((SECONDS - begun)) -le 4 ] || { echo "took $((SECONDS - begun)) s"; return 1; }
+}
+check "a report that waits for a lock ends soon, and SIGALRM is the program's" stuck
 check "TERN_BACKTRACE=0" quiet 139 'signal 11' "$MPIRUN" --set backtrace=0 -n 2 ./crash segv
 check "a core file of the fault" sh -c 'ulimit -c unlimited; "$MPIRUN" -n 1 ./crash segv 2>&1 | grep -q "signal 11"'
 check "it exports nothing" sh -c '! nm -D --defined-only "$PREFIX/lib/libmpi_abi.so.1" | grep -v " P\\?MPI"'
