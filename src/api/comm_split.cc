@@ -123,17 +123,22 @@ int color_on_host(int host, int number) {
   return host * kPartsOfHost + number % kPartsOfHost;
 }
 
-Piece shared_memory() {
-  // All ranks of a host know the same lowest rank of theirs.
-  const std::vector<int>& local = the_process->boot->local_ranks();
-  return {local.empty() ? the_process->world_rank : local.front(), "mpi_shared_memory"};
+/// The ranks that MPI_Win_allocate_shared serves: all know the same lowest one of their host.
+/// Without a transport in shared memory (TERN_TRANSPORT) a rank is alone.
+Piece shared_memory(const Communicator& parent) {
+  const core::Slabs* const slabs = parent.channel().slabs;
+  for (const int rank : the_process->boot->local_ranks())
+    if (rank != the_process->world_rank && slabs != nullptr &&
+        slabs->reaches(the_process->peer(static_cast<uint32_t>(rank))))
+      return {std::min(rank, the_process->world_rank), "mpi_shared_memory"};
+  return {the_process->world_rank, "mpi_shared_memory"};
 }
 
 /// The resource that the hint names; no part where the hint or the resource is unknown.
-Piece named_resource(const core::Info* info) {
+Piece named_resource(const Communicator& parent, const core::Info* info) {
   const auto wanted = info == nullptr ? std::nullopt : info->get("mpi_hw_resource_type");
   if (!wanted) return {};
-  if (*wanted == "mpi_shared_memory") return shared_memory();
+  if (*wanted == "mpi_shared_memory") return shared_memory(parent);
   const int resource = find_resource(*wanted);
   if (resource < 0) return {};
   const auto at = static_cast<size_t>(resource);
@@ -144,9 +149,9 @@ Piece named_resource(const core::Info* info) {
 }
 
 /// Hardware, or the members of a process set.
-Piece guided_by_resource(const core::Info* info) {
+Piece guided_by_resource(const Communicator& parent, const core::Info* info) {
   const auto set = info == nullptr ? std::nullopt : info->get("mpi_pset_name");
-  if (!set) return named_resource(info);
+  if (!set) return named_resource(parent, info);
   if (info->get("mpi_hw_resource_type"))
     return {MPI_UNDEFINED, nullptr,
             fail(MPI_ERR_INFO,
@@ -205,14 +210,14 @@ int check_types(const std::vector<TypeBallot>& all) {
   return MPI_SUCCESS;
 }
 
-Piece part_of_type(int split_type, const core::Info* info) {
+Piece part_of_type(const Communicator& parent, int split_type, const core::Info* info) {
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
-      return shared_memory();
+      return shared_memory(parent);
     case MPI_COMM_TYPE_HW_GUIDED:
-      return named_resource(info);
+      return named_resource(parent, info);
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-      return guided_by_resource(info);
+      return guided_by_resource(parent, info);
     case MPI_COMM_TYPE_HW_UNGUIDED:
     case MPI_UNDEFINED:
       return {};
@@ -281,7 +286,7 @@ int comm_split(Communicator& comm, int color, int key, MPI_Comm* newcomm) noexce
 int comm_split_type(Communicator& comm, int split_type, int key, core::Info* info,
                     MPI_Comm* newcomm) noexcept {
   return attempt([&] {
-    Piece part = part_of_type(split_type, info);
+    Piece part = part_of_type(comm, split_type, info);
     if (part.code == MPI_SUCCESS) part.code = check_hints(info);
     const int refused = part.code;
     const std::string why = refused == MPI_SUCCESS ? std::string() : take_last_error().text;
