@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "mpi.h"
 #include "tools/mpirun/debugger.hpp"
+#include "tools/mpirun/not_started.hpp"
 #include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/spawn.hpp"
 #include "tools/mpirun/standard_input.hpp"
@@ -200,8 +201,7 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
     rank.ended = true;
     fail(result.error == ENOENT ? 127 : 126,
          strf("cannot start rank %d on host %s: %s: %s%s", number, host_.c_str(), result.step,
-              std::strerror(result.error),
-              result.error == ENOEXEC ? " (does a script lack its #! line?)" : ""));
+              std::strerror(result.error), cause_of_refusal(path, result.error).c_str()));
     return;
   }
   show_to_debugger(number, host_, rank.app->directory, path, rank.pid);

@@ -11,6 +11,7 @@
 #include "mpi.h"
 #include "tools/mpirun/debugger.hpp"
 #include "tools/mpirun/job.hpp"
+#include "tools/mpirun/not_started.hpp"
 #include "tools/mpirun/stuck.hpp"
 
 namespace tern::mpirun {
@@ -75,7 +76,9 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
   } else if (how.si_status != 0) {
     fail(how.si_status,
          strf("%s ended with exit code %d%s. %s", name_of(rank).c_str(), how.si_status,
-              state == boot::RankState::kInitialised ? " without MPI_Finalize" : "",
+              state == boot::RankState::kInitialised ? " without MPI_Finalize"
+              : how.si_status == 127 ? cause_of_127(rank.app->command.front()).c_str()
+                                     : "",
               fate_of(running_).c_str()));
   } else if (state == boot::RankState::kInitialised) {
     judge_silent_end(rank);
