@@ -3,9 +3,13 @@
 #include "base/fd.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <ctime>
 
 #include "base/error.hpp"
 #include "base/last_words.hpp"
@@ -18,6 +22,31 @@ std::string memory_limits() {
   const int error = errno;
   char text[128];
   return error == ENOMEM ? memory_limits_in_words(text, sizeof text) : "";
+}
+
+/// ftruncate() that fails with EFBIG, without the signal that ends a process: ulimit -f counts
+/// memory files, too.
+int set_size(int fd, size_t bytes) noexcept {
+  sigset_t limit, before, pending;
+  ::sigemptyset(&limit);
+  ::sigaddset(&limit, SIGXFSZ);
+  ::sigpending(&pending);
+  ::pthread_sigmask(SIG_BLOCK, &limit, &before);
+  const int code = ::ftruncate(fd, static_cast<off_t>(bytes));
+  const int error = errno;
+  const timespec at_once{};
+  if (code != 0 && ::sigismember(&pending, SIGXFSZ) == 0) ::sigtimedwait(&limit, nullptr, &at_once);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return code;
+}
+
+std::string file_limit() {
+  rlimit limit{};
+  if (errno != EFBIG || ::getrlimit(RLIMIT_FSIZE, &limit) != 0) return "";
+  return strf(
+      "; ulimit -f allows %llu KiB, and counts memory that ranks share, too: ulimit -f unlimited",
+      static_cast<unsigned long long>(limit.rlim_cur / 1024));
 }
 
 }  // namespace
@@ -35,9 +64,9 @@ Fd make_memfd(const char* name, size_t bytes) {
   if (!fd.valid())
     throw Error(MPI_ERR_NO_MEM,
                 strf("cannot create a shared memory file: %s", std::strerror(errno)));
-  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
-    throw Error(MPI_ERR_NO_MEM, strf("cannot give a shared memory file %zu bytes: %s", bytes,
-                                     std::strerror(errno)));
+  if (set_size(fd.get(), bytes) != 0)
+    throw Error(MPI_ERR_NO_MEM, strf("cannot give a shared memory file %zu bytes: %s%s", bytes,
+                                     std::strerror(errno), file_limit().c_str()));
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     throw Error(MPI_ERR_OTHER,
                 strf("cannot seal the size of a shared memory file: %s", std::strerror(errno)));

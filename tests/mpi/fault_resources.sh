@@ -84,6 +84,19 @@ check "data of the ranks" sweep rank -d $(seq 2800 300 6000)
 check "descriptors of the ranks" few_and_enough rank -n 3 4 5 6 7 8 9 10 12 16 32
 check "descriptors of all" sweep mpirun -n 4 5 6 7 8 10 12 14 16 18 20 24 28 32 64
 
+check "file sizes of the ranks" few_and_enough rank -f 64 1024 4000000
+check "file sizes of all" sweep mpirun -f 64 1024 4000000
+named() { # named PATTERN COMMAND...: no success, and this sentence
+  local pattern=$1
+  shift
+  ! timeout 30 "$@" >out 2>err && cat err && grep -q -e "$pattern" err
+}
+check "the limit and the cure are named" named 'ulimit -f allows [0-9]* KiB.*ulimit -f unlimited' sh -c 'ulimit -f 64; exec "$MPIRUN" -n 2 ./some'
+check "a rank without CPU time" named 'killed by signal 24 .*see ulimit -t' \
+  "$MPIRUN" -n 2 sh -c 'ulimit -S -t 1; while :; do :; done'
+check "a rank that writes too much" named 'killed by signal 25 .*see ulimit -f' \
+  "$MPIRUN" -n 2 bash -c 'ulimit -S -f 1; exec head -c 100000 /dev/zero >too_much'
+
 # Disks: start-up needs none; what needs one says so.
 on_full_disk() { # on_full_disk COMMAND...: TMPDIR and XDG_RUNTIME_DIR are a file system of no free byte
   mkdir -p full && mount -t tmpfs -o size=4k tmpfs full || return 1

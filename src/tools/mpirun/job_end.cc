@@ -64,9 +64,9 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
   const boot::RankState state = shared_.state(rank.number);
   if (how.si_code != CLD_EXITED) {
     fail(128 + how.si_status,
-         strf("%s was killed by signal %d (%s%s). %s", name_of(rank).c_str(), how.si_status,
-              ::strsignal(how.si_status), how.si_code == CLD_DUMPED ? ", core dumped" : "",
-              fate_of(running_).c_str()));
+         strf("%s was killed by signal %d (%s%s%s). %s", name_of(rank).c_str(), how.si_status,
+              ::strsignal(how.si_status), limit_of(how.si_status),
+              how.si_code == CLD_DUMPED ? ", core dumped" : "", fate_of(running_).c_str()));
   } else if (how.si_status != 0 && state == boot::RankState::kFinalised) {
     // It has done its part in MPI: the others may end in peace.
     if (!failed_) exit_code_ = how.si_status;
@@ -192,7 +192,8 @@ void Job::interrupt(int signal) {
   failed_ = true;
   if (interrupted_) return send_all(SIGKILL);
   interrupted_ = true;
-  end_ranks(signal == SIGPIPE ? SIGTERM : signal, kUserPatience);
+  const bool own = signal == SIGPIPE || signal == SIGXCPU;  // means nothing to ranks
+  end_ranks(own ? SIGTERM : signal, kUserPatience);
 }
 
 void Job::all_ended() {

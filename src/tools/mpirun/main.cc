@@ -29,11 +29,13 @@ constexpr int kUsageError = 2;
 // Signals become events; returns the mask that the ranks get.
 sigset_t block_signals(sigset_t* blocked) {
   ::sigemptyset(blocked);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGQUIT})
+  for (const int signal :
+       {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGQUIT, SIGXCPU})
     ::sigaddset(blocked, signal);
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, blocked, &before);
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // the call says so, too
   return before;
 }
 
@@ -44,6 +46,8 @@ void on_signal(Job& job, int fd) {
   if (signal == SIGUSR1 || signal == SIGUSR2) return job.send_all(signal);
   if (signal == SIGQUIT) return job.tell_waiting("SIGQUIT");
   if (signal == SIGCONT) return job.continue_all();
+  if (signal == SIGXCPU)
+    job.say("mpirun has used all CPU time that ulimit -t allows; the job ends");
   if (signal != SIGTSTP) return job.interrupt(signal);
   job.send_all(SIGSTOP);
   ::raise(SIGSTOP);

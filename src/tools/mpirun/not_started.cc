@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 
@@ -70,6 +71,10 @@ std::string cause_of_refusal(const std::string& program, int error) {
   if (error != ENOEXEC) return {};
   return is_elf(page) ? " (a program for another machine, or cut off: see what \"file\" says of it)"
                       : " (does a script lack its #! line?)";
+}
+
+const char* limit_of(int signal) noexcept {
+  return signal == SIGXFSZ ? ", see ulimit -f" : signal == SIGXCPU ? ", see ulimit -t" : "";
 }
 
 std::string cause_of_127(const std::string& program) {

@@ -50,6 +50,7 @@ const char* prepare_child(const Spawn& spawn, pid_t parent) noexcept {
   if (spawn.directory != nullptr && ::chdir(spawn.directory) != 0) return spawn.directory;
   ::setrlimit(RLIMIT_NOFILE, spawn.open_files);
   ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, spawn.signal_mask, nullptr);
   return nullptr;
 }
