@@ -29,7 +29,7 @@ def generate(rows, out):
         write(f'{out}/abi/{chapter}.cc', emit_entry.chapter_file(chapter, functions))
     write(f'{out}/api/bodies.hpp', emit_entry.bodies_file(chapters))
     missing = sorted(f.prefix + name for f in rows if not f.has_body for name, _ in f.forms())
-    write(f'{out}/abi/unsupported.inc', ''.join(f'"{name}",\n' for name in missing))
+    write(f'{out}/unsupported.inc', ''.join(f'"{name}",\n' for name in missing))
     words = emit_man.read_summaries(os.path.join(HERE, 'summaries.txt'))
     said = pages.Pages(os.path.join(HERE, 'pages'), rows)
     for function in rows:

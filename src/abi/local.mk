@@ -18,7 +18,7 @@ libmpi_abi_la_SOURCES += src/abi/mpix.cc
 include_HEADERS += include/mpi.h include/mpix.h
 
 BUILT_SOURCES += gen/abi.stamp
-CLEANFILES += gen/abi.stamp gen/api/bodies.hpp gen/abi/unsupported.inc $(abi_entry_points)
+CLEANFILES += gen/abi.stamp gen/api/bodies.hpp gen/unsupported.inc $(abi_entry_points)
 # The empty recipe makes make look at their times again.
 $(abi_entry_points) gen/api/bodies.hpp: gen/abi.stamp
 	@:

@@ -21,7 +21,7 @@ namespace tern::info {
 namespace {
 
 constexpr const char* kMissing[] = {
-#include "abi/unsupported.inc"
+#include "unsupported.inc"
 };
 
 class Elf {

@@ -229,7 +229,7 @@ class Residents {
  private:
   static constexpr size_t kAtOnce = 512;  // threads
   // Rounds of threads that hand data on without a barrier are idle ones, too: sleep late.
-  static constexpr unsigned kIdleRounds = 100;
+  static constexpr unsigned kIdleRounds = 1000;
 
   // `has_place`: one was taken for it.
   bool begin_block(bool has_place) {
@@ -285,13 +285,12 @@ class Residents {
     begin_block(false);
   }
 
-  // Other grids may need the processor. A grid that waits for long, for a rank that never comes,
-  // looks less often.
+  // Other grids may need the processor.
   static void give_way(unsigned idle) {
     if (idle < kIdleRounds)
       std::this_thread::yield();
     else
-      std::this_thread::sleep_for(std::chrono::microseconds(std::min(idle / 2, 1000U)));
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 
   static void stir() {
