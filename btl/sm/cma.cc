@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <climits>
 
+#include "base/process_file.hpp"
+
 namespace tern::btl::sm {
 namespace {
 
@@ -50,6 +52,7 @@ int copy(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* r
          size_t remotes) noexcept {
   Walk here{local, locals}, there{remote, remotes};
   iovec near[kMostPieces], far[kMostPieces];
+  bool by_later_thread = false;
   for (;;) {
     size_t near_bytes = 0, far_bytes = 0;
     const size_t near_count = here.window(near, kMostBytes, &near_bytes);
@@ -57,6 +60,13 @@ int copy(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* r
     if (near_count == 0 || far_count == 0) return 0;
     const ssize_t done = call(pid, near, near_count, far, far_count, 0);
     if (done < 0 && errno == EINTR) continue;
+    if (done < 0 && errno == ESRCH && !by_later_thread) {  // its first thread may have ended alone
+      by_later_thread = true;
+      const pid_t later = later_thread_of(pid);
+      errno = ESRCH;
+      if (later != 0) pid = later;
+      if (later != 0) continue;
+    }
     if (done < 0) return errno;
     if (done == 0) return EFAULT;
     here.advance(static_cast<size_t>(done));

@@ -21,7 +21,7 @@ constexpr uint32_t kTagsApart = 5003;
 constexpr int kFollowed = 16;  // calls behind a refusal that is not told: the others hear of each
 // For which a rank may wait for others that wait for it, before it says so; between polls that are
 // further apart it does something else.
-constexpr int64_t kLongest = 1'000'000'000, kWaits = 20'000'000;
+constexpr int64_t kLongest = 1'000'000'000, kLongestLater = 5 * kLongest, kWaits = 20'000'000;
 
 // Communicator::coll_recent has a byte per call, the newest in the lowest: four bits for the
 // collective, one for blocking calls, the last three of the root.
@@ -127,8 +127,10 @@ void Refusals::refuse(core::Communicator& comm, bool persistent, int code,
 void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
   const auto& trouble = state.trouble;
   if (trouble != nullptr && trouble->deferred &&
-      trouble->deferred->persistent == refusal.persistent)
+      trouble->deferred->persistent == refusal.persistent) {
     refusal.waited = trouble->deferred->waited;
+    refusal.followed = std::max(1, trouble->deferred->followed);  // which of both is made up for?
+  }
   drop_deferred(state, refusal.persistent);
   troubled_ = true;
   trouble_of(state).deferred = std::move(refusal);
@@ -143,13 +145,14 @@ bool Refusals::waited_long(CommRefusals& state) noexcept {
   const int64_t now = now_ns();
   deferred.waited += std::min(now - deferred.seen, kWaits);
   deferred.seen = now;
-  return deferred.waited > kLongest;
+  return deferred.waited > (deferred.followed == 0 ? kLongest : kLongestLater);
 }
 
 // The numbers of persistent ones and of others are apart: one makes up for its own kind.
 void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
-  if (state.trouble->deferred->persistent != persistent) return tell_deferred(state);
+  const Trouble::Deferred& refused = *state.trouble->deferred;
+  if (refused.persistent != persistent && refused.followed == 0) return tell_deferred(state);
   state.trouble->deferred.reset();
   --deferred_;
   channel_.progress.stay_awake(-1);
@@ -157,8 +160,11 @@ void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
 
 void Refusals::make_up(CommRefusals& state, bool persistent, CallKind kind) {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
-  if (state.trouble->deferred->persistent != persistent) return tell_deferred(state);
   Trouble::Deferred& refused = *state.trouble->deferred;
+  if (refused.persistent != persistent) {
+    if (refused.followed == 0) tell_deferred(state);
+    return;
+  }
   refused.waited = 0;
   core::Communicator& comm = state.communicator;
   const bool tells = refused.followed != 0 || !match(refused.kind, kind, comm);
@@ -325,10 +331,14 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
   if (notice.says == Notice::Says::kTakesPart)
     return end_collectives(state, strf("rank %d%s took part in a collective that this rank refused",
                                        comm.named(notice.rank), where));
-  if (notice.says == Notice::Says::kAbsent && !come) return;
+  // Who has begun a later call does not wait in this one.
+  if (notice.says == Notice::Says::kAbsent &&
+      (!come || behind(notice.number + 1, next(comm, notice.persistent != 0))))
+    return;
   const auto same = std::find_if(trouble.refused.begin(), trouble.refused.end(),
                                  [&](const Trouble::Refused& own) { return own.number == number; });
   if (same != trouble.refused.end()) {
+    if (notice.says == Notice::Says::kAbsent) return;
     if (++same->others == others(comm)) trouble.refused.erase(same);
     return;
   }
@@ -379,6 +389,11 @@ void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   if (state.over()) return;
   core::Communicator& comm = state.communicator;
   Trouble& trouble = trouble_of(state);
+  if (trouble.deferred) {  // no more is to be told
+    trouble.deferred.reset();
+    --deferred_;
+    channel_.progress.stay_awake(-1);
+  }
   trouble.why = why;
   if (!comm.interrupted())
     trouble.why +=

@@ -15,10 +15,10 @@
 // from then on. So the rank tells all others which calls follow (not the first, if it is the same
 // call again, in order): a rank with another call of that number ends the communicator's
 // collectives. It is told as a refusal when the communicator is freed, or after a second in which
-// the rank waits for something else; if calls have followed, only ranks that have come to a later
-// call take that for one. A rank that cannot be told is tried again for some
-// seconds; then the job ends. Cost: a count of such messages that the pml keeps, read by each poll.
-// Threads: under the channel's lock. See: tests/mpi/coll_refused.c.
+// the rank waits for something else; if calls have followed, after five, and only a rank that waits
+// in the next call takes that for one. Sixteen calls later it is forgotten. A rank that cannot be
+// told is tried again for some seconds; then the job ends. Cost: a count of such messages that the
+// pml keeps, read by each poll. Threads: under the channel's lock. See: tests/mpi/coll_refused.c.
 #pragma once
 
 #include <cstdint>

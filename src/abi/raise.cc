@@ -112,7 +112,7 @@ std::atomic<bool> speaks_of_files{true};
 
 void say_missing(const char* name) noexcept {
   static std::mutex mutex;
-  static std::set<std::string> said;
+  static auto& said = *new std::set<std::string>;  // outlives the program's own objects
   try {
     const std::lock_guard<std::mutex> lock(mutex);
     if (said.insert(name).second) log_line("%s: %s", name, kMissing);

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <chrono>
+#include <mutex>
 
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
@@ -58,10 +59,14 @@ int attach(Owner owner, void* address, MPI_Count size) noexcept {
 int detach(Owner owner, void* buffer_addr, MPI_Count* size) noexcept {
   const auto found = find_buffer(owner);
   if (found == nullptr) return fail(MPI_ERR_BUFFER, "no buffer is attached");
-  found->flush();
+  for (bool empty = false; !empty;) {  // other threads may send meanwhile
+    found->flush();
+    const BufferLock lock(instance().send_buffers_mutex);
+    empty = found->empty();
+    if (empty) instance().send_buffers.erase(owner);
+  }
   *static_cast<void**>(buffer_addr) = found->address();
   *size = static_cast<MPI_Count>(found->bytes());
-  forget(owner);
   return MPI_SUCCESS;
 }
 
@@ -82,9 +87,8 @@ int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
   });
 }
 
-/// The communicator's buffer, else its session's, else the process's, or null.
+/// The communicator's buffer, else its session's, else the process's, or null. Lock held.
 std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noexcept {
-  const BufferLock lock(instance().send_buffers_mutex);
   auto found = buffer_of(&communicator);
   const core::Object* session = communicator.session.get();
   if (found == nullptr && session != nullptr) found = buffer_of(session);
@@ -99,7 +103,6 @@ void make_room(SendBuffer& buffer, size_t bytes, core::Progress& progress) noexc
     const BufferLock lock(instance().send_buffers_mutex);
     return buffer.has_room(bytes);
   };
-  if (TERN_LIKELY(has_room())) return;
   const auto until = std::chrono::steady_clock::now() + kPatience;
   do {
     if (progress.poll_for_caller() + progress.poll_others() == 0) ::sched_yield();
@@ -110,11 +113,16 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   return attempt([&] {
     core::Progress& progress = to.communicator->channel().progress;
     const core::ChannelLock channel(progress);
-    const auto buffer = serving(*to.communicator);
+    std::unique_lock<std::mutex> lock(instance().send_buffers_mutex);
+    auto buffer = serving(*to.communicator);
+    if (buffer != nullptr && TERN_UNLIKELY(!buffer->has_room(data.bytes()))) {
+      lock.unlock();
+      make_room(*buffer, data.bytes(), progress);
+      lock.lock();
+      buffer = serving(*to.communicator);  // another thread may have detached it
+    }
     if (buffer == nullptr)
       return fail(MPI_ERR_BUFFER, "no buffer is attached: call MPI_Buffer_attach before");
-    make_room(*buffer, data.bytes(), progress);
-    const BufferLock lock(instance().send_buffers_mutex);
     return buffer->send(data, to);
   });
 }

@@ -70,10 +70,14 @@ int SendBuffer::send(const pml::Buffer& data, const pml::Envelope& to) {
   return MPI_SUCCESS;
 }
 
-bool SendBuffer::sent() noexcept {
-  const std::lock_guard<std::mutex> guard(instance().send_buffers_mutex);
+bool SendBuffer::empty() noexcept {
   drop_finished();
   return slots_.empty();
+}
+
+bool SendBuffer::sent() noexcept {
+  const std::lock_guard<std::mutex> guard(instance().send_buffers_mutex);
+  return empty();
 }
 
 // Its messages may be in any channel; what waits in one looks after the others.

@@ -27,6 +27,8 @@ class SendBuffer {
 
   /// Does a message of `bytes` fit? Forgets messages that are sent. The buffers' lock held.
   [[nodiscard]] bool has_room(size_t bytes) noexcept;
+  /// Is every message sent? The buffers' lock held.
+  [[nodiscard]] bool empty() noexcept;
   /// Packs and sends. MPI_ERR_BUFFER where there is no room. The locks of the communicator's
   /// channel and of the buffers held. Throws std::bad_alloc.
   [[nodiscard]] int send(const pml::Buffer& data, const pml::Envelope& to);

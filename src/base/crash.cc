@@ -67,9 +67,10 @@ int free_signal() noexcept {
 
 // Programs have SIGALRM, its timer and its handler for themselves. By the kernel's calls: those of
 // the C library may allocate.
-void set_clock(time_t seconds) noexcept {
+/// The timer; -1 for none.
+int set_clock(time_t seconds) noexcept {
   const int number = free_signal();
-  if (number == 0) return;
+  if (number == 0) return -1;
   struct sigaction action {};
   action.sa_handler = on_time_up;
   ::sigaction(number, &action, nullptr);
@@ -83,8 +84,9 @@ void set_clock(time_t seconds) noexcept {
   event._sigev_un._tid = this_thread();
   int timer = 0;
   const itimerspec once{{0, 0}, {seconds, 0}};
-  if (::syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) == 0)
-    ::syscall(SYS_timer_settime, timer, 0, &once, nullptr);
+  if (::syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) return -1;
+  ::syscall(SYS_timer_settime, timer, 0, &once, nullptr);
+  return timer;
 }
 
 const char* words_of(int signal) noexcept {
@@ -168,9 +170,10 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     for (;;) ::pause();  // the other thread's report ends the process
   }
   its_signal.store(signal);
-  set_clock(kPatience);
+  const int clock = set_clock(kPatience);
   Interrupted code(context);
   report(signal, *info, code);
+  if (clock >= 0) ::syscall(SYS_timer_delete, clock);
   // A fault comes again, now with its own context for a core file; what was sent is sent again.
   set_default(signal);
   if (info->si_code <= 0) end_by(signal);

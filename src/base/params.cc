@@ -251,8 +251,8 @@ bool ParamRow::is_number() const noexcept {
 
 std::string ParamRow::range_in_words() const {
   if (is_number())
-    return strf("between %lld and %lld", static_cast<long long>(range.least),
-                static_cast<long long>(range.most));
+    return strf("between %s and %s", shown(range.least, kind).c_str(),
+                shown(range.most, kind).c_str());
   if (range.words == nullptr) return {};
   std::string text = std::strcmp(kind, "Words") == 0 ? "some (with commas) of " : "one of ";
   for (const std::string& word : split(range.words, '|'))

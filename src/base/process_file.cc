@@ -7,18 +7,38 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 namespace tern {
 namespace {
 
-struct Folder {
-  explicit Folder(const char* path) noexcept : open(::opendir(path)) {}
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    if (open != nullptr) ::closedir(open);
+/// The threads of a process but its first one.
+class LaterThreads {
+ public:
+  explicit LaterThreads(pid_t pid) noexcept : pid_(pid) {
+    char path[32];
+    std::snprintf(path, sizeof path, "/proc/%d/task", pid);
+    folder_ = ::opendir(path);
   }
-  DIR* const open;
+  LaterThreads(const LaterThreads&) = delete;
+  LaterThreads& operator=(const LaterThreads&) = delete;
+  ~LaterThreads() {
+    if (folder_ != nullptr) ::closedir(folder_);
+  }
+  /// 0 behind the last.
+  pid_t next() noexcept {
+    while (folder_ != nullptr) {
+      const dirent* const entry = ::readdir(folder_);
+      if (entry == nullptr) break;
+      const pid_t thread = std::atoi(entry->d_name);
+      if (thread > 0 && thread != pid_) return thread;
+    }
+    return 0;
+  }
+
+ private:
+  const pid_t pid_;
+  DIR* folder_ = nullptr;
 };
 
 }  // namespace
@@ -28,19 +48,19 @@ Fd open_of_process(pid_t pid, int fd, int flags) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
   const int found = ::open(path, flags);
-  if (found >= 0 || errno != ENOENT) return Fd(found);
-  // A first thread that has ended (pthread_exit) has no files any more; the others do.
-  std::snprintf(path, sizeof path, "/proc/%d/task", pid);
-  const Folder threads(path);
-  while (threads.open != nullptr) {
-    const dirent* const thread = ::readdir(threads.open);
-    if (thread == nullptr) break;
-    char file[320];
-    std::snprintf(file, sizeof file, "%s/%s/fd/%d", path, thread->d_name, fd);
-    if (const int other = ::open(file, flags); other >= 0) return Fd(other);
+  const int error = errno;
+  if (found >= 0 || (error != ENOENT && error != EACCES)) return Fd(found);
+  // A first thread that has ended (pthread_exit) has no files any more, and root owns what is left
+  // in /proc; the others have them.
+  LaterThreads threads(pid);
+  while (const pid_t thread = threads.next()) {
+    std::snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", pid, thread, fd);
+    if (const int other = ::open(path, flags); other >= 0) return Fd(other);
   }
-  errno = ENOENT;
+  errno = error;
   return Fd(-1);
 }
+
+pid_t later_thread_of(pid_t pid) noexcept { return LaterThreads(pid).next(); }
 
 }  // namespace tern

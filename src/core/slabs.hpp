@@ -48,7 +48,7 @@ class Slabs {
   /// Copies from the peer's memory into own memory: 0 or an errno. Contiguous on both sides.
   [[nodiscard]] virtual int get(Peer& peer, void* to, uint64_t from, size_t bytes) noexcept = 0;
   /// Whether get() of a peer may read this memory of ours: the kernel refuses mappings of devices
-  /// and their like. Asks it at the first use of a range, and explains a refusal.
+  /// and their like. Asks it in each call, and explains the first refusal.
   [[nodiscard]] virtual bool is_readable(const void* address, size_t bytes) noexcept = 0;
 };
 

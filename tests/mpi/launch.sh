@@ -49,6 +49,8 @@ check "a missing program of the PATH" fails 127 'no such program in PATH' "$MPIR
 check "one that is here, not in PATH" fails 127 'did you mean ./starter' sh -c "cd folder && '$MPIRUN' -n 2 starter"
 check "one that may not be executed" fails 127 'chmod +x' "$MPIRUN" -n 2 folder/plain
 check "one whose interpreter is missing" fails 127 'cannot start rank 0 on host.*not /nowhere/shell, which its first line names' "$MPIRUN" -n 2 folder/orphan
+printf '#!/bin/sh\r\ntrue\r\n' >folder/dos && chmod +x folder/dos
+check "one with the line ends of DOS" fails 127 'line ends of DOS' "$MPIRUN" -n 2 folder/dos
 printf '\177ELF and no more' >folder/cut && chmod +x folder/cut
 check "one that is cut off" fails 126 'for another machine, or cut off' "$MPIRUN" -n 2 folder/cut
 printf 'int main(void) { return 0; }\n' >folder/other.c && gcc folder/other.c -o folder/other -Wl,--dynamic-linker=/nowhere/loader

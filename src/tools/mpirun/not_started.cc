@@ -30,7 +30,7 @@ std::string interpreter_of(const std::string& page) {
   if (page.compare(0, 2, "#!") != 0) return {};
   const size_t begin = page.find_first_not_of(" \t", 2);
   if (begin == std::string::npos) return {};
-  return page.substr(begin, page.find_first_of(" \t\r\n", begin) - begin);
+  return page.substr(begin, page.find_first_of(" \t\n", begin) - begin);
 }
 
 /// The loader that an ELF file of 64 bits names in its first page; empty where that is unknown.
@@ -57,6 +57,9 @@ std::string cause_of_refusal(const std::string& program, int error) {
   const std::string page = first_page(program);
   if (error == ENOENT && exists(program)) {
     const std::string interpreter = interpreter_of(page), loader = loader_of(page);
+    if (!interpreter.empty() && interpreter.back() == '\r')
+      return " (the file is there, but has the line ends of DOS: sed -i 's/\\r$//' takes them "
+             "away)";
     if (!interpreter.empty() && !exists(interpreter))
       return strf(
           " (the file is there, but not %s, which its first line names: install that, or change "

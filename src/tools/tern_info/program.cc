@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -27,6 +28,9 @@ constexpr const char* kMissing[] = {
 class Elf {
  public:
   explicit Elf(const std::string& path) : path_(path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+      throw Error(MPI_ERR_FILE, strf("cannot read %s: it is a folder", path.c_str()));
     std::ifstream file(path, std::ios::binary);
     if (file) bytes_.assign(std::istreambuf_iterator<char>(file), {});
     if (!file)
