@@ -14,8 +14,8 @@ namespace tern {
 /// Opened anew with these flags, O_CLOEXEC and O_NOCTTY; not valid() with errno.
 [[nodiscard]] Fd open_of_process(pid_t pid, int fd, int flags) noexcept;
 
-/// A thread but the first, whose memory the kernel names by that thread when the first has ended; 0
-/// where there is none.
+/// A thread but the first, by which the kernel names the memory when the first has ended. 0: the
+/// process has one thread.
 [[nodiscard]] pid_t later_thread_of(pid_t pid) noexcept;
 
 }  // namespace tern
