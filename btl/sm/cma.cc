@@ -63,9 +63,9 @@ int copy(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* r
     if (done < 0 && errno == ESRCH && !by_later_thread) {  // its first thread may have ended alone
       by_later_thread = true;
       const pid_t later = later_thread_of(pid);
-      errno = ESRCH;
-      if (later != 0) pid = later;
-      if (later != 0) continue;
+      if (later == 0) return ESRCH;
+      pid = later;
+      continue;
     }
     if (done < 0) return errno;
     if (done == 0) return EFAULT;

@@ -3,6 +3,7 @@
 // See: MPI-5.0 chapter 6.
 #include "api/attempt.hpp"
 #include "api/coll.hpp"
+#include "api/errors.hpp"
 #include "api/excuse.hpp"
 #include "api/intercomm.hpp"
 #include "api/process.hpp"
@@ -117,9 +118,7 @@ void excuse_here(core::Communicator& comm, Part part, int code,
 
 void excuse(core::Communicator& comm, Part part, int code,
             std::optional<coll::CallKind> aliased) noexcept {
-  using Action = core::ErrorHandler::Action;
-  const Action action = comm.error_handler ? comm.error_handler->action() : Action::kFatal;
-  if (action != Action::kReturn && action != Action::kUser) return;  // the job ends
+  if (ends_the_job(&comm)) return;
   const LastError last = take_last_error();
   (void)guarded([&] {
     (void)fail_on(last.object, code, "%s", last.text.c_str());

@@ -95,7 +95,7 @@ static void freed_key(void) {
   FAILS(MPI_Comm_get_attr(MPI_COMM_WORLD, key, &value, &flag), MPI_ERR_KEYVAL);
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   FAILS(MPI_Comm_free_keyval(&key), MPI_ERR_KEYVAL);
-  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
 }
 
 static void types(void) {
@@ -119,7 +119,9 @@ static void types(void) {
   OK(MPI_Type_contiguous(2, MPI_INT, &pair));
   OK(MPI_Type_set_attr(pair, key, NULL));
   dup = MPI_INT;
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   FAILS(MPI_Type_dup(pair, &dup), MPI_ERR_OTHER);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
   CHECK(dup == MPI_DATATYPE_NULL);
   OK(MPI_Type_free(&pair));
   OK(MPI_Type_free_keyval(&key));
@@ -143,7 +145,6 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   communicators();
   freed_key();
   types();

@@ -84,8 +84,7 @@ std::string cause_of_127(const std::string& program) {
   return strf(
       " (127 is said of a command or a shared library that is not found; \"ldd %s\" lists the "
       "libraries. libmpi_abi.so.1 of Tern is in %s/lib: LD_LIBRARY_PATH may name that, and "
-      "programs "
-      "of Tern's mpicc find it)",
+      "programs of Tern's mpicc find it)",
       program.c_str(), install_prefix().c_str());
 }
 
