@@ -62,9 +62,9 @@ if lacks Comm_spawn; then
 fi
 check "nothing is missing" says 'imports 2 functions of MPI, and Tern has all of them' tern_info --program hello
 check "a program without MPI" says 'imports no function of MPI' tern_info --program /bin/sh
-check "no program" fails 1 'it is no ELF file' tern_info --program hello.c
-check "an empty file" sh -c ': >empty; ! tern_info --program empty 2>err && grep "it is cut off" err'
-check "a folder" fails 1 'it is a folder' tern_info --program /
+check "no program" fails 1 'no ELF file' tern_info --program hello.c
+check "an empty file" sh -c ': >empty; ! tern_info --program empty 2>err && grep ": cut off" err'
+check "a folder" fails 1 'cannot read /: a folder' tern_info --program /
 check "no file" fails 1 'cannot read /nowhere: No such file' tern_info --program /nowhere
 cut_off() {
   local bytes size status

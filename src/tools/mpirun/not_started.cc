@@ -33,7 +33,7 @@ std::string interpreter_of(const std::string& page) {
   return page.substr(begin, page.find_first_of(" \t\n", begin) - begin);
 }
 
-/// The loader that an ELF file of 64 bits names in its first page; empty where that is unknown.
+/// The loader of an ELF file of 64 bits, from the first page of the file; empty: unknown.
 std::string loader_of(const std::string& page) {
   Elf64_Ehdr head;
   if (!is_elf(page) || page.size() < sizeof head || page[EI_CLASS] != ELFCLASS64) return {};
@@ -58,22 +58,22 @@ std::string cause_of_refusal(const std::string& program, int error) {
   if (error == ENOENT && exists(program)) {
     const std::string interpreter = interpreter_of(page), loader = loader_of(page);
     if (!interpreter.empty() && interpreter.back() == '\r')
-      return " (the file is there, but has the line ends of DOS: sed -i 's/\\r$//' takes them "
-             "away)";
+      return " (the file has DOS line ends: sed -i 's/\\r$//' FILE removes them)";
     if (!interpreter.empty() && !exists(interpreter))
       return strf(
-          " (the file is there, but not %s, which its first line names: install that, or change "
-          "the line, to \"#!/usr/bin/env %s\" for one)",
+          " (the file exists, but its interpreter %s does not: install the interpreter, or write "
+          "\"#!/usr/bin/env %s\" in the first line)",
           interpreter.c_str(), interpreter.substr(interpreter.rfind('/') + 1).c_str());
     if (!loader.empty() && !exists(loader))
       return strf(
-          " (the file is there, but not %s, which loads it: the program was built for another "
-          "system or C library)",
+          " (the file exists, but its loader %s does not: the program was built for another system "
+          "or C library)",
           loader.c_str());
   }
   if (error != ENOEXEC) return {};
-  return is_elf(page) ? " (a program for another machine, or cut off: see what \"file\" says of it)"
-                      : " (does a script lack its #! line?)";
+  return is_elf(page)
+             ? " (a program for another machine, or cut off: the command \"file\" tells more)"
+             : " (does a script lack its #! line?)";
 }
 
 const char* limit_of(int signal) noexcept {
@@ -82,9 +82,8 @@ const char* limit_of(int signal) noexcept {
 
 std::string cause_of_127(const std::string& program) {
   return strf(
-      " (127 is said of a command or a shared library that is not found; \"ldd %s\" lists the "
-      "libraries. libmpi_abi.so.1 of Tern is in %s/lib: LD_LIBRARY_PATH may name that, and "
-      "programs of Tern's mpicc find it)",
+      " (a command or a shared library is missing: \"ldd %s\" lists libraries; Tern's "
+      "libmpi_abi.so.1 is in %s/lib: set LD_LIBRARY_PATH, or compile with Tern's mpicc)",
       program.c_str(), install_prefix().c_str());
 }
 

@@ -30,14 +30,14 @@ class Elf {
   explicit Elf(const std::string& path) : path_(path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
-      throw Error(MPI_ERR_FILE, strf("cannot read %s: it is a folder", path.c_str()));
+      throw Error(MPI_ERR_FILE, strf("cannot read %s: a folder", path.c_str()));
     std::ifstream file(path, std::ios::binary);
     if (file) bytes_.assign(std::istreambuf_iterator<char>(file), {});
     if (!file)
       throw Error(MPI_ERR_FILE, strf("cannot read %s: %s", path.c_str(), std::strerror(errno)));
     const auto head = at<Elf64_Ehdr>(0);
     if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
-      refuse("it is no ELF file of 64 bits; a script has its programs elsewhere");
+      refuse("no ELF file of 64 bits; the program of a script is another file");
     for (size_t i = 0; i < head.e_shnum; ++i) {
       const auto section = at<Elf64_Shdr>(head.e_shoff + i * sizeof(Elf64_Shdr));
       if (section.sh_type != SHT_DYNSYM) continue;
@@ -45,8 +45,7 @@ class Elf {
       names_ = at<Elf64_Shdr>(head.e_shoff + section.sh_link * sizeof(Elf64_Shdr));
       return;
     }
-    refuse(
-        "it has no dynamic symbols: it is linked statically, or stripped of its section headers");
+    refuse("no dynamic symbols: linked statically, or stripped of section headers");
   }
 
   [[nodiscard]] std::set<std::string> undefined() const {
@@ -63,13 +62,13 @@ class Elf {
   template <class Part>
   [[nodiscard]] Part at(size_t from) const {
     Part part;
-    if (from > bytes_.size() || bytes_.size() - from < sizeof part) refuse("it is cut off");
+    if (from > bytes_.size() || bytes_.size() - from < sizeof part) refuse("cut off");
     std::memcpy(&part, bytes_.data() + from, sizeof part);
     return part;
   }
   [[nodiscard]] std::string text(size_t from) const {
     const size_t end = bytes_.find('\0', from);
-    if (end == std::string::npos) refuse("it is cut off");
+    if (end == std::string::npos) refuse("cut off");
     return bytes_.substr(from, end - from);
   }
   [[noreturn]] void refuse(const char* why) const {

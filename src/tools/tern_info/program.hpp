@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of MPI that a program or library imports, and those of them that Tern lacks.
+// MPI functions in the imports of a program or library, and the functions without a body in Tern.
 // See: elf(5).
 #pragma once
 
@@ -10,7 +10,7 @@ namespace tern::info {
 
 struct Imports {
   std::vector<std::string> functions;  // of MPI, sorted, without their PMPI_ names
-  std::vector<std::string> missing;    // of these, without a body in this version
+  std::vector<std::string> missing;    // without a body in this version
 };
 
 /// Of a dynamic ELF file of 64 bits, in this machine's byte order. Throws tern::Error with the
