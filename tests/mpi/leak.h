@@ -40,21 +40,36 @@ static long allocated(void) {
   return (long)(heap.uordblks + heap.hblkhd);
 }
 
-// Pools fill and arrays grow to their size first. A leak of one byte a turn is found.
-static void check_case(const struct Case* it, int turns) {
-  for (int i = 0; i < turns / 2 + 500; ++i) it->once();
+struct Grown {
+  long bytes, kib;
+};
+
+static struct Grown growth(const struct Case* it, int turns) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   const long before = allocated(), pages = resident_kib();
   const double start = MPI_Wtime();
   for (int i = 0; i < turns; ++i) it->once();
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  const long more = allocated() - before, grown = resident_kib() - pages;
+  const struct Grown grown = {allocated() - before, resident_kib() - pages};
   if (getenv("LEAK_VERBOSE") != NULL && rank == 0)
     printf("%-24s %8.2f us  %6ld bytes  %6ld KiB\n", it->name, (MPI_Wtime() - start) / turns * 1e6,
-           more, grown);
-  if (more > turns / 2 || grown > 1024)
-    FAIL("%s: after %d turns %ld bytes more are allocated, and %ld KiB more resident", it->name,
-         turns, more, grown);
+           grown.bytes, grown.kib);
+  return grown;
+}
+
+// Pools fill and arrays grow to their size first. On busy cores a rank that gets far ahead fills a
+// pool further in any round. A leak grows in each of three rounds. The test finds one byte a turn.
+static void check_case(const struct Case* it, int turns) {
+  for (int i = 0; i < turns / 2 + 500; ++i) it->once();
+  int leaks = 1, anywhere = 1;
+  for (int round = 1; anywhere && round <= 3; ++round) {
+    const struct Grown grown = growth(it, turns);
+    leaks = leaks && (grown.bytes > turns / 2 || grown.kib > 1024);
+    if (leaks && round == 3)
+      FAIL("%s: after %d turns %ld bytes more are allocated, and %ld KiB more resident", it->name,
+           turns, grown.bytes, grown.kib);
+    OK(MPI_Allreduce(&leaks, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+  }
 }
 
 static int check_leaks(int argc, char** argv, const struct Case* cases, int count) {
