@@ -122,6 +122,8 @@ class Devices {
   core::Process& process_;
   std::vector<std::unique_ptr<DeviceTransport>> ways_;
   void look_if_time() noexcept;
+  void set_in_use() noexcept;
+  static constexpr int64_t kPeriodUs = 10'000;
   static constexpr uint32_t kRoundsBetweenClocks = 7;
   std::vector<Avoided> avoided_;
   bool in_use_ = false;  // memory was offered or mapped

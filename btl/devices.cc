@@ -38,11 +38,15 @@ Devices::Devices(core::Process& process) : process_(process) {
 
 Devices::~Devices() = default;
 
+void Devices::set_in_use() noexcept {
+  in_use_ = true;
+  process_.waits.most_sleep_us.store(kPeriodUs, std::memory_order_relaxed);
+}
+
 void Devices::look_if_time() noexcept {
-  constexpr int64_t kPeriod = 10'000'000;  // ns
   const int64_t now = now_ns();
   if (now < next_look_ns_) return;
-  next_look_ns_ = now + kPeriod;
+  next_look_ns_ = now + kPeriodUs * 1000;
   if (cuda::driver() == nullptr) return;  // a forked child
   for (const auto& way : ways_) way->look_after();
   process_.gpus.look_after();
@@ -60,7 +64,7 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
   handle->bytes = memory.bytes;
   handle->address = reinterpret_cast<uint64_t>(address);
   handle->device = device.uuid;
-  in_use_ = true;
+  set_in_use();
   std::string why;
   try {
     for (const auto& way : ways_) {
@@ -87,7 +91,7 @@ std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
   const Avoided pair{device.uuid, handle.device};
   if (TERN_UNLIKELY(std::find(avoided_.begin(), avoided_.end(), pair) != avoided_.end()))
     return nullptr;
-  in_use_ = true;
+  set_in_use();
   std::string why;
   try {
     for (auto& way : ways_) {

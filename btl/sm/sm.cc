@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/remote_fence.hpp"
 #include "boot/boot.hpp"
 #include "btl/sm/cma.hpp"
 #include "core/peer.hpp"
@@ -69,7 +70,7 @@ Sm::Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
               process.explain,
               false,
               process.oversubscribed || process.params.progress == "thread" ||
-                  process.params.longest_sleep == Doorbell::kUntilRung},
+                  process.params.longest_sleep == Doorbell::kUntilRung || !heeds_remote_fences()},
       slabs_(*this, channel, shared_.fenced) {}
 
 Sm::~Sm() = default;
@@ -151,6 +152,7 @@ void Sm::meet_new_senders() noexcept {
       return give_up(error.what());
     }
     ++met_;
+    if (refused_since_ != 0) process_.channel(shared_.own_channel).progress.stay_awake(-1);
     refused_since_ = 0;
   }
 }
@@ -159,7 +161,10 @@ void Sm::meet_new_senders() noexcept {
 bool Sm::may_pass(const Error& error) noexcept {
   constexpr int64_t kLongest = 5'000'000'000, kBetweenTries = 10'000'000;
   const int64_t now = now_ns();
-  if (refused_since_ == 0) refused_since_ = now;
+  if (refused_since_ == 0) {
+    refused_since_ = now;
+    process_.channel(shared_.own_channel).progress.stay_awake(1);
+  }
   try_again_at_ = now + kBetweenTries;
   return error.mpi_class() == MPI_ERR_NO_MEM && now - refused_since_ < kLongest;
 }

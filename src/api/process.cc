@@ -16,6 +16,7 @@
 #include "base/crash.hpp"
 #include "base/last_words.hpp"
 #include "base/log.hpp"
+#include "base/remote_fence.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"
 #include "core/error_handler.hpp"
@@ -84,7 +85,8 @@ void Instance::enter_job(core::ThreadLevel level) {
     throw Error(MPI_ERR_OTHER,
                 "the world that this process was in was given by MPIX_Boot_provide, and has ended; "
                 "call it again for the next one");
-  boot_.reset();  // of an attempt that failed
+  (void)heeds_remote_fences();  // while there is one thread
+  boot_.reset();                // of an attempt that failed
   was_provided_ = provided;
   boot_ = boot::make_boot(process.params.boot);
   if (left_together_ && !provided) boot_->enter_again();

@@ -52,25 +52,36 @@ int ProgressThread::poll(Descriptors* armed) const noexcept {
   return events;
 }
 
+void ProgressThread::sleep() noexcept {
+  constexpr int64_t kBesideDescriptorsUs = 10'000;  // another thread may read what rings
+  const uint32_t armed = doorbell_.arm();
+  const int64_t most = Doorbell::longest_sleep(process_.params.longest_sleep);
+  Descriptors descriptors;
+  const bool found = ends_ || poll(&descriptors) != 0;
+  if (found)
+    doorbell_.disarm();
+  else if (descriptors.count() != 0)
+    doorbell_.sleep(armed, kBesideDescriptorsUs, {}, descriptors);
+  else
+    doorbell_.sleep(armed, most);
+  if (found) doorbell_.ring(true);
+}
+
 void ProgressThread::run() noexcept {
   while (!ends_) {
-    if (somebody_waits()) {
+    if (somebody_waits() && !doorbell_.has_sleepers()) {
       ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kNap, nullptr);
       continue;
     }
-    if (poll(nullptr) != 0) continue;
+    if (poll(nullptr) != 0) {
+      doorbell_.ring(true);  // a thread may sleep that waits for this
+      continue;
+    }
     if (process_.waits.awake.load(std::memory_order_relaxed) != 0) {
       ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kShortNap, nullptr);
       continue;
     }
-    const uint32_t armed = doorbell_.arm();
-    Descriptors descriptors;
-    if (ends_ || poll(&descriptors) != 0)
-      doorbell_.disarm();
-    else if (descriptors.count() != 0)
-      doorbell_.sleep(armed, process_.params.longest_sleep, {}, descriptors);
-    else
-      doorbell_.sleep(armed, process_.params.longest_sleep);
+    sleep();
   }
 }
 

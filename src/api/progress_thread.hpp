@@ -22,6 +22,7 @@ class ProgressThread {
 
  private:
   void run() noexcept;
+  void sleep() noexcept;
   [[nodiscard]] bool somebody_waits() const noexcept;
   int poll(Descriptors* armed) const noexcept;
 

@@ -128,6 +128,15 @@ Runtime::~Runtime() {
   process_.set_channels(1);
 }
 
+// A rank that watches itself looks at its clock between its sleeps.
+int64_t Runtime::longest_sleep() const noexcept {
+  constexpr int64_t kParts = 4;
+  const int64_t most = process_.params.longest_sleep;
+  const int64_t part = process_.params.hang / kParts;
+  const bool looks = part != 0 && !process_.boot->is_watched();
+  return looks && (most == Doorbell::kUntilRung || part < most) ? part : most;
+}
+
 void Runtime::configure_waiting() {
   const bool crowded = process_.oversubscribed;
   uint32_t spins = crowded ? kSpinsCrowded : kSpinsAlone;
@@ -140,7 +149,7 @@ void Runtime::configure_waiting() {
   for (auto& channel : process_.channels()) {
     channel->progress.configure(pmls_.front()->transports().doorbell(), spins,
                                 crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded());
-    channel->progress.set_longest_sleep(process_.params.longest_sleep);
+    channel->progress.set_longest_sleep(longest_sleep());
     channel->progress.set_alarms(pmls_[channel->number]->transports().alarms());
   }
 }
@@ -212,7 +221,7 @@ void Runtime::await(const core::Group& group) {
   core::Progress& progress = process_.channel(0).progress;
   int met = 0, awaited = -1;
   const auto all_here = [&] {
-    process_.waits.also.set(
+    process_.waits.awaited.set(
         boot.connection_info_word());  // before the look: what comes after it wakes
     for (; met < group.size(); ++met) {
       const auto rank = static_cast<int>(group.peer_index(met));
@@ -229,7 +238,7 @@ void Runtime::await(const core::Group& group) {
       report->wait_for(awaited);
     });
   }
-  process_.waits.also.set({});
+  process_.waits.awaited.set({});
   if (awaited >= 0) boot.tell_awaited(-1);
 }
 
@@ -237,7 +246,7 @@ void Runtime::await(const core::Group& group) {
 void Runtime::meet_all() {
   boot::Boot& boot = *process_.boot;
   boot.start_fence();
-  process_.waits.also.set(boot.fence_word());
+  process_.waits.awaited.set(boot.fence_word());
   core::Progress& progress = process_.channel(0).progress;
   // A rank that is lost may never come.
   constexpr int64_t kPatienceNs = 10'000'000'000;
@@ -249,7 +258,7 @@ void Runtime::meet_all() {
     const core::ChannelLock lock(progress);
     progress.wait(over, [](WaitReport* report) { report->words += "all ranks"; });
   }
-  process_.waits.also.set({});
+  process_.waits.awaited.set({});
   if (boot.fence_over()) return boot.end_fence();
   log_line("not all ranks have come to leave MPI within 10 s; this one goes on without them");
 }

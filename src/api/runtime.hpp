@@ -55,6 +55,7 @@ class Runtime {
 
  private:
   void configure_waiting();
+  [[nodiscard]] int64_t longest_sleep() const noexcept;  // microseconds
   void open_bell_pipe();
   void finish_streams() noexcept;
   void send_all_waiting() noexcept;

@@ -53,7 +53,9 @@ class OtherLocks {
 }  // namespace
 
 HangWatch::HangWatch(core::Process& process) noexcept
-    : process_(process), watched_(process.boot->is_watched()), answered_(process.boot->question()) {
+    : process_(process),
+      watched_(process.boot->is_watched()),
+      answered_(process.boot->question().value) {
   process.boot->tell_call_address(&core::current_call.call);
   if (!watched_ && process.params.hang == 0) return;
   for (const auto& channel : process.channels()) channel->progress.set_watch(this);
@@ -61,10 +63,13 @@ HangWatch::HangWatch(core::Process& process) noexcept
 
 HangWatch::~HangWatch() {
   for (const auto& channel : process_.channels()) channel->progress.set_watch(nullptr);
+  process_.waits.question.set({});
 }
 
 // Threads that sleep in different channels come here at the same time: one of them speaks for all.
 void HangWatch::asleep(core::Progress& progress) noexcept {
+  const FutexWord question = process_.boot->question();
+  process_.waits.question.set(question);  // a later one ends the sleep
   const std::unique_lock<std::mutex> speaker(mutex_, std::try_to_lock);
   if (!speaker.owns_lock()) return;
   const OtherLocks others(process_, progress);
@@ -79,8 +84,7 @@ void HangWatch::asleep(core::Progress& progress) noexcept {
   if (only_polls) since = progress.idle_since_ns();
   if (!watched_) return speak_up(progress, since);
   process_.boot->tell_waiting(since, only_polls ? now_ns() + kPollsHold : INT64_MAX);
-  const uint32_t question = process_.boot->question();
-  if (TERN_UNLIKELY(question != answered_)) answer(progress, question);
+  if (TERN_UNLIKELY(question.value != answered_)) answer(progress, question.value);
 }
 
 void HangWatch::awake() noexcept { process_.boot->tell_waiting(0, 0); }

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/process_file.hpp"
+#include "base/remote_fence.hpp"
 #include "mpi.h"
 
 namespace tern {
@@ -39,6 +40,14 @@ void write_to_pipe_of(pid_t pid, int fd, uint64_t inode) noexcept {
   if (inode_of_pipe(opened.get()) == inode) write_to(opened.get());
 }
 
+int64_t shortest(int64_t microseconds, int64_t most) noexcept {
+  return microseconds == kNoLimit ? most : std::min(microseconds, most);
+}
+
+bool changed(const FutexWord& word) noexcept {
+  return word.word != nullptr && word.word->load() != word.value;
+}
+
 }  // namespace
 
 uint32_t Doorbell::arm() noexcept {
@@ -58,30 +67,38 @@ void Doorbell::disarm() noexcept {
     state_.compare_exchange_strong(before, before & ~kArmed, std::memory_order_seq_cst);
 }
 
-void Doorbell::sleep(uint32_t armed, int64_t microseconds, const FutexWord& also) noexcept {
-  const FutexWord rung{&state_, armed};
-  if (also.word == nullptr)
-    futex_sleep(rung, microseconds);
-  else
-    futex_sleep(rung, also, microseconds);
+int64_t Doorbell::longest_sleep(int64_t microseconds) noexcept {
+  constexpr int64_t kMissedUs = 10'000;
+  if (remote_fence() || microseconds == kUntilRung) return microseconds;
+  return std::min(microseconds, kMissedUs);
+}
+
+void Doorbell::sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also) noexcept {
+  FutexWord words[kMostWords] = {{&state_, armed}};
+  int count = 1;
+  if (also.awaited.word != nullptr) words[count++] = also.awaited;
+  if (also.question.word != nullptr) words[count++] = also.question;
+  const bool slept = count > 1 && futex_sleep(words, count, microseconds);
+  if (!slept && also.awaited.word != nullptr)
+    futex_sleep(also.awaited, shortest(microseconds, kUnfencedUs));
+  else if (!slept)
+    futex_sleep(words[0], microseconds);
   disarm();
 }
 
-// A ring before ppoll() has changed the word; one after it makes the pipe readable, unless another
-// thread of this rank has read that already: hence the limit.
-void Doorbell::sleep(uint32_t armed, int64_t microseconds, const FutexWord& also,
+// A ring before ppoll() has changed the word; one after it makes the pipe readable.
+void Doorbell::sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also,
                      const Descriptors& descriptors) noexcept {
-  constexpr int64_t kMostUs = 10'000, kMostBesideAWordUs = 1'000;
-  const int64_t most = also.word == nullptr ? kMostUs : kMostBesideAWordUs;
-  const int64_t us = microseconds == kUntilRung ? most : std::min(microseconds, most);
+  const bool beside_a_word = also.awaited.word != nullptr;
+  const int64_t us = beside_a_word ? shortest(microseconds, kUnfencedUs) : microseconds;
   pollfd watched[Descriptors::kMost + 1];
   nfds_t count = 0;
   watched[count++] = {reading_.load(std::memory_order_relaxed) - 1, POLLIN, 0};
   for (size_t i = 0; i < descriptors.count(); ++i) watched[count++] = {descriptors[i], POLLIN, 0};
   const timespec limit{us / 1'000'000, us % 1'000'000 * 1000};
-  const bool changed = also.word != nullptr && also.word->load() != also.value;
-  if (!changed && state_.load(std::memory_order_seq_cst) == armed)
-    (void)::ppoll(watched, count, &limit, nullptr);
+  if (!changed(also.awaited) && !changed(also.question) &&
+      state_.load(std::memory_order_seq_cst) == armed)
+    (void)::ppoll(watched, count, us == kUntilRung ? nullptr : &limit, nullptr);
   char rings[64];
   if ((watched[0].revents & POLLIN) != 0) (void)!::read(watched[0].fd, rings, sizeof rings);
   disarm();

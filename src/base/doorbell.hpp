@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doorbell: a word in shared memory on which a rank sleeps and by which its peers wake it.
 // Protocol: the sleeper arms the bell, polls everything once more, then sleeps; a sender publishes
-// its data and then rings. The missed-wake race (store then load on both sides) is closed by the
-// sleeper's fence together with the sender's fence where `fenced`; unfenced senders rely on the
-// sleeper's time-out. The word changes with each arm() and each ring that found it armed: a thread
-// that was rung before it sleeps does not sleep, whatever other threads have done meanwhile.
+// its data and then rings. Store, then load on both sides: the sleeper's fence needs one of the
+// sender, which `fenced` senders set. The others heed remote fences (base/remote_fence.hpp): the
+// sleeper sets theirs before a long sleep (longest_sleep()); without, a short sleep misses a ring
+// at times, and ends by itself. The word changes with each arm() and each ring that found it armed:
+// a thread that was rung before it sleeps does not sleep, whatever other threads have done
+// meanwhile.
 // Descriptors. A rank whose peers of other hosts cannot ring sleeps on their transports'
 // descriptors as well: it opens the bell's pipe (BellPipe), and who rings writes to that, found as
 // /proc/PID/fd/N, instead of waking a futex.
@@ -26,6 +28,12 @@ struct Alarm {
   int fd = -1;
   bool (*arm)(void* self) noexcept = nullptr;  // false: something has happened already
   void* self = nullptr;
+};
+
+/// Words whose change ends a sleep, too. On kernels that cannot wait for several words a sleep
+/// beside `awaited` is short, and `question` is seen when the sleep ends for another reason.
+struct AlsoWords {
+  FutexWord awaited, question;
 };
 
 /// The descriptors of armed alarms.
@@ -50,20 +58,34 @@ class Doorbell {
 
   /// Sender, after its data is published. No system call unless the owner sleeps.
   void ring(bool fenced) noexcept {
-    if (fenced) std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (fenced)
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    else
+      std::atomic_signal_fence(std::memory_order_seq_cst);
     if (__builtin_expect((state_.load(std::memory_order_relaxed) & kArmed) != 0, 0)) wake();
   }
 
   /// Owner: says that it is about to sleep. Poll once more between arm() and sleep(), which takes
   /// what this returns.
   [[nodiscard]] uint32_t arm() noexcept;
+  /// A sleep of at most so long (microseconds) misses rings of unfenced senders.
+  static constexpr int64_t kUnfencedUs = 1000;
+  /// Owner, armed, before it polls: how long it may sleep that wants to sleep so long
+  /// (microseconds, more than kUnfencedUs). 10 ms where the kernel refuses remote fences.
+  [[nodiscard]] static int64_t longest_sleep(int64_t microseconds) noexcept;
+  /// Threads of the owner sleep, or are about to.
+  [[nodiscard]] bool has_sleepers() const noexcept {
+    return sleepers_.load(std::memory_order_relaxed) != 0;
+  }
   /// Owner: does not sleep after all. The bell stays armed for those who still do.
   void disarm() noexcept;
-  /// Owner: sleeps until rung, or `also` has changed, or `microseconds` have passed; disarmed
-  /// afterwards.
-  void sleep(uint32_t armed, int64_t microseconds, const FutexWord& also = {}) noexcept;
-  /// The same, or until one of these is readable; its pipe is open. At most some milliseconds.
-  void sleep(uint32_t armed, int64_t microseconds, const FutexWord& also,
+  /// Owner: sleeps until rung, or one of `also` has changed, or `microseconds` have passed;
+  /// disarmed afterwards.
+  void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also = {}) noexcept;
+  /// The same, or until one of these is readable; its pipe is open. `also` is looked at before the
+  /// sleep, which is short beside `awaited`. Where several threads sleep, one may read what another
+  /// was rung by: their sleeps must be short.
+  void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also,
              const Descriptors& descriptors) noexcept;
 
  private:

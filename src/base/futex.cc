@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 
@@ -37,20 +36,27 @@ void futex_sleep(const FutexWord& on, int64_t microseconds) noexcept {
             nullptr, 0);
 }
 
-void futex_sleep(const FutexWord& first, const FutexWord& second, int64_t microseconds) noexcept {
+bool futex_sleep(const FutexWord* words, int count, int64_t microseconds) noexcept {
 #ifdef SYS_futex_waitv
-  futex_waitv words[2] = {{first.value, reinterpret_cast<uintptr_t>(first.word), FUTEX_32, 0},
-                          {second.value, reinterpret_cast<uintptr_t>(second.word), FUTEX_32, 0}};
+  futex_waitv all[kMostWords] = {};
+  for (int i = 0; i < count; ++i)
+    all[i] = {words[i].value, reinterpret_cast<uintptr_t>(words[i].word), FUTEX_32, 0};
   const timespec until = time_of(microseconds_now() + microseconds);
-  if (::syscall(SYS_futex_waitv, words, 2, 0, microseconds == kNoLimit ? nullptr : &until,
-                CLOCK_MONOTONIC) >= 0 ||
-      errno != ENOSYS)
-    return;
+  return ::syscall(SYS_futex_waitv, all, count, 0, microseconds == kNoLimit ? nullptr : &until,
+                   CLOCK_MONOTONIC) >= 0 ||
+         errno == EAGAIN || errno == ETIMEDOUT || errno == EINTR;
 #else
-  (void)first;
+  (void)words;
+  (void)count;
+  (void)microseconds;
+  return false;
 #endif
-  constexpr int64_t kShort = 1000;
-  futex_sleep(second, microseconds == kNoLimit ? kShort : std::min(microseconds, kShort));
+}
+
+bool futex_takes_several() noexcept {
+  std::atomic<uint32_t> word{1};
+  const FutexWord changed[2] = {{&word, 0}, {&word, 0}};
+  return futex_sleep(changed, 2, 1);
 }
 
 void futex_wake_all(std::atomic<uint32_t>& word) noexcept {

@@ -18,9 +18,12 @@ inline constexpr int64_t kNoLimit = 0;  // microseconds
 
 /// Returns when the word has another value, at the latest after so long; also without a reason.
 void futex_sleep(const FutexWord& on, int64_t microseconds) noexcept;
-/// The same, until one of the two has changed. Kernels before 5.16 cannot wait for two words: there
-/// the sleep is on `second`, and short.
-void futex_sleep(const FutexWord& first, const FutexWord& second, int64_t microseconds) noexcept;
+/// The same, until one of several words has changed: at most kMostWords. False, at once, where the
+/// kernel cannot (before 5.16).
+inline constexpr int kMostWords = 3;
+bool futex_sleep(const FutexWord* words, int count, int64_t microseconds) noexcept;
+/// Whether it can.
+[[nodiscard]] bool futex_takes_several() noexcept;
 void futex_wake_all(std::atomic<uint32_t>& word) noexcept;
 
 }  // namespace tern

@@ -14,6 +14,7 @@ base_sources += src/base/mail.cc
 base_sources += src/base/params.cc
 base_sources += src/base/process_file.cc
 base_sources += src/base/process_id.cc
+base_sources += src/base/remote_fence.cc
 base_sources += src/base/stack.cc
 base_sources += src/base/wait_report.cc
 

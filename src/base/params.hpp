@@ -150,7 +150,7 @@ namespace tern {
     "built with")                                                                                  \
   X(spin, "TERN_SPIN", Time, 0, between(0, 1000000), own(),                                        \
     "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                \
-  X(longest_sleep, "TERN_LONGEST_SLEEP", Time, 10000, between(0, 60000000), own(),                 \
+  X(longest_sleep, "TERN_LONGEST_SLEEP", Time, 1000000, between(0, 60000000), own(),               \
     "a rank that sleeps looks by itself after this time; 0: only when it is rung")                 \
   X(channels, "TERN_CHANNELS", Count, 0, between(0, 8), own(),                                     \
     "with MPI_THREAD_MULTIPLE: how many communicators threads use side by side (1, 2, 4 or 8); "   \

@@ -114,9 +114,10 @@ class Boot {
   // Ends the whole job with this exit code. Returns only in the fake, which remembers it.
   virtual void abort(int code, const char* text) noexcept = 0;
 
-  // Reports on waiting. The number of the launcher's last question "what do you wait for?"; 0: none
-  // yet. Cheap: asked before every sleep.
-  [[nodiscard]] virtual std::uint32_t question() const noexcept { return 0; }
+  // Reports on waiting. The word with the number of the launcher's last question "what do you wait
+  // for?" (0: none yet), and that number; no word: the launcher does not ask. Cheap: asked before
+  // every sleep.
+  [[nodiscard]] virtual FutexWord question() const noexcept { return {}; }
   // Its answer: encoded WaitReports of at most room() bytes.
   virtual void answer(std::uint32_t /*question*/, std::string_view /*reports*/) noexcept {}
   [[nodiscard]] virtual std::size_t answer_room() const noexcept { return 0; }

@@ -86,7 +86,7 @@ class MpirunBoot final : public Boot {
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
   }
 
-  std::uint32_t question() const noexcept override { return shared_.question(); }
+  FutexWord question() const noexcept override { return shared_.question(); }
   void answer(std::uint32_t question, std::string_view reports) noexcept override {
     shared_.answer(rank(), question, reports);
   }

@@ -242,9 +242,12 @@ SharedJob::Answer& SharedJob::answer_of(int rank) const noexcept {
   return reinterpret_cast<Answer*>(map_.data() + heap_end())[rank];
 }
 
-void SharedJob::ask() noexcept { header().question.fetch_add(1); }
-std::uint32_t SharedJob::question() const noexcept {
-  return header().question.load(std::memory_order_relaxed);
+void SharedJob::ask() noexcept {
+  header().question.fetch_add(1);
+  futex_wake_all(header().question);
+}
+FutexWord SharedJob::question() const noexcept {
+  return {&header().question, header().question.load(std::memory_order_relaxed)};
 }
 
 void SharedJob::answer(int rank, std::uint32_t question, std::string_view text) noexcept {
@@ -256,7 +259,7 @@ void SharedJob::answer(int rank, std::uint32_t question, std::string_view text) 
 
 bool SharedJob::answered(int rank, std::string* text) const {
   const Answer& its = answer_of(rank);
-  if (its.question.load(std::memory_order_acquire) != question()) return false;
+  if (its.question.load(std::memory_order_acquire) != question().value) return false;
   const std::uint32_t bytes = its.bytes;
   text->assign(its.text, std::min<std::size_t>(bytes, kAnswerRoom));
   return true;

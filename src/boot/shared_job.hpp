@@ -84,7 +84,8 @@ class SharedJob {
   // "What do you wait for?": mpirun asks, ranks that wait answer in their part of the memory.
   static constexpr std::size_t kAnswerRoom = 4080;
   void ask() noexcept;
-  [[nodiscard]] std::uint32_t question() const noexcept;
+  // Its word, and the number of the last question there.
+  [[nodiscard]] FutexWord question() const noexcept;
   void answer(int rank, std::uint32_t question, std::string_view text) noexcept;
   // False where the rank has not answered the last question.
   [[nodiscard]] bool answered(int rank, std::string* text) const;

@@ -15,8 +15,6 @@ namespace tern::core {
 constinit thread_local CallPlace current_call;
 
 namespace {
-constexpr int64_t kFirstSleepUs = 1000;
-constexpr uint32_t kRoundsBeforeLongSleep = 16;
 constexpr uint32_t kPollsOnCore = 2;  // without result, of a caller that comes back
 
 /// What a thread has found out by polling without result, in whichever channel.
@@ -278,12 +276,10 @@ bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
     watch_->asleep(*this);
   }
   unlock();
-  const bool early = idleness->steps - idleness->first_sleep < kRoundsBeforeLongSleep;
   if (doorbell_ == nullptr || awake)
     sleep_unrung(now - since);
   else
-    sleep_on_doorbell(*idleness,
-                      early ? std::min(kFirstSleepUs, longest_sleep_us_) : longest_sleep_us_);
+    sleep_on_doorbell(*idleness, next_sleep_us(*idleness));
   lock();
   return false;
 }
@@ -293,33 +289,57 @@ bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
 void Progress::sleep_unrung(int64_t waited_ns) const noexcept {
   constexpr int64_t kShortNs = 50'000, kLongNs = 1'000'000, kPart = 128;
   const timespec nap{0, std::clamp(waited_ns / kPart, kShortNs, kLongNs)};
-  const FutexWord also = shared_->also.get();
-  if (also.word != nullptr && shared_->awake.load(std::memory_order_relaxed) == 0)
-    return futex_sleep(also, kFirstSleepUs);
+  const FutexWord awaited = shared_->awaited.get();
+  if (awaited.word != nullptr && shared_->awake.load(std::memory_order_relaxed) == 0)
+    return futex_sleep(awaited, Doorbell::kUnfencedUs);
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
 }
 
+// What rings no bell (a launcher's question on old kernels, a clock) is looked for ever less often.
+int64_t Progress::next_sleep_us(const Idleness& idleness) const noexcept {
+  constexpr int64_t kGrowth = 8, kOfSeveralOnNetworkUs = 10'000, kOnNetworkUs = 500'000;
+  int64_t most = longest_sleep_us_ == Doorbell::kUntilRung ? INT64_MAX : longest_sleep_us_;
+  if (on_network()) most = std::min(most, threaded_ ? kOfSeveralOnNetworkUs : kOnNetworkUs);
+  most = std::min(
+      {most, idleness.most_sleep_us, shared_->most_sleep_us.load(std::memory_order_relaxed)});
+  int64_t us = Doorbell::kUnfencedUs;
+  for (uint32_t step = idleness.first_sleep + 1; step < idleness.steps && us < most; ++step)
+    us *= kGrowth;
+  return most == INT64_MAX ? Doorbell::kUntilRung : std::min(us, most);
+}
+
+// Before the fence it looks once, so that peers see the flags that a look sets (a place in a ring
+// is wanted, a rank waits for a slot).
 void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept {
   const uint32_t armed = doorbell_->arm();
-  bool found = shared_->awake.load(std::memory_order_relaxed) != 0;  // since it was looked at
   Descriptors descriptors;
-  for (Progress* other : others_) found |= !other->is_idle_before_sleep(&descriptors);
-  lock();
-  found |= poll() != 0 || idleness.done(idleness.goal) || !arm(&descriptors);
-  unlock();
-  if (found)
+  bool found = shared_->awake.load(std::memory_order_relaxed) != 0;  // since it was looked at
+  if (most_us == Doorbell::kUntilRung || most_us > Doorbell::kUnfencedUs) {
+    found = found || !finds_nothing(idleness, nullptr);
+    if (!found) most_us = Doorbell::longest_sleep(most_us);
+  }
+  if (found || !finds_nothing(idleness, &descriptors))
     doorbell_->disarm();
   else if (descriptors.count() != 0)
-    doorbell_->sleep(armed, most_us, shared_->also.get(), descriptors);
+    doorbell_->sleep(armed, most_us, shared_->also(), descriptors);
   else
-    doorbell_->sleep(armed, most_us, shared_->also.get());
+    doorbell_->sleep(armed, most_us, shared_->also());
+}
+
+// In all channels. The caller holds no lock.
+bool Progress::finds_nothing(const Idleness& idleness, Descriptors* armed) noexcept {
+  bool nothing = true;
+  for (Progress* other : others_) nothing &= other->is_idle_before_sleep(armed);
+  const ChannelLock held(*this);
+  return nothing && poll() == 0 && !idleness.done(idleness.goal) &&
+         (armed == nullptr || arm(armed));
 }
 
 // A channel that is passed over because another thread is busy with it for a moment may have
 // events that no thread looks at again. The caller holds no lock.
 bool Progress::is_idle_before_sleep(Descriptors* armed) noexcept {
   const ChannelLock held(*this);
-  return poll() == 0 && arm(armed);
+  return poll() == 0 && (armed == nullptr || arm(armed));
 }
 
 }  // namespace tern::core

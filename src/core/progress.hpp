@@ -64,11 +64,14 @@ class Progress {
   }
 
   /// Polls until done() is true; sleeps as configured. Caller holds the lock; it is let go while
-  /// asleep. `describe`(WaitReport*) says what is waited for, if a report is asked for.
+  /// asleep. `describe`(WaitReport*) says what is waited for, if a report is asked for. Where no
+  /// bell rings for what done() looks at (a clock, a process that ends), no sleep is longer than
+  /// `most_sleep_us`.
   template <class Done, class Describe>
-  void wait(Done&& done, const Describe& describe) noexcept {
+  void wait(Done&& done, const Describe& describe, int64_t most_sleep_us = INT64_MAX) noexcept {
     uint32_t idle_rounds = 0;
     Idleness idleness(done, describe);
+    idleness.most_sleep_us = most_sleep_us;
     waiting_.store(waiting() + 1, std::memory_order_relaxed);
     while (!done()) {
       if (poll() != 0 || (TERN_UNLIKELY(looks_around(idle_rounds)) && poll_others() != 0)) {
@@ -109,8 +112,9 @@ class Progress {
     int most = 1;                  // of them may keep a core
     std::atomic<int> awake{0};     // see stay_awake()
     std::atomic<int64_t> awake_since_ns{0};
+    std::atomic<int64_t> most_sleep_us{INT64_MAX};  // what is to be looked after rings no bell
     PollingThreads polling;
-    /// A word whose change ends sleeps, too, while one thread waits for what it tells.
+    /// A word whose change ends sleeps, too.
     struct Also {
       std::atomic<std::atomic<uint32_t>*> word{nullptr};
       std::atomic<uint32_t> value{0};
@@ -121,7 +125,10 @@ class Progress {
       [[nodiscard]] FutexWord get() const noexcept {
         return {word.load(std::memory_order_acquire), value.load(std::memory_order_relaxed)};
       }
-    } also;
+    };
+    Also awaited;   // while one thread waits for what it tells
+    Also question;  // of the launcher
+    [[nodiscard]] AlsoWords also() const noexcept { return {awaited.get(), question.get()}; }
   };
   /// The progress of the other channels of this process: what waits looks after them, too.
   void set_others(std::vector<Progress*> others, Shared& shared) noexcept {
@@ -216,6 +223,7 @@ class Progress {
     bool counted = false;  // among the spinners
     bool lost_core = false;
     int64_t looked_ns = 0;  // at the clock, while it spins
+    int64_t most_sleep_us = INT64_MAX;
     const char* call = nullptr;
     Idleness* next = nullptr;
   };
@@ -226,6 +234,8 @@ class Progress {
   bool leave_core(int64_t now, Idleness* idleness) noexcept;
   void sleep_unrung(int64_t waited_ns) const noexcept;
   bool is_idle_before_sleep(Descriptors* armed) noexcept;
+  [[nodiscard]] bool finds_nothing(const Idleness& idleness, Descriptors* armed) noexcept;
+  [[nodiscard]] int64_t next_sleep_us(const Idleness& idleness) const noexcept;
   void sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept;
   void list(Idleness& idleness) noexcept;
   TERN_COLD void unlist(Idleness& idleness) noexcept;
@@ -275,7 +285,7 @@ class Progress {
   uint32_t spins_ = 1000;
   uint32_t first_spins_ = kSpinsOfMany;  // before it looks whether others want the core
   int64_t yield_ns_ = 100000;
-  int64_t longest_sleep_us_ = 10000;
+  int64_t longest_sleep_us_ = 1'000'000;
   Doorbell* doorbell_ = nullptr;
   std::mutex mutex_;
   std::atomic<int> wanted_{0};   // threads that wait for the lock

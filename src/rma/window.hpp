@@ -151,6 +151,7 @@ class Window final : public core::Object {
   /// The channel is locked.
   template <class Done, class Dead, class Describe>
   [[nodiscard]] int await(Done&& done, Dead&& dead, const Describe& describe) noexcept {
+    constexpr int64_t kLooksUs = 20'000;
     uint32_t rounds = 0;
     int64_t looked = 0;
     int lost = -1;
@@ -160,7 +161,7 @@ class Window final : public core::Object {
           if ((++rounds & kRoundsBetweenLooks) == 0 && look_again(&looked)) lost = dead();
           return lost >= 0;
         },
-        describe);
+        describe, kLooksUs);
     return lost < 0 ? MPI_SUCCESS : fail_dead(lost);
   }
   void wake(int target) noexcept;

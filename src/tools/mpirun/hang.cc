@@ -16,9 +16,12 @@ namespace tern::mpirun {
 namespace {
 
 constexpr double kRound = 0.02;   // seconds between looks for answers
-constexpr int kRounds = 25;       // a sleeping rank looks up every 10 ms at the latest
 constexpr int kLeastRounds = 3;   // what was under way when they were asked has arrived by then
 constexpr int kRanksInFull = 64;  // more would hide the verdict
+
+// A rank that sleeps on descriptors looks up every half a second, and any rank every second where
+// the kernel does not let it sleep on the question, too.
+int rounds_of_asking() noexcept { return futex_takes_several() ? 30 : 60; }
 
 // State and processor time of a process by the kernel's word.
 std::string activity_of(pid_t pid) {
@@ -57,7 +60,7 @@ void Hang::report(const std::string& reason, const std::function<void()>& then) 
   for (int rank = 0; rank < static_cast<int>(job_.ranks().size()); ++rank)
     before_.push_back({shared_.waiting_since(rank), shared_.in_fence(rank)});
   shared_.ask();
-  collect(kRounds, reason, then);
+  collect(rounds_of_asking(), reason, then);
 }
 
 bool Hang::is_steady(int rank) const {
@@ -78,7 +81,7 @@ bool Hang::all_answered() const {
 }
 
 void Hang::collect(int rounds, const std::string& reason, const std::function<void()>& then) {
-  if (rounds > 0 && (rounds > kRounds - kLeastRounds || !all_answered())) {
+  if (rounds > 0 && (rounds > rounds_of_asking() - kLeastRounds || !all_answered())) {
     loop_.after(kRound, [this, rounds, reason, then] { collect(rounds - 1, reason, then); });
     return;
   }

@@ -76,7 +76,7 @@ class ProgressTest : public ::testing::Test {
   }
   Doorbell bell_;
   CountingWatch watch_;
-  Progress::Shared shared_{0, 2, 0, 0, {}, {}};
+  Progress::Shared shared_{0, 2};
   Room room_;
   Progress progress_;
 };
@@ -157,7 +157,7 @@ TEST_F(ProgressTest, AnotherThreadWakesIt) {
       wait_for(done);
       end = Clock::now();
     });
-    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 17; }));  // it sleeps long by now
+    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 3; }));  // it sleeps long by now
     std::this_thread::sleep_for(microseconds(turn * 173 % 1000));
     const auto begin = Clock::now();
     done = true;
@@ -193,7 +193,7 @@ TEST_F(ProgressTest, WhileADeviceWorksForAnotherChannelNobodySleeps) {
   other.configure(&bell_, 20, 100, true);
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
-  ASSERT_TRUE(comes([&] { return watch_.asleeps > 30; }));  // long sleeps by now
+  ASSERT_TRUE(comes([&] { return watch_.asleeps > 3; }));  // long sleeps by now
   {
     const ChannelLock lock(other);
     other.stay_awake(1);
