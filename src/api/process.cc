@@ -85,7 +85,7 @@ void Instance::enter_job(core::ThreadLevel level) {
     throw Error(MPI_ERR_OTHER,
                 "the world that this process was in was given by MPIX_Boot_provide, and has ended; "
                 "call it again for the next one");
-  (void)heeds_remote_fences();  // while there is one thread
+  (void)heeds_remote_fences();  // needs one thread
   boot_.reset();                // of an attempt that failed
   was_provided_ = provided;
   boot_ = boot::make_boot(process.params.boot);

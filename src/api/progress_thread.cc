@@ -53,7 +53,7 @@ int ProgressThread::poll(Descriptors* armed) const noexcept {
 }
 
 void ProgressThread::sleep() noexcept {
-  constexpr int64_t kBesideDescriptorsUs = 10'000;  // another thread may read what rings
+  constexpr int64_t kBesideDescriptorsUs = 10'000;  // another thread may empty the pipe
   const uint32_t armed = doorbell_.arm();
   const int64_t most = Doorbell::longest_sleep(process_.params.longest_sleep);
   Descriptors descriptors;
@@ -74,7 +74,7 @@ void ProgressThread::run() noexcept {
       continue;
     }
     if (poll(nullptr) != 0) {
-      doorbell_.ring(true);  // a thread may sleep that waits for this
+      doorbell_.ring(true);  // a waiting thread may sleep
       continue;
     }
     if (process_.waits.awake.load(std::memory_order_relaxed) != 0) {

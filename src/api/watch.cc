@@ -69,7 +69,7 @@ HangWatch::~HangWatch() {
 // Threads that sleep in different channels come here at the same time: one of them speaks for all.
 void HangWatch::asleep(core::Progress& progress) noexcept {
   const FutexWord question = process_.boot->question();
-  process_.waits.question.set(question);  // a later one ends the sleep
+  process_.waits.question.set(question);  // a new question ends the sleep
   const std::unique_lock<std::mutex> speaker(mutex_, std::try_to_lock);
   if (!speaker.owns_lock()) return;
   const OtherLocks others(process_, progress);

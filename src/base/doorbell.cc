@@ -86,7 +86,7 @@ void Doorbell::sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also
   disarm();
 }
 
-// A ring before ppoll() has changed the word; one after it makes the pipe readable.
+// A ring before ppoll() changes the word; a ring after ppoll() makes the pipe readable.
 void Doorbell::sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also,
                      const Descriptors& descriptors) noexcept {
   const bool beside_a_word = also.awaited.word != nullptr;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doorbell: a word in shared memory on which a rank sleeps and by which its peers wake it.
 // Protocol: the sleeper arms the bell, polls everything once more, then sleeps; a sender publishes
-// its data and then rings. Store, then load on both sides: the sleeper's fence needs one of the
-// sender, which `fenced` senders set. The others heed remote fences (base/remote_fence.hpp): the
-// sleeper sets theirs before a long sleep (longest_sleep()); without, a short sleep misses a ring
-// at times, and ends by itself. The word changes with each arm() and each ring that found it armed:
-// a thread that was rung before it sleeps does not sleep, whatever other threads have done
+// its data and then rings. "Store, then load" on both sides needs a fence on both sides. `fenced`
+// senders set their own fence. For all other senders the sleeper sets a remote fence before a long
+// sleep (longest_sleep(), base/remote_fence.hpp). A short sleep has no remote fence: it may miss a
+// ring, and ends by its time-out. The word changes with each arm() and each ring that found it
+// armed: a thread that was rung before it sleeps does not sleep, whatever other threads have done
 // meanwhile.
 // Descriptors. A rank whose peers of other hosts cannot ring sleeps on their transports'
 // descriptors as well: it opens the bell's pipe (BellPipe), and who rings writes to that, found as
@@ -30,8 +30,8 @@ struct Alarm {
   void* self = nullptr;
 };
 
-/// Words whose change ends a sleep, too. On kernels that cannot wait for several words a sleep
-/// beside `awaited` is short, and `question` is seen when the sleep ends for another reason.
+/// Further words: a change of one ends the sleep. Kernels before 5.16 wait for one word only: there
+/// a sleep beside `awaited` is short, and a change of `question` ends no sleep.
 struct AlsoWords {
   FutexWord awaited, question;
 };
@@ -70,10 +70,10 @@ class Doorbell {
   [[nodiscard]] uint32_t arm() noexcept;
   /// A sleep of at most so long (microseconds) misses rings of unfenced senders.
   static constexpr int64_t kUnfencedUs = 1000;
-  /// Owner, armed, before it polls: how long it may sleep that wants to sleep so long
-  /// (microseconds, more than kUnfencedUs). 10 ms where the kernel refuses remote fences.
+  /// Owner, between arm() and the last poll: sets the remote fence for a sleep of more than
+  /// kUnfencedUs. Returns the sleep's limit in microseconds: at most 10 ms if the kernel refuses.
   [[nodiscard]] static int64_t longest_sleep(int64_t microseconds) noexcept;
-  /// Threads of the owner sleep, or are about to.
+  /// Threads of the owner are armed or asleep.
   [[nodiscard]] bool has_sleepers() const noexcept {
     return sleepers_.load(std::memory_order_relaxed) != 0;
   }
@@ -82,9 +82,9 @@ class Doorbell {
   /// Owner: sleeps until rung, or one of `also` has changed, or `microseconds` have passed;
   /// disarmed afterwards.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also = {}) noexcept;
-  /// The same, or until one of these is readable; its pipe is open. `also` is looked at before the
-  /// sleep, which is short beside `awaited`. Where several threads sleep, one may read what another
-  /// was rung by: their sleeps must be short.
+  /// The same, or until a descriptor is readable; the bell's pipe is open. A change of `also` after
+  /// the start of the sleep is missed; a sleep beside `awaited` is short. One of several sleeping
+  /// threads may empty the pipe: such sleeps must be short.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also,
              const Descriptors& descriptors) noexcept;
 

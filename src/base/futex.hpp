@@ -18,11 +18,11 @@ inline constexpr int64_t kNoLimit = 0;  // microseconds
 
 /// Returns when the word has another value, at the latest after so long; also without a reason.
 void futex_sleep(const FutexWord& on, int64_t microseconds) noexcept;
-/// The same, until one of several words has changed: at most kMostWords. False, at once, where the
-/// kernel cannot (before 5.16).
+/// The same for several words, at most kMostWords: one change ends the sleep. False, at once, on
+/// kernels before 5.16.
 inline constexpr int kMostWords = 3;
 bool futex_sleep(const FutexWord* words, int count, int64_t microseconds) noexcept;
-/// Whether it can.
+/// Whether the kernel can wait for several words.
 [[nodiscard]] bool futex_takes_several() noexcept;
 void futex_wake_all(std::atomic<uint32_t>& word) noexcept;
 

@@ -295,7 +295,8 @@ void Progress::sleep_unrung(int64_t waited_ns) const noexcept {
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
 }
 
-// What rings no bell (a launcher's question on old kernels, a clock) is looked for ever less often.
+// Some events ring no bell (a launcher's question on old kernels, a clock): each sleep is longer
+// than the sleep before.
 int64_t Progress::next_sleep_us(const Idleness& idleness) const noexcept {
   constexpr int64_t kGrowth = 8, kOfSeveralOnNetworkUs = 10'000, kOnNetworkUs = 500'000;
   int64_t most = longest_sleep_us_ == Doorbell::kUntilRung ? INT64_MAX : longest_sleep_us_;
@@ -308,8 +309,8 @@ int64_t Progress::next_sleep_us(const Idleness& idleness) const noexcept {
   return most == INT64_MAX ? Doorbell::kUntilRung : std::min(us, most);
 }
 
-// Before the fence it looks once, so that peers see the flags that a look sets (a place in a ring
-// is wanted, a rank waits for a slot).
+// A look sets flags for peers (a place in a ring is wanted, a rank waits for a slot): one look
+// comes before the remote fence.
 void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept {
   const uint32_t armed = doorbell_->arm();
   Descriptors descriptors;

@@ -64,9 +64,9 @@ class Progress {
   }
 
   /// Polls until done() is true; sleeps as configured. Caller holds the lock; it is let go while
-  /// asleep. `describe`(WaitReport*) says what is waited for, if a report is asked for. Where no
-  /// bell rings for what done() looks at (a clock, a process that ends), no sleep is longer than
-  /// `most_sleep_us`.
+  /// asleep. `describe`(WaitReport*) says what is waited for, if a report is asked for. For a
+  /// done() that depends on a clock or on the end of a process, which ring no bell, `most_sleep_us`
+  /// limits each sleep.
   template <class Done, class Describe>
   void wait(Done&& done, const Describe& describe, int64_t most_sleep_us = INT64_MAX) noexcept {
     uint32_t idle_rounds = 0;
@@ -112,7 +112,7 @@ class Progress {
     int most = 1;                  // of them may keep a core
     std::atomic<int> awake{0};     // see stay_awake()
     std::atomic<int64_t> awake_since_ns{0};
-    std::atomic<int64_t> most_sleep_us{INT64_MAX};  // what is to be looked after rings no bell
+    std::atomic<int64_t> most_sleep_us{INT64_MAX};  // for housekeeping without a bell
     PollingThreads polling;
     /// A word whose change ends sleeps, too.
     struct Also {

@@ -31,9 +31,11 @@ mpirun_sources += \
   src/tools/mpirun/pmix_door.cc src/tools/mpirun/pmix_door.hpp \
   src/tools/mpirun/pmix_server.cc src/tools/mpirun/pmix_server.hpp \
   src/tools/mpirun/relay.cc src/tools/mpirun/relay.hpp \
+  src/tools/mpirun/room.cc src/tools/mpirun/room.hpp \
   src/tools/mpirun/sink.cc src/tools/mpirun/sink.hpp \
   src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \
   src/tools/mpirun/standard_input.cc src/tools/mpirun/standard_input.hpp \
+  src/tools/mpirun/start_watch.cc src/tools/mpirun/start_watch.hpp \
   src/tools/mpirun/streams.cc src/tools/mpirun/streams.hpp \
   src/tools/mpirun/stuck.cc src/tools/mpirun/stuck.hpp \
   src/tools/mpirun/wait_graph.cc src/tools/mpirun/wait_graph.hpp \

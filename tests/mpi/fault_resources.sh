@@ -92,6 +92,8 @@ named() { # named PATTERN COMMAND...: no success, and this sentence
   ! timeout 30 "$@" >out 2>err && cat err && grep -q -e "$pattern" err
 }
 check "the limit and the cure are named" named 'ulimit -f allows [0-9]* KiB.*ulimit -f unlimited' sh -c 'ulimit -f 64; exec "$MPIRUN" -n 2 ./some'
+check "a job that does not fit is refused" named '^mpirun: 100 ranks need 308 descriptors in mpirun, but ulimit -Hn allows 64. Cure:' \
+  sh -c 'ulimit -n 64; exec "$MPIRUN" -n 100 ./some'
 check "a rank without CPU time" named 'killed by signal 24 .*see ulimit -t' \
   "$MPIRUN" -n 2 sh -c 'ulimit -S -t 1; while :; do :; done'
 check "a rank that writes too much" named 'killed by signal 25 .*see ulimit -f' \

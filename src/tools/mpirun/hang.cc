@@ -15,12 +15,13 @@
 namespace tern::mpirun {
 namespace {
 
+constexpr double kStartPatience = 30;
 constexpr double kRound = 0.02;   // seconds between looks for answers
 constexpr int kLeastRounds = 3;   // what was under way when they were asked has arrived by then
 constexpr int kRanksInFull = 64;  // more would hide the verdict
 
-// A rank that sleeps on descriptors looks up every half a second, and any rank every second where
-// the kernel does not let it sleep on the question, too.
+// A rank that sleeps on descriptors wakes every half a second. On kernels before 5.16 a question
+// wakes no rank, and a sleep ends after a second.
 int rounds_of_asking() noexcept { return futex_takes_several() ? 30 : 60; }
 
 // State and processor time of a process by the kernel's word.
@@ -53,7 +54,10 @@ bool read_memory(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) 
 }  // namespace
 
 Hang::Hang(Loop& loop, boot::SharedJob& shared, Job job)
-    : loop_(loop), shared_(shared), job_(std::move(job)) {}
+    : loop_(loop),
+      shared_(shared),
+      job_(std::move(job)),
+      start_(loop, shared, kStartPatience, job_.say) {}
 
 void Hang::report(const std::string& reason, const std::function<void()>& then) {
   before_.clear();

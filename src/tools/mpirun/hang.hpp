@@ -15,6 +15,7 @@
 
 #include "boot/shared_job.hpp"
 #include "tools/mpirun/loop.hpp"
+#include "tools/mpirun/start_watch.hpp"
 #include "tools/mpirun/wait_graph.hpp"
 
 namespace tern::mpirun {
@@ -34,6 +35,8 @@ class Hang {
 
   // Asks, waits a moment for answers, prints, then calls `then` (which may be empty).
   void report(const std::string& reason, const std::function<void()>& then);
+  // From now on: say so when no further rank comes to MPI_Init.
+  void watch_start() { start_.begin(static_cast<int>(job_.ranks().size())); }
   // From now on: report when no rank has made progress for so long.
   void watch(double seconds);
 
@@ -49,6 +52,7 @@ class Hang {
   Loop& loop_;
   boot::SharedJob& shared_;
   Job job_;
+  StartWatch start_;
   [[nodiscard]] bool is_steady(int rank) const;
 
   // What a rank was doing when it was asked: only what has not changed since then may be judged

@@ -130,6 +130,7 @@ void Job::ranks_started() {
   if (!ending_) tell_debugger_started();
   if (stopped) send_all(SIGCONT);
   if (feed_ != nullptr) feed_->look();
+  hang_.watch_start();
   if (running_ == 0) all_ended();
 }
 

@@ -18,6 +18,7 @@
 #include "tools/mpirun/options.hpp"
 #include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/placement.hpp"
+#include "tools/mpirun/room.hpp"
 #include "tools/mpirun/spawn.hpp"
 #include "tools/mpirun/standard_input.hpp"
 
@@ -53,7 +54,16 @@ void on_signal(Job& job, int fd) {
   ::raise(SIGSTOP);
 }
 
+// A job of 1 rank needs no pipes.
+void refuse_without_room(const Options& options) {
+  const bool piped = options.ranks() > 1 && (options.output_directory.empty() ||
+                                             options.tag_output || options.timestamp_output);
+  const std::string lack = lack_in_words(room_here(), options.ranks(), piped ? 2 : 0);
+  if (!lack.empty()) throw Error(MPI_ERR_NO_MEM, lack);
+}
+
 int run(const Options& options, Places places) {
+  refuse_without_room(options);
   sigset_t signals;
   const sigset_t mask = block_signals(&signals);
   Loop loop;

@@ -16,6 +16,9 @@
 #include <new>
 #include <thread>
 
+#include "base/relax.hpp"
+#include "base/remote_fence.hpp"
+
 namespace tern {
 namespace {
 
@@ -132,6 +135,40 @@ TEST(Doorbell, NoRingIsLostBesideAThreadThatDisarms) {
   bell.ring(true);
   beside.join();
   sleeper.join();
+}
+
+const bool kHeeds = heeds_remote_fences();  // needs one thread
+
+// The sender sets no fence: the sleeper's remote fence must suffice.
+TEST(Doorbell, NoRingOfAnUnfencedSenderIsLost) {
+  constexpr int kRings = 200000;
+  if (!kHeeds || !remote_fence()) GTEST_SKIP() << "the kernel refuses remote fences";
+  Doorbell bell;
+  std::atomic<int> given{0}, taken{0};
+  std::atomic<int64_t> longest{0};
+  std::thread sleeper([&] {
+    for (int seen = 0; seen < kRings && longest < kLost / 2; taken.store(++seen)) {
+      const int64_t before = now_us();
+      while (given.load(std::memory_order_acquire) == seen) {
+        const uint32_t armed = bell.arm();
+        const int64_t most = Doorbell::longest_sleep(kLost);
+        if (given.load(std::memory_order_acquire) != seen)
+          bell.disarm();
+        else
+          bell.sleep(armed, most);
+      }
+      longest = std::max(longest.load(), now_us() - before);
+    }
+  });
+  for (int i = 0; i < kRings && longest < kLost / 2; ++i) {
+    for (int moment = i % 64; moment > 0; --moment) relax();
+    given.store(i + 1, std::memory_order_release);
+    bell.ring(false);
+    while (taken.load(std::memory_order_acquire) <= i && longest < kLost / 2)
+      if (i % 2 == 0) std::this_thread::yield();
+  }
+  sleeper.join();
+  EXPECT_LT(longest, kLost / 2);
 }
 
 // The owner's process, which is about to leave, has closed what it reads from, or has another file

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watches the start. Some ranks wait in MPI_Init, and for long no further rank calls MPI_Init: the
+// watch says so once.
+// Why: too many ranks keep a machine busy without an end, and silence looks like a hang.
+// Threads: the loop's. Lifetime: Job.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "boot/shared_job.hpp"
+#include "tools/mpirun/loop.hpp"
+
+namespace tern::mpirun {
+
+class StartWatch {
+ public:
+  // `patience`: seconds without a further rank.
+  StartWatch(Loop& loop, boot::SharedJob& shared, double patience,
+             std::function<void(const std::string& text)> say);
+  void begin(int ranks);
+
+ private:
+  void look_later();
+  void look();
+
+  static constexpr int kLooks = 30;
+
+  Loop& loop_;
+  boot::SharedJob& shared_;
+  const double patience_;
+  const std::function<void(const std::string& text)> say_;
+  int ranks_ = 0;
+  int here_ = 0;   // have called MPI_Init
+  int looks_ = 0;  // that have found no other
+};
+
+}  // namespace tern::mpirun

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The watch over the start speaks while some ranks wait in MPI_Init for a rank that does not call
+// MPI_Init. The watch is silent after all ranks have called MPI_Init, and before the first.
+#include "tools/mpirun/start_watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/fd.hpp"
+
+namespace {
+
+using tern::boot::RankState;
+using tern::boot::SharedJob;
+using tern::mpirun::Loop;
+using tern::mpirun::StartWatch;
+
+constexpr double kPatience = 0.06;
+
+class StartOfThree : public ::testing::Test {
+ protected:
+  StartOfThree()
+      : watch_(loop_, shared_, kPatience, [this](const std::string& text) { said_ += text; }) {}
+  void comes(int rank) {
+    shared_.set_state(rank, RankState::kInitialised);
+    (void)shared_.start_fence(rank);
+  }
+  /// For several times the patience.
+  std::string heard() {
+    watch_.begin(3);
+    loop_.after(6 * kPatience, [this] { loop_.stop(); });
+    loop_.run();
+    return said_;
+  }
+  Loop loop_;
+  tern::Fd memory_ = tern::make_memfd("start_watch_test", SharedJob::bytes_for(3));
+  SharedJob shared_ = SharedJob::create(memory_.get(), {3, 3, 1, -1, "job"});
+  std::string said_;
+  StartWatch watch_;
+};
+
+TEST_F(StartOfThree, NobodyCalledMpi) { EXPECT_EQ(heard(), ""); }
+
+TEST_F(StartOfThree, AllCame) {
+  for (int rank = 0; rank < 3; ++rank) comes(rank);
+  EXPECT_EQ(heard(), "");
+}
+
+TEST_F(StartOfThree, OneIsMissing) {
+  comes(0);
+  comes(2);
+  const std::string words = heard();
+  EXPECT_EQ(words.find("2 of 3 ranks have called MPI_Init, and no other has for "), 0U) << words;
+  EXPECT_NE(words.find("rank 1 is missing"), std::string::npos) << words;
+  EXPECT_EQ(words.find("ranks have called", 20), std::string::npos) << "said twice: " << words;
+}
+
+TEST_F(StartOfThree, OneComesNowAndThen) {
+  comes(0);
+  loop_.after(0.6 * kPatience, [this] { comes(1); });
+  loop_.after(1.2 * kPatience, [this] { comes(2); });
+  EXPECT_EQ(heard(), "");
+}
+
+}  // namespace
