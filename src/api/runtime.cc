@@ -128,7 +128,7 @@ Runtime::~Runtime() {
   process_.set_channels(1);
 }
 
-// A rank that watches itself looks at its clock between its sleeps.
+// Without mpirun the rank itself finds hangs, by a look at the clock between sleeps.
 int64_t Runtime::longest_sleep() const noexcept {
   constexpr int64_t kParts = 4;
   const int64_t most = process_.params.longest_sleep;
@@ -240,6 +240,7 @@ void Runtime::await(const core::Group& group) {
   }
   process_.waits.awaited.set({});
   if (awaited >= 0) boot.tell_awaited(-1);
+  for (int i = 0; i < group.size(); ++i) boot.expect(static_cast<int>(group.peer_index(i)));
 }
 
 // A rank that is still at work may need an answer of this one: messages get on in the fence.

@@ -9,12 +9,22 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "boot/rank_tree.hpp"
 #include "boot/shared_job.hpp"
 #include "boot/ways.hpp"
 #include "mpi.h"
 
 namespace tern::boot {
 namespace {
+
+[[noreturn]] void end_job(SharedJob& shared, int event_fd, int rank, int code,
+                          std::string_view text) noexcept {
+  shared.record_abort(rank, code, text);
+  const std::uint64_t one = 1;
+  // Without its reader mpirun is gone, and its guard ends this process.
+  [[maybe_unused]] const auto written = ::write(event_fd, &one, sizeof one);
+  ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
+}
 
 class MpirunBoot final : public Boot {
  public:
@@ -31,6 +41,7 @@ class MpirunBoot final : public Boot {
     job_.app = shared_.app(rank);
     job_.universe_size = facts.universe_size;
     job_.server_pid = facts.server_pid;
+    program_ = std::max(1, shared_.programs(rank));
     shared_.set_state(rank, RankState::kInitialised);
   }
 
@@ -48,11 +59,23 @@ class MpirunBoot final : public Boot {
     return shared_.get(0, kSetsKey, &text) ? read_sets(text, size()) : std::vector<ProcessSet>();
   }
   void put_connection_info(const ConnectionInfo& info) override {
-    shared_.put_connection_info(rank(), info, entry_);
+    shared_.put_connection_info(rank(), info, entry());
   }
   bool has_connection_info(int rank) override {
     check_rank(rank, "the connection info");
-    return shared_.has_connection_info(rank, entry_);
+    return shared_.has_connection_info(rank, entry());
+  }
+  void expect(int rank) override {
+    const int later = (shared_.entry(rank) - 1) / kEntriesOfAProgram + 1;
+    if (later > program_)
+      throw Error(
+          MPI_ERR_OTHER,
+          strf("rank %d has ended the program that this rank waits for: rank %d has come to "
+               "its MPI program number %d, this one is number %d of rank %d. All ranks "
+               "must run the same MPI programs one after the other",
+               rank, rank, later, program_, this->rank()));
+    if (shared_.has_left(rank))
+      throw Error(MPI_ERR_OTHER, strf("rank %d has left MPI, and its process has ended", rank));
   }
   FutexWord connection_info_word() noexcept override { return shared_.connection_info_word(); }
   void tell_awaited(int rank) noexcept override { shared_.set_awaited(job_.rank, rank); }
@@ -79,11 +102,7 @@ class MpirunBoot final : public Boot {
   FutexWord fence_word() noexcept override { return shared_.fence_word(fence_); }
 
   void abort(int code, const char* text) noexcept override {
-    shared_.record_abort(rank(), code, text);
-    const std::uint64_t one = 1;
-    // Without its reader mpirun is gone, and its guard ends this process.
-    [[maybe_unused]] const auto written = ::write(event_fd_.get(), &one, sizeof one);
-    ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
+    end_job(shared_, event_fd_.get(), rank(), code, text);
   }
 
   FutexWord question() const noexcept override { return shared_.question(); }
@@ -103,9 +122,14 @@ class MpirunBoot final : public Boot {
   void resume() override { shared_.set_state(rank(), RankState::kInitialised); }
 
  private:
+  // The n-th program of each rank meets the n-th program of the others, in both its entries.
+  static constexpr int kEntriesOfAProgram = 2;
+  [[nodiscard]] int entry() const noexcept { return (program_ - 1) * kEntriesOfAProgram + entry_; }
+
   SharedJob shared_;
   Fd event_fd_;
   std::uint32_t fence_ = 0;
+  int program_ = 1;
 };
 
 // Where the environment says that this process stands in a job of mpirun; not valid where it says
@@ -155,6 +179,25 @@ Standing standing_in_mpirun() {
   if (!mine.shared.valid()) return Standing::kOutside;
   if (!mine.shared.may_claim(mine.rank, ::getpid())) return Standing::kDescendant;
   return mine.memory_fd >= 0 ? Standing::kRank : Standing::kRankWithoutMemory;
+}
+
+// The job ends: in the other ranks the other program may have begun.
+void refuse_second_program() {
+  Inheritance mine = inheritance();
+  if (!mine.shared.valid()) return;
+  const SharedJob::Facts facts = mine.shared.facts();
+  const Starters starters = starters_below(facts.server_pid);
+  const pid_t owner = mine.shared.owner(mine.rank);
+  if (owner != 0 && owner != ::getpid() && !starters.have(owner)) wait_if_ending(owner);
+  const bool is_taken = !mine.shared.may_claim(mine.rank, ::getpid());
+  if (!starters.below_launcher || (is_taken && starters.have(owner))) return;
+  const pid_t other = is_taken ? owner : other_program(starters);
+  if (other == 0) return;
+  end_job(mine.shared, facts.event_fd, mine.rank, 1,
+          strf("two MPI programs run in it at the same time, %s (pid %d) and %s (pid %d). Start "
+               "one after the other, or each by an mpirun of its own; TERN_BOOT=singleton makes a "
+               "program a world of its own",
+               program_of(other).c_str(), other, program_of(::getpid()).c_str(), ::getpid()));
 }
 
 bool claim_rank_of_mpirun() {

@@ -19,7 +19,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x34746f6f424e5254;  // "TRNBoot4"
+constexpr std::uint64_t kMagic = 0x35746f6f424e5254;  // "TRNBoot5"
 constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse: costs nothing until written
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
@@ -58,6 +58,7 @@ struct alignas(64) SharedJob::Slot {
   std::atomic<std::int32_t> owner;    // the process that entered as this rank; 0: none yet
   std::atomic<std::int32_t> entry;    // of the connection info; 0: none yet
   std::atomic<std::int32_t> awaited;  // the rank after it; 0: none
+  std::atomic<std::int32_t> programs;
 };
 
 // At the end of the memory, a page a rank: costs nothing until written.
@@ -141,9 +142,18 @@ bool SharedJob::claim(int rank, std::int32_t pid) noexcept {
   std::int32_t owner = slot(rank).owner;
   while (owner != pid) {
     if (owner != 0 && !has_ended(owner)) return false;
-    if (slot(rank).owner.compare_exchange_weak(owner, pid)) return true;
+    if (slot(rank).owner.compare_exchange_weak(owner, pid)) {
+      slot(rank).programs.fetch_add(1);
+      return true;
+    }
   }
   return true;
+}
+
+std::int32_t SharedJob::owner(int rank) const noexcept { return slot(rank).owner; }
+int SharedJob::programs(int rank) const noexcept { return slot(rank).programs; }
+bool SharedJob::has_left(int rank) const noexcept {
+  return state(rank) == RankState::kFinalised && has_ended(slot(rank).owner);
 }
 
 void SharedJob::put_connection_info(int rank, const ConnectionInfo& info, int entry) noexcept {
@@ -155,6 +165,7 @@ void SharedJob::put_connection_info(int rank, const ConnectionInfo& info, int en
 bool SharedJob::has_connection_info(int rank, int entry) const noexcept {
   return slot(rank).entry.load(std::memory_order_acquire) >= entry;
 }
+int SharedJob::entry(int rank) const noexcept { return slot(rank).entry; }
 FutexWord SharedJob::connection_info_word() const noexcept {
   return {&header().infos, header().infos};
 }
@@ -235,6 +246,7 @@ void SharedJob::end_fence(int rank) noexcept {
   slot(rank).fences.fetch_add(1, std::memory_order_relaxed);
 }
 
+bool SharedJob::fence_waits() const noexcept { return header().arrived.load() != 0; }
 bool SharedJob::in_fence(int rank) const noexcept { return slot(rank).fences.load() % 2 == 1; }
 
 SharedJob::Answer& SharedJob::answer_of(int rank) const noexcept {

@@ -57,9 +57,18 @@ class SharedJob {
   [[nodiscard]] bool may_claim(int rank, std::int32_t pid) const noexcept;
   [[nodiscard]] bool claim(int rank, std::int32_t pid) noexcept;
 
+  // The process that has claimed the rank last; 0: none.
+  [[nodiscard]] std::int32_t owner(int rank) const noexcept;
+  // How many processes have been the rank, one after the other.
+  [[nodiscard]] int programs(int rank) const noexcept;
+  // The rank's process has left MPI, and has ended or given way to a later one.
+  [[nodiscard]] bool has_left(int rank) const noexcept;
+
   // `entry`: which time the rank enters the job.
   void put_connection_info(int rank, const ConnectionInfo& info, int entry = 1) noexcept;
   [[nodiscard]] bool has_connection_info(int rank, int entry = 1) const noexcept;
+  // Of the rank's latest connection info; 0: none yet.
+  [[nodiscard]] int entry(int rank) const noexcept;
   // It changes when any rank puts a connection info.
   [[nodiscard]] FutexWord connection_info_word() const noexcept;
   // The rank whose connection info this one waits for; -1: it waits for no connection info.
@@ -78,13 +87,15 @@ class SharedJob {
   [[nodiscard]] bool fence_over(std::uint32_t fence) const noexcept;
   [[nodiscard]] FutexWord fence_word(std::uint32_t fence) const noexcept;
   void end_fence(int rank) noexcept;
+  // Some ranks have entered a fence, others have not yet.
+  [[nodiscard]] bool fence_waits() const noexcept;
   // Whether the rank waits in a fence now.
   [[nodiscard]] bool in_fence(int rank) const noexcept;
 
   // "What do you wait for?": mpirun asks, ranks that wait answer in their part of the memory.
   static constexpr std::size_t kAnswerRoom = 4080;
   void ask() noexcept;
-  // Its word, and the number of the last question there.
+  // The word of questions, and the number of the last question.
   [[nodiscard]] FutexWord question() const noexcept;
   void answer(int rank, std::uint32_t question, std::string_view text) noexcept;
   // False where the rank has not answered the last question.

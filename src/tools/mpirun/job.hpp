@@ -79,7 +79,8 @@ class Job {
   void judge(const Rank& rank, const siginfo_t& how);
   void judge_silent_end(const Rank& rank);
   void judge_silent_ends();
-  void look_for_waiting_starters(int absent);
+  void look_for_awaited_ends();
+  [[nodiscard]] const Rank* ended_that_keeps(const Rank& waiting) const;
   void on_event();
   void fail(int exit_code, const std::string& text);
   void on_timeout();
@@ -119,6 +120,7 @@ class Job {
   bool failed_ = false;  // exit_code_ is decided
   bool ending_ = false;  // ranks end because we told them to
   bool interrupted_ = false;
+  bool looks_for_awaited_ = false;
   bool left_behind_ = false;  // ranks that SIGKILL does not end
 };
 

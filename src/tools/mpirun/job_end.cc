@@ -82,24 +82,38 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
               fate_of(running_).c_str()));
   } else if (state == boot::RankState::kInitialised) {
     judge_silent_end(rank);
-  } else if (state == boot::RankState::kStarted && running_ > 0) {
-    look_for_waiting_starters(rank.number);
+  } else if (running_ > 0) {
+    look_for_awaited_ends();
   }
 }
 
-// A program without MPI may end when it likes, unless others wait for it: in MPI_Init, or to make a
-// communicator of a session.
-void Job::look_for_waiting_starters(int absent) {
-  loop_.after(kSilentGrace, [this, absent] {
+// A rank may end without MPI, or after its last MPI program, unless others wait for it: in a fence,
+// or to make a communicator of a session.
+void Job::look_for_awaited_ends() {
+  if (looks_for_awaited_) return;
+  looks_for_awaited_ = true;
+  loop_.after(kSilentGrace, [this] {
+    looks_for_awaited_ = false;
     if (running_ == 0 || ending_) return;
     for (const auto& rank : ranks_)
-      if (!rank->ended &&
-          (shared_.in_fence(rank->number) || shared_.awaited(rank->number) == absent))
-        return fail(1, strf("rank %d has ended and never called MPI_Init, where rank %d waits for "
-                            "it. %s",
-                            absent, rank->number, fate_of(running_).c_str()));
-    look_for_waiting_starters(absent);
+      if (const Rank* const absent = ended_that_keeps(*rank); absent != nullptr)
+        return fail(1, strf("rank %d has ended %s, where rank %d waits for it. %s", absent->number,
+                            shared_.state(absent->number) == boot::RankState::kStarted
+                                ? "and never called MPI_Init"
+                                : "and runs no further MPI program",
+                            rank->number, fate_of(running_).c_str()));
+    look_for_awaited_ends();
   });
+}
+
+// The ended rank that `waiting` waits for; null: none.
+const Job::Rank* Job::ended_that_keeps(const Rank& waiting) const {
+  if (waiting.ended) return nullptr;
+  const int awaited = shared_.awaited(waiting.number);
+  const bool for_all = shared_.in_fence(waiting.number) && shared_.fence_waits();
+  for (const auto& rank : ranks_)
+    if (rank->ended && (for_all || rank->number == awaited)) return rank.get();
+  return nullptr;
 }
 
 // Exit code 0, but the others may wait for it for ever.
