@@ -10,8 +10,11 @@
 
 namespace tern::pml {
 
-/// Largest payload of an eager message: with everything before it in one frame of every transport.
-inline constexpr size_t kMostEager = 32640;
+/// Largest eager message, bytes: a frame has at most 65,535. Less where a frame of the transport
+/// has less room.
+inline constexpr size_t kMostEager = 65280;
+/// Room in a frame for the prefixes of an eager message, bytes at most.
+inline constexpr size_t kMostPrefix = 128;
 /// From here on, where a transport can, it sends from where the data lies: less is copied faster.
 inline constexpr size_t kLeastDirect = 1024;
 

@@ -12,7 +12,7 @@
 namespace tern::btl::self {
 namespace {
 
-constexpr size_t kMostPayload = 32768;
+constexpr size_t kMostPayload = 65536 - 64;
 
 class alignas(64) SelfEndpoint final : public Endpoint {
  public:

@@ -13,7 +13,7 @@ void PeerState::set_limits(const Limits& limits) noexcept {
     return static_cast<int64_t>(std::min(bytes, room));
   };
   const size_t direct = endpoint->caps.direct;
-  usual.eager = most(limits.eager, SIZE_MAX);
+  usual.eager = most(limits.eager, endpoint->max_payload() - kMostPrefix);
   usual.direct = direct == 0 ? -1 : most(limits.net_eager, direct);
   usual.now = direct == 0 ? usual.eager : most(limits.eager, kLeastDirect - 1);
   pace(true);

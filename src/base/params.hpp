@@ -34,7 +34,7 @@ namespace tern {
   X(backtrace, "TERN_BACKTRACE", Switch, 1, between(0, 1), own(),                                  \
     "say where a rank was when SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT ends it; 0: leave these "\
     "signals alone")                                                                               \
-  X(eager_limit, "TERN_EAGER_LIMIT", Size, 8192, between(0, 65536), own(),                         \
+  X(eager_limit, "TERN_EAGER_LIMIT", Size, 65536, between(0, 65536), own(),                        \
     "messages up to this many bytes are sent before the receive is known")                         \
   X(unexpected_limit, "TERN_UNEXPECTED_LIMIT", Size, 4194304, between(0, 1099511627776), own(),    \
     "payload of messages without a receive that a rank keeps of each sender; more waits there")    \
@@ -59,7 +59,7 @@ namespace tern {
     "it fails")                                                                                    \
   X(sm_ring_bytes, "TERN_SM_RING", Size, 65536, between(4096, 1048576), own(),                     \
     "shared memory: bytes of the ring of one pair of ranks that talk; a power of two")             \
-  X(sm_pool_bytes, "TERN_SM_POOL", Size, 4194304, between(1048576, 1073741824), own(),             \
+  X(sm_pool_bytes, "TERN_SM_POOL", Size, 8388608, between(1048576, 1073741824), own(),             \
     "shared memory: bytes of payload that one rank may have in flight")                            \
   X(sm_fragment, "TERN_SM_FRAGMENT", Size, 8192, between(4096, 32768), own(),                      \
     "shared memory: bytes of one fragment of a large message that is copied twice")                \
@@ -68,7 +68,7 @@ namespace tern {
   X(sm_single_copy, "TERN_SM_SINGLE_COPY", Word, "auto",                                           \
     one_of("auto|pipeline|pull|both"), own(),                                                      \
     "large messages: auto, pipeline (two copies), pull (receiver reads), both (both ends copy)")   \
-  X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 65536, between(0, 1073741824), own(),               \
+  X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 61440, between(0, 1073741824), own(),               \
     "from this many bytes a message that travels alone is copied once, too")                       \
   X(sm_both_limit, "TERN_SM_BOTH_LIMIT", Size, 8192, between(0, 1073741824), own(),                \
     "from this many bytes sender and receiver share the copies of what is copied once")            \
