@@ -13,25 +13,42 @@
 
 namespace tern::coll {
 namespace {
-// A rank reads a line of each other's: beyond this many the rounds of a schedule are fewer.
-constexpr int kMostRanks = 64;
+// Bits in a slab; page tables grow with the square of the number.
+constexpr int kMostRanks = SlabHead::kMostRanks;
 
-// With its slab's number a rank tells whether it has a driver of devices.
+// In an introduction: the rank has a driver of devices.
 constexpr uint32_t kDriver = 1U << 31;
 
-uint32_t with_driver(uint32_t number) noexcept {
-  return number == core::Slabs::kNone || cuda::driver() == nullptr ? number : number | kDriver;
+uint32_t with_driver(uint32_t introduction) noexcept {
+  return introduction == core::Slabs::kNone || cuda::driver() == nullptr ? introduction
+                                                                         : introduction | kDriver;
 }
 
-/// Leaves the numbers; whether any rank has one.
-bool take_drivers(std::vector<uint32_t>* numbers) noexcept {
+/// Takes the bits off; whether any rank has a driver.
+bool take_drivers(std::vector<uint32_t>* all) noexcept {
   bool any = false;
-  for (uint32_t& number : *numbers) {
-    if (number == core::Slabs::kNone) continue;
-    any |= (number & kDriver) != 0;
-    number &= ~kDriver;
+  for (uint32_t& one : *all) {
+    if (one == core::Slabs::kNone) continue;
+    any |= (one & kDriver) != 0;
+    one &= ~kDriver;
   }
   return any;
+}
+
+/// Many ranks do not read each other's devices.
+bool any_on_device(const Operation& operation, Slots& slots) {
+  core::Process& process = operation.communicator->process();
+  core::Datatype& type = core::predefined_type(process, MPI_INT);
+  int mine = uses_device(operation) ? 1 : 0, any = 0;
+  Operation ask{};
+  ask.collective = Collective::kAllreduce;
+  ask.communicator = operation.communicator;
+  ask.op = process.handles.find<core::Op>(MPI_MAX);
+  ask.input = {&mine, 1, &type};
+  ask.output = {&any, 1, &type};
+  const int code = flat_run(ask, FlatMethod::kTwoLevel, slots);
+  if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
+  return any != 0;
 }
 
 }  // namespace
@@ -52,7 +69,7 @@ Slab* Coll::slab_for(CommState& state, Slab::Size size, const char* name) {
   std::unique_ptr<Slab> made = flights_.make_slab(state.communicator, size, nullptr);
   std::vector<uint32_t> all;
   try {
-    all = executions_.exchange(state.communicator, with_driver(made->number()), name);
+    all = executions_.exchange(state.communicator, with_driver(made->introduction()), name);
     state.devices |= take_drivers(&all);
     if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
       lack(state, size);
@@ -86,8 +103,11 @@ void Coll::lack(CommState& state, Slab::Size size) {
 }
 
 Slots* Coll::slots_for(CommState& state, const Question& question, const Choice& choice) {
-  const bool direct = choice.algorithm->flat == FlatMethod::kDirect;
-  const size_t bytes = direct ? kLargeLane.room() : flat_bytes(question);
+  const FlatMethod method = choice.algorithm->flat;
+  size_t bytes = method == FlatMethod::kDirect ? kLargeLane.room() : flat_bytes(question);
+  // The small lane has too few slots: the second epoch of a call would wait for all ranks.
+  if (method == FlatMethod::kTwoLevel && bytes > kLineLane.room() && state.shares_large)
+    bytes = kLargeLane.room();
   const Slab::Size size = bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
   Slab* const slab = slab_for(state, size, name_of(question.collective));
   return slab == nullptr ? nullptr : &slab->lane_for(bytes);
@@ -96,6 +116,7 @@ Slots* Coll::slots_for(CommState& state, const Question& question, const Choice&
 bool Coll::may_be_flat(const CommState& state, const Operation& operation,
                        const Question& question) noexcept {
   return state.shares_memory && flat_takes(operation) &&
+         fits_in_slot(operation, question, kLargeLane) &&
          (state.shares_large || flat_bytes(question) <= kSmallLane.room());
 }
 
@@ -104,6 +125,8 @@ Coll::Ran Coll::run_on_device(const Operation& operation, const Question& questi
                               int* code) {
   if (operation.collective == Collective::kBarrier || flat_bytes(question) < kLeastOnDevice)
     return Ran::kNotYet;
+  if (question.ranks > Slab::kFewRanks)
+    return any_on_device(operation, slots) ? Ran::kNotFlat : Ran::kNotYet;
   OnDevice all(operation, slots, *channel_.pml, device_links_);
   switch (all.meet()) {
     case OnDevice::Met::kHost:

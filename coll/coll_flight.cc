@@ -17,7 +17,7 @@ constexpr const Lane* kLanes[] = {&kSmallFlightLane, &kMediumFlightLane, &kLarge
 /// How a large call is done where a blocking one would be done so. In its first epoch each rank
 /// must hear of all others.
 FlatMethod large_method(Collective what, FlatMethod blocking) noexcept {
-  if (blocking != FlatMethod::kWhole) return blocking;
+  if (blocking == FlatMethod::kSliced || blocking == FlatMethod::kDirect) return blocking;
   switch (what) {
     case Collective::kAllgather:
     case Collective::kAlltoall:
@@ -33,6 +33,8 @@ FlatMethod large_method(Collective what, FlatMethod blocking) noexcept {
 
 const char* row_of(FlatMethod method) noexcept {
   switch (method) {
+    case FlatMethod::kTwoLevel:
+      return "flat_two_level";
     case FlatMethod::kSliced:
       return "flat_sliced";
     case FlatMethod::kDirect:
@@ -40,6 +42,16 @@ const char* row_of(FlatMethod method) noexcept {
     default:
       return "flat";
   }
+}
+
+/// Of small data. Many ranks take domains where a row for domains exists.
+FlatMethod small_method(const Question& question, FlatMethod blocking) noexcept {
+  constexpr int kMany = 64;  // as Tern's own table has it
+  const bool through_domains =
+      blocking == FlatMethod::kTwoLevel ||
+      (question.ranks > kMany &&
+       find_algorithm(question.collective, row_of(FlatMethod::kTwoLevel)) != nullptr);
+  return through_domains ? FlatMethod::kTwoLevel : FlatMethod::kWhole;
 }
 
 /// Of a persistent request, which is at most once in flight: few pages, and, if they do, in a small
@@ -62,9 +74,7 @@ Coll::Flight Coll::flight_of(const CommState& state, const Operation& operation,
   const bool large = bytes >= kLeastOnDevice;
   if (large && (persistent || !state.shares_large)) return Flight::kNone;
   const Lane& longest = large ? kLargeFlightLane : kMediumFlightLane;
-  if (operation.collective == Collective::kReduceScatter &&
-      static_cast<size_t>(operation.input.type->size() * question.ranks) > longest.room())
-    return Flight::kNone;  // an element of each block must fit
+  if (!fits_in_slot(operation, question, longest)) return Flight::kNone;
   if (large) return Flight::kLarge;
   return bytes <= kSmallFlightLane.room() ? Flight::kSmall : Flight::kMedium;
 }
@@ -79,7 +89,7 @@ FlatCall* Coll::bound_flight(const Operation& operation, const Question& questio
   FlatMethod method = choice.algorithm->flat;
   if (method == FlatMethod::kNone) return nullptr;
   const bool large = flight == Flight::kLarge;
-  method = large ? large_method(operation.collective, method) : FlatMethod::kWhole;
+  method = large ? large_method(operation.collective, method) : small_method(question, method);
   if (method == FlatMethod::kNone) return nullptr;
   choice.algorithm = find_algorithm(operation.collective, row_of(method));
   std::unique_ptr<FlatQueue> own;

@@ -64,6 +64,7 @@ bool has_come(const GpuTeam& team, uint32_t call) noexcept {
 bool Coll::may_use_team(const CommState& state, const Operation& operation,
                         const Question& question) const noexcept {
   if (!state.devices || state.no_own_team || state.team_rests > 0) return false;
+  if (question.ranks > GpuTeam::kMostRanks) return false;
   if (!OnDevice::takes(operation.collective)) return false;
   if (!all_read_all(operation.collective) && flat_bytes(question) < kLeastOnDevice) return false;
   return takes_ordinary(process_.params, operation, question.bytes) &&

@@ -44,6 +44,7 @@ struct Work {
   double load = 0;      // bytes that it sends
   double reduced = 0, copied = 0;
   double parts = 1;
+  double lines = 0;  // cache lines of other ranks
 };
 /// Between hosts, and within them. Algorithms that know no levels do everything between.
 struct Cost {

@@ -39,9 +39,18 @@ Cost tree(double depth, double fan, double n) {  // down, or up without reducing
 Cost tree_sum(double depth, double fan, double n) {
   return piped({depth * fan, depth * fan * n, 1, n, depth * fan * n, n});
 }
-/// Everybody writes and reads memory that all see.
-Cost flat(double epochs, double copied, double reduced = 0) {
-  return {{epochs, 0, 0, 0, reduced, copied}, {}};
+/// Everybody writes and reads memory that all see; `read`: slots of others, a line of each at
+/// least.
+Cost flat(double epochs, double read, double copied, double reduced = 0) {
+  return {{epochs, 0, 0, 0, reduced, copied, 1, read}, {}};
+}
+/// Of p - 1 other ranks.
+Cost flat_all(S s, double epochs, double copied, double reduced = 0) {
+  return flat(epochs, epochs * (s.p - 1), copied, reduced);
+}
+/// Through domains of sqrt(p) ranks each.
+Cost flat_domains(S s, double epochs, double copied, double reduced = 0) {
+  return flat(epochs, 2 * std::sqrt(s.p), copied, reduced * 2 * std::sqrt(s.p));
 }
 /// A chain of hosts for each slice.
 Work chained(S s, double reduced) {
@@ -64,7 +73,9 @@ constexpr Algorithm kTable[] = {
   {kBarrier, "two_level", barrier_two_level, kLevels, 0, "lg q between hosts, 2 lg g within; 0",
    [](S s) { return levels({lg(s.hosts)}, {2 * lg(per_host(s))}); }, ""},
   {kBarrier, "flat", nullptr, kShared, 0, "1; 0",
-   [](S) { return flat(1, 0); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat_all(s, 1, 0); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+  {kBarrier, "flat_two_level", nullptr, kShared, 0, "3; 0",
+   [](S s) { return flat_domains(s, 3, 0); }, "Graham, Shipman 2008", FlatMethod::kTwoLevel},
   {kBcast, "binomial", bcast_binomial, kAnything, 128 * kKi, "lg p; n lg p",
    [](S s) { return tree(lg(s.p), 1, s.n); }, "Johnsson, Ho 1989"},
   {kBcast, "knomial", bcast_knomial, kAnything, 128 * kKi, "3 log4 p; 3 n log4 p",
@@ -83,7 +94,9 @@ constexpr Algorithm kTable[] = {
    [](S s) { const double g = per_host(s);
              return levels(chained(s, 0), {2 * (g - 1), 2 * s.n * (g - 1) / g, 2 * (g - 1), 2 * s.n * (g - 1) / g}); }, "Traff, Hunold 2020"},
   {kBcast, "flat", nullptr, kShared, 0, "1; n",
-   [](S s) { return flat(1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat(1, 1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+  {kBcast, "flat_two_level", nullptr, kShared, 0, "2; 2 n",
+   [](S s) { return flat(2, 2, 4 * s.n); }, "Graham, Shipman 2008", FlatMethod::kTwoLevel},
   {kGather, "binomial", gather_binomial, kEqualBlocks, 0, "lg p; n / 2",
    [](S s) { return plain(lg(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
   {kGather, "knomial", gather_knomial, kEqualBlocks, 0, "3 log4 p; n / 4",
@@ -93,7 +106,7 @@ constexpr Algorithm kTable[] = {
   {kGather, "linear", gather_linear, kAnything, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n, 0, s.n / s.p); }, ""},
   {kGather, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
-   [](S s) { return flat(1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat_all(s, 1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kScatter, "binomial", scatter_binomial, kEqualBlocks, 0, "lg p; n / 2",
    [](S s) { return plain(lg(s.p), s.n, 0, s.n / s.p); }, "Chan et al. 2007"},
   {kScatter, "knomial", scatter_knomial, kEqualBlocks, 0, "3 log4 p; n / 4",
@@ -103,7 +116,7 @@ constexpr Algorithm kTable[] = {
   {kScatter, "linear", scatter_linear, kAnything, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n, 0, s.n / s.p); }, ""},
   {kScatter, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
-   [](S s) { return flat(1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat(1, 1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllgather, "bruck", allgather_bruck, kEqualBlocks, 0, "lg p; n",
    [](S s) { return plain(lg(s.p), s.n * (s.p - 1) / s.p, 0, s.n); }, "Bruck et al. 1997"},
   {kAllgather, "linear", allgather_linear, kAnything, 0, "p - 1; n",
@@ -118,9 +131,9 @@ constexpr Algorithm kTable[] = {
    [](S s) { return levels({s.hosts - 1, s.n * (s.hosts - 1) / s.hosts, s.hosts - 1, s.n},
                            {per_host(s) + lg(per_host(s)), s.n * lg(per_host(s)), 0, 0}); }, "Traff 2006"},
   {kAllgather, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
-   [](S s) { return flat(1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat_all(s, 1, s.n + s.n / s.p); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllgather, "flat_direct", nullptr, kShared | kEqualBlocks, 0, "2; n",
-   [](S s) { return flat(2, s.n); }, "", FlatMethod::kDirect},
+   [](S s) { return flat_all(s, 2, s.n); }, "", FlatMethod::kDirect},
   {kAlltoall, "bruck", alltoall_bruck, kEqualBlocks, 0, "lg p; n / 2 lg p",
    [](S s) { return plain(lg(s.p), s.n / 2 * lg(s.p), 0, s.n * (1 + lg(s.p))); }, "Bruck et al. 1997"},
   {kAlltoall, "linear", alltoall_linear, kAnything, 0, "p - 1; n",
@@ -131,9 +144,9 @@ constexpr Algorithm kTable[] = {
    [](S s) { return levels({s.hosts - 1, s.n * (s.hosts - 1) / s.hosts, 0, 0},
                            {per_host(s) - 1, s.n, 0, 0, 0, 2 * s.n}); }, "Traff, Rougier 2014"},
   {kAlltoall, "flat", nullptr, kShared | kEqualBlocks, 0, "1; n",
-   [](S s) { return flat(1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat_all(s, 1, 2 * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAlltoall, "flat_direct", nullptr, kShared | kEqualBlocks, 0, "2; n",
-   [](S s) { return flat(2, s.n); }, "", FlatMethod::kDirect},
+   [](S s) { return flat_all(s, 2, s.n); }, "", FlatMethod::kDirect},
   {kReduce, "binomial", reduce_binomial, kCommutative, 256 * kKi, "lg p; n",
    [](S s) { return tree_sum(lg(s.p), 1, s.n); }, "Thakur et al. 2005"},
   {kReduce, "knomial", reduce_knomial, kCommutative, 256 * kKi, "3 log4 p; n",
@@ -154,11 +167,13 @@ constexpr Algorithm kTable[] = {
   {kReduce, "linear", reduce_linear, kAnything, 128 * kKi, "p - 1, of 1 hop; p n",
    [](S s) { return piped({s.p - 1, s.n * (s.p - 1), s.p - 1, s.n * (s.p - 1), s.n * (s.p - 1), s.n}); }, ""},
   {kReduce, "flat", nullptr, kShared, 0, "1; p n",
-   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat_all(s, 1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",
-   [](S s) { return flat(2, 2 * s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kSliced},
+   [](S s) { return flat_all(s, 2, 2 * s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kSliced},
   {kReduce, "flat_direct", nullptr, kShared, 0, "3; 2 n",
-   [](S s) { return flat(3, 2 * s.n, s.n); }, "", FlatMethod::kDirect},
+   [](S s) { return flat_all(s, 3, 2 * s.n, s.n); }, "", FlatMethod::kDirect},
+  {kReduce, "flat_two_level", nullptr, kShared, 0, "2; 2 n sqrt p",
+   [](S s) { return flat_domains(s, 2, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kTwoLevel},
   {kAllreduce, "recursive_doubling", allreduce_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
    [](S s) { const double k = lg(s.p) + folds(s.p);
              return piped({k, k * s.n, k, k * s.n, k * s.n, 0}); }, "Thakur et al. 2005"},
@@ -183,11 +198,13 @@ constexpr Algorithm kTable[] = {
   {kAllreduce, "two_shot", allreduce_two_shot, kAnything, 128 * kKi, "2 (p - 1), of 2 hops; 2 n",
    [](S s) { return piped({2 * (s.p - 1), 2 * s.n * (s.p - 1) / s.p, 2 * (s.p - 1), 2 * s.n, s.n, s.n / s.p, s.p}); }, "Cowan et al. 2023"},
   {kAllreduce, "flat", nullptr, kShared, 0, "1; p n",
-   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat_all(s, 1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kAllreduce, "flat_sliced", nullptr, kShared, 0, "2; 3 n",
-   [](S s) { return flat(2, 2 * s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kSliced},
+   [](S s) { return flat_all(s, 2, 2 * s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kSliced},
   {kAllreduce, "flat_direct", nullptr, kShared, 0, "3; 2 n",
-   [](S s) { return flat(3, 2 * s.n, s.n); }, "", FlatMethod::kDirect},
+   [](S s) { return flat_all(s, 3, 2 * s.n, s.n); }, "", FlatMethod::kDirect},
+  {kAllreduce, "flat_two_level", nullptr, kShared, 0, "3; 2 n sqrt p",
+   [](S s) { return flat_domains(s, 3, 4 * s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kTwoLevel},
   {kReduceScatter, "pairwise", reduce_scatter_pairwise, kCommutative, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, s.n, s.n / s.p); }, "Thakur et al. 2005"},
   {kReduceScatter, "recursive_halving", reduce_scatter_recursive_halving, kCommutative, 0, "lg p; n",
@@ -198,9 +215,9 @@ constexpr Algorithm kTable[] = {
   {kReduceScatter, "ordered", reduce_scatter_ordered, kAnything, 0, "p - 1; n",
    [](S s) { return plain(s.p - 1, s.n * (s.p - 1) / s.p, s.n * 1.5, s.n / s.p); }, ""},
   {kReduceScatter, "flat", nullptr, kShared, 0, "1; 2 n",
-   [](S s) { return flat(1, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat_all(s, 1, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kReduceScatter, "flat_direct", nullptr, kShared, 0, "2; n",
-   [](S s) { return flat(2, s.n, s.n); }, "", FlatMethod::kDirect},
+   [](S s) { return flat_all(s, 2, s.n, s.n); }, "", FlatMethod::kDirect},
   {kScan, "recursive_doubling", scan_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
    [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
   {kScan, "linear", scan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
@@ -211,7 +228,9 @@ constexpr Algorithm kTable[] = {
    [](S s) { const double k = lg(s.hosts), g = lg(per_host(s));
              return levels({k, k * s.n, k, k * s.n, 2 * k * s.n, s.n}, {2 * g, 2 * g * s.n, 2 * g, 2 * g * s.n, (g + 1) * s.n, s.n}); }, "Sanders, Traff 2006"},
   {kScan, "flat", nullptr, kShared, 0, "1; p n",
-   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat_all(s, 1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+  {kScan, "flat_two_level", nullptr, kShared, 0, "2; 2 n sqrt p",
+   [](S s) { return flat_domains(s, 2, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kTwoLevel},
   {kExscan, "recursive_doubling", exscan_recursive_doubling, kAnything, 256 * kKi, "lg p; n lg p",
    [](S s) { return piped({lg(s.p), lg(s.p) * s.n, lg(s.p), lg(s.p) * s.n, 2 * lg(s.p) * s.n, s.n}); }, "Hillis, Steele 1986"},
   {kExscan, "linear", exscan_linear, kAnything, 128 * kKi, "p - 1 + chunks; n",
@@ -222,7 +241,9 @@ constexpr Algorithm kTable[] = {
    [](S s) { const double k = lg(s.hosts), g = lg(per_host(s));
              return levels({k, k * s.n, k, k * s.n, 2 * k * s.n, s.n}, {2 * g, 2 * g * s.n, 2 * g, 2 * g * s.n, (g + 1) * s.n, s.n}); }, "Sanders, Traff 2006"},
   {kExscan, "flat", nullptr, kShared, 0, "1; p n",
-   [](S s) { return flat(1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+   [](S s) { return flat_all(s, 1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
+  {kExscan, "flat_two_level", nullptr, kShared, 0, "2; 2 n sqrt p",
+   [](S s) { return flat_domains(s, 2, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kTwoLevel},
   // Neighbourhoods stand last.
   {kNeighborAllgather, "linear", neighbor_allgather_linear, kAnything, 0, "1; n of d neighbours",
    [](S s) { return plain(1, s.n / s.p); }, "Hoefler, Traff 2009"},

@@ -112,7 +112,9 @@ Parts& FlatCall::plan_staged(Slots& slots) noexcept {
     unreadable_ = code != MPI_SUCCESS;
     if (unreadable_) take_error(code, take_last_error().text);
   }
-  return plan_.emplace<Parts>(staged_ ? staged_->operation() : operation_, slots);
+  const Operation& operation = staged_ ? staged_->operation() : operation_;
+  if (method_ == FlatMethod::kTwoLevel) return plan_.emplace<TwoLevel>(operation, slots);
+  return plan_.emplace<Parts>(operation, slots);
 }
 
 Parts& FlatCall::plan_direct(Slots& slots) noexcept {

@@ -22,8 +22,8 @@ class Direct final : public Parts {
   /// Instead: this rank has failed.
   void give_up(int code) noexcept { code_ = code; }
 
-  [[nodiscard]] Sources sources() const noexcept override { return {0, ranks_}; }
-  [[nodiscard]] bool writes() const noexcept override { return true; }
+  [[nodiscard]] Sources sources(int64_t /*epoch*/) const noexcept override { return {0, ranks_}; }
+  [[nodiscard]] bool writes(int64_t /*epoch*/) const noexcept override { return true; }
   [[nodiscard]] bool can_write(int64_t epoch, int64_t read) const noexcept override {
     return epoch <= read;
   }

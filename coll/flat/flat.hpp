@@ -21,6 +21,9 @@ inline constexpr size_t kLeastOnDevice = 65536;
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
 /// Bytes that one rank writes for the others, were it all in one epoch: equal on all ranks.
 [[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
+/// Whether a slot holds the least part: of a reduce-scatter an element of each block.
+[[nodiscard]] bool fits_in_slot(const Operation& operation, const Question& question,
+                                const Lane& lane) noexcept;
 /// Runs it; all ranks come to the same `method`. MPI_ERR_TRUNCATE, with fail() text, where another
 /// rank's part is not as long as this one's arguments say.
 /// Throws std::bad_alloc.

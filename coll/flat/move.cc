@@ -125,7 +125,7 @@ void Parts::copy_own(int input_block, int output_block) noexcept {
   if (code_ == MPI_SUCCESS) code_ = code;
 }
 
-Parts::Sources Parts::sources() const noexcept {
+Parts::Sources Parts::sources(int64_t /*epoch*/) const noexcept {
   const bool root = rank_ == root_;
   switch (operation_.collective) {
     case kBcast:
@@ -143,7 +143,12 @@ Parts::Sources Parts::sources() const noexcept {
   }
 }
 
-bool Parts::writes() const noexcept {
+void Parts::reach() {
+  const bool rooted_move = operation_.collective == kGather || operation_.collective == kScatter;
+  rooted_move&& rank_ != root_ ? slots_.reach(root_, root_ + 1) : slots_.reach(0, ranks_);
+}
+
+bool Parts::writes(int64_t /*epoch*/) const noexcept {
   switch (operation_.collective) {
     case kBcast:
     case kScatter:
@@ -238,7 +243,7 @@ void Parts::read(int64_t epoch) {
     case kReduceScatter:
       return reduce_scattered(range);
     default:
-      return reduce_read(sources().end, range);
+      return reduce_read(sources(epoch).end, range);
   }
 }
 

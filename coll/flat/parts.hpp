@@ -24,13 +24,16 @@ class Parts {
 
   /// At least one.
   [[nodiscard]] int64_t epochs() const noexcept { return epochs_; }
-  /// The slots that read() takes: those of ranks [first, end).
+  /// The slots that read() takes of an epoch: of ranks [first, end); `named`: of ranks
+  /// source(first) to source(end - 1).
   struct Sources {
     int first, end;
+    bool named = false;
   };
-  [[nodiscard]] virtual Sources sources() const noexcept;
-  /// Whether write() uses the own slot.
-  [[nodiscard]] virtual bool writes() const noexcept;
+  [[nodiscard]] virtual Sources sources(int64_t epoch) const noexcept;
+  [[nodiscard]] virtual int source(int place) const noexcept { return place; }
+  /// Whether write() uses the own slot of an epoch.
+  [[nodiscard]] virtual bool writes(int64_t epoch) const noexcept;
   /// Whether an epoch can be written once so many have been read.
   [[nodiscard]] virtual bool can_write(int64_t /*epoch*/, int64_t /*read*/) const noexcept {
     return true;
@@ -38,6 +41,8 @@ class Parts {
   /// The epoch whose own slot reading this one fills, or kNoEpoch.
   static constexpr int64_t kNoEpoch = -1;
   [[nodiscard]] virtual int64_t fills(int64_t /*epoch*/) const noexcept { return kNoEpoch; }
+  /// Slots::reach of the readers of this rank's slots, and of the writers for it.
+  virtual void reach();
   /// Claims and posts the own slot of an epoch that the slots are at.
   virtual void write(int64_t epoch);
   /// Awaits each of the sources' slots.
@@ -50,6 +55,7 @@ class Parts {
   [[nodiscard]] bool any_elsewhere() { return where(slots_) != Elsewhere::kNone; }
   /// All epochs, one after the other.
   void run(int64_t first = 0) {
+    if (TERN_UNLIKELY(!slots_.reaches_all())) reach();
     for (int64_t epoch = first; epoch < epochs_; ++epoch) {
       slots_.begin(name_);
       write(epoch);

@@ -66,7 +66,7 @@ void FlatQueue::meet() noexcept {
     const bool large = lane_.room() == kLargeFlightLane.room();
     slab_ =
         flights_.make_slab(communicator_, small ? Slab::Size::kSmall : Slab::Size::kLarge, &lane_);
-    mine_ = slab_->number();
+    mine_ = slab_->introduction();
     if (large && mine_ != core::Slabs::kNone && !slab_->can_get()) mine_ |= kCannotGet;
     const FlatCall& first = *calls_.first;
     meeting_ = flights_.executions().begin_exchange(communicator_, &mine_, all_.data(),
@@ -108,6 +108,7 @@ void FlatQueue::meet_slabs() noexcept {
   }
   try {
     slab_->meet(all_);
+    slab_->reach(0, communicator_.size());
     patience_ = slab_->crowded() ? 0 : kPatience;
     state_ = State::kMet;
   } catch (const std::exception& error) {
@@ -159,10 +160,9 @@ void FlatQueue::write_ahead(int* events) noexcept {
   no_room_ = Slots::kNoRank;
   for (FlatCall* call = writing_; call != nullptr; call = call->next_) {
     const Parts& parts = *call->parts_;
-    const bool writes = parts.writes();
     while (call->written_ < parts.epochs() && parts.can_write(call->written_, call->read_)) {
       const uint64_t epoch = call->first_epoch_ + static_cast<uint64_t>(call->written_);
-      no_room_ = writes ? slots.late_for_room(epoch) : Slots::kNoRank;
+      no_room_ = parts.writes(call->written_) ? slots.late_for_room(epoch) : Slots::kNoRank;
       if (no_room_ != Slots::kNoRank) return;
       call->write(slots);
       ++*events;
@@ -176,18 +176,22 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
   while (calls_.first != nullptr) {
     FlatCall& call = *calls_.first;
     while (call.read_ < call.written_) {
-      const Parts::Sources sources = call.parts_->sources();
+      const Parts::Sources sources = call.parts_->sources(call.read_);
       const uint64_t epoch = call.first_epoch_ + static_cast<uint64_t>(call.read_);
       awaited_ = std::max(awaited_, sources.first);
-      while (awaited_ < sources.end && (awaited_ == slots.rank() || slots.posted(awaited_, epoch)))
+      while (awaited_ < sources.end) {
+        const int rank = sources.named ? call.parts_->source(awaited_) : awaited_;
+        if (rank != slots.rank() && !slots.posted(rank, epoch)) break;
         ++awaited_;  // the own part is written, or there is no part
+      }
       if (awaited_ < sources.end) return;
       const int64_t fills = call.parts_->fills(call.read_);
       if (fills != Parts::kNoEpoch) {
         no_room_ = slots.late_for_room(call.first_epoch_ + static_cast<uint64_t>(fills));
         if (no_room_ != Slots::kNoRank) return;
       }
-      if (epoch + kAhead <= epochs_) slots.prefetch(sources.first, sources.end, epoch + kAhead);
+      if (epoch + kAhead <= epochs_ && !sources.named)
+        slots.prefetch(sources.first, sources.end, epoch + kAhead);
       call.read(slots);
       awaited_ = 0;
       ++*events;
@@ -205,15 +209,22 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
   }
 }
 
+int FlatQueue::late_source() const noexcept {
+  const FlatCall* const first = calls_.first;
+  if (first == nullptr || first->read_ == first->written_) return Slots::kNoRank;
+  const Parts::Sources sources = first->parts_->sources(first->read_);
+  if (awaited_ >= sources.end) return Slots::kNoRank;
+  return sources.named ? first->parts_->source(awaited_) : awaited_;
+}
+
 // Once it sleeps it must hear of what it waits for: each of these ranks rings when it has done
 // more.
 bool FlatQueue::ask_the_late() noexcept {
   Slots& slots = slab_->lane();
   bool asked = false;
   if (no_room_ != Slots::kNoRank && no_room_ != slots.rank()) asked = slots.ask(no_room_);
-  if (calls_.first == nullptr || calls_.first->read_ == calls_.first->written_) return asked;
-  if (awaited_ < calls_.first->parts_->sources().end && awaited_ != slots.rank())
-    asked |= slots.ask(awaited_);
+  const int late = late_source();
+  if (late != Slots::kNoRank && late != slots.rank()) asked |= slots.ask(late);
   return asked;
 }
 
@@ -239,12 +250,11 @@ void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
     return meeting_->describe(report);
   }
   if (state_ != State::kMet) return;
-  const FlatCall& first = *calls_.first;
-  int late = no_room_;
-  if (first.read_ < first.written_ && awaited_ < first.parts_->sources().end) late = awaited_;
+  int late = late_source();
+  if (late == Slots::kNoRank) late = no_room_;
   if (late == Slots::kNoRank) return;
-  report->words += strf(&call == &first ? ": rank %d has not come"
-                                        : ": rank %d has not come to one that began before",
+  report->words += strf(&call == calls_.first ? ": rank %d has not come"
+                                              : ": rank %d has not come to one that began before",
                         late);
   report->wait_for(static_cast<int>(communicator_.peer(late).rank));
 }

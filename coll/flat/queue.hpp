@@ -28,6 +28,7 @@
 #include "coll/flat/sliced.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/flat/staged.hpp"
+#include "coll/flat/two_level.hpp"
 #include "coll/schedule/flat_method.hpp"
 #include "core/request.hpp"
 
@@ -95,7 +96,7 @@ class FlatCall final : public core::Request {
   core::Ref<core::Op> op_;
   std::vector<MPI_Count> counts_;
   std::optional<Staged> staged_;  // where a buffer is a device's
-  std::variant<std::monostate, Parts, Direct, Sliced> plan_;
+  std::variant<std::monostate, Parts, Direct, Sliced, TwoLevel> plan_;
   Parts* parts_ = nullptr;          // in it
   int64_t written_ = 0, read_ = 0;  // epochs
   uint64_t first_epoch_ = 0;        // of the lane
@@ -154,6 +155,8 @@ class FlatQueue {
   void read_in_order(FlatCall** ended, int* events) noexcept;
   void advance_schedules(FlatCall** ended, int* events) noexcept;
   [[nodiscard]] int advance_epochs(FlatCall** ended) noexcept;
+  /// The rank that reading the first call waits for, or kNoRank.
+  [[nodiscard]] int late_source() const noexcept;
   /// True where one of them was not asked yet.
   bool ask_the_late() noexcept;
 

@@ -63,6 +63,7 @@ void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own
 
 void Parts::reduce_sliced(bool all) {
   const bool onto_own = all && reduces_onto_own();
+  slots_.reach(0, ranks_);
   in_ranges(operation_.input.count, elements_of_slot(), [&](const Range& range) {
     const Range own = slice(range.count, rank_);
     slots_.begin(name_);

@@ -13,8 +13,8 @@ class Sliced final : public Parts {
  public:
   Sliced(const Operation& operation, Slots& slots) noexcept;
 
-  [[nodiscard]] Sources sources() const noexcept override { return {0, ranks_}; }
-  [[nodiscard]] bool writes() const noexcept override { return true; }
+  [[nodiscard]] Sources sources(int64_t /*epoch*/) const noexcept override { return {0, ranks_}; }
+  [[nodiscard]] bool writes(int64_t /*epoch*/) const noexcept override { return true; }
   [[nodiscard]] bool can_write(int64_t epoch, int64_t read) const noexcept override;
   [[nodiscard]] int64_t fills(int64_t epoch) const noexcept override;
   void write(int64_t epoch) override;

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -22,6 +23,10 @@ namespace {
 constexpr int kSpins = 400, kSpinsAmongThreads = 50;
 constexpr int kYields = 16;
 
+// An introduction.
+constexpr uint32_t kNodeShift = 20, kNumber = (1U << kNodeShift) - 1;
+constexpr int kMostNodes = 1 << 11;  // with 0 for an unknown node
+
 }  // namespace
 
 Slots::Slots(Slab& slab, const Lane& lane, int number, bool in_step)
@@ -30,7 +35,7 @@ Slots::Slots(Slab& slab, const Lane& lane, int number, bool in_step)
       number_(number),
       in_step_(in_step),
       own_(slab.own_),
-      known_(slab.peers_.size()) {
+      known_(slab.peers_.size(), UINT64_MAX) {
   head().finished[number_].store(0, std::memory_order_release);  // after another use began
   for (uint64_t epoch = 0; epoch < lane_.depth; ++epoch)
     at(own_, epoch)->epoch.store(0, std::memory_order_relaxed);
@@ -69,9 +74,7 @@ int Slots::late_for_room(uint64_t epoch) noexcept {
 }
 
 bool Slots::ask(int rank) noexcept {
-  std::atomic<uint32_t>& awaited = slab_.head_of(rank).awaited;
-  if (awaited.load(std::memory_order_relaxed) != 0) return false;
-  awaited.store(1, std::memory_order_relaxed);
+  if (!slab_.head_of(rank).ask(slab_.rank_)) return false;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return true;
 }
@@ -118,6 +121,7 @@ Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
   SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
   head.use.fetch_add(1, std::memory_order_release);
   head.awaited.store(0, std::memory_order_relaxed);
+  for (auto& word : head.waiters) word.store(0, std::memory_order_relaxed);
   lanes_.reserve(SlabHead::kMostLanes);
   if (flight != nullptr) {
     lanes_.emplace_back(*this, *flight, 0, false);
@@ -133,17 +137,38 @@ Slab::~Slab() {
   if (slab_ != core::Slabs::kNone) slabs_.release(size_, slab_);
 }
 
-void Slab::meet(const std::vector<uint32_t>& slabs) {
-  for (size_t place = 0; place < peers_.size(); ++place) {
-    const auto rank = static_cast<int>(place);
-    core::Peer& peer = communicator_->peer(rank);
+uint32_t Slab::introduction() const noexcept {
+  if (slab_ == core::Slabs::kNone) return slab_;
+  const int node = communicator_->process().numa + 1;
+  return node > 0 && node < kMostNodes ? slab_ | static_cast<uint32_t>(node) << kNodeShift : slab_;
+}
+
+void Slab::meet(const std::vector<uint32_t>& all) {
+  std::vector<int> nodes;
+  for (const uint32_t one : all) nodes.push_back(static_cast<int>(one >> kNodeShift) - 1);
+  domains_ = Domains(nodes);
+  for (size_t place = 0; place < peers_.size(); ++place) peers_[place].use = all[place] & kNumber;
+  const auto ranks = static_cast<int>(peers_.size());
+  ranks <= kFewRanks ? reach(0, ranks) : reach(rank_, rank_ + 1);
+}
+
+// A waiter may have asked before this rank knew the waiter's bell.
+void Slab::reach(int first, int end) {
+  for (int rank = first; rank < end; ++rank) {
+    Peer& one = peers_[static_cast<size_t>(rank)];
+    if (one.base != nullptr) continue;
     if (rank == rank_) {
-      peers_[place].base = own_;
+      one.base = own_;
     } else {
-      peers_[place] = {slabs_.of(peer, size_, slabs[place]), &slabs_.bell(peer), 0, &peer};
+      core::Peer& peer = communicator_->peer(rank);
+      std::byte* const base = slabs_.of(peer, size_, static_cast<uint32_t>(one.use));
+      one = {base, &slabs_.bell(peer), 0, &peer};
     }
-    peers_[place].use = head_of(rank).use.load(std::memory_order_acquire);
+    one.use = head_of(rank).use.load(std::memory_order_acquire);
+    for (Slots& lane : lanes_) lane.known_[static_cast<size_t>(rank)] = 0;
   }
+  if (end - first == static_cast<int>(peers_.size())) reaches_all_ = true;
+  for (Slots& lane : lanes_) lane.ring_waiters();
 }
 
 void Slab::leave() noexcept {
@@ -153,6 +178,7 @@ void Slab::leave() noexcept {
 }
 
 bool Slab::can_get() const {
+  if (communicator_->size() > kFewRanks) return false;
   for (int rank = 0; rank < communicator_->size(); ++rank)
     if (rank != rank_ && !slabs_.can_get(communicator_->peer(rank))) return false;
   return true;
@@ -186,12 +212,12 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
       ::sched_yield();
       if (ready()) return;
     }
-  std::atomic<uint32_t>& awaited = head_of(rank).awaited;
+  SlabHead& head = head_of(rank);
   const auto& state = static_cast<const CommRefusals&>(*communicator_->coll);
   channel_.progress.wait(
       [&] {
         if (ready()) return true;
-        awaited.store(1, std::memory_order_relaxed);
+        head.ask(rank_);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         return ready() || state.over();
       },
@@ -204,9 +230,18 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
 }
 
 void Slab::ring() noexcept {
-  reinterpret_cast<SlabHead*>(own_)->awaited.store(0, std::memory_order_relaxed);
-  for (const Peer& peer : peers_)
-    if (peer.bell != nullptr) peer.bell->ring(true);
+  SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
+  head.awaited.exchange(0, std::memory_order_acq_rel);
+  for (size_t rank = 0; rank < peers_.size(); rank += 64)
+    for (uint64_t waiters = head.waiters[rank / 64].exchange(0, std::memory_order_acq_rel);
+         waiters != 0; waiters &= waiters - 1) {
+      const auto waiter = rank + static_cast<size_t>(std::countr_zero(waiters));
+      Doorbell* const bell = peers_[waiter].bell;
+      if (bell != nullptr)
+        bell->ring(true);
+      else
+        head.ask(static_cast<int>(waiter));  // reach() rings it
+    }
 }
 
 }  // namespace tern::coll

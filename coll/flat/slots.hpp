@@ -15,11 +15,13 @@
 // under the channel's lock. See: coll/flat/README.md, tests/unit/coll/flat_test.cc.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "coll/flat/domains.hpp"
 #include "core/communicator.hpp"
 #include "core/slabs.hpp"
 
@@ -28,11 +30,24 @@ namespace tern::coll {
 /// Begins each slab.
 struct alignas(64) SlabHead {
   static constexpr size_t kMostLanes = 2;
+  static constexpr int kMostRanks = 256;
   std::atomic<uint64_t> use;  // counts how often it was claimed; another: everything before is over
   std::atomic<uint64_t>
       finished[kMostLanes];       // the last epoch of each lane that this rank has ended
   std::atomic<uint32_t> awaited;  // a rank may sleep until this one has done more
+  std::atomic<uint64_t> waiters[kMostRanks / 64];  // a bit for each of these ranks
+
+  /// Called by a rank before its sleep; a fence and a last look follow. False: asked already.
+  bool ask(int rank) noexcept {
+    std::atomic<uint64_t>& word = waiters[rank / 64];
+    const uint64_t bit = uint64_t{1} << (rank % 64);
+    if ((word.load(std::memory_order_relaxed) & bit) != 0) return false;
+    word.fetch_or(bit, std::memory_order_relaxed);
+    awaited.exchange(1, std::memory_order_acq_rel);  // by many: each sees the bits of those before
+    return true;
+  }
 };
+static_assert(sizeof(SlabHead) == 64);
 
 struct Slot {
   std::atomic<uint64_t> epoch;
@@ -73,6 +88,7 @@ class Slots {
   [[nodiscard]] size_t room() const noexcept { return lane_.room(); }
   [[nodiscard]] inline int ranks() const noexcept;
   [[nodiscard]] inline int rank() const noexcept;
+  [[nodiscard]] inline const Domains& domains() const noexcept;
 
   /// `what` the epoch belongs to, for those who ask what this rank waits for.
   void begin(const char* what) noexcept {
@@ -123,6 +139,13 @@ class Slots {
   [[nodiscard]] std::byte* ahead(uint64_t epochs) const noexcept {
     return at(own_, epoch_ + epochs)->data();
   }
+  /// Maps the slabs of these ranks where not done yet. In a call, a rank reaches all readers of its
+  /// slots and all writers for it, before any write: two ranks reach each other. Throws Error.
+  inline void reach(int first, int end);
+  [[nodiscard]] inline bool reaches_all() const noexcept;
+  /// The data of the own slot in this epoch, and in the epoch before.
+  [[nodiscard]] std::byte* mine_data() const noexcept { return mine().data(); }
+  [[nodiscard]] std::byte* behind() const noexcept { return at(own_, epoch_ - 1)->data(); }
   /// The slot of a rank, once it is posted. Of the own one: what it holds.
   inline Slot& await(int rank);
   /// Memory of so many bytes, kept from call to call. Throws std::bad_alloc.
@@ -134,6 +157,10 @@ class Slots {
   /// Every rank's slot was awaited in this epoch.
   void awaited_all() noexcept {
     if (in_step_) floor_ = epoch_ - 1;
+  }
+  /// The slots of so many epochs ago, by this rank or by ranks awaited since.
+  void awaited_all(uint64_t ago) noexcept {
+    if (in_step_) floor_ = std::max(floor_, epoch_ - 1 - ago);
   }
   void end() noexcept {
     head().finished[number_].store(epoch_, std::memory_order_release);
@@ -152,7 +179,7 @@ class Slots {
   [[nodiscard]] bool posted(int rank, uint64_t epoch) const noexcept;
   /// Brings what ranks [first, end) have posted in an epoch to come nearer.
   void prefetch(int first, int end, uint64_t epoch) const noexcept;
-  /// Asks the rank to ring once it has done more. False if it has been asked already; else look
+  /// Asks the rank to ring once it has done more. False if this one has asked already; else look
   /// again at what is waited for before sleeping.
   bool ask(int rank) noexcept;
 
@@ -182,7 +209,8 @@ class Slots {
   uint64_t marks_ = 0;              // of what this rank posts
   bool found_device_ = false;
   const char* what_ = "";
-  std::vector<uint64_t> known_;  // by rank: an epoch that it has ended
+  std::vector<uint64_t>
+      known_;  // by rank: an epoch that it has ended; UINT64_MAX where not reached
 };
 
 class Slab {
@@ -197,10 +225,18 @@ class Slab {
   ~Slab();
 
   [[nodiscard]] uint32_t number() const noexcept { return slab_; }
+  /// The slab's number and the rank's NUMA node, for meet() of the others. The highest bit is free.
+  /// kNone without a slab.
+  [[nodiscard]] uint32_t introduction() const noexcept;
   /// Whether this rank can copy from all others' memory.
   [[nodiscard]] bool can_get() const;
-  /// The numbers of all ranks' slabs, by rank; all have one. Throws Error.
-  void meet(const std::vector<uint32_t>& slabs);
+  /// The introductions of all ranks, by rank; all have a slab. Reaches all ranks where they are
+  /// few. Throws Error, std::bad_alloc.
+  void meet(const std::vector<uint32_t>& all);
+  /// Slots::reach.
+  TERN_COLD void reach(int first, int end);
+  /// Beyond this many a rank maps a peer's slab at the first call with a use for it.
+  static constexpr int kFewRanks = 64;
   /// The lane for parts of so many bytes.
   [[nodiscard]] Slots& lane_for(size_t bytes) noexcept {
     return bytes <= lanes_.front().room() ? lanes_.front() : lanes_.back();
@@ -220,7 +256,7 @@ class Slab {
   struct Peer {
     std::byte* base = nullptr;
     Doorbell* bell = nullptr;
-    uint64_t use = 0;  // of its slab, when they met
+    uint64_t use = 0;  // of its slab, when reached; before, the slab's number
     core::Peer* peer = nullptr;
   };
   [[nodiscard]] SlabHead& head_of(int rank) const noexcept {
@@ -235,16 +271,23 @@ class Slab {
   core::Slabs& slabs_;
   const Size size_;
   const bool fenced_, crowded_;
+  bool reaches_all_ = false;
   const int rank_;
   uint32_t slab_;
   std::byte* own_ = nullptr;
   std::vector<Peer> peers_;
+  Domains domains_;
   std::vector<Slots> lanes_;
   std::vector<std::byte> scratch_;
 };
 
 inline int Slots::ranks() const noexcept { return static_cast<int>(slab_.peers_.size()); }
 inline int Slots::rank() const noexcept { return slab_.rank_; }
+inline bool Slots::reaches_all() const noexcept { return slab_.reaches_all_; }
+inline void Slots::reach(int first, int end) {
+  if (TERN_UNLIKELY(!slab_.reaches_all_)) slab_.reach(first, end);
+}
+inline const Domains& Slots::domains() const noexcept { return slab_.domains_; }
 
 inline Slot& Slots::await(int rank) {
   const auto place = static_cast<size_t>(rank);

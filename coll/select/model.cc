@@ -29,7 +29,8 @@ double time_of(const Work& work, const Link& link, const Model& model, double pa
   // One byte per microsecond is a megabyte per second. Starting a message is half of its latency.
   const double first = work.rounds * link.latency + work.bytes / passes / link.per_second;
   const double next = work.messages * link.latency / 2 + work.load / passes / link.per_second;
-  return first + (passes - 1) * next + work.reduced / model.reduce + work.copied / model.copy;
+  return first + (passes - 1) * next + work.reduced / model.reduce + work.copied / model.copy +
+         work.lines * model.line;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct Link {
 struct Model {
   Link within{0.7, 6000}, between{10, 3300};
   double reduce = 6000, copy = 9000;  // megabytes per second
+  double line = 0.03;  // microseconds of one of many cache lines of others: loads overlap
 
   /// Microseconds.
   [[nodiscard]] double predict(const Algorithm& algorithm, const Question& question) const;

@@ -21,11 +21,13 @@ namespace {
 
 constexpr const char* kOwnLines = R"(
 # collective    ranks  bytes   algorithm
+barrier         65..   any     flat_two_level      one_host
 barrier         any    any     flat                one_host
 barrier         any    any     dissemination       one_host
 barrier         any    any     two_level           many_hosts
 bcast           ..2    ..64k   flat                one_host
 bcast           3..8   any     flat                one_host
+bcast           65..   ..1m    flat_two_level      one_host
 bcast           any    ..1m    flat                one_host
 bcast           ..2    any     linear              one_host
 bcast           any    ..512k  binomial            one_host
@@ -61,6 +63,7 @@ alltoall        any    any     linear              one_host
 alltoall        any    ..16k   two_level           many_hosts
 alltoall        ..64   any     linear              many_hosts
 reduce          ..8    any     flat                one_host
+reduce          65..   ..4k    flat_two_level      one_host
 reduce          any    ..4k    flat                one_host
 reduce          any    any     flat_sliced         one_host
 reduce          any    ..64k   binomial            one_host
@@ -72,6 +75,7 @@ allreduce       ..2    any     flat_sliced         one_host
 allreduce       3..4   ..16k   flat                one_host
 allreduce       3..4   ..256k  flat_sliced         one_host
 allreduce       3..4   any     flat_direct         one_host
+allreduce       65..   ..4k    flat_two_level      one_host
 allreduce       any    ..4k    flat                one_host
 allreduce       ..8    any     flat_sliced         one_host
 allreduce       any    ..256k  flat_sliced         one_host
@@ -87,9 +91,11 @@ reduce_scatter  any    any     pairwise            one_host
 reduce_scatter  any    any     ordered             one_host
 reduce_scatter  any    ..1m    two_level           many_hosts
 scan            ..8    ..1m    flat                one_host
+scan            65..   ..16k   flat_two_level      one_host
 scan            any    ..4k    flat                one_host
 scan            any    any     recursive_doubling  one_host
 exscan          ..8    ..1m    flat                one_host
+exscan          65..   ..16k   flat_two_level      one_host
 exscan          any    ..4k    flat                one_host
 exscan          any    any     recursive_doubling  one_host
 # Between streams of GPUs: a model (design of NCCL's and MSCCL++'s tables), not a measurement.

@@ -19,6 +19,8 @@
 #include "core/group.hpp"
 #include "pml/p2p/p2p.hpp"
 #include "stream/proxy.hpp"
+#include "topo/cpus.hpp"
+#include "topo/machine.hpp"
 
 namespace tern::api {
 namespace {
@@ -49,13 +51,26 @@ void publish_place(const core::Process& process) {
   process.boot->put(kPlaceKey, {reinterpret_cast<const char*>(place.data()), sizeof place});
 }
 
+size_t resource_of(topo::Part::Kind kind) noexcept {
+  return static_cast<size_t>(std::find(kResources.begin(), kResources.end(), kind) -
+                             kResources.begin());
+}
+
+/// Few ranks on a host need no domains.
+int numa_here(const core::Process& process) {
+  constexpr int kMany = 64;
+  if (process.node_size <= kMany) return kNowhere;
+  if (!topo::machine_is_made_up()) return topo::allowed_numa();
+  const Place place = place_here(process.boot->job().local_index);
+  return place[resource_of(topo::Part::Kind::kNuma)];
+}
+
 int part_of(core::Process& process, int rank, topo::Part::Kind kind) {
   const std::string text = process.boot->get(rank, kPlaceKey);
   Place place;
   if (text.size() != sizeof place) return kNowhere;
   std::memcpy(place.data(), text.data(), sizeof place);
-  return place[static_cast<size_t>(std::find(kResources.begin(), kResources.end(), kind) -
-                                   kResources.begin())];
+  return place[resource_of(kind)];
 }
 
 }  // namespace
@@ -71,6 +86,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->pml = pmls_.back().get();
     channel->slabs = pmls_.back()->transports().slabs();
   }
+  process.numa = numa_here(process);
   publish_place(process);  // before the connection info, which says that all is there
   btl::ConnectionInfo info = pmls_.front()->transports().own_info();
   for (auto& pml : pmls_) pml->transports().list_addresses(info);

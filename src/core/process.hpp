@@ -53,6 +53,7 @@ class Process {
   int world_size = 1;
   int node_size = 1;            // ranks of that namespace on this host, this one included
   bool oversubscribed = false;  // more ranks than cores here: no thread spins
+  int numa = -1;  // the NUMA node of this process; -1: unknown, or few ranks on this host
   ThreadLevel thread_level = ThreadLevel::kSingle;
   /// Several threads may be inside MPI: the channels' locks count.
   [[nodiscard]] bool threaded() const noexcept {

@@ -102,6 +102,17 @@ std::vector<Core> allowed_cores(const std::string& sysfs) {
   return result;
 }
 
+int allowed_numa(const std::string& sysfs) {
+  const std::map<int, int> numa = numa_of_cpus(sysfs);
+  int node = -1;
+  for (const int cpu : allowed_cpus()) {
+    const auto found = numa.find(cpu);
+    if (found == numa.end() || (node >= 0 && node != found->second)) return -1;
+    node = found->second;
+  }
+  return node;
+}
+
 int allowed_cpu_count() noexcept {
   cpu_set_t mask;
   if (::sched_getaffinity(0, sizeof mask, &mask) == 0) return std::max(1, CPU_COUNT(&mask));

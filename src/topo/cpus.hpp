@@ -27,6 +27,9 @@ struct Core {
 // The processors of the affinity mask, which a cgroup's cpuset narrows.
 [[nodiscard]] std::vector<int> allowed_cpus();
 
+// The NUMA node of all allowed processors; -1: several nodes, or a machine with a single node.
+[[nodiscard]] int allowed_numa(const std::string& sysfs = "/sys");
+
 // How many hardware threads the affinity mask allows (at least 1): one cheap system call.
 [[nodiscard]] int allowed_cpu_count() noexcept;
 

@@ -72,6 +72,12 @@ TEST(AllowedCores, OrderedByNode) {
   EXPECT_EQ(cores[0].numa, 0);
   EXPECT_EQ(cores[1].cpus, (std::vector<int>{0}));
   EXPECT_EQ(cores[1].numa, 1);
+  EXPECT_EQ(allowed_numa(machine.root()), -1);
+  machine.file("devices/system/node/node0/cpulist", "512\n");
+  machine.file("devices/system/node/node1/cpulist", "0-511\n");
+  EXPECT_EQ(allowed_numa(machine.root()), 1);
+  machine.file("devices/system/node/online", "0\n");
+  EXPECT_EQ(allowed_numa(machine.root()), -1);
 }
 
 }  // namespace
