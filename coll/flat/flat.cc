@@ -31,11 +31,6 @@ size_t flat_bytes(const Question& question) noexcept {
   }
 }
 
-bool fits_in_slot(const Operation& operation, const Question& question, const Lane& lane) noexcept {
-  return operation.collective != Collective::kReduceScatter ||
-         static_cast<size_t>(operation.input.type->size() * question.ranks) <= lane.room();
-}
-
 #define TERN_DECLARED(value, function) int function(const Operation& operation, Slots& slots);
 TERN_FLAT_METHODS(TERN_DECLARED)
 #undef TERN_DECLARED

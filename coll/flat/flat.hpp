@@ -22,8 +22,11 @@ inline constexpr size_t kLeastOnDevice = 65536;
 /// Bytes that one rank writes for the others, were it all in one epoch: equal on all ranks.
 [[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
 /// Whether a slot holds the least part: of a reduce-scatter an element of each block.
-[[nodiscard]] bool fits_in_slot(const Operation& operation, const Question& question,
-                                const Lane& lane) noexcept;
+[[nodiscard]] inline bool fits_in_slot(const Operation& operation, const Question& question,
+                                       const Lane& lane) noexcept {
+  return operation.collective != Collective::kReduceScatter ||
+         static_cast<size_t>(operation.input.type->size() * question.ranks) <= lane.room();
+}
 /// Runs it; all ranks come to the same `method`. MPI_ERR_TRUNCATE, with fail() text, where another
 /// rank's part is not as long as this one's arguments say.
 /// Throws std::bad_alloc.
