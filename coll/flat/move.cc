@@ -145,7 +145,8 @@ Parts::Sources Parts::sources(int64_t /*epoch*/) const noexcept {
 
 void Parts::reach() {
   const bool rooted_move = operation_.collective == kGather || operation_.collective == kScatter;
-  rooted_move&& rank_ != root_ ? slots_.reach(root_, root_ + 1) : slots_.reach(0, ranks_);
+  if (rooted_move && rank_ != root_) return slots_.reach(root_, root_ + 1);
+  slots_.reach(0, ranks_);
 }
 
 bool Parts::writes(int64_t /*epoch*/) const noexcept {

@@ -74,7 +74,7 @@ int Slots::late_for_room(uint64_t epoch) noexcept {
 }
 
 bool Slots::ask(int rank) noexcept {
-  if (!slab_.head_of(rank).ask(slab_.rank_)) return false;
+  if (!slab_.ask(rank)) return false;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return true;
 }
@@ -212,12 +212,11 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
       ::sched_yield();
       if (ready()) return;
     }
-  SlabHead& head = head_of(rank);
   const auto& state = static_cast<const CommRefusals&>(*communicator_->coll);
   channel_.progress.wait(
       [&] {
         if (ready()) return true;
-        head.ask(rank_);
+        (void)ask(rank);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         return ready() || state.over();
       },
@@ -231,6 +230,12 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
 
 void Slab::ring() noexcept {
   SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
+  if (has_few()) {
+    head.awaited.store(0, std::memory_order_relaxed);
+    for (const Peer& peer : peers_)
+      if (peer.bell != nullptr) peer.bell->ring(true);
+    return;
+  }
   head.awaited.exchange(0, std::memory_order_acq_rel);
   for (size_t rank = 0; rank < peers_.size(); rank += 64)
     for (uint64_t waiters = head.waiters[rank / 64].exchange(0, std::memory_order_acq_rel);

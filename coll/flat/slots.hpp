@@ -37,7 +37,13 @@ struct alignas(64) SlabHead {
   std::atomic<uint32_t> awaited;  // a rank may sleep until this one has done more
   std::atomic<uint64_t> waiters[kMostRanks / 64];  // a bit for each of these ranks
 
-  /// Called by a rank before its sleep; a fence and a last look follow. False: asked already.
+  /// Called by a rank before its sleep; a fence and a last look follow. False: asked already. Few
+  /// ranks are rung all at once, and need no bits: an ask of theirs is a plain store.
+  bool ask() noexcept {
+    if (awaited.load(std::memory_order_relaxed) != 0) return false;
+    awaited.store(1, std::memory_order_relaxed);
+    return true;
+  }
   bool ask(int rank) noexcept {
     std::atomic<uint64_t>& word = waiters[rank / 64];
     const uint64_t bit = uint64_t{1} << (rank % 64);
@@ -259,6 +265,12 @@ class Slab {
     uint64_t use = 0;  // of its slab, when reached; before, the slab's number
     core::Peer* peer = nullptr;
   };
+  [[nodiscard]] bool has_few() const noexcept { return peers_.size() <= kFewRanks; }
+  /// Asks `rank` to ring this rank. False: asked already.
+  bool ask(int rank) noexcept {
+    SlabHead& head = head_of(rank);
+    return has_few() ? head.ask() : head.ask(rank_);
+  }
   [[nodiscard]] SlabHead& head_of(int rank) const noexcept {
     return *reinterpret_cast<SlabHead*>(peers_[static_cast<size_t>(rank)].base);
   }
