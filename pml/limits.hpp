@@ -13,6 +13,8 @@ namespace tern::pml {
 /// Largest eager message, bytes: a frame has at most 65,535. Less where a frame of the transport
 /// has less room.
 inline constexpr size_t kMostEager = 65280;
+/// The same of device memory: a longer message stays on devices.
+inline constexpr size_t kMostEagerOnDevice = 8192;
 /// Room in a frame for the prefixes of an eager message, bytes at most.
 inline constexpr size_t kMostPrefix = 128;
 /// From here on, where a transport can, it sends from where the data lies: less is copied faster.

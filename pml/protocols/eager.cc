@@ -30,7 +30,8 @@ bool Eager::send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
     return false;
   const btl::Header header = header_for(to, wire::kEager, index, bytes);
   const core::Datatype& type = *buffer.type;
-  if (TERN_UNLIKELY(buffer.on_device())) return send_device_now(peer, buffer, header);
+  if (TERN_UNLIKELY(buffer.on_device()))
+    return bytes <= kMostEagerOnDevice && send_device_now(peer, buffer, header);
   if (TERN_LIKELY(type.contiguous())) {
     const auto* data = static_cast<const std::byte*>(buffer.address) + type.true_lb();
     if (TERN_UNLIKELY(!peer.endpoint->send(header, data))) return false;
@@ -47,7 +48,7 @@ bool Eager::send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
 // What cannot be read takes a request, which tells the receiver.
 bool Eager::send_device_now(PeerState& peer, const Buffer& buffer,
                             const btl::Header& header) noexcept {
-  std::array<std::byte, kMostEager> packed;
+  std::array<std::byte, kMostEagerOnDevice> packed;
   if (core::pack(process_, buffer, 0, packed.data(), header.bytes, cuda::MemoryKind::kHost) !=
       MPI_SUCCESS) {
     (void)take_last_error();

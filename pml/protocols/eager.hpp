@@ -5,6 +5,7 @@
 // Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
+#include "pml/limits.hpp"
 #include "pml/outbox.hpp"
 #include "pml/prefix.hpp"
 #include "pml/protocol.hpp"
@@ -20,6 +21,7 @@ class Eager {
   /// Whether the peer takes the message without having matched it.
   [[nodiscard]] static bool viable(const SendRequest& request) noexcept {
     const auto bytes = static_cast<int64_t>(request.transfer.bytes);
+    if (request.buffer.on_device() && request.transfer.bytes > kMostEagerOnDevice) return false;
     return bytes <= request.peer->eager_limit ||
            (bytes <= request.peer->direct_limit && is_one_block(request.buffer));
   }

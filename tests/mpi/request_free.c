@@ -109,7 +109,7 @@ static void cancel_matched(void) {
 // not.
 static void cancel_send(MPI_Comm comm) {
   static char data[300000];
-  static const int sizes[] = {8193, 300000, 8};
+  static const int sizes[] = {65281, 300000, 8};
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (int i = 0; i < 3; ++i) {
     MPI_Request request;
