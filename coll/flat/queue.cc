@@ -15,7 +15,23 @@ namespace {
 // Rounds that find nothing before the rank asks to be rung. Asking costs those who write a line.
 constexpr uint32_t kPatience = 50;
 constexpr uint64_t kAhead = 3;  // epochs from the one that is read to the one that is fetched
-constexpr uint32_t kCannotGet = 1U << 31;  // beside the number of a slab
+// Beside the number of a slab:
+constexpr uint32_t kCannotGet = 1U << 31;
+constexpr uint32_t kMedium = 1U << 29, kLarge = 2U << 29, kSizes = 3U << 29;  // of the lane's slots
+
+/// The size of the calls of a lane.
+uint32_t size_of(const Lane& lane) noexcept {
+  if (lane.room() <= kSmallFlightLane.room()) return 0;
+  return lane.room() <= kMediumFlightLane.room() ? kMedium : kLarge;
+}
+
+std::string words_of_size(uint32_t number) {
+  const size_t small = kSmallFlightLane.room(), medium = kMediumFlightLane.room();
+  const uint32_t size = number & kSizes;
+  if (size == 0) return strf("at most %zu bytes", small);
+  return size == kMedium ? strf("%zu to %zu bytes", small + 1, medium)
+                         : strf("more than %zu bytes", medium);
+}
 
 }  // namespace
 
@@ -68,23 +84,24 @@ void FlatQueue::meet() noexcept {
         flights_.make_slab(communicator_, small ? Slab::Size::kSmall : Slab::Size::kLarge, &lane_);
     mine_ = slab_->introduction();
     if (large && mine_ != core::Slabs::kNone && !slab_->can_get()) mine_ |= kCannotGet;
+    if (mine_ != core::Slabs::kNone) mine_ |= size_of(lane_);
     const FlatCall& first = *calls_.first;
     meeting_ = flights_.executions().begin_exchange(communicator_, &mine_, all_.data(),
                                                     name_of(first.operation_.collective),
                                                     first.number_, first.sequence_);
   } catch (const std::exception&) {
-    refuse_first("no memory for what the ranks share");
+    refuse_first(MPI_ERR_NO_MEM, "no memory for what the ranks share");
     state_ = State::kSchedules;
     sort();
   }
 }
 
 // All wait for this rank's slab.
-void FlatQueue::refuse_first(const std::string& why) noexcept {
-  (void)fail(MPI_ERR_NO_MEM, "%s", why.c_str());
-  flights_.refusals().refuse_call(communicator_, calls_.first->number_, MPI_ERR_NO_MEM);
+void FlatQueue::refuse_first(int code, const std::string& why) noexcept {
+  (void)fail(code, "%s", why.c_str());
+  flights_.refusals().refuse_call(communicator_, calls_.first->number_, code);
   (void)take_last_error();
-  calls_.first->take_error(MPI_ERR_NO_MEM, why);
+  calls_.first->take_error(code, why);
 }
 
 void FlatQueue::sort() noexcept {
@@ -102,9 +119,14 @@ void FlatQueue::meet_slabs() noexcept {
     return flights_.lacks_slabs(communicator_);
   }
   gets_ = true;
-  for (uint32_t& slab : all_) {
-    gets_ &= (slab & kCannotGet) == 0;
-    slab &= ~kCannotGet;
+  for (size_t rank = 0; rank < all_.size(); ++rank) {
+    if (TERN_UNLIKELY((all_[rank] & kSizes) != size_of(lane_)))
+      return refuse_first(
+          MPI_ERR_TRUNCATE,
+          strf("different sizes: rank %d passes %s, but rank %zu %s", communicator_.rank(),
+               words_of_size(size_of(lane_)).c_str(), rank, words_of_size(all_[rank]).c_str()));
+    gets_ &= (all_[rank] & kCannotGet) == 0;
+    all_[rank] &= ~(kCannotGet | kSizes);
   }
   try {
     slab_->meet(all_);
@@ -112,7 +134,8 @@ void FlatQueue::meet_slabs() noexcept {
     patience_ = slab_->crowded() ? 0 : kPatience;
     state_ = State::kMet;
   } catch (const std::exception& error) {
-    refuse_first(strf("no access to the memory that the ranks share: %s", error.what()));
+    refuse_first(MPI_ERR_NO_MEM,
+                 strf("no access to the memory that the ranks share: %s", error.what()));
   }
 }
 

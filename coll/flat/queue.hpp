@@ -150,7 +150,7 @@ class FlatQueue {
   [[nodiscard]] bool cannot(const FlatCall& call) const noexcept;
   void sort() noexcept;
   void end_meeting() noexcept;
-  void refuse_first(const std::string& why) noexcept;
+  void refuse_first(int code, const std::string& why) noexcept;
   void write_ahead(int* events) noexcept;
   void read_in_order(FlatCall** ended, int* events) noexcept;
   void advance_schedules(FlatCall** ended, int* events) noexcept;

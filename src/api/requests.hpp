@@ -64,7 +64,7 @@ class Requests {
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
   [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
-  /// Of the first that is active; there must be one.
+  /// Of the first that is active and runs in a channel.
   [[nodiscard]] core::Progress& progress() const noexcept {
     return channel_ == nullptr ? the_process->channel(0).progress : channel_->progress;
   }
@@ -96,8 +96,9 @@ class Requests {
     } else if (found->active()) {
       all_[i] = found;
       run_functions_ |= found->runs_functions();
-      if (active_++ == 0) channel_ = found->channel;
-      several_ |= found->channel != channel_ || run_functions_;
+      ++active_;
+      if (channel_ == nullptr) channel_ = found->channel;
+      several_ |= (found->channel != nullptr && found->channel != channel_) || run_functions_;
     }
   }
 
