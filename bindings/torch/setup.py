@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.build_py import build_py
 
 try:
+    import torch
     from torch.utils.cpp_extension import BuildExtension, CppExtension
 except ImportError as error:
     raise SystemExit(f"no PyTorch in {sys.executable} ({error}): install it first, then pip install --no-build-isolation bindings/torch")
@@ -30,6 +32,17 @@ def find_prefix():
         if word.startswith("-I") and (Path(word[2:]) / "mpix.h").exists():
             return Path(word[2:]).resolve().parent
     raise SystemExit(f"{compiler} is not Tern's: no directory that it includes from has mpix.h. TERN_PREFIX says where Tern is")
+
+
+class BuildPython(build_py):
+    """Beside the package's files: for which PyTorch it is built, as text that can be read without loading a library."""
+
+    def run(self):
+        super().run()
+        folder = Path(self.build_lib) / "torch_tern"
+        folder.mkdir(parents=True, exist_ok=True)
+        version = torch.__version__.split("+")[0]
+        (folder / "_built_for.py").write_text(f'BUILT_FOR = "{version}"\n')
 
 
 def write_units(count):
@@ -62,5 +75,5 @@ setup(
             extra_link_args=[f"-Wl,-rpath,{prefix / 'lib'}", "-Wl,--enable-new-dtags"],
         )
     ],
-    cmdclass={"build_ext": BuildExtension},
+    cmdclass={"build_ext": BuildExtension, "build_py": BuildPython},
 )

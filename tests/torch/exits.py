@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-ENDS = ("destroy", "nothing", "groups_first", "world_first", "works_live", "sys_exit", "late_ranks")
+ENDS = ("destroy", "nothing", "groups_first", "world_first", "works_live", "sys_exit", "late_ranks", "works_unseen", "works_late")
 
 
 def work(how):
@@ -38,6 +38,10 @@ def work(how):
         dist.destroy_process_group()
         del world_group
         groups.clear()
+    elif how in ("works_unseen", "works_late"):  # nobody waits for these, and their Works live on
+        if how == "works_late":
+            time.sleep(0.3 * rank)
+        kept += [dist.all_reduce(torch.ones(10), group=group, async_op=True) for group in groups]
     if how == "sys_exit":
         sys.exit(0)
     globals()["alive"] = (kept, futures, groups)

@@ -75,6 +75,7 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input,
                                    const c10d::AllToAllOptions& options) {
   require_alike(output, input, "alltoall");
   auto operation = start("alltoall", options);
+  operation->describe(Description("alltoall", input).of_any_size());
   Parts sent = parts_of(input, input_splits, size_, "input");
   Parts received = parts_of(output, output_splits, size_, "output");
   at::Tensor source = readable(*operation, input, "alltoall");
@@ -104,6 +105,7 @@ WorkPointer Backend::alltoall(Tensors& outputs, Tensors& inputs,
       " ranks");
   require_alike(outputs.front(), inputs.front(), "alltoall");
   auto operation = start("alltoall", options);
+  operation->describe(Description("alltoall of lists", inputs).of_any_size());
   const at::Tensor source = readable(*operation, inputs, "alltoall");
   const at::Tensor target = writable(*operation, outputs, "alltoall");
   exchange(*operation, source, target, parts_of(inputs), parts_of(outputs), comm());

@@ -151,8 +151,10 @@ WorkPointer Backend::finish(const OperationPointer& operation, c10d::OpType type
   operation->begin();
   if (is_coalescing_) {
     coalesced_.push_back(work);
-  } else if (operation->ends_in_stream()) {
+  } else if (operation->is_sync()) {
     operation->wait(Milliseconds::zero());
+  } else {
+    group_->remember(operation);
   }
   return work;
 }

@@ -6,6 +6,7 @@
 
 #include "backend.hpp"
 #include "device_queue.hpp"
+#include "signals.hpp"
 
 namespace torch_tern {
 
@@ -18,10 +19,37 @@ using std::chrono::microseconds;
 constexpr int kArrived = 0x7ffe0000 - 1;
 constexpr int kAnswer = kArrived - 1;
 
-// A request that is given up where it does not complete in time. Where it fails, as its peer is
-// lost, `why` is the sentence.
-bool await(MPI_Request& request, Clock::time_point deadline, std::string& why) {
+// Whether it has completed nevertheless.
+bool give_up(MPI_Request& request) {
+  MPI_Cancel(&request);
+  MPI_Status status;
+  MPI_Wait(&request, &status);
+  int is_cancelled = 0;
+  MPI_Test_cancelled(&status, &is_cancelled);
+  return !is_cancelled;
+}
+
+// Requests of this thread's own variables: given up where an exception leaves them.
+struct Requests {
+  explicit Requests(int count) : all(count, MPI_REQUEST_NULL) {}
+  ~Requests() {
+    for (MPI_Request& request : all) {
+      if (request != MPI_REQUEST_NULL) {
+        give_up(request);
+      }
+    }
+  }
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+  std::vector<MPI_Request> all;
+};
+
+// A request that is given up where it does not complete in time, or its peer was killed. Where it
+// fails, as its peer is lost, `why` is the sentence.
+bool await(const Group& group, int peer, MPI_Request& request, Clock::time_point deadline,
+           std::string& why) {
   microseconds nap{20};
+  auto next_look = next_look_for_signals();
   for (;;) {
     int is_done = 0;
     const int code = MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
@@ -32,13 +60,16 @@ bool await(MPI_Request& request, Clock::time_point deadline, std::string& why) {
     if (is_done) {
       return true;
     }
-    if (Clock::now() >= deadline) {
-      MPI_Cancel(&request);
-      MPI_Status status;
-      MPI_Wait(&request, &status);
-      int is_cancelled = 0;
-      MPI_Test_cancelled(&status, &is_cancelled);
-      return !is_cancelled;
+    const bool has_died = group.has_died(peer);
+    if (has_died) {
+      why = "rank " + std::to_string(peer) + " has died";
+    }
+    if (has_died || Clock::now() >= deadline) {
+      return give_up(request);
+    }
+    if (Clock::now() >= next_look) {
+      run_signal_handlers();
+      next_look = next_look_for_signals();
     }
     std::this_thread::sleep_for(nap);
     nap = std::min(nap * 2, microseconds(1000));
@@ -53,12 +84,12 @@ std::string listed(const std::vector<int>& ranks) {
   return words.str();
 }
 
-void answer(MPI_Comm comm, const std::vector<int>& ranks, char word) {
+void answer(const Group& group, const std::vector<int>& ranks, char word) {
   for (const int rank : ranks) {
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Isend(&word, 1, MPI_CHAR, rank, kAnswer, comm, &request));
+    check(MPI_Isend(&word, 1, MPI_CHAR, rank, kAnswer, group.comm(), &request));
     std::string why;  // it is another call that says so
-    await(request, Clock::now() + std::chrono::seconds(1), why);
+    await(group, rank, request, Clock::now() + std::chrono::seconds(1), why);
   }
 }
 
@@ -66,6 +97,7 @@ void answer(MPI_Comm comm, const std::vector<int>& ranks, char word) {
 
 WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
   auto operation = start("barrier", options);
+  operation->describe(Description("barrier"));
   operation->issue(MPI_Barrier, MPI_Ibarrier, comm());
   return finish(operation, c10d::OpType::BARRIER, "tern:barrier", {}, {});
 }
@@ -74,17 +106,18 @@ void Backend::await_others(Milliseconds timeout, bool waits_for_all) {
   const auto deadline = Clock::now() + timeout;
   std::vector<int> here, missing;
   std::string why = "Rank 0 timed out in monitoredBarrier";
-  std::vector<MPI_Request> requests(size_, MPI_REQUEST_NULL);
   std::vector<char> words(size_);
+  Requests requests(size_);
   for (int rank = 1; rank < size_; ++rank) {
-    check(MPI_Irecv(&words[rank], 1, MPI_CHAR, rank, kArrived, comm(), &requests[rank]));
+    check(MPI_Irecv(&words[rank], 1, MPI_CHAR, rank, kArrived, comm(), &requests.all[rank]));
   }
   for (int rank = 1; rank < size_; ++rank) {
     const bool is_late = !missing.empty() && !waits_for_all;
-    const bool is_here = await(requests[rank], is_late ? Clock::now() : deadline, why);
+    const bool is_here =
+        await(*group_, rank, requests.all[rank], is_late ? Clock::now() : deadline, why);
     (is_here ? here : missing).push_back(rank);
   }
-  answer(comm(), here, missing.empty() ? 1 : 0);
+  answer(*group_, here, missing.empty() ? 1 : 0);
   if (missing.empty()) {
     return;
   }
@@ -100,15 +133,15 @@ void Backend::await_others(Milliseconds timeout, bool waits_for_all) {
 
 void Backend::await_first(Milliseconds timeout) {
   const auto deadline = Clock::now() + timeout;
-  char word = 1;
-  MPI_Request request = MPI_REQUEST_NULL;
+  char word = 1, all_are_here = 0;
+  Requests requests(1);
+  MPI_Request& request = requests.all.front();
   check(MPI_Isend(&word, 1, MPI_CHAR, 0, kArrived, comm(), &request));
   std::string why = "it has not answered";
-  bool is_answered = await(request, deadline, why);
-  char all_are_here = 0;
+  bool is_answered = await(*group_, 0, request, deadline, why);
   if (is_answered) {
     check(MPI_Irecv(&all_are_here, 1, MPI_CHAR, 0, kAnswer, comm(), &request));
-    is_answered = await(request, deadline, why);
+    is_answered = await(*group_, 0, request, deadline, why);
   }
   if (!is_answered || !all_are_here) {
     std::ostringstream sentence;

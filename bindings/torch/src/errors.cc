@@ -42,6 +42,12 @@ bool is_fatal(int code) {
   return !is_refusal(error_class) && error_class != MPI_ERR_TRUNCATE;
 }
 
+bool is_truncated(int code) {
+  int error_class = MPI_SUCCESS;
+  return code != MPI_SUCCESS && MPI_Error_class(code, &error_class) == MPI_SUCCESS &&
+         error_class == MPI_ERR_TRUNCATE;
+}
+
 void check(int code) {
   if (code == MPI_SUCCESS) [[likely]] {
     return;

@@ -16,6 +16,9 @@ std::string sentence(int code);
 // Whether communication goes no further; not so where arguments were refused, or a message was cut.
 bool is_fatal(int code);
 
+// Whether sizes differ among ranks.
+bool is_truncated(int code);
+
 // Throws for anything but MPI_SUCCESS: ValueError for refused arguments, else DistBackendError.
 void check(int code);
 

@@ -59,6 +59,7 @@ struct Layout {
 WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
   const at::Tensor& tensor = only(tensors, "broadcast");
   auto operation = start("broadcast", options);
+  operation->describe(Description("broadcast", tensor).from(options.rootRank));
   const int root = static_cast<int>(options.rootRank);
   const at::Tensor plain = rank_ == root ? readable(*operation, tensor, "broadcast")
                                          : writable(*operation, tensor, "broadcast");
@@ -109,6 +110,7 @@ WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                                const c10d::AllgatherOptions& options) {
   const Tensors& parts = only(outputs, "allgather");
   auto operation = start("allgather", options);
+  operation->describe(Description("allgather of a list", parts));
   gather_all(*operation, parts, only(inputs, "allgather"));
   return finish(operation, c10d::OpType::ALLGATHER, "tern:all_gather", inputs, parts);
 }
@@ -116,6 +118,7 @@ WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
 WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input,
                                      const c10d::AllgatherOptions& options) {
   auto operation = start("allgather", options);
+  operation->describe(Description("allgather", input));
   gather_all_flat(*operation, output, input);
   return finish(operation, c10d::OpType::_ALLGATHER_BASE, "tern:_all_gather_base", {input},
                 {output});
@@ -124,6 +127,7 @@ WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input,
 WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
                                          const c10d::AllgatherOptions& options) {
   auto operation = start("allgather_coalesced", options);
+  operation->describe(Description("allgather_coalesced", inputs).of_any_size());
   Tensors all;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Tensors parts;
@@ -143,6 +147,7 @@ WorkPointer Backend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& 
   TORCH_CHECK_VALUE(outputs.size() == inputs.size(), "tern: allgather has ", outputs.size(),
                     " outputs and ", inputs.size(), " inputs");
   auto operation = start("allgather_into_tensor_coalesced", options);
+  operation->describe(Description("allgather_into_tensor_coalesced", inputs));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     gather_all_flat(*operation, outputs[i], inputs[i]);
   }
@@ -155,6 +160,7 @@ WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs,
   const at::Tensor& input = only(inputs, "gather");
   const int root = static_cast<int>(options.rootRank);
   auto operation = start("gather", options);
+  operation->describe(Description("gather", input).from(root));
   void* target = nullptr;
   Tensors parts;
   if (rank_ == root) {
@@ -189,6 +195,7 @@ WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
   const at::Tensor& output = only(outputs, "scatter");
   const int root = static_cast<int>(options.rootRank);
   auto operation = start("scatter", options);
+  operation->describe(Description("scatter", output).from(root));
   const void* source = nullptr;
   if (rank_ == root) {
     const Tensors& parts = only(inputs, "scatter");

@@ -14,6 +14,8 @@
 
 #include "errors.hpp"
 #include "extensions.hpp"
+#include "operation.hpp"
+#include "peer_watch.hpp"
 
 namespace torch_tern {
 
@@ -120,6 +122,9 @@ Group::Group(std::shared_ptr<Session> session, const std::vector<int>& ranks,
 }
 
 Group::~Group() {
+  if (hang_report_ && !is_forked()) {
+    PeerWatch::get().note_calls(name_, sequence);
+  }
   if (is_forked() || calls_no_more()) {
     (void)stream_comm_.release();  // MPI is not called any more
   } else if (!close()) {
@@ -168,6 +173,26 @@ Milliseconds Group::timeout_of(Milliseconds wanted,
     }
   }
   return time;
+}
+
+void Group::remember(const std::shared_ptr<Operation>& operation) {
+  const std::lock_guard lock(mutex_);
+  if (remembered_.size() >= many_remembered_) {
+    std::erase_if(remembered_, [](const std::weak_ptr<Operation>& one) { return one.expired(); });
+    many_remembered_ = 2 * remembered_.size() + 64;
+  }
+  remembered_.push_back(operation);
+}
+
+std::vector<std::shared_ptr<Operation>> Group::remembered() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Operation>> living;
+  for (const std::weak_ptr<Operation>& one : remembered_) {
+    if (auto operation = one.lock()) {
+      living.push_back(std::move(operation));
+    }
+  }
+  return living;
 }
 
 void Group::refuse_dead() const {
@@ -226,8 +251,41 @@ void Group::end_with(const std::function<std::string()>& why, bool by_timeout) {
   }
 }
 
-Group::Alarm::Alarm(Group& group, std::function<void()> ring)
-    : group_(group), ring_(std::move(ring)) {
+void Group::note_end_of(const EndOfRank& end) {
+  const auto place = std::find(ranks_.begin(), ranks_.end(), end.rank);
+  if (place == ranks_.end()) {
+    return;
+  }
+  const int member = static_cast<int>(place - ranks_.begin());
+  std::string words;
+  {
+    const std::lock_guard lock(mutex_);
+    if (end.has_died) {
+      dead_.insert(member);
+    }
+    const auto waiting = std::find_if(alarms_.begin(), alarms_.end(), [&](const Alarm* alarm) {
+      return alarm->operation_.waits_in_vain(member, end);
+    });
+    if (waiting != alarms_.end()) {
+      words = (*waiting)->operation_.name();
+    }
+  }
+  if (!words.empty()) {
+    end_broken(words + " failed, as rank " + std::to_string(member) + " of " +
+               std::to_string(ranks_.size()) +
+               (end.has_died ? " has died"
+                             : " has left after " + std::to_string(end.calls) +
+                                   " collectives of this group"));
+  }
+}
+
+bool Group::has_died(int member) const {
+  const std::lock_guard lock(mutex_);
+  return dead_.count(member) > 0;
+}
+
+Group::Alarm::Alarm(Group& group, const Operation& operation, std::function<void()> ring)
+    : group_(group), operation_(operation), ring_(std::move(ring)) {
   const std::lock_guard lock(group_.mutex_);
   group_.alarms_.insert(this);
   if (group_.is_dead_) {

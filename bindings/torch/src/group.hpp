@@ -23,6 +23,8 @@
 
 namespace torch_tern {
 
+class Operation;
+
 using Milliseconds = std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
@@ -74,6 +76,18 @@ class Group {
   // The same for a call that failed.
   void end_broken(const std::string& words);
   void set_hang_report(std::shared_ptr<HangReport> report) { hang_report_ = std::move(report); }
+  const std::shared_ptr<HangReport>& hang_report() const { return hang_report_; }
+
+  // A rank of the world has been killed, or has left it after so many collectives of this group.
+  struct EndOfRank {
+    int rank;
+    bool has_died;
+    std::uint64_t calls;
+  };
+  // Ends the group where a thread has waited for a moment for that rank, in vain.
+  void note_end_of(const EndOfRank& end);
+  // Whether this rank of the group was killed, as far as is known.
+  bool has_died(int member) const;
 
   // A call begins, or all of an operation's have ended: counted, and left where peers find it.
   void note_begin(const char* words, Clock::time_point when) {
@@ -89,22 +103,33 @@ class Group {
     --last_call.under_way;
   }
 
-  // A thread waits: while `alarm` lives, the group's end calls this.
+  // Their Works may live when Python ends, and nothing has waited for them.
+  void remember(const std::shared_ptr<Operation>& operation);
+  std::vector<std::shared_ptr<Operation>> remembered() const;
+
+  // A thread waits for the operation: while `alarm` lives, the group's end calls this.
   class Alarm {
    public:
-    Alarm(Group& group, std::function<void()> ring);
+    Alarm(Group& group, const Operation& operation, std::function<void()> ring);
     ~Alarm();
     Alarm(const Alarm&) = delete;
     Alarm& operator=(const Alarm&) = delete;
 
    private:
     Group& group_;
+    const Operation& operation_;
     std::function<void()> ring_;
     friend class Group;
   };
 
   void set_abort_hook(std::int64_t id, std::function<void()> hook);
   void remove_abort_hook(std::int64_t id);
+
+  // The call with this number was refused: the next one has it, as on ranks that did not try.
+  void take_back(std::uint64_t number) {
+    std::uint64_t next = number + 1;
+    sequence.compare_exchange_strong(next, number);
+  }
 
   std::atomic<std::uint64_t> sequence{0};
   std::atomic<int> pipes{0};   // that were made of it
@@ -125,6 +150,8 @@ class Group {
   const char* const lasting_name_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Extension>> extensions_;
+  std::vector<std::weak_ptr<Operation>> remembered_;
+  std::size_t many_remembered_ = 64;  // with so many, those that are gone are looked for
   std::atomic<bool> has_extensions_{false};
   std::atomic<bool> is_dead_{false};
   std::recursive_mutex ending_;
@@ -132,6 +159,7 @@ class Group {
   bool timed_out_ = false;  // this and why_dead_ are written before is_dead_
   std::string why_dead_;
   std::set<Alarm*> alarms_;
+  std::set<int> dead_;  // of its ranks
   std::map<std::int64_t, std::function<void()>> abort_hooks_;
 };
 

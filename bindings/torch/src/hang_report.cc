@@ -5,14 +5,17 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <random>
 #include <set>
 #include <sstream>
 
 #include "operation.hpp"
+#include "peer_watch.hpp"
 
 namespace torch_tern {
 
@@ -22,27 +25,6 @@ namespace {
 
 std::mutex mutex;
 std::weak_ptr<HangReport> latest;
-
-// 0: there is no such process, or it has ended and waits for its parent.
-std::uint64_t start_of(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const auto end = line.rfind(')');  // of its name, which may have anything in it
-  if (end == std::string::npos) {
-    return 0;
-  }
-  std::istringstream fields(line.substr(end + 1));
-  std::string field;
-  fields >> field;
-  if (field == "Z" || field == "X") {
-    return 0;
-  }
-  for (int i = 4; i <= 22; ++i) {  // proc(5): the 22nd is the time
-    fields >> field;
-  }
-  return std::stoull(field);
-}
 
 std::string word_of_boot() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -60,8 +42,11 @@ ProcessRecord own_record() {
     own.place[used] = '\0';
   }
   own.pid = getpid();
-  own.start = start_of(own.pid);
+  own.start = state_of(own.pid).start;
   own.last = &last_call;
+  own.compares = wants_comparison();
+  std::random_device random;
+  own.word = std::uint64_t{random()} << 32 | random();
   return own;
 }
 
@@ -84,11 +69,13 @@ std::string text_from(std::int64_t pid, const char* address) {
   return text;
 }
 
-std::string describe_call(std::int64_t pid, const LastCall& call) {
+std::string describe_call(std::int64_t pid, const LastCall& call, bool is_stopped) {
   if (!call.words) {
-    return "has called nothing";
+    return is_stopped ? "is stopped, and has called nothing" : "has called nothing";
   }
-  std::string text = call.under_way > 0 ? "waits in " : "is in no call; its last was ";
+  const bool is_in_call = call.under_way > 0;
+  std::string text = is_stopped ? (is_in_call ? "is stopped in " : "is stopped; its last was ")
+                                : (is_in_call ? "waits in " : "is in no call; its last was ");
   text += text_from(pid, call.words);
   if (call.sequence >= 0) {
     text += " number " + std::to_string(call.sequence);
@@ -105,17 +92,42 @@ std::string describe_process(const ProcessRecord& one, const char* place) {
     return "is on another host, or in another container";
   }
   const std::string process = "process " + std::to_string(one.pid);
-  if (start_of(one.pid) != one.start) {
+  const ProcessState state = state_of(one.pid);
+  if (state.start != one.start) {
     return "has died (" + process + ")";
   }
   alignas(LastCall) char bytes[sizeof(LastCall)];
   if (!read_from(one.pid, one.last, bytes, sizeof bytes)) {
-    return "lives (" + process + ")";
+    return (state.is_stopped ? "is stopped (" : "lives (") + process + ")";
   }
-  return describe_call(one.pid, *reinterpret_cast<const LastCall*>(bytes)) + " (" + process + ")";
+  return describe_call(one.pid, *reinterpret_cast<const LastCall*>(bytes), state.is_stopped) +
+         " (" + process + ")";
 }
 
 }  // namespace
+
+ProcessState state_of(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const auto end = line.rfind(')');  // of its name, which may have anything in it
+  if (end == std::string::npos) {
+    return {};
+  }
+  std::istringstream fields(line.substr(end + 1));
+  std::string field;
+  fields >> field;
+  if (field == "Z" || field == "X") {
+    return {};
+  }
+  ProcessState state;
+  state.is_stopped = field == "T" || field == "t";
+  for (int i = 4; i <= 22; ++i) {  // proc(5): the 22nd is the time
+    fields >> field;
+  }
+  state.start = std::stoull(field);
+  return state;
+}
 
 const char* lasting(const std::string& text) {
   static std::mutex own;
@@ -124,8 +136,12 @@ const char* lasting(const std::string& text) {
   return texts->insert(text).first->c_str();
 }
 
-std::shared_ptr<HangReport> HangReport::begin(const std::shared_ptr<Group>& world) {
+std::shared_ptr<HangReport> HangReport::begin(const std::shared_ptr<Group>& world,
+                                              bool watches_peers) {
   auto made = std::make_shared<HangReport>();
+  if (watches_peers) {
+    PeerWatch::get().open();
+  }
   const ProcessRecord own = own_record();
   made->processes_.resize(world->ranks().size());
   auto operation = std::make_shared<Operation>(world, "init_process_group", Milliseconds(-1), true);
@@ -134,10 +150,30 @@ std::shared_ptr<HangReport> HangReport::begin(const std::shared_ptr<Group>& worl
                    static_cast<void*>(made->processes_.data()), bytes, MPI_BYTE, world->comm());
   operation->begin();
   operation->wait(Milliseconds::zero());
+  set_comparison(std::any_of(made->processes_.begin(), made->processes_.end(),
+                             [](const ProcessRecord& one) { return one.compares; }));
+  if (watches_peers) {
+    made->watch_peers(made, own);
+  }
   const std::lock_guard lock(mutex);
   latest = made;
   return made;
 }
+
+void HangReport::watch_peers(const std::shared_ptr<HangReport>& self,
+                             const ProcessRecord& own) const {
+  std::vector<PeerWatch::Peer> peers;
+  for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+    const ProcessRecord& one = processes_[rank];
+    if (one.word != own.word && std::strcmp(one.place, own.place) == 0) {
+      peers.push_back({static_cast<int>(rank), one.pid, one.start, one.word});
+    }
+  }
+  PeerWatch::get().begin(self, own.word, std::move(peers));
+}
+
+// The last group has ended: this process makes no more calls in the world.
+HangReport::~HangReport() { PeerWatch::get().leave(); }
 
 std::shared_ptr<HangReport> HangReport::current() {
   const std::lock_guard lock(mutex);
@@ -149,7 +185,8 @@ std::string HangReport::describe(const std::vector<int>& ranks) const {
   std::string text;
   for (const int rank : ranks) {
     text += (text.empty() ? ". rank " : "; rank ") + std::to_string(rank) + " " +
-            describe_process(processes_.at(rank), own.place);
+            (PeerWatch::get().has_left(rank) ? "has left"
+                                             : describe_process(processes_.at(rank), own.place));
   }
   return text;
 }

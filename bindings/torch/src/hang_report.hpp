@@ -18,6 +18,14 @@ namespace torch_tern {
 
 class Group;
 
+// What the system says of a process.
+struct ProcessState {
+  std::uint64_t start =
+      0;  // when it began; 0: there is none, or it has ended and is not waited for
+  bool is_stopped = false;  // by a signal, or a debugger
+};
+ProcessState state_of(std::int64_t pid);
+
 // The call that this process began last. Peers read it; names are never freed.
 struct LastCall {
   std::atomic<const char*> words, group;
@@ -35,13 +43,17 @@ struct ProcessRecord {
   char place[96];  // the machine, and a view of its processes
   std::int64_t pid;
   std::uint64_t start;  // when it began: another process may have its number later
+  std::uint64_t word;   // of the process in this world, at random
+  bool compares;        // it wants the ranks to compare their calls
   const LastCall* last;
 };
 
 class HangReport {
  public:
-  // Collective over the world's group, and within its time-out.
-  static std::shared_ptr<HangReport> begin(const std::shared_ptr<Group>& world);
+  // Collective over the world's group, and within its time-out. Where no launcher does, peers are
+  // watched from then on.
+  static std::shared_ptr<HangReport> begin(const std::shared_ptr<Group>& world, bool watches_peers);
+  ~HangReport();
   // Of the world that began last.
   static std::shared_ptr<HangReport> current();
 
@@ -49,6 +61,8 @@ class HangReport {
   std::string describe(const std::vector<int>& ranks) const;
 
  private:
+  void watch_peers(const std::shared_ptr<HangReport>& self, const ProcessRecord& own) const;
+
   std::vector<ProcessRecord> processes_;
 };
 

@@ -4,7 +4,6 @@
 #include <torch/csrc/utils/pybind.h>
 #include <torch/extension.h>
 
-#include <torch/version.h>
 #include <numeric>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
@@ -12,6 +11,7 @@
 #include "device_queue.hpp"
 #include "extensions.hpp"
 #include "hang_report.hpp"
+#include "peer_watch.hpp"
 #include "pipe.hpp"
 #include "progress.hpp"
 #include "session.hpp"
@@ -53,7 +53,7 @@ c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vec
   auto options = c10::make_intrusive<c10d::Backend::Options>("tern", timeout);
   auto group = make_group(std::move(session), ranks, name, timeout);
   if (is_world) {
-    group->set_hang_report(HangReport::begin(group));
+    group->set_hang_report(HangReport::begin(group, !has_launcher()));
   }
   return c10::make_intrusive<Backend>(std::move(group), rank, options);
 }
@@ -82,15 +82,37 @@ std::tuple<int, int, int, int, std::string> meet(const std::string& words) {
   return {session->rank(), session->size(), local, locals, text};
 }
 
+// Calls without a wait may be complete, or are soon: peers have made the same calls.
+void complete_remembered() {
+  for (const std::shared_ptr<Group>& group : living_groups()) {
+    if (group->is_dead()) {
+      continue;
+    }
+    for (const std::shared_ptr<Operation>& one : group->remembered()) {
+      one->release_at_end();
+    }
+  }
+  Progress::get().await_idle(std::chrono::seconds(2));
+}
+
 // Python is ending: the threads that call it end, and the session, unless something is under way.
-void end() {
+// After an uncaught exception (`has_failed`) there is no wait for peers.
+void end(bool has_failed) {
   if (is_forked()) {
     return;
   }
+  if (!has_failed) {
+    complete_remembered();
+  }
+  for (const std::shared_ptr<Group>& group : living_groups()) {
+    PeerWatch::get().note_calls(group->name(), group->sequence);
+  }
+  PeerWatch::get().leave();
   DeviceQueue::get().await_done(std::chrono::seconds(2));
   DeviceQueue::get().stop();
   Progress::get().stop();
   Timer::stop_thread();
+  PeerWatch::get().stop();
   await_hooks();
   bool are_closed = true;
   for (const std::shared_ptr<Group>& group : living_groups()) {
@@ -158,5 +180,4 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("has_launcher", &tern::has_launcher);
   module.def("can_boot_over_store", [] { return tern::extensions().boot_provide != nullptr; });
   module.def("can_interrupt", [] { return tern::extensions().comm_interrupt != nullptr; });
-  module.attr("built_for") = TORCH_VERSION;
 }

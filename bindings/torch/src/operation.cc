@@ -3,6 +3,7 @@
 #include "operation.hpp"
 
 #include <ATen/core/grad_mode.h>
+#include <pybind11/pybind11.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,18 +14,14 @@
 #include "device_queue.hpp"
 #include "extensions.hpp"
 #include "progress.hpp"
+#include "signals.hpp"
 
 namespace torch_tern {
 
 namespace {
 
-// A library that cannot end a call under way can end a wait: who asks for less time than this gets
-// waits.
-constexpr Milliseconds kLongTimeout = std::chrono::minutes(5);
-
-bool may_block(bool is_sync, Milliseconds timeout) {
-  return is_sync && (extensions().comm_interrupt || timeout >= kLongTimeout);
-}
+// After a peer's end, the time for its data under way.
+constexpr Milliseconds kMoment{300};
 
 // Of one of these requests, where a call on them all has failed.
 int error_among(int code, const std::vector<MPI_Status>& statuses) {
@@ -46,8 +43,7 @@ Operation::Operation(std::shared_ptr<Group> group, const char* words, Millisecon
     : group_(std::move(group)),
       words_(words),
       timeout_(group_->timeout_of(wanted, ending_)),
-      is_sync_(is_sync),
-      is_blocking_(may_block(is_sync, timeout_)) {
+      is_sync_(is_sync) {
   group_->refuse_dead();
   group_->note_begin(words_, begun_);
   status_.MPI_SOURCE = -1;
@@ -60,16 +56,51 @@ Operation::~Operation() {
   }
   if (requests_.empty()) {
     group_->note_end();
+    if (is_numbered_) {
+      group_->take_back(sequence_);
+    }
   } else {
     leak(held_);
   }
 }
 
+std::string Operation::name() const {
+  return std::string(words_) + (peer_ ? "" : " number " + std::to_string(sequence_)) +
+         " of group \"" + group_->name() + "\"";
+}
+
+bool Operation::waits_in_vain(int member, const Group::EndOfRank& end) const {
+  if (Clock::now() - waits_since_ < kMoment) {
+    return false;
+  }
+  if (peer_ && *peer_ != MPI_ANY_SOURCE) {
+    return *peer_ == member;
+  }
+  return end.has_died || (!peer_ && sequence_ >= end.calls);
+}
+
+void Operation::describe(const Description& description) {
+  if (compares_calls()) {
+    std::vector<Description> all(group_->ranks().size());
+    const int bytes = sizeof(Description);
+    make(MPI_Iallgather, static_cast<const void*>(&description), bytes, MPI_BYTE,
+         static_cast<void*>(all.data()), bytes, MPI_BYTE, group_->comm());
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+      if (all[rank] != all.front()) {
+        fail("collective number " + std::to_string(sequence_) + " of group \"" + group_->name() +
+             "\": rank 0 calls " + all.front().words() + ", but rank " + std::to_string(rank) +
+             " calls " + all[rank].words() +
+             " (TERN_CHECK=collective, or TORCH_DISTRIBUTED_DEBUG=DETAIL)");
+      }
+    }
+  }
+  description_ = description;
+}
+
 std::string Operation::overdue(Milliseconds time) const {
   int rank = 0;
   MPI_Comm_rank(group_->comm(), &rank);
-  return std::string(words_) + " number " + std::to_string(sequence_) + " of group \"" +
-         group_->name() + "\" has not ended on rank " + std::to_string(rank) + " of " +
+  return name() + " has not ended on rank " + std::to_string(rank) + " of " +
          std::to_string(group_->ranks().size()) + " before the timeout of " +
          std::to_string(time.count()) + " ms: a rank has not called it, or has died";
 }
@@ -94,6 +125,10 @@ std::exception_ptr Operation::error_of(int code) const {
   if (group_->is_dead()) {
     return failure(group_->why_dead());
   }
+  if (is_truncated(code) && description_.call[0] != '\0') {
+    return failure(sentence(code) + ". This rank calls " + description_.words() +
+                   "; TERN_CHECK=collective compares the calls of all ranks");
+  }
   try {
     check(code);
   } catch (...) {
@@ -110,6 +145,7 @@ void Operation::check_call(int code) const {
 
 void Operation::set_sequence(std::uint64_t sequence) {
   sequence_ = sequence;
+  is_numbered_ = true;
   last_call.sequence.store(static_cast<std::int64_t>(sequence), std::memory_order_relaxed);
 }
 
@@ -245,45 +281,53 @@ std::exception_ptr Operation::error() const {
   return error_;
 }
 
+// Each wait inside MPI ends with a request or an alarm.
 void Operation::wait_for_requests(Milliseconds time) {
-  const Timer timer(after(Clock::now(), time),
-                    [this, time] { group_->end_overdue(overdue(time)); });
-  if (!extensions().comm_interrupt) {
-    return wait_for_requests_or_alarm();
-  }
-  if (requests_.size() == 1) {  // its error has a sentence; one of several has only a class
-    check_call(MPI_Wait(requests_.data(), &status_));
-  } else {
-    std::vector<MPI_Status> statuses(requests_.size());
-    const int count = static_cast<int>(requests_.size());
-    check_call(error_among(MPI_Waitall(count, requests_.data(), statuses.data()), statuses));
-    status_ = statuses.back();
+  auto deadline = after(Clock::now(), time);
+  waits_since_ = Clock::now();
+  while (has_requests()) {
+    const auto next_look = next_look_for_signals();
+    wait_until(std::min(deadline, next_look));
+    if (Clock::now() >= deadline && has_requests()) {
+      group_->end_overdue(overdue(time));
+      deadline = Clock::time_point::max();
+    }
+    if (group_->is_dead() && has_requests() && !extensions().comm_interrupt) {
+      Progress::keep_for_ever(shared_from_this());  // no MPIX_Comm_interrupt
+      fail(group_->why_dead());
+    }
+    if (Clock::now() >= next_look) {
+      run_signal_handlers();
+    }
   }
   requests_.clear();
-  conclude(nullptr);
 }
 
-// With a library that cannot end the requests of a group: the wait ends, and they are left behind.
-void Operation::wait_for_requests_or_alarm() {
+// Until all requests are complete, the deadline, or the group's end under a library without
+// MPIX_Comm_interrupt.
+void Operation::wait_until(Clock::time_point deadline) {
   AlarmRequest alarm;
-  const Group::Alarm link(*group_, [&] { alarm.ring(); });
+  const Group::Alarm link(*group_, *this, [&] {
+    if (!extensions().comm_interrupt) {
+      alarm.ring();
+    }
+  });
+  const Timer timer(deadline, [&] { alarm.ring(); });
+  const int count = static_cast<int>(requests_.size());
   std::vector<MPI_Request> all = requests_;
   all.push_back(alarm.request());
-  for (std::size_t left = requests_.size(); left > 0; --left) {
+  while (has_requests()) {
     int index = MPI_UNDEFINED;
     MPI_Status status;
-    const int code = MPI_Waitany(static_cast<int>(all.size()), all.data(), &index, &status);
-    if (index == static_cast<int>(requests_.size())) {
+    const int code = MPI_Waitany(count + 1, all.data(), &index, &status);
+    if (index == count) {
       alarm.was_waited_for();
-      Progress::keep_for_ever(shared_from_this());
-      conclude(failure(group_->why_dead()));
       return;
     }
+    requests_[index] = all[index];
     check_call(code);
     status_ = status;
   }
-  requests_.clear();
-  conclude(nullptr);
 }
 
 void Operation::wait_here(Milliseconds time) {
@@ -294,11 +338,28 @@ void Operation::wait_here(Milliseconds time) {
     const std::lock_guard lock(mutex_);
     is_waited_for_ = true;
   }
+  std::exception_ptr error;
   try {
     wait_for_requests(time);
+  } catch (const pybind11::error_already_set&) {  // of the handler of a signal
+    give_up_waiting();
+    throw;
   } catch (...) {
-    conclude(std::current_exception());
+    error = std::current_exception();
   }
+  conclude(error);
+}
+
+// The call goes on, as does a future in another thread's hands.
+void Operation::give_up_waiting() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_waited_for_ = false;
+    if (!future_) {
+      return;
+    }
+  }
+  hand_over();
 }
 
 void Operation::wait(Milliseconds time) {
@@ -309,22 +370,35 @@ void Operation::wait(Milliseconds time) {
       wait_here(time == Milliseconds::zero() ? timeout_ : time);
     }
   }
-  std::unique_lock lock(mutex_);
-  if (time == Milliseconds::zero()) {
-    done_.wait(lock, [this] { return is_done_.load(); });
-  } else if (!done_.wait_for(lock, time, [this] { return is_done_.load(); })) {
-    lock.unlock();
-    group_->end_overdue(overdue(time));
-    fail(group_->why_dead());
+  wait_until_done(time);
+  if (const auto failed = error()) {
+    std::rethrow_exception(failed);
   }
-  if (error_) {
-    std::rethrow_exception(error_);
-  }
-  lock.unlock();
   if (is_enqueued()) {
     wait_for_stream(time);
   } else if (ends_are_done_) {
     ends_are_done_->block(current_stream(*device_));
+  }
+}
+
+// Another thread waits for the requests, until its own deadline or the caller's.
+void Operation::wait_until_done(Milliseconds time) {
+  const auto deadline =
+      time == Milliseconds::zero() ? Clock::time_point::max() : after(Clock::now(), time);
+  std::unique_lock lock(mutex_);
+  while (!is_done_) {
+    const auto next_look = next_look_for_signals();
+    done_.wait_until(lock, std::min(deadline, next_look), [this] { return is_done_.load(); });
+    if (is_done_) {
+      return;
+    }
+    lock.unlock();
+    if (Clock::now() >= deadline) {
+      group_->end_overdue(overdue(time));
+      fail(group_->why_dead());
+    }
+    run_signal_handlers();
+    lock.lock();
   }
 }
 
@@ -443,7 +517,15 @@ void Operation::guard(std::function<void()> kick) {
       std::fprintf(stderr, "tern: %s\n", group_->why_dead().c_str());
     }
   });
-  alarm_ = std::make_unique<Group::Alarm>(*group_, std::move(kick));
+  waits_since_ = Clock::now();
+  alarm_ = std::make_unique<Group::Alarm>(*group_, *this, std::move(kick));
+}
+
+void Operation::release_at_end() {
+  const std::unique_lock waiting(waiting_, std::try_to_lock);
+  if (waiting && !is_done_) {
+    hand_over();
+  }
 }
 
 void Operation::release() {

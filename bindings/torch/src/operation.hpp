@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "description.hpp"
 #include "errors.hpp"
 #include "extensions.hpp"
 #include "group.hpp"
@@ -46,37 +47,31 @@ class Operation : public std::enable_shared_from_this<Operation> {
 
   // The call is a collective: it may be put into a stream.
   void allow_stream() { may_enqueue_ = true; }
-  // The call's blocking form, or its nonblocking one, which has a request behind the same
-  // arguments, or the one that is put into a stream. Which one is decided by what all ranks have
-  // alike: they do not match each other.
+  // The call's nonblocking form, which has a request behind the arguments of the blocking one, or
+  // the form that is put into a stream, which the blocking one names. Blocking calls of MPI do not
+  // match nonblocking ones, so no rank makes them, whether or not its caller waits.
   template <class Blocking, class Nonblocking, class... Arguments>
   void issue(Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
     if (is_enqueued()) {
       const auto enqueued = enqueued_form(blocking);
       queued_calls_.emplace_back(
           [this, enqueued, arguments...] { check_call(enqueued(in_stream(arguments)...)); });
-    } else if (is_blocking_) {
-      make(blocking, arguments...);
     } else {
       post(nonblocking, arguments...);
     }
   }
-  // The blocking form, even where the caller would not wait: for calls that need each other's
-  // results. On all ranks.
-  template <class Blocking, class... Arguments>
-  void make(Blocking blocking, Arguments... arguments) {
+  // A nonblocking call and its end, even where the caller would not wait: for calls that need each
+  // other's results. On all ranks.
+  template <class Nonblocking, class... Arguments>
+  void make(Nonblocking nonblocking, Arguments... arguments) {
     await_turn();
-    auto timer = watch();
-    check_call(blocking(arguments...));
+    make_now(nonblocking, arguments...);
+    wait_for_requests(timeout_);
   }
   // A nonblocking call; later, where the data of it or of one before it is not ready yet.
   template <class Nonblocking, class... Arguments>
   void post(Nonblocking nonblocking, Arguments... arguments) {
-    auto call = [this, nonblocking, arguments...] {
-      MPI_Request request = MPI_REQUEST_NULL;
-      check_call(nonblocking(arguments..., &request));
-      requests_.push_back(request);
-    };
+    auto call = [this, nonblocking, arguments...] { make_now(nonblocking, arguments...); };
     if (must_queue()) {
       queued_calls_.emplace_back(std::move(call));
     } else {
@@ -99,7 +94,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   // All calls have been made, or are queued behind what the current stream has to do.
   void begin();
   // The caller goes on when all is done, in the current stream, too.
-  bool ends_in_stream() const { return is_sync_ && device_; }
+  bool is_sync() const { return is_sync_; }
 
   bool is_complete();
   bool has_succeeded() const { return is_done_ && !error() && is_done_on_device(); }
@@ -109,6 +104,19 @@ class Operation : public std::enable_shared_from_this<Operation> {
   c10::intrusive_ptr<c10::ivalue::Future> future();
   // The Work is gone: whatever is under way goes on.
   void release();
+  // The same at the end of Python, where a thread may wait for it and never wake.
+  void release_at_end();
+
+  // What the caller asks for, for sentences; where ranks compare their calls, throws on all of them
+  // where these differ. Before any call is made.
+  void describe(const Description& description);
+  // "allreduce number 3 of group "0"", or "recv of group "0"".
+  std::string name() const;
+  // A message, to or from this rank of the group; MPI_ANY_SOURCE: of any.
+  void set_peer(int peer) { peer_ = peer; }
+  // A thread has waited for so long that what this rank of the group had given would be here.
+  // Where the rank was killed it may have given a part.
+  bool waits_in_vain(int member, const Group::EndOfRank& end) const;
 
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
   std::uint64_t sequence() const { return sequence_; }
@@ -136,9 +144,17 @@ class Operation : public std::enable_shared_from_this<Operation> {
   std::unique_ptr<Timer> watch();
   std::string overdue(Milliseconds time) const;
   void check_call(int code) const;
+  template <class Nonblocking, class... Arguments>
+  void make_now(Nonblocking nonblocking, Arguments... arguments) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_call(nonblocking(arguments..., &request));
+    requests_.push_back(request);
+  }
   void wait_here(Milliseconds time);
+  void give_up_waiting();
   void wait_for_requests(Milliseconds time);
-  void wait_for_requests_or_alarm();
+  void wait_until(Clock::time_point deadline);
+  void wait_until_done(Milliseconds time);
   bool test_here();
   void hand_over();
   bool has_requests() const;
@@ -169,7 +185,6 @@ class Operation : public std::enable_shared_from_this<Operation> {
   std::vector<std::shared_ptr<Extension>> ending_;
   const Milliseconds timeout_;
   const bool is_sync_;
-  const bool is_blocking_;
   const Clock::time_point begun_ = Clock::now();
   std::vector<MPI_Request> requests_;
   MPI_Status status_{};
@@ -186,6 +201,10 @@ class Operation : public std::enable_shared_from_this<Operation> {
   std::function<void()> completion_hook_;
   c10::IValue value_;
   std::uint64_t sequence_ = 0;
+  bool is_numbered_ = false;
+  Description description_;
+  std::optional<int> peer_;          // none: the call is a collective
+  Clock::time_point waits_since_{};  // written before an alarm of the group leads to it
 
   std::mutex waiting_;        // held while a thread tests or waits for the requests
   bool is_handed_ = false;    // they are the progress thread's (under waiting_)

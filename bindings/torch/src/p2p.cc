@@ -21,6 +21,7 @@ const at::Tensor& message(Operation& operation, const Tensors& tensors, const ch
 
 WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
   auto operation = std::make_shared<Operation>(group_, "send", c10d::kUnsetTimeout, false);
+  operation->set_peer(to);
   const at::Tensor& tensor = message(*operation, tensors, "send");
   operation->post(MPI_Isend_c, static_cast<const void*>(tensor.data_ptr()), bytes_of(tensor),
                   MPI_BYTE, to, tag, comm());
@@ -29,6 +30,7 @@ WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
 
 WorkPointer Backend::receive(Tensors& tensors, int from, int tag, c10d::OpType type) {
   auto operation = std::make_shared<Operation>(group_, "recv", c10d::kUnsetTimeout, false);
+  operation->set_peer(from);
   const at::Tensor& tensor = message(*operation, tensors, "recv");
   operation->post(MPI_Irecv_c, tensor.data_ptr(), bytes_of(tensor), MPI_BYTE, from, tag, comm());
   const bool is_any = type == c10d::OpType::RECVANYSOURCE;

@@ -27,6 +27,13 @@ bool Progress::is_idle() {
   return waiting_->is_empty() && ended_.empty() && !has_leader_;
 }
 
+void Progress::await_idle(std::chrono::milliseconds time) {
+  const auto deadline = std::chrono::steady_clock::now() + time;
+  while (!is_idle() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 void Progress::want_leader() {
   if (has_leader_) {
     return;

@@ -6,6 +6,7 @@
 #ifndef TORCH_TERN_PROGRESS_HPP
 #define TORCH_TERN_PROGRESS_HPP
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -24,13 +25,15 @@ class Progress {
   void submit(std::shared_ptr<Operation> operation);
   // Joins the threads; what is pending stays so. A later submit starts them again.
   void stop();
-  bool is_idle();
+  // Until nothing is pending, or so long.
+  void await_idle(std::chrono::milliseconds time);
 
   // Its requests will not complete, but peers may still write into its tensors.
   static void keep_for_ever(std::shared_ptr<Operation> operation);
 
  private:
   void run();
+  bool is_idle();
   // Waits until some of the pending operations are complete or given up.
   void lead(std::unique_lock<std::mutex>& lock);
   void want_leader();

@@ -28,16 +28,18 @@ MPI_Count count_of(const at::Tensor& tensor, const Reduction& how) {
 
 void divide_at_end(Operation& operation, const Reduction& how, const at::Tensor& tensor,
                    int ranks) {
-  if (how.average) {
-    operation.at_end([tensor, ranks] { tensor.div_(ranks); });
+  const double divisor = divisors_of(tensor.scalar_type(), how, ranks).last;
+  if (divisor != 1) {
+    operation.at_end([tensor, divisor] { tensor.div_(divisor); });
   }
 }
 
 // Factors differ by rank, so every rank multiplies before the sum.
-void multiply(const at::Tensor& tensor, const c10d::ReduceOp& op) {
-  if (op == c10d::ReduceOp::PREMUL_SUM) {
-    const at::NoGradGuard no_grad;
-    tensor.copy_(premultiplied(tensor, op));
+void multiply(const at::Tensor& tensor, const c10d::ReduceOp& op, int ranks) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor product = premultiplied(tensor, op, ranks);
+  if (!product.is_same(tensor)) {
+    tensor.copy_(product);
   }
 }
 
@@ -61,7 +63,7 @@ void Backend::reduce_all(Operation& operation, const at::Tensor& tensor, const c
   at::Tensor plain =
       is_plain(tensor) ? tensor : tensor.detach().resolve_conj().resolve_neg().contiguous().clone();
   operation.hold(plain);
-  multiply(plain, op);
+  multiply(plain, op, size_);
   divide_at_end(operation, how, plain, size_);
   if (!plain.is_same(tensor)) {
     operation.at_end([tensor, plain] { tensor.copy_(plain); });
@@ -96,6 +98,7 @@ WorkPointer Backend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& o
     return allreduce_sparse(tensors, options);
   }
   auto operation = start("allreduce", options);
+  operation->describe(Description("allreduce", tensor).by(options.reduceOp));
   reduce_all(*operation, tensor, options.reduceOp);
   return finish(operation, c10d::OpType::ALLREDUCE, "tern:all_reduce", tensors, tensors);
 }
@@ -103,6 +106,7 @@ WorkPointer Backend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& o
 WorkPointer Backend::allreduce_coalesced(Tensors& tensors,
                                          const c10d::AllreduceCoalescedOptions& options) {
   auto operation = start("allreduce_coalesced", options);
+  operation->describe(Description("allreduce_coalesced", tensors).by(options.reduceOp));
   if (are_packable(tensors)) {
     reduce_packed(*operation, tensors, options.reduceOp);
   } else {
@@ -116,6 +120,7 @@ WorkPointer Backend::allreduce_coalesced(Tensors& tensors,
 WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
   const at::Tensor& tensor = only(tensors, "reduce");
   auto operation = start("reduce", options);
+  operation->describe(Description("reduce", tensor).by(options.reduceOp).from(options.rootRank));
   admit(*operation, tensor, "reduce");
   const Reduction how = reduction_of(tensor.scalar_type(), options.reduceOp);
   const int root = static_cast<int>(options.rootRank);
@@ -124,7 +129,7 @@ WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options
                            ? tensor
                            : tensor.detach().resolve_conj().resolve_neg().contiguous().clone();
     operation->hold(plain);
-    multiply(plain, options.reduceOp);
+    multiply(plain, options.reduceOp, size_);
     divide_at_end(*operation, how, plain, size_);
     if (!plain.is_same(tensor)) {
       operation->at_end([tensor, plain] { tensor.copy_(plain); });
@@ -133,7 +138,7 @@ WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options
                      plain.data_ptr(), count_of(plain, how), how.type, how.op, root, comm());
   } else {
     const at::Tensor plain =
-        readable(*operation, premultiplied(tensor, options.reduceOp), "reduce");
+        readable(*operation, premultiplied(tensor, options.reduceOp, size_), "reduce");
     operation->issue(MPI_Reduce_c, MPI_Ireduce_c, static_cast<const void*>(plain.data_ptr()),
                      static_cast<void*>(nullptr), count_of(plain, how), how.type, how.op, root,
                      comm());
@@ -149,7 +154,7 @@ void Backend::reduce_and_scatter(Operation& operation, const at::Tensor& output,
                     input.numel(), " elements over ", size_, " ranks gives each ",
                     input.numel() / size_, ", but the output has ", output.numel());
   const Reduction how = reduction_of(output.scalar_type(), op);
-  const at::Tensor source = readable(operation, premultiplied(input, op), "reduce_scatter");
+  const at::Tensor source = readable(operation, premultiplied(input, op, size_), "reduce_scatter");
   const bool is_own = is_plain(output) && !overlap(output, source);
   const at::Tensor target =
       is_own ? output : at::empty(output.sizes(), output.options().requires_grad(false));
@@ -166,6 +171,7 @@ void Backend::reduce_and_scatter(Operation& operation, const at::Tensor& output,
 WorkPointer Backend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                           const c10d::ReduceScatterOptions& options) {
   auto operation = start("reduce_scatter", options);
+  operation->describe(Description("reduce_scatter", input).by(options.reduceOp));
   reduce_and_scatter(*operation, output, input, options.reduceOp);
   return finish(operation, c10d::OpType::_REDUCE_SCATTER_BASE, "tern:_reduce_scatter_base", {input},
                 {output});
@@ -176,6 +182,7 @@ WorkPointer Backend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& 
   TORCH_CHECK_VALUE(outputs.size() == inputs.size(), "tern: reduce_scatter has ", outputs.size(),
                     " outputs and ", inputs.size(), " inputs");
   auto operation = start("reduce_scatter_tensor_coalesced", options);
+  operation->describe(Description("reduce_scatter_tensor_coalesced", inputs).by(options.reduceOp));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     reduce_and_scatter(*operation, outputs[i], inputs[i], options.reduceOp);
   }
@@ -190,6 +197,7 @@ WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inpu
   TORCH_CHECK_VALUE(static_cast<int>(parts.size()) == size_, "tern: reduce_scatter got ",
                     parts.size(), " tensors for ", size_, " ranks");
   auto operation = start("reduce_scatter", options);
+  operation->describe(Description("reduce_scatter of a list", parts).by(options.reduceOp));
   admit(*operation, output, "reduce_scatter");
   const Reduction how = reduction_of(output.scalar_type(), options.reduceOp);
   auto counts = std::make_shared<std::vector<MPI_Count>>();
@@ -200,7 +208,8 @@ WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inpu
                     parts[rank_].numel(), " elements, but the output has ", output.numel());
   require_alike(output, parts[rank_], "reduce_scatter");
   const at::Tensor source = readable(
-      *operation, premultiplied(readable(*operation, parts, "reduce_scatter"), options.reduceOp),
+      *operation,
+      premultiplied(readable(*operation, parts, "reduce_scatter"), options.reduceOp, size_),
       "reduce_scatter");
   const bool is_own = is_plain(output) && !overlap(output, source);
   const at::Tensor target =

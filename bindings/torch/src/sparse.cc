@@ -4,6 +4,7 @@
 
 #include "backend.hpp"
 #include "memory.hpp"
+#include "types.hpp"
 
 namespace torch_tern {
 
@@ -27,7 +28,7 @@ at::Tensor gather_rows(Operation& operation, const at::Tensor& own,
     offsets.push_back(at);
     at += static_cast<MPI_Aint>(counts.back());
   }
-  operation.make(MPI_Allgatherv_c, own.data_ptr(), bytes_of(own), MPI_BYTE, all.data_ptr(),
+  operation.make(MPI_Iallgatherv_c, own.data_ptr(), bytes_of(own), MPI_BYTE, all.data_ptr(),
                  counts.data(), offsets.data(), MPI_BYTE, comm);
   return all;
 }
@@ -38,7 +39,7 @@ at::Tensor Backend::sum_sparse(Operation& operation, const at::Tensor& tensor) {
   const at::Tensor own = tensor.detach().coalesce();
   MPI_Count entries = own._nnz();
   std::vector<MPI_Count> of_rank(size_);
-  operation.make(MPI_Allgather, &entries, 1, MPI_COUNT, of_rank.data(), 1, MPI_COUNT, comm());
+  operation.make(MPI_Iallgather, &entries, 1, MPI_COUNT, of_rank.data(), 1, MPI_COUNT, comm());
   const at::Tensor indices =
       gather_rows(operation, own._indices().t().contiguous(), of_rank, comm());
   const at::Tensor values = gather_rows(operation, own._values().contiguous(), of_rank, comm());
@@ -56,10 +57,14 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
       options.reduceOp == c10d::ReduceOp::SUM || options.reduceOp == c10d::ReduceOp::AVG,
       "tern: sparse tensors are summed or averaged, nothing else");
   auto operation = start("allreduce_sparse", options);
+  operation->describe(Description("allreduce_sparse", tensor).by(options.reduceOp).of_any_size());
   const at::NoGradGuard no_grad;
-  at::Tensor sum = sum_sparse(*operation, tensor);
-  if (options.reduceOp == c10d::ReduceOp::AVG) {
-    sum = sum.div(size_);
+  const Reduction how = reduction_of(tensor.scalar_type(), options.reduceOp);
+  const Divisors divisors = divisors_of(tensor.scalar_type(), how, size_);
+  at::Tensor sum =
+      sum_sparse(*operation, divisors.first == 1 ? tensor : tensor.detach().div(divisors.first));
+  if (divisors.last != 1) {
+    sum = sum.div(divisors.last);
   }
   tensor.copy_(sum);
   return finish(operation, c10d::OpType::_ALLREDUCE_SPARSE, "tern:sparse_all_reduce", tensors,

@@ -17,11 +17,11 @@ class TimerThread {
  public:
   void add(Timer* timer) {
     const std::lock_guard lock(mutex_);
-    const auto place = timers_.emplace(timer->when_, timer);
+    timers_.emplace(timer->when_, timer);
     if (!thread_.joinable()) {
       is_stopping_ = false;
       thread_ = std::thread([this] { run(); });
-    } else if (place == timers_.begin()) {
+    } else if (timer->when_ < asleep_until_) {
       changed_.notify_one();
     }
   }
@@ -53,11 +53,9 @@ class TimerThread {
   void run() {
     std::unique_lock lock(mutex_);
     while (!is_stopping_) {
-      if (timers_.empty()) {
-        changed_.wait(lock);
-      } else if (const Time next = timers_.begin()->first;
-                 next > std::chrono::steady_clock::now()) {
-        changed_.wait_until(lock, next);
+      const Time next = timers_.empty() ? Time::max() : timers_.begin()->first;
+      if (next > std::chrono::steady_clock::now()) {
+        sleep_until(lock, next);
       } else {
         ringing_ = timers_.begin()->second;
         timers_.erase(timers_.begin());
@@ -70,7 +68,19 @@ class TimerThread {
     }
   }
 
+  // Most timers end before the ring. The thread sleeps on: only an earlier timer wakes the thread.
+  void sleep_until(std::unique_lock<std::mutex>& lock, Time when) {
+    asleep_until_ = when;
+    if (when == Time::max()) {
+      changed_.wait(lock);
+    } else {
+      changed_.wait_until(lock, when);
+    }
+    asleep_until_ = Time::min();
+  }
+
   std::mutex mutex_;
+  Time asleep_until_ = Time::min();
   std::condition_variable changed_, rung_;
   std::multimap<Time, Timer*> timers_;
   Timer* ringing_ = nullptr;

@@ -4,11 +4,11 @@
 
 #include <mpix.h>
 
+#include <bit>
+
 #include <ATen/ATen.h>
 
 namespace torch_tern {
-
-namespace {
 
 using c10::ScalarType;
 using c10d::ReduceOp;
@@ -37,6 +37,8 @@ const char* name_of(ReduceOp::RedOpType op) {
       return "an unknown operation";
   }
 }
+
+namespace {
 
 [[noreturn]] void refuse(ScalarType type, ReduceOp::RedOpType op, const char* why) {
   TORCH_CHECK_VALUE(false, "tern: no ", name_of(op), " of ", c10::toString(type), ": ", why);
@@ -156,7 +158,23 @@ Reduction reduction_of(ScalarType type, const ReduceOp& reduce_op) {
   return {element_of(type), operation_of(op), 1, op == ReduceOp::AVG};
 }
 
-at::Tensor premultiplied(const at::Tensor& tensor, const ReduceOp& op) {
+Divisors divisors_of(ScalarType type, const Reduction& how, int ranks) {
+  if (!how.average) {
+    return {};
+  }
+  if (type != ScalarType::Half && type != ScalarType::BFloat16) {
+    return {1, static_cast<double>(ranks)};
+  }
+  const double first = std::bit_ceil(static_cast<unsigned>(ranks));
+  return {first, ranks / first};
+}
+
+at::Tensor premultiplied(const at::Tensor& tensor, const ReduceOp& op, int ranks) {
+  if (op == ReduceOp::AVG) {
+    const ScalarType type = tensor.scalar_type();
+    const double first = divisors_of(type, reduction_of(type, op), ranks).first;
+    return first == 1 ? tensor : tensor.detach().div(first).contiguous();
+  }
   if (op != ReduceOp::PREMUL_SUM) {
     return tensor;
   }

@@ -9,22 +9,26 @@
 import atexit
 import os
 import socket
+import sys
 
 import torch
 import torch.distributed as dist
 
-from . import _C, pipe
-
-__all__ = ["init", "pipe", "register"]
+from ._built_for import BUILT_FOR  # setup.py writes it
 
 
 def _same_minor(one, other):
     return one.split("+")[0].split(".")[:2] == other.split("+")[0].split(".")[:2]
 
 
-if not _same_minor(_C.built_for, torch.__version__):
-    raise ImportError(f"torch_tern was built for PyTorch {_C.built_for}, and this is {torch.__version__}: "
+# Before the library is loaded: against another version it may lack symbols.
+if not _same_minor(BUILT_FOR, torch.__version__):
+    raise ImportError(f"torch_tern was built for PyTorch {BUILT_FOR}, and this is {torch.__version__}: "
                       "pip install --force-reinstall --no-build-isolation bindings/torch builds it anew")
+
+from . import _C, pipe
+
+__all__ = ["init", "pipe", "register"]
 
 
 def _create(options, backend_options):
@@ -61,7 +65,7 @@ def _at_exit():
             dist.destroy_process_group()
     except Exception:  # the program is ending for a reason of its own
         pass
-    _C.end()
+    _C.end(hasattr(sys, "last_value"))  # Python has printed an exception that ends the program
 
 
 def init():

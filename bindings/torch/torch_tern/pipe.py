@@ -20,7 +20,8 @@ from . import _C
 class Pipe:
     def __init__(self, group=None):
         group = group or dist.group.WORLD
-        self._pipe = _C.Pipe(group._get_backend(torch.device("cpu")))
+        backend = group._get_backend(torch.device("cpu"))
+        self._pipe = _C.Pipe(getattr(backend, "wrapped_pg", backend))  # PyTorch wraps it with TORCH_DISTRIBUTED_DEBUG=DETAIL
         self._functions = {}
         self._arrived = collections.deque()
 

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A package that was built for another version of PyTorch says so before its library is loaded: that one may lack symbols, and
+the loader's words would hide the reason."""
+# program: starts what it needs itself
+
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+import torch_tern
+
+IMPORT = [sys.executable, "-c", "import torch, torch_tern"]
+
+
+def imported(place):
+    done = subprocess.run(IMPORT, capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=place), cwd=place)
+    return done.returncode, done.stderr
+
+
+with tempfile.TemporaryDirectory() as place:
+    package = shutil.copytree(os.path.dirname(torch_tern.__file__), f"{place}/torch_tern")
+    code, text = imported(place)
+    assert code == 0, text
+    # Built for another version: its library does not load, whatever the reason.
+    own = torch.__version__.split("+")[0]
+    for name in glob.glob(f"{package}/*.py"):
+        with open(name) as file:
+            source = file.read()
+        if f'"{own}"' in source:
+            with open(name, "w") as file:
+                file.write(source.replace(f'"{own}"', '"2.4.1"'))
+    for library in glob.glob(f"{package}/_C*.so"):
+        with open(library, "wb") as file:
+            file.write(b"of another version")
+    code, text = imported(place)
+    assert code != 0 and "torch_tern was built for PyTorch 2.4.1, and this is " in text, text
+    assert "bindings/torch builds it anew" in text, text
+print("ok")
