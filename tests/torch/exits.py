@@ -38,7 +38,7 @@ def work(how):
         dist.destroy_process_group()
         del world_group
         groups.clear()
-    elif how in ("works_unseen", "works_late"):  # nobody waits for these, and their Works live on
+    elif how in ("works_unseen", "works_late"):  # without a wait, and their Works live on
         if how == "works_late":
             time.sleep(0.3 * rank)
         kept += [dist.all_reduce(torch.ones(10), group=group, async_op=True) for group in groups]

@@ -2,7 +2,7 @@
 """A rank is killed at a random moment, without a launcher that would end the others: these end at once, and say who it was. What it
 was doing differs: small and large collectives, messages, futures; TURNS in the environment asks for more of them. Ranks that have no
 error of their own, as they have nothing to do with it any more, end without waiting for it. A rank that has done its part, and ends
-before the others, is no reason for an error."""
+before the others, is no reason for an error; a rank that ends without the call is a reason."""
 # program: starts its ranks itself
 
 import os
@@ -81,6 +81,23 @@ def end_early(rank, place):
     print(LEFT, flush=True)
 
 
+def end_without(rank, place):
+    """Rank 2 ends, and the others make one call more."""
+    import torch
+    import torch.distributed as dist
+
+    import world
+
+    world.begin(init_method=f"file://{place}/store", rank=rank, world_size=RANKS)
+    dist.all_reduce(torch.ones(10))
+    open(f"{place}/ready{rank}", "w").close()
+    if rank != VICTIM:
+        try:
+            dist.all_reduce(torch.ones(10))
+        except dist.DistBackendError as error:
+            print(error, flush=True)
+
+
 def unserved(one):
     """Seconds for which its main thread was ready to run, and had no processor."""
     try:
@@ -120,7 +137,7 @@ def turn(what, how, victim, pause, words):
                     assert one.poll() is None, f"{what}: rank {rank} ended before it began:\n{one.communicate()[0]}"
                 time.sleep(0.05)
             time.sleep(pause)
-            if how != "end_early":
+            if how not in ("end_early", "end_without"):
                 ranks[victim].kill()
             ranks[victim].wait()
             killed, before = time.time(), [unserved(one) for one in ranks]
@@ -135,7 +152,7 @@ def turn(what, how, victim, pause, words):
 
 
 if len(sys.argv) > 1:
-    {"work": work, "end_quietly": end_quietly, "end_early": end_early}[sys.argv[1]](int(sys.argv[2]), sys.argv[3])
+    {"work": work, "end_quietly": end_quietly, "end_early": end_early, "end_without": end_without}[sys.argv[1]](int(sys.argv[2]), sys.argv[3])
 else:
     seed = int(os.environ.get("SEED", time.time_ns() % 100000))
     print("SEED", seed)
@@ -145,4 +162,5 @@ else:
         turn(f"turn {number}", "work", victim, chance.uniform(0.1, 1.5), f"rank {victim} has died")
     turn("a quiet end", "end_quietly", VICTIM, 0, LEFT)
     turn("an early end", "end_early", VICTIM, 0, LEFT)
+    turn("an end without the call", "end_without", VICTIM, 0, f"rank {VICTIM} of {RANKS} has left after 1 collectives")
     print("ok")

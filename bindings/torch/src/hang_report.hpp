@@ -20,8 +20,7 @@ class Group;
 
 // What the system says of a process.
 struct ProcessState {
-  std::uint64_t start =
-      0;  // when it began; 0: there is none, or it has ended and is not waited for
+  std::uint64_t start = 0;  // the time of its begin; 0: no such process, or a zombie
   bool is_stopped = false;  // by a signal, or a debugger
 };
 ProcessState state_of(std::int64_t pid);
