@@ -103,15 +103,20 @@ std::unique_ptr<Timer> Operation::watch() {
 }
 
 std::exception_ptr Operation::error_of(int code) const {
+  const std::string text = code == MPI_SUCCESS ? std::string() : sentence(code);
+  const bool is_differing = is_truncated(code) || text.find("different sizes") != std::string::npos;
+  const std::string own = is_differing && description_.call[0] != '\0'
+                              ? ". This rank calls " + description_.words() +
+                                    "; TERN_CHECK=collective compares the calls of all ranks"
+                              : "";
   if (code != MPI_SUCCESS && is_fatal(code)) {  // a peer has died, or has left a collective
-    group_->end_broken(std::string(words_) + " failed: " + sentence(code));
+    group_->end_broken(std::string(words_) + " failed: " + text + own);
   }
   if (group_->is_dead()) {
     return failure(group_->why_dead());
   }
-  if (is_truncated(code) && description_.call[0] != '\0') {
-    return failure(sentence(code) + ". This rank calls " + description_.words() +
-                   "; TERN_CHECK=collective compares the calls of all ranks");
+  if (!own.empty()) {
+    return failure(text + own);
   }
   try {
     check(code);
