@@ -25,7 +25,7 @@ constexpr int kYields = 16;
 
 // An introduction.
 constexpr uint32_t kNodeShift = 20, kNumber = (1U << kNodeShift) - 1;
-constexpr int kMostNodes = 1 << 11;  // with 0 for an unknown node
+constexpr int kMostNodes = 1 << 9;  // with 0 for an unknown node
 
 }  // namespace
 

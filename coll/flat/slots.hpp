@@ -231,8 +231,8 @@ class Slab {
   ~Slab();
 
   [[nodiscard]] uint32_t number() const noexcept { return slab_; }
-  /// The slab's number and the rank's NUMA node, for meet() of the others. The highest bit is free.
-  /// kNone without a slab.
+  /// The slab's number and the rank's NUMA node, for meet() of the others. The three highest bits
+  /// are free. kNone without a slab.
   [[nodiscard]] uint32_t introduction() const noexcept;
   /// Whether this rank can copy from all others' memory.
   [[nodiscard]] bool can_get() const;
