@@ -38,7 +38,7 @@ once() { # once PATTERN COMMAND...: exactly one line of the output has it
 }
 check "nothing is said without it" sh -c "[ -z \"\$('$MPIRUN' -n 2 ./talk 2>&1)\" ]"
 check "the way to a peer, with limits and reason" once \
-  '\[rank 0\] to rank 1 by sm (shared memory: the same host): up to 8 KiB at once; larger ones' run -x TERN_EXPLAIN=1
+  '\[rank 0\] to rank 1 by sm (shared memory: the same host): up to 63.8 KiB at once; larger ones' run -x TERN_EXPLAIN=1
 check "the sum at the end" once \
   '\[rank 0\] sent to rank 1 by sm: .* messages at once .*, 3 messages announced (3 MiB)' run -x TERN_EXPLAIN=1
 check "an algorithm is named once" once 'allreduce of 4 bytes on 2 ranks: ' run -x TERN_EXPLAIN=1

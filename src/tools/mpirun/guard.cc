@@ -102,7 +102,12 @@ void Guard::remove_directory() const noexcept {
   const auto remove_one = [](const char* path, const struct stat*, int, struct FTW*) {
     return std::remove(path);
   };
-  ::nftw(table_->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+  // A rank that was just killed may still make a file: then the directory is not empty.
+  constexpr int kTries = 100, kMomentUs = 10'000;
+  for (int i = 0; i < kTries && ::access(table_->directory, F_OK) == 0; ++i) {
+    if (i > 0) ::usleep(kMomentUs);
+    ::nftw(table_->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+  }
 }
 
 }  // namespace tern::mpirun
