@@ -67,7 +67,7 @@ void Ledger::set_descriptor(uint32_t row, int descriptor) noexcept {
 PeerLedger::PeerLedger(const Fd& file, uint64_t number) : number_(number) {
   struct stat about;
   if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
-      about.st_size != static_cast<off_t>(sizeof(LedgerFile)) || !has_sealed_size(file.get()))
+      about.st_size != static_cast<off_t>(sizeof(LedgerFile)) || !has_fixed_size(file.get()))
     throw Error(MPI_ERR_OTHER, "what it names is no list of shared memory");
   void* const at = ::mmap(nullptr, sizeof(LedgerFile), PROT_READ, MAP_SHARED, file.get(), 0);
   if (at == MAP_FAILED)

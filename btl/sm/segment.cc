@@ -85,7 +85,7 @@ Fd open_of_rank(const SmAddress& address, uint32_t rank) {
              "the same user and see each other's processes (one PID namespace)",
              rank, path.c_str(), std::strerror(fd.valid() ? errno : why)));
   if (status.st_ino != address.inode || static_cast<uint64_t>(status.st_size) != address.bytes ||
-      address.bytes < sizeof(SegmentHead) || !has_sealed_size(fd.get()))
+      address.bytes < sizeof(SegmentHead) || !has_fixed_size(fd.get()))
     throw Error(MPI_ERR_OTHER,
                 strf("%s is not the shared memory that rank %u announced (another PID "
                      "namespace, or that rank has died)",

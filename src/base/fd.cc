@@ -4,12 +4,16 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string>
 
 #include "base/error.hpp"
 #include "base/last_words.hpp"
@@ -49,6 +53,40 @@ std::string file_limit() {
       static_cast<unsigned long long>(limit.rlim_cur / 1024));
 }
 
+/// A file without a name, in this folder. Not valid() with errno.
+Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
+  struct statvfs room {};
+  if (::statvfs(folder.c_str(), &room) != 0) return Fd();
+  if (room.f_bavail < bytes / room.f_bsize) {
+    errno = ENOSPC;
+    return Fd();
+  }
+  Fd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
+  if (fd.valid() || errno == EACCES || errno == EROFS || errno == ENOSPC) return fd;
+  std::string name = folder + "/tern.XXXXXX";  // file systems without O_TMPFILE
+  fd = Fd(::mkostemp(name.data(), O_CLOEXEC));
+  if (fd.valid()) ::unlink(name.c_str());
+  return fd;
+}
+
+/// Where memfd_create is refused with this errno. A folder with less free space than the file may
+/// take is passed over: a write to a full one ends the process (SIGBUS).
+Fd make_unlinked(size_t bytes, int refusal) {
+  const char* const named = std::getenv("TMPDIR");
+  const std::string last = named != nullptr && *named == '/' ? named : "/tmp";
+  std::string tried;
+  for (const std::string& folder : {std::string("/dev/shm"), last}) {
+    Fd fd = make_unlinked_in(folder, bytes);
+    if (fd.valid()) return fd;
+    tried += strf("%s%s: %s", tried.empty() ? "" : ", ", folder.c_str(), std::strerror(errno));
+  }
+  throw Error(MPI_ERR_NO_MEM,
+              strf("cannot create a shared memory file of %zu bytes: memfd_create is refused (%s), "
+                   "and no folder takes a file instead (%s); allow memfd_create in the filter of "
+                   "system calls (seccomp), or set TMPDIR to a folder with so much free space",
+                   bytes, std::strerror(refusal), tried.c_str()));
+}
+
 }  // namespace
 
 Mapping Mapping::shared(int fd, size_t bytes) {
@@ -61,21 +99,30 @@ Mapping Mapping::shared(int fd, size_t bytes) {
 
 Fd make_memfd(const char* name, size_t bytes) {
   Fd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd.valid())
-    throw Error(MPI_ERR_NO_MEM,
-                strf("cannot create a shared memory file: %s", std::strerror(errno)));
+  const int refusal = errno;
+  const bool has_limit = !fd.valid() && (refusal == EMFILE || refusal == ENFILE);
+  if (has_limit)
+    throw Error(MPI_ERR_NO_MEM, strf("cannot create a shared memory file: %s; ulimit -n says how "
+                                     "many descriptors a process may have",
+                                     std::strerror(refusal)));
+  const bool can_seal = fd.valid();
+  if (!can_seal) fd = make_unlinked(bytes, refusal);
   if (set_size(fd.get(), bytes) != 0)
     throw Error(MPI_ERR_NO_MEM, strf("cannot give a shared memory file %zu bytes: %s%s", bytes,
                                      std::strerror(errno), file_limit().c_str()));
-  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+  if (can_seal && ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     throw Error(MPI_ERR_OTHER,
                 strf("cannot seal the size of a shared memory file: %s", std::strerror(errno)));
   return fd;
 }
 
-bool has_sealed_size(int fd) noexcept {
+// A file without a name can only be made smaller by its own user, who may also kill the process.
+bool has_fixed_size(int fd) noexcept {
   const int seals = ::fcntl(fd, F_GET_SEALS);
-  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+  if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return true;
+  struct stat about {};
+  return ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_nlink == 0 &&
+         about.st_uid == ::geteuid() && (about.st_mode & 077) == 0;
 }
 
 }  // namespace tern

@@ -70,10 +70,11 @@ class Mapping {
   size_t bytes_ = 0;
 };
 
-/// A sealed-size anonymous shared memory file (memfd), close-on-exec. Throws Error(MPI_ERR_NO_MEM).
+/// A shared memory file without a name, close-on-exec: a memfd of sealed size; where memfd_create
+/// is refused, an unlinked file in /dev/shm or TMPDIR. Throws Error(MPI_ERR_NO_MEM).
 Fd make_memfd(const char* name, size_t bytes);
 
-/// Whether pages of this file cannot be taken away (which would kill processes that map it).
-[[nodiscard]] bool has_sealed_size(int fd) noexcept;
+/// Whether no other user can take pages of this file away, which would kill processes that map it.
+[[nodiscard]] bool has_fixed_size(int fd) noexcept;
 
 }  // namespace tern

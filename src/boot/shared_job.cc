@@ -101,8 +101,8 @@ SharedJob SharedJob::create(int fd, const Facts& facts) {
 SharedJob SharedJob::attach(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size < static_cast<off_t>(sizeof(Header))) return {};
-  // A number that now means another file: only a shared memory file can have its size sealed.
-  if (!has_sealed_size(fd) || (::fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR) return {};
+  // A number that now means another file: only a shared memory file has no name.
+  if (!has_fixed_size(fd) || (::fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR) return {};
   SharedJob job(Mapping::shared(fd, static_cast<std::size_t>(info.st_size)));
   const Header& header = job.header();
   const std::uint32_t size = header.size;

@@ -63,7 +63,7 @@ Mapping map_shared(const Offer& offer, int owner, size_t bytes) {
     throw Error(MPI_ERR_OTHER, strf("cannot map the memory of a window that rank %d made (%s: %s)",
                                     owner, path.c_str(), std::strerror(errno)));
   if (status.st_ino != offer.inode || static_cast<uint64_t>(status.st_size) != bytes ||
-      !has_sealed_size(fd.get()))
+      !has_fixed_size(fd.get()))
     throw Error(MPI_ERR_OTHER,
                 strf("%s is not the memory of a window that rank %d made", path.c_str(), owner));
   return map_shared(fd, bytes);

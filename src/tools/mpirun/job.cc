@@ -212,6 +212,7 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
 void Job::watch(Rank& rank) {
   ++running_;
   rank.pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, rank.pid, 0)));
+  if (!rank.pidfd.valid() && (errno == ENOSYS || errno == EPERM)) return look_again(rank);
   if (!rank.pidfd.valid())
     throw Error(MPI_ERR_OTHER, strf("mpirun cannot watch rank %d: %s; see ulimit -n", rank.number,
                                     std::strerror(errno)));

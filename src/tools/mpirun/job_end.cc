@@ -53,7 +53,8 @@ void Job::on_exit(Rank& rank) {
   if (running_ == 0) all_ended();
 }
 
-// It is dead, but its tracer must see that first; until then its descriptor stays ready.
+// It is dead, but its tracer must see that first; until then its descriptor stays ready. Or the
+// kernel gives no descriptors of processes (a filter refuses pidfd_open).
 void Job::look_again(Rank& rank) {
   loop_.forget(rank.pidfd.get());
   loop_.after(kTracerRound, [this, &rank] { on_exit(rank); });

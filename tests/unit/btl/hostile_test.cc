@@ -140,7 +140,7 @@ TEST_F(Damaged, AHeadThatMakesNoSenseIsRefused) {
 }
 
 TEST_F(Damaged, NobodyCanTakePagesAway) {
-  EXPECT_TRUE(has_sealed_size(peer_.fd().get()));
+  EXPECT_TRUE(has_fixed_size(peer_.fd().get()));
   EXPECT_NE(::ftruncate(peer_.fd().get(), 0), 0);
   EXPECT_NE(::ftruncate(sm_->segment().fd().get(), 0), 0);
 }
