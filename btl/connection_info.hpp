@@ -11,7 +11,7 @@
 
 namespace tern::btl {
 
-inline constexpr uint32_t kWireVersion = 14;
+inline constexpr uint32_t kWireVersion = 15;
 
 /// Travels as it is.
 struct ConnectionInfo {

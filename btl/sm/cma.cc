@@ -9,6 +9,7 @@
 #include <climits>
 
 #include "base/process_file.hpp"
+#include "base/shared_file.hpp"
 
 namespace tern::btl::sm {
 namespace {
@@ -104,6 +105,13 @@ int cma_probe(pid_t pid, const void* address, unsigned long expected) noexcept {
   const int error = cma_get(pid, &local, 1, &remote, 1);
   if (error != 0) return error;
   return word == expected ? 0 : ESRCH;  // another process than the one we mean
+}
+
+const char* cma_cure() noexcept {
+  return needs_keeper() ? "one user namespace for all ranks of the host, and a program that may be "
+                          "read and dumped"
+                        : "allow ptrace among processes of one user (sysctl "
+                          "kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE)";
 }
 
 void cma_allow(pid_t launcher) noexcept {

@@ -21,6 +21,8 @@ namespace tern::btl::sm {
 /// Reads the word at `address` there: 0 when it is `expected`, else why it cannot be done (an
 /// errno).
 [[nodiscard]] int cma_probe(pid_t pid, const void* address, unsigned long expected) noexcept;
+/// The cure for a refusal, as words for the user.
+[[nodiscard]] const char* cma_cure() noexcept;
 /// Lets the processes of the launcher's tree read this one's memory where Yama asks for it. No
 /// effect elsewhere.
 void cma_allow(pid_t launcher) noexcept;

@@ -48,7 +48,7 @@ bool Attached::has_died(uint32_t rank) noexcept {
   if (now < next_look_ns) return false;
   const bool is_first = next_look_ns == 0;
   next_look_ns = now + kBetweenLooksNs;
-  if (is_first || address.pid == ::getpid() || !has_ended(address.pid)) return false;
+  if (is_first || address.is_own_process() || !has_ended(address.pid_here())) return false;
   gone = SegmentHead::kDied;
   log_line("rank %u has died without leaving MPI (process %d); this rank leaves without it", rank,
            address.pid);
@@ -165,7 +165,7 @@ void SmEndpoint::pop() noexcept {
   if (TERN_UNLIKELY(tell)) ring_doorbell();
 }
 
-bool SmEndpoint::same_process() const noexcept { return address_.pid == ::getpid(); }
+bool SmEndpoint::same_process() const noexcept { return address_.is_own_process(); }
 
 // Once in a process: where one peer refuses, most do.
 void SmEndpoint::explain_refusal(int error) noexcept {
@@ -174,16 +174,16 @@ void SmEndpoint::explain_refusal(int error) noexcept {
   shared_.explain.warn(
       "fallback", {{"peer", to.peer.rank}, {"what", "two copies"}, {"why", std::strerror(error)}},
       strf("large messages between ranks of this host take two copies instead of one: "
-           "process_vm_readv of rank %u says %s. Cure: allow ptrace among processes of one user "
-           "(sysctl kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE), or set "
-           "TERN_SM_SINGLE_COPY=pipeline to say so on purpose",
-           to.peer.rank, std::strerror(error)));
+           "process_vm_readv of rank %u says %s. Cure: %s, or set TERN_SM_SINGLE_COPY=pipeline to "
+           "say so on purpose",
+           to.peer.rank, std::strerror(error), cma_cure()));
 }
 
 bool SmEndpoint::one_sided() noexcept {
   if (TERN_UNLIKELY(cma_ == Tried::kNot)) {
     const auto* word = reinterpret_cast<const void*>(address_.base);
-    const int error = same_process() ? 0 : cma_probe(address_.pid, word, segment_.head().magic);
+    const int error =
+        same_process() ? 0 : cma_probe(address_.pid_here(), word, segment_.head().magic);
     cma_ = error == 0 ? Tried::kWorks : Tried::kRefused;
     if (error != 0) explain_refusal(error);
   }
@@ -192,14 +192,14 @@ bool SmEndpoint::one_sided() noexcept {
 
 int SmEndpoint::get(const iovec* local, size_t locals, const iovec* remote,
                     size_t remotes) noexcept {
-  if (!same_process()) return cma_get(address_.pid, local, locals, remote, remotes);
+  if (!same_process()) return cma_get(address_.pid_here(), local, locals, remote, remotes);
   copy_pieces(local, locals, remote, remotes);
   return 0;
 }
 
 int SmEndpoint::put(const iovec* local, size_t locals, const iovec* remote,
                     size_t remotes) noexcept {
-  if (!same_process()) return cma_put(address_.pid, local, locals, remote, remotes);
+  if (!same_process()) return cma_put(address_.pid_here(), local, locals, remote, remotes);
   copy_pieces(remote, remotes, local, locals);
   return 0;
 }

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "base/ended.hpp"
 #include "base/error.hpp"
-#include "base/process_file.hpp"
 #include "mpi.h"
 
 namespace tern::btl::sm {
@@ -65,31 +65,29 @@ bool ends_within_a_moment(pid_t pid) {
 }
 
 Fd open_of_rank(const SmAddress& address, uint32_t rank) {
-  const std::string path = strf("/proc/%d/fd/%d", address.pid, address.fd);
-  Fd fd = open_of_process(address.pid, address.fd, O_RDWR);
-  const int why = errno;
+  FoundFile found = open_offered(address, O_RDWR);
   struct stat status {};
-  if (!fd.valid() && (why == EMFILE || why == ENFILE))
+  if (!found.valid() && (found.error == EMFILE || found.error == ENFILE))
     throw Error(MPI_ERR_NO_MEM,
-                strf("cannot attach the shared memory of rank %u: %s; ulimit -n says "
-                     "how many a process may have",
-                     rank, std::strerror(why)));
-  if (!fd.valid() && ends_within_a_moment(address.pid))
+                strf("cannot attach the shared memory of rank %u: %s; ulimit -n says how "
+                     "many a process may have",
+                     rank, std::strerror(found.error)));
+  if (!found.valid() && ends_within_a_moment(address.pid_here()))
     throw Error(MPI_ERR_OTHER,
                 strf("rank %u (pid %d) has ended: it left, or died, without MPI_Finalize", rank,
                      address.pid));
-  if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
-    throw Error(
-        MPI_ERR_OTHER,
-        strf("cannot attach the shared memory of rank %u (%s: %s); ranks of one host must run as "
-             "the same user and see each other's processes (one PID namespace)",
-             rank, path.c_str(), std::strerror(fd.valid() ? errno : why)));
-  if (status.st_ino != address.inode || static_cast<uint64_t>(status.st_size) != address.bytes ||
+  if (!found.valid())
+    throw Error(MPI_ERR_OTHER,
+                strf("cannot attach the shared memory of rank %u (%s); ranks of one host must run "
+                     "as the same user, and see each other's processes (one PID and user "
+                     "namespace), share a network namespace, or be started by Tern's mpirun",
+                     rank, found.why.c_str()));
+  Fd fd = std::move(found.descriptors.front());
+  if (::fstat(fd.get(), &status) != 0 || static_cast<uint64_t>(status.st_size) != address.bytes ||
       address.bytes < sizeof(SegmentHead) || !has_fixed_size(fd.get()))
     throw Error(MPI_ERR_OTHER,
-                strf("%s is not the shared memory that rank %u announced (another PID "
-                     "namespace, or that rank has died)",
-                     path.c_str(), rank));
+                strf("descriptor %d of process %d is not the shared memory that rank %u announced",
+                     address.fd, address.pid, rank));
   return fd;
 }
 
@@ -120,6 +118,7 @@ void Segment::lay_out(const Shape& shape) noexcept {
 Segment Segment::create(const Shape& shape, uint32_t rank) {
   Segment segment;
   segment.fd_ = make_memfd("tern", shape.bytes());
+  segment.offered_ = OfferedFile(segment.fd_, OfferedFile::Keep::kYes);
   segment.map_ = Mapping::shared(segment.fd_.get(), shape.bytes());
   segment.base_ = segment.map_.data();
   segment.lay_out(shape);
@@ -133,10 +132,14 @@ Segment Segment::create(const Shape& shape, uint32_t rank) {
   return segment;
 }
 
+SmAddress Segment::address() const noexcept {
+  return {offered_.offer(), shape_.bytes(), reinterpret_cast<uint64_t>(base_)};
+}
+
 Segment Segment::attach(const SmAddress& address, uint32_t rank) {
   Fd fd = open_of_rank(address, rank);
   Segment segment;
-  if (address.pid == ::getpid()) {
+  if (address.is_own_process()) {
     segment.base_ = reinterpret_cast<std::byte*>(address.base);
   } else {
     segment.map_ = Mapping::shared(fd.get(), address.bytes);  // the descriptor is not kept

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Segment: the memory of one rank that its node mates map: doorbell, rings towards it, payload pool
 // from it, slabs that peers read; all of these are in equal parts for the channels of that rank.
-// Why: a memfd has no name: nothing in /dev/shm, nothing left behind, and only processes that may
-// open /proc/PID/fd of their own user can attach. Layout: SegmentHead | RingControl[] |
+// Why: a memfd has no name: nothing in /dev/shm, nothing left behind, and only processes of the
+// same user can attach (base/shared_file.hpp). Layout: SegmentHead | RingControl[] |
 // SharedClaims[] | BlockFlag[] | rings | pool blocks | slabs. Pages are touched only when used.
 #pragma once
 
@@ -13,6 +13,7 @@
 
 #include "base/doorbell.hpp"
 #include "base/fd.hpp"
+#include "base/shared_file.hpp"
 #include "btl/btl.hpp"
 #include "btl/claims.hpp"
 #include "core/process.hpp"
@@ -78,13 +79,10 @@ struct Shape {
 };
 
 /// Where a rank's segment is; published by boot.
-struct SmAddress {
-  int32_t pid;
-  int32_t fd;  // in that process
-  uint64_t inode;
-  uint64_t bytes;
-  uint64_t base;  // in that process: probes of one-sided copies read it; ranks that are threads
-                  // share it
+struct SmAddress : FileOffer {
+  uint64_t bytes = 0;
+  uint64_t base = 0;  // in that process: probes of one-sided copies read it; ranks that are threads
+                      // share it
 };
 
 /// A mapped segment, own or a peer's.
@@ -118,6 +116,8 @@ class Segment {
   }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] const Fd& fd() const noexcept { return fd_; }
+  /// Of an own one.
+  [[nodiscard]] SmAddress address() const noexcept;
   [[nodiscard]] bool valid() const noexcept { return base_ != nullptr; }
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
 
@@ -129,6 +129,7 @@ class Segment {
   void lay_out(const Shape& shape) noexcept;
 
   Fd fd_;
+  OfferedFile offered_;
   Mapping map_;  // invalid where another rank of this process owns it
   std::byte* base_ = nullptr;
   Shape shape_{};

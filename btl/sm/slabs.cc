@@ -57,19 +57,19 @@ Doorbell& SmSlabs::bell(core::Peer& peer) { return sm_.attached(peer).segment.he
 bool SmSlabs::can_get(core::Peer& peer) {
   const Attached& there = sm_.attached(peer);
   if (sm_.process().params.sm_single_copy == "pipeline") return false;
-  if (there.address.pid == ::getpid()) return true;
+  if (there.address.is_own_process()) return true;
   const auto* word = reinterpret_cast<const void*>(there.address.base);
-  return cma_probe(there.address.pid, word, there.segment.head().magic) == 0;
+  return cma_probe(there.address.pid_here(), word, there.segment.head().magic) == 0;
 }
 
 int SmSlabs::get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexcept {
   const SmAddress& address = sm_.attached(peer).address;
-  if (address.pid == ::getpid()) {
+  if (address.is_own_process()) {
     std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
     return 0;
   }
   const iovec local{to, bytes}, remote{reinterpret_cast<void*>(from), bytes};
-  return cma_get(address.pid, &local, 1, &remote, 1);
+  return cma_get(address.pid_here(), &local, 1, &remote, 1);
 }
 
 // One system call for both ends: a buffer is hardly ever in two mappings of different kinds. The

@@ -2,9 +2,6 @@
 // Sm: the segment, first contacts, and the round over all rings.
 #include "btl/sm/sm.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/clock.hpp"
@@ -83,11 +80,7 @@ std::unique_ptr<Btl> Sm::for_channel(Sink& sink, uint32_t channel) {
 // All channels are in one segment.
 std::string Sm::address() {
   if (shared_.own_channel != 0) return {};
-  struct stat status {};
-  if (::fstat(segment_->fd().get(), &status) != 0)
-    throw Error(MPI_ERR_INTERN, "cannot ask the shared memory file for its inode");
-  const SmAddress own{::getpid(), segment_->fd().get(), status.st_ino, segment_->shape().bytes(),
-                      reinterpret_cast<uint64_t>(segment_->base())};
+  const SmAddress own = segment_->address();
   return {reinterpret_cast<const char*>(&own), sizeof own};
 }
 
@@ -115,12 +108,10 @@ Attached& Sm::attached(const core::Peer& peer) {
 
 SmAddress Sm::address_of(const core::Peer& peer) const {
   const auto address = book_.address_as<SmAddress>(peer, name(), 0);
-  if (address.pid == ::getpid() && !process_.boot->job().threads)
-    throw Error(MPI_ERR_OTHER,
-                strf("the connection info of rank %u names the process of this rank (%d); ranks of "
-                     "one host must see each other's processes: containers need one PID namespace "
-                     "(docker run --pid=host)",
-                     peer.rank, address.pid));
+  if (address.is_own_process() && !process_.boot->job().threads)
+    throw Error(MPI_ERR_OTHER, strf("the connection info of rank %u names the process of this rank "
+                                    "(%d): two processes have entered the job as one rank",
+                                    peer.rank, address.pid));
   return address;
 }
 

@@ -199,7 +199,8 @@ Trial judge_frames(const Meeting& meeting, const std::string& failure) {
     trial.finding = strf("two processes exchanged %u frames of 8 to %zu bytes", 2 * kFrames,
                          kSizes[std::size(kSizes) - 1]);
   else
-    trial.cure = "ranks need memory files (memfd_create), /proc, and one user and PID namespace";
+    trial.cure =
+        "ranks need memory files (memfd_create, or room in /dev/shm or TMPDIR) and one user";
   return trial;
 }
 

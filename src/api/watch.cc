@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/shared_file.hpp"
 #include "boot/boot.hpp"
 #include "core/current_call.hpp"
 #include "pml/pml.hpp"
@@ -23,6 +24,7 @@ size_t count_threads(const core::Process& process) {
   const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
   size_t own = process.has_progress_thread ? 1 : 0;
   if (process.proxy != nullptr && !process.proxy->waits()) ++own;
+  own += static_cast<size_t>(keeper_threads());
   return static_cast<size_t>(std::distance(tasks, end)) - own;
 }
 

@@ -4,15 +4,18 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
-#include "base/process_file.hpp"
 #include "base/remote_fence.hpp"
 #include "mpi.h"
 
@@ -25,19 +28,28 @@ void write_to(int fd) noexcept {
   (void)!::write(fd, &byte, 1);
 }
 
-uint64_t inode_of_pipe(int fd) noexcept {
-  struct stat found {};
-  return ::fstat(fd, &found) == 0 && S_ISFIFO(found.st_mode) ? found.st_ino : 0;
+/// Both ends of pipes from keepers: a second ring asks no keeper again. An open reading end
+/// prevents SIGPIPE after the sleeper has left.
+struct HandedPipes {
+  std::mutex mutex;
+  std::unordered_map<uint64_t, std::vector<Fd>> by_inode;
+};
+
+HandedPipes& handed_pipes() {
+  static HandedPipes& all = *new HandedPipes;
+  return all;
 }
 
-// The sleeper's own process may be this one. Another may be about to leave: who opens the pipe for
-// both directions reads it, too, and so never writes to one that is not read, which is SIGPIPE; and
-// a descriptor may be another file's by now.
-void write_to_pipe_of(pid_t pid, int fd, uint64_t inode) noexcept {
-  if (pid == ::getpid()) return write_to(fd);
-  const Fd opened = open_of_process(pid, fd, O_RDWR | O_NONBLOCK);
-  if (!opened.valid()) return;  // it has left, or its sleep ends by itself
-  if (inode_of_pipe(opened.get()) == inode) write_to(opened.get());
+// A descriptor from /proc is open for both directions; a keeper hands out both ends.
+void write_to_pipe(const FileOffer& offer) {
+  HandedPipes& handed = handed_pipes();
+  const std::lock_guard<std::mutex> guard(handed.mutex);
+  const auto known = handed.by_inode.find(offer.inode);
+  if (known != handed.by_inode.end()) return write_to(known->second.front().get());
+  FoundFile found = open_offered(offer, O_RDWR | O_NONBLOCK);
+  if (!found.valid()) return;  // the sleeper has left, or wakes by a time-out
+  write_to(found.descriptors.front().get());
+  if (found.descriptors.size() > 1) handed.by_inode[offer.inode] = std::move(found.descriptors);
 }
 
 int64_t shortest(int64_t microseconds, int64_t most) noexcept {
@@ -108,10 +120,15 @@ BellPipe::BellPipe(Doorbell& bell) : bell_(bell) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
     throw Error(MPI_ERR_NO_MEM, strf("no pipe to sleep on: %s", std::strerror(errno)));
-  bell_.pid_.store(::getpid(), std::memory_order_relaxed);
-  bell_.pipe_.store(inode_of_pipe(ends[0]), std::memory_order_relaxed);
-  bell_.reading_.store(ends[0] + 1, std::memory_order_relaxed);
-  bell_.writing_.store(ends[1] + 1, std::memory_order_seq_cst);
+  Fd reading(ends[0]), writing(ends[1]);
+  offered_ = OfferedFile(writing, OfferedFile::Keep::kYes, reading.get());
+  const FileOffer& offer = offered_.offer();
+  bell_.pid_.store(offer.pid, std::memory_order_relaxed);
+  bell_.pipe_.store(offer.inode, std::memory_order_relaxed);
+  bell_.domain_.store(offer.domain, std::memory_order_relaxed);
+  bell_.keeper_.store(offer.keeper, std::memory_order_relaxed);
+  bell_.reading_.store(reading.release() + 1, std::memory_order_relaxed);
+  bell_.writing_.store(writing.release() + 1, std::memory_order_seq_cst);
 }
 
 BellPipe::~BellPipe() {
@@ -125,14 +142,22 @@ void Doorbell::wake() noexcept {
   while ((before & kArmed) != 0)
     if (state_.compare_exchange_weak(before, (before + kStep) & ~kArmed,
                                      std::memory_order_acq_rel)) {
-      const int32_t pipe = writing_.load(std::memory_order_relaxed);
-      if (TERN_UNLIKELY(pipe != 0))
-        write_to_pipe_of(pid_.load(std::memory_order_relaxed), pipe - 1,
-                         pipe_.load(std::memory_order_relaxed));
-      else
-        futex_wake_all(state_);
+      if (TERN_LIKELY(writing_.load(std::memory_order_relaxed) == 0)) return futex_wake_all(state_);
+      const FileOffer offer = pipe_offer();
+      if (offer.is_own_process()) return write_to(offer.fd);
+      try {
+        write_to_pipe(offer);
+      } catch (const std::bad_alloc&) {
+        // the sleeper wakes by a time-out
+      }
       return;
     }
+}
+
+FileOffer Doorbell::pipe_offer() const noexcept {
+  return {pid_.load(std::memory_order_relaxed), writing_.load(std::memory_order_relaxed) - 1,
+          pipe_.load(std::memory_order_relaxed), domain_.load(std::memory_order_relaxed),
+          keeper_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace tern

@@ -8,8 +8,8 @@
 // armed: a thread that was rung before it sleeps does not sleep, whatever other threads have done
 // meanwhile.
 // Descriptors. A rank whose peers of other hosts cannot ring sleeps on their transports'
-// descriptors as well: it opens the bell's pipe (BellPipe), and who rings writes to that, found as
-// /proc/PID/fd/N, instead of waking a futex.
+// descriptors as well: the rank opens the bell's pipe (BellPipe). A sender then writes to the pipe
+// (base/shared_file.hpp) instead of waking a futex.
 // Threads: any number may ring, several of the owner's may sleep; each pairs arm() with disarm() or
 // sleep(). See: tests/unit/base/doorbell_test.cc.
 #pragma once
@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "base/futex.hpp"
+#include "base/shared_file.hpp"
 
 namespace tern {
 
@@ -93,12 +94,14 @@ class Doorbell {
   static constexpr uint32_t kStep = 2;
   friend class BellPipe;
   void wake() noexcept;
+  [[nodiscard]] FileOffer pipe_offer() const noexcept;
 
   std::atomic<uint32_t> state_{0};
   std::atomic<uint32_t> sleepers_{0};
   // The pipe: the owner's process, and its descriptors, each one more, for a bell may begin as
   // memory full of zeros. 0: who rings wakes a futex.
   std::atomic<int32_t> pid_{0}, writing_{0}, reading_{0};
+  std::atomic<uint32_t> domain_{0}, keeper_{0};  // of the pipe's offer
   std::atomic<uint64_t> pipe_{0};  // its inode: the descriptor may be another file's by now
 };
 
@@ -112,6 +115,7 @@ class BellPipe {
 
  private:
   Doorbell& bell_;
+  OfferedFile offered_;  // both ends
 };
 
 }  // namespace tern

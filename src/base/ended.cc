@@ -16,6 +16,7 @@
 namespace tern {
 
 bool has_ended(pid_t pid) noexcept {
+  if (pid <= 0) return false;
   if (::kill(pid, 0) != 0) return errno == ESRCH;
   char path[32], line[512];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);

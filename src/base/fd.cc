@@ -69,8 +69,8 @@ Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   return fd;
 }
 
-/// Where memfd_create is refused with this errno. A folder with less free space than the file may
-/// take is passed over: a write to a full one ends the process (SIGBUS).
+/// After a refusal of memfd_create with this errno. A folder needs free space for the whole file: a
+/// write to a full file system ends the process (SIGBUS).
 Fd make_unlinked(size_t bytes, int refusal) {
   const char* const named = std::getenv("TMPDIR");
   const std::string last = named != nullptr && *named == '/' ? named : "/tmp";

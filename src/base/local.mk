@@ -8,6 +8,7 @@ base_sources += src/base/error.cc
 base_sources += src/base/explain.cc
 base_sources += src/base/fd.cc
 base_sources += src/base/futex.cc
+base_sources += src/base/keeper.cc
 base_sources += src/base/last_words.cc
 base_sources += src/base/log.cc
 base_sources += src/base/mail.cc
@@ -15,6 +16,7 @@ base_sources += src/base/params.cc
 base_sources += src/base/process_file.cc
 base_sources += src/base/process_id.cc
 base_sources += src/base/remote_fence.cc
+base_sources += src/base/shared_file.cc
 base_sources += src/base/stack.cc
 base_sources += src/base/wait_report.cc
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace tern {
 namespace {
@@ -43,17 +44,20 @@ bool Address::operator==(const Address& other) const noexcept {
   return length == other.length && std::memcmp(&name, &other.name, length) == 0;
 }
 
-MailSocket::MailSocket(const Address& at) noexcept
-    : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-  if (!socket_.valid()) return;
+MailSocket::MailSocket(Fd end) noexcept : socket_(std::move(end)) {
   const int on = 1;
+  if (socket_.valid() && ::setsockopt(socket_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
+    socket_.reset();
+}
+
+MailSocket::MailSocket(const Address& at) noexcept
+    : MailSocket(Fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))) {
+  if (!socket_.valid()) return;
   sockaddr_un any{};
   any.sun_family = AF_UNIX;
   const auto* const name = reinterpret_cast<const sockaddr*>(at.length > 0 ? &at.name : &any);
   const socklen_t length = at.length > 0 ? at.length : sizeof any.sun_family;
-  if (::setsockopt(socket_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
-      ::bind(socket_.get(), name, length) != 0)
-    socket_.reset();
+  if (::bind(socket_.get(), name, length) != 0) socket_.reset();
 }
 
 Address MailSocket::address() const noexcept {
@@ -69,7 +73,7 @@ int MailSocket::send(const Address& to, const void* data, size_t bytes, const in
   iovec part{const_cast<void*>(data), bytes};
   Beside beside{};
   msghdr message{};
-  message.msg_name = const_cast<sockaddr_un*>(&to.name);
+  if (to.length > 0) message.msg_name = const_cast<sockaddr_un*>(&to.name);
   message.msg_namelen = to.length;
   message.msg_iov = &part;
   message.msg_iovlen = 1;

@@ -5,7 +5,7 @@
 // Nothing here ever waits: what does not fit into a queue is not sent, and is asked for again.
 // Letters of other users are thrown away, and no letter's contents are believed.
 // Lifetime: a socket has an abstract name, which goes with it. See: btl/cuda_ipc/letters.hpp,
-// coll/gpu/multicast.hpp (who sends what), tests/unit/btl/mail_test.cc.
+// coll/gpu/multicast.hpp, base/keeper.hpp (the letters), tests/unit/btl/mail_test.cc.
 #pragma once
 
 #include <sys/socket.h>
@@ -32,7 +32,10 @@ class MailSocket {
   /// At this address; at one that the system finds where it has none. Not valid() where the system
   /// refuses.
   explicit MailSocket(const Address& at) noexcept;
+  /// An end of an existing pair: letters need no address.
+  explicit MailSocket(Fd end) noexcept;
   [[nodiscard]] bool valid() const noexcept { return socket_.valid(); }
+  [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
   /// Where it takes letters.
   [[nodiscard]] Address address() const noexcept;
   /// 0, or why it was not sent (errno).

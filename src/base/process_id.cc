@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <string>
@@ -20,6 +21,13 @@ uint64_t random_id() noexcept {
   if (::getrandom(&id, sizeof id, GRND_NONBLOCK) != sizeof id)
     id = static_cast<uint64_t>(now_ns()) * 0x9e3779b97f4a7c15 ^ static_cast<uint64_t>(::getpid());
   return id | 1;
+}
+
+std::string namespace_of(const char* kind) {
+  char name[64];
+  const ssize_t bytes =
+      ::readlink((std::string("/proc/self/ns/") + kind).c_str(), name, sizeof name);
+  return {name, bytes > 0 ? static_cast<size_t>(bytes) : 0};
 }
 
 }  // namespace
@@ -50,12 +58,28 @@ uint64_t machine_id() noexcept {
 }
 
 uint64_t number_domain() noexcept {
-  static const uint64_t domain = [] {
-    char space[64] = {};
-    const ssize_t named = ::readlink("/proc/self/ns/pid", space, sizeof space);
-    return digest_text({space, named > 0 ? static_cast<size_t>(named) : 0}, machine_id());
-  }();
+  static const uint64_t domain = digest_text(namespace_of("pid"), machine_id());
   return domain;
+}
+
+uint32_t proc_domain() noexcept {
+  static const auto domain =
+      static_cast<uint32_t>(has_own_proc() ? number_domain() : number_domain() ^ process_id());
+  return domain;
+}
+
+uint32_t access_domain() noexcept {
+  static const auto domain =
+      static_cast<uint32_t>(digest_text(namespace_of("user"), proc_domain()));
+  return domain;
+}
+
+bool has_own_proc() noexcept {
+  static const bool has = [] {
+    char self[16] = {};
+    return ::readlink("/proc/self", self, sizeof self - 1) > 0 && std::atoi(self) == ::getpid();
+  }();
+  return has;
 }
 
 }  // namespace tern

@@ -17,5 +17,11 @@ namespace tern {
 /// Equal for processes that number each other alike: of one machine and one PID namespace. Among
 /// these alone a number of the system's, and what lies below /proc, means something.
 [[nodiscard]] uint64_t number_domain() noexcept;
+/// Equal for processes with the same numbers in /proc. Unique without a /proc, or with the /proc of
+/// another PID namespace.
+[[nodiscard]] uint32_t proc_domain() noexcept;
+/// Equal for processes with equal proc_domain() and user namespace.
+[[nodiscard]] uint32_t access_domain() noexcept;
+[[nodiscard]] bool has_own_proc() noexcept;
 
 }  // namespace tern

@@ -9,6 +9,8 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/process_id.hpp"
+#include "base/shared_file.hpp"
 #include "boot/rank_tree.hpp"
 #include "boot/shared_job.hpp"
 #include "boot/ways.hpp"
@@ -42,8 +44,13 @@ class MpirunBoot final : public Boot {
     job_.universe_size = facts.universe_size;
     job_.server_pid = facts.server_pid;
     program_ = std::max(1, shared_.programs(rank));
+    set_launchers_keeper(facts.keeper_fd);
     shared_.set_state(rank, RankState::kInitialised);
   }
+
+  ~MpirunBoot() override { set_launchers_keeper(-1); }
+  MpirunBoot(const MpirunBoot&) = delete;
+  MpirunBoot& operator=(const MpirunBoot&) = delete;
 
   const char* name() const noexcept override { return "mpirun"; }
   int node(int rank) override {
@@ -140,6 +147,13 @@ struct Inheritance {
   int memory_fd = -1;  // -1: closed on the way, or its number means another file now
 };
 
+// Of this process as the rank: its pid, where mpirun has the same PID namespace.
+std::int32_t own_number(const SharedJob& shared) {
+  const std::uint32_t domain = shared.facts().domain;
+  if (domain == 0 || domain == proc_domain()) return ::getpid();
+  return -1 - static_cast<std::int32_t>(process_id() & 0x3fffffff);
+}
+
 SharedJob attach_of_job(int fd, const char* job) {
   SharedJob shared = SharedJob::attach(fd);
   if (shared.valid() && shared.facts().id != job) return {};
@@ -177,7 +191,7 @@ Inheritance inheritance() {
 Standing standing_in_mpirun() {
   const Inheritance mine = inheritance();
   if (!mine.shared.valid()) return Standing::kOutside;
-  if (!mine.shared.may_claim(mine.rank, ::getpid())) return Standing::kDescendant;
+  if (!mine.shared.may_claim(mine.rank, own_number(mine.shared))) return Standing::kDescendant;
   return mine.memory_fd >= 0 ? Standing::kRank : Standing::kRankWithoutMemory;
 }
 
@@ -188,8 +202,8 @@ void refuse_second_program() {
   const SharedJob::Facts facts = mine.shared.facts();
   const Starters starters = starters_below(facts.server_pid);
   const pid_t owner = mine.shared.owner(mine.rank);
-  if (owner != 0 && owner != ::getpid() && !starters.have(owner)) wait_if_ending(owner);
-  const bool is_taken = !mine.shared.may_claim(mine.rank, ::getpid());
+  if (owner > 0 && owner != ::getpid() && !starters.have(owner)) wait_if_ending(owner);
+  const bool is_taken = !mine.shared.may_claim(mine.rank, own_number(mine.shared));
   if (!starters.below_launcher || (is_taken && starters.have(owner))) return;
   const pid_t other = is_taken ? owner : other_program(starters);
   if (other == 0) return;
@@ -202,7 +216,7 @@ void refuse_second_program() {
 
 bool claim_rank_of_mpirun() {
   Inheritance mine = inheritance();
-  return !mine.shared.valid() || mine.shared.claim(mine.rank, ::getpid());
+  return !mine.shared.valid() || mine.shared.claim(mine.rank, own_number(mine.shared));
 }
 
 std::unique_ptr<Boot> make_mpirun_boot() {
@@ -212,6 +226,8 @@ std::unique_ptr<Boot> make_mpirun_boot() {
   const int event_fd = mine.shared.facts().event_fd;
   ::fcntl(mine.memory_fd, F_SETFD, FD_CLOEXEC);
   ::fcntl(event_fd, F_SETFD, FD_CLOEXEC);
+  if (const int keeper = mine.shared.facts().keeper_fd; keeper >= 0)
+    ::fcntl(keeper, F_SETFD, FD_CLOEXEC);
   const int own_event = ::fcntl(event_fd, F_DUPFD_CLOEXEC, 3);
   return std::make_unique<MpirunBoot>(std::move(mine.shared), own_event, mine.rank);
 }

@@ -24,6 +24,11 @@ constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse: costs nothing u
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
 
+/// A process of another PID namespace cannot be looked for.
+bool has_ended_as(std::int32_t owner, RankState state) noexcept {
+  return owner > 0 ? has_ended(owner) : state == RankState::kFinalised;
+}
+
 }  // namespace
 
 struct SharedJob::Header {
@@ -31,7 +36,8 @@ struct SharedJob::Header {
   std::uint32_t size;
   std::int32_t universe_size;
   std::int32_t server_pid;
-  std::int32_t event_fd;
+  std::int32_t event_fd, keeper_fd;
+  std::uint32_t domain;
   char id[64];
   alignas(64) std::atomic<std::uint32_t> arrived;
   std::atomic<std::uint32_t> generation;
@@ -91,6 +97,8 @@ SharedJob SharedJob::create(int fd, const Facts& facts) {
   header->universe_size = facts.universe_size;
   header->server_pid = facts.server_pid;
   header->event_fd = facts.event_fd;
+  header->keeper_fd = facts.keeper_fd;
+  header->domain = facts.domain;
   facts.id.copy(header->id, sizeof header->id - 1);
   const std::size_t heap = sizeof(Header) + job.size_ * sizeof(Slot);
   header->heap_next = static_cast<std::uint32_t>(heap);
@@ -125,8 +133,13 @@ SharedJob::Slot& SharedJob::slot(int rank) const noexcept {
 
 SharedJob::Facts SharedJob::facts() const {
   const Header& h = header();
-  return {static_cast<int>(size_), h.universe_size, h.server_pid, h.event_fd,
-          std::string(h.id, ::strnlen(h.id, sizeof h.id))};
+  return {static_cast<int>(size_),
+          h.universe_size,
+          h.server_pid,
+          h.event_fd,
+          std::string(h.id, ::strnlen(h.id, sizeof h.id)),
+          h.keeper_fd,
+          h.domain};
 }
 
 void SharedJob::set_app(int rank, int app) noexcept { slot(rank).app = app; }
@@ -135,13 +148,13 @@ void SharedJob::set_state(int rank, RankState state) noexcept { slot(rank).state
 RankState SharedJob::state(int rank) const noexcept { return slot(rank).state; }
 bool SharedJob::may_claim(int rank, std::int32_t pid) const noexcept {
   const std::int32_t owner = slot(rank).owner;
-  return owner == 0 || owner == pid || has_ended(owner);
+  return owner == 0 || owner == pid || has_ended_as(owner, state(rank));
 }
 
 bool SharedJob::claim(int rank, std::int32_t pid) noexcept {
   std::int32_t owner = slot(rank).owner;
   while (owner != pid) {
-    if (owner != 0 && !has_ended(owner)) return false;
+    if (owner != 0 && !has_ended_as(owner, state(rank))) return false;
     if (slot(rank).owner.compare_exchange_weak(owner, pid)) {
       slot(rank).programs.fetch_add(1);
       return true;

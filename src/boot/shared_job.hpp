@@ -35,6 +35,8 @@ class SharedJob {
     int server_pid = 0;
     int event_fd = -1;  // inherited by the ranks: a write wakes mpirun
     std::string id;
+    int keeper_fd = -1;        // inherited: a socket to mpirun's keeper (base/keeper.hpp)
+    std::uint32_t domain = 0;  // mpirun's proc_domain(); 0: the same for all ranks
   };
 
   SharedJob() = default;
@@ -53,7 +55,8 @@ class SharedJob {
 
   // A rank belongs to the first process that enters the job as it, until that has ended: what this
   // one starts inherits the environment, but is not the rank. True where `pid` is, or may become,
-  // its process; claim() makes it so.
+  // its process; claim() makes it so. Below 0: a number of a process in another PID namespace than
+  // mpirun's, which has ended for others once the rank has left MPI.
   [[nodiscard]] bool may_claim(int rank, std::int32_t pid) const noexcept;
   [[nodiscard]] bool claim(int rank, std::int32_t pid) noexcept;
 

@@ -9,6 +9,8 @@
 #include <new>
 #include <utility>
 
+#include "base/process_id.hpp"
+#include "btl/sm/cma.hpp"
 #include "coll/coll.hpp"
 #include "core/slabs.hpp"
 #include "pml/pml.hpp"
@@ -73,12 +75,13 @@ class Creation {
   struct Card {
     int64_t bytes, unit;
     uint64_t alignment;
-    int32_t code, flavor, contiguous;
+    int32_t code, flavor, contiguous, needs_keeper;
+    uint32_t access_domain, proc_domain;
     Probe probe;
   };
   /// And of the memory that it has made, or mapped.
   struct Landed {
-    Offer offer;
+    FileOffer offer;
     int32_t code;
     int32_t on_device;            // its own memory
     int32_t refused_by, refusal;  // the first rank whose memory it may not copy, and the errno
@@ -93,6 +96,7 @@ class Creation {
     window_ =
         core::Ref<Window>::adopt(new Window(parent_.process(), *derive(parent_), wanted_.flavor));
     find_locals();
+    name_processes();
     code = require_shared();
     if (code == MPI_SUCCESS) code = share();
     if (code != MPI_SUCCESS) return code;
@@ -107,8 +111,15 @@ class Creation {
     const std::string why = wanted_.code == MPI_SUCCESS ? std::string() : take_last_error().text;
     word_ = ~reinterpret_cast<uint64_t>(&word_);
     const Probe probe{::getpid(), reinterpret_cast<uint64_t>(&word_), word_};
-    const Card mine{wanted_.bytes, wanted_.unit,   wanted_.alignment,
-                    wanted_.code,  wanted_.flavor, wanted_.contiguous ? 1 : 0,
+    const Card mine{wanted_.bytes,
+                    wanted_.unit,
+                    wanted_.alignment,
+                    wanted_.code,
+                    wanted_.flavor,
+                    wanted_.contiguous ? 1 : 0,
+                    tern::needs_keeper() ? 1 : 0,
+                    access_domain(),
+                    proc_domain(),
                     probe};
     if (const int code = allgather(parent_, mine, &cards_); code != MPI_SUCCESS) return code;
     if (const int code = first_error(cards_, parent_.rank(), why); code != MPI_SUCCESS) return code;
@@ -135,6 +146,13 @@ class Creation {
     for (int rank = 0; rank < own.size(); ++rank)
       if (rank == own.rank() || (!alone && slabs != nullptr && slabs->reaches(own.peer(rank))))
         locals_.push_back(rank);
+  }
+
+  /// For control blocks: the pid in a common PID namespace, else a negative number.
+  void name_processes() {
+    for (const int rank : locals_)
+      if (cards_[static_cast<size_t>(rank)].proc_domain != proc_domain())
+        window_->pid_ = -1 - window_->rank();
   }
 
   int require_shared() const {
@@ -204,6 +222,15 @@ class Creation {
     return {sizes, window_->size(), contiguous_, alignment_, checks() ? AccessLog::bytes() : 0};
   }
 
+  /// kYes: /proc is closed between some ranks of this host.
+  [[nodiscard]] OfferedFile::Keep keeping() const {
+    const bool any = std::any_of(locals_.begin(), locals_.end(), [this](int rank) {
+      const Card& card = cards_[static_cast<size_t>(rank)];
+      return card.needs_keeper != 0 || card.access_domain != tern::access_domain();
+    });
+    return any ? OfferedFile::Keep::kYes : OfferedFile::Keep::kNo;
+  }
+
   /// The lowest rank of the host makes the memory; all map it.
   int share() {
     Communicator& own = window_->communicator();
@@ -211,7 +238,7 @@ class Creation {
     Landed mine{};
     std::vector<Landed> all;
     std::string why;
-    Fd fd;
+    MadeFile made;
     size_t bytes = 0;
     const auto attempt = [&](auto&& work) {
       try {
@@ -226,7 +253,8 @@ class Creation {
     };
     attempt([&] {
       bytes = plan().bytes();
-      if (owner == own.rank()) fd = make_shared(bytes, &mine.offer);
+      if (owner == own.rank()) made = make_shared(bytes, keeping());
+      mine.offer = made.offered.offer();
       if (asks_for_copies()) try_copying(&mine);
     });
     int code = allgather(own, mine, &all);
@@ -234,8 +262,9 @@ class Creation {
     if (code != MPI_SUCCESS) return code;
     decide_copying(all);
     attempt([&] {
-      const Offer& offer = all[static_cast<size_t>(owner)].offer;
-      window_->map_ = fd.valid() ? map_shared(fd, bytes) : map_shared(offer, owner, bytes);
+      const FileOffer& offer = all[static_cast<size_t>(owner)].offer;
+      window_->map_ =
+          made.fd.valid() ? map_shared(made.fd, bytes) : map_shared(offer, owner, bytes);
       fill(plan());
       mine.address = reinterpret_cast<uint64_t>(window_->own().first());
     });
@@ -320,10 +349,9 @@ class Creation {
     parent_.process().explain.warn(
         "fallback", {{"what", "messages to windows"}, {"why", refusal_}},
         strf("windows of the program's own memory are reached by messages, which the target must "
-             "move: %s. Cure: allow ptrace among processes of one user (sysctl "
-             "kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE), windows of "
-             "MPI_Win_allocate, or TERN_RMA=messages to say so on purpose",
-             refusal_.c_str()));
+             "move: %s. Cure: %s, windows of MPI_Win_allocate, or TERN_RMA=messages to say so on "
+             "purpose",
+             refusal_.c_str(), btl::sm::cma_cure()));
   }
 
   Communicator& parent_;

@@ -5,15 +5,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <string>
+#include <utility>
 
 #include "base/error.hpp"
-#include "base/process_file.hpp"
 #include "mpi.h"
 #include "rma/control.hpp"
 
@@ -44,28 +40,26 @@ Plan::Plan(const std::vector<int64_t>& sizes, int ranks, bool contiguous, size_t
   end_ = up(next, kPage);
 }
 
-Fd make_shared(size_t bytes, Offer* offer) {
+MadeFile make_shared(size_t bytes, OfferedFile::Keep keep) {
   Fd fd = make_memfd("tern-window", bytes);
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0)
-    throw Error(MPI_ERR_NO_MEM, strf("the memory of a window: %s", std::strerror(errno)));
-  *offer = {::getpid(), fd.get(), static_cast<uint64_t>(status.st_ino)};
-  return fd;
+  OfferedFile offered(fd, keep);
+  return {std::move(fd), std::move(offered)};
 }
 
 Mapping map_shared(const Fd& fd, size_t bytes) { return Mapping::shared(fd.get(), bytes); }
 
-Mapping map_shared(const Offer& offer, int owner, size_t bytes) {
-  const std::string path = strf("/proc/%d/fd/%d", offer.pid, offer.fd);
-  const Fd fd = open_of_process(offer.pid, offer.fd, O_RDWR);
+Mapping map_shared(const FileOffer& offer, int owner, size_t bytes) {
+  const FoundFile found = open_offered(offer, O_RDWR);
   struct stat status {};
-  if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
-    throw Error(MPI_ERR_OTHER, strf("cannot map the memory of a window that rank %d made (%s: %s)",
-                                    owner, path.c_str(), std::strerror(errno)));
-  if (status.st_ino != offer.inode || static_cast<uint64_t>(status.st_size) != bytes ||
+  if (!found.valid())
+    throw Error(MPI_ERR_OTHER,
+                strf("cannot map the window memory of rank %d (%s)", owner, found.why.c_str()));
+  const Fd& fd = found.descriptors.front();
+  if (::fstat(fd.get(), &status) != 0 || static_cast<uint64_t>(status.st_size) != bytes ||
       !has_fixed_size(fd.get()))
     throw Error(MPI_ERR_OTHER,
-                strf("%s is not the memory of a window that rank %d made", path.c_str(), owner));
+                strf("descriptor %d of process %d is not the window memory of rank %d", offer.fd,
+                     offer.pid, owner));
   return map_shared(fd, bytes);
 }
 

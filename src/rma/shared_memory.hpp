@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "base/shared_file.hpp"
 
 namespace tern::rma {
 
@@ -30,15 +31,15 @@ class Plan {
   std::vector<size_t> places_;
 };
 
-/// Made by one rank, which keeps the descriptor until the others have mapped it.
-struct Offer {
-  int32_t pid = 0, fd = -1;
-  uint64_t inode = 0;
+/// Made by one rank, which keeps the file until the others have mapped it.
+struct MadeFile {
+  Fd fd;
+  OfferedFile offered;
 };
 /// Throws Error.
-[[nodiscard]] Fd make_shared(size_t bytes, Offer* offer);
+[[nodiscard]] MadeFile make_shared(size_t bytes, OfferedFile::Keep keep);
 /// Throws Error.
-[[nodiscard]] Mapping map_shared(const Offer& offer, int owner, size_t bytes);
+[[nodiscard]] Mapping map_shared(const FileOffer& offer, int owner, size_t bytes);
 [[nodiscard]] Mapping map_shared(const Fd& fd, size_t bytes);
 /// Asks for huge pages where the memory is large.
 void advise(std::byte* memory, size_t bytes) noexcept;

@@ -47,7 +47,8 @@ Window::~Window() {
 std::string Window::rank_in_words(int rank) {
   const Control control = target(rank).control;
   if (!control.valid()) return strf("rank %d", rank);
-  return strf("rank %d (pid %d)", rank, control.head().pid.load(std::memory_order_relaxed));
+  const int32_t pid = control.head().pid.load(std::memory_order_relaxed);
+  return pid > 0 ? strf("rank %d (pid %d)", rank, pid) : strf("rank %d", rank);
 }
 
 bool Window::look_again(int64_t* looked_ns) noexcept {

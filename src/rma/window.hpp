@@ -289,7 +289,7 @@ class Window final : public core::Object {
   std::unique_ptr<AccessLog> log_;      // TERN_CHECK=rma
   std::unique_ptr<Boxes> boxes_;        // where the kernel copies
   std::unique_ptr<Messages> messages_;  // null: all share memory
-  const int32_t pid_;
+  int32_t pid_;  // of this process; below 0: a number for ranks of several PID namespaces
 };
 
 }  // namespace tern::rma

@@ -89,8 +89,10 @@ class InfoPeer {
   void reset() const { std::memcpy(memory(), fresh_.data(), fresh_.size()); }
 
   [[nodiscard]] btl::sm::SmAddress address(ino_t inode) const {
-    return {holder_, segment_.fd().get(), inode, kShape.bytes(),
-            reinterpret_cast<uint64_t>(memory())};
+    btl::sm::SmAddress address = segment_.address();
+    address.pid = holder_;
+    address.inode = inode;
+    return address;
   }
   /// With this address.
   [[nodiscard]] static btl::ConnectionInfo connection_info(const btl::sm::SmAddress& address) {

@@ -92,6 +92,7 @@ unit_tests += tests/unit/base/doorbell_test
 unit_tests += tests/unit/base/config_test
 unit_tests += tests/unit/base/params_test
 unit_tests += tests/unit/base/process_id_test
+unit_tests += tests/unit/base/shared_file_test
 unit_tests += tests/unit/base/wait_report_test
 # tern_info, and what it asks of other rooms.
 unit_tests += tests/unit/btl/trial_test

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <ctime>
 
 #include "base/error.hpp"
+#include "base/process_id.hpp"
 #include "mpi.h"
 #include "tools/mpirun/debugger.hpp"
 #include "tools/mpirun/not_started.hpp"
@@ -44,7 +46,20 @@ rlimit raise_open_files() {
   return before;
 }
 
+std::array<int, 2> make_pair() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw Error(MPI_ERR_OTHER,
+                strf("mpirun cannot make a pair of sockets for its ranks: %s; see ulimit -n",
+                     std::strerror(errno)));
+  return ends;
+}
+
 }  // namespace
+
+Job::RankSocket::RankSocket() : RankSocket(make_pair()) {}
+Job::RankSocket::RankSocket(std::array<int, 2> ends)
+    : keeper(MailSocket(Fd(ends[0]))), inherited(ends[1]) {}
 
 Job::Job(Loop& loop, const Options& options, Places places, const sigset_t& mask)
     : loop_(loop),
@@ -58,8 +73,9 @@ Job::Job(Loop& loop, const Options& options, Places places, const sigset_t& mask
       guard_(size_),
       memory_fd_(make_memfd("tern-boot", boot::SharedJob::bytes_for(size_))),
       event_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      shared_(boot::SharedJob::create(memory_fd_.get(),
-                                      {size_, universe_, ::getpid(), event_fd_.get(), id_})),
+      shared_(
+          boot::SharedJob::create(memory_fd_.get(), {size_, universe_, ::getpid(), event_fd_.get(),
+                                                     id_, keeper_.inherited.get(), proc_domain()})),
       hang_(loop, shared_,
             {[this] { return ranks_now(); }, [this](const std::string& line) { say(line); }}),
       door_(loop,
@@ -105,6 +121,7 @@ bool Job::wants_placement() const {
 void Job::start() {
   const std::vector<std::string> paths = find_programs(options_);
   loop_.watch(event_fd_.get(), EPOLLIN, [this] { on_event(); });
+  loop_.watch(keeper_.keeper.descriptor(), EPOLLIN, [this] { keeper_.keeper.serve(); });
   guard_.keep_alive(loop_);
   if (options_.timeout_s > 0) loop_.after(options_.timeout_s, [this] { on_timeout(); });
   if (!places_.remark.empty() && wants_placement()) remark(places_.remark);
@@ -121,6 +138,7 @@ void Job::start() {
         say(binding_in_words(number, places_.cpus[static_cast<std::size_t>(number)],
                              places_.machine.cores));
       start_rank(number, static_cast<int>(app), paths[app]);
+      keeper_.keeper.serve();  // the first ranks fill the short queue
     }
   ranks_started();
 }
@@ -193,6 +211,7 @@ void Job::start_rank(int number, int app_index, const std::string& path) {
   if (error.valid()) request.error = error.get();
   request.inherited[0] = memory_fd_.get();
   request.inherited[1] = event_fd_.get();
+  request.inherited[2] = keeper_.inherited.get();
   request.announce = guard_.pid_of(number);
   request.signal_mask = &mask_;
   request.open_files = &open_files_;

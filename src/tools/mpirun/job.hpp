@@ -11,12 +11,14 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <array>
 #include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/fd.hpp"
+#include "base/keeper.hpp"
 #include "boot/shared_job.hpp"
 #include "tools/mpirun/environment.hpp"
 #include "tools/mpirun/feed.hpp"
@@ -66,6 +68,16 @@ class Job {
     bool ended = false;
   };
 
+  // Hands descriptors from rank to rank (base/keeper.hpp).
+  struct RankSocket {
+    RankSocket();
+    Keeper keeper;
+    Fd inherited;  // the ranks' end
+
+   private:
+    explicit RankSocket(std::array<int, 2> ends);
+  };
+
   [[nodiscard]] bool wants_placement() const;
   void watch(Rank& rank);
   void start_rank(int number, int app_index, const std::string& path);
@@ -104,6 +116,7 @@ class Job {
   Guard guard_;
   Fd memory_fd_;
   Fd event_fd_;
+  RankSocket keeper_;
   boot::SharedJob shared_;
   Hang hang_;
   PmixDoor door_;

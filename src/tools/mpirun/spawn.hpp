@@ -25,7 +25,7 @@ struct Spawn {
   const char* directory = nullptr;         // nullptr: stay
   const std::vector<int>* cpus = nullptr;  // nullptr, empty: not bound
   int input = 0, output = 1, error = 2;
-  int inherited[2] = {-1, -1};         // kept open under their own numbers
+  int inherited[3] = {-1, -1, -1};     // kept open under their own numbers
   volatile pid_t* announce = nullptr;  // gets the pid before the program starts
   const sigset_t* signal_mask = nullptr;
   const rlimit* open_files = nullptr;  // mpirun raises its own limit

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeper: answering, and asking.
+#include "base/keeper.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <new>
+
+namespace tern {
+namespace {
+
+// The limit counts rounds, not seconds: a stopped job loses a single round.
+constexpr int kRounds = 1000, kRoundMs = 10;
+
+/// Waits for room in a full queue.
+int send_patiently(const MailSocket& socket, const Address& at, const KeeperLetter& letter,
+                   const int* descriptors, size_t count) noexcept {
+  for (int round = 1;; ++round) {
+    const int error = socket.send(at, &letter, sizeof letter, descriptors, count);
+    const bool is_full = error == EAGAIN || error == ENOBUFS;
+    // ETOOMANYREFS: descriptors in unread letters count against ulimit -n.
+    if ((!is_full && error != ETOOMANYREFS && error != EINTR) || round == kRounds) return error;
+    pollfd room{socket.descriptor(), POLLOUT, 0};
+    // Only a connected socket reports room in the queue.
+    if (is_full && at.length == 0)
+      (void)::poll(&room, 1, kRoundMs);
+    else
+      ::usleep(kRoundMs * 1000);
+  }
+}
+
+/// Until a letter arrives or the other side closes.
+bool await_answer(const MailSocket& socket) noexcept {
+  pollfd answer{socket.descriptor(), POLLIN, 0};
+  for (int round = 0; round < kRounds; ++round)
+    if (::poll(&answer, 1, kRoundMs) > 0) return true;
+  return false;
+}
+
+}  // namespace
+
+void Keeper::keep(uint64_t number, std::vector<Fd> descriptors) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  kept_[number] = std::move(descriptors);
+}
+
+void Keeper::drop(uint64_t number) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  kept_.erase(number);
+}
+
+void Keeper::hand(uint64_t number, const Fd& to) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = kept_.find(number);
+  if (found == kept_.end()) return;
+  int descriptors[MailSocket::kMostDescriptors];
+  size_t count = 0;
+  for (const Fd& one : found->second)
+    if (count < MailSocket::kMostDescriptors) descriptors[count++] = one.get();
+  const MailSocket socket(Fd(::fcntl(to.get(), F_DUPFD_CLOEXEC, 0)));
+  const KeeperLetter answer{KeeperLetter::kMagic, KeeperLetter::Kind::kKeep, number};
+  (void)socket.send({}, &answer, sizeof answer, descriptors, count);
+}
+
+void Keeper::serve() {
+  KeeperLetter letter;
+  std::vector<Fd> descriptors;
+  Address from;
+  while (socket_.receive(&letter, sizeof letter, &descriptors, &from) == sizeof letter) {
+    if (letter.magic != KeeperLetter::kMagic) continue;
+    if (letter.kind == KeeperLetter::Kind::kKeep && !descriptors.empty())
+      keep(letter.number, std::move(descriptors));
+    else if (letter.kind == KeeperLetter::Kind::kDrop)
+      drop(letter.number);
+    else if (letter.kind == KeeperLetter::Kind::kHand && descriptors.size() == 1)
+      hand(letter.number, descriptors.front());
+  }
+}
+
+std::shared_ptr<KeeperThread> KeeperThread::start() noexcept {
+  MailSocket socket{Address{}};
+  Fd stop(::eventfd(0, EFD_CLOEXEC));
+  if (!socket.valid() || !stop.valid()) return nullptr;
+  std::shared_ptr<KeeperThread> made(new (std::nothrow)
+                                         KeeperThread(std::move(socket), std::move(stop)));
+  if (made == nullptr) return nullptr;
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = ::pthread_create(
+      &made->thread_, nullptr,
+      [](void* self) -> void* {
+        static_cast<KeeperThread*>(self)->run();
+        return nullptr;
+      },
+      made.get());
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error == 0) return made;
+  made->thread_ = {};
+  return nullptr;
+}
+
+KeeperThread::~KeeperThread() {
+  if (thread_ == pthread_t{}) return;
+  const uint64_t one = 1;
+  (void)!::write(stop_.get(), &one, sizeof one);
+  ::pthread_join(thread_, nullptr);
+}
+
+void KeeperThread::run() noexcept {
+  pollfd both[] = {{keeper_.descriptor(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  while ((both[1].revents & POLLIN) == 0) {
+    if (::poll(both, 2, -1) <= 0) continue;
+    try {
+      keeper_.serve();
+    } catch (const std::bad_alloc&) {
+      // the sender sees a closed socket
+    }
+  }
+}
+
+bool keep_at(const MailSocket& socket, const Address& at, uint64_t number,
+             std::initializer_list<int> descriptors) noexcept {
+  const KeeperLetter letter{KeeperLetter::kMagic, KeeperLetter::Kind::kKeep, number};
+  return send_patiently(socket, at, letter, descriptors.begin(), descriptors.size()) == 0;
+}
+
+void drop_at(const MailSocket& socket, const Address& at, uint64_t number) noexcept {
+  const KeeperLetter letter{KeeperLetter::kMagic, KeeperLetter::Kind::kDrop, number};
+  (void)send_patiently(socket, at, letter, nullptr, 0);
+}
+
+std::vector<Fd> ask(const MailSocket& socket, const Address& at, uint64_t number,
+                    std::string* why) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
+    *why = std::strerror(errno);
+    return {};
+  }
+  const MailSocket mine{Fd(ends[0])};
+  Fd theirs(ends[1]);
+  const KeeperLetter letter{KeeperLetter::kMagic, KeeperLetter::Kind::kHand, number};
+  const int error = send_patiently(socket, at, letter, &ends[1], 1);
+  theirs.reset();
+  std::vector<Fd> found;
+  if (error != 0) {
+    *why = std::strerror(error);
+  } else if (!await_answer(mine)) {
+    *why = "no answer within 10 s";
+  } else {
+    KeeperLetter answer{};
+    Address from;
+    if (mine.receive(&answer, sizeof answer, &found, &from) != sizeof answer ||
+        answer.number != number)
+      found.clear();
+    if (found.empty()) *why = "it hands out nothing: a descriptor too many, or its owner has left";
+  }
+  return found;
+}
+
+}  // namespace tern

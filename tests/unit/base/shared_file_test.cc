@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared files and bells' pipes: from /proc, and from keepers in other user namespaces.
+#include "base/shared_file.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "base/doorbell.hpp"
+#include "base/keeper.hpp"
+
+namespace tern {
+namespace {
+
+constexpr int kSkipped = 77, kWrong = 1;
+
+bool enter_user_namespace() {
+  const std::string map = "0 " + std::to_string(::geteuid()) + " 1";
+  if (::unshare(CLONE_NEWUSER) != 0) return false;
+  const Fd file(::open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC));
+  return ::write(file.get(), map.data(), map.size()) == static_cast<ssize_t>(map.size());
+}
+
+/// Runs `finds` in a child process with a new user namespace.
+int elsewhere(const std::function<bool()>& finds) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(!enter_user_namespace() ? kSkipped : finds() ? 0 : kWrong);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+#define EXPECT_FOUND(result)                                            \
+  do {                                                                  \
+    const int result_ = (result);                                       \
+    if (result_ == kSkipped) GTEST_SKIP() << "no user namespaces here"; \
+    EXPECT_EQ(result_, 0);                                              \
+  } while (0)
+
+/// Like mpirun: a keeper and an inherited socket.
+class Launcher {
+ public:
+  Launcher() {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends), 0);
+    keeper_ = std::make_unique<Keeper>(MailSocket(Fd(ends[0])));
+    inherited_ = Fd(ends[1]);
+    set_launchers_keeper(inherited_.get());
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        pollfd letter{keeper_->descriptor(), POLLIN, 0};
+        if (::poll(&letter, 1, 5) > 0) keeper_->serve();
+      }
+    });
+  }
+  ~Launcher() { set_launchers_keeper(-1); }
+  [[nodiscard]] int socket() const { return inherited_.get(); }
+
+ private:
+  std::unique_ptr<Keeper> keeper_;
+  Fd inherited_;
+  std::jthread thread_;
+};
+
+bool has_text(const FoundFile& found, const char* text) {
+  char got[16] = {};
+  return found.valid() && ::pread(found.descriptors.front().get(), got, sizeof got - 1, 0) > 0 &&
+         std::string(got) == text;
+}
+
+Fd file_with(const char* text) {
+  Fd made = make_memfd("test", 4096);
+  EXPECT_GT(::pwrite(made.get(), text, std::string(text).size() + 1, 0), 0);
+  return made;
+}
+
+TEST(SharedFile, IsFoundInProc) {
+  const Fd file = file_with("here");
+  const OfferedFile offered(file, OfferedFile::Keep::kNo);
+  EXPECT_TRUE(offered.offer().is_own_process());
+  EXPECT_TRUE(has_text(open_offered(offered.offer(), O_RDWR), "here"));
+}
+
+TEST(SharedFile, MpirunsKeeperHandsItToAnotherUserNamespace) {
+  const Launcher launcher;
+  const Fd file = file_with("kept");
+  const OfferedFile offered(file, OfferedFile::Keep::kYes);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_FOUND(
+        elsewhere([&] { return has_text(open_offered(offered.offer(), O_RDWR), "kept"); }));
+}
+
+TEST(SharedFile, ItIsNotKeptWhereThatWasNotAskedForNorAfterItsEnd) {
+  const Launcher launcher;
+  const Fd file = file_with("text");
+  OfferedFile offered(file, OfferedFile::Keep::kNo);
+  const auto is_refused = [&] {
+    const FoundFile found = open_offered(offered.offer(), O_RDWR);
+    return !found.valid() && found.error == EACCES &&
+           found.why.find("by mpirun: it hands out nothing") != std::string::npos;
+  };
+  EXPECT_FOUND(elsewhere(is_refused));
+  const FileOffer before = offered.offer();
+  offered = OfferedFile(file, OfferedFile::Keep::kYes);
+  offered = OfferedFile();
+  EXPECT_FOUND(elsewhere([&] { return !open_offered(before, O_RDWR).valid(); }));
+}
+
+TEST(SharedFile, WithoutAnyKeeperTheReasonIsSaid) {
+  const Fd file = file_with("text");
+  const OfferedFile offered(file, OfferedFile::Keep::kYes);
+  EXPECT_FOUND(elsewhere([&] {
+    const FoundFile found = open_offered(offered.offer(), O_RDWR);
+    return !found.valid() && found.why.find("Permission denied; no mpirun") != std::string::npos;
+  }));
+}
+
+// PR_SET_DUMPABLE 0: a thread keeps the files, and ends with the last file.
+TEST(SharedFile, AThreadKeepsThoseOfAProcessThatMayNotBeDumped) {
+  const Fd file = file_with("thread");
+  ASSERT_EQ(::prctl(PR_SET_DUMPABLE, 0), 0);
+  {
+    const OfferedFile offered(file, OfferedFile::Keep::kNo);
+    EXPECT_NE(offered.offer().keeper, 0U);
+    EXPECT_EQ(keeper_threads(), 1);
+    ::prctl(PR_SET_DUMPABLE, 1);  // for the child's own /proc
+    EXPECT_FOUND(
+        elsewhere([&] { return has_text(open_offered(offered.offer(), O_RDWR), "thread"); }));
+    FileOffer unknown = offered.offer();
+    unknown.keeper = 0xfffff;
+    EXPECT_FOUND(elsewhere([&] {
+      return open_offered(unknown, O_RDWR).why.find("Connection refused") != std::string::npos;
+    }));
+  }
+  EXPECT_EQ(keeper_threads(), 0);
+}
+
+TEST(SharedFile, AnotherPidNamespaceIsNotLookedForInProc) {
+  const Launcher launcher;
+  const Fd file = file_with("mine");
+  const OfferedFile offered(file, OfferedFile::Keep::kYes);
+  FileOffer there = offered.offer();
+  ++there.domain;
+  EXPECT_EQ(there.pid_here(), 0);
+  EXPECT_FALSE(there.is_own_process());
+  const FoundFile found = open_offered(there, O_RDWR);  // its number is another one
+  EXPECT_FALSE(found.valid());
+  EXPECT_NE(found.why.find("another PID namespace; by mpirun"), std::string::npos) << found.why;
+}
+
+TEST(Keeper, LettersWithoutSenseChangeNothing) {
+  const Launcher launcher;
+  const Fd file = file_with("sense");
+  const OfferedFile offered(file, OfferedFile::Keep::kYes);
+  const MailSocket socket(Fd(::fcntl(launcher.socket(), F_DUPFD_CLOEXEC, 0)));
+  const char text[] = "hello";
+  EXPECT_EQ(socket.send({}, text, sizeof text, nullptr, 0), 0);
+  for (uint32_t kind = 0; kind < 5; ++kind)
+    for (const uint32_t magic : {KeeperLetter::kMagic, 0U}) {
+      const KeeperLetter letter{magic, static_cast<KeeperLetter::Kind>(kind), 5};
+      EXPECT_EQ(socket.send({}, &letter, sizeof letter, nullptr, 0), 0);
+    }
+  std::string why;
+  EXPECT_TRUE(ask(socket, {}, 5, &why).empty());
+  EXPECT_NE(why, "");
+  EXPECT_FOUND(elsewhere([&] { return has_text(open_offered(offered.offer(), O_RDWR), "sense"); }));
+}
+
+// The bell lies in shared memory.
+TEST(SharedFile, APipeIsRungFromAnotherUserNamespace) {
+  const Launcher launcher;
+  const Fd file = make_memfd("bell", 4096);
+  const Mapping map = Mapping::shared(file.get(), 4096);
+  auto& bell = *new (map.data()) Doorbell;
+  const BellPipe pipe(bell);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  Descriptors descriptors;
+  descriptors.add(ends[0]);
+  constexpr int64_t kLongUs = 5'000'000;
+  const auto before = std::chrono::steady_clock::now();
+  const uint32_t armed = bell.arm();
+  std::jthread sleeper([&] { bell.sleep(armed, kLongUs, {}, descriptors); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FOUND(elsewhere([&] {
+    bell.ring(true);
+    return true;
+  }));
+  sleeper.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::microseconds(kLongUs / 2));
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+}  // namespace
+}  // namespace tern
