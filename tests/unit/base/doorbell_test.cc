@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <new>
 #include <thread>
+#include <vector>
 
 #include "base/relax.hpp"
 #include "base/remote_fence.hpp"
@@ -53,6 +54,7 @@ TEST(Doorbell, ASleepBesideDescriptorsEndsByARingAndByADescriptor) {
   ASSERT_EQ(::pipe(ends), 0);
   Descriptors descriptors;
   descriptors.add(ends[0]);
+  std::vector<std::thread> ringers;
   const auto shortest_sleep = [&](auto&& after_arming) {
     int64_t shortest = kLost;
     for (int i = 0; i < 20; ++i) {
@@ -67,13 +69,13 @@ TEST(Doorbell, ASleepBesideDescriptorsEndsByARingAndByADescriptor) {
   EXPECT_GE(shortest_sleep([] {}), kMost - 1000);
   EXPECT_LT(shortest_sleep([&] { bell.ring(true); }), kMost / 2);
   EXPECT_LT(shortest_sleep([&] {
-              std::thread([&bell] {
+              ringers.emplace_back([&bell] {
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
                 bell.ring(true);
-              }).detach();
+              });
             }),
             kMost / 2);
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the last one of these
+  for (std::thread& ringer : ringers) ringer.join();
   ASSERT_EQ(::write(ends[1], "x", 1), 1);
   EXPECT_LT(shortest_sleep([] {}), kMost / 2);
   ::close(ends[0]);
