@@ -57,7 +57,7 @@ std::string file_limit() {
 Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   struct statvfs room {};
   if (::statvfs(folder.c_str(), &room) != 0) return Fd();
-  if (room.f_bavail < bytes / room.f_bsize) {
+  if (uint64_t{room.f_bavail} * room.f_frsize < bytes) {
     errno = ENOSPC;
     return Fd();
   }
