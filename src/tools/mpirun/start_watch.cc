@@ -3,6 +3,7 @@
 #include "tools/mpirun/start_watch.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 #include "base/error.hpp"
 
