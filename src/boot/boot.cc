@@ -109,12 +109,8 @@ const char* way_here(std::string_view way) {
 
 std::unique_ptr<Boot> make_boot(std::string_view way) {
   if (is_provided()) return make_provided_boot();
-  if (way != "singleton") refuse_second_program();
-  std::string_view here = way_here(way);
-  if (here != "singleton" && !claim_rank_of_mpirun()) {
-    refuse_second_program();
-    here = way_of_descendant(way);
-  }
+  const bool is_rank = way == "singleton" || claim_rank_of_mpirun();
+  const std::string_view here = is_rank ? way_here(way) : way_of_descendant(way);
   if (here == "mpirun") return make_mpirun_boot();
   return here == "pmix" ? make_pmix_boot() : make_singleton_boot();
 }

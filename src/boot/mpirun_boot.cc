@@ -186,25 +186,16 @@ Inheritance inheritance() {
   return mine;
 }
 
-}  // namespace
-
-Standing standing_in_mpirun() {
-  const Inheritance mine = inheritance();
-  if (!mine.shared.valid()) return Standing::kOutside;
-  if (!mine.shared.may_claim(mine.rank, own_number(mine.shared))) return Standing::kDescendant;
-  return mine.memory_fd >= 0 ? Standing::kRank : Standing::kRankWithoutMemory;
-}
-
-// The job ends: in the other ranks the other program may have begun.
-void refuse_second_program() {
-  Inheritance mine = inheritance();
-  if (!mine.shared.valid()) return;
+// Ends the job while another program of the same rank runs, unless the other program has started
+// this process: in other ranks the other program may have begun.
+void refuse_second_program(Inheritance& mine) {
   const SharedJob::Facts facts = mine.shared.facts();
   const Starters starters = starters_below(facts.server_pid);
+  if (!starters.below_launcher) return;
   const pid_t owner = mine.shared.owner(mine.rank);
   if (owner > 0 && owner != ::getpid() && !starters.have(owner)) wait_if_ending(owner);
   const bool is_taken = !mine.shared.may_claim(mine.rank, own_number(mine.shared));
-  if (!starters.below_launcher || (is_taken && starters.have(owner))) return;
+  if (is_taken && starters.have(owner)) return;
   const pid_t other = is_taken ? owner : other_program(starters);
   if (other == 0) return;
   end_job(mine.shared, facts.event_fd, mine.rank, 1,
@@ -214,9 +205,22 @@ void refuse_second_program() {
                program_of(other).c_str(), other, program_of(::getpid()).c_str(), ::getpid()));
 }
 
+}  // namespace
+
+Standing standing_in_mpirun() {
+  const Inheritance mine = inheritance();
+  if (!mine.shared.valid()) return Standing::kOutside;
+  if (!mine.shared.may_claim(mine.rank, own_number(mine.shared))) return Standing::kDescendant;
+  return mine.memory_fd >= 0 ? Standing::kRank : Standing::kRankWithoutMemory;
+}
+
 bool claim_rank_of_mpirun() {
   Inheritance mine = inheritance();
-  return !mine.shared.valid() || mine.shared.claim(mine.rank, own_number(mine.shared));
+  if (!mine.shared.valid()) return true;
+  refuse_second_program(mine);
+  if (mine.shared.claim(mine.rank, own_number(mine.shared))) return true;
+  refuse_second_program(mine);
+  return false;
 }
 
 std::unique_ptr<Boot> make_mpirun_boot() {

@@ -23,10 +23,8 @@ std::unique_ptr<Boot> make_provided_boot();
 // rank.
 enum class Standing { kOutside, kRank, kRankWithoutMemory, kDescendant };
 Standing standing_in_mpirun();
-// Ends the job while another program of the same rank runs, unless the other program has started
-// this process.
-void refuse_second_program();
-// This process is the rank from now on. False where another one is; true outside of mpirun.
+// This process is the rank from now on. False where a process that has started this one is the
+// rank; true outside of mpirun. Ends the job where another program of the same rank runs.
 bool claim_rank_of_mpirun();
 
 // This host's name, for messages.
