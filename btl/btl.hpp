@@ -74,6 +74,10 @@ struct Header {
 };
 static_assert(sizeof(Header) == 16);
 
+/// The most payload of a frame whose transport has lines of 64 bytes: Header::bytes counts to
+/// 65,535.
+inline constexpr size_t kMostPayload = 65536 - 64;
+
 /// A frame that arrived.
 struct Frame {
   Header header;

@@ -46,10 +46,9 @@ const char* row_of(FlatMethod method) noexcept {
 
 /// Of small data. Many ranks take domains where a row for domains exists.
 FlatMethod small_method(const Question& question, FlatMethod blocking) noexcept {
-  constexpr int kMany = 64;  // as Tern's own table has it
   const bool through_domains =
       blocking == FlatMethod::kTwoLevel ||
-      (question.ranks > kMany &&
+      (question.ranks > Slab::kFewRanks &&
        find_algorithm(question.collective, row_of(FlatMethod::kTwoLevel)) != nullptr);
   return through_domains ? FlatMethod::kTwoLevel : FlatMethod::kWhole;
 }

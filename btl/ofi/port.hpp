@@ -84,7 +84,7 @@ class Port {
 
   const std::shared_ptr<const Fabric> fabric;
   const Library& fi;
-  static constexpr size_t kPayload = (64 << 10) - 64;
+  static constexpr size_t kPayload = kMostPayload;
   static constexpr size_t kBlocks = 128;
   static constexpr size_t kMostDirect = 64 << 10;
   static constexpr size_t kSendings = kBlocks + 256;

@@ -12,8 +12,6 @@
 namespace tern::btl::self {
 namespace {
 
-constexpr size_t kMostPayload = 65536 - 64;
-
 class alignas(64) SelfEndpoint final : public Endpoint {
  public:
   SelfEndpoint(const Destination& leads_to, Sink& sink, core::Progress* threads)

@@ -24,7 +24,7 @@ namespace tern::btl::sm {
 inline constexpr size_t kLine = 64;
 inline constexpr uint32_t kClaims = 64;  // of a channel
 inline constexpr uint32_t kMostChannels = core::Process::kMostChannels;
-inline constexpr size_t kBlockBytes = 65536 - 64;                // a header counts to 65,535
+inline constexpr size_t kBlockBytes = kMostPayload;
 inline constexpr uint32_t kSmallSlabs = 4096, kLargeSlabs = 32;  // of a channel
 
 struct alignas(kLine) Line {

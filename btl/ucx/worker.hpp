@@ -61,7 +61,7 @@ class Worker {
 
   const std::shared_ptr<Context> context;
   const Library& ucp;
-  static constexpr size_t kPayload = (64 << 10) - 64;
+  static constexpr size_t kPayload = kMostPayload;
   static constexpr size_t kBlocks = 128;
   static constexpr size_t kMostDirect = 128 << 10;
   static constexpr size_t kDirects = 256;
