@@ -24,10 +24,10 @@ ConnectionInfo AddressBook::own() const {
 
 void AddressBook::list(ConnectionInfo& info, std::string_view transport, uint32_t channel,
                        const std::string& address) {
-  if (info.add(transport, channel, address)) return;
   std::string other;
-  if (info.find(transport, channel, &other) != ConnectionInfo::Found::kElsewhere &&
-      !info.add_elsewhere(transport))
+  const bool elsewhere = info.find(transport, channel, &other) == ConnectionInfo::Found::kElsewhere;
+  if (!elsewhere && info.add(transport, channel, address)) return;
+  if (!elsewhere && !info.add_elsewhere(transport))
     throw Error(MPI_ERR_INTERN,
                 strf("the connection info has no room for an address of transport %.*s, channel %u",
                      static_cast<int>(transport.size()), transport.data(), channel));

@@ -10,29 +10,30 @@
 namespace tern::btl {
 
 bool ConnectionInfo::append(std::string_view transport, uint32_t channel, uint8_t bytes,
-                            const void* address, size_t length) noexcept {
+                            std::string_view address, size_t spare) noexcept {
   Head head{};
   if (transport.size() > sizeof head.transport || channel > UINT8_MAX ||
-      used + sizeof head + length > addresses.size())
+      used + sizeof head + address.size() + spare > addresses.size())
     return false;
   std::memcpy(head.transport, transport.data(), transport.size());
   head.channel = static_cast<uint8_t>(channel);
   head.bytes = bytes;
   std::memcpy(addresses.data() + used, &head, sizeof head);
-  if (length > 0) std::memcpy(addresses.data() + used + sizeof head, address, length);
-  used = static_cast<uint16_t>(used + sizeof head + length);
+  if (!address.empty())
+    std::memcpy(addresses.data() + used + sizeof head, address.data(), address.size());
+  used = static_cast<uint16_t>(used + sizeof head + address.size());
   return true;
 }
 
 bool ConnectionInfo::add(std::string_view transport, uint32_t channel,
                          std::string_view address) noexcept {
   return address.size() <= kLongest &&
-         append(transport, channel, static_cast<uint8_t>(address.size()), address.data(),
-                address.size());
+         append(transport, channel, static_cast<uint8_t>(address.size()), address,
+                kSpareHeads * sizeof(Head));
 }
 
 bool ConnectionInfo::add_elsewhere(std::string_view transport) noexcept {
-  return append(transport, 0, kElsewhere, nullptr, 0);
+  return append(transport, 0, kElsewhere, {}, 0);
 }
 
 ConnectionInfo::Found ConnectionInfo::find(std::string_view transport, uint32_t channel,

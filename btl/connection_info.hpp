@@ -31,6 +31,9 @@ struct ConnectionInfo {
   static constexpr uint8_t kElsewhere = 255;
   /// Longer ones have keys of their own, so that there is room for what every transport has to say.
   static constexpr size_t kLongest = 48;
+  /// Heads that add() leaves room for: add_elsewhere() of each transport with channels, ofi and
+  /// ucx.
+  static constexpr size_t kSpareHeads = 2;
   enum class Found { kNowhere, kHere, kElsewhere };
 
   /// False where it is too long, or there is no room for it; then nothing has changed.
@@ -42,8 +45,8 @@ struct ConnectionInfo {
                            std::string* address) const;
 
  private:
-  bool append(std::string_view transport, uint32_t channel, uint8_t bytes, const void* address,
-              size_t length) noexcept;
+  bool append(std::string_view transport, uint32_t channel, uint8_t bytes, std::string_view address,
+              size_t spare) noexcept;
 };
 static_assert(sizeof(ConnectionInfo) == 128);
 

@@ -42,11 +42,17 @@ int elsewhere(const std::function<bool()>& finds) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-#define EXPECT_FOUND(result)                                            \
-  do {                                                                  \
-    const int result_ = (result);                                       \
-    if (result_ == kSkipped) GTEST_SKIP() << "no user namespaces here"; \
-    EXPECT_EQ(result_, 0);                                              \
+#if defined(__SANITIZE_THREAD__)
+constexpr const char* kWhySkipped = "TSan's thread keeps a child from a new user namespace";
+#else
+constexpr const char* kWhySkipped = "no user namespaces here";
+#endif
+
+#define EXPECT_FOUND(result)                              \
+  do {                                                    \
+    const int result_ = (result);                         \
+    if (result_ == kSkipped) GTEST_SKIP() << kWhySkipped; \
+    EXPECT_EQ(result_, 0);                                \
   } while (0)
 
 /// Like mpirun: a keeper and an inherited socket.
