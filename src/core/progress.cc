@@ -327,12 +327,19 @@ void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noex
     doorbell_->sleep(armed, most_us, shared_->also());
 }
 
+int Progress::poll_before_sleep() noexcept {
+  before_sleep_ = true;
+  const int events = poll();
+  before_sleep_ = false;
+  return events;
+}
+
 // In all channels. The caller holds no lock.
 bool Progress::finds_nothing(const Idleness& idleness, Descriptors* armed) noexcept {
   bool nothing = true;
   for (Progress* other : others_) nothing &= other->is_idle_before_sleep(armed);
   const ChannelLock held(*this);
-  return nothing && poll() == 0 && !idleness.done(idleness.goal) &&
+  return nothing && poll_before_sleep() == 0 && !idleness.done(idleness.goal) &&
          (armed == nullptr || arm(armed));
 }
 
@@ -340,7 +347,7 @@ bool Progress::finds_nothing(const Idleness& idleness, Descriptors* armed) noexc
 // events that no thread looks at again. The caller holds no lock.
 bool Progress::is_idle_before_sleep(Descriptors* armed) noexcept {
   const ChannelLock held(*this);
-  return poll() == 0 && (armed == nullptr || arm(armed));
+  return poll_before_sleep() == 0 && (armed == nullptr || arm(armed));
 }
 
 }  // namespace tern::core

@@ -51,6 +51,9 @@ class Progress {
   using Poll = int (*)(void* self) noexcept;
   static constexpr int kMostPollers = 16;
 
+  /// A sleep follows this round: a poller that finds nothing must be rung.
+  [[nodiscard]] bool is_before_sleep() const noexcept { return before_sleep_; }
+
   /// Registers a poller (transports first, schedules after). Never more than kMostPollers.
   void add(Poll poller, void* self) noexcept;
   void remove(void* self) noexcept;
@@ -233,6 +236,7 @@ class Progress {
   void idle(Idleness* idleness) noexcept;
   bool leave_core(int64_t now, Idleness* idleness) noexcept;
   void sleep_unrung(int64_t waited_ns) const noexcept;
+  int poll_before_sleep() noexcept;
   bool is_idle_before_sleep(Descriptors* armed) noexcept;
   [[nodiscard]] bool finds_nothing(const Idleness& idleness, Descriptors* armed) noexcept;
   [[nodiscard]] int64_t next_sleep_us(const Idleness& idleness) const noexcept;
@@ -281,6 +285,7 @@ class Progress {
   Entry entries_[kMostPollers] = {};
   int count_ = 0;
   bool threaded_ = false;
+  bool before_sleep_ = false;
   bool shares_cores_ = false;  // with other ranks, or maybe other threads
   uint32_t spins_ = 1000;
   uint32_t first_spins_ = kSpinsOfMany;  // before it looks whether others want the core
