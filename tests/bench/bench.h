@@ -49,7 +49,8 @@ _Noreturn static void bench_usage(const char* program, const char* wrong) {
       "  --rotate      move over buffers of this many MiB, beyond the last cache\n"
       "  --heap        take buffers from the heap, not by mmap\n"
       "  --multiple    ask for MPI_THREAD_MULTIPLE\n"
-      "  BENCH_BIND=1  in the environment binds each rank to core rank %% cores\n",
+      "  BENCH_BIND=1  in the environment binds each rank to one of the allowed cores\n"
+      "  BENCH_BUSY=1  results are means, and their 99th percentiles follow as NAME_p99\n",
       program);
   exit(wrong ? 2 : 0);
 }
@@ -65,21 +66,29 @@ static int bench_rank_from_launcher(void) {
   return -1;
 }
 
+static int bench_is_set(const char* variable) {
+  const char* value = getenv(variable);
+  return value && strcmp(value, "1") == 0;
+}
+
+// The cores that were allowed at first: a second call must not see what the first one set.
 static void bench_bind(int rank) {
-  const char* wanted = getenv("BENCH_BIND");
-  if (rank < 0 || !wanted || strcmp(wanted, "1") != 0) return;
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  static cpu_set_t allowed;
+  if (rank < 0 || !bench_is_set("BENCH_BIND")) return;
+  if (CPU_COUNT(&allowed) == 0 && sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  int skipped = rank % CPU_COUNT(&allowed);
+  size_t core = 0;
+  while (!CPU_ISSET(core, &allowed) || skipped-- > 0) ++core;
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET((size_t)(rank % cores), &set);
+  CPU_SET(core, &set);
   if (sched_setaffinity(0, sizeof set, &set) != 0) perror("bench: sched_setaffinity");
 }
 
 // Before all other processes of the machine. Where the kernel schedules sessions as groups,
 // niceness counts within a group only, and some launchers give each rank a session of its own.
 static void bench_take_priority(void) {
-  const char* wanted = getenv("BENCH_PRIORITY");
-  if (!wanted || strcmp(wanted, "1") != 0) return;
+  if (!bench_is_set("BENCH_PRIORITY")) return;
   if (setpriority(PRIO_PROCESS, 0, -20) != 0) perror("bench: BENCH_PRIORITY");
   FILE* group = fopen("/proc/self/autogroup", "w");
   if (!group) return;
@@ -198,11 +207,15 @@ static inline double bench_batch(const Bench* bench, BenchBody body, void* state
   return slowest;
 }
 
+// The 99th percentile of the last bench_time() over its result.
+static double bench_tail;
+
 // Seconds of one iteration: the lower quartile of batches that take a sixtieth of the budget each,
-// for what disturbs a batch only ever makes it longer; on rank 0, elsewhere 0. Rank 0 alone decides
+// for what disturbs a batch only ever makes it longer (BENCH_BUSY: their mean, for there the
+// disturbance is measured); on rank 0, elsewhere 0. Rank 0 alone decides
 // how long a batch is and when it is enough, so that a slow library ends in time too.
 static inline double bench_time(const Bench* bench, BenchBody body, void* state) {
-  double times[kMaxBatches];
+  double times[kMaxBatches], sum = 0;
   const double begin = MPI_Wtime();
   long next = 1, iterations;
   int batches = 0;
@@ -211,20 +224,26 @@ static inline double bench_time(const Bench* bench, BenchBody body, void* state)
     const int spent = MPI_Wtime() - begin > bench->seconds;
     if (bench->rank != 0) continue;
     if (elapsed < bench->seconds / 60 && !spent)
-      next *= 2, batches = 0;
+      next *= 2, batches = 0, sum = 0;
     else
-      times[batches++] = elapsed / (double)iterations;
+      sum += times[batches++] = elapsed / (double)iterations;
     if ((spent && batches > 0) || batches == kMaxBatches) next = 0;
   }
   if (bench->rank != 0) return 0;
   qsort(times, (size_t)batches, sizeof *times, bench_by_value);
-  return times[batches / 4];
+  const double result = bench_is_set("BENCH_BUSY") ? sum / batches : times[batches / 4];
+  bench_tail = times[batches * 99 / 100] / result;
+  return result;
 }
 
 static inline void bench_report(const Bench* bench, const char* name, size_t size, double value,
                                 const char* unit) {
   if (bench->rank != 0) return;
   printf("%s %zu %d %.6g %s\n", name, size, bench->ranks, value, unit);
+  if (bench_is_set("BENCH_BUSY") && bench_tail > 0)
+    printf("%s_p99 %zu %d %.6g %s\n", name, size, bench->ranks,
+           strchr(unit, '/') ? value / bench_tail : value * bench_tail, unit);
+  bench_tail = 0;
   fflush(stdout);
 }
 

@@ -150,7 +150,7 @@ def from_first_host():
 def prove(one, timeout, counter=from_first_host):
     """What is wrong if rank 0 sends a window of 1 MiB to a rank of another host and this does not cross the cable, or None."""
     before = counter()
-    variables = libraries.variables(False, False, one.settings)
+    variables = libraries.variables(False, False, False, one.settings)
     output, _, wrong = measure.launch(one.command(2, "bandwidth", PROOF, variables), libraries.environment(variables), timeout)
     crossed = counter() - before
     if wrong:

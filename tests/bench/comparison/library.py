@@ -39,9 +39,9 @@ class Library:
         return [str(self.mpirun), *self.options, "-n", str(ranks), str(self.programs / program), *arguments]
 
 
-def variables(bind, priority, settings):
+def variables(bind, priority, busy, settings):
     """Of a run's ranks."""
-    return {**settings, "BENCH_BIND": str(int(bind)), "BENCH_PRIORITY": str(int(priority))}
+    return {**settings, "BENCH_BIND": str(int(bind)), "BENCH_PRIORITY": str(int(priority)), "BENCH_BUSY": str(int(busy))}
 
 
 def environment(of_ranks=None):

@@ -61,4 +61,6 @@ def conditions(options, results):
     return (f"{time.strftime('%Y-%m-%d')}, better quartiles of {options.repeat} rounds, "
             f"{'ranks bound while they fit the cores' if options.bind else 'ranks not bound'}; others used the machine "
             f"at the start of {results.disturbed} of {results.runs} runs"
-            f"{' (--priority)' if options.priority else ''}.")
+            f"{' (--priority)' if options.priority else ''}"
+            f"{f'; {options.hogs} other programs computed all the time, and values are means' if options.hogs else ''}"
+            f"{'; on cores ' + ','.join(map(str, sorted(options.cores))) + ' alone' if options.cores else ''}.")

@@ -3,6 +3,7 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -11,8 +12,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from . import hogs, machine
 from . import library as libraries
-from . import machine
 
 
 class Key(NamedTuple):
@@ -48,8 +49,8 @@ def parse(text, ranks):
 
 
 def launch(command, environment, timeout):
-    """One run: (output, seconds, what failed or None). The whole process group is gone afterwards."""
-    start = time.monotonic()
+    """One run: (output, its Cost, what failed or None). The whole process group is gone afterwards."""
+    start, used = time.monotonic(), cpu_seconds()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                text=True, errors="replace", env=environment, start_new_session=True)
     wrong = None
@@ -61,11 +62,22 @@ def launch(command, environment, timeout):
     except BaseException:       # Ctrl-C, TERM: no rank stays behind
         stop(process)
         raise
-    seconds = time.monotonic() - start
+    cost = Cost(time.monotonic() - start, cpu_seconds() - used)
     if wrong is None and process.returncode != 0:
         last = [line for line in complaints.splitlines() if line.strip(" -*=")][-4:]
         wrong = f"exit code {process.returncode}: {' | '.join(last) or 'no message'}"
-    return output, seconds, wrong
+    return output, cost, wrong
+
+
+class Cost(NamedTuple):
+    seconds: float
+    cpu: float  # seconds of all processors
+
+
+def cpu_seconds():
+    """Of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def stop(process):
@@ -85,18 +97,21 @@ def run_once(results, library, bench, ranks, options):
     arguments = [*bench.arguments]
     if bench.budget:
         arguments += ["--seconds", f"{bench.budget * options.budget:g}", *options.arguments]
-    bind = options.bind and ranks <= os.cpu_count()
+    bind = options.bind and ranks <= len(os.sched_getaffinity(0))
     results.runs += 1
     results.benches.add(bench.name)
     results.disturbed += not machine.wait_for_quiet(options.quiet)
-    variables = libraries.variables(bind, options.priority, library.settings)
-    output, seconds, wrong = launch(library.command(ranks, bench.program, arguments, variables),
-                                    libraries.environment(variables), options.timeout)
+    variables = libraries.variables(bind, options.priority, options.hogs > 0, library.settings)
+    with hogs.busy(options.hogs):
+        output, cost, wrong = launch(library.command(ranks, bench.program, arguments, variables),
+                                     libraries.environment(variables), options.timeout)
     if wrong:
         results.failures.append((bench.name, ranks, library.name, wrong))
         print(f"  {library.name}: {bench.name}, {ranks} ranks: {wrong}", file=sys.stderr)
     elif bench.program == "empty":
-        results.add(library.name, Key(bench.prefix + "startup", 0, ranks, "ms"), seconds * 1e3)
+        results.add(library.name, Key(bench.prefix + "startup", 0, ranks, "ms"), cost.seconds * 1e3)
+    if options.hogs and not wrong:
+        results.add(library.name, Key(f"{bench.prefix}{bench.name}_cpu", 0, ranks, "s"), cost.cpu)
     for key, value in parse(output, ranks):
         results.add(library.name, key._replace(name=bench.prefix + key.name), value)
     return wrong is None

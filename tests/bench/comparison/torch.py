@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`compare --bench torch`: hands over to tests/bench/torch/compare, which compares torch.distributed on Tern with gloo."""
+"""`compare --bench torch`: runs tests/bench/torch/compare, which compares torch.distributed on Tern with gloo."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
+
+from . import hogs
 
 TOP = Path(__file__).resolve().parents[3]
 
 
-def hand_over(options):
-    """Does not return. The prefix is --tern's; PyTorch's Python is TORCH_PYTHON or what tests/torch/setup made in _torch, or in
+def compare(options):
+    """The exit code of the comparison. The prefix is --tern's; PyTorch's Python is TORCH_PYTHON or what tests/torch/setup made in _torch, or in
     the user's cache."""
     prefix = Path(options.tern or TOP / "_install").resolve()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -27,4 +30,6 @@ def hand_over(options):
     if options.arguments:
         command += ["--", *options.arguments]
     paths = [str(site)] + [path for path in [os.environ.get("PYTHONPATH")] if path]
-    os.execve(python, command, dict(os.environ, PATH=f"{prefix / 'bin'}:{os.environ['PATH']}", PYTHONPATH=":".join(paths)))
+    with hogs.busy(options.hogs):
+        return subprocess.run(command, env=dict(os.environ, PATH=f"{prefix / 'bin'}:{os.environ['PATH']}",
+                                                PYTHONPATH=":".join(paths))).returncode
