@@ -54,9 +54,10 @@ allgather       ..2    any     ring                one_host
 allgather       any    ..4k    bruck               one_host
 allgather       any    any     ring                one_host
 allgather       any    any     two_level           many_hosts
-alltoall        ..2    any     flat                one_host
+alltoall        ..2    ..64k   flat                one_host
 alltoall        any    ..12k   flat                one_host
 alltoall        any    any     flat_direct         one_host
+alltoall        ..2    any     flat                one_host
 alltoall        ..4    any     linear              one_host
 alltoall        any    ..256   bruck               one_host
 alltoall        any    any     linear              one_host
