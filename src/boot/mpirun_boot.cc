@@ -81,8 +81,6 @@ class MpirunBoot final : public Boot {
                "its MPI program number %d, this one is number %d of rank %d. All ranks "
                "must run the same MPI programs one after the other",
                rank, rank, later, program_, this->rank()));
-    if (shared_.has_left(rank))
-      throw Error(MPI_ERR_OTHER, strf("rank %d has left MPI, and its process has ended", rank));
   }
   FutexWord connection_info_word() noexcept override { return shared_.connection_info_word(); }
   void tell_awaited(int rank) noexcept override { shared_.set_awaited(job_.rank, rank); }

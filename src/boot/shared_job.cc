@@ -165,9 +165,6 @@ bool SharedJob::claim(int rank, std::int32_t pid) noexcept {
 
 std::int32_t SharedJob::owner(int rank) const noexcept { return slot(rank).owner; }
 int SharedJob::programs(int rank) const noexcept { return slot(rank).programs; }
-bool SharedJob::has_left(int rank) const noexcept {
-  return state(rank) == RankState::kFinalised && has_ended(slot(rank).owner);
-}
 
 void SharedJob::put_connection_info(int rank, const ConnectionInfo& info, int entry) noexcept {
   slot(rank).info = info;

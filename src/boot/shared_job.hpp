@@ -64,8 +64,6 @@ class SharedJob {
   [[nodiscard]] std::int32_t owner(int rank) const noexcept;
   // How many processes have been the rank, one after the other.
   [[nodiscard]] int programs(int rank) const noexcept;
-  // The rank's process has left MPI, and has ended or given way to a later one.
-  [[nodiscard]] bool has_left(int rank) const noexcept;
 
   // `entry`: which time the rank enters the job.
   void put_connection_info(int rank, const ConnectionInfo& info, int entry = 1) noexcept;

@@ -28,13 +28,15 @@ END_OF_C
 cat >session.c <<'END_OF_C'
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 int main(int argc, char** argv) {
   MPI_Session session;
   MPI_Group group;
   MPI_Comm world;
   int rank, size, mine = argv[1][0], his = 0;
-  (void)argc;
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  if (argc > 2) usleep((useconds_t)atoi(argv[2]));
   MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
   MPI_Comm_create_from_group(group, "test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &world);
   printf("made %s\n", argv[1]);
@@ -71,11 +73,11 @@ fails() { # fails PATTERN ARGUMENTS...: within seconds
   code=$?
   [ $code != 0 ] && [ $code != 124 ] && has "$pattern" && lacks MIXED
 }
-at_once() { # at_once PROGRAM
+at_once() { # at_once PROGRAM LASTING: which makes each take so long that both run
   local turn
   for turn in $(seq 12); do
     fails 'two MPI programs run in it at the same time, '"$1"' (pid [0-9]*) and '"$1"' (pid [0-9]*)' \
-      -n 2 sh -c "./$1 a & ./$1 b; wait" || return 1
+      -n 2 sh -c "./$1 a '$2' & ./$1 b '$2'; wait" || return 1
     lacks '/1$' || return 1
   done
 }
@@ -96,8 +98,8 @@ check "a further session of one rank alone" fails 'rank 0 has \(ended\|left\)' \
 check "no communicator with a rank that has ended" lacks '^made b'
 check "a rank that has gone on to its next program" fails 'rank 0 has come to its MPI program number 3, this one is number 2 of rank 1' \
   -n 2 sh -c './session a; [ $PMIX_RANK = 0 ] && { timeout -s KILL 1 ./session b; ./session c; } || { sleep 2; exec ./session b; }'
-check "two worlds at the same time" at_once world
-check "two sessions at the same time" at_once session
+check "two worlds at the same time" at_once world true
+check "two sessions at the same time" at_once session 100000
 check "two at the same time, one of them exec" fails 'two MPI programs run in it at the same time' \
   -n 2 sh -c './world a "sleep 2" & sleep 0.5; exec ./world b'
 check "a child of a rank" beside

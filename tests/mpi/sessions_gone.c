@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank makes a communicator whose other ranks have made it before, freed it, left MPI and ended.
+// ranks: 2 4
+#include <unistd.h>
+
+#include "check.h"
+
+int main(void) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+  MPI_Group_rank(group, &rank);
+  if (rank == 1) usleep(300000);
+  OK(MPI_Comm_create_from_group(group, "gone", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+  MPI_Comm_size(comm, &size);
+  CHECK(size >= 2);
+  OK(MPI_Group_free(&group));
+  OK(MPI_Comm_free(&comm));
+  OK(MPI_Session_finalize(&session));
+  return 0;
+}
