@@ -167,8 +167,8 @@ look_at_cpu() { # a subshell would see its own
   cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", 60 * ($1 + $3) + $2 + $4 }' "$logs/times")
 }
 
-# These leave a core idle for a part of their time (downloads, Slurm, ranks that sleep). What later suites compile is begun beside them, behind all else.
-waiting_suites=' fresh mpi hosts '
+# These leave a core idle for a part of their time (downloads, ranks that sleep). What later suites compile is begun beside them, behind all else.
+waiting_suites=' fresh mpi '
 ahead=
 begin_ahead() {
   local wanted=" ${suites[*]} " name options
@@ -199,24 +199,33 @@ end_ahead() {
   ahead=
 }
 
-# run_suite NAME: shows its lines, adds its totals to the sum; one that ends without totals counts as a failure.
+# perform NAME: the suite by itself. Its log has its lines; how it ended, if not by itself, is in check-NAME.end.
+perform() { (set -e; ahead=; beside=; trap 'last_words $? 2>"$logs/check-$1.end"' EXIT; "suite_$1") 2>&1; }
+without_totals() { sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d"; }
+
+# run_suite NAME: shows its lines, adds its totals to the sum.
 run_suite() {
-  local name=$1 start=$SECONDS cpu before log=$logs/check-$1.log end=$logs/check-$1.end counts status unlisted
+  local name=$1 start=$SECONDS cpu before log=$logs/check-$1.log status
   say "== $name"
   look_at_cpu
   before=$cpu
   [[ $waiting_suites != *" $name "* ]] || begin_ahead
   set +e  # not "||": inside of one, a suite's commands might fail unseen
-  (set -e; ahead=; trap 'last_words $? 2>"$end"' EXIT; "suite_$name") 2>&1 | tee "$log" |
-    sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d"
+  perform "$name" | tee "$log" | without_totals
   status=$?
   set -e
   end_ahead
+  conclude "$name" "$status"
+}
+
+# conclude NAME STATUS: adds the totals in its log; one that ended without totals counts as a failure.
+conclude() {
+  local name=$1 status=$2 log=$logs/check-$1.log counts unlisted
   counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1 || true)
   unlisted=$(tests/listed "$name" "$log" || true)
   if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts == *" 0 failed"* ]]; }; then
     say "FAIL $name: ended with status $status and no totals of its own"
-    cat "$end" 2>/dev/null || true
+    cat "$logs/check-$name.end" 2>/dev/null || true
     counts='0 passed, 1 failed, 0 skipped'
   fi
   look_at_cpu
@@ -227,6 +236,27 @@ run_suite() {
   say "== $name: $counts ($((SECONDS - start)) s, CPU $((cpu - before)) s)"
   set -- ${counts//[!0-9 ]/}
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+}
+
+# The jobs over several hosts leave both cores idle for most of their time: they run beside the suite gpu, and are shown after it.
+beside=
+begin_beside() {
+  say "== $1: beside gpu, and shown after it"
+  build_driver # both take it
+  set -m # a process group of its own
+  (trap - EXIT ERR; perform "$1") >"$logs/check-$1.log" </dev/null &
+  beside=$!
+  set +m
+}
+end_beside() { # NAME
+  local start=$SECONDS cpu before status=0
+  look_at_cpu
+  before=$cpu
+  say "== $1"
+  wait "$beside" || status=$?
+  beside=
+  without_totals <"$logs/check-$1.log"
+  conclude "$1" "$status"
 }
 
 # Other MPI libraries, of PyPI: prterun, and what the differential tests compare with. Without them those tests are skipped.
@@ -261,7 +291,11 @@ check() {
   case " ${suites[*]} " in *" clang "* | *" dist "* | *" fuzz "* | *" tidy "*) install_packages "$full_packages" ;; esac
   build
   peers
-  for name in "${suites[@]}"; do run_suite "$name"; done
+  for name in "${suites[@]}"; do
+    if [ "$name" = hosts ] && [[ " ${suites[*]} " == *" hosts gpu "* ]]; then begin_beside hosts; continue; fi
+    run_suite "$name"
+    [ "$name" != gpu ] || [ -z "$beside" ] || end_beside hosts
+  done
   say "$passed passed, $failed failed, $skipped skipped"
   said=yes
   [ "$failed" = 0 ]
