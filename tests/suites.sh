@@ -3,7 +3,7 @@
 # prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
 # The usual ones are meant for 20 minutes on two cores from nothing: slow tests that find little more are for --full.
 # Unit and asan have the fuzz targets with their corpus.
-usual_suites=(fresh lint conformance unit mpi hosts gpu cmake images differential asan network tsan torch-smoke)
+usual_suites=(fresh lint conformance unit mpi gpu hosts cmake images differential asan network tsan torch-smoke)
 long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
 other_suites=(abi)
 full=
@@ -190,17 +190,16 @@ begin_ahead() {
 }
 # A compiler that is ended leaves nothing: make goes on from there.
 end_ahead() {
-  local i
   [ -n "$ahead" ] || return 0
-  kill -- "-$ahead" 2>/dev/null || true
-  wait "$ahead" 2>/dev/null || true
-  # Where process 1 reaps no orphans they stay as zombies.
-  for ((i = 0; i < 50; i++)); do kill -0 -- "-$ahead" 2>/dev/null || break; sleep 0.1; done
+  end_group "$ahead"
   ahead=
 }
 
 # perform NAME: the suite by itself. Its log has its lines; how it ended, if not by itself, is in check-NAME.end.
-perform() { (set -e; ahead=; beside=; trap 'last_words $? 2>"$logs/check-$1.end"' EXIT; "suite_$1") 2>&1; }
+perform() {
+  local end=$logs/check-$1.end
+  (set -e; ahead=; beside=; trap 'last_words $? 2>"$end"' EXIT; "suite_$1") 2>&1
+}
 without_totals() { sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d"; }
 
 # run_suite NAME: shows its lines, adds its totals to the sum.
@@ -215,12 +214,13 @@ run_suite() {
   status=$?
   set -e
   end_ahead
-  conclude "$name" "$status"
+  look_at_cpu
+  conclude "$name" "$status" "$((SECONDS - start)) s, CPU $((cpu - before)) s"
 }
 
-# conclude NAME STATUS: adds the totals in its log; one that ended without totals counts as a failure.
+# conclude NAME STATUS TIME: adds the totals in its log; one that ended without totals counts as a failure.
 conclude() {
-  local name=$1 status=$2 log=$logs/check-$1.log counts unlisted
+  local name=$1 status=$2 took=$3 log=$logs/check-$1.log counts unlisted
   counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1 || true)
   unlisted=$(tests/listed "$name" "$log" || true)
   if [ -z "$counts" ] || { [ "$status" != 0 ] && [[ $counts == *" 0 failed"* ]]; }; then
@@ -228,35 +228,41 @@ conclude() {
     cat "$logs/check-$name.end" 2>/dev/null || true
     counts='0 passed, 1 failed, 0 skipped'
   fi
-  look_at_cpu
   if [ -n "$unlisted" ]; then
     say "$unlisted"
     counts=$(awk -v more="$(wc -l <<<"$unlisted")" '{ $3 += more; print }' <<<"$counts")
   fi
-  say "== $name: $counts ($((SECONDS - start)) s, CPU $((cpu - before)) s)"
+  say "== $name: $counts ($took)"
   set -- ${counts//[!0-9 ]/}
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
 
-# The jobs over several hosts leave both cores idle for most of their time: they run beside the suite gpu, and are shown after it.
+# The jobs over several hosts leave both cores idle for most of their time. They run beside suites that take no test programs of
+# theirs and measure nothing, and are shown after these.
+beside_hosts=' cmake images differential '
 beside=
 begin_beside() {
-  say "== $1: beside gpu, and shown after it"
-  build_driver # both take it
+  say "== hosts: beside$beside_hosts"
+  beside_since=$SECONDS
   set -m # a process group of its own
-  (trap - EXIT ERR; perform "$1") >"$logs/check-$1.log" </dev/null &
+  (trap - EXIT; perform hosts) >"$logs/check-hosts.log" </dev/null &
   beside=$!
   set +m
 }
-end_beside() { # NAME
-  local start=$SECONDS cpu before status=0
-  look_at_cpu
-  before=$cpu
-  say "== $1"
+end_beside() {
+  local status=0
+  say "== hosts"
   wait "$beside" || status=$?
   beside=
-  without_totals <"$logs/check-$1.log"
-  conclude "$1" "$status"
+  without_totals <"$logs/check-hosts.log"
+  conclude hosts "$status" "$((SECONDS - beside_since)) s; its CPU is in those beside it"
+}
+# The group of process $1 ends, and is waited for. Where process 1 reaps no orphans they stay as zombies.
+end_group() {
+  local i
+  kill -- "-$1" 2>/dev/null || true
+  wait "$1" 2>/dev/null || true
+  for ((i = 0; i < 50; i++)); do kill -0 -- "-$1" 2>/dev/null || break; sleep 0.1; done
 }
 
 # Other MPI libraries, of PyPI: prterun, and what the differential tests compare with. Without them those tests are skipped.
@@ -292,10 +298,11 @@ check() {
   build
   peers
   for name in "${suites[@]}"; do
-    if [ "$name" = hosts ] && [[ " ${suites[*]} " == *" hosts gpu "* ]]; then begin_beside hosts; continue; fi
+    if [ "$name" = hosts ] && [ -z "$beside" ] && [[ " ${suites[*]} " == *" hosts$beside_hosts"* ]]; then begin_beside; continue; fi
+    [[ $beside_hosts == *" $name "* ]] || [ -z "$beside" ] || end_beside
     run_suite "$name"
-    [ "$name" != gpu ] || [ -z "$beside" ] || end_beside hosts
   done
+  [ -z "$beside" ] || end_beside
   say "$passed passed, $failed failed, $skipped skipped"
   said=yes
   [ "$failed" = 0 ]

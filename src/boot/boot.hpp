@@ -81,7 +81,8 @@ class Boot {
   // Whether the rank has put its connection info, and published it: before a fence that may come
   // later. Of all ranks the entry (see enter_again()) must be the same.
   [[nodiscard]] virtual bool has_connection_info(int /*rank*/) { return true; }
-  // After has_connection_info(): throws Error if the rank has gone on to a later program.
+  // After has_connection_info(): throws Error if the rank has gone on to a later program. A rank
+  // that has ended may have made the same communicator before.
   virtual void expect(int /*rank*/) {}
   // A word that changes when a connection info is put, with its value now; without a word, ask
   // again.

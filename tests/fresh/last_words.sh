@@ -12,7 +12,7 @@ stubs() {
   mkdir -p "$stubs"/{bin,tree/tests,tree/examples/digits}
   cp "$top/quickstart" "$stubs/tree"
   cp "$top/tests/suites.sh" "$stubs/tree/tests"
-  for name in autoreconf automake libtoolize g++ python3 readelf clang-format cmake mandoc gdb slurmctld munged debootstrap; do
+  for name in autoreconf automake libtoolize g++ python3 readelf clang-format cmake mandoc gdb pgrep slurmctld munged debootstrap; do
     stub "$stubs/bin/$name" 'exit 0'
   done
   stub "$stubs/bin/pkg-config" 'case $* in *--modversion*gtest*) exit 1 ;; *--modversion*) echo 1.0 ;; esac'
@@ -32,6 +32,17 @@ suite_that_dies() {
 failing_suite() {
   stubs && printf 'suite_lint() { echo "1 passed, 2 failed, 3 skipped"; false; }\n' >>"$work/stubs/tree/tests/suites.sh"
   with_stubs check lint
+}
+# The lines of hosts come behind those of the suites beside it.
+suites_beside() {
+  local name order
+  stubs && for name in cmake images differential; do
+    printf 'suite_%s() { echo "%s"; echo "1 passed, 0 failed, 0 skipped"; }\n' "$name" "$name"
+  done >>"$work/stubs/tree/tests/suites.sh"
+  printf 'suite_hosts() { sleep 0.3; echo hosts; %s; echo "1 passed, 1 failed, 0 skipped"; return 1; }\n' "$1" >>"$work/stubs/tree/tests/suites.sh"
+  with_stubs check hosts cmake images differential | tee "$work/beside"
+  order=$(grep -E '^(cmake|images|differential|hosts)$' "$work/beside" | tr '\n' ' ')
+  [ "$order" = 'cmake images differential hosts ' ] && tail -n 1 "$work/beside"
 }
 interrupted() {
   stubs && stub "$work/stubs/bin/make" 'echo $$ >pid; exec sleep 60'
@@ -59,6 +70,8 @@ check_last_words() {
     suite_that_dies
   check "a lint that dies is named" says_and_fails '^FAIL dies: ended with status 3' lint_that_dies
   check "failed tests end with the sum" ends 1 '^1 passed, 2 failed, 3 skipped$' failing_suite
+  check "a suite beside others counts" ends 0 '^4 passed, 1 failed, 0 skipped$' suites_beside :
+  check "and one that dies there, too" ends 0 '^3 passed, 1 failed, 0 skipped$' suites_beside false
   check "an interrupted run says so" ends 124 '^quickstart: interrupted' interrupted
   check "and leaves nothing running" nothing_left
 }

@@ -8,8 +8,8 @@ import sys
 
 LOOP = """
 import os
-parent = os.getppid()
-while os.getppid() == parent:
+import sys
+while os.getppid() == int(sys.argv[1]):
     for _ in range(100_000):
         pass
 """
@@ -18,7 +18,7 @@ while os.getppid() == parent:
 @contextlib.contextmanager
 def busy(count):
     """`count` of them run within; they end with this process, too."""
-    running = [subprocess.Popen([sys.executable, "-c", LOOP], stdin=subprocess.DEVNULL, start_new_session=True) for _ in range(count)]
+    running = [subprocess.Popen([sys.executable, "-c", LOOP, str(os.getpid())], stdin=subprocess.DEVNULL, start_new_session=True) for _ in range(count)]
     try:
         yield
     finally:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import hogs
+from . import hogs, measure
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -30,6 +30,11 @@ def compare(options):
     if options.arguments:
         command += ["--", *options.arguments]
     paths = [str(site)] + [path for path in [os.environ.get("PYTHONPATH")] if path]
+    environment = dict(os.environ, PATH=f"{prefix / 'bin'}:{os.environ['PATH']}", PYTHONPATH=":".join(paths))
     with hogs.busy(options.hogs):
-        return subprocess.run(command, env=dict(os.environ, PATH=f"{prefix / 'bin'}:{os.environ['PATH']}",
-                                                PYTHONPATH=":".join(paths))).returncode
+        running = subprocess.Popen(command, env=environment, start_new_session=True)
+        try:
+            return running.wait()
+        except BaseException:   # Ctrl-C, TERM: no rank stays behind
+            measure.stop(running)
+            raise

@@ -83,10 +83,10 @@ TEST(AddressBook, TheConnectionInfoHasRoomForEveryTransport) {
       return std::string(channel + 1 == kChannels ? 1 : bytes, static_cast<char>(of + channel));
     };
     theirs.list(info, "sm", 0, std::string(sizeof(sm::SmAddress), 's'));
-    for (uint32_t channel = 0; channel < kChannels; ++channel)
+    for (uint32_t channel = 0; channel < kChannels; ++channel) {
       ASSERT_NO_THROW(theirs.list(info, "ofi", channel, address('a', channel))) << bytes;
-    for (uint32_t channel = 0; channel < kChannels; ++channel)
       ASSERT_NO_THROW(theirs.list(info, "ucx", channel, address('A', channel))) << bytes;
+    }
     there->put_connection_info_as(info);
     core::Process own;
     own.boot = here.get();
