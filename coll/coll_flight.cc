@@ -112,8 +112,7 @@ FlatCall* Coll::bound_flight(const Operation& operation, const Question& questio
   return call;
 }
 
-// What ranks post ahead of what they have read costs fewer switches between them than epochs that
-// all of them end together.
+// Ranks that post ahead of their reads switch less often than ranks that end each epoch together.
 Coll::Ran Coll::run_in_flight(const Operation& operation, const Question& question,
                               CallNumber number, int* code) {
   CommState& state = state_of(*operation.communicator);

@@ -161,7 +161,7 @@ void FlatQueue::advance(FlatCall** ended, int* events) noexcept {
   if (TERN_UNLIKELY(schedules_.first != nullptr)) advance_schedules(ended, events);
   if (TERN_UNLIKELY(state_ != State::kMet)) return;
   int moved = advance_epochs(ended);
-  // What came before the question rings no bell. An event in the look before a sleep has set
+  // A post before the question rings no bell. An event in the look before a sleep has set
   // fruitless_ back, and the sleep follows all the same.
   const bool asks = moved == 0 && (++fruitless_ > patience_ || channel_.progress.is_before_sleep());
   if (asks && ask_the_late()) moved = advance_epochs(ended);
