@@ -61,9 +61,9 @@ class Coll final : UnderWay, ScheduleMaker {
   /// What is said of a communicator's streams is said of those of another with some of its ranks,
   /// too.
   static void relate(core::Communicator& communicator, const core::Communicator& other);
-  /// Puts an operation on a communicator so prepared into a stream. Not *taken: it must be done
-  /// another way, which all ranks find alike, *why_not.
-  [[nodiscard]] int enqueue(const Operation& operation, CUstream stream, bool* taken,
+  /// Puts an operation on such a communicator into a stream, without waiting for the stream;
+  /// pageable memory goes through its stage. Not *taken: all ranks must use another way, *why_not.
+  [[nodiscard]] int enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
                             std::string* why_not) noexcept;
 
   /// The communicator was interrupted: its collectives end with an error. Lock held.
@@ -173,7 +173,8 @@ class Coll final : UnderWay, ScheduleMaker {
   Ran run_on_team(const Operation& operation, const Question& question, FlatMethod method,
                   Slots& slots, int* code);
   Ran run_on_team(CommState& state, const Operation& operation, cuda::Job job, int* code);
-  [[nodiscard]] cuda::Job job_for_team(const CommState& state, const Operation& operation) noexcept;
+  [[nodiscard]] cuda::Job job_for_team(CommState& state, const Operation& operation) noexcept;
+  void tell_busy(CommState& state, const cuda::Device& device) noexcept;
   [[nodiscard]] bool has_own_team(CommState& state, cuda::Device& device);
   void await_team(CommState& state, const Operation& operation, cuda::Job& job, uint32_t call);
   [[noreturn]] TERN_COLD void leave_team(CommState& state, cuda::Job& job, int code,

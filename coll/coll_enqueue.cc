@@ -221,8 +221,7 @@ Coll::Chosen Coll::choose_way(CommState& state, GpuTeam& team, const Operation& 
     const bool by_table = asked.by != AskedWire::kHint && choice.wire != Wire::kAuto;
     const char* why_passed = way.denied;
     way = way_of(team, process_.params, *placed, operation, question,
-                 by_table ? AskedWire{choice.wire, AskedWire::kTable} : asked, job.stream(),
-                 no_multimem);
+                 by_table ? AskedWire{choice.wire, AskedWire::kTable} : asked, no_multimem);
     if (denied.line != 0) {
       choice.passed_line = denied.line;
       choice.passed_wire = denied.wire;
@@ -253,7 +252,7 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
   *taken = true;
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
   if (!way.failure.empty()) {  // of this rank alone: the others' kernels wait for its
-    team.break_off("a program did not come to the device: " + way.failure);
+    team.break_off("a program has no place on the device: " + way.failure);
     return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
   }
   return unless_failed(team, run_in_stream(state, team, *placed, operation, way, job));
@@ -327,7 +326,7 @@ void Coll::relate(core::Communicator& communicator, const core::Communicator& ot
     static_cast<CommState&>(*communicator.coll).related_teams.push_back(std::move(team));
 }
 
-int Coll::enqueue(const Operation& operation, CUstream stream, bool* taken,
+int Coll::enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
                   std::string* why_not) noexcept {
   *taken = false;
   try {
@@ -341,9 +340,7 @@ int Coll::enqueue(const Operation& operation, CUstream stream, bool* taken,
       *why_not = state.no_team;
       return MPI_SUCCESS;
     }
-    cuda::Stream of_user;
-    of_user.handle = stream;
-    cuda::Job job(state.team->device(), of_user);
+    cuda::Job job(state.team->device(), stream);
     return put_into(state, *state.team, operation, job, taken, why_not);
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory to put %s into a stream", name_of(operation.collective));

@@ -51,7 +51,7 @@ const char* KernelRun::why_not(const GpuTeam& team, const Placed& placed,
   return nullptr;
 }
 
-KernelRun::KernelRun(GpuTeam& team, const Placed& placed, const Programs::Uploaded& program,
+KernelRun::KernelRun(GpuTeam& team, const Placed& placed, Programs::Stored& program,
                      const Operation& operation, cuda::Job& job, uint64_t patience) noexcept
     : team_(team),
       placed_(placed),
@@ -67,6 +67,7 @@ int KernelRun::run() {
   if (passes() == 0) return MPI_SUCCESS;
   InStream call(team_, job_);
   captured_ = call.captured();
+  Programs::bring(program_, job_, captured_);
   describe_layout();
   describe_data();
   put();

@@ -26,7 +26,7 @@ class KernelRun {
   /// may be late. After so many times that the kernel gives up, for it takes what others need.
   static constexpr uint64_t kGivesUpAfter = 10;
   /// `patience`: of the host, in ns; 0: for ever.
-  KernelRun(GpuTeam& team, const Placed& placed, const Programs::Uploaded& program,
+  KernelRun(GpuTeam& team, const Placed& placed, Programs::Stored& program,
             const Operation& operation, cuda::Job& job, uint64_t patience) noexcept;
   /// Why kernels do not run it, alike on all ranks; null: they do.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
@@ -64,7 +64,7 @@ class KernelRun {
   GpuTeam& team_;
   const Placed& placed_;
   const Schedule& schedule_;
-  const Programs::Uploaded& program_;
+  Programs::Stored& program_;
   const Operation& operation_;
   const Pieces pieces_;
   cuda::Job& job_;

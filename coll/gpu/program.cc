@@ -12,6 +12,9 @@ namespace {
 using cuda::Instruction;
 using cuda::Operand;
 
+constexpr size_t kRoom = 1 << 20;  // bytes: some 500 programs of 8 ranks, or 60 of 64
+constexpr size_t kGrain = 256;     // where programs begin
+
 /// The block whose size a slice has, as agreed sides count them.
 int32_t block_of(const Schedule& schedule, const Slice& slice) noexcept {
   const bool alone =
@@ -99,58 +102,77 @@ Program compile(const Placed& placed) {
   return made;
 }
 
-const Programs::Uploaded* Programs::find(const Placed& placed) const noexcept {
-  const auto found = uploaded_.find(&placed);
-  return found == uploaded_.end() ? nullptr : &found->second;
+std::string Programs::prepare() { return add_room(kRoom); }
+
+// The last room is the one with space.
+std::string Programs::add_room(size_t bytes) {
+  cuda::Device& device = team_.device();
+  const cuda::Current current(device);
+  Room& room = rooms_.emplace_back();
+  const char* function = "cuCtxPushCurrent";
+  CUresult error = current.result();
+  const auto take = [&](cuda::Device::Store store, const char* name, size_t* size) {
+    if (error != CUDA_SUCCESS) return static_cast<std::byte*>(nullptr);
+    function = name;
+    *size = bytes;
+    return device.acquire(store, size, &error);
+  };
+  room.device = take(cuda::Device::Store::kDevice, "cuMemAlloc", &room.device_bytes);
+  room.pinned = take(cuda::Device::Store::kPinned, "cuMemHostAlloc", &room.pinned_bytes);
+  if (room.pinned != nullptr) return {};
+  if (room.device != nullptr)
+    device.release(cuda::Device::Store::kDevice, room.device, room.device_bytes);
+  rooms_.pop_back();
+  return strf("no memory for programs of %zu bytes: %s", bytes,
+              cuda::words_of(function, error).c_str());
 }
 
-const Programs::Uploaded* Programs::upload(const Placed& placed, std::string* why) {
+Programs::Stored* Programs::store(const Placed& placed, std::string* why) {
+  if (const auto found = stored_.find(&placed); found != stored_.end()) return &found->second;
   const Program program = compile(placed);
   const size_t bases = static_cast<size_t>(team_.ranks()) * sizeof(std::byte*);
   const size_t instructions = program.instructions.size() * sizeof(Instruction);
   const size_t operands = program.operands.size() * sizeof(Operand);
   // Bases are 8 bytes each; instructions and operands want no more.
-  std::vector<std::byte> image(bases + instructions + operands);
+  const size_t bytes = bases + instructions + operands;
+  if (rooms_.empty() || rooms_.back().left() < bytes) {
+    *why = add_room(std::max(bytes, kRoom));
+    if (!why->empty()) return nullptr;
+  }
+  Stored& made = stored_[&placed];
+  Room& room = rooms_.back();
+  made.at = room.device + room.used;
+  made.pinned = room.pinned + room.used;
+  made.bytes = bytes;
+  room.used += (bytes + kGrain - 1) / kGrain * kGrain;
   for (int rank = 0; rank < team_.ranks(); ++rank) {
     std::byte* const base = team_.at(rank, 0);
-    std::memcpy(image.data() + static_cast<size_t>(rank) * sizeof base, &base, sizeof base);
+    std::memcpy(made.pinned + static_cast<size_t>(rank) * sizeof base, &base, sizeof base);
   }
-  if (instructions > 0)
-    std::memcpy(image.data() + bases, program.instructions.data(), instructions);
+  if (instructions > 0) std::memcpy(made.pinned + bases, program.instructions.data(), instructions);
   if (operands > 0)
-    std::memcpy(image.data() + bases + instructions, program.operands.data(), operands);
-
-  cuda::Device& device = team_.device();
-  const cuda::Current current(device);
-  CUresult error = current.result();
-  Uploaded made;
-  made.bytes = image.size();
-  if (error == CUDA_SUCCESS)
-    made.at = device.acquire(cuda::Device::Store::kDevice, &made.bytes, &error);
-  if (made.at == nullptr) {
-    *why = strf("no memory for a program of %zu bytes: %s", image.size(),
-                cuda::words_of("cuMemAlloc", error).c_str());
-    return nullptr;
-  }
-  cuda::Job job(device);
-  job.copy(made.at, image.data(), image.size());
-  if (!job.finish()) {
-    device.release(cuda::Device::Store::kDevice, made.at, made.bytes);
-    *why = "a program did not reach the device: " + job.failure();
-    return nullptr;
-  }
+    std::memcpy(made.pinned + bases + instructions, program.operands.data(), operands);
   made.instructions = static_cast<int32_t>(program.instructions.size());
   made.operands_at = static_cast<int32_t>(bases + instructions);
   std::memcpy(made.uses, program.uses, sizeof made.uses);
-  return &(uploaded_[&placed] = made);
+  return &made;
+}
+
+void Programs::bring(Stored& program, cuda::Job& job, bool captured) noexcept {
+  if (TERN_LIKELY(program.arrives)) return;
+  job.copy_mapped(program.at, program.pinned, program.bytes);
+  program.arrives = !captured && !job.failed();
 }
 
 void Programs::give_back() noexcept {
   cuda::Device& device = team_.device();
   if (device.gone()) return;
-  for (const auto& [placed, one] : uploaded_)
-    device.release(cuda::Device::Store::kDevice, one.at, one.bytes);
-  uploaded_.clear();
+  for (const Room& room : rooms_) {
+    device.release(cuda::Device::Store::kDevice, room.device, room.device_bytes);
+    device.release(cuda::Device::Store::kPinned, room.pinned, room.pinned_bytes);
+  }
+  rooms_.clear();
+  stored_.clear();
 }
 
 }  // namespace tern::coll

@@ -53,6 +53,7 @@ void StreamRun::run_passes() {
     fork = team_.lanes().fork(callers_.stream());
   cuda::Stream second;
   second.handle = fork;
+  if (fork != nullptr) second.stage = callers_.share_stage();
   cuda::Job other(team_.device(), second);
   try {
     for (MPI_Count pass = 0; pass < pieces_.passes() && !callers_.failed() && !other.failed();
@@ -153,7 +154,7 @@ void StreamRun::move(const Slice& from, const Slice& to, MPI_Count pass) {
     const Pieces::Piece target = pieces_.piece(to, pass);
     core::unpack(*job_, target.data, target.offset, address(from, pass), bytes);
   } else {
-    job_->copy(address(to, pass), address(from, pass), bytes);
+    job_->copy_mapped(address(to, pass), address(from, pass), bytes);
   }
 }
 
@@ -189,8 +190,8 @@ size_t StreamRun::offset_of(const Placed::Word& word) const noexcept {
 }
 
 void StreamRun::signal(const Placed::Word& word) {
-  job_->copy(team_.at(word.owner, offset_of(word)), team_.at(team_.rank(), ScratchLayout::one()),
-             ScratchLayout::kWord);
+  job_->copy_mapped(team_.at(word.owner, offset_of(word)),
+                    team_.at(team_.rank(), ScratchLayout::one()), ScratchLayout::kWord);
 }
 
 // Around the waits of a batch the stream tells the host at which it is.

@@ -91,7 +91,8 @@ std::string GpuTeam::take_scratch(size_t bytes) {
   }
   bases_[static_cast<size_t>(rank_)] = reinterpret_cast<std::byte*>(scratch_.address);
   if (std::string why = prepare_words(); !why.empty()) return why;
-  return make_voice();
+  if (std::string why = make_voice(); !why.empty()) return why;
+  return programs_.prepare();
 }
 
 std::string GpuTeam::offer(pml::Pml& pml, pml::MemoryHandle* handle) const {

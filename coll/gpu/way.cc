@@ -66,17 +66,10 @@ Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
 }
 
 /// Null with the reason in *way.
-const Programs::Uploaded* program_for(GpuTeam& team, const Placed& placed,
-                                      const Operation& operation, CUstream stream, Way* way) {
+Programs::Stored* program_for(GpuTeam& team, const Placed& placed, const Operation& operation,
+                              Way* way) {
   way->why = KernelRun::why_not(team, placed, operation);
-  if (way->why != nullptr) return nullptr;
-  if (const Programs::Uploaded* const there = team.programs().find(placed); there != nullptr)
-    return there;
-  if (!team.is_captured(stream)) return team.programs().upload(placed, &way->failure);
-  way->why =
-      "its program is not on the device yet, where nothing comes during a capture: the same call "
-      "once before it helps";
-  return nullptr;
+  return way->why != nullptr ? nullptr : team.programs().store(placed, &way->failure);
 }
 
 /// Why switches are not taken where nothing asks for them; null: they are.
@@ -177,15 +170,14 @@ namespace {
 
 /// kNone where a hint or a table asks for a wire of push.cuh in vain.
 Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
-                   const Operation& operation, size_t bytes, const AskedWire& asked,
-                   CUstream stream) {
+                   const Operation& operation, size_t bytes, const AskedWire& asked) {
   Way way;
   // `bytes` are the mean of blocks that differ: who knows all of them asks for the largest.
   if (operation.irregular) bytes = std::max(bytes, PushRun::largest(placed, operation));
   Way push = by_push(team, asked, placed, operation, bytes);
   if (push.engine == Way::kPush || (asked.brings_kernels() && asked.wire != Wire::kSimple))
     return push;
-  way.program = program_for(team, placed, operation, stream, &way);
+  way.program = program_for(team, placed, operation, &way);
   if (!way.failure.empty()) return way;
   way.denied = push.denied;
   if (way.program != nullptr) {
@@ -200,8 +192,7 @@ Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
 
 /// But for the switch.
 Way way_of_others(GpuTeam& team, const Params& params, const Placed& placed,
-                  const Operation& operation, size_t bytes, const AskedWire& asked,
-                  CUstream stream) {
+                  const Operation& operation, size_t bytes, const AskedWire& asked) {
   Way way;
   if (params.gpu_engine == "host") {
     way.why = "TERN_GPU_ENGINE is host";
@@ -215,14 +206,13 @@ Way way_of_others(GpuTeam& team, const Params& params, const Placed& placed,
     way.why = "more than 1 MiB";
     return by_stream(team, std::move(way));
   }
-  return way_by_kernels(team, params, placed, operation, bytes, asked, stream);
+  return way_by_kernels(team, params, placed, operation, bytes, asked);
 }
 
 }  // namespace
 
 Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Operation& operation,
-           const Question& question, const AskedWire& asked, CUstream stream,
-           const char* no_multimem) {
+           const Question& question, const AskedWire& asked, const char* no_multimem) {
   const bool asks = asked.wire == Wire::kMultimem;
   const bool is_its_row = placed.is_row(MulticastRun::row_of(operation.collective));
   Way way;
@@ -232,7 +222,7 @@ Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Oper
     way.why = asks ? kAsked : "a switch reduces on the way";
   } else {
     const auto others = [&](const AskedWire& by) {
-      return way_of_others(team, params, placed, operation, question.bytes, by, stream);
+      return way_of_others(team, params, placed, operation, question.bytes, by);
     };
     way = others(asked);
     if (asked.brings_kernels() && way.taken() != asked.wire && way.failure.empty()) {

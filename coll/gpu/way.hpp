@@ -31,14 +31,14 @@ struct Way {
   enum Engine : uint8_t { kNone, kStream, kKernel, kPush, kMulticast, kExchange };
   Engine engine = kNone;
   PushRun::Wire wire = PushRun::kWords;         // kPush
-  const Programs::Uploaded* program = nullptr;  // kKernel
+  Programs::Stored* program = nullptr;          // kKernel
   const char* why = nullptr;                    // kNone: why no engine does it
   const char* no_lines = nullptr;               // kKernel: why no lines of LL128, either
   AskedWire asked;                              // where it is not taken:
   const char* denied = nullptr;                 // why not
   Choice choice{nullptr, Choice::Why::kModel};  // of the row
   const char* why_passed = nullptr;             // a line of the table, for its wire
-  std::string failure;                          // instead, where a program cannot be brought there
+  std::string failure;                          // instead, where a program has no memory
   bool shares = false;                          // a GPU, where a stream would have done it else
   /// kAuto: the driver's copies.
   [[nodiscard]] Wire taken() const noexcept;
@@ -71,10 +71,10 @@ struct Way {
 [[nodiscard]] Wires model_wires(const GpuTeam& team, const AskedWire& asked,
                                 const Operation& operation, const Question& question,
                                 const char* no_multimem) noexcept;
-/// All ranks have made the same calls, captured or not. A program is brought to the device.
+/// All ranks have made the same calls, captured or not. A program gets its place on the device.
 /// `question`: with the model's wires. `no_multimem`: why_not_multicast().
 [[nodiscard]] Way way_of(GpuTeam& team, const Params& params, const Placed& placed,
                          const Operation& operation, const Question& question,
-                         const AskedWire& asked, CUstream stream, const char* no_multimem);
+                         const AskedWire& asked, const char* no_multimem);
 
 }  // namespace tern::coll

@@ -70,7 +70,7 @@ bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
   const cuda::Current current(job.device());
   try {
     const auto program = device_layout(*data.type);
-    if (!kernels->has(program) && !job.device().is_quiet()) return false;  // it would be uploaded
+    if (!kernels->images().has_room(program) && !job.device().is_quiet()) return false;
     if (!program->inlined()) job.keep(program);
     job.mark();
     job.note("cuLaunchKernel",
@@ -148,6 +148,14 @@ cuda::Job open_job(Process& process, const void* address, cuda::Memory* memory,
   return {};
 }
 
+void tell_of_flag(Process& process, cuda::Job& job) noexcept {
+  if (TERN_LIKELY(!job.device().late_writes.has_changed_context()) || !process.explain.on()) return;
+  process.explain.say(
+      "device", {{"flag", "CU_CTX_SYNC_MEMOPS"}},
+      "for memory of a pool or of cuMemCreate, Tern sets CU_CTX_SYNC_MEMOPS until MPI ends: "
+      "synchronous copies and memsets of the context wait for their data");
+}
+
 [[nodiscard]] int usable(const cuda::Job& job) noexcept {
   if (!job.failed()) return MPI_SUCCESS;
   return fail(MPI_ERR_OTHER, "device %d cannot be used: %s", job.device().ordinal,
@@ -166,6 +174,7 @@ cuda::Job begin_job(Process& process, const void* address, int* code) noexcept {
   cuda::Memory memory;
   cuda::Job job = open_job(process, address, &memory, code);
   if (*code == MPI_SUCCESS) job.settle(memory);
+  if (*code == MPI_SUCCESS) tell_of_flag(process, job);
   if (*code == MPI_SUCCESS) *code = usable(job);
   return job;
 }
@@ -174,6 +183,7 @@ cuda::Job begin_job(Process& process, const Data& data, int* code, cuda::Memory*
   cuda::Memory memory;
   cuda::Job job = open_job(process, data.first(), &memory, code);
   if (*code == MPI_SUCCESS) settle(job, data, memory);
+  if (*code == MPI_SUCCESS) tell_of_flag(process, job);
   if (*code == MPI_SUCCESS) *code = usable(job);
   if (found != nullptr) *found = memory;
   return job;

@@ -66,7 +66,7 @@ void make_some(int count, const Make& make, const GiveBack& give_back) noexcept 
 
 bool Device::is_quiet() noexcept {
   if (gone()) return true;
-  if (waiting_.load(std::memory_order_relaxed) > 0) return false;
+  if (has_waiting()) return false;
   const Current current(*this);
   return !legacy_is_captured(driver) && driver.cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
 }

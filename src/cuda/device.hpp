@@ -31,6 +31,7 @@ class Explain;
 namespace tern::cuda {
 
 class Kernels;
+struct Rows;
 
 /// The name of a GPU (or a part of one) that all processes of the machine agree on.
 struct Uuid {
@@ -80,6 +81,10 @@ class Device {
   /// that waits for other ranks, so that calls which wait for all work on the device end soon. Any
   /// context may be current.
   [[nodiscard]] bool is_quiet() noexcept;
+  /// Whether enqueued calls may wait for other ranks.
+  [[nodiscard]] bool has_waiting() const noexcept {
+    return waiting_.load(std::memory_order_relaxed) > 0;
+  }
   /// So many more calls, or fewer, that were put into its streams and wait for other ranks.
   void count_waiting(int more) noexcept { waiting_.fetch_add(more, std::memory_order_relaxed); }
   /// Makes what the first messages need, unless that was done, if the device is quiet: kernels,
@@ -183,6 +188,10 @@ class Job {
   void abandon() noexcept;
   /// Between any two memories: pageable, pinned, of this device or another.
   void copy(void* to, const void* from, size_t bytes) noexcept;
+  /// As copy(), of memory known not to be pageable.
+  void copy_mapped(void* to, const void* from, size_t bytes) noexcept;
+  /// Half of the stage, for a second stream.
+  [[nodiscard]] Stage share_stage() noexcept;
   /// One word of device memory.
   void set(void* to, uint32_t value) noexcept;
   /// `rows` rows of `width` bytes.
@@ -243,6 +252,7 @@ class Job {
   }
 
  private:
+  [[nodiscard]] bool stages(const Rows& rows) noexcept;
   [[nodiscard]] bool lost() noexcept;
   [[nodiscard]] bool is_under_way() noexcept;
   void will_be_told() noexcept;

@@ -8,6 +8,7 @@
 #include "cuda/copy.hpp"
 #include "cuda/device.hpp"
 #include "cuda/kernels.hpp"
+#include "cuda/staging.hpp"
 
 namespace tern::cuda {
 namespace {
@@ -105,7 +106,25 @@ void Job::abandon() noexcept {
   open_ = false;
 }
 
+bool Job::stages(const Rows& rows) noexcept {
+  if (TERN_LIKELY(stream_->stage.bytes == 0) || !copy_staged(*this, stream_->stage, rows))
+    return false;
+  return stream_->staged = true;
+}
+
+Stage Job::share_stage() noexcept {
+  stream_->stage.bytes /= 2;
+  return {stream_->stage.at + stream_->stage.bytes, stream_->stage.bytes};
+}
+
 void Job::copy(void* to, const void* from, size_t bytes) noexcept {
+  if (failed() || bytes == 0) return;
+  if (!stages({static_cast<std::byte*>(to), bytes, static_cast<const std::byte*>(from), bytes,
+               bytes, 1}))
+    copy_mapped(to, from, bytes);
+}
+
+void Job::copy_mapped(void* to, const void* from, size_t bytes) noexcept {
   if (failed() || bytes == 0) return;
   const Current current(*device_);
   mark();
@@ -152,6 +171,9 @@ void Job::will_be_told() noexcept {
 void Job::copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                     size_t rows) noexcept {
   if (failed() || width == 0 || rows == 0) return;
+  if (stages({static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from),
+              from_pitch, width, rows}))
+    return;
   const Current current(*device_);
   mark();
   note("cuMemcpy2DAsync",

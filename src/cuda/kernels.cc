@@ -42,20 +42,17 @@ int64_t ceiling(int64_t n, int64_t by) noexcept { return (n + by - 1) / by; }
 
 }  // namespace
 
-Kernels::Kernels(const Driver& driver, CUdevice device, const std::string& file) : driver_(driver) {
+Kernels::Kernels(const Driver& driver, CUdevice device, const std::string& file)
+    : driver_(driver), images_(driver) {
   load(device, file);
 }
 
 Kernels::~Kernels() {
-  for (const Image& image : images_) driver_.cuMemFree_v2(image.at);
-  if (upload_ != nullptr) driver_.cuStreamDestroy_v2(upload_);
   if (library_ != nullptr) driver_.cuLibraryUnload(library_);
 }
 
 void Kernels::forget() noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  images_.clear();
-  upload_ = nullptr;
+  images_.forget();
   library_ = nullptr;
   why_ = "their context has ended";
 }
@@ -151,7 +148,7 @@ CUresult Kernels::move(CUstream stream, const std::shared_ptr<const LayoutProgra
   constexpr int64_t kWordsOfThread = 4;
   if (bytes == 0) return CUDA_SUCCESS;
   const void* image = nullptr;
-  const CUresult result = program->inlined() ? CUDA_SUCCESS : image_of(program, &image);
+  const CUresult result = program->inlined() ? CUDA_SUCCESS : images_.find(program, stream, &image);
   if (result != CUDA_SUCCESS) return result;
   PackArguments arguments = program->arguments(buffer, offset, packed, bytes, to_memory, image);
   const int64_t word = arguments.shift < 0 ? 16 : int64_t{1} << arguments.shift;
@@ -187,65 +184,6 @@ CUresult Kernels::multicast(CUstream stream, const MulticastArguments& arguments
 CUresult Kernels::exchange(CUstream stream, const ExchangeArguments& arguments,
                            int blocks) noexcept {
   return launch(exchange_, stream, blocks, &arguments, sizeof(InterpretShared));
-}
-
-bool Kernels::has(const std::shared_ptr<const LayoutProgram>& program) noexcept {
-  if (program == nullptr || program->inlined()) return true;
-  const std::lock_guard<std::mutex> guard(mutex_);
-  return std::any_of(images_.begin(), images_.end(),
-                     [&](const Image& image) { return image.owner.lock() == program; });
-}
-
-CUresult Kernels::prepare(const std::shared_ptr<const LayoutProgram>& program) noexcept {
-  const void* unused = nullptr;
-  return program == nullptr || program->inlined() ? CUDA_SUCCESS : image_of(program, &unused);
-}
-
-// Freeing device memory waits for the device: the images of types that are no more are used again.
-CUresult Kernels::image_of(const std::shared_ptr<const LayoutProgram>& program,
-                           const void** at) noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const size_t bytes = program->image().size_bytes();
-  Image* reuse = nullptr;
-  for (Image& image : images_) {
-    const auto owner = image.owner.lock();
-    if (owner == program) {
-      *at = reinterpret_cast<const void*>(image.at);
-      return CUDA_SUCCESS;
-    }
-    if (owner == nullptr && image.bytes >= bytes &&
-        (reuse == nullptr || image.bytes < reuse->bytes))
-      reuse = &image;
-  }
-  Image image = reuse != nullptr ? *reuse : Image{};
-  image.owner.reset();
-  CUresult result = CUDA_SUCCESS;
-  if (reuse == nullptr) {
-    image.bytes = bytes;
-    result = driver_.cuMemAlloc_v2(&image.at, bytes);
-  }
-  if (result == CUDA_SUCCESS) result = upload(*program, &image);
-  if (result != CUDA_SUCCESS) {
-    if (reuse == nullptr && image.at != 0) driver_.cuMemFree_v2(image.at);
-    return result;
-  }
-  image.owner = program;
-  *at = reinterpret_cast<const void*>(image.at);
-  if (reuse != nullptr)
-    *reuse = image;
-  else
-    images_.push_back(image);
-  return CUDA_SUCCESS;
-}
-
-CUresult Kernels::upload(const LayoutProgram& program, Image* image) noexcept {
-  if (upload_ == nullptr) {
-    const CUresult made = driver_.cuStreamCreateWithPriority(&upload_, CU_STREAM_NON_BLOCKING, 0);
-    if (made != CUDA_SUCCESS) return made;
-  }
-  const CUresult result = driver_.cuMemcpyHtoDAsync_v2(image->at, program.image().data(),
-                                                       program.image().size_bytes(), upload_);
-  return result == CUDA_SUCCESS ? driver_.cuStreamSynchronize(upload_) : result;
 }
 
 }  // namespace tern::cuda

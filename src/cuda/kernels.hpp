@@ -3,7 +3,7 @@
 // Why: loading belongs before the first capture or waiting kernel (a lazy load may deadlock), so
 // all are loaded eagerly, when the first is wanted. Lifetime: made and ended with the context
 // current; forget() where the context has gone before. Threads: any, after construction. A call
-// never waits for the device, but where a type whose lists are long is met for the first time. See:
+// never waits for the device, but may where LayoutImages has no room for a type. See:
 // cuda/kernels/image.hpp (where they come from), tests/unit/cuda/kernels_test.cc.
 #pragma once
 
@@ -12,14 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
 #include "base/number.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/kernels/layout.hpp"
 #include "cuda/kernels/reduce_plan.hpp"
+#include "cuda/layout_images.hpp"
 
 // Kernels beside the reductions: tern_NAME of a .cu file, and the member NAME_ that is launched.
 #define TERN_KERNELS(ROW) \
@@ -55,10 +54,8 @@ class Kernels {
   CUresult unpack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
                   void* buffer, size_t offset, const void* packed, size_t bytes) noexcept;
 
-  /// What pack and unpack need of a program in device memory is there. prepare() brings it there,
-  /// and may wait for the device.
-  [[nodiscard]] bool has(const std::shared_ptr<const LayoutProgram>& program) noexcept;
-  CUresult prepare(const std::shared_ptr<const LayoutProgram>& program) noexcept;
+  /// What pack and unpack read beside the data.
+  [[nodiscard]] LayoutImages& images() noexcept { return images_; }
 
   /// Copies up to some KiB by one block, then sets *flag, unless it is null, to `value`. Host
   /// memory by its device address.
@@ -89,19 +86,11 @@ class Kernels {
     CUfunction function = nullptr;
     unsigned most_blocks = 1;  // that are resident together
   };
-  /// Lists of a layout in device memory.
-  struct Image {
-    std::weak_ptr<const LayoutProgram> owner;
-    CUdeviceptr at = 0;
-    size_t bytes = 0;
-  };
   void load(CUdevice device, const std::string& file);
   bool find(const char* name, int processors, Kernel* kernel);
   bool refuse(const char* function, CUresult result);
   CUresult move(CUstream stream, const std::shared_ptr<const LayoutProgram>& program, void* buffer,
                 size_t offset, void* packed, size_t bytes, bool to_memory) noexcept;
-  CUresult image_of(const std::shared_ptr<const LayoutProgram>& program, const void** at) noexcept;
-  CUresult upload(const LayoutProgram& program, Image* image) noexcept;
   CUresult launch(const Kernel& kernel, CUstream stream, int64_t blocks, const void* arguments,
                   size_t shared = 0) noexcept;
 
@@ -112,9 +101,7 @@ class Kernels {
 #define TERN_MEMBER(name) Kernel name##_;
   TERN_KERNELS(TERN_MEMBER)
 #undef TERN_MEMBER
-  std::mutex mutex_;  // of what follows
-  std::vector<Image> images_;
-  CUstream upload_ = nullptr;
+  LayoutImages images_;
 };
 
 }  // namespace tern::cuda

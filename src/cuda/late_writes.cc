@@ -74,39 +74,52 @@ CUresult LateWrites::order_behind(CUstream stream, CUcontext current, bool* wait
   const auto known = since_.find(current);
   const std::optional<unsigned> now = flags();
   const bool still = known != since_.end() && now && (*now & CU_CTX_SYNC_MEMOPS) != 0;
-  if (still && known->second == nullptr) return CUDA_SUCCESS;
-  CUevent event = still ? known->second : nullptr;
+  if (still && known->second.event == nullptr) return CUDA_SUCCESS;
+  CUevent event = still ? known->second.event : nullptr;
   bool keeps = still;
   if (!still) {
     if (legacy_is_captured(driver_)) return CUDA_SUCCESS;
     const bool synchronous =
         now && driver_.cuCtxSetFlags(*now | CU_CTX_SYNC_MEMOPS) == CUDA_SUCCESS;
+    const bool ours = synchronous && (*now & CU_CTX_SYNC_MEMOPS) == 0;
+    if (ours) changed_.store(true, std::memory_order_relaxed);
     if (const CUresult result = record(&event); result != CUDA_SUCCESS) return result;
-    keeps = synchronous && keep(current, event);
+    keeps = synchronous && keep(current, {event, ours});
   }
   CUresult result = CUDA_SUCCESS;
   *waits = driver_.cuEventQuery(event) == CUDA_ERROR_NOT_READY;
   if (*waits) result = driver_.cuStreamWaitEvent(stream, event, 0);
   if (keeps && *waits) return result;
-  if (keeps) since_[current] = nullptr;
+  if (keeps) since_[current].event = nullptr;
   (void)driver_.cuEventDestroy_v2(event);  // when it has happened
   return result;
 }
 
-bool LateWrites::keep(CUcontext of, CUevent event) noexcept {
+bool LateWrites::keep(CUcontext of, const Since& since) noexcept {
   try {
-    CUevent& kept = since_[of];
-    if (kept != nullptr) (void)driver_.cuEventDestroy_v2(kept);
-    kept = event;
+    Since& kept = since_[of];
+    if (kept.event != nullptr) (void)driver_.cuEventDestroy_v2(kept.event);
+    kept = since;
     return true;
   } catch (const std::bad_alloc&) {
     return false;  // it is asked anew the next time
   }
 }
 
+// A context that has ended cannot be made current.
+void LateWrites::restore(CUcontext context) noexcept {
+  if (driver_.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return;
+  if (const std::optional<unsigned> now = flags(); now)
+    (void)driver_.cuCtxSetFlags(*now & ~static_cast<unsigned>(CU_CTX_SYNC_MEMOPS));
+  CUcontext popped = nullptr;
+  (void)driver_.cuCtxPopCurrent_v2(&popped);
+}
+
 void LateWrites::destroy() noexcept {
-  for (const auto& [context, event] : since_)
-    if (event != nullptr) (void)driver_.cuEventDestroy_v2(event);
+  for (const auto& [context, since] : since_) {
+    if (since.event != nullptr) (void)driver_.cuEventDestroy_v2(since.event);
+    if (since.ours) restore(context);
+  }
   since_.clear();
 }
 

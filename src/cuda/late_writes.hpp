@@ -8,6 +8,7 @@
 // See: tests/gpu/mpi/synchronous_copies_settle.cc, pending_streams.cc.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -39,19 +40,28 @@ class LateWrites {
   /// synchronous calls are refused, it does nothing.
   [[nodiscard]] CUresult order_behind(CUstream stream, CUcontext current, bool* waits) noexcept;
   [[nodiscard]] bool empty() const noexcept { return since_.empty(); }
-  /// The context is current, or (forget) has ended.
+  /// True once after a context was made synchronous.
+  [[nodiscard]] bool has_changed_context() noexcept {
+    return changed_.load(std::memory_order_relaxed) && changed_.exchange(false);
+  }
+  /// Restores the flags of contexts. The device's context is current, or (forget) has ended.
   void destroy() noexcept;
   void forget() noexcept;
 
  private:
+  struct Since {
+    CUevent event = nullptr;  // behind all before; null: it has happened
+    bool ours = false;        // the application had not asked for it
+  };
   [[nodiscard]] std::optional<unsigned> flags() const noexcept;  // of the current context
   [[nodiscard]] CUresult record(CUevent* event) const noexcept;
-  [[nodiscard]] bool keep(CUcontext of, CUevent event) noexcept;
+  [[nodiscard]] bool keep(CUcontext of, const Since& since) noexcept;
+  void restore(CUcontext context) noexcept;
   const Driver& driver_;
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, bool> synchronous_;  // by buffer id; false: refused
-  /// Of contexts that were made synchronous: what stands behind all before; null: it has happened.
-  std::unordered_map<CUcontext, CUevent> since_;
+  std::unordered_map<CUcontext, Since> since_;      // of contexts that were made synchronous
+  std::atomic<bool> changed_{false};
 };
 
 }  // namespace tern::cuda

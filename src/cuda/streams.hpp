@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -18,6 +19,12 @@
 #include "cuda/driver.hpp"
 
 namespace tern::cuda {
+
+/// Pinned memory for copies of pageable memory; 0 bytes: none. One stream at a time uses a stage.
+struct Stage {
+  std::byte* at = nullptr;
+  size_t bytes = 0;
+};
 
 /// A stream, and where its word is: null where the driver cannot write one; and room in pinned
 /// memory for small copies by kernels, which few streams have.
@@ -29,6 +36,8 @@ struct Stream {
   uint32_t asked = 0;       // the last value that it was asked to write
   std::byte* room = nullptr;
   CUdeviceptr room_at = 0;
+  Stage stage;
+  bool staged = false;  // some copy has used the stage
 
   /// Asks it to write its word behind all that was begun; false where it cannot. The context is
   /// current.

@@ -119,8 +119,13 @@ int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* 
   const std::lock_guard<std::mutex> guard(enqueuing_);
   std::string why_not;
   const uint32_t before = team_ == nullptr ? 0 : team_->calls();
-  const int code = shadow_.channel().coll->enqueue(on_shadow, gpu()->queue(), taken, &why_not);
+  cuda::Stream stream;
+  stream.handle = gpu()->queue();
+  stream.stage = {board_.halves[0], board_.bytes[0]};  // not in use while the stream is here
+  const int code = shadow_.channel().coll->enqueue(on_shadow, stream, taken, &why_not);
   core::Process& process = communicator_.process();
+  if (TERN_UNLIKELY(stream.staged) && team_->is_captured(gpu()->queue()))
+    keeps_board_ = true;  // the graph may outlive the communicator
   // The stream may pass a call of which only what stands behind it failed.
   if (team_ != nullptr && team_->calls() != before)
     proxy_->count_outstanding(gpu()->device(), 1);

@@ -74,18 +74,22 @@ int make_stream(core::Process& process, CUstream queue, core::Ref<Stream>* made)
 
 // Where it cannot be brought there, an operation that needs it says so.
 void prepare_type(cuda::Device& device, const core::Datatype& type) noexcept {
-  if (type.contiguous() || type.size() <= 0) return;
+  if (type.contiguous() || type.size() <= 0 || device.has_waiting()) return;
   cuda::Kernels* const kernels = device.kernels();
   if (kernels == nullptr) return;
   try {
     const cuda::Current current(device);
-    (void)kernels->prepare(core::device_layout(type));
+    (void)kernels->images().prepare(core::device_layout(type));
   } catch (const std::bad_alloc&) {
     return;
   }
 }
 
 void prepare_types(core::Process& process, cuda::Device& device) noexcept {
+  if (cuda::Kernels* const kernels = device.kernels(); kernels != nullptr) {
+    const cuda::Current current(device);
+    kernels->images().prepare();
+  }
   try {
     for (const core::Object* one : process.handles.live(core::Kind::kDatatype)) {
       const auto& type = static_cast<const core::Datatype&>(*one);

@@ -35,7 +35,8 @@ class Stream final : public core::Object {
 [[nodiscard]] int make_stream(core::Process& process, CUstream queue,
                               core::Ref<Stream>* made) noexcept;
 
-/// Brings to the device what packing data of these types needs there. May wait for the device.
+/// Allocates device memory for pack kernels of one type, or of all committed types. May wait for
+/// the device; does nothing while enqueued calls may wait for other ranks.
 void prepare_type(cuda::Device& device, const core::Datatype& type) noexcept;
 void prepare_types(core::Process& process, cuda::Device& device) noexcept;
 

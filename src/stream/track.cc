@@ -92,12 +92,11 @@ std::string why_not_packed(const Stream& stream, const core::Data& data,
     return "its type has holes, and the stream has no kernel that packs it: " + why;
   if (cuda::look_up(data.first()).device != stream.device().ordinal)
     return "its type has holes, and it lies on another device than the stream's";
-  if (!kernels->has(program))
-    return "its type has a long list of holes, which is not on the device yet, and cannot be "
-           "brought "
-           "there while streams may wait: MPI_Type_commit brings it there once the communicator "
-           "has "
-           "its stream, and MPIX_Stream_comm_create for types that were committed before";
+  if (!kernels->images().has_room(program))
+    return strf(
+        "its type has a list of holes of %zu bytes, more than the device has room for, and nothing "
+        "is allocated while streams may wait: commit the type before something is enqueued",
+        program->image().size_bytes());
   return {};
 }
 

@@ -50,6 +50,13 @@ Pageable pageable_of(const char* name, const char* text) {
   give_up("%s=%s: random, async or sync is wanted", name, text);
 }
 
+Reopen reopen_of(const char* name, const char* text) {
+  if (strcmp(text, "itself") == 0) return Reopen::kItself;
+  if (strcmp(text, "first") == 0) return Reopen::kFirst;
+  if (strcmp(text, "nothing") == 0) return Reopen::kNothing;
+  give_up("%s=%s: itself, first or nothing is wanted", name, text);
+}
+
 struct Variable {
   const char* name;
   void (*set)(Config& config, const char* name, const char* text);
@@ -66,6 +73,7 @@ constexpr Variable kVariables[] = {
     {"SOFTCUDA_LATE", SET(c.late_us = number_of(n, t))},
     {"SOFTCUDA_POISON", SET(c.poison = bytes_of(n, t))},
     {"SOFTCUDA_PAGEABLE", SET(c.pageable = pageable_of(n, t))},
+    {"SOFTCUDA_REOPEN", SET(c.reopen = reopen_of(n, t))},
     {"SOFTCUDA_FABRIC", SET(c.fabric = fabric_of(n, t))},
     {"SOFTCUDA_OPEN", SET(c.open = is_on(n, t))},
     {"SOFTCUDA_FAULT", SET(c.faults = t)},

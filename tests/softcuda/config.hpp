@@ -11,6 +11,8 @@ namespace softcuda {
 /// kLies: memory can be mapped, and other memory is there.
 enum class Link { kNone, kLies, kPcie, kNvlink };
 enum class Pageable { kRandom, kAsync, kSync };
+/// What opens of a block that is open already: itself, the address that was opened first, or nothing.
+enum class Reopen { kItself, kFirst, kNothing };
 enum class Fabric { kOff, kExport, kOn };
 
 struct Config {
@@ -23,6 +25,7 @@ struct Config {
   unsigned late_us = 2000;
   size_t poison = size_t{1} << 20;
   Pageable pageable = Pageable::kRandom;
+  Reopen reopen = Reopen::kItself;
   Fabric fabric = Fabric::kOff;
   bool open = false;
   std::string faults;

@@ -57,7 +57,7 @@ void move(const Rows& rows) {
     move_row(to + i * rows.to_pitch, from + i * rows.from_pitch, rows.width);
 }
 
-// Pageable memory makes an asynchronous copy a synchronous one, or not: both are allowed.
+// A copy to pageable memory is synchronous; a copy from pageable memory may be.
 bool is_waited_for(const End& to, const End& from) {
   if (to.side != Side::kPageable && from.side != Side::kPageable) return false;
   switch (config().pageable) {
@@ -66,7 +66,7 @@ bool is_waited_for(const End& to, const End& from) {
     case Pageable::kAsync:
       return to.side == from.side;
     default:
-      return to.side == from.side || random_below(2) == 0;
+      return to.side == Side::kPageable || random_below(2) == 0;
   }
 }
 

@@ -50,6 +50,7 @@ struct Mapping {
   uintptr_t address = 0;
   StoragePtr storage;
   int users = 0;
+  uint64_t first = 0;  // offset of what was opened first
 };
 using Key = std::pair<uint64_t, CUcontext>;  // inode
 std::map<Key, Mapping>& mappings() {
@@ -73,7 +74,7 @@ CUresult map_storage(const Handle& handle, CUcontext context, Mapping** mapping)
     }
     if (link_between(context->physical, handle.physical) == Link::kLies)
       forget_storage(address, storage->bytes);
-    here = {address, std::move(storage), 0};
+    here = {address, std::move(storage), 0, handle.offset};
     ++live("imports");
   }
   *mapping = &here;
@@ -162,6 +163,8 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pdptr, CUipcMemHandle handle, unsign
   std::lock_guard lock(import_mutex());
   Mapping* mapping = nullptr;
   if (const CUresult failed = map_storage(open, context, &mapping)) return failed;
+  if (mapping->users > 0 && config().reopen == Reopen::kNothing) return CUDA_ERROR_ALREADY_MAPPED;
+  if (config().reopen == Reopen::kFirst) open.offset = mapping->first;
   ++mapping->users;
   const uintptr_t base = mapping->address + open.offset;
   *pdptr = base;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// LayoutImages: lists of datatypes (LayoutProgram::image) in device memory, for pack kernels.
+// Why: an upload must not block the host, since the stream may contain waits for other ranks.
+// How: each list has a device block and a pinned block. The first stream with a kernel for the type
+// copies pinned to device; kernels in other streams wait for an event behind that copy. Blocks of
+// freed types are reused: cuMemFree would wait for the device.
+// Lifetime: of a Kernels; the context is current. Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "cuda/driver.hpp"
+#include "cuda/kernels/layout.hpp"
+
+namespace tern::cuda {
+
+class LayoutImages {
+ public:
+  using Program = std::shared_ptr<const LayoutProgram>;
+  explicit LayoutImages(const Driver& driver) noexcept : driver_(driver) {}
+  LayoutImages(const LayoutImages&) = delete;
+  LayoutImages& operator=(const LayoutImages&) = delete;
+  ~LayoutImages();
+  /// After the end of the context.
+  void forget() noexcept;
+
+  /// Allocates spare blocks for later types. May wait for the device.
+  void prepare() noexcept;
+  /// Allocates blocks for this type. May wait for the device.
+  [[nodiscard]] CUresult prepare(const Program& program) noexcept;
+  /// Whether find() needs no allocation.
+  [[nodiscard]] bool has_room(const Program& program) noexcept;
+  /// The list's address for later work in this stream. Allocates unless has_room().
+  [[nodiscard]] CUresult find(const Program& program, CUstream stream, const void** at) noexcept;
+
+ private:
+  struct Image {
+    std::weak_ptr<const LayoutProgram> owner;  // expired: free
+    CUdeviceptr at = 0;
+    void* pinned = nullptr;
+    size_t bytes = 0;
+    CUevent copied = nullptr;
+    bool under_way = false, there = false;
+  };
+  [[nodiscard]] Image* own(const Program& program) noexcept;
+  [[nodiscard]] Image* idle(size_t bytes) noexcept;
+  [[nodiscard]] CUresult make(size_t bytes, Image** made) noexcept;
+  [[nodiscard]] CUresult place(const Program& program, Image** image) noexcept;
+  [[nodiscard]] CUresult bring(Image& image, size_t bytes, CUstream stream) noexcept;
+  void free(const Image& image) noexcept;
+
+  const Driver& driver_;
+  std::mutex mutex_;
+  std::list<Image> images_;
+  bool prepared_ = false;
+};
+
+}  // namespace tern::cuda
