@@ -94,7 +94,7 @@ Coll::Ran Coll::run_on_team(const Operation& operation, const Question& question
 
 // Without a stream where some of it lies elsewhere, or cannot be used: the way through the host
 // says why.
-cuda::Job Coll::job_for_team(const CommState& state, const Operation& operation) noexcept {
+cuda::Job Coll::job_for_team(CommState& state, const Operation& operation) noexcept {
   cuda::Job job;
   const auto gives_up = [&] {
     job.abandon();
@@ -117,12 +117,26 @@ cuda::Job Coll::job_for_team(const CommState& state, const Operation& operation)
     if (code != MPI_SUCCESS) (void)take_last_error();
     if (code != MPI_SUCCESS) return gives_up();
     // Making a team waits for what is on the device, which may wait for another rank.
-    if (state.own_team == nullptr ? !job.device().is_quiet()
-                                  : &state.own_team->device() != &job.device())
+    if (state.own_team == nullptr && !job.device().is_quiet()) {
+      tell_busy(state, job.device());
       return gives_up();
+    }
+    if (state.own_team != nullptr && &state.own_team->device() != &job.device()) return gives_up();
   }
   if (job.failed()) return gives_up();
   return job;
+}
+
+void Coll::tell_busy(CommState& state, const cuda::Device& device) noexcept {
+  constexpr uint32_t kToTell = 8;  // calls, each after a longer rest: some 250 in all
+  if (++state.busy_calls != kToTell) return;
+  process_.gpus.tell_fallback(
+      process_.explain,
+      strf("small collectives of device memory on %s go through the host, which is slower: each "
+           "time one was tried, the default stream of device %d was busy, and the memory that "
+           "devices share is allocated while that stream is idle. One collective after a "
+           "cudaDeviceSynchronize helps",
+           state.communicator.name.or_words("a communicator").c_str(), device.ordinal));
 }
 
 // Some messages at the first use, and memory of the device.

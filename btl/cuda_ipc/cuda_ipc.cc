@@ -94,7 +94,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
       failure_ = {};
       open = open_legacy(handle, device, &import, &failure_);
     }
-    if (!open) return nullptr;
+    if (!open || is_anothers(import)) return nullptr;
     bytes_ += handle.bytes;
     known = imports_.emplace(key, import).first;
   }
@@ -105,6 +105,19 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
   use->add(known->second, turn_);
   use->place(handle);
   return use;
+}
+
+// Drivers differ in what they give for a handle whose block of memory is open already; closing it
+// here would close the other's.
+bool CudaIpc::is_anothers(const Import& import) {
+  for (const auto& [key, other] : imports_) {
+    if (other.window != nullptr || other.device != import.device || other.here != import.here)
+      continue;
+    failure_.why = "the driver gave the address of another allocation";
+    failure_.unreachable = true;
+    return true;
+  }
+  return false;
 }
 
 // Its owner's ledger says when it is no more. 0 where that cannot be read (yet).

@@ -54,6 +54,7 @@ class CudaIpc final : public DeviceTransport {
   [[nodiscard]] bool is_refused_among_spaces(const MemoryHandle& handle) const noexcept;
   [[nodiscard]] bool refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept;
   std::unique_ptr<MappedPeerMemory> map_legacy(const MemoryHandle& handle, cuda::Device& device);
+  [[nodiscard]] bool is_anothers(const Import& import);
   [[nodiscard]] uint64_t stamp_of_legacy(const MemoryHandle& handle) noexcept;
   std::unique_ptr<MappedPeerMemory> map_fabric(const MemoryHandle& handle, cuda::Device& device);
   std::unique_ptr<MappedPeerMemory> map_listed(const MemoryHandle& handle, cuda::Device& device);

@@ -85,8 +85,9 @@ namespace tern {
   X(cuda_outputs, "TERN_CUDA_OUTPUTS", Size, 1099511627776, between(0, 1099511627776), own(),      \
     "allreduce of device memory that ranks map: from so many bytes of a rank's slice on a kernel " \
     "writes it to the others' outputs, below that copies do")                                      \
-  X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 8589934592, between(0, 1099511627776), own(),     \
-    "bytes of other ranks' device memory that stay mapped for the next message")                   \
+  X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 1099511627776, between(0, 1099511627776), own(),  \
+    "bytes of other ranks' device memory that stay mapped for the next message, by default all: "  \
+    "a mapping takes addresses, no memory, and ends when the memory is freed")                     \
   X(cuda_ipc_descriptors, "TERN_CUDA_IPC_DESCRIPTORS", Word, "auto",                               \
     one_of("auto|pidfd|socket"), own(),                                                            \
     "descriptors of other ranks' device memory: auto, pidfd (taken; needs the right to trace), "   \

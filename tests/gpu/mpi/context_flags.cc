@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a pool makes Tern set CU_CTX_SYNC_MEMOPS. TERN_EXPLAIN names the flag once,
+// MPI_Finalize restores the flag, and a flag set by the program stays.
+// ranks: 2
+// configurations: 1 2-apart
+// env: TERN_EXPLAIN=1
+#include "allocators.hpp"
+#include "said.hpp"
+
+using namespace tern::test;
+
+extern "C" CUresult cuCtxGetFlags(unsigned* flags);
+extern "C" CUresult cuCtxSetFlags(unsigned flags);
+
+namespace {
+
+constexpr unsigned kSyncMemops = 0x80;
+constexpr int kBytes = 100'000;
+
+unsigned flags() {
+  unsigned now = 0;
+  CU(cuCtxGetFlags(&now));
+  return now;
+}
+
+void exchange() {
+  const Area out = default_pool(kBytes), in = default_pool(kBytes);
+  for (int i = 0; i < 3; ++i)
+    OK(MPI_Sendrecv(out.address(), kBytes, MPI_BYTE, 1 - rank, 0, in.address(), kBytes, MPI_BYTE,
+                    1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  start_cuda();
+  const bool own = rank == 1;
+  if (own) CU(cuCtxSetFlags(flags() | kSyncMemops));
+  const unsigned before = flags();
+  {
+    const Heard heard;
+    exchange();
+    const std::string said = heard.text();
+    const size_t first = said.find("CU_CTX_SYNC_MEMOPS");
+    if ((first == std::string::npos) != own) FAIL("rank %d says: %s", rank, said.c_str());
+    if (!own && said.find("CU_CTX_SYNC_MEMOPS", first + 1) != std::string::npos)
+      FAIL("it is said twice: %s", said.c_str());
+  }
+  if ((flags() & kSyncMemops) == 0) FAIL("the context is not synchronous");
+  OK(MPI_Finalize());
+  if (flags() != before) FAIL("the flags are %#x, before MPI %#x", flags(), before);
+  return 0;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Imports of a peer's large allocations stay mapped: each is opened once, although buffers
+// alternate.
+// ranks: 2
+// configurations: 4-peers
+// env: SOFTCUDA_MEMORY=32G
+#include "allocators.hpp"
+
+using namespace tern::test;
+
+int main(int argc, char** argv) {
+  constexpr int kBytes = 100'000;
+  constexpr size_t kAllocation = size_t{3} << 30;
+  begin(&argc, &argv);
+  start_cuda();
+  if (!control().there()) return MPI_Finalize(), 77;  // few real devices have so much
+  {
+    std::vector<Area> large;
+    const Area in = plain(kBytes);
+    for (int i = 0; rank == 0 && i < 4; ++i) large.push_back(plain(kAllocation));
+    const auto before = control().calls("cuIpcOpenMemHandle_v2");
+    for (int round = 0; round < 3; ++round)
+      for (size_t i = 0; i < 4; ++i) {
+        if (rank == 0)
+          OK(MPI_Send(large[i].address(), kBytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+        else
+          OK(MPI_Recv(in.address(), kBytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      }
+    const auto opened = control().calls("cuIpcOpenMemHandle_v2") - before;
+    if (rank == 1 && opened > 4) FAIL("4 allocations were opened %llu times", opened);
+    if (rank == 1 && opened < 4) FAIL("the allocations were not mapped: %llu times", opened);
+  }
+  return end();
+}
