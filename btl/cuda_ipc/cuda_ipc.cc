@@ -110,14 +110,12 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
 // Drivers differ in what they give for a handle whose block of memory is open already; closing it
 // here would close the other's.
 bool CudaIpc::is_anothers(const Import& import) {
-  for (const auto& [key, other] : imports_) {
-    if (other.window != nullptr || other.device != import.device || other.here != import.here)
-      continue;
-    failure_.why = "the driver gave the address of another allocation";
-    failure_.unreachable = true;
-    return true;
-  }
-  return false;
+  const bool known = std::any_of(imports_.begin(), imports_.end(), [&](const auto& one) {
+    const Import& other = one.second;
+    return other.window == nullptr && other.device == import.device && other.here == import.here;
+  });
+  if (known) failure_ = {"the driver gave the address of another allocation", true};
+  return known;
 }
 
 // Its owner's ledger says when it is no more. 0 where that cannot be read (yet).
