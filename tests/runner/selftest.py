@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the runner itself, without compilers and processes: heads, variants, patterns."""
+import unittest
+
+from .directives import KNOWN, Mistake, matches, read_head
+
+HEAD = """\
+// SPDX-License-Identifier: Apache-2.0
+// A sentence with a word: of its own.
+// ranks: 1 2 4
+// env: TERN_EXPLAIN=1
+// env: A=1
+// cflags: -pthread
+// variant: copied
+//   The kernel copies.
+//   ranks: 2
+//   env: TERN_RMA=copied
+//   env: B=2
+// variant: plain
+#include <mpi.h>
+"""
+
+
+def read(text):
+    return read_head(text.splitlines(), KNOWN)
+
+
+def below(*lines):
+    return read(HEAD.replace("// variant: plain", "\n".join(lines)))
+
+
+class Heads(unittest.TestCase):
+    def test_lines_of_the_head(self):
+        self.assertEqual(read(HEAD)[0], {"ranks": "1 2 4", "env": "TERN_EXPLAIN=1 A=1", "cflags": "-pthread"})
+
+    def test_a_variant_has_its_own_lines_alone(self):
+        self.assertEqual(read(HEAD)[1], {"copied": {"ranks": "2", "env": "TERN_RMA=copied B=2"}, "plain": {}})
+
+    def test_a_script_has_other_comments(self):
+        head = "#!/bin/bash\n# env: A=1\n# variant: b\n#   env: A=2\necho\n"
+        self.assertEqual(read(head), ({"env": "A=1"}, {"b": {"env": "A=2"}}))
+
+    def test_a_variant_ends_at_the_first_line_that_is_not_indented(self):
+        self.assertEqual(below("// A sentence.")[1], {"copied": {"ranks": "2", "env": "TERN_RMA=copied B=2"}})
+
+    def test_mistakes_are_refused(self):
+        for lines in (["// timeout: 5"], ["// A sentence.", "//   timeout: 5"], ["// variant: copied"], ["// variant: a b"], ["// variant: c", "//   rank: 2"],
+                      ["// It is slow. timeout: 5"]):
+            with self.assertRaises(Mistake, msg=lines):
+                below(*lines)
+
+    def test_an_indented_line_of_no_variant_is_the_heads(self):
+        self.assertEqual(read("//   ranks: 3\n")[0], {"ranks": "3"})
+
+
+class Patterns(unittest.TestCase):
+    def test_a_part_of_the_path_takes_the_variants_too(self):
+        for pattern in ("rma_sync", "mpi/rma", "rma_sync.c:copied", ":copied"):
+            self.assertTrue(matches("tests/mpi/rma_sync.c:copied", [pattern]), pattern)
+
+    def test_a_whole_path_is_the_source_alone(self):
+        self.assertTrue(matches("tests/mpi/rma_sync.c", ["tests/mpi/rma_sync.c"]))
+        self.assertFalse(matches("tests/mpi/rma_sync.c:copied", ["tests/mpi/rma_sync.c"]))
+
+
+def faults():
+    """A line for each failed test."""
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromModule(__import__(__name__, fromlist=["x"])).run(result)
+    found = [f"{test.id().split('.', 2)[2]}: {text.strip().splitlines()[-1]}" for test, text in result.failures + result.errors]
+    return result.testsRun, found
