@@ -66,9 +66,12 @@ class Behaviour(Test):
 
 def sample(pairs):
     """Of the pairs of ranks and machine: each number of ranks on the widest machine, and each other machine with three ranks, or
-    the next number. The first shows the effects of the number of ranks (schedules, neighbours), the second those of the machine."""
+    the next number. The first shows the effects of the number of ranks (schedules, neighbours), the second those of the
+    machine. Three ranks on another machine serve for the widest one, too, where it has two and four."""
     machines = [machine for _, machine in pairs]
     widest = "4-peers" if "4-peers" in machines else machines[0] if machines else None
     numbers = {ranks or 0 for ranks, _ in pairs}
     some = max((ranks for ranks in numbers if ranks <= 3), default=min(numbers, default=0))
-    return [(ranks, machine) for ranks, machine in pairs if machine == widest or (ranks or 0) == some]
+    elsewhere = some == 3 and {2, 4} <= numbers and len(set(machines)) > 1
+    return [(ranks, machine) for ranks, machine in pairs
+            if (machine == widest and not (elsewhere and ranks == 3)) or (machine != widest and (ranks or 0) == some)]

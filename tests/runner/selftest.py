@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the runner itself, without compilers and processes: heads, variants, patterns."""
+"""Tests of the runner itself, without compilers and processes: heads, variants, patterns, the sample of machines."""
 import unittest
 
+from . import machines
 from .directives import KNOWN, Mistake, matches, read_head
 
 HEAD = """\
@@ -61,6 +62,20 @@ class Patterns(unittest.TestCase):
     def test_a_whole_path_is_the_source_alone(self):
         self.assertTrue(matches("tests/mpi/rma_sync.c", ["tests/mpi/rma_sync.c"]))
         self.assertFalse(matches("tests/mpi/rma_sync.c:copied", ["tests/mpi/rma_sync.c"]))
+
+
+class Sample(unittest.TestCase):
+    def runs(self, numbers, *names):
+        return machines.sample([(ranks, name) for ranks in numbers for name in names])
+
+    def test_three_ranks_are_seen_on_the_other_machine(self):
+        self.assertEqual(self.runs((2, 3, 4), "1", "4-peers"), [(2, "4-peers"), (3, "1"), (4, "4-peers")])
+
+    def test_one_machine_has_all_numbers(self):
+        self.assertEqual(self.runs((2, 3, 4), "4-peers"), [(2, "4-peers"), (3, "4-peers"), (4, "4-peers")])
+
+    def test_three_ranks_stay_without_two_and_four(self):
+        self.assertEqual(self.runs((2, 3), "1", "4-peers"), [(2, "4-peers"), (3, "1"), (3, "4-peers")])
 
 
 def faults():
