@@ -28,12 +28,12 @@ class Runner(Verdicts):
     def program(self, test):
         return self.out / test.binary
 
-    def common_options(self, level):
+    def common_options(self):
         sanitizers = [f"-fsanitize={self.options.sanitizers}"] if self.options.sanitizers else []
-        return [level, "-g1", "-Wall", "-Wextra", "-pthread", *sanitizers]
+        return ["-O1", "-g1", "-Wall", "-Wextra", "-pthread", *sanitizers]
 
     def options_for_cxx(self):
-        return ["-std=c++20", *self.common_options("-O1")]
+        return ["-std=c++20", *self.common_options()]
 
     def flags(self, _):
         """For the compiler, behind those that the test asks for."""
@@ -46,7 +46,7 @@ class Runner(Verdicts):
             return None
         inputs = [test.source, *test.source.parent.glob("*.h*"), self.prefix / "include/mpi.h", self.prefix / "bin/mpicc"]
         in_c = suffix == ".c"
-        language = ["-std=gnu11", *self.common_options("-O1"), "-lm"] if in_c else self.options_for_cxx()
+        language = ["-std=gnu11", *self.common_options(), "-lm"] if in_c else self.options_for_cxx()
         command = [self.env["MPICC" if in_c else "MPICXX"], str(test.source), "-o", str(program), *language,
                    *shlex.split(test.say["cflags"]), *self.flags(test)]
         built_by = program.with_name(program.name + ".command")  # another prefix is another library, too

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the runner itself, without compilers and processes: heads, variants, patterns, the sample of machines."""
+"""Tests of the runner itself, without compilers: heads, variants, patterns, the sample of machines, processes."""
+import os
 import unittest
 
-from . import machines
+from . import machines, processes
 from .directives import KNOWN, Mistake, matches, read_head
 
 HEAD = """\
@@ -76,6 +77,23 @@ class Sample(unittest.TestCase):
 
     def test_three_ranks_stay_without_two_and_four(self):
         self.assertEqual(self.runs((2, 3), "1", "4-peers"), [(2, "4-peers"), (3, "1"), (3, "4-peers")])
+
+
+class Processes(unittest.TestCase):
+    def run_shell(self, script, limit):
+        done = processes.perform(["bash", "-c", script], os.environ, limit, merged=True)
+        return done, processes.trouble(done, limit)
+
+    def test_an_end_in_time(self):
+        done, faults = self.run_shell("echo a; echo b >&2; exit 3", 20)
+        self.assertEqual((done.code, done.out, faults), (3, "a\nb\n", []))
+
+    def test_the_limit_ends_it(self):
+        self.assertEqual(self.run_shell("sleep 100", 0.1)[1], ["still running after 0 s"])
+
+    def test_a_process_left_behind_is_found_and_killed(self):
+        done, faults = self.run_shell("setsid sleep 100 & echo $!", 20)
+        self.assertEqual(faults, [f"left running: sleep (pid {done.out.strip()})"])
 
 
 def faults():
