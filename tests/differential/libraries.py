@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The libraries that are compared: how the driver is compiled for each and started, and what its files say."""
 import concurrent.futures
-import importlib.machinery
-import importlib.util
 import os
 import re
 import shlex
@@ -17,9 +15,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 HERE = TOP / "tests/differential"
 sys.dont_write_bytecode = True
-loader = importlib.machinery.SourceFileLoader("mpi_run", str(TOP / "tests/mpi/run"))
-mpi = importlib.util.module_from_spec(importlib.util.spec_from_loader("mpi_run", loader))
-loader.exec_module(mpi)
+sys.path.append(str(TOP / "tests"))
+from runner import processes  # noqa: E402
 
 OPTIMISED = ("basics.cc", "buffer.cc", "step.cc")  # where the driver spends its time; the rest compiles faster without
 ENVIRONMENT = {"openmpi": {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}}
@@ -111,8 +108,8 @@ class Library:
             running.add(child.pid)
             in_time, worked = ended(child, limit, Path(out).parent)
             running.discard(child.pid)
-            text = mpi.read_all(words).strip()
-        left = mpi.strays(mark)
+            text = processes.read_all(words).strip()
+        left = processes.strays(mark)
         if not in_time:
             return f"hang: no operation has ended for {limit:.0f} s", worked
         if child.returncode != 0:
@@ -153,12 +150,12 @@ class Library:
 def ended(child, limit, folder):
     """Waits as long as the ranks' files grow now and then. Returns whether the job ended by itself, and processor seconds."""
     sizes, since = None, time.monotonic()
-    while not mpi.went(child, 1.0):
+    while not processes.went(child, 1.0):
         now = [file.stat().st_size for file in sorted(folder.glob("out.*"))]
         if now != sizes:
             sizes, since = now, time.monotonic()
         elif time.monotonic() - since > limit:
-            return False, mpi.ended(child, 0)[1]
+            return False, processes.ended(child, 0)[1]
     return True, child.worked
 
 

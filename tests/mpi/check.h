@@ -69,10 +69,20 @@ static UNUSED int class_of(int code) {
   return found;
 }
 
-static UNUSED void begin(int* argc, char*** argv) {
-  OK(MPI_Init(argc, argv));
+static UNUSED void find_place(void) {
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+}
+
+static UNUSED void begin(int* argc, char*** argv) {
+  OK(MPI_Init(argc, argv));
+  find_place();
+}
+
+static UNUSED void begin_with_threads(int* argc, char*** argv) {
+  int provided = -1;
+  OK(MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided));
+  find_place();
 }
 
 static UNUSED int end(void) {

@@ -6,6 +6,10 @@
 // refuse leaves the communicator as it is.
 // ranks: 2 3 5
 // timeout: 120
+// variant: threads
+//   With locks, and with messages that are announced before their data comes.
+//   args: threads
+//   env: TERN_EAGER_LIMIT=0
 #include "check.h"
 
 enum { kBlocking, kNonblocking, kPersistent, kForms, kMostInts = 65536 };
@@ -321,7 +325,10 @@ static void makes_between(int victim) {
 
 int main(int argc, char** argv) {
   static const int counts[] = {1, 300, 3000, kMostInts};
-  begin(&argc, &argv);
+  if (argc > 1)
+    begin_with_threads(&argc, &argv);
+  else
+    begin(&argc, &argv);
   in = (int*)calloc((size_t)(kMostInts * size), sizeof(int));
   out = (int*)calloc((size_t)(kMostInts * size), sizeof(int));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));

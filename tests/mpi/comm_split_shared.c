@@ -2,6 +2,10 @@
 // MPI_COMM_TYPE_SHARED gives the ranks that MPI_Win_allocate_shared serves, whichever transports
 // there are, also between two groups.
 // ranks: 1 2 4
+// variant: ofi
+//   Without a transport in shared memory.
+//   ranks: 2 4
+//   env: TERN_TRANSPORT=ofi
 #include "check.h"
 
 static void share_in(MPI_Comm shared) {

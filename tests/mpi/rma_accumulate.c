@@ -2,6 +2,17 @@
 // Accumulates: all origins at once on the same elements, every operation on every kind of type,
 // derived types on both sides, results, compare and swap, requests.
 // ranks: 1 2 4 8
+// variant: created
+//   Memory of the program's own.
+//   cflags: -DOWN_MEMORY
+// variant: copied
+//   Windows whose memory the kernel copies.
+//   ranks: 2 4 8
+//   env: TERN_RMA=copied
+// variant: messages
+//   Windows that no other rank maps: all goes by messages.
+//   ranks: 2 4 8
+//   env: TERN_RMA=messages
 #include <stddef.h>
 
 #include "check.h"

@@ -3,6 +3,9 @@
 // windows, null buffers, byte counts that overflow, types that MPI_Type_create_f90_integer gives, a
 // gap inside an element, alignments that differ from rank to rank.
 // ranks: 2
+// variant: messages
+//   Windows that no other rank maps: all goes by messages.
+//   env: TERN_RMA=messages
 #include <stdint.h>
 
 #include "check.h"

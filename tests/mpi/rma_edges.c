@@ -2,6 +2,10 @@
 // Operations at the edges of a part: its last bytes, one further, displacements and counts that
 // overflow, elements on both sides of a stripe's end, elements that are not aligned.
 // ranks: 2 3
+// variant: messages
+//   Windows that no other rank maps: all goes by messages.
+//   ranks: 2
+//   env: TERN_RMA=messages
 #include <stdint.h>
 
 #include "check.h"

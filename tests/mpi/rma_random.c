@@ -3,6 +3,14 @@
 // types, on windows of every flavour; every rank knows what all did, and checks its part and what
 // it got.
 // ranks: 1 2 3 4
+// variant: copied
+//   Windows whose memory the kernel copies, but for shared ones.
+//   ranks: 2 3 4
+//   env: TERN_RMA=copied
+// variant: messages
+//   Windows that no other rank maps: all but shared ones goes by messages.
+//   ranks: 2 3 4
+//   env: TERN_RMA=messages
 #include "check.h"
 
 static unsigned state;

@@ -2,6 +2,17 @@
 // Locks, flushes, post-start-complete-wait, fences with assertions; and what comes in the wrong
 // epoch.
 // ranks: 1 2 4 8
+// variant: created
+//   Memory of the program's own.
+//   cflags: -DOWN_MEMORY
+// variant: copied
+//   Windows whose memory the kernel copies.
+//   ranks: 2 4 8
+//   env: TERN_RMA=copied
+// variant: messages
+//   Windows that no other rank maps: all goes by messages.
+//   ranks: 2 4 8
+//   env: TERN_RMA=messages
 #include "check.h"
 
 enum { kRounds = 200 };

@@ -4,6 +4,14 @@
 // ranks: 3
 // full-ranks: 2 4
 // timeout: 30
+// variant: alone
+//   No thread moves messages: nothing of the target's helps.
+//   ranks: 2
+//   full-ranks: 4
+//   env: TERN_PROGRESS=calls TERN_EXPLAIN=1
+//   expect-stderr: of its [24] ranks are reached in shared memory, [13] by copies.*, 0 by messages
+//   hosts: no, other hosts need the target's help
+//   transport: sm, as other hosts do
 #include <time.h>
 
 #include "check.h"

@@ -3,6 +3,9 @@
 // shows such a process as a zombie, but it is alive. Messages of every protocol, windows and
 // collectives work.
 // ranks: 2 3
+// variant: late
+//   The first threads have exchanged large data before.
+//   args: late
 #include <pthread.h>
 #include <unistd.h>
 

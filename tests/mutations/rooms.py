@@ -13,11 +13,12 @@ UNIT_CUDA = [("unit", f"unit/cuda/{name}_test") for name in (
 
 
 def gpu(*names):
-    return [("gpu", f"gpu/mpi/{name}.cc") for name in names]
+    """A whole path is the source alone, without its variants."""
+    return [("gpu", "tests/gpu/mpi/{}.cc{}{}".format(*name.partition(":"))) for name in names]
 
 
 GPU_STREAM = gpu("stream_order", "stream_types", "stream_collectives", "stream_exchange", "stream_neighbors", "stream_islands",
-                 "stream_kernel_collectives", "stream_lines_collectives", "stream_multicast_collectives", "stream_errors")
+                 "stream_collectives:kernel", "stream_collectives:lines", "stream_collectives:multicast", "stream_errors")
 GPU_COLL = gpu("coll_kinds", "team_collectives", "collectives_stay_on_device", "nonblocking_stays_on_device", "outputs_by_kernel")
 GPU_MEMORY = gpu("pt2pt_kinds", "pt2pt_each_protocol", "allocators", "peer_links", "ranks_share_gpu")
 

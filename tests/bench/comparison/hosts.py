@@ -93,7 +93,7 @@ def configurations(measured, launcher):
 
 def absent():
     """Why there can be no hosts here, or None."""
-    spec = importlib.util.spec_from_file_location("hosts_machine", TESTS / "hosts/machine.py")
+    spec = importlib.util.spec_from_file_location("hosts_machine", TESTS / "runner/machine.py")
     machine = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(machine)
     return machine.absent()

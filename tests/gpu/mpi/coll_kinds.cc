@@ -2,7 +2,8 @@
 // Every collective on memory of every kind, alike on all ranks and mixed, in place and not,
 // blocking, nonblocking and persistent: the result is that of the same call on host memory.
 // ranks: 2 3
-// configurations: 1 4-peers 2-apart jitter 12.0 mps queue
+// configurations: 1 4-peers 2-apart jitter mps queue
+// full-configurations: 12.0
 #include <functional>
 
 #include "memory.hpp"

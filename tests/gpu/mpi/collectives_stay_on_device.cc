@@ -2,7 +2,8 @@
 // Large collectives of device memory stay on the devices: the driver is not asked to copy the data
 // to host memory or back. The software driver's trace tells what it is asked for.
 // ranks: 2 4
-// configurations: 1 4-peers in-turn 12.0
+// configurations: 1 4-peers in-turn
+// full-configurations: 12.0
 #include "trace.hpp"
 
 using namespace tern::test;

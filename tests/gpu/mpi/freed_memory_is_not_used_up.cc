@@ -2,7 +2,8 @@
 // Memory that was sent and freed is the device's again: what other ranks imported of it, and what
 // names it for them, is let go. On a device that has room for eight such buffers, forty are sent.
 // ranks: 2
-// configurations: 1 4-peers 12.0
+// configurations: 1 4-peers
+// full-configurations: 12.0
 // env: SOFTCUDA_MEMORY=64M
 #include "allocators.hpp"
 

@@ -3,7 +3,8 @@
 // ones do: no byte goes through the host's memory, and neither their start nor what moves them on
 // waits for a device.
 // ranks: 2 4
-// configurations: 1 4-peers in-turn 12.0
+// configurations: 1 4-peers in-turn
+// full-configurations: 12.0
 #include "trace.hpp"
 
 using namespace tern::test;

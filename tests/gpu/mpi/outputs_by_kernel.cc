@@ -4,7 +4,8 @@
 // slices are of different lengths, in place, and for a type whose elements are pairs.
 // ranks: 2 3 4
 // env: TERN_CUDA_OUTPUTS=65536 TERN_GPU_ENGINE=host
-// configurations: 1 4-peers 12.0
+// configurations: 1 4-peers
+// full-configurations: 12.0
 #include "allocators.hpp"
 
 using namespace tern::test;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of the program's that waits for what another rank does only after its messages (a
 // kernel of another library's does the same): sends and receives of device memory do not wait for
-// it, whatever the memory's allocator is, and a capture that goes on meanwhile stays valid.
+// it, whatever the memory's allocator is, and a capture that goes on meanwhile stays valid. This
+// program is the one for a driver of CUDA 12.0, so kernels are loaded and launched, too.
 // ranks: 2
 // configurations: 1 2-apart 12.0
 #include "allocators.hpp"
@@ -124,6 +125,19 @@ void warm_up() {
   }
 }
 
+// Such a driver has no cuFuncLoad.
+void sum() {
+  constexpr int kInts = 1 << 18;
+  std::vector<int> values(kInts, rank + 1);
+  const Area in = plain(kInts * sizeof(int)), out = plain(kInts * sizeof(int));
+  in.put(values.data(), kInts * sizeof(int));
+  CU(cuCtxSynchronize());
+  OK(MPI_Allreduce(in.address(), out.address(), kInts, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  out.get(values.data(), kInts * sizeof(int));
+  for (const int value : values) CHECK_EQ(value, size * (size + 1) / 2);
+  if (control().there() && control().calls("cuLaunchKernel") == 0) FAIL("%s", "no kernel ran");
+}
+
 bool can_be_made_synchronous(const Allocator& by) {
   const std::string name = by.name;
   return name == "cudaMalloc" || name == "managed";
@@ -142,5 +156,6 @@ int main(int argc, char** argv) {
       if (in_time) message(by, bytes);
       if (in_time || bytes > kEager) begun(by, bytes);
     }
+  sum();
   return end();
 }

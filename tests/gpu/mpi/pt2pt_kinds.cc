@@ -2,7 +2,8 @@
 // Messages between every two kinds of memory: sizes around every border, modes, wildcards,
 // truncation, probes, persistent requests, layouts with holes.
 // ranks: 2
-// configurations: 1 4-peers 2-apart jitter 12.0
+// configurations: 1 4-peers 2-apart jitter
+// full-configurations: 12.0
 #include "memory.hpp"
 
 using namespace tern::test;

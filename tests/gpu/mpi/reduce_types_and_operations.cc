@@ -3,7 +3,8 @@
 // what host memory gives, and the same refusals.
 // sanitizers: no, not optimised code leaves other bits between the ends of long doubles
 // ranks: 2
-// configurations: 1 12.0
+// configurations: 1
+// full-configurations: 12.0
 #include <complex>
 
 #include "allocators.hpp"

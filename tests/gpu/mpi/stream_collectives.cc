@@ -5,6 +5,19 @@
 // ranks: 1 2 3 4
 // configurations: 1 4-peers 2-apart jitter queue-peers
 // timeout: 120
+// variant: multicast
+//   Through the switch where they can be, and where that is asked for and cannot be.
+//   configurations: 1 4-peers 2-apart mps
+//   env: TERN_GPU_WIRE=multimem
+// variant: kernel
+//   Where kernels come first: on devices of their own, on one that MPS shares, and where memory is
+//   in order only as far as kernels ask for it.
+//   configurations: 1 4-peers weak mps
+//   env: TERN_GPU_ENGINE=kernel
+// variant: lines
+//   By lines of LL128 where they can be, and where they are asked for and cannot be.
+//   configurations: 1 4-peers weak pcie mps
+//   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=ll128
 #include <string>
 
 #include "stream.hpp"

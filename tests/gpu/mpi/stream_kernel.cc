@@ -5,6 +5,15 @@
 // ranks: 2 3 4
 // configurations: 4-peers weak mps
 // env: TERN_GPU_ENGINE=kernel
+// variant: lines
+//   Lines of LL128 are asked for: the same waits, and the same reports. Lines go over NVLink alone;
+//   where some link is PCIe, where they would tear, no rank takes them.
+//   configurations: 4-peers weak pcie mps
+//   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=ll128
+// variant: multicast
+//   Through the switch: one launch each, and the same reports.
+//   configurations: 4-peers
+//   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=multimem
 #include <string>
 
 #include "said.hpp"

@@ -8,6 +8,11 @@
 // configurations: 4-peers 1 mps
 // env: TERN_EXPLAIN=1
 // timeout: 120
+// variant: small
+//   Where the switch is asked for.
+//   ranks: 1 2 3 4
+//   configurations: 4-peers
+//   env: TERN_GPU_WIRE=multimem TERN_EXPLAIN=1
 #include <unistd.h>
 
 #include "said.hpp"

@@ -2,7 +2,7 @@
 // Enqueued operations take place in the stream's order: what was put into the stream before is
 // there, and what comes behind finds the result, though no call waits.
 // ranks: 1 2 3
-// configurations: 1 4-peers 2-apart jitter
+// configurations: 1 4-peers 2-apart jitter 13.1
 #include "stream.hpp"
 
 using namespace tern::test;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines of TERN_COLL_TABLE that name a wire: an enqueued allreduce takes it, whatever its size;
 // where the machine has none the next line that fits is taken, and TERN_EXPLAIN says which line
-// asked for what, and why in vain. A hint of the communicator is above the table, TERN_GPU_WIRE
-// (stream_table_below.cc), too. What is summed is right in all cases.
+// asked for what, and why in vain. A hint of the communicator is above the table; so is
+// TERN_GPU_WIRE. The sums are right in all cases.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie mps
 // env: TERN_EXPLAIN=1
+// variant: below
+//   TERN_GPU_WIRE is above the lines of a table.
+//   ranks: 3
+//   configurations: 4-peers
+//   env: TERN_EXPLAIN=1 TERN_GPU_WIRE=ll
 #include <fcntl.h>
 
 #include "said.hpp"

@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// As rma_sync.c, with windows that no other rank maps: all goes by messages.
-// ranks: 2 4 8
-// env: TERN_RMA=messages
-#include "rma_sync.c"

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the tests that need a GPU as two twins: `soft` on the software driver, on several machines that it plays; `gpu` on the
+real one, skipped on a machine without a GPU. Neither can run on the other's driver unnoticed.
+
+Tests are programs in tests/gpu/mpi (tests/gpu/README.md), and the driver's own in tests/gpu/driver."""
+import concurrent.futures
+import ctypes
+import os
+import subprocess
+import tempfile
+import threading
+import uuid
+from pathlib import Path
+
+from . import SKIP, TOP, processes
+from . import options as common
+from .directives import discover, matches
+from .machines import BEHAVIOUR, MACHINES, NO_DRIVER_TESTS, Behaviour, sample
+from .programs import Runner
+
+PRECOMPILED = '#include "allocators.hpp"\n'  # stream.hpp begins with this line, too
+DRIVER = "tests/gpu/driver"
+
+
+def real_device():
+    """Why the gpu twins cannot run, or None."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "no libcuda.so.1 on this machine"
+    if hasattr(driver, "softcuda_marker"):
+        return "libcuda.so.1 is the software driver"
+    count = ctypes.c_int(0)
+    status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+    return f"cuInit: error {status}" if status else None if count.value else "no device"
+
+
+class Twins(Runner):
+    """Each test once for every machine of the software driver, and once for the real one."""
+
+    def __init__(self, options, tmp):
+        super().__init__(options)
+        self.tree = Path(options.tree).resolve()
+        self.soft = self.tree / "tests/softcuda"
+        self.tmp = tmp
+        self.absent = real_device()
+        self.only = options.machine
+        self.heap = self.tree / "tests/gpu/libheap.so"
+        self.here = threading.local()
+        self.ahead = None  # a compiled header
+        # Each soft twin plays a machine of its own, and waits half of the time. A real GPU would be shared.
+        self.AT_ONCE = 3 if self.absent and not options.sanitizers else 1
+
+    def program(self, test):
+        """The suite mpi has compiled its programs."""
+        return (self.tree / "mpi-tests" if isinstance(test, Behaviour) else self.out) / test.binary
+
+    def flags(self, test):
+        if isinstance(test, Behaviour):
+            return []
+        includes = [f"-I{TOP}", f"-I{TOP}/src"]
+        if self.ahead and PRECOMPILED in test.source.read_text():
+            includes += ["-include", str(self.ahead)]
+        if test.say["cuda"] != "yes":
+            return [*includes, "-ldl"]
+        return [*includes, str(self.out / "twin.o"), f"-L{self.soft}", "-Wl,--no-as-needed", "-lcuda", "-ldl"]
+
+    def settings(self, words, twins=("soft", "gpu")):
+        """Name and environment of every run."""
+        for word in words if "soft" in self.options.twins and "soft" in twins else ():
+            if word not in MACHINES:
+                common.refuse(f"there is no configuration {word}; there are {' '.join(MACHINES)}")
+            if not self.only or word in self.only:
+                yield f"soft {word}", self.machine(word)
+        if "gpu" in self.options.twins and "gpu" in twins:
+            yield "gpu", {"GPU_TWIN": "gpu", "GPU_HEAP": "managed"}
+
+    def machine(self, word):
+        """The environment of a machine of the software driver."""
+        found = {name: value.format(tmp=self.tmp, soft=self.soft) for name, value in MACHINES[word].items()}
+        path = os.environ.get("LD_LIBRARY_PATH")
+        driver = found.get("LD_LIBRARY_PATH", str(self.soft))
+        kernels = str(self.soft / "libtern_kernels_host.so")
+        if self.options.sanitizers:
+            found["HOST_KERNELS_TIMEOUT"] = "120"  # TSan reports abandoned threads
+            found["ASAN_OPTIONS"] = processes.ASAN  # ASan keeps megabytes of used stacks for each thread of a kernel
+        # Late copies catch code without a wait. Allocations, frees, pinning and loading wait for all work, as on some real
+        # devices.
+        return {"SOFTCUDA_LATE": "500", "SOFTCUDA_WAITS": "on", "TERN_CUDA_KERNELS": kernels, **found,
+                "SOFTCUDA_SHARED": f"{self.tmp}/shared", "GPU_TWIN": "soft", "SOFTCUDA_KERNELS": kernels,
+                "LD_LIBRARY_PATH": driver + (path and f":{path}" or "")}
+
+    def runs_of(self, test):
+        """All numbers of ranks on all machines are for --full, or where a number or a machine is asked for: else see `sample`."""
+        options = self.options
+        counts = test.counts(options.ranks, options.full)
+        machines = test.say["configurations"].split()
+        machines += test.say["full-configurations"].split() if options.full or self.only else []
+        pairs = [(ranks, machine) for ranks in counts for machine in machines]
+        if not (options.full or options.ranks or self.only):
+            pairs = sample(pairs)
+        soft = [(ranks, way, setting) for ranks, machine in pairs for way, setting in self.settings([machine], ("soft", ))]
+        return soft + [(ranks, way, setting) for ranks in counts for way, setting in self.settings([], ("gpu", ))]
+
+    def again(self, test, ranks, way):
+        twin, _, machine = way.partition(" ")
+        words = super().again(test, ranks, way)
+        return [words[0], twin, *(["--machine", machine] if machine else []), *words[1:]]
+
+    def tree_option(self):
+        return ["--tree", self.tree]
+
+    def command(self, test, ranks):
+        words = super().command(test, ranks)
+        if isinstance(test, Behaviour):
+            program = words.index(str(self.program(test)))
+            words[program:program] = ["env", f"LD_PRELOAD={self.heap}"]
+        return words
+
+    def apart(self, setting):
+        """No other run is in its turn, and an old one that goes on keeps none back."""
+        files = [name for name in ("SOFTCUDA_SHARED", "SOFTCUDA_EXCLUSIVE") if name in setting]
+        return {**setting, **{name: f"{setting[name]}-{uuid.uuid4().hex}" for name in files}}
+
+    def run(self, test, ranks, way="", setting=None):
+        if way == "gpu" and self.absent:
+            name = test.name + ("" if ranks is None else f" -n {ranks}")
+            return self.report("SKIP", f"{name} [gpu]", self.absent)
+        setting = self.apart(setting or {})
+        if not isinstance(test, Behaviour):
+            return super().run(test, ranks, way, setting)
+        with tempfile.NamedTemporaryFile(dir=self.tmp) as log:
+            self.here.log = log
+            super().run(test, ranks, way, {**setting, "GPU_HEAP_LOG": log.name, "FULL": ""})
+
+    def judge(self, test, code, out, err):
+        """A program of tests/mpi must have given memory of the device to the library, too."""
+        complaint = Runner.judge(test, code, out, err)
+        if complaint or not isinstance(test, Behaviour) or code == SKIP or "soft" not in self.options.twins:
+            return complaint
+        lines = [line.split() for line in processes.read_all(self.here.log).splitlines()]
+        moved = sum(int(copies) + int(kernels) for _, copies, kernels in lines)
+        return None if moved else f"no copy and no kernel of the driver: was the heap a device's? The log of heap.cc: {lines}"
+
+    def build_ahead(self):
+        """The headers of most programs take three quarters of the compiler's time. Without a precompiled one all goes on."""
+        text = '#include "tests/gpu/mpi/allocators.hpp"\n#include <algorithm>\n#include <thread>\n'
+        header, ahead = self.out / "ahead.hpp", self.out / "ahead.hpp.gch"
+        header.write_text(text)
+        command = [self.env["MPICXX"], *self.options_for_cxx(), f"-I{TOP}", f"-I{TOP}/src", "-x", "c++-header", str(header),
+                   "-o", str(ahead)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.env)
+        self.ahead = header if done.returncode == 0 and ahead.exists() else None
+
+    def build_twin(self):
+        """The check of the driver that each program brings along."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.build_ahead()
+        subprocess.run(["gcc", "-O1", "-g", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-c", str(TOP / "tests/gpu/twin.c"), "-o",
+                        str(self.out / "twin.o")], check=True)
+
+    def run_driver_tests(self):
+        """The suite of the driver itself: a difference between its twins is a defect of the software driver."""
+        names = (name for name in MACHINES if name not in NO_DRIVER_TESTS)
+        # These tests mostly wait for late work.
+        with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+            for one in [pool.submit(self.run_driver, way, setting) for way, setting in self.settings(names)]:
+                one.result()
+
+    def run_driver(self, way, setting):
+        name, limit = f"{DRIVER} [{way}]", 120 * self.options.timeout_scale
+        if way == "gpu" and self.absent:
+            return self.report("SKIP", name, self.absent)
+        program = self.tree / DRIVER / "driver_test"
+        done = processes.perform([program, "--gtest_color=no", "--gtest_brief=1"], {**self.env, **self.apart(setting)}, limit,
+                                 merged=True)
+        faults = processes.trouble(done, limit) + ([] if done.code in (0, SKIP) else [f"exit {done.code}"])
+        if faults:
+            twin, _, machine = way.partition(" ")
+            again = [common.COMMAND, twin, *(["--machine", machine] if machine else []), "--tree", self.tree, DRIVER]
+            return self.fail(name, done.out, faults, again, done)
+        return self.report("SKIP" if done.code else "PASS", name, done.out if done.code else "", done)
+
+
+def tests_of(options):
+    tests = common.without_scripts(discover(options.pattern, ("tests/gpu/mpi", )), options)
+    if options.sanitizers:
+        return tests
+    programs = (Behaviour(TOP / f"tests/mpi/{name}.c", options.full) for name in sorted(BEHAVIOUR))
+    return tests + [one for one in programs if matches(one.name, options.pattern)]
+
+
+def parse():
+    parser = common.with_ranks(common.parser(__doc__, None))
+    parser.add_argument("--tree", default=TOP / "_build", help="the build tree, with the software driver (default _build)")
+    parser.add_argument("--machine", action="append", choices=MACHINES, help="only this configuration (repeatable)")
+    parser.add_argument("twins", nargs="?", choices=("soft", "gpu", "both"), default="both")
+    options = common.with_patterns(parser).parse_intermixed_args()
+    options.twins = ("soft", "gpu") if options.twins == "both" else (options.twins, )
+    options.build = options.build or Path(options.tree) / "gpu-tests"
+    return options
+
+
+def main():
+    options = parse()
+    needed = Path(options.tree) / "tests/softcuda/libcuda.so.1"
+    if not needed.exists():
+        common.refuse(f"{needed} is missing: make -C {options.tree} tests-built, or --tree=DIR")
+    with tempfile.TemporaryDirectory() as tmp:
+        runner = Twins(options, tmp)
+        tests, own = tests_of(options), matches(DRIVER, options.pattern)
+        if not tests and not own:
+            common.no_test(options.pattern)
+        runner.build_twin()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            runner.run_all(tests, pool.submit(runner.run_driver_tests) if own else None)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machines that the software driver plays, and the programs of tests/mpi that run on them."""
+from .directives import Test
+
+MACHINES = {
+    "1": {"SOFTCUDA_DEVICES": "1"},
+    "4-peers": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_MULTICAST": "on"},
+    "2-apart": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_PEERS": "NONE"},
+    # Two islands: devices 0 and 2, devices 1 and 3.
+    "islands": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "X,NONE,NV,NONE;NONE,X,NONE,NV;NV,NONE,X,NONE;NONE,NV,NONE,X"},
+    # Devices 0 and 3, devices 1 and 2.
+    "islands-crossed": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "X,NONE,NONE,NV;NONE,X,NV,NONE;NONE,NV,X,NONE;NV,NONE,NONE,X"},
+    # Peers map each other's memory and find wrong data, as on some real machines.
+    "lies": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "LIES"},
+    "jitter": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_JITTER": "300"},
+    "fabric": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_FABRIC": "on"},
+    "in-turn": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_EXCLUSIVE": "{tmp}/turn"},
+    # Kernels of several processes run side by side; on the other machines processes take turns.
+    "mps": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_MPS": "on"},
+    # Instances of one GPU: devices at one place of the bus, without links.
+    "mig": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_MIG": "on"},
+    # Stores to memory of peers arrive late and out of order, loads are old.
+    "weak": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_WEAK": "on"},
+    # The same, with PCIe between two pairs: lines arrive torn.
+    "pcie": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_WEAK": "on", "SOFTCUDA_PEERS": "X,NV,NV,PCIE;NV,X,PCIE,NV;NV,PCIE,X,NV;PCIE,NV,NV,X"},
+    # All streams of a process in one hardware queue, and short launch queues.
+    "queue": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_QUEUE": "8", "SOFTCUDA_CONNECTIONS": "1"},
+    "queue-peers": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_QUEUE": "8", "SOFTCUDA_CONNECTIONS": "1"},
+    # Older drivers (tests/softcuda/exports-*.map): 12.0 is the oldest supported driver, 11.8 is too old.
+    "12.0": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_VERSION": "12000", "LD_LIBRARY_PATH": "{soft}/12.0"},
+    # A newer driver: a stream cannot write a word of a peer.
+    "13.1": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_VERSION": "13010"},
+    "11.8": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_VERSION": "11080", "LD_LIBRARY_PATH": "{soft}/11.8"},
+    # The heap of programs of tests/mpi lies on a device (heap.cc): managed, or open to the processor.
+    "managed": {"SOFTCUDA_DEVICES": "1", "GPU_HEAP": "managed"},
+    "open": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_OPEN": "on", "GPU_HEAP": "device"},
+    "managed-apart": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_PEERS": "NONE", "GPU_HEAP": "managed"},
+    "open-apart": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_PEERS": "NONE", "SOFTCUDA_OPEN": "on", "GPU_HEAP": "device"},
+}
+HEAPS = [name for name, machine in MACHINES.items() if "GPU_HEAP" in machine]
+NO_DRIVER_TESTS = (*HEAPS, "11.8", "lies", "queue", "queue-peers")
+# The behaviour suite: program, number of ranks, heaps. With --full: all heaps, and all numbers of ranks of the head. Long
+# programs stay out.
+BEHAVIOUR = {name: (2, "managed open") for name in (
+    "coll_outstanding", "coll_random", "coll_reduce_types", "coll_typed", "coll_types_random",
+    "intercomm_basics", "intercomm_outstanding", "isendrecv", "partitioned", "persistent", "probe", "probe_matched",
+    "pt2pt_large_both_ways", "pt2pt_modes", "pt2pt_order", "pt2pt_random", "pt2pt_self",
+    "pt2pt_sendrecv", "pt2pt_synchronous", "pt2pt_truncate", "pt2pt_types", "pt2pt_wildcards", "request_free",
+    "threads_channels", "threads_coll", "threads_comm", "threads_messages", "threads_pt2pt", "topology_neighbors",
+    "topology_random", "types_random")}
+BEHAVIOUR.update({name: (3, "managed open open-apart") for name in ("coll_move_data", "coll_ops")})
+BEHAVIOUR.update(coll_reduce=(2, "open"), pt2pt_many_requests=(2, "managed"))  # the other heap takes as long again
+BEHAVIOUR.update({name: (2, "") for name in ("coll_reduce_random", "pt2pt_flood")})
+
+
+class Behaviour(Test):
+    """A program of tests/mpi, run with its heap on a device."""
+
+    def __init__(self, source, full):
+        super().__init__(source)
+        ranks, heaps = BEHAVIOUR[source.stem]
+        if not full:
+            self.say.update({"ranks": str(ranks), "full-ranks": ""})
+        self.say.update({"cuda": "no", "configurations": " ".join(HEAPS) if full else heaps, "full-configurations": ""})
+
+
+def sample(pairs):
+    """Of the pairs of ranks and machine: each number of ranks on the widest machine, and each other machine with three ranks, or
+    the next number. The first shows the effects of the number of ranks (schedules, neighbours), the second those of the
+    machine. Three ranks on another machine serve for the widest one, too, where it has two and four."""
+    machines = [machine for _, machine in pairs]
+    widest = "4-peers" if "4-peers" in machines else machines[0] if machines else None
+    numbers = {ranks or 0 for ranks, _ in pairs}
+    some = max((ranks for ranks in numbers if ranks <= 3), default=min(numbers, default=0))
+    elsewhere = some == 3 and {2, 4} <= numbers and len(set(machines)) > 1
+    return [(ranks, machine) for ranks, machine in pairs
+            if (machine == widest and not (elsewhere and ranks == 3)) or (machine != widest and (ranks or 0) == some)]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options that the commands have in common."""
+import argparse
+import sys
+from pathlib import Path
+
+from . import TOP
+from .processes import sanitizers
+
+COMMAND = Path(sys.argv[0]).resolve()
+SHOWN = str(COMMAND.relative_to(TOP)) if COMMAND.is_relative_to(TOP) else str(COMMAND)  # in messages
+
+
+def parser(description, build=TOP / "_build/mpi-tests"):
+    """Of the tests with mpicc and mpirun."""
+    found = argparse.ArgumentParser(description=description.splitlines()[0])
+    found.add_argument("--prefix", default=TOP / "_install", help="the installed Tern (default _install)")
+    found.add_argument("--build", default=build, help="where test programs are compiled to")
+    found.add_argument("--full", action="store_true", help="the long tests too")
+    found.add_argument("--timeout-scale", type=float, default=1.0, help="multiplies every limit")
+    found.set_defaults(ranks=None, sanitizers=None)
+    return found
+
+
+def with_ranks(found):
+    found.add_argument("--ranks", type=int, action="append", help="only this number of ranks (repeatable)")
+    found.add_argument("--sanitizers", metavar="LIST", help="those of the library's build: no scripts, and the programs are "
+                       "built so too")
+    return found
+
+
+def with_patterns(found):
+    found.add_argument("pattern", nargs="*", help="only tests whose path contains one of these")
+    return found
+
+
+def refuse(message):
+    sys.exit(f"{SHOWN}: {message}")
+
+
+def need(folder, *files):
+    """The installation has these."""
+    for file in files:
+        if not (Path(folder) / file).exists():
+            refuse(f"{folder}/{file} is missing: ./quickstart build, or --prefix=DIR")
+
+
+def no_test(patterns):
+    refuse("no test's path contains " + " or ".join(patterns))
+
+
+def without_scripts(tests, options):
+    """With sanitizers."""
+    if not options.sanitizers:
+        return tests
+    return [test for test in tests if not test.script and test.say["sanitizers"] == "yes"]
+
+
+def environment(options, base):
+    """For compilers and tests."""
+    prefix = Path(options.prefix).resolve()
+    env = dict(base, PREFIX=str(prefix), MPICC=str(prefix / "bin/mpicc"), MPICXX=str(prefix / "bin/mpicxx"),
+               MPIRUN=str(prefix / "bin/mpirun"), TOP=str(TOP), FULL="yes" if options.full else "")
+    env["PATH"] = f"{prefix}/bin:{env['PATH']}"
+    if options.sanitizers:
+        usual = sanitizers()
+        usual["ASAN_OPTIONS"] += ":detect_stack_use_after_return=1"
+        env = {**usual, **env, "CFLAGS": f"-fsanitize={options.sanitizers}"}
+    return env
