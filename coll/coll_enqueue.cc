@@ -151,6 +151,10 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
   const auto chunk = static_cast<unsigned long long>(run.chunk());
   const auto passes = static_cast<unsigned long long>(run.passes());
   if (!team.is_news({&placed, kind_of(way), std::bit_width(chunk * passes)})) return;
+  const std::string words = way.taken() != Wire::kLl128 || team.nvlink_source().empty()
+                                ? in_words(way)
+                                : strf("%s; source of the links: %s", in_words(way).c_str(),
+                                       team.nvlink_source().c_str());
   const core::ChannelLock lock(channel_.progress);
   process_.explain.say(
       "engine",
@@ -167,7 +171,7 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
           "of %llu bytes): %s",
           coll::name_of(schedule.collective), schedule.algorithm,
           state.communicator.name.text().c_str(), name_of(way.engine), wire_of(way), run.blocks(),
-          passes, chunk, in_words(way).c_str()));
+          passes, chunk, words.c_str()));
 }
 
 int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/signals.hpp"
 #include "mpi.h"
+#include "topo/pci.hpp"
 
 namespace tern::btl::ofi {
 namespace {
@@ -131,16 +132,15 @@ std::vector<std::string> providers(const Library& library) {
   return names;
 }
 
-bool fast_adapter_here() {
+bool fast_adapter_here(const std::string& root) {
   namespace fs = std::filesystem;
   std::error_code none;
-  if (fs::exists("/sys/class/cxi", none) || fs::exists("/dev/hfi1_0", none)) return true;
-  for (const auto& device : fs::directory_iterator("/sys/class/infiniband", none)) {
-    const std::string driver =
-        fs::read_symlink(device.path() / "device/driver", none).filename().string();
-    if (driver == "efa" || driver == "irdma" || driver == "hfi1") return true;
-  }
-  return false;
+  if (fs::exists(root + "/sys/class/cxi", none) || fs::exists(root + "/dev/hfi1_0", none))
+    return true;
+  const std::vector<topo::RdmaAdapter> adapters = topo::rdma_adapters(root);
+  return std::any_of(adapters.begin(), adapters.end(), [](const topo::RdmaAdapter& adapter) {
+    return adapter.driver == "efa" || adapter.driver == "irdma" || adapter.driver == "hfi1";
+  });
 }
 
 }  // namespace tern::btl::ofi

@@ -66,6 +66,6 @@ class Fabric {
 
 /// Whether this host has an adapter of a network that libfabric's own providers are made for:
 /// seen in /sys, without opening libfabric.
-[[nodiscard]] bool fast_adapter_here();
+[[nodiscard]] bool fast_adapter_here(const std::string& root = "");
 
 }  // namespace tern::btl::ofi

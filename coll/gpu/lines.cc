@@ -29,59 +29,107 @@ std::optional<CUdevice> visible(const cuda::Driver& driver, const cuda::Uuid& wa
   return std::nullopt;
 }
 
-/// Native atomics are what tells NVLink from PCIe, as tern_info says it, too.
-bool is_nvlink(const cuda::Driver& driver, CUdevice from, CUdevice to) noexcept {
-  int access = 0, atomics = 0;
-  return driver.cuDeviceGetP2PAttribute(&access, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, from,
-                                        to) == CUDA_SUCCESS &&
-         driver.cuDeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
-                                        from, to) == CUDA_SUCCESS &&
-         access != 0 && atomics != 0;
+/// Whether the driver permits access, and of what the driver then says that it is NVLink: native
+/// atomics. Where NVML can be asked these are no proof.
+bool has(const cuda::Driver& driver, CUdevice_P2PAttribute which, CUdevice from,
+         CUdevice to) noexcept {
+  int value = 0;
+  return driver.cuDeviceGetP2PAttribute(&value, which, from, to) == CUDA_SUCCESS && value != 0;
 }
 
-/// What stands against lines between this rank's device and another rank's.
-std::string why_not_to(const cuda::Driver& driver, CUdevice own, const LineFacts& mine,
-                       const LineFacts& theirs, size_t other) {
-  if (theirs.device == mine.device) return strf("it shares its GPU with rank %zu", other);
-  if (theirs.capability != mine.capability)
-    return strf("its GPU is of sm_%llu, rank %zu's of sm_%llu",
-                static_cast<unsigned long long>(mine.capability), other,
-                static_cast<unsigned long long>(theirs.capability));
-  const std::optional<CUdevice> there = visible(driver, theirs.device);
-  if (!there)
-    return strf(
-        "it does not see rank %zu's GPU (CUDA_VISIBLE_DEVICES), and so not how they are linked",
-        other);
-  return is_nvlink(driver, own, *there) ? std::string()
-                                        : strf("no NVLink joins its GPU and rank %zu's", other);
+std::string no_nvlink(size_t other) {
+  return strf("no NVLink joins its GPU and rank %zu's", other);
+}
+
+/// Of this rank's device and another rank's.
+class Pair {
+ public:
+  Pair(const cuda::Device& device, const topo::NvLinks& links, const LineFacts& mine,
+       const LineFacts& theirs, size_t other)
+      : driver_(device.driver), links_(links), mine_(mine), theirs_(theirs), other_(other) {
+    has_own_ = driver_.cuDeviceGet(&own_, device.ordinal) == CUDA_SUCCESS;
+  }
+
+  [[nodiscard]] LinesVerdict verdict() const {
+    if (!has_own_) return {"its GPU is gone", {}};
+    if (theirs_.device == mine_.device)
+      return {strf("it shares its GPU with rank %zu", other_), {}};
+    if (theirs_.capability != mine_.capability)
+      return {strf("its GPU is of sm_%llu, rank %zu's of sm_%llu",
+                   static_cast<unsigned long long>(mine_.capability), other_,
+                   static_cast<unsigned long long>(theirs_.capability)),
+              {}};
+    const std::optional<CUdevice> there = visible(driver_, theirs_.device);
+    if (there && !has(driver_, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, own_, *there))
+      return {no_nvlink(other_), {}};
+    const topo::Joint joint = topo::nvml().joint(mine_.address, theirs_.address, links_,
+                                                 static_cast<int>(theirs_.to_switches));
+    if (joint.kind != topo::Joint::Kind::kUnknown)
+      return {joint.is_nvlink() ? std::string() : no_nvlink(other_) + ", says NVML", "NVML"};
+    return by_driver(there, joint.why);
+  }
+
+ private:
+  [[nodiscard]] LinesVerdict by_driver(const std::optional<CUdevice>& there,
+                                       const std::string& why_not_nvml) const {
+    if (!there)
+      return {strf("it does not see rank %zu's GPU (CUDA_VISIBLE_DEVICES), and NVML cannot say how "
+                   "they are linked: %s",
+                   other_, why_not_nvml.c_str()),
+              {}};
+    if (!has(driver_, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, own_, *there))
+      return {no_nvlink(other_), {}};
+    return {{}, "the CUDA driver's attributes (NVML: " + why_not_nvml + ")"};
+  }
+
+  const cuda::Driver& driver_;
+  const topo::NvLinks& links_;
+  const LineFacts &mine_, &theirs_;
+  const size_t other_;
+  CUdevice own_ = 0;
+  bool has_own_ = false;
+};
+
+/// Unknown where the driver does not tell it.
+topo::PciAddress address_of(const cuda::Device& device) {
+  CUdevice handle = 0;
+  char text[32] = {};
+  if (device.driver.cuDeviceGet(&handle, device.ordinal) != CUDA_SUCCESS ||
+      device.driver.cuDeviceGetPCIBusId(text, sizeof text, handle) != CUDA_SUCCESS)
+    return {};
+  return topo::parse_pci_address(text).value_or(topo::PciAddress{});
 }
 
 }  // namespace
 
-LineFacts line_facts(cuda::Device& device) {
+LineFacts line_facts(cuda::Device& device, topo::NvLinks* links) {
   LineFacts facts;
   facts.capability = static_cast<uint64_t>(device.capability());
   if (const cuda::Kernels* const kernels = device.kernels(); kernels != nullptr)
     facts.blocks = static_cast<uint64_t>(kernels->most_waiting_lines());
   facts.device = device.uuid;
+  if (links == nullptr || facts.blocks == 0) return facts;
+  facts.address = address_of(device);
+  *links = topo::nvml().links_of(facts.address);
+  if (links->known()) facts.to_switches = links->to_switches;
   return facts;
 }
 
-std::string why_no_lines(const cuda::Device& device, const std::vector<LineFacts>& all, size_t rank,
-                         uint64_t blocks) {
+LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
+                         const std::vector<LineFacts>& all, size_t rank, uint64_t blocks) {
   const LineFacts& mine = all[rank];
-  if (blocks == 0 || mine.blocks < blocks) return "its GPU does not hold their kernel";
+  if (blocks == 0 || mine.blocks < blocks) return {"its GPU does not hold their kernel", {}};
   if (mine.capability < kLeastCapability)
-    return strf("its GPU is of sm_%llu, and lines arrive whole from sm_70 on",
-                static_cast<unsigned long long>(mine.capability));
-  CUdevice own = 0;
-  if (device.driver.cuDeviceGet(&own, device.ordinal) != CUDA_SUCCESS) return "its GPU is gone";
+    return {strf("its GPU is of sm_%llu, and lines arrive whole from sm_70 on",
+                 static_cast<unsigned long long>(mine.capability)),
+            {}};
+  LinesVerdict last;
   for (size_t other = 0; other < all.size(); ++other) {
     if (other == rank) continue;
-    std::string why = why_not_to(device.driver, own, mine, all[other], other);
-    if (!why.empty()) return why;
+    last = Pair(device, links, mine, all[other], other).verdict();
+    if (!last.why_not.empty()) return last;
   }
-  return {};
+  return last;
 }
 
 }  // namespace tern::coll

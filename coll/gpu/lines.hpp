@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a team may use lines of LL128: a wire that trusts a line of 128 bytes to arrive as a
 // whole, which devices of one architecture, linked by NVLink, do. Why here: all ranks must come to
-// the same answer, when the team is made. See: cuda/kernels/ll128.cuh, teams.cc.
+// the same answer, when the team is made. NVML is asked first, then the driver's attributes, which
+// say nothing of devices that CUDA_VISIBLE_DEVICES hides. See: cuda/kernels/ll128.cuh, teams.cc,
+// topo/nvml.hpp, tests/gpu/mpi/hidden_links.cc.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "cuda/device.hpp"
+#include "topo/nvml.hpp"
 
 namespace tern::coll {
 
@@ -17,12 +20,18 @@ struct LineFacts {
   uint64_t blocks = 0;      // of threads that move lines, resident together; 0: it has no kernels
   uint64_t capability = 0;  // 90 for sm_90
   cuda::Uuid device;
+  topo::PciAddress address;  // by this NVML knows GPUs that another rank does not see
+  int64_t to_switches = -1;  // its NVLinks that end in a switch; negative: NVML does not say
 };
-[[nodiscard]] LineFacts line_facts(cuda::Device& device);
+/// *links: of the device; null where there is no other rank, and NVML is not asked.
+[[nodiscard]] LineFacts line_facts(cuda::Device& device, topo::NvLinks* links);
 
-/// What stands against lines, as rank `rank` sees it; empty: nothing. `blocks`: as many as kernels
-/// of the team have.
-[[nodiscard]] std::string why_no_lines(const cuda::Device& device,
+struct LinesVerdict {
+  std::string why_not;  // empty: lines may be used
+  std::string source;   // of the fact that NVLink joins the GPUs
+};
+/// As rank `rank` sees it. `blocks`: as many as kernels of the team have.
+[[nodiscard]] LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
                                        const std::vector<LineFacts>& all, size_t rank,
                                        uint64_t blocks);
 

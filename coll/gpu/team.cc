@@ -70,10 +70,10 @@ void GpuTeam::end() noexcept {
 
 std::string GpuTeam::take_scratch(size_t bytes) {
   layout_.bytes = bytes;
-  layout_.lines = no_lines_.empty();
+  layout_.lines = no_lines().empty();
   if (layout_.lines && !layout_.serves()) {
     layout_.lines = false;
-    no_lines_ = "the scratch has no room for them; a larger TERN_GPU_SCRATCH helps";
+    lines_.why_not = "the scratch has no room for them; a larger TERN_GPU_SCRATCH helps";
   }
   if (!layout_.serves())
     return strf(

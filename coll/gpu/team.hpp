@@ -28,6 +28,7 @@
 #include "coll/gpu/kernel_reports.hpp"
 #include "coll/gpu/lanes.hpp"
 #include "coll/gpu/layout.hpp"
+#include "coll/gpu/lines.hpp"
 #include "coll/gpu/multicast.hpp"
 #include "coll/gpu/placed.hpp"
 #include "coll/gpu/program.hpp"
@@ -87,9 +88,11 @@ class GpuTeam {
   void set_shares(bool some) noexcept { shares_ = some; }
   void set_parts(int parts) noexcept { parts_ = parts; }
   /// Why kernels do not push lines of LL128, alike on all ranks; empty: they may.
-  [[nodiscard]] const std::string& no_lines() const noexcept { return no_lines_; }
+  [[nodiscard]] const std::string& no_lines() const noexcept { return lines_.why_not; }
+  /// The source of the fact that NVLink joins the GPUs; empty while no_lines() has a reason.
+  [[nodiscard]] const std::string& nvlink_source() const noexcept { return lines_.source; }
   /// Before take_scratch().
-  void set_no_lines(std::string why) noexcept { no_lines_ = std::move(why); }
+  void set_lines(LinesVerdict of_all) noexcept { lines_ = std::move(of_all); }
   /// Memory with a multicast address, on all ranks or on none (null, and why).
   [[nodiscard]] const Multicast* multicast() const noexcept { return multicast_.get(); }
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
@@ -225,7 +228,8 @@ class GpuTeam {
     const auto at = static_cast<size_t>(rank);
     return at < names_.size() ? names_[at] : rank;
   }
-  std::string no_lines_ = "no rank was asked", no_multicast_ = no_lines_;
+  LinesVerdict lines_{"no rank was asked", {}};
+  std::string no_multicast_ = lines_.why_not;
   std::unique_ptr<Multicast> multicast_;
   std::mutex mutex_;
 };
@@ -270,7 +274,7 @@ class GpuTeams {
   [[nodiscard]] bool add_multicast(core::Communicator& communicator, GpuTeam& team);
   [[nodiscard]] static std::string why_no_multicast(const GpuTeam& team, const Params& params);
   void agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
-                      uint64_t parts, GpuTeam& team);
+                      const topo::NvLinks& links, uint64_t parts, GpuTeam& team);
 
   Executions& executions_;
   std::vector<std::shared_ptr<GpuTeam>> all_;

@@ -127,13 +127,14 @@ bool GpuTeams::takes_more(Use use) const noexcept {
 
 // Alike on all ranks: the first that something stands against on names it.
 void GpuTeams::agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
-                              uint64_t parts, GpuTeam& team) {
+                              const topo::NvLinks& links, uint64_t parts, GpuTeam& team) {
   std::vector<LineFacts> lines;
   for (const Facts& one : all) lines.push_back(one.lines);
-  std::string why;
-  agree(communicator,
-        why_no_lines(team.device(), lines, static_cast<size_t>(communicator.rank()), parts), &why);
-  team.set_no_lines(std::move(why));
+  LinesVerdict mine =
+      judge_lines(team.device(), links, lines, static_cast<size_t>(communicator.rank()), parts);
+  LinesVerdict of_all{{}, std::move(mine.source)};
+  agree(communicator, mine.why_not, &of_all.why_not);
+  team.set_lines(std::move(of_all));
 }
 
 std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use use,
@@ -158,7 +159,11 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   mine.bytes = executions_.process().params.gpu_scratch;
   mine.mps = device->attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) != 0 ? 1 : 0;
   mine.device = device->uuid;
-  mine.lines = line_facts(*device);
+  topo::NvLinks links;
+  {
+    const core::ChannelUnlock meanwhile(communicator.channel().progress);
+    mine.lines = line_facts(*device, members.size() > 1 ? &links : nullptr);
+  }
   std::vector<Facts> all(members.size());
   executions_.gather(communicator, &mine, all.data(), sizeof mine, kMakingTeam);
   bool shares = false;
@@ -169,7 +174,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   (void)leave();
   team = std::make_shared<GpuTeam>(number_of(communicator.id(), use), members, communicator.rank(),
                                    *device);
-  agree_on_lines(communicator, all, parts, *team);
+  agree_on_lines(communicator, all, links, parts, *team);
   prepare(communicator, *team, mine.bytes, why_not, islands);
   team->set_shares(shares);
   team->set_parts(static_cast<int>(parts));

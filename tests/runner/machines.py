@@ -23,6 +23,11 @@ MACHINES = {
     "weak": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_WEAK": "on"},
     # The same, with PCIe between two pairs: lines arrive torn.
     "pcie": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_WEAK": "on", "SOFTCUDA_PEERS": "X,NV,NV,PCIE;NV,X,PCIE,NV;NV,PCIE,X,NV;PCIE,NV,NV,X"},
+    # NVML shows each process only the visible devices, as in containers; knows neither pairs of devices nor types of far
+    # ends; cannot be loaded.
+    "nvml-own": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_MULTICAST": "on", "SOFTCUDA_NVML": "own"},
+    "nvml-old": {"SOFTCUDA_DEVICES": "4", "LD_LIBRARY_PATH": "{soft}/nvml-old"},
+    "nvml-away": {"SOFTCUDA_DEVICES": "4", "LD_LIBRARY_PATH": "{soft}/nvml-away"},
     # All streams of a process in one hardware queue, and short launch queues.
     "queue": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_QUEUE": "8", "SOFTCUDA_CONNECTIONS": "1"},
     "queue-peers": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_QUEUE": "8", "SOFTCUDA_CONNECTIONS": "1"},
@@ -38,7 +43,7 @@ MACHINES = {
     "open-apart": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_PEERS": "NONE", "SOFTCUDA_OPEN": "on", "GPU_HEAP": "device"},
 }
 HEAPS = [name for name, machine in MACHINES.items() if "GPU_HEAP" in machine]
-NO_DRIVER_TESTS = (*HEAPS, "11.8", "lies", "queue", "queue-peers")
+NO_DRIVER_TESTS = (*HEAPS, "11.8", "lies", "queue", "queue-peers", "nvml-own", "nvml-old", "nvml-away")
 # The behaviour suite: program, number of ranks, heaps. With --full: all heaps, and all numbers of ranks of the head. Long
 # programs stay out.
 BEHAVIOUR = {name: (2, "managed open") for name in (

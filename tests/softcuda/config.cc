@@ -66,6 +66,8 @@ struct Variable {
 constexpr Variable kVariables[] = {
     {"SOFTCUDA_DEVICES", SET(c.devices = static_cast<int>(number_of(n, t)))},
     {"SOFTCUDA_PEERS", SET(c.peers = t)},
+    {"SOFTCUDA_PCI", SET(c.pci = t)},
+    {"SOFTCUDA_NVML", SET(c.nvml = t)},
     {"SOFTCUDA_MEMORY", SET(c.memory = bytes_of(n, t))},
     {"SOFTCUDA_VERSION", SET(c.version = static_cast<int>(number_of(n, t)))},
     {"SOFTCUDA_JITTER", SET(c.jitter_us = number_of(n, t))},
@@ -94,43 +96,15 @@ constexpr Variable kVariables[] = {
 };
 #undef SET
 
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> words;
-  std::stringstream stream(text);
-  for (std::string word; std::getline(stream, word, at);) words.push_back(word);
-  return words;
-}
-
 Link link_of(const std::string& word) {
-  if (word == "NV") return Link::kNvlink;
+  if (word == "NV" || word == "NVS") return Link::kNvlink;
   if (word == "PCIE") return Link::kPcie;
   if (word == "LIES") return Link::kLies;
   if (word == "NONE" || word == "X") return Link::kNone;
   give_up(
-      "SOFTCUDA_PEERS: \"%s\": NV, PCIE or NONE is wanted, or rows of them as in "
+      "SOFTCUDA_PEERS: \"%s\": NV, NVS, PCIE or NONE is wanted, or rows of them as in "
       "\"X,NV;NV,X\"",
       word.c_str());
-}
-
-using Links = std::vector<std::vector<Link>>;
-
-Links read_links(const Config& config) {
-  const auto count = static_cast<size_t>(config.devices);
-  const std::vector<std::string> rows = split(config.peers, ';');
-  if (rows.size() == 1 && split(rows[0], ',').size() == 1)
-    return Links(count, std::vector<Link>(count, link_of(rows[0])));
-  Links links;
-  for (const std::string& row : rows) {
-    links.emplace_back();
-    for (const std::string& word : split(row, ',')) links.back().push_back(link_of(word));
-    if (links.back().size() != count)
-      give_up("SOFTCUDA_PEERS=%s: %d devices want %d links in each row", config.peers.c_str(),
-              config.devices, config.devices);
-  }
-  if (links.size() != count)
-    give_up("SOFTCUDA_PEERS=%s: %d devices want %d rows", config.peers.c_str(), config.devices,
-            config.devices);
-  return links;
 }
 
 void set_one(Config& config, const char* entry) {
@@ -156,24 +130,80 @@ void give_up(const char* format, ...) {
   _exit(99);
 }
 
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> words;
+  std::stringstream stream(text);
+  for (std::string word; std::getline(stream, word, at);) words.push_back(word);
+  return words;
+}
+
+Config read_config() {
+  Config made;
+  for (char** entry = environ; *entry; ++entry)
+    if (strncmp(*entry, "SOFTCUDA_", 9) == 0) set_one(made, *entry);
+  if (made.devices < 0 || made.devices > 64) give_up("SOFTCUDA_DEVICES: 0 to 64 are wanted");
+  if (made.processors == 0 || made.processors > 256)
+    give_up("SOFTCUDA_PROCESSORS: 1 to 256 are wanted");
+  if (!made.pci.empty() && split(made.pci, ',').size() != static_cast<size_t>(made.devices))
+    give_up("SOFTCUDA_PCI=%s: %d devices want %d addresses", made.pci.c_str(), made.devices,
+            made.devices);
+  return made;
+}
+
 const Config& config() {
-  static const Config& read = []() -> const Config& {
-    auto& made = *new Config;
-    for (char** entry = environ; *entry; ++entry)
-      if (strncmp(*entry, "SOFTCUDA_", 9) == 0) set_one(made, *entry);
-    if (made.devices < 0 || made.devices > 64) give_up("SOFTCUDA_DEVICES: 0 to 64 are wanted");
-    if (made.processors == 0 || made.processors > 256)
-      give_up("SOFTCUDA_PROCESSORS: 1 to 256 are wanted");
-    return made;
-  }();
+  static const Config& read = *new Config(read_config());
   return read;
 }
 
-Link link_between(int physical, int other) {
-  static const Links& links = *new Links(read_links(config()));
+Links::Row Links::row_of(const Config& config, const std::string& words) {
+  Row row;
+  for (const std::string& word : split(words, ',')) {
+    row.links.push_back(link_of(word));
+    row.switched.push_back(word == "NVS");
+  }
+  if (row.links.size() != static_cast<size_t>(config.devices))
+    give_up("SOFTCUDA_PEERS=%s: %d devices want %d links in each row", config.peers.c_str(),
+            config.devices, config.devices);
+  return row;
+}
+
+Links::Links(const Config& config) : mig_(config.mig), multicast_(config.multicast) {
+  const auto count = static_cast<size_t>(config.devices);
+  const std::vector<std::string> rows = split(config.peers, ';');
+  if (rows.size() == 1 && split(rows[0], ',').size() == 1) {
+    const Link all = link_of(rows[0]);
+    rows_.assign(count,
+                 {std::vector<Link>(count, all), std::vector<bool>(count, rows[0] == "NVS")});
+    return;
+  }
+  for (const std::string& row : rows) rows_.push_back(row_of(config, row));
+  if (rows_.size() != count)
+    give_up("SOFTCUDA_PEERS=%s: %d devices want %d rows", config.peers.c_str(), config.devices,
+            config.devices);
+}
+
+Link Links::between(int physical, int other) const {
   if (physical == other) return Link::kNvlink;
-  if (config().mig) return Link::kNone;
-  return links[static_cast<size_t>(physical)][static_cast<size_t>(other)];
+  if (mig_) return Link::kNone;
+  return rows_[static_cast<size_t>(physical)].links[static_cast<size_t>(other)];
+}
+
+bool Links::switched(int physical, int other) const {
+  if (physical == other || between(physical, other) != Link::kNvlink) return false;
+  // Only switches have multicast.
+  return multicast_ || rows_[static_cast<size_t>(physical)].switched[static_cast<size_t>(other)];
+}
+
+Link link_between(int physical, int other) {
+  static const Links& links = *new Links(config());
+  return links.between(physical, other);
+}
+
+std::string pci_of(const Config& config, int physical) {
+  if (!config.pci.empty()) return split(config.pci, ',')[static_cast<size_t>(physical)];
+  char text[32];
+  snprintf(text, sizeof text, "0000:%02X:00.0", config.mig ? 1u : unsigned(physical) + 1u);
+  return text;
 }
 
 const std::vector<int>& visible_devices() {

@@ -18,6 +18,7 @@ enum class Fabric { kOff, kExport, kOn };
 struct Config {
   int devices = 1;
   std::string peers = "NV";
+  std::string pci;  // addresses with commas; empty: 0000:01:00.0 and so on
   size_t memory = size_t{4} << 30;
   int version = 12040;
   unsigned jitter_us = 0;
@@ -40,15 +41,39 @@ struct Config {
   bool weak = false;
   bool multicast = false;
   bool mig = false;
+  std::string nvml;  // missing in the software NVML
   unsigned processors = 4;
   unsigned connections = 0;  // 0: one for each stream
   unsigned queue = 0;        // 0: without end
 };
 
-/// Ends the process with a sentence where a variable's name or value makes no sense.
+/// The environment now. Ends the process with a sentence at a wrong name or value of a variable.
+Config read_config();
+/// The same, read once.
 const Config& config();
+/// Links between all devices of a machine.
+class Links {
+ public:
+  explicit Links(const Config& config);
+  [[nodiscard]] Link between(int physical, int other) const;
+  /// NVLink, and through a switch.
+  [[nodiscard]] bool switched(int physical, int other) const;
+
+ private:
+  struct Row {
+    std::vector<Link> links;
+    std::vector<bool> switched;
+  };
+  static Row row_of(const Config& config, const std::string& words);
+  bool mig_, multicast_;
+  std::vector<Row> rows_;
+};
 /// Between two of the machine's devices.
 Link link_between(int physical, int other);
+/// "0000:01:00.0"; instances of one GPU have one place on the bus.
+std::string pci_of(const Config& config, int physical);
+/// Words between `at`.
+std::vector<std::string> split(const std::string& text, char at);
 /// Of the machine's devices those that CUDA_VISIBLE_DEVICES shows, in its order.
 const std::vector<int>& visible_devices();
 

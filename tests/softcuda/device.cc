@@ -50,10 +50,13 @@ constexpr Fact kFacts[] = {
     {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1},
 };
 
-int bus_of(int physical) { return config().mig ? 1 : physical + 1; }
+int bus_of(int physical) {
+  unsigned domain = 0, bus = 0;
+  (void)sscanf(pci_of(config(), physical).c_str(), "%x:%x", &domain, &bus);
+  return static_cast<int>(bus);
+}
 
 int attribute_of(CUdevice_attribute attribute, int physical) {
-  // Instances of one GPU have its place on the bus.
   if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) return bus_of(physical);
   if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
     return static_cast<int>(config().processors);
@@ -111,7 +114,7 @@ CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
 CUresult cuDeviceGetPCIBusId(char* pciBusId, int len, CUdevice dev) {
   SOFTCUDA_ENTER(kDriver, dev);
   if (physical_of(dev) < 0) return CUDA_ERROR_INVALID_DEVICE;
-  snprintf(pciBusId, static_cast<size_t>(len), "0000:%02X:00.0", bus_of(physical_of(dev)));
+  snprintf(pciBusId, static_cast<size_t>(len), "%s", pci_of(config(), physical_of(dev)).c_str());
   return CUDA_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 check_LTLIBRARIES += libsoftcuda.la
 libsoftcuda_la_CPPFLAGS = -I$(top_srcdir) -I$(top_srcdir)/src
 libsoftcuda_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default
+softnvml = tests/softcuda/libnvidia-ml.so.1
 softcuda_sources = \
   tests/softcuda/attributes.cc tests/softcuda/capture.cc tests/softcuda/config.cc tests/softcuda/context.cc \
   tests/softcuda/copy.cc tests/softcuda/device.cc tests/softcuda/entry.cc tests/softcuda/errors.cc \
@@ -18,13 +19,41 @@ else
 libsoftcuda_la_SOURCES = $(softcuda_sources)
 endif
 
-tests/softcuda/libcuda.so.1: libsoftcuda.la $(srcdir)/tests/softcuda/exports.map
+tests/softcuda/libcuda.so.1: libsoftcuda.la $(srcdir)/tests/softcuda/exports.map | $(softnvml)
 	$(AM_V_CXXLD)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs -o $@ \
 	  -Wl,--version-script=$(srcdir)/tests/softcuda/exports.map \
 	  -Wl,--whole-archive .libs/libsoftcuda.a -Wl,--no-whole-archive -ldl -pthread
 tests/softcuda/libcuda.so: tests/softcuda/libcuda.so.1
 	$(AM_V_GEN)ln -sf libcuda.so.1 $@
 softcuda_files += tests/softcuda/libcuda.so
+
+# The software NVML: beside the driver, so that the same LD_LIBRARY_PATH finds it.
+check_LTLIBRARIES += libsoftnvml.la
+libsoftnvml_la_CPPFLAGS = $(libsoftcuda_la_CPPFLAGS)
+libsoftnvml_la_CXXFLAGS = $(libsoftcuda_la_CXXFLAGS)
+libsoftnvml_la_SOURCES = tests/softcuda/nvml.cc tests/softcuda/config.cc
+$(softnvml): libsoftnvml.la $(srcdir)/tests/softcuda/exports-nvml.map
+	$(AM_V_CXXLD)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) -shared -Wl,-soname,libnvidia-ml.so.1 -Wl,-z,defs -o $@ \
+	  -Wl,--version-script=$(srcdir)/tests/softcuda/exports-nvml.map \
+	  -Wl,--whole-archive .libs/libsoftnvml.a -Wl,--no-whole-archive
+# Beside older drivers, too: a real NVML knows nothing of the software driver's devices. And folders with a driver
+# beside which NVML cannot be loaded, or lacks what came later.
+tests/softcuda/%/libnvidia-ml.so.1: $(softnvml)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && ln -sf ../libnvidia-ml.so.1 $@
+tests/softcuda/nvml-away/libnvidia-ml.so.1:
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && echo 'not a library' > $@
+tests/softcuda/nvml-old/libnvidia-ml.so.1: libsoftnvml.la $(srcdir)/tests/softcuda/exports-nvml-old.map
+	$(AM_V_GEN)$(MKDIR_P) $(@D)
+	$(AM_V_CXXLD)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) -shared -Wl,-soname,libnvidia-ml.so.1 -Wl,-z,defs -o $@ \
+	  -Wl,--version-script=$(srcdir)/tests/softcuda/exports-nvml-old.map \
+	  -Wl,--whole-archive .libs/libsoftnvml.a -Wl,--no-whole-archive
+softnvml_files = $(softnvml) tests/softcuda/12.0/libnvidia-ml.so.1 tests/softcuda/11.8/libnvidia-ml.so.1 \
+  tests/softcuda/nvml-away/libnvidia-ml.so.1 tests/softcuda/nvml-old/libnvidia-ml.so.1
+softnvml_drivers = tests/softcuda/nvml-away/libcuda.so.1 tests/softcuda/nvml-old/libcuda.so.1
+$(softnvml_drivers): tests/softcuda/libcuda.so.1
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && ln -sf ../libcuda.so.1 $@
+softcuda_files += $(softnvml_files) $(softnvml_drivers)
+CLEANFILES += $(softnvml_files) $(softnvml_drivers)
 
 # Older drivers: the same, without the functions that came after them.
 softcuda_older = tests/softcuda/12.0/libcuda.so.1 tests/softcuda/11.8/libcuda.so.1

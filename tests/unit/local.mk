@@ -98,6 +98,11 @@ unit_tests += tests/unit/base/wait_report_test
 unit_tests += tests/unit/btl/trial_test
 unit_tests += tests/unit/topo/tree_test
 unit_tests += tests/unit/topo/islands_test
+# By the software NVML.
+unit_alone += tests/unit/topo/nvml_test
+EXTRA_tests_unit_topo_nvml_test_DEPENDENCIES = $(softnvml_files)
+unit_alone += tests/unit/topo/machines_test
+EXTRA_tests_unit_topo_machines_test_DEPENDENCIES = $(softnvml_files)
 unit_alone += tests/unit/tools/tern_info_test
 tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
 unit_tests += tests/unit/pml/hostile_test

@@ -49,11 +49,12 @@ struct Facts {
   std::vector<ConfigFile> files;
 };
 
-/// The GPUs of this machine, and how each reaches another's memory, as the driver says; ranks try
-/// it as well.
+/// The GPUs of this machine, and how each reaches another's memory, as NVML and the driver say;
+/// ranks try it as well.
 struct GpuLinks {
   std::vector<std::string> names;              // "0: NVIDIA H100, 80 GiB"; none: `problem` says why
   std::vector<std::vector<const char*>> kind;  // "nvlink", "pcie", "none"; of one device "same"
+  std::string source;                          // of nvlink and pcie; empty for one device
   std::vector<int> island;                     // by device, its lowest: all of one reach each other
   std::string problem;
 };

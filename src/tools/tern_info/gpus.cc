@@ -8,7 +8,10 @@
 #include "cuda/driver.hpp"
 #include "cuda/kernels/image.hpp"
 #include "tools/tern_info/facts.hpp"
+#include "topo/direct_rdma.hpp"
 #include "topo/islands.hpp"
+#include "topo/nvml.hpp"
+#include "topo/pci.hpp"
 
 namespace tern::info {
 namespace {
@@ -51,16 +54,46 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return text;
 }
 
-/// Of a pair: how one reaches the other's memory. What the driver says; ranks try it as well.
-const char* link_word(const cuda::Driver& driver, CUdevice device, CUdevice of) {
-  int access = 0, atomics = 0;
-  if (driver.cuDeviceGetP2PAttribute(&access, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, device,
-                                     of) != CUDA_SUCCESS ||
-      access == 0)
+/// A device as this process's driver and NVML know it.
+struct Gpu {
+  CUdevice handle = 0;
+  topo::PciAddress address;
+  topo::NvLinks links;
+  bool there = false;
+};
+
+Gpu gpu_at(const cuda::Driver& driver, int ordinal) {
+  Gpu gpu;
+  char text[32] = {};
+  gpu.there = driver.cuDeviceGet(&gpu.handle, ordinal) == CUDA_SUCCESS;
+  if (gpu.there && driver.cuDeviceGetPCIBusId(text, sizeof text, gpu.handle) == CUDA_SUCCESS)
+    gpu.address = topo::parse_pci_address(text).value_or(topo::PciAddress{});
+  gpu.links = topo::nvml().links_of(gpu.address);
+  return gpu;
+}
+
+int attribute_of_pair(const cuda::Driver& driver, CUdevice_P2PAttribute which, const Gpu& one,
+                      const Gpu& other) {
+  int value = 0;
+  return driver.cuDeviceGetP2PAttribute(&value, which, one.handle, other.handle) == CUDA_SUCCESS
+             ? value
+             : 0;
+}
+
+/// Of a pair: how one reaches the other's memory. NVML knows NVLink; where it cannot tell, native
+/// atomics stand for it, and *why_not has the reason. Ranks try the memory as well.
+const char* link_word(const cuda::Driver& driver, const Gpu& one, const Gpu& other,
+                      std::string* why_not) {
+  if (!one.there || !other.there ||
+      attribute_of_pair(driver, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, one, other) == 0)
     return "none";
-  (void)driver.cuDeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
-                                       device, of);
-  return atomics != 0 ? "nvlink" : "pcie";
+  const topo::Joint joint = topo::nvml().joint(one.address, other.address, one.links,
+                                               other.links.known() ? other.links.to_switches : -1);
+  if (joint.kind != topo::Joint::Kind::kUnknown) return joint.is_nvlink() ? "nvlink" : "pcie";
+  *why_not = joint.why;
+  return attribute_of_pair(driver, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, one, other) != 0
+             ? "nvlink"
+             : "pcie";
 }
 
 /// "nvlink: 0-1, 2-3; none: 0-2, ..."; empty for one device.
@@ -102,20 +135,57 @@ GpuLinks gpu_links() {
   }
   links.names = device_names(*driver, &links.problem);
   const auto count = static_cast<int>(links.names.size());
+  std::vector<Gpu> gpus;
+  if (count > 1)
+    for (int i = 0; i < count; ++i) gpus.push_back(gpu_at(*driver, i));
   topo::Reach reach(count);
+  std::string why_not;
   for (int i = 0; i < count; ++i) {
     auto& row = links.kind.emplace_back();
     for (int j = 0; j < count; ++j) {
-      CUdevice one = 0, other = 0;
-      const bool there = driver->cuDeviceGet(&one, i) == CUDA_SUCCESS &&
-                         driver->cuDeviceGet(&other, j) == CUDA_SUCCESS;
-      row.push_back(i == j ? "same" : there ? link_word(*driver, one, other) : "none");
+      row.push_back(i == j ? "same"
+                           : link_word(*driver, gpus[static_cast<size_t>(i)],
+                                       gpus[static_cast<size_t>(j)], &why_not));
       reach.set(i, j, std::string(row.back()) != "none");
     }
   }
+  if (count > 1)
+    links.source = why_not.empty() ? "NVML" : "attributes of the driver, since NVML: " + why_not;
   links.island = topo::islands_of(reach);
   return links;
 }
+
+namespace {
+
+/// "0: mlx5_0 (PIX); 1: mlx5_1 (PIX)", by device.
+std::string adapters_words(const cuda::Driver& driver, size_t devices) {
+  const std::vector<topo::RdmaAdapter> adapters = topo::rdma_adapters();
+  std::vector<std::string> words;
+  for (size_t i = 0; i < devices && !adapters.empty(); ++i) {
+    const Gpu gpu = gpu_at(driver, static_cast<int>(i));
+    const topo::NearestAdapters nearest = topo::nearest_adapters(gpu.address, adapters);
+    words.push_back(
+        strf("%zu: %s (%s)", i, joined(nearest.names, " ").c_str(), name_of(nearest.distance)));
+  }
+  return joined(words, "; ");
+}
+
+/// Whether adapters could read device memory, which Tern has not learnt yet.
+std::string direct_rdma_words(const cuda::Driver& driver) {
+  int dma_buf = 0;
+  CUdevice first = 0;
+  if (driver.cuDeviceGet(&first, 0) == CUDA_SUCCESS)
+    (void)driver.cuDeviceGetAttribute(&dma_buf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, first);
+  const topo::DirectRdma verdict = topo::direct_rdma(dma_buf != 0);
+  if (verdict.way == topo::DirectRdma::Way::kNone) return "not possible: " + verdict.why;
+  return strf(
+      "possible by %s (%s), and not used: device memory goes to other hosts through pinned "
+      "memory",
+      verdict.way == topo::DirectRdma::Way::kDmaBuf ? "dma-buf" : "peer memory",
+      verdict.why.c_str());
+}
+
+}  // namespace
 
 std::vector<Fact> gpu_facts(const std::string& ipc) {
   const GpuLinks gpus = gpu_links();
@@ -123,7 +193,10 @@ std::vector<Fact> gpu_facts(const std::string& ipc) {
   if (const cuda::Driver* driver = cuda::driver()) {
     facts.push_back({"devices", gpus.names.empty() ? gpus.problem : joined(gpus.names, "; ")});
     for (auto& [name, words] :
-         {Fact{"links", links_words(gpus)}, Fact{"islands", islands_words(gpus)},
+         {Fact{"links", links_words(gpus)}, Fact{"source of links", gpus.source},
+          Fact{"islands", islands_words(gpus)},
+          Fact{"near adapters", adapters_words(*driver, gpus.names.size())},
+          Fact{"GPUDirect RDMA", gpus.names.empty() ? "" : direct_rdma_words(*driver)},
           Fact{"not in driver", joined(cuda::missing_functions(*driver), ", ")}})
       if (!words.empty()) facts.push_back({name, words});
   }

@@ -11,6 +11,8 @@ says '^  driver +CUDA [0-9]+\.[0-9]+$' "$text"
 says '^  devices +0: .*GiB' "$text"
 [ "${SOFTCUDA_DEVICES:-1}" = 1 ] || says '3: ' "$text"
 [ "${SOFTCUDA_DEVICES:-1}" = 1 ] || says '^  links +nvlink between all$' "$text"
+[ "${SOFTCUDA_DEVICES:-1}" = 1 ] || says '^  source of links +NVML$' "$text"
+says '^  GPUDirect RDMA +(not possible: |possible by )' "$text"
 says '^  kernels +[a-z]' "$text"
 says '"driver": "CUDA [0-9]+' "$json"
 says 'TERN_CUDA_IPC=0' "$(TERN_CUDA_IPC=0 "$PREFIX/bin/tern_info" --build)"
@@ -21,6 +23,12 @@ if [ "$GPU_TWIN" = soft ]; then
   says '<title>0-1: pcie</title>' "$("$PREFIX/bin/tern_info" --links -)"
   [ "$("$PREFIX/bin/tern_info" --links - | grep -c '<line')" = 1 ] || { echo "there is one link"; exit 1; }
   says 'cuFuncLoad \(12.4\)' "$(LD_LIBRARY_PATH=${LD_LIBRARY_PATH%%:*}/12.0 "$PREFIX/bin/tern_info" --build)"
+  # Without NVML native atomics stand for NVLink, and that is said
+  away=${LD_LIBRARY_PATH%%:*}/nvml-away
+  says '"source of links": "attributes of the driver, since NVML: [^"]*nvml-away/libnvidia-ml' \
+    "$(LD_LIBRARY_PATH=$away "$PREFIX/bin/tern_info" --build --json)"
+  says 'links +none: 0-2, 1-2; pcie: 0-1$' "$(LD_LIBRARY_PATH=$away "$PREFIX/bin/tern_info" --build)"
+  says 'source of links +NVML$' "$(SOFTCUDA_PEERS=NV "$PREFIX/bin/tern_info" --build)"
   unset SOFTCUDA_DEVICES SOFTCUDA_PEERS
   # A device that fails is said so, and is no failure of tern_info
   says 'devices +cuDeviceGetCount: ' "$(SOFTCUDA_FAULT=cuDeviceGetCount:1:100 "$PREFIX/bin/tern_info" --build)"

@@ -29,6 +29,8 @@ inline const Driver* find_driver() {
   static const Driver* const found = []() -> const Driver* {
     ::setenv("SOFTCUDA_KERNELS", built("libtern_kernels_host.so").c_str(), 0);
     const std::string library = on_gpu() ? "libcuda.so.1" : built("libcuda.so.1");
+    // And the software NVML: a later dlopen by name finds this copy.
+    if (!on_gpu()) (void)::dlopen(built("libnvidia-ml.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
     void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (opened == nullptr) return nullptr;
     if ((::dlsym(opened, "softcuda_marker") != nullptr) == on_gpu()) return nullptr;

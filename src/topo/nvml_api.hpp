@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declarations of the used part of NVML (libnvidia-ml.so.1): values, a structure, functions.
+// Why: the build needs no toolkit; this list fills the table (nvml.cc) and makes the software NVML
+// of the tests. Function names and layouts are as in nvml.h. See: tests/unit/topo/nvml_test.cc
+// (compares with nvml.h, if there is any).
+#pragma once
+
+namespace tern::topo {
+
+using NvmlDevice = struct NvmlDeviceHandle*;
+
+enum NvmlReturn : int {
+  kNvmlSuccess = 0,
+  kNvmlUninitialized = 1,
+  kNvmlInvalidArgument = 2,
+  kNvmlNotSupported = 3,
+  kNvmlNotFound = 6,
+  kNvmlDriverNotLoaded = 9,
+};
+enum NvmlEnableState : int { kNvmlDisabled = 0, kNvmlEnabled = 1 };
+enum NvmlRemoteType : int {
+  kNvmlRemoteGpu = 0,
+  kNvmlRemoteCpu = 1,  // of IBM
+  kNvmlRemoteSwitch = 2,
+  kNvmlRemoteUnknown = 0xff,
+};
+enum NvmlP2pIndex : int { kNvmlP2pByNvlink = 2 };
+enum NvmlP2pStatus : int { kNvmlP2pOk = 0, kNvmlP2pNotSupported = 5, kNvmlP2pUnknown = 6 };
+
+struct NvmlPciInfo {
+  char bus_id_legacy[16];
+  unsigned domain, bus, device;
+  unsigned pci_device_id, pci_subsystem_id;
+  char bus_id[32];
+};
+
+/// The largest number of links of any device; above its own number a device answers
+/// kNvmlInvalidArgument.
+inline constexpr unsigned kNvmlMostLinks = 36;
+
+}  // namespace tern::topo
+
+// clang-format off
+// A library without a required row is not used.
+#define TERN_NVML_REQUIRED(ROW)                                                                    \
+  ROW(nvmlInit_v2)                                                                                 \
+  ROW(nvmlShutdown)                                                                                \
+  ROW(nvmlDeviceGetHandleByPciBusId_v2, const char* pciBusId, NvmlDevice* device)                  \
+  ROW(nvmlDeviceGetNvLinkState, NvmlDevice device, unsigned link, NvmlEnableState* isActive)       \
+  ROW(nvmlDeviceGetNvLinkRemotePciInfo_v2, NvmlDevice device, unsigned link, NvmlPciInfo* pci)
+
+#define TERN_NVML_OPTIONAL(ROW)                                                                    \
+  ROW(nvmlDeviceGetNvLinkRemoteDeviceType, NvmlDevice device, unsigned link, NvmlRemoteType* type) \
+  ROW(nvmlDeviceGetP2PStatus, NvmlDevice device1, NvmlDevice device2, NvmlP2pIndex index,          \
+      NvmlP2pStatus* status)
+// clang-format on

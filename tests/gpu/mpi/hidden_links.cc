@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each rank sees its own device alone (CUDA_VISIBLE_DEVICES), and the driver knows no links to
+// other GPUs. NVML does: ranks take LL128 if NVLink joins all GPUs, directly or through switches,
+// also if NVML shows each rank only the rank's own device (nvml-own) or knows no pairs (nvml-old).
+// With PCIe between two GPUs, or without NVML (nvml-away), no rank takes LL128, and the reason is
+// said. ranks: 2 3 4 configurations: 4-peers weak pcie nvml-own nvml-old nvml-away env:
+// TERN_EXPLAIN=1
+#include <dlfcn.h>
+
+#include "said.hpp"
+#include "stream.hpp"
+
+using namespace tern::test;
+
+namespace {
+
+constexpr char kOtherReason[] = "it does not see rank";
+
+bool nvml_is_here() { return dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr; }
+
+/// Of the devices that the ranks have: PCIe is between 0 and 3, and 1 and 2.
+bool all_are_linked() {
+  const char* const peers = std::getenv("SOFTCUDA_PEERS");
+  return peers == nullptr || std::string(peers).find("PCIE") == std::string::npos || size < 3;
+}
+
+void allreduce(const OnStream& on, size_t ints) {
+  Vector<int> data(ints);
+  for (size_t i = 0; i < ints; ++i) data[i] = rank * 1000 + static_cast<int>(i % 997);
+  data.put(on.queue);
+  OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), static_cast<int>(ints), MPI_INT,
+                            MPI_SUM, on.comm));
+  data.get(on.queue);
+  on.sync();
+  for (size_t i = 0; i < ints; ++i) {
+    const int sum = size * (size - 1) / 2 * 1000 + size * static_cast<int>(i % 997);
+    if (data[i] != sum) FAIL("%zu ints: element %zu is %d, expected %d", ints, i, data[i], sum);
+  }
+}
+
+std::string wire_taken(MPI_Comm comm) {
+  MPI_Info info = MPI_INFO_NULL;
+  OK(MPI_Comm_get_info(comm, &info));
+  char value[64] = {};
+  int length = sizeof value, there = 0;
+  OK(MPI_Info_get_string(info, "tern_gpu_wire_taken", &length, value, &there));
+  OK(MPI_Info_free(&info));
+  return there != 0 ? value : "none";
+}
+
+void expect_said(const Heard& heard, const char* words) {
+  if (rank == 0 && !heard.has(words)) FAIL("\"%s\" was not said", words);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* const own_rank = std::getenv("PMIX_RANK");
+  if (own_rank == nullptr) return 1;
+  if (std::getenv("SOFTCUDA_DEVICES") == nullptr) return 77;  // a real machine's links are its own
+  setenv("CUDA_VISIBLE_DEVICES", own_rank, 1);
+  begin(&argc, &argv);
+  start_cuda();
+  CHECK_EQ(devices, 1);
+  const Heard heard;
+  {
+    const OnStream on;
+    for (int i = 0; i < 2; ++i) allreduce(on, size == 2 ? 20001 : 70001);
+    const bool wanted = nvml_is_here() && all_are_linked();
+    const std::string wire = wire_taken(on.comm);
+    if ((wire == "ll128") != wanted)
+      FAIL("the wire is %s, expected %sll128", wire.c_str(), wanted ? "" : "another than ");
+    if (wanted)
+      expect_said(heard, "source of the links: NVML");
+    else if (nvml_is_here())
+      expect_said(heard, "'s, says NVML");
+    else
+      expect_said(heard, kOtherReason), expect_said(heard, "NVML cannot say how they are linked");
+  }
+  return end();
+}
