@@ -102,6 +102,7 @@ unit_tests += tests/unit/topo/islands_test
 unit_alone += tests/unit/topo/nvml_test
 EXTRA_tests_unit_topo_nvml_test_DEPENDENCIES = $(softnvml_files)
 unit_alone += tests/unit/topo/machines_test
+tests_unit_topo_machines_test_CPPFLAGS = $(AM_CPPFLAGS) -DTERN_MACHINES='"$(abs_top_srcdir)/tests/unit/topo/machines"'
 EXTRA_tests_unit_topo_machines_test_DEPENDENCIES = $(softnvml_files)
 unit_alone += tests/unit/tools/tern_info_test
 tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)

@@ -18,10 +18,9 @@ namespace tern::topo::test {
 
 class CapturedMachine {
  public:
-  explicit CapturedMachine(const std::string& name) {
+  explicit CapturedMachine(const std::string& file) {
     char folder[] = "/tmp/tern-machine.XXXXXX";
     root_ = ::mkdtemp(folder);
-    const auto file = std::filesystem::path(__FILE__).parent_path() / "machines" / (name + ".txt");
     std::ifstream description(file);
     EXPECT_TRUE(description.good()) << file;
     for (std::string line; std::getline(description, line);)

@@ -26,6 +26,10 @@ namespace {
 using test::CapturedMachine;
 using Way = DirectRdma::Way;
 
+std::string described(const std::string& name) {
+  return std::string(TERN_MACHINES "/") + name + ".txt";
+}
+
 struct Expected {
   const char* machine;
   size_t gpus, adapters;
@@ -74,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Captured, Machines, testing::ValuesIn(kMachines), [](co
 
 TEST_P(Machines, AdaptersAndTheNearestOfEachGpu) {
   const Expected& expected = GetParam();
-  const CapturedMachine machine(expected.machine);
+  const CapturedMachine machine(described(expected.machine));
   const auto adapters = rdma_adapters(machine.root());
   ASSERT_EQ(adapters.size(), expected.adapters);
   for (const RdmaAdapter& adapter : adapters) {
@@ -93,7 +97,7 @@ TEST_P(Machines, AdaptersAndTheNearestOfEachGpu) {
 
 TEST_P(Machines, WhetherAdaptersCouldReachDeviceMemory) {
   const Expected& expected = GetParam();
-  const CapturedMachine machine(expected.machine);
+  const CapturedMachine machine(described(expected.machine));
   const DirectRdma verdict = direct_rdma(expected.exports_dma_buf, machine.root());
   EXPECT_EQ(verdict.way, expected.way);
   EXPECT_EQ(verdict.why, expected.why);
@@ -104,7 +108,7 @@ TEST_P(Machines, WhetherAdaptersCouldReachDeviceMemory) {
 #ifdef HAVE_LIBFABRIC
 // libfabric comes before UCX on machines with an adapter of a network of libfabric's own.
 TEST_P(Machines, WhetherLibfabricIsMadeForTheAdapters) {
-  const CapturedMachine machine(GetParam().machine);
+  const CapturedMachine machine(described(GetParam().machine));
   const bool efa = rdma_adapters(machine.root()).front().driver == "efa";
   EXPECT_EQ(btl::ofi::fast_adapter_here(machine.root()), efa);
   machine.file("sys/class/cxi/cxi0/device", "");
@@ -115,7 +119,7 @@ TEST_P(Machines, WhetherLibfabricIsMadeForTheAdapters) {
 // Each machine is met by an NVML opened anew.
 TEST_P(Machines, HowTheGpusAreJoined) {
   const Expected& expected = GetParam();
-  const CapturedMachine machine(expected.machine);
+  const CapturedMachine machine(described(expected.machine));
   const std::string library = cuda::test::built("libnvidia-ml.so.1");
   ::setenv("SOFTCUDA_DEVICES", std::to_string(expected.gpus).c_str(), 1);
   ::setenv("SOFTCUDA_PEERS", machine.peers.c_str(), 1);
@@ -160,7 +164,7 @@ TEST(PciDistances, WithoutATreeNothingIsNear) {
 
 // A device may leave its machine between two reads.
 TEST(PciDistances, AnAdapterThatIsGoneIsFar) {
-  const CapturedMachine machine("hgx-4-direct");
+  const CapturedMachine machine(described("hgx-4-direct"));
   machine.remove("sys/bus/pci/devices/0000:03:00.0");
   EXPECT_EQ(pci_distance(machine.gpus[0], *parse_pci_address("0000:03:00.0"), machine.root()),
             PciDistance::kSystem);
