@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank sees its own device alone (CUDA_VISIBLE_DEVICES): the driver knows no links to other
-// GPUs. NVML does. Ranks take LL128 if NVLink joins all GPUs, directly or through switches, also if
-// NVML shows each rank only the rank's own device (nvml-own) or knows no pairs (nvml-old). With a
-// pair on PCIe, or without NVML (nvml-away), no rank takes LL128, and the reason is said.
+// Each rank sees its own device alone (CUDA_VISIBLE_DEVICES), and the driver knows no links to
+// other GPUs. NVML does: ranks take LL128 if NVLink joins all GPUs, directly or through switches,
+// also if NVML shows each rank only the rank's own device (nvml-own) or knows no pairs (nvml-old).
+// With PCIe between two GPUs, or without NVML (nvml-away), no rank takes LL128, and a reason is
+// said.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie nvml-own nvml-old nvml-away
 // env: TERN_EXPLAIN=1
