@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels for the host with faults, of which KERNELS_PLANT names one: what kernels_test must
+// find. Nothing of it is in the product.
+//
+//   flag     LL: a word of four is not looked at       ll128: a line of four is not
+//            simple, exchange: data is not waited for  multimem: a meeting begins one too early
+//   reuse    LL, LL128: a rank that only sends does not ask whether all have read
+//            simple, exchange: the credit is not waited for
+//   release  simple, exchange, multimem: no fence before the word that says that data is there
+//   acquire  simple, exchange, multimem: none behind it
+//
+// How: the kernels' waits are parameters of their templates; the fences are replaced by name.
+// Not seen here: that 16 bytes of a line, or 8 of a word, are stored in two; a fence of the alias
+// proxy (multimem); a store without "volatile", which the compiler moves. For these the twins in
+// ptx.cuh have no difference.
+// See: tests/gpu/mpi/kernel_plants.sh (which must be found), tests/softcuda/shim/weak.hpp.
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/softcuda/shim/device_host.hpp"
+// After what stands for CUDA:
+#define load_acquire_system load_acquire_system_of_product
+#define signal_system signal_system_of_product
+#include "cuda/kernels/ptx.cuh"
+#undef load_acquire_system
+#undef signal_system
+
+namespace tern {
+namespace {
+
+bool is_plant(const char* name) noexcept {
+  const char* const plant = std::getenv("KERNELS_PLANT");
+  return plant != nullptr && std::strcmp(plant, name) == 0;
+}
+
+}  // namespace
+
+namespace ptx {
+TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
+  static const bool plant = is_plant("acquire");
+  return plant ? load_relaxed_system(word) : load_acquire_system_of_product(word);
+}
+TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
+  static const bool plant = is_plant("release");
+  if (plant)
+    store_relaxed_system(word, value);
+  else
+    signal_system_of_product(word, value);
+}
+}  // namespace ptx
+}  // namespace tern
+
+#define multimem_signal multimem_signal_of_product
+#include "cuda/kernels/multimem.cuh"
+#undef multimem_signal
+
+namespace tern::cuda {
+namespace {
+
+inline void multimem_signal(uint32_t* word, uint32_t value) {
+  static const bool plant = is_plant("release");
+  if (!plant) return multimem_signal_of_product(word, value);
+  const softcuda::Copies copies = softcuda::copies_behind(word);
+  for (int i = 0; i < copies.count; ++i)
+    ptx::store_relaxed_system(static_cast<uint32_t*>(copies.at[i]), value);
+}
+
+}  // namespace
+}  // namespace tern::cuda
+
+#include "cuda/kernels/exchange.cuh"
+#include "cuda/kernels/interpret.cuh"
+#include "cuda/kernels/ll.cuh"
+#include "cuda/kernels/ll128.cuh"
+#include "cuda/kernels/multicast.cuh"
+#include "cuda/kernels/push.cuh"
+
+namespace tern::cuda {
+namespace {
+
+const bool kFlag = is_plant("flag"), kReuse = is_plant("reuse");
+
+struct PlantedFlags {
+  TERN_DEVICE static bool all(const uint32_t (&flags)[kLlWords], uint32_t wanted) {
+    bool are = true;
+    for (int j = kFlag ? 1 : 0; j < kLlWords; ++j) are &= flags[j] == wanted;
+    return are;
+  }
+};
+struct PlantedLines {
+  TERN_DEVICE static bool counts(int line) { return !kFlag || line != 1; }
+};
+/// Asks in vain whether a slot has been read.
+template <class Wire>
+struct Hasty : Wire {
+  struct Slot : Wire::Slot {
+    using Wire::Slot::Slot;
+    [[nodiscard]] TERN_DEVICE bool has_begun(typename Wire::Flag flag) const {
+      return kReuse || Wire::Slot::has_begun(flag);
+    }
+  };
+};
+template <class Flags>
+using PlantedLlWire = Hasty<LlWire<Flags>>;
+template <class Lines>
+using PlantedLinesWire = Hasty<LinesWire<Lines>>;
+
+struct PlantedLook {
+  TERN_DEVICE static uint32_t at(const uint32_t* word, int32_t message) {
+    const bool plant = message == Instruction::kCredit ? kReuse : kFlag;
+    return plant ? 1 : ptx::load_acquire_system(word);
+  }
+};
+struct PlantedWaits {
+  inline static const bool kForLeave = !is_plant("reuse"), kForData = !is_plant("flag");
+};
+struct PlantedWords {
+  TERN_DEVICE static uint32_t load(const uint32_t* word) {
+    return ptx::load_acquire_system(word) + (kFlag ? 1 : 0);
+  }
+};
+
+}  // namespace
+}  // namespace tern::cuda
+
+#define EveryFlag PlantedFlags
+#define EveryLine PlantedLines
+#define LlWire PlantedLlWire
+#define LinesWire PlantedLinesWire
+#define AcquiringLook PlantedLook
+#define AllWaits PlantedWaits
+#define WordsInOrder PlantedWords
+#include "tests/softcuda/shim/kernels_host.cc"
