@@ -9,11 +9,12 @@
 //   release  simple, exchange, multimem: no fence before the word that says that data is there
 //   acquire  simple, exchange, multimem: none behind it
 //
-// How: the kernels' waits are parameters of their templates; the fences are replaced by name.
-// Not seen here: that 16 bytes of a line, or 8 of a word, are stored in two; a fence of the alias
-// proxy (multimem); a store without "volatile", which the compiler moves. For these the twins in
-// ptx.cuh have no difference.
-// See: tests/gpu/mpi/kernel_plants.sh (which must be found), tests/softcuda/shim/weak.hpp.
+// How: the kernels' waits are parameters of their templates; the fences are replaced by name. So
+// are loads and stores of bulk data, which the product leaves to the compiler: here they are late,
+// too, where memory is weak. Not seen here: that 16 bytes of a line, or 8 of a word, are stored in
+// two; a fence of the alias proxy (multimem); a store without "volatile", which the compiler moves.
+// For these the twins in ptx.cuh have no difference. See: tests/gpu/mpi/kernel_plants.sh (which
+// must be found), tests/softcuda/shim/weak.hpp.
 #include <cstdlib>
 #include <cstring>
 
@@ -49,6 +50,50 @@ TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
 }
 }  // namespace ptx
 }  // namespace tern
+
+#define load_some load_some_of_product
+#define store_some store_some_of_product
+#define load_vectors load_vectors_of_product
+#define store_vectors store_vectors_of_product
+#include "cuda/kernels/memory.cuh"
+#undef load_some
+#undef store_some
+#undef load_vectors
+#undef store_vectors
+
+namespace tern::cuda {
+
+/// Whether an access goes through the block's view of weak memory. What is too crooked for that is
+/// made in order.
+inline bool is_late(const void* at, int bytes) {
+  if (!softcuda::is_weak(at)) return false;
+  if ((reinterpret_cast<uintptr_t>(at) & 7U) == 0 && bytes % 8 == 0) return true;
+  softcuda::block_memory().drain();
+  softcuda::block_memory().forget();
+  return false;
+}
+TERN_DEVICE Vector load_some(const char* from, int bytes) {
+  if (!is_late(from, bytes)) return load_some_of_product(from, bytes);
+  Vector value{};
+  softcuda::block_memory().load(&value, from, static_cast<size_t>(bytes));
+  return value;
+}
+TERN_DEVICE void store_some(char* to, const Vector& value, int bytes) {
+  if (is_late(to, bytes))
+    softcuda::block_memory().store(to, &value, static_cast<size_t>(bytes));
+  else
+    store_some_of_product(to, value, bytes);
+}
+template <int kVectors>
+TERN_DEVICE void load_vectors(const char* from, int64_t apart, Vector (&values)[kVectors]) {
+  for (int j = 0; j < kVectors; ++j) values[j] = load_some(from + j * apart, 16);
+}
+template <int kVectors>
+TERN_DEVICE void store_vectors(char* to, int64_t apart, const Vector (&values)[kVectors]) {
+  for (int j = 0; j < kVectors; ++j) store_some(to + j * apart, values[j], 16);
+}
+
+}  // namespace tern::cuda
 
 #define multimem_signal multimem_signal_of_product
 #include "cuda/kernels/multimem.cuh"

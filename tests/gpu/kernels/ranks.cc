@@ -142,9 +142,9 @@ void Ranks::open_scratch_to_all_devices() {
   }
   for (Rank& rank : all_) {
     const cuda::Current current(*rank.device);
+    const cuda::Memory memory = cuda::look_up(rank.team->at(rank.number, 0));
     must("cuMemSetAccess",
-         machine_.driver().cuMemSetAccess(coll::device_pointer(rank.team->at(rank.number, 0)),
-                                          rank.team->layout().bytes, access.data(), access.size()));
+         machine_.driver().cuMemSetAccess(memory.base, memory.bytes, access.data(), access.size()));
   }
 }
 
@@ -200,6 +200,8 @@ std::string Ranks::add_multicast() {
 bool Ranks::idle(Rank& rank) {
   const cuda::Current current(*rank.device);
   const CUresult result = machine_.driver().cuStreamQuery(rank.stream.handle);
+  if (result == CUDA_ERROR_LAUNCH_TIMEOUT)
+    throw Error(MPI_ERR_OTHER, "TIME OUT: the driver has ended a kernel that did not come on");
   if (result != CUDA_ERROR_NOT_READY) must("cuStreamQuery", result);
   return result == CUDA_SUCCESS;
 }
