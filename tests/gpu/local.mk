@@ -20,7 +20,7 @@ tests_gpu_driver_driver_test_LDADD = $(GTEST_LIBS) -ldl
 # The kernels that wait for other ranks', with ranks in one process.
 check_PROGRAMS += tests/gpu/kernels/kernels_test
 tests_gpu_kernels_kernels_test_SOURCES = tests/gpu/kernels/kernels_test.cc tests/gpu/kernels/batch.cc \
-  tests/gpu/kernels/call.cc tests/gpu/kernels/late.cc tests/gpu/kernels/ranks.cc tests/gpu/kernels/round.cc \
+  tests/gpu/kernels/call.cc tests/gpu/kernels/call_put.cc tests/gpu/kernels/late.cc tests/gpu/kernels/ranks.cc tests/gpu/kernels/round.cc \
   tests/gpu/kernels/times.cc
 tests_gpu_kernels_kernels_test_LDADD = libtern.la
 # The same kernels with faults, which it must find.

@@ -25,8 +25,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Whether a chunk is written when the one before it in its set has been read, and is read when it
-/// has come. Tests have others.
+/// Waits before a chunk is written (the credit) and before a chunk is read. Tests have others.
 struct AllWaits {
   static constexpr bool kForLeave = true, kForData = true;
 };

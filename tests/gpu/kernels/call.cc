@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: data, results, and which engine puts the operation into the stream.
+// Call: its data and its result.
 #include "tests/gpu/kernels/call.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/error.hpp"
-#include "coll/algorithms/algorithms.hpp"
-#include "coll/engine/pairs.hpp"
-#include "coll/gpu/exchange_run.hpp"
-#include "coll/gpu/kernel_run.hpp"
-#include "coll/gpu/multicast_run.hpp"
-#include "coll/gpu/push_run.hpp"
 #include "mpix.h"
 #include "tests/gpu/kernels/random.hpp"
 
@@ -20,10 +14,10 @@ namespace {
 
 using enum coll::Collective;
 
-constexpr size_t kAround = 64;  // bytes before and behind data, which nothing may write
+constexpr size_t kAround = 64;  // guard bytes on both sides of data
 constexpr unsigned char kUnwritten = 0xA5;
 
-/// Operands whose results are no NaN in any type, and are rounded in most.
+/// Operands: no type has a NaN as a result, and most types round.
 unsigned char byte_of(uint64_t salt, int rank, size_t i) noexcept {
   return static_cast<unsigned char>(
       mixed(salt + static_cast<uint64_t>(rank) * 0x9E3779B97F4A7C15U + i) % 60);
@@ -77,13 +71,13 @@ size_t Call::element() const noexcept { return static_cast<size_t>(type_->size()
 
 MPI_Count Call::length(const Shape& shape, int from, int to) noexcept {
   if (!shape.of().irregular) return shape.count;
-  // In place an alltoall gives as much as it takes.
+  // In place an alltoall sends and receives blocks of equal sizes.
   const int low = std::min(from, to), high = std::max(from, to);
   const auto a = static_cast<uint64_t>(shape.in_place ? low : from),
              b = static_cast<uint64_t>(shape.in_place ? high : to);
   const uint64_t pair = shape.of().what == kAlltoall ? a * 64 + b : b;
   const uint64_t drawn = mixed(shape.seed + pair * 7919);
-  constexpr uint64_t kEmpty = 5;  // one in so many
+  constexpr uint64_t kEmpty = 5;  // every fifth block
   return drawn % kEmpty == 0
              ? 0
              : static_cast<MPI_Count>((drawn >> 8) % (static_cast<uint64_t>(shape.count) + 1));
@@ -120,7 +114,7 @@ void Call::describe(int rank) {
   const auto own = [&](int i) { return length(i, i); };
   const bool in = shape_.pinned_in, out = shape_.pinned_out;
   switch (what) {
-    case kBarrier:  // a word that says that the rank has come, and those of all
+    case kBarrier:  // the rank's word, and the words of all ranks
       side.in = one(1, true);
       side.out = one(ranks(), true);
       return;
@@ -179,7 +173,7 @@ Call::Bytes Call::data_of(int rank, uint64_t salt) const {
   return data;
 }
 
-/// Of data that has one for each rank.
+/// The data has a block for each rank.
 Call::Bytes Call::block_of(const Bytes& data, int rank, int block) const {
   const auto bytes = [&](int i) {
     const MPI_Count elements = shape_.of().what == kAlltoall ? length(rank, i) : length(i, i);
@@ -231,7 +225,6 @@ void Call::fill(uint64_t salt, std::vector<Images>* images) const {
     if (what == kGather || what == kAllgather) {
       write(from, from.several ? static_cast<size_t>(rank) : 0, all.back(), &before);
     } else if (from.several) {
-      // In place an alltoall sends what lies where it will take.
       for (int block = 0; block < ranks(); ++block)
         write(from, static_cast<size_t>(block), block_of(all.back(), rank, block), &before);
     } else {
@@ -339,107 +332,6 @@ const coll::Operation& Call::operation(int rank, std::byte* device, std::byte* p
     }
   }
   return made;
-}
-
-const coll::Placed* Call::placed(int rank, std::string* why) {
-  return team_.at(rank).team->placed(*shape_.row, shape_.root, why);
-}
-
-std::string Call::why_not() {
-  const coll::GpuTeam& team = *team_.at(0).team;
-  // A rank that has no side knows less: all are asked, and the first answer is taken.
-  for (int rank = 0; rank < ranks(); ++rank) {
-    const coll::Operation& operation = sides_[static_cast<size_t>(rank)].operation;
-    std::string why;
-    const char* words = nullptr;
-    if (shape_.column == Column::kExchange) {
-      if (coll::goes_by_pairs(operation)) continue;
-      return "all ranks know its blocks, so a row of the table does it";
-    }
-    if (shape_.column == Column::kMultimem && team.multicast() == nullptr)
-      return team_.no_multicast();
-    const coll::Placed* const placed_here = placed(rank, &why);
-    if (placed_here == nullptr) return why;
-    words = coll::Pieces::why_not(operation);
-    if (words != nullptr) return words;
-    if (shape_.column == Column::kSimple)
-      words = coll::KernelRun::why_not(team, *placed_here, operation);
-    else if (shape_.column == Column::kMultimem)
-      words = coll::MulticastRun::why_not(operation);
-    else if (shape_.column == Column::kLl128 && operation.collective == kBarrier)
-      words = "a barrier has no data";
-    else
-      words = coll::PushRun::why_not(team, *placed_here, operation);
-    if (words != nullptr) return words;
-  }
-  return {};
-}
-
-void Call::prepare() {
-  if (shape_.column != Column::kSimple) return;
-  for (int rank = 0; rank < ranks(); ++rank) {
-    std::string why;
-    const coll::Placed* const mine = placed(rank, &why);
-    coll::Programs& programs = team_.at(rank).team->programs();
-    if (programs.find(*mine) == nullptr && programs.upload(*mine, &why) == nullptr) must(why);
-  }
-}
-
-void Call::put(int number) {
-  if (shape_.of().what == kBarrier)
-    put_barrier(team_.at(number));
-  else
-    put_operation(team_.at(number));
-}
-
-// The second barrier: a rank's word stays until all have read it.
-void Call::put_barrier(Rank& rank) {
-  const cuda::Driver& driver = team_.machine().driver();
-  const cuda::Current current(*rank.device);
-  const auto word = [&](int number) {
-    const Side& side = sides_[static_cast<size_t>(number)];
-    return coll::device_pointer(side.pinned + side.in.first);
-  };
-  must("cuStreamWriteValue32",
-       driver.cuStreamWriteValue32_v2(rank.stream.handle, word(rank.number), ticket(), 0));
-  put_operation(rank);
-  const Side& mine = sides_[static_cast<size_t>(rank.number)];
-  for (int number = 0; number < ranks(); ++number)
-    must("cuMemcpyAsync", driver.cuMemcpyAsync(coll::device_pointer(mine.pinned + mine.out.first) +
-                                                   static_cast<size_t>(number) * sizeof(uint32_t),
-                                               word(number), sizeof(uint32_t), rank.stream.handle));
-  put_operation(rank);
-}
-
-void Call::put_operation(Rank& rank) {
-  const int number = rank.number;
-  coll::GpuTeam& team = *rank.team;
-  const coll::Operation& operation = sides_[static_cast<size_t>(number)].operation;
-  cuda::Job job(*rank.device, rank.stream);
-  const uint64_t patience = team_.patience;
-  std::string why;
-  int code = MPI_SUCCESS;
-  switch (shape_.column) {
-    case Column::kLl:
-    case Column::kLl128:
-      code = coll::PushRun(
-                 team, *placed(number, &why), operation, job, patience,
-                 shape_.column == Column::kLl ? coll::PushRun::kWords : coll::PushRun::kLines)
-                 .run();
-      break;
-    case Column::kSimple: {
-      const coll::Placed& mine = *placed(number, &why);
-      code =
-          coll::KernelRun(team, mine, *team.programs().find(mine), operation, job, patience).run();
-      break;
-    }
-    case Column::kExchange:
-      code = coll::ExchangeRun(team, operation, job, patience, team.next_exchange()).run();
-      break;
-    case Column::kMultimem:
-      code = coll::MulticastRun(team, *placed(number, &why), operation, job, patience).run();
-  }
-  if (code != MPI_SUCCESS) must(take_last_error().text);
 }
 
 std::string Call::find(int rank, Place place, size_t byte) const {

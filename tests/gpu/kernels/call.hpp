@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: one collective on all ranks of a team: its data, the operation that each rank puts into its
-// stream, and the result that the host computes, reduced from the last rank's operand to the
-// first's.
+// Call: a collective on all ranks of a team: data, each rank's operation, and the result by the
+// host, reduced from the last rank's operand to the first rank's.
 // Lifetime: of a round. Threads: one. See: coll/engine/operation.hpp.
 #pragma once
 
@@ -17,7 +16,7 @@
 
 namespace tern::kernels_test {
 
-/// How blocks move: the columns of the table. kSimple: programs of schedules (tern_interpret).
+/// Wires: the columns of the table. kSimple: programs of schedules (tern_interpret).
 enum class Column : uint8_t { kLl, kLl128, kSimple, kExchange, kMultimem };
 inline constexpr int kColumns = 5;
 inline constexpr std::array<const char*, kColumns> kColumnNames = {"ll", "ll128", "simple",
@@ -27,7 +26,7 @@ inline constexpr std::array<const char*, kColumns> kColumnNames = {"ll", "ll128"
 struct Line {
   coll::Collective what;
   bool irregular;   // blocks of many sizes
-  const char* row;  // of the kernels that push; null: the one that its wire names
+  const char* row;  // for kernels that push; null: any
   const char* name;
 };
 inline constexpr std::array<Line, 17> kLines = {{
@@ -59,7 +58,7 @@ struct Kind {
 };
 [[nodiscard]] const std::vector<Kind>& kinds();
 
-/// What is chosen of a call.
+/// The choices of a call.
 struct Shape {
   int line = 0;
   Column column = Column::kLl;
@@ -68,17 +67,17 @@ struct Shape {
   int64_t count = 0;  // elements of the vector, or of the largest block
   int root = 0;
   bool in_place = false;
-  bool pinned_in = false, pinned_out = false;  // host memory, which is packed
+  bool pinned_in = false, pinned_out = false;  // in host memory
   int skew = 0;                                // elements before the data
-  uint64_t seed = 0;                           // of data and of blocks that differ
+  uint64_t seed = 0;                           // of data and lengths
   [[nodiscard]] const Line& of() const noexcept { return kLines[static_cast<size_t>(line)]; }
   [[nodiscard]] std::string in_words(int ranks) const;
 };
 
-/// Bytes of all calls of a round on a rank, as they are before it and as they must be behind it.
+/// Bytes of all calls of a round on a rank: before the round, and the result.
 struct Image {
   std::vector<unsigned char> before, wanted;
-  std::vector<bool> any;  // bytes that may be anything
+  std::vector<bool> any;  // undefined bytes
 };
 enum Place : uint8_t { kDevice, kPinned };
 inline constexpr int kPlaces = 2;
@@ -90,37 +89,37 @@ class Call {
   Call(Ranks& ranks, const Shape& shape, std::vector<Images>* images);
 
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
-  /// Elements that go from one rank to another, or of a rank's block.
+  /// Elements from one rank to another, or of a rank's block.
   [[nodiscard]] static MPI_Count length(const Shape& shape, int from, int to) noexcept;
-  /// Writes data of that salt, and its result, into the images.
+  /// Writes data of the salt, and the result, into the images.
   void fill(uint64_t salt, std::vector<Images>* images) const;
   /// The images begin at these addresses of the rank. As long as the call lives.
   [[nodiscard]] const coll::Operation& operation(int rank, std::byte* device, std::byte* pinned);
-  /// Why it cannot be done so, alike on all ranks; empty: it can. After the operations were made.
+  /// Why the wire does not serve the call; empty: it does. After operation().
   [[nodiscard]] std::string why_not();
-  /// What it needs on the device comes there; it may wait for all work.
+  /// Uploads programs; may wait for the device.
   void prepare();
-  /// Into the stream of a rank. A barrier: what shows that no rank leaves before all have come.
+  /// Into the stream of a rank. Around a barrier each rank writes a word and reads all words.
   void put(int rank);
   /// The operation alone.
   void put_operation(Rank& rank);
-  /// Whether the byte of an image belongs to it; in words where.
+  /// The place of an image's byte in words; empty: the byte is another call's.
   [[nodiscard]] std::string find(int rank, Place place, size_t byte) const;
 
  private:
-  /// One side of a rank: blocks of so many elements, at such places.
+  /// A side of a rank: lengths and places of blocks in elements.
   struct Buffer {
     bool exists = false, several = false;
     Place place = kDevice;
-    size_t at = 0, bytes = 0;  // in the image; with what lies around it
-    size_t first = 0;          // byte of the image at which the data begins
+    size_t at = 0, bytes = 0;  // in the image, guard bytes included; data bytes
+    size_t first = 0;          // of the data in the image
     std::vector<MPI_Count> lengths;
     std::vector<MPI_Aint> places;
   };
   struct Side {
     Buffer in, out;
     coll::Operation operation{};
-    std::byte* pinned = nullptr;  // where the image begins
+    std::byte* pinned = nullptr;  // begin of the image
   };
   using Bytes = std::vector<unsigned char>;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that wait for other ranks', on one GPU: 2 to 8 ranks in one process, random calls by
-// each wire, all bytes compared.
-// Usage: kernels_test [--option value]...; --help lists them. Exit status 0: no fault; 1: a fault,
-// which is said with the options that repeat it; 77: no device.
+// The waiting kernels on one GPU: 1 to 8 ranks in one process, random calls by each wire, all bytes
+// compared.
+// Usage: kernels_test [--option value]...; see --help. Exit status 0: no fault; 1: a fault, printed
+// with the options for a repetition; 77: no device.
 // See: tests/gpu/README.md, tests/gpu/kernels/plants.cc.
 #include <sys/resource.h>
 
@@ -114,7 +114,7 @@ int failed(const Command& command, int64_t round, const std::string& words,
       static_cast<unsigned long long>(command.seed), static_cast<long long>(round),
       static_cast<unsigned long long>(command.seed), static_cast<long long>(round + 1));
   std::fflush(stdout);
-  std::_Exit(1);  // teams in which a kernel has given up serve no more
+  std::_Exit(1);  // a team is invalid once a kernel has given up
 }
 
 int run_rounds(Rounds& rounds, const Command& command) {
@@ -141,7 +141,7 @@ int run_rounds(Rounds& rounds, const Command& command) {
     std::printf("the time is over: go on with --seed %llu --first %lld --rounds %lld\n",
                 static_cast<unsigned long long>(command.seed), static_cast<long long>(round),
                 static_cast<long long>(end - round));
-  constexpr int64_t kEnough = 300;  // rounds, in which each cell comes
+  constexpr int64_t kEnough = 300;  // rounds that reach each cell
   const int missed = rounds.table().missed();
   if (missed == 0 || command.narrowed() || round - command.first < kEnough) return 0;
   std::printf("FAIL: %d cells of the table were not tried\n", missed);

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels for the host with faults, of which KERNELS_PLANT names one: what kernels_test must
-// find. Nothing of it is in the product.
+// The kernels for the host with faults: KERNELS_PLANT names a fault; kernels_test must find each.
+// The product has none of this code.
 //
-//   flag     LL: a word of four is not looked at       ll128: a line of four is not
-//            simple, exchange: data is not waited for  multimem: a meeting begins one too early
-//   reuse    LL, LL128: a rank that only sends does not ask whether all have read
-//            simple, exchange: the credit is not waited for
-//   release  simple, exchange, multimem: no fence before the word that says that data is there
-//   acquire  simple, exchange, multimem: none behind it
+//   flag     LL: one word of four is ignored           ll128: one line of four is ignored
+//            simple, exchange: no wait for data        multimem: a meeting begins one too early
+//   reuse    LL, LL128: a sender does not wait until all have read
+//            simple, exchange: no wait for the credit
+//   release  simple, exchange, multimem: no fence before the signal
+//   acquire  simple, exchange, multimem: no fence after the wait
 //
-// How: the kernels' waits are parameters of their templates; the fences are replaced by name. So
-// are loads and stores of bulk data, which the product leaves to the compiler: here they are late,
-// too, where memory is weak. Not seen here: that 16 bytes of a line, or 8 of a word, are stored in
-// two; a fence of the alias proxy (multimem); a store without "volatile", which the compiler moves.
-// For these the twins in ptx.cuh have no difference. See: tests/gpu/mpi/kernel_plants.sh (which
-// must be found), tests/softcuda/shim/weak.hpp.
+// How: the kernels' waits are template parameters. Macros replace the fences, and the loads and
+// stores of bulk data: weak memory then delays bulk data, too.
+// Faults without effect on the software driver, for the twins in ptx.cuh are equal: a torn word of
+// 8 bytes, a missing fence of the alias proxy (multimem), accesses without "volatile". See:
+// tests/gpu/mpi/kernel_plants.sh, tests/softcuda/shim/weak.hpp.
 #include <cstdlib>
 #include <cstring>
 
@@ -63,8 +62,8 @@ TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
 
 namespace tern::cuda {
 
-/// Whether an access goes through the block's view of weak memory. What is too crooked for that is
-/// made in order.
+/// Whether an access goes through the block's view of weak memory; unaligned accesses are made in
+/// order.
 inline bool is_late(const void* at, int bytes) {
   if (!softcuda::is_weak(at)) return false;
   if ((reinterpret_cast<uintptr_t>(at) & 7U) == 0 && bytes % 8 == 0) return true;
@@ -135,7 +134,7 @@ struct PlantedFlags {
 struct PlantedLines {
   TERN_DEVICE static bool counts(int line) { return !kFlag || line != 1; }
 };
-/// Asks in vain whether a slot has been read.
+/// With the fault, every slot counts as read.
 template <class Wire>
 struct Hasty : Wire {
   struct Slot : Wire::Slot {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random: numbers that the same seed gives again on each machine.
+// Random: numbers from a seed, equal on all machines.
 #pragma once
 
 #include <cstdint>

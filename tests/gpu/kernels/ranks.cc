@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine and Ranks: how a team is made without messages, and how its streams are waited for.
+// Machine and Ranks: making a team without messages; waiting for streams.
 #include "tests/gpu/kernels/ranks.hpp"
 
 #include <dlfcn.h>
@@ -41,8 +41,8 @@ void must(const std::string& why) {
   if (!why.empty()) throw Error(MPI_ERR_OTHER, why);
 }
 
-// The device has a queue of its own for each stream, or one stream's kernel would wait behind
-// another's, which waits for it: the driver reads this before the first context.
+// Each stream needs a hardware queue: in a shared queue, a kernel may wait behind a kernel of
+// another rank for ever. The driver reads the variable before the first context.
 Machine::Machine(int most_devices) {
   (void)::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
@@ -148,7 +148,7 @@ void Ranks::open_scratch_to_all_devices() {
   }
 }
 
-// The kernels of all ranks of a device are resident together.
+// All blocks of threads of a device are resident together.
 void Ranks::share_blocks() {
   const int here = (count() + machine_.devices() - 1) / machine_.devices();
   int parts = coll::ScratchLayout::kParts;
@@ -168,7 +168,6 @@ void Ranks::use_blocks(int most) {
   for (Rank& rank : all_) rank.team->set_parts(std::min(most, parts_));
 }
 
-// An object has each device once.
 std::string Ranks::add_multicast() {
   const int ranks = count();
   if (ranks > machine_.devices())
@@ -206,8 +205,8 @@ bool Ranks::idle(Rank& rank) {
   return result == CUDA_SUCCESS;
 }
 
-/// Seconds that count for a limit: on the software driver those of the processor, which other
-/// programs may keep busy.
+/// Seconds for limits: of the process on the software driver, since other programs use the
+/// processor.
 double Ranks::seconds_now() const noexcept {
   constexpr double kBillion = 1e9, kWallWeighs = 1.0 / 20;
   const double wall = static_cast<double>(now_ns()) / kBillion;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine and Ranks: 2 to 8 ranks of a team of GPUs in one process: each has scratch, a stream and
-// a communicator of its own; rank r is on device r modulo the number of devices.
-// Why: kernels of several processes wait for one another on one GPU only under MPS; streams of one
-// process always may. So one GPU is enough to run all kernels that wait.
+// Machine and Ranks: 1 to 8 ranks of a team of GPUs in one process, each with scratch, a stream and
+// a communicator; rank r uses device r modulo the number of devices.
+// Why: on one GPU, kernels of several processes wait for each other under MPS alone; kernels of a
+// process always may.
 // Lifetime: of the program. Threads: one. Errors: Error with a sentence.
 // See: coll/gpu/team.hpp.
 #pragma once
@@ -18,17 +18,17 @@
 
 namespace tern::kernels_test {
 
-/// Throws Error where the driver has failed.
+/// Throws Error after a failure of the driver.
 void must(const char* function, CUresult result);
-/// The same for a sentence that says why something failed; empty: it did not.
+/// Throws Error with the sentence unless the sentence is empty.
 void must(const std::string& why);
 
-/// The driver, its devices, and the types and operations of MPI.
+/// The driver, the devices, and the types and operations of MPI.
 class Machine {
  public:
   static constexpr int kMostRanks = 8;
 
-  /// Devices at most; 0: all. Ends the process with 77 where there is none.
+  /// Devices at most; 0: all. Without a device the process ends with status 77.
   explicit Machine(int most_devices);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -77,13 +77,13 @@ class Ranks {
   [[nodiscard]] Machine& machine() noexcept { return machine_; }
   /// Of kernels, as of KernelRun; 0: wait() ends them.
   uint64_t patience = 0;
-  /// Why the team has no multicast memory; empty: it has.
+  /// Why the team has no multicast memory; empty: multicast memory exists.
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
 
   /// Of threads, at most; alike on all ranks.
   void use_blocks(int most);
-  /// Waits until the streams have passed all that is in them; at the limit ends the kernels that
-  /// still wait. Empty, or which rank waits for which, and where.
+  /// Waits for the streams; at the limit ends all waiting kernels. Empty, or the waits: rank,
+  /// awaited rank, place.
   [[nodiscard]] std::string wait(double seconds);
 
  private:
@@ -99,7 +99,7 @@ class Ranks {
   Machine& machine_;
   std::vector<Rank> all_;
   std::string no_multicast_;
-  int parts_ = 0;  // that are resident together
+  int parts_ = 0;  // resident together
 };
 
 }  // namespace tern::kernels_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds: how calls are drawn, and in which order they come into the streams.
+// Rounds: random calls, and the order of launches.
 #include "tests/gpu/kernels/round.hpp"
 
 #include <unistd.h>
@@ -20,10 +20,9 @@ namespace {
 using enum coll::Collective;
 
 constexpr size_t kMostCalls = 5;
-constexpr size_t kRoomOfCall = 8192;  // bytes around data, and of blocks that do not adjoin
+constexpr size_t kRoomOfCall = 8192;  // guard bytes and gaps
 
-/// Rows that take operands from the last rank's to the first's; the chain of a scan adds from the
-/// first on.
+/// Rows with operands from the last rank to the first; the chain of a scan begins at the first.
 bool is_in_rank_order(const coll::Algorithm& row) noexcept {
   if ((row.collective == kScan || row.collective == kExscan) &&
       std::strcmp(row.name, "linear") == 0)
@@ -128,7 +127,7 @@ Ranks& Rounds::ranks(int count) {
   return *made;
 }
 
-// One rank alone: where a multicast object has room for no more.
+// One rank: on one device, multicast memory serves no more.
 int Rounds::draw_ranks(Random* random) const {
   constexpr uint64_t kNumbers = Machine::kMostRanks - 1;  // from 2 on; few ranks are quick
   const int drawn =
@@ -147,7 +146,7 @@ int64_t Rounds::draw_count(Random* random, const Shape& shape, Ranks& ranks) con
       core::predefined_type(machine_.process(), kinds()[static_cast<size_t>(shape.kind)].type)
           .size());
   const auto most = static_cast<int64_t>(options_.bytes / element) / blocks;
-  // What a slot holds, and a pass of all blocks of threads.
+  // Bytes of a slot, and of a pass of all blocks of threads.
   size_t room = layout.kernel_part(layout.kernel_region());
   if (shape.column == Column::kLl) room = layout.ll_room() * 16;
   if (shape.column == Column::kLl128) room = layout.lines_room() * 16;
@@ -215,7 +214,7 @@ void Rounds::add_calls(Random* random, size_t count, Ranks& ranks, Batch* batch)
     const Shape shape = draw(random, ranks);
     const auto line = static_cast<size_t>(shape.line), column = static_cast<size_t>(shape.column);
     std::string why = shape.row == nullptr && shape.column != Column::kExchange
-                          ? "the two ranks of a pair alone know its sizes: the exchange does it"
+                          ? "only the two ranks of a pair know the sizes: the exchange serves it"
                           : batch->add(shape);
     if (why.empty())
       ++table_.calls[line][column];
@@ -244,7 +243,7 @@ std::string Rounds::run_in_a_row(Random* random, Ranks& ranks, Batch* batch) {
   return batch->check();
 }
 
-/// What a rank's stream takes of a batch, recorded.
+/// A batch, recorded for each rank.
 class Graph {
  public:
   Graph(Ranks& ranks, Batch* batch) : ranks_(ranks) {
@@ -280,8 +279,8 @@ class Graph {
   std::vector<CUgraphExec> all_;
 };
 
-// Replays in a row, with the other calls behind the first; then all is compared, and again with
-// other data.
+// Replays in a row, and the other calls behind the first replay; then a comparison, and the same
+// with new data.
 std::string Rounds::run_graph(Random* random, Ranks& ranks, Batch* batch, Batch* other) {
   constexpr int kTimes = 2;
   batch->bring(random->next());

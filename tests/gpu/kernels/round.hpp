@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds: random calls on a random number of ranks, put into the streams in a row or recorded in a
-// graph that is replayed with other calls in between; all bytes of all ranks are compared
-// afterwards.
-// Form: a round depends on the seed and on its number alone, so it can be repeated by itself.
+// Rounds: random calls on a random number of ranks, in a row or as a graph with replays between
+// other calls; afterwards all bytes of all ranks are compared.
+// Form: seed and number determine a round, so each round can be repeated alone.
 // Lifetime: of the program. Threads: one.
 #pragma once
 
@@ -30,7 +29,7 @@ struct Options {
   std::string line;               // empty: any
 };
 
-/// Memory of each rank for the calls of a round: what they use, and where it is restored from.
+/// Memory of each rank for a round: buffers, and the originals for a restore.
 class Arena {
  public:
   Arena(Machine& machine, size_t bytes);
@@ -57,20 +56,20 @@ class Batch {
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  /// Why the call cannot be made; empty: it was added.
+  /// Why the call was not added; empty: it was.
   [[nodiscard]] std::string add(const Shape& shape);
   [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
-  /// Data of that salt comes to the device; waits.
+  /// Uploads data of the salt; waits.
   void bring(uint64_t salt);
-  /// Into a rank's stream: the data as bring() brought it; the calls.
+  /// Into a rank's stream: a copy of the uploaded data; the calls.
   void restore(int rank);
   void put(int rank);
   [[nodiscard]] Call& call(size_t i) noexcept { return *calls_[i]; }
   [[nodiscard]] size_t size() const noexcept { return calls_.size(); }
-  /// Compares when all streams have ended: empty, or the first difference.
+  /// After the streams have ended: empty, or the first difference.
   [[nodiscard]] std::string check();
   [[nodiscard]] std::string in_words() const;
-  /// Bytes of the arena that it takes.
+  /// Bytes of the arena in use.
   [[nodiscard]] size_t end() const noexcept;
 
  private:
@@ -83,13 +82,13 @@ class Batch {
   std::vector<std::unique_ptr<Call>> calls_;
 };
 
-/// How many calls of each cell were made, and why there are none.
+/// Calls by cell, and reasons for empty cells.
 struct Table {
   std::array<std::array<int64_t, kColumns>, kLines.size()> calls{};
   std::array<std::array<std::string, kColumns>, kLines.size()> why;
   int64_t graphs = 0, replays = 0;
   void print() const;
-  /// Cells that can be done, and were not.
+  /// Cells without a call and without a reason.
   [[nodiscard]] int missed() const;
 };
 
@@ -99,7 +98,7 @@ class Rounds {
   ~Rounds();
   /// Empty, or why it failed.
   [[nodiscard]] std::string run(int64_t round);
-  /// What the last round did.
+  /// The last round.
   [[nodiscard]] const std::string& in_words() const noexcept { return words_; }
   [[nodiscard]] const Table& table() const noexcept { return table_; }
   [[nodiscard]] Ranks& ranks(int count);
@@ -123,14 +122,14 @@ class Rounds {
   std::string words_;
 };
 
-/// A rank that does not come is named by the others' kernels, which give up after their patience,
-/// or when the host ends them: with each wire. Empty, or the fault.
+/// With each wire rank 1 is late: rank 0's kernel names rank 1, then its patience or the host ends
+/// the kernel. Empty, or the fault.
 [[nodiscard]] std::string check_late_ranks(Machine& machine, const Options& options);
 
 /// Prints the event time of each operation by each wire, for sizes from 8 bytes to options.bytes.
 void print_times(Rounds& rounds);
 
-/// The row of the table of algorithms for a cell; null: there is none.
+/// The row of the table of algorithms for a cell; null if no row serves it.
 [[nodiscard]] const coll::Algorithm* row_for(const Shape& shape, int ranks, Random* random);
 
 }  // namespace tern::kernels_test

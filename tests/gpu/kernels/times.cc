@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event times: of calls in a row, as rank 0's stream sees them.
+// Event times of calls in a row in rank 0's stream.
 #include <algorithm>
 #include <cstdio>
 

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Faults in the kernels (tests/gpu/kernels/plants.cc) are found by kernels_test: wrong data, or a wait that does not end.
-# Without one it finds none.
+# kernels_test finds each fault of tests/gpu/kernels/plants.cc by wrong data or an endless wait, and none without a fault.
 # timeout: 600
 # configurations: 1
 set -eu
@@ -9,8 +8,8 @@ set -eu
 export SOFTCUDA_KERNELS=$TREE/tests/gpu/libplanted.so SOFTCUDA_PROCESSORS=32 SOFTCUDA_WEAK=on
 export TERN_CUDA_KERNELS=$SOFTCUDA_KERNELS
 
-# run PLANT WIRE ROUNDS: its status, and in $said its words. A block of threads sees that a region is read too early where
-# a call takes it several times: --bytes. Few ranks come on quickly, so that a wait of 3 seconds is one that does not end.
+# run PLANT WIRE ROUNDS: returns the status, sets $said. Several passes of a call (--bytes) show stale reads; with 3 ranks
+# even a busy machine ends each wait within 3 seconds.
 run() {
   local status=0
   said=$(KERNELS_PLANT=$1 "$TREE/tests/gpu/kernels/kernels_test" --wire "$2" --rounds "$3" --bytes 64 --ranks 3 --patience 3 2>&1) || status=$?

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The kernels that wait for other ranks', with 1 to 8 ranks in one process: random calls by each wire, in graphs and not,
-# every byte compared; on one device, on one whose memory is weakly ordered, and on four with multicast memory.
+# The waiting kernels with 1 to 8 ranks in one process: random calls by each wire, with and without graphs, every byte
+# compared; on one device, on one with weakly ordered memory, and on four with multicast memory.
 # timeout: 600
 # configurations: 1
 set -eu
@@ -10,7 +10,7 @@ test=$TREE/tests/gpu/kernels/kernels_test
 rounds=300
 [ -z "$FULL" ] || rounds=10000
 if [ "$GPU_TWIN" = gpu ]; then
-  # What is left of 100,000 rounds when the time is over goes on by hand: it says how.
+  # After 200 seconds it prints the options for the rest.
   exec "$test" --rounds 100000 --seconds 200 --bytes 4096 --scratch 32768
 fi
 export SOFTCUDA_PROCESSORS=32
