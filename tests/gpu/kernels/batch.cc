@@ -104,22 +104,19 @@ void Batch::put(int rank) {
 }
 
 std::string Batch::difference(int rank, Place place, const unsigned char* found) {
-  Image& image = images_[static_cast<size_t>(rank)][place];
-  image.wanted.resize(image.before.size());
-  image.any.resize(image.before.size());
-  for (size_t call = 0; call < calls_.size(); ++call)
-    for (size_t i = 0; i < image.before.size(); ++i) {
-      if (image.any[i] || found[i] == image.wanted[i]) continue;
-      const std::string where = calls_[call]->find(rank, place, i);
-      if (where.empty()) continue;
-      size_t count = 0;
-      for (size_t j = i; j < image.before.size(); ++j)
-        count += !image.any[j] && found[j] != image.wanted[j] ? 1 : 0;
-      return strf(
-          "WRONG DATA: call %zu, rank %d, %s: is %d, not %d; %zu bytes from there on "
-          "differ",
-          call, rank, where.c_str(), found[i], image.wanted[i], count);
-    }
+  const Image& image = images_[static_cast<size_t>(rank)][place];
+  const auto differs = [&](size_t i) { return !image.any[i] && found[i] != image.wanted[i]; };
+  for (size_t i = 0; i < image.before.size(); ++i) {
+    if (!differs(i)) continue;
+    size_t count = 0;
+    for (size_t j = i; j < image.before.size(); ++j) count += differs(j) ? 1 : 0;
+    std::string where = "between calls";
+    for (size_t call = 0; call < calls_.size(); ++call)
+      if (std::string here = calls_[call]->find(rank, place, i); !here.empty())
+        where = strf("call %zu, ", call) + here;
+    return strf("WRONG DATA: rank %d, %s: is %d, not %d; %zu bytes from there on differ", rank,
+                where.c_str(), found[i], image.wanted[i], count);
+  }
   return {};
 }
 

@@ -241,7 +241,7 @@ void Call::fill_wanted(int rank, const std::vector<Bytes>& all, Images* images) 
   for (const Buffer* const one : {&side.in, &side.out}) {
     if (!one->exists) continue;
     Image& image = (*images)[one->place];
-    image.wanted.resize(image.before.size());
+    image.wanted.resize(image.before.size(), kUnwritten);
     image.any.resize(image.before.size());
     const size_t end = std::min(one->first + one->bytes + kAround, image.before.size());
     std::copy(image.before.begin() + static_cast<std::ptrdiff_t>(one->at),

@@ -27,7 +27,7 @@ constexpr const char* kHelp =
     "  --patience N  seconds that a kernel may wait (10)\n"
     "  --devices N   at most (all)              --ranks N    in each round (any)\n"
     "  --scratch N   KiB of a rank              --bytes N    KiB of a call's side at most\n"
-    "                (32768 and 4096; on the software driver 1024 and 16)\n"
+    "                (32768 and 1024; on the software driver 1024 and 16)\n"
     "  --wire NAME   ll, ll128, simple, exchange or multimem alone\n"
     "  --operation NAME   a line of the table alone\n"
     "  --late        only ranks that do not come\n"
@@ -65,7 +65,7 @@ struct Command : Options {
   [[nodiscard]] bool narrowed() const noexcept { return column >= 0 || !line.empty() || ranks > 0; }
   void fit(bool soft) {
     if (scratch == 0) scratch = size_t{soft ? 1U : 32U} << 20;
-    if (bytes == 0) bytes = soft ? size_t{16} << 10 : size_t{4} << 20;
+    if (bytes == 0) bytes = soft ? size_t{16} << 10 : size_t{1} << 20;
   }
 
  private:

@@ -11,7 +11,7 @@ rounds=300
 [ -z "$FULL" ] || rounds=10000
 if [ "$GPU_TWIN" = gpu ]; then
   # After 200 seconds it prints the options for the rest.
-  exec "$test" --rounds 100000 --seconds 200 --bytes 4096 --scratch 32768
+  exec "$test" --rounds 100000 --seconds 200 --bytes 1024 --scratch 32768
 fi
 export SOFTCUDA_PROCESSORS=32
 "$test" --rounds "$rounds" --devices 1 --patience 30
