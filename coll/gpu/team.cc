@@ -117,11 +117,11 @@ std::string GpuTeam::prepare_words() {
   return job.finish() ? std::string() : failure_of("preparing its scratch", job);
 }
 
-std::string GpuTeam::map(const std::vector<pml::MemoryHandle>& all, pml::Pml& pml) {
+std::string GpuTeam::map(const Mapper& map_of) {
   std::string why;
-  for (size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < mapped_.size(); ++i) {
     if (static_cast<int>(i) == rank_) continue;
-    mapped_[i] = pml.map(all[i], device_);
+    mapped_[i] = map_of(static_cast<int>(i));
     if (mapped_[i] != nullptr)
       bases_[i] = mapped_[i]->address;
     else if (why.empty())

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -164,7 +165,9 @@ class GpuTeam {
   /// Waits for all work on the device: no lock may be held.
   [[nodiscard]] std::string take_scratch(size_t bytes);
   [[nodiscard]] std::string offer(pml::Pml& pml, pml::MemoryHandle* handle) const;
-  [[nodiscard]] std::string map(const std::vector<pml::MemoryHandle>& all, pml::Pml& pml);
+  /// Gives the scratch of another rank; null: this one does not reach it.
+  using Mapper = std::function<std::unique_ptr<pml::MappedPeerMemory>(int rank)>;
+  [[nodiscard]] std::string map(const Mapper& map_of);
   /// A bit for each rank whose scratch is mapped here.
   [[nodiscard]] uint64_t mapped() const noexcept;
   void unmap() noexcept { mapped_.clear(); }

@@ -206,7 +206,10 @@ void GpuTeams::prepare(core::Communicator& communicator, GpuTeam& team, size_t b
   executions_.gather(communicator, &handle, handles.data(), sizeof handle, kMakingTeam);
   agree(communicator, lacks, why_not);
   if (why_not->empty()) {
-    agree(communicator, team.map(handles, pml), why_not);
+    const auto map_of = [&](int rank) {
+      return pml.map(handles[static_cast<size_t>(rank)], team.device());
+    };
+    agree(communicator, team.map(map_of), why_not);
     if (!why_not->empty() && islands != nullptr) *islands = find_islands(communicator, team);
   }
   if (why_not->empty()) agree(communicator, team.write_trial(), why_not);

@@ -42,6 +42,7 @@ class Twins(Runner):
         super().__init__(options)
         self.tree = Path(options.tree).resolve()
         self.soft = self.tree / "tests/softcuda"
+        self.env["TREE"] = str(self.tree)
         self.tmp = tmp
         self.absent = real_device()
         self.only = options.machine

@@ -6,7 +6,7 @@ namespace tern::cuda {
 
 TERN_KERNEL(tern_exchange, ExchangeArguments, 256, together) {
   TERN_SHARED(InterpretShared, shared);
-  Exchanger<TakesLeave>(arguments, *shared).run();
+  Exchanger<AllWaits>(arguments, *shared).run();
 }
 
 }  // namespace tern::cuda

@@ -25,13 +25,13 @@
 namespace tern::cuda {
 namespace {
 
-/// Whether a chunk is written when the one before it in its set has been read. A test has another.
-struct TakesLeave {
-  static constexpr bool kDoes = true;
+/// Waits before a chunk is written (the credit) and before a chunk is read. Tests have others.
+struct AllWaits {
+  static constexpr bool kForLeave = true, kForData = true;
 };
 
-/// `Leave`: as TakesLeave.
-template <class Leave>
+/// `Waits`: as AllWaits.
+template <class Waits>
 class Exchanger {
   using Block = ExchangeArguments::Block;
 
@@ -86,14 +86,14 @@ class Exchanger {
       return;
     }
     if (threadIdx.x == 0) {
-      if (Leave::kDoes) take(credit(a_.rank, block.peer), 1, block.peer, Instruction::kCredit);
+      if (Waits::kForLeave) take(credit(a_.rank, block.peer), 1, block.peer, Instruction::kCredit);
       prepare(chunk.at, inbox(block.peer, a_.rank), chunk.bytes);
     }
     if (do_copy() && threadIdx.x == 0) ptx::signal_system(data(block.peer, a_.rank), chunk.signal);
   }
 
   TERN_DEVICE void receive(const Block& block, const Chunk& chunk) {
-    if (threadIdx.x == 0 && block.peer != a_.rank)
+    if (threadIdx.x == 0 && block.peer != a_.rank && Waits::kForData)
       take(data(a_.rank, block.peer), chunk.signal, block.peer, 0);
     if (threadIdx.x == 0)
       prepare(block.peer == a_.rank ? own_ : inbox(a_.rank, block.peer), chunk.at, chunk.bytes);

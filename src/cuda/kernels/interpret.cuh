@@ -39,7 +39,9 @@ TERN_DEVICE void reduce_by(int32_t kernel, const ReduceArguments& a) {
 /// How a word is looked at that another rank signals: what was written before the signal is seen
 /// behind it.
 struct AcquiringLook {
-  TERN_DEVICE static uint32_t at(const uint32_t* word) { return ptx::load_acquire_system(word); }
+  TERN_DEVICE static uint32_t at(const uint32_t* word, int32_t /*message*/) {
+    return ptx::load_acquire_system(word);
+  }
 };
 
 /// `Look`: as AcquiringLook.
@@ -163,7 +165,7 @@ class Interpreter {
     };
     unsigned polls = 0;
     uint64_t begun = 0;
-    while (Look::at(at) != 1)
+    while (Look::at(at, instruction.message) != 1)
       if (!waiter_.again(&polls, &begun, what)) return;
     waiter_.end();
     ptx::store_relaxed_system(at, 0U);

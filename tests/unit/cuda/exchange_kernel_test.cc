@@ -20,7 +20,7 @@ namespace {
 
 /// Whose chunks are written whether or not the last one has been read.
 struct TakesNoLeave {
-  static constexpr bool kDoes = false;
+  static constexpr bool kForLeave = false, kForData = true;
 };
 TERN_KERNEL(test_exchange_at_once, ExchangeArguments, 256, together) {
   TERN_SHARED(InterpretShared, shared);

@@ -20,7 +20,9 @@ namespace {
 
 /// Without an acquire.
 struct RelaxedLook {
-  TERN_DEVICE static uint32_t at(const uint32_t* word) { return ptx::load_relaxed_system(word); }
+  TERN_DEVICE static uint32_t at(const uint32_t* word, int32_t /*message*/) {
+    return ptx::load_relaxed_system(word);
+  }
 };
 TERN_KERNEL(test_interpret_relaxed, InterpretArguments, 256, together) {
   TERN_SHARED(InterpretShared, shared);

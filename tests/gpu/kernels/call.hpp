@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call: a collective on all ranks of a team: data, each rank's operation, and the result by the
+// host, reduced from the last rank's operand to the first rank's.
+// Lifetime: of a round. Threads: one. See: coll/engine/operation.hpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "coll/engine/operation.hpp"
+#include "coll/select/wire.hpp"
+#include "tests/gpu/kernels/ranks.hpp"
+
+namespace tern::kernels_test {
+
+/// Wires: the columns of the table. kSimple: programs of schedules (tern_interpret).
+enum class Column : uint8_t { kLl, kLl128, kSimple, kExchange, kMultimem };
+inline constexpr int kColumns = 5;
+inline constexpr std::array<const char*, kColumns> kColumnNames = {"ll", "ll128", "simple",
+                                                                   "exchange", "multimem"};
+
+/// An operation as a row of the table.
+struct Line {
+  coll::Collective what;
+  bool irregular;   // blocks of many sizes
+  const char* row;  // for kernels that push; null: any
+  const char* name;
+};
+inline constexpr std::array<Line, 17> kLines = {{
+    {coll::Collective::kBarrier, false, nullptr, "barrier"},
+    {coll::Collective::kBcast, false, "linear", "bcast"},
+    {coll::Collective::kGather, false, "linear", "gather"},
+    {coll::Collective::kScatter, false, "linear", "scatter"},
+    {coll::Collective::kAllgather, false, "linear", "allgather"},
+    {coll::Collective::kAlltoall, false, "linear", "alltoall"},
+    {coll::Collective::kReduce, false, "linear", "reduce"},
+    {coll::Collective::kAllreduce, false, "one_shot", "allreduce"},
+    {coll::Collective::kAllreduce, false, "two_shot", "allreduce in two hops"},
+    {coll::Collective::kReduceScatter, false, "ordered", "reduce_scatter"},
+    {coll::Collective::kScan, false, "one_shot", "scan"},
+    {coll::Collective::kExscan, false, "one_shot", "exscan"},
+    {coll::Collective::kAllgather, true, "linear", "allgatherv"},
+    {coll::Collective::kReduceScatter, true, "ordered", "reduce_scatter, blocks differ"},
+    {coll::Collective::kGather, true, "linear", "gatherv"},
+    {coll::Collective::kScatter, true, "linear", "scatterv"},
+    {coll::Collective::kAlltoall, true, "linear", "alltoallv"},
+}};
+
+/// A type and an operation. Exact: the same bits, whatever the order of operands.
+struct Kind {
+  const char* name;
+  MPI_Datatype type;
+  MPI_Op op;
+  bool exact;
+};
+[[nodiscard]] const std::vector<Kind>& kinds();
+
+/// The choices of a call.
+struct Shape {
+  int line = 0;
+  Column column = Column::kLl;
+  const coll::Algorithm* row = nullptr;  // null: exchange
+  int kind = 0;
+  int64_t count = 0;  // elements of the vector, or of the largest block
+  int root = 0;
+  bool in_place = false;
+  bool pinned_in = false, pinned_out = false;  // in host memory
+  int skew = 0;                                // elements before the data
+  uint64_t seed = 0;                           // of data and lengths
+  [[nodiscard]] const Line& of() const noexcept { return kLines[static_cast<size_t>(line)]; }
+  [[nodiscard]] std::string in_words(int ranks) const;
+};
+
+/// Bytes of all calls of a round on a rank: before the round, and the result.
+struct Image {
+  std::vector<unsigned char> before, wanted;
+  std::vector<bool> any;  // undefined bytes
+};
+enum Place : uint8_t { kDevice, kPinned };
+inline constexpr int kPlaces = 2;
+using Images = std::array<Image, kPlaces>;
+
+class Call {
+ public:
+  /// Reserves room in the images, by rank.
+  Call(Ranks& ranks, const Shape& shape, std::vector<Images>* images);
+
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  /// Elements from one rank to another, or of a rank's block.
+  [[nodiscard]] static MPI_Count length(const Shape& shape, int from, int to) noexcept;
+  /// Writes data of the salt, and the result, into the images.
+  void fill(uint64_t salt, std::vector<Images>* images) const;
+  /// The images begin at these addresses of the rank. As long as the call lives.
+  [[nodiscard]] const coll::Operation& operation(int rank, std::byte* device, std::byte* pinned);
+  /// Why the wire does not serve the call; empty: it does. After operation().
+  [[nodiscard]] std::string why_not();
+  /// Uploads programs; may wait for the device.
+  void prepare();
+  /// Into the stream of a rank. Around a barrier each rank writes a word and reads all words.
+  void put(int rank);
+  /// The operation alone.
+  void put_operation(Rank& rank);
+  /// The place of an image's byte in words; empty: the byte is another call's.
+  [[nodiscard]] std::string find(int rank, Place place, size_t byte) const;
+
+ private:
+  /// A side of a rank: lengths and places of blocks in elements.
+  struct Buffer {
+    bool exists = false, several = false;
+    Place place = kDevice;
+    size_t at = 0, bytes = 0;  // in the image, guard bytes included; data bytes
+    size_t first = 0;          // of the data in the image
+    std::vector<MPI_Count> lengths;
+    std::vector<MPI_Aint> places;
+  };
+  struct Side {
+    Buffer in, out;
+    coll::Operation operation{};
+    std::byte* pinned = nullptr;  // begin of the image
+  };
+  using Bytes = std::vector<unsigned char>;
+
+  void describe(int rank);
+  void put_barrier(Rank& rank);
+  [[nodiscard]] uint32_t ticket() const noexcept { return static_cast<uint32_t>(shape_.seed) | 1; }
+  [[nodiscard]] Bytes tickets(size_t count) const;
+  void reserve(Buffer* buffer, Images* images) const;
+  [[nodiscard]] Buffer buffer(std::vector<MPI_Count> lengths, bool several, bool pinned) const;
+  [[nodiscard]] MPI_Count length(int from, int to) const noexcept {
+    return length(shape_, from, to);
+  }
+  [[nodiscard]] Bytes data_of(int rank, uint64_t salt) const;
+  [[nodiscard]] Bytes block_of(const Bytes& data, int rank, int block) const;
+  [[nodiscard]] Bytes reduced(const std::vector<Bytes>& all, int last) const;
+  void write(const Buffer& buffer, size_t block, const Bytes& bytes,
+             std::vector<unsigned char>* to) const;
+  void fill_wanted(int rank, const std::vector<Bytes>& all, Images* images) const;
+  [[nodiscard]] coll::Side side_of(const Buffer& buffer, std::byte* const (&bases)[2]) const;
+  [[nodiscard]] size_t element() const noexcept;
+  [[nodiscard]] int ranks() const noexcept { return team_.count(); }
+  [[nodiscard]] const coll::Placed* placed(int rank, std::string* why);
+
+  Ranks& team_;
+  Shape shape_;
+  core::Datatype* type_;
+  core::Op* op_;
+  std::vector<Side> sides_;  // by rank
+};
+
+}  // namespace tern::kernels_test

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call: how the library's engines put the operation into a stream.
+#include "base/error.hpp"
+#include "coll/engine/pairs.hpp"
+#include "coll/gpu/exchange_run.hpp"
+#include "coll/gpu/kernel_run.hpp"
+#include "coll/gpu/multicast_run.hpp"
+#include "coll/gpu/push_run.hpp"
+#include "tests/gpu/kernels/call.hpp"
+
+namespace tern::kernels_test {
+
+const coll::Placed* Call::placed(int rank, std::string* why) {
+  return team_.at(rank).team->placed(*shape_.row, shape_.root, why);
+}
+
+std::string Call::why_not() {
+  const coll::GpuTeam& team = *team_.at(0).team;
+  // Some ranks have no buffers and no reason: the first reason counts.
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const coll::Operation& operation = sides_[static_cast<size_t>(rank)].operation;
+    std::string why;
+    const char* words = nullptr;
+    if (shape_.column == Column::kExchange) {
+      if (coll::goes_by_pairs(operation)) continue;
+      return "all ranks know the blocks: rows of the table serve it";
+    }
+    if (shape_.column == Column::kMultimem && team.multicast() == nullptr)
+      return team_.no_multicast();
+    const coll::Placed* const placed_here = placed(rank, &why);
+    if (placed_here == nullptr) return why;
+    words = coll::Pieces::why_not(operation);
+    if (words != nullptr) return words;
+    if (shape_.column == Column::kSimple)
+      words = coll::KernelRun::why_not(team, *placed_here, operation);
+    else if (shape_.column == Column::kMultimem)
+      words = coll::MulticastRun::why_not(operation);
+    else if (shape_.column == Column::kLl128 && operation.collective == coll::Collective::kBarrier)
+      words = "a barrier has no data";
+    else
+      words = coll::PushRun::why_not(team, *placed_here, operation);
+    if (words != nullptr) return words;
+  }
+  return {};
+}
+
+void Call::prepare() {
+  if (shape_.column != Column::kSimple) return;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    std::string why;
+    const coll::Placed* const mine = placed(rank, &why);
+    coll::Programs& programs = team_.at(rank).team->programs();
+    if (programs.find(*mine) == nullptr && programs.upload(*mine, &why) == nullptr) must(why);
+  }
+}
+
+void Call::put(int number) {
+  if (shape_.of().what == coll::Collective::kBarrier)
+    put_barrier(team_.at(number));
+  else
+    put_operation(team_.at(number));
+}
+
+// The second barrier keeps a rank's word until all ranks have read it.
+void Call::put_barrier(Rank& rank) {
+  const cuda::Driver& driver = team_.machine().driver();
+  const cuda::Current current(*rank.device);
+  const auto word = [&](int number) {
+    const Side& side = sides_[static_cast<size_t>(number)];
+    return coll::device_pointer(side.pinned + side.in.first);
+  };
+  must("cuStreamWriteValue32",
+       driver.cuStreamWriteValue32_v2(rank.stream.handle, word(rank.number), ticket(), 0));
+  put_operation(rank);
+  const Side& mine = sides_[static_cast<size_t>(rank.number)];
+  for (int number = 0; number < ranks(); ++number)
+    must("cuMemcpyAsync", driver.cuMemcpyAsync(coll::device_pointer(mine.pinned + mine.out.first) +
+                                                   static_cast<size_t>(number) * sizeof(uint32_t),
+                                               word(number), sizeof(uint32_t), rank.stream.handle));
+  put_operation(rank);
+}
+
+void Call::put_operation(Rank& rank) {
+  const int number = rank.number;
+  coll::GpuTeam& team = *rank.team;
+  const coll::Operation& operation = sides_[static_cast<size_t>(number)].operation;
+  cuda::Job job(*rank.device, rank.stream);
+  const uint64_t patience = team_.patience;
+  std::string why;
+  int code = MPI_SUCCESS;
+  switch (shape_.column) {
+    case Column::kLl:
+    case Column::kLl128:
+      code = coll::PushRun(
+                 team, *placed(number, &why), operation, job, patience,
+                 shape_.column == Column::kLl ? coll::PushRun::kWords : coll::PushRun::kLines)
+                 .run();
+      break;
+    case Column::kSimple: {
+      const coll::Placed& mine = *placed(number, &why);
+      code =
+          coll::KernelRun(team, mine, *team.programs().find(mine), operation, job, patience).run();
+      break;
+    }
+    case Column::kExchange:
+      code = coll::ExchangeRun(team, operation, job, patience, team.next_exchange()).run();
+      break;
+    case Column::kMultimem:
+      code = coll::MulticastRun(team, *placed(number, &why), operation, job, patience).run();
+  }
+  if (code != MPI_SUCCESS) must(take_last_error().text);
+}
+
+}  // namespace tern::kernels_test
