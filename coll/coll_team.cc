@@ -128,13 +128,13 @@ cuda::Job Coll::job_for_team(CommState& state, const Operation& operation) noexc
 }
 
 void Coll::tell_busy(CommState& state, const cuda::Device& device) noexcept {
-  constexpr uint32_t kToTell = 8;  // calls, each after a longer rest: some 250 in all
-  if (++state.busy_calls != kToTell) return;
-  process_.gpus.tell_fallback(
+  constexpr uint32_t kToTell = 250;
+  if (++state.busy_calls != kToTell || !process_.explain.on()) return;
+  process_.gpus.tell_choice(
       process_.explain,
-      strf("small collectives of device memory on %s go through the host, which is slower: each "
-           "time one was tried, the default stream of device %d was busy, and the memory that "
-           "devices share is allocated while that stream is idle. One collective after a "
+      strf("small collectives of device memory on %s go through the host, which is slower: at each "
+           "of them so far, device %d had work in the default stream or enqueued calls, and the "
+           "memory that devices share is allocated while it has none. One collective after a "
            "cudaDeviceSynchronize helps",
            state.communicator.name.or_words("a communicator").c_str(), device.ordinal));
 }

@@ -110,10 +110,18 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
 // Drivers differ in what they give for a handle whose block of memory is open already; closing it
 // here would close the other's.
 bool CudaIpc::is_anothers(const Import& import) {
-  const bool known = std::any_of(imports_.begin(), imports_.end(), [&](const auto& one) {
-    const Import& other = one.second;
+  const auto is_same = [&](const Import& other) {
     return other.window == nullptr && other.device == import.device && other.here == import.here;
-  });
+  };
+  const auto has = [&](const auto& all, const auto& get) {
+    return std::any_of(all.begin(), all.end(), [&](const auto& one) { return is_same(get(one)); });
+  };
+  const bool known = has(
+                         imports_, [](const auto& one) -> auto& { return one.second; }) ||
+                     has(
+                         leaving_, [](const auto& one) -> auto& { return one.mapped(); }) ||
+                     has(
+                         closing_, [](const auto& one) -> auto& { return one->what; });
   if (known) failure_ = {"the driver gave the address of another allocation", true};
   return known;
 }

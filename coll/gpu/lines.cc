@@ -123,13 +123,15 @@ LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
     return {strf("its GPU is of sm_%llu, and lines arrive whole from sm_70 on",
                  static_cast<unsigned long long>(mine.capability)),
             {}};
-  LinesVerdict last;
+  LinesVerdict all_pairs;
   for (size_t other = 0; other < all.size(); ++other) {
     if (other == rank) continue;
-    last = Pair(device, links, mine, all[other], other).verdict();
-    if (!last.why_not.empty()) return last;
+    LinesVerdict one = Pair(device, links, mine, all[other], other).verdict();
+    if (!one.why_not.empty()) return one;
+    if (all_pairs.source.find(one.source) == std::string::npos)
+      all_pairs.source += (all_pairs.source.empty() ? "" : "; ") + one.source;
   }
-  return last;
+  return all_pairs;
 }
 
 }  // namespace tern::coll

@@ -9,7 +9,7 @@
 // leaves its job.
 // Threads: calls of one team one at a time (mutex()); making one under the channel's lock.
 // Errors: where some rank cannot, all ranks come to that together, and know why.
-// See: coll/gpu/layout.hpp, coll/gpu/README.md; tests/gpu/mpi/stream_team.cc.
+// See: coll/gpu/layout.hpp, coll/gpu/README.md; tests/gpu/mpi/stream_between_devices.cc.
 #pragma once
 
 #include <atomic>
@@ -90,7 +90,7 @@ class GpuTeam {
   void set_parts(int parts) noexcept { parts_ = parts; }
   /// Why kernels do not push lines of LL128, alike on all ranks; empty: they may.
   [[nodiscard]] const std::string& no_lines() const noexcept { return lines_.why_not; }
-  /// The source of the fact that NVLink joins the GPUs; empty while no_lines() has a reason.
+  /// The source of the fact that NVLink joins the GPUs, if lines may be used.
   [[nodiscard]] const std::string& nvlink_source() const noexcept { return lines_.source; }
   /// Before take_scratch().
   void set_lines(LinesVerdict of_all) noexcept { lines_ = std::move(of_all); }
@@ -161,7 +161,7 @@ class GpuTeam {
   [[nodiscard]] bool broken() const noexcept { return !why_broken_.empty(); }
   [[nodiscard]] const std::string& why_broken() const noexcept { return why_broken_; }
 
-  // How it is made (team_making.cc): each 0 or a sentence that says what this rank lacks.
+  // How it is made (teams.cc): each 0 or a sentence that says what this rank lacks.
   /// Waits for all work on the device: no lock may be held.
   [[nodiscard]] std::string take_scratch(size_t bytes);
   [[nodiscard]] std::string offer(pml::Pml& pml, pml::MemoryHandle* handle) const;

@@ -70,7 +70,7 @@ bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
   const cuda::Current current(job.device());
   try {
     const auto program = device_layout(*data.type);
-    if (!kernels->images().has_room(program) && !job.device().is_quiet()) return false;
+    if (!kernels->images().reserve(program) && !job.device().is_quiet()) return false;
     if (!program->inlined()) job.keep(program);
     job.mark();
     job.note("cuLaunchKernel",

@@ -82,9 +82,11 @@ CUresult LateWrites::order_behind(CUstream stream, CUcontext current, bool* wait
     const bool synchronous =
         now && driver_.cuCtxSetFlags(*now | CU_CTX_SYNC_MEMOPS) == CUDA_SUCCESS;
     const bool ours = synchronous && (*now & CU_CTX_SYNC_MEMOPS) == 0;
-    if (ours) changed_.store(true, std::memory_order_relaxed);
-    if (const CUresult result = record(&event); result != CUDA_SUCCESS) return result;
-    keeps = synchronous && keep(current, {event, ours});
+    const CUresult result = record(&event);
+    keeps = result == CUDA_SUCCESS && synchronous && keep(current, {event, ours});
+    if (ours && keeps) changed_.store(true, std::memory_order_relaxed);
+    if (ours && !keeps) (void)driver_.cuCtxSetFlags(*now);
+    if (result != CUDA_SUCCESS) return result;
   }
   CUresult result = CUDA_SUCCESS;
   *waits = driver_.cuEventQuery(event) == CUDA_ERROR_NOT_READY;

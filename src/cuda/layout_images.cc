@@ -87,10 +87,12 @@ CUresult LayoutImages::prepare(const Program& program) noexcept {
   return place(program, &image);
 }
 
-bool LayoutImages::has_room(const Program& program) noexcept {
+bool LayoutImages::reserve(const Program& program) noexcept {
   if (program == nullptr || program->inlined()) return true;
   const std::lock_guard<std::mutex> guard(mutex_);
-  return own(program) != nullptr || idle(program->image().size_bytes()) != nullptr;
+  Image* image = nullptr;
+  return own(program) != nullptr ||
+         (idle(program->image().size_bytes()) != nullptr && place(program, &image) == CUDA_SUCCESS);
 }
 
 CUresult LayoutImages::find(const Program& program, CUstream stream, const void** at) noexcept {
@@ -103,7 +105,8 @@ CUresult LayoutImages::find(const Program& program, CUstream stream, const void*
   return result;
 }
 
-// A captured copy runs at each replay, so other streams cannot wait for one.
+// No stream waits for another stream's copy, which may stand behind waits for other ranks: each
+// copies the same bytes again until the first copy has ended. A captured copy runs at each replay.
 CUresult LayoutImages::bring(Image& image, size_t bytes, CUstream stream) noexcept {
   if (image.under_way && driver_.cuEventQuery(image.copied) == CUDA_SUCCESS) {
     image.there = true;
@@ -111,10 +114,9 @@ CUresult LayoutImages::bring(Image& image, size_t bytes, CUstream stream) noexce
   }
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (driver_.cuStreamIsCapturing != nullptr) (void)driver_.cuStreamIsCapturing(stream, &status);
-  const bool captured = status != CU_STREAM_CAPTURE_STATUS_NONE;
-  if (image.under_way && !captured) return driver_.cuStreamWaitEvent(stream, image.copied, 0);
   CUresult result = driver_.cuMemcpyHtoDAsync_v2(image.at, image.pinned, bytes, stream);
-  if (result != CUDA_SUCCESS || captured) return result;
+  if (result != CUDA_SUCCESS || image.under_way || status != CU_STREAM_CAPTURE_STATUS_NONE)
+    return result;
   result = driver_.cuEventRecord(image.copied, stream);
   image.under_way = result == CUDA_SUCCESS;
   return result;

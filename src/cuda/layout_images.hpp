@@ -2,8 +2,8 @@
 // LayoutImages: lists of datatypes (LayoutProgram::image) in device memory, for pack kernels.
 // Why: an upload must not block the host, since the stream may contain waits for other ranks.
 // How: each list has a device block and a pinned block. The first stream with a kernel for the type
-// copies pinned to device; kernels in other streams wait for an event behind that copy. Blocks of
-// freed types are reused: cuMemFree would wait for the device.
+// copies pinned to device; other streams copy the same bytes again until the first copy has ended.
+// Blocks of freed types are reused: cuMemFree would wait for the device.
 // Lifetime: of a Kernels; the context is current. Threads: any.
 #pragma once
 
@@ -31,9 +31,9 @@ class LayoutImages {
   void prepare() noexcept;
   /// Allocates blocks for this type. May wait for the device.
   [[nodiscard]] CUresult prepare(const Program& program) noexcept;
-  /// Whether find() needs no allocation.
-  [[nodiscard]] bool has_room(const Program& program) noexcept;
-  /// The list's address for later work in this stream. Allocates unless has_room().
+  /// Gives the type a block without an allocation; false if no block is free.
+  [[nodiscard]] bool reserve(const Program& program) noexcept;
+  /// The list's address for later work in this stream. Allocates unless reserve() was true.
   [[nodiscard]] CUresult find(const Program& program, CUstream stream, const void** at) noexcept;
 
  private:

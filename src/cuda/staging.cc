@@ -27,10 +27,11 @@ void copy_on_host(void* of) {
 
 void launch(Job& job, const Rows& rows) {
   auto kept = std::make_shared<Rows>(rows);
+  void* const argument = kept.get();
+  job.keep(std::move(kept));
   job.mark();
   job.note("cuLaunchHostFunc",
-           job.device().driver.cuLaunchHostFunc(job.stream(), copy_on_host, kept.get()));
-  job.keep(std::move(kept));
+           job.device().driver.cuLaunchHostFunc(job.stream(), copy_on_host, argument));
 }
 
 void copy_by_driver(Job& job, const Rows& rows) noexcept {

@@ -92,11 +92,17 @@ std::string why_not_packed(const Stream& stream, const core::Data& data,
     return "its type has holes, and the stream has no kernel that packs it: " + why;
   if (cuda::look_up(data.first()).device != stream.device().ordinal)
     return "its type has holes, and it lies on another device than the stream's";
-  if (!kernels->images().has_room(program))
+  if (kernels->images().reserve(program)) return {};
+  if (stream.device().has_waiting())
     return strf(
         "its type has a list of holes of %zu bytes, more than the device has room for, and nothing "
         "is allocated while streams may wait: commit the type before something is enqueued",
         program->image().size_bytes());
+  const cuda::Current current(stream.device());
+  const CUresult result = kernels->images().prepare(program);
+  if (result != CUDA_SUCCESS)
+    return "no device memory for the list of holes of its type: " +
+           cuda::words_of("cuMemAlloc", result);
   return {};
 }
 

@@ -140,16 +140,19 @@ GpuLinks gpu_links() {
     for (int i = 0; i < count; ++i) gpus.push_back(gpu_at(*driver, i));
   topo::Reach reach(count);
   std::string why_not;
+  bool some = false;
   for (int i = 0; i < count; ++i) {
     auto& row = links.kind.emplace_back();
     for (int j = 0; j < count; ++j) {
       row.push_back(i == j ? "same"
                            : link_word(*driver, gpus[static_cast<size_t>(i)],
                                        gpus[static_cast<size_t>(j)], &why_not));
-      reach.set(i, j, std::string(row.back()) != "none");
+      const bool reaches = std::string(row.back()) != "none";
+      some |= reaches && i != j;
+      reach.set(i, j, reaches);
     }
   }
-  if (count > 1)
+  if (some)
     links.source = why_not.empty() ? "NVML" : "attributes of the driver, since NVML: " + why_not;
   links.island = topo::islands_of(reach);
   return links;
@@ -164,6 +167,7 @@ std::string adapters_words(const cuda::Driver& driver, size_t devices) {
   for (size_t i = 0; i < devices && !adapters.empty(); ++i) {
     const Gpu gpu = gpu_at(driver, static_cast<int>(i));
     const topo::NearestAdapters nearest = topo::nearest_adapters(gpu.address, adapters);
+    if (nearest.names.empty()) continue;  // adapters in software
     words.push_back(
         strf("%zu: %s (%s)", i, joined(nearest.names, " ").c_str(), name_of(nearest.distance)));
   }

@@ -49,8 +49,7 @@ void Call::prepare() {
   for (int rank = 0; rank < ranks(); ++rank) {
     std::string why;
     const coll::Placed* const mine = placed(rank, &why);
-    coll::Programs& programs = team_.at(rank).team->programs();
-    if (programs.find(*mine) == nullptr && programs.upload(*mine, &why) == nullptr) must(why);
+    if (team_.at(rank).team->programs().store(*mine, &why) == nullptr) must(why);
   }
 }
 
@@ -99,7 +98,8 @@ void Call::put_operation(Rank& rank) {
     case Column::kSimple: {
       const coll::Placed& mine = *placed(number, &why);
       code =
-          coll::KernelRun(team, mine, *team.programs().find(mine), operation, job, patience).run();
+          coll::KernelRun(team, mine, *team.programs().store(mine, &why), operation, job, patience)
+              .run();
       break;
     }
     case Column::kExchange:

@@ -128,7 +128,7 @@ void Ranks::make_team(int number, size_t scratch) {
   for (int i = 0; i < ranks; ++i) members[static_cast<size_t>(i)] = i;
   rank.team = std::make_unique<coll::GpuTeam>(static_cast<uint64_t>(ranks), std::move(members),
                                               number, *rank.device);
-  rank.team->set_no_lines("");
+  rank.team->set_lines({});
   must(rank.team->take_scratch(scratch));
 }
 

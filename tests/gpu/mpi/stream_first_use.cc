@@ -8,6 +8,10 @@
 // env: TERN_GPU_ENGINE=kernel
 // env: TERN_GPU_WIRE=simple
 // timeout: 60
+// variant: queues
+//   env: TERN_GPU_ENGINE=kernel
+//   env: TERN_GPU_WIRE=simple
+//   args: device
 #include <vector>
 
 #include "stream.hpp"
@@ -17,15 +21,6 @@ using namespace tern::test;
 namespace {
 
 constexpr int kCount = 4001;
-
-template <class Enqueue>
-void rank_0_first(const Enqueue& enqueue) {
-  int token = 0;
-  if (rank != 0) OK(MPI_Recv(&token, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  enqueue();
-  for (int to = 1; rank == 0 && to < size; ++to)
-    OK(MPI_Send(&token, 1, MPI_INT, to, 7, MPI_COMM_WORLD));
-}
 
 void check(int got, int expected, const char* what, int i) {
   if (got != expected) FAIL("%s: element %d is %d, expected %d", what, i, got, expected);
@@ -63,7 +58,7 @@ struct Data {
   }
   /// A type committed between enqueued calls.
   void enqueue_typed(MPI_Comm comm, MPI_Datatype* type) const {
-    *type = with_holes(kCount, 2);
+    if (*type == MPI_DATATYPE_NULL) *type = with_holes(kCount, 2);
     OK(MPIX_Bcast_enqueue(holes.on_device(), 1, *type, 0, comm));
   }
   void check_all(CUstream queue) {
@@ -82,17 +77,31 @@ struct Data {
   }
 };
 
-void first_uses() {
+/// With a queue for each stream the message is of device memory with the new type: Tern's own
+/// stream packs the data.
+void first_uses(bool by_device) {
   const OnStream on;
   Data data;
+  Vector<int> got(static_cast<size_t>(kCount) * 3);
   MPI_Datatype type = MPI_DATATYPE_NULL;
   data.put(on.queue);
-  rank_0_first([&] {
-    data.enqueue(on.comm);
-    data.enqueue_typed(on.comm, &type);
-  });
+  on.sync();
+  if (rank != 0) {
+    type = with_holes(kCount, 2);
+    OK(MPI_Recv(by_device ? got.on_device() : &got[0], 1, type, 0, 7, MPI_COMM_WORLD,
+                MPI_STATUS_IGNORE));
+  }
+  data.enqueue(on.comm);
+  data.enqueue_typed(on.comm, &type);
+  for (int to = 1; rank == 0 && to < size; ++to)
+    OK(MPI_Send(by_device ? data.holes.on_device() : &data.holes[0], 1, type, to, 7,
+                MPI_COMM_WORLD));
   data.check_all(on.queue);
   data.check_typed();
+  if (by_device) got.get(on.queue);
+  on.sync();
+  for (int i = 0, at = 0; rank != 0 && i < kCount; ++i, at += 1 + i * 2 % 3)
+    check(got[static_cast<size_t>(at)], at, "a message with holes", i);
   OK(MPI_Type_free(&type));
 }
 
@@ -129,7 +138,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   start_cuda();
   if (devices < size) return MPI_Finalize(), 77;
-  first_uses();
+  first_uses(argc > 1);
   MPI_Comm turned = MPI_COMM_NULL;  // another team
   OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &turned));
   OK(MPI_Comm_rank(turned, &rank));

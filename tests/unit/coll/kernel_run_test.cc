@@ -97,7 +97,7 @@ void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype han
     made.output = {static_cast<std::byte*>(out.address()) + skew, count, &type};
     bool taken = false;
     std::string why;
-    ASSERT_EQ(process.channel(0).coll->enqueue(made, gpu.stream, &taken, &why), MPI_SUCCESS);
+    ASSERT_EQ(enqueue(*process.channel(0).coll, made, gpu, &taken, &why), MPI_SUCCESS);
     ASSERT_TRUE(taken) << why;
     out.get(gpu, &results[engine]);
     gpu.wait();
@@ -378,16 +378,16 @@ TEST_F(OneKernelRun, ACaptureIsRefusedUntilTheProgramIsThere) {
     barrier.communicator = process.world;
     bool taken = true;
     std::string why;
-    const Graph none(
-        gpu, [&] { EXPECT_EQ(coll.enqueue(barrier, gpu.stream, &taken, &why), MPI_SUCCESS); });
+    const Graph none(gpu,
+                     [&] { EXPECT_EQ(enqueue(coll, barrier, gpu, &taken, &why), MPI_SUCCESS); });
     EXPECT_FALSE(taken);
     EXPECT_NE(why.find("once before"), std::string::npos) << why;
     why.clear();
-    EXPECT_EQ(coll.enqueue(barrier, gpu.stream, &taken, &why), MPI_SUCCESS);
+    EXPECT_EQ(enqueue(coll, barrier, gpu, &taken, &why), MPI_SUCCESS);
     EXPECT_TRUE(taken) << why;
     gpu.wait();
-    const Graph graph(
-        gpu, [&] { EXPECT_EQ(coll.enqueue(barrier, gpu.stream, &taken, &why), MPI_SUCCESS); });
+    const Graph graph(gpu,
+                      [&] { EXPECT_EQ(enqueue(coll, barrier, gpu, &taken, &why), MPI_SUCCESS); });
     EXPECT_TRUE(taken) << why;
     for (int i = 0; i < 10; ++i) graph.launch(gpu);
     gpu.wait();
@@ -415,9 +415,7 @@ TEST_F(OneKernelRun, AKernelThatWaitsInVainSaysForWhom) {
     barrier.communicator = process.world;
     bool taken = false;
     std::string why;
-    const auto next = [&] {
-      return process.channel(0).coll->enqueue(barrier, gpu.stream, &taken, &why);
-    };
+    const auto next = [&] { return enqueue(*process.channel(0).coll, barrier, gpu, &taken, &why); };
     if (process.world_rank == 1) {  // its kernel ends at once, and the call behind it says why
       never.start();
       gpu.wait();

@@ -65,6 +65,14 @@ class Gpu {
   CUcontext context_ = nullptr;
 };
 
+/// On the GPU's stream, without memory for pageable data.
+inline int enqueue(Coll& coll, const Operation& operation, const Gpu& gpu, bool* taken,
+                   std::string* why) {
+  cuda::Stream stream;
+  stream.handle = gpu.stream;
+  return coll.enqueue(operation, stream, taken, why);
+}
+
 class Buffer {
  public:
   explicit Buffer(size_t ints) : ints_(ints) {
@@ -119,8 +127,7 @@ class StreamCall {
     out_.put(gpu_, out_host_);
     bool taken = false;
     std::string why;
-    ASSERT_EQ(process_.channel(0).coll->enqueue(operation(), gpu_.stream, &taken, &why),
-              MPI_SUCCESS)
+    ASSERT_EQ(enqueue(*process_.channel(0).coll, operation(), gpu_, &taken, &why), MPI_SUCCESS)
         << take_last_error().text;
     ASSERT_TRUE(taken) << row_.name << ": " << why;
     (scatters() && in_place_ && is_root() ? in_ : out_).get(gpu_, &result_);
