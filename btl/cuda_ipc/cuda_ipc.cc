@@ -110,18 +110,14 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
 // Drivers differ in what they give for a handle whose block of memory is open already; closing it
 // here would close the other's.
 bool CudaIpc::is_anothers(const Import& import) {
-  const auto is_same = [&](const Import& other) {
-    return other.window == nullptr && other.device == import.device && other.here == import.here;
+  const auto is_other = [&](const Import& open) {
+    return open.window == nullptr && open.device == import.device && open.here == import.here &&
+           open.base != import.base;
   };
-  const auto has = [&](const auto& all, const auto& get) {
-    return std::any_of(all.begin(), all.end(), [&](const auto& one) { return is_same(get(one)); });
-  };
-  const bool known = has(
-                         imports_, [](const auto& one) -> auto& { return one.second; }) ||
-                     has(
-                         leaving_, [](const auto& one) -> auto& { return one.mapped(); }) ||
-                     has(
-                         closing_, [](const auto& one) -> auto& { return one->what; });
+  bool known = false;
+  for (const auto& [key, open] : imports_) known |= is_other(open);
+  for (const auto& node : leaving_) known |= is_other(node.mapped());
+  for (const auto& going : closing_) known |= is_other(going->what);
   if (known) failure_ = {"the driver gave the address of another allocation", true};
   return known;
 }

@@ -72,6 +72,7 @@ bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* impor
   CUipcMemHandle words;
   std::memcpy(&words, handle.driver_handle, sizeof words);
   *import = {&device, nullptr, handle.buffer_id, handle.bytes, 0};
+  import->base = handle.base;
   const CUresult result =
       device.driver.cuIpcOpenMemHandle_v2(&import->here, words, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   return result == CUDA_SUCCESS || fail_with(failure, "cuIpcOpenMemHandle", result);

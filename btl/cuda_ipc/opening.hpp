@@ -37,6 +37,7 @@ struct Import {
   uint64_t stamp = 0;
   int uses = 0;
   uint64_t last = 0;  // the turn of its last use
+  uint64_t base = 0;  // by a legacy handle: the address there
 };
 
 /// The reason of what failed.

@@ -208,8 +208,7 @@ class Ways {
     const Placed* const placed = team_->placed(*find_algorithm(what, row), 0, &why);
     EXPECT_NE(placed, nullptr) << why;
     const Question question{what, process_.world->size(), bytes};
-    const Way way =
-        way_of(*team_, process_.params, *placed, made, question, asked, gpu_.stream, "not asked");
+    const Way way = way_of(*team_, process_.params, *placed, made, question, asked, "not asked");
     words_ = way.in_words("someone");
     EXPECT_NE(way.engine, Way::kNone) << words_;
     return way.engine == Way::kStream ? "copies" : name_of(way.taken());
