@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default stream is busy at every collective, so no team is made: that is said once per rank,
-// and the results are right. A collective while the stream is idle makes the team.
+// A default stream with work at every collective prevents a team: each rank names the stream once,
+// and the results are right.
 // ranks: 2
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1

@@ -114,7 +114,7 @@ TEST(Nvml, LinksTellWhereTheOtherGpuIsHiddenFromNvml) {
   EXPECT_EQ(unknown.why, "the other GPU's NVLinks are not known");
 }
 
-// Without the type of a far end, switches and GPUs look alike.
+// Switches and GPUs look alike unless NVML gives the type of a far end.
 TEST(Nvml, AnOldOneKnowsDirectLinksAlone) {
   const Settings settings(Settings::Values{{"SOFTCUDA_DEVICES", "4"}, {"SOFTCUDA_PEERS", kMixed}});
   EXPECT_EQ(ask("nvml-old/libnvidia-ml.so.1", 1).kind, Kind::kNvlink);
@@ -134,7 +134,7 @@ TEST(Nvml, InstancesOfOneGpuAreNotJoined) {
   EXPECT_EQ(ask(kLibrary, 0).kind, Kind::kNot);
 }
 
-// A program without device memory asks nothing and loads nothing.
+// The constructor alone opens the library; programs without device memory construct no Nvml.
 TEST(Nvml, IsOpenedAtTheFirstQuestion) {
   const auto loaded = [] {
     return ::dlopen(cuda::test::built(kLibrary).c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr;
