@@ -77,7 +77,7 @@ struct Machine {
 };
 
 std::unique_ptr<Machine>& machine() {
-  static auto& present = *new std::unique_ptr<Machine>;
+  static std::unique_ptr<Machine> present;
   return present;
 }
 
