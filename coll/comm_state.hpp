@@ -44,7 +44,7 @@ struct CommState final : CommRefusals {
   std::shared_ptr<GpuTeam> own_team;                    // of ordinary calls; null: not yet, or none
   std::unique_ptr<DeviceCalls> own_calls;               // in its streams
   uint32_t team_rests = 0, last_rest = 0;               // calls before ranks ask for it again
-  uint32_t busy_calls = 0;                              // that found the default stream busy
+  uint32_t busy_calls = 0;                              // with a busy default stream
   bool no_own_team = false;                             // ranks came to that together
   std::shared_ptr<CachedSchedule> neighborhoods[2];     // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.

@@ -12,8 +12,8 @@ namespace {
 using cuda::Instruction;
 using cuda::Operand;
 
-constexpr size_t kRoom = 1 << 20;  // bytes: some 500 programs of 8 ranks, or 60 of 64
-constexpr size_t kGrain = 256;     // where programs begin
+constexpr size_t kRoom = 1 << 20;  // bytes
+constexpr size_t kGrain = 256;     // alignment of programs
 
 /// The block whose size a slice has, as agreed sides count them.
 int32_t block_of(const Schedule& schedule, const Slice& slice) noexcept {
@@ -104,7 +104,7 @@ Program compile(const Placed& placed) {
 
 std::string Programs::prepare() { return add_room(kRoom); }
 
-// The last room is the one with space.
+// Only the last room has space.
 std::string Programs::add_room(size_t bytes) {
   cuda::Device& device = team_.device();
   const cuda::Current current(device);

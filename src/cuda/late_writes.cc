@@ -108,7 +108,7 @@ bool LateWrites::keep(CUcontext of, const Since& since) noexcept {
   }
 }
 
-// A context that has ended cannot be made current.
+// cuCtxPushCurrent fails for an ended context.
 void LateWrites::restore(CUcontext context) noexcept {
   if (driver_.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return;
   if (const std::optional<unsigned> now = flags(); now)

@@ -4,11 +4,11 @@
 // it got.
 // ranks: 1 2 3 4
 // variant: copied
-//   Windows whose memory the kernel copies, but for shared ones.
+//   Cross-memory attach, except for shared windows.
 //   ranks: 2 3 4
 //   env: TERN_RMA=copied
 // variant: messages
-//   Windows that no other rank maps: all but shared ones goes by messages.
+//   Messages, except for shared windows.
 //   ranks: 2 3 4
 //   env: TERN_RMA=messages
 #include "check.h"

@@ -11,8 +11,7 @@ namespace softcuda {
 /// kLies: memory can be mapped, and other memory is there.
 enum class Link { kNone, kLies, kPcie, kNvlink };
 enum class Pageable { kRandom, kAsync, kSync };
-/// What opens of a block that is open already: itself, the address that was opened first, or
-/// nothing.
+/// The result of a second IPC handle of an open block: its own address, the first address, none.
 enum class Reopen { kItself, kFirst, kNothing };
 enum class Fabric { kOff, kExport, kOn };
 

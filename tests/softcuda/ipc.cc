@@ -50,7 +50,7 @@ struct Mapping {
   uintptr_t address = 0;
   StoragePtr storage;
   int users = 0;
-  uint64_t first = 0;  // offset of what was opened first
+  uint64_t first = 0;  // offset of the first open allocation
 };
 using Key = std::pair<uint64_t, CUcontext>;  // inode
 std::map<Key, Mapping>& mappings() {

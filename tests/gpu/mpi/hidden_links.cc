@@ -26,20 +26,6 @@ bool all_are_linked() {
   return peers == nullptr || std::string(peers).find("PCIE") == std::string::npos || size < 3;
 }
 
-void allreduce(const OnStream& on, size_t ints) {
-  Vector<int> data(ints);
-  for (size_t i = 0; i < ints; ++i) data[i] = rank * 1000 + static_cast<int>(i % 997);
-  data.put(on.queue);
-  OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), static_cast<int>(ints), MPI_INT,
-                            MPI_SUM, on.comm));
-  data.get(on.queue);
-  on.sync();
-  for (size_t i = 0; i < ints; ++i) {
-    const int sum = size * (size - 1) / 2 * 1000 + size * static_cast<int>(i % 997);
-    if (data[i] != sum) FAIL("%zu ints: element %zu is %d, expected %d", ints, i, data[i], sum);
-  }
-}
-
 std::string wire_taken(MPI_Comm comm) {
   MPI_Info info = MPI_INFO_NULL;
   OK(MPI_Comm_get_info(comm, &info));
@@ -67,7 +53,7 @@ int main(int argc, char** argv) {
   const Heard heard;
   {
     const OnStream on;
-    for (int i = 0; i < 2; ++i) allreduce(on, size == 2 ? 20001 : 70001);
+    for (int i = 0; i < 2; ++i) check_allreduce(on, size == 2 ? 20001 : 70001);
     const bool wanted = nvml_is_here() && all_are_linked();
     const std::string wire = wire_taken(on.comm);
     if ((wire == "ll128") != wanted)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of the program's that waits for what another rank does only after its messages (a
 // kernel of another library's does the same): sends and receives of device memory do not wait for
-// it, whatever the memory's allocator is, and a capture that goes on meanwhile stays valid. This
-// program is the one for a driver of CUDA 12.0, so kernels are loaded and launched, too.
+// it, whatever the memory's allocator is, and a capture that goes on meanwhile stays valid. The
+// driver of CUDA 12.0 is tested by this program alone, hence the kernels.
 // ranks: 2
 // configurations: 1 2-apart 12.0
 #include "allocators.hpp"

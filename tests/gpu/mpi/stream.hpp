@@ -77,4 +77,19 @@ class Vector {
   Area device_, host_;
 };
 
+/// A sum in place of so many integers, enqueued, waited for and compared.
+inline void check_allreduce(const OnStream& on, size_t ints) {
+  Vector<int> data(ints);
+  for (size_t i = 0; i < ints; ++i) data[i] = rank * 1000 + static_cast<int>(i % 997);
+  data.put(on.queue);
+  OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), static_cast<int>(ints), MPI_INT,
+                            MPI_SUM, on.comm));
+  data.get(on.queue);
+  on.sync();
+  for (size_t i = 0; i < ints; ++i) {
+    const int sum = size * (size - 1) / 2 * 1000 + size * static_cast<int>(i % 997);
+    if (data[i] != sum) FAIL("%zu ints: element %zu is %d, expected %d", ints, i, data[i], sum);
+  }
+}
+
 }  // namespace tern::test

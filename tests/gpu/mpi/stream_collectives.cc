@@ -6,16 +6,15 @@
 // configurations: 1 4-peers 2-apart jitter queue-peers
 // timeout: 120
 // variant: multicast
-//   Through the switch where they can be, and where that is asked for and cannot be.
+//   Switches asked for, with and without multicast memory.
 //   configurations: 1 4-peers 2-apart mps
 //   env: TERN_GPU_WIRE=multimem
 // variant: kernel
-//   Where kernels come first: on devices of their own, on one that MPS shares, and where memory is
-//   in order only as far as kernels ask for it.
+//   Kernels first: a device per rank, a device shared by MPS, weakly ordered memory.
 //   configurations: 1 4-peers weak mps
 //   env: TERN_GPU_ENGINE=kernel
 // variant: lines
-//   By lines of LL128 where they can be, and where they are asked for and cannot be.
+//   LL128 asked for, with NVLink and without.
 //   configurations: 1 4-peers weak pcie mps
 //   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=ll128
 #include <string>

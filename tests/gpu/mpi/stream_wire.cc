@@ -26,20 +26,6 @@ bool all_are_linked() {
   return true;
 }
 
-void allreduce(const OnStream& on, size_t ints) {
-  Vector<int> data(ints);
-  for (size_t i = 0; i < ints; ++i) data[i] = rank * 1000 + static_cast<int>(i % 997);
-  data.put(on.queue);
-  OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), static_cast<int>(ints), MPI_INT,
-                            MPI_SUM, on.comm));
-  data.get(on.queue);
-  on.sync();
-  for (size_t i = 0; i < ints; ++i) {
-    const int sum = size * (size - 1) / 2 * 1000 + size * static_cast<int>(i % 997);
-    if (data[i] != sum) FAIL("%zu ints: element %zu is %d, expected %d", ints, i, data[i], sum);
-  }
-}
-
 void expect_said(const Heard& heard, const char* words, bool wanted) {
   if (rank == 0 && heard.has(words) != wanted)
     FAIL("\"%s\" was %ssaid", words, wanted ? "not " : "");
@@ -53,11 +39,11 @@ int main(int argc, char** argv) {
   const Heard heard;
   {
     const OnStream on;
-    allreduce(on, 1001);
+    check_allreduce(on, 1001);
     expect_said(heard, "(ll, ", true);
     expect_said(heard, "(ll128, ", false);
     // More than words of LL do, in one hop of two ranks and in two of more.
-    for (int i = 0; i < 2; ++i) allreduce(on, size == 2 ? 20001 : 70001);
+    for (int i = 0; i < 2; ++i) check_allreduce(on, size == 2 ? 20001 : 70001);
     expect_said(heard, "(ll128, ", all_are_linked());
     if (size > 2 && !all_are_linked() && are_linked(0, 1))
       expect_said(heard, "no NVLink joins its GPU and rank", true);

@@ -19,8 +19,9 @@ namespace tern::topo::test {
 class CapturedMachine {
  public:
   explicit CapturedMachine(const std::string& file) {
-    char folder[] = "/tmp/tern-machine.XXXXXX";
-    root_ = ::mkdtemp(folder);
+    std::string folder = testing::TempDir() + "tern-machine.XXXXXX";
+    EXPECT_NE(::mkdtemp(folder.data()), nullptr) << folder;
+    root_ = folder;
     std::ifstream description(file);
     EXPECT_TRUE(description.good()) << file;
     for (std::string line; std::getline(description, line);)
