@@ -17,11 +17,12 @@ static void file_name(char* name, size_t room, int of, const char* key) {
 }
 
 static int file_put(void* context, const char* key, const void* value, int bytes) {
-  char name[512], fresh[520];
+  char name[512], fresh[540];
   CHECK(context == &files);
   ++requests;
   file_name(name, sizeof name, files.rank, key);
-  snprintf(fresh, sizeof fresh, "%s.new", name);
+  // Two processes may have been given one rank: a name for each.
+  snprintf(fresh, sizeof fresh, "%s.%d", name, (int)getpid());
   FILE* file = fopen(fresh, "w");
   if (file == NULL) return MPI_ERR_NO_SPACE;
   CHECK(fwrite(value, 1, (size_t)bytes, file) == (size_t)bytes);
