@@ -9,6 +9,7 @@
 // btl/README.md, tests/gpu/mpi/.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -84,6 +85,8 @@ class DeviceTransport {
   virtual void look_after() noexcept {}
   /// Of the last handle that it could not reach; empty where such handles are not its business.
   [[nodiscard]] virtual std::string why_not() const { return {}; }
+  /// The device reads something else there than its owner has: nothing of the two devices serves.
+  [[nodiscard]] virtual bool found_wrong_data() const noexcept { return false; }
 };
 
 /// What a folder offers to the table of ways: each defines one, kDeviceTransport.
@@ -113,6 +116,9 @@ class Devices {
   }
   /// One device does not reach the memory of the other rightly: nothing of it is mapped any more.
   void avoid(const cuda::Uuid& device, const cuda::Uuid& of) { avoided_.push_back({device, of}); }
+  [[nodiscard]] bool avoids(const cuda::Uuid& device, const cuda::Uuid& of) const noexcept {
+    return std::find(avoided_.begin(), avoided_.end(), Avoided{device, of}) != avoided_.end();
+  }
 
  private:
   struct Avoided {

@@ -88,15 +88,14 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
 std::unique_ptr<MappedPeerMemory> Devices::map(const MemoryHandle& handle,
                                                cuda::Device& device) noexcept {
   if (handle.machine != machine_id()) return nullptr;
-  const Avoided pair{device.uuid, handle.device};
-  if (TERN_UNLIKELY(std::find(avoided_.begin(), avoided_.end(), pair) != avoided_.end()))
-    return nullptr;
+  if (TERN_UNLIKELY(avoids(device.uuid, handle.device))) return nullptr;
   set_in_use();
   std::string why;
   try {
     for (auto& way : ways_) {
       if (auto mapped = way->map(handle, device); mapped != nullptr) return mapped;
       if (why.empty()) why = way->why_not();
+      if (TERN_UNLIKELY(way->found_wrong_data())) avoid(device.uuid, handle.device);
     }
   } catch (const std::exception& error) {
     why = error.what();

@@ -24,6 +24,7 @@ btl_sources += btl/cuda_ipc/offers.cc
 btl_sources += btl/cuda_ipc/opening.cc
 btl_sources += btl/cuda_ipc/outbox.cc
 btl_sources += btl/cuda_ipc/pools.cc
+btl_sources += btl/cuda_ipc/trial.cc
 btl_sources += btl/cuda_ipc/way.cc
 btl_sources += btl/net/blocks.cc
 btl_sources += btl/net/endpoint.cc

@@ -146,9 +146,13 @@ class Pml {
                                    size_t /*bytes*/, MemoryHandle* /*handle*/) noexcept {
     return false;
   }
-  /// A block that another rank has named, for work of `device`; null where it cannot be mapped.
   /// What is mapped of one device on the other is wrong: map() gives none of it from now on.
   virtual void avoid(const cuda::Uuid& /*device*/, const cuda::Uuid& /*of*/) {}
+  [[nodiscard]] virtual bool avoids(const cuda::Uuid& /*device*/,
+                                    const cuda::Uuid& /*of*/) const noexcept {
+    return false;
+  }
+  /// A block that another rank has named, for work of `device`; null where it cannot be mapped.
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& /*handle*/,
                                                               cuda::Device& /*device*/) noexcept {
     return nullptr;

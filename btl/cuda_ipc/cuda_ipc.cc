@@ -2,10 +2,12 @@
 #include "btl/cuda_ipc/cuda_ipc.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 #include "base/error.hpp"
 #include "btl/cuda_ipc/exports.hpp"
+#include "btl/cuda_ipc/trial.hpp"
 
 namespace tern::btl::cuda_ipc {
 namespace {
@@ -57,6 +59,9 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
   }
   auto mapped = handle.form == MemoryHandle::Form::kLegacy ? map_legacy(handle, device)
                                                            : map_listed(handle, device);
+  if (mapped != nullptr && TERN_UNLIKELY(!(handle.device == device.uuid)) &&
+      !gives_right_data(handle, device))
+    return nullptr;
   if (mapped == nullptr && (failure_.unreachable || is_refused_among_spaces(handle)))
     refused_.push_back({handle.process, handle.form, handle.device, &device});
   if (descriptors_.missed()) descriptors_.ask(handle, &failure_.why);
@@ -105,6 +110,49 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
   use->add(known->second, turn_);
   use->place(handle);
   return use;
+}
+
+bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device) {
+  constexpr int kMostTries = 64;
+  auto link = std::find_if(links_.begin(), links_.end(), [&](const Link& one) {
+    return one.by == &device && one.to == handle.device;
+  });
+  if (link == links_.end())
+    link = links_.insert(links_.end(), {&device, handle.device, Link::State::kUntried, 0});
+  if (link->state == Link::State::kUntried && link->tries++ < kMostTries)
+    link->state = try_link(handle, device);
+  if (link->state != Link::State::kBad) return true;
+  failure_ = {"a trial has shown that its device reads other data there than is there", false,
+              true};
+  return false;
+}
+
+// Untried where the owner lists no block (yet), or where a copy might wait for another rank.
+CudaIpc::Link::State CudaIpc::try_link(const MemoryHandle& handle, cuda::Device& device) {
+  const auto peer = peers_.find(handle.process);
+  if (peer == peers_.end() || peer->second.ledger == nullptr || device.has_waiting() ||
+      !device.lends(cuda::Device::Store::kDevice, kTrialBytes))
+    return Link::State::kUntried;
+  const Row row = peer->second.ledger->trial_of(handle.device);
+  if (row.stamp == 0 || row.bytes < kTrialBytes) return Link::State::kUntried;
+  MemoryHandle block = handle;
+  block.form = MemoryHandle::Form::kLegacy;
+  block.buffer_id = row.buffer_id;
+  block.base = block.address = row.base;
+  block.bytes = row.bytes;
+  block.listed.row = 0;
+  std::memcpy(block.driver_handle, row.handle, sizeof block.driver_handle);
+  const auto there = map_legacy(block, device);
+  if (there == nullptr) return Link::State::kUntried;
+  const auto pattern = trial_pattern(peer->second.ledger->number());
+  std::vector<uint64_t> found(pattern.size());
+  cuda::Job job(device);
+  const cuda::Block aside(job, kTrialBytes);
+  if (!aside.valid()) return Link::State::kUntried;
+  job.copy(aside.data(), there->address, kTrialBytes);
+  job.copy(found.data(), aside.data(), kTrialBytes);
+  if (!job.finish()) return Link::State::kUntried;
+  return found == pattern ? Link::State::kGood : Link::State::kBad;
 }
 
 // Drivers differ in what they give for a handle whose block of memory is open already; closing it

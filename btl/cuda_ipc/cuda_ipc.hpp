@@ -31,6 +31,7 @@ class CudaIpc final : public DeviceTransport {
   void look_after() noexcept override;
   /// Empty where the next handle from the same memory will be reached.
   [[nodiscard]] std::string why_not() const override { return failure_.why; }
+  [[nodiscard]] bool found_wrong_data() const noexcept override { return failure_.wrong_data; }
 
  private:
   class Use;
@@ -45,6 +46,13 @@ class CudaIpc final : public DeviceTransport {
     cuda::Uuid device;
     const cuda::Device* by;
   };
+  /// From the device of the first to memory of the other.
+  struct Link {
+    const cuda::Device* by;
+    cuda::Uuid to;
+    enum class State : uint8_t { kUntried, kGood, kBad } state;
+    int tries;
+  };
   struct Peer {
     std::unique_ptr<PeerLedger> ledger;
     bool fabric = true;  // its fabric handles are worth trying
@@ -55,6 +63,8 @@ class CudaIpc final : public DeviceTransport {
   [[nodiscard]] bool refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept;
   std::unique_ptr<MappedPeerMemory> map_legacy(const MemoryHandle& handle, cuda::Device& device);
   [[nodiscard]] bool is_anothers(const Import& import);
+  [[nodiscard]] bool gives_right_data(const MemoryHandle& handle, cuda::Device& device);
+  [[nodiscard]] Link::State try_link(const MemoryHandle& handle, cuda::Device& device);
   [[nodiscard]] uint64_t stamp_of_legacy(const MemoryHandle& handle) noexcept;
   std::unique_ptr<MappedPeerMemory> map_fabric(const MemoryHandle& handle, cuda::Device& device);
   std::unique_ptr<MappedPeerMemory> map_listed(const MemoryHandle& handle, cuda::Device& device);
@@ -88,6 +98,7 @@ class CudaIpc final : public DeviceTransport {
   Pools pools_;
   Descriptors descriptors_;
   std::vector<Refused> refused_;
+  std::vector<Link> links_;
   std::vector<Piece> pieces_;  // of the handle at hand
   Key looked_at_{};
   Failure failure_;

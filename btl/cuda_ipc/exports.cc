@@ -83,6 +83,11 @@ void Exports::join(bool sends) noexcept {
       [](uintptr_t address, size_t bytes) noexcept { instance().forget(address, bytes); });
 }
 
+void Exports::list_trial(cuda::Device& device) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (ledger_ != nullptr) trials_.list(device, *ledger_);
+}
+
 void Exports::forget(uintptr_t address, size_t bytes) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   for (uint32_t row = 1; row < entries_.size(); ++row)
@@ -94,6 +99,7 @@ void Exports::leave() noexcept {
   if (--ranks_ > 0) return;
   for (uint32_t row = 1; row < entries_.size(); ++row)
     if (entries_[row].name.id != 0) withdraw(row);
+  trials_.end();
   refused_.clear();
   unshared_pools_.clear();
   outbox_.reset();

@@ -20,6 +20,7 @@
 
 #include "btl/cuda_ipc/ledger.hpp"
 #include "btl/cuda_ipc/outbox.hpp"
+#include "btl/cuda_ipc/trial.hpp"
 
 namespace tern::btl::cuda_ipc {
 
@@ -35,6 +36,8 @@ class Exports {
   /// Memory from a pool. The same.
   bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
+  /// After memory of it was named: a block by which peers try their link to it.
+  void list_trial(cuda::Device& device) noexcept;
   /// Sends descriptors to those who have asked.
   void answer();
   /// Looks whether some of what was named is still there, and closes descriptors that were not
@@ -98,6 +101,7 @@ class Exports {
   std::vector<Entry> entries_;      // by row
   std::vector<uint32_t> fresh_;     // rows that no reader was sent
   std::vector<Pool> pools_;
+  Trials trials_;
   std::map<Name, uint32_t> rows_;
   std::map<Name, std::string> refused_;         // for good
   std::map<CUmemoryPool, int> unshared_pools_;  // and how often they were met since

@@ -47,6 +47,16 @@ uint32_t Ledger::add(Row row) noexcept {
   return place;
 }
 
+bool Ledger::list_trial(const Row& row) noexcept {
+  for (uint32_t& one : all().trials) {
+    if (one != 0) continue;
+    const uint32_t place = add(row);
+    std::atomic_ref(one).store(place, std::memory_order_release);
+    return place != 0;
+  }
+  return false;
+}
+
 void Ledger::clear(uint32_t row) noexcept {
   std::atomic_ref(all().rows[row].stamp).store(0, std::memory_order_seq_cst);
   try {
@@ -88,6 +98,14 @@ Row PeerLedger::read(uint32_t number) const noexcept {
   std::memcpy(&copy, &row, sizeof copy);
   copy.stamp = is(number, stamp) ? stamp : 0;
   return copy;
+}
+
+Row PeerLedger::trial_of(const cuda::Uuid& device) const noexcept {
+  for (uint32_t& one : reinterpret_cast<LedgerFile*>(mapping_.data())->trials) {
+    const Row row = read(std::atomic_ref(one).load(std::memory_order_acquire));
+    if (row.stamp != 0 && std::memcmp(row.device, device.bytes, sizeof row.device) == 0) return row;
+  }
+  return {};
 }
 
 bool PeerLedger::is(uint32_t number, uint64_t stamp) const noexcept {

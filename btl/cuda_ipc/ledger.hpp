@@ -32,16 +32,18 @@ struct Row {
   uint32_t next;       // the row of what begins where this ends; of a kPointer, the row of its pool
   uint32_t reserved;
   unsigned char handle[64];  // kFabric, kPointer, kLegacy
-  unsigned char unused[16];
+  unsigned char device[16];  // of a trial's block: its device
 };
 static_assert(sizeof(Row) == 128);
 
 /// The file of a ledger.
 struct LedgerFile {
   static constexpr uint32_t kRows = 16384;
-  static constexpr uint64_t kMagic = 0x31726567'6465'6c74;
+  static constexpr uint32_t kTrials = 24;
+  static constexpr uint64_t kMagic = 0x32726567'6465'6c74;
   uint64_t magic, number;
-  unsigned char unused[112];
+  uint32_t trials[kTrials];  // rows of blocks for trials (trial.hpp); 0: none
+  unsigned char unused[16];
   Row rows[kRows];  // the first is never used
 };
 
@@ -54,6 +56,8 @@ class Ledger {
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
   /// The number of a free row, filled with this and a new stamp; 0 if all are taken.
   uint32_t add(Row row) noexcept;
+  /// A row of a block for trials. False where there is no room.
+  bool list_trial(const Row& row) noexcept;
   /// Before what it names is closed.
   void clear(uint32_t row) noexcept;
   void chain(uint32_t row, uint32_t next) noexcept;
@@ -81,6 +85,8 @@ class PeerLedger {
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
   /// A copy; its stamp is 0 where there is no such row.
   [[nodiscard]] Row read(uint32_t row) const noexcept;
+  /// The block for trials of a device; its stamp is 0 where there is none.
+  [[nodiscard]] Row trial_of(const cuda::Uuid& device) const noexcept;
   /// Whether a row is still the same.
   [[nodiscard]] bool is(uint32_t row, uint64_t stamp) const noexcept;
   /// And its descriptor, too: what was taken by that number is the row's.

@@ -44,6 +44,7 @@ struct Import {
 struct Failure {
   std::string why;
   bool unreachable = false;  // the device does not reach that memory, and will not the next time
+  bool wrong_data = false;   // it does, and reads something else there
 };
 /// Of a driver call.
 [[nodiscard]] Failure failure_of(const char* function, CUresult result);

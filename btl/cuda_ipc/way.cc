@@ -30,6 +30,7 @@ class Way final : public DeviceTransport {
     Exports::instance().look_after();
     if (ipc_) ipc_->look_after();
   }
+  bool found_wrong_data() const noexcept override { return ipc_ && ipc_->found_wrong_data(); }
   std::string why_not() const override { return ipc_ ? ipc_->why_not() : "TERN_CUDA_IPC is 0"; }
 
  private:

@@ -106,8 +106,11 @@ void Trial::open() {
     if (i == rank_) continue;
     pml::MemoryHandle handle;
     std::memcpy(&handle, slots_.await(i).data(), sizeof handle);
-    if (state(i) == State::kUntried && aside_.valid())
-      there_[static_cast<size_t>(i)] = pml_.map(handle, job_.device());
+    if (state(i) != State::kUntried || !aside_.valid()) continue;
+    const auto at = static_cast<size_t>(i);
+    there_[at] = pml_.map(handle, job_.device());
+    if (there_[at] == nullptr && pml_.avoids(job_.device().uuid, handle.device))
+      states_[at] = State::kBad;  // a message has found that
   }
   slots_.awaited_all();
   slots_.end();

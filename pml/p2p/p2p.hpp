@@ -68,6 +68,9 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   void avoid(const cuda::Uuid& device, const cuda::Uuid& of) override {
     devices_.avoid(device, of);
   }
+  bool avoids(const cuda::Uuid& device, const cuda::Uuid& of) const noexcept override {
+    return devices_.avoids(device, of);
+  }
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                         cuda::Device& device) noexcept override {
     return devices_.map(handle, device);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "btl/cuda_ipc/trial.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/memory.hpp"
+
+namespace tern::btl::cuda_ipc {
+
+std::vector<uint64_t> trial_pattern(uint64_t ledger) {
+  std::vector<uint64_t> words(kTrialBytes / sizeof(uint64_t));
+  uint64_t word = ledger | 1;
+  for (uint64_t& one : words) {
+    word ^= word << 13;
+    word ^= word >> 7;
+    word ^= word << 17;
+    one = word;
+  }
+  return words;
+}
+
+bool Trials::fill(cuda::Device& device, CUdeviceptr at, uint64_t ledger) {
+  const auto pattern = trial_pattern(ledger);
+  cuda::Job job(device);
+  job.copy(reinterpret_cast<void*>(at), pattern.data(), kTrialBytes);
+  return job.finish();
+}
+
+// cuMemAlloc waits for all work on the device.
+void Trials::list(cuda::Device& device, Ledger& ledger) noexcept {
+  constexpr int kMostTries = 64;
+  try {
+    auto known = std::find_if(all_.begin(), all_.end(),
+                              [&](const Block& one) { return one.device == device.uuid; });
+    if (known == all_.end())
+      known = all_.insert(all_.end(), {device.uuid, &device.driver, device.context});
+    if (known->at != 0 || known->tries >= kMostTries) return;
+    ++known->tries;
+    if (!device.is_quiet()) return;
+    const cuda::Current current(device);
+    CUdeviceptr at = 0;
+    if (device.driver.cuMemAlloc_v2(&at, kTrialBytes) != CUDA_SUCCESS) return;
+    const cuda::Memory memory = cuda::look_up(reinterpret_cast<const void*>(at));
+    CUipcMemHandle named;
+    Row row{};
+    row.forms = Row::kLegacy;
+    row.buffer_id = memory.buffer_id;
+    row.base = memory.base;
+    row.bytes = memory.bytes;
+    static_assert(sizeof named == sizeof row.handle && sizeof device.uuid == sizeof row.device);
+    const bool serves = memory.legacy_ipc && fill(device, at, ledger.number()) &&
+                        device.driver.cuIpcGetMemHandle(&named, at) == CUDA_SUCCESS;
+    std::memcpy(row.handle, &named, sizeof named);
+    std::memcpy(row.device, &device.uuid, sizeof row.device);
+    if (!serves || !ledger.list_trial(row)) {
+      (void)device.driver.cuMemFree_v2(at);
+      known->tries = kMostTries;
+      return;
+    }
+    known->at = at;
+    known->context = device.context;
+    known->buffer_id = memory.buffer_id;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+// An ended context has no block any more.
+void Trials::end() noexcept {
+  for (const Block& one : all_) {
+    if (one.at == 0 || cuda::driver() == nullptr) continue;
+    const cuda::Current current(*one.driver, one.context);
+    if (current.result() == CUDA_SUCCESS &&
+        cuda::look_up(reinterpret_cast<const void*>(one.at)).buffer_id == one.buffer_id)
+      (void)one.driver->cuMemFree_v2(one.at);
+  }
+  all_.clear();
+}
+
+}  // namespace tern::btl::cuda_ipc
