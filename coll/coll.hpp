@@ -46,6 +46,11 @@ class Coll final : UnderWay, ScheduleMaker {
   /// *islands: as of GpuTeams::lease.
   [[nodiscard]] int prepare_enqueue(core::Communicator& communicator, cuda::Device* device,
                                     std::vector<int>* islands = nullptr) noexcept;
+  /// A duplicate is about to be made, on all ranks: whether it is the first. No message is sent.
+  [[nodiscard]] static bool first_duplicate(const core::Communicator& communicator) noexcept;
+  /// The first one gets the twin of the communicator's team, if there is one.
+  [[nodiscard]] int prepare_duplicate(const core::Communicator& communicator,
+                                      core::Communicator& made) noexcept;
   /// Of a communicator so prepared; null where its ranks have none.
   [[nodiscard]] static std::shared_ptr<GpuTeam> team_of(
       const core::Communicator& communicator) noexcept;
@@ -174,7 +179,7 @@ class Coll final : UnderWay, ScheduleMaker {
                   Slots& slots, int* code);
   Ran run_on_team(CommState& state, const Operation& operation, cuda::Job job, int* code);
   [[nodiscard]] cuda::Job job_for_team(CommState& state, const Operation& operation) noexcept;
-  void tell_busy(CommState& state, const cuda::Device& device) noexcept;
+  [[nodiscard]] bool becomes_quiet(CommState& state, cuda::Device& device) noexcept;
   [[nodiscard]] bool has_own_team(CommState& state, cuda::Device& device);
   void await_team(CommState& state, const Operation& operation, cuda::Job& job, uint32_t call);
   [[noreturn]] TERN_COLD void leave_team(CommState& state, cuda::Job& job, int code,

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "coll/coll.hpp"
@@ -77,6 +78,28 @@ int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device
     return fail(MPI_ERR_NO_MEM, "no memory for a team of GPUs of %d ranks", communicator.size());
   } catch (const Error& error) {
     return fail(error);
+  }
+}
+
+bool Coll::first_duplicate(const core::Communicator& communicator) noexcept {
+  const core::ChannelLock lock(communicator.channel().progress);
+  auto* const state = static_cast<CommState*>(communicator.coll.get());
+  return state != nullptr && !std::exchange(state->has_duplicate, true);
+}
+
+int Coll::prepare_duplicate(const core::Communicator& communicator,
+                            core::Communicator& made) noexcept {
+  const core::ChannelLock lock(channel_.progress);
+  const auto* const state = static_cast<const CommState*>(communicator.coll.get());
+  if (state == nullptr || state->team == nullptr) return MPI_SUCCESS;
+  const std::shared_ptr<GpuTeam>& twin = state->team->twin();
+  if (twin == nullptr || (twin->parts() == 0 && twin->shares())) return MPI_SUCCESS;
+  try {
+    state_of(made).team = twin;
+    twin->lease(true);
+    return MPI_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory for a duplicate of a communicator with a stream");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -117,26 +118,39 @@ cuda::Job Coll::job_for_team(CommState& state, const Operation& operation) noexc
     if (code != MPI_SUCCESS) (void)take_last_error();
     if (code != MPI_SUCCESS) return gives_up();
     // Making a team waits for what is on the device, which may wait for another rank.
-    if (state.own_team == nullptr && !job.device().is_quiet()) {
-      tell_busy(state, job.device());
-      return gives_up();
-    }
+    if (state.own_team == nullptr && !becomes_quiet(state, job.device())) return gives_up();
     if (state.own_team != nullptr && &state.own_team->device() != &job.device()) return gives_up();
   }
   if (job.failed()) return gives_up();
   return job;
 }
 
-void Coll::tell_busy(CommState& state, const cuda::Device& device) noexcept {
-  constexpr uint32_t kToTell = 250;
-  if (++state.busy_calls != kToTell || !process_.explain.on()) return;
-  process_.gpus.tell_choice(
-      process_.explain,
-      strf("small collectives of device memory on %s go through the host, which is slower: at each "
-           "of them so far, device %d had work in the default stream or enqueued calls, and the "
-           "memory that devices share is allocated while it has none. One collective after a "
-           "cudaDeviceSynchronize helps",
-           state.communicator.name.or_words("a communicator").c_str(), device.ordinal));
+// A program may always have work in the default stream, but puts no more there while it is in a
+// call: now and then a call waits until the stream is empty. Ranks count calls alike, and so wait
+// in the same one. Work that itself waits for another rank ends the attempt.
+bool Coll::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
+  constexpr uint32_t kFirst = 4, kToTell = 256;
+  constexpr int64_t kLongest = 100'000'000;  // ns
+  constexpr int64_t kBetweenLooks = 200;     // us
+  const uint32_t call = ++state.calls_without_team;
+  if (device.is_quiet()) return true;
+  if (call < kFirst || !std::has_single_bit(call)) return false;
+  if (!device.has_waiting()) {
+    const int64_t end = now_ns() + kLongest;
+    bool quiet = false;
+    channel_.progress.wait([&] { return (quiet = device.is_quiet()) || now_ns() > end; },
+                           [](WaitReport*) {}, kBetweenLooks);
+    if (quiet) return true;
+  }
+  if (call == kToTell && process_.explain.on())
+    process_.gpus.tell_choice(
+        process_.explain,
+        strf("small collectives of device memory on %s go through the host, which is slower: the "
+             "memory that devices share is allocated while device %d has no work in the default "
+             "stream and no enqueued calls, and 7 collectives have waited for that in vain for "
+             "0.1 s. One collective after a cudaDeviceSynchronize helps",
+             state.communicator.name.or_words("a communicator").c_str(), device.ordinal));
+  return false;
 }
 
 // Some messages at the first use, and memory of the device.

@@ -39,12 +39,13 @@ struct CommState final : CommRefusals {
   std::unique_ptr<Forced> hints;                        // null: none
   std::shared_ptr<GpuTeam> team;                        // of its ranks' streams; null: none
   std::string no_team;                                  // why not
+  bool has_duplicate = false;                           // which has the team's twin, if any
   std::atomic<const char*> wire_taken{nullptr};         // by the last call of its streams
   std::vector<std::shared_ptr<GpuTeam>> related_teams;  // of parts of its ranks, whose streams wait
   std::shared_ptr<GpuTeam> own_team;                    // of ordinary calls; null: not yet, or none
   std::unique_ptr<DeviceCalls> own_calls;               // in its streams
   uint32_t team_rests = 0, last_rest = 0;               // calls before ranks ask for it again
-  uint32_t busy_calls = 0;                              // with a busy default stream
+  uint32_t calls_without_team = 0;                      // of device memory
   bool no_own_team = false;                             // ranks came to that together
   std::shared_ptr<CachedSchedule> neighborhoods[2];     // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.

@@ -22,7 +22,7 @@ const char* ExchangeRun::why_not(const GpuTeam& team, const Params& params,
   if (params.gpu_engine == "host") return "TERN_GPU_ENGINE is host";
   if (params.gpu_engine == "stream")
     return "TERN_GPU_ENGINE is stream, and only kernels move blocks whose sizes two ranks know";
-  if (team.parts() == 0) return "a rank has no kernels";
+  if (team.parts() == 0) return team.no_parts();
   return nullptr;
 }
 

@@ -41,7 +41,7 @@ bool KernelRun::is_plain(const core::Data& data, const cuda::Device& device,
 
 const char* KernelRun::why_not(const GpuTeam& team, const Placed& placed,
                                const Operation& operation) noexcept {
-  if (team.parts() == 0) return "a rank has no kernels";
+  if (team.parts() == 0) return team.no_parts();
   if (placed.most_messages > ScratchLayout::kKernelMessages)
     return "ranks send each other more messages than kernels have words for";
   const Pieces pieces(operation, placed, room_of(team));

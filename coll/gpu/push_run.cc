@@ -104,7 +104,7 @@ size_t PushRun::largest(const Placed& placed, const Operation& operation) noexce
 
 const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
                              const Operation& operation) noexcept {
-  if (team.parts() == 0) return "a rank has no kernels";
+  if (team.parts() == 0) return team.no_parts();
   if (!serves(placed, operation.collective)) return "its algorithm takes several hops";
   if (operation.collective == kBarrier) return nullptr;
   if (operation.irregular && !has_all_blocks(operation)) return "blocks differ";

@@ -31,6 +31,9 @@ std::array<uint32_t, kTrialBytes / sizeof(uint32_t)> trial_pattern(int from, int
   return words;
 }
 
+/// The scratch of a twin is a part of so many of the other's.
+constexpr size_t kShareOfTwin = 4;
+
 std::string failure_of(const char* what, const cuda::Job& job) {
   return strf("%s failed: %s", what, job.failure().c_str());
 }
@@ -49,6 +52,13 @@ GpuTeam::GpuTeam(uint64_t number, std::vector<int> members, int rank, cuda::Devi
 
 GpuTeam::~GpuTeam() { end(); }
 
+void GpuTeam::lease(bool on) noexcept {
+  leased_ = on || pinned_;
+  if (leased_) return;
+  if (places_ != nullptr) places_->retire([this] { return passed() == calls(); });
+  if (twin_ != nullptr && !twin_->leased()) twin_->lease(false);
+}
+
 // Freeing would wait for all work of the device: where there is some, the memory stays.
 void GpuTeam::end() noexcept {
   mapped_.clear();
@@ -57,18 +67,25 @@ void GpuTeam::end() noexcept {
   if (current.result() != CUDA_SUCCESS) return;
   const cuda::Exportable scratch = std::exchange(scratch_, {});
   if (multicast_ != nullptr) multicast_->end();
+  if (twin_ != nullptr) twin_->give_back();
+  give_back();
+  (void)cuda::free_exportable(device_.driver, scratch);
+}
+
+void GpuTeam::give_back() noexcept {
+  places_.reset();
   programs_.give_back();
-  if (end_ != nullptr) (void)device_.driver.cuEventDestroy_v2(end_);
-  if (rescue_ != nullptr) device_.streams.end(rescue_);
+  if (end_ != nullptr) (void)device_.driver.cuEventDestroy_v2(std::exchange(end_, nullptr));
+  if (rescue_ != nullptr) device_.streams.end(std::exchange(rescue_, nullptr));
   lanes_.end();
   if (voice_.here != nullptr)
     device_.release(cuda::Device::Store::kPinned, reinterpret_cast<std::byte*>(voice_.here),
                     voice_.bytes);
   voice_.here = nullptr;
-  (void)cuda::free_exportable(device_.driver, scratch);
 }
 
-std::string GpuTeam::take_scratch(size_t bytes) {
+std::string GpuTeam::take_scratch(Scratch wanted) {
+  const size_t bytes = wanted.bytes;
   layout_.bytes = bytes;
   layout_.lines = no_lines().empty();
   if (layout_.lines && !layout_.serves()) {
@@ -79,24 +96,49 @@ std::string GpuTeam::take_scratch(size_t bytes) {
     return strf(
         "its scratch of %zu bytes is too small for %d ranks; a larger TERN_GPU_SCRATCH helps",
         bytes, layout_.ranks);
+  ScratchLayout small = layout_;
+  small.bytes = bytes / kShareOfTwin;
+  small.lines = layout_.lines && small.serves();
+  const size_t more = wanted.twin && small.serves() ? small.bytes : 0;
   {
     const cuda::Current current(device_);
     const char* function = "cuCtxPushCurrent";
     CUresult result = current.result();
     if (result == CUDA_SUCCESS)
-      result = cuda::allocate_exportable(device_.driver, bytes, 0, &scratch_, &function);
+      result =
+          wanted.plain
+              ? cuda::allocate_plain(device_.driver, bytes + more, &scratch_, &function)
+              : cuda::allocate_exportable(device_.driver, bytes + more, 0, &scratch_, &function);
     if (result != CUDA_SUCCESS)
-      return strf("no %zu bytes of device memory for its scratch: %s", bytes,
+      return strf("no %zu bytes of device memory for its scratch: %s", bytes + more,
                   cuda::words_of(function, result).c_str());
   }
-  bases_[static_cast<size_t>(rank_)] = reinterpret_cast<std::byte*>(scratch_.address);
+  if (std::string why = prepare_in(reinterpret_cast<std::byte*>(scratch_.address)); !why.empty())
+    return why;
+  return more == 0 ? std::string() : make_twin(small);
+}
+
+std::string GpuTeam::prepare_in(std::byte* scratch) {
+  bases_[static_cast<size_t>(rank_)] = scratch;
   if (std::string why = prepare_words(); !why.empty()) return why;
   if (std::string why = make_voice(); !why.empty()) return why;
   return programs_.prepare();
 }
 
+// Behind the own scratch.
+std::string GpuTeam::make_twin(const ScratchLayout& layout) {
+  twin_ = std::make_shared<GpuTeam>(number_, members_, rank_, device_);
+  twin_->layout_ = layout;
+  twin_->lines_ = lines_;
+  if (!layout.lines && lines_.why_not.empty())
+    twin_->lines_.why_not = "the scratch of a duplicate has no room for them";
+  twin_->no_multicast_ = "it is a duplicate's";
+  return twin_->prepare_in(at(rank_, layout_.bytes));
+}
+
 std::string GpuTeam::offer(pml::Pml& pml, pml::MemoryHandle* handle) const {
-  return pml.offer(device_, at(rank_, 0), layout_.bytes, handle)
+  const size_t more = twin_ == nullptr ? 0 : twin_->layout_.bytes;
+  return pml.offer(device_, at(rank_, 0), layout_.bytes + more, handle)
              ? std::string()
              : "its device memory cannot be shared with other ranks";
 }
@@ -126,6 +168,7 @@ std::string GpuTeam::map(const Mapper& map_of) {
       bases_[i] = mapped_[i]->address;
     else if (why.empty())
       why = strf("its device does not map the memory of rank %zu's", i);
+    if (twin_ != nullptr && mapped_[i] != nullptr) twin_->bases_[i] = bases_[i] + layout_.bytes;
   }
   return why;
 }

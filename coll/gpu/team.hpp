@@ -76,17 +76,40 @@ class GpuTeam {
   [[nodiscard]] uint32_t next_exchange() noexcept { return exchanges_++; }
   /// What users call its ranks, where these are a part of theirs.
   void name_ranks(std::vector<int> names) noexcept { names_ = std::move(names); }
-  [[nodiscard]] bool leased() const noexcept { return leased_; }
-  void lease(bool on) noexcept { leased_ = on || pinned_; }
+  /// A smaller team of the same ranks, made with this one, for the first duplicate of its
+  /// communicator, which may wait for no rank; null: none.
+  [[nodiscard]] const std::shared_ptr<GpuTeam>& twin() const noexcept { return twin_; }
+  [[nodiscard]] bool leased() const noexcept { return leased_ || (twin_ && twin_->leased()); }
+  /// All calls have passed.
+  [[nodiscard]] bool at_rest() const noexcept {
+    return passed() == calls() && (!twin_ || twin_->at_rest());
+  }
+  void lease(bool on) noexcept;
   /// Whether all ranks have kernels.
   [[nodiscard]] bool reduces() const noexcept { return reduces_; }
-  void set_reduces(bool all) noexcept { reduces_ = all; }
+  void set_reduces(bool all) noexcept {
+    reduces_ = all;
+    if (twin_) twin_->set_reduces(all);
+  }
   [[nodiscard]] Lanes& lanes() noexcept { return lanes_; }
-  /// Blocks of threads that a kernel may have: resident together on every rank's device.
+  /// Blocks of threads that a kernel may have: resident on every rank's device beside those of all
+  /// other teams. 0: no kernel may wait; no_parts() says why.
   [[nodiscard]] int parts() const noexcept { return parts_; }
+  [[nodiscard]] const char* no_parts() const noexcept {
+    return reduces_ ? "waiting kernels of other communicators have all places of a rank's GPU"
+                    : "a rank has no kernels";
+  }
+  /// Its own share of its device's places.
+  [[nodiscard]] cuda::Residency::Share& places(cuda::Residency& of) {
+    if (places_ == nullptr) places_ = of.share();
+    return *places_;
+  }
   /// Ranks share a GPU by MPS: kernels run beside one another, but no stream waits for words.
   [[nodiscard]] bool shares() const noexcept { return shares_; }
-  void set_shares(bool some) noexcept { shares_ = some; }
+  void set_shares(bool some) noexcept {
+    shares_ = some;
+    if (twin_) twin_->set_shares(some);
+  }
   void set_parts(int parts) noexcept { parts_ = parts; }
   /// Why kernels do not push lines of LL128, alike on all ranks; empty: they may.
   [[nodiscard]] const std::string& no_lines() const noexcept { return lines_.why_not; }
@@ -95,7 +118,7 @@ class GpuTeam {
   /// Before take_scratch().
   void set_lines(LinesVerdict of_all) noexcept { lines_ = std::move(of_all); }
   /// Memory with a multicast address, on all ranks or on none (null, and why).
-  [[nodiscard]] const Multicast* multicast() const noexcept { return multicast_.get(); }
+  [[nodiscard]] Multicast* multicast() const noexcept { return multicast_.get(); }
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
   void set_multicast(std::unique_ptr<Multicast> made) noexcept { multicast_ = std::move(made); }
   void set_no_multicast(std::string why) noexcept { no_multicast_ = std::move(why); }
@@ -162,8 +185,13 @@ class GpuTeam {
   [[nodiscard]] const std::string& why_broken() const noexcept { return why_broken_; }
 
   // How it is made (teams.cc): each 0 or a sentence that says what this rank lacks.
+  struct Scratch {
+    size_t bytes;
+    bool plain;  // by cuMemAlloc, not memory with a descriptor
+    bool twin;   // for a twin, too: a part of it besides
+  };
   /// Waits for all work on the device: no lock may be held.
-  [[nodiscard]] std::string take_scratch(size_t bytes);
+  [[nodiscard]] std::string take_scratch(Scratch wanted);
   [[nodiscard]] std::string offer(pml::Pml& pml, pml::MemoryHandle* handle) const;
   /// Gives the scratch of another rank; null: this one does not reach it.
   using Mapper = std::function<std::unique_ptr<pml::MappedPeerMemory>(int rank)>;
@@ -191,13 +219,17 @@ class GpuTeam {
   [[nodiscard]] std::string describe(const KernelReports::Said& said) const;
   [[nodiscard]] std::string prepare_words();
   [[nodiscard]] std::string make_voice();
+  void give_back() noexcept;
+  [[nodiscard]] std::string prepare_in(std::byte* scratch);
+  [[nodiscard]] std::string make_twin(const ScratchLayout& layout);
 
   const uint64_t number_;
   const std::vector<int> members_;  // indices of peers, by rank
   const int rank_;
   cuda::Device& device_;
   ScratchLayout layout_;
-  cuda::Exportable scratch_;
+  cuda::Exportable scratch_;  // none of a twin, whose place is in the other's
+  std::shared_ptr<GpuTeam> twin_;
   std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;  // by rank; null: the own
   std::vector<std::byte*> bases_;
   std::map<std::pair<const Algorithm*, int>, std::unique_ptr<Placed>> placed_;
@@ -207,6 +239,7 @@ class GpuTeam {
   std::set<Said> said_;
   int set_ = 0;
   int parts_ = 0;
+  std::unique_ptr<cuda::Residency::Share> places_;
   bool leased_ = false, reduces_ = false, pinned_ = false, shares_ = false;
   CUevent end_ = nullptr;  // of the last call
   CUstream last_ = nullptr;
@@ -267,14 +300,17 @@ class GpuTeams {
                                               const cuda::Device& device) const;
   [[nodiscard]] static uint64_t parts_of(const std::vector<Facts>& all, bool* shares,
                                          std::string* why_not);
+  [[nodiscard]] int sharers(const cuda::Device& device, const std::vector<Facts>& all) const;
+  [[nodiscard]] int agree_on_places(core::Communicator& communicator, GpuTeam& team, Use use,
+                                    const std::vector<Facts>& all, int wanted);
   void agree(core::Communicator& communicator, const std::string& mine, std::string* why_not);
-  void prepare(core::Communicator& communicator, GpuTeam& team, size_t bytes, std::string* why_not,
-               std::vector<int>* islands);
+  void prepare(core::Communicator& communicator, GpuTeam& team, GpuTeam::Scratch wanted,
+               std::string* why_not, std::vector<int>* islands);
   [[nodiscard]] bool takes_more(Use use) const noexcept;
   [[nodiscard]] std::vector<int> find_islands(core::Communicator& communicator,
                                               const GpuTeam& team);
   void dissolve(core::Communicator& communicator, const std::shared_ptr<GpuTeam>& team);
-  [[nodiscard]] bool add_multicast(core::Communicator& communicator, GpuTeam& team);
+  [[nodiscard]] bool add_multicast(core::Communicator& communicator, GpuTeam& team, int places);
   [[nodiscard]] static std::string why_no_multicast(const GpuTeam& team, const Params& params);
   void agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
                       const topo::NvLinks& links, uint64_t parts, GpuTeam& team);

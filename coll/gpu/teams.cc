@@ -21,6 +21,13 @@ std::vector<int> members_of(const core::Communicator& communicator) {
   return members;
 }
 
+constexpr int kPlacesOfTwin = 2;
+
+/// Places for the largest grid of a waiting kernel.
+int most_wanted(cuda::Device& device) {
+  return Multicast::why_not(device).empty() ? Multicast::kParts : ScratchLayout::kParts;
+}
+
 /// Not 0.
 uint64_t number_of(const core::ContextId& id, GpuTeams::Use use) noexcept {
   return ((id.creator * 31 + id.counter) * 2 + static_cast<uint64_t>(use)) | uint64_t{1} << 63;
@@ -54,7 +61,7 @@ std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
                                         const cuda::Device& device) const {
   for (const auto& team : all_)
     if (!team->leased() && !team->broken() && !team->forsaken() && team->why_given_up().empty() &&
-        team->passed() == team->calls() && team->members() == members && &team->device() == &device)
+        team->at_rest() && team->members() == members && &team->device() == &device)
       return team;
   return nullptr;
 }
@@ -92,6 +99,56 @@ uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::st
   if (*shares && parts == 0)
     *why_not = "ranks share a GPU, and a rank has no kernels that fit there";
   return parts;
+}
+
+/// How many processes have kernels on a GPU, where MPS runs those of several side by side.
+int GpuTeams::sharers(const cuda::Device& device, const std::vector<Facts>& all) const {
+  if (device.attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) == 0) return 1;
+  const auto here = std::count_if(all.begin(), all.end(),
+                                  [&](const Facts& one) { return one.device == device.uuid; });
+  int devices = 1;
+  if (device.driver.cuDeviceGetCount(&devices) != CUDA_SUCCESS || devices < 1) devices = 1;
+  return std::max(static_cast<int>(here),
+                  (executions_.process().node_size + devices - 1) / devices);
+}
+
+// As many on each rank as the one with the fewest got.
+int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, Use use,
+                              const std::vector<Facts>& all, int wanted) {
+  core::Process& process = executions_.process();
+  cuda::Device& device = team.device();
+  const int most = static_cast<int>(all[static_cast<size_t>(communicator.rank())].kernels) /
+                   sharers(device, all);
+  cuda::Residency& residency = process.gpus.residency(device.uuid);
+  const bool ordinary = use == Use::kOrdinary;
+  GpuTeam* const twin = ordinary ? nullptr : team.twin().get();
+  struct Places {
+    int team, twin;
+  } mine{};
+  if (ordinary)
+    mine.team = std::min(wanted, residency.ordinary(most_wanted(device), most));
+  else
+    mine.team = team.places(residency).take(wanted, most);
+  if (twin != nullptr) mine.twin = twin->places(residency).take(kPlacesOfTwin, most);
+  std::vector<Places> of_all(all.size());
+  executions_.gather(communicator, &mine, of_all.data(), sizeof mine, kMakingTeam);
+  for (const Places& one : of_all)
+    mine = {std::min(mine.team, one.team), std::min(mine.twin, one.twin)};
+  const int fewest = mine.team;
+  team.places(residency).keep(ordinary ? 0 : fewest);
+  team.set_parts(std::min(fewest, static_cast<int>(ScratchLayout::kParts)));
+  if (twin != nullptr) {
+    twin->places(residency).keep(mine.twin);
+    twin->set_parts(mine.twin);
+  }
+  if (team.multicast() != nullptr) team.multicast()->limit_blocks(fewest);
+  if (fewest < ScratchLayout::kParts && team.reduces())
+    process.gpus.tell_choice(
+        process.explain,
+        strf("kernels of %s have %d blocks of threads, not %d: those of other communicators, which "
+             "may wait at the same time, have places on the GPU of a rank, too",
+             communicator.name.or_words("a communicator").c_str(), fewest, ScratchLayout::kParts));
+  return fewest;
 }
 
 // All unmap before any frees.
@@ -170,17 +227,36 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   const uint64_t parts = parts_of(all, &shares, why_not);
   if (!why_not->empty()) return leave();
   const auto same = [&](const Facts& one) { return one.idle == mine.idle && one.idle != 0; };
-  if (std::all_of(all.begin(), all.end(), same)) return team;
+  if (std::all_of(all.begin(), all.end(), same)) {
+    const int wanted = team->multicast() != nullptr ? Multicast::kParts : ScratchLayout::kParts;
+    if (agree_on_places(communicator, *team, use, all, wanted) > 0 || !shares) return team;
+    *why_not = std::string("ranks share a GPU, and ") + team->no_parts();
+    return leave();
+  }
   (void)leave();
-  team = std::make_shared<GpuTeam>(number_of(communicator.id(), use), members, communicator.rank(),
-                                   *device);
-  agree_on_lines(communicator, all, links, parts, *team);
-  prepare(communicator, *team, mine.bytes, why_not, islands);
+  // Clients of MPS may not take each other's descriptors, but the driver's older handles.
+  for (const bool plain : {false, true}) {
+    why_not->clear();
+    team = std::make_shared<GpuTeam>(number_of(communicator.id(), use), members,
+                                     communicator.rank(), *device);
+    agree_on_lines(communicator, all, links, parts, *team);
+    prepare(communicator, *team, {mine.bytes, plain, use == Use::kEnqueued}, why_not, islands);
+    if (why_not->empty() || plain || !shares) break;
+    dissolve(communicator, team);
+  }
   team->set_shares(shares);
-  team->set_parts(static_cast<int>(parts));
   team->set_reduces(parts > 0);
-  if (why_not->empty() && !add_multicast(communicator, *team))
-    *why_not = "a trial of the switch went wrong: " + team->no_multicast();
+  if (why_not->empty()) {
+    const bool switches = why_no_multicast(*team, executions_.process().params).empty();
+    const int wanted = switches ? Multicast::kParts : ScratchLayout::kParts;
+    const int places = agree_on_places(communicator, *team, use, all, wanted);
+    if (places == 0 && shares)
+      *why_not = std::string("ranks share a GPU, and ") + team->no_parts();
+    else if (!add_multicast(communicator, *team, places))
+      *why_not = "a trial of the switch went wrong: " + team->no_multicast();
+    if (team->multicast() == nullptr && use == Use::kEnqueued)
+      team->places(executions_.process().gpus.residency(device->uuid)).keep(team->parts());
+  }
   if (!why_not->empty()) {
     dissolve(communicator, team);
     return nullptr;
@@ -192,7 +268,7 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
 }
 
 // Scratch that all map and have tried; else *why_not.
-void GpuTeams::prepare(core::Communicator& communicator, GpuTeam& team, size_t bytes,
+void GpuTeams::prepare(core::Communicator& communicator, GpuTeam& team, GpuTeam::Scratch wanted,
                        std::string* why_not, std::vector<int>* islands) {
   pml::Pml& pml = executions_.pml();
   std::vector<pml::MemoryHandle> handles(static_cast<size_t>(communicator.size()));
@@ -200,7 +276,7 @@ void GpuTeams::prepare(core::Communicator& communicator, GpuTeam& team, size_t b
   std::string lacks;
   {
     const core::ChannelUnlock meanwhile(communicator.channel().progress);
-    lacks = team.take_scratch(bytes);
+    lacks = team.take_scratch(wanted);
   }
   if (lacks.empty()) lacks = team.offer(pml, &handle);
   executions_.gather(communicator, &handle, handles.data(), sizeof handle, kMakingTeam);

@@ -24,9 +24,8 @@ constexpr const char* kMakingMulticast = "making multicast memory";
 
 /// What a rank tells the others. Sent as bytes.
 struct Member {
-  Address mail;     // where it takes the descriptor
-  uint64_t blocks;  // of threads, resident together
-  uint64_t bytes;   // of the object, by the rank that has made it
+  Address mail;    // where it takes the descriptor
+  uint64_t bytes;  // of the object, by the rank that has made it
 };
 
 struct Letter {
@@ -38,12 +37,14 @@ struct Letter {
 /// One rank's part: steps, each of which gives a sentence where it fails.
 class MulticastMaking {
  public:
-  MulticastMaking(GpuTeam& team, const Params& params, std::string lacks)
+  MulticastMaking(GpuTeam& team, const Params& params, int places, std::string lacks)
       : team_(team),
         wanted_(params.gpu_scratch / kShare),
         lacks_(std::move(lacks)),
         made_(std::make_unique<Multicast>(team.device())),
-        all_(static_cast<size_t>(team.ranks())) {}
+        all_(static_cast<size_t>(team.ranks())) {
+    made_->set_blocks(places);
+  }
 
   [[nodiscard]] std::string ready() {
     if (lacks_.empty() && !socket_.valid()) lacks_ = "it has no socket to take the object by";
@@ -53,19 +54,8 @@ class MulticastMaking {
     return is_root() ? made_->create(team_.ranks(), wanted_, &descriptor_) : std::string();
   }
   // Then members meet.
-  [[nodiscard]] Member member() const {
-    return {socket_.address(),
-            static_cast<uint64_t>(
-                std::min(Multicast::kParts, team_.device().kernels()->most_waiting_multicast())),
-            made_->bytes()};
-  }
+  [[nodiscard]] Member member() const { return {socket_.address(), made_->bytes()}; }
   [[nodiscard]] Member* all() noexcept { return all_.data(); }
-  void have_met() noexcept {
-    const auto fewest =
-        std::min_element(all_.begin(), all_.end(),
-                         [](const Member& a, const Member& b) { return a.blocks < b.blocks; });
-    made_->set_blocks(static_cast<int>(fewest->blocks));
-  }
   [[nodiscard]] std::string hand_out() {
     const Letter letter{Letter::kMagic, team_.number()};
     const int fd = descriptor_.get();
@@ -131,10 +121,11 @@ class MulticastMaking {
 
 // Every step ends in an agreement, by which all are done with it. False where what a trial in vain
 // has left behind could not be cleared: the team is of no use then.
-bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team) {
+bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, int places) {
   using Making = MulticastMaking;
   const Params& params = executions_.process().params;
-  Making making(team, params, why_no_multicast(team, params));
+  Making making(team, params, places,
+                places == 0 ? team.no_parts() : why_no_multicast(team, params));
   std::string why;
   const auto step = [&](std::string (Making::*action)()) {
     std::string mine;
@@ -153,7 +144,6 @@ bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team) {
   const auto meet = [&] {
     const Member mine = making.member();
     executions_.gather(communicator, &mine, making.all(), sizeof mine, kMakingMulticast);
-    making.have_met();
     return true;
   };
   if (step(&Making::ready) && step(&Making::create) && meet() && step(&Making::hand_out) &&

@@ -135,6 +135,7 @@ const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
                               bool any_size) noexcept {
   // What costs least is asked first: this stands before each call.
   if (team.multicast() == nullptr) return team.no_multicast().c_str();
+  if (team.parts() == 0) return team.no_parts();
   if (asked.wire != Wire::kAuto && asked.wire != Wire::kMultimem) return kAsked;
   if (asked.wire == Wire::kAuto && !any_size)
     if (const char* why = why_no_gain(team, operation, bytes); why != nullptr) return why;
@@ -150,7 +151,7 @@ const char* why_no_wire(const GpuTeam& team, const Params& params, const AskedWi
   if (wire == Wire::kMultimem) return no_multimem;
   if (params.gpu_engine == "host") return "TERN_GPU_ENGINE is host";
   if (params.gpu_engine == "stream") return "TERN_GPU_ENGINE is stream";
-  if (team.parts() == 0) return "a rank has no kernels";
+  if (team.parts() == 0) return team.no_parts();
   return wire != Wire::kLl128 || team.no_lines().empty() ? nullptr : team.no_lines().c_str();
 }
 

@@ -27,13 +27,14 @@ using core::Ref;
 int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   const auto id =
       core::derive_context(parent.id(), Derivation::kDuplicate, parent.next_derivation(), 0);
+  const bool with_twin = takes_twin(parent);  // before what may fail on one rank alone
   Ref<Communicator> made = core::derive_communicator(parent, Ref<Group>(&parent.group()), id,
                                                      Ref<Group>(parent.remote_group()));
   made->topology = parent.topology;
   int code = set_hints(*made, info);
   if (code != MPI_SUCCESS) return code;
   code = parent.attributes.copy_all(parent.handle(), made->attributes);
-  if (code == MPI_SUCCESS) code = copy_stream(parent, *made);
+  if (code == MPI_SUCCESS) code = copy_stream(parent, *made, with_twin);
   if (code == MPI_SUCCESS) {
     publish(std::move(made), out);
     return code;

@@ -78,6 +78,7 @@ int part_of(core::Process& process, int rank, topo::Part::Kind kind) {
 Runtime::Runtime(core::Process& process) : process_(process) {
   process.set_channels(channels_for(process));
   process.gpus.set_kernels_file(process.params.cuda_kernels);
+  process.gpus.set_mails(process.params.cuda_mail != 0);
   process.gpus.set_chunks(static_cast<size_t>(process.params.cuda_chunk),
                           static_cast<int>(process.params.cuda_chunks));
   for (auto& channel : process.channels()) {

@@ -155,18 +155,27 @@ void raise_if_fatal(Communicator& communicator, int code, const std::string& tex
           text + " (" + (name != nullptr ? name : "error") + ")");
 }
 
-int copy_stream(const Communicator& parent, Communicator& made) {
+bool takes_twin(const Communicator& parent) noexcept {
+  const CommStream* const state = stream::of(parent);
+  return state != nullptr && coll::Coll::first_duplicate(state->shadow());
+}
+
+int copy_stream(const Communicator& parent, Communicator& made, bool with_twin) {
   const CommStream* const state = stream::of(parent);
   if (state == nullptr) return MPI_SUCCESS;
   stream::Board board;
   if (state->gpu() != nullptr) {
     const int code =
-        parent.process().proxy->make_board(state->gpu()->device(), state->chunk(), &board);
+        parent.process().proxy->take_board(state->gpu()->device(), state->chunk(), &board);
     if (code != MPI_SUCCESS) return code;
   }
-  (void)attach(made, *derive_shadow(made, core::Ref<core::Group>(&made.group()), 0),
-               state->stream(), state->chunk(), board);
-  return MPI_SUCCESS;
+  Communicator& shadow = *derive_shadow(made, core::Ref<core::Group>(&made.group()), 0);
+  shadow.info = made.info;
+  shadow.topology = made.topology;
+  const int code =
+      with_twin ? shadow.channel().coll->prepare_duplicate(state->shadow(), shadow) : MPI_SUCCESS;
+  explain(made, *attach(made, shadow, state->stream(), state->chunk(), board));
+  return code;
 }
 
 void end_stream(Communicator& communicator) noexcept {
@@ -239,6 +248,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       stream::prepare_types(comm.process(), with->device());
       const int failed = comm.process().proxy->make_board(with->device(), chunk, &board);
       if (failed != MPI_SUCCESS) throw Error(failed, take_last_error().text);
+      comm.process().proxy->keep_spare(with->device(), chunk);
     });
     if (code != MPI_SUCCESS) {
       excuse(comm, Part::kCollective, code);

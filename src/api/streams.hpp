@@ -17,8 +17,11 @@ namespace tern::api {
 /// else returns. The proxy's thread.
 void raise_if_fatal(core::Communicator& communicator, int code, const std::string& text);
 
+/// A duplicate is about to be made, on all ranks: whether it gets the twin of its parent's team.
+[[nodiscard]] bool takes_twin(const core::Communicator& parent) noexcept;
 /// A duplicate has the stream of its parent. An error class with fail() text.
-[[nodiscard]] int copy_stream(const core::Communicator& parent, core::Communicator& made);
+[[nodiscard]] int copy_stream(const core::Communicator& parent, core::Communicator& made,
+                              bool with_twin);
 
 /// The least of a number of all ranks'. An error class with fail() text.
 [[nodiscard]] int agree_on_least(core::Communicator& comm, int64_t mine, size_t* least);

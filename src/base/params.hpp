@@ -74,6 +74,9 @@ namespace tern {
     "from this many bytes sender and receiver share the copies of what is copied once")            \
   X(cuda_ipc, "TERN_CUDA_IPC", Switch, 1, between(0, 1), own(),                                    \
     "map the device memory of other ranks of this host and copy it once; 0: through the host")     \
+  X(cuda_mail, "TERN_CUDA_MAIL", Switch, 1, between(0, 1), own(),                                  \
+    "small messages of device memory: a kernel at each end moves them; 0: copies of the driver, "  \
+    "which a GPU that processes share without MPS may begin sooner")                               \
   X(cuda_chunk, "TERN_CUDA_CHUNK", Size, 524288, between(4096, 1073741824), own(),                 \
     "device memory that goes through the host, or a block of its device: bytes of a chunk")        \
   X(cuda_chunks, "TERN_CUDA_CHUNKS", Count, 3, between(1, 64), own(),                              \

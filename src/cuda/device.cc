@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/device.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "base/explain.hpp"
 #include "cuda/kernels.hpp"
 
@@ -146,8 +149,19 @@ bool Device::lends(Store from, size_t bytes) noexcept {
     const Blocks& idle = stores_[static_cast<size_t>(from)];
     if (idle.lower_bound(needed) != idle.end()) return true;
   }
-  if (is_quiet()) return true;
+  if (is_quiet() || becomes_quiet()) return true;
   wanted_[static_cast<size_t>(from)].store(needed, std::memory_order_relaxed);
+  return false;
+}
+
+// Work that waits for what this thread does next ends the attempt.
+bool Device::becomes_quiet() noexcept {
+  constexpr uint32_t kFirst = 8;
+  constexpr int64_t kLongest = 100'000'000;  // ns
+  const uint32_t refusals = refusals_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (refusals < kFirst || !std::has_single_bit(refusals) || has_waiting()) return false;
+  for (const int64_t end = now_ns() + kLongest; now_ns() < end; ::sched_yield())
+    if (is_quiet()) return true;
   return false;
 }
 
@@ -338,6 +352,13 @@ void Gpus::release() noexcept {
   primaries_.clear();
 }
 
+Residency& Gpus::residency(const Uuid& gpu) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (auto& [name, one] : residencies_)
+    if (name == gpu) return *one;
+  return *residencies_.emplace_back(gpu, std::make_unique<Residency>()).second;
+}
+
 // Not while streams of the application may wait for this thread: what allocates may wait for them.
 void Gpus::look_after() noexcept {
   if (enqueues_.load(std::memory_order_relaxed)) return;
@@ -400,6 +421,7 @@ Device* Gpus::device_in(CUcontext context, const Memory& memory) {
   }
   devices_.push_back(std::make_unique<Device>(*driver(), context, memory.device, kernels_file_));
   Device* const device = devices_.back().get();
+  device->mails = mails_;
   device->prepare(chunk_, chunks_);
   return device;
 }

@@ -22,6 +22,7 @@
 #include "cuda/event.hpp"
 #include "cuda/late_writes.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/residency.hpp"
 #include "cuda/streams.hpp"
 
 namespace tern {
@@ -54,6 +55,8 @@ class Device {
   Events events;
   LateWrites late_writes;
   Streams streams;
+  /// Small data between it and the host goes by kernels (Job::mail), not by copies.
+  bool mails = true;
 
   /// The kernels, loaded into the context at the first call; null where there are none (*why_not,
   /// where it is not null, says why). Any context may be current.
@@ -68,7 +71,8 @@ class Device {
   enum class Store : uint8_t { kDevice, kPinned };  // device memory, pinned host memory
   /// Whether acquire() can do without a call of the driver that waits for the application's work:
   /// there is such a block, or the device is quiet. If not it is made once the device is, for
-  /// later, in a process that enqueues nothing.
+  /// later, in a process that enqueues nothing. Some calls wait until the device is, up to 0.1 s:
+  /// a program may always have work there.
   [[nodiscard]] bool lends(Store from, size_t bytes) noexcept;
   /// At least so many bytes, from what was given back where there is some; null with *error. The
   /// context is current. While the device is not quiet a block may be far too large.
@@ -116,6 +120,7 @@ class Device {
   [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes, bool* larger) noexcept;
   /// False: there was nothing.
   bool free_idle(Store of) noexcept;
+  [[nodiscard]] bool becomes_quiet() noexcept;
   std::array<Blocks, 2> stores_;                    // what is idle, by Store
   std::array<size_t, 2> held_ = {};                 // bytes, idle or not
   std::array<std::atomic<size_t>, 2> wanted_ = {};  // bytes of a block that could not be made
@@ -128,6 +133,7 @@ class Device {
   std::atomic<bool> prepared_{false};
   std::atomic<int> waiting_{0};
   std::atomic<bool> taken_{false};
+  std::atomic<uint32_t> refusals_{0};  // of lends()
 };
 
 /// Makes a context current for a scope, and driver calls harmless to a capture of this thread's.
@@ -312,6 +318,8 @@ class Gpus {
     chunk_ = bytes;
     chunks_ = count;
   }
+  /// Before the first device: as of Device.
+  void set_mails(bool mails) noexcept { mails_ = mails; }
   /// Devices that were busy when they were met are prepared when they are not.
   void look_after() noexcept;
   /// From now on operations are put into the application's streams: progress makes nothing on
@@ -325,6 +333,8 @@ class Gpus {
   ~Gpus() { release(); }
   /// Says, once for each reason, that device memory is reduced on the host.
   void tell_once(const Explain& explain, const std::string& why) noexcept;
+  /// Of the GPU of that name, which several contexts may share. Throws std::bad_alloc.
+  [[nodiscard]] Residency& residency(const Uuid& gpu);
   /// How many communicators have, or had, scratch for what devices do alone: it stays.
   std::atomic<int> scratches{0};
   /// Says once that device memory takes a slower way.
@@ -339,9 +349,11 @@ class Gpus {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::unordered_map<int, CUcontext> primaries_;  // retained
+  std::vector<std::pair<Uuid, std::unique_ptr<Residency>>> residencies_;
   std::string kernels_file_;
   size_t chunk_ = 0;
   int chunks_ = 0;
+  bool mails_ = true;
   std::atomic<bool> enqueues_{false};
   std::vector<std::string> told_;  // what is said once
 };

@@ -55,6 +55,12 @@ CUresult allocate_exportable(const Driver& driver, size_t bytes, size_t alignmen
   const CUresult result = driver.cuCtxGetDevice(&device);
   if (result != CUDA_SUCCESS) return result;
   if (can_share(driver, device)) return map_new(driver, device, alignment, made, function);
+  return allocate_plain(driver, bytes, made, function);
+}
+
+CUresult allocate_plain(const Driver& driver, size_t bytes, Exportable* made,
+                        const char** function) noexcept {
+  *made = {.address = 0, .bytes = bytes, .mapped = false};
   *function = "cuMemAlloc_v2";
   return driver.cuMemAlloc_v2(&made->address, bytes);
 }

@@ -21,6 +21,9 @@ struct Exportable {
 /// nothing behind.
 [[nodiscard]] CUresult allocate_exportable(const Driver& driver, size_t bytes, size_t alignment,
                                            Exportable* made, const char** function) noexcept;
+/// The same by cuMemAlloc, whose older handles serve where descriptors do not.
+[[nodiscard]] CUresult allocate_plain(const Driver& driver, size_t bytes, Exportable* made,
+                                      const char** function) noexcept;
 /// In the same context. Waits for all work of the context.
 CUresult free_exportable(const Driver& driver, const Exportable& memory) noexcept;
 

@@ -118,6 +118,7 @@
   OPTIONAL(cuFlushGPUDirectRDMAWrites, CUflushGPUDirectRDMAWritesTarget target,                    \
            CUflushGPUDirectRDMAWritesScope scope)                                                  \
   OPTIONAL(cuStreamGetId, CUstream hStream, unsigned long long* streamId)                          \
+  OPTIONAL(cuCtxGetDevResource, CUcontext hCtx, CUdevResource* resource, CUdevResourceType type)  \
   OPTIONAL(cuCtxGetId, CUcontext ctx, unsigned long long* ctxId)                                   \
   OPTIONAL(cuCtxGetFlags, unsigned* flags)                                                         \
   OPTIONAL(cuCtxSetFlags, unsigned flags)                                                          \
@@ -212,6 +213,7 @@
   ROW(cuMulticastUnbind, 12010)                                                                    \
   ROW(cuMulticastGetGranularity, 12010)                                                            \
   ROW(cuStreamGetCaptureInfo_v3, 12030)                                                            \
+  ROW(cuCtxGetDevResource, 12040)                                                                  \
   ROW(cuFuncLoad, 12040)                                                                           \
   ROW(cuMemcpyBatchAsync_v2, 13000)
 // clang-format on

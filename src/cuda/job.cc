@@ -139,8 +139,8 @@ void Job::set(void* to, uint32_t value) noexcept {
 }
 
 std::byte* Job::room() noexcept {
-  return stream_ == nullptr || stream_->word == nullptr || stream_->room == nullptr ||
-                 device_->kernels() == nullptr
+  return stream_ == nullptr || !device_->mails || stream_->word == nullptr ||
+                 stream_->room == nullptr || device_->kernels() == nullptr
              ? nullptr
              : stream_->room;
 }

@@ -13,6 +13,7 @@ namespace tern::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
+constexpr size_t kMostShared = std::max(sizeof(InterpretShared), sizeof(PushShared));
 
 /// The whole file and a zero; empty where it cannot be read.
 std::vector<char> contents(const std::string& file) {
@@ -36,6 +37,19 @@ const char* cure(CUresult result) noexcept {
     default:
       return "";
   }
+}
+
+/// Those that kernels of the current context run on: a green context has a part of the device's.
+int processors_of(const Driver& driver, CUdevice device) noexcept {
+  CUcontext context = nullptr;
+  CUdevResource resource{};
+  if (driver.cuCtxGetDevResource != nullptr && driver.cuCtxGetCurrent(&context) == CUDA_SUCCESS &&
+      driver.cuCtxGetDevResource(context, &resource, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&
+      resource.sm.smCount > 0)
+    return static_cast<int>(resource.sm.smCount);
+  int all = 1;
+  driver.cuDeviceGetAttribute(&all, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+  return all;
 }
 
 int64_t ceiling(int64_t n, int64_t by) noexcept { return (n + by - 1) / by; }
@@ -80,8 +94,7 @@ void Kernels::load(CUdevice device, const std::string& file) {
     refuse("cuLibraryLoadData", result);
     return;
   }
-  int processors = 1;
-  driver_.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+  const int processors = processors_of(driver_, device);
   bool all = true;
 #define TERN_FIND(name) all = all && find("tern_" #name, processors, &name##_);
   TERN_KERNELS(TERN_FIND)
@@ -100,8 +113,8 @@ bool Kernels::find(const char* name, int processors, Kernel* kernel) {
   if (driver_.cuFuncLoad != nullptr) result = driver_.cuFuncLoad(kernel->function);
   if (result != CUDA_SUCCESS) return refuse("cuFuncLoad", result);
   int blocks = 1;
-  result =
-      driver_.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel->function, kThreads, 0);
+  result = driver_.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel->function, kThreads,
+                                                               kMostShared);
   if (result != CUDA_SUCCESS) return refuse("cuOccupancyMaxActiveBlocksPerMultiprocessor", result);
   kernel->most_blocks = static_cast<unsigned>(std::max(blocks * processors, 1));
   return true;

@@ -69,10 +69,12 @@ class Kernels {
   /// Only where the device has multicast memory.
   CUresult multicast(CUstream stream, const MulticastArguments& arguments, int blocks) noexcept;
   CUresult exchange(CUstream stream, const ExchangeArguments& arguments, int blocks) noexcept;
-  /// How many blocks of interpret, push or exchange are resident together; of the others.
+  /// How many blocks of kernels that wait are resident together, of whichever of these: a
+  /// multiprocessor without room for one more holds as many as it can of the largest.
   [[nodiscard]] int most_waiting() const noexcept {
     return static_cast<int>(
-        std::min({interpret_.most_blocks, push_.most_blocks, exchange_.most_blocks}));
+        std::min({interpret_.most_blocks, push_.most_blocks, push_lines_.most_blocks,
+                  multicast_.most_blocks, exchange_.most_blocks}));
   }
   [[nodiscard]] int most_waiting_lines() const noexcept {
     return static_cast<int>(push_lines_.most_blocks);

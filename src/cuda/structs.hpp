@@ -144,6 +144,21 @@ union CUstreamBatchMemOpParams {
   uint64_t pad[6];
 };
 
+struct CUdevSmResource {
+  unsigned smCount;
+  unsigned minSmPartitionSize;
+  unsigned smCoscheduledAlignment;
+};
+
+struct CUdevResource {
+  CUdevResourceType type;
+  unsigned char _internal_padding[92];
+  union {
+    CUdevSmResource sm;
+    unsigned char _oversize[48];
+  };
+};
+
 struct CUgraphEdgeData {
   unsigned char from_port;
   unsigned char to_port;

@@ -301,6 +301,11 @@ enum CUmemAccess_flags {
   CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3
 };
 
+enum CUdevResourceType {
+  CU_DEV_RESOURCE_TYPE_INVALID = 0,
+  CU_DEV_RESOURCE_TYPE_SM = 1,
+};
+
 enum CUmemLocationType {
   CU_MEM_LOCATION_TYPE_INVALID = 0,
   CU_MEM_LOCATION_TYPE_DEVICE = 1,

@@ -40,8 +40,26 @@ void bring_to_life(CUcontext context) {
   context->alive = true;
 }
 
+CUresult known_context(CUcontext context) {
+  for (CUcontext one : known().all)
+    if (one == context) return CUDA_SUCCESS;
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+}  // namespace
+
+CUcontext make_context(int ordinal) {
+  auto* context = make_for_ever<CUctx_st>();
+  context->ordinal = ordinal;
+  context->physical = physical_of(ordinal);
+  std::lock_guard lock(table_mutex());
+  known().all.push_back(context);
+  bring_to_life(context);
+  return context;
+}
+
 // Streams and memory go with it.
-void end(CUcontext context) {
+void end_context(CUcontext context) {
   std::set<CUstream> streams;
   {
     std::lock_guard lock(table_mutex());
@@ -53,14 +71,6 @@ void end(CUcontext context) {
   for (CUstream stream : streams) abandon_stream(stream);
   free_all_of(context);
 }
-
-CUresult known_context(CUcontext context) {
-  for (CUcontext one : known().all)
-    if (one == context) return CUDA_SUCCESS;
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-
-}  // namespace
 
 std::mutex& table_mutex() {
   static std::mutex& made = *new std::mutex;
@@ -146,7 +156,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
     if (context->retained == 0) return CUDA_ERROR_INVALID_CONTEXT;
     if (--context->retained > 0) return CUDA_SUCCESS;
   }
-  end(context);
+  end_context(context);
   return CUDA_SUCCESS;
 }
 
@@ -159,7 +169,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
     context->retained = 0;
     if (!context->alive) return CUDA_SUCCESS;
   }
-  end(context);
+  end_context(context);
   return CUDA_SUCCESS;
 }
 
@@ -174,13 +184,8 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned* flags, int* active) 
 CUresult cuCtxCreate_v2(CUcontext* pctx, unsigned flags, CUdevice dev) {
   SOFTCUDA_ENTER(kDriver, flags, dev);
   if (physical_of(dev) < 0) return CUDA_ERROR_INVALID_DEVICE;
-  auto* context = make_for_ever<CUctx_st>();
-  context->ordinal = dev;
-  context->physical = physical_of(dev);
+  const CUcontext context = make_context(dev);
   context->flags = flags;
-  std::lock_guard lock(table_mutex());
-  known().all.push_back(context);
-  bring_to_life(context);
   stack.push_back(context);
   *pctx = context;
   return CUDA_SUCCESS;
@@ -193,7 +198,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
     if (known_context(ctx) != CUDA_SUCCESS || ctx->primary || !ctx->alive)
       return CUDA_ERROR_INVALID_CONTEXT;
   }
-  end(ctx);
+  end_context(ctx);
   if (current_context() == ctx) stack.pop_back();
   return CUDA_SUCCESS;
 }

@@ -15,6 +15,8 @@ struct CUctx_st {
   int ordinal = 0;
   int physical = 0;
   bool primary = false;
+  // Of a green context: its multiprocessors; 0: all of the device.
+  unsigned first_processor = 0, processors = 0;
   std::atomic<unsigned> flags{0};
   std::atomic<unsigned long long> id{0};
   std::atomic<bool> alive{false};
@@ -39,6 +41,9 @@ void poison_context(CUcontext context, CUresult error);
 /// All contexts that have ever been.
 std::vector<CUcontext> contexts();
 CUcontext primary_of(int ordinal);
+/// One that a program makes; and its end, with all in it.
+CUcontext make_context(int ordinal);
+void end_context(CUcontext context);
 /// -1 for an ordinal that no device has.
 int physical_of(int ordinal);
 /// Of the machine's device in this process, or -1 where it is not visible.

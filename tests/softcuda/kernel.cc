@@ -86,7 +86,7 @@ void load(CUkern_st* kernel) {
 constexpr int kLaunchCompletion = 12030;  // its version
 
 struct Launch {
-  int physical;
+  Processors on;
   const TernHostKernel* kernel;
   TernLaunch shape;
   std::string parameter;
@@ -94,7 +94,7 @@ struct Launch {
 
 CUresult run(const Launch& launch) {
   char why[512] = "";
-  const KernelTurn turn(launch.physical, launch.kernel->name);
+  const KernelTurn turn(launch.on, launch.kernel->name);
   const int result = host_kernels()->launch(launch.kernel, &launch.shape, launch.parameter.data(),
                                             why, sizeof why);
   if (result != 0)
@@ -121,11 +121,14 @@ CUresult launch(CUfunction function, const TernLaunch& shape, CUstream handle, v
   if (threads > static_cast<unsigned>(kernel->kernel->max_threads) ||
       shape.shared_bytes > static_cast<size_t>(kernel->dynamic_shared))
     return CUDA_ERROR_INVALID_VALUE;
-  if (shape.cooperative && blocks > places_of_device())
+  const CUcontext context = stream->context;
+  const Processors on{context->physical, context->first_processor,
+                      context->processors == 0 ? config().processors : context->processors};
+  if (shape.cooperative && blocks > on.count * kBlocksEach)
     return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   load(kernel);
   Launch work{
-      stream->context->physical, kernel->kernel, shape,
+      on, kernel->kernel, shape,
       std::string(static_cast<const char*>(parameters[0]), kernel->kernel->parameter_bytes)};
   return submit(stream, [work] { return run(work); });
 }

@@ -31,6 +31,7 @@ Residency& residency_of(int physical) {
 }
 
 thread_local int device_of_thread = -1;
+thread_local size_t first_place = 0, end_of_places = 0;  // for kernels of this thread
 thread_local std::vector<size_t> places_of_thread;
 
 bool is_shared() { return !config().shared.empty(); }
@@ -75,8 +76,10 @@ bool lock_place(Residency& device, int physical, size_t place, short type) {
 
 unsigned places_of_device() { return config().processors * kBlocksEach; }
 
-KernelTurn::KernelTurn(int physical, const char* kernel) {
-  device_of_thread = physical;
+KernelTurn::KernelTurn(const Processors& on, const char* kernel) {
+  const int physical = device_of_thread = on.physical;
+  first_place = size_t{on.first} * kBlocksEach;
+  end_of_places = first_place + size_t{on.count} * kBlocksEach;
   Residency& device = residency_of(physical);
   std::lock_guard lock(device.mutex);
   if (device.kernels++ == 0 && is_shared() && !config().mps)
@@ -92,7 +95,7 @@ KernelTurn::~KernelTurn() {
 int take_place() {
   Residency& device = residency_of(device_of_thread);
   std::lock_guard lock(device.mutex);
-  for (size_t i = 0; i < device.taken.size(); ++i) {
+  for (size_t i = first_place; i < end_of_places; ++i) {
     if (device.taken[i] || !lock_place(device, device_of_thread, i, F_WRLCK)) continue;
     device.taken[i] = true;
     places_of_thread.push_back(i);

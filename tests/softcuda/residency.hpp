@@ -10,11 +10,17 @@ constexpr unsigned kBlocksEach = 2;
 /// Of a device.
 unsigned places_of_device();
 
-/// While it lives this thread runs a kernel on a device. Where processes share the device without
-/// MPS it waits until no kernel of another process runs.
+/// The multiprocessors of a device that a kernel may run on.
+struct Processors {
+  int physical;
+  unsigned first, count;
+};
+
+/// While it lives this thread runs a kernel on some of them. Where processes share the device
+/// without MPS it waits until no kernel of another process runs.
 class KernelTurn {
  public:
-  KernelTurn(int physical, const char* kernel);
+  KernelTurn(const Processors& on, const char* kernel);
   KernelTurn(const KernelTurn&) = delete;
   KernelTurn& operator=(const KernelTurn&) = delete;
   ~KernelTurn();

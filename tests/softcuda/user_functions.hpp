@@ -6,6 +6,12 @@
 #pragma once
 #include "cuda/api.hpp"
 
+struct CUgreenCtx_st;
+using CUgreenCtx = CUgreenCtx_st*;
+struct CUdevResourceDesc_st;
+using CUdevResourceDesc = CUdevResourceDesc_st*;
+enum CUgreenCtxCreate_flags { CU_GREEN_CTX_DEFAULT_STREAM = 1 };
+
 enum CUfunctionLoadingState {
   CU_FUNCTION_LOADING_STATE_UNLOADED = 0,
   CU_FUNCTION_LOADING_STATE_LOADED = 1
@@ -28,6 +34,16 @@ enum CUfunctionLoadingState {
   ROW(cuDeviceGetMemPool, CUmemoryPool* pool, CUdevice dev)                                        \
   ROW(cuDeviceSetMemPool, CUdevice dev, CUmemoryPool pool)                                         \
   ROW(cuCtxDisablePeerAccess, CUcontext peerContext)                                               \
+  ROW(cuDeviceGetDevResource, CUdevice device, CUdevResource* resource, CUdevResourceType type)    \
+  ROW(cuDevSmResourceSplitByCount, CUdevResource* result, unsigned* nbGroups,                      \
+      const CUdevResource* input, CUdevResource* remaining, unsigned useFlags, unsigned minCount)  \
+  ROW(cuDevResourceGenerateDesc, CUdevResourceDesc* phDesc, CUdevResource* resources,              \
+      unsigned nbResources)                                                                        \
+  ROW(cuGreenCtxCreate, CUgreenCtx* phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned flags)   \
+  ROW(cuGreenCtxDestroy, CUgreenCtx hCtx)                                                          \
+  ROW(cuCtxFromGreenCtx, CUcontext* pContext, CUgreenCtx hCtx)                                     \
+  ROW(cuGreenCtxStreamCreate, CUstream* phStream, CUgreenCtx greenCtx, unsigned flags,             \
+      int priority)                                                                                \
   ROW(cuFuncIsLoaded, CUfunctionLoadingState* state, CUfunction function)
 // clang-format on
 

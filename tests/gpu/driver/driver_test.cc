@@ -26,6 +26,12 @@ void find(void* library, const char* name, F& place, bool required) {
   if (place == nullptr && required) give_up(std::string("libcuda.so.1 has no ") + name);
 }
 
+/// Drivers of CUDA 12.0 lack them.
+bool is_later(const char* name) {
+  return strcmp(name, "cuFuncIsLoaded") == 0 || strstr(name, "Green") != nullptr ||
+         strstr(name, "Resource") != nullptr;
+}
+
 Driver open_driver() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
   if (library == nullptr) exit(77);
@@ -33,7 +39,7 @@ Driver open_driver() {
 #define REQUIRED(name, ...) find(library, #name, driver.name, true);
 #define OPTIONAL(name, ...) find(library, #name, driver.name, false);
   TERN_CUDA_FUNCTIONS(REQUIRED, OPTIONAL)
-#define USERS(name, ...) find(library, #name, driver.name, strcmp(#name, "cuFuncIsLoaded") != 0);
+#define USERS(name, ...) find(library, #name, driver.name, !is_later(#name));
   SOFTCUDA_USER_FUNCTIONS(USERS)
   driver.is_soft = dlsym(library, "softcuda_marker") != nullptr;
   find(library, "softcuda_fault", driver.fault, driver.is_soft);

@@ -129,7 +129,7 @@ void Ranks::make_team(int number, size_t scratch) {
   rank.team = std::make_unique<coll::GpuTeam>(static_cast<uint64_t>(ranks), std::move(members),
                                               number, *rank.device);
   rank.team->set_lines({});
-  must(rank.team->take_scratch(scratch));
+  must(rank.team->take_scratch({scratch, false, false}));
 }
 
 void Ranks::open_scratch_to_all_devices() {

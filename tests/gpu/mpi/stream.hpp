@@ -24,8 +24,30 @@ namespace tern::test {
 /// A stream and a communicator of all ranks on it.
 class OnStream {
  public:
-  explicit OnStream(MPI_Comm parent = MPI_COMM_WORLD) {
-    CU(cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING));
+  explicit OnStream(MPI_Comm parent = MPI_COMM_WORLD, int priority = 0) {
+    CU(cuStreamCreateWithPriority(&queue, CU_STREAM_NON_BLOCKING, priority));
+    make(parent);
+  }
+  /// On a stream that outlives it.
+  OnStream(MPI_Comm parent, CUstream of_program) : queue(of_program), is_own_(false) {
+    make(parent);
+  }
+  OnStream(const OnStream&) = delete;
+  OnStream& operator=(const OnStream&) = delete;
+  ~OnStream() {
+    if (comm != MPI_COMM_NULL) OK(MPI_Comm_free(&comm));
+    if (stream != MPIX_STREAM_NULL) OK(MPIX_Stream_free(&stream));
+    sync();
+    if (is_own_) CU(cuStreamDestroy_v2(queue));
+  }
+  void sync() const { CU(cuStreamSynchronize(queue)); }
+
+  CUstream queue = nullptr;
+  MPIX_Stream stream = MPIX_STREAM_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+
+ private:
+  void make(MPI_Comm parent) {
     MPI_Info info = MPI_INFO_NULL;
     OK(MPI_Info_create(&info));
     OK(MPI_Info_set(info, "type", "cudaStream_t"));
@@ -34,19 +56,7 @@ class OnStream {
     OK(MPI_Info_free(&info));
     OK(MPIX_Stream_comm_create(parent, stream, &comm));
   }
-  OnStream(const OnStream&) = delete;
-  OnStream& operator=(const OnStream&) = delete;
-  ~OnStream() {
-    if (comm != MPI_COMM_NULL) OK(MPI_Comm_free(&comm));
-    if (stream != MPIX_STREAM_NULL) OK(MPIX_Stream_free(&stream));
-    sync();
-    CU(cuStreamDestroy_v2(queue));
-  }
-  void sync() const { CU(cuStreamSynchronize(queue)); }
-
-  CUstream queue = nullptr;
-  MPIX_Stream stream = MPIX_STREAM_NULL;
-  MPI_Comm comm = MPI_COMM_NULL;
+  bool is_own_ = true;
 };
 
 /// Device memory with pinned memory beside it, of `count` elements.
@@ -78,18 +88,21 @@ class Vector {
 };
 
 /// A sum in place of so many integers, enqueued, waited for and compared.
-inline void check_allreduce(const OnStream& on, size_t ints) {
+inline void check_allreduce(CUstream queue, MPI_Comm comm, size_t ints) {
   Vector<int> data(ints);
   for (size_t i = 0; i < ints; ++i) data[i] = rank * 1000 + static_cast<int>(i % 997);
-  data.put(on.queue);
+  data.put(queue);
   OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), static_cast<int>(ints), MPI_INT,
-                            MPI_SUM, on.comm));
-  data.get(on.queue);
-  on.sync();
+                            MPI_SUM, comm));
+  data.get(queue);
+  CU(cuStreamSynchronize(queue));
   for (size_t i = 0; i < ints; ++i) {
     const int sum = size * (size - 1) / 2 * 1000 + size * static_cast<int>(i % 997);
     if (data[i] != sum) FAIL("%zu ints: element %zu is %d, expected %d", ints, i, data[i], sum);
   }
+}
+inline void check_allreduce(const OnStream& on, size_t ints) {
+  check_allreduce(on.queue, on.comm, ints);
 }
 
 }  // namespace tern::test

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Residency: shares of a GPU's places for blocks of threads that wait.
+#include "cuda/residency.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace tern::cuda {
+namespace {
+
+constexpr int kMost = 132;
+
+TEST(Residency, SharesNeverExceedThePlaces) {
+  Residency gpu;
+  std::vector<std::unique_ptr<Residency::Share>> all;
+  int sum = 0, with_some = 0;
+  for (int i = 0; i < 64; ++i) {
+    all.push_back(gpu.share());
+    const int got = all.back()->take(8, kMost);
+    EXPECT_LE(got, 8);
+    sum += got;
+    with_some += got > 0 ? 1 : 0;
+  }
+  EXPECT_EQ(sum, kMost - kMost / 8);
+  EXPECT_GT(with_some, 14);
+}
+
+TEST(Residency, TheFirstGetWhatTheyWant) {
+  Residency gpu;
+  std::vector<std::unique_ptr<Residency::Share>> all;
+  for (int i = 0; i < 10; ++i) {
+    all.push_back(gpu.share());
+    EXPECT_EQ(all.back()->take(8, kMost), 8);
+  }
+}
+
+TEST(Residency, NothingIsTakenWherePlacesAreFew) {
+  Residency gpu;
+  const auto one = gpu.share();
+  EXPECT_EQ(one->take(8, 0), 0);
+  EXPECT_EQ(one->take(8, 1), 0);  // one place stays free
+  EXPECT_EQ(one->take(8, 2), 1);
+}
+
+TEST(Residency, PlacesComeBackWithAShare) {
+  Residency gpu;
+  auto one = gpu.share();
+  EXPECT_EQ(one->take(8, 8), 4);
+  const auto other = gpu.share();
+  EXPECT_EQ(other->take(8, 8), 2);
+  one.reset();
+  EXPECT_EQ(other->take(8, 8), 5);
+}
+
+TEST(Residency, WhatIsKeptLessIsFree) {
+  Residency gpu;
+  const auto one = gpu.share(), other = gpu.share();
+  EXPECT_EQ(one->take(8, 8), 4);
+  one->keep(1);
+  EXPECT_EQ(other->take(8, 8), 3);
+  one->keep(8);
+  EXPECT_EQ(gpu.share()->take(8, 8), 2);
+}
+
+TEST(Residency, ARetiredShareIsTakenWhenItsKernelsAreOver) {
+  Residency gpu;
+  bool over = false;
+  const auto old = gpu.share(), fresh = gpu.share();
+  EXPECT_EQ(old->take(7, 8), 4);
+  old->retire([&] { return over; });
+  EXPECT_EQ(fresh->take(4, 8), 2);
+  over = true;
+  EXPECT_EQ(fresh->take(4, 8), 4);
+  EXPECT_EQ(old->take(7, 8), 2);  // anew
+}
+
+TEST(Residency, ARetiredShareThatNobodyWantsKeepsItsPlaces) {
+  Residency gpu;
+  const auto old = gpu.share();
+  EXPECT_EQ(old->take(4, kMost), 4);
+  old->retire([] { return true; });
+  EXPECT_EQ(gpu.share()->take(4, kMost), 4);
+  EXPECT_EQ(old->take(4, kMost), 4);
+}
+
+// Kernels of any share may fill the multiprocessors of a green context.
+TEST(Residency, AShareOnFewMultiprocessorsLimitsAll) {
+  Residency gpu;
+  const auto wide = gpu.share(), narrow = gpu.share(), late = gpu.share();
+  EXPECT_EQ(wide->take(8, kMost), 8);
+  EXPECT_EQ(narrow->take(8, 8), 0);  // blocks of the first may run there
+  wide->keep(2);
+  EXPECT_EQ(narrow->take(8, 8), 3);
+  EXPECT_EQ(late->take(8, kMost), 1);
+  EXPECT_EQ(wide->take(8, kMost), 3);
+}
+
+TEST(Residency, OrdinaryCallsHaveOneShare) {
+  Residency gpu;
+  const int first = gpu.ordinary(8, kMost);
+  EXPECT_EQ(first, 8);
+  EXPECT_EQ(gpu.ordinary(8, kMost), 8);
+  EXPECT_EQ(gpu.ordinary(4, kMost), 4);
+  EXPECT_EQ(gpu.ordinary(32, kMost), 8);
+}
+
+}  // namespace
+}  // namespace tern::cuda
