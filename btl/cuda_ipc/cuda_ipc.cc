@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "btl/cuda_ipc/cuda_ipc.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -127,11 +129,10 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
   return false;
 }
 
-// Untried where the owner lists no block (yet), or where a copy might wait for another rank.
+// Untried where the owner lists no block (yet), or where this would wait for other work.
 CudaIpc::Link::State CudaIpc::try_link(const MemoryHandle& handle, cuda::Device& device) {
   const auto peer = peers_.find(handle.process);
-  if (peer == peers_.end() || peer->second.ledger == nullptr || device.has_waiting() ||
-      !device.lends(cuda::Device::Store::kDevice, kTrialBytes))
+  if (peer == peers_.end() || peer->second.ledger == nullptr || !device.is_quiet())
     return Link::State::kUntried;
   const Row row = peer->second.ledger->trial_of(handle.device);
   if (row.stamp == 0 || row.bytes < kTrialBytes) return Link::State::kUntried;
@@ -140,18 +141,23 @@ CudaIpc::Link::State CudaIpc::try_link(const MemoryHandle& handle, cuda::Device&
   block.buffer_id = row.buffer_id;
   block.base = block.address = row.base;
   block.bytes = row.bytes;
-  block.listed.row = 0;
   std::memcpy(block.driver_handle, row.handle, sizeof block.driver_handle);
-  const auto there = map_legacy(block, device);
-  if (there == nullptr) return Link::State::kUntried;
+  const cuda::Current current(device);
+  Import import;
+  Failure failure;
+  if (!open_legacy(block, device, &import, &failure) || is_anothers(import))
+    return Link::State::kUntried;
   const auto pattern = trial_pattern(peer->second.ledger->number());
   std::vector<uint64_t> found(pattern.size());
   cuda::Job job(device);
   const cuda::Block aside(job, kTrialBytes);
-  if (!aside.valid()) return Link::State::kUntried;
-  job.copy(aside.data(), there->address, kTrialBytes);
-  job.copy(found.data(), aside.data(), kTrialBytes);
-  if (!job.finish()) return Link::State::kUntried;
+  if (aside.valid()) {
+    job.copy(aside.data(), reinterpret_cast<const void*>(import.here), kTrialBytes);
+    job.copy(found.data(), aside.data(), kTrialBytes);
+  }
+  while (!job.done()) ::sched_yield();
+  (void)unmap(import);
+  if (job.failed()) return Link::State::kUntried;
   return found == pattern ? Link::State::kGood : Link::State::kBad;
 }
 

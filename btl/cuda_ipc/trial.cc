@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "btl/cuda_ipc/trial.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -24,10 +26,10 @@ bool Trials::fill(cuda::Device& device, CUdeviceptr at, uint64_t ledger) {
   const auto pattern = trial_pattern(ledger);
   cuda::Job job(device);
   job.copy(reinterpret_cast<void*>(at), pattern.data(), kTrialBytes);
-  return job.finish();
+  while (!job.done()) ::sched_yield();
+  return !job.failed();
 }
 
-// cuMemAlloc waits for all work on the device.
 void Trials::list(cuda::Device& device, Ledger& ledger) noexcept {
   constexpr int kMostTries = 64;
   try {
@@ -39,26 +41,29 @@ void Trials::list(cuda::Device& device, Ledger& ledger) noexcept {
     ++known->tries;
     if (!device.is_quiet()) return;
     const cuda::Current current(device);
-    CUdeviceptr at = 0;
-    if (device.driver.cuMemAlloc_v2(&at, kTrialBytes) != CUDA_SUCCESS) return;
-    const cuda::Memory memory = cuda::look_up(reinterpret_cast<const void*>(at));
-    CUipcMemHandle named;
+    size_t bytes = kTrialBytes;
+    CUresult error = current.result();
+    std::byte* const block = device.acquire(cuda::Device::Store::kDevice, &bytes, &error);
+    if (block == nullptr) return;
+    const auto at = reinterpret_cast<CUdeviceptr>(block);
+    const cuda::Memory memory = cuda::look_up(block);
+    CUipcMemHandle named{};
+    const bool serves = memory.legacy_ipc && fill(device, at, ledger.number()) &&
+                        device.driver.cuIpcGetMemHandle(&named, at) == CUDA_SUCCESS;
     Row row{};
     row.forms = Row::kLegacy;
     row.buffer_id = memory.buffer_id;
     row.base = memory.base;
     row.bytes = memory.bytes;
     static_assert(sizeof named == sizeof row.handle && sizeof device.uuid == sizeof row.device);
-    const bool serves = memory.legacy_ipc && fill(device, at, ledger.number()) &&
-                        device.driver.cuIpcGetMemHandle(&named, at) == CUDA_SUCCESS;
     std::memcpy(row.handle, &named, sizeof named);
     std::memcpy(row.device, &device.uuid, sizeof row.device);
     if (!serves || !ledger.list_trial(row)) {
-      (void)device.driver.cuMemFree_v2(at);
+      device.release(cuda::Device::Store::kDevice, block, bytes);
       known->tries = kMostTries;
       return;
     }
-    known->at = at;
+    known->at = at;  // the device, which may end before, does not get it back
     known->context = device.context;
     known->buffer_id = memory.buffer_id;
   } catch (const std::bad_alloc&) {

@@ -117,8 +117,8 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
                               const std::vector<Facts>& all, int wanted) {
   core::Process& process = executions_.process();
   cuda::Device& device = team.device();
-  const int most = static_cast<int>(all[static_cast<size_t>(communicator.rank())].kernels) /
-                   sharers(device, all);
+  const int all_places = static_cast<int>(all[static_cast<size_t>(communicator.rank())].kernels);
+  const int most = cuda::Residency::for_waiting(all_places) / sharers(device, all);
   cuda::Residency& residency = process.gpus.residency(device.uuid);
   const bool ordinary = use == Use::kOrdinary;
   GpuTeam* const twin = ordinary ? nullptr : team.twin().get();
@@ -129,7 +129,7 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
     mine.team = std::min(wanted, residency.ordinary(most_wanted(device), most));
   else
     mine.team = team.places(residency).take(wanted, most);
-  if (twin != nullptr) mine.twin = twin->places(residency).take(kPlacesOfTwin, most);
+  if (twin != nullptr) mine.twin = twin->places(residency).take_spare(kPlacesOfTwin, most);
   std::vector<Places> of_all(all.size());
   executions_.gather(communicator, &mine, of_all.data(), sizeof mine, kMakingTeam);
   for (const Places& one : of_all)

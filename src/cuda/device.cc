@@ -56,6 +56,13 @@ bool Device::stale() const noexcept {
 
 namespace {
 
+/// 0 where the driver does not tell, or the context has ended.
+unsigned long long id_of(const Driver& driver, CUcontext context) noexcept {
+  unsigned long long id = 0;
+  if (driver.cuCtxGetId == nullptr || driver.cuCtxGetId(context, &id) != CUDA_SUCCESS) return 0;
+  return id;
+}
+
 /// Makes up to so many, and gives them all back then: the first last, so that it is taken first.
 template <class What, class Make, class GiveBack>
 void make_some(int count, const Make& make, const GiveBack& give_back) noexcept {
@@ -344,9 +351,10 @@ void Gpus::release() noexcept {
   if (known == nullptr)
     for (auto& device : devices_) device->forget();
   devices_.clear();
-  for (const auto& [ordinal, context] : primaries_) {
+  for (const auto& [ordinal, primary] : primaries_) {
     CUdevice device = 0;
-    if (known != nullptr && known->cuDeviceGet(&device, ordinal) == CUDA_SUCCESS)
+    if (known != nullptr && id_of(*known, primary.context) == primary.id &&
+        known->cuDeviceGet(&device, ordinal) == CUDA_SUCCESS)
       (void)known->cuDevicePrimaryCtxRelease_v2(device);
   }
   primaries_.clear();
@@ -400,7 +408,9 @@ Device* Gpus::device_of(const Memory& memory, std::string* why) noexcept {
 
 // Pools and mapped memory have no context: the application's active one is the device's primary.
 CUcontext Gpus::primary_of(const Driver& known, int ordinal, std::string* why) {
-  if (const auto found = primaries_.find(ordinal); found != primaries_.end()) return found->second;
+  if (const auto found = primaries_.find(ordinal);
+      found != primaries_.end() && id_of(known, found->second.context) == found->second.id)
+    return found->second.context;
   CUdevice device = 0;
   CUcontext context = nullptr;
   CUresult result = known.cuDeviceGet(&device, ordinal);
@@ -409,7 +419,7 @@ CUcontext Gpus::primary_of(const Driver& known, int ordinal, std::string* why) {
     *why = words_of("cuDevicePrimaryCtxRetain", result);
     return nullptr;
   }
-  primaries_.emplace(ordinal, context);
+  primaries_[ordinal] = {context, id_of(known, context)};
   return context;
 }
 

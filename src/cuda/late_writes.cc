@@ -83,7 +83,7 @@ CUresult LateWrites::order_behind(CUstream stream, CUcontext current, bool* wait
         now && driver_.cuCtxSetFlags(*now | CU_CTX_SYNC_MEMOPS) == CUDA_SUCCESS;
     const bool ours = synchronous && (*now & CU_CTX_SYNC_MEMOPS) == 0;
     const CUresult result = record(&event);
-    keeps = result == CUDA_SUCCESS && synchronous && keep(current, {event, ours});
+    keeps = result == CUDA_SUCCESS && synchronous && keep(current, {event, ours, id_of(current)});
     if (ours && keeps) changed_.store(true, std::memory_order_relaxed);
     if (ours && !keeps) (void)driver_.cuCtxSetFlags(*now);
     if (result != CUDA_SUCCESS) return result;
@@ -108,6 +108,12 @@ bool LateWrites::keep(CUcontext of, const Since& since) noexcept {
   }
 }
 
+unsigned long long LateWrites::id_of(CUcontext context) const noexcept {
+  unsigned long long id = 0;
+  if (driver_.cuCtxGetId != nullptr) (void)driver_.cuCtxGetId(context, &id);
+  return id;
+}
+
 // cuCtxPushCurrent fails for an ended context.
 void LateWrites::restore(CUcontext context) noexcept {
   if (driver_.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return;
@@ -120,7 +126,7 @@ void LateWrites::restore(CUcontext context) noexcept {
 void LateWrites::destroy() noexcept {
   for (const auto& [context, since] : since_) {
     if (since.event != nullptr) (void)driver_.cuEventDestroy_v2(since.event);
-    if (since.ours) restore(context);
+    if (since.ours && id_of(context) == since.id) restore(context);
   }
   since_.clear();
 }

@@ -50,12 +50,14 @@ class LateWrites {
 
  private:
   struct Since {
-    CUevent event = nullptr;  // behind all before; null: it has happened
-    bool ours = false;        // the application had not asked for it
+    CUevent event = nullptr;    // behind all before; null: it has happened
+    bool ours = false;          // the application had not asked for it
+    unsigned long long id = 0;  // of the context: another one may have its handle later
   };
   [[nodiscard]] std::optional<unsigned> flags() const noexcept;  // of the current context
   [[nodiscard]] CUresult record(CUevent* event) const noexcept;
   [[nodiscard]] bool keep(CUcontext of, const Since& since) noexcept;
+  [[nodiscard]] unsigned long long id_of(CUcontext context) const noexcept;
   void restore(CUcontext context) noexcept;
   const Driver& driver_;
   mutable std::mutex mutex_;

@@ -17,6 +17,14 @@ int Residency::Share::take(int wanted, int most) noexcept {
   return of_.take(*this, wanted, most);
 }
 
+int Residency::Share::take_spare(int wanted, int most) noexcept {
+  const Guard guard(of_.mutex_);
+  is_over_ = nullptr;
+  most_ = most;
+  places_ = std::min(wanted, places_ + std::max(of_.free_for(*this), 0) / 4);
+  return places_;
+}
+
 void Residency::Share::keep(int places) noexcept {
   const Guard guard(of_.mutex_);
   places_ = std::min(places_, places);
@@ -59,7 +67,7 @@ int Residency::free_for(const Share& share) const noexcept {
     taken += one->places_;
     if (one->places_ > 0) most = std::min(most, one->most_);
   }
-  return most - std::max(1, most / 8) - taken;
+  return most - taken;
 }
 
 void Residency::reclaim() noexcept {

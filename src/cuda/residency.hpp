@@ -8,6 +8,7 @@
 // tests/unit/cuda/residency_test.cc, tests/gpu/mpi/stream_many.cc.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,8 @@ class Residency {
     /// Takes up to `wanted` places in all; returns the number of places. `most`: places of the
     /// multiprocessors for kernels of this share.
     [[nodiscard]] int take(int wanted, int most) noexcept;
+    /// The same, but a quarter of the free places at most: for what others need more.
+    [[nodiscard]] int take_spare(int wanted, int most) noexcept;
     /// Gives back places beyond this number.
     void keep(int places) noexcept;
     /// Until the next take(), another share may take the places after `is_over` returns true: no
@@ -39,6 +42,10 @@ class Residency {
     int places_ = 0, most_ = 0;
     std::function<bool()> is_over_;  // empty: it is in use
   };
+  /// Of so many places of a GPU, those that waiting kernels of all processes may take.
+  [[nodiscard]] static constexpr int for_waiting(int places) noexcept {
+    return places - std::max(1, places / 8);
+  }
   [[nodiscard]] std::unique_ptr<Share> share();
   /// Ordinary calls take turns on a GPU: all have one share.
   [[nodiscard]] int ordinary(int wanted, int most);

@@ -4,6 +4,8 @@
 // ranks: 2
 // configurations: 1 2-apart
 // env: TERN_EXPLAIN=1
+// variant: reset
+//   args: reset
 #include "allocators.hpp"
 #include "said.hpp"
 
@@ -11,6 +13,7 @@ using namespace tern::test;
 
 extern "C" CUresult cuCtxGetFlags(unsigned* flags);
 extern "C" CUresult cuCtxSetFlags(unsigned flags);
+extern "C" CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
 
 namespace {
 
@@ -30,11 +33,27 @@ void exchange() {
                     1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
+// The context has the handle of the one before, and the program asks for the flag itself.
+int flag_of_new_context_stays() {
+  exchange();
+  CUdevice device = 0;
+  CU(cuCtxGetDevice(&device));
+  CU(cuDevicePrimaryCtxReset_v2(device));
+  CUcontext context = nullptr;
+  CU(cuDevicePrimaryCtxRetain(&context, device));
+  CU(cuCtxSetCurrent(context));
+  CU(cuCtxSetFlags(kSyncMemops));
+  OK(MPI_Finalize());
+  if ((flags() & kSyncMemops) == 0) FAIL("the program's flag is gone: %#x", flags());
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   start_cuda();
+  if (argc > 1) return flag_of_new_context_stays();
   const bool own = rank == 1;
   if (own) CU(cuCtxSetFlags(flags() | kSyncMemops));
   const unsigned before = flags();

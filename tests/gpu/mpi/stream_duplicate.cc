@@ -9,6 +9,7 @@
 // variant: kernels
 //   env: TERN_EXPLAIN=1
 //   env: TERN_GPU_ENGINE=kernel
+//   env: SOFTCUDA_PROCESSORS=16
 //   env: TERN_GPU_WIRE=simple
 // variant: streams
 //   env: TERN_EXPLAIN=1

@@ -23,7 +23,7 @@ TEST(Residency, SharesNeverExceedThePlaces) {
     sum += got;
     with_some += got > 0 ? 1 : 0;
   }
-  EXPECT_EQ(sum, kMost - kMost / 8);
+  EXPECT_EQ(sum, kMost);
   EXPECT_GT(with_some, 14);
 }
 
@@ -36,44 +36,57 @@ TEST(Residency, TheFirstGetWhatTheyWant) {
   }
 }
 
-TEST(Residency, NothingIsTakenWherePlacesAreFew) {
+TEST(Residency, OnePlaceInEightStaysForOtherKernels) {
+  EXPECT_EQ(Residency::for_waiting(132), 116);
+  EXPECT_EQ(Residency::for_waiting(8), 7);
+  EXPECT_EQ(Residency::for_waiting(1), 0);
   Residency gpu;
   const auto one = gpu.share();
+  EXPECT_EQ(one->take(8, Residency::for_waiting(0)), 0);
   EXPECT_EQ(one->take(8, 0), 0);
-  EXPECT_EQ(one->take(8, 1), 0);  // one place stays free
-  EXPECT_EQ(one->take(8, 2), 1);
+  EXPECT_EQ(one->take(8, 1), 1);
+}
+
+TEST(Residency, WhatIsSpareIsAQuarterOfTheRest) {
+  Residency gpu;
+  const auto one = gpu.share(), other = gpu.share();
+  EXPECT_EQ(one->take(8, 7), 4);
+  EXPECT_EQ(other->take_spare(2, 7), 0);
+  one->keep(1);
+  EXPECT_EQ(other->take_spare(2, 7), 1);
+  EXPECT_EQ(other->take_spare(2, kMost), 2);
 }
 
 TEST(Residency, PlacesComeBackWithAShare) {
   Residency gpu;
   auto one = gpu.share();
-  EXPECT_EQ(one->take(8, 8), 4);
+  EXPECT_EQ(one->take(8, 7), 4);
   const auto other = gpu.share();
-  EXPECT_EQ(other->take(8, 8), 2);
+  EXPECT_EQ(other->take(8, 7), 2);
   one.reset();
-  EXPECT_EQ(other->take(8, 8), 5);
+  EXPECT_EQ(other->take(8, 7), 5);
 }
 
 TEST(Residency, WhatIsKeptLessIsFree) {
   Residency gpu;
   const auto one = gpu.share(), other = gpu.share();
-  EXPECT_EQ(one->take(8, 8), 4);
+  EXPECT_EQ(one->take(8, 7), 4);
   one->keep(1);
-  EXPECT_EQ(other->take(8, 8), 3);
+  EXPECT_EQ(other->take(8, 7), 3);
   one->keep(8);
-  EXPECT_EQ(gpu.share()->take(8, 8), 2);
+  EXPECT_EQ(gpu.share()->take(8, 7), 2);
 }
 
 TEST(Residency, ARetiredShareIsTakenWhenItsKernelsAreOver) {
   Residency gpu;
   bool over = false;
   const auto old = gpu.share(), fresh = gpu.share();
-  EXPECT_EQ(old->take(7, 8), 4);
+  EXPECT_EQ(old->take(7, 7), 4);
   old->retire([&] { return over; });
-  EXPECT_EQ(fresh->take(4, 8), 2);
+  EXPECT_EQ(fresh->take(4, 7), 2);
   over = true;
-  EXPECT_EQ(fresh->take(4, 8), 4);
-  EXPECT_EQ(old->take(7, 8), 2);  // anew
+  EXPECT_EQ(fresh->take(4, 7), 4);
+  EXPECT_EQ(old->take(7, 7), 2);  // anew
 }
 
 TEST(Residency, ARetiredShareThatNobodyWantsKeepsItsPlaces) {
@@ -90,9 +103,9 @@ TEST(Residency, AShareOnFewMultiprocessorsLimitsAll) {
   Residency gpu;
   const auto wide = gpu.share(), narrow = gpu.share(), late = gpu.share();
   EXPECT_EQ(wide->take(8, kMost), 8);
-  EXPECT_EQ(narrow->take(8, 8), 0);  // blocks of the first may run there
+  EXPECT_EQ(narrow->take(8, 7), 0);  // blocks of the first may run there
   wide->keep(2);
-  EXPECT_EQ(narrow->take(8, 8), 3);
+  EXPECT_EQ(narrow->take(8, 7), 3);
   EXPECT_EQ(late->take(8, kMost), 1);
   EXPECT_EQ(wide->take(8, kMost), 3);
 }
