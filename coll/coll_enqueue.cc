@@ -20,8 +20,6 @@
 namespace tern::coll {
 namespace {
 
-/// Passes of a row that is a pipeline over ranks.
-constexpr MPI_Count kPiped = 16;
 const char* name_of(Way::Engine engine) noexcept {
   switch (engine) {
     case Way::kStream:
@@ -211,8 +209,7 @@ int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
     return go(MulticastRun(team, placed, operation, job, patience));
   if (way.engine == Way::kKernel)
     return go(KernelRun(team, placed, *way.program, operation, job, patience));
-  const bool piped = find_algorithm(operation.collective, placed.schedule.algorithm)->chunk != 0;
-  return go(StreamRun(team, placed, operation, job, piped ? kPiped : 1));
+  return go(StreamRun(team, placed, operation, job));
 }
 
 int Coll::fail_if_useless(GpuTeam& team) {

@@ -65,6 +65,7 @@ coll_sources += coll/gpu/teams_multicast.cc
 coll_sources += coll/gpu/multicast.cc
 coll_sources += coll/gpu/multicast_run.cc
 coll_sources += coll/gpu/stream_run.cc
+coll_sources += coll/gpu/stream_calls.cc
 coll_sources += coll/gpu/in_stream.cc
 coll_sources += coll/gpu/lanes.cc
 coll_sources += coll/gpu/lines.cc

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "coll/algorithms/algorithms.hpp"
 #include "coll/gpu/in_stream.hpp"
 #include "core/op.hpp"
 #include "cuda/kernels.hpp"
@@ -14,7 +15,8 @@
 namespace tern::coll {
 namespace {
 
-constexpr size_t kMostInBatch = 250;  // of the 255 that the driver takes; a wait is two
+// Of the 255 that the driver takes: a wait is two, and the first and the last tell of the batch.
+constexpr size_t kMostInBatch = 2 * StreamRun::kMostWaits;
 
 CUstreamBatchMemOpParams operation_on(CUdeviceptr word, CUstreamBatchMemOpType what, uint32_t value,
                                       unsigned flags) noexcept {
@@ -29,14 +31,26 @@ CUstreamBatchMemOpParams operation_on(CUdeviceptr word, CUstreamBatchMemOpType w
 }  // namespace
 
 StreamRun::StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation,
-                     cuda::Job& job, MPI_Count least_passes) noexcept
+                     cuda::Job& job) noexcept
     : team_(team),
       placed_(placed),
       schedule_(placed.schedule),
       operation_(operation),
-      pieces_(operation, placed, team.layout(), least_passes),
+      pieces_(operation, placed, team.layout(), least_passes(placed)),
       callers_(job),
       job_(&job) {}
+
+MPI_Count StreamRun::least_passes(const Placed& placed) noexcept {
+  constexpr MPI_Count kPiped = 16;
+  const Schedule& schedule = placed.schedule;
+  return find_algorithm(schedule.collective, schedule.algorithm)->chunk != 0 ? kPiped : 1;
+}
+
+// All but the first take the result so far, too.
+int StreamRun::kernels_of(int sources) noexcept {
+  const int behind = std::max(sources - cuda::kMostSources, 0);
+  return 1 + (behind + cuda::kMostSources - 2) / (cuda::kMostSources - 1);
+}
 
 int StreamRun::run() {
   InStream call(team_, callers_);

@@ -25,8 +25,8 @@ namespace tern::coll {
 class StreamRun {
  public:
   /// `job` is of the stream.
-  StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
-            MPI_Count least_passes) noexcept;
+  StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation,
+            cuda::Job& job) noexcept;
   /// 0, or an error class with fail() text: then a part may be under way, and the team is of no
   /// use any more.
   [[nodiscard]] int run();
@@ -34,6 +34,11 @@ class StreamRun {
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
   [[nodiscard]] static int blocks() noexcept { return 0; }  // the driver's affair
+  /// Passes through a row that is a pipeline, where there is data for so many.
+  [[nodiscard]] static MPI_Count least_passes(const Placed& placed) noexcept;
+  static constexpr size_t kMostWaits = 125;  // of a batch of memory operations
+  /// Kernels for so many sources.
+  [[nodiscard]] static int kernels_of(int sources) noexcept;
 
  private:
   void run_passes();

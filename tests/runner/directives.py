@@ -17,7 +17,7 @@ KNOWN = {"ranks": "1 2 4", "env": "", "args": "", "mpirun": "", "timeout": "60",
          "expect-stderr": None, "expect-stdout": None, "prints": None, "cflags": "", "full": None,
          "sanitizers": "yes", "transport": "any", "waits": None, "alone": None, "full-ranks": "",
          # tests/gpu
-         "configurations": "1 2-apart", "full-configurations": "", "cuda": "yes",
+         "configurations": "1 2-apart", "full-configurations": "", "cuda": "yes", "queues": "any",
          # tests/hosts
          "hosts": "yes", "shapes": "2x2", "messages": "yes", "launchers": "slurm prte"}
 EXAMPLES = {"ranks": "1 4", "timeout": "120"}  # of examples/

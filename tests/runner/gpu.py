@@ -22,6 +22,10 @@ PRECOMPILED = '#include "allocators.hpp"\n'  # stream.hpp begins with this line,
 DRIVER = "tests/gpu/driver"
 
 
+def allows_one_queue(test):
+    return not test.say["queues"].startswith("many")
+
+
 def real_device():
     """Why the gpu twins cannot run, or None."""
     try:
@@ -87,7 +91,10 @@ class Twins(Runner):
             found["ASAN_OPTIONS"] = processes.ASAN  # ASan keeps megabytes of used stacks for each thread of a kernel
         # Late copies catch code without a wait. Allocations, frees, pinning and loading wait for all work, as on some real
         # devices.
-        return {"SOFTCUDA_LATE": "500", "SOFTCUDA_WAITS": "on", "TERN_CUDA_KERNELS": kernels, **found,
+        asked = {name: str(value) for name, value in (("SOFTCUDA_CONNECTIONS", self.options.queues),
+                                                      ("SOFTCUDA_PROCESSORS", self.options.processors),
+                                                      ("SOFTCUDA_PAGEABLE", self.options.pageable)) if value}
+        return {"SOFTCUDA_LATE": "500", "SOFTCUDA_WAITS": "on", "TERN_CUDA_KERNELS": kernels, **found, **asked,
                 "SOFTCUDA_SHARED": f"{self.tmp}/shared", "GPU_TWIN": "soft", "SOFTCUDA_KERNELS": kernels,
                 "LD_LIBRARY_PATH": driver + (path and f":{path}" or "")}
 
@@ -97,16 +104,20 @@ class Twins(Runner):
         counts = test.counts(options.ranks, options.full)
         machines = test.say["configurations"].split()
         machines += test.say["full-configurations"].split() if options.full or self.only else []
+        one_queue = allows_one_queue(test)
+        machines += ["one-queue"] if one_queue and "4-peers" in machines and (options.full or self.only) else []
         pairs = [(ranks, machine) for ranks in counts for machine in machines]
         if not (options.full or options.ranks or self.only):
-            pairs = sample(pairs)
+            pairs = sample(pairs, one_queue)
         soft = [(ranks, way, setting) for ranks, machine in pairs for way, setting in self.settings([machine], ("soft", ))]
         return soft + [(ranks, way, setting) for ranks in counts for way, setting in self.settings([], ("gpu", ))]
 
     def again(self, test, ranks, way):
         twin, _, machine = way.partition(" ")
         words = super().again(test, ranks, way)
-        return [words[0], twin, *(["--machine", machine] if machine else []), *words[1:]]
+        asked = [word for name in ("queues", "processors", "pageable") if (value := getattr(self.options, name))
+                 for word in (f"--{name}", value)]
+        return [words[0], twin, *(["--machine", machine] if machine else []), *asked, *words[1:]]
 
     def tree_option(self):
         return ["--tree", self.tree]
@@ -127,6 +138,8 @@ class Twins(Runner):
         if way == "gpu" and self.absent:
             name = test.name + ("" if ranks is None else f" -n {ranks}")
             return self.report("SKIP", f"{name} [gpu]", self.absent)
+        if self.options.queues == 1 and not allows_one_queue(test):
+            return self.report("SKIP", f"{test.name} [{way}]", f"queues: {test.say['queues']}")
         setting = self.apart(setting or {})
         if not isinstance(test, Behaviour):
             return super().run(test, ranks, way, setting)
@@ -195,6 +208,10 @@ def parse():
     parser = common.with_ranks(common.parser(__doc__, None))
     parser.add_argument("--tree", default=TOP / "_build", help="the build tree, with the software driver (default _build)")
     parser.add_argument("--machine", action="append", choices=MACHINES, help="only this configuration (repeatable)")
+    for name, words, what in (("queues", {"type": int}, "this many hardware queues in each process"),
+                              ("processors", {"type": int}, "this many multiprocessors"),
+                              ("pageable", {"choices": ("sync", "async", "random")}, "such copies of pageable memory")):
+        parser.add_argument(f"--{name}", **words, help=f"all machines of the software driver: {what}")
     parser.add_argument("twins", nargs="?", choices=("soft", "gpu", "both"), default="both")
     options = common.with_patterns(parser).parse_intermixed_args()
     options.twins = ("soft", "gpu") if options.twins == "both" else (options.twins, )

@@ -5,13 +5,17 @@ from .directives import Test
 MACHINES = {
     "1": {"SOFTCUDA_DEVICES": "1"},
     "4-peers": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_MULTICAST": "on"},
+    # The same with one hardware queue for all streams of a process. Copies to and from pageable memory are waited for.
+    "one-queue": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_MULTICAST": "on", "SOFTCUDA_CONNECTIONS": "1", "SOFTCUDA_PAGEABLE": "sync",
+                  "SOFTCUDA_PROCESSORS": "4"},
     "2-apart": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_PEERS": "NONE"},
     # Two islands: devices 0 and 2, devices 1 and 3.
     "islands": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "X,NONE,NV,NONE;NONE,X,NONE,NV;NV,NONE,X,NONE;NONE,NV,NONE,X"},
     # Devices 0 and 3, devices 1 and 2.
     "islands-crossed": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "X,NONE,NONE,NV;NONE,X,NV,NONE;NONE,NV,X,NONE;NV,NONE,NONE,X"},
     # Peers map each other's memory and find wrong data, as on some real machines.
-    "lies": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "LIES"},
+    # Open: reduce gives zeros where a second handle gives the first address (peer_links).
+    "lies": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "LIES", "SOFTCUDA_REOPEN": "itself"},
     "jitter": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_JITTER": "300"},
     "fabric": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_FABRIC": "on"},
     "in-turn": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_EXCLUSIVE": "{tmp}/turn"},
@@ -43,7 +47,7 @@ MACHINES = {
     "open-apart": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_PEERS": "NONE", "SOFTCUDA_OPEN": "on", "GPU_HEAP": "device"},
 }
 HEAPS = [name for name, machine in MACHINES.items() if "GPU_HEAP" in machine]
-NO_DRIVER_TESTS = (*HEAPS, "11.8", "lies", "queue", "queue-peers", "nvml-own", "nvml-old", "nvml-away")
+NO_DRIVER_TESTS = (*HEAPS, "11.8", "lies", "one-queue", "queue", "queue-peers", "nvml-own", "nvml-old", "nvml-away")
 # The behaviour suite: program, number of ranks, heaps. With --full: all heaps, and all numbers of ranks of the head. Long
 # programs stay out.
 BEHAVIOUR = {name: (2, "managed open") for name in (
@@ -69,14 +73,18 @@ class Behaviour(Test):
         self.say.update({"cuda": "no", "configurations": " ".join(HEAPS) if full else heaps, "full-configurations": ""})
 
 
-def sample(pairs):
+def sample(pairs, one_queue=True):
     """Of the pairs of ranks and machine: each number of ranks on the widest machine, and each other machine with three ranks, or
     the next number. The first shows the effects of the number of ranks (schedules, neighbours), the second those of the
-    machine. Three ranks on another machine serve for the widest one, too, where it has two and four."""
+    machine. Three ranks on another machine serve for the widest one, too, where it has two and four. Of several numbers of
+    ranks on 4-peers the least above 1 has one hardware queue, if the test allows that."""
     machines = [machine for _, machine in pairs]
     widest = "4-peers" if "4-peers" in machines else machines[0] if machines else None
     numbers = {ranks or 0 for ranks, _ in pairs}
     some = max((ranks for ranks in numbers if ranks <= 3), default=min(numbers, default=0))
     elsewhere = some == 3 and {2, 4} <= numbers and len(set(machines)) > 1
-    return [(ranks, machine) for ranks, machine in pairs
-            if (machine == widest and not (elsewhere and ranks == 3)) or (machine != widest and (ranks or 0) == some)]
+    chosen = [(ranks, machine) for ranks, machine in pairs
+              if (machine == widest and not (elsewhere and ranks == 3)) or (machine != widest and (ranks or 0) == some)]
+    wide = sorted(ranks for ranks, machine in chosen if machine == "4-peers" and ranks)
+    least = next((ranks for ranks in wide if ranks > 1), None) if one_queue and len(wide) > 1 else None
+    return [(ranks, "one-queue" if machine == "4-peers" and ranks == least else machine) for ranks, machine in chosen]

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -54,7 +55,28 @@ Reopen reopen_of(const char* name, const char* text) {
   if (strcmp(text, "itself") == 0) return Reopen::kItself;
   if (strcmp(text, "first") == 0) return Reopen::kFirst;
   if (strcmp(text, "nothing") == 0) return Reopen::kNothing;
-  give_up("%s=%s: itself, first or nothing is wanted", name, text);
+  if (strcmp(text, "random") == 0) return Reopen::kRandom;
+  give_up("%s=%s: itself, first, nothing or random is wanted", name, text);
+}
+
+// "copy:8,wait:5", microseconds.
+void set_costs(tern::coll::DriverCosts* costs, const char* name, const char* text) {
+  const std::pair<const char*, double*> known[] = {
+      {"ask", &costs->ask},   {"call", &costs->call},     {"sync", &costs->sync},
+      {"copy", &costs->copy}, {"kernel", &costs->kernel}, {"wait", &costs->wait}};
+  for (const std::string& row : split(text, ',')) {
+    const size_t colon = std::min(row.find(':'), row.size());
+    char* end = nullptr;
+    const double cost = colon < row.size() ? strtod(row.c_str() + colon + 1, &end) : -1;
+    double* place = nullptr;
+    for (const auto& [word, one] : known)
+      if (row.compare(0, colon, word) == 0) place = one;
+    if (place == nullptr || end == nullptr || *end != '\0' || !(cost >= 0))
+      give_up(
+          "%s=%s: microseconds of ask, call, sync, copy, kernel or wait are wanted: copy:8,wait:5",
+          name, text);
+    *place = cost;
+  }
 }
 
 struct Variable {
@@ -80,6 +102,8 @@ constexpr Variable kVariables[] = {
     {"SOFTCUDA_OPEN", SET(c.open = is_on(n, t))},
     {"SOFTCUDA_FAULT", SET(c.faults = t)},
     {"SOFTCUDA_TRACE", SET(c.trace = t)},
+    {"SOFTCUDA_LEDGER", SET(c.ledger = t)},
+    {"SOFTCUDA_COSTS", SET(set_costs(&c.costs, n, t))},
     {"SOFTCUDA_KERNELS", SET(c.kernels = t)},
     {"SOFTCUDA_EXCLUSIVE", SET(c.exclusive = t)},
     {"SOFTCUDA_PATIENCE", SET(c.patience = number_of(n, t))},

@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "coll/simulate/driver_costs.hpp"
+
 namespace softcuda {
 
 /// kLies: memory can be mapped, and other memory is there.
 enum class Link { kNone, kLies, kPcie, kNvlink };
 enum class Pageable { kRandom, kAsync, kSync };
-/// The result of a second IPC handle of an open block: its own address, the first address, none.
-enum class Reopen { kItself, kFirst, kNothing };
+/// The result of a second IPC handle of an open block: its own address, the first address, none;
+/// or one of the last two each time.
+enum class Reopen { kItself, kFirst, kNothing, kRandom };
 enum class Fabric { kOff, kExport, kOn };
 
 struct Config {
@@ -26,11 +29,13 @@ struct Config {
   unsigned late_us = 2000;
   size_t poison = size_t{1} << 20;
   Pageable pageable = Pageable::kRandom;
-  Reopen reopen = Reopen::kItself;
+  Reopen reopen = Reopen::kRandom;
   Fabric fabric = Fabric::kOff;
   bool open = false;
   std::string faults;
   std::string trace;
+  std::string ledger;
+  tern::coll::DriverCosts costs;
   std::string kernels;
   std::string machine;
   std::string exclusive;

@@ -20,6 +20,14 @@ const char* softcuda_function(unsigned n);
 /* How many there are now: "allocations", "bytes" (of device memory), "streams", "events",
    "imports", "mappings", "handles", "pools", "graphs", "libraries", "host". */
 long long softcuda_live(const char* kind);
+/* The ledger (ledger.cc). Calls of a kind so far: "copy", "launch", "operation" (on a word, in a
+   stream), "event", "sync", "import", "memory", "make", "ask". */
+unsigned long long softcuda_calls_of_kind(const char* kind);
+/* "copies", "kernels" or "waits" (for words) put into streams so far, those of graphs at each
+   launch. */
+unsigned long long softcuda_starts(const char* kind);
+/* Microseconds of a model, not measured: of all calls ("processor"), of all starts ("device"). */
+double softcuda_modelled(const char* where);
 
 #if defined(__cplusplus)
 }

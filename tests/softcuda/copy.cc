@@ -75,10 +75,12 @@ CUresult copy_async(const Rows& rows, CUstream handle) {
   if (const CUresult refused = find_stream(handle, &stream)) return refused;
   if (rows.width == 0 || rows.count == 0) return CUDA_SUCCESS;
   if (const CUresult refused = check(rows, stream->context->physical)) return refused;
-  const CUresult result = submit(stream, [rows] {
-    move(rows);
-    return CUDA_SUCCESS;
-  });
+  const CUresult result = submit(stream, Work{.run =
+                                                  [rows] {
+                                                    move(rows);
+                                                    return CUDA_SUCCESS;
+                                                  },
+                                              .starts = {.copies = 1}});
   const bool waits = is_waited_for(end_at(rows.to), end_at(rows.from));
   if (result != CUDA_SUCCESS || !waits || stream->capture) return result;
   return wait_for(end_of(stream));
@@ -92,11 +94,13 @@ bool syncs_all(CUcontext context) { return context->flags & CU_CTX_SYNC_MEMOPS; 
 // wait for.
 CUresult submit_late(uintptr_t to, std::function<void()> body, bool wait) {
   const CUstream legacy = current_context()->legacy;
-  const CUresult result = submit(legacy, [body = std::move(body)] {
-    be_late();
-    body();
-    return CUDA_SUCCESS;
-  });
+  const CUresult result = submit(legacy, Work{.run =
+                                                  [body = std::move(body)] {
+                                                    be_late();
+                                                    body();
+                                                    return CUDA_SUCCESS;
+                                                  },
+                                              .starts = {.copies = 1}});
   if (result != CUDA_SUCCESS) return result;
   const Place end = end_of(legacy);
   if (wait) return wait_for(end);
@@ -146,10 +150,12 @@ CUresult set_async(uintptr_t address, T value, size_t count, CUstream handle) {
     return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult bad = check_range(address, count * sizeof(T), stream->context->physical))
     return bad;
-  return submit(stream, [=] {
-    fill(address, value, count);
-    return CUDA_SUCCESS;
-  });
+  return submit(stream, Work{.run =
+                                 [=] {
+                                   fill(address, value, count);
+                                   return CUDA_SUCCESS;
+                                 },
+                             .starts = {.copies = 1}});
 }
 
 template <class T>

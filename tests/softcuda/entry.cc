@@ -19,6 +19,7 @@
 #include "config.hpp"
 #include "context.hpp"
 #include "control.h"
+#include "ledger.hpp"
 #include "stream.hpp"
 
 namespace softcuda {
@@ -188,6 +189,7 @@ CUresult cuInit(unsigned Flags) {
       if (life.load() == kAlive) life.store(kExiting);
     });
     pthread_atfork(nullptr, nullptr, [] { life.store(kForked); });
+    if (!config().ledger.empty()) atexit(write_ledger);
     life.store(kAlive, std::memory_order_release);
   });
   return CUDA_SUCCESS;

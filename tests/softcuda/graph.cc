@@ -197,6 +197,11 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
       .after = {body->last},
       .on_device = false,
       .what = "a graph"};
+  for (const Node& node : body->nodes) {
+    work.starts.copies += node.work.starts.copies;
+    work.starts.kernels += node.work.starts.kernels;
+    work.starts.waits += node.work.starts.waits;
+  }
   const CUresult result = submit(stream, std::move(work));
   if (result == CUDA_SUCCESS) body->last = end_of(stream);
   return result;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "config.hpp"
@@ -49,8 +50,8 @@ CUresult unseal(const Opaque& opaque, uint32_t magic, Handle* handle) {
 struct Mapping {
   uintptr_t address = 0;
   StoragePtr storage;
-  int users = 0;
-  uint64_t first = 0;  // offset of the first open allocation
+  std::vector<uint64_t> open =
+      {};  // offsets of allocations, once for each handle, the oldest first
 };
 using Key = std::pair<uint64_t, CUcontext>;  // inode
 std::map<Key, Mapping>& mappings() {
@@ -62,10 +63,28 @@ std::mutex& import_mutex() {
   return made;
 }
 
+// Drivers were reported to do either of the last two. The caller holds import_mutex.
+Reopen answer_for(const Mapping& mapping) {
+  if (mapping.open.empty()) return Reopen::kItself;
+  if (config().reopen != Reopen::kRandom) return config().reopen;
+  return random_below(2) == 0 ? Reopen::kFirst : Reopen::kNothing;
+}
+
+// The address of another open allocation, which counts no handle more: a driver that takes the two
+// for one is not asked to close both.
+bool gives_another(const Mapping& mapping, const Handle& open, CUdeviceptr* address) {
+  if (std::find(mapping.open.begin(), mapping.open.end(), open.offset) != mapping.open.end())
+    return false;
+  *address = mapping.address + mapping.open.front();
+  change_allocation(
+      *address, [&](Allocation& here) { here.bytes = std::max<size_t>(here.bytes, open.bytes); });
+  return true;
+}
+
 // The caller holds import_mutex.
 CUresult map_storage(const Handle& handle, CUcontext context, Mapping** mapping) {
   Mapping& here = mappings()[{handle.inode, context}];
-  if (here.users == 0) {
+  if (here.open.empty()) {
     StoragePtr storage = adopt_storage(open_of_process(handle.pid, handle.fd, handle.inode));
     const uintptr_t address = storage ? take_addresses(storage->bytes) : 0;
     if (address == 0 || !back(address, *storage, 0, storage->bytes)) {
@@ -74,7 +93,7 @@ CUresult map_storage(const Handle& handle, CUcontext context, Mapping** mapping)
     }
     if (link_between(context->physical, handle.physical) == Link::kLies)
       forget_storage(address, storage->bytes);
-    here = {address, std::move(storage), 0, handle.offset};
+    here = {address, std::move(storage)};
     ++live("imports");
   }
   *mapping = &here;
@@ -84,7 +103,8 @@ CUresult map_storage(const Handle& handle, CUcontext context, Mapping** mapping)
 void unmap_storage(const Allocation& gone) {
   const Key key{gone.storage->inode, gone.context};
   Mapping& here = mappings().at(key);
-  if (--here.users > 0) return;
+  here.open.erase(std::find(here.open.begin(), here.open.end(), gone.offset));
+  if (!here.open.empty()) return;
   unback(here.address, here.storage->bytes);
   give_addresses(here.address, here.storage->bytes);
   mappings().erase(key);
@@ -163,9 +183,10 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pdptr, CUipcMemHandle handle, unsign
   std::lock_guard lock(import_mutex());
   Mapping* mapping = nullptr;
   if (const CUresult failed = map_storage(open, context, &mapping)) return failed;
-  if (mapping->users > 0 && config().reopen == Reopen::kNothing) return CUDA_ERROR_ALREADY_MAPPED;
-  if (config().reopen == Reopen::kFirst) open.offset = mapping->first;
-  ++mapping->users;
+  const Reopen answer = answer_for(*mapping);
+  if (answer == Reopen::kNothing) return CUDA_ERROR_ALREADY_MAPPED;
+  if (answer == Reopen::kFirst && gives_another(*mapping, open, pdptr)) return CUDA_SUCCESS;
+  mapping->open.push_back(open.offset);
   const uintptr_t base = mapping->address + open.offset;
   *pdptr = base;
   bool known = false;

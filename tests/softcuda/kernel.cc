@@ -130,7 +130,7 @@ CUresult launch(CUfunction function, const TernLaunch& shape, CUstream handle, v
   Launch work{
       on, kernel->kernel, shape,
       std::string(static_cast<const char*>(parameters[0]), kernel->kernel->parameter_bytes)};
-  return submit(stream, [work] { return run(work); });
+  return submit(stream, Work{.run = [work] { return run(work); }, .starts = {.kernels = 1}});
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ softcuda_sources = \
   tests/softcuda/attributes.cc tests/softcuda/capture.cc tests/softcuda/config.cc tests/softcuda/context.cc \
   tests/softcuda/copy.cc tests/softcuda/device.cc tests/softcuda/entry.cc tests/softcuda/errors.cc \
   tests/softcuda/event.cc tests/softcuda/graph.cc tests/softcuda/green.cc tests/softcuda/hardware_queue.cc \
-  tests/softcuda/host.cc tests/softcuda/ipc.cc tests/softcuda/kernel.cc tests/softcuda/memory.cc \
+  tests/softcuda/host.cc tests/softcuda/ipc.cc tests/softcuda/kernel.cc tests/softcuda/ledger.cc tests/softcuda/memory.cc \
   tests/softcuda/memory_operations.cc tests/softcuda/multicast.cc tests/softcuda/pool.cc \
   tests/softcuda/residency.cc tests/softcuda/space.cc tests/softcuda/stream.cc tests/softcuda/traps.cc \
   tests/softcuda/vmm.cc

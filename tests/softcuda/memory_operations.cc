@@ -99,15 +99,16 @@ CUresult operate(const Operation& one) {
 CUresult submit_operations(CUstream handle, const std::vector<Operation>& operations) {
   CUstream stream;
   if (const CUresult refused = find_stream(handle, &stream)) return refused;
-  bool waits = false;
+  unsigned waits = 0;
   for (const Operation& one : operations) {
     if (const CUresult bad = check(one, stream)) return bad;
-    waits = waits || one.waits();
+    waits += one.waits();
   }
   Work work{.run = [] { return CUDA_SUCCESS; },
             .after = {},
-            .on_device = !waits,
-            .what = waits ? "a wait for a word (cuStreamWaitValue)" : "a write of a word"};
+            .on_device = waits == 0,
+            .what = waits > 0 ? "a wait for a word (cuStreamWaitValue)" : "a write of a word",
+            .starts = {.waits = waits}};
   for (const Operation& one : operations) work.more.push_back([one] { return operate(one); });
   return submit(stream, std::move(work));
 }

@@ -222,6 +222,7 @@ CUresult submit(CUstream stream, Work work) {
   bool captured = false;
   if (const CUresult refused = capture_work(stream, work, &captured)) return refused;
   if (captured) return CUDA_SUCCESS;
+  charge(work.starts);
   wait_for_room(stream);
   order_with_legacy(stream, work);
   std::lock_guard lock(stream->mutex);

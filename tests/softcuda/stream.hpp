@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "context.hpp"
+#include "ledger.hpp"
 
 namespace softcuda {
 
@@ -39,6 +40,7 @@ struct Work {
   const char* what = "a copy, memset or kernel";
   std::vector<Step> more = {};  // behind `run`
   uint64_t ticket = 0;          // in its hardware queue
+  Starts starts = {};
 };
 
 }  // namespace softcuda

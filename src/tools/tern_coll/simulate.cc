@@ -2,8 +2,14 @@
 // tern_coll simulate: how long a schedule takes on a model of a machine, and what is busiest there.
 #include "coll/simulate/simulate.hpp"
 
+#include <unistd.h>
+
 #include "base/error.hpp"
 #include "base/explain.hpp"
+#include "base/params.hpp"
+#include "coll/gpu/stream_calls.hpp"
+#include "coll/lower/lower.hpp"
+#include "coll/simulate/driver_costs.hpp"
 #include "mpi.h"
 #include "tools/tern_coll/commands.hpp"
 
@@ -30,11 +36,50 @@ coll::Levels levels_on(const coll::Topology& topology, const Options& options, i
   return coll::Levels::from_names({hosts});
 }
 
+/// What the driver is asked for by the rank with the most calls, priced.
+std::string driver_in_words(const std::vector<coll::Schedule>& schedules,
+                            const coll::Topology& topology, int64_t bytes) {
+  const auto mapped = [&](int32_t from, int32_t to) { return topology.route(from, to).mapped; };
+  for (int32_t from = 0; from < schedules[0].ranks; ++from)
+    for (int32_t to = 0; to < schedules[0].ranks; ++to)
+      if (!mapped(from, to))
+        return strf("driver   none: GPUs of ranks %d and %d do not map each other's memory\n", from,
+                    to);
+  const std::vector<coll::Schedule> lowered = coll::lower(schedules, mapped);
+  std::vector<std::string> complaints;
+  const size_t scratch = Params::from(::environ, &complaints).gpu_scratch;
+  coll::StreamCalls most;
+  for (int32_t rank = 0; rank < static_cast<int32_t>(lowered.size()); ++rank) {
+    coll::Placed placed;
+    std::string why;
+    if (!coll::place(lowered, rank, &placed, &why))
+      return strf("driver   not by this engine: %s\n", why.c_str());
+    const coll::StreamCalls calls = coll::stream_calls(placed, bytes, scratch);
+    if (calls.calls > most.calls) most = calls;
+  }
+  const coll::DriverCosts cost;
+  const auto us = [](MPI_Count count, double each) { return static_cast<double>(count) * each; };
+  return strf(
+      "driver   modelled: %lld calls of a rank, %.0f us of its processor (a call %g us)\n"
+      "         modelled: %lld copies, %lld kernels, %lld waits start on its GPU, %.0f us one "
+      "after "
+      "the other (%g, %g, %g us each)\n"
+      "         in %lld pass%s of a scratch of %s; the time above knows nothing of this\n",
+      static_cast<long long>(most.calls), us(most.calls, cost.call), cost.call,
+      static_cast<long long>(most.copies), static_cast<long long>(most.kernels),
+      static_cast<long long>(most.waits),
+      us(most.copies, cost.copy) + us(most.kernels, cost.kernel) + us(most.waits, cost.wait),
+      cost.copy, cost.kernel, cost.wait, static_cast<long long>(most.passes),
+      most.passes == 1 ? "" : "es", bytes_in_words(scratch).c_str());
+}
+
 std::string report(const Options& options, const coll::Topology& topology,
                    const std::vector<coll::Schedule>& schedules, const coll::Simulation& what,
                    const coll::Simulated& found) {
   const coll::Schedule& any = schedules[0];
   const std::string bytes = bytes_in_words(static_cast<unsigned long long>(options.bytes));
+  const std::string driver =
+      options.stream ? driver_in_words(schedules, topology, options.bytes) : std::string();
   std::string text = strf(
       "%s %s, %d ranks, %s of %s on %s, %s engine, %d pass%s; a model, no "
       "measurement\n",
@@ -44,11 +89,12 @@ std::string report(const Options& options, const coll::Topology& topology,
   text += strf("time     %.1f us\n", found.time);
   if (any.collective != coll::Collective::kBarrier)
     text += strf("busbw    %.1f GB/s\n", coll::bus_bandwidth(any, what.bytes, found.time));
-  if (found.busiest < 0) return text + "busiest  no link carries anything\n";
+  if (found.busiest < 0) return text + "busiest  no link carries anything\n" + driver;
   const coll::Topology::Link& link = topology.links[static_cast<size_t>(found.busiest)];
-  return text + strf("busiest  %s: %.1f%% of %g GB/s\n",
-                     topology.name_of_link(found.busiest).c_str(), 100 * found.share,
-                     link.bandwidth);
+  return text +
+         strf("busiest  %s: %.1f%% of %g GB/s\n", topology.name_of_link(found.busiest).c_str(),
+              100 * found.share, link.bandwidth) +
+         driver;
 }
 
 }  // namespace

@@ -29,6 +29,16 @@ void send_handles(int socket, CUdeviceptr address, CUevent event) {
   send_bytes(socket, &event_handle, sizeof event_handle);
 }
 
+// What lies in a block that is open already: some drivers refuse it.
+bool opens_again(const CUipcMemHandle& handle, CUdeviceptr open, CUdeviceptr* address) {
+  const CUresult result =
+      cu().cuIpcOpenMemHandle_v2(address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  if (result == CUDA_SUCCESS) return true;
+  if (result != CUDA_ERROR_ALREADY_MAPPED) std::exit(90);
+  *address = open;
+  return false;
+}
+
 // Gets a handle and an event; waits for the event, checks, writes, says so.
 int legacy_peer(int socket) {
   const CUstream stream = begin_peer();
@@ -39,8 +49,8 @@ int legacy_peer(int socket) {
   receive_bytes(socket, &handle, sizeof handle);
   receive_bytes(socket, &event_handle, sizeof event_handle);
   MUST(cu().cuIpcOpenMemHandle_v2(&address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-  MUST(cu().cuIpcOpenMemHandle_v2(&again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-  if (address != again) return 2;
+  const bool twice = opens_again(handle, address, &again);
+  if (twice && address != again) return 2;
   CUipcMemHandle onward;
   if (cu().cuIpcGetMemHandle(&onward, address) == CUDA_SUCCESS) return 3;
   MUST(cu().cuIpcOpenEventHandle(&event, event_handle));
@@ -49,8 +59,8 @@ int legacy_peer(int socket) {
   MUST(cu().cuMemsetD8Async(address, 8, kBytes, stream));
   MUST(cu().cuStreamSynchronize(stream));
   MUST(cu().cuIpcCloseMemHandle(address));
-  MUST(cu().cuIpcCloseMemHandle(again));
-  if (cu().cuIpcCloseMemHandle(again) == CUDA_SUCCESS) return 5;
+  if (twice) MUST(cu().cuIpcCloseMemHandle(again));
+  if (cu().cuIpcCloseMemHandle(address) == CUDA_SUCCESS) return 5;
   MUST(cu().cuEventDestroy_v2(event));
   send_bytes(socket, "x", 1);
   return 0;
@@ -110,15 +120,20 @@ TEST_F(Sharing, AnEventThatWasOpenedOnceIsAskedAfterEachRecord) {
   OK(cu().cuEventDestroy_v2(event));
 }
 
-// Each of several small allocations opens as itself.
+// Each of several small allocations opens as itself; some drivers refuse all but one, or give its
+// address (a finding for the library, which takes no other's address).
 int small_peer(int socket) {
   const CUstream stream = begin_peer();
+  CUdeviceptr first = 0;
   for (unsigned char i = 1; i <= 3; ++i) {
     CUipcMemHandle handle;
     CUdeviceptr address = 0;
     receive_bytes(socket, &handle, sizeof handle);
-    MUST(cu().cuIpcOpenMemHandle_v2(&address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    if (!all(address, 1000, i, stream)) return i;
+    const bool open = opens_again(handle, first, &address);
+    if (open && address == first) continue;
+    if (open && !all(address, 1000, i, stream)) return i;
+    if (i == 1 && !open) return 4;
+    if (i == 1) first = address;
   }
   return 0;
 }

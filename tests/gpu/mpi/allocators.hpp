@@ -22,6 +22,9 @@ struct Control {
   unsigned long long (*calls)(const char*) = nullptr;
   const char* (*function)(unsigned) = nullptr;
   long long (*live)(const char*) = nullptr;
+  unsigned long long (*calls_of_kind)(const char*) = nullptr;
+  unsigned long long (*starts)(const char*) = nullptr;
+  double (*modelled)(const char*) = nullptr;
   [[nodiscard]] bool there() const { return live != nullptr; }
   /// Calls of all functions.
   [[nodiscard]] unsigned long long all_calls() const {
@@ -41,6 +44,9 @@ inline const Control& control() {
     look("softcuda_calls", one.calls);
     look("softcuda_function", one.function);
     look("softcuda_live", one.live);
+    look("softcuda_calls_of_kind", one.calls_of_kind);
+    look("softcuda_starts", one.starts);
+    look("softcuda_modelled", one.modelled);
     return one;
   }();
   return found;

@@ -8,62 +8,80 @@
 // sanitizers: no
 #include <algorithm>
 
-#include "allocators.hpp"
+#include "ledger.hpp"
 
 using namespace tern::test;
 
 namespace {
 
-const char* const kWaitForAll[] = {"cuCtxSynchronize",    "cuMemFree_v2",  "cuMemAlloc_v2",
-                                   "cuIpcCloseMemHandle", "cuMemUnmap",    "cuMemHostAlloc",
-                                   "cuLibraryLoadData",   "cuMemFreeHost", "cuIpcOpenMemHandle_v2"};
-
-unsigned long long waits_for_all() {
-  unsigned long long sum = 0;
-  for (const char* name : kWaitForAll) sum += control().calls(name);
+long long sum_of(const Counts& counts) {
+  long long sum = 0;
+  for (const auto& [function, count] : counts) sum += count;
   return sum;
-}
-unsigned long long waits_for_stream() {
-  return control().calls("cuStreamSynchronize") + control().calls("cuEventSynchronize");
-}
-
-/// Calls without those that ask whether something has ended, which depend on time: with each go the
-/// three that make its context the current one, and leave captures alone.
-unsigned long long calls_but_questions() {
-  return control().all_calls() - 4 * control().calls("cuStreamQuery");
 }
 
 /// After a tenth of a second each end asks every five milliseconds whether what it offered is
 /// there.
 double looks(double seconds) { return std::max(0.0, seconds - 0.1) / 0.005 * 2; }
 
-void message(const Area& memory, int bytes, unsigned long long most) {
+void send(const Area& memory, int bytes) {
+  if (rank == 0)
+    OK(MPI_Send(memory.address(), bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+  else
+    OK(MPI_Recv(memory.address(), bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+void message(const Area& memory, int bytes, int most) {
   constexpr int kRounds = 10;
-  unsigned long long before = 0, waits = 0;
-  double begun = 0;
-  for (int round = -2; round < kRounds; ++round) {
-    if (round == 0) {
-      before = calls_but_questions();
-      waits = waits_for_all();
-      begun = MPI_Wtime();
-    }
-    if (rank == 0)
-      OK(MPI_Send(memory.address(), bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
-    else
-      OK(MPI_Recv(memory.address(), bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  }
-  const unsigned long long mine = calls_but_questions() - before;
+  for (int round = 0; round < 2; ++round) send(memory, bytes);
+  const Ledger ledger;
+  const double begun = MPI_Wtime();
+  for (int round = 0; round < kRounds; ++round) send(memory, bytes);
+  const Counts made = ledger.made_but_questions();
   const double looked = looks(MPI_Wtime() - begun);
-  if (waits_for_all() != waits) FAIL("a message of %d bytes waits for all work", bytes);
-  unsigned long long theirs = 0;
-  OK(MPI_Sendrecv(&mine, 1, MPI_UNSIGNED_LONG_LONG, 1 - rank, 1, &theirs, 1, MPI_UNSIGNED_LONG_LONG,
-                  1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  if (const std::string waits = waits_for_device(made); !waits.empty())
+    FAIL("a message of %d bytes waits for all work: %s", bytes, waits.c_str());
+  const long long mine = sum_of(made);
+  long long theirs = 0;
+  OK(MPI_Sendrecv(&mine, 1, MPI_LONG_LONG, 1 - rank, 1, &theirs, 1, MPI_LONG_LONG, 1 - rank, 1,
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   if (rank == 0)
     std::printf("%d bytes: %.1f calls of the driver, both ends\n", bytes,
                 static_cast<double>(mine + theirs) / kRounds);
   const double each = (static_cast<double>(mine + theirs) - looked) / kRounds;
   if (each >= static_cast<double>(most) + 1)
-    FAIL("a message of %d bytes takes %.1f calls of the driver, more than %llu", bytes, each, most);
+    FAIL("a message of %d bytes takes %.1f calls of the driver, more than %d", bytes, each, most);
+}
+
+/// Memory is named, mapped and made synchronous at its first message alone.
+void first_use(const Area& memory) {
+  constexpr int kBytes = 8 << 20;
+  const std::vector<Expected> named = {{"cuPointerGetAttributes", kAny, true},
+                                       {"cuCtxGetCurrent", 3},
+                                       {"cuCtxGetId", 1},
+                                       {"cuPointerSetAttribute", 1},
+                                       {"cuThreadExchangeStreamCaptureMode", 4},
+                                       {"cuIpcGetMemHandle", 1}};
+  const std::vector<Expected> mapped = {{"cuPointerGetAttributes", kAny, true},
+                                        {"cuCtxGetCurrent", 4},
+                                        {"cuCtxGetId", 1},
+                                        {"cuPointerSetAttribute", 1},
+                                        {"cuThreadExchangeStreamCaptureMode", 6},
+                                        {"cuIpcOpenMemHandle_v2", 1},
+                                        {"cuMemcpyAsync", 1},
+                                        {"cuStreamWriteValue32_v2", 1}};
+  const std::vector<Expected> copied = {{"cuPointerGetAttributes", kAny, true},
+                                        {"cuCtxGetCurrent", 1},
+                                        {"cuThreadExchangeStreamCaptureMode", 2},
+                                        {"cuMemcpyAsync", 1},
+                                        {"cuStreamWriteValue32_v2", 1}};
+  const Ledger first;
+  send(memory, kBytes);
+  check_calls("the first use of memory", first, 1, rank == 0 ? named : mapped);
+  const Ledger second;
+  send(memory, kBytes);
+  check_calls("its second use", second, 1,
+              rank == 0 ? std::vector<Expected>{{"cuPointerGetAttributes", kAny, true}} : copied);
 }
 
 /// Columns of another device's memory cross the link as one block, and a kernel puts them apart:
@@ -102,9 +120,16 @@ int main(int argc, char** argv) {
     return 77;
   }
   const Area memory = plain(64 << 20);
+  // The memory type, the context, and a kernel that copies to the other end's pinned memory.
+  expect_calls("8 bytes",
+               {{"cuPointerGetAttributes", 2}, {"cuCtxGetCurrent", 1}, {"cuLaunchKernel", 1}},
+               [&] { send(memory, 8); });
   message(memory, 8, 8);
   message(memory, 64 << 20, 9);
-  if (waits_for_stream() != 0) FAIL("%llu calls wait for a stream", waits_for_stream());
+  if (const std::string waits = waits_for_stream(all_counts()); !waits.empty())
+    FAIL("calls wait for a stream: %s", waits.c_str());
+  const Area other = plain(8 << 20);
+  first_use(other);
   columns(memory);
   pools();
   return end();

@@ -4,6 +4,7 @@
 // it, whatever the memory's allocator is, and a capture that goes on meanwhile stays valid. The
 // driver of CUDA 12.0 is tested by this program alone, hence the kernels.
 // ranks: 2
+// queues: many, the program's wait heads the only queue and holds up MPI's work behind it
 // configurations: 1 2-apart 12.0
 #include "allocators.hpp"
 
