@@ -15,25 +15,13 @@
 #include "coll/gpu/pieces.hpp"
 #include "coll/gpu/push_run.hpp"
 #include "coll/gpu/stream_run.hpp"
+#include "coll/gpu/verdicts.hpp"
 #include "coll/gpu/way.hpp"
+#include "cuda/kernels.hpp"
 
 namespace tern::coll {
 namespace {
 
-const char* name_of(Way::Engine engine) noexcept {
-  switch (engine) {
-    case Way::kStream:
-      return "stream";
-    case Way::kKernel:
-      return "kernel";
-    case Way::kMulticast:
-      return "multicast";
-    case Way::kExchange:
-      return "exchange";
-    default:
-      return "push";
-  }
-}
 /// Each element is reduced by one rank, from the last rank's operand to the first's; or there are
 /// two, in any order.
 bool in_rank_order(const Placed& placed, const Operation& operation) noexcept {
@@ -172,10 +160,13 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
   const auto chunk = static_cast<unsigned long long>(run.chunk());
   const auto passes = static_cast<unsigned long long>(run.passes());
   if (!team.is_news({&placed, kind_of(way), std::bit_width(chunk * passes)})) return;
-  const std::string words = way.taken() != Wire::kLl128 || team.nvlink_source().empty()
-                                ? in_words(way)
-                                : strf("%s; source of the links: %s", in_words(way).c_str(),
-                                       team.nvlink_source().c_str());
+  std::string words = in_words(way);
+  if (way.taken() == Wire::kLl128 && !team.nvlink_source().empty())
+    words += "; source of the links: " + team.nvlink_source();
+  if (const cuda::Kernels* kernels = team.device().kernels();
+      kernels != nullptr && !kernels->image_in_words().empty())
+    words += "; " + kernels->image_in_words();
+  const std::string mark = mark_of(name_of(way.engine), wire_of(way));
   const core::ChannelLock lock(channel_.progress);
   process_.explain.say(
       "engine",
@@ -186,13 +177,14 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
        {"blocks", static_cast<unsigned long long>(run.blocks())},
        {"chunk", chunk},
        {"passes", passes},
+       {"mark", mark},
        {"communicator", state.communicator.name.text()}},
       strf(
           "%s %s (%s) goes into the stream by the %s engine (%s, %d blocks of threads, %llu passes "
-          "of %llu bytes): %s",
+          "of %llu bytes): %s%s%s",
           coll::name_of(schedule.collective), schedule.algorithm,
           state.communicator.name.text().c_str(), name_of(way.engine), wire_of(way), run.blocks(),
-          passes, chunk, words.c_str()));
+          passes, chunk, words.c_str(), mark.empty() ? "" : "; ", mark.c_str()));
 }
 
 int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,

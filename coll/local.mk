@@ -72,6 +72,7 @@ coll_sources += coll/gpu/lines.cc
 coll_sources += coll/gpu/exchange_run.cc
 coll_sources += coll/gpu/push_run.cc
 coll_sources += coll/gpu/way.cc
+coll_sources += coll/gpu/verdicts.cc
 coll_sources += coll/gpu/program.cc
 coll_sources += coll/gpu/kernel_reports.cc
 coll_sources += coll/gpu/kernel_run.cc
@@ -79,6 +80,14 @@ coll_sources += coll/gpu/device_calls.cc
 coll_sources += coll/coll_team.cc
 coll_sources += coll/coll_enqueue.cc
 coll_sources += coll/coll.cc
+
+# Which engines and wires a recorded run on a GPU has passed.
+EXTRA_DIST += coll/gpu/verdicts.py coll/gpu/verdicts.txt
+BUILT_SOURCES += gen/gpu_verdicts.inc
+CLEANFILES += gen/gpu_verdicts.inc
+gen/gpu_verdicts.inc: $(srcdir)/coll/gpu/verdicts.py $(srcdir)/coll/gpu/verdicts.txt $(srcdir)/coll/gpu/engine.hpp \
+  $(srcdir)/coll/select/wire.hpp
+	$(AM_V_GEN)$(MKDIR_P) gen && $(PYTHON) $(srcdir)/coll/gpu/verdicts.py --record $(srcdir)/coll/gpu/verdicts.txt --out $@
 
 algorithms_generated = gen/coll/emitters.hpp gen/coll/algorithms.cc gen/coll/algorithm_words.cc
 EXTRA_DIST += coll/algorithms/generate.py

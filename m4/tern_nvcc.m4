@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # TERN_NVCC: the compiler of the kernels. --with-cuda[=DIR|no] says where the CUDA toolkit is, --with-cuda-arch which
 # GPUs to compile for. Without one the build has no kernels, and device memory is reduced and packed by other means.
+# --with-cuda-legacy=NVCC has a second image made by an older toolkit, for GPUs that the first does not compile for (sm_70) and
+# for older drivers.
 # One kernel is compiled here, by the build's own compiler as nvcc's host compiler, or by the one that nvcc takes by itself: an
 # nvcc that is too old or refuses its host compiler must not fail in make.
-# Sets NVCC, NVCC_HOST, NVCC_ARCHITECTURES, KERNELS_WORDS, HAVE_NVCC and tern_cuda (for the summary).
+# Sets NVCC, NVCC_HOST, NVCC_ARCHITECTURES, KERNELS_WORDS, HAVE_NVCC, the same with LEGACY, and tern_cuda (for the summary).
 AC_DEFUN([TERN_NVCC], [
   AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda=DIR],
     [the CUDA toolkit whose DIR/bin/nvcc compiles the kernels (looked for in PATH and /usr/local/cuda)])],
@@ -11,6 +13,12 @@ AC_DEFUN([TERN_NVCC], [
   AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch=LIST],
     [compute capabilities to compile for, as "80 90" (default: 75 80 90 100 120, those that nvcc knows)])],
     [], [with_cuda_arch="75 80 90 100 120"])
+  AC_ARG_WITH([cuda-legacy], [AS_HELP_STRING([--with-cuda-legacy=NVCC],
+    [nvcc of an older CUDA toolkit (12.x), for a second image where the first does not load: sm_70, drivers before 580])],
+    [], [with_cuda_legacy=no])
+  AC_ARG_WITH([cuda-legacy-arch], [AS_HELP_STRING([--with-cuda-legacy-arch=LIST],
+    [compute capabilities of the second image (default: 70 75 80 90, those that its nvcc knows)])],
+    [], [with_cuda_legacy_arch="70 75 80 90"])
   NVCC=
   AS_CASE([$with_cuda],
     [no], [],
@@ -18,15 +26,53 @@ AC_DEFUN([TERN_NVCC], [
     [NVCC=$with_cuda/bin/nvcc
      AS_IF([test ! -x "$NVCC"], [AC_MSG_ERROR([--with-cuda=$with_cuda: there is no $NVCC.
   Give the folder of a CUDA toolkit (it has bin/nvcc), or --with-cuda=no for a build without kernels.])])])
+  TERN_NVCC_IMAGE([$with_cuda_arch], [with_cuda])
+  AS_IF([test -n "$NVCC"], [tern_cuda=$tern_nvcc_words], [
+    AS_IF([test -z "$tern_nvcc_refused"],
+      [tern_cuda="no kernels (nvcc was not found: --with-cuda=DIR); device memory is moved all the same"],
+      [tern_cuda="no kernels ($tern_nvcc_refused); device memory is moved all the same"])
+    AS_IF([test "x$with_cuda" = xno], [tern_cuda="no kernels (--with-cuda=no); device memory is moved all the same"])
+  ])
+  KERNELS_WORDS=$tern_cuda
+  tern_nvcc=$NVCC tern_nvcc_host=$NVCC_HOST tern_nvcc_architectures=$NVCC_ARCHITECTURES
+  NVCC= NVCC_HOST= NVCC_ARCHITECTURES=
+  AS_CASE([$with_cuda_legacy],
+    [no], [],
+    [NVCC=$with_cuda_legacy
+     AS_IF([test -z "$tern_nvcc"], [AC_MSG_ERROR([--with-cuda-legacy=$with_cuda_legacy makes a second image, but there is no first: $tern_cuda.
+  Give the toolkit of the first by --with-cuda=DIR.])])
+     AS_IF([test ! -f "$NVCC" || test ! -x "$NVCC"], [AC_MSG_ERROR([--with-cuda-legacy=$NVCC is no program.
+  Give the path of nvcc of a CUDA toolkit 12.x, as /usr/local/cuda-12.9/bin/nvcc.])])
+     TERN_NVCC_IMAGE([$with_cuda_legacy_arch], [with_cuda_legacy])
+     KERNELS_LEGACY_WORDS=$tern_nvcc_words
+     tern_cuda="$tern_cuda; then $tern_nvcc_words"])
+  LEGACY_NVCC=$NVCC LEGACY_NVCC_HOST=$NVCC_HOST LEGACY_NVCC_ARCHITECTURES=$NVCC_ARCHITECTURES
+  NVCC=$tern_nvcc NVCC_HOST=$tern_nvcc_host NVCC_ARCHITECTURES=$tern_nvcc_architectures
+  AC_SUBST([NVCC])
+  AC_SUBST([NVCC_HOST])
+  AC_SUBST([NVCC_ARCHITECTURES])
+  AC_SUBST([KERNELS_WORDS])
+  AC_SUBST([LEGACY_NVCC])
+  AC_SUBST([LEGACY_NVCC_HOST])
+  AC_SUBST([LEGACY_NVCC_ARCHITECTURES])
+  AC_SUBST([KERNELS_LEGACY_WORDS])
+  AM_CONDITIONAL([HAVE_NVCC], [test -n "$NVCC"])
+  AM_CONDITIONAL([HAVE_LEGACY_NVCC], [test -n "$LEGACY_NVCC"])
+])
+
+# TERN_NVCC_IMAGE(ARCHITECTURES, VARIABLE OF THE OPTION): how NVCC makes an image. Sets NVCC_HOST, NVCC_ARCHITECTURES and
+# tern_nvcc_words, and nothing where NVCC is empty.
+AC_DEFUN([TERN_NVCC_IMAGE], [
   NVCC_HOST=
   NVCC_ARCHITECTURES=
   tern_archs=
   tern_nvcc_refused=
+  tern_nvcc_words=
   AS_IF([test -n "$NVCC"], [
-    AC_MSG_CHECKING([which of "$with_cuda_arch" $NVCC compiles for])
+    AC_MSG_CHECKING([which of "$1" $NVCC compiles for])
     tern_nvcc_knows=" `$NVCC --list-gpu-arch 2>/dev/null | $SED 's/compute_//' | tr '\n' ' '`"
     tern_same=
-    for tern_arch in `printf '%s\n' $with_cuda_arch | sort -nu`; do
+    for tern_arch in `printf '%s\n' $1 | sort -nu`; do
       AS_CASE([$tern_nvcc_knows], [*" $tern_arch "*], [], [continue])
       # nvcc's front end takes most of its time, and makes the same PTX for all of one group: it runs once a group.
       AS_CASE([$tern_arch], [8?|9?], [tern_group=80], [1??], [tern_group=100], [tern_group=$tern_arch])
@@ -38,31 +84,21 @@ AC_DEFUN([TERN_NVCC], [
     done
     AC_MSG_RESULT([${tern_archs:-none}])
     AS_IF([test -z "$tern_archs"],
-      [AC_MSG_ERROR([$NVCC compiles for none of "$with_cuda_arch"; it knows$tern_nvcc_knows])])
+      [AC_MSG_ERROR([$NVCC compiles for none of "$1"; it knows$tern_nvcc_knows])])
     NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES@:>@"
     # Newer GPUs than nvcc knows translate the PTX of compute capability 10.0, or of the newest that is built.
     AS_CASE([" $tern_archs"], [*" 100 "*], [tern_ptx=100], [tern_ptx=`AS_ECHO(["$tern_archs"]) | $SED 's/.* \([[0-9]]*\) $/\1/; s/ //g'`])
     NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES -gencode=arch=compute_$tern_ptx,code=compute_$tern_ptx"
-    TERN_NVCC_TRY
+    TERN_NVCC_TRY([$2])
   ])
   AS_IF([test -n "$NVCC"], [
     tern_nvcc_version=`$NVCC --version | $SED -n 's/.*release.*V\([[0-9.]]*\).*/\1/p'`
-    tern_cuda="kernels for ${tern_archs}(PTX $tern_ptx), nvcc $tern_nvcc_version"
-  ], [
-    AS_IF([test -z "$tern_nvcc_refused"],
-      [tern_cuda="no kernels (nvcc was not found: --with-cuda=DIR); device memory is moved all the same"],
-      [tern_cuda="no kernels ($tern_nvcc_refused); device memory is moved all the same"])
-    AS_IF([test "x$with_cuda" = xno], [tern_cuda="no kernels (--with-cuda=no); device memory is moved all the same"])
+    tern_nvcc_words="kernels for ${tern_archs}(PTX $tern_ptx), nvcc $tern_nvcc_version"
   ])
-  AC_SUBST([NVCC])
-  AC_SUBST([NVCC_HOST])
-  AC_SUBST([NVCC_ARCHITECTURES])
-  AC_SUBST([KERNELS_WORDS], [$tern_cuda])
-  AM_CONDITIONAL([HAVE_NVCC], [test -n "$NVCC"])
 ])
 
-# TERN_NVCC_TRY: a kernel in the manner of the library's, for all architectures. Sets NVCC_HOST; where nothing compiles,
-# ends configure (an nvcc that was asked for), or sets NVCC to nothing and tern_nvcc_refused to the reason.
+# TERN_NVCC_TRY(VARIABLE OF THE OPTION): a kernel in the manner of the library's, for all architectures. Sets NVCC_HOST; where
+# nothing compiles, ends configure (an nvcc that was asked for), or sets NVCC to nothing and tern_nvcc_refused to the reason.
 AC_DEFUN([TERN_NVCC_TRY], [
   AC_MSG_CHECKING([whether $NVCC compiles a kernel])
   tern_host=
@@ -90,10 +126,10 @@ _ACEOF
   rm -f conftest.cu conftest.fatbin conftest.log
   AS_IF([test $tern_compiled = yes], [AC_MSG_RESULT([yes${NVCC_HOST:+, with $tern_host}])], [
     AC_MSG_RESULT([no])
-    AS_IF([test "x$with_cuda" != xyes],
-      [AC_MSG_ERROR([--with-cuda=$with_cuda: $NVCC does not compile a kernel: $tern_nvcc_says
+    AS_IF([test "x$$1" != xyes],
+      [AC_MSG_ERROR([--m4_translit([$1], [_], [-])=$$1: $NVCC does not compile a kernel: $tern_nvcc_says
   The kernels need C++20 (CUDA 12.0 or later) and a host compiler that this nvcc accepts (CXX=...); config.log says more.
-  --with-cuda=no builds without kernels.])])
+  --m4_translit([$1], [_], [-])=no builds without these kernels.])])
     AC_MSG_WARN([$NVCC does not compile a kernel: $tern_nvcc_says])
     tern_nvcc_refused="$NVCC compiles none: config.log says why"
     NVCC= NVCC_HOST= NVCC_ARCHITECTURES=

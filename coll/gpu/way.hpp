@@ -10,6 +10,7 @@
 
 #include "base/params.hpp"
 #include "coll/engine/operation.hpp"
+#include "coll/gpu/engine.hpp"
 #include "coll/gpu/push_run.hpp"
 #include "coll/gpu/team.hpp"
 #include "coll/select/select.hpp"
@@ -28,7 +29,7 @@ struct AskedWire {
 };
 
 struct Way {
-  enum Engine : uint8_t { kNone, kStream, kKernel, kPush, kMulticast, kExchange };
+  using enum Engine;
   Engine engine = kNone;
   PushRun::Wire wire = PushRun::kWords;         // kPush
   Programs::Stored* program = nullptr;          // kKernel

@@ -151,7 +151,7 @@ namespace tern {
     "the algorithm of every exscan that it can serve; tern_coll list says what each needs")        \
   X(cuda_kernels, "TERN_CUDA_KERNELS", Text, "", one_of(nullptr), own(),                           \
     "a file of GPU kernels (fatbin, cubin or PTX) to load instead of those that Tern was "         \
-    "built with")                                                                                  \
+    "built with; of several, with : between them, the first that suits the GPU and the driver")    \
   X(spin, "TERN_SPIN", Time, 0, between(0, 1000000), own(),                                        \
     "how long a waiting rank polls before it sleeps; 0 chooses by ranks and cores")                \
   X(longest_sleep, "TERN_LONGEST_SLEEP", Time, 1000000, between(0, 60000000), own(),               \

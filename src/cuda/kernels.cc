@@ -3,11 +3,12 @@
 #include "cuda/kernels.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "base/error.hpp"
-#include "cuda/kernels/image.hpp"
 
 namespace tern::cuda {
 namespace {
@@ -33,7 +34,7 @@ const char* cure(CUresult result) noexcept {
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_INVALID_IMAGE:
       return "; this build has no code for this GPU, or the driver is older than the CUDA toolkit: "
-             "see tern_info, configure --with-cuda-arch";
+             "see tern_info, configure --with-cuda-arch, --with-cuda-legacy";
     default:
       return "";
   }
@@ -52,13 +53,19 @@ int processors_of(const Driver& driver, CUdevice device) noexcept {
   return all;
 }
 
+/// An image that does not suit the GPU or the driver: another may.
+bool is_for_others(CUresult result) noexcept {
+  return result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
+         result == CUDA_ERROR_INVALID_IMAGE;
+}
+
 int64_t ceiling(int64_t n, int64_t by) noexcept { return (n + by - 1) / by; }
 
 }  // namespace
 
-Kernels::Kernels(const Driver& driver, CUdevice device, const std::string& file)
+Kernels::Kernels(const Driver& driver, CUdevice device, const std::string& files)
     : driver_(driver), images_(driver) {
-  load(device, file);
+  load(device, files);
 }
 
 Kernels::~Kernels() {
@@ -76,24 +83,44 @@ bool Kernels::refuse(const char* function, CUresult result) {
   return false;
 }
 
-void Kernels::load(CUdevice device, const std::string& file) {
-  const std::vector<char> loaded = file.empty() ? std::vector<char>() : contents(file);
-  if (!file.empty() && loaded.empty()) {
-    why_ = strf("TERN_CUDA_KERNELS is %s, which cannot be read", file.c_str());
-    return;
+void Kernels::load(CUdevice device, const std::string& files) {
+  std::deque<std::vector<char>> loaded;
+  std::vector<KernelImage> images;
+  std::istringstream list(files);
+  for (std::string file; std::getline(list, file, ':');) {
+    loaded.push_back(contents(file));
+    if (loaded.back().empty()) {
+      why_ = strf("TERN_CUDA_KERNELS names %s, which cannot be read", file.c_str());
+      return;
+    }
+    images.push_back({loaded.back().data(), "TERN_CUDA_KERNELS"});
   }
-  const void* const image = file.empty() ? embedded_kernels() : loaded.data();
-  if (image == nullptr) {
+  if (files.empty()) images.assign(embedded_kernels().begin(), embedded_kernels().end());
+  if (images.empty())
     why_ = "this build of Tern has none: nvcc was not found (configure --with-cuda=DIR)";
-    return;
-  }
+  for (size_t i = 0; i < images.size() && library_ == nullptr; ++i)
+    if (!load_image(images[i], i)) return;
+  if (library_ == nullptr) return;
+  why_.clear();
+  find_all(device);
+}
+
+// False: the next image would be refused, too.
+bool Kernels::load_image(const KernelImage& image, size_t number) {
   const CUresult result =
-      driver_.cuLibraryLoadData(&library_, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
-  if (result != CUDA_SUCCESS) {
-    library_ = nullptr;
-    refuse("cuLibraryLoadData", result);
-    return;
+      driver_.cuLibraryLoadData(&library_, image.code, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (result == CUDA_SUCCESS) {
+    if (number > 0)
+      image_ = strf("image %zu of the kernels (%s), since the one before was refused: %s",
+                    number + 1, image.words, why_.c_str());
+    return true;
   }
+  library_ = nullptr;
+  refuse("cuLibraryLoadData", result);
+  return is_for_others(result);
+}
+
+void Kernels::find_all(CUdevice device) {
   const int processors = processors_of(driver_, device);
   bool all = true;
 #define TERN_FIND(name) all = all && find("tern_" #name, processors, &name##_);

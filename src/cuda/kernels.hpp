@@ -16,6 +16,7 @@
 
 #include "base/number.hpp"
 #include "cuda/driver.hpp"
+#include "cuda/kernels/image.hpp"
 #include "cuda/kernels/layout.hpp"
 #include "cuda/kernels/reduce_plan.hpp"
 #include "cuda/layout_images.hpp"
@@ -28,8 +29,9 @@ namespace tern::cuda {
 
 class Kernels {
  public:
-  /// `file`: an image to load instead of the embedded one; empty for that one (TERN_CUDA_KERNELS).
-  Kernels(const Driver& driver, CUdevice device, const std::string& file);
+  /// `files`: images to try one after the other, with ":" between them, instead of the embedded
+  /// ones; empty for those (TERN_CUDA_KERNELS).
+  Kernels(const Driver& driver, CUdevice device, const std::string& files);
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
   ~Kernels();
@@ -37,6 +39,8 @@ class Kernels {
   [[nodiscard]] bool available() const noexcept { return why_.empty(); }
   /// Why they are not available, and what helps: a sentence without a full stop.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_; }
+  /// Which image was loaded, and why; empty for the first.
+  [[nodiscard]] const std::string& image_in_words() const noexcept { return image_; }
   /// The context has gone, and everything in it.
   void forget() noexcept;
 
@@ -88,7 +92,9 @@ class Kernels {
     CUfunction function = nullptr;
     unsigned most_blocks = 1;  // that are resident together
   };
-  void load(CUdevice device, const std::string& file);
+  void load(CUdevice device, const std::string& files);
+  bool load_image(const KernelImage& image, size_t number);
+  void find_all(CUdevice device);
   bool find(const char* name, int processors, Kernel* kernel);
   bool refuse(const char* function, CUresult result);
   CUresult move(CUstream stream, const std::shared_ptr<const LayoutProgram>& program, void* buffer,
@@ -97,7 +103,7 @@ class Kernels {
                   size_t shared = 0) noexcept;
 
   const Driver& driver_;
-  std::string why_;
+  std::string why_, image_;
   CUlibrary library_ = nullptr;
   std::array<Kernel, static_cast<size_t>(ReduceKernel::kCount)> reduce_;
 #define TERN_MEMBER(name) Kernel name##_;

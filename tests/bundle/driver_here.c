@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef int (*Init)(unsigned flags);
 typedef int (*Count)(int* count);
+typedef int (*Retain)(void** context, int device);
 
-int main(void) {
+int main(int argc, char** argv) {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
   if (library == NULL) {
     printf("no driver: %s\n", dlerror());
@@ -31,5 +33,10 @@ int main(void) {
     return 77;
   }
   printf("%s driver, %d device%s\n", soft ? "software" : "real", devices, devices == 1 ? "" : "s");
+  fflush(stdout);
+  void* context = NULL;
+  const Retain retain = (Retain)dlsym(library, "cuDevicePrimaryCtxRetain");
+  if (argc > 1 && strcmp(argv[1], "hold") == 0 && retain != NULL && retain(&context, 0) == 0)
+    (void)pause();
   return 0;
 }

@@ -9,7 +9,7 @@ bundle_driver_test =
 bundle_link_driver_test = rm -f bundle/driver_test
 endif
 
-bundle: all $(bundle_driver_test) $(softcuda_files)
+bundle: all $(bundle_driver_test) tests/gpu/kernels/kernels_test$(EXEEXT) $(softcuda_files)
 	$(AM_V_at)rm -rf bundle && $(MKDIR_P) bundle
 	$(AM_V_at)$(MAKE) -s install DESTDIR="$(abs_builddir)/bundle/stage" >bundle/install.log 2>&1 || \
 	  { tail -n 20 bundle/install.log; exit 1; }

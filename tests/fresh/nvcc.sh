@@ -16,7 +16,7 @@ configures() { # ARGUMENT...: what it says of nvcc, and what make would call
   rm -rf "$work/configured" && mkdir "$work/configured"
   env -C "$work/configured" PATH="$work/cuda/bin:$PATH" "$top/configure" --cache-file="$cache" CC=gcc CXX=g++ "$@" >"$work/configured/log" 2>&1 || got=$?
   grep -e nvcc -e 'cuda  ' -e '--with-cuda' "$work/configured/log"
-  grep '^NVCC' "$work/configured/Makefile" || true
+  grep -E '^(LEGACY_)?NVCC' "$work/configured/Makefile" || true
   return "$got"
 }
 too_old() { nvcc_that 'echo "nvcc fatal   : Value c++20 is not defined for option std" >&2; exit 1'; }
@@ -43,10 +43,22 @@ with_another_compiler() {
   refuses_compiler && says '^NVCC = .*/nvcc' '^NVCC_HOST = *$' 'compiles a kernel... yes' -- configures
 }
 with_this_compiler() { nvcc_that : && says '^NVCC_HOST = -ccbin g\+\+$' -- configures; }
+# The stub is both toolkits.
+with_an_older_one() {
+  nvcc_that : && says '^LEGACY_NVCC = .*/nvcc$' '^LEGACY_NVCC_ARCHITECTURES = .*sm_75' 'kernels for 75 80 .*; then kernels for 75 ' -- \
+    configures --with-cuda-legacy="$work/cuda/bin/nvcc" --with-cuda-legacy-arch="70 75"
+}
+older_one_is_away() {
+  local output
+  nvcc_that : && ! output=$(configures --with-cuda-legacy="$work/nowhere/nvcc") && printf '%s\n' "$output" &&
+    grep -q -e '--with-cuda-legacy=.*nowhere/nvcc is no program' <<<"$output"
+}
 
 check_nvcc() {
   check "an nvcc in PATH that is too old makes a build without kernels" found_and_old
   check "one that was asked for ends configure with its words" asked_for_and_old
   check "one that refuses the host compiler chooses its own" with_another_compiler
   check "otherwise the host compiler is CXX" with_this_compiler
+  check "an older toolkit makes a second image" with_an_older_one
+  check "one that is away ends configure" older_one_is_away
 }

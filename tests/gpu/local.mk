@@ -23,6 +23,8 @@ tests_gpu_kernels_kernels_test_SOURCES = tests/gpu/kernels/kernels_test.cc tests
   tests/gpu/kernels/call.cc tests/gpu/kernels/call_put.cc tests/gpu/kernels/late.cc tests/gpu/kernels/ranks.cc tests/gpu/kernels/round.cc \
   tests/gpu/kernels/times.cc
 tests_gpu_kernels_kernels_test_LDADD = libtern.la
+# It goes into the bundle.
+tests_gpu_kernels_kernels_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc
 # The waiting kernels with planted faults.
 check_LTLIBRARIES += libtern_planted.la
 libtern_planted_la_SOURCES = tests/gpu/kernels/plants.cc

@@ -117,6 +117,14 @@ check "an unknown name is reported with the nearest" says 'TERN_HNG is not a par
 check "that is JSON, too" sh -c 'tern_info --parameters --json | python3 -m json.tool'
 check "the manual page has all parameters" sh -c '[ "$(tern_info --man | grep -c "^.It Ev TERN_")" = "$(tern_info --json | grep -c "\"default\":")" ]'
 
+# The record of runs on GPUs that tern_info's marks come from.
+record() { printf '%s\n' "$1" >record && python3 "$TOP/coll/gpu/verdicts.py" --record record --out compiled; }
+check "a recorded run" sh -c "python3 '$TOP/coll/gpu/verdicts.py' --record '$TOP/coll/gpu/verdicts.txt' --out compiled"
+compiled() { record "push 2027-01-31 NVIDIA H100" && grep -qF '{"push", "2027-01-31 NVIDIA H100"},' compiled; }
+check "a line of the record is compiled" compiled
+check "an unknown name ends the build" fails 1 'record:1: pull is no engine and no wire; the names are stream, .*ll128' record "pull 2027-01-31 NVIDIA H100"
+check "a line without a date ends the build" fails 1 'after ll stand a date' record "ll NVIDIA H100"
+
 check "a wrong option gets the nearest" fails 2 'did you mean --topology' tern_info --toplogy
 check "a value that is missing" fails 2 'needs a FILE' tern_info --svg
 check "words are refused" fails 2 'no option' tern_info everything

@@ -14,6 +14,7 @@ unit_tests += tests/unit/coll/verify_test
 unit_tests += tests/unit/coll/hosts_test
 unit_tests += tests/unit/coll/neighbors_test
 unit_tests += tests/unit/coll/places_test
+unit_tests += tests/unit/coll/verdicts_test
 unit_tests += tests/unit/coll/between_test
 unit_tests += tests/unit/coll/remote_test
 unit_tests += tests/unit/coll/lower_test

@@ -3,7 +3,8 @@
 // tests, for the host.
 //   TERN_KERNEL(name, Arguments, threads, alone|together) { ... arguments ... }
 //             a kernel of one parameter, the struct `Arguments` by value, in blocks of up to
-//             `threads`; `together` where its threads wait for one another
+//             `threads`, of which two fit a multiprocessor's registers: one finds a place beside
+//             a user's kernel; `together` where its threads wait for one another
 //   DEV(p)    each pointer, from a parameter or from memory, before its first use
 //   TERN_UNROLL    before a loop whose indices must be constants, so that arrays are registers
 //   TERN_ROLLED    before one that stays a loop
@@ -18,8 +19,8 @@
 
 #if defined(__CUDACC__)
 
-#define TERN_KERNEL(name, Arguments, threads, waits)    \
-  extern "C" __global__ void __launch_bounds__(threads) \
+#define TERN_KERNEL(name, Arguments, threads, waits)       \
+  extern "C" __global__ void __launch_bounds__(threads, 2) \
       name(const __grid_constant__ Arguments arguments)
 #define TERN_DEVICE_CALL static __device__ __noinline__
 #define DEV(p) (p)

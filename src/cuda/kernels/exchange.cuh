@@ -126,7 +126,7 @@ class Exchanger {
     __syncthreads();
     left_ = waiter_.left();
     if (left_) return false;
-    if (copy_.sources[0] != copy_.target) reduce<1, uint32_t, Band>(copy_, 0, 1);
+    if (copy_.sources[0] != copy_.target) reduce_alone<1, uint32_t, Band>(copy_);
     __syncthreads();
     return true;
   }

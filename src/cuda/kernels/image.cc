@@ -1,29 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// The embedded image. TERN_KERNELS_IMAGE is the fatbin's path, where configure found nvcc.
+// The embedded images. TERN_KERNELS_IMAGE is a fatbin's path, where configure found nvcc, and
+// TERN_KERNELS_LEGACY_IMAGE that of a second, older nvcc.
 #include "cuda/kernels/image.hpp"
 
 #include "kernels_built.hpp"
 
+#define TERN_EMBED(symbol, file)                                        \
+  asm(".pushsection .rodata\n.balign 64\n" #symbol ":\n.incbin \"" file \
+      "\"\n.byte 0\n.popsection\n");                                    \
+  extern "C" [[gnu::visibility("hidden")]] const char symbol[]
+
 #if defined(TERN_KERNELS_IMAGE)
-asm(R"(
-  .pushsection .rodata
-  .balign 64
-tern_kernels_image:
-  .incbin ")" TERN_KERNELS_IMAGE R"("
-  .byte 0
-  .popsection
-)");
-extern "C" [[gnu::visibility("hidden")]] const char tern_kernels_image[];
+TERN_EMBED(tern_kernels_image, TERN_KERNELS_IMAGE);
+#endif
+#if defined(TERN_KERNELS_LEGACY_IMAGE)
+TERN_EMBED(tern_kernels_legacy_image, TERN_KERNELS_LEGACY_IMAGE);
 #endif
 
 namespace tern::cuda {
 
-#if defined(TERN_KERNELS_IMAGE)
-const void* embedded_kernels() noexcept { return tern_kernels_image; }
+std::span<const KernelImage> embedded_kernels() noexcept {
+#if defined(TERN_KERNELS_LEGACY_IMAGE)
+  static const KernelImage images[] = {{tern_kernels_image, TERN_KERNELS_WORDS},
+                                       {tern_kernels_legacy_image, TERN_KERNELS_LEGACY_WORDS}};
+  return images;
+#elif defined(TERN_KERNELS_IMAGE)
+  static const KernelImage images[] = {{tern_kernels_image, TERN_KERNELS_WORDS}};
+  return images;
 #else
-const void* embedded_kernels() noexcept { return nullptr; }
+  return {};
 #endif
+}
 
-std::string kernels_in_words() { return TERN_KERNELS_WORDS; }
+std::string kernels_in_words() {
+#if defined(TERN_KERNELS_LEGACY_IMAGE)
+  return TERN_KERNELS_WORDS "; where these do not load, " TERN_KERNELS_LEGACY_WORDS;
+#else
+  return TERN_KERNELS_WORDS;
+#endif
+}
 
 }  // namespace tern::cuda

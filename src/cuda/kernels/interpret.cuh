@@ -21,11 +21,6 @@
 namespace tern::cuda {
 namespace {
 
-template <int kElement, class T, class... Operations>
-TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
-  reduce<kElement, T, Operations...>(a, 0, 1);
-}
-
 TERN_DEVICE void reduce_by(int32_t kernel, const ReduceArguments& a) {
   switch (static_cast<ReduceNumber>(kernel)) {
 #define TERN_CASE(suffix, type, ...) \

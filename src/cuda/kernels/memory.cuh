@@ -26,14 +26,29 @@ TERN_DEVICE void move_pieces(void* to, const void* from, int bytes) {
   for (int i = 0; i < bytes / static_cast<int>(sizeof(Piece)); ++i) target[i] = source[i];
 }
 
-/// Up to 16 bytes, whatever their alignment: the rare ends and crooked buffers. A call, for it is
-/// needed in many places and would be most of the code.
-TERN_DEVICE_CALL void move_some(void* to, const void* from, int bytes) {
+/// Up to 16 bytes of memory, whatever their alignment.
+TERN_DEVICE void move_some(void* to, const void* from, int bytes) {
   const unsigned skews = skew(to) | skew(from) | static_cast<unsigned>(bytes);
   if ((skews & 3U) == 0)
     move_pieces<uint32_t>(to, from, bytes);
   else
     move_pieces<uint8_t>(to, from, bytes);
+}
+
+/// The first bytes of a vector, fewer than 16, byte by byte: the rare ends and crooked buffers.
+/// Calls, for they are needed in many places; a vector's address would put it into local memory.
+TERN_DEVICE_CALL Vector load_bytes(const char* from, int bytes) {
+  Vector value{};
+  TERN_UNROLL
+  for (int i = 0; i < 15; ++i)
+    if (i < bytes)
+      value.words[i / 4] |= static_cast<uint32_t>(static_cast<uint8_t>(from[i])) << (8 * (i % 4));
+  return value;
+}
+TERN_DEVICE_CALL void store_bytes(char* to, const Vector value, int bytes) {
+  TERN_UNROLL
+  for (int i = 0; i < 15; ++i)
+    if (i < bytes) to[i] = static_cast<char>(value.words[i / 4] >> (8 * (i % 4)));
 }
 
 /// At any address: the bytes up to a border of words, the words behind it, the rest.
@@ -64,15 +79,13 @@ TERN_DEVICE void store(char* to, const Vector& value) {
     store_skewed(to, value);
 }
 TERN_DEVICE Vector load_some(const char* from, int bytes) {
-  if (bytes == 16) return load(from);
-  Vector value{};
-  move_some(&value, from, bytes);
-  return value;
+  return bytes == 16 ? load(from) : load_bytes(from, bytes);
 }
 TERN_DEVICE void store_some(char* to, const Vector& value, int bytes) {
-  if (bytes == 16) return store(to, value);
-  Vector kept = value;
-  move_some(to, &kept, bytes);
+  if (bytes == 16)
+    store(to, value);
+  else
+    store_bytes(to, value, bytes);
 }
 
 template <int kVectors>

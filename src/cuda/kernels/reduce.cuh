@@ -121,10 +121,9 @@ TERN_DEVICE void reduce_whole(const ReduceArguments& a, int64_t begin, int64_t a
   store_vectors(static_cast<char*>(DEV(a.target)) + begin, apart, sums);
 }
 
-/// The part of one block of threads of `blocks`.
-template <int kElement, class T, class... Operations>
+/// The part of one block of threads of `blocks`; each thread has kVectors vectors in flight.
+template <int kVectors, int kElement, class T, class... Operations>
 TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks) {
-  constexpr int kVectors = 4;
   const Slots slots(static_cast<const char*>(DEV(a.target)), a.count * kElement, kElement);
   const int64_t threads = blockDim.x, step = kVectors * threads;
   for (int64_t first = block * step; first < slots.count; first += blocks * step) {
@@ -136,6 +135,14 @@ TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks)
         if (slots.end(slot) > slots.begin(slot)) reduce_slot<T, Operations...>(a, slots, slot);
     }
   }
+}
+
+/// By one block of threads. A call: kernels that wait have it in several places. Fewer vectors of
+/// wide elements, for those kernels' own state takes registers, too.
+template <int kElement, class T, class... Operations>
+TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
+  constexpr int kVectors = kElement > 4 ? 1 : kElement > 1 ? 2 : 4;
+  reduce<kVectors, kElement, T, Operations...>(a, 0, 1);
 }
 
 /// As ReduceKernel of the host.

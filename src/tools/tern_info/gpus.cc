@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "coll/gpu/verdicts.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/kernels/image.hpp"
 #include "tools/tern_info/facts.hpp"
@@ -205,6 +206,8 @@ std::vector<Fact> gpu_facts(const std::string& ipc) {
       if (!words.empty()) facts.push_back({name, words});
   }
   facts.push_back({"kernels", cuda::kernels_in_words()});
+  facts.push_back({"engines", coll::engines_in_words()});
+  facts.push_back({"wires", coll::wires_in_words()});
   facts.push_back(
       {"between ranks", ipc == "0" ? "device memory goes through the host (TERN_CUDA_IPC=0)"
                                    : "device memory is mapped and copied once (TERN_CUDA_IPC=1)"});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much a computing kernel of rank 0 is slowed by messages of 64 MiB that it sends meanwhile.
-// Skipped (77) without busy.fatbin beside the program: nvcc makes it.
+// How much a computing kernel of rank 0 is slowed by messages of 64 MiB that it sends meanwhile,
+// and by a stream of rank 1 that waits for a word: on one GPU without MPS such a wait may keep its
+// turn. Skipped (77) without busy.fatbin beside the program: nvcc makes it.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@ using namespace tern::bench;
 
 namespace {
 
-constexpr int kData = 1, kEnd = 2;
+constexpr int kData = 1, kEnd = 2, kWait = 3;
 
 std::string image() {
   char path[PATH_MAX] = "";
@@ -79,6 +80,10 @@ void computes(const std::string& code, size_t bytes) {
   const float alone = median(busy, turns, [] {});
   const float beside = median(busy, turns, send);
   OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, kEnd, MPI_COMM_WORLD));
+  OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, kWait, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  const float beside_wait = median(busy, turns, [] {});
+  OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, kEnd, MPI_COMM_WORLD));
+  report("compute_beside_wait", bytes, static_cast<double>(beside_wait), "ms");
   report("compute_alone", bytes, static_cast<double>(alone), "ms");
   report("compute_while_sending", bytes, static_cast<double>(beside), "ms");
 }
@@ -92,6 +97,20 @@ void receives(size_t bytes) {
   } while (status.MPI_TAG == kData);
 }
 
+/// Its stream waits for a word as long as rank 0 computes.
+void waits() {
+  Area word(Kind::kPinned, sizeof(uint32_t));
+  *static_cast<volatile uint32_t*>(word.address()) = 0;
+  CUdeviceptr at = 0;
+  CU(cuMemHostGetDevicePointer_v2(&at, word.address(), 0));
+  CU(cuStreamWaitValue32_v2(stream, at, 1, CU_STREAM_WAIT_VALUE_EQ));
+  (void)cuStreamQuery(stream);  // it begins
+  OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, kWait, MPI_COMM_WORLD));
+  OK(MPI_Recv(nullptr, 0, MPI_BYTE, 0, kEnd, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  *static_cast<volatile uint32_t*>(word.address()) = 1;
+  CU(cuStreamSynchronize(stream));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -103,6 +122,11 @@ int main(int argc, char** argv) {
     (void)finish();
     return 77;
   }
-  rank == 0 ? computes(code, large()) : receives(large());
+  if (rank == 0) {
+    computes(code, large());
+  } else {
+    receives(large());
+    waits();
+  }
   return finish();
 }

@@ -14,6 +14,8 @@ says '^  devices +0: .*GiB' "$text"
 [ "${SOFTCUDA_DEVICES:-1}" = 1 ] || says '^  source of links +NVML$' "$text"
 says '^  GPUDirect RDMA +(not possible: |possible by )' "$text"
 says '^  kernels +[a-z]' "$text"
+says '^  engines +[a-z]' "$text"
+says '"wires": "[a-z]' "$json"
 says '"driver": "CUDA [0-9]+' "$json"
 says 'TERN_CUDA_IPC=0' "$(TERN_CUDA_IPC=0 "$PREFIX/bin/tern_info" --build)"
 if [ "$GPU_TWIN" = soft ]; then

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver refuses the first image of the kernels, as a CUDA 13 image on sm_70 or a driver older
+// than its toolkit: the second is loaded, its kernels run, and TERN_EXPLAIN says so. An error that
+// speaks of no image ends the search.
+// ranks: 2
+// configurations: 4-peers
+// env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=kernel
+// env: SOFTCUDA_FAULT=cuLibraryLoadData:1:209
+// variant: ptx
+//   env: SOFTCUDA_FAULT=cuLibraryLoadData:1:222
+// variant: other
+//   env: SOFTCUDA_FAULT=cuLibraryLoadData:1:2
+//   args: none
+#include <cstdlib>
+#include <string>
+
+#include "said.hpp"
+#include "stream.hpp"
+
+using namespace tern::test;
+
+int main(int argc, char** argv) {
+  const char* const image = std::getenv("TERN_CUDA_KERNELS");
+  if (image == nullptr) FAIL("TERN_CUDA_KERNELS is not set");
+  const std::string images = std::string(image) + ":" + image;
+  (void)setenv("TERN_CUDA_KERNELS", images.c_str(), 1);
+  Heard heard;
+  begin(&argc, &argv);
+  start_cuda();
+  {
+    const OnStream on;
+    check_allreduce(on, 1000);
+  }
+  const bool is_none = argc > 1;
+  if (rank == 0 && heard.has("by the kernel engine") == is_none &&
+      heard.has("by the push engine") == is_none)
+    FAIL("kernels ran: expected %s", is_none ? "none" : "those of the second image");
+  if (rank == 0 && !is_none &&
+      !heard.has("image 2 of the kernels (TERN_CUDA_KERNELS), since the one before was refused: "))
+    FAIL("not said which image was loaded");
+  return end();
+}

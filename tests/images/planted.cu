@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fault for each check of sass.py, one by one: -DPLANT=NUMBER.
+#if PLANT == 1  // memory that another rank writes, taken for constant
+extern "C" __global__ void planted(const int* from, int* to) { *to = __ldg(from); }
+#elif PLANT == 2  // an array that is no register
+extern "C" __global__ void planted(const int* from, int* to) {
+  int array[64];
+  for (int i = 0; i < 64; ++i) array[from[i] & 63] = i;
+  *to = array[from[64] & 63];
+}
+#elif PLANT == 3  // too many registers for two blocks
+extern "C" __global__ void __launch_bounds__(256) planted(const double* from, double* to) {
+  double sums[100];
+#pragma unroll
+  for (int i = 0; i < 100; ++i) sums[i] = from[i * 256 + threadIdx.x];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 100; ++i) to[i * 256 + threadIdx.x] = sums[i];
+}
+#elif PLANT == 4  // a line in two halves
+extern "C" __global__ void tern_push_lines(const unsigned long long* from, unsigned long long* to) {
+  unsigned long long a, b;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%2]; ld.relaxed.sys.global.u64 %1, [%2+8];"
+               : "=l"(a), "=l"(b) : "l"(from));
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1; st.relaxed.sys.global.u64 [%0+8], %2;" ::"l"(to), "l"(a), "l"(b));
+}
+#endif

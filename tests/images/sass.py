@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the machine code of an image: `sass.py FATBIN` disassembles it (cuobjdump, nvdisasm in PATH) and prints each fault; exit 1 where there is one.
+
+A kernel must have
+  no load that takes memory for constant (ld.global.nc, CONSTANT): other ranks write what it reads;
+  no local memory (LDL, STL): no spill, no array on a stack;
+  at most 32,768 registers a block: two blocks fit a multiprocessor, also beside a user's kernel;
+  the whole accesses of its wire: WHOLE."""
+import re
+import subprocess
+import sys
+
+THREADS, MOST_REGISTERS = 256, 32768  # of a block: Kernels::launch (src/cuda/kernels.cc)
+# An access that is cut in two arrives torn.
+WHOLE = {
+    "tern_push": ("LDG.E.64.STRONG.SYS", "STG.E.64.STRONG.SYS"),
+    "tern_push_lines": ("LDG.E.128.STRONG.SYS", "STG.E.128.STRONG.SYS"),
+}
+
+
+def said(*command):
+    try:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    except FileNotFoundError:
+        sys.exit(f"{command[0]} is not in PATH: tests/images/setup-disassembler DIR puts it into DIR/bin")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"{' '.join(command)}: {error.stderr or error.stdout}")
+
+
+def architectures(text, heading):
+    """(architecture, kernel, its lines) of what cuobjdump prints."""
+    arch = None
+    for part in re.split(rf"^(?=\s*arch = |\s*{heading})", text, flags=re.M):
+        if found := re.match(r"\s*arch = (\w+)", part):
+            arch = found[1]
+        elif found := re.match(rf"\s*{heading}\s*(\w+)", part):
+            yield arch, found[1], part
+
+
+def faults_of_code(kernel, code):
+    words = [word for word in re.findall(r"\b[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_.]+)?", code)]
+    for word in sorted(set(words)):
+        if word.startswith("LDG") and "CONSTANT" in word:
+            yield f"{word} takes memory for constant, which another rank may write"
+        if re.match(r"(LDL|STL)\b", word):
+            yield f"{word} is an access to local memory (a spill, or an array that is no register)"
+    for whole in WHOLE.get(kernel, ()):
+        if whole not in words:
+            yield f"no {whole}: the wire's access is not whole"
+
+
+def main():
+    image, count, faults = sys.argv[1], 0, []
+    for arch, kernel, code in architectures(said("cuobjdump", "-sass", image), "Function :"):
+        count += 1
+        faults += [f"{arch} {kernel}: {fault}" for fault in faults_of_code(kernel, code)]
+    for arch, kernel, usage in architectures(said("cuobjdump", "-res-usage", image), "Function"):
+        registers, stack = (int(re.search(rf"{word}:(\d+)", usage)[1]) for word in ("REG", "STACK"))
+        print(f"{arch} {kernel}: {registers} registers, {stack} bytes of stack")
+        if registers * THREADS > MOST_REGISTERS:
+            faults.append(f"{arch} {kernel}: {registers} registers of {THREADS} threads are {registers * THREADS}, more than {MOST_REGISTERS} a block")
+    print(f"{count} kernels", *faults, sep="\n")
+    if count == 0:
+        sys.exit(f"{image} has no kernel")
+    sys.exit(1 if faults else 0)
+
+
+main()
