@@ -59,11 +59,10 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
     failure_.why = "it was tried before, and the device does not reach that memory";
     return nullptr;
   }
+  // First: a driver may not open the trial's block beside other memory of its 2 MiB.
+  if (!(handle.device == device.uuid) && !gives_right_data(handle, device)) return nullptr;
   auto mapped = handle.form == MemoryHandle::Form::kLegacy ? map_legacy(handle, device)
                                                            : map_listed(handle, device);
-  if (mapped != nullptr && TERN_UNLIKELY(!(handle.device == device.uuid)) &&
-      !gives_right_data(handle, device))
-    return nullptr;
   if (mapped == nullptr && (failure_.unreachable || is_refused_among_spaces(handle)))
     refused_.push_back({handle.process, handle.form, handle.device, &device});
   if (descriptors_.missed()) descriptors_.ask(handle, &failure_.why);
@@ -115,7 +114,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
 }
 
 bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device) {
-  constexpr int kMostTries = 64;
+  constexpr int kMostTries = 8;
   auto link = std::find_if(links_.begin(), links_.end(), [&](const Link& one) {
     return one.by == &device && one.to == handle.device;
   });
@@ -131,6 +130,7 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
 
 // Untried where the owner lists no block (yet), or where this would wait for other work.
 CudaIpc::Link::State CudaIpc::try_link(const MemoryHandle& handle, cuda::Device& device) {
+  (void)stamp_of_legacy(handle);  // brings the ledger
   const auto peer = peers_.find(handle.process);
   if (peer == peers_.end() || peer->second.ledger == nullptr || !device.is_quiet())
     return Link::State::kUntried;

@@ -100,6 +100,9 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
         return (made->first = events.acquire(&made->second, &error)) != nullptr;
       },
       [&](const auto& made) { events.release(made.first, made.second); });
+  size_t small = 1;  // for the trial of links
+  if (std::byte* const block = acquire(Store::kDevice, &small, &error); block != nullptr)
+    release(Store::kDevice, block, small);
   for (const Store store : {Store::kPinned, Store::kDevice})
     make_some<std::pair<std::byte*, size_t>>(
         std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,  // both ways

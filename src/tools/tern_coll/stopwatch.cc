@@ -18,6 +18,8 @@ constexpr size_t kLeastBytes = 8;
 constexpr useconds_t kSettleUs = 1000;
 constexpr int kLarge = 1 << 20, kTimes = 20;  // of the model's figures
 
+int calls_of(double each) { return static_cast<int>(std::clamp(kRoundUs / each, 1.0, 1000.0)); }
+
 }  // namespace
 
 Stopwatch::Stopwatch(const MpiLibrary& mpi, const Gpu* gpu) : mpi_(mpi), gpu_(gpu) {
@@ -124,31 +126,52 @@ const std::vector<Way>& Stopwatch::prepare(const std::vector<Way>& ways) {
       continue;
     }
     ways_.push_back(way);
-    comms_.push_back(comm);
+    if (gpu_ == nullptr)
+      comms_.push_back(comm);
+    else
+      end(&comm);  // many at once would not have their places on a GPU
   }
   return ways_;
 }
 
 std::vector<double> Stopwatch::times(size_t bytes) {
+  if (gpu_ != nullptr) return times_on_gpu(bytes);
   std::vector<double> best;
   std::vector<int> calls;
-  std::string by_itself;
   for (size_t i = 0; i < ways_.size(); ++i) {
     const coll::Collective collective = ways_[i].row->collective;
     (void)time_of(collective, bytes, comms_[i], 1);
-    const std::string taken = gpu_ != nullptr ? wire_of(comms_[i]) : "";
-    const bool named = ways_[i].wire != coll::Wire::kAuto;
-    if (!named) by_itself = taken;
-    const bool is_own = !named || (taken == coll::name_of(ways_[i].wire) && taken != by_itself);
-    best.push_back(is_own ? time_of(collective, bytes, comms_[i], 2)
-                          : std::numeric_limits<double>::infinity());
-    calls.push_back(is_own ? static_cast<int>(std::clamp(kRoundUs / best.back(), 1.0, 1000.0)) : 0);
+    best.push_back(time_of(collective, bytes, comms_[i], 2));
+    calls.push_back(calls_of(best.back()));
   }
   for (int round = 0; round < kRounds; ++round)
     for (size_t i = 0; i < ways_.size(); ++i)
-      if (calls[i] > 0)
-        best[i] = std::min(best[i], time_of(ways_[i].row->collective, bytes, comms_[i], calls[i]));
+      best[i] = std::min(best[i], time_of(ways_[i].row->collective, bytes, comms_[i], calls[i]));
   return best;
+}
+
+// One communicator after the other.
+std::vector<double> Stopwatch::times_on_gpu(size_t bytes) {
+  std::vector<double> all;
+  std::string by_itself;
+  for (const Way& way : ways_) {
+    const coll::Collective collective = way.row->collective;
+    MPI_Comm comm = communicator_for(way);
+    (void)time_of(collective, bytes, comm, 1);
+    const std::string taken = wire_of(comm);
+    const bool named = way.wire != coll::Wire::kAuto;
+    if (!named) by_itself = taken;
+    double best = std::numeric_limits<double>::infinity();
+    if (!named || (taken == coll::name_of(way.wire) && taken != by_itself)) {
+      best = time_of(collective, bytes, comm, 2);
+      const int calls = calls_of(best);
+      for (int round = 0; round < kRounds; ++round)
+        best = std::min(best, time_of(collective, bytes, comm, calls));
+    }
+    all.push_back(best);
+    end(&comm);
+  }
+  return all;
 }
 
 std::vector<int64_t> Stopwatch::hosts() {

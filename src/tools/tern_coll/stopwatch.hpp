@@ -50,6 +50,7 @@ class Stopwatch {
   [[nodiscard]] MPI_Comm communicator_for(const Way& way);
   /// By which wire the last call went; empty: by none between GPUs.
   [[nodiscard]] std::string wire_of(MPI_Comm comm);
+  [[nodiscard]] std::vector<double> times_on_gpu(size_t bytes);
   void end(MPI_Comm* comm);
   void call(coll::Collective collective, size_t bytes, MPI_Comm comm);
   [[nodiscard]] double slowest(double microseconds);

@@ -7,8 +7,10 @@
 // env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=kernel
 // env: SOFTCUDA_FAULT=cuLibraryLoadData:1:209
 // variant: ptx
+//   env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=kernel
 //   env: SOFTCUDA_FAULT=cuLibraryLoadData:1:222
 // variant: other
+//   env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=kernel
 //   env: SOFTCUDA_FAULT=cuLibraryLoadData:1:2
 //   args: none
 #include <cstdlib>

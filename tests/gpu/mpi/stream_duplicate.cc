@@ -4,6 +4,7 @@
 // no rank. The host does collectives of further duplicates, with the same results.
 // ranks: 2 3
 // configurations: 4-peers
+// queues: many, ranks launch graphs in opposite orders, and one queue has one order
 // env: TERN_EXPLAIN=1
 // timeout: 60
 // variant: kernels

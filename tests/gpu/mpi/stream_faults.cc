@@ -6,6 +6,7 @@
 // afterwards is well.
 // ranks: 2 4
 // configurations: 1 4-peers mps 2-apart islands
+// queues: many, a write in another stream ends the waits of a failed call
 // timeout: 150
 #include <unistd.h>
 

@@ -9,6 +9,7 @@
 // env: TERN_GPU_WIRE=simple
 // timeout: 60
 // variant: queues
+//   queues: many, the message waits behind a waiting kernel of the only queue
 //   env: TERN_GPU_ENGINE=kernel
 //   env: TERN_GPU_WIRE=simple
 //   args: device

@@ -4,6 +4,7 @@
 // multiprocessor together.
 // ranks: 2 4
 // configurations: 4-peers
+// queues: many, ranks enqueue in opposite orders, and one queue has one order
 // env: SOFTCUDA_PROCESSORS=4
 // env: TERN_GPU_ENGINE=kernel
 // env: TERN_GPU_WIRE=simple

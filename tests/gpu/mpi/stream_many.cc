@@ -5,6 +5,7 @@
 // calls of the other half, and makes new communicators.
 // ranks: 2 4
 // configurations: 4-peers
+// queues: many, ranks enqueue in opposite orders, and one queue has one order
 // env: SOFTCUDA_PROCESSORS=4
 // env: TERN_GPU_ENGINE=kernel
 // env: TERN_GPU_WIRE=simple
