@@ -21,7 +21,10 @@ extern "C" __global__ void __launch_bounds__(256) planted(const double* from, do
 extern "C" __global__ void tern_push_lines(const unsigned long long* from, unsigned long long* to) {
   unsigned long long a, b;
   asm volatile("ld.relaxed.sys.global.u64 %0, [%2]; ld.relaxed.sys.global.u64 %1, [%2+8];"
-               : "=l"(a), "=l"(b) : "l"(from));
-  asm volatile("st.relaxed.sys.global.u64 [%0], %1; st.relaxed.sys.global.u64 [%0+8], %2;" ::"l"(to), "l"(a), "l"(b));
+               : "=l"(a), "=l"(b)
+               : "l"(from));
+  asm volatile(
+      "st.relaxed.sys.global.u64 [%0], %1; st.relaxed.sys.global.u64 [%0+8], %2;" ::"l"(to), "l"(a),
+      "l"(b));
 }
 #endif

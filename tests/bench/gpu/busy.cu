@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// busy: computes in registers and touches no memory; compute.cc measures what slows it. empty_*: launches with so many bytes of
+// busy: computes in registers and touches no memory; compute.cc measures what slows it. empty_*:
+// launches with so many bytes of
 // arguments, and fence_*: fences, for costs.cc.
 extern "C" __global__ void busy(float* out, long long turns) {
   float a = threadIdx.x * 1e-3F, b = 1.0F, c = 2.0F, d = 3.0F;
@@ -21,11 +22,11 @@ extern "C" __global__ void empty_1700(const __grid_constant__ Arguments<1700>) {
 extern "C" __global__ void empty_3900(const __grid_constant__ Arguments<3900>) {}
 
 /// The clock of the multiprocessor around 64 fences.
-#define FENCE(name, instruction)                                        \
-  extern "C" __global__ void name(long long* out) {                     \
-    const long long begin = clock64();                                  \
+#define FENCE(name, instruction)                                         \
+  extern "C" __global__ void name(long long* out) {                      \
+    const long long begin = clock64();                                   \
     for (int i = 0; i < 64; ++i) asm volatile(instruction ::: "memory"); \
-    *out = (clock64() - begin) / 64;                                    \
+    *out = (clock64() - begin) / 64;                                     \
   }
 FENCE(fence_system, "fence.acq_rel.sys;")
 #if __CUDA_ARCH__ >= 700
