@@ -75,6 +75,7 @@ bool Coll::may_use_team(const CommState& state, const Operation& operation,
 Coll::Ran Coll::run_on_team(const Operation& operation, const Question& question, FlatMethod method,
                             Slots& slots, int* code) {
   CommState& state = state_of(*operation.communicator);
+  if (state.own_team == nullptr) ++state.calls_without_team;
   cuda::Job job;
   if (TERN_UNLIKELY(uses_device(operation))) job = job_for_team(state, operation);
   const Turn turn(job.stream() == nullptr ? nullptr : &job.device());
@@ -127,12 +128,12 @@ cuda::Job Coll::job_for_team(CommState& state, const Operation& operation) noexc
 
 // A program may always have work in the default stream, but puts no more there while it is in a
 // call: now and then a call waits until the stream is empty. Ranks count calls alike, and so wait
-// in the same one. Work that itself waits for another rank ends the attempt.
+// in the same one. Work that itself waits for another rank outlasts the attempt.
 bool Coll::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
   constexpr uint32_t kFirst = 4, kToTell = 256;
   constexpr int64_t kLongest = 100'000'000;  // ns
   constexpr int64_t kBetweenLooks = 200;     // us
-  const uint32_t call = ++state.calls_without_team;
+  const uint32_t call = state.calls_without_team;
   if (device.is_quiet()) return true;
   if (call < kFirst || !std::has_single_bit(call)) return false;
   if (!device.has_waiting()) {
@@ -147,8 +148,8 @@ bool Coll::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
         process_.explain,
         strf("small collectives of device memory on %s go through the host, which is slower: the "
              "memory that devices share is allocated while device %d has no work in the default "
-             "stream and no enqueued calls, and 7 collectives have waited for that in vain for "
-             "0.1 s. One collective after a cudaDeviceSynchronize helps",
+             "stream and no enqueued calls, and some collectives have waited for that in vain, "
+             "0.1 s each. One collective after a cudaDeviceSynchronize helps",
              state.communicator.name.or_words("a communicator").c_str(), device.ordinal));
   return false;
 }

@@ -48,7 +48,7 @@ CudaIpc::~CudaIpc() {
 
 std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda::Device& device) {
   if (handle.form == MemoryHandle::Form::kNone || !is_sound(handle)) {
-    failure_.why = "its owner could not share it";
+    failure_ = {"its owner could not share it"};
     return nullptr;
   }
   ++turn_;
@@ -122,6 +122,7 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
     link = links_.insert(links_.end(), {&device, handle.device, Link::State::kUntried, 0});
   if (link->state == Link::State::kUntried && link->tries++ < kMostTries)
     link->state = try_link(handle, device);
+  failure_ = {};
   if (link->state != Link::State::kBad) return true;
   failure_ = {"a trial has shown that its device reads other data there than is there", false,
               true};
@@ -156,7 +157,8 @@ CudaIpc::Link::State CudaIpc::try_link(const MemoryHandle& handle, cuda::Device&
     job.copy(found.data(), aside.data(), kTrialBytes);
   }
   while (!job.done()) ::sched_yield();
-  (void)unmap(import);
+  bytes_ += import.bytes;
+  let_go(import);  // a stream of the program's may wait for this message
   if (job.failed()) return Link::State::kUntried;
   return found == pattern ? Link::State::kGood : Link::State::kBad;
 }

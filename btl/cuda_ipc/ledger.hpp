@@ -85,7 +85,7 @@ class PeerLedger {
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
   /// A copy; its stamp is 0 where there is no such row.
   [[nodiscard]] Row read(uint32_t row) const noexcept;
-  /// The block for trials of a device; its stamp is 0 where there is none.
+  /// The block for trials of a device; its stamp is 0 if none is listed.
   [[nodiscard]] Row trial_of(const cuda::Uuid& device) const noexcept;
   /// Whether a row is still the same.
   [[nodiscard]] bool is(uint32_t row, uint64_t stamp) const noexcept;

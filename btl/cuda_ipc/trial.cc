@@ -32,6 +32,7 @@ bool Trials::fill(cuda::Device& device, CUdeviceptr at, uint64_t ledger) {
 
 void Trials::list(cuda::Device& device, Ledger& ledger) noexcept {
   constexpr int kMostTries = 64;
+  constexpr size_t kAlone = 2 << 20;  // a driver may map what lies in 2 MiB as one
   try {
     auto known = std::find_if(all_.begin(), all_.end(),
                               [&](const Block& one) { return one.device == device.uuid; });
@@ -41,7 +42,7 @@ void Trials::list(cuda::Device& device, Ledger& ledger) noexcept {
     ++known->tries;
     if (!device.is_quiet()) return;
     const cuda::Current current(device);
-    size_t bytes = kTrialBytes;
+    size_t bytes = kAlone;
     CUresult error = current.result();
     std::byte* const block = device.acquire(cuda::Device::Store::kDevice, &bytes, &error);
     if (block == nullptr) return;

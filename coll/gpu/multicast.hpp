@@ -56,9 +56,9 @@ class Multicast {
 
   /// Alike on all ranks.
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
-  void set_blocks(int blocks) noexcept { blocks_ = most_blocks_ = blocks; }
+  void set_blocks(int blocks) noexcept { blocks_ = blocks; }
   /// So many places are the team's on every rank's device.
-  void limit_blocks(int places) noexcept { blocks_ = std::min(most_blocks_, places); }
+  void limit_blocks(int places) noexcept { blocks_ = std::min(kParts, places); }
   /// Of threads, resident together on every rank's device.
   [[nodiscard]] int blocks() const noexcept { return blocks_; }
   /// Vectors of 16 bytes that the stage holds.
@@ -84,7 +84,7 @@ class Multicast {
 
   cuda::Device& device_;
   size_t bytes_ = 0;
-  int blocks_ = 0, most_blocks_ = 0;
+  int blocks_ = 0;
   bool bound_ = false;
   CUmemGenericAllocationHandle object_ = 0, memory_ = 0;  // 0: none
   bool has_object_ = false, has_memory_ = false;

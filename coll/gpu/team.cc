@@ -53,10 +53,14 @@ GpuTeam::GpuTeam(uint64_t number, std::vector<int> members, int rank, cuda::Devi
 GpuTeam::~GpuTeam() { end(); }
 
 void GpuTeam::lease(bool on) noexcept {
-  leased_ = on || pinned_;
-  if (leased_) return;
-  if (places_ != nullptr) places_->retire([this] { return passed() == calls(); });
+  if (on || pinned_) {
+    leased_.store(true);
+    return;
+  }
+  const auto is_over = [this] { return device_.gone() || device_.stale() || passed() == calls(); };
+  if (places_ != nullptr) places_->retire(is_over);
   if (twin_ != nullptr && !twin_->leased()) twin_->lease(false);
+  leased_.store(false);
 }
 
 // Freeing would wait for all work of the device: where there is some, the memory stays.

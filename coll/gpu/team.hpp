@@ -80,9 +80,19 @@ class GpuTeam {
   /// communicator, which may wait for no rank; null: none.
   [[nodiscard]] const std::shared_ptr<GpuTeam>& twin() const noexcept { return twin_; }
   [[nodiscard]] bool leased() const noexcept { return leased_ || (twin_ && twin_->leased()); }
-  /// All calls have passed.
+  /// All calls have passed, or the context has ended.
   [[nodiscard]] bool at_rest() const noexcept {
-    return passed() == calls() && (!twin_ || twin_->at_rest());
+    const bool own = device_.gone() || device_.stale() || passed() == calls();
+    return own && (!twin_ || twin_->at_rest());
+  }
+  /// Nothing went wrong in it.
+  [[nodiscard]] bool fit() const {
+    return !broken() && !forsaken() && why_given_up().empty() && (!twin_ || twin_->fit());
+  }
+  /// No kernel of its follows: others may have its places.
+  void drop_places() noexcept {
+    places_.reset();
+    if (twin_) twin_->drop_places();
   }
   void lease(bool on) noexcept;
   /// Whether all ranks have kernels.
@@ -240,7 +250,8 @@ class GpuTeam {
   int set_ = 0;
   int parts_ = 0;
   std::unique_ptr<cuda::Residency::Share> places_;
-  bool leased_ = false, reduces_ = false, pinned_ = false, shares_ = false;
+  std::atomic<bool> leased_{false};  // a duplicate has another channel
+  bool reduces_ = false, pinned_ = false, shares_ = false;
   CUevent end_ = nullptr;  // of the last call
   CUstream last_ = nullptr;
   struct {

@@ -60,8 +60,8 @@ struct GpuTeams::Facts {
 std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
                                         const cuda::Device& device) const {
   for (const auto& team : all_)
-    if (!team->leased() && !team->broken() && !team->forsaken() && team->why_given_up().empty() &&
-        team->at_rest() && team->members() == members && &team->device() == &device)
+    if (&team->device() == &device && team->members() == members && !team->leased() &&
+        team->at_rest() && team->fit())
       return team;
   return nullptr;
 }
@@ -106,10 +106,7 @@ int GpuTeams::sharers(const cuda::Device& device, const std::vector<Facts>& all)
   if (device.attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) == 0) return 1;
   const auto here = std::count_if(all.begin(), all.end(),
                                   [&](const Facts& one) { return one.device == device.uuid; });
-  int devices = 1;
-  if (device.driver.cuDeviceGetCount(&devices) != CUDA_SUCCESS || devices < 1) devices = 1;
-  return std::max(static_cast<int>(here),
-                  (executions_.process().node_size + devices - 1) / devices);
+  return std::max(static_cast<int>(here), executions_.process().node_size);
 }
 
 // As many on each rank as the one with the fewest got.
@@ -145,8 +142,8 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
   if (fewest < ScratchLayout::kParts && team.reduces())
     process.gpus.tell_choice(
         process.explain,
-        strf("kernels of %s have %d blocks of threads, not %d: those of other communicators, which "
-             "may wait at the same time, have places on the GPU of a rank, too",
+        strf("kernels of %s that wait have %d blocks of threads, not %d: they must fit the GPU of "
+             "each rank beside those of other communicators and processes",
              communicator.name.or_words("a communicator").c_str(), fewest, ScratchLayout::kParts));
   return fewest;
 }
@@ -157,6 +154,7 @@ void GpuTeams::dissolve(core::Communicator& communicator, const std::shared_ptr<
   std::string none;
   agree(communicator, {}, &none);
   team->end();
+  team->drop_places();
   if (team->ended()) return;
   team->break_off("it was not made");  // it ends another time
   all_.push_back(team);
@@ -237,10 +235,12 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   // Clients of MPS may not take each other's descriptors, but the driver's older handles.
   for (const bool plain : {false, true}) {
     why_not->clear();
+    if (islands != nullptr) islands->clear();
     team = std::make_shared<GpuTeam>(number_of(communicator.id(), use), members,
                                      communicator.rank(), *device);
     agree_on_lines(communicator, all, links, parts, *team);
-    prepare(communicator, *team, {mine.bytes, plain, use == Use::kEnqueued}, why_not, islands);
+    prepare(communicator, *team, {mine.bytes, plain, use == Use::kEnqueued && islands != nullptr},
+            why_not, islands);
     if (why_not->empty() || plain || !shares) break;
     dissolve(communicator, team);
   }

@@ -161,12 +161,14 @@ bool takes_twin(const Communicator& parent) noexcept {
 }
 
 int copy_stream(const Communicator& parent, Communicator& made, bool with_twin) {
-  const CommStream* const state = stream::of(parent);
+  CommStream* const state = stream::of(parent);
   if (state == nullptr) return MPI_SUCCESS;
   stream::Board board;
   if (state->gpu() != nullptr) {
     const int code =
-        parent.process().proxy->take_board(state->gpu()->device(), state->chunk(), &board);
+        state->take_spare(&board)
+            ? MPI_SUCCESS
+            : parent.process().proxy->make_board(state->gpu()->device(), state->chunk(), &board);
     if (code != MPI_SUCCESS) return code;
   }
   Communicator& shadow = *derive_shadow(made, core::Ref<core::Group>(&made.group()), 0);
@@ -239,7 +241,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
   return attempt([&] {
     int code = require_intra(comm, "comm");
     if (code != MPI_SUCCESS) return code;
-    stream::Board board;
+    stream::Board board, spare;
     auto chunk = static_cast<size_t>(comm.process().params.stream_chunk);
     code = guarded([&] {
       if (with == nullptr || !with->on_gpu()) return;
@@ -248,7 +250,8 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       stream::prepare_types(comm.process(), with->device());
       const int failed = comm.process().proxy->make_board(with->device(), chunk, &board);
       if (failed != MPI_SUCCESS) throw Error(failed, take_last_error().text);
-      comm.process().proxy->keep_spare(with->device(), chunk);
+      if (comm.process().proxy->make_board(with->device(), chunk, &spare) != MPI_SUCCESS)
+        (void)take_last_error();  // a duplicate makes its own
     });
     if (code != MPI_SUCCESS) {
       excuse(comm, Part::kCollective, code);
@@ -256,7 +259,8 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     }
     code = agree_on_least(comm, static_cast<int64_t>(chunk), &chunk);
     if (code != MPI_SUCCESS) {
-      if (board.mail.here != nullptr) comm.process().proxy->give_back(with->device(), board);
+      for (const stream::Board& one : {board, spare})
+        if (one.mail.here != nullptr) comm.process().proxy->give_back(with->device(), one);
       return code;
     }
     const auto id =
@@ -271,6 +275,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     std::vector<int> islands;
     code = shadow.channel().coll->prepare_enqueue(shadow, device, &islands);
     const auto state = attach(*made, shadow, with, chunk, board);
+    state->keep_spare(spare);
     if (code != MPI_SUCCESS) return code;
     if (!islands.empty()) (void)make_islands(*made, state, islands);
     explain(comm, *state);

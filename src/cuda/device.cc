@@ -56,13 +56,6 @@ bool Device::stale() const noexcept {
 
 namespace {
 
-/// 0 where the driver does not tell, or the context has ended.
-unsigned long long id_of(const Driver& driver, CUcontext context) noexcept {
-  unsigned long long id = 0;
-  if (driver.cuCtxGetId == nullptr || driver.cuCtxGetId(context, &id) != CUDA_SUCCESS) return 0;
-  return id;
-}
-
 /// Makes up to so many, and gives them all back then: the first last, so that it is taken first.
 template <class What, class Make, class GiveBack>
 void make_some(int count, const Make& make, const GiveBack& give_back) noexcept {
@@ -100,9 +93,9 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
         return (made->first = events.acquire(&made->second, &error)) != nullptr;
       },
       [&](const auto& made) { events.release(made.first, made.second); });
-  size_t small = 1;  // for the trial of links
-  if (std::byte* const block = acquire(Store::kDevice, &small, &error); block != nullptr)
-    release(Store::kDevice, block, small);
+  size_t trial = kBlock;  // of links
+  if (std::byte* const block = acquire(Store::kDevice, &trial, &error); block != nullptr)
+    release(Store::kDevice, block, trial);
   for (const Store store : {Store::kPinned, Store::kDevice})
     make_some<std::pair<std::byte*, size_t>>(
         std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,  // both ways
@@ -164,13 +157,13 @@ bool Device::lends(Store from, size_t bytes) noexcept {
   return false;
 }
 
-// Work that waits for what this thread does next ends the attempt.
+// Work that waits for what this thread does next outlasts the attempt.
 bool Device::becomes_quiet() noexcept {
   constexpr uint32_t kFirst = 8;
   constexpr int64_t kLongest = 100'000'000;  // ns
   const uint32_t refusals = refusals_.fetch_add(1, std::memory_order_relaxed) + 1;
   if (refusals < kFirst || !std::has_single_bit(refusals) || has_waiting()) return false;
-  for (const int64_t end = now_ns() + kLongest; now_ns() < end; ::sched_yield())
+  for (const int64_t end = now_ns() + kLongest; now_ns() < end && !has_waiting(); ::sched_yield())
     if (is_quiet()) return true;
   return false;
 }
@@ -354,10 +347,9 @@ void Gpus::release() noexcept {
   if (known == nullptr)
     for (auto& device : devices_) device->forget();
   devices_.clear();
-  for (const auto& [ordinal, primary] : primaries_) {
+  for (const auto& [ordinal, context] : primaries_) {
     CUdevice device = 0;
-    if (known != nullptr && id_of(*known, primary.context) == primary.id &&
-        known->cuDeviceGet(&device, ordinal) == CUDA_SUCCESS)
+    if (known != nullptr && known->cuDeviceGet(&device, ordinal) == CUDA_SUCCESS)
       (void)known->cuDevicePrimaryCtxRelease_v2(device);
   }
   primaries_.clear();
@@ -411,9 +403,7 @@ Device* Gpus::device_of(const Memory& memory, std::string* why) noexcept {
 
 // Pools and mapped memory have no context: the application's active one is the device's primary.
 CUcontext Gpus::primary_of(const Driver& known, int ordinal, std::string* why) {
-  if (const auto found = primaries_.find(ordinal);
-      found != primaries_.end() && id_of(known, found->second.context) == found->second.id)
-    return found->second.context;
+  if (const auto found = primaries_.find(ordinal); found != primaries_.end()) return found->second;
   CUdevice device = 0;
   CUcontext context = nullptr;
   CUresult result = known.cuDeviceGet(&device, ordinal);
@@ -422,7 +412,7 @@ CUcontext Gpus::primary_of(const Driver& known, int ordinal, std::string* why) {
     *why = words_of("cuDevicePrimaryCtxRetain", result);
     return nullptr;
   }
-  primaries_[ordinal] = {context, id_of(known, context)};
+  primaries_.emplace(ordinal, context);
   return context;
 }
 

@@ -348,12 +348,7 @@ class Gpus {
   CUcontext primary_of(const Driver& driver, int ordinal, std::string* why);
   std::mutex mutex_;
   std::vector<std::unique_ptr<Device>> devices_;
-  /// Retained; a reset of the device ended one with another id.
-  struct Primary {
-    CUcontext context;
-    unsigned long long id;
-  };
-  std::unordered_map<int, Primary> primaries_;
+  std::unordered_map<int, CUcontext> primaries_;  // retained
   std::vector<std::pair<Uuid, std::unique_ptr<Residency>>> residencies_;
   std::string kernels_file_;
   size_t chunk_ = 0;

@@ -36,8 +36,9 @@ void Residency::Share::retire(std::function<bool()> is_over) noexcept {
 }
 
 std::unique_ptr<Residency::Share> Residency::share() {
-  auto made = std::make_unique<Share>(*this);
   const Guard guard(mutex_);
+  all_.reserve(all_.size() + 1);
+  auto made = std::make_unique<Share>(*this);
   all_.push_back(made.get());
   return made;
 }
@@ -46,8 +47,8 @@ int Residency::ordinary(int wanted, int most) {
   auto fresh = share();  // ends after the guard
   const Guard guard(mutex_);
   if (ordinary_ == nullptr) ordinary_ = std::move(fresh);
-  return std::min(wanted,
-                  ordinary_->places_ > 0 ? ordinary_->places_ : take(*ordinary_, wanted, most));
+  const int own = ordinary_->places_ > 0 ? ordinary_->places_ : take(*ordinary_, wanted, most);
+  return std::min({wanted, std::max(most, 0), own});
 }
 
 // Half of what is free: the next communicator gets some, too.

@@ -39,11 +39,18 @@ CommStream::CommStream(core::Communicator& communicator, core::Communicator& sha
 
 CommStream::~CommStream() {
   if (gpu() != nullptr && !keeps_board_) proxy_->give_back(stream_->device(), board_);
+  if (Board spare; take_spare(&spare)) proxy_->give_back(stream_->device(), spare);
+}
+
+bool CommStream::take_spare(Board* board) noexcept {
+  *board = std::exchange(spare_, {});
+  return board->mail.here != nullptr;
 }
 
 // A driver tells late that a graph has gone, or its program keeps it: no one else ends its calls.
 void CommStream::end_board() noexcept {
   proxy_->give_back(stream_->device(), board_);
+  if (Board spare; take_spare(&spare)) proxy_->give_back(stream_->device(), spare);
   keeps_board_ = true;
   const auto is_held = [this](uint32_t number) {
     const std::lock_guard<std::mutex> guard(mutex_);

@@ -82,6 +82,10 @@ class CommStream {
   void forsake(const std::string& why) noexcept;
   /// What is done by islands of ranks: null where that does not serve. Before the first call.
   void set_islands(std::unique_ptr<Islands> islands) noexcept;
+  /// A board that the first duplicate takes, which may be made while streams wait.
+  void keep_spare(const Board& board) noexcept { spare_ = board; }
+  /// False: there is none (any more).
+  [[nodiscard]] bool take_spare(Board* board) noexcept;
   [[nodiscard]] Islands* islands() const noexcept { return islands_.get(); }
   /// It does parts of the collectives of another, on a shadow of some of its ranks.
   void be_part_of(const std::shared_ptr<CommStream>& whole) noexcept { whole_ = whole; }
@@ -170,6 +174,7 @@ class CommStream {
   const core::Ref<Stream> stream_;
   const size_t chunk_;
   const Board board_;
+  Board spare_;  // for the first duplicate
   Proxy* const proxy_;
   std::atomic<bool> broken_{false};
   bool keeps_board_ = false;   // the stream may still use it: it stays until MPI ends

@@ -61,7 +61,6 @@ Proxy::~Proxy() {
   }
   mine_.clear();
   for (const auto& one : std::exchange(all_, {})) one->end_board();
-  for (const Words& one : std::exchange(spare_, {})) give_back(*one.device, one.board);
   for (const Page& page : pages_) {
     if (page.device->gone()) continue;
     const cuda::Current current(*page.device);
@@ -132,39 +131,6 @@ int Proxy::make_board(cuda::Device& device, size_t chunk, Board* board) noexcept
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory for a stream");
   }
-}
-
-bool Proxy::find_spare(const cuda::Device& device, size_t chunk, Board* board) noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const auto found = std::find_if(spare_.begin(), spare_.end(), [&](const Words& one) {
-    return one.device == &device && one.board.bytes[0] >= chunk && one.board.bytes[1] >= chunk;
-  });
-  if (found == spare_.end()) return false;
-  if (board == nullptr) return true;
-  *board = found->board;
-  spare_.erase(found);
-  return true;
-}
-
-void Proxy::keep_spare(cuda::Device& device, size_t chunk) noexcept {
-  Board board;
-  if (find_spare(device, chunk, nullptr)) return;
-  if (make_board(device, chunk, &board) != MPI_SUCCESS) {
-    (void)take_last_error();
-    return;
-  }
-  try {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    spare_.push_back({&device, board});
-  } catch (const std::bad_alloc&) {
-    give_back(device, board);
-  }
-}
-
-int Proxy::take_board(cuda::Device& device, size_t chunk, Board* board) noexcept {
-  if (!find_spare(device, chunk, board)) return make_board(device, chunk, board);
-  if (device.is_quiet()) keep_spare(device, chunk);
-  return MPI_SUCCESS;
 }
 
 void Proxy::give_back(cuda::Device& device, const Board& board) noexcept {

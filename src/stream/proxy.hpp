@@ -44,10 +44,6 @@ class Proxy {
   /// Words and pinned memory for a communicator: made here, never later. The caller's. An error
   /// class with fail() text.
   [[nodiscard]] int make_board(cuda::Device& device, size_t chunk, Board* board) noexcept;
-  /// One more for a duplicate, which may be made while streams wait. Without memory there is none.
-  void keep_spare(cuda::Device& device, size_t chunk) noexcept;
-  /// The spare one, without a call of the driver; else as make_board().
-  [[nodiscard]] int take_board(cuda::Device& device, size_t chunk, Board* board) noexcept;
   /// For the next; no call of the driver.
   void give_back(cuda::Device& device, const Board& board) noexcept;
   /// A type was committed: what packing its data needs comes to the devices of streams.
@@ -111,8 +107,7 @@ class Proxy {
   std::vector<std::shared_ptr<CommStream>> all_;
   std::atomic<bool> changed_{false};
   const std::shared_ptr<Released> released_;
-  std::vector<Words> idle_, spare_;  // the second with halves
-  [[nodiscard]] bool find_spare(const cuda::Device& device, size_t chunk, Board* board) noexcept;
+  std::vector<Words> idle_;
   std::vector<Page> pages_;
   std::vector<std::shared_ptr<CommStream>> mine_;  // the thread's own
   std::thread thread_;

@@ -166,8 +166,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
   const CUcontext context = primary_of(dev);
   {
     std::lock_guard lock(table_mutex());
-    context->retained = 0;
-    if (!context->alive) return CUDA_SUCCESS;
+    if (!context->alive) return CUDA_SUCCESS;  // who has retained it still has
   }
   end_context(context);
   return CUDA_SUCCESS;

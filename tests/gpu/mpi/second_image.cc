@@ -34,8 +34,8 @@ int main(int argc, char** argv) {
     check_allreduce(on, 1000);
   }
   const bool is_none = argc > 1;
-  if (rank == 0 && heard.has("by the kernel engine") == is_none &&
-      heard.has("by the push engine") == is_none)
+  const bool ran = heard.has("by the kernel engine") || heard.has("by the push engine");
+  if (rank == 0 && ran == is_none)
     FAIL("kernels ran: expected %s", is_none ? "none" : "those of the second image");
   if (rank == 0 && !is_none &&
       !heard.has("image 2 of the kernels (TERN_CUDA_KERNELS), since the one before was refused: "))
