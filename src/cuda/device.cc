@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "base/clock.hpp"
 #include "base/explain.hpp"
@@ -93,9 +94,10 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
         return (made->first = events.acquire(&made->second, &error)) != nullptr;
       },
       [&](const auto& made) { events.release(made.first, made.second); });
-  size_t trial = kBlock;  // of links
-  if (std::byte* const block = acquire(Store::kDevice, &trial, &error); block != nullptr)
-    release(Store::kDevice, block, trial);
+  // For the trial of a link: at its owner, and at a peer.
+  size_t trial[] = {kBlock, 1};
+  std::byte* blocks[] = {acquire(Store::kDevice, &trial[0], &error),
+                         acquire(Store::kDevice, &trial[1], &error)};
   for (const Store store : {Store::kPinned, Store::kDevice})
     make_some<std::pair<std::byte*, size_t>>(
         std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,  // both ways
@@ -107,6 +109,8 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
         [&](const auto& made) {
           if (made.first != nullptr) release(store, made.first, made.second);
         });
+  for (size_t i = 0; i < std::size(blocks); ++i)
+    if (blocks[i] != nullptr) release(Store::kDevice, blocks[i], trial[i]);
 }
 
 void Device::forget() noexcept {

@@ -84,7 +84,7 @@ class CommStream {
   void set_islands(std::unique_ptr<Islands> islands) noexcept;
   /// A board that the first duplicate takes, which may be made while streams wait.
   void keep_spare(const Board& board) noexcept { spare_ = board; }
-  /// False: there is none (any more).
+  /// False: another duplicate has it, or it was not made.
   [[nodiscard]] bool take_spare(Board* board) noexcept;
   [[nodiscard]] Islands* islands() const noexcept { return islands_.get(); }
   /// It does parts of the collectives of another, on a shadow of some of its ranks.

@@ -104,11 +104,10 @@ class Twins(Runner):
         counts = test.counts(options.ranks, options.full)
         machines = test.say["configurations"].split()
         machines += test.say["full-configurations"].split() if options.full or self.only else []
-        one_queue = allows_one_queue(test)
-        machines += ["one-queue"] if one_queue and "4-peers" in machines and (options.full or self.only) else []
+        machines += ["one-queue"] if allows_one_queue(test) and "4-peers" in machines and (options.full or self.only) else []
         pairs = [(ranks, machine) for ranks in counts for machine in machines]
         if not (options.full or options.ranks or self.only):
-            pairs = sample(pairs, one_queue)
+            pairs = sample(pairs)
         soft = [(ranks, way, setting) for ranks, machine in pairs for way, setting in self.settings([machine], ("soft", ))]
         return soft + [(ranks, way, setting) for ranks in counts for way, setting in self.settings([], ("gpu", ))]
 

@@ -72,18 +72,14 @@ class Behaviour(Test):
         self.say.update({"cuda": "no", "configurations": " ".join(HEAPS) if full else heaps, "full-configurations": ""})
 
 
-def sample(pairs, one_queue=True):
+def sample(pairs):
     """Of the pairs of ranks and machine: each number of ranks on the widest machine, and each other machine with three ranks, or
     the next number. The first shows the effects of the number of ranks (schedules, neighbours), the second those of the
-    machine. Three ranks on another machine serve for the widest one, too, where it has two and four. Of several numbers of
-    ranks on 4-peers the least above 1 has one hardware queue, if the test allows that."""
+    machine. Three ranks on another machine serve for the widest one, too, where it has two and four."""
     machines = [machine for _, machine in pairs]
     widest = "4-peers" if "4-peers" in machines else machines[0] if machines else None
     numbers = {ranks or 0 for ranks, _ in pairs}
     some = max((ranks for ranks in numbers if ranks <= 3), default=min(numbers, default=0))
     elsewhere = some == 3 and {2, 4} <= numbers and len(set(machines)) > 1
-    chosen = [(ranks, machine) for ranks, machine in pairs
-              if (machine == widest and not (elsewhere and ranks == 3)) or (machine != widest and (ranks or 0) == some)]
-    wide = sorted(ranks for ranks, machine in chosen if machine == "4-peers" and ranks)
-    least = next((ranks for ranks in wide if ranks > 1), None) if one_queue and len(wide) > 1 else None
-    return [(ranks, "one-queue" if machine == "4-peers" and ranks == least else machine) for ranks, machine in chosen]
+    return [(ranks, machine) for ranks, machine in pairs
+            if (machine == widest and not (elsewhere and ranks == 3)) or (machine != widest and (ranks or 0) == some)]

@@ -70,20 +70,17 @@ class Sample(unittest.TestCase):
         return machines.sample([(ranks, name) for ranks in numbers for name in names])
 
     def test_three_ranks_are_seen_on_the_other_machine(self):
-        self.assertEqual(self.runs((2, 3, 4), "1", "4-peers"), [(2, "one-queue"), (3, "1"), (4, "4-peers")])
+        self.assertEqual(self.runs((2, 3, 4), "1", "4-peers"), [(2, "4-peers"), (3, "1"), (4, "4-peers")])
 
     def test_one_machine_has_all_numbers(self):
-        self.assertEqual(self.runs((2, 3, 4), "4-peers"), [(2, "one-queue"), (3, "4-peers"), (4, "4-peers")])
+        self.assertEqual(self.runs((2, 3, 4), "4-peers"), [(2, "4-peers"), (3, "4-peers"), (4, "4-peers")])
 
     def test_three_ranks_stay_without_two_and_four(self):
-        self.assertEqual(self.runs((2, 3), "1", "4-peers"), [(2, "one-queue"), (3, "1"), (3, "4-peers")])
+        self.assertEqual(self.runs((2, 3), "1", "4-peers"), [(2, "4-peers"), (3, "1"), (3, "4-peers")])
 
-    def test_one_number_of_ranks_stays_on_many_queues(self):
+    def test_one_number_of_ranks_is_seen_on_all_machines(self):
         self.assertEqual(self.runs((1, 2), "1"), [(1, "1"), (2, "1")])
         self.assertEqual(self.runs((2, ), "1", "4-peers"), [(2, "1"), (2, "4-peers")])
-
-    def test_a_test_may_need_many_queues(self):
-        self.assertEqual(machines.sample([(2, "4-peers"), (3, "4-peers")], False), [(2, "4-peers"), (3, "4-peers")])
 
 
 class Processes(unittest.TestCase):

@@ -15,7 +15,7 @@ constexpr size_t kBytes = kCount * sizeof(float);
 
 void check(const char* what, Trace* trace) {
   static bool links_were_tried = false;  // by the first, with patterns of the host
-  constexpr size_t kTrial = 12 * 65536;  // of the collective, and of each first import
+  constexpr size_t kTrial = 16 * 65536;  // of the collective, and of each first import
   const size_t bytes = trace->through_host();
   if (bytes > (links_were_tried ? 0 : kTrial))
     FAIL("%s of %zu bytes on the device copies %zu bytes from or to the host", what, kBytes, bytes);

@@ -6,7 +6,6 @@
 // ranks: 2
 // queues: many, the program's wait heads the only queue and holds up MPI's work behind it
 // configurations: 1 2-apart 12.0
-// env: SOFTCUDA_REOPEN=itself
 #include "allocators.hpp"
 
 using namespace tern::test;

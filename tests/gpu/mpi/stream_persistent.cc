@@ -3,6 +3,7 @@
 // partitions that are ready when a stream comes to them; what cannot be started so says why.
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter
+// queues: many, started operations of several streams wait in different orders
 // timeout: 120
 #include <vector>
 

@@ -6,6 +6,7 @@
 // env: SOFTCUDA_WAITS=off
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter
+// queues: many, threads of the ranks enqueue in different orders
 // timeout: 120
 #include <memory>
 #include <thread>
