@@ -120,9 +120,11 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
   });
   if (link == links_.end())
     link = links_.insert(links_.end(), {&device, handle.device, Link::State::kUntried, 0});
-  if (link->state == Link::State::kUntried && link->tries++ < kMostTries)
+  if (link->state == Link::State::kUntried && link->tries < kMostTries) {
+    ++link->tries;
     link->state = try_link(handle, device);
-  failure_ = {};
+    failure_ = {};
+  }
   if (link->state != Link::State::kBad) return true;
   failure_ = {"a trial has shown that its device reads other data there than is there", false,
               true};

@@ -83,11 +83,6 @@ void Exports::join(bool sends) noexcept {
       [](uintptr_t address, size_t bytes) noexcept { instance().forget(address, bytes); });
 }
 
-void Exports::list_trial(cuda::Device& device) noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  if (ledger_ != nullptr) trials_.list(device, *ledger_);
-}
-
 void Exports::forget(uintptr_t address, size_t bytes) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   for (uint32_t row = 1; row < entries_.size(); ++row)
@@ -132,7 +127,7 @@ bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, Memo
     std::memcpy(row.handle, &named, sizeof named);
     place = enter(memory, row, {});
   }
-  put(place, handle);
+  put(device, place, handle);
   return true;
 }
 
@@ -163,7 +158,7 @@ bool Exports::name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* ha
   }
   handle->bytes = end - handle->base;
   send_fresh();
-  put(first, handle);
+  put(device, first, handle);
   return true;
 }
 
@@ -195,11 +190,12 @@ bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, Memo
     entries_[place].pool = pool;
     send_fresh();
   }
-  put(place, handle);
+  put(device, place, handle);
   return true;
 }
 
-void Exports::put(uint32_t row, MemoryHandle* handle) const noexcept {
+void Exports::put(cuda::Device& device, uint32_t row, MemoryHandle* handle) noexcept {
+  trials_.list(device, *ledger_);
   handle->listed = {ledger_->number(), ledger_->descriptor(), row};
   const Row& listed = (*ledger_)[row];
   const bool alone = listed.bytes == handle->bytes;

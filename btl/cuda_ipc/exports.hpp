@@ -36,8 +36,6 @@ class Exports {
   /// Memory from a pool. The same.
   bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
-  /// After memory of it was named: a block by which peers try their link to it.
-  void list_trial(cuda::Device& device) noexcept;
   /// Sends descriptors to those who have asked.
   void answer();
   /// Looks whether some of what was named is still there, and closes descriptors that were not
@@ -86,7 +84,7 @@ class Exports {
   uint32_t pool_of(const cuda::Driver& driver, const cuda::Memory& memory, std::string* why_not);
   uint32_t share_pool(const cuda::Driver& driver, CUmemoryPool handle, CUresult* result);
   void count_pointer(uint32_t pool, int change) noexcept;
-  void put(uint32_t row, MemoryHandle* handle) const noexcept;
+  void put(cuda::Device& device, uint32_t row, MemoryHandle* handle) noexcept;
   [[nodiscard]] static bool is_there(const Entry& entry) noexcept;
   void withdraw(uint32_t row) noexcept;
   void look_at(int entries, int64_t now) noexcept;

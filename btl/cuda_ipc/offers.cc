@@ -20,16 +20,10 @@ bool offer(cuda::Device& device, const cuda::Memory& memory, size_t bytes, Memor
     return false;
   }
   Exports& exports = Exports::instance();
-  bool named = false;
-  if (memory.legacy_ipc) {
-    named = exports.name_legacy(device, memory, handle, why_not);
-  } else {
-    const cuda::Current current(device);  // exports leave captures alone
-    named = mapped ? exports.name_mappings(device, bytes, handle, why_not)
-                   : exports.name_pooled(device, memory, handle, why_not);
-  }
-  if (named) exports.list_trial(device);
-  return named;
+  if (memory.legacy_ipc) return exports.name_legacy(device, memory, handle, why_not);
+  const cuda::Current current(device);  // exports leave captures alone
+  return mapped ? exports.name_mappings(device, bytes, handle, why_not)
+                : exports.name_pooled(device, memory, handle, why_not);
 }
 
 }  // namespace tern::btl::cuda_ipc

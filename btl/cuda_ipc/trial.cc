@@ -6,20 +6,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/pattern.hpp"
 #include "cuda/memory.hpp"
 
 namespace tern::btl::cuda_ipc {
 
 std::vector<uint64_t> trial_pattern(uint64_t ledger) {
-  std::vector<uint64_t> words(kTrialBytes / sizeof(uint64_t));
-  uint64_t word = ledger | 1;
-  for (uint64_t& one : words) {
-    word ^= word << 13;
-    word ^= word >> 7;
-    word ^= word << 17;
-    one = word;
-  }
-  return words;
+  return pattern_of(ledger | 1, kTrialBytes / sizeof(uint64_t));
 }
 
 bool Trials::fill(cuda::Device& device, CUdeviceptr at, uint64_t ledger) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/pattern.hpp"
 #include "core/datatype_device.hpp"
 #include "core/op.hpp"
 #include "core/process.hpp"
@@ -20,15 +21,8 @@ constexpr size_t kMark = 256;       // bytes that each rank writes, behind them
 
 /// No two ranks have the same, nor a rank twice.
 std::vector<uint64_t> pattern_of(int rank, uint64_t salt, size_t bytes) {
-  std::vector<uint64_t> words(bytes / sizeof(uint64_t));
-  uint64_t word = (static_cast<uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15 + salt;
-  for (uint64_t& one : words) {
-    word ^= word << 13;
-    word ^= word >> 7;
-    word ^= word << 17;
-    one = word;
-  }
-  return words;
+  const uint64_t seed = (static_cast<uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15 + salt;
+  return tern::pattern_of(seed, bytes / sizeof(uint64_t));
 }
 
 /// One rank's part in a trial.
