@@ -307,13 +307,17 @@ class GpuTeams {
 
  private:
   struct Facts;
+  struct Plan;
+  [[nodiscard]] std::shared_ptr<GpuTeam> make(core::Communicator& communicator, const Plan& plan,
+                                              std::string* why_not, std::vector<int>* islands);
   [[nodiscard]] std::shared_ptr<GpuTeam> idle(const std::vector<int>& members,
                                               const cuda::Device& device) const;
   [[nodiscard]] static uint64_t parts_of(const std::vector<Facts>& all, bool* shares,
                                          std::string* why_not);
   [[nodiscard]] int sharers(const cuda::Device& device, const std::vector<Facts>& all) const;
   [[nodiscard]] int agree_on_places(core::Communicator& communicator, GpuTeam& team, Use use,
-                                    const std::vector<Facts>& all, int wanted);
+                                    const std::vector<Facts>& all, int wanted,
+                                    std::string* why_not);
   void agree(core::Communicator& communicator, const std::string& mine, std::string* why_not);
   void prepare(core::Communicator& communicator, GpuTeam& team, GpuTeam::Scratch wanted,
                std::string* why_not, std::vector<int>* islands);

@@ -51,10 +51,18 @@ std::string what_lacks(const core::Communicator& communicator, const cuda::Devic
 struct GpuTeams::Facts {
   uint64_t kernels;  // blocks of threads that run programs together; 0: none
   uint64_t idle;     // the number of an idle team that would do
-  uint64_t bytes;
-  uint64_t mps;  // kernels of several processes run beside one another on its device
+  uint64_t mps;      // kernels of several processes run beside one another on its device
   cuda::Uuid device;
   LineFacts lines;
+};
+
+struct GpuTeams::Plan {
+  Use use;
+  cuda::Device* device;
+  const std::vector<Facts>& all;
+  const topo::NvLinks& links;
+  uint64_t parts;
+  bool shares;
 };
 
 std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
@@ -111,7 +119,7 @@ int GpuTeams::sharers(const cuda::Device& device, const std::vector<Facts>& all)
 
 // As many on each rank as the one with the fewest got.
 int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, Use use,
-                              const std::vector<Facts>& all, int wanted) {
+                              const std::vector<Facts>& all, int wanted, std::string* why_not) {
   core::Process& process = executions_.process();
   cuda::Device& device = team.device();
   const int all_places = static_cast<int>(all[static_cast<size_t>(communicator.rank())].kernels);
@@ -139,6 +147,8 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
     twin->set_parts(mine.twin);
   }
   if (team.multicast() != nullptr) team.multicast()->limit_blocks(fewest);
+  if (fewest == 0 && team.shares())
+    *why_not = std::string("ranks share a GPU, and ") + team.no_parts();
   if (fewest < ScratchLayout::kParts && team.reduces())
     process.gpus.tell_choice(
         process.explain,
@@ -211,7 +221,6 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   mine.idle = team == nullptr ? 0 : team->number();
   if (const cuda::Kernels* const kernels = device->kernels(); kernels != nullptr)
     mine.kernels = static_cast<uint64_t>(kernels->most_waiting());
-  mine.bytes = executions_.process().params.gpu_scratch;
   mine.mps = device->attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) != 0 ? 1 : 0;
   mine.device = device->uuid;
   topo::NvLinks links;
@@ -227,42 +236,47 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   const auto same = [&](const Facts& one) { return one.idle == mine.idle && one.idle != 0; };
   if (std::all_of(all.begin(), all.end(), same)) {
     const int wanted = team->multicast() != nullptr ? Multicast::kParts : ScratchLayout::kParts;
-    if (agree_on_places(communicator, *team, use, all, wanted) > 0 || !shares) return team;
-    *why_not = std::string("ranks share a GPU, and ") + team->no_parts();
-    return leave();
+    (void)agree_on_places(communicator, *team, use, all, wanted, why_not);
+    return why_not->empty() ? team : leave();
   }
   (void)leave();
+  return make(communicator, {use, device, all, links, parts, shares}, why_not, islands);
+}
+
+std::shared_ptr<GpuTeam> GpuTeams::make(core::Communicator& communicator, const Plan& plan,
+                                        std::string* why_not, std::vector<int>* islands) {
+  core::Process& process = executions_.process();
+  const bool twin = plan.use == Use::kEnqueued && islands != nullptr;
+  std::shared_ptr<GpuTeam> team;
   // Clients of MPS may not take each other's descriptors, but the driver's older handles.
   for (const bool plain : {false, true}) {
     why_not->clear();
     if (islands != nullptr) islands->clear();
-    team = std::make_shared<GpuTeam>(number_of(communicator.id(), use), members,
-                                     communicator.rank(), *device);
-    agree_on_lines(communicator, all, links, parts, *team);
-    prepare(communicator, *team, {mine.bytes, plain, use == Use::kEnqueued && islands != nullptr},
+    team = std::make_shared<GpuTeam>(number_of(communicator.id(), plan.use),
+                                     members_of(communicator), communicator.rank(), *plan.device);
+    agree_on_lines(communicator, plan.all, plan.links, plan.parts, *team);
+    prepare(communicator, *team, {static_cast<size_t>(process.params.gpu_scratch), plain, twin},
             why_not, islands);
-    if (why_not->empty() || plain || !shares) break;
+    if (why_not->empty() || plain || !plan.shares) break;
     dissolve(communicator, team);
   }
-  team->set_shares(shares);
-  team->set_reduces(parts > 0);
+  team->set_shares(plan.shares);
+  team->set_reduces(plan.parts > 0);
   if (why_not->empty()) {
-    const bool switches = why_no_multicast(*team, executions_.process().params).empty();
+    const bool switches = why_no_multicast(*team, process.params).empty();
     const int wanted = switches ? Multicast::kParts : ScratchLayout::kParts;
-    const int places = agree_on_places(communicator, *team, use, all, wanted);
-    if (places == 0 && shares)
-      *why_not = std::string("ranks share a GPU, and ") + team->no_parts();
-    else if (!add_multicast(communicator, *team, places))
+    const int places = agree_on_places(communicator, *team, plan.use, plan.all, wanted, why_not);
+    if (why_not->empty() && !add_multicast(communicator, *team, places))
       *why_not = "a trial of the switch went wrong: " + team->no_multicast();
-    if (team->multicast() == nullptr && use == Use::kEnqueued)
-      team->places(executions_.process().gpus.residency(device->uuid)).keep(team->parts());
+    if (team->multicast() == nullptr && plan.use == Use::kEnqueued)
+      team->places(process.gpus.residency(plan.device->uuid)).keep(team->parts());
   }
   if (!why_not->empty()) {
     dissolve(communicator, team);
     return nullptr;
   }
   all_.push_back(team);
-  ++executions_.process().gpus.scratches;
+  ++process.gpus.scratches;
   team->lease(true);
   return team;
 }

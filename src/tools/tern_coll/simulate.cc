@@ -62,8 +62,7 @@ std::string driver_in_words(const std::vector<coll::Schedule>& schedules,
   return strf(
       "driver   modelled: %lld calls of a rank, %.0f us of its processor (a call %g us)\n"
       "         modelled: %lld copies, %lld kernels, %lld waits start on its GPU, %.0f us one "
-      "after "
-      "the other (%g, %g, %g us each)\n"
+      "after the other (%g, %g, %g us each)\n"
       "         in %lld pass%s of a scratch of %s; the time above knows nothing of this\n",
       static_cast<long long>(most.calls), us(most.calls, cost.call), cost.call,
       static_cast<long long>(most.copies), static_cast<long long>(most.kernels),

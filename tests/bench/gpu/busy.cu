@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// busy: computes in registers and touches no memory; compute.cc measures what slows it. empty_*:
-// launches with so many bytes of
-// arguments, and fence_*: fences, for costs.cc.
+// busy computes in registers and touches no memory: compute.cc measures the effect of messages on
+// it. costs.cc measures launches of empty_* (bytes of arguments) and the fences of fence_*.
 extern "C" __global__ void busy(float* out, long long turns) {
   float a = threadIdx.x * 1e-3F, b = 1.0F, c = 2.0F, d = 3.0F;
   for (long long i = 0; i < turns; ++i) {
