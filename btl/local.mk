@@ -21,6 +21,7 @@ btl_sources += btl/cuda_ipc/ledger.cc
 btl_sources += btl/cuda_ipc/letters.cc
 btl_sources += btl/cuda_ipc/naming.cc
 btl_sources += btl/cuda_ipc/offers.cc
+btl_sources += btl/cuda_ipc/opened.cc
 btl_sources += btl/cuda_ipc/opening.cc
 btl_sources += btl/cuda_ipc/outbox.cc
 btl_sources += btl/cuda_ipc/pools.cc

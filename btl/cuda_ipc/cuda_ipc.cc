@@ -100,7 +100,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
       failure_ = {};
       open = open_legacy(handle, device, &import, &failure_);
     }
-    if (!open || is_anothers(import)) return nullptr;
+    if (!open) return nullptr;
     bytes_ += handle.bytes;
     known = imports_.emplace(key, import).first;
   }
@@ -148,8 +148,7 @@ CudaIpc::Link::State CudaIpc::try_link(const MemoryHandle& handle, cuda::Device&
   const cuda::Current current(device);
   Import import;
   Failure failure;
-  if (!open_legacy(block, device, &import, &failure) || is_anothers(import))
-    return Link::State::kUntried;
+  if (!open_legacy(block, device, &import, &failure)) return Link::State::kUntried;
   const auto pattern = trial_pattern(peer->second.ledger->number());
   std::vector<uint64_t> found(pattern.size());
   cuda::Job job(device);
@@ -163,21 +162,6 @@ CudaIpc::Link::State CudaIpc::try_link(const MemoryHandle& handle, cuda::Device&
   let_go(import);  // a stream of the program's may wait for this message
   if (job.failed()) return Link::State::kUntried;
   return found == pattern ? Link::State::kGood : Link::State::kBad;
-}
-
-// Drivers differ in what they give for a handle whose block of memory is open already; closing it
-// here would close the other's.
-bool CudaIpc::is_anothers(const Import& import) {
-  const auto is_other = [&](const Import& open) {
-    return open.window == nullptr && open.device == import.device && open.here == import.here &&
-           open.base != import.base;
-  };
-  bool known = false;
-  for (const auto& [key, open] : imports_) known |= is_other(open);
-  for (const auto& node : leaving_) known |= is_other(node.mapped());
-  for (const auto& going : closing_) known |= is_other(going->what);
-  if (known) failure_ = {"the driver gave the address of another allocation", true};
-  return known;
 }
 
 // Its owner's ledger says when it is no more. 0 where that cannot be read (yet).

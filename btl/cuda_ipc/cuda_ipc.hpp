@@ -62,7 +62,6 @@ class CudaIpc final : public DeviceTransport {
   [[nodiscard]] bool is_refused_among_spaces(const MemoryHandle& handle) const noexcept;
   [[nodiscard]] bool refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept;
   std::unique_ptr<MappedPeerMemory> map_legacy(const MemoryHandle& handle, cuda::Device& device);
-  [[nodiscard]] bool is_anothers(const Import& import);
   [[nodiscard]] bool gives_right_data(const MemoryHandle& handle, cuda::Device& device);
   [[nodiscard]] Link::State try_link(const MemoryHandle& handle, cuda::Device& device);
   [[nodiscard]] uint64_t stamp_of_legacy(const MemoryHandle& handle) noexcept;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "btl/cuda_ipc/opened.hpp"
 #include "cuda/mapping.hpp"
 
 namespace tern::btl::cuda_ipc {
@@ -69,13 +70,10 @@ Failure failure_of(const char* function, CUresult result) {
 
 bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* import,
                  Failure* failure) {
-  CUipcMemHandle words;
-  std::memcpy(&words, handle.driver_handle, sizeof words);
   *import = {&device, nullptr, handle.buffer_id, handle.bytes, 0};
   import->base = handle.base;
-  const CUresult result =
-      device.driver.cuIpcOpenMemHandle_v2(&import->here, words, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-  return result == CUDA_SUCCESS || fail_with(failure, "cuIpcOpenMemHandle", result);
+  import->here = Opened::instance().open(handle, device, failure);
+  return import->here != 0;
 }
 
 // Twice as much as the block, or more, to both sides of it; the block alone where addresses are
@@ -122,10 +120,10 @@ bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure)
 }
 
 bool unmap(const Import& import) noexcept {
-  if (import.device->gone()) return true;
-  const cuda::Driver& driver = import.device->driver;
+  if (import.window != nullptr && import.device->gone()) return true;
   const cuda::Current current(*import.device);
-  if (import.window == nullptr) return driver.cuIpcCloseMemHandle(import.here) == CUDA_SUCCESS;
+  if (import.window == nullptr) return Opened::instance().close(*import.device, import);
+  const cuda::Driver& driver = import.device->driver;
   return driver.cuMemUnmap(import.here, import.bytes) == CUDA_SUCCESS;
 }
 

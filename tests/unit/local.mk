@@ -113,6 +113,7 @@ unit_tests += tests/unit/btl/cuda_ipc_test
 unit_alone += tests/unit/cuda/functions_test
 unit_tests += tests/unit/btl/ledger_test
 unit_tests += tests/unit/btl/mail_test
+unit_tests += tests/unit/btl/opened_test
 unit_tests += tests/unit/boot/hostile_test
 # Our declarations of the CUDA driver, where the toolkit's are at hand.
 if HAVE_CUDA_H

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "btl/cuda_ipc/opened.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace tern::btl::cuda_ipc {
+namespace {
+
+bool is_of(const cuda::Device& one, const cuda::Device& other) noexcept {
+  return &one == &other || (one.context == other.context && !one.gone() && !other.gone());
+}
+
+}  // namespace
+
+Opened& Opened::instance() noexcept {
+  static Opened& all = *new Opened;  // outlives whatever static object ends MPI
+  return all;
+}
+
+CUdeviceptr Opened::open(const MemoryHandle& handle, cuda::Device& device, Failure* failure) {
+  constexpr std::chrono::milliseconds kLongest{50};
+  CUipcMemHandle words;
+  std::memcpy(&words, handle.driver_handle, sizeof words);
+  std::unique_lock<std::mutex> lock(mutex_);
+  closed_.wait_for(lock, kLongest, [&] { return !closes_block_of(handle, device); });
+  if (One* const known = find(handle, device); known != nullptr) {
+    ++known->users;
+    return known->here;
+  }
+  std::list<One> fresh{
+      {&device, handle.process, handle.base, handle.bytes, handle.buffer_id, 0, 1, false}};
+  CUdeviceptr& here = fresh.front().here;
+  const CUresult result =
+      device.driver.cuIpcOpenMemHandle_v2(&here, words, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  if (result != CUDA_SUCCESS) {
+    *failure = failure_of("cuIpcOpenMemHandle", result);
+    return 0;
+  }
+  if (has_another_at(here, handle, device)) {  // closing it here would close the other's
+    *failure = {"the driver gave the address of another allocation"};
+    return 0;
+  }
+  all_.splice(all_.end(), fresh);
+  return here;
+}
+
+bool Opened::close(const cuda::Device& device, const Import& import) noexcept {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto one = std::find_if(all_.begin(), all_.end(), [&](const One& open) {
+    return !open.closes && is_of(*open.device, device) && open.here == import.here &&
+           open.base == import.base && open.buffer_id == import.buffer_id;
+  });
+  if (one == all_.end()) return false;
+  if (--one->users > 0) return true;
+  one->closes = true;
+  lock.unlock();
+  const bool is_closed =
+      device.gone() || device.driver.cuIpcCloseMemHandle(import.here) == CUDA_SUCCESS;
+  lock.lock();
+  all_.erase(one);
+  closed_.notify_all();
+  return is_closed;
+}
+
+Opened::One* Opened::find(const MemoryHandle& handle, const cuda::Device& device) noexcept {
+  for (One& one : all_)
+    if (!one.closes && is_of(*one.device, device) && one.process == handle.process &&
+        one.base == handle.base && one.bytes == handle.bytes && one.buffer_id == handle.buffer_id)
+      return &one;
+  return nullptr;
+}
+
+// Drivers take small allocations from blocks of 2 MiB.
+bool Opened::closes_block_of(const MemoryHandle& handle, const cuda::Device& device) noexcept {
+  constexpr uint64_t kBlock = 2 << 20;
+  return std::any_of(all_.begin(), all_.end(), [&](const One& one) {
+    return one.closes && is_of(*one.device, device) && one.process == handle.process &&
+           one.base / kBlock <= (handle.base + handle.bytes - 1) / kBlock &&
+           handle.base / kBlock <= (one.base + one.bytes - 1) / kBlock;
+  });
+}
+
+// Memory that is being closed leaves its addresses to the next before this knows.
+bool Opened::has_another_at(CUdeviceptr here, const MemoryHandle& handle,
+                            const cuda::Device& device) noexcept {
+  const bool closes_block = closes_block_of(handle, device);
+  return std::any_of(all_.begin(), all_.end(), [&](const One& one) {
+    return (!one.closes || closes_block) && is_of(*one.device, device) &&
+           one.process == handle.process && one.here == here && one.base != handle.base;
+  });
+}
+
+}  // namespace tern::btl::cuda_ipc

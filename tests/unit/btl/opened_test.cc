@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// One opening of a handle for all channels, with a driver that only counts.
+#include "btl/cuda_ipc/opened.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace tern::btl::cuda_ipc {
+namespace {
+
+constexpr uint64_t kOwners = 0x7000'0000'0000, kFar = 2 << 20;
+constexpr CUdeviceptr kHere = 0x1000'0000'0000;
+
+struct Counts {
+  std::atomic<int> open{0}, opened{0};
+  std::atomic<CUdeviceptr> next{kHere};
+  std::atomic<bool> holds{false}, in_close{false};  // a close stays in the driver
+} counts;
+
+cuda::Driver counting_driver() {
+  cuda::Driver driver;
+  driver.cuGetErrorName = [](CUresult, const char** name) { return *name = "?", CUDA_SUCCESS; };
+  driver.cuGetErrorString = driver.cuGetErrorName;
+  driver.cuDeviceGet = [](CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; };
+  driver.cuDeviceGetUuid_v2 = [](CUuuid*, CUdevice) { return CUDA_SUCCESS; };
+  driver.cuCtxPushCurrent_v2 = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.cuCtxPopCurrent_v2 = [](CUcontext*) { return CUDA_SUCCESS; };
+  driver.cuCtxGetCurrent = [](CUcontext* now) { return *now = nullptr, CUDA_SUCCESS; };
+  driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+  driver.cuIpcOpenMemHandle_v2 = [](CUdeviceptr* at, CUipcMemHandle, unsigned) {
+    ++counts.open;
+    ++counts.opened;
+    return *at = counts.next, CUDA_SUCCESS;
+  };
+  driver.cuIpcCloseMemHandle = [](CUdeviceptr) {
+    --counts.open;  // from here on the driver may give the addresses to others
+    counts.in_close = true;
+    while (counts.holds) std::this_thread::yield();
+    return counts.in_close = false, CUDA_SUCCESS;
+  };
+  return driver;
+}
+
+class OpenedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    counts.open = counts.opened = 0;
+    counts.next = kHere;
+  }
+  void TearDown() override { EXPECT_EQ(counts.open, 0); }
+  static MemoryHandle handle(uint64_t base, uint64_t id, uint64_t process = 5) {
+    MemoryHandle made{};
+    made.form = MemoryHandle::Form::kLegacy;
+    made.process = process;
+    made.base = made.address = base;
+    made.bytes = 4096;
+    made.buffer_id = id;
+    return made;
+  }
+  CUdeviceptr open(const MemoryHandle& of) { return opened_.open(of, device_, &failure_); }
+  bool close(const MemoryHandle& of, CUdeviceptr here) {
+    Import import{&device_, nullptr, of.buffer_id, of.bytes, here};
+    import.base = of.base;
+    return opened_.close(device_, import);
+  }
+
+  const cuda::Driver driver_ = counting_driver();
+  cuda::Device device_{driver_, nullptr, 0, ""};
+  Opened opened_;
+  Failure failure_;
+};
+
+TEST_F(OpenedTest, TwoChannelsShareOneOpening) {
+  const MemoryHandle one = handle(kOwners, 1);
+  EXPECT_EQ(open(one), kHere);
+  EXPECT_EQ(open(one), kHere);
+  EXPECT_EQ(counts.opened, 1);
+  EXPECT_TRUE(close(one, kHere));
+  EXPECT_EQ(counts.open, 1);
+  EXPECT_TRUE(close(one, kHere));
+  EXPECT_FALSE(close(one, kHere)) << "closed already";
+}
+
+TEST_F(OpenedTest, TheAddressOfAnotherAllocationIsRefused) {
+  const MemoryHandle one = handle(kOwners, 1), other = handle(kOwners + 4096, 2);
+  ASSERT_EQ(open(one), kHere);
+  EXPECT_EQ(open(other), CUdeviceptr{0});
+  EXPECT_EQ(failure_.why, "the driver gave the address of another allocation");
+  EXPECT_FALSE(failure_.unreachable) << "another time it may give the right one";
+  --counts.open;  // such a driver counts one opening
+  EXPECT_TRUE(close(one, kHere));
+  EXPECT_EQ(open(other), kHere) << "the first one is closed by now";
+  EXPECT_TRUE(close(other, kHere));
+}
+
+TEST_F(OpenedTest, TheAddressOfMemoryThatIsClosingMayBeAnothersByNow) {
+  const MemoryHandle one = handle(kOwners, 1), far = handle(kOwners + kFar, 2);
+  ASSERT_EQ(open(one), kHere);
+  counts.holds = true;
+  std::thread closer([&] { EXPECT_TRUE(close(one, kHere)); });
+  while (!counts.in_close) std::this_thread::yield();
+  EXPECT_EQ(open(far), kHere) << "it lies in another block of the driver's";
+  const MemoryHandle near = handle(kOwners + 8192, 3);
+  EXPECT_EQ(open(near), CUdeviceptr{0}) << "that may be the first one's";
+  counts.holds = false;
+  closer.join();
+  counts.open = 1;
+  EXPECT_TRUE(close(far, kHere));
+}
+
+TEST_F(OpenedTest, WaitsForAClosingOfTheSameBlock) {
+  const MemoryHandle one = handle(kOwners, 1), near = handle(kOwners + 8192, 3);
+  ASSERT_EQ(open(one), kHere);
+  counts.holds = true;
+  std::thread closer([&] { EXPECT_TRUE(close(one, kHere)); });
+  while (!counts.in_close) std::this_thread::yield();
+  std::thread waker([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    counts.holds = false;
+  });
+  EXPECT_EQ(open(near), kHere);
+  closer.join();
+  waker.join();
+  EXPECT_TRUE(close(near, kHere));
+}
+
+TEST_F(OpenedTest, MemoryOfAnotherIdOrProcessIsOpenedForItself) {
+  const MemoryHandle one = handle(kOwners, 1), again = handle(kOwners, 2),
+                     others = handle(kOwners, 1, 6);
+  ASSERT_EQ(open(one), kHere);
+  EXPECT_EQ(open(again), kHere) << "the same place, allocated anew in a block that is open";
+  counts.next = kHere + kFar;
+  EXPECT_EQ(open(others), kHere + kFar);
+  EXPECT_EQ(counts.opened, 3);
+  EXPECT_TRUE(close(one, kHere));
+  EXPECT_TRUE(close(again, kHere));
+  EXPECT_TRUE(close(others, kHere + kFar));
+}
+
+}  // namespace
+}  // namespace tern::btl::cuda_ipc
