@@ -96,7 +96,7 @@ class Processes(unittest.TestCase):
         self.assertEqual(self.run_shell("sleep 100", 0.1)[1], ["still running after 0 s"])
 
     def test_a_process_left_behind_is_found_and_killed(self):
-        done, faults = self.run_shell("setsid sleep 100 & echo $!", 20)
+        done, faults = self.run_shell('setsid sleep 100 & until grep -q sleep "/proc/$!/comm"; do sleep 0.01; done; echo $!', 20)
         self.assertEqual(faults, [f"left running: sleep (pid {done.out.strip()})"])
 
 

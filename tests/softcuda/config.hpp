@@ -29,7 +29,7 @@ struct Config {
   unsigned late_us = 2000;
   size_t poison = size_t{1} << 20;
   Pageable pageable = Pageable::kRandom;
-  Reopen reopen = Reopen::kItself;
+  Reopen reopen = Reopen::kRandom;
   Fabric fabric = Fabric::kOff;
   bool open = false;
   std::string faults;
