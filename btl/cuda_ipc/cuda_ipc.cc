@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "btl/cuda_ipc/cuda_ipc.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "base/error.hpp"
 #include "btl/cuda_ipc/exports.hpp"
-#include "btl/cuda_ipc/trial.hpp"
 
 namespace tern::btl::cuda_ipc {
 namespace {
@@ -40,6 +38,8 @@ class CudaIpc::Use final : public MappedPeerMemory {
 };
 
 CudaIpc::~CudaIpc() {
+  for (Link& link : links_)
+    if (std::exchange(link.trial, nullptr) != nullptr) (void)unmap(link.block);
   closer_.end();
   for (const auto& node : leaving_) (void)unmap(node.mapped());
   for (const auto& [key, import] : imports_) (void)unmap(import);
@@ -118,11 +118,16 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
   auto link = std::find_if(links_.begin(), links_.end(), [&](const Link& one) {
     return one.by == &device && one.to == handle.device;
   });
-  if (link == links_.end())
-    link = links_.insert(links_.end(), {&device, handle.device, Link::State::kUntried, 0});
-  if (link->state == Link::State::kUntried && link->tries < kMostTries) {
+  if (link == links_.end()) link = links_.insert(links_.end(), Link{&device, handle.device});
+  if (link->state == Link::State::kUntried && link->trial == nullptr && link->tries < kMostTries) {
     ++link->tries;
-    link->state = try_link(handle, device);
+    begin_trial(handle, device, &*link);
+    failure_ = {};
+  }
+  if (link->trial != nullptr) {
+    failure_ = {"the trial of its device's link to it has not ended yet"};
+    if (!link->trial->ends_soon()) return false;
+    end_trial(&*link);
     failure_ = {};
   }
   if (link->state != Link::State::kBad) return true;
@@ -131,37 +136,35 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
   return false;
 }
 
-// Untried where the owner lists no block (yet), or where this would wait for other work.
-CudaIpc::Link::State CudaIpc::try_link(const MemoryHandle& handle, cuda::Device& device) {
+// Not where the owner lists no block (yet), nor where this would wait for other work.
+void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link) {
   (void)stamp_of_legacy(handle);  // brings the ledger
   const auto peer = peers_.find(handle.process);
-  if (peer == peers_.end() || peer->second.ledger == nullptr || !device.is_quiet())
-    return Link::State::kUntried;
+  if (peer == peers_.end() || peer->second.ledger == nullptr || !device.is_quiet()) return;
   const Row row = peer->second.ledger->trial_of(handle.device);
-  if (row.stamp == 0 || row.bytes < kTrialBytes) return Link::State::kUntried;
+  if (row.stamp == 0 || row.bytes < kTrialBytes) return;
   MemoryHandle block = handle;
   block.form = MemoryHandle::Form::kLegacy;
   block.buffer_id = row.buffer_id;
   block.base = block.address = row.base;
   block.bytes = row.bytes;
   std::memcpy(block.driver_handle, row.handle, sizeof block.driver_handle);
+  link->pattern = trial_pattern(peer->second.ledger->number());
+  auto trial = std::make_unique<TrialCopy>(device);
   const cuda::Current current(device);
-  Import import;
   Failure failure;
-  if (!open_legacy(block, device, &import, &failure)) return Link::State::kUntried;
-  const auto pattern = trial_pattern(peer->second.ledger->number());
-  std::vector<uint64_t> found(pattern.size());
-  cuda::Job job(device);
-  const cuda::Block aside(job, kTrialBytes);
-  if (aside.valid()) {
-    job.copy(aside.data(), reinterpret_cast<const void*>(import.here), kTrialBytes);
-    job.copy(found.data(), aside.data(), kTrialBytes);
-  }
-  while (!job.done()) ::sched_yield();
-  bytes_ += import.bytes;
-  let_go(import);  // a stream of the program's may wait for this message
-  if (job.failed()) return Link::State::kUntried;
-  return found == pattern ? Link::State::kGood : Link::State::kBad;
+  if (!open_legacy(block, device, &link->block, &failure)) return;
+  bytes_ += link->block.bytes;
+  trial->read(reinterpret_cast<const void*>(link->block.here));
+  link->trial = std::move(trial);
+}
+
+// A stream of the program's may wait for this message, hence the closer.
+void CudaIpc::end_trial(Link* link) {
+  const auto trial = std::move(link->trial);
+  if (!trial->failed())
+    link->state = trial->has(link->pattern) ? Link::State::kGood : Link::State::kBad;
+  let_go(link->block);
 }
 
 // Its owner's ledger says when it is no more. 0 where that cannot be read (yet).

@@ -18,6 +18,7 @@
 #include "btl/cuda_ipc/closer.hpp"
 #include "btl/cuda_ipc/opening.hpp"
 #include "btl/cuda_ipc/pools.hpp"
+#include "btl/cuda_ipc/trial.hpp"
 
 namespace tern::btl::cuda_ipc {
 
@@ -50,8 +51,11 @@ class CudaIpc final : public DeviceTransport {
   struct Link {
     const cuda::Device* by;
     cuda::Uuid to;
-    enum class State : uint8_t { kUntried, kGood, kBad } state;
-    int tries;
+    enum class State : uint8_t { kUntried, kGood, kBad } state = State::kUntried;
+    int tries = 0;
+    Import block = {};  // of the trial that runs
+    std::vector<uint64_t> pattern = {};
+    std::unique_ptr<TrialCopy> trial = nullptr;
   };
   struct Peer {
     std::unique_ptr<PeerLedger> ledger;
@@ -63,7 +67,8 @@ class CudaIpc final : public DeviceTransport {
   [[nodiscard]] bool refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept;
   std::unique_ptr<MappedPeerMemory> map_legacy(const MemoryHandle& handle, cuda::Device& device);
   [[nodiscard]] bool gives_right_data(const MemoryHandle& handle, cuda::Device& device);
-  [[nodiscard]] Link::State try_link(const MemoryHandle& handle, cuda::Device& device);
+  void begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link);
+  void end_trial(Link* link);
   [[nodiscard]] uint64_t stamp_of_legacy(const MemoryHandle& handle) noexcept;
   std::unique_ptr<MappedPeerMemory> map_fabric(const MemoryHandle& handle, cuda::Device& device);
   std::unique_ptr<MappedPeerMemory> map_listed(const MemoryHandle& handle, cuda::Device& device);

@@ -91,6 +91,7 @@ void Exports::forget(uintptr_t address, size_t bytes) noexcept {
 
 void Exports::leave() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
+  trials_.drop_unlisted();
   if (--ranks_ > 0) return;
   for (uint32_t row = 1; row < entries_.size(); ++row)
     if (entries_[row].name.id != 0) withdraw(row);

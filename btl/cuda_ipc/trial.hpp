@@ -4,13 +4,16 @@
 // and reads there give other data. coll/flat/device_links.hpp tests links with all ranks of a
 // communicator; a message has two ranks.
 // How: the owner allocates a block of a quiet device and lists it in the ledger. The peer maps the
-// block and compares the data, before other memory of the same device. Lifetime: of Exports.
-// Threads: under the lock of Exports.
+// block and compares the data, before other memory of the same device. Neither waits long for its
+// copy: that may stand behind a kernel of another library, which waits for messages of this rank.
+// Lifetime: Trials, of Exports; a TrialCopy until its work has ended. Threads: under the lock of
+// Exports, or of the transport.
 // See: tests/gpu/mpi/links_that_lie.cc.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "btl/cuda_ipc/ledger.hpp"
@@ -22,6 +25,26 @@ constexpr size_t kTrialBytes = 65536;
 /// `ledger`: the number of the owner's ledger.
 [[nodiscard]] std::vector<uint64_t> trial_pattern(uint64_t ledger);
 
+/// Between a block of a device and pinned memory, by work whose end nobody waits for.
+class TrialCopy {
+ public:
+  explicit TrialCopy(cuda::Device& device);
+  void write(void* block, const std::vector<uint64_t>& pattern) noexcept;
+  /// By way of the device's own memory, as kernels read it.
+  void read(const void* block) noexcept;
+  /// Whether it has ended; in the first 20 ms this waits.
+  [[nodiscard]] bool ends_soon() noexcept;
+  [[nodiscard]] bool failed() const noexcept { return job_.failed(); }
+  /// What was read is this.
+  [[nodiscard]] bool has(const std::vector<uint64_t>& pattern) const noexcept;
+
+ private:
+  cuda::Block aside_;
+  cuda::Pinned pinned_;
+  int64_t patience_ = 0;  // ns
+  cuda::Job job_;         // the last: its end waits for what uses the others
+};
+
 class Trials {
  public:
   Trials() = default;
@@ -29,7 +52,9 @@ class Trials {
   Trials& operator=(const Trials&) = delete;
   /// Lists a block of this device once. A busy device is tried again a few times.
   void list(cuda::Device& device, Ledger& ledger) noexcept;
-  /// Gives the blocks back. Rows end with the ledger.
+  /// Before a device ends: waits for its work, which list() began.
+  void drop_unlisted() noexcept;
+  /// Gives the listed blocks back. Rows end with the ledger.
   void end() noexcept;
 
  private:
@@ -40,8 +65,11 @@ class Trials {
     CUdeviceptr at = 0;
     uint64_t buffer_id = 0;
     int tries = 0;
+    CUdeviceptr filled = 0;  // not listed yet
+    std::unique_ptr<TrialCopy> filling = nullptr;
   };
-  [[nodiscard]] static bool fill(cuda::Device& device, CUdeviceptr at, uint64_t ledger);
+  static void begin(cuda::Device& device, uint64_t ledger, Block* block);
+  static void enter(cuda::Device& device, Ledger& ledger, Block* block) noexcept;
   std::vector<Block> all_;
 };
 

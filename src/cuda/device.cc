@@ -76,7 +76,7 @@ bool Device::is_quiet() noexcept {
 }
 
 void Device::prepare(size_t chunk, int chunks) noexcept {
-  constexpr size_t kBlock = 2 << 20;
+  constexpr size_t kBlock = 2 << 20, kTrial = 65536;
   constexpr int kStreams = 4, kEvents = 8, kMostChunks = 8;
   if (TERN_LIKELY(prepared_.load(std::memory_order_relaxed)) || !is_quiet()) return;
   if (prepared_.exchange(true)) return;
@@ -95,9 +95,10 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
       },
       [&](const auto& made) { events.release(made.first, made.second); });
   // For the trial of a link: at its owner, and at a peer.
-  size_t trial[] = {kBlock, 1};
-  std::byte* blocks[] = {acquire(Store::kDevice, &trial[0], &error),
-                         acquire(Store::kDevice, &trial[1], &error)};
+  constexpr Store kStores[] = {Store::kDevice, Store::kDevice, Store::kPinned};
+  size_t trial[] = {kBlock, kTrial, kTrial};
+  std::byte* blocks[3] = {};
+  for (size_t i = 0; i < 3; ++i) blocks[i] = acquire(kStores[i], &trial[i], &error);
   for (const Store store : {Store::kPinned, Store::kDevice})
     make_some<std::pair<std::byte*, size_t>>(
         std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,  // both ways
@@ -109,8 +110,8 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
         [&](const auto& made) {
           if (made.first != nullptr) release(store, made.first, made.second);
         });
-  for (size_t i = 0; i < std::size(blocks); ++i)
-    if (blocks[i] != nullptr) release(Store::kDevice, blocks[i], trial[i]);
+  for (size_t i = 0; i < 3; ++i)
+    if (blocks[i] != nullptr) release(kStores[i], blocks[i], trial[i]);
 }
 
 void Device::forget() noexcept {

@@ -6,6 +6,7 @@
 // does not come to one rank's device.
 // ranks: 2
 // configurations: 4-peers mps
+// queues: many, another library's wait heads the only queue, before the collective's copies
 // alone: yes
 // timeout: 60
 #include "faults.hpp"
