@@ -25,7 +25,7 @@ constexpr size_t kTrialBytes = 65536;
 /// `ledger`: the number of the owner's ledger.
 [[nodiscard]] std::vector<uint64_t> trial_pattern(uint64_t ledger);
 
-/// Between a block of a device and pinned memory, by work whose end nobody waits for.
+/// Between a block of a device and pinned memory, by work that goes on beside its caller.
 class TrialCopy {
  public:
   explicit TrialCopy(cuda::Device& device);

@@ -3,6 +3,7 @@
 # kernels_test finds each fault of tests/gpu/kernels/plants.cc by wrong data or an endless wait, and none without a fault.
 # timeout: 600
 # configurations: 1
+# queues: many, the ranks are streams of one process
 set -eu
 [ "$GPU_TWIN" = soft ] || { echo "faults are planted in the kernels for the host alone"; exit 77; }
 export SOFTCUDA_KERNELS=$TREE/tests/gpu/libplanted.so SOFTCUDA_PROCESSORS=32 SOFTCUDA_WEAK=on

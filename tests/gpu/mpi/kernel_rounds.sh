@@ -4,6 +4,7 @@
 # compared; on one device, on one with weakly ordered memory, and on four with multicast memory.
 # timeout: 600
 # configurations: 1
+# queues: many, the ranks are streams of one process
 set -eu
 test=$TREE/tests/gpu/kernels/kernels_test
 [ -x "$test" ] || { echo "$test is missing: make -C $TREE driver-built"; exit 1; }

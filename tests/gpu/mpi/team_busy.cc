@@ -3,6 +3,7 @@
 // If the work does not end, each rank names the stream once. The results are right.
 // ranks: 2
 // configurations: 4-peers
+// queues: many, the default stream's work heads the only queue until all collectives have ended
 // env: TERN_EXPLAIN=1
 #include <atomic>
 #include <chrono>
