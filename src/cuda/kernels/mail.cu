@@ -22,6 +22,8 @@ TERN_KERNEL(tern_mail, MailArguments, 256, together) {
       store_some(to + at, value, bytes);
   }
   if (arguments.flag == nullptr) return;
+  // PTX, causality order: each thread's stores come before its fence, the fence before the barrier,
+  // and the barrier before the release of the word, whose reader therefore finds the stores.
   ptx::fence_system();
   __syncthreads();
   if (threadIdx.x == 0) ptx::store_release_system(DEV(arguments.flag), arguments.value);

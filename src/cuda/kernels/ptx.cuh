@@ -127,7 +127,8 @@ TERN_DEVICE Vector load_line(const Vector* from) {
 /// what orders them.
 TERN_DEVICE void fence_alias() { asm volatile("fence.proxy.alias;" ::: "memory"); }
 /// What this thread has seen (behind a barrier: its block) is seen by who sees the word, which only
-/// one writer signals.
+/// one writer signals. PTX, release pattern: a fence and a later relaxed store; the causality order
+/// goes through barriers, so other threads of the block need no fence of their own.
 TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
   fence_system();
   store_relaxed_system(word, value);

@@ -69,6 +69,8 @@ class Pusher {
     if (threadIdx.x == 0) {
       waiter_.begin();
       shared_.passes = ptx::load_relaxed_system(counter);
+      // PTX, release pattern: the fence and the later store of a word order what earlier commands
+      // of the stream have written before the word, for all devices.
       if (a_.what == PushArguments::kBarrier) ptx::fence_system();
     }
     __syncthreads();
@@ -81,6 +83,8 @@ class Pusher {
     if (threadIdx.x != 0 || waiter_.left()) return;
     waiter_.end();
     ptx::store_relaxed_system(counter, number_ | (owes_ ? kOwes : 0));
+    // PTX, acquire pattern: the earlier load of a word and the fence order the peer's data before
+    // what later commands of the stream read.
     if (a_.what == PushArguments::kBarrier) ptx::fence_system();
   }
 
