@@ -46,18 +46,18 @@ CUdeviceptr Opened::open(const MemoryHandle& handle, cuda::Device& device, Failu
   return here;
 }
 
-bool Opened::close(const cuda::Device& device, const Import& import) noexcept {
+bool Opened::close(const cuda::Device& device, uint64_t base, uint64_t buffer_id,
+                   CUdeviceptr here) noexcept {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto one = std::find_if(all_.begin(), all_.end(), [&](const One& open) {
-    return !open.closes && is_of(*open.device, device) && open.here == import.here &&
-           open.base == import.base && open.buffer_id == import.buffer_id;
+    return !open.closes && is_of(*open.device, device) && open.here == here && open.base == base &&
+           open.buffer_id == buffer_id;
   });
   if (one == all_.end()) return false;
   if (--one->users > 0) return true;
   one->closes = true;
   lock.unlock();
-  const bool is_closed =
-      device.gone() || device.driver.cuIpcCloseMemHandle(import.here) == CUDA_SUCCESS;
+  const bool is_closed = device.gone() || device.driver.cuIpcCloseMemHandle(here) == CUDA_SUCCESS;
   lock.lock();
   all_.erase(one);
   closed_.notify_all();

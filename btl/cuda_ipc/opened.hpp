@@ -11,7 +11,9 @@
 #include <list>
 #include <mutex>
 
-#include "btl/cuda_ipc/opening.hpp"
+#include "btl/cuda_ipc/failure.hpp"
+#include "btl/device.hpp"
+#include "cuda/device.hpp"
 
 namespace tern::btl::cuda_ipc {
 
@@ -23,7 +25,8 @@ class Opened {
   [[nodiscard]] CUdeviceptr open(const MemoryHandle& handle, cuda::Device& device,
                                  Failure* failure);
   /// The last one waits for everything on the device. The device's context is current.
-  bool close(const cuda::Device& device, const Import& import) noexcept;
+  bool close(const cuda::Device& device, uint64_t base, uint64_t buffer_id,
+             CUdeviceptr here) noexcept;
 
  private:
   struct One {

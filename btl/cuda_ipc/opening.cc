@@ -63,11 +63,6 @@ bool import_piece(const PeerLedger* ledger, Descriptors& descriptors, const Piec
 
 }  // namespace
 
-Failure failure_of(const char* function, CUresult result) {
-  return {cuda::words_of(function, result),
-          result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || result == CUDA_ERROR_INVALID_DEVICE};
-}
-
 bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* import,
                  Failure* failure) {
   *import = {&device, nullptr, handle.buffer_id, handle.bytes, 0};
@@ -122,7 +117,8 @@ bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure)
 bool unmap(const Import& import) noexcept {
   if (import.window != nullptr && import.device->gone()) return true;
   const cuda::Current current(*import.device);
-  if (import.window == nullptr) return Opened::instance().close(*import.device, import);
+  if (import.window == nullptr)
+    return Opened::instance().close(*import.device, import.base, import.buffer_id, import.here);
   const cuda::Driver& driver = import.device->driver;
   return driver.cuMemUnmap(import.here, import.bytes) == CUDA_SUCCESS;
 }

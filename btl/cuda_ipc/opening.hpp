@@ -7,9 +7,8 @@
 // current in all calls that take one.
 #pragma once
 
-#include <string>
-
 #include "btl/cuda_ipc/descriptors.hpp"
+#include "btl/cuda_ipc/failure.hpp"
 #include "btl/cuda_ipc/ledger.hpp"
 
 namespace tern::btl::cuda_ipc {
@@ -39,15 +38,6 @@ struct Import {
   uint64_t last = 0;  // the turn of its last use
   uint64_t base = 0;  // by a legacy handle: the address there
 };
-
-/// The reason of what failed.
-struct Failure {
-  std::string why;
-  bool unreachable = false;  // the device does not reach that memory, and will not the next time
-  bool wrong_data = false;   // it does, and reads something else there
-};
-/// Of a driver call.
-[[nodiscard]] Failure failure_of(const char* function, CUresult result);
 
 [[nodiscard]] bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* import,
                                Failure* failure);

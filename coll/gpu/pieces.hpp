@@ -7,7 +7,7 @@
 // aside first, for one pass at a time. So is what is reduced where it lies in host memory, which
 // kernels need not reach; its result comes back behind the pass.
 // Lifetime: of one call. See: coll/gpu/placed.hpp, coll/gpu/stream_run.hpp;
-// tests/unit/coll/pieces_test.cc.
+// tests/gpu/mpi/stream_passes.cc.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // The known topologies. Figures are published constants; none was measured here.
 //   NVLink 4: 18 links of 20.6 GB/s each way, PCIe 3 x16 12 GB/s (4: twice, 5: four times), and
 //   the hops 3.4 us (NVLink), 5.7 us (PCIe), 14 us (network; ring, Simple): NCCL 2.30,
-//   src/graph/topo.h and src/graph/tuning.cc. A hop is a whole way between GPUs, so each of its
+//   topo.h and tuning.cc of NCCL's src/graph. A hop is a whole way between GPUs, so each of its
 //   links has its part.
 //   Memory: 3,350 GB/s (H100 SXM), 1,935 GB/s (A100 80 GB PCIe): NVIDIA's data sheets.
 //   Network: 400 Gbit/s a card (DGX H100 data sheet: eight ConnectX-7).

@@ -2,7 +2,7 @@
 // Transfers: the large messages of one channel that are under way: chooses their protocols, calls
 // the halves, and does what their steps ask for.
 // Why: announcing, the frames about transfers, progress, finishing and failing are the same for
-// every protocol, and are nowhere else. See: protocols/protocol.hpp.
+// every protocol, and are nowhere else. See: pml/protocol.hpp.
 // Lifetime: P2p. Threads: under the channel's lock. Reentrance: what is sent to the own rank
 // arrives within the call that sends it.
 #pragma once

@@ -6,7 +6,7 @@
 // its way, and the wait brings it back in parts.
 // A receive leaves what lies behind the message as it is: its room moves both ways.
 // Lifetime: Calls; a Pending is shared by the beginning, the wait, and the user's request.
-// See: tests/gpu/mpi/stream_messages.cc.
+// See: tests/gpu/mpi/stream_order.cc.
 #pragma once
 
 #include <memory>

@@ -51,6 +51,15 @@ def is_script(name):
         return "." not in Path(name).name and file.read(2) == b"#!"
 
 
+def read_known(name):
+    """The lines of a list in known.d: breaches that were there before the lint, to become fewer."""
+    return [line for line in text(f"tests/lint/known.d/{name}").splitlines() if line and not line.startswith("#")]
+
+
+def write_known(name, head, lines):
+    (TOP / "tests/lint/known.d" / name).write_text("\n".join(["# SPDX-License-Identifier: Apache-2.0", f"# {head}", *lines]) + "\n")
+
+
 def verdict(what, breaches, cure):
     """Prints one line that the total counts, and each breach; ends the script."""
     if breaches:

@@ -62,9 +62,7 @@ class OpenedTest : public ::testing::Test {
   }
   CUdeviceptr open(const MemoryHandle& of) { return opened_.open(of, device_, &failure_); }
   bool close(const MemoryHandle& of, CUdeviceptr here) {
-    Import import{&device_, nullptr, of.buffer_id, of.bytes, here};
-    import.base = of.base;
-    return opened_.close(device_, import);
+    return opened_.close(device_, of.base, of.buffer_id, here);
   }
 
   const cuda::Driver driver_ = counting_driver();
