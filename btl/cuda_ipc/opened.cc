@@ -6,13 +6,6 @@
 #include <cstring>
 
 namespace tern::btl::cuda_ipc {
-namespace {
-
-bool is_of(const cuda::Device& one, const cuda::Device& other) noexcept {
-  return &one == &other || (one.context == other.context && !one.gone() && !other.gone());
-}
-
-}  // namespace
 
 Opened& Opened::instance() noexcept {
   static Opened& all = *new Opened;  // outlives whatever static object ends MPI
@@ -50,7 +43,7 @@ bool Opened::close(const cuda::Device& device, uint64_t base, uint64_t buffer_id
                    CUdeviceptr here) noexcept {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto one = std::find_if(all_.begin(), all_.end(), [&](const One& open) {
-    return !open.closes && is_of(*open.device, device) && open.here == here && open.base == base &&
+    return !open.closes && open.device == &device && open.here == here && open.base == base &&
            open.buffer_id == buffer_id;
   });
   if (one == all_.end()) return false;
@@ -66,7 +59,7 @@ bool Opened::close(const cuda::Device& device, uint64_t base, uint64_t buffer_id
 
 Opened::One* Opened::find(const MemoryHandle& handle, const cuda::Device& device) noexcept {
   for (One& one : all_)
-    if (!one.closes && is_of(*one.device, device) && one.process == handle.process &&
+    if (!one.closes && one.device == &device && one.process == handle.process &&
         one.base == handle.base && one.bytes == handle.bytes && one.buffer_id == handle.buffer_id)
       return &one;
   return nullptr;
@@ -76,7 +69,7 @@ Opened::One* Opened::find(const MemoryHandle& handle, const cuda::Device& device
 bool Opened::closes_block_of(const MemoryHandle& handle, const cuda::Device& device) noexcept {
   constexpr uint64_t kBlock = 2 << 20;
   return std::any_of(all_.begin(), all_.end(), [&](const One& one) {
-    return one.closes && is_of(*one.device, device) && one.process == handle.process &&
+    return one.closes && one.device == &device && one.process == handle.process &&
            one.base / kBlock <= (handle.base + handle.bytes - 1) / kBlock &&
            handle.base / kBlock <= (one.base + one.bytes - 1) / kBlock;
   });
@@ -87,7 +80,7 @@ bool Opened::has_another_at(CUdeviceptr here, const MemoryHandle& handle,
                             const cuda::Device& device) noexcept {
   const bool closes_block = closes_block_of(handle, device);
   return std::any_of(all_.begin(), all_.end(), [&](const One& one) {
-    return (!one.closes || closes_block) && is_of(*one.device, device) &&
+    return (!one.closes || closes_block) && one.device == &device &&
            one.process == handle.process && one.here == here && one.base != handle.base;
   });
 }
