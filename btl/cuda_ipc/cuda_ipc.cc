@@ -113,23 +113,18 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
   return use;
 }
 
+// A link without a verdict yet is used: whether memory is mapped may decide the way of a whole
+// communicator, which must not hang on the moment.
 bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device) {
-  constexpr int kMostTries = 8;
   auto link = std::find_if(links_.begin(), links_.end(), [&](const Link& one) {
     return one.by == &device && one.to == handle.device;
   });
   if (link == links_.end()) link = links_.insert(links_.end(), Link{&device, handle.device});
-  if (link->state == Link::State::kUntried && link->trial == nullptr && link->tries < kMostTries) {
-    ++link->tries;
+  if (link->state == Link::State::kUntried && link->trial == nullptr) {
     begin_trial(handle, device, &*link);
     failure_ = {};
   }
-  if (link->trial != nullptr) {
-    failure_ = {"the trial of its device's link to it has not ended yet"};
-    if (!link->trial->ends_soon()) return false;
-    end_trial(&*link);
-    failure_ = {};
-  }
+  end_trial(&*link);
   if (link->state != Link::State::kBad) return true;
   failure_ = {"a trial has shown that its device reads other data there than is there", false,
               true};
@@ -138,11 +133,15 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
 
 // Not where the owner lists no block (yet), nor where this would wait for other work.
 void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link) {
+  constexpr int kMostTries = 8;
+  if (link->tries >= kMostTries) return;
   (void)stamp_of_legacy(handle);  // brings the ledger
   const auto peer = peers_.find(handle.process);
-  if (peer == peers_.end() || peer->second.ledger == nullptr || !device.is_quiet()) return;
+  if (peer == peers_.end() || peer->second.ledger == nullptr) return;
   const Row row = peer->second.ledger->trial_of(handle.device);
   if (row.stamp == 0 || row.bytes < kTrialBytes) return;
+  ++link->tries;
+  if (!device.is_quiet()) return;
   MemoryHandle block = handle;
   block.form = MemoryHandle::Form::kLegacy;
   block.buffer_id = row.buffer_id;
@@ -153,14 +152,15 @@ void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link
   auto trial = std::make_unique<TrialCopy>(device);
   const cuda::Current current(device);
   Failure failure;
-  if (!open_legacy(block, device, &link->block, &failure)) return;
+  if (!trial->ready() || !open_legacy(block, device, &link->block, &failure)) return;
   bytes_ += link->block.bytes;
   trial->read(reinterpret_cast<const void*>(link->block.here));
   link->trial = std::move(trial);
 }
 
-// A stream of the program's may wait for this message, hence the closer.
+// If it has ended. A stream of the program's may wait for this message, hence the closer.
 void CudaIpc::end_trial(Link* link) {
+  if (link->trial == nullptr || !link->trial->ends_soon()) return;
   const auto trial = std::move(link->trial);
   if (!trial->failed())
     link->state = trial->has(link->pattern) ? Link::State::kGood : Link::State::kBad;
@@ -424,6 +424,7 @@ void CudaIpc::drop_unused(int imports) {
 void CudaIpc::look_after() noexcept {
   constexpr int kImports = 256;
   try {
+    for (Link& link : links_) end_trial(&link);
     drop_unused(kImports);
     descriptors_.open_letters();
     descriptors_.forget_withdrawn([this](uint64_t ledger, uint32_t row, uint64_t stamp) {

@@ -411,6 +411,7 @@ void Exports::look_after() noexcept {
   } catch (const std::bad_alloc&) {
     // it is asked again
   }
+  trials_.look_after(*ledger_);
   for (uint32_t place = 1; place < entries_.size(); ++place) close_idle(place, now);
 }
 

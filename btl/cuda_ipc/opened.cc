@@ -17,13 +17,17 @@ CUdeviceptr Opened::open(const MemoryHandle& handle, cuda::Device& device, Failu
   CUipcMemHandle words;
   std::memcpy(&words, handle.driver_handle, sizeof words);
   std::unique_lock<std::mutex> lock(mutex_);
-  closed_.wait_for(lock, kLongest, [&] { return !closes_block_of(handle, device); });
-  if (One* const known = find(handle, device); known != nullptr) {
+  One* known = find(handle, device);
+  if (known == nullptr) {
+    closed_.wait_for(lock, kLongest, [&] { return !closes_block_of(handle, device); });
+    known = find(handle, device);
+  }
+  if (known != nullptr) {
     ++known->users;
     return known->here;
   }
   std::list<One> fresh{
-      {&device, handle.process, handle.base, handle.bytes, handle.buffer_id, 0, 1, false}};
+      {&device, handle.process, handle.base, handle.bytes, handle.buffer_id, 0, 1, false, false}};
   CUdeviceptr& here = fresh.front().here;
   const CUresult result =
       device.driver.cuIpcOpenMemHandle_v2(&here, words, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
@@ -31,7 +35,7 @@ CUdeviceptr Opened::open(const MemoryHandle& handle, cuda::Device& device, Failu
     *failure = failure_of("cuIpcOpenMemHandle", result);
     return 0;
   }
-  if (has_another_at(here, handle, device)) {  // closing it here would close the other's
+  if (is_anothers(here, handle, device)) {
     *failure = {"the driver gave the address of another allocation"};
     return 0;
   }
@@ -43,23 +47,28 @@ bool Opened::close(const cuda::Device& device, uint64_t base, uint64_t buffer_id
                    CUdeviceptr here) noexcept {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto one = std::find_if(all_.begin(), all_.end(), [&](const One& open) {
-    return !open.closes && open.device == &device && open.here == here && open.base == base &&
+    return open.users > 0 && open.device == &device && open.here == here && open.base == base &&
            open.buffer_id == buffer_id;
   });
   if (one == all_.end()) return false;
   if (--one->users > 0) return true;
   one->closes = true;
   lock.unlock();
-  const bool is_closed = device.gone() || device.driver.cuIpcCloseMemHandle(here) == CUDA_SUCCESS;
+  bool is_closed = device.gone();
+  if (!is_closed) {
+    const cuda::Current current(device);
+    is_closed = device.driver.cuIpcCloseMemHandle(here) == CUDA_SUCCESS;
+  }
   lock.lock();
-  all_.erase(one);
+  one->closes = false;
+  if (!one->shared || device.gone()) all_.erase(one);
   closed_.notify_all();
   return is_closed;
 }
 
 Opened::One* Opened::find(const MemoryHandle& handle, const cuda::Device& device) noexcept {
   for (One& one : all_)
-    if (!one.closes && one.device == &device && one.process == handle.process &&
+    if (one.users > 0 && one.device == &device && one.process == handle.process &&
         one.base == handle.base && one.bytes == handle.bytes && one.buffer_id == handle.buffer_id)
       return &one;
   return nullptr;
@@ -75,14 +84,20 @@ bool Opened::closes_block_of(const MemoryHandle& handle, const cuda::Device& dev
   });
 }
 
-// Memory that is being closed leaves its addresses to the next before this knows.
-bool Opened::has_another_at(CUdeviceptr here, const MemoryHandle& handle,
-                            const cuda::Device& device) noexcept {
+// Closing it here would close the other's with a driver that does not count such openings. With one
+// that counts them the other's close leaves it mapped: the address stays suspect. Memory that is
+// being closed leaves its addresses to the next before this knows.
+bool Opened::is_anothers(CUdeviceptr here, const MemoryHandle& handle,
+                         const cuda::Device& device) noexcept {
   const bool closes_block = closes_block_of(handle, device);
-  return std::any_of(all_.begin(), all_.end(), [&](const One& one) {
-    return (!one.closes || closes_block) && one.device == &device &&
-           one.process == handle.process && one.here == here && one.base != handle.base;
-  });
+  bool is = false;
+  for (One& one : all_) {
+    if (one.device != &device || one.process != handle.process || one.here != here ||
+        one.base == handle.base || (one.closes && !closes_block))
+      continue;
+    is = one.shared = true;
+  }
+  return is;
 }
 
 }  // namespace tern::btl::cuda_ipc

@@ -24,7 +24,7 @@ class Opened {
   /// Waits up to 50 ms for the end of a close() of the same block. Throws std::bad_alloc.
   [[nodiscard]] CUdeviceptr open(const MemoryHandle& handle, cuda::Device& device,
                                  Failure* failure);
-  /// The last one waits for everything on the device. The device's context is current.
+  /// The last one waits for everything on the device.
   bool close(const cuda::Device& device, uint64_t base, uint64_t buffer_id,
              CUdeviceptr here) noexcept;
 
@@ -33,15 +33,16 @@ class Opened {
     const cuda::Device* device;
     uint64_t process, base, bytes, buffer_id;  // of the owner
     CUdeviceptr here;
-    int users;
-    bool closes;
+    int users;    // 0: closed, or being closed
+    bool closes;  // just now
+    bool shared;  // the driver gave its address for another allocation, too
   };
   One* find(const MemoryHandle& handle, const cuda::Device& device) noexcept;
   bool closes_block_of(const MemoryHandle& handle, const cuda::Device& device) noexcept;
-  bool has_another_at(CUdeviceptr here, const MemoryHandle& handle,
-                      const cuda::Device& device) noexcept;
+  bool is_anothers(CUdeviceptr here, const MemoryHandle& handle,
+                   const cuda::Device& device) noexcept;
 
-  std::mutex mutex_;  // not held while the driver waits
+  std::mutex mutex_;  // not held during a close, which waits for the device
   std::condition_variable closed_;
   std::list<One> all_;
 };

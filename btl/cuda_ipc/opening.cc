@@ -115,12 +115,11 @@ bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure)
 }
 
 bool unmap(const Import& import) noexcept {
-  if (import.window != nullptr && import.device->gone()) return true;
-  const cuda::Current current(*import.device);
   if (import.window == nullptr)
     return Opened::instance().close(*import.device, import.base, import.buffer_id, import.here);
-  const cuda::Driver& driver = import.device->driver;
-  return driver.cuMemUnmap(import.here, import.bytes) == CUDA_SUCCESS;
+  if (import.device->gone()) return true;
+  const cuda::Current current(*import.device);
+  return import.device->driver.cuMemUnmap(import.here, import.bytes) == CUDA_SUCCESS;
 }
 
 void unreserve(const Window& window) noexcept {

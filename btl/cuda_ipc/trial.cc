@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -17,19 +18,17 @@ std::vector<uint64_t> trial_pattern(uint64_t ledger) {
   return pattern_of(ledger | 1, kTrialBytes / sizeof(uint64_t));
 }
 
-TrialCopy::TrialCopy(cuda::Device& device) : job_(device) {
-  pinned_ = cuda::Pinned(job_, kTrialBytes);
-}
+TrialCopy::TrialCopy(cuda::Device& device)
+    : aside_(device, cuda::Device::Store::kDevice, kTrialBytes),
+      pinned_(device, cuda::Device::Store::kPinned, kTrialBytes),
+      job_(device) {}
 
 void TrialCopy::write(void* block, const std::vector<uint64_t>& pattern) noexcept {
-  if (!pinned_.valid()) return;
   std::memcpy(pinned_.data(), pattern.data(), kTrialBytes);
   job_.copy_mapped(block, pinned_.data(), kTrialBytes);
 }
 
 void TrialCopy::read(const void* block) noexcept {
-  aside_ = cuda::Block(job_, kTrialBytes);
-  if (!pinned_.valid() || !aside_.valid()) return;
   job_.copy_mapped(aside_.data(), block, kTrialBytes);
   job_.copy_mapped(pinned_.data(), aside_.data(), kTrialBytes);
 }
@@ -54,69 +53,80 @@ void Trials::list(cuda::Device& device, Ledger& ledger) noexcept {
     if (known == all_.end())
       known = all_.insert(all_.end(), Block{device.uuid, &device.driver, device.context});
     if (known->at != 0) return;
-    if (known->filling == nullptr) {
-      if (known->tries >= kMostTries) return;
-      ++known->tries;
-      if (!device.is_quiet()) return;
-      begin(device, ledger.number(), &*known);
-    }
-    if (known->filling == nullptr || !known->filling->ends_soon()) return;
-    enter(device, ledger, &*known);
-    if (known->at == 0) known->tries = kMostTries;
+    settle(ledger, &*known);
+    if (known->at != 0 || known->filling != nullptr || known->tries >= kMostTries) return;
+    ++known->tries;
+    if (!device.is_quiet()) return;
+    begin(device, ledger.number(), &*known);
+    settle(ledger, &*known);
   } catch (const std::bad_alloc&) {
     return;
   }
 }
 
-void Trials::begin(cuda::Device& device, uint64_t ledger, Block* block) {
-  size_t bytes = 2 << 20;  // a driver may map what lies in so much as one
-  const cuda::Current current(device);
-  auto filling = std::make_unique<TrialCopy>(device);
-  CUresult error = current.result();
-  std::byte* const at = device.acquire(cuda::Device::Store::kDevice, &bytes, &error);
-  if (at == nullptr) return;
-  filling->write(at, trial_pattern(ledger));
-  block->filled = reinterpret_cast<CUdeviceptr>(at);
-  block->filling = std::move(filling);
-  block->context = device.context;
+void Trials::look_after(Ledger& ledger) noexcept {
+  for (Block& one : all_) settle(ledger, &one);
 }
 
-void Trials::enter(cuda::Device& device, Ledger& ledger, Block* block) noexcept {
-  const bool filled = !block->filling->failed();
+void Trials::begin(cuda::Device& device, uint64_t ledger, Block* block) {
+  constexpr size_t kAlone = 2 << 20;  // a driver may map what lies in so much as one
+  const auto pattern = trial_pattern(ledger);
+  auto filling = std::make_unique<TrialCopy>(device);
+  if (!filling->ready()) return;
+  size_t bytes = kAlone;
+  std::byte* const at = device.spare(cuda::Device::Store::kDevice, &bytes);
+  if (at == nullptr) return;
+  if (bytes > 2 * kAlone) return device.release(cuda::Device::Store::kDevice, at, bytes);
+  filling->write(at, pattern);
+  block->context = device.context;
+  block->fills = &device;
+  block->filled = at;
+  block->filled_bytes = bytes;
+  block->filling = std::move(filling);
+}
+
+void Trials::settle(Ledger& ledger, Block* block) noexcept {
+  if (block->filling == nullptr) return;
+  const bool gone = block->fills->gone();  // the block with it
+  if (!gone && !block->filling->ends_soon()) return;
+  const bool filled = !gone && !block->filling->failed();
   block->filling = nullptr;
+  if (gone || (filled && enter(ledger, block))) return;
+  block->fills->release(cuda::Device::Store::kDevice, block->filled, block->filled_bytes);
+  block->tries = INT_MAX;
+}
+
+bool Trials::enter(Ledger& ledger, Block* block) noexcept {
+  const cuda::Device& device = *block->fills;
   const cuda::Current current(device);
-  auto* const at = reinterpret_cast<std::byte*>(std::exchange(block->filled, 0));
-  const cuda::Memory memory = cuda::look_up(at);
+  const cuda::Memory memory = cuda::look_up(block->filled);
   CUipcMemHandle named{};
+  if (!memory.legacy_ipc || device.driver.cuIpcGetMemHandle(
+                                &named, static_cast<CUdeviceptr>(memory.base)) != CUDA_SUCCESS)
+    return false;
   Row row{};
   row.forms = Row::kLegacy;
   row.buffer_id = memory.buffer_id;
   row.base = memory.base;
   row.bytes = memory.bytes;
   static_assert(sizeof named == sizeof row.handle && sizeof device.uuid == sizeof row.device);
-  std::memcpy(row.device, &device.uuid, sizeof row.device);
-  bool serves = filled && memory.legacy_ipc && block->context == device.context &&
-                device.driver.cuIpcGetMemHandle(&named, static_cast<CUdeviceptr>(memory.base)) ==
-                    CUDA_SUCCESS;
   std::memcpy(row.handle, &named, sizeof named);
-  serves = serves && ledger.list_trial(row);
-  if (!serves) {  // it is no memory any more where the context has ended
-    if (memory.base == reinterpret_cast<uintptr_t>(at))
-      device.release(cuda::Device::Store::kDevice, at, memory.bytes);
-    return;
-  }
-  block->at =
-      reinterpret_cast<CUdeviceptr>(at);  // the device, which may end before, has it no more
+  std::memcpy(row.device, &device.uuid, sizeof row.device);
+  if (!ledger.list_trial(row)) return false;
+  block->at = static_cast<CUdeviceptr>(memory.base);  // the device does not get it back
   block->buffer_id = memory.buffer_id;
+  return true;
 }
 
 void Trials::drop_unlisted() noexcept {
   for (Block& one : all_) {
     if (one.filling == nullptr) continue;
+    if (cuda::driver() == nullptr) {
+      (void)one.filling.release();  // nothing may be asked of it any more
+      continue;
+    }
     one.filling = nullptr;
-    const cuda::Current current(*one.driver, one.context);
-    if (current.result() == CUDA_SUCCESS)
-      (void)one.driver->cuMemFree_v2(std::exchange(one.filled, 0));
+    one.fills->release(cuda::Device::Store::kDevice, one.filled, one.filled_bytes);
   }
 }
 

@@ -29,6 +29,8 @@ constexpr size_t kTrialBytes = 65536;
 class TrialCopy {
  public:
   explicit TrialCopy(cuda::Device& device);
+  /// The device has the memory for it to spare: an allocation might wait for other work.
+  [[nodiscard]] bool ready() const noexcept { return aside_.valid() && pinned_.valid(); }
   void write(void* block, const std::vector<uint64_t>& pattern) noexcept;
   /// By way of the device's own memory, as kernels read it.
   void read(const void* block) noexcept;
@@ -39,8 +41,7 @@ class TrialCopy {
   [[nodiscard]] bool has(const std::vector<uint64_t>& pattern) const noexcept;
 
  private:
-  cuda::Block aside_;
-  cuda::Pinned pinned_;
+  cuda::Loan aside_, pinned_;
   int64_t patience_ = 0;  // ns
   cuda::Job job_;         // the last: its end waits for what uses the others
 };
@@ -52,7 +53,9 @@ class Trials {
   Trials& operator=(const Trials&) = delete;
   /// Lists a block of this device once. A busy device is tried again a few times.
   void list(cuda::Device& device, Ledger& ledger) noexcept;
-  /// Before a device ends: waits for its work, which list() began.
+  /// Lists blocks whose copies were under way.
+  void look_after(Ledger& ledger) noexcept;
+  /// Before a device ends: waits for its copies.
   void drop_unlisted() noexcept;
   /// Gives the listed blocks back. Rows end with the ledger.
   void end() noexcept;
@@ -65,11 +68,14 @@ class Trials {
     CUdeviceptr at = 0;
     uint64_t buffer_id = 0;
     int tries = 0;
-    CUdeviceptr filled = 0;  // not listed yet
+    cuda::Device* fills = nullptr;  // the block, which is not listed yet
+    std::byte* filled = nullptr;
+    size_t filled_bytes = 0;
     std::unique_ptr<TrialCopy> filling = nullptr;
   };
   static void begin(cuda::Device& device, uint64_t ledger, Block* block);
-  static void enter(cuda::Device& device, Ledger& ledger, Block* block) noexcept;
+  static void settle(Ledger& ledger, Block* block) noexcept;
+  [[nodiscard]] static bool enter(Ledger& ledger, Block* block) noexcept;
   std::vector<Block> all_;
 };
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <iterator>
 
 #include "base/clock.hpp"
 #include "base/explain.hpp"
@@ -194,6 +193,11 @@ std::byte* Device::acquire(Store from, size_t* bytes, CUresult* error) noexcept 
   if (*error == CUDA_ERROR_OUT_OF_MEMORY && free_idle(from))
     *error = allocate(from, *bytes, &block);
   return *error == CUDA_SUCCESS ? block : nullptr;
+}
+
+std::byte* Device::spare(Store from, size_t* bytes) noexcept {
+  *bytes = block_bytes(*bytes);
+  return take_idle(from, bytes, nullptr);
 }
 
 std::byte* Device::take_idle(Store from, size_t* bytes) noexcept {

@@ -77,6 +77,8 @@ class Device {
   /// At least so many bytes, from what was given back where there is some; null with *error. The
   /// context is current. While the device is not quiet a block may be far too large.
   std::byte* acquire(Store from, size_t* bytes, CUresult* error) noexcept;
+  /// The same without a call of the driver: null where nothing so large was given back.
+  std::byte* spare(Store from, size_t* bytes) noexcept;
   /// Whether acquire() would do without holding more than `most` bytes in all.
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
   /// Kept for the next: freeing waits for everything on the device, the application's work too.
@@ -282,6 +284,9 @@ class Loan {
  public:
   Loan() = default;
   Loan(Job& job, Device::Store store, size_t bytes) noexcept;
+  /// What the device has to spare, perhaps nothing.
+  Loan(Device& device, Device::Store store, size_t bytes) noexcept
+      : device_(&device), address_(device.spare(store, &bytes)), bytes_(bytes), store_(store) {}
   Loan(Loan&& other) noexcept { *this = std::move(other); }
   Loan& operator=(Loan&& other) noexcept;
   ~Loan();

@@ -27,6 +27,14 @@ def allows_one_queue(test):
     return not test.say["queues"].startswith("many")
 
 
+def one_queue(test, pairs):
+    """The first of several pairs on `4-peers`, or of half of the tests the only one, is on `one-queue` instead."""
+    linked = [place for place, (_, machine) in enumerate(pairs) if machine == "4-peers"]
+    if allows_one_queue(test) and (len(linked) > 1 or linked and zlib.crc32(test.name.encode()) % 2):
+        pairs[linked[0]] = (pairs[linked[0]][0], "one-queue")
+    return pairs
+
+
 def real_device():
     """Why the gpu twins cannot run, or None."""
     try:
@@ -100,21 +108,17 @@ class Twins(Runner):
                 "LD_LIBRARY_PATH": driver + (path and f":{path}" or "")}
 
     def runs_of(self, test):
-        """All numbers of ranks on all machines are for --full, or where a number or a machine is asked for: else see `sample`,
-        and half of the tests, by their names, run on `one-queue` instead of `4-peers`."""
+        """All numbers of ranks on all machines are for --full, or where a number or a machine is asked for: else see `sample`
+        and `one_queue`."""
         options = self.options
         counts = test.counts(options.ranks, options.full)
         machines = test.say["configurations"].split()
         everything = options.full or self.only
         machines += test.say["full-configurations"].split() if everything else []
-        if allows_one_queue(test) and "4-peers" in machines:
-            if everything:
-                machines.append("one-queue")
-            elif zlib.crc32(test.name.encode()) % 2:
-                machines[machines.index("4-peers")] = "one-queue"
-        pairs = [(ranks, machine) for ranks in counts for machine in machines]
+        alike = everything and allows_one_queue(test) and "4-peers" in machines
+        pairs = [(ranks, machine) for ranks in counts for machine in machines + ["one-queue"] * alike]
         if not (options.full or options.ranks or self.only):
-            pairs = sample(pairs)
+            pairs = one_queue(test, sample(pairs))
         soft = [(ranks, way, setting) for ranks, machine in pairs for way, setting in self.settings([machine], ("soft", ))]
         return soft + [(ranks, way, setting) for ranks in counts for way, setting in self.settings([], ("gpu", ))]
 

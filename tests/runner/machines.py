@@ -77,7 +77,7 @@ def sample(pairs):
     the next number. The first shows the effects of the number of ranks (schedules, neighbours), the second those of the
     machine. Three ranks on another machine serve for the widest one, too, where it has two and four."""
     machines = [machine for _, machine in pairs]
-    widest = next((name for name in ("4-peers", "one-queue", *machines) if name in machines), None)
+    widest = "4-peers" if "4-peers" in machines else machines[0] if machines else None
     numbers = {ranks or 0 for ranks, _ in pairs}
     some = max((ranks for ranks in numbers if ranks <= 3), default=min(numbers, default=0))
     elsewhere = some == 3 and {2, 4} <= numbers and len(set(machines)) > 1

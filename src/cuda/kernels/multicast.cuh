@@ -139,7 +139,7 @@ class Multicaster {
     const int64_t words = a_.words + int64_t{blockIdx.x} * kMostRanks * sizeof(uint32_t);
     if (threadIdx.x == 0)
       multimem_signal(reinterpret_cast<uint32_t*>(DEV(a_.all) + words) + a_.rank, number_);
-    ptx::fence_alias();  // of the words, written by the one address and read by the other,
+    ptx::fence_alias();  // of this device's own word, written by the one and read by the other,
     const auto* const mine = reinterpret_cast<const uint32_t*>(own_ + words);
     for (auto k = static_cast<int32_t>(threadIdx.x); k < a_.ranks;
          k += static_cast<int32_t>(blockDim.x))

@@ -58,8 +58,7 @@ TERN_DEVICE void multimem_store(Vector* to, const Vector& value) {
 }
 /// What this thread has seen (behind a barrier: its block) is seen by who sees the word.
 TERN_DEVICE void multimem_signal(uint32_t* word, uint32_t value) {
-  // PTX: a multimem store with .release orders what this thread wrote itself; the fence before it
-  // has the stores of other threads, which the barrier made known to this one, in its order, too.
+  // PTX, release pattern: the fence and the store behind it, as in ptx::signal_system.
   ptx::fence_system();
   asm volatile("multimem.st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
