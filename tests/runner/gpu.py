@@ -115,8 +115,9 @@ class Twins(Runner):
         machines = test.say["configurations"].split()
         everything = options.full or self.only
         machines += test.say["full-configurations"].split() if everything else []
-        alike = everything and allows_one_queue(test) and "4-peers" in machines
-        pairs = [(ranks, machine) for ranks in counts for machine in machines + ["one-queue"] * alike]
+        if everything and allows_one_queue(test) and "4-peers" in machines:
+            machines.append("one-queue")
+        pairs = [(ranks, machine) for ranks in counts for machine in machines]
         if not (options.full or options.ranks or self.only):
             pairs = one_queue(test, sample(pairs))
         soft = [(ranks, way, setting) for ranks, machine in pairs for way, setting in self.settings([machine], ("soft", ))]
