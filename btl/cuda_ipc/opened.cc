@@ -27,7 +27,7 @@ CUdeviceptr Opened::open(const MemoryHandle& handle, cuda::Device& device, Failu
     return known->here;
   }
   std::list<One> fresh{
-      {&device, handle.process, handle.base, handle.bytes, handle.buffer_id, 0, 1, false, false}};
+      {&device, handle.process, handle.base, handle.bytes, handle.buffer_id, 0, 1, 0, false}};
   CUdeviceptr& here = fresh.front().here;
   const CUresult result =
       device.driver.cuIpcOpenMemHandle_v2(&here, words, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
@@ -60,10 +60,22 @@ bool Opened::close(const cuda::Device& device, uint64_t base, uint64_t buffer_id
     is_closed = device.driver.cuIpcCloseMemHandle(here) == CUDA_SUCCESS;
   }
   lock.lock();
-  one->closes = false;
-  if (!one->shared || device.gone()) all_.erase(one);
+  close_aliases(*one);
+  all_.erase(one);
   closed_.notify_all();
   return is_closed;
+}
+
+// A driver that counted the openings whose address was another's has the memory mapped still. One
+// that did not refuses this, unless it gave the address to memory that was opened meanwhile.
+void Opened::close_aliases(const One& closed) noexcept {
+  const bool is_taken = std::any_of(all_.begin(), all_.end(), [&](const One& one) {
+    return &one != &closed && one.device == closed.device && one.here == closed.here;
+  });
+  if (is_taken || closed.aliases == 0 || closed.device->gone()) return;
+  const cuda::Current current(*closed.device);
+  for (int left = closed.aliases; left > 0; --left)
+    if (closed.device->driver.cuIpcCloseMemHandle(closed.here) != CUDA_SUCCESS) return;
 }
 
 Opened::One* Opened::find(const MemoryHandle& handle, const cuda::Device& device) noexcept {
@@ -84,20 +96,20 @@ bool Opened::closes_block_of(const MemoryHandle& handle, const cuda::Device& dev
   });
 }
 
-// Closing it here would close the other's with a driver that does not count such openings. With one
-// that counts them the other's close leaves it mapped: the address stays suspect. Memory that is
-// being closed leaves its addresses to the next before this knows.
+// Closing it here would close the other's with a driver that does not count such openings: it is
+// closed with the other. Memory that is being closed leaves its addresses to the next before this
+// knows.
 bool Opened::is_anothers(CUdeviceptr here, const MemoryHandle& handle,
                          const cuda::Device& device) noexcept {
   const bool closes_block = closes_block_of(handle, device);
-  bool is = false;
   for (One& one : all_) {
     if (one.device != &device || one.process != handle.process || one.here != here ||
         one.base == handle.base || (one.closes && !closes_block))
       continue;
-    is = one.shared = true;
+    ++one.aliases;
+    return true;
   }
-  return is;
+  return false;
 }
 
 }  // namespace tern::btl::cuda_ipc

@@ -33,12 +33,13 @@ class Opened {
     const cuda::Device* device;
     uint64_t process, base, bytes, buffer_id;  // of the owner
     CUdeviceptr here;
-    int users;    // 0: closed, or being closed
-    bool closes;  // just now
-    bool shared;  // the driver gave its address for another allocation, too
+    int users;    // 0: it is being closed
+    int aliases;  // openings of other allocations that gave its address
+    bool closes;
   };
   One* find(const MemoryHandle& handle, const cuda::Device& device) noexcept;
   bool closes_block_of(const MemoryHandle& handle, const cuda::Device& device) noexcept;
+  void close_aliases(const One& closed) noexcept;
   bool is_anothers(CUdeviceptr here, const MemoryHandle& handle,
                    const cuda::Device& device) noexcept;
 

@@ -16,6 +16,7 @@ constexpr CUdeviceptr kHere = 0x1000'0000'0000;
 struct Counts {
   std::atomic<int> open{0}, opened{0};
   std::atomic<CUdeviceptr> next{kHere};
+  bool counts_aliases = true;
   std::atomic<bool> holds{false}, in_close{false};  // a close stays in the driver
 } counts;
 
@@ -31,11 +32,12 @@ cuda::Driver counting_driver() {
   driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
   driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
   driver.cuIpcOpenMemHandle_v2 = [](CUdeviceptr* at, CUipcMemHandle, unsigned) {
-    ++counts.open;
+    if (counts.open == 0 || counts.counts_aliases) ++counts.open;
     ++counts.opened;
     return *at = counts.next, CUDA_SUCCESS;
   };
   driver.cuIpcCloseMemHandle = [](CUdeviceptr) {
+    if (counts.open == 0) return CUDA_ERROR_INVALID_VALUE;
     --counts.open;  // from here on the driver may give the addresses to others
     counts.in_close = true;
     while (counts.holds) std::this_thread::yield();
@@ -49,6 +51,7 @@ class OpenedTest : public ::testing::Test {
   void SetUp() override {
     counts.open = counts.opened = 0;
     counts.next = kHere;
+    counts.counts_aliases = true;
   }
   void TearDown() override { EXPECT_EQ(counts.open, 0); }
   static MemoryHandle handle(uint64_t base, uint64_t id, uint64_t process = 5) {
@@ -88,14 +91,21 @@ TEST_F(OpenedTest, TheAddressOfAnotherAllocationIsRefused) {
   EXPECT_EQ(open(other), CUdeviceptr{0});
   EXPECT_EQ(failure_.why, "the driver gave the address of another allocation");
   EXPECT_FALSE(failure_.unreachable) << "another time it may give the right one";
+  EXPECT_EQ(open(other), CUdeviceptr{0});
+  EXPECT_EQ(counts.open, 3) << "closing it could close the first one's";
   EXPECT_TRUE(close(one, kHere));
-  EXPECT_EQ(counts.open, 1) << "as with a driver that counts both";
-  EXPECT_EQ(open(other), CUdeviceptr{0}) << "so the first one's memory may be there still";
-  counts.next = kHere + kFar;
-  EXPECT_EQ(open(other), kHere + kFar);
-  EXPECT_EQ(open(one), CUdeviceptr{0}) << "the driver gives the other's";
-  EXPECT_TRUE(close(other, kHere + kFar));
-  counts.open = 0;
+  EXPECT_EQ(counts.open, 0) << "as often as it was opened";
+  EXPECT_EQ(open(other), kHere);
+  EXPECT_TRUE(close(other, kHere));
+}
+
+TEST_F(OpenedTest, ADriverThatCountsNoAliasRefusesToCloseThem) {
+  counts.counts_aliases = false;
+  const MemoryHandle one = handle(kOwners, 1), other = handle(kOwners + 4096, 2);
+  ASSERT_EQ(open(one), kHere);
+  EXPECT_EQ(open(other), CUdeviceptr{0});
+  EXPECT_TRUE(close(one, kHere));
+  EXPECT_EQ(counts.open, 0);
 }
 
 TEST_F(OpenedTest, TheAddressOfMemoryThatIsClosingMayBeAnothersByNow) {
@@ -109,8 +119,8 @@ TEST_F(OpenedTest, TheAddressOfMemoryThatIsClosingMayBeAnothersByNow) {
   EXPECT_EQ(open(near), CUdeviceptr{0}) << "that may be the first one's";
   counts.holds = false;
   closer.join();
-  counts.open = 1;
   EXPECT_TRUE(close(far, kHere));
+  counts.open = 0;
 }
 
 TEST_F(OpenedTest, WaitsForAClosingOfTheSameBlock) {
