@@ -149,8 +149,11 @@ void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link
   block.bytes = row.bytes;
   std::memcpy(block.driver_handle, row.handle, sizeof block.driver_handle);
   link->pattern = trial_pattern(peer->second.ledger->number());
-  auto trial = std::make_unique<TrialCopy>(device);
+  const bool others = std::any_of(links_.begin(), links_.end(), [&](const Link& one) {
+    return one.by == &device && one.trial != nullptr;
+  });
   const cuda::Current current(device);
+  auto trial = std::make_unique<TrialCopy>(device, others);
   Failure failure;
   if (!trial->ready() || !open_legacy(block, device, &link->block, &failure)) return;
   bytes_ += link->block.bytes;

@@ -18,10 +18,13 @@ std::vector<uint64_t> trial_pattern(uint64_t ledger) {
   return pattern_of(ledger | 1, kTrialBytes / sizeof(uint64_t));
 }
 
-TrialCopy::TrialCopy(cuda::Device& device)
-    : aside_(device, cuda::Device::Store::kDevice, kTrialBytes),
-      pinned_(device, cuda::Device::Store::kPinned, kTrialBytes),
-      job_(device) {}
+TrialCopy::TrialCopy(cuda::Device& device, bool spare) : job_(device) {
+  using Store = cuda::Device::Store;
+  aside_ = spare ? cuda::Loan(device, Store::kDevice, kTrialBytes)
+                 : cuda::Loan(job_, Store::kDevice, kTrialBytes);
+  pinned_ = spare ? cuda::Loan(device, Store::kPinned, kTrialBytes)
+                  : cuda::Loan(job_, Store::kPinned, kTrialBytes);
+}
 
 void TrialCopy::write(void* block, const std::vector<uint64_t>& pattern) noexcept {
   std::memcpy(pinned_.data(), pattern.data(), kTrialBytes);
@@ -71,12 +74,13 @@ void Trials::look_after(Ledger& ledger) noexcept {
 void Trials::begin(cuda::Device& device, uint64_t ledger, Block* block) {
   constexpr size_t kAlone = 2 << 20;  // a driver may map what lies in so much as one
   const auto pattern = trial_pattern(ledger);
-  auto filling = std::make_unique<TrialCopy>(device);
+  const cuda::Current current(device);
+  auto filling = std::make_unique<TrialCopy>(device, false);
   if (!filling->ready()) return;
   size_t bytes = kAlone;
-  std::byte* const at = device.spare(cuda::Device::Store::kDevice, &bytes);
+  CUresult error = current.result();
+  std::byte* const at = device.acquire(cuda::Device::Store::kDevice, &bytes, &error);
   if (at == nullptr) return;
-  if (bytes > 2 * kAlone) return device.release(cuda::Device::Store::kDevice, at, bytes);
   filling->write(at, pattern);
   block->context = device.context;
   block->fills = &device;

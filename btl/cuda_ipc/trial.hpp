@@ -28,8 +28,9 @@ constexpr size_t kTrialBytes = 65536;
 /// Between a block of a device and pinned memory, by work that goes on beside its caller.
 class TrialCopy {
  public:
-  explicit TrialCopy(cuda::Device& device);
-  /// The device has the memory for it to spare: an allocation might wait for other work.
+  /// `spare`: in memory that the device has to spare, for an allocation waits for other work.
+  TrialCopy(cuda::Device& device, bool spare);
+  /// It has the memory.
   [[nodiscard]] bool ready() const noexcept { return aside_.valid() && pinned_.valid(); }
   void write(void* block, const std::vector<uint64_t>& pattern) noexcept;
   /// By way of the device's own memory, as kernels read it.
