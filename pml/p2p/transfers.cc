@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -212,7 +213,8 @@ void Transfers::take(const PeerState& from, const wire::Go& go,
     transfer.protocol = protocol;
     transfer.moved = 0;
     try {
-      transfer.half = protocol->send(context_, *request);
+      auto refused = std::exchange(transfer.half, protocol->send(context_, *request));
+      transfer.half->stand_for(std::move(refused));
     } catch (const std::bad_alloc&) {
       return fail(*request, {MPI_ERR_NO_MEM, out_of_memory(transfer.bytes)});
     }
