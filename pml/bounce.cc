@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pml/bounce.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/copy.hpp"
 #include "base/error.hpp"
 #include "core/process.hpp"
@@ -80,23 +83,54 @@ void BounceOut::sent(size_t bytes) noexcept {
 }
 
 void BounceIn::put(const std::byte* data, size_t bytes) noexcept {
-  while (bytes > 0 && !failed()) {
+  constexpr int64_t kSoon = 20'000'000;  // ns
+  constexpr size_t kMostAside = 64 << 20;
+  size_t put = 0;
+  if (aside_.empty() || drain(0)) put = fill_chunks(data, bytes, kSoon);
+  if (put == bytes || failed()) return;
+  try {
+    if (aside_.size() < kMostAside) {
+      aside_.insert(aside_.end(), data + put, data + bytes);
+      return;
+    }
+  } catch (const std::bad_alloc&) {
+    // there is room once the device has come on
+  }
+  if (drain(INT64_MAX)) (void)fill_chunks(data + put, bytes - put, INT64_MAX);
+}
+
+bool BounceIn::drain(int64_t patience) noexcept {
+  drained_ += fill_chunks(aside_.data() + drained_, aside_.size() - drained_, patience);
+  if (drained_ < aside_.size()) return false;
+  aside_.clear();
+  drained_ = 0;
+  return true;
+}
+
+// A chunk on its way to the device may be behind work of the program's that waits for this thread;
+// one without a copy yet has nothing to wait for.
+size_t BounceIn::fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept {
+  const int64_t begun = now_ns();
+  size_t done = 0;
+  while (done < bytes && !failed()) {
     Chunk& chunk = chunks_[put_ / chunk_bytes_ % chunks_.size()];
-    if (chunk.used == 0 && (!chunk.job.finish() || chunk.job.failed()))
-      return (void)sound(chunk.job);
+    for (; chunk.used == 0 && chunk.begun && !chunk.job.done(); ::sched_yield())
+      if (now_ns() - begun >= patience) return done;
+    if (!sound(chunk.job)) return done;
     chunk.bytes = std::min(chunk_bytes_, bytes_ - put_ / chunk_bytes_ * chunk_bytes_);
-    const size_t some = std::min(bytes, chunk.bytes - chunk.used);
-    copy_bytes(chunk.data() + chunk.used, data, some);
+    const size_t some = std::min(bytes - done, chunk.bytes - chunk.used);
+    copy_bytes(chunk.data() + chunk.used, data + done, some);
     chunk.used += some;
     put_ += some;
-    data += some;
-    bytes -= some;
+    done += some;
     if (chunk.used == chunk.bytes) send_off(chunk);
   }
+  return done;
 }
 
 void BounceIn::send_off(Chunk& chunk) noexcept {
   const std::byte* from = chunk.data();
+  chunk.begun = true;
   if (chunk.packed.valid()) {
     chunk.job.copy(chunk.packed.data(), from, chunk.bytes);
     from = chunk.packed.data();
@@ -108,6 +142,7 @@ void BounceIn::send_off(Chunk& chunk) noexcept {
 }
 
 bool BounceIn::done() noexcept {
+  if (!aside_.empty() && !failed() && !drain(0)) return failed();
   for (Chunk& chunk : chunks_)
     if (!chunk.job.done()) return false;
   for (Chunk& chunk : chunks_) (void)sound(chunk.job);

@@ -22,6 +22,7 @@ struct Chunk {
   cuda::Block packed;                     // where the data has holes
   size_t bytes = 0;                       // in it
   size_t used = 0;                        // of them sent, or put in
+  bool begun = false;                     // put in: it was copied to the device once
   cuda::Job job;                          // ends before its memory goes
   [[nodiscard]] std::byte* data() const noexcept {
     return pageable != nullptr ? pageable.get() : room.data();
@@ -61,14 +62,21 @@ class BounceOut final : public Bounce {
 class BounceIn final : public Bounce {
  public:
   using Bounce::Bounce;
-  /// The next bytes of the message; waits where all chunks are on their way to the device.
+  /// The next bytes of the message. Waits up to 20 ms where all chunks are on their way to the
+  /// device, and keeps up to 64 MiB aside then: the device may wait for what this thread does next.
   void put(const std::byte* data, size_t bytes) noexcept;
   /// Whether everything that was put has arrived.
   [[nodiscard]] bool done() noexcept;
 
  private:
   void send_off(Chunk& chunk) noexcept;
+  /// How many bytes went into chunks; waits so many nanoseconds for a chunk.
+  size_t fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept;
+  /// Whether nothing is aside any more.
+  bool drain(int64_t patience) noexcept;
   size_t put_ = 0, sent_off_ = 0;  // bytes
+  std::vector<std::byte> aside_;
+  size_t drained_ = 0;  // bytes of them
 };
 
 }  // namespace tern::pml

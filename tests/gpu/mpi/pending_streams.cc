@@ -92,6 +92,28 @@ void begun(const Allocator& by, size_t bytes) {
   check(by, memory, bytes);
 }
 
+// Only the receiver's stream waits, and the data comes while the receiver is in another call.
+void arrives_in_a_barrier(const Allocator& by, size_t bytes) {
+  const Area memory = make(by, bytes);
+  const int count = static_cast<int>(bytes);
+  MPI_Request request = MPI_REQUEST_NULL;
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank == 0) {
+    OK(MPI_Isend(memory.address(), count, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request));
+    int done = 0;
+    for (int i = 0; i < 2000 && done == 0; ++i) OK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  } else {
+    PendingStream pending;
+    OK(MPI_Irecv(memory.address(), count, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    pending.end();
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  }
+  check(by, memory, bytes);
+}
+
 void capture_goes_on() {
   CUstream stream = nullptr;
   CU(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
@@ -156,6 +178,7 @@ int main(int argc, char** argv) {
       const bool in_time = can_be_made_synchronous(by) || !kOldest;
       if (in_time) message(by, bytes);
       if (in_time || bytes > kEager) begun(by, bytes);
+      if (bytes > kEager) arrives_in_a_barrier(by, bytes);
     }
   sum();
   return end();
