@@ -110,12 +110,14 @@ bool BounceIn::drain(int64_t patience) noexcept {
 // A chunk on its way to the device may be behind work of the program's that waits for this thread;
 // one without a copy yet has nothing to wait for.
 size_t BounceIn::fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept {
-  const int64_t begun = now_ns();
+  int64_t end = 0;
   size_t done = 0;
   while (done < bytes && !failed()) {
     Chunk& chunk = chunks_[put_ / chunk_bytes_ % chunks_.size()];
-    for (; chunk.used == 0 && chunk.begun && !chunk.job.done(); ::sched_yield())
-      if (now_ns() - begun >= patience) return done;
+    for (; chunk.used == 0 && chunk.begun && !chunk.job.done(); ::sched_yield()) {
+      if (end == 0 && patience != INT64_MAX) end = now_ns() + patience;
+      if (end != 0 && now_ns() >= end) return done;
+    }
     if (!sound(chunk.job)) return done;
     chunk.bytes = std::min(chunk_bytes_, bytes_ - put_ / chunk_bytes_ * chunk_bytes_);
     const size_t some = std::min(bytes - done, chunk.bytes - chunk.used);

@@ -133,15 +133,13 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
 
 // Not where the owner lists no block (yet), nor where this would wait for other work.
 void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link) {
-  constexpr int kMostTries = 8;
-  if (link->tries >= kMostTries) return;
+  constexpr int kMostTries = 256;
+  if (link->tries++ >= kMostTries || !device.is_quiet()) return;
   (void)stamp_of_legacy(handle);  // brings the ledger
   const auto peer = peers_.find(handle.process);
   if (peer == peers_.end() || peer->second.ledger == nullptr) return;
   const Row row = peer->second.ledger->trial_of(handle.device);
   if (row.stamp == 0 || row.bytes < kTrialBytes) return;
-  ++link->tries;
-  if (!device.is_quiet()) return;
   MemoryHandle block = handle;
   block.form = MemoryHandle::Form::kLegacy;
   block.buffer_id = row.buffer_id;

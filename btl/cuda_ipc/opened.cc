@@ -27,7 +27,7 @@ CUdeviceptr Opened::open(const MemoryHandle& handle, cuda::Device& device, Failu
     return known->here;
   }
   std::list<One> fresh{
-      {&device, handle.process, handle.base, handle.bytes, handle.buffer_id, 0, 1, 0, false}};
+      {&device, handle.process, handle.base, handle.bytes, handle.buffer_id, 0, 1, 0}};
   CUdeviceptr& here = fresh.front().here;
   const CUresult result =
       device.driver.cuIpcOpenMemHandle_v2(&here, words, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
@@ -52,7 +52,6 @@ bool Opened::close(const cuda::Device& device, uint64_t base, uint64_t buffer_id
   });
   if (one == all_.end()) return false;
   if (--one->users > 0) return true;
-  one->closes = true;
   lock.unlock();
   bool is_closed = device.gone();
   if (!is_closed) {
@@ -90,7 +89,7 @@ Opened::One* Opened::find(const MemoryHandle& handle, const cuda::Device& device
 bool Opened::closes_block_of(const MemoryHandle& handle, const cuda::Device& device) noexcept {
   constexpr uint64_t kBlock = 2 << 20;
   return std::any_of(all_.begin(), all_.end(), [&](const One& one) {
-    return one.closes && one.device == &device && one.process == handle.process &&
+    return one.users == 0 && one.device == &device && one.process == handle.process &&
            one.base / kBlock <= (handle.base + handle.bytes - 1) / kBlock &&
            handle.base / kBlock <= (one.base + one.bytes - 1) / kBlock;
   });
@@ -104,7 +103,7 @@ bool Opened::is_anothers(CUdeviceptr here, const MemoryHandle& handle,
   const bool closes_block = closes_block_of(handle, device);
   for (One& one : all_) {
     if (one.device != &device || one.process != handle.process || one.here != here ||
-        one.base == handle.base || (one.closes && !closes_block))
+        one.base == handle.base || (one.users == 0 && !closes_block))
       continue;
     ++one.aliases;
     return true;

@@ -35,7 +35,6 @@ class Opened {
     CUdeviceptr here;
     int users;    // 0: it is being closed
     int aliases;  // openings of other allocations that gave its address
-    bool closes;
   };
   One* find(const MemoryHandle& handle, const cuda::Device& device) noexcept;
   bool closes_block_of(const MemoryHandle& handle, const cuda::Device& device) noexcept;
