@@ -25,10 +25,10 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
     chunk.job = by != nullptr ? cuda::Job(*by) : core::begin_job(process, buffer, &code);
     if (code != 0) throw Error(code, take_last_error().text);
     cuda::Device& device = chunk.job.device();
-    // Rather fewer, or slower ones, than one for which the driver waits for the application's work.
+    // Fewer or pageable chunks are better than an allocation, which waits for the program's work.
     const bool lends = device.lends(kPinned, chunk_bytes_);
     if (i > 0 && !lends) {
-      chunk.job.abandon();  // it may be behind the program's work, and has none
+      chunk.job.abandon();  // no copy begun, but perhaps behind the program's stream
       chunks_.resize(i);
       return;
     }
@@ -94,7 +94,7 @@ void BounceIn::put(const std::byte* data, size_t bytes) noexcept {
       return;
     }
   } catch (const std::bad_alloc&) {
-    // there is room once the device has come on
+    // wait for a chunk
   }
   if (drain(INT64_MAX)) (void)fill_chunks(data + put, bytes - put, INT64_MAX);
 }
@@ -107,8 +107,8 @@ bool BounceIn::drain(int64_t patience) noexcept {
   return true;
 }
 
-// A chunk on its way to the device may be behind work of the program's that waits for this thread;
-// one without a copy yet has nothing to wait for.
+// The copy of a chunk may stand behind a stream of the program's, and the program may let the
+// stream go after this call. A chunk without an earlier copy is free at once.
 size_t BounceIn::fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept {
   int64_t end = 0;
   size_t done = 0;

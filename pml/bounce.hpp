@@ -22,7 +22,7 @@ struct Chunk {
   cuda::Block packed;                     // where the data has holes
   size_t bytes = 0;                       // in it
   size_t used = 0;                        // of them sent, or put in
-  bool begun = false;                     // put in: it was copied to the device once
+  bool begun = false;                     // BounceIn: an earlier copy used the chunk
   cuda::Job job;                          // ends before its memory goes
   [[nodiscard]] std::byte* data() const noexcept {
     return pageable != nullptr ? pageable.get() : room.data();
@@ -50,7 +50,7 @@ class Bounce {
 class BounceOut final : public Bounce {
  public:
   using Bounce::Bounce;
-  /// What can be sent now; 0 bytes while the device has brought nothing more.
+  /// The bytes to send next; 0 until the device has copied more.
   [[nodiscard]] size_t ready(const std::byte** at) noexcept;
   void sent(size_t bytes) noexcept;
 
@@ -62,21 +62,21 @@ class BounceOut final : public Bounce {
 class BounceIn final : public Bounce {
  public:
   using Bounce::Bounce;
-  /// The next bytes of the message. Waits up to 20 ms where all chunks are on their way to the
-  /// device, and keeps up to 64 MiB aside then: the device may wait for what this thread does next.
+  /// The next bytes of the message. With all chunks in flight to the device the call waits up to
+  /// 20 ms, then keeps up to 64 MiB in host memory: a stream may wait for the caller's next call.
   void put(const std::byte* data, size_t bytes) noexcept;
   /// Whether everything that was put has arrived.
   [[nodiscard]] bool done() noexcept;
 
  private:
   void send_off(Chunk& chunk) noexcept;
-  /// How many bytes went into chunks; waits so many nanoseconds for a chunk.
+  /// Number of bytes put into chunks; `patience` in ns, INT64_MAX: until all bytes are.
   size_t fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept;
-  /// Whether nothing is aside any more.
+  /// Moves aside_ into chunks. True: aside_ is empty.
   bool drain(int64_t patience) noexcept;
   size_t put_ = 0, sent_off_ = 0;  // bytes
   std::vector<std::byte> aside_;
-  size_t drained_ = 0;  // bytes of them
+  size_t drained_ = 0;  // bytes of aside_ in chunks
 };
 
 }  // namespace tern::pml

@@ -107,8 +107,8 @@ class SenderHalf : public Half {
   [[nodiscard]] virtual bool may_be_replaced() const noexcept { return false; }
   /// The receiver has chosen another protocol, or chooses one now.
   virtual void refused() noexcept {}
-  /// The half of the protocol that was refused stays as long as this one: its device may still pack
-  /// behind the program's work, for which its end would wait.
+  /// Keeps the refused half until the end of this half. The destructor of the refused half waits
+  /// for its pack, which may stand behind a stream of the program's.
   void stand_for(std::unique_ptr<SenderHalf> refused) noexcept { refused_ = std::move(refused); }
   /// The receiver is done: kDone, or kFailed where what it has is worth nothing.
   [[nodiscard]] virtual Step acknowledged() noexcept { return Step::kDone; }

@@ -113,8 +113,8 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
   return use;
 }
 
-// A link without a verdict yet is used: whether memory is mapped may decide the way of a whole
-// communicator, which must not hang on the moment.
+// A link without a verdict is used: a refusal decides the algorithms of a whole communicator, and
+// must not depend on the speed of one copy.
 bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device) {
   auto link = std::find_if(links_.begin(), links_.end(), [&](const Link& one) {
     return one.by == &device && one.to == handle.device;
@@ -131,7 +131,7 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
   return false;
 }
 
-// Not where the owner lists no block (yet), nor where this would wait for other work.
+// Only with a listed block of the owner's, and only on a quiet device.
 void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link) {
   constexpr int kMostTries = 256;
   if (link->tries++ >= kMostTries || !device.is_quiet()) return;
@@ -159,7 +159,7 @@ void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link
   link->trial = std::move(trial);
 }
 
-// If it has ended. A stream of the program's may wait for this message, hence the closer.
+// The verdict, once the copy has ended. The closer unmaps: a stream may wait for this message.
 void CudaIpc::end_trial(Link* link) {
   if (link->trial == nullptr || !link->trial->ends_soon()) return;
   const auto trial = std::move(link->trial);

@@ -10,10 +10,10 @@ namespace tern::btl::cuda_ipc {
 
 struct Failure {
   std::string why;
-  bool unreachable = false;  // the device does not reach that memory, and will not the next time
-  bool wrong_data = false;   // it does, and reads something else there
+  bool unreachable = false;  // the device has no path to the memory: another try is useless
+  bool wrong_data = false;   // the device reads other bytes than the owner wrote
 };
-/// Of a driver call.
+/// The failure of a driver call.
 [[nodiscard]] inline Failure failure_of(const char* function, CUresult result) {
   return {cuda::words_of(function, result),
           result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || result == CUDA_ERROR_INVALID_DEVICE};

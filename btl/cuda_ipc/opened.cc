@@ -65,8 +65,9 @@ bool Opened::close(const cuda::Device& device, uint64_t base, uint64_t buffer_id
   return is_closed;
 }
 
-// A driver that counted the openings whose address was another's has the memory mapped still. One
-// that did not refuses this, unless it gave the address to memory that was opened meanwhile.
+// A driver with a count for each address keeps the memory mapped until all aliases are closed. A
+// driver without such a count refuses the further closes. The address of a newer opening is left
+// alone.
 void Opened::close_aliases(const One& closed) noexcept {
   const bool is_taken = std::any_of(all_.begin(), all_.end(), [&](const One& one) {
     return &one != &closed && one.device == closed.device && one.here == closed.here;
@@ -95,9 +96,9 @@ bool Opened::closes_block_of(const MemoryHandle& handle, const cuda::Device& dev
   });
 }
 
-// Closing it here would close the other's with a driver that does not count such openings: it is
-// closed with the other. Memory that is being closed leaves its addresses to the next before this
-// knows.
+// An alias is closed together with the first allocation: a driver without a count of aliases would
+// unmap the first allocation at once. A close that is under way in the driver may have freed its
+// address already, so only allocations of the same 2 MiB count as aliases then.
 bool Opened::is_anothers(CUdeviceptr here, const MemoryHandle& handle,
                          const cuda::Device& device) noexcept {
   const bool closes_block = closes_block_of(handle, device);

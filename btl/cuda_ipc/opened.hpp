@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opened: the legacy handles that this process has open, for all of its channels.
-// Why: drivers differ in the answer to a second handle of a block of memory that is open already,
-// and to the same handle again: some count, some give the first one's address, some refuse. So an
-// allocation is opened once in a context, and another allocation's address is not taken.
-// Lifetime: of the process; an opening until as many calls of close() as of open().
+// Opened: the table of legacy IPC handles that this process has open, for all channels.
+// Why: drivers answer a second open of a 2 MiB block, or of one handle, in three ways: with a
+// count, with the address of the first allocation, with an error. Each allocation is opened once
+// in a context, and the address of another allocation is refused.
+// Lifetime: the process; an entry until its last close().
 // Threads: any. See: btl/cuda_ipc/opening.hpp, tests/gpu/mpi/reopened_block.cc.
 #pragma once
 
@@ -20,11 +20,11 @@ namespace tern::btl::cuda_ipc {
 class Opened {
  public:
   static Opened& instance() noexcept;
-  /// Where its allocation is in this process; 0 with the reason. The device's context is current.
-  /// Waits up to 50 ms for the end of a close() of the same block. Throws std::bad_alloc.
+  /// The address of the handle's allocation in this process; 0 with the reason. Waits up to 50 ms
+  /// for a close() of the same 2 MiB. The device's context is current. Throws std::bad_alloc.
   [[nodiscard]] CUdeviceptr open(const MemoryHandle& handle, cuda::Device& device,
                                  Failure* failure);
-  /// The last one waits for everything on the device.
+  /// The last close of an allocation waits for all work on the device.
   bool close(const cuda::Device& device, uint64_t base, uint64_t buffer_id,
              CUdeviceptr here) noexcept;
 
@@ -33,8 +33,8 @@ class Opened {
     const cuda::Device* device;
     uint64_t process, base, bytes, buffer_id;  // of the owner
     CUdeviceptr here;
-    int users;    // 0: it is being closed
-    int aliases;  // openings of other allocations that gave its address
+    int users;    // 0: the driver closes the handle just now
+    int aliases;  // openings of other allocations with the same address
   };
   One* find(const MemoryHandle& handle, const cuda::Device& device) noexcept;
   bool closes_block_of(const MemoryHandle& handle, const cuda::Device& device) noexcept;
@@ -42,7 +42,7 @@ class Opened {
   bool is_anothers(CUdeviceptr here, const MemoryHandle& handle,
                    const cuda::Device& device) noexcept;
 
-  std::mutex mutex_;  // not held during a close, which waits for the device
+  std::mutex mutex_;  // free during a close: the driver waits for the device
   std::condition_variable closed_;
   std::list<One> all_;
 };

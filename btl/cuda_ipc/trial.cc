@@ -72,7 +72,7 @@ void Trials::look_after(Ledger& ledger) noexcept {
 }
 
 void Trials::begin(cuda::Device& device, uint64_t ledger, Block* block) {
-  constexpr size_t kAlone = 2 << 20;  // a driver may map what lies in so much as one
+  constexpr size_t kAlone = 2 << 20;  // drivers may map 2 MiB as a whole
   const auto pattern = trial_pattern(ledger);
   const cuda::Current current(device);
   auto filling = std::make_unique<TrialCopy>(device, false);
@@ -91,7 +91,7 @@ void Trials::begin(cuda::Device& device, uint64_t ledger, Block* block) {
 
 void Trials::settle(Ledger& ledger, Block* block) noexcept {
   if (block->filling == nullptr) return;
-  const bool gone = block->fills->gone();  // the block with it
+  const bool gone = block->fills->gone();  // with its memory
   if (!gone && !block->filling->ends_soon()) return;
   const bool filled = !gone && !block->filling->failed();
   block->filling = nullptr;
@@ -117,7 +117,7 @@ bool Trials::enter(Ledger& ledger, Block* block) noexcept {
   std::memcpy(row.handle, &named, sizeof named);
   std::memcpy(row.device, &device.uuid, sizeof row.device);
   if (!ledger.list_trial(row)) return false;
-  block->at = static_cast<CUdeviceptr>(memory.base);  // the device does not get it back
+  block->at = static_cast<CUdeviceptr>(memory.base);  // no longer the device's
   block->buffer_id = memory.buffer_id;
   return true;
 }
@@ -126,7 +126,7 @@ void Trials::drop_unlisted() noexcept {
   for (Block& one : all_) {
     if (one.filling == nullptr) continue;
     if (cuda::driver() == nullptr) {
-      (void)one.filling.release();  // nothing may be asked of it any more
+      (void)one.filling.release();  // a process without a driver: no call
       continue;
     }
     one.filling = nullptr;

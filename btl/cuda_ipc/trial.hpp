@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trials: a block of each own device with a pattern known to peers, for a test of their links.
-// Why: some machines (PCIe switches with access control, virtual machines) map memory of a peer,
-// and reads there give other data. coll/flat/device_links.hpp tests links with all ranks of a
-// communicator; a message has two ranks.
-// How: the owner allocates a block of a quiet device and lists it in the ledger. The peer maps the
-// block and compares the data, before other memory of the same device. Neither waits long for its
-// copy: that may stand behind a kernel of another library, which waits for messages of this rank.
+// Trials: for each own device a block with a pattern known to peers, for a test of their links.
+// Why: on some machines (PCIe switches with access control, virtual machines) a mapping of peer
+// memory works and reads give other data. coll/flat/device_links.hpp tests links with all ranks of
+// a communicator; a message has two ranks.
+// How: the owner fills a block of a quiet device and lists the block in its ledger. A peer maps the
+// block and compares the data before it maps other memory of the device. Both wait 20 ms at most
+// for their copy: a kernel of another library may head the hardware queue and wait for messages of
+// this rank.
 // Lifetime: Trials, of Exports; a TrialCopy until its work has ended. Threads: under the lock of
 // Exports, or of the transport.
 // See: tests/gpu/mpi/links_that_lie.cc.
@@ -25,26 +26,26 @@ constexpr size_t kTrialBytes = 65536;
 /// `ledger`: the number of the owner's ledger.
 [[nodiscard]] std::vector<uint64_t> trial_pattern(uint64_t ledger);
 
-/// Between a block of a device and pinned memory, by work that goes on beside its caller.
+/// An asynchronous copy between a block of a device and pinned memory.
 class TrialCopy {
  public:
-  /// `spare`: in memory that the device has to spare, for an allocation waits for other work.
+  /// `spare`: take idle memory only, since an allocation waits for other work.
   TrialCopy(cuda::Device& device, bool spare);
-  /// It has the memory.
+  /// Whether the copy has its memory.
   [[nodiscard]] bool ready() const noexcept { return aside_.valid() && pinned_.valid(); }
   void write(void* block, const std::vector<uint64_t>& pattern) noexcept;
-  /// By way of the device's own memory, as kernels read it.
+  /// Through the device's own memory, like a read by kernels.
   void read(const void* block) noexcept;
-  /// Whether it has ended; in the first 20 ms this waits.
+  /// Whether the copy has ended; waits in the first 20 ms.
   [[nodiscard]] bool ends_soon() noexcept;
   [[nodiscard]] bool failed() const noexcept { return job_.failed(); }
-  /// What was read is this.
+  /// Whether the bytes read are the pattern.
   [[nodiscard]] bool has(const std::vector<uint64_t>& pattern) const noexcept;
 
  private:
   cuda::Loan aside_, pinned_;
   int64_t patience_ = 0;  // ns
-  cuda::Job job_;         // the last: its end waits for what uses the others
+  cuda::Job job_;         // last: its destructor waits for the copies
 };
 
 class Trials {
@@ -69,7 +70,7 @@ class Trials {
     CUdeviceptr at = 0;
     uint64_t buffer_id = 0;
     int tries = 0;
-    cuda::Device* fills = nullptr;  // the block, which is not listed yet
+    cuda::Device* fills = nullptr;  // the device of `filling`
     std::byte* filled = nullptr;
     size_t filled_bytes = 0;
     std::unique_ptr<TrialCopy> filling = nullptr;

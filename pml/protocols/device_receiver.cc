@@ -20,7 +20,7 @@ bool DeviceReceiver::map(const btl::MemoryHandle& handle) noexcept {
   if (code != MPI_SUCCESS || job_.failed()) return false;
   is_afar_ = !(handle.device == job_.device().uuid);
   mapped_ = context_.devices.map(handle, job_.device());
-  if (mapped_ == nullptr) job_.abandon();  // it may be behind the program's work, and has none
+  if (mapped_ == nullptr) job_.abandon();  // no copy begun, but perhaps behind the program's stream
   return mapped_ != nullptr;
 }
 

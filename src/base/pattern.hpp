@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pattern for trials: words in which no two seeds agree, and no word comes twice in a row.
+// A pattern for tests of links: xorshift64 words; the words of two seeds differ.
 #pragma once
 
 #include <cstddef>

@@ -61,7 +61,7 @@ class Device {
   /// The kernels, loaded into the context at the first call; null where there are none (*why_not,
   /// where it is not null, says why). Any context may be current.
   Kernels* kernels(std::string* why_not = nullptr) noexcept;
-  /// What the driver says of it; 0 where it does not know.
+  /// An attribute of the device; 0 if the driver does not know the attribute.
   [[nodiscard]] int attribute(CUdevice_attribute which) const noexcept;
   /// 90 for sm_90.
   [[nodiscard]] int capability() const noexcept {
@@ -77,7 +77,7 @@ class Device {
   /// At least so many bytes, from what was given back where there is some; null with *error. The
   /// context is current. While the device is not quiet a block may be far too large.
   std::byte* acquire(Store from, size_t* bytes, CUresult* error) noexcept;
-  /// The same without a call of the driver: null where nothing so large was given back.
+  /// As acquire(), of idle blocks only, without a driver call; null: no idle block is large enough.
   std::byte* spare(Store from, size_t* bytes) noexcept;
   /// Whether acquire() would do without holding more than `most` bytes in all.
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
@@ -284,7 +284,7 @@ class Loan {
  public:
   Loan() = default;
   Loan(Job& job, Device::Store store, size_t bytes) noexcept;
-  /// What the device has to spare, perhaps nothing.
+  /// By Device::spare(): perhaps not valid.
   Loan(Device& device, Device::Store store, size_t bytes) noexcept
       : device_(&device), address_(device.spare(store, &bytes)), bytes_(bytes), store_(store) {}
   Loan(Loan&& other) noexcept { *this = std::move(other); }

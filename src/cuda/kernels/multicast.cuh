@@ -30,7 +30,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Who meets others sees what they wrote before.
+/// Writes of other ranks before a meeting are visible after the meeting.
 struct WordsInOrder {
   TERN_DEVICE static uint32_t load(const uint32_t* word) { return ptx::load_acquire_system(word); }
 };
@@ -132,20 +132,20 @@ class Multicaster {
   /// With the blocks of this number on all ranks. False: the block leaves.
   TERN_DEVICE bool meet() {
     ++number_;
-    // PTX, proxies: causality order between accesses by two addresses of one memory, the multicast
-    // address and a device's own, needs an alias fence between them: here of the data written
+    // PTX, proxies: accesses by two addresses of one memory (multicast and own) are in causality
+    // order only with an alias fence between them. This fence: for the data written before.
     ptx::fence_alias();
     __syncthreads();
     const int64_t words = a_.words + int64_t{blockIdx.x} * kMostRanks * sizeof(uint32_t);
     if (threadIdx.x == 0)
       multimem_signal(reinterpret_cast<uint32_t*>(DEV(a_.all) + words) + a_.rank, number_);
-    ptx::fence_alias();  // of this device's own word, written by the one and read by the other,
+    ptx::fence_alias();  // for this device's own word
     const auto* const mine = reinterpret_cast<const uint32_t*>(own_ + words);
     for (auto k = static_cast<int32_t>(threadIdx.x); k < a_.ranks;
          k += static_cast<int32_t>(blockDim.x))
       if (!await(mine + k, k)) break;
     __syncthreads();
-    ptx::fence_alias();  // and of the data that this block reads next.
+    ptx::fence_alias();  // for the data read next
     return !waiter_.left();
   }
   TERN_DEVICE bool await(const uint32_t* word, int32_t rank) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wait of another library heads the only hardware queue when a rank meets a peer's memory for the
-// first time. The trial of the link then stands behind it, and messages of host memory go on: one
-// of them lets the wait go. The data are right afterwards.
+// A wait of another library heads the only hardware queue when a rank maps a peer's memory for the
+// first time. The copy of the link's trial stands behind the wait. Messages of host memory go on,
+// and one message ends the wait. The received data are right.
 // ranks: 2
 // configurations: queue-peers
 // timeout: 60
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     const std::vector<uint8_t> data(kCount, 7);
     area.put(data.data(), kCount);
     CU(cuCtxSynchronize());
-    const Area other = plain(kCount);  // what this needs of the device is there for the next
+    const Area other = plain(kCount);  // now the device is prepared
     OK(MPI_Sendrecv(area.address(), kCount, MPI_BYTE, 0, 0, other.address(), kCount, MPI_BYTE, 0, 0,
                     MPI_COMM_SELF, MPI_STATUS_IGNORE));
     MPI_Request request = MPI_REQUEST_NULL;
