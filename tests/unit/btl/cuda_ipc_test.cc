@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/process_id.hpp"
+#include "tests/unit/btl/context_driver.hpp"
 
 namespace tern::btl::cuda_ipc {
 namespace {
@@ -24,16 +25,7 @@ struct Fake {
 } fake;
 
 cuda::Driver fake_driver() {
-  cuda::Driver driver;
-  driver.cuGetErrorName = [](CUresult, const char** name) { return *name = "?", CUDA_SUCCESS; };
-  driver.cuGetErrorString = driver.cuGetErrorName;
-  driver.cuDeviceGet = [](CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; };
-  driver.cuDeviceGetUuid_v2 = [](CUuuid*, CUdevice) { return CUDA_SUCCESS; };
-  driver.cuCtxPushCurrent_v2 = [](CUcontext) { return CUDA_SUCCESS; };
-  driver.cuCtxPopCurrent_v2 = [](CUcontext*) { return CUDA_SUCCESS; };
-  driver.cuCtxGetCurrent = [](CUcontext* now) { return *now = nullptr, CUDA_SUCCESS; };
-  driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
-  driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+  cuda::Driver driver = context_driver();
   driver.cuStreamQuery = [](CUstream) { return fake.busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; };
   driver.cuIpcOpenMemHandle_v2 = [](CUdeviceptr* at, CUipcMemHandle, unsigned) {
     ++fake.openings;

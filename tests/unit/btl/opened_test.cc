@@ -7,6 +7,8 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/unit/btl/context_driver.hpp"
+
 namespace tern::btl::cuda_ipc {
 namespace {
 
@@ -21,16 +23,7 @@ struct Counts {
 } counts;
 
 cuda::Driver counting_driver() {
-  cuda::Driver driver;
-  driver.cuGetErrorName = [](CUresult, const char** name) { return *name = "?", CUDA_SUCCESS; };
-  driver.cuGetErrorString = driver.cuGetErrorName;
-  driver.cuDeviceGet = [](CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; };
-  driver.cuDeviceGetUuid_v2 = [](CUuuid*, CUdevice) { return CUDA_SUCCESS; };
-  driver.cuCtxPushCurrent_v2 = [](CUcontext) { return CUDA_SUCCESS; };
-  driver.cuCtxPopCurrent_v2 = [](CUcontext*) { return CUDA_SUCCESS; };
-  driver.cuCtxGetCurrent = [](CUcontext* now) { return *now = nullptr, CUDA_SUCCESS; };
-  driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
-  driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+  cuda::Driver driver = context_driver();
   driver.cuIpcOpenMemHandle_v2 = [](CUdeviceptr* at, CUipcMemHandle, unsigned) {
     if (counts.open == 0 || counts.counts_aliases) ++counts.open;
     ++counts.opened;
