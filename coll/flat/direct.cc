@@ -183,7 +183,6 @@ void Direct::reduce_slice(const Range& own, std::byte* to) {
   if (own.count == 0 || code_ != MPI_SUCCESS) return;
   std::byte* const scratch = slots_.scratch(2 * kPiece);
   const auto most = static_cast<MPI_Count>(kPiece) / size_;
-  const core::Datatype& type = *operation_.input.type;
   const bool onto_own = reduces_onto_own() && to == in_.at(0, bytes_of(own.first));
   for (MPI_Count at = 0; at < own.count; at += most) {
     const MPI_Count count = std::min(most, own.count - at);
@@ -196,7 +195,7 @@ void Direct::reduce_slice(const Range& own, std::byte* to) {
       if (mine && onto_own) continue;
       if (!mine) get(rank, begun ? scratch : sum, offset, bytes);
       if (mine && !begun) copy_bytes(sum, in_.at(0, offset), bytes);
-      if (begun) operation_.op->apply(mine ? in_.at(0, offset) : scratch, sum, count, type);
+      if (begun) apply(mine ? in_.at(0, offset) : scratch, sum, count);
       begun = true;
     }
     if (aside) copy_bytes(to + bytes_of(at), sum, bytes);

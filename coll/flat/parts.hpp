@@ -162,6 +162,11 @@ class Parts {
   MPI_Count most_ = 1;   // in an epoch
   int64_t epochs_ = 1;
   int code_ = 0;
+
+  void apply(const std::byte* in, std::byte* inout, MPI_Count count) noexcept {
+    const int code = operation_.op->apply(in, inout, count, *operation_.input.type);
+    if (TERN_UNLIKELY(code != MPI_SUCCESS)) code_ = code;
+  }
 };
 
 }  // namespace tern::coll

@@ -24,8 +24,7 @@ void Parts::reduce_posted(int first, int last, const Range& range, std::byte* to
     return static_cast<const std::byte*>(slots_.await(rank).data() + bytes_of(range.first));
   };
   copy_bytes(to, operand(last), bytes_of(range.count));
-  for (int rank = last - 1; rank >= first; --rank)
-    operation_.op->apply(operand(rank), to, range.count, *operation_.input.type);
+  for (int rank = last - 1; rank >= first; --rank) apply(operand(rank), to, range.count);
 }
 
 // The own part comes from the slot, too: in place it is where the result will be.
@@ -47,9 +46,7 @@ void Parts::post_others_slices(const Range& range, const Range& own) {
 void Parts::reduce_onto_own(const Range& posted, std::byte* own) {
   if (posted.count == 0) return;
   for (int rank = ranks_ - 1; rank >= 0; --rank)
-    if (rank != rank_)
-      operation_.op->apply(slots_.await(rank).data() + bytes_of(posted.first), own, posted.count,
-                           *operation_.input.type);
+    if (rank != rank_) apply(slots_.await(rank).data() + bytes_of(posted.first), own, posted.count);
 }
 
 // In place the own operand lies in the output: of staged data the input is another copy.

@@ -146,7 +146,7 @@ const std::byte* TwoLevel::sum_of(int domain) {
 
 void TwoLevel::reduce_sums(int end, bool onto, const Range& range, std::byte* to) {
   if (!onto) copy_bytes(to, sum_of(--end), bytes_of(range.count));
-  while (end > 0) operation_.op->apply(sum_of(--end), to, range.count, *operation_.input.type);
+  while (end > 0) apply(sum_of(--end), to, range.count);
 }
 
 int flat_two_level(const Operation& operation, Slots& slots);

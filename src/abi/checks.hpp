@@ -89,17 +89,16 @@ inline bool bad_reduction(const core::Op& op) noexcept {
 }
 
 // What is said: `what` is the parameter's name.
-[[nodiscard]] TERN_COLD int null_argument(Call call, const char* what) noexcept;
-[[nodiscard]] TERN_COLD int no_status(Call call, const char* what) noexcept;
-[[nodiscard]] TERN_COLD int explain_count(Call call, const char* what, MPI_Count value) noexcept;
-[[nodiscard]] TERN_COLD int explain_bytes(Call call, const char* what, MPI_Count value) noexcept;
-[[nodiscard]] TERN_COLD int explain_tag(Call call, const char* what, int tag) noexcept;
-[[nodiscard]] TERN_COLD int explain_rank(Call call, const char* what, int rank) noexcept;
-[[nodiscard]] TERN_COLD int explain_root(Call call, const char* what, int root) noexcept;
-[[nodiscard]] TERN_COLD int explain_op(Call call, const char* what, const core::Op& op) noexcept;
-[[nodiscard]] TERN_COLD int explain_buffer(Call call, const char* what, const void* buffer,
-                                           MPI_Count count, const core::Datatype& type) noexcept;
-[[nodiscard]] TERN_COLD int not_committed(Call call, const char* what,
-                                          const core::Datatype& type) noexcept;
+[[nodiscard]] TERN_COLD int null_argument(const char* what) noexcept;
+[[nodiscard]] TERN_COLD int no_status(const char* what) noexcept;
+[[nodiscard]] TERN_COLD int explain_count(const char* what, MPI_Count value) noexcept;
+[[nodiscard]] TERN_COLD int explain_bytes(const char* what, MPI_Count value) noexcept;
+[[nodiscard]] TERN_COLD int explain_tag(const char* what, int tag) noexcept;
+[[nodiscard]] TERN_COLD int explain_rank(const Call& call, const char* what, int rank) noexcept;
+[[nodiscard]] TERN_COLD int explain_root(const Call& call, const char* what, int root) noexcept;
+[[nodiscard]] TERN_COLD int explain_op(const char* what, const core::Op& op) noexcept;
+[[nodiscard]] TERN_COLD int explain_buffer(const char* what, const void* buffer, MPI_Count count,
+                                           const core::Datatype& type) noexcept;
+[[nodiscard]] TERN_COLD int not_committed(const char* what, const core::Datatype& type) noexcept;
 
 }  // namespace tern::abi

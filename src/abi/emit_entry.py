@@ -115,7 +115,7 @@ class Entry:
         value = p.name if p.direction == 'in' else f'*{p.name}'
         kind = HANDLES[p.kind][1]
         if p.direction != 'in':
-            self.refuse(f'{p.name} == nullptr', f'null_argument(call, "{p.name}")')
+            self.refuse(f'{p.name} == nullptr', f'null_argument("{p.name}")')
         look_up = f'call.find<{kind}>({value})'
         if p.null:
             look_up = f'{value} == {p.null} ? nullptr : {look_up}'
@@ -129,7 +129,7 @@ class Entry:
         failed = f'{p.name}_ == nullptr'
         if p.null:
             failed += f' && {value} != {p.null}'
-        self.refuse(failed, f'bad_handle<{kind}>(call, "{p.name}", {value})')
+        self.refuse(failed, f'bad_handle<{kind}>("{p.name}", {value})')
 
     def no_message(self, p):
         """The C++ condition under which a datatype may be null: no data, to or from MPI_PROC_NULL. Programs pass that, and
@@ -167,11 +167,11 @@ class Entry:
 
     def check_request(self, p):
         if p.direction != 'in':
-            self.refuse(f'{p.name} == nullptr', f'null_argument(call, "{p.name}")')
+            self.refuse(f'{p.name} == nullptr', f'null_argument("{p.name}")')
         value = p.name if p.direction == 'in' else f'*{p.name}'
         null = f'{value} != MPI_REQUEST_NULL && ' if p.kind == 'request' else ''
         self.refuse(f'{null}call.find<core::Request>({value}) == nullptr',
-                    f'bad_handle<core::Request>(call, "{p.name}", {value})')
+                    f'bad_handle<core::Request>("{p.name}", {value})')
 
     # -- widening
 
@@ -192,7 +192,7 @@ class Entry:
                 value = f'{condition} ? {p.name} : nullptr' if condition else p.name
                 wide = f'Widened<{WIDE[p.kind][2]}>'
                 self.line(f'const {wide} {p.name}_({value}, {self.length_of(p)});')
-                self.refuse(f'{p.name}_.failed()', 'no_memory(call)')
+                self.refuse(f'{p.name}_.failed()', 'no_memory()')
             elif not p.array and p.direction == 'in' and condition:
                 self.line(f'const {WIDE[p.kind][2]} {p.name}_ = {condition} ? {p.name} : 0;')
 
@@ -229,20 +229,20 @@ class Entry:
     def checks_of(self, p):
         name, comm = p.name, f'*{self.object.name}_' if self.object else None
         if p.kind == 'status' and p.direction != 'out':
-            return [(f'{name} == nullptr', f'no_status(call, "{name}")')]
+            return [(f'{name} == nullptr', f'no_status("{name}")')]
         if p.direction != 'in' and not p.array and p.kind not in ('buffer', 'inplace'):
             if p.may_be_null or self.is_object(p) or p.direction == 'inout' and 'request' in p.kind:
                 return []
-            return [(f'{name} == nullptr', f'null_argument(call, "{name}")')]
+            return [(f'{name} == nullptr', f'null_argument("{name}")')]
         if p.array:
             length = next((q for q in self.f.params if q.name == p.length), None)
             if not length or p.may_be_null:
                 return []
-            return [(f'{name} == nullptr && {length.name} > 0', f'null_argument(call, "{name}")')]
+            return [(f'{name} == nullptr && {length.name} > 0', f'null_argument("{name}")')]
         if p.kind in ('buffer', 'inplace'):
             return self.buffer_check(p)
         if p.kind == 'datatype' and self.moves_data:
-            return [(f'!{name}_->committed()', f'not_committed(call, "{name}", *{name}_)')]
+            return [(f'!{name}_->committed()', f'not_committed("{name}", *{name}_)')]
         if p.kind == 'bytes' and self.object and self.part():  # a window's: its body tells all ranks
             return []
         value = self.resolved(p)
@@ -251,14 +251,14 @@ class Entry:
                   'string': f'{value} == nullptr'}
         if p.kind in simple:
             kind = 'count' if p.kind == 'length' else 'tag' if p.kind == 'anytag' else p.kind
-            answer = f'null_argument(call, "{name}")' if kind == 'string' else \
-                f'explain_{kind}(call, "{name}", {value})'
+            answer = f'null_argument("{name}")' if kind == 'string' else \
+                f'explain_{kind}("{name}", {value})'
             return [(simple[p.kind], answer)]
         ranked = self.object and self.object.kind == 'comm' and p.kind in ('dest', 'source', 'rank')
         if ranked:
             return [(f'bad_{p.kind}({name}, {comm})', f'explain_rank(call, "{name}", {name})')]
         if p.kind == 'op' and self.moves_data:
-            return [(f'bad_reduction(*{name}_)', f'explain_op(call, "{name}", *{name}_)')]
+            return [(f'bad_reduction(*{name}_)', f'explain_op("{name}", *{name}_)')]
         return []
 
     def buffer_check(self, p):
@@ -278,7 +278,7 @@ class Entry:
             degree = 'outdegree' if p.direction == 'in' else 'indegree'
             counts = f' && may_have_neighbors(*{self.object.name}_, {degree})'
         return [(f'{must}{may}bad_buffer({arguments}){counts}',
-                 f'explain_buffer(call, "{p.name}", {arguments})')]
+                 f'explain_buffer("{p.name}", {arguments})')]
 
     # -- the call of the body
 
@@ -318,9 +318,9 @@ class Entry:
             self.local_outs()
             self.line(f'const int code = {call};')
             self.narrow()
-            self.line('return call.end(code);')
+            self.line('return code;')
         else:
-            self.line(f'return call.end({call});')
+            self.line(f'return {call};')
 
     def text(self):
         suffix = '_c' if self.large else ''
@@ -328,16 +328,20 @@ class Entry:
         if self.f.raw:
             self.raw_body(name)
         elif not self.f.has_body:
-            self.line(f'return unsupported({{{name}, api::the_process}}{self.stub_object()});')
+            self.line(f'Call call{{{name}, api::the_process}};')
+            answer = f'unsupported(call{self.stub_object()})'
+            self.line(f'return {answer};' if self.f.chapter == 'io' else f'return call.end({answer});')
         else:
             process = '&api::any_process()' if self.f.anytime else 'api::the_process'
             self.line(f'Call call{{{name}, {process}}};')
+            self.line('return call.run([&]() __attribute__((always_inline)) {')
             if not self.f.anytime:
-                self.refuse('call.process == nullptr', 'not_running(call)')
+                self.refuse('call.process == nullptr', 'not_running()')
             self.resolve_all()
             self.widen()
             self.checks()
             self.call_body()
+            self.line('});')
         head = self.f.prototype(self.large, 'P', suffix)
         return f'{head} {{\n' + '\n'.join(self.out) + '\n}\n'
 

@@ -44,37 +44,44 @@ struct Call {
     return process->handles.find<T>(handle);
   }
   /// The way out: raises what the body returned.
-  [[nodiscard]] int end(int code) const noexcept;
+  [[nodiscard]] int end(int code) const;
+  /// Checks and the body. All their objects end before an error handler runs: C++ exceptions and
+  /// longjmp out of a handler pass through the entry point's frame without clean-ups.
+  template <class Body>
+  [[nodiscard, gnu::always_inline]] int run(Body&& body) const {
+    return end(body());
+  }
 };
 
 /// Delivers the code and the sentence of fail() to the error handler; returns the code if that
 /// returns.
-[[nodiscard]] TERN_COLD int raise(Call call, int code) noexcept;
+[[nodiscard]] TERN_COLD int raise(Call call, int code);
 
-inline int Call::end(int code) const noexcept {
+inline int Call::end(int code) const {
   return TERN_LIKELY(code == MPI_SUCCESS) ? code : raise(*this, code);
 }
 
+// The functions below describe an error with fail() and return its class.
+
 /// The call came before MPI_Init or after MPI_Finalize.
-[[nodiscard]] TERN_COLD int not_running(Call call) noexcept;
+[[nodiscard]] TERN_COLD int not_running() noexcept;
 /// `what` is the parameter's name; the class of the error is the kind's.
-[[nodiscard]] TERN_COLD int bad_handle(Call call, core::Kind kind, const char* what,
-                                       uintptr_t word) noexcept;
+[[nodiscard]] TERN_COLD int bad_handle(core::Kind kind, const char* what, uintptr_t word) noexcept;
 template <class T, class Handle>
-[[nodiscard]] TERN_COLD int bad_handle(Call call, const char* what, Handle handle) noexcept {
-  return bad_handle(call, T::kKind, what, reinterpret_cast<uintptr_t>(handle));
+[[nodiscard]] TERN_COLD int bad_handle(const char* what, Handle handle) noexcept {
+  return bad_handle(T::kKind, what, reinterpret_cast<uintptr_t>(handle));
 }
-[[nodiscard]] TERN_COLD int no_memory(Call call) noexcept;
+[[nodiscard]] TERN_COLD int no_memory() noexcept;
 
 /// Stubs: functions that have no body yet. Each is named on stderr once, by rank 0 of the
 /// communicator, whatever the error handler: programs that never look at codes lose data otherwise.
-[[nodiscard]] TERN_COLD int unsupported(Call call) noexcept;
-[[nodiscard]] TERN_COLD int unsupported(Call call, MPI_Comm comm) noexcept;
-[[nodiscard]] TERN_COLD int unsupported(Call call, MPI_Session session) noexcept;
-[[nodiscard]] TERN_COLD int unsupported(Call call, MPI_Win win) noexcept;
+[[nodiscard]] TERN_COLD int unsupported(Call& call) noexcept;
+[[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Comm comm) noexcept;
+[[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Session session) noexcept;
+[[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Win win) noexcept;
 /// Files have their own default: the handler of MPI_FILE_NULL, which returns.
 /// The ranks that opened files by one communicator let its rank 0 speak.
-[[nodiscard]] TERN_COLD int unsupported(Call call, MPI_File file,
+[[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_File file,
                                         MPI_Comm comm = MPI_COMM_NULL) noexcept;
 /// For functions that return no error code.
 TERN_COLD void name_unsupported(const char* name) noexcept;

@@ -2,7 +2,7 @@
 // Entry points of mpix.h.
 #include "mpix.h"
 
-#include "abi/entry.hpp"
+#include "abi/checks.hpp"
 #include "api/boot_provide.hpp"
 #include "api/comm_interrupt.hpp"
 #include "api/continuation.hpp"
@@ -14,7 +14,7 @@ using namespace tern;
 
 extern "C" {
 
-/// Of the library, not of the machine: a driver that comes to life later serves, too.
+/// Support by the library, not by the machine: a driver may come to life later.
 int PMPIX_Query_cuda_support(void) { return 1; }
 TERN_PROFILED(MPIX_Query_cuda_support);
 
@@ -28,11 +28,10 @@ TERN_PROFILED(MPIX_Query_ze_support);
 
 int PMPIX_GPU_query_support(int gpu_type, int* is_supported) {
   const abi::Call call{"MPIX_GPU_query_support", api::the_process};
-  if (is_supported == nullptr)
-    return abi::raise(call, fail(MPI_ERR_ARG, "is_supported is a null pointer"));
+  if (is_supported == nullptr) return call.end(abi::null_argument("is_supported"));
   if (gpu_type < MPIX_GPU_SUPPORT_CUDA || gpu_type > MPIX_GPU_SUPPORT_HIP)
-    return abi::raise(
-        call, fail(MPI_ERR_ARG, "gpu_type is %d, which is no MPIX_GPU_SUPPORT_ value", gpu_type));
+    return call.end(
+        fail(MPI_ERR_ARG, "gpu_type is %d, which is no MPIX_GPU_SUPPORT_ value", gpu_type));
   *is_supported = gpu_type == MPIX_GPU_SUPPORT_CUDA ? PMPIX_Query_cuda_support() : 0;
   return MPI_SUCCESS;
 }
@@ -46,9 +45,9 @@ TERN_PROFILED(MPIX_Boot_provide);
 
 int PMPIX_Comm_interrupt(MPI_Comm comm) {
   abi::Call call{"MPIX_Comm_interrupt", api::the_process};
-  if (call.process == nullptr) return abi::not_running(call);
+  if (call.process == nullptr) return call.end(abi::not_running());
   auto* const found = call.find<core::Communicator>(comm);
-  if (found == nullptr) return abi::bad_handle<core::Communicator>(call, "comm", comm);
+  if (found == nullptr) return call.end(abi::bad_handle<core::Communicator>("comm", comm));
   call.at = found;
   return call.end(api::comm_interrupt(*found));
 }
@@ -56,7 +55,7 @@ TERN_PROFILED(MPIX_Comm_interrupt);
 
 int PMPIX_Continue_init(int max_poll, int flags, MPI_Info info, MPI_Request* cont_req) {
   const abi::Call call{"MPIX_Continue_init", api::the_process};
-  if (call.process == nullptr) return abi::not_running(call);
+  if (call.process == nullptr) return call.end(abi::not_running());
   return call.end(api::continue_init(max_poll, flags, info, cont_req));
 }
 TERN_PROFILED(MPIX_Continue_init);
@@ -64,7 +63,7 @@ TERN_PROFILED(MPIX_Continue_init);
 int PMPIX_Continue(MPI_Request* request, MPIX_Continue_cb_function* cb, void* cb_data, int flags,
                    MPI_Status* status, MPI_Request cont_req) {
   const abi::Call call{"MPIX_Continue", api::the_process};
-  if (call.process == nullptr) return abi::not_running(call);
+  if (call.process == nullptr) return call.end(abi::not_running());
   return call.end(api::continue_all(1, request, {cb, cb_data, flags}, status, cont_req));
 }
 TERN_PROFILED(MPIX_Continue);
@@ -72,14 +71,14 @@ TERN_PROFILED(MPIX_Continue);
 int PMPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function* cb,
                       void* cb_data, int flags, MPI_Status statuses[], MPI_Request cont_req) {
   const abi::Call call{"MPIX_Continueall", api::the_process};
-  if (call.process == nullptr) return abi::not_running(call);
+  if (call.process == nullptr) return call.end(abi::not_running());
   return call.end(api::continue_all(count, requests, {cb, cb_data, flags}, statuses, cont_req));
 }
 TERN_PROFILED(MPIX_Continueall);
 
 int PMPIX_Continue_get_failed(MPI_Request cont_req, int* count, void** cb_data) {
   const abi::Call call{"MPIX_Continue_get_failed", api::the_process};
-  if (call.process == nullptr) return abi::not_running(call);
+  if (call.process == nullptr) return call.end(abi::not_running());
   return call.end(api::continue_get_failed(cont_req, count, cb_data));
 }
 TERN_PROFILED(MPIX_Continue_get_failed);

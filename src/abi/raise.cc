@@ -13,6 +13,7 @@
 #include "abi/entry.hpp"
 #include "api/errors.hpp"
 #include "base/log.hpp"
+#include "core/user_call.hpp"
 #include "mpix.h"
 
 namespace tern::abi {
@@ -20,7 +21,7 @@ namespace {
 
 using core::Kind;
 
-/// The object that hears of the error: fail_on's, the call's, MPI_COMM_SELF; null before MPI_Init.
+/// The object told of the error: fail_on's, the call's, MPI_COMM_SELF; null before MPI_Init.
 core::Object* listener(const Call& call, void* named) noexcept {
   if (named != nullptr) return static_cast<core::Object*>(named);
   if (call.at != nullptr) return call.at;
@@ -72,9 +73,8 @@ KindNames names_of(Kind kind) noexcept {
   return {"handle", "null", MPI_ERR_ARG, 0};
 }
 
-}  // namespace
-
-int raise(Call call, int code) noexcept {
+/// The error with its whole text, told to the object that hears of it.
+core::ErrorHandler::UserCall delivered(const Call& call, int code) noexcept {
   if (call.part != api::Part::kNone && call.at != nullptr)
     api::excuse(static_cast<core::Communicator&>(*call.at), call.part, code);
   const LastError last = take_last_error();
@@ -84,25 +84,36 @@ int raise(Call call, int code) noexcept {
   return api::deliver(call.process, listener(call, last.object), code, text);
 }
 
-int not_running(Call call) noexcept {
-  const char* when = api::was_finalized() ? "after MPI_Finalize" : "before MPI_Init";
-  return raise(call, fail(MPI_ERR_OTHER, "called %s, which this function does not allow", when));
+}  // namespace
+
+// No destructor, no lock and no noexcept function stands between the entry point and a user's
+// handler: the handler may throw or jump.
+int raise(Call call, int code) {
+  if (code == api::kDelivered) {
+    api::delivered_later().run();
+    return MPI_SUCCESS;
+  }
+  if (core::exception_kept()) core::throw_kept_exception();
+  delivered(call, code).run();
+  return code;
 }
 
-int bad_handle(Call call, core::Kind kind, const char* what, uintptr_t word) noexcept {
+int not_running() noexcept {
+  const char* when = api::was_finalized() ? "after MPI_Finalize" : "before MPI_Init";
+  return fail(MPI_ERR_OTHER, "called %s, which this function does not allow", when);
+}
+
+int bad_handle(core::Kind kind, const char* what, uintptr_t word) noexcept {
   const KindNames names = names_of(kind);
   if (word == names.null_word)
-    return raise(call,
-                 fail(names.mpi_class, "%s is %s, but %s %s is needed", what, names.null_name,
-                      std::strchr("aeiou", names.noun[0]) != nullptr ? "an" : "a", names.noun));
-  return raise(call, fail(names.mpi_class,
-                          "%s is 0x%" PRIxPTR ", which is no %s (already freed, or never made)",
-                          what, word, names.noun));
+    return fail(names.mpi_class, "%s is %s, but %s %s is needed", what, names.null_name,
+                std::strchr("aeiou", names.noun[0]) != nullptr ? "an" : "a", names.noun);
+  return fail(names.mpi_class,
+              "%s is 0x%" PRIxPTR ", which is no %s (already freed, or never made)", what, word,
+              names.noun);
 }
 
-int no_memory(Call call) noexcept {
-  return raise(call, fail(MPI_ERR_NO_MEM, "no memory for the arguments"));
-}
+int no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "no memory for the arguments"); }
 
 namespace {
 
@@ -123,31 +134,31 @@ void say_missing(const char* name) noexcept {
 
 }  // namespace
 
-int unsupported(Call call) noexcept {
+int unsupported(Call& call) noexcept {
   const auto* const comm = call.at != nullptr && call.at->kind() == Kind::kCommunicator
                                ? static_cast<const core::Communicator*>(call.at)
                                : nullptr;
   if ((comm == nullptr || comm->rank() == 0) && !api::ends_the_job(listener(call, nullptr)))
     say_missing(call.name);
-  return raise(call, fail(MPI_ERR_UNSUPPORTED_OPERATION, "%s", kMissing));
+  return fail(MPI_ERR_UNSUPPORTED_OPERATION, "%s", kMissing);
 }
 
-int unsupported(Call call, MPI_Comm comm) noexcept {
+int unsupported(Call& call, MPI_Comm comm) noexcept {
   if (call.process != nullptr) call.at = call.find<core::Communicator>(comm);
   return unsupported(call);
 }
 
-int unsupported(Call call, MPI_Session session) noexcept {
+int unsupported(Call& call, MPI_Session session) noexcept {
   if (call.process != nullptr) call.at = call.find<core::Session>(session);
   return unsupported(call);
 }
 
-int unsupported(Call call, MPI_Win win) noexcept {
+int unsupported(Call& call, MPI_Win win) noexcept {
   if (call.process != nullptr) call.at = call.find<rma::Window>(win);
   return unsupported(call);
 }
 
-int unsupported(Call call, MPI_File, MPI_Comm comm) noexcept {
+int unsupported(Call& call, MPI_File, MPI_Comm comm) noexcept {
   const auto* const opens = call.process == nullptr ? nullptr : call.find<core::Communicator>(comm);
   if (opens != nullptr) speaks_of_files = opens->rank() == 0;
   if (speaks_of_files) say_missing(call.name);

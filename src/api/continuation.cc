@@ -10,6 +10,7 @@
 #include "api/errors.hpp"
 #include "api/requests.hpp"
 #include "core/info.hpp"
+#include "core/user_call.hpp"
 
 namespace tern::api {
 namespace {
@@ -112,7 +113,9 @@ void ContinuationRequest::run(Continuation& one) noexcept {
   }
   if (code != MPI_SUCCESS) remember_error(code, text);  // it may ask MPI_Error_string
   const bool before = std::exchange(in_function, true);
-  const int returned = one.callback.function(code, one.callback.data);
+  const int returned = core::user_call("the function of a continuation", [&] {
+    return one.callback.function(code, one.callback.data);
+  });
   in_function = before;
   if (returned != MPI_SUCCESS)
     note(one.callback, returned, "the function of a continuation returned an error", true);

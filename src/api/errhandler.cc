@@ -66,8 +66,7 @@ int call(core::Object& object, const char* name, int code) noexcept {
   if (!known(code)) return unknown_code(code);
   const std::string own = instance().error_codes.text(code);
   const std::string text = own.empty() ? class_sentence(class_of(code)) : own;
-  deliver(&any_process(), &object, code, strf("%s: %s", name, text.c_str()));
-  return MPI_SUCCESS;
+  return deliver_later(deliver(&any_process(), &object, code, strf("%s: %s", name, text.c_str())));
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct Remembered {
 };
 thread_local Remembered last_raised;
 thread_local core::Ref<core::Object> kept_object;
+constinit thread_local core::ErrorHandler::UserCall later;
 // As of base/error.cc.
 [[gnu::constructor]] void note_these_early() noexcept {
   asm volatile("" : : "r"(&last_raised), "r"(&kept_object));
@@ -240,25 +241,27 @@ bool ends_the_job(core::Object* object) noexcept {
   return action != Action::kReturn && action != Action::kUser;
 }
 
-int deliver(core::Process* process, core::Object* object, int code,
-            const std::string& text) noexcept {
+core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* object, int code,
+                                     const std::string& text) noexcept {
   const core::Ref<core::Object> kept = std::exchange(kept_object, {});
   using Action = core::ErrorHandler::Action;
-  core::ErrorHandler* handler = heard_by(object);
+  const core::ErrorHandler* const handler = heard_by(object);
   remember_error(code, text);
   const Action action = handler == nullptr ? Action::kFatal : handler->action();
-  if (action == Action::kReturn) return code;
-  if (action == Action::kUser) {
-    const core::Ref<core::ErrorHandler> called(handler);  // the function may set another one
-    if (object == handler || object->handle() == 0)       // a communicator that was freed
-      handler->call_without_object(code);
-    else
-      handler->call(object->handle(), code);
-    return code;
-  }
+  if (action == Action::kReturn) return {};
+  // Without a handle: the object is not made yet, or was freed.
+  if (action == Action::kUser)
+    return handler->user_call(object == handler ? 0 : object->handle(), code);
   log_line("%s", text.c_str());
   abort_job(process, code, text.c_str());
 }
+
+int deliver_later(const core::ErrorHandler::UserCall& call) noexcept {
+  later = call;
+  return kDelivered;
+}
+
+core::ErrorHandler::UserCall delivered_later() noexcept { return later; }
 
 int fail_no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "out of memory"); }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/error_handler.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
 
@@ -56,10 +57,15 @@ void remember_error(int code, const std::string& text) noexcept;
 
 /// Whether an error of `object` (null: before MPI_Init) ends the job.
 [[nodiscard]] bool ends_the_job(core::Object* object) noexcept;
-/// Hands an error with its whole text to the error handler of `object` (null: fatal); returns
-/// `code` where the handler returns.
-int deliver(core::Process* process, core::Object* object, int code,
-            const std::string& text) noexcept;
+/// Tells the error handler of `object` (null: fatal) of an error with its whole text; returns the
+/// call of the user's function, for the entry point.
+[[nodiscard]] core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* object,
+                                                   int code, const std::string& text) noexcept;
+/// MPI_X_call_errhandler: the body returns kDelivered, the entry point calls the user's function
+/// and returns MPI_SUCCESS.
+constexpr int kDelivered = -1;
+[[nodiscard]] int deliver_later(const core::ErrorHandler::UserCall& call) noexcept;
+[[nodiscard]] core::ErrorHandler::UserCall delivered_later() noexcept;
 
 /// Keeps the object of this thread's last error, of which another thread may drop the last
 /// reference, until the error is delivered. Null: nothing.

@@ -6,6 +6,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/requests.hpp"
+#include "core/user_call.hpp"
 
 namespace tern::api {
 namespace {
@@ -27,19 +28,22 @@ class GeneralRequest final : public core::Request {
   int deliver(bool last) noexcept override {
     MPI_Status status;
     core::fill_empty_status(&status);
-    const int asked = callbacks_.query(callbacks_.state, &status);
+    const int asked = core::user_call("the query function of a generalised request",
+                                      [&] { return callbacks_.query(callbacks_.state, &status); });
     outcome = {status.MPI_SOURCE, status.MPI_TAG, MPI_SUCCESS, core::status_cancelled(status),
                core::status_bytes(status)};
     if (const int freed = last ? free() : MPI_SUCCESS; freed != MPI_SUCCESS)
-      return fail(freed, "the free function of the generalised request failed");
+      return failed(freed, "the free function of the generalised request failed");
     if (asked != MPI_SUCCESS)
-      return fail(asked, "the query function of the generalised request failed");
+      return failed(asked, "the query function of the generalised request failed");
     return MPI_SUCCESS;
   }
   int cancel_it() noexcept {
-    const int code = callbacks_.cancel(callbacks_.state, done() ? 1 : 0);
+    const int code = core::user_call("the cancel function of a generalised request", [&] {
+      return callbacks_.cancel(callbacks_.state, done() ? 1 : 0);
+    });
     if (code == MPI_SUCCESS) return code;
-    return fail(code, "the cancel function of the generalised request failed");
+    return failed(code, "the cancel function of the generalised request failed");
   }
   void describe(WaitReport* report) const override {
     report->words += "a generalised request of the program's own";
@@ -50,10 +54,16 @@ class GeneralRequest final : public core::Request {
     delete this;
   }
   int free() noexcept {
-    return std::exchange(freed_, true) ? MPI_SUCCESS : callbacks_.free(callbacks_.state);
+    if (std::exchange(freed_, true)) return MPI_SUCCESS;
+    return core::user_call("the free function of a generalised request",
+                           [&] { return callbacks_.free(callbacks_.state); });
   }
 
  private:
+  /// An exception has its sentence already.
+  static int failed(int code, const char* sentence) noexcept {
+    return core::exception_kept() ? code : fail(code, "%s", sentence);
+  }
   bool freed_ = false;
   Callbacks callbacks_;
 };

@@ -151,8 +151,8 @@ void raise_if_fatal(Communicator& communicator, int code, const std::string& tex
   const Action action = handler == nullptr ? Action::kFatal : handler->action();
   if (action == Action::kReturn || action == Action::kUser) return;
   const char* const name = error_class_name(code);
-  deliver(&communicator.process(), &communicator, code,
-          text + " (" + (name != nullptr ? name : "error") + ")");
+  (void)deliver(&communicator.process(), &communicator, code,
+                text + " (" + (name != nullptr ? name : "error") + ")");
 }
 
 bool takes_twin(const Communicator& parent) noexcept {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "core/user_call.hpp"
 
 namespace tern::core {
 namespace {
@@ -23,7 +24,10 @@ int run_copy(const Keyval& key, int keyval, uintptr_t owner, void* in, void** ou
     return MPI_SUCCESS;
   }
   int flag = 0;
-  const int rc = key.copy(as_handle(owner), keyval, key.extra, in, out, &flag);
+  const int rc = user_call("the copy callback of an attribute key", [&] {
+    return key.copy(as_handle(owner), keyval, key.extra, in, out, &flag);
+  });
+  if (rc != MPI_SUCCESS && exception_kept()) return rc;
   if (rc != MPI_SUCCESS)
     return fail(rc, "the copy callback of attribute key %d returned %d", keyval, rc);
   *copied = flag != 0;
@@ -32,8 +36,9 @@ int run_copy(const Keyval& key, int keyval, uintptr_t owner, void* in, void** ou
 
 int run_delete(const Keyval& key, int keyval, uintptr_t owner, void* value) {
   if (key.erase == nullptr) return MPI_SUCCESS;
-  const int rc = key.erase(as_handle(owner), keyval, value, key.extra);
-  if (rc == MPI_SUCCESS) return rc;
+  const int rc = user_call("the delete callback of an attribute key",
+                           [&] { return key.erase(as_handle(owner), keyval, value, key.extra); });
+  if (rc == MPI_SUCCESS || exception_kept()) return rc;
   return fail(rc, "the delete callback of attribute key %d returned %d", keyval, rc);
 }
 

@@ -16,10 +16,14 @@ namespace tern::core {
 namespace {
 
 // to = sources[0] (op) (sources[1] (op) ...), all in host memory.
-void apply_all(const Op& op, const Data* sources, int n, const Data& to) noexcept {
+int apply_all(const Op& op, const Data* sources, int n, const Data& to) noexcept {
   const Data& last = sources[n - 1];
   if (!same_data(last, to)) copy_on_host(last, to);
-  for (int i = n - 2; i >= 0; --i) op.apply(sources[i].address, to.address, to.count, *to.type);
+  for (int i = n - 2; i >= 0; --i) {
+    const int code = op.apply(sources[i].address, to.address, to.count, *to.type);
+    if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
+  }
+  return MPI_SUCCESS;
 }
 
 int reduce_on_host(Process& process, const Op& op, const Data* sources, int n, const Data& to) {
@@ -33,8 +37,8 @@ int reduce_on_host(Process& process, const Op& op, const Data* sources, int n, c
     if (const int code = operand.download(); code != MPI_SUCCESS) return code;
     here.push_back(operand.here());
   }
-  apply_all(op, here.data(), n, result.here());
-  return result.upload();
+  const int code = apply_all(op, here.data(), n, result.here());
+  return code != MPI_SUCCESS ? code : result.upload();
 }
 
 }  // namespace
@@ -132,10 +136,7 @@ int reduce(Process& process, const Op& op, const Data* given, int n,
     sources[static_cast<size_t>(i)] = with_kind(given[i]);
     devices |= sources[static_cast<size_t>(i)].on_device();
   }
-  if (TERN_LIKELY(!devices)) {
-    apply_all(op, sources.data(), n, to);
-    return MPI_SUCCESS;
-  }
+  if (TERN_LIKELY(!devices)) return apply_all(op, sources.data(), n, to);
   try {
     DeviceWork work(process);
     if (work.reduce(op, sources.data(), n, to)) return work.finish();

@@ -7,35 +7,36 @@
 
 namespace tern::core {
 
-void ErrorHandler::call(uintptr_t handle, int code) const noexcept {
-  switch (target_) {
+void ErrorHandler::UserCall::run() const {
+  int mutable_code = code;
+  switch (target) {
     case Kind::kCommunicator: {
       auto word = reinterpret_cast<MPI_Comm>(handle);
-      return user_.communicator(&word, &code);
+      return function.communicator(&word, &mutable_code);
     }
     case Kind::kFile: {
       auto word = reinterpret_cast<MPI_File>(handle);
-      return user_.file(&word, &code);
+      return function.file(&word, &mutable_code);
     }
     case Kind::kSession: {
       auto word = reinterpret_cast<MPI_Session>(handle);
-      return user_.session(&word, &code);
+      return function.session(&word, &mutable_code);
     }
     case Kind::kWindow: {
       auto word = reinterpret_cast<MPI_Win>(handle);
-      return user_.window(&word, &code);
+      return function.window(&word, &mutable_code);
     }
     default:
       return;
   }
 }
 
-void ErrorHandler::call_without_object(int code) const noexcept {
+ErrorHandler::UserCall ErrorHandler::user_call(uintptr_t handle, int code) const noexcept {
   const void* null = target_ == Kind::kCommunicator ? static_cast<void*>(MPI_COMM_NULL)
                      : target_ == Kind::kSession    ? static_cast<void*>(MPI_SESSION_NULL)
                      : target_ == Kind::kWindow     ? static_cast<void*>(MPI_WIN_NULL)
                                                     : static_cast<void*>(MPI_FILE_NULL);
-  call(reinterpret_cast<uintptr_t>(null), code);
+  return {target_, user_, handle != 0 ? handle : reinterpret_cast<uintptr_t>(null), code};
 }
 
 void make_predefined_error_handlers(Process& process) {

@@ -48,24 +48,31 @@ class ErrorHandler final : public Object {
   [[nodiscard]] bool fits(Kind kind) const noexcept {
     return action_ != Action::kUser || target_ == kind;
   }
-  /// References that the user holds: by MPI_X_create_errhandler and each MPI_X_get_errhandler. The
+  /// References of the user: by MPI_X_create_errhandler and each MPI_X_get_errhandler. The
   /// handle goes with the last of them, the object when nothing has it set any more.
   void add_user() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] bool drop_user() noexcept {
     return users_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
-  /// Calls the user's function with the handle of the object and the code.
-  void call(uintptr_t handle, int code) const noexcept;
-  /// The same with the null handle: of errors while the object is made.
-  void call_without_object(int code) const noexcept;
-
- private:
   union Function {
     MPI_Comm_errhandler_function* communicator;
     MPI_File_errhandler_function* file;
     MPI_Session_errhandler_function* session;
     MPI_Win_errhandler_function* window;
   };
+  /// A call of the user's function. The function may throw or jump: the frames above run() hold no
+  /// lock and no destructor. The function may free the handler and its object.
+  struct UserCall {
+    Kind target = Kind::kNone;  // kNone: there is nothing to call
+    Function function{};
+    uintptr_t handle = 0;
+    int code = 0;
+    void run() const;
+  };
+  /// The call with the handle of the object; with the null handle where `handle` is 0.
+  [[nodiscard]] UserCall user_call(uintptr_t handle, int code) const noexcept;
+
+ private:
   std::atomic<int> users_{1};
   Action action_ = Action::kUser;
   Kind target_ = Kind::kNone;

@@ -21,6 +21,7 @@ core_sources += src/core/datatype_recipe.cc
 core_sources += src/core/datatype_build.cc
 core_sources += src/core/datatype_predefined.cc
 core_sources += src/core/op.cc
+core_sources += src/core/user_call.cc
 libtern_la_SOURCES += src/core/reduce/baseline.cc
 libtern_la_SOURCES += src/core/reduce/avx2.cc
 libtern_la_SOURCES += src/core/reduce/avx512.cc

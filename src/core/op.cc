@@ -10,6 +10,7 @@
 #include "core/datatype_walk.hpp"
 #include "core/process.hpp"
 #include "core/reduce/table.hpp"
+#include "core/user_call.hpp"
 
 namespace tern::core {
 namespace {
@@ -113,36 +114,45 @@ int Op::check(const Datatype& type) const noexcept {
               name(), type.predefined() ? "" : "a derived datatype of ", of->name.text().c_str());
 }
 
-void Op::apply(const void* in, void* inout, MPI_Count count, const Datatype& type) const noexcept {
+int Op::apply(const void* in, void* inout, MPI_Count count, const Datatype& type) const noexcept {
   if (user_defined()) return call_user(in, inout, count, type);
   const Datatype* basic = type.basic();
-  if (basic == nullptr || count == 0) return;
+  if (basic == nullptr || count == 0) return MPI_SUCCESS;
   const Loop run = loop(*basic);
   TERN_ASSERT(run != nullptr);
-  if (basic == &type) return run(in, inout, static_cast<size_t>(count));
+  if (basic == &type) {
+    run(in, inout, static_cast<size_t>(count));
+    return MPI_SUCCESS;
+  }
   const uintptr_t target = reinterpret_cast<uintptr_t>(inout);
   PieceReducer reducer(run, reinterpret_cast<uintptr_t>(in) - target, *basic);
   const Placed& layout = type.layout();
   Walk<PieceReducer>(reducer).strided(count, type.extent(), *layout.node,
                                       target + static_cast<uintptr_t>(layout.at), 0,
                                       count * layout.node->size);
+  return MPI_SUCCESS;
 }
 
 /// The int form is called several times where the count is beyond an int.
-void Op::call_user(const void* in, void* inout, MPI_Count count,
-                   const Datatype& type) const noexcept {
+int Op::call_user(const void* in, void* inout, MPI_Count count,
+                  const Datatype& type) const noexcept {
   auto handle = reinterpret_cast<MPI_Datatype>(type.handle());
   uintptr_t from = reinterpret_cast<uintptr_t>(in), to = reinterpret_cast<uintptr_t>(inout);
-  if (user_large_ != nullptr)
-    return user_large_(reinterpret_cast<void*>(from), inout, &count, &handle);
-  do {
-    int chunk = static_cast<int>(std::min<MPI_Count>(count, INT_MAX));
-    count -= chunk;
-    const uintptr_t bytes = static_cast<uintptr_t>(chunk * type.extent());
-    user_(reinterpret_cast<void*>(from), reinterpret_cast<void*>(to), &chunk, &handle);
-    from += bytes;
-    to += bytes;
-  } while (count > 0);
+  return user_call("the function of a user-defined operation", [&] {
+    if (user_large_ != nullptr) {
+      user_large_(reinterpret_cast<void*>(from), inout, &count, &handle);
+      return MPI_SUCCESS;
+    }
+    do {
+      int chunk = static_cast<int>(std::min<MPI_Count>(count, INT_MAX));
+      count -= chunk;
+      const uintptr_t bytes = static_cast<uintptr_t>(chunk * type.extent());
+      user_(reinterpret_cast<void*>(from), reinterpret_cast<void*>(to), &chunk, &handle);
+      from += bytes;
+      to += bytes;
+    } while (count > 0);
+    return MPI_SUCCESS;
+  });
 }
 
 void make_predefined_ops(Process& process) {

@@ -64,13 +64,15 @@ class Op final : public Object {
 
   /// inout = in (op) inout on `count` elements of `type`; both buffers are laid out as `type` says.
   /// The type is any for user ops, one whose basic() has a loop for predefined ops. Host memory.
-  void apply(const void* in, void* inout, MPI_Count count, const Datatype& type) const noexcept;
+  /// An error class where the user's function threw an exception.
+  [[nodiscard]] int apply(const void* in, void* inout, MPI_Count count,
+                          const Datatype& type) const noexcept;
 
  private:
   friend void make_predefined_ops(Process& process);
   Op(const char* name, Reduction reduction, const Loop* loops, bool reduces) noexcept
       : Object(kKind), name_(name), reduction_(reduction), loops_(loops), reduces_(reduces) {}
-  void call_user(const void* in, void* inout, MPI_Count count, const Datatype& type) const noexcept;
+  int call_user(const void* in, void* inout, MPI_Count count, const Datatype& type) const noexcept;
 
   const char* name_ = nullptr;
   Reduction reduction_ = Reduction::kNoOp;

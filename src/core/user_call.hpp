@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the program's functions: operations, attribute callbacks, generalised requests,
+// continuations.
+// Why: the function may throw, with locks and noexcept functions between the throw and the MPI
+// call. How: the thread keeps the exception, the call fails with MPI_ERR_OTHER, and its entry point
+// rethrows the exception (src/abi/raise.cc). On a thread of the library the process ends with a
+// sentence.
+// Threads: any.
+// See: tests/mpi/exceptions.cc.
+#pragma once
+
+#include <atomic>
+
+#include "mpi.h"
+
+namespace tern::core {
+
+/// False until the unwinder of the library's own C++ runtime knows the sizes of registers. Before,
+/// catching an exception of another C++ runtime aborts.
+extern constinit std::atomic<bool> unwinder_ready;
+void prepare_unwinder() noexcept;
+
+/// Keeps the current exception, unless this thread keeps an earlier exception; returns
+/// MPI_ERR_OTHER with a sentence about `function`.
+[[nodiscard]] int keep_exception(const char* function) noexcept;
+/// Whether this thread keeps an exception.
+[[nodiscard]] bool exception_kept() noexcept;
+[[noreturn]] void throw_kept_exception();
+
+/// Calls `function`, named `name` in errors; returns its error code. A thread with a kept exception
+/// calls no function until the MPI call has thrown the exception.
+template <class Function>
+[[nodiscard]] int user_call(const char* name, Function&& function) noexcept {
+  if (!unwinder_ready.load(std::memory_order_acquire)) prepare_unwinder();
+  if (exception_kept()) return MPI_ERR_OTHER;
+  try {
+    return function();
+  } catch (...) {
+    return keep_exception(name);
+  }
+}
+
+}  // namespace tern::core
