@@ -28,7 +28,7 @@ barrier         any    any     two_level           many_hosts
 bcast           ..2    ..64k   flat                one_host
 bcast           3..8   any     flat                one_host
 bcast           65..   ..1m    flat_two_level      one_host
-bcast           any    ..1m    flat                one_host
+bcast           9..    ..1m    flat                one_host
 bcast           ..2    any     linear              one_host
 bcast           any    ..512k  binomial            one_host
 bcast           any    any     scatter_allgather   one_host

@@ -41,6 +41,8 @@ class Selector {
   /// The quickest by the model of those that can. Never without an answer.
   [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
   [[nodiscard]] const Model& model() const noexcept { return model_; }
+  /// Tern's own table.
+  [[nodiscard]] const Rules& own() const noexcept { return own_; }
   /// Whether lines of the table name wires: what Question::wires is asked for.
   [[nodiscard]] bool names_wires() const noexcept { return names_wires_; }
 

@@ -8,6 +8,8 @@
 
 #include <cstdio>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/params.hpp"
@@ -65,6 +67,104 @@ TEST(Select, WhateverIsChosenCanDoIt) {
               EXPECT_TRUE(can(*selector.choose(question, nullptr).algorithm, question));
               EXPECT_TRUE(can(selector.by_model(question), question));
             }
+}
+
+/// All questions of blocking calls and of calls in streams: each number of ranks, sizes around the
+/// powers of two.
+template <class Visit>
+void for_all_questions(const Visit& visit) {
+  Wires all;
+  for (int wire = 1; wire < kWires; ++wire) all.add(static_cast<Wire>(wire));
+  for (int i = 0; i < kCollectives * 16; ++i)
+    for (int32_t ranks = 2; ranks <= 130; ++ranks) {
+      const Levels levels = Levels::from_sizes(ranks, {2});
+      Question question{static_cast<Collective>(i / 16), ranks, 0};
+      question.commutative = (i & 1) == 0;
+      const int where = i >> 1 & 7;
+      question.shared = where == 1 || where == 2;
+      question.single_copy = where == 2;
+      question.levels = where == 3 && !levels.empty() ? &levels : nullptr;
+      question.streams = where >= 4;
+      question.kernels = where >= 5;
+      if (where >= 6) question.wires = question.model_wires = all;
+      if (where == 7) question.model_wires.remove(Wire::kMultimem);
+      for (size_t power = 1; power < size_t{1} << 26; power *= 2)
+        for (question.bytes = power - 1; question.bytes <= power + 1; ++question.bytes)
+          visit(question);
+    }
+}
+
+struct Meant {
+  Collective collective;
+  int32_t ranks;  // the least of a class
+  const char* sizes;
+};
+
+// Of ranks that share memory and read each other's buffers. A row holds to the next row's ranks.
+constexpr Meant kMeant[] = {
+    {Collective::kBarrier, 2, "flat"},
+    {Collective::kBarrier, 65, "flat_two_level"},
+    {Collective::kBcast, 2, "to 64 KiB flat, then linear"},
+    {Collective::kBcast, 3, "flat"},
+    {Collective::kBcast, 9, "to 1 MiB flat, then scatter_allgather"},
+    {Collective::kBcast, 65, "to 1 MiB flat_two_level, then scatter_allgather"},
+    {Collective::kGather, 2, "to 64 KiB flat, then linear"},
+    {Collective::kGather, 3, "flat"},
+    {Collective::kGather, 9, "to 4 KiB flat, then linear"},
+    {Collective::kScatter, 2, "to 64 KiB flat, then linear"},
+    {Collective::kScatter, 3, "to 16 KiB flat, then linear"},
+    {Collective::kAllgather, 2, "flat"},
+    {Collective::kAllgather, 3, "to 1 MiB flat, then flat_direct"},
+    {Collective::kAllgather, 9, "to 64 KiB flat, then flat_direct"},
+    {Collective::kAlltoall, 2, "to 64 KiB flat, then flat_direct"},
+    {Collective::kAlltoall, 3, "to 8 KiB flat, then flat_direct"},
+    {Collective::kReduce, 2, "flat"},
+    {Collective::kReduce, 9, "to 4 KiB flat, then flat_sliced"},
+    {Collective::kReduce, 65, "to 4 KiB flat_two_level, then flat_sliced"},
+    {Collective::kAllreduce, 2, "to 8 KiB flat, then flat_sliced"},
+    {Collective::kAllreduce, 3, "to 16 KiB flat, then to 256 KiB flat_sliced, then flat_direct"},
+    {Collective::kAllreduce, 5, "to 4 KiB flat, then flat_sliced"},
+    {Collective::kAllreduce, 9, "to 4 KiB flat, then to 256 KiB flat_sliced, then ring"},
+    {Collective::kAllreduce, 65, "to 4 KiB flat_two_level, then to 256 KiB flat_sliced, then ring"},
+    {Collective::kReduceScatter, 2, "to 8 KiB flat, then flat_direct"},
+    {Collective::kReduceScatter, 3, "to 512 KiB flat, then pairwise"},
+    {Collective::kScan, 2, "to 1 MiB flat, then recursive_doubling"},
+    {Collective::kScan, 9, "to 4 KiB flat, then recursive_doubling"},
+    {Collective::kScan, 65, "to 16 KiB flat_two_level, then recursive_doubling"},
+    {Collective::kExscan, 2, "to 1 MiB flat, then recursive_doubling"},
+    {Collective::kExscan, 9, "to 4 KiB flat, then recursive_doubling"},
+    {Collective::kExscan, 65, "to 16 KiB flat_two_level, then recursive_doubling"},
+};
+
+// By the table's first line that fits: a line for all ranks must not hide a later line for few.
+TEST(Select, RanksOfOneHostTakeTheLinesMeantForThem) {
+  Selector selector;
+  selector.configure(Params{});
+  constexpr int32_t kMostRanks = 130;
+  for (const Meant& row : kMeant) {
+    const Meant& next = &row + 1 == std::end(kMeant) ? row : *(&row + 1);
+    const int32_t end =
+        next.collective == row.collective && next.ranks > row.ranks ? next.ranks : kMostRanks;
+    for (int32_t ranks = row.ranks; ranks < end; ++ranks) {
+      Question question{row.collective, ranks, 0};
+      question.shared = question.single_copy = true;
+      EXPECT_EQ(selector.sizes(question, nullptr), row.sizes)
+          << name_of(row.collective) << " on " << ranks << " ranks";
+    }
+  }
+}
+
+TEST(Select, EachOwnLineIsTakenSomewhere) {
+  Selector selector;
+  selector.configure(Params{});
+  std::set<int> taken;
+  for_all_questions([&](const Question& question) {
+    const Rule* const found = selector.own().find(question, question.model_wires);
+    if (found != nullptr) taken.insert(found->line);
+  });
+  for (const Rule& rule : selector.own().rules)
+    EXPECT_TRUE(taken.count(rule.line) != 0)
+        << "line " << rule.line << ", " << rule.algorithm->name;
 }
 
 TEST(Select, TableOverridesAndParameterOverridesTheTable) {
