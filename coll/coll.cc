@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coll: from an operation to an execution under way.
+// Coll: from an operation to its executor.
 #include "coll/coll.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <new>
-#include <numeric>
 #include <optional>
+#include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
-#include "coll/flat/flat.hpp"
 #include "coll/flat/queue.hpp"
 #include "cuda/driver.hpp"
 
@@ -23,99 +20,80 @@ const void* kept_by(const Side& side) noexcept {
   return side.count == 0 && side.counts == nullptr ? nullptr : first_byte_of(side);
 }
 
-/// Bytes of a block, if all had one size, in units of so many bytes.
-size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
-  const MPI_Count sum = std::accumulate(blocks.counts, blocks.counts + ranks, MPI_Count{0});
-  if (sum == 0 || unit == 0) return 0;
-  const size_t units = static_cast<size_t>(sum * blocks.type->size()) / unit;
-  return (units + static_cast<size_t>(ranks) - 1) / static_cast<size_t>(ranks) * unit;
-}
-
 }  // namespace
 
+/// A way to do a blocking call. `why_not`: null where it may serve the call, otherwise the reason;
+/// alike on all ranks. `run`: false where all ranks have found alike that another must serve.
+struct Coll::Executor {
+  const char* name;
+  const char* (*why_not)(const Coll& coll, const BlockingCall& call) noexcept;
+  bool (*run)(Coll& coll, BlockingCall& call);
+};
+
+/// In the order in which they are asked. A schedule serves every call.
+struct Coll::Executors {
+  static constexpr Executor kAll[] = {
+      {"flight",
+       [](const Coll&, const BlockingCall& call) noexcept {
+         return SharedCollectives::why_not_in_flight(call);
+       },
+       [](Coll& coll, BlockingCall& call) { return coll.shared_.run_in_flight(call); }},
+      {"team",
+       [](const Coll& coll, const BlockingCall& call) noexcept { return coll.team_.why_not(call); },
+       [](Coll& coll, BlockingCall& call) { return coll.team_.run(call); }},
+      {"devices",
+       [](const Coll&, const BlockingCall& call) noexcept {
+         return SharedCollectives::why_not_on_devices(call);
+       },
+       [](Coll& coll, BlockingCall& call) { return coll.shared_.run_on_devices(call); }},
+      {"slots",
+       [](const Coll&, const BlockingCall& call) noexcept {
+         return SharedCollectives::why_not_in_slots(call);
+       },
+       [](Coll& coll, BlockingCall& call) { return coll.shared_.run_in_slots(call); }},
+      {"schedule",
+       [](const Coll&, const BlockingCall&) noexcept { return static_cast<const char*>(nullptr); },
+       [](Coll& coll, BlockingCall& call) {
+         call.code = coll.run_schedule(call);
+         return true;
+       }},
+  };
+};
+
 Coll::Coll(core::Channel& channel)
-    : channel_(channel),
-      process_(channel.process),
-      refusals_(channel, *this),
-      executions_(channel, refusals_),
-      flights_(executions_, *this),
-      teams_(executions_) {
-  if (process_.threaded()) admit_threads();
-  selector_.configure(process_.params);
-  checks_ = process_.params.checks("collective");
-  places_.configure(process_.params.coll_levels);
-  channel_.progress.add(&Coll::poll, this);
+    : context_(channel, *this, *this),
+      shared_(context_),
+      streams_(context_),
+      team_(context_, shared_, streams_) {
+  if (context_.process.threaded()) admit_threads();
+  channel.progress.add(&Coll::poll, this);
 }
 
 Coll::~Coll() {
-  channel_.progress.remove(this);
-  channel_.coll = nullptr;
+  context_.channel.progress.remove(this);
+  context_.channel.coll = nullptr;
 }
 
 std::unique_ptr<Coll> make(core::Channel& channel) { return std::make_unique<Coll>(channel); }
 
 int Coll::poll(void* self) noexcept {
-  Coll& coll = *static_cast<Coll*>(self);
+  Context& context = static_cast<Coll*>(self)->context_;
   int events = 0;
-  if (TERN_UNLIKELY(coll.refusals_.is_asked_to_look())) coll.refusals_.look();
-  if (!coll.executions_.idle()) coll.executions_.advance(&events);
-  if (!coll.flights_.idle()) coll.flights_.poll(&events);
+  if (TERN_UNLIKELY(context.refusals.is_asked_to_look())) context.refusals.look();
+  if (!context.executions.idle()) context.executions.advance(&events);
+  if (!context.flights.idle()) context.flights.poll(&events);
   return events;
-}
-
-Question question_of(const Operation& operation) noexcept {
-  const Side& side = agreed_side(operation);
-  Question question{operation.collective, operation.communicator->size(), 0};
-  question.equal_blocks = !operation.irregular;
-  if (question.equal_blocks && side.type != nullptr)
-    question.bytes = static_cast<size_t>(side.count) * static_cast<size_t>(side.type->size());
-  // All ranks know all counts; what counts is their sum.
-  if (operation.collective == Collective::kReduceScatter && operation.input.counts != nullptr)
-    question.bytes = mean_block(operation.input, question.ranks,
-                                static_cast<size_t>(operation.input.type->size()));
-  if (operation.collective == Collective::kAllgather && operation.output.counts != nullptr &&
-      !operation.communicator->inter())
-    question.bytes = mean_block(operation.output, question.ranks, 1);  // types may differ
-  question.commutative = operation.op == nullptr || operation.op->commutative();
-  return question;
-}
-
-CommState& Coll::state_of(core::Communicator& communicator) {
-  if (communicator.coll == nullptr) {
-    auto made = std::make_unique<CommState>(communicator, flights_);
-    made->levels = places_.of(communicator);
-    made->shares_memory = made->levels == nullptr && !checks_ && shares_memory(communicator);
-    made->hints = hints_of(communicator);
-    CommState& state = *made;
-    communicator.coll = std::move(made);
-    refusals_.catch_up(state);
-  }
-  return static_cast<CommState&>(*communicator.coll);
 }
 
 void Coll::refuse(core::Communicator& communicator, const std::string& why,
                   const std::string& error) noexcept {
   hear(communicator, why);
-  executions_.refuse(communicator, why, error);
-  flights_.refuse(communicator, why, error);
+  context_.executions.refuse(communicator, why, error);
+  context_.flights.refuse(communicator, why, error);
 }
 
 void Coll::hear(core::Communicator& communicator, const std::string& why) noexcept {
-  forsake_teams(communicator, why);
-}
-
-const Choice& Coll::choose(CommState& state, const Operation& operation, Question question,
-                           bool shared, bool islands) const noexcept {
-  question.levels = levels_of(state, islands);
-  question.shared = shared;
-  question.single_copy = shared && state.single_copy && state.shares_large;
-  if (question != state.question) {
-    state.answer = operation.communicator->inter()
-                       ? Choice{between_groups(operation.collective), Choice::Why::kModel}
-                       : selector_.choose(question, state.hints.get());
-    state.question = question;
-  }
-  return state.answer;
+  StreamCollectives::forsake_teams(communicator, why);
 }
 
 // A neighbourhood's schedule belongs to its communicator; null for all else.
@@ -131,45 +109,20 @@ std::shared_ptr<CachedSchedule> Coll::neighborhood_of(CommState& state, const Al
   return kept;
 }
 
-Measured* Coll::explain(CommState& state, const Question& question, const Choice& choice) {
-  const int power = static_cast<int>(std::bit_width(question.bytes));
-  Measured& sum = state.measured[{choice.algorithm, power}];
-  const double predicted = selector_.model().predict(*choice.algorithm, question);
-  sum.predicted += predicted;
-  if (++sum.count > 1) return &sum;
-  const core::Communicator& comm = state.communicator;
-  const bool several =
-      !comm.inter() && std::count_if(state.measured.begin(), state.measured.end(), [&](auto& one) {
-                         return one.first.first->collective == question.collective;
-                       }) == 1;
-  process_.explain.say(
-      "collective",
-      {{"operation", name_of(question.collective)},
-       {"bytes", question.bytes},
-       {"ranks", static_cast<unsigned long long>(question.ranks)},
-       {"algorithm", choice.algorithm->name},
-       {"communicator", comm.name.text()}},
-      strf("%s (%s), by %s, predicted %.1f us%s%s",
-           coll::explain(question, *choice.algorithm).c_str(), comm.name.text().c_str(),
-           selector_.reason(choice, question.collective).c_str(), predicted,
-           several ? "; all sizes: " : "",
-           several ? selector_.sizes(question, state.hints.get()).c_str() : ""));
-  return &sum;
-}
-
 int Coll::prepare(const Operation& operation, const Question& question, bool shared, bool islands,
                   Execution** made) noexcept {
   core::Communicator& comm = *operation.communicator;
   try {
-    CommState& state = state_of(comm);
+    CommState& state = context_.state_of(comm);
     if (TERN_UNLIKELY(state.over())) return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
-    const Choice& choice = choose(state, operation, question,
-                                  shared && may_be_flat(state, operation, question), islands);
-    *made = executions_.bound(operation, *choice.algorithm, levels_of(state, islands),
-                              neighborhood_of(state, *choice.algorithm, operation));
-    if (TERN_UNLIKELY(checks_)) (*made)->check();
-    if (TERN_UNLIKELY(process_.explain.on()) && comm.rank() == 0)
-      (*made)->measure(explain(state, state.question, choice));
+    const bool of_shared = shared && SharedCollectives::may_serve(state, operation, question);
+    const Choice& choice = context_.choose(state, operation, question, of_shared, islands);
+    *made =
+        context_.executions.bound(operation, *choice.algorithm, Context::levels_of(state, islands),
+                                  neighborhood_of(state, *choice.algorithm, operation));
+    if (TERN_UNLIKELY(context_.checks)) (*made)->check();
+    if (TERN_UNLIKELY(context_.explains(comm)))
+      (*made)->measure(context_.explain(state, state.question, choice));
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     if (*made != nullptr) (*made)->release();
@@ -181,51 +134,98 @@ int Coll::prepare(const Operation& operation, const Question& question, bool sha
 }
 
 int Coll::run(const Operation& operation) noexcept {
-  const core::ChannelLock lock(channel_.progress);
+  Refusals& refusals = context_.refusals;
+  core::Communicator& comm = *operation.communicator;
+  const core::ChannelLock lock(context_.channel.progress);
   std::optional<cuda::CallBuffers> buffers;
   if (TERN_UNLIKELY(cuda::driver() != nullptr))
     buffers.emplace(kept_by(operation.input), kept_by(operation.output));
-  int code = TERN_UNLIKELY(refusals_.troubled())
-                 ? refusals_.settle(*operation.communicator, false, operation.kind(true))
-                 : MPI_SUCCESS;
-  const CallNumber number =
-      Refusals::next_number(*operation.communicator, false, operation.kind(true));
+  int code = TERN_UNLIKELY(refusals.troubled()) ? refusals.settle(comm, false, operation.kind(true))
+                                                : MPI_SUCCESS;
+  const CallNumber number = Refusals::next_number(comm, false, operation.kind(true));
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    refusals_.refuse_call(*operation.communicator, number, code);
+    refusals.refuse_call(comm, number, code);
     return code;
   }
-  const Question question = question_of(operation);
   try {
-    Ran ran = Ran::kNotYet;
-    if (flat_bytes(question) >= kLeastOnDevice)
-      ran = run_in_flight(operation, question, number, &code);
-    if (ran == Ran::kNotYet) ran = run_flat(operation, question, &code);
-    if (TERN_LIKELY(ran == Ran::kDone)) return code;
-    return run_schedule(operation, question, ran == Ran::kNotYet, number);
+    BlockingCall call{operation, question_of(operation), number, context_.state_of(comm)};
+    shared_.choose(call);
+    if (TERN_UNLIKELY(context_.explains(comm)))
+      go_through_explained(call);
+    else
+      go_through(call);
+    return call.code;
   } catch (const std::bad_alloc&) {
     code = fail(MPI_ERR_NO_MEM, "no memory for %s on %d ranks", name_of(operation.collective),
-                operation.communicator->size());
+                comm.size());
   } catch (const Error& error) {
     code = fail(error);
   }
-  refusals_.refuse_call(*operation.communicator, number, code);
+  refusals.refuse_call(comm, number, code);
   return code;
 }
 
-int Coll::run_schedule(const Operation& operation, const Question& question, bool shared,
-                       CallNumber number) noexcept {
+void Coll::go_through(BlockingCall& call) {
+  // Small data on ranks without devices meets the only executor that can serve it at once.
+  if (TERN_LIKELY(call.method() != FlatMethod::kNone && !call.state.devices &&
+                  flat_bytes(call.question) < kLeastOnDevice) &&
+      shared_.run_in_slots(call))
+    return;
+  for (const Executor& one : Executors::kAll)
+    if (one.why_not(*this, call) == nullptr && one.run(*this, call)) return;
+}
+
+// A schedule measures itself, from its start to its end.
+void Coll::go_through_explained(BlockingCall& call) {
+  if (call.method() == FlatMethod::kNone) return go_through(call);
+  const Choice choice = call.state.answer;
+  const Question asked = call.state.question;  // the run may ask others
+  Measured* const sum = context_.explain(call.state, asked, choice, explained(call));
+  const int64_t began = now_ns();
+  go_through(call);
+  sum->nanoseconds += now_ns() - began;
+}
+
+/// "; executors: slots, schedule; refused: flight (...), ..."
+std::string Coll::explained(const BlockingCall& call) const {
+  std::string serving, refused;
+  for (const Executor& one : Executors::kAll) {
+    const char* const why = one.why_not(*this, call);
+    if (why == nullptr)
+      serving += std::string(serving.empty() ? "; executors: " : ", ") + one.name;
+    else
+      refused += strf("%s%s (%s)", refused.empty() ? "; refused: " : ", ", one.name, why);
+  }
+  return serving + refused;
+}
+
+int Coll::run_schedule(BlockingCall& call) noexcept {
   Execution* execution = nullptr;
-  const int code = prepare(operation, question, shared, !shared, &execution);
+  const bool on_devices = call.where == Where::kSome;
+  const int code = prepare(call.operation, call.question, !on_devices, on_devices, &execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    refusals_.refuse_call(*operation.communicator, number, code);
+    context_.refusals.refuse_call(*call.operation.communicator, call.number, code);
     return code;
   }
-  execution->number(number);
-  return executions_.complete(execution);
+  execution->number(call.number);
+  return context_.executions.complete(execution);
+}
+
+int Coll::run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
+                      Execution** made) noexcept {
+  const int code = prepare(operation, question_of(operation), false, false, made);
+  if (code != MPI_SUCCESS) {
+    context_.refusals.refuse_call(*operation.communicator, number, code);
+    return code;
+  }
+  (*made)->number(number);
+  (*made)->tag_by(sequence);
+  context_.executions.go(**made);
+  return MPI_SUCCESS;
 }
 
 int Coll::start(const Operation& operation, core::Request** request) noexcept {
-  const core::ChannelLock lock(channel_.progress);
+  const core::ChannelLock lock(context_.channel.progress);
   FlatCall* call = nullptr;
   Execution* execution = nullptr;
   const int code = make(operation, false, &call, &execution);
@@ -235,13 +235,13 @@ int Coll::start(const Operation& operation, core::Request** request) noexcept {
     call->launch();
   } else {
     *request = execution;
-    executions_.go(*execution);
+    context_.executions.go(*execution);
   }
   return MPI_SUCCESS;
 }
 
 int Coll::init(const Operation& operation, core::Request** request) noexcept {
-  const core::ChannelLock lock(channel_.progress);
+  const core::ChannelLock lock(context_.channel.progress);
   FlatCall* call = nullptr;
   Execution* execution = nullptr;
   const int code = make(operation, true, &call, &execution);
@@ -262,23 +262,23 @@ int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
                Execution** execution) noexcept {
   core::Communicator& comm = *operation.communicator;
   const Question question = question_of(operation);
-  int code = TERN_UNLIKELY(refusals_.troubled())
-                 ? refusals_.settle(comm, persistent, operation.kind(false))
+  int code = TERN_UNLIKELY(context_.refusals.troubled())
+                 ? context_.refusals.settle(comm, persistent, operation.kind(false))
                  : MPI_SUCCESS;
   if (TERN_LIKELY(code == MPI_SUCCESS))
-    code = prepare_flight(operation, question, persistent, call);
+    code = shared_.prepare_flight(operation, question, persistent, call);
   if (TERN_LIKELY(code == MPI_SUCCESS) && *call == nullptr)
     code = prepare(operation, question, false, false, execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    refusals_.refuse_call(comm, Refusals::next_number(comm, persistent, operation.kind(false)),
-                          code);
+    context_.refusals.refuse_call(
+        comm, Refusals::next_number(comm, persistent, operation.kind(false)), code);
     return code;
   }
   const bool numbered = persistent && *call != nullptr;
   const CallNumber own = numbered ? (*call)->number() : CallNumber{};
   code = *call != nullptr ? hand_out(*call) : hand_out(*execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS))
-    refusals_.refuse_call(
+    context_.refusals.refuse_call(
         comm, numbered ? own : Refusals::next_number(comm, persistent, operation.kind(false)),
         code);
   return code;
@@ -287,7 +287,7 @@ int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
 template <class Made>
 int Coll::hand_out(Made* made) noexcept {
   try {
-    if (made->handle() == 0) process_.handles.insert(*made);
+    if (made->handle() == 0) context_.process.handles.insert(*made);
   } catch (const Error& error) {
     made->release();
     return fail(error);

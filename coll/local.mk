@@ -47,10 +47,10 @@ coll_sources += coll/flat/move.cc
 coll_sources += coll/flat/reduce.cc
 coll_sources += coll/flat/direct.cc
 coll_sources += coll/flat/flat.cc
-coll_sources += coll/coll_flat.cc
+coll_sources += coll/shared_collectives.cc
 coll_sources += coll/flat/queue.cc
 coll_sources += coll/flat/call.cc
-coll_sources += coll/coll_flight.cc
+coll_sources += coll/shared_flights.cc
 coll_sources += coll/flat/flights.cc
 coll_sources += coll/flat/device_links.cc
 coll_sources += coll/flat/on_device.cc
@@ -77,8 +77,9 @@ coll_sources += coll/gpu/program.cc
 coll_sources += coll/gpu/kernel_reports.cc
 coll_sources += coll/gpu/kernel_run.cc
 coll_sources += coll/gpu/device_calls.cc
-coll_sources += coll/coll_team.cc
-coll_sources += coll/coll_enqueue.cc
+coll_sources += coll/team_collectives.cc
+coll_sources += coll/stream_collectives.cc
+coll_sources += coll/context.cc
 coll_sources += coll/coll.cc
 
 # Which engines and wires a recorded run on a GPU has passed.

@@ -141,7 +141,7 @@ void FlatCall::write(Slots& slots) noexcept {
 
 void FlatCall::read(Slots& slots) noexcept {
   slots.go_to(first_epoch_ + static_cast<uint64_t>(read_));
-  if (large_ && read_ == 0 && parts_->any_elsewhere()) return become_schedule(slots);
+  if (large_ && read_ == 0 && Parts::where(slots) != Where::kHost) return become_schedule(slots);
   const bool right = parts_->code() == MPI_SUCCESS;
   parts_->read(read_++);
   slots.end();

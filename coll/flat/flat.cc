@@ -47,18 +47,20 @@ int flat_sliced(const Operation& operation, Slots& slots) {
   return parts.code();
 }
 
-Elsewhere flat_run_here(const Operation& operation, Slots& slots, bool mine, int* code) {
+Where flat_run_here(const Operation& operation, Slots& slots, bool mine, int* code) {
   Parts parts(operation, slots);
-  const Elsewhere where = parts.run_here(mine);
+  const Where where = parts.run_here(mine);
   *code = parts.code();
   return where;
 }
 
-Elsewhere flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine) {
+Where flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine, bool on_device) {
   slots.begin(name_of(operation.collective));
   slots.claim();
-  slots.post(bytes | (mine ? Slots::kElsewhere : 0));
-  const Elsewhere where = Parts::where(slots);
+  slots.post(bytes | (mine ? Slots::kElsewhere : 0) | (on_device ? Slots::kFromDevice : 0));
+  Where where = Parts::where(slots);
+  for (int i = 0; i < slots.ranks() && where == Where::kHost; ++i)
+    if ((slots.await(i).bytes & Slots::kFromDevice) != 0) where = Where::kUnknown;
   slots.awaited_all();
   slots.end();
   return where;

@@ -10,6 +10,7 @@
 
 #include "coll/engine/operation.hpp"
 #include "coll/flat/slots.hpp"
+#include "coll/flat/where.hpp"
 #include "coll/schedule/flat_method.hpp"
 #include "coll/select/question.hpp"
 
@@ -34,15 +35,14 @@ inline constexpr size_t kLeastOnDevice = 65536;
 
 /// Whether every rank reads what every other one has posted.
 [[nodiscard]] bool all_read_all(Collective what) noexcept;
-/// How many ranks say that their data lies where it had better stay: on a device. All: only where
-/// they mean as many bytes.
-enum class Elsewhere : uint8_t { kNone, kSome, kAll };
 /// An operation in which all read from all, by FlatMethod::kWhole, *code its result, unless some
-/// rank says so (`mine`: this one) instead of writing its part: then nothing is done, which all
-/// ranks learn alike. Throws std::bad_alloc.
-[[nodiscard]] Elsewhere flat_run_here(const Operation& operation, Slots& slots, bool mine,
-                                      int* code);
-/// An epoch for that alone.
-[[nodiscard]] Elsewhere flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine);
+/// rank (`mine`: this one) keeps its data on a device instead of writing its part: then nothing is
+/// done, which all ranks learn alike. kHost: it is done; kAll: every rank keeps as many bytes.
+/// Throws std::bad_alloc.
+[[nodiscard]] Where flat_run_here(const Operation& operation, Slots& slots, bool mine, int* code);
+/// An epoch for that alone. kHost: no rank's data lies on a device (`on_device`: this rank's does);
+/// kUnknown: some does, and no rank keeps it there.
+[[nodiscard]] Where flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine,
+                             bool on_device);
 
 }  // namespace tern::coll

@@ -77,7 +77,7 @@ void Parts::write_elsewhere() {
   slots_.post(Slots::kElsewhere | static_cast<uint64_t>(total_ * size_));
 }
 
-Elsewhere Parts::where(Slots& slots) {
+Where Parts::where(Slots& slots) {
   int there = 0, unlike = 0;
   const uint64_t own = slots.await(slots.rank()).bytes;
   for (int i = 0; i < slots.ranks(); ++i) {
@@ -85,16 +85,16 @@ Elsewhere Parts::where(Slots& slots) {
     there += (posted & Slots::kElsewhere) != 0;
     unlike += posted != own;
   }
-  if (TERN_LIKELY(there == 0)) return Elsewhere::kNone;
-  return there == slots.ranks() && unlike == 0 ? Elsewhere::kAll : Elsewhere::kSome;
+  if (TERN_LIKELY(there == 0)) return Where::kHost;
+  return there == slots.ranks() && unlike == 0 ? Where::kAll : Where::kSome;
 }
 
 // All are asked before any part is taken: in place that would overwrite what is posted again then.
-Elsewhere Parts::run_here(bool mine) {
+Where Parts::run_here(bool mine) {
   slots_.begin(name_);
   mine ? write_elsewhere() : write(0);
-  const Elsewhere where = Parts::where(slots_);
-  if (TERN_UNLIKELY(where != Elsewhere::kNone)) {
+  const Where where = Parts::where(slots_);
+  if (TERN_UNLIKELY(where != Where::kHost)) {
     slots_.awaited_all();
     slots_.end();
     return where;

@@ -29,7 +29,7 @@ OnDevice::OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml, Devi
       inputs_(static_cast<size_t>(ranks_)),
       outputs_(static_cast<size_t>(ranks_)) {}
 
-OnDevice::Met OnDevice::meet() {
+Where OnDevice::meet() {
   Post& mine = posts_[static_cast<size_t>(rank_)];
   mine.on_device = uses_device(operation_) ? 1 : 0;
   if (mine.on_device != 0) mine.able = prepare(&mine) ? 1 : 0;
@@ -43,11 +43,11 @@ OnDevice::Met OnDevice::meet() {
   slots_.awaited_all();
   slots_.end();
   const auto on_device = [](const Post& post) { return post.on_device != 0; };
-  if (std::none_of(posts_.begin(), posts_.end(), on_device)) return Met::kHost;
-  if (!all_fit()) return Met::kMessages;
+  if (std::none_of(posts_.begin(), posts_.end(), on_device)) return Where::kHost;
+  if (!all_fit()) return Where::kSome;
   const Agreed agreed = agree(map_all());
-  if (!agreed.all) return Met::kMessages;
-  return agreed.tried || try_links() ? Met::kTogether : Met::kMessages;
+  if (!agreed.all) return Where::kSome;
+  return agreed.tried || try_links() ? Where::kAll : Where::kSome;
 }
 
 // Able: the other ranks can be told where the data is, and all of it is there.

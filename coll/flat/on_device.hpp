@@ -20,6 +20,7 @@
 #include "coll/flat/device_links.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/flat/view.hpp"
+#include "coll/flat/where.hpp"
 #include "pml/pml.hpp"
 #include "topo/islands.hpp"
 
@@ -29,16 +30,12 @@ class OnDevice {
  public:
   OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml, DeviceLinks& links);
   [[nodiscard]] static bool takes(Collective what) noexcept;
-  enum class Met : uint8_t {
-    kHost,      // no rank has device memory
-    kMessages,  // some rank has, and a schedule must do it
-    kTogether,  // run()
-  };
-  /// An epoch or more of all ranks, which come to the same.
-  [[nodiscard]] Met meet();
+  /// An epoch or more of all ranks, which come to the same. kSome: a schedule must do it; kAll:
+  /// run().
+  [[nodiscard]] Where meet();
   /// 0, or an error class with fail() text.
   [[nodiscard]] int run();
-  /// After kMessages of a collective in which all read from all: levels of names of groups, by
+  /// After kSome of a collective in which all read from all: levels of names of groups, by
   /// rank, outermost first: ranks that reach each other's devices, and those that share one. Alike
   /// on all ranks; empty where nothing is known.
   [[nodiscard]] const std::vector<std::vector<int64_t>>& islands() const noexcept {

@@ -50,9 +50,7 @@ class Parts {
   /// Instead: this rank's data lies on a device.
   void write_elsewhere();
   /// Of the epoch, once all have posted it: whose data does.
-  [[nodiscard]] static Elsewhere where(Slots& slots);
-  /// Of the first epoch, which all have posted: some rank's data does.
-  [[nodiscard]] bool any_elsewhere() { return where(slots_) != Elsewhere::kNone; }
+  [[nodiscard]] static Where where(Slots& slots);
   /// All epochs, one after the other.
   void run(int64_t first = 0) {
     if (TERN_UNLIKELY(!slots_.reaches_all())) reach();
@@ -65,7 +63,7 @@ class Parts {
   }
 
   /// The same, unless some rank's data lies on a device (`mine`: this one's).
-  [[nodiscard]] Elsewhere run_here(bool mine);
+  [[nodiscard]] Where run_here(bool mine);
 
   /// In two epochs a piece: each rank reduces its slice, then everybody, or the root, reads them.
   void reduce_sliced(bool all);

@@ -29,6 +29,7 @@
 #include "coll/flat/slots.hpp"
 #include "coll/flat/staged.hpp"
 #include "coll/flat/two_level.hpp"
+#include "coll/flat/where.hpp"
 #include "coll/schedule/flat_method.hpp"
 #include "core/request.hpp"
 
@@ -57,8 +58,10 @@ class FlatCall final : public core::Request {
   /// Likewise, under a number that the caller has, who waits for it, and does by itself what cannot
   /// be done in slots.
   void launch_blocking(CallNumber number) noexcept;
-  /// It ended with nothing done: a rank's data lies on a device.
-  [[nodiscard]] bool is_elsewhere() const noexcept { return becomes_schedule_; }
+  /// kSome: it ended with nothing done, since a rank's data lies on a device.
+  [[nodiscard]] Where where() const noexcept {
+    return becomes_schedule_ ? Where::kSome : Where::kHost;
+  }
   int start() noexcept override;
   void describe(WaitReport* report) const override;
   void destroy() noexcept override;

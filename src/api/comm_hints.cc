@@ -110,7 +110,8 @@ int comm_get_info(core::Communicator& comm, MPI_Info* info_used) noexcept {
               session != nullptr ? session->memory_kinds : supported_kinds(asked));
     if (comm.info) used->merge(*comm.info);
     const stream::CommStream* const on = stream::of(comm);
-    const char* const taken = on == nullptr ? nullptr : coll::Coll::wire_taken(on->shadow());
+    const char* const taken =
+        on == nullptr ? nullptr : coll::StreamCollectives::wire_taken(on->shadow());
     if (taken != nullptr) used->set("tern_gpu_wire_taken", taken);
     *info_used = reinterpret_cast<MPI_Info>(any_process().handles.insert(*used));
     (void)used.leak();  // the handle's reference

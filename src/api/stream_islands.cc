@@ -42,7 +42,7 @@ std::shared_ptr<CommStream> make_part(Communicator& comm, const CommStream& whol
   Communicator& shadow = *derive_shadow(comm, group.finish(), static_cast<uint64_t>(sibling));
   shadow.info = whole.shadow().info;
   shadow.named_by = core::Ref<core::Group>(&comm.group());
-  if (device != nullptr && shadow.channel().coll->prepare_enqueue(shadow, device) != MPI_SUCCESS)
+  if (device != nullptr && shadow.channel().coll->streams().prepare(shadow, device) != MPI_SUCCESS)
     (void)take_last_error();  // without a team
   return std::make_shared<CommStream>(comm, shadow, core::Ref<stream::Stream>(whole.stream()),
                                       whole.chunk(), board);
@@ -75,7 +75,7 @@ bool make_islands(Communicator& comm, const std::shared_ptr<CommStream>& whole,
       if (part != nullptr) part->close();
     return false;
   }
-  coll::Coll::relate(shadow, here->shadow());
+  coll::StreamCollectives::relate(shadow, here->shadow());
   whole->set_islands(std::make_unique<stream::Islands>(*whole, map, here, across));
   for (const auto& part : {here, across}) {
     part->be_part_of(whole);

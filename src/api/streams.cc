@@ -103,7 +103,7 @@ void explain(const Communicator& comm, const CommStream& state) {
     text = strf(
         "enqueued operations are done by the host, in parts of up to %zu bytes of pinned memory "
         "(TERN_STREAM_CHUNK), when the stream has come to them: %s",
-        state.chunk(), coll::Coll::why_no_team(state.shadow()).c_str());
+        state.chunk(), coll::StreamCollectives::why_no_team(state.shadow()).c_str());
   if (state.islands() != nullptr)
     text +=
         "; but large broadcasts and allreduces go between the devices alone where these reach "
@@ -157,7 +157,7 @@ void raise_if_fatal(Communicator& communicator, int code, const std::string& tex
 
 bool takes_twin(const Communicator& parent) noexcept {
   const CommStream* const state = stream::of(parent);
-  return state != nullptr && coll::Coll::first_duplicate(state->shadow());
+  return state != nullptr && coll::StreamCollectives::first_duplicate(state->shadow());
 }
 
 int copy_stream(const Communicator& parent, Communicator& made, bool with_twin) {
@@ -174,8 +174,9 @@ int copy_stream(const Communicator& parent, Communicator& made, bool with_twin) 
   Communicator& shadow = *derive_shadow(made, core::Ref<core::Group>(&made.group()), 0);
   shadow.info = made.info;
   shadow.topology = made.topology;
-  const int code =
-      with_twin ? shadow.channel().coll->prepare_duplicate(state->shadow(), shadow) : MPI_SUCCESS;
+  const int code = with_twin
+                       ? shadow.channel().coll->streams().prepare_duplicate(state->shadow(), shadow)
+                       : MPI_SUCCESS;
   explain(made, *attach(made, shadow, state->stream(), state->chunk(), board));
   return code;
 }
@@ -273,7 +274,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     shadow.topology = comm.topology;
     cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
     std::vector<int> islands;
-    code = shadow.channel().coll->prepare_enqueue(shadow, device, &islands);
+    code = shadow.channel().coll->streams().prepare(shadow, device, &islands);
     const auto state = attach(*made, shadow, with, chunk, board);
     state->keep_spare(spare);
     if (code != MPI_SUCCESS) return code;

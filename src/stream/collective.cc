@@ -85,7 +85,7 @@ int enqueue(CommStream& on, const coll::Operation& operation, const char* name) 
   if (code != MPI_SUCCESS && !taken) return code;
   try {
     if (!taken && on.islands() != nullptr && Islands::takes(operation)) {
-      code = on.shadow().channel().coll->fail_if_over(on.shadow());
+      code = on.shadow().channel().coll->streams().fail_if_over(on.shadow());
       if (code == MPI_SUCCESS) {
         code = on.islands()->enqueue(operation, name);
         if (code != MPI_SUCCESS) tell(on, code, std::nullopt);  // the parts have been told

@@ -34,7 +34,7 @@ CommStream::CommStream(core::Communicator& communicator, core::Communicator& sha
       chunk_(chunk),
       board_(board),
       proxy_(communicator.process().proxy),
-      team_(coll::Coll::team_of(shadow)),
+      team_(coll::StreamCollectives::team_of(shadow)),
       device_calls_(shadow, team_) {}
 
 CommStream::~CommStream() {
@@ -129,7 +129,7 @@ int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* 
   cuda::Stream stream;
   stream.handle = gpu()->queue();
   stream.stage = {board_.halves[0], board_.bytes[0]};  // not in use while the stream is here
-  const int code = shadow_.channel().coll->enqueue(on_shadow, stream, taken, &why_not);
+  const int code = shadow_.channel().coll->streams().enqueue(on_shadow, stream, taken, &why_not);
   core::Process& process = communicator_.process();
   if (TERN_UNLIKELY(stream.staged) && team_->is_captured(gpu()->queue()))
     keeps_board_ = true;  // the graph may outlive the communicator

@@ -39,7 +39,7 @@ class Islands {
         map_(std::move(map)),
         here_(std::move(here)),
         across_(std::move(across)),
-        team_(*coll::Coll::team_of(here_->shadow())),
+        team_(*coll::StreamCollectives::team_of(here_->shadow())),
         channel_(here_->shadow().channel()) {}
 
   /// Alike on all ranks.

@@ -191,7 +191,7 @@ TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
 class Ways {
  public:
   Ways(Process& process, const Gpu& gpu)
-      : process_(process), gpu_(gpu), team_(Coll::team_of(*process.world)) {
+      : process_(process), gpu_(gpu), team_(StreamCollectives::team_of(*process.world)) {
     EXPECT_NE(team_, nullptr);
   }
   AskedWire asked;

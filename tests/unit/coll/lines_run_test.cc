@@ -47,7 +47,7 @@ TEST_P(LinesRuns, EveryRowAgreesWithASerialReference) {
   test::World(GetParam(), with_kernels(kByLines)).run([](Process& process) {
     const Gpu gpu(process.world_rank);
     prepare(process, gpu);
-    ASSERT_EQ(Coll::team_of(*process.world)->no_lines(), "");
+    ASSERT_EQ(StreamCollectives::team_of(*process.world)->no_lines(), "");
     for (const auto& [what, name] : kRows)
       for (const bool in_place : {false, true}) {
         const Algorithm& row = force(process, what, name);
@@ -108,7 +108,7 @@ TEST_P(LinesRuns, AKernelThatWaitsInVainSaysForWhom) {
       gpu.wait();
     }
     meet.arrive_and_wait();
-    const std::string why = Coll::team_of(*process.world)->why_given_up();
+    const std::string why = StreamCollectives::team_of(*process.world)->why_given_up();
     if (process.world_rank == 0) {
       EXPECT_NE(why.find("waited in vain for rank 1's message"), std::string::npos) << why;
     }

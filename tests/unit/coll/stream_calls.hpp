@@ -70,7 +70,7 @@ inline int enqueue(Coll& coll, const Operation& operation, const Gpu& gpu, bool*
                    std::string* why) {
   cuda::Stream stream;
   stream.handle = gpu.stream;
-  return coll.enqueue(operation, stream, taken, why);
+  return coll.streams().enqueue(operation, stream, taken, why);
 }
 
 class Buffer {
@@ -238,7 +238,7 @@ inline void prepare(Process& process, const Gpu& gpu) {
   std::string why;
   cuda::Device* const device = process.gpus.device_of(cuda::look_up(any.address()), &why);
   ASSERT_NE(device, nullptr) << why;
-  ASSERT_EQ(process.channel(0).coll->prepare_enqueue(*process.world, device), MPI_SUCCESS)
+  ASSERT_EQ(process.channel(0).coll->streams().prepare(*process.world, device), MPI_SUCCESS)
       << take_last_error().text;
   gpu.wait();
 }

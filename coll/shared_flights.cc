@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coll: nonblocking and persistent collectives of ranks that share memory.
+// SharedCollectives: calls in flight.
 #include <algorithm>
 #include <new>
 
 #include "base/error.hpp"
-#include "coll/coll.hpp"
 #include "coll/flat/flat.hpp"
 #include "coll/flat/queue.hpp"
+#include "coll/shared_collectives.hpp"
 #include "mpi.h"
 
 namespace tern::coll {
@@ -66,8 +66,10 @@ Lane lane_of_one(size_t bytes) noexcept {
 
 // Large data may lie on a device, which only its own rank knows: in its first epoch all learn it. A
 // persistent call is bound once, and a schedule that is bound is as fast.
-Coll::Flight Coll::flight_of(const CommState& state, const Operation& operation,
-                             const Question& question, bool persistent) noexcept {
+SharedCollectives::Flight SharedCollectives::flight_of(const CommState& state,
+                                                       const Operation& operation,
+                                                       const Question& question,
+                                                       bool persistent) noexcept {
   if (!state.shares_memory || !flat_takes(operation)) return Flight::kNone;
   const size_t bytes = flat_bytes(question);
   const bool large = bytes >= kLeastOnDevice;
@@ -78,13 +80,12 @@ Coll::Flight Coll::flight_of(const CommState& state, const Operation& operation,
   return bytes <= kSmallFlightLane.room() ? Flight::kSmall : Flight::kMedium;
 }
 
-FlatCall* Coll::bound_flight(const Operation& operation, const Question& question,
-                             bool persistent) {
+FlatCall* SharedCollectives::bound_flight(CommState& state, const Operation& operation,
+                                          const Question& question, bool persistent) {
   core::Communicator& communicator = *operation.communicator;
-  CommState& state = state_of(communicator);
   const Flight flight = flight_of(state, operation, question, persistent);
   if (flight == Flight::kNone) return nullptr;
-  Choice choice = choose(state, operation, question, true);
+  Choice choice = context_.choose(state, operation, question, true);
   FlatMethod method = choice.algorithm->flat;
   if (method == FlatMethod::kNone) return nullptr;
   const bool large = flight == Flight::kLarge;
@@ -94,10 +95,11 @@ FlatCall* Coll::bound_flight(const Operation& operation, const Question& questio
   std::unique_ptr<FlatQueue> own;
   std::unique_ptr<FlatQueue>& queue = persistent ? own : state.flights[static_cast<size_t>(flight)];
   if (queue == nullptr)
-    queue = flights_.make_queue(communicator, persistent ? lane_of_one(flat_bytes(question))
-                                                         : *kLanes[static_cast<size_t>(flight)]);
+    queue = context_.flights.make_queue(communicator, persistent
+                                                          ? lane_of_one(flat_bytes(question))
+                                                          : *kLanes[static_cast<size_t>(flight)]);
   if (queue->has_failed()) return nullptr;
-  FlatCall* const call = flights_.acquire();
+  FlatCall* const call = context_.flights.acquire();
   try {
     call->bind(operation, *queue, method, large);
   } catch (...) {
@@ -107,35 +109,40 @@ FlatCall* Coll::bound_flight(const Operation& operation, const Question& questio
   if (persistent)
     call->set_persistent(std::move(own),
                          Refusals::next_number(communicator, true, operation.kind(false)));
-  if (TERN_UNLIKELY(process_.explain.on()) && communicator.rank() == 0)
-    call->measure(explain(state, state.question, choice));
   return call;
 }
 
-// Ranks that post ahead of their reads switch less often than ranks that end each epoch together.
-Coll::Ran Coll::run_in_flight(const Operation& operation, const Question& question,
-                              CallNumber number, int* code) {
-  CommState& state = state_of(*operation.communicator);
-  if (flight_of(state, operation, question, false) != Flight::kLarge) return Ran::kNotYet;
-  if (choose(state, operation, question, true).algorithm->flat != FlatMethod::kSliced)
-    return Ran::kNotYet;
-  FlatCall* const call = bound_flight(operation, question, false);
-  if (call == nullptr) return Ran::kNotYet;
-  call->launch_blocking(number);
-  channel_.progress.wait([call] { return call->done(); },
-                         [call](WaitReport* report) { call->describe(report); });
-  const bool done = !call->is_elsewhere();
-  *code = call->outcome.error;
-  if (*code != MPI_SUCCESS) *code = fail(*code, "%s", call->error_text->c_str());
-  call->release();
-  if (TERN_UNLIKELY(!done && *code != MPI_SUCCESS)) throw Error(*code, take_last_error().text);
-  return done ? Ran::kDone : Ran::kNotYet;
+const char* SharedCollectives::why_not_in_flight(const BlockingCall& call) noexcept {
+  if (call.shared == nullptr) return "the ranks share no memory";
+  if (flight_of(call.state, call.operation, call.question, false) != Flight::kLarge)
+    return "small data takes one epoch";
+  return call.method() == FlatMethod::kSliced ? nullptr : "the row is not sliced";
 }
 
-int Coll::prepare_flight(const Operation& operation, const Question& question, bool persistent,
-                         FlatCall** made) noexcept {
+bool SharedCollectives::run_in_flight(BlockingCall& call) {
+  FlatCall* const flight = bound_flight(call.state, call.operation, call.question, false);
+  if (flight == nullptr) return false;
+  flight->launch_blocking(call.number);
+  context_.channel.progress.wait([flight] { return flight->done(); },
+                                 [flight](WaitReport* report) { flight->describe(report); });
+  call.where = flight->where();
+  call.code = flight->outcome.error;
+  const std::string why = call.code == MPI_SUCCESS ? std::string() : *flight->error_text;
+  flight->release();
+  const bool done = call.where == Where::kHost;
+  if (TERN_LIKELY(call.code == MPI_SUCCESS)) return done;
+  if (!done) throw Error(call.code, why);
+  call.code = fail(call.code, "%s", why.c_str());
+  return true;
+}
+
+int SharedCollectives::prepare_flight(const Operation& operation, const Question& question,
+                                      bool persistent, FlatCall** made) noexcept {
   try {
-    *made = bound_flight(operation, question, persistent);
+    CommState& state = context_.state_of(*operation.communicator);
+    *made = bound_flight(state, operation, question, persistent);
+    if (*made != nullptr && TERN_UNLIKELY(context_.explains(*operation.communicator)))
+      (*made)->measure(context_.explain(state, state.question, state.answer));
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory for %s on %d ranks", name_of(operation.collective),
@@ -143,19 +150,6 @@ int Coll::prepare_flight(const Operation& operation, const Question& question, b
   } catch (const Error& error) {
     return fail(error);
   }
-}
-
-int Coll::run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
-                      Execution** made) noexcept {
-  const int code = prepare(operation, question_of(operation), false, false, made);
-  if (code != MPI_SUCCESS) {
-    refusals_.refuse_call(*operation.communicator, number, code);
-    return code;
-  }
-  (*made)->number(number);
-  (*made)->tag_by(sequence);
-  executions_.go(**made);
-  return MPI_SUCCESS;
 }
 
 }  // namespace tern::coll

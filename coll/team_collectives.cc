@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coll: blocking collectives of memory on devices, where the ranks are a team (coll/gpu).
-// Why: what is small takes one kernel on each device, instead of two copies through the host.
-// Order: only a rank itself knows where its data lies, and all must go one way: they tell each
-// other in the first epoch of the slots. So all are in the call, and no kernel waits for a program.
+// TeamCollectives: telling each other, the team's first use, and waiting for the devices.
+#include "coll/team_collectives.hpp"
+
 #include <sched.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "coll/coll.hpp"
 #include "coll/flat/flat.hpp"
 #include "coll/flat/on_device.hpp"
 #include "coll/flat/staged.hpp"
@@ -62,41 +60,49 @@ bool has_come(const GpuTeam& team, uint32_t call) noexcept {
 
 }  // namespace
 
-bool Coll::may_use_team(const CommState& state, const Operation& operation,
-                        const Question& question) const noexcept {
-  if (!state.devices || state.no_own_team || state.team_rests > 0) return false;
-  if (question.ranks > GpuTeam::kMostRanks) return false;
-  if (!OnDevice::takes(operation.collective)) return false;
-  if (!all_read_all(operation.collective) && flat_bytes(question) < kLeastOnDevice) return false;
-  return takes_ordinary(process_.params, operation, question.bytes) &&
-         Pieces::why_not(operation) == nullptr;
+const char* TeamCollectives::why_not(const BlockingCall& call) const noexcept {
+  const CommState& state = call.state;
+  if (call.shared == nullptr) return "the ranks share no memory";
+  if (!state.devices) return "no rank has a driver of devices";
+  if (state.no_own_team) return "the devices are no team";
+  if (state.team_rests > 0) return "data of earlier calls lay elsewhere";
+  if (call.question.ranks > GpuTeam::kMostRanks) return "the ranks are too many";
+  if (!OnDevice::takes(call.operation.collective)) return "the collective has no such form";
+  if (!all_read_all(call.operation.collective) && flat_bytes(call.question) < kLeastOnDevice)
+    return "asking all ranks costs more than small data";
+  if (!takes_ordinary(context_.process.params, call.operation, call.question.bytes))
+    return "TERN_GPU_ENGINE or the size keeps the call from the devices' streams";
+  return Pieces::why_not(call.operation);
 }
 
-Coll::Ran Coll::run_on_team(const Operation& operation, const Question& question, FlatMethod method,
-                            Slots& slots, int* code) {
-  CommState& state = state_of(*operation.communicator);
+bool TeamCollectives::run(BlockingCall& call) {
+  if (!shared_.take_slots(call)) return false;
+  CommState& state = call.state;
   if (state.own_team == nullptr) ++state.calls_without_team;
   cuda::Job job;
-  if (TERN_UNLIKELY(uses_device(operation))) job = job_for_team(state, operation);
+  const bool on_device = uses_device(call.operation);
+  if (TERN_UNLIKELY(on_device)) job = job_for(state, call.operation);
   const Turn turn(job.stream() == nullptr ? nullptr : &job.device());
   const bool mine = turn.held();
-  const bool asks_first = method != FlatMethod::kWhole || !all_read_all(operation.collective);
-  Elsewhere where = Elsewhere::kNone;
+  const bool asks_first =
+      call.method() != FlatMethod::kWhole || !all_read_all(call.operation.collective);
+  Where where = Where::kHost;
   if (asks_first)
-    where = flat_ask(operation, question.bytes, slots, mine);
+    where = flat_ask(call.operation, call.question.bytes, *call.slots, mine, on_device);
   else if (mine)
-    where = flat_run_here(operation, slots, true, code);
+    where = flat_run_here(call.operation, *call.slots, true, &call.code);
   else
-    *code = run_in_slots(operation, method, slots, &where);
-  if (where == Elsewhere::kAll) return run_on_team(state, operation, std::move(job), code);
+    call.code = SharedCollectives::run_plain(call, &where);
+  if (where == Where::kAll) return run_together(call, std::move(job));
   job.abandon();
-  if (where == Elsewhere::kSome) rest(state);
-  return where == Elsewhere::kNone && !asks_first ? Ran::kDone : Ran::kNotYet;
+  if (where == Where::kSome) rest(state);
+  if (asks_first && where == Where::kHost) call.where = Where::kHost;
+  return where == Where::kHost && !asks_first;
 }
 
 // Without a stream where some of it lies elsewhere, or cannot be used: the way through the host
 // says why.
-cuda::Job Coll::job_for_team(CommState& state, const Operation& operation) noexcept {
+cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation) noexcept {
   cuda::Job job;
   const auto gives_up = [&] {
     job.abandon();
@@ -110,12 +116,12 @@ cuda::Job Coll::job_for_team(CommState& state, const Operation& operation) noexc
     std::string why;
     if (!cuda::on_device(memory.kind)) return gives_up();
     if (job.stream() != nullptr) {
-      if (process_.gpus.device_of(memory, &why) != &job.device()) return gives_up();
+      if (context_.process.gpus.device_of(memory, &why) != &job.device()) return gives_up();
       core::settle(job, data, memory);
       continue;
     }
     int code = MPI_SUCCESS;
-    job = core::begin_job(process_, data, &code);
+    job = core::begin_job(context_.process, data, &code);
     if (code != MPI_SUCCESS) (void)take_last_error();
     if (code != MPI_SUCCESS) return gives_up();
     // Making a team waits for what is on the device, which may wait for another rank.
@@ -129,7 +135,7 @@ cuda::Job Coll::job_for_team(CommState& state, const Operation& operation) noexc
 // A program may always have work in the default stream, but puts no more there while it is in a
 // call: now and then a call waits until the stream is empty. Ranks count calls alike, and so wait
 // in the same one. Work that itself waits for another rank outlasts the attempt.
-bool Coll::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
+bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
   constexpr uint32_t kFirst = 4, kToTell = 256;
   constexpr int64_t kLongest = 100'000'000;  // ns
   constexpr int64_t kBetweenLooks = 200;     // us
@@ -139,13 +145,13 @@ bool Coll::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
   if (!device.has_waiting()) {
     const int64_t end = now_ns() + kLongest;
     bool quiet = false;
-    channel_.progress.wait([&] { return (quiet = device.is_quiet()) || now_ns() > end; },
-                           [](WaitReport*) {}, kBetweenLooks);
+    context_.channel.progress.wait([&] { return (quiet = device.is_quiet()) || now_ns() > end; },
+                                   [](WaitReport*) {}, kBetweenLooks);
     if (quiet) return true;
   }
-  if (call == kToTell && process_.explain.on())
-    process_.gpus.tell_choice(
-        process_.explain,
+  if (call == kToTell && context_.process.explain.on())
+    context_.process.gpus.tell_choice(
+        context_.process.explain,
         strf("small collectives of device memory on %s go through the host, which is slower: the "
              "memory that devices share is allocated while device %d has no work in the default "
              "stream and no enqueued calls, and some collectives have waited for that in vain, "
@@ -155,14 +161,15 @@ bool Coll::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
 }
 
 // Some messages at the first use, and memory of the device.
-bool Coll::has_own_team(CommState& state, cuda::Device& device) {
+bool TeamCollectives::has_own_team(CommState& state, cuda::Device& device) {
   if (TERN_LIKELY(state.own_team != nullptr)) return true;
   std::string why_not;
-  state.own_team = teams_.lease(state.communicator, GpuTeams::Use::kOrdinary, &device, &why_not);
+  state.own_team =
+      streams_.teams().lease(state.communicator, GpuTeams::Use::kOrdinary, &device, &why_not);
   state.no_own_team = state.own_team == nullptr;
   if (state.no_own_team) {
-    process_.gpus.tell_choice(
-        process_.explain,
+    context_.process.gpus.tell_choice(
+        context_.process.explain,
         strf("collectives of device memory on %s do not go from device to device alone: %s",
              state.communicator.name.or_words("a communicator").c_str(), why_not.c_str()));
     return false;
@@ -172,35 +179,37 @@ bool Coll::has_own_team(CommState& state, cuda::Device& device) {
   return true;
 }
 
-Coll::Ran Coll::run_on_team(CommState& state, const Operation& operation, cuda::Job job,
-                            int* code) {
+bool TeamCollectives::run_together(BlockingCall& call, cuda::Job job) {
+  CommState& state = call.state;
   if (!has_own_team(state, job.device())) {
     job.abandon();
-    return Ran::kNotYet;
+    return false;
   }
   GpuTeam& team = *state.own_team;
   bool taken = false;
   std::string why_not;
   {
-    const core::ChannelUnlock meanwhile(channel_.progress);
-    *code = put_into(state, team, operation, job, &taken, &why_not);
+    const core::ChannelUnlock meanwhile(context_.channel.progress);
+    call.code = streams_.put_into(state, team, call.operation, job, &taken, &why_not);
   }
-  if (TERN_UNLIKELY(*code != MPI_SUCCESS)) leave_team(state, job, *code, take_last_error().text);
+  if (TERN_UNLIKELY(call.code != MPI_SUCCESS))
+    leave_team(state, job, call.code, take_last_error().text);
   if (!taken) {
     job.abandon();
-    return Ran::kNotYet;
+    return false;
   }
   state.last_rest = 0;
-  await_team(state, operation, job, team.calls());
-  return Ran::kDone;
+  await_team(state, call.operation, job, team.calls());
+  return true;
 }
 
-void Coll::await_team(CommState& state, const Operation& operation, cuda::Job& job, uint32_t call) {
+void TeamCollectives::await_team(CommState& state, const Operation& operation, cuda::Job& job,
+                                 uint32_t call) {
   GpuTeam& team = *state.own_team;
   constexpr int64_t kMomentNs = 100'000'000;
   int64_t let_go = 0;  // when
-  channel_.progress.stay_awake(1);
-  channel_.progress.wait(
+  context_.channel.progress.stay_awake(1);
+  context_.channel.progress.wait(
       [&] {
         if (has_come(team, call)) return true;
         state.own_calls->watch();
@@ -214,7 +223,7 @@ void Coll::await_team(CommState& state, const Operation& operation, cuda::Job& j
         return job.has_failed_meanwhile();
       },
       [&](WaitReport* report) { (void)state.own_calls->describe(report); });
-  channel_.progress.stay_awake(-1);
+  context_.channel.progress.stay_awake(-1);
   if (TERN_UNLIKELY(!has_come(team, call)))
     leave_team(state, job, MPI_ERR_OTHER,
                strf("%s: the device has failed: %s", name_of(operation.collective),
@@ -229,7 +238,8 @@ void Coll::await_team(CommState& state, const Operation& operation, cuda::Job& j
 
 // What is in the stream waits for ranks that will not come: it is let go, as it uses the caller's
 // buffers.
-void Coll::leave_team(CommState& state, cuda::Job& job, int code, const std::string& why) {
+void TeamCollectives::leave_team(CommState& state, cuda::Job& job, int code,
+                                 const std::string& why) {
   constexpr int64_t kMostNs = 10'000'000'000;
   state.own_team->break_off(why);
   state.own_team->let_go();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coll: collectives that are put into streams.
+// StreamCollectives: choosing a way into the stream, and going it.
+#include "coll/stream_collectives.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -8,7 +10,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "coll/coll.hpp"
 #include "coll/gpu/exchange_run.hpp"
 #include "coll/gpu/kernel_run.hpp"
 #include "coll/gpu/multicast_run.hpp"
@@ -44,11 +45,11 @@ int kind_of(const Way& way) noexcept {
 
 }  // namespace
 
-int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device,
-                          std::vector<int>* islands) noexcept {
-  const core::ChannelLock lock(channel_.progress);
+int StreamCollectives::prepare(core::Communicator& communicator, cuda::Device* device,
+                               std::vector<int>* islands) noexcept {
+  const core::ChannelLock lock(context_.channel.progress);
   try {
-    CommState& state = state_of(communicator);
+    CommState& state = context_.state_of(communicator);
     if (state.team != nullptr) return MPI_SUCCESS;
     state.no_team.clear();
     state.team =
@@ -67,21 +68,21 @@ int Coll::prepare_enqueue(core::Communicator& communicator, cuda::Device* device
   }
 }
 
-bool Coll::first_duplicate(const core::Communicator& communicator) noexcept {
+bool StreamCollectives::first_duplicate(const core::Communicator& communicator) noexcept {
   const core::ChannelLock lock(communicator.channel().progress);
   auto* const state = static_cast<CommState*>(communicator.coll.get());
   return state != nullptr && !std::exchange(state->has_duplicate, true);
 }
 
-int Coll::prepare_duplicate(const core::Communicator& communicator,
-                            core::Communicator& made) noexcept {
-  const core::ChannelLock lock(channel_.progress);
+int StreamCollectives::prepare_duplicate(const core::Communicator& communicator,
+                                         core::Communicator& made) noexcept {
+  const core::ChannelLock lock(context_.channel.progress);
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   if (state == nullptr || state->team == nullptr) return MPI_SUCCESS;
   const std::shared_ptr<GpuTeam>& twin = state->team->twin();
   if (twin == nullptr || (twin->parts() == 0 && twin->shares())) return MPI_SUCCESS;
   try {
-    state_of(made).team = twin;
+    context_.state_of(made).team = twin;
     twin->lease(true);
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
@@ -89,17 +90,17 @@ int Coll::prepare_duplicate(const core::Communicator& communicator,
   }
 }
 
-Question Coll::question_in_stream(const GpuTeam& team, const AskedWire& asked,
-                                  const Operation& operation, bool any_order,
-                                  const char** no_multimem) const {
-  const Params& params = process_.params;
+Question StreamCollectives::question_in_stream(const GpuTeam& team, const AskedWire& asked,
+                                               const Operation& operation, bool any_order,
+                                               const char** no_multimem) const {
+  const Params& params = context_.process.params;
   Question question = question_of(operation);
   question.streams = true;
   question.kernels = prefers_kernels(team, params, question.bytes);
-  *no_multimem =
-      why_not_multicast(team, asked, operation, question.bytes, any_order, selector_.names_wires());
+  *no_multimem = why_not_multicast(team, asked, operation, question.bytes, any_order,
+                                   context_.selector.names_wires());
   question.model_wires = model_wires(team, asked, operation, question, *no_multimem);
-  if (TERN_LIKELY(!selector_.names_wires())) return question;
+  if (TERN_LIKELY(!context_.selector.names_wires())) return question;
   for (int i = 1; i < kWires; ++i) {
     const auto wire = static_cast<Wire>(i);
     if (why_no_wire(team, params, asked, wire, *no_multimem) == nullptr) question.wires.add(wire);
@@ -108,9 +109,9 @@ Question Coll::question_in_stream(const GpuTeam& team, const AskedWire& asked,
 }
 
 // All of it depends on what is alike on all ranks.
-const Placed* Coll::placed_for(CommState& state, GpuTeam& team, const Operation& operation,
-                               const Question& question, const Choice& choice,
-                               std::string* why_not) {
+const Placed* StreamCollectives::placed_for(CommState& state, GpuTeam& team,
+                                            const Operation& operation, const Question& question,
+                                            const Choice& choice, std::string* why_not) {
   if (const char* why = Pieces::why_not(operation); why != nullptr) {
     *why_not = why;
     return nullptr;
@@ -126,36 +127,37 @@ const Placed* Coll::placed_for(CommState& state, GpuTeam& team, const Operation&
     *why_not = strf("a step of %s takes several blocks at once", choice.algorithm->name);
     return nullptr;
   }
-  if (TERN_UNLIKELY(process_.explain.on()) && state.communicator.rank() == 0) {
-    const core::ChannelLock lock(channel_.progress);
-    (void)explain(state, question, choice);
+  if (TERN_UNLIKELY(context_.process.explain.on()) && state.communicator.rank() == 0) {
+    const core::ChannelLock lock(context_.channel.progress);
+    (void)context_.explain(state, question, choice);
   }
   return placed;
 }
 
-int Coll::fail_over(CommState& state) const noexcept {
-  const core::ChannelLock lock(channel_.progress);
+int StreamCollectives::fail_over(CommState& state) const noexcept {
+  const core::ChannelLock lock(context_.channel.progress);
   if (state.communicator.interrupted()) return state.communicator.fail_interrupted();
   return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
 }
 
-std::string Coll::in_words(const Way& way) const {
-  const std::string asker = way.asked.by == AskedWire::kTable ? selector_.in_table(way.choice.line)
-                            : way.asked.by == AskedWire::kHint
-                                ? "the communicator's hint tern_gpu_wire"
-                                : "TERN_GPU_WIRE";
+std::string StreamCollectives::in_words(const Way& way) const {
+  const std::string asker =
+      way.asked.by == AskedWire::kTable  ? context_.selector.in_table(way.choice.line)
+      : way.asked.by == AskedWire::kHint ? "the communicator's hint tern_gpu_wire"
+                                         : "TERN_GPU_WIRE";
   const std::string words = way.in_words(asker);
   if (way.why_passed == nullptr) return words;
   return strf("%s; %s asks for %s, but: %s", words.c_str(),
-              selector_.in_table(way.choice.passed_line).c_str(), name_of(way.choice.passed_wire),
+              context_.selector.in_table(way.choice.passed_line).c_str(),
+              name_of(way.choice.passed_wire),
               reason_in_words(way.why_passed, way.asked, asker).c_str());
 }
 
 // Once for a row and a size.
 template <class Run>
-void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, const Way& way,
-                       const Run& run) {
-  if (TERN_LIKELY(!process_.explain.on()) || state.communicator.rank() != 0) return;
+void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Placed& placed,
+                                    const Way& way, const Run& run) {
+  if (TERN_LIKELY(!context_.process.explain.on()) || state.communicator.rank() != 0) return;
   const Schedule& schedule = placed.schedule;
   const auto chunk = static_cast<unsigned long long>(run.chunk());
   const auto passes = static_cast<unsigned long long>(run.passes());
@@ -167,8 +169,8 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
       kernels != nullptr && !kernels->image_in_words().empty())
     words += "; " + kernels->image_in_words();
   const std::string mark = mark_of(name_of(way.engine), wire_of(way));
-  const core::ChannelLock lock(channel_.progress);
-  process_.explain.say(
+  const core::ChannelLock lock(context_.channel.progress);
+  context_.process.explain.say(
       "engine",
       {{"operation", coll::name_of(schedule.collective)},
        {"algorithm", schedule.algorithm},
@@ -187,10 +189,10 @@ void Coll::explain_way(CommState& state, GpuTeam& team, const Placed& placed, co
           passes, chunk, words.c_str(), mark.empty() ? "" : "; ", mark.c_str()));
 }
 
-int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
-                        const Operation& operation, const Way& way, cuda::Job& job) {
+int StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
+                                     const Operation& operation, const Way& way, cuda::Job& job) {
   // Of ordinary calls the host waits for the end: it can end them.
-  const uint64_t patience = job.borrowed() ? process_.params.gpu_patience * 1000 : 0;
+  const uint64_t patience = job.borrowed() ? context_.process.params.gpu_patience * 1000 : 0;
   const auto go = [&](auto&& run) {
     explain_way(state, team, placed, way, run);
     return run.run();
@@ -204,7 +206,7 @@ int Coll::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
   return go(StreamRun(team, placed, operation, job));
 }
 
-int Coll::fail_if_useless(GpuTeam& team) {
+int StreamCollectives::fail_if_useless(GpuTeam& team) {
   if (team.forsaken())
     return fail(MPI_ERR_OTHER,
                 "%s. No collective can be enqueued on this communicator any more; "
@@ -219,15 +221,16 @@ int Coll::fail_if_useless(GpuTeam& team) {
 }
 
 // Where the row of a line, or the scratch, forbids its wire, other lines may fit.
-Coll::Chosen Coll::choose_way(CommState& state, GpuTeam& team, const Operation& operation,
-                              cuda::Job& job, std::string* why_not) {
-  const AskedWire asked = asked_wire(process_.params, state.hints.get());
+StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTeam& team,
+                                                        const Operation& operation, cuda::Job& job,
+                                                        std::string* why_not) {
+  const AskedWire asked = asked_wire(context_.process.params, state.hints.get());
   const char* no_multimem = nullptr;
   Question question = question_in_stream(team, asked, operation, job.borrowed(), &no_multimem);
   Chosen chosen;
   auto& [placed, way] = chosen;
   for (Choice denied{nullptr, Choice::Why::kModel};;) {
-    Choice choice = selector_.choose(question, state.hints.get());
+    Choice choice = context_.selector.choose(question, state.hints.get());
     placed = placed_for(state, team, operation, question, choice, why_not);
     if (placed == nullptr) return {};
     if (!job.borrowed() && reduces(operation.collective) && !in_rank_order(*placed, operation)) {
@@ -236,13 +239,14 @@ Coll::Chosen Coll::choose_way(CommState& state, GpuTeam& team, const Operation& 
     }
     const bool by_table = asked.by != AskedWire::kHint && choice.wire != Wire::kAuto;
     const char* why_passed = way.denied;
-    way = way_of(team, process_.params, *placed, operation, question,
+    way = way_of(team, context_.process.params, *placed, operation, question,
                  by_table ? AskedWire{choice.wire, AskedWire::kTable} : asked, no_multimem);
     if (denied.line != 0) {
       choice.passed_line = denied.line;
       choice.passed_wire = denied.wire;
     } else if (TERN_UNLIKELY(choice.passed_line != 0)) {
-      why_passed = why_no_wire(team, process_.params, asked, choice.passed_wire, no_multimem);
+      why_passed =
+          why_no_wire(team, context_.process.params, asked, choice.passed_wire, no_multimem);
     }
     way.choice = choice;
     way.why_passed = why_passed;
@@ -252,8 +256,8 @@ Coll::Chosen Coll::choose_way(CommState& state, GpuTeam& team, const Operation& 
   }
 }
 
-int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, cuda::Job& job,
-                   bool* taken, std::string* why_not) {
+int StreamCollectives::put_into(CommState& state, GpuTeam& team, const Operation& operation,
+                                cuda::Job& job, bool* taken, std::string* why_not) {
   const std::lock_guard<std::mutex> guard(team.mutex());
   if (const int code = fail_if_useless(team); code != MPI_SUCCESS) return code;
   if (goes_by_pairs(operation))
@@ -275,23 +279,25 @@ int Coll::put_into(CommState& state, GpuTeam& team, const Operation& operation, 
 }
 
 // What is put into streams counts on all of it.
-int Coll::unless_failed(GpuTeam& team, int code) {
+int StreamCollectives::unless_failed(GpuTeam& team, int code) {
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   const std::string why = take_last_error().text;
   team.break_off("an earlier call that was put into a stream failed: " + why);
   return fail(code, "%s", why.c_str());
 }
 
-int Coll::exchange_in_stream(CommState& state, GpuTeam& team, const Operation& operation,
-                             cuda::Job& job, bool* taken, std::string* why_not) {
-  const char* why = job.borrowed() ? ExchangeRun::why_not(team, process_.params, operation)
+int StreamCollectives::exchange_in_stream(CommState& state, GpuTeam& team,
+                                          const Operation& operation, cuda::Job& job, bool* taken,
+                                          std::string* why_not) {
+  const char* why = job.borrowed() ? ExchangeRun::why_not(team, context_.process.params, operation)
                                    : Pieces::why_not(operation);
   if (why != nullptr) {
     *why_not = why;
     return MPI_SUCCESS;
   }
   *taken = true;
-  ExchangeRun run(team, operation, job, process_.params.gpu_patience * 1000, team.next_exchange());
+  ExchangeRun run(team, operation, job, context_.process.params.gpu_patience * 1000,
+                  team.next_exchange());
   Way way;
   way.engine = Way::kExchange;
   way.why = "the two ranks of a pair know the sizes of its blocks";
@@ -300,50 +306,52 @@ int Coll::exchange_in_stream(CommState& state, GpuTeam& team, const Operation& o
   return unless_failed(team, run.run());
 }
 
-std::shared_ptr<GpuTeam> Coll::team_of(const core::Communicator& communicator) noexcept {
+std::shared_ptr<GpuTeam> StreamCollectives::team_of(
+    const core::Communicator& communicator) noexcept {
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   return state == nullptr ? nullptr : state->team;
 }
 
-void Coll::forsake_teams(const core::Communicator& communicator, const std::string& why) noexcept {
+void StreamCollectives::forsake_teams(const core::Communicator& communicator,
+                                      const std::string& why) noexcept {
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   if (state == nullptr) return;
   if (state->team != nullptr) state->team->forsake(why);
   for (const auto& one : state->related_teams) one->forsake(why);
 }
 
-const char* Coll::wire_taken(const core::Communicator& communicator) noexcept {
+const char* StreamCollectives::wire_taken(const core::Communicator& communicator) noexcept {
   const core::ChannelLock lock(communicator.channel().progress);
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   return state == nullptr ? nullptr : state->wire_taken.load(std::memory_order_relaxed);
 }
 
-std::string Coll::why_no_team(const core::Communicator& communicator) {
+std::string StreamCollectives::why_no_team(const core::Communicator& communicator) {
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   return state == nullptr || state->no_team.empty()
              ? "only MPIX_Stream_comm_create prepares devices for each other"
              : state->no_team;
 }
 
-bool Coll::is_over(const core::Communicator& communicator) noexcept {
+bool StreamCollectives::is_over(const core::Communicator& communicator) noexcept {
   const core::ChannelLock lock(communicator.channel().progress);
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   return communicator.interrupted() || (state != nullptr && state->over());
 }
 
-int Coll::fail_if_over(const core::Communicator& communicator) const noexcept {
+int StreamCollectives::fail_if_over(const core::Communicator& communicator) const noexcept {
   if (communicator.coll == nullptr || !is_over(communicator)) return MPI_SUCCESS;
   return fail_over(static_cast<CommState&>(*communicator.coll));
 }
 
-void Coll::relate(core::Communicator& communicator, const core::Communicator& other) {
+void StreamCollectives::relate(core::Communicator& communicator, const core::Communicator& other) {
   const core::ChannelLock lock(communicator.channel().progress);
   if (auto team = team_of(other))
     static_cast<CommState&>(*communicator.coll).related_teams.push_back(std::move(team));
 }
 
-int Coll::enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
-                  std::string* why_not) noexcept {
+int StreamCollectives::enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
+                               std::string* why_not) noexcept {
   *taken = false;
   try {
     if (operation.communicator->coll == nullptr) {

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Context: facts of communicators and operations, and the choice among the rows.
+#include "coll/context.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "base/error.hpp"
+
+namespace tern::coll {
+namespace {
+
+// Bits in a slab; page tables grow with the square of the number.
+constexpr int kMostRanks = SlabHead::kMostRanks;
+
+/// Bytes of a block, if all had one size, in units of so many bytes.
+size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
+  const MPI_Count sum = std::accumulate(blocks.counts, blocks.counts + ranks, MPI_Count{0});
+  if (sum == 0 || unit == 0) return 0;
+  const size_t units = static_cast<size_t>(sum * blocks.type->size()) / unit;
+  return (units + static_cast<size_t>(ranks) - 1) / static_cast<size_t>(ranks) * unit;
+}
+
+}  // namespace
+
+Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedules)
+    : channel(of),
+      process(of.process),
+      refusals(of, under_way),
+      executions(of, refusals),
+      flights(executions, schedules) {
+  selector.configure(process.params);
+  checks = process.params.checks("collective");
+  places.configure(process.params.coll_levels);
+}
+
+Question question_of(const Operation& operation) noexcept {
+  const Side& side = agreed_side(operation);
+  Question question{operation.collective, operation.communicator->size(), 0};
+  question.equal_blocks = !operation.irregular;
+  if (question.equal_blocks && side.type != nullptr)
+    question.bytes = static_cast<size_t>(side.count) * static_cast<size_t>(side.type->size());
+  // All ranks know all counts; what counts is their sum.
+  if (operation.collective == Collective::kReduceScatter && operation.input.counts != nullptr)
+    question.bytes = mean_block(operation.input, question.ranks,
+                                static_cast<size_t>(operation.input.type->size()));
+  if (operation.collective == Collective::kAllgather && operation.output.counts != nullptr &&
+      !operation.communicator->inter())
+    question.bytes = mean_block(operation.output, question.ranks, 1);  // types may differ
+  question.commutative = operation.op == nullptr || operation.op->commutative();
+  return question;
+}
+
+CommState& Context::state_of(core::Communicator& communicator) {
+  if (communicator.coll == nullptr) {
+    auto made = std::make_unique<CommState>(communicator, flights);
+    made->levels = places.of(communicator);
+    made->shares_memory = made->levels == nullptr && !checks && shares_memory(communicator);
+    made->hints = hints_of(communicator);
+    CommState& state = *made;
+    communicator.coll = std::move(made);
+    refusals.catch_up(state);
+  }
+  return static_cast<CommState&>(*communicator.coll);
+}
+
+const Choice& Context::choose(CommState& state, const Operation& operation, Question question,
+                              bool shared, bool islands) const noexcept {
+  question.levels = levels_of(state, islands);
+  question.shared = shared;
+  question.single_copy = shared && state.single_copy && state.shares_large;
+  if (question != state.question) {
+    state.answer = operation.communicator->inter()
+                       ? Choice{between_groups(operation.collective), Choice::Why::kModel}
+                       : selector.choose(question, state.hints.get());
+    state.question = question;
+  }
+  return state.answer;
+}
+
+Measured* Context::explain(CommState& state, const Question& question, const Choice& choice,
+                           const std::string& more) {
+  const int power = static_cast<int>(std::bit_width(question.bytes));
+  Measured& sum = state.measured[{choice.algorithm, power}];
+  const double predicted = selector.model().predict(*choice.algorithm, question);
+  sum.predicted += predicted;
+  if (++sum.count > 1) return &sum;
+  const core::Communicator& comm = state.communicator;
+  const bool several =
+      !comm.inter() && std::count_if(state.measured.begin(), state.measured.end(), [&](auto& one) {
+                         return one.first.first->collective == question.collective;
+                       }) == 1;
+  process.explain.say(
+      "collective",
+      {{"operation", name_of(question.collective)},
+       {"bytes", question.bytes},
+       {"ranks", static_cast<unsigned long long>(question.ranks)},
+       {"algorithm", choice.algorithm->name},
+       {"communicator", comm.name.text()}},
+      strf("%s (%s), by %s, predicted %.1f us%s%s%s",
+           coll::explain(question, *choice.algorithm).c_str(), comm.name.text().c_str(),
+           selector.reason(choice, question.collective).c_str(), predicted,
+           several ? "; all sizes: " : "",
+           several ? selector.sizes(question, state.hints.get()).c_str() : "", more.c_str()));
+  return &sum;
+}
+
+bool Context::shares_memory(const core::Communicator& communicator) const noexcept {
+  if (channel.slabs == nullptr || communicator.inter()) return false;
+  if (communicator.size() < 2 || communicator.size() > kMostRanks) return false;
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    if (rank != communicator.rank() && !channel.slabs->reaches(communicator.peer(rank)))
+      return false;
+  return true;
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// SharedCollectives: slabs, and blocking collectives of ranks that share memory.
+#include "coll/shared_collectives.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "base/error.hpp"
+#include "coll/flat/flat.hpp"
+#include "coll/flat/on_device.hpp"
+#include "coll/flat/staged.hpp"
+#include "mpi.h"
+
+namespace tern::coll {
+namespace {
+
+// In an introduction: the rank has a driver of devices.
+constexpr uint32_t kDriver = 1U << 31;
+
+uint32_t with_driver(uint32_t introduction) noexcept {
+  return introduction == core::Slabs::kNone || cuda::driver() == nullptr ? introduction
+                                                                         : introduction | kDriver;
+}
+
+/// Takes the bits off; whether any rank has a driver.
+bool take_drivers(std::vector<uint32_t>* all) noexcept {
+  bool any = false;
+  for (uint32_t& one : *all) {
+    if (one == core::Slabs::kNone) continue;
+    any |= (one & kDriver) != 0;
+    one &= ~kDriver;
+  }
+  return any;
+}
+
+/// Many ranks do not read each other's devices.
+bool any_on_device(const Operation& operation, Slots& slots) {
+  core::Process& process = operation.communicator->process();
+  core::Datatype& type = core::predefined_type(process, MPI_INT);
+  int mine = uses_device(operation) ? 1 : 0, any = 0;
+  Operation ask{};
+  ask.collective = Collective::kAllreduce;
+  ask.communicator = operation.communicator;
+  ask.op = process.handles.find<core::Op>(MPI_MAX);
+  ask.input = {&mine, 1, &type};
+  ask.output = {&any, 1, &type};
+  const int code = flat_run(ask, FlatMethod::kTwoLevel, slots);
+  if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
+  return any != 0;
+}
+
+}  // namespace
+
+// Some messages at the first use; from then on none.
+Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char* name) {
+  std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
+  if (TERN_LIKELY(slab != nullptr)) return slab.get();
+  std::unique_ptr<Slab> made = context_.flights.make_slab(state.communicator, size, nullptr);
+  std::vector<uint32_t> all;
+  try {
+    all = context_.executions.exchange(state.communicator, with_driver(made->introduction()), name);
+    state.devices |= take_drivers(&all);
+    if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
+      lack(state, size);
+      return nullptr;
+    }
+    made->meet(all);
+  } catch (...) {  // peers may read it, and do until the communicator ends
+    state.shares_memory = false;
+    slab = std::move(made);
+    throw;
+  }
+  slab = std::move(made);
+  if (size == Slab::Size::kLarge) {
+    all = context_.executions.exchange(state.communicator, slab->can_get() ? 1 : 0, name);
+    state.single_copy = std::find(all.begin(), all.end(), 0U) == all.end();
+  }
+  return slab.get();
+}
+
+// Once for a communicator.
+void SharedCollectives::lack(CommState& state, Slab::Size size) {
+  context_.flights.drop_slab();
+  const bool large = size == Slab::Size::kLarge;
+  (large ? state.shares_large : state.shares_memory) = false;
+  context_.process.explain.say(
+      "fallback", {{"what", "messages"}, {"communicator", state.communicator.name.text()}},
+      strf("collectives%s on %s take messages instead of shared memory: a rank has "
+           "more communicators than slabs; freeing some helps those made later",
+           large ? strf(" above %zu B", kSmallLane.room()).c_str() : "",
+           state.communicator.name.or_words("a communicator").c_str()));
+}
+
+bool SharedCollectives::may_serve(const CommState& state, const Operation& operation,
+                                  const Question& question) noexcept {
+  return state.shares_memory && flat_takes(operation) &&
+         fits_in_slot(operation, question, kLargeLane) &&
+         (state.shares_large || flat_bytes(question) <= kSmallLane.room());
+}
+
+void SharedCollectives::choose(BlockingCall& call) const noexcept {
+  if (!may_serve(call.state, call.operation, call.question)) return;
+  if (TERN_UNLIKELY(call.state.team_rests > 0)) --call.state.team_rests;
+  call.shared = context_.choose(call.state, call.operation, call.question, true).algorithm;
+}
+
+bool SharedCollectives::take_slots(BlockingCall& call) {
+  if (call.slots != nullptr) return true;
+  CommState& state = call.state;
+  const FlatMethod method = call.method();
+  // Devices serve a call whose row is a schedule in the large slab, too.
+  const bool largest = method == FlatMethod::kNone || method == FlatMethod::kDirect;
+  size_t bytes = largest ? kLargeLane.room() : flat_bytes(call.question);
+  // The small lane has too few slots: the second epoch of a call would wait for all ranks.
+  if (method == FlatMethod::kTwoLevel && bytes > kLineLane.room() && state.shares_large)
+    bytes = kLargeLane.room();
+  const Slab::Size size =
+      !largest && bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
+  Slab* const slab = slab_for(state, size, name_of(call.question.collective));
+  if (slab == nullptr) {
+    call.shared = nullptr;
+    return false;
+  }
+  call.slots = &slab->lane_for(bytes);
+  if (method == FlatMethod::kDirect && !state.single_copy)  // the slab has told
+    call.shared = context_.choose(state, call.operation, call.question, true).algorithm;
+  return true;
+}
+
+const char* SharedCollectives::why_not_on_devices(const BlockingCall& call) noexcept {
+  if (call.shared == nullptr) return "the ranks share no memory";
+  if (call.operation.collective == Collective::kBarrier) return "a barrier has no data";
+  if (call.method() == FlatMethod::kNone &&
+      (!call.state.devices || !OnDevice::takes(call.operation.collective)))
+    return "no rank has a driver of devices";
+  if (flat_bytes(call.question) < kLeastOnDevice) return "small data goes through the host";
+  if (call.where == Where::kHost) return "no rank's data lies on a device";
+  return nullptr;
+}
+
+bool SharedCollectives::run_on_devices(BlockingCall& call) {
+  if (!take_slots(call)) return false;
+  const Operation& operation = call.operation;
+  if (call.question.ranks > Slab::kFewRanks) {
+    call.where = any_on_device(operation, *call.slots) ? Where::kSome : Where::kHost;
+    return false;
+  }
+  OnDevice all(operation, *call.slots, *context_.channel.pml, device_links_);
+  call.where = all.meet();
+  if (call.where == Where::kSome && !all.islands().empty())
+    call.state.islands =
+        context_.places.of_names(*operation.communicator, all.islands(),
+                                 "collectives of memory on GPUs that do not all reach each other");
+  if (call.where != Where::kAll) return false;
+  if (TERN_UNLIKELY(context_.explains(*operation.communicator)))
+    context_.process.gpus.tell_choice(
+        context_.process.explain,
+        strf("%s of device memory: every rank %s the buffers of all ranks, which %s",
+             name_of(operation.collective),
+             operation.op != nullptr ? "reduces its slice of" : "copies what it needs from",
+             all.shares_one() ? "share a GPU" : "have GPUs that reach each other"));
+  call.code = all.run();
+  return true;
+}
+
+int SharedCollectives::run_plain(const BlockingCall& call, Where* where) {
+  Slots& slots = *call.slots;
+  const auto run = [&](const Operation& what) {
+    if (TERN_LIKELY(where == nullptr)) return flat_run(what, call.method(), slots);
+    int code = MPI_SUCCESS;
+    *where = flat_run_here(what, slots, false, &code);
+    return code;
+  };
+  if (TERN_LIKELY(!uses_device(call.operation))) return run(call.operation);
+  Staged staged(call.operation);
+  const int downloaded = staged.download();
+  const std::string why = downloaded == MPI_SUCCESS ? std::string() : take_last_error().text;
+  if (call.method() == FlatMethod::kWhole) slots.mark_device();
+  const Slots::Poisoned poisoned(slots,
+                                 downloaded != MPI_SUCCESS);  // the others wait for this rank
+  const int code = run(staged.operation());
+  if (where != nullptr && *where != Where::kHost) return code;
+  if (downloaded != MPI_SUCCESS) return fail(downloaded, "%s", why.c_str());
+  return code == MPI_SUCCESS ? staged.upload() : code;
+}
+
+const char* SharedCollectives::why_not_in_slots(const BlockingCall& call) noexcept {
+  if (call.method() == FlatMethod::kNone)
+    return call.shared == nullptr ? "the ranks share no memory" : "the row is a schedule";
+  return call.where == Where::kSome ? "a rank's data lies on a device" : nullptr;
+}
+
+bool SharedCollectives::run_in_slots(BlockingCall& call) {
+  if (!take_slots(call) || call.method() == FlatMethod::kNone) return false;
+  call.code = run_plain(call);
+  if (TERN_UNLIKELY(call.slots->found_device()) && all_read_all(call.operation.collective))
+    call.state.devices = true;  // a driver that came after the communicator
+  return true;
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SharedCollectives: the executors of ranks that share memory: slots, calls in flight, devices
+// whose buffers all ranks map. Lifetime: Coll. Threads: under the channel's lock. See:
+// coll/flat/README.md.
+#pragma once
+
+#include "coll/blocking_call.hpp"
+#include "coll/context.hpp"
+#include "coll/flat/device_links.hpp"
+#include "coll/flat/flat.hpp"
+#include "coll/flat/queue.hpp"
+#include "coll/flat/slots.hpp"
+
+namespace tern::coll {
+
+class SharedCollectives {
+ public:
+  explicit SharedCollectives(Context& context) noexcept : context_(context) {}
+
+  /// Whether selection may choose a row of shared memory. Alike on all ranks.
+  [[nodiscard]] static bool may_serve(const CommState& state, const Operation& operation,
+                                      const Question& question) noexcept;
+  /// Chooses the call's row, for all executors of shared memory.
+  void choose(BlockingCall& call) const noexcept;
+  /// The slab that the call needs, made by all ranks together at the first use; false: some rank
+  /// has no room for a slab. Throws Error, std::bad_alloc.
+  [[nodiscard]] bool take_slots(BlockingCall& call);
+
+  // Executors: why_not_X() is null where X may serve the call, otherwise the reason, by facts that
+  // are alike on all ranks. run_X(): true: call.code is the result; false: all ranks have found
+  // alike that another executor must serve, and nothing is done. They throw Error, std::bad_alloc
+  // where this rank cannot go on.
+
+  /// Large sliced calls, by the queue of the calls in flight: ranks that post ahead of their reads
+  /// switch less often than ranks that end each epoch together.
+  [[nodiscard]] static const char* why_not_in_flight(const BlockingCall& call) noexcept;
+  [[nodiscard]] bool run_in_flight(BlockingCall& call);
+  /// Large data of which some lies on a device: all ranks map all buffers.
+  [[nodiscard]] static const char* why_not_on_devices(const BlockingCall& call) noexcept;
+  [[nodiscard]] bool run_on_devices(BlockingCall& call);
+  /// Through slots of the host's memory.
+  [[nodiscard]] static const char* why_not_in_slots(const BlockingCall& call) noexcept;
+  [[nodiscard]] bool run_in_slots(BlockingCall& call);
+
+  /// As run_in_slots(), with the call's slots. `where`: ranks tell first where their data lies, and
+  /// nothing is done unless all data lies on the host; null: they do not.
+  [[nodiscard]] static int run_plain(const BlockingCall& call, Where* where = nullptr);
+
+  /// Nonblocking and persistent. *made: bound, without a handle; null: a schedule must serve.
+  [[nodiscard]] int prepare_flight(const Operation& operation, const Question& question,
+                                   bool persistent, FlatCall** made) noexcept;
+
+ private:
+  [[nodiscard]] Slab* slab_for(CommState& state, Slab::Size size, const char* name);
+  TERN_COLD void lack(CommState& state, Slab::Size size);
+  /// The communicator's queues, by kinds of lanes.
+  enum class Flight : uint8_t { kSmall, kMedium, kLarge, kNone };
+  [[nodiscard]] static Flight flight_of(const CommState& state, const Operation& operation,
+                                        const Question& question, bool persistent) noexcept;
+  [[nodiscard]] FlatCall* bound_flight(CommState& state, const Operation& operation,
+                                       const Question& question, bool persistent);
+
+  Context& context_;
+  DeviceLinks device_links_;
+};
+
+}  // namespace tern::coll
