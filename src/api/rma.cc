@@ -25,10 +25,10 @@ Data data_of(const void* address, MPI_Count count, Datatype& type) noexcept {
 template <class Begin>
 int begin_with_request(Window& win, MPI_Request* request, Begin&& begin) noexcept {
   return attempt([&] {
-    auto* const made = new OpRequest(win.process(), win.communicator().channel());
+    auto* const made = new OpRequest(win.targets.process(), win.targets.communicator().channel());
     const int code = begin(made);
     {
-      const core::ChannelLock lock(win.progress());
+      const core::ChannelLock lock(win.targets.progress());
       made->end_part(MPI_SUCCESS);
     }
     if (code == MPI_SUCCESS)

@@ -16,7 +16,7 @@ using rma::Window;
 int win_free(MPI_Win* win) noexcept {
   core::Process& process = *the_process;
   auto* found = process.handles.find<Window>(*win);
-  int code = found->epoch().may_free();
+  int code = found->epoch.may_free();
   if (code == MPI_SUCCESS) code = found->attributes.delete_all(found->handle());
   if (code == MPI_SUCCESS) code = found->leave();
   if (code != MPI_SUCCESS) return code;
@@ -28,8 +28,8 @@ int win_free(MPI_Win* win) noexcept {
 
 int win_get_group(Window& win, MPI_Group* group) noexcept {
   return attempt([&] {
-    auto copy = core::Ref<core::Group>::adopt(new core::Group(win.communicator().group()));
-    copy->session = win.communicator().session;
+    auto copy = core::Ref<core::Group>::adopt(new core::Group(win.targets.communicator().group()));
+    copy->session = win.targets.communicator().session;
     publish(std::move(copy), group);
     return MPI_SUCCESS;
   });
@@ -37,14 +37,14 @@ int win_get_group(Window& win, MPI_Group* group) noexcept {
 
 int win_set_name(Window& win, const char* win_name) noexcept {
   return attempt([&] {
-    win.name.set({win_name, strnlen(win_name, MPI_MAX_OBJECT_NAME - 1)});
+    win.targets.name.set({win_name, strnlen(win_name, MPI_MAX_OBJECT_NAME - 1)});
     return MPI_SUCCESS;
   });
 }
 
 int win_get_name(Window* win, char* win_name, int* resultlen) noexcept {
   *resultlen =
-      win == nullptr ? core::copy_name("MPI_WIN_NULL", win_name) : win->name.copy(win_name);
+      win == nullptr ? core::copy_name("MPI_WIN_NULL", win_name) : win->targets.name.copy(win_name);
   return MPI_SUCCESS;
 }
 
@@ -57,12 +57,12 @@ int win_attach(Window& win, void* base, MPI_Aint size) noexcept {
       return fail(MPI_ERR_UNSUPPORTED_OPERATION,
                   "base is memory of a device, which a dynamic window does not take; "
                   "MPI_Win_create makes windows there");
-    return win.attach(base, size);
+    return win.regions.attach(base, size);
   });
 }
 
 int win_detach(Window& win, const void* base) noexcept {
-  return attempt([&] { return win.detach(base); });
+  return attempt([&] { return win.regions.detach(base); });
 }
 
 int win_shared_query(Window& win, int rank, MPI_Aint* size, MPI_Aint* disp_unit,

@@ -31,7 +31,7 @@ int make(core::Communicator& comm, Wanted wanted, const core::Info* info, core::
   (*made)->error_handler = core::Ref<core::ErrorHandler>(
       &core::predefined_error_handler(any_process(), MPI_ERRORS_ARE_FATAL));
   code = set_hints(**made, info);
-  if ((*made)->is_served_by_messages()) instance().start_progress();
+  if ((*made)->accesses.messages != nullptr) instance().start_progress();
   return code;
 }
 

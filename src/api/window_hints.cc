@@ -107,7 +107,7 @@ int set_hints(rma::Window& window, const core::Info* info) {
     if (const auto value = info->get(hint.key); value) wanted.set(hint.key, *value);
   if (!window.info) window.info = core::Ref<core::Info>::adopt(new core::Info);
   window.info->merge(wanted);
-  window.no_locks = window.info->get("no_locks") == "true";
+  window.locks.no_locks = window.info->get("no_locks") == "true";
   return MPI_SUCCESS;
 }
 
@@ -124,7 +124,7 @@ int win_get_info(rma::Window& win, MPI_Info* info_used) noexcept {
     auto used = core::Ref<core::Info>::adopt(new core::Info);
     for (const Hint& hint : kHints)
       if (hint.standard != nullptr) used->set(hint.key, hint.standard);
-    if (win.flavor == MPI_WIN_FLAVOR_SHARED) used->set("alloc_shared_noncontig", "false");
+    if (win.targets.flavor == MPI_WIN_FLAVOR_SHARED) used->set("alloc_shared_noncontig", "false");
     used->set("mpi_memory_alloc_kinds", supported_kinds(any_process().params.memory_alloc_kinds));
     if (win.info) used->merge(*win.info);
     *info_used = reinterpret_cast<MPI_Info>(any_process().handles.insert(*used));

@@ -15,7 +15,8 @@
 #include "core/datatype.hpp"
 #include "mpi.h"
 #include "rma/held_stripe.hpp"
-#include "rma/window.hpp"
+#include "rma/path.hpp"
+#include "rma/targets.hpp"
 
 namespace tern::rma {
 
@@ -90,7 +91,7 @@ void for_each_piece(const Place& place, int64_t at, Body&& body) noexcept {
 size_t AccessLog::bytes() noexcept { return (sizeof(Table) + 63) / 64 * 64; }
 
 AccessLog::Table* AccessLog::table(int target) noexcept {
-  const Control control = window_.target(target).control;
+  const Control control = targets_[target].control;
   return control.valid() ? reinterpret_cast<Table*>(control.behind()) : nullptr;
 }
 
@@ -98,7 +99,7 @@ int AccessLog::begin(const Place& place, int64_t at, Intent intent) noexcept {
   Table* const there = table(place.target);
   if (there == nullptr) return MPI_SUCCESS;
   Entry entry;
-  entry.origin = window_.rank() + 1;
+  entry.origin = targets_.rank() + 1;
   entry.intent = intent;
   if (intent == Intent::kUpdate && place.type->basic() != nullptr)
     entry.type = static_cast<uint32_t>(place.type->basic()->number()) << 8 |
@@ -112,7 +113,7 @@ int AccessLog::begin(const Place& place, int64_t at, Intent intent) noexcept {
                   site.c_str() + (folder == std::string::npos ? 0 : folder + 1));
   } catch (const std::bad_alloc&) {  // without
   }
-  const HeldStripe held(there->holder, window_.pid());
+  const HeldStripe held(there->holder, targets_.pid);
   if (held.code() != MPI_SUCCESS) return held.code();
   const Entry* met = nullptr;
   for_each_piece(place, at, [&](int64_t low, int64_t high) {
@@ -137,18 +138,18 @@ int AccessLog::refuse(const Entry& entry, const Entry& met, int target) noexcept
       "this %s of the bytes %lld to %lld of rank %d's part of %s, at %s, meets the %s of the "
       "bytes %lld to %lld by %s of rank %d at %s, which is not done: what is in memory "
       "afterwards is open. A flush, unlock, fence or MPI_Win_complete ends an access",
-      name_of(entry.intent), number(entry.low), number(entry.high), target, window_.words().c_str(),
-      entry.site, name_of(met.intent), number(met.low), number(met.high), met.call, met.origin - 1,
-      met.site);
+      name_of(entry.intent), number(entry.low), number(entry.high), target,
+      targets_.words().c_str(), entry.site, name_of(met.intent), number(met.low), number(met.high),
+      met.call, met.origin - 1, met.site);
 }
 
 void AccessLog::end(int target) noexcept {
-  const int first = target < 0 ? 0 : target, last = target < 0 ? window_.size() - 1 : target;
+  const int first = target < 0 ? 0 : target, last = target < 0 ? targets_.size() - 1 : target;
   for (int rank = first; rank <= last; ++rank) {
     Table* const there = table(rank);
     if (there == nullptr) continue;
-    const HeldStripe held(there->holder, window_.pid());
-    if (held.code() == MPI_SUCCESS) there->remove(window_.rank() + 1);
+    const HeldStripe held(there->holder, targets_.pid);
+    if (held.code() == MPI_SUCCESS) there->remove(targets_.rank() + 1);
   }
 }
 

@@ -14,14 +14,14 @@
 
 namespace tern::rma {
 
-class Window;
+class Targets;
 struct Place;
 
 enum class Intent : uint8_t { kPut, kGet, kUpdate };
 
 class AccessLog {
  public:
-  explicit AccessLog(Window& window) noexcept : window_(window) {}
+  explicit AccessLog(Targets& targets) noexcept : targets_(targets) {}
   /// Of a table, behind a control block; zeros are an empty one.
   [[nodiscard]] static size_t bytes() noexcept;
 
@@ -36,7 +36,7 @@ class AccessLog {
   struct Entry;
   [[nodiscard]] Table* table(int target) noexcept;
   [[nodiscard]] int refuse(const Entry& entry, const Entry& met, int target) noexcept;
-  Window& window_;
+  Targets& targets_;
 };
 
 }  // namespace tern::rma

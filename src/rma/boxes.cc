@@ -10,10 +10,12 @@
 #include "base/copy.hpp"
 #include "base/error.hpp"
 #include "base/relax.hpp"
+#include "core/datatype.hpp"
 #include "core/reduce/table.hpp"
 #include "mpi.h"
 #include "rma/engine.hpp"
-#include "rma/window.hpp"
+#include "rma/stripes.hpp"
+#include "rma/targets.hpp"
 
 namespace tern::rma {
 namespace {
@@ -46,18 +48,18 @@ int swap_here(const Shared& shared, Box& box, std::byte* at) noexcept {
 
 }  // namespace
 
-Boxes::Boxes(Window& window)
-    : window_(window), known_(new Known[static_cast<size_t>(window.size())]) {
-  const core::ChannelLock lock(window.progress());
-  Engine::join(window.communicator().channel(),
+Boxes::Boxes(Targets& targets)
+    : targets_(targets), known_(new Known[static_cast<size_t>(targets.size())]) {
+  const core::ChannelLock lock(targets.progress());
+  Engine::join(targets.communicator().channel(),
                {this, [](void* self) noexcept { return static_cast<Boxes*>(self)->serve(); }});
 }
 
 // The channel is locked.
-Boxes::~Boxes() { Engine::leave(window_.communicator().channel(), this); }
+Boxes::~Boxes() { Engine::leave(targets_.communicator().channel(), this); }
 
 int Boxes::serve() noexcept {
-  Box& box = window_.own().control.box();
+  Box& box = targets_.own().control.box();
   box.polls.store(box.polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   uint32_t posted = Box::kPosted;
   if (TERN_LIKELY(box.state.load(std::memory_order_relaxed) != Box::kPosted) ||
@@ -73,8 +75,7 @@ int Boxes::execute(Box& box) noexcept {
   const Errand& errand = box.errand;
   if (errand.bytes > Box::kRoom || 2 * size_t{errand.size} > Box::kRoom) return MPI_ERR_INTERN;
   auto* const at = reinterpret_cast<std::byte*>(errand.address);
-  const Shared shared{window_.own().control, window_.dynamic() ? nullptr : window_.own().memory,
-                      window_.pid()};
+  const Shared shared = targets_.elements_of(targets_.rank());
   switch (errand.kind) {
     case Errand::Kind::kPut:
       copy_bytes(at, box.data, errand.bytes);
@@ -101,7 +102,7 @@ bool Boxes::looks_alive(Known& known, const Box& box) noexcept {
 }
 
 Box* Boxes::claim(int target) noexcept {
-  Box& box = window_.target(target).control.box();
+  Box& box = targets_[target].control.box();
   if (!looks_alive(known_[static_cast<size_t>(target)], box)) return nullptr;
   uint32_t empty = Box::kEmpty;
   const bool is_ours = box.state.compare_exchange_strong(
@@ -130,19 +131,19 @@ bool Boxes::await(int target, Box& box, int* code) noexcept {
       known.polls.store(box.polls.load(std::memory_order_relaxed), std::memory_order_relaxed);
       return false;
     }
-    if (round % kRoundsBetweenLooks == 0 && window_.has_died(target)) {
-      *code = window_.fail_dead(target);
+    if (round % kRoundsBetweenLooks == 0 && targets_.has_died(target)) {
+      *code = targets_.fail_dead(target);
       return true;  // the box is lost with it
     }
     ::sched_yield();
   }
   known.pause.store(0, std::memory_order_relaxed);
-  auto& counts = window_.process().window_operations;
+  auto& counts = targets_.process().window_operations;
   counts.add_to(counts.by_target);
   *code = box.code;
   if (TERN_UNLIKELY(*code != MPI_SUCCESS))
     *code = fail(*code, "%s could not do it: a process ended while it wrote to memory of %s there",
-                 window_.rank_in_words(target).c_str(), window_.words().c_str());
+                 targets_.rank_in_words(target).c_str(), targets_.words().c_str());
   return true;
 }
 
@@ -173,8 +174,7 @@ bool Boxes::get(int target, const std::byte* from, std::byte* to, size_t bytes,
 }
 
 bool Boxes::accumulate(int target, std::byte* to, size_t count, const Element& element,
-                       Reduction reduction, Number number, const Operands& operands,
-                       int* code) noexcept {
+                       const Operands& operands, int* code) noexcept {
   if (count > Box::kRoom / element.extent) return false;
   Box* const box = claim(target);
   if (box == nullptr) return false;
@@ -184,8 +184,8 @@ bool Boxes::accumulate(int target, std::byte* to, size_t count, const Element& e
   box->errand = {Errand::Kind::kAccumulate,
                  operands.in == nullptr,
                  operands.result != nullptr,
-                 reduction,
-                 number,
+                 element.op->reduction(),
+                 element.basic->number(),
                  static_cast<uint16_t>(element.size),
                  static_cast<uint16_t>(element.extent),
                  static_cast<uint16_t>(element.span),

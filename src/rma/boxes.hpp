@@ -9,15 +9,15 @@
 #include <memory>
 
 #include "rma/box.hpp"
-#include "rma/stripes.hpp"
+#include "rma/elements.hpp"
 
 namespace tern::rma {
 
-class Window;
+class Targets;
 
 class Boxes {
  public:
-  explicit Boxes(Window& window);
+  explicit Boxes(Targets& targets);
   Boxes(const Boxes&) = delete;
   Boxes& operator=(const Boxes&) = delete;
   ~Boxes();
@@ -29,8 +29,7 @@ class Boxes {
   [[nodiscard]] bool get(int target, const std::byte* from, std::byte* to, size_t bytes,
                          int* code) noexcept;
   [[nodiscard]] bool accumulate(int target, std::byte* to, size_t count, const Element& element,
-                                Reduction reduction, Number number, const Operands& operands,
-                                int* code) noexcept;
+                                const Operands& operands, int* code) noexcept;
   [[nodiscard]] bool swap(int target, std::byte* to, size_t bytes, const void* compare,
                           const void* value, void* result, int* code) noexcept;
   /// Does what others have posted to this rank: how many operations.
@@ -48,7 +47,7 @@ class Boxes {
   [[nodiscard]] int execute(Box& box) noexcept;
   [[nodiscard]] bool looks_alive(Known& known, const Box& box) noexcept;
 
-  Window& window_;
+  Targets& targets_;
   std::unique_ptr<Known[]> known_;  // by rank
 };
 

@@ -4,7 +4,7 @@
 // Why: who synchronises with a rank of its host needs no help of that rank, which may compute.
 // Words: one writer each, or changed by atomic operations; counters are never set back.
 // Lifetime: a view of shared memory that the window maps. Threads: any, of any process.
-// See: rma/lock.cc, rma/post.cc, rma/stripes.hpp.
+// See: rma/locks.cc, rma/posts.cc, rma/stripes.hpp.
 #pragma once
 
 #include <atomic>

@@ -11,7 +11,7 @@
 
 #include "btl/sm/cma.hpp"
 #include "mpi.h"
-#include "rma/window.hpp"
+#include "rma/path.hpp"
 
 namespace tern::rma {
 namespace {

@@ -14,10 +14,7 @@
 #include "coll/coll.hpp"
 #include "core/slabs.hpp"
 #include "pml/pml.hpp"
-#include "rma/access_log.hpp"
-#include "rma/boxes.hpp"
 #include "rma/copied.hpp"
-#include "rma/messages.hpp"
 #include "rma/shared_memory.hpp"
 
 namespace tern::rma {
@@ -139,7 +136,7 @@ class Creation {
 
   /// The ranks whose memory this one shares, itself included.
   void find_locals() {
-    Communicator& own = window_->communicator();
+    Communicator& own = window_->targets.communicator();
     const core::Slabs* const slabs = own.channel().slabs;
     const bool alone =
         own.process().params.rma == "messages" && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
@@ -152,17 +149,17 @@ class Creation {
   void name_processes() {
     for (const int rank : locals_)
       if (cards_[static_cast<size_t>(rank)].proc_domain != proc_domain())
-        window_->pid_ = -1 - window_->rank();
+        window_->targets.pid = -1 - window_->targets.rank();
   }
 
   int require_shared() const {
     if (wanted_.flavor != MPI_WIN_FLAVOR_SHARED ||
-        static_cast<int>(locals_.size()) == window_->size())
+        static_cast<int>(locals_.size()) == window_->targets.size())
       return MPI_SUCCESS;
     return fail(MPI_ERR_RMA_SHARED,
                 "%d of the %d ranks of comm share memory with this one; MPI_Comm_split_type with "
                 "MPI_COMM_TYPE_SHARED makes a communicator of such ranks",
-                static_cast<int>(locals_.size()), window_->size());
+                static_cast<int>(locals_.size()), window_->targets.size());
   }
 
   [[nodiscard]] bool allocates() const {
@@ -170,7 +167,7 @@ class Creation {
   }
 
   [[nodiscard]] bool says(const char* way) const {
-    return window_->process().params.rma == way && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
+    return window_->targets.process().params.rma == way && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
   }
 
   /// Whether memory of this host is to be copied by the kernel, if it permits that.
@@ -182,7 +179,7 @@ class Creation {
     const bool own_memory = wanted_.flavor == MPI_WIN_FLAVOR_CREATE;
     mine->on_device = is_on_device() ? 1 : 0;
     if (mine->on_device != 0) return;
-    mine->refused_by = window_->rank();
+    mine->refused_by = window_->targets.rank();
     mine->refusal =
         own_memory ? try_own_memory(wanted_.base, static_cast<size_t>(wanted_.bytes)) : 0;
     for (size_t i = 0; i < locals_.size() && mine->refusal == 0; ++i) {
@@ -219,7 +216,8 @@ class Creation {
     std::vector<int64_t> sizes;
     for (const int rank : locals_)
       sizes.push_back(allocates() ? cards_[static_cast<size_t>(rank)].bytes : 0);
-    return {sizes, window_->size(), contiguous_, alignment_, checks() ? AccessLog::bytes() : 0};
+    return {sizes, window_->targets.size(), contiguous_, alignment_,
+            checks() ? AccessLog::bytes() : 0};
   }
 
   /// kYes: /proc is closed between some ranks of this host.
@@ -233,7 +231,7 @@ class Creation {
 
   /// The lowest rank of the host makes the memory; all map it.
   int share() {
-    Communicator& own = window_->communicator();
+    Communicator& own = window_->targets.communicator();
     const int owner = locals_.front();
     Landed mine{};
     std::vector<Landed> all;
@@ -266,56 +264,71 @@ class Creation {
       window_->map_ =
           made.fd.valid() ? map_shared(made.fd, bytes) : map_shared(offer, owner, bytes);
       fill(plan());
-      mine.address = reinterpret_cast<uint64_t>(window_->own().first());
+      mine.address = reinterpret_cast<uint64_t>(window_->targets.own().first());
     });
     code = allgather(own, mine, &all);
     if (code == MPI_SUCCESS) code = first_error(all, own.rank(), why);
     for (const int rank : locals_)
       if (code == MPI_SUCCESS && copies_ && rank != own.rank())
-        window_->target(rank).there =
+        window_->targets[rank].there =
             reinterpret_cast<std::byte*>(all[static_cast<size_t>(rank)].address);
     return code;
   }
 
   void fill(const Plan& plan) {
-    Window& window = *window_;
-    for (int rank = 0; rank < window.size(); ++rank) {
+    Targets& targets = window_->targets;
+    for (int rank = 0; rank < targets.size(); ++rank) {
       const Card& card = cards_[static_cast<size_t>(rank)];
-      Target& there = window.target(rank);
-      there.size = card.bytes;
-      there.unit = card.unit;
+      targets[rank].size = card.bytes;
+      targets[rank].unit = card.unit;
     }
-    std::byte* const base = window.map_.data();
-    core::Slabs* const slabs = window.communicator().channel().slabs;
+    std::byte* const base = window_->map_.data();
+    core::Slabs* const slabs = targets.communicator().channel().slabs;
     for (size_t i = 0; i < locals_.size(); ++i) {
-      Target& there = window.target(locals_[i]);
-      there.control = Control(base + plan.control(i), window.size());
-      const bool is_own = locals_[i] == window.rank();
+      Target& there = targets[locals_[i]];
+      there.control = Control(base + plan.control(i), targets.size());
+      const bool is_own = locals_[i] == targets.rank();
       if (allocates() && (is_own || !copies_)) there.memory = base + plan.memory(i);
       if (is_own) continue;
       if (copies_) there.process = cards_[static_cast<size_t>(locals_[i])].probe.pid;
-      const core::ChannelLock lock(window.progress());
-      there.bell = &slabs->bell(window.communicator().peer(locals_[i]));
+      const core::ChannelLock lock(targets.progress());
+      there.bell = &slabs->bell(targets.communicator().peer(locals_[i]));
     }
-    finish_own();
+    fill_own();
+    choose_paths();
   }
 
-  void finish_own() {
+  void fill_own() {
     Window& window = *window_;
-    Target& own = window.own();
-    own.control.head().pid.store(window.pid_, std::memory_order_relaxed);
+    Target& own = window.targets.own();
+    own.control.head().pid.store(window.targets.pid, std::memory_order_relaxed);
     own.on_device = is_on_device();
     if (wanted_.flavor == MPI_WIN_FLAVOR_CREATE)
       (own.on_device ? own.there : own.memory) = static_cast<std::byte*>(wanted_.base);
     if (allocates()) advise(own.memory, static_cast<size_t>(own.size));
-    window.contiguous = contiguous_;
-    window.base = window.dynamic() ? MPI_BOTTOM : own.first();
+    window.contiguous_ = contiguous_;
+    window.base = window.targets.dynamic() ? MPI_BOTTOM : own.first();
     if (own.on_device) window.model = MPI_WIN_SEPARATE;
     window.bytes = own.size;
     window.disp_unit = static_cast<int>(own.unit);
-    if (checks()) window.log_ = std::make_unique<AccessLog>(window);
-    if (copies_) window.boxes_ = std::make_unique<Boxes>(window);
-    if (reached() < window.size()) window.messages_ = std::make_unique<Messages>(window);
+  }
+
+  void choose_paths() {
+    Targets& targets = window_->targets;
+    OpenAccesses& accesses = window_->accesses;
+    if (checks()) accesses.log = std::make_unique<AccessLog>(targets);
+    if (copies_) window_->copied_ = std::make_unique<CopiedPath>(targets);
+    if (reached() < targets.size())
+      accesses.messages = std::make_unique<Messages>(targets, window_->regions);
+    for (int rank = 0; rank < targets.size(); ++rank) {
+      Target& there = targets[rank];
+      if (rank == targets.rank() || there.memory != nullptr)
+        there.path = &window_->mapped_;
+      else if (there.process != 0)
+        there.path = window_->copied_.get();
+      else
+        there.path = accesses.messages.get();
+    }
   }
 
   /// Ranks whose memory takes no messages.
@@ -326,7 +339,7 @@ class Creation {
   void explain() const {
     const Explain& explain = parent_.process().explain;
     if (!explain.on()) return;
-    const int ranks = window_->size(), copied = copies_ ? reached() - 1 : 0;
+    const int ranks = window_->targets.size(), copied = copies_ ? reached() - 1 : 0;
     const int mapped = reached() - copied, rest = ranks - reached();
     std::string why;
     if (rest > 0) why = says("messages") ? "TERN_RMA says so" : "the others are on other hosts";

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "rma/stripes.hpp"
+#include "rma/elements.hpp"
 
 namespace tern::rma {
 

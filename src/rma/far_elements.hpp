@@ -6,7 +6,9 @@
 // Threads: any. See: rma/stripes.hpp, tests/unit/rma/stripes_test.cc.
 #pragma once
 
-#include "rma/stripes.hpp"
+#include <sys/uio.h>
+
+#include "rma/elements.hpp"
 
 namespace tern::rma {
 

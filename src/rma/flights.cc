@@ -72,7 +72,7 @@ void Messages::spread(const Flight& flight) noexcept {
 }
 
 void Messages::describe(int first, int last, WaitReport* report) {
-  report->words += strf("accesses to %s to end", window_.words().c_str());
+  report->words += strf("accesses to %s to end", targets_.words().c_str());
   for (int i = first; i <= last; ++i)
     if (link(i).open != 0) report->wait_for(static_cast<int>(communicator_.peer_index(i)));
 }
@@ -100,27 +100,27 @@ int Messages::flush_links(int first, int last, bool local) noexcept {
       if (link(i).open != 0) return false;
     return true;
   };
-  (void)window_.progress().poll_for_caller();
+  (void)targets_.progress().poll_for_caller();
   if (!over())
-    window_.progress().wait(over, [&](WaitReport* report) { describe(first, last, report); });
+    targets_.progress().wait(over, [&](WaitReport* report) { describe(first, last, report); });
   return MPI_SUCCESS;
 }
 
 int Messages::finish_locked(int target, bool local) noexcept {
-  const int first = target < 0 ? 0 : target, last = target < 0 ? window_.size() - 1 : target;
+  const int first = target < 0 ? 0 : target, last = target < 0 ? targets_.size() - 1 : target;
   int code = flush_links(first, last, local);
   for (int i = first; i <= last; ++i) {
     const int error = std::exchange(link(i).error, MPI_SUCCESS);
     if (error == MPI_SUCCESS || code != MPI_SUCCESS) continue;
     const char* const name = error_class_name(error);
     code = fail(error, "an access to rank %d's memory of %s has failed there (%s)", i,
-                window_.words().c_str(), name != nullptr ? name : "an error of its own");
+                targets_.words().c_str(), name != nullptr ? name : "an error of its own");
   }
   return code;
 }
 
 int Messages::finish(int target, bool local) noexcept {
-  const core::ChannelLock lock(window_.progress());
+  const core::ChannelLock lock(targets_.progress());
   return finish_locked(target, local);
 }
 
@@ -139,12 +139,12 @@ int Messages::ask_lock(int target, bool exclusive) {
 }
 
 int Messages::await_lock(int target) noexcept {
-  window_.progress().wait([&] { return link(target).granted; },
-                          [&](WaitReport* report) {
-                            report->words +=
-                                strf("the lock of rank %d in %s", target, window_.words().c_str());
-                            report->wait_for(static_cast<int>(communicator_.peer_index(target)));
-                          });
+  targets_.progress().wait([&] { return link(target).granted; },
+                           [&](WaitReport* report) {
+                             report->words += strf("the lock of rank %d in %s", target,
+                                                   targets_.words().c_str());
+                             report->wait_for(static_cast<int>(communicator_.peer_index(target)));
+                           });
   return std::exchange(link(target).error, MPI_SUCCESS) == MPI_SUCCESS
              ? MPI_SUCCESS
              : fail(MPI_ERR_OTHER, "rank %d could not be asked for its lock", target);
@@ -158,12 +158,12 @@ int Messages::tell(Verb verb, int target, uint8_t flags) {
 }
 
 void Messages::drain() noexcept {
-  const core::ChannelLock lock(window_.progress());
-  window_.progress().wait([this] { return flights_.empty() && target_side_.idle(); },
-                          [this](WaitReport* report) {
-                            report->words +=
-                                strf("the last messages of %s", window_.words().c_str());
-                          });
+  const core::ChannelLock lock(targets_.progress());
+  targets_.progress().wait([this] { return flights_.empty() && target_side_.idle(); },
+                           [this](WaitReport* report) {
+                             report->words +=
+                                 strf("the last messages of %s", targets_.words().c_str());
+                           });
 }
 
 }  // namespace tern::rma

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "mpi.h"
-#include "rma/stripes.hpp"
+#include "rma/elements.hpp"
 
 namespace tern::rma {
 

@@ -7,18 +7,20 @@
 #include <new>
 #include <utility>
 
+#include "rma/element_array.hpp"
 #include "rma/engine.hpp"
 
 namespace tern::rma {
 
-Messages::Messages(Window& window)
-    : window_(window),
-      process_(window.process()),
-      communicator_(window.communicator()),
+Messages::Messages(Targets& targets, Regions& regions)
+    : Path(targets.process().window_operations.by_messages),
+      targets_(targets),
+      process_(targets.process()),
+      communicator_(targets.communicator()),
       pml_(*communicator_.channel().pml),
       byte_(core::predefined_type(process_, MPI_BYTE)),
-      links_(static_cast<size_t>(window.size())),
-      target_side_(window) {
+      links_(static_cast<size_t>(targets.size())),
+      target_side_(targets, regions) {
   Engine::join(communicator_.channel(),
                {this, [](void* self) noexcept { return static_cast<Messages*>(self)->poll(); }});
 }
@@ -124,12 +126,13 @@ int Messages::put_batch(const core::Data& origin, int target, const Batch& batch
   return send_data(target, sent, record.tag, std::move(memory), request);
 }
 
-int Messages::put(const core::Data& origin, const Place& to, int64_t at, OpRequest* request) {
-  const core::ChannelLock lock(window_.progress());
+int Messages::put(const core::Data& origin, const Place& to, const Reached& reached,
+                  OpRequest* request) {
+  const core::ChannelLock lock(targets_.progress());
   const size_t total = origin.bytes(), limit = is_block(to) ? total : kMostStaged;
   Batch batch;
   for (size_t done = 0; done < total; done += batch.bytes) {
-    cut(to, at, done, limit, &batch);
+    cut(to, reached.at, done, limit, &batch);
     int code = hold_back(to.target);
     if (code == MPI_SUCCESS)
       code = put_batch(origin, to.target, batch, done, batch.bytes == total, request);
@@ -138,12 +141,13 @@ int Messages::put(const core::Data& origin, const Place& to, int64_t at, OpReque
   return MPI_SUCCESS;
 }
 
-int Messages::get(const core::Data& origin, const Place& from, int64_t at, OpRequest* request) {
-  const core::ChannelLock lock(window_.progress());
+int Messages::get(const core::Data& origin, const Place& from, const Reached& reached,
+                  OpRequest* request) {
+  const core::ChannelLock lock(targets_.progress());
   const size_t total = origin.bytes(), limit = is_block(from) ? total : kMostStaged;
   Batch batch;
   for (size_t done = 0; done < total; done += batch.bytes) {
-    cut(from, at, done, limit, &batch);
+    cut(from, reached.at, done, limit, &batch);
     Record record{};
     record.verb = Verb::kGet;
     record.tag = next_tag();
@@ -200,25 +204,25 @@ int Messages::accumulate_batch(const std::byte* elements, const core::Data* resu
   return send_data(target, sent, record.tag, std::move(memory), request);
 }
 
-int Messages::accumulate(const core::Data* origin, const core::Data* result, const Place& to,
-                         int64_t at, core::Datatype& basic, Reduction reduction,
-                         OpRequest* request) {
+int Messages::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+                         const Reached& reached, const Element& element, OpRequest* request) {
+  core::Datatype& basic = *element.basic;
   const core::Data none{nullptr, 0, &basic, cuda::MemoryKind::kHost};
   ElementArray in(process_, origin != nullptr ? *origin : none, basic);
   if (const int code = in.load(); code != MPI_SUCCESS) return code;
-  const core::ChannelLock lock(window_.progress());
+  const core::ChannelLock lock(targets_.progress());
   Record record{};
   record.verb = result != nullptr ? Verb::kFetch : Verb::kAccumulate;
-  record.reduction = static_cast<uint8_t>(reduction);
+  record.reduction = static_cast<uint8_t>(element.op->reduction());
   record.basic = constant_of(process_, basic);
   const auto size = static_cast<size_t>(basic.size());
-  const auto total = static_cast<size_t>(to.count * to.type->size());
+  const auto total = static_cast<size_t>(at.count * at.type->size());
   // Padded elements take more in arrays; half of what may be staged is enough for all of them.
   const size_t limit = std::max(size, kMostStaged / 2 / size * size);
   Batch batch;
   for (size_t done = 0; done < total; done += batch.bytes) {
-    cut(to, at, done, limit, &batch);
-    const int code = accumulate_batch(origin != nullptr ? in.data() : nullptr, result, to.target,
+    cut(at, reached.at, done, limit, &batch);
+    const int code = accumulate_batch(origin != nullptr ? in.data() : nullptr, result, at.target,
                                       batch, done, basic, record, request);
     if (code != MPI_SUCCESS) return code;
   }
@@ -226,25 +230,25 @@ int Messages::accumulate(const core::Data* origin, const core::Data* result, con
 }
 
 int Messages::compare_and_swap(const void* origin, const void* compare, void* result,
-                               const Place& place, int64_t at) {
-  const core::ChannelLock lock(window_.progress());
-  const auto bytes = static_cast<size_t>(place.type->size());
+                               const Place& at, const Reached& reached) {
+  const core::ChannelLock lock(targets_.progress());
+  const auto bytes = static_cast<size_t>(at.type->size());
   constexpr size_t kMostElement = 64;
   TERN_ASSERT(bytes <= kMostElement);
   std::byte data[2 * kMostElement];
   std::memcpy(data, compare, bytes);
   std::memcpy(data + bytes, origin, bytes);
   Batch batch;
-  cut(place, at, 0, bytes, &batch);
+  cut(at, reached.at, 0, bytes, &batch);
   Record record{};
   record.verb = Verb::kCompareSwap;
   record.tag = next_tag();
   record.bytes = 2 * bytes;
-  int code = hold_back(place.target);
+  int code = hold_back(at.target);
   if (code == MPI_SUCCESS)
-    code = expect(place.target, {result, static_cast<MPI_Count>(bytes), &byte_}, record.tag, {},
-                  nullptr);
-  return code != MPI_SUCCESS ? code : send_record(place.target, record, &batch, data, nullptr);
+    code =
+        expect(at.target, {result, static_cast<MPI_Count>(bytes), &byte_}, record.tag, {}, nullptr);
+  return code != MPI_SUCCESS ? code : send_record(at.target, record, &batch, data, nullptr);
 }
 
 }  // namespace tern::rma

@@ -6,16 +6,16 @@
 // Origin: an operation refers to the user's buffers until finish(). At most kMostBytes or
 // kMostRecords to one target are not known to be done: then an operation waits for them.
 // Lifetime: Window. Threads: the channel is locked, but for what says otherwise.
-// See: rma/record.hpp, rma/target.hpp.
+// See: rma/record.hpp, rma/target_side.hpp.
 #pragma once
 
 #include <vector>
 
 #include "pml/pml.hpp"
-#include "rma/access.hpp"
+#include "rma/path.hpp"
 #include "rma/record.hpp"
 #include "rma/request.hpp"
-#include "rma/target.hpp"
+#include "rma/target_side.hpp"
 
 namespace tern::rma {
 
@@ -37,7 +37,7 @@ class Flights {
 
   void add(Flight flight) { flights_.push_back(std::move(flight)); }
   [[nodiscard]] bool empty() const noexcept { return flights_.empty(); }
-  /// Calls `end(flight)` for each that has ended, and forgets it.
+  /// Calls `end(flight)` for each ended flight, and forgets the flight.
   template <class End>
   int poll(End&& end) noexcept {
     int ended = 0;
@@ -60,25 +60,21 @@ class Flights {
   std::vector<Flight> flights_;
 };
 
-class Messages {
+class Messages final : public Path {
  public:
   /// Throws Error, std::bad_alloc.
-  explicit Messages(Window& window);
-  Messages(const Messages&) = delete;
-  Messages& operator=(const Messages&) = delete;
-  ~Messages();
+  Messages(Targets& targets, Regions& regions);
+  ~Messages() override;
 
-  // Operations, which `begin` has found to be legal; `at` is where, from the part's first byte.
-  // They lock the channel. 0, or an error class with fail() text; they throw std::bad_alloc.
-  [[nodiscard]] int put(const core::Data& origin, const Place& to, int64_t at, OpRequest* request);
-  [[nodiscard]] int get(const core::Data& origin, const Place& from, int64_t at,
-                        OpRequest* request);
-  /// Without `origin` or `result`: none goes in, or is asked for.
-  [[nodiscard]] int accumulate(const core::Data* origin, const core::Data* result, const Place& to,
-                               int64_t at, core::Datatype& basic, Reduction reduction,
-                               OpRequest* request);
-  [[nodiscard]] int compare_and_swap(const void* origin, const void* compare, void* result,
-                                     const Place& place, int64_t at);
+  // Operations lock the channel.
+  int put(const core::Data& origin, const Place& to, const Reached& reached,
+          OpRequest* request) override;
+  int get(const core::Data& origin, const Place& from, const Reached& reached,
+          OpRequest* request) override;
+  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+                 const Reached& reached, const Element& element, OpRequest* request) override;
+  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+                       const Reached& reached) override;
 
   /// Locks the channel. All to this target (-1: to all) is done there, or here only (`local`).
   [[nodiscard]] int finish(int target, bool local) noexcept;
@@ -139,7 +135,7 @@ class Messages {
   [[nodiscard]] int flush_links(int first, int last, bool local) noexcept;
   void describe(int first, int last, WaitReport* report);
 
-  Window& window_;
+  Targets& targets_;
   core::Process& process_;
   core::Communicator& communicator_;
   pml::Pml& pml_;

@@ -1,19 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on memory that this process reaches itself, or the kernel for it: copies, and loops
-// under stripes.
+// Operations. Most are blocks, or elements of one predefined type, in memory of the host, at a
+// target whose memory this process maps, in an epoch that is open: find_block() and find_elements()
+// look at everything once. All others, and wrong ones, go through perform() to the target's path.
+#include <cstring>
+#include <new>
+
 #include "base/copy.hpp"
 #include "core/op.hpp"
 #include "rma/access.hpp"
-#include "rma/access_log.hpp"
-#include "rma/boxes.hpp"
-#include "rma/copied.hpp"
-#include "rma/messages.hpp"
-#include "rma/request.hpp"
+#include "rma/held_stripe.hpp"
+#include "rma/stripes.hpp"
 
 namespace tern::rma {
 namespace {
 
-/// Of what goes one way and comes the other.
+// The C library's way: no other rank waits for these bytes at this moment, as one does for a
+// message's.
+void copy_block(std::byte* to, const std::byte* from, size_t bytes) noexcept {
+  if (bytes <= 64) return copy_few(to, from, bytes);
+  std::memcpy(to, from, bytes);
+}
+
+bool is_on_host(const core::Data& data) noexcept { return !core::with_kind(data).on_device(); }
+
+std::byte* array_of(const core::Data* data) noexcept {
+  return data == nullptr ? nullptr : static_cast<std::byte*>(data->address);
+}
+
+/// Whether it is an array of as many elements as the target's.
+bool is_array_like(const core::Data* data, const Place& at) noexcept {
+  return data == nullptr || (data->type == at.type && data->count == at.count && is_on_host(*data));
+}
+
+bool is_aligned(const core::Datatype& type, const void* at) noexcept {
+  return (reinterpret_cast<uintptr_t>(at) & (static_cast<size_t>(type.alignment()) - 1)) == 0;
+}
+
+/// Where `length` bytes from the first element's origin on are; null where not all are in the part.
+inline std::byte* find_plain(Window& window, const Place& at, size_t length) noexcept {
+  if (static_cast<unsigned>(at.target) >= static_cast<unsigned>(window.targets.size()))
+    return nullptr;
+  const Target& there = window.targets[at.target];
+  if (TERN_UNLIKELY(window.accesses.log != nullptr)) return nullptr;
+  if (there.memory == nullptr || !window.epoch.is_open_to(at.target)) return nullptr;
+  int64_t offset = 0;
+  if (__builtin_mul_overflow(int64_t{at.disp}, there.unit, &offset) || offset < 0 ||
+      offset > there.size || length > static_cast<size_t>(there.size - offset))
+    return nullptr;
+  return there.memory + offset;
+}
+
+inline void count_mapped(Window& window) noexcept {
+  auto& counts = window.targets.process().window_operations;
+  counts.add_to(counts.mapped);
+}
+
+/// Likewise, of blocks on both sides.
+inline std::byte* find_block(Window& window, const core::Data& here, const Place& at,
+                             size_t* length) noexcept {
+  MPI_Count all = 0, own = 0;
+  if (!at.type->contiguous() || !here.type->contiguous() || at.type->true_lb() != 0 ||
+      __builtin_mul_overflow(at.count, at.type->size(), &all) ||
+      __builtin_mul_overflow(here.count, here.type->size(), &own) || own != all)
+    return nullptr;
+  *length = static_cast<size_t>(all);
+  return is_on_host(here) ? find_plain(window, at, *length) : nullptr;
+}
+
+struct Elements {
+  std::byte* first = nullptr;
+  size_t length = 0;  // in bytes
+  core::Op::Loop loop = nullptr;
+  const Target* part = nullptr;
+};
+
+inline Shared shared_with(const Window& window, const Target& part) noexcept {
+  return {part.control, part.memory, window.targets.pid};
+}
+
+inline bool is_under_one_stripe(const Target& part, const std::byte* at, size_t length) noexcept {
+  const auto place = static_cast<uint64_t>(at - part.memory);
+  return place % HeldStripe::kBytes + length <= HeldStripe::kBytes;
+}
+
+/// `origin` or `result` may be null: nothing goes that way.
+[[gnu::always_inline]] inline Elements find_elements(Window& window, const core::Data* origin,
+                                                     const core::Data* result, const Place& at,
+                                                     const core::Op& op) noexcept {
+  const core::Datatype& type = *at.type;
+  const core::Op::Loop loop = op.loop(type);
+  if (loop == nullptr || !type.predefined() || !type.contiguous() ||
+      static_cast<uint64_t>(at.count) > HeldStripe::kBytes || !is_array_like(origin, at) ||
+      !is_array_like(result, at))
+    return {};
+  const size_t length = static_cast<size_t>(at.count * type.size());
+  std::byte* const there = find_plain(window, at, length);
+  if (TERN_UNLIKELY(there == nullptr)) return {};
+  const Target& part = window.targets[at.target];
+  if (!is_aligned(type, there) || !is_aligned(type, array_of(origin)) ||
+      !is_under_one_stripe(part, there, length))
+    return {};
+  return {there, length, loop, &part};
+}
+
+/// What comes from one side and goes to the other has as many bytes on both.
 int check_bytes(const core::Data& one, const Place& at) noexcept {
   MPI_Count bytes = 0, own = 0;
   if (!__builtin_mul_overflow(at.count, at.type->size(), &bytes) &&
@@ -26,194 +116,130 @@ int check_bytes(const core::Data& one, const Place& at) noexcept {
               static_cast<long long>(at.count), static_cast<long long>(at.type->size()));
 }
 
-core::Data there(const Place& at, std::byte* address, const Target& target) noexcept {
-  return core::with_kind({address, at.count, at.type, target.kind()});
+/// Counts the operation, and holds it against others for TERN_CHECK=rma.
+int note(Window& window, const Place& at, const Reached& reached, Intent intent) noexcept {
+  core::Process::WindowOperations::add_to(reached.path->counted);
+  AccessLog* const log = window.accesses.log.get();
+  return TERN_LIKELY(log == nullptr) ? MPI_SUCCESS : log->begin(at, reached.at, intent);
 }
 
-/// False where it takes more than a plain copy.
-bool copy_block(const core::Data& from, const core::Data& to) noexcept {
-  if (!from.type->contiguous() || !to.type->contiguous()) return false;
-  copy_bytes(to.first(), from.first(), from.bytes());
-  return true;
+/// `check` finds what is wrong with the data; `run` calls the path.
+template <class Check, class Run>
+int perform(Window& window, const Place& at, OpRequest* request, Intent intent, Check&& check,
+            Run&& run) noexcept {
+  try {
+    Reached reached;
+    int code = begin_access(window, at, request != nullptr, &reached);
+    if (code == MPI_SUCCESS && reached.path != nullptr) code = check();
+    if (code != MPI_SUCCESS || reached.path == nullptr) return code;
+    code = note(window, at, reached, intent);
+    return code == MPI_SUCCESS ? run(*reached.path, reached) : code;
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory for a one-sided operation");
+  }
 }
 
-/// Data that is an array of elements in host memory already.
-bool is_plain(const core::Data* data, const core::Datatype& basic) noexcept {
-  return data == nullptr || (data->type == &basic && !core::with_kind(*data).on_device());
+/// Puts and gets. Arguments in registers: the caller's common case has no frame for them.
+[[gnu::noinline]] int move(Window& window, const core::Data& here, const Place& at,
+                           OpRequest* request, Intent intent) noexcept {
+  return perform(
+      window, at, request, intent, [&] { return check_bytes(here, at); },
+      [&](Path& path, const Reached& reached) {
+        return intent == Intent::kPut ? path.put(here, at, reached, request)
+                                      : path.get(here, at, reached, request);
+      });
 }
 
-std::byte* address_of(const core::Data* data) noexcept {
-  return data == nullptr ? nullptr : static_cast<std::byte*>(data->address);
+/// Accumulates, which fetch where `result` is not null.
+[[gnu::noinline]] int update(Window& window, const core::Data* origin, const core::Data* result,
+                             const Place& at, const core::Op& op, OpRequest* request) noexcept {
+  if (op.reduction() == Reduction::kNoOp && !op.user_defined()) {
+    if (result == nullptr)
+      return fail(MPI_ERR_OP, "MPI_NO_OP is for MPI_Get_accumulate and MPI_Fetch_and_op");
+    origin = nullptr;
+  }
+  Element element;
+  const auto check = [&] {
+    int code = MPI_SUCCESS;
+    for (const core::Data* const data : {result, origin})
+      if (data != nullptr && code == MPI_SUCCESS) code = check_bytes(*data, at);
+    for (const core::Data* const data : {origin, result})
+      if (data != nullptr && code == MPI_SUCCESS)
+        code = find_element(op, *data->type, *at.type, &element);
+    return code;
+  };
+  return perform(window, at, request, Intent::kUpdate, check,
+                 [&](Path& path, const Reached& reached) {
+                   return path.accumulate(origin, result, at, reached, element, request);
+                 });
+}
+
+[[gnu::noinline]] int swap(Window& window, const void* origin, const void* compare, void* result,
+                           const Place& at) noexcept {
+  return perform(
+      window, at, nullptr, Intent::kUpdate, [] { return MPI_SUCCESS; },
+      [&](Path& path, const Reached& reached) {
+        return path.compare_and_swap(origin, compare, result, at, reached);
+      });
 }
 
 }  // namespace
 
-int Window::put_any(const core::Data& origin, const Place& to, OpRequest* request) noexcept {
-  Reached reached;
-  int code = begin(to, request != nullptr, &reached);
-  if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, to);
-  if (code == MPI_SUCCESS && !reached.nothing) code = note(to, reached, Intent::kPut);
-  if (code != MPI_SUCCESS || reached.nothing) return code;
-  if (reached.by_messages)
-    return with_memory([&] { return messages_->put(origin, to, reached.at, request); });
-  if (reached.process != 0 && put_by_box(origin, to, reached.address, &code)) return code;
-  if (reached.process != 0)
-    return judge(to, reached, with_memory([&] {
-                   return copy_there(process_, origin, to, reached.address, reached.process);
-                 }));
-  const core::Data from = core::with_kind(origin);
-  const core::Data target = there(to, reached.address, this->target(to.target));
-  if (TERN_LIKELY(!from.on_device() && !target.on_device()) && copy_block(from, target))
-    return MPI_SUCCESS;
-  return core::copy(process_, from, target);
+int Window::put(const core::Data& origin, const Place& to, OpRequest* request) noexcept {
+  size_t length = 0;
+  std::byte* const there = request == nullptr ? find_block(*this, origin, to, &length) : nullptr;
+  if (TERN_UNLIKELY(there == nullptr)) return move(*this, origin, to, request, Intent::kPut);
+  count_mapped(*this);
+  copy_block(there, origin.first(), length);
+  return MPI_SUCCESS;
 }
 
-int Window::get_any(const core::Data& origin, const Place& from, OpRequest* request) noexcept {
-  Reached reached;
-  int code = begin(from, request != nullptr, &reached);
-  if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, from);
-  if (code == MPI_SUCCESS && !reached.nothing) code = note(from, reached, Intent::kGet);
-  if (code != MPI_SUCCESS || reached.nothing) return code;
-  if (reached.by_messages)
-    return with_memory([&] { return messages_->get(origin, from, reached.at, request); });
-  if (reached.process != 0 && get_by_box(origin, from, reached.address, &code)) return code;
-  if (reached.process != 0)
-    return judge(from, reached, with_memory([&] {
-                   return copy_from_there(process_, from, reached.address, reached.process, origin);
-                 }));
-  const core::Data to = core::with_kind(origin);
-  const core::Data target = there(from, reached.address, this->target(from.target));
-  if (TERN_LIKELY(!to.on_device() && !target.on_device()) && copy_block(target, to))
-    return MPI_SUCCESS;
-  return core::copy(process_, target, to);
+int Window::get(const core::Data& origin, const Place& from, OpRequest* request) noexcept {
+  size_t length = 0;
+  const std::byte* const there =
+      request == nullptr ? find_block(*this, origin, from, &length) : nullptr;
+  if (TERN_UNLIKELY(there == nullptr)) return move(*this, origin, from, request, Intent::kGet);
+  count_mapped(*this);
+  copy_block(origin.first(), there, length);
+  return MPI_SUCCESS;
 }
 
-/// Whether a target that polls has done it.
-bool Window::put_by_box(const core::Data& origin, const Place& to, std::byte* address,
-                        int* code) noexcept {
-  const core::Data from = core::with_kind(origin);
-  return from.type->contiguous() && to.type->contiguous() && !from.on_device() &&
-         boxes_->put(to.target, address + to.type->true_lb(), from.first(), from.bytes(), code);
+int Window::accumulate(const core::Data& origin, const Place& to, const core::Op& op,
+                       OpRequest* request) noexcept {
+  const bool plain = request == nullptr && op.reduction() != Reduction::kNoOp;
+  const Elements there = plain ? find_elements(*this, &origin, nullptr, to, op) : Elements{};
+  if (TERN_UNLIKELY(there.first == nullptr))
+    return update(*this, &origin, nullptr, to, op, request);
+  count_mapped(*this);
+  const HeldStripe held(shared_with(*this, *there.part), there.first);
+  if (TERN_LIKELY(held.code() == MPI_SUCCESS))
+    there.loop(array_of(&origin), there.first, static_cast<size_t>(to.count));
+  return held.code();
 }
 
-bool Window::get_by_box(const core::Data& origin, const Place& from, std::byte* address,
-                        int* code) noexcept {
-  const core::Data to = core::with_kind(origin);
-  return to.type->contiguous() && from.type->contiguous() && !to.on_device() &&
-         boxes_->get(from.target, address + from.type->true_lb(), to.first(), to.bytes(), code);
+int Window::get_accumulate(const core::Data& origin, const core::Data& result, const Place& at,
+                           const core::Op& op, OpRequest* request) noexcept {
+  const core::Data* const in = op.reduction() == Reduction::kNoOp ? nullptr : &origin;
+  const Elements there =
+      request == nullptr ? find_elements(*this, in, &result, at, op) : Elements{};
+  if (TERN_UNLIKELY(there.first == nullptr))
+    return update(*this, &origin, &result, at, op, request);
+  count_mapped(*this);
+  const HeldStripe held(shared_with(*this, *there.part), there.first);
+  if (TERN_UNLIKELY(held.code() != MPI_SUCCESS)) return held.code();
+  copy_block(array_of(&result), there.first, there.length);
+  if (in != nullptr) there.loop(array_of(in), there.first, static_cast<size_t>(at.count));
+  return MPI_SUCCESS;
 }
 
-/// What became of an operation that the kernel has done: a target that has ended is told by name.
-int Window::judge(const Place& at, const Reached& reached, int code) noexcept {
-  if (TERN_LIKELY(code == MPI_SUCCESS) || reached.process == 0 || !has_died(at.target)) return code;
-  return fail(MPI_ERR_OTHER, "%s has ended, and its memory of %s with it",
-              rank_in_words(at.target).c_str(), words().c_str());
-}
-
-Shared Window::shared_elements(const Place& at, const Reached& reached) noexcept {
-  const Target& part = target(at.target);
-  return {part.control, dynamic() ? nullptr : part.first(), pid_, reached.process,
-          part.on_device ? &process_ : nullptr};
-}
-
-int Window::apply_here(const Place& at, const Reached& reached, const Combination& how,
-                       const core::Data* origin, const core::Data* result) {
-  constexpr size_t kPieces = 64;
-  const Shared shared = shared_elements(at, reached);
-  const bool plain =
-      at.type == how.basic && is_plain(origin, *how.basic) && is_plain(result, *how.basic);
-  int code = MPI_SUCCESS;
-  if (plain && reached.process != 0 &&
-      boxes_->accumulate(at.target, reached.address, static_cast<size_t>(at.count), how.element,
-                         how.reduction, how.basic->number(),
-                         {address_of(origin), address_of(result)}, &code))
-    return code;
-  if (plain)
-    return apply(shared, reached.address, static_cast<size_t>(at.count), how.element,
-                 {address_of(origin), address_of(result)});
-  const core::Data none{nullptr, 0, how.basic, cuda::MemoryKind::kHost};
-  ElementArray in(process_, origin != nullptr ? *origin : none, *how.basic);
-  ElementArray out(process_, result != nullptr ? *result : none, *how.basic);
-  if (origin != nullptr) code = in.load();
-  const auto operands = [&](size_t index) {
-    const size_t offset = index * how.element.extent;
-    return Operands{origin != nullptr ? in.data() + offset : nullptr,
-                    result != nullptr ? out.data() + offset : nullptr};
-  };
-  const size_t total = static_cast<size_t>(at.count * at.type->size());
-  if (at.type == how.basic || (at.type->contiguous() && !how.element.padded())) {
-    if (code == MPI_SUCCESS)
-      code = apply(shared, reached.address + at.type->true_lb(), total / how.element.size,
-                   how.element, operands(0));
-  } else {
-    iovec pieces[kPieces];
-    for (size_t done = 0, covered = 0; done < total && code == MPI_SUCCESS; done += covered) {
-      const size_t count =
-          at.type->pieces(reached.address, at.count, done, total - done, pieces, kPieces, &covered);
-      const size_t first = (done + how.element.size - 1) / how.element.size;
-      code = apply(shared, pieces, count, done, how.element, operands(first));
-    }
-  }
-  return code == MPI_SUCCESS && result != nullptr ? out.store() : code;
-}
-
-int Window::accumulate_any(const core::Data& origin, const Place& to, const core::Op& op,
-                           OpRequest* request) noexcept {
-  Reached reached;
-  Combination how;
-  int code = MPI_SUCCESS;
-  if (op.reduction() == Reduction::kNoOp && !op.user_defined())
-    return fail(MPI_ERR_OP, "MPI_NO_OP is for MPI_Get_accumulate and MPI_Fetch_and_op");
-  code = begin(to, request != nullptr, &reached);
-  if (code == MPI_SUCCESS && !reached.nothing) code = check_bytes(origin, to);
-  if (code == MPI_SUCCESS && !reached.nothing) code = combine(op, *origin.type, *to.type, &how);
-  if (code == MPI_SUCCESS && !reached.nothing) code = note(to, reached, Intent::kUpdate);
-  if (code != MPI_SUCCESS || reached.nothing) return code;
-  return with_memory([&] {
-    if (!reached.by_messages)
-      return judge(to, reached, apply_here(to, reached, how, &origin, nullptr));
-    return messages_->accumulate(&origin, nullptr, to, reached.at, *how.basic, op.reduction(),
-                                 request);
-  });
-}
-
-int Window::get_accumulate_any(const core::Data& origin, const core::Data& result, const Place& at,
-                               const core::Op& op, OpRequest* request) noexcept {
-  Reached reached;
-  Combination how;
-  const bool reads = op.reduction() == Reduction::kNoOp && !op.user_defined();
-  const core::Data* const in = reads ? nullptr : &origin;
-  int code = begin(at, request != nullptr, &reached);
-  if (code != MPI_SUCCESS || reached.nothing) return code;
-  code = check_bytes(result, at);
-  if (code == MPI_SUCCESS && !reads) code = check_bytes(origin, at);
-  if (code == MPI_SUCCESS && !reads) code = combine(op, *origin.type, *at.type, &how);
-  if (code == MPI_SUCCESS) code = combine(op, *result.type, *at.type, &how);
-  if (code == MPI_SUCCESS) code = note(at, reached, Intent::kUpdate);
-  if (code != MPI_SUCCESS) return code;
-  return with_memory([&] {
-    if (!reached.by_messages) return judge(at, reached, apply_here(at, reached, how, in, &result));
-    return messages_->accumulate(in, &result, at, reached.at, *how.basic, op.reduction(), request);
-  });
-}
-
-int Window::compare_and_swap_any(const void* origin, const void* compare, void* result,
-                                 const Place& at) noexcept {
-  Reached reached;
-  int code = begin(at, false, &reached);
-  if (code == MPI_SUCCESS && !reached.nothing) code = note(at, reached, Intent::kUpdate);
-  if (code != MPI_SUCCESS || reached.nothing) return code;
-  if (reached.by_messages)
-    return with_memory(
-        [&] { return messages_->compare_and_swap(origin, compare, result, at, reached.at); });
-  const auto bytes_of_one = static_cast<size_t>(at.type->size());
-  if (reached.process != 0 &&
-      boxes_->swap(at.target, reached.address, bytes_of_one, compare, origin, result, &code))
-    return code;
-  return judge(
-      at, reached,
-      rma::compare_and_swap(shared_elements(at, reached), reached.address,
-                            static_cast<size_t>(at.type->size()), compare, origin, result));
+int Window::compare_and_swap(const void* origin, const void* compare, void* result,
+                             const Place& at) noexcept {
+  const auto length = static_cast<size_t>(at.type->size());
+  std::byte* const there = find_plain(*this, at, length);
+  if (TERN_UNLIKELY(there == nullptr)) return swap(*this, origin, compare, result, at);
+  count_mapped(*this);
+  return rma::compare_and_swap(shared_with(*this, targets[at.target]), there, length, compare,
+                               origin, result);
 }
 
 }  // namespace tern::rma

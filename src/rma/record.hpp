@@ -2,7 +2,7 @@
 // What one rank asks of another's memory where they do not share it: a record, and what stands
 // behind it. Records of one origin are executed in the order in which they were sent.
 // Layout: Record, its pieces, and data of up to kMostInline bytes; more data is a message of its
-// own. A target trusts nothing of it (rma/target.cc).
+// own. A target trusts nothing of it (rma/target_side.cc).
 #pragma once
 
 #include <cstddef>

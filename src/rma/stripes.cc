@@ -4,69 +4,12 @@
 
 #include <cstring>
 
-#include "base/error.hpp"
-#include "core/datatype.hpp"
 #include "mpi.h"
 #include "rma/device_elements.hpp"
 #include "rma/far_elements.hpp"
 #include "rma/held_stripe.hpp"
 
 namespace tern::rma {
-namespace {
-
-/// Of MPI_SHORT_INT the bytes between its parts are no data: they may be another's.
-void copy_value(std::byte* to, const std::byte* from, const Element& element) noexcept {
-  if (element.size == element.span) {
-    std::memcpy(to, from, element.span);
-    return;
-  }
-  struct Pair {
-    short value;
-    int index;
-  };
-  std::memcpy(to, from, sizeof(short));
-  std::memcpy(to + offsetof(Pair, index), from + offsetof(Pair, index), sizeof(int));
-}
-
-/// One by one: elements with a gap in them or at their end, for the last one's gap may be outside
-/// the window, and those that are not aligned.
-void apply_singly(std::byte* at, size_t count, const Element& element, const std::byte* in,
-                  std::byte* result) noexcept {
-  alignas(16) std::byte here[Element::kMostExtent] = {}, operand[Element::kMostExtent] = {};
-  for (size_t i = 0; i < count; ++i, at += element.extent) {
-    std::memcpy(here, at, element.span);
-    if (result != nullptr) copy_value(result + i * element.extent, here, element);
-    if (in == nullptr) continue;
-    std::memcpy(operand, in + i * element.extent, element.span);
-    element.loop(operand, here, 1);
-    copy_value(at, here, element);
-  }
-}
-
-}  // namespace
-
-Element element_of(const core::Op& op, const core::Datatype& basic) noexcept {
-  const auto extent = static_cast<size_t>(basic.extent());
-  TERN_ASSERT(extent <= Element::kMostExtent);
-  Element element;
-  element.loop = op.loop(basic);
-  element.size = static_cast<size_t>(basic.size());
-  element.extent = extent;
-  element.span = static_cast<size_t>(basic.true_lb() + basic.true_extent());
-  element.alignment = static_cast<size_t>(basic.alignment());
-  element.op = &op;
-  element.basic = const_cast<core::Datatype*>(&basic);
-  return element;
-}
-
-void apply_held(std::byte* at, size_t count, const Element& element,
-                const Operands& operands) noexcept {
-  const auto [in, result] = operands;
-  if (element.size != element.extent || !element.is_aligned(at) || !element.is_aligned(in))
-    return apply_singly(at, count, element, in, result);
-  if (result != nullptr) std::memcpy(result, at, count * element.extent);
-  if (in != nullptr) element.loop(in, at, count);
-}
 
 int apply(const Shared& shared, std::byte* at, size_t count, const Element& element,
           const Operands& operands) noexcept {

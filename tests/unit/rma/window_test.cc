@@ -66,15 +66,15 @@ TEST_P(Windows, LocksExclude) {
     core::Datatype& word = type(process, MPI_INT64_T);
     for (int i = 0; i < kRounds; ++i) {
       int64_t value = -1;
-      ASSERT_EQ(window.lock(MPI_LOCK_EXCLUSIVE, 0, 0), MPI_SUCCESS);
+      ASSERT_EQ(window.locks.lock(MPI_LOCK_EXCLUSIVE, 0, 0), MPI_SUCCESS);
       ASSERT_EQ(window.get({&value, 1, &word}, {0, 5, 1, &word}, nullptr), MPI_SUCCESS);
       ASSERT_EQ(window.flush(0, false), MPI_SUCCESS);
       ++value;
       ASSERT_EQ(window.put({&value, 1, &word}, {0, 5, 1, &word}, nullptr), MPI_SUCCESS);
-      ASSERT_EQ(window.unlock(0), MPI_SUCCESS);
+      ASSERT_EQ(window.locks.unlock(0), MPI_SUCCESS);
     }
     ASSERT_EQ(window.fence(0), MPI_SUCCESS);
-    if (window.rank() == 0) {
+    if (window.targets.rank() == 0) {
       EXPECT_EQ(mine[5], 3 * kRounds);
     }
     ASSERT_EQ(window.fence(MPI_MODE_NOSUCCEED), MPI_SUCCESS);
@@ -86,7 +86,7 @@ TEST_P(Windows, CountersCount) {
     constexpr int kRounds = 50;
     core::Datatype& word = type(process, MPI_INT64_T);
     const core::Op& sum = *process.handles.find<core::Op>(MPI_SUM);
-    ASSERT_EQ(window.lock_all(0), MPI_SUCCESS);
+    ASSERT_EQ(window.locks.lock_all(0), MPI_SUCCESS);
     int64_t one = 1, old = -1, before = -1;
     for (int i = 0; i < kRounds; ++i) {
       ASSERT_EQ(
@@ -96,9 +96,9 @@ TEST_P(Windows, CountersCount) {
       ASSERT_GT(old, before);
       before = old;
     }
-    ASSERT_EQ(window.unlock_all(), MPI_SUCCESS);
+    ASSERT_EQ(window.locks.unlock_all(), MPI_SUCCESS);
     ASSERT_EQ(window.fence(0), MPI_SUCCESS);
-    if (window.rank() == 1) {
+    if (window.targets.rank() == 1) {
       EXPECT_EQ(mine[7], 4 * kRounds);
     }
     ASSERT_EQ(window.fence(MPI_MODE_NOSUCCEED), MPI_SUCCESS);
@@ -108,16 +108,16 @@ TEST_P(Windows, CountersCount) {
 TEST_P(Windows, LargePutsAndGetsArrive) {
   run(2, [](Process& process, Window& window, int64_t* mine) {
     core::Datatype& word = type(process, MPI_INT64_T);
-    const int other = 1 - window.rank();
+    const int other = 1 - window.targets.rank();
     std::vector<int64_t> out(kCount), in(kCount, -1);
     for (int i = 0; i < kCount; ++i) out[static_cast<size_t>(i)] = other * kCount + i;
-    ASSERT_EQ(window.post(process.world->group(), 0), MPI_SUCCESS);
-    ASSERT_EQ(window.start(process.world->group(), 0), MPI_SUCCESS);
+    ASSERT_EQ(window.posts.post(process.world->group(), 0), MPI_SUCCESS);
+    ASSERT_EQ(window.posts.start(process.world->group(), 0), MPI_SUCCESS);
     ASSERT_EQ(window.put({out.data(), kCount, &word}, {other, 0, kCount, &word}, nullptr),
               MPI_SUCCESS);
-    ASSERT_EQ(window.complete(), MPI_SUCCESS);
-    ASSERT_EQ(window.wait(), MPI_SUCCESS);
-    for (int i = 0; i < kCount; ++i) ASSERT_EQ(mine[i], window.rank() * kCount + i);
+    ASSERT_EQ(window.posts.complete(), MPI_SUCCESS);
+    ASSERT_EQ(window.posts.wait(), MPI_SUCCESS);
+    for (int i = 0; i < kCount; ++i) ASSERT_EQ(mine[i], window.targets.rank() * kCount + i);
     ASSERT_EQ(window.fence(0), MPI_SUCCESS);
     ASSERT_EQ(window.get({in.data(), kCount, &word}, {other, 0, kCount, &word}, nullptr),
               MPI_SUCCESS);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic windows: the memory that is attached, and what others of the host know of it.
+// Regions: the table of a rank, and its copies in other ranks of the host.
 // A rank's table of regions is its own; its control block says where it is, and has a version, odd
-// while that changes. Who finds another version than it knows lets the kernel copy the table.
+// while that changes. An origin with another version lets the kernel copy the table.
+#include "rma/regions.hpp"
+
 #include <sched.h>
 
 #include <algorithm>
@@ -9,17 +11,18 @@
 
 #include "btl/sm/cma.hpp"
 #include "rma/copied.hpp"
-#include "rma/window.hpp"
+#include "rma/targets.hpp"
 
 namespace tern::rma {
 
-int Window::attach(void* address, int64_t length) {
-  if (!dynamic())
-    return fail(MPI_ERR_RMA_FLAVOR, "%s was not made by MPI_Win_create_dynamic", words().c_str());
+int Regions::attach(void* address, int64_t length) {
+  if (!targets_.dynamic())
+    return fail(MPI_ERR_RMA_FLAVOR, "%s was not made by MPI_Win_create_dynamic",
+                targets_.words().c_str());
   const auto first = reinterpret_cast<uint64_t>(address);
   const auto size = static_cast<uint64_t>(length);
-  const std::lock_guard<std::mutex> guard(regions_mutex_);
-  for (const Region& region : regions_)
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (const Region& region : own_)
     if (size > 0 && first < region.first + region.bytes && region.first < first + size)
       return fail(MPI_ERR_RMA_ATTACH,
                   "the %llu bytes from %p on overlap memory that is attached (%llu bytes from "
@@ -27,39 +30,40 @@ int Window::attach(void* address, int64_t length) {
                   static_cast<unsigned long long>(size), address,
                   static_cast<unsigned long long>(region.bytes),
                   static_cast<unsigned long long>(region.first));
-  Regions next = regions_;
+  Table next = own_;
   next.push_back({first, size});
-  show_regions(std::move(next));
+  show(std::move(next));
   return MPI_SUCCESS;
 }
 
-int Window::detach(const void* address) {
-  if (!dynamic())
-    return fail(MPI_ERR_RMA_FLAVOR, "%s was not made by MPI_Win_create_dynamic", words().c_str());
+int Regions::detach(const void* address) {
+  if (!targets_.dynamic())
+    return fail(MPI_ERR_RMA_FLAVOR, "%s was not made by MPI_Win_create_dynamic",
+                targets_.words().c_str());
   const auto first = reinterpret_cast<uint64_t>(address);
-  const std::lock_guard<std::mutex> guard(regions_mutex_);
-  Regions next = regions_;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  Table next = own_;
   const auto found = std::find_if(next.begin(), next.end(),
                                   [first](const Region& region) { return region.first == first; });
   if (found == next.end())
     return fail(MPI_ERR_RMA_ATTACH, "no memory was attached from %p on", address);
   next.erase(found);
-  show_regions(std::move(next));
+  show(std::move(next));
   return MPI_SUCCESS;
 }
 
 /// The old table stays until the new one is told of.
-void Window::show_regions(Regions next) noexcept {
-  Control::Head::Attached& told = own().control.head().attached;
+void Regions::show(Table next) noexcept {
+  Control::Head::Attached& told = targets_.own().control.head().attached;
   told.version.fetch_add(1);
   told.regions.store(reinterpret_cast<uint64_t>(next.data()));
   told.count.store(next.size());
   told.version.fetch_add(1);
-  regions_.swap(next);
+  own_.swap(next);
 }
 
 // Neighbouring regions may hold one access together.
-bool Window::covers(const Regions& regions, uint64_t address, uint64_t length) noexcept {
+bool Regions::covers(const Table& regions, uint64_t address, uint64_t length) noexcept {
   uint64_t end = 0;
   if (__builtin_add_overflow(address, length, &end)) return false;
   while (address < end) {
@@ -72,41 +76,43 @@ bool Window::covers(const Regions& regions, uint64_t address, uint64_t length) n
   return true;
 }
 
-bool Window::attached(uint64_t address, uint64_t length) const noexcept {
-  const std::lock_guard<std::mutex> guard(regions_mutex_);
-  return covers(regions_, address, length);
+bool Regions::attached(uint64_t address, uint64_t length) const noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return covers(own_, address, length);
 }
 
-int Window::look_up(int target_rank, uint64_t address, uint64_t length, bool* found) {
-  const std::lock_guard<std::mutex> guard(regions_mutex_);
-  known_.resize(targets_.size());
-  Known& known = known_[static_cast<size_t>(target_rank)];
-  const int code = read_regions(target_rank, &known);
+int Regions::look_up(int target, uint64_t address, uint64_t length, bool* found) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  known_.resize(static_cast<size_t>(targets_.size()));
+  Known& known = known_[static_cast<size_t>(target)];
+  const int code = read(target, &known);
   *found = code == MPI_SUCCESS && covers(known.regions, address, length);
   return code;
 }
 
-int Window::read_regions(int target_rank, Known* known) {
+int Regions::read(int target, Known* known) {
   constexpr uint32_t kRoundsBeforeLook = 1024;
-  const Target& there = target(target_rank);
+  const Target& there = targets_[target];
   const Control::Head::Attached& told = there.control.head().attached;
   for (uint32_t round = 1;; ++round) {
     const uint32_t version = told.version.load();
     if (version == known->version) return MPI_SUCCESS;
     const uint64_t count = told.count.load(), address = told.regions.load();
     if (version % 2 == 0 && told.version.load() == version) {
-      Regions next(count);
+      Table next(count);
       const iovec near{next.data(), count * sizeof(Region)};
       const iovec far{reinterpret_cast<void*>(address), near.iov_len};
       const int error = count == 0 ? 0 : btl::sm::cma_get(there.process, &near, 1, &far, 1);
       if (told.version.load() == version) {
         if (error != 0)
-          return has_died(target_rank) ? fail_dead(target_rank) : fail_copy(there.process, error);
+          return targets_.has_died(target) ? targets_.fail_dead(target)
+                                           : fail_copy(there.process, error);
         *known = {version, std::move(next)};
         return MPI_SUCCESS;
       }
     }
-    if (round % kRoundsBeforeLook == 0 && has_died(target_rank)) return fail_dead(target_rank);
+    if (round % kRoundsBeforeLook == 0 && targets_.has_died(target))
+      return targets_.fail_dead(target);
     ::sched_yield();
   }
 }

@@ -13,14 +13,15 @@
 
 #include "pml/pml.hpp"
 #include "rma/record.hpp"
-#include "rma/window.hpp"
+#include "rma/regions.hpp"
+#include "rma/targets.hpp"
 
 namespace tern::rma {
 
 class TargetSide {
  public:
   /// Throws Error, std::bad_alloc.
-  explicit TargetSide(Window& window);
+  TargetSide(Targets& targets, Regions& regions);
   TargetSide(const TargetSide&) = delete;
   TargetSide& operator=(const TargetSide&) = delete;
   ~TargetSide();
@@ -34,7 +35,7 @@ class TargetSide {
   // they follow each other. Throws std::bad_alloc.
   void ask_own_lock(bool exclusive) {
     own_granted_ = false;
-    locks_.push_back({window_.rank(), 0, exclusive});
+    locks_.push_back({targets_.rank(), 0, exclusive});
   }
   [[nodiscard]] bool own_lock_granted() noexcept {
     grant_locks();
@@ -81,11 +82,11 @@ class TargetSide {
                     std::vector<std::byte> memory);
   [[nodiscard]] core::Data part(const Piece& piece) const noexcept;
   [[nodiscard]] core::Data here(std::byte* bytes, const Piece& piece) const noexcept;
-  [[nodiscard]] Shared elements() const noexcept;
   void refuse(int origin, const Job& job, int error);
   int try_locks() noexcept;
 
-  Window& window_;
+  Targets& targets_;
+  Regions& regions_;
   core::Communicator& communicator_;
   pml::Pml& pml_;
   core::Datatype& byte_;

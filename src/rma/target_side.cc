@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TargetSide: records in, checked, executed in order, answered.
-#include "rma/target.hpp"
+#include "rma/target_side.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "core/op.hpp"
 #include "core/reduce/table.hpp"
+#include "rma/lock_word.hpp"
 #include "rma/stripes.hpp"
 
 namespace tern::rma {
@@ -40,15 +41,16 @@ uint32_t constant_of(core::Process& process, const core::Datatype& basic) noexce
   return 0;
 }
 
-TargetSide::TargetSide(Window& window)
-    : window_(window),
-      communicator_(window.communicator()),
+TargetSide::TargetSide(Targets& targets, Regions& regions)
+    : targets_(targets),
+      regions_(regions),
+      communicator_(targets.communicator()),
       pml_(*communicator_.channel().pml),
-      byte_(core::predefined_type(window.process(), MPI_BYTE)),
+      byte_(core::predefined_type(targets.process(), MPI_BYTE)),
       room_(kMostRecord),
-      jobs_(static_cast<size_t>(window.size())),
+      jobs_(static_cast<size_t>(targets.size())),
       errors_(jobs_.size()) {
-  const core::ChannelLock lock(window_.progress());
+  const core::ChannelLock lock(targets_.progress());
   listen();
 }
 
@@ -83,7 +85,7 @@ int TargetSide::poll() noexcept {
     listen();
     ++events;
   }
-  for (int origin = 0; waiting_ > 0 && origin < window_.size(); ++origin) events += run(origin);
+  for (int origin = 0; waiting_ > 0 && origin < targets_.size(); ++origin) events += run(origin);
   if (!locks_.empty()) events += try_locks();
   for (size_t i = 0; i < answers_.size();) {
     if (!answers_[i].request->done()) {
@@ -141,7 +143,7 @@ void TargetSide::receive_data(int origin, Job* job) {
     into = job->data.data();
     room = job->data.size();
   }  // else it is cut off, which is its error
-  const auto kind = job->in_place ? window_.own().kind() : cuda::MemoryKind::kHost;
+  const auto kind = job->in_place ? targets_.own().kind() : cuda::MemoryKind::kHost;
   const core::Data data = core::with_kind({into, static_cast<MPI_Count>(room), &byte_, kind});
   if (pml_.irecv_locked(data, {&communicator_, origin, job->record.tag, pml::Plane::kUser},
                         &job->incoming) != MPI_SUCCESS)
@@ -195,25 +197,25 @@ void TargetSide::execute(int origin, Job& job) {
       (void)try_locks();
       return;
     case Verb::kUnlock:
-      return window_.release_lock(window_.rank(), exclusive);
+      return release_lock(targets_, targets_.rank(), exclusive);
     case Verb::kPost:
-      window_.own().control.posted(origin).fetch_add(1);
-      return window_.wake(window_.rank());
+      targets_.own().control.posted(origin).fetch_add(1);
+      return targets_.wake(targets_.rank());
     case Verb::kComplete:
-      window_.own().control.completed(origin).fetch_add(1);
-      return window_.wake(window_.rank());
+      targets_.own().control.completed(origin).fetch_add(1);
+      return targets_.wake(targets_.rank());
   }
   errors_[static_cast<size_t>(origin)] = MPI_ERR_INTERN;
 }
 
 std::byte* TargetSide::at(uint64_t place) const noexcept {
-  const auto base = window_.dynamic() ? 0 : reinterpret_cast<uint64_t>(window_.own().first());
+  const auto base = targets_.dynamic() ? 0 : reinterpret_cast<uint64_t>(targets_.own().first());
   return reinterpret_cast<std::byte*>(base + place);
 }
 
 bool TargetSide::in_part(const Piece& piece) const noexcept {
-  if (window_.dynamic()) return window_.attached(piece.at, piece.bytes);
-  const auto size = static_cast<uint64_t>(window_.own().size);
+  if (targets_.dynamic()) return regions_.attached(piece.at, piece.bytes);
+  const auto size = static_cast<uint64_t>(targets_.own().size);
   return piece.at <= size && piece.bytes <= size - piece.at;
 }
 
@@ -225,7 +227,7 @@ bool TargetSide::in_part(const Job& job) const noexcept {
 /// A piece of the own part, in whatever memory that is.
 core::Data TargetSide::part(const Piece& piece) const noexcept {
   return core::with_kind(
-      {at(piece.at), static_cast<MPI_Count>(piece.bytes), &byte_, window_.own().kind()});
+      {at(piece.at), static_cast<MPI_Count>(piece.bytes), &byte_, targets_.own().kind()});
 }
 
 core::Data TargetSide::here(std::byte* bytes, const Piece& piece) const noexcept {
@@ -240,7 +242,7 @@ void TargetSide::execute_put(int origin, Job& job) noexcept {
   }
   std::byte* from = job.data.data();
   for (const Piece& piece : job.pieces) {
-    const int code = core::copy(window_.process(), here(from, piece), part(piece));
+    const int code = core::copy(targets_.process(), here(from, piece), part(piece));
     if (code != MPI_SUCCESS) return refuse(origin, job, code);
     from += piece.bytes;
   }
@@ -254,29 +256,24 @@ void TargetSide::execute_get(int origin, const Job& job) {
   std::vector<std::byte> data(bytes);
   std::byte* to = data.data();
   for (const Piece& piece : job.pieces) {
-    const int code = core::copy(window_.process(), part(piece), here(to, piece));
+    const int code = core::copy(targets_.process(), part(piece), here(to, piece));
     if (code != MPI_SUCCESS) return refuse(origin, job, code);
     to += piece.bytes;
   }
   answer(origin, job.record.tag, std::move(data));
 }
 
-Shared TargetSide::elements() const noexcept {
-  core::Process* const device = window_.own().on_device ? &window_.process() : nullptr;
-  return {window_.own().control, at(0), window_.pid(), 0, device};
-}
-
 void TargetSide::execute_accumulate(int origin, const Job& job) {
   const Record& record = job.record;
   const auto* const basic =
       record.basic < kConstants
-          ? window_.process().handles.find<core::Datatype>(uintptr_t{record.basic})
+          ? targets_.process().handles.find<core::Datatype>(uintptr_t{record.basic})
           : nullptr;
   if (basic == nullptr || basic->size() <= 0 ||
       record.reduction >= static_cast<uint8_t>(Reduction::kCount))
     return refuse(origin, job, MPI_ERR_INTERN);
   const core::Op& op =
-      core::predefined_op(window_.process(), static_cast<Reduction>(record.reduction));
+      core::predefined_op(targets_.process(), static_cast<Reduction>(record.reduction));
   const Element element = element_of(op, *basic);
   const size_t bytes = bytes_of(job.pieces);
   const size_t first = (record.packed + element.size - 1) / element.size;
@@ -288,7 +285,7 @@ void TargetSide::execute_accumulate(int origin, const Job& job) {
   std::vector<iovec> pieces;
   for (const Piece& piece : job.pieces) pieces.push_back({at(piece.at), piece.bytes});
   std::vector<std::byte> result(fetches ? array : 0);
-  const Shared shared = elements();
+  const Shared shared = targets_.elements_of(targets_.rank());
   const int code = apply(shared, pieces.data(), pieces.size(), record.packed, element,
                          {reads ? nullptr : job.data.data(), fetches ? result.data() : nullptr});
   if (code != MPI_SUCCESS) return refuse(origin, job, code);
@@ -301,7 +298,7 @@ void TargetSide::execute_swap(int origin, const Job& job) {
     return refuse(origin, job, MPI_ERR_INTERN);
   const Piece& piece = job.pieces.front();
   std::vector<std::byte> old(piece.bytes);
-  const Shared shared = elements();
+  const Shared shared = targets_.elements_of(targets_.rank());
   const int code = compare_and_swap(shared, at(piece.at), piece.bytes, job.data.data(),
                                     job.data.data() + piece.bytes, old.data());
   if (code != MPI_SUCCESS) return refuse(origin, job, code);
@@ -343,16 +340,16 @@ void TargetSide::refuse(int origin, const Job& job, int error) {
 }
 
 int TargetSide::try_locks() noexcept {
-  const Control control = window_.own().control;
+  const Control control = targets_.own().control;
   int granted = 0;
   while (!locks_.empty()) {
     const Asked& asked = locks_.front();
-    if (!Window::try_lock(control, asked.origin, asked.exclusive)) {
-      if (asked.exclusive) Window::want(control);
-      window_.enlist(window_.rank());
-      if (!Window::try_lock(control, asked.origin, asked.exclusive)) break;
+    if (!try_lock(control, asked.origin, asked.exclusive)) {
+      if (asked.exclusive) want(control);
+      enlist(targets_, targets_.rank());
+      if (!try_lock(control, asked.origin, asked.exclusive)) break;
     }
-    if (asked.origin == window_.rank())
+    if (asked.origin == targets_.rank())
       own_granted_ = true;
     else
       answer(asked.origin, asked.tag, {});
@@ -363,7 +360,7 @@ int TargetSide::try_locks() noexcept {
 }
 
 void TargetSide::forget_own_lock() noexcept {
-  std::erase_if(locks_, [this](const Asked& asked) { return asked.origin == window_.rank(); });
+  std::erase_if(locks_, [this](const Asked& asked) { return asked.origin == targets_.rank(); });
 }
 
 }  // namespace tern::rma

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements: found for an operation, and changed in memory of the process.
+#include "rma/elements.hpp"
+
+#include <cstring>
+
+#include "base/error.hpp"
+#include "core/datatype.hpp"
+#include "mpi.h"
+
+namespace tern::rma {
+namespace {
+
+/// MPI_SHORT_INT has bytes without data between the parts, perhaps of another rank.
+void copy_value(std::byte* to, const std::byte* from, const Element& element) noexcept {
+  if (element.size == element.span) {
+    std::memcpy(to, from, element.span);
+    return;
+  }
+  struct Pair {
+    short value;
+    int index;
+  };
+  std::memcpy(to, from, sizeof(short));
+  std::memcpy(to + offsetof(Pair, index), from + offsetof(Pair, index), sizeof(int));
+}
+
+/// For elements with gaps, since the last gap may be outside the window, and for unaligned
+/// elements.
+void apply_singly(std::byte* at, size_t count, const Element& element, const std::byte* in,
+                  std::byte* result) noexcept {
+  alignas(16) std::byte here[Element::kMostExtent] = {}, operand[Element::kMostExtent] = {};
+  for (size_t i = 0; i < count; ++i, at += element.extent) {
+    std::memcpy(here, at, element.span);
+    if (result != nullptr) copy_value(result + i * element.extent, here, element);
+    if (in == nullptr) continue;
+    std::memcpy(operand, in + i * element.extent, element.span);
+    element.loop(operand, here, 1);
+    copy_value(at, here, element);
+  }
+}
+
+/// Of a predefined type, or of the same type in another language.
+bool same_elements(const core::Datatype& one, const core::Datatype& other) noexcept {
+  return &one == &other || (one.number() == other.number() && one.size() == other.size());
+}
+
+}  // namespace
+
+Element element_of(const core::Op& op, const core::Datatype& basic) noexcept {
+  const auto extent = static_cast<size_t>(basic.extent());
+  TERN_ASSERT(extent <= Element::kMostExtent);
+  Element element;
+  element.loop = op.loop(basic);
+  element.size = static_cast<size_t>(basic.size());
+  element.extent = extent;
+  element.span = static_cast<size_t>(basic.true_lb() + basic.true_extent());
+  element.alignment = static_cast<size_t>(basic.alignment());
+  element.op = &op;
+  element.basic = const_cast<core::Datatype*>(&basic);
+  return element;
+}
+
+void apply_held(std::byte* at, size_t count, const Element& element,
+                const Operands& operands) noexcept {
+  const auto [in, result] = operands;
+  if (element.size != element.extent || !element.is_aligned(at) || !element.is_aligned(in))
+    return apply_singly(at, count, element, in, result);
+  if (result != nullptr) std::memcpy(result, at, count * element.extent);
+  if (in != nullptr) element.loop(in, at, count);
+}
+
+int find_element(const core::Op& op, const core::Datatype& origin, const core::Datatype& target,
+                 Element* found) noexcept {
+  if (op.user_defined())
+    return fail(MPI_ERR_OP, "op was made by MPI_Op_create; accumulates take predefined operations");
+  const core::Datatype* const basic = target.basic();
+  if (basic == nullptr)
+    return fail(MPI_ERR_TYPE,
+                "the target's datatype has several basic types; an accumulate takes "
+                "elements of one predefined type");
+  if (origin.basic() == nullptr || !same_elements(*origin.basic(), *basic))
+    return fail(MPI_ERR_TYPE,
+                "the elements of the origin's datatype are not those of the target's, "
+                "which are %s",
+                basic->name.text().c_str());
+  *found = element_of(op, *basic);
+  if (found->loop != nullptr) return MPI_SUCCESS;
+  return fail(MPI_ERR_OP, "%s is not defined on %s; see MPI-5.0 section 6.9.2 for its types",
+              op.name(), basic->name.text().c_str());
+}
+
+}  // namespace tern::rma

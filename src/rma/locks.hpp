@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locks: the access epochs of MPI_Win_lock and MPI_Win_lock_all, and the locks that this rank has.
+// Lifetime: Window. Threads: any; each call locks the window's channel. See: rma/lock_word.hpp,
+// tests/mpi/rma_lock_writers.c.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rma/epoch.hpp"
+#include "rma/open_accesses.hpp"
+#include "rma/targets.hpp"
+
+namespace tern::rma {
+
+class Locks {
+ public:
+  Locks(Targets& targets, Epoch& epoch, OpenAccesses& accesses)
+      : targets_(targets),
+        epoch_(epoch),
+        accesses_(accesses),
+        unchecked_(static_cast<size_t>(targets.size())) {}
+
+  // 0, or an error class with fail() text.
+  [[nodiscard]] int lock(int type, int target, int assertion) noexcept;
+  [[nodiscard]] int unlock(int target) noexcept;
+  [[nodiscard]] int lock_all(int assertion) noexcept;
+  [[nodiscard]] int unlock_all() noexcept;
+
+  bool no_locks = false;  // the hint
+
+ private:
+  [[nodiscard]] int take(int target, bool exclusive) noexcept;
+  [[nodiscard]] int take_all();
+  [[nodiscard]] int await_word(int target, bool exclusive) noexcept;
+  [[nodiscard]] int await_own(bool exclusive) noexcept;
+  [[nodiscard]] bool try_for_a_moment(Control control, bool exclusive) noexcept;
+  void drop(int target, bool exclusive) noexcept;
+  [[nodiscard]] int dead_holder(int target) noexcept;
+  void describe(int target, bool exclusive, WaitReport* report);
+  [[nodiscard]] int check_assertion(int assertion) noexcept;
+
+  Targets& targets_;
+  Epoch& epoch_;
+  OpenAccesses& accesses_;
+  bool all_unchecked_ = false;      // lock_all with MPI_MODE_NOCHECK
+  std::vector<uint8_t> unchecked_;  // by target: locked with MPI_MODE_NOCHECK
+};
+
+}  // namespace tern::rma

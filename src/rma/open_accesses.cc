@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenAccesses: ended by what they began with.
+#include "rma/open_accesses.hpp"
+
+namespace tern::rma {
+
+int OpenAccesses::finish(int target, bool local) noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (TERN_UNLIKELY(log != nullptr) && !local) return finish_logged(target);
+  if (TERN_UNLIKELY(messages != nullptr)) return messages->finish(target, local);
+  look_around();
+  return MPI_SUCCESS;
+}
+
+int OpenAccesses::finish_logged(int target) noexcept {
+  const int code = messages == nullptr ? MPI_SUCCESS : messages->finish(target, false);
+  log->end(target);
+  poll();
+  return code;
+}
+
+void OpenAccesses::poll() noexcept {
+  const core::ChannelLock lock(targets_.progress());
+  (void)targets_.progress().poll_for_caller();
+}
+
+}  // namespace tern::rma

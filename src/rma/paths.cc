@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// MappedPath, CopiedPath: copies, and elements changed in place.
+#include "rma/paths.hpp"
+
+#include "base/copy.hpp"
+#include "core/op.hpp"
+#include "rma/copied.hpp"
+#include "rma/element_array.hpp"
+#include "rma/stripes.hpp"
+
+namespace tern::rma {
+namespace {
+
+int copy_between(core::Process& process, const core::Data& from, const core::Data& to) noexcept {
+  if (TERN_UNLIKELY(from.on_device() || to.on_device()) || !from.type->contiguous() ||
+      !to.type->contiguous())
+    return core::copy(process, from, to);
+  copy_bytes(to.first(), from.first(), from.bytes());
+  return MPI_SUCCESS;
+}
+
+/// Fit for a box.
+bool is_host_block(const core::Data& here, const Place& at) noexcept {
+  return here.type->contiguous() && at.type->contiguous() && !here.on_device();
+}
+
+bool is_array(const core::Data* data, const core::Datatype& basic) noexcept {
+  return data == nullptr || (data->type == &basic && !core::with_kind(*data).on_device());
+}
+
+/// Whether all sides are arrays of elements, and in host memory on this side.
+bool are_arrays(const core::Data* origin, const core::Data* result, const Place& at,
+                const Element& element) noexcept {
+  return at.type == element.basic && is_array(origin, *element.basic) &&
+         is_array(result, *element.basic);
+}
+
+Operands operands_of(const core::Data* origin, const core::Data* result) noexcept {
+  return {origin == nullptr ? nullptr : static_cast<std::byte*>(origin->address),
+          result == nullptr ? nullptr : static_cast<std::byte*>(result->address)};
+}
+
+/// Of any layout on both sides.
+int apply_laid_out(core::Process& process, const Shared& shared, const core::Data* origin,
+                   const core::Data* result, const Place& at, std::byte* address,
+                   const Element& element) {
+  constexpr size_t kPieces = 64;
+  const core::Data none{nullptr, 0, element.basic, cuda::MemoryKind::kHost};
+  ElementArray in(process, origin != nullptr ? *origin : none, *element.basic);
+  ElementArray out(process, result != nullptr ? *result : none, *element.basic);
+  int code = origin != nullptr ? in.load() : MPI_SUCCESS;
+  const auto operands = [&](size_t index) {
+    const size_t offset = index * element.extent;
+    return Operands{origin != nullptr ? in.data() + offset : nullptr,
+                    result != nullptr ? out.data() + offset : nullptr};
+  };
+  const size_t total = static_cast<size_t>(at.count * at.type->size());
+  if (at.type == element.basic || (at.type->contiguous() && !element.padded())) {
+    if (code == MPI_SUCCESS)
+      code =
+          apply(shared, address + at.type->true_lb(), total / element.size, element, operands(0));
+  } else {
+    iovec pieces[kPieces];
+    for (size_t done = 0, covered = 0; done < total && code == MPI_SUCCESS; done += covered) {
+      const size_t count =
+          at.type->pieces(address, at.count, done, total - done, pieces, kPieces, &covered);
+      const size_t first = (done + element.size - 1) / element.size;
+      code = apply(shared, pieces, count, done, element, operands(first));
+    }
+  }
+  return code == MPI_SUCCESS && result != nullptr ? out.store() : code;
+}
+
+}  // namespace
+
+int MappedPath::put(const core::Data& origin, const Place& to, const Reached& reached, OpRequest*) {
+  const core::Data there{reached.address, to.count, to.type, targets_[to.target].kind()};
+  return copy_between(targets_.process(), core::with_kind(origin), core::with_kind(there));
+}
+
+int MappedPath::get(const core::Data& origin, const Place& from, const Reached& reached,
+                    OpRequest*) {
+  const core::Data there{reached.address, from.count, from.type, targets_[from.target].kind()};
+  return copy_between(targets_.process(), core::with_kind(there), core::with_kind(origin));
+}
+
+int MappedPath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+                           const Reached& reached, const Element& element, OpRequest*) {
+  const Shared shared = targets_.elements_of(at.target);
+  if (are_arrays(origin, result, at, element))
+    return apply(shared, reached.address, static_cast<size_t>(at.count), element,
+                 operands_of(origin, result));
+  return apply_laid_out(targets_.process(), shared, origin, result, at, reached.address, element);
+}
+
+int MappedPath::compare_and_swap(const void* origin, const void* compare, void* result,
+                                 const Place& at, const Reached& reached) {
+  return rma::compare_and_swap(targets_.elements_of(at.target), reached.address,
+                               static_cast<size_t>(at.type->size()), compare, origin, result);
+}
+
+/// Names a target with an ended process in the error.
+int CopiedPath::judge(int target, int code) noexcept {
+  if (TERN_LIKELY(code == MPI_SUCCESS) || !targets_.has_died(target)) return code;
+  return fail(MPI_ERR_OTHER, "%s has ended, and its memory of %s with it",
+              targets_.rank_in_words(target).c_str(), targets_.words().c_str());
+}
+
+int CopiedPath::put(const core::Data& origin, const Place& to, const Reached& reached, OpRequest*) {
+  int code = MPI_SUCCESS;
+  const core::Data from = core::with_kind(origin);
+  if (is_host_block(from, to) && boxes_.put(to.target, reached.address + to.type->true_lb(),
+                                            from.first(), from.bytes(), &code))
+    return code;
+  return judge(to.target, copy_there(targets_.process(), from, to, reached.address,
+                                     targets_[to.target].process));
+}
+
+int CopiedPath::get(const core::Data& origin, const Place& from, const Reached& reached,
+                    OpRequest*) {
+  int code = MPI_SUCCESS;
+  const core::Data to = core::with_kind(origin);
+  if (is_host_block(to, from) && boxes_.get(from.target, reached.address + from.type->true_lb(),
+                                            to.first(), to.bytes(), &code))
+    return code;
+  return judge(from.target, copy_from_there(targets_.process(), from, reached.address,
+                                            targets_[from.target].process, to));
+}
+
+int CopiedPath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+                           const Reached& reached, const Element& element, OpRequest*) {
+  int code = MPI_SUCCESS;
+  const auto count = static_cast<size_t>(at.count);
+  const bool arrays = are_arrays(origin, result, at, element);
+  const Operands operands = operands_of(origin, result);
+  if (arrays && boxes_.accumulate(at.target, reached.address, count, element, operands, &code))
+    return judge(at.target, code);
+  const Shared shared = targets_.elements_of(at.target);
+  if (arrays) return judge(at.target, apply(shared, reached.address, count, element, operands));
+  return judge(at.target, apply_laid_out(targets_.process(), shared, origin, result, at,
+                                         reached.address, element));
+}
+
+int CopiedPath::compare_and_swap(const void* origin, const void* compare, void* result,
+                                 const Place& at, const Reached& reached) {
+  int code = MPI_SUCCESS;
+  const auto bytes = static_cast<size_t>(at.type->size());
+  if (boxes_.swap(at.target, reached.address, bytes, compare, origin, result, &code)) return code;
+  return judge(at.target, rma::compare_and_swap(targets_.elements_of(at.target), reached.address,
+                                                bytes, compare, origin, result));
+}
+
+}  // namespace tern::rma

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The paths without messages, done on return: copies, and loops under stripes. Lifetime: Window.
+// Threads: any. See: rma/path.hpp, tests/mpi/rma_copied_memory.c.
+#pragma once
+
+#include "rma/boxes.hpp"
+#include "rma/path.hpp"
+#include "rma/targets.hpp"
+
+namespace tern::rma {
+
+/// To mapped memory, and to the own part, also on a device.
+class MappedPath final : public Path {
+ public:
+  explicit MappedPath(Targets& targets) noexcept
+      : Path(targets.process().window_operations.mapped), targets_(targets) {}
+  int put(const core::Data& origin, const Place& to, const Reached& reached,
+          OpRequest* request) override;
+  int get(const core::Data& origin, const Place& from, const Reached& reached,
+          OpRequest* request) override;
+  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+                 const Reached& reached, const Element& element, OpRequest* request) override;
+  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+                       const Reached& reached) override;
+
+ private:
+  Targets& targets_;
+};
+
+/// To memory of another process of this host: by the box of a polling target, else by the kernel.
+class CopiedPath final : public Path {
+ public:
+  explicit CopiedPath(Targets& targets)
+      : Path(targets.process().window_operations.copied), targets_(targets), boxes_(targets) {}
+  int put(const core::Data& origin, const Place& to, const Reached& reached,
+          OpRequest* request) override;
+  int get(const core::Data& origin, const Place& from, const Reached& reached,
+          OpRequest* request) override;
+  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+                 const Reached& reached, const Element& element, OpRequest* request) override;
+  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+                       const Reached& reached) override;
+
+ private:
+  [[nodiscard]] int judge(int target, int code) noexcept;
+
+  Targets& targets_;
+  Boxes boxes_;
+};
+
+}  // namespace tern::rma
