@@ -2,8 +2,8 @@
 // Outbox: see the header.
 #include "pml/outbox.hpp"
 
-#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/channel.hpp"
 #include "core/peer.hpp"
@@ -13,16 +13,32 @@
 namespace tern::pml {
 
 Outbox::Outbox(core::Channel& channel)
-    : channel_(channel), signs_(channel.process.params.checks("types")) {}
+    : channel_(channel), signs_(channel.process.params.checks("types")) {
+  constexpr int kMadeBefore = 32;
+  for (int i = 0; i < kMadeBefore; ++i) give_back(&controls_.emplace_back());
+}
+
+// Without memory and without a spare one the process ends (base/last_words.hpp).
+PeerState::Control& Outbox::take_control() noexcept {
+  if (spare_ != nullptr) return *std::exchange(spare_, spare_->next);
+  return controls_.emplace_back();
+}
+
+void Outbox::give_back(PeerState::Control* control) noexcept {
+  control->next = spare_;
+  spare_ = control;
+}
 
 void Outbox::send_control(PeerState& peer, uint8_t kind, const void* payload,
                           size_t bytes) noexcept {
   const btl::Header header{0, kind, static_cast<uint16_t>(bytes), 0, 0, 0};
-  if (peer.controls.empty() && peer.endpoint->send(header, payload)) return;
-  PeerState::Control control{};
+  if (peer.first_control == nullptr && peer.endpoint->send(header, payload)) return;
+  PeerState::Control& control = take_control();
+  control.next = nullptr;
   control.header = header;
   std::memcpy(control.payload, payload, bytes);
-  peer.controls.push_back(control);
+  (peer.first_control == nullptr ? peer.first_control : peer.last_control->next) = &control;
+  peer.last_control = &control;
   list(peer);
 }
 
@@ -72,7 +88,8 @@ void Outbox::enqueue(SendRequest& request) noexcept {
 void Outbox::list(PeerState& peer) noexcept {
   if (peer.listed) return;
   peer.listed = true;
-  waiting_.push_back(&peer);
+  peer.next_listed = first_listed_;
+  first_listed_ = &peer;
 }
 
 bool Outbox::remove(SendRequest& request) noexcept {
@@ -89,22 +106,21 @@ bool Outbox::remove(SendRequest& request) noexcept {
 
 // It leaves the list in the next round.
 void Outbox::drop(PeerState& peer) noexcept {
-  peer.controls.clear();
+  while (peer.first_control != nullptr)
+    give_back(std::exchange(peer.first_control, peer.first_control->next));
   peer.first_waiting = peer.last_waiting = nullptr;
 }
 
 int Outbox::progress() noexcept {
   int sent = 0;
-  for (size_t i = 0; i < waiting_.size();) {
-    PeerState& peer = *waiting_[i];
-    if (flush(peer)) {
-      peer.listed = false;
-      waiting_[i] = waiting_.back();
-      waiting_.pop_back();
+  PeerState* peer = std::exchange(first_listed_, nullptr);
+  while (peer != nullptr) {
+    PeerState& one = *std::exchange(peer, peer->next_listed);
+    one.listed = false;
+    if (flush(one))
       ++sent;
-    } else {
-      ++i;
-    }
+    else
+      list(one);
   }
   return sent;
 }
@@ -112,24 +128,25 @@ int Outbox::progress() noexcept {
 void Outbox::wait_until_empty() noexcept {
   const core::ChannelLock lock(channel_.progress);
   const auto all_sent = [this] {
-    return std::all_of(waiting_.begin(), waiting_.end(),
-                       [](const PeerState* peer) { return peer->endpoint->gone(); });
+    for (const PeerState* peer = first_listed_; peer != nullptr; peer = peer->next_listed)
+      if (!peer->endpoint->gone()) return false;
+    return true;
   };
   channel_.progress.wait(all_sent, [this](WaitReport* report) {
     report->words += "room to send what is still under way";
-    for (const PeerState* peer : waiting_) report->wait_for(static_cast<int>(peer->peer->rank));
+    for (const PeerState* peer = first_listed_; peer != nullptr; peer = peer->next_listed)
+      report->wait_for(static_cast<int>(peer->peer->rank));
   });
 }
 
 // True when nothing waits any more.
 bool Outbox::flush(PeerState& peer) noexcept {
-  size_t sent = 0;
-  while (sent < peer.controls.size() &&
-         peer.endpoint->send(peer.controls[sent].header, peer.controls[sent].payload))
-    ++sent;
-  peer.controls.erase(peer.controls.begin(),
-                      peer.controls.begin() + static_cast<std::ptrdiff_t>(sent));
-  if (!peer.controls.empty()) return false;
+  while (peer.first_control != nullptr) {
+    PeerState::Control* const control = peer.first_control;
+    if (!peer.endpoint->send(control->header, control->payload)) return false;
+    peer.first_control = control->next;
+    give_back(control);
+  }
   while (peer.first_waiting != nullptr) {
     SendRequest* request = peer.first_waiting;
     SendRequest* next = request->next_waiting;  // emit may finish and recycle it

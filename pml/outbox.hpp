@@ -5,7 +5,7 @@
 // that wait. Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
-#include <vector>
+#include <deque>
 
 #include "pml/requests.hpp"
 
@@ -52,9 +52,9 @@ class Outbox {
   bool remove(SendRequest& request) noexcept;
 
   /// The peer is lost: nothing waits for it any more.
-  static void drop(PeerState& peer) noexcept;
+  void drop(PeerState& peer) noexcept;
 
-  [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return first_listed_ == nullptr; }
   /// Sends what has room now; the number of peers for which nothing waits any more.
   int progress() noexcept;
   /// Progress until no frame waits for room to a peer that still needs it.
@@ -70,12 +70,16 @@ class Outbox {
   [[nodiscard]] Names names_for(const SendRequest& request) const noexcept;
   static std::byte* write(const Names& names, const SendRequest& request, size_t bytes,
                           std::byte* room, btl::Header* header) noexcept;
+  [[nodiscard]] PeerState::Control& take_control() noexcept;
+  void give_back(PeerState::Control* control) noexcept;
   void list(PeerState& peer) noexcept;
   bool flush(PeerState& peer) noexcept;
 
   core::Channel& channel_;
   Emitter* emitter_ = nullptr;
-  std::vector<PeerState*> waiting_;  // peers for which something waits
+  PeerState* first_listed_ = nullptr;        // peers for which something waits
+  PeerState::Control* spare_ = nullptr;      // some are made before memory is short
+  std::deque<PeerState::Control> controls_;  // all of them
   bool signs_;
 };
 

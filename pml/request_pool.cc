@@ -40,9 +40,12 @@ TERN_COLD void drop_failure(core::Request& request) noexcept {
 
 }  // namespace
 
-void set_error_text(core::Request& request, const std::string& text) {
-  delete request.error_text;
-  request.error_text = new std::string(text);
+void set_error_text(core::Request& request, const std::string& text) noexcept {
+  delete std::exchange(request.error_text, nullptr);
+  try {
+    request.error_text = new std::string(text);
+  } catch (const std::bad_alloc&) {  // the class alone tells
+  }
 }
 
 std::string truncation_text(const RecvRequest& request, size_t bytes, size_t room) {
@@ -65,7 +68,8 @@ RequestPool::RequestPool(P2p& owner, core::Channel& channel)
     : owner_(owner), process_(channel.process), tracks_(process_.params.checks("leaks")) {
   if (process_.threaded()) admit_threads();
   completed_ =
-      &make_send(Buffer{nullptr, 0, nullptr, cuda::MemoryKind::kHost}, Envelope{}, Mode::kStandard);
+      make_send(Buffer{nullptr, 0, nullptr, cuda::MemoryKind::kHost}, Envelope{}, Mode::kStandard);
+  if (completed_ == nullptr) throw std::bad_alloc();
   completed_->complete();
   completed_->made_at = {};
 }
@@ -78,32 +82,41 @@ RequestPool::~RequestPool() {
   }
 }
 
-SendRequest& RequestPool::make_send(const Buffer& buffer, const Envelope& to, Mode mode) {
-  SendRequest* request = sends_.acquire();
-  if (request == nullptr) {
-    request = sends_.add(std::make_unique<SendRequest>(owner_));
-    process_.handles.insert(*request);
+template <class Request>
+Request* RequestPool::acquire(ObjectPool<Request>& pool) noexcept {
+  if (Request* const used = pool.acquire(); TERN_LIKELY(used != nullptr)) return used;
+  try {
+    Request* const made = pool.add(std::make_unique<Request>(owner_));
+    process_.handles.insert(*made);
+    return made;
+  } catch (const std::bad_alloc&) {
+    (void)tern::fail(MPI_ERR_NO_MEM, "no memory for a request");
+  } catch (const Error& error) {
+    (void)tern::fail(error);
   }
+  return nullptr;
+}
+
+SendRequest* RequestPool::make_send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept {
+  SendRequest* const request = acquire(sends_);
+  if (TERN_UNLIKELY(request == nullptr)) return nullptr;
   take(request->buffer, buffer);
   request->to = to;
   request->mode = mode;
   request->communicator = to.communicator;
   if (TERN_UNLIKELY(tracks_)) request->made_at = core::current_call;
-  return *request;
+  return request;
 }
 
-RecvRequest& RequestPool::make_recv(const Buffer& buffer, const Envelope& from) {
-  RecvRequest* request = recvs_.acquire();
-  if (request == nullptr) {
-    request = recvs_.add(std::make_unique<RecvRequest>(owner_));
-    process_.handles.insert(*request);
-  }
+RecvRequest* RequestPool::make_recv(const Buffer& buffer, const Envelope& from) noexcept {
+  RecvRequest* const request = acquire(recvs_);
+  if (TERN_UNLIKELY(request == nullptr)) return nullptr;
   take(request->buffer, buffer);
   request->from = from;
   request->communicator = from.communicator;
   if (TERN_UNLIKELY(tracks_)) request->made_at = core::current_call;
   request->key = key_of(from);
-  return *request;
+  return request;
 }
 
 void RequestPool::begin(SendRequest& request, int lost) noexcept {

@@ -24,8 +24,10 @@ class RequestPool {
     recvs_.set_threaded(true);
   }
 
-  [[nodiscard]] SendRequest& make_send(const Buffer& buffer, const Envelope& to, Mode mode);
-  [[nodiscard]] RecvRequest& make_recv(const Buffer& buffer, const Envelope& from);
+  /// Null, with fail() text, where there is no memory.
+  [[nodiscard]] SendRequest* make_send(const Buffer& buffer, const Envelope& to,
+                                       Mode mode) noexcept;
+  [[nodiscard]] RecvRequest* make_recv(const Buffer& buffer, const Envelope& from) noexcept;
   /// A complete send, shared by all that ended within their call; null where every request must
   /// know its call (TERN_CHECK=leaks).
   [[nodiscard]] SendRequest* completed_send() const noexcept {
@@ -72,6 +74,8 @@ class RequestPool {
 
  private:
   TERN_COLD void finish_later(SendRequest& request, int error) noexcept;
+  template <class Request>
+  [[nodiscard]] Request* acquire(ObjectPool<Request>& pool) noexcept;
   template <class Request>
   void recycle(Request& request, ObjectPool<Request>& pool) noexcept;
 

@@ -53,11 +53,14 @@ struct alignas(64) PeerState {
   SendRequest* first_waiting = nullptr;  // sends that found no room, in order
   SendRequest* last_waiting = nullptr;
   struct Control {
+    Control* next;
     btl::Header header;
     std::byte payload[sizeof(wire::Go) + btl::Region::kMostKey];
   };
-  std::vector<Control> controls;  // frames about transfers that found no room
-  bool listed = false;            // in the outbox's list of peers with something waiting
+  Control* first_control = nullptr;  // frames about transfers that found no room, in order
+  Control* last_control = nullptr;
+  PeerState* next_listed = nullptr;  // in the outbox's list of peers with something waiting
+  bool listed = false;
   // Bytes of what goes to it before its receive is known; -1 while it has too much of ours.
   int64_t now_limit = -1;     // without a request: in a frame that is done on return
   int64_t eager_limit = -1;   // in a frame that is filled
@@ -104,7 +107,7 @@ class NamedData {
 };
 
 /// The data of a large message, while it is under way: what every protocol has.
-template <class HalfOfThisEnd>
+template <class HalfOfThisEnd, class Request>
 struct Transfer {
   size_t bytes = 0;             // that travel
   size_t moved = 0;             // of these, done, where the protocol counts them
@@ -113,10 +116,11 @@ struct Transfer {
   const Protocol* protocol = nullptr;
   std::unique_ptr<HalfOfThisEnd> half;
   bool polled = false;  // the half is asked in progress
+  Request *next_polled = nullptr, *previous_polled = nullptr;
 };
 
 /// Both: the text of a late failure; it replaces one that is there already (truncation, types).
-void set_error_text(core::Request& request, const std::string& text);
+void set_error_text(core::Request& request, const std::string& text) noexcept;
 /// Of a message that is longer than its receive.
 [[nodiscard]] std::string truncation_text(const RecvRequest& request, size_t bytes, size_t room);
 
@@ -134,7 +138,7 @@ struct alignas(64) SendRequest final : core::Request {
   Mode mode = Mode::kStandard;
   PeerState* peer = nullptr;
   SendRequest* next_waiting = nullptr;
-  Transfer<SenderHalf> transfer;
+  Transfer<SenderHalf, SendRequest> transfer;
   btl::Operation operation;  // what the transport still reads of the buffer
   bool ending = false;       // all is said, but for that
   int lost = MPI_SUCCESS;    // why its data cannot be read: an error class
@@ -162,7 +166,7 @@ struct alignas(64) RecvRequest final : core::Request {
   uint64_t posted_at = 0;
   Hook<RecvRequest> hooks[1];
   PeerState* peer = nullptr;  // once matched
-  Transfer<ReceiverHalf> transfer;
+  Transfer<ReceiverHalf, RecvRequest> transfer;
   bool large = false;  // its data is under way
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;

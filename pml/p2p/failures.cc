@@ -42,7 +42,7 @@ void P2p::failed(btl::Endpoint& to, const std::string& why) noexcept {
   ++lost_;
   process_.explain.warn("lost", {{"rank", uint64_t{peer.peer->rank}}, {"why", why}},
                         text + ". Messages to and from it fail (MPI_ERR_PROC_ABORTED)");
-  Outbox::drop(peer);
+  outbox_.drop(peer);
   for (SendRequest* send :
        select(requests_.sends(), [&](const SendRequest& one) { return one.peer == &peer; }))
     transfers_.abandon(*send, *peer.lost);

@@ -44,14 +44,15 @@ int P2p::mprobe(const Envelope& from, Matched** matched, core::Outcome* outcome)
 int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
   core::Communicator& communicator = *matched.from.communicator;
-  RecvRequest& made = requests_.make_recv(buffer, matched.from);
-  requests_.begin(made);
+  RecvRequest* const made = requests_.make_recv(buffer, matched.from);
+  if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
+  requests_.begin(*made);
   --communicator.pending;  // the request keeps it now
-  matcher_.receive(made, matched.message);
+  matcher_.receive(*made, matched.message);
   process_.handles.erase(matched);
   matched.release();
   if (TERN_UNLIKELY(communicator.interrupted())) interrupt(communicator);
-  *request = &made;
+  *request = made;
   return MPI_SUCCESS;
 }
 

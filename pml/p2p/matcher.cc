@@ -37,12 +37,22 @@ Matcher::Matcher(core::Channel& channel, const Limits& limits, Outbox& outbox,
       eager_(eager),
       transfers_(transfers) {}
 
-void Matcher::start(RecvRequest& request) noexcept {
-  requests_.begin(request);
+int Matcher::start(RecvRequest& request) noexcept {
   Message* message = unexpected_.find(request.key);
-  if (message == nullptr) return posted_.post(request);
-  unexpected_.remove(*message);
-  receive(request, *message);
+  if (message != nullptr) {
+    requests_.begin(request);
+    unexpected_.remove(*message);
+    receive(request, *message);
+    return MPI_SUCCESS;
+  }
+  try {
+    posted_.post(request);
+  } catch (const std::bad_alloc&) {
+    if (!request.persistent()) request.release();
+    return fail(MPI_ERR_NO_MEM, "no memory to post a receive");
+  }
+  requests_.begin(request);
+  return MPI_SUCCESS;
 }
 
 void Matcher::cancel(RecvRequest& request) noexcept {

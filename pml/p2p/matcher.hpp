@@ -23,8 +23,10 @@ class Matcher {
   Matcher(core::Channel& channel, const Limits& limits, Outbox& outbox, RequestPool& requests,
           Eager& eager, Transfers& transfers) noexcept;
 
-  /// A receive begins: it takes a message that is here, or is posted.
-  void start(RecvRequest& request) noexcept;
+  /// A receive begins: it takes a message that is here, or is posted. MPI_ERR_NO_MEM, with fail()
+  /// text, where it cannot be posted: then nothing has begun, and a request that is not persistent
+  /// is gone.
+  [[nodiscard]] int start(RecvRequest& request) noexcept;
   /// Ends a receive that is posted still.
   void cancel(RecvRequest& request) noexcept;
   /// Takes a receive out of the queue of those that wait, if it is there.

@@ -75,10 +75,11 @@ int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
   const size_t bytes = buffer.bytes();
   if (TERN_LIKELY(mode != Mode::kSynchronous && eager_.send_now(*peer, buffer, to, bytes)))
     return MPI_SUCCESS;
-  SendRequest& request = requests_.make_send(buffer, to, mode);
-  request.peer = peer;
-  sending_.start(request);
-  return wait_for(request, channel_.progress, nullptr);
+  SendRequest* const request = requests_.make_send(buffer, to, mode);
+  if (TERN_UNLIKELY(request == nullptr)) return MPI_ERR_NO_MEM;
+  request->peer = peer;
+  sending_.start(*request);
+  return wait_for(*request, channel_.progress, nullptr);
 }
 
 int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome) noexcept {
@@ -96,9 +97,10 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
     }
   }
   if (const int code = require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
-  RecvRequest& request = requests_.make_recv(buffer, from);
-  matcher_.start(request);
-  return wait_for(request, channel_.progress, outcome);
+  RecvRequest* const request = requests_.make_recv(buffer, from);
+  if (TERN_UNLIKELY(request == nullptr)) return MPI_ERR_NO_MEM;
+  if (const int code = matcher_.start(*request); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
+  return wait_for(*request, channel_.progress, outcome);
 }
 
 int P2p::require_source(const Envelope& from) noexcept {
@@ -149,19 +151,21 @@ int P2p::isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
   if (TERN_UNLIKELY(to.communicator->interrupted())) return to.communicator->fail_interrupted();
   PeerState* peer = peers_.connected(*to.communicator, to.rank, &code);
   if (peer == nullptr) return code;
-  SendRequest& made = requests_.make_send(buffer, to, Mode::kStandard);
-  made.peer = peer;
-  sending_.start(made, error);
-  *request = &made;
+  SendRequest* const made = requests_.make_send(buffer, to, Mode::kStandard);
+  if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
+  made->peer = peer;
+  sending_.start(*made, error);
+  *request = made;
   return MPI_SUCCESS;
 }
 
 int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
                       core::Request** request) noexcept {
   if (const int code = require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
-  RecvRequest& made = requests_.make_recv(buffer, from);
-  matcher_.start(made);
-  *request = &made;
+  RecvRequest* const made = requests_.make_recv(buffer, from);
+  if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
+  if (const int code = matcher_.start(*made); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
+  *request = made;
   return MPI_SUCCESS;
 }
 
@@ -191,10 +195,11 @@ int P2p::isend_held(const Buffer& given, const Envelope& to, Mode mode,
     *request = completed;
     return MPI_SUCCESS;
   }
-  SendRequest& made = requests_.make_send(buffer, to, mode);
-  made.peer = peer;
-  sending_.start(made);
-  *request = &made;
+  SendRequest* const made = requests_.make_send(buffer, to, mode);
+  if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
+  made->peer = peer;
+  sending_.start(*made);
+  *request = made;
   return MPI_SUCCESS;
 }
 

@@ -9,22 +9,24 @@ int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
                    core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
   if (to.communicator->interrupted()) return to.communicator->fail_interrupted();
-  SendRequest& made = requests_.make_send(buffer, to, mode);
-  made.set_persistent(true);
+  SendRequest* const made = requests_.make_send(buffer, to, mode);
+  if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
+  made->set_persistent(true);
   keep_for_restart(buffer, *to.communicator);
-  made.complete();
-  *request = &made;
+  made->complete();
+  *request = made;
   return MPI_SUCCESS;
 }
 
 int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
   if (from.communicator->interrupted()) return from.communicator->fail_interrupted();
-  RecvRequest& made = requests_.make_recv(buffer, from);
-  made.set_persistent(true);
+  RecvRequest* const made = requests_.make_recv(buffer, from);
+  if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
+  made->set_persistent(true);
   keep_for_restart(buffer, *from.communicator);
-  made.complete();
-  *request = &made;
+  made->complete();
+  *request = made;
   return MPI_SUCCESS;
 }
 
@@ -63,8 +65,9 @@ int RecvRequest::start() noexcept {
   if (const int code = pml.require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   forget_failure(*this);
   set_active(true);
-  pml.matcher().start(*this);
-  return MPI_SUCCESS;
+  const int code = pml.matcher().start(*this);
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) set_active(false);
+  return code;
 }
 
 void SendRequest::cancel_locked() noexcept { pml.sending().cancel(*this); }

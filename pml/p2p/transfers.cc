@@ -18,22 +18,6 @@
 namespace tern::pml {
 namespace {
 
-/// A list of requests that are polled. Their order does not matter.
-template <class Request>
-void list(std::vector<Request*>& polled, Request& request) {
-  if (request.transfer.polled) return;
-  request.transfer.polled = true;
-  polled.push_back(&request);
-}
-
-template <class Request>
-void unlist(std::vector<Request*>& polled, Request& request) noexcept {
-  if (!request.transfer.polled) return;
-  request.transfer.polled = false;
-  *std::find(polled.begin(), polled.end(), &request) = polled.back();
-  polled.pop_back();
-}
-
 /// The request of this handle, where it is one with this peer; else null.
 template <class Request>
 Request* find(const Context& context, uint64_t handle, const PeerState& peer) noexcept {
@@ -41,8 +25,12 @@ Request* find(const Context& context, uint64_t handle, const PeerState& peer) no
   return request != nullptr && request->peer == &peer ? request : nullptr;
 }
 
-TERN_COLD std::string out_of_memory(size_t bytes) {
-  return strf("no memory for a message of %zu bytes", bytes);
+TERN_COLD std::string out_of_memory(size_t bytes) noexcept {
+  try {
+    return strf("no memory for a message of %zu bytes", bytes);
+  } catch (const std::bad_alloc&) {
+    return "out of memory";  // short: it needs none
+  }
 }
 
 }  // namespace
@@ -237,7 +225,7 @@ void Transfers::take(const PeerState& from, const wire::Done& done) noexcept {
   auto* const request = find<SendRequest>(context_, done.sender, from);
   if (request == nullptr || request->awaits == SendRequest::Awaits::kNothing)
     return ignore("the completion of a send that does not wait for it is ignored");
-  unlist(sending_, *request);
+  sending_.remove(*request);
   if (done.error == wire::kWithdrawn) {
     request->outcome.cancelled = true;
     return context_.requests.finish(*request, MPI_SUCCESS);
@@ -268,7 +256,7 @@ void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept
   if (half == nullptr || !half->depends_on_sender() ||
       request->transfer.moved >= request->transfer.bytes)
     return ignore("the failure of a message that is not received is ignored");
-  unlist(receiving_, *request);
+  receiving_.remove(*request);
   context_.requests.fail(
       *request, {wire::class_from(failed.error),
                  strf("rank %d could not read the %zu bytes that it sends; its own error says why",
@@ -281,35 +269,31 @@ void Transfers::ignore(const char* what) const noexcept {
 }
 
 void Transfers::abandon(SendRequest& request, const Failure& failure) noexcept {
-  unlist(sending_, request);
+  sending_.remove(request);
   context_.requests.fail(request, failure);
 }
 
 void Transfers::abandon(RecvRequest& request, const Failure& failure) noexcept {
-  unlist(receiving_, request);
+  receiving_.remove(request);
   context_.requests.fail(request, failure);
 }
 
 int Transfers::progress() noexcept { return advance(receiving_) + advance(sending_); }
 
 template <class Request>
-int Transfers::advance(std::vector<Request*>& polled) noexcept {
+int Transfers::advance(Polled<Request>& polled) noexcept {
   int events = 0;
-  for (size_t i = 0; i < polled.size();) {
-    Request& request = *polled[i];
+  polled.for_each([&](Request& request) {
     const Step step = request.transfer.half->advance();
     if (step != Step::kAgain) ++events;
-    if (step == Step::kAgain || step == Step::kMoved)
-      ++i;
-    else
-      follow(request, step);  // another one takes its place in the list
-  }
+    if (step != Step::kAgain && step != Step::kMoved) follow(request, step);
+  });
   return events;
 }
 
 void Transfers::follow(SendRequest& request, Step step) noexcept {
-  if (step == Step::kAgain || step == Step::kMoved) return list(sending_, request);
-  unlist(sending_, request);
+  if (step == Step::kAgain || step == Step::kMoved) return sending_.add(request);
+  sending_.remove(request);
   if (step == Step::kWait) return;
   if (TERN_LIKELY(step == Step::kDone)) return context_.requests.finish(request, MPI_SUCCESS);
   fail(request, request.transfer.half->failure);
@@ -317,7 +301,7 @@ void Transfers::follow(SendRequest& request, Step step) noexcept {
 
 // The receiver is told: it waits for the data.
 void Transfers::fail(SendRequest& request, const Failure& failure) noexcept {
-  unlist(sending_, request);
+  sending_.remove(request);
   context_.outbox.send_control(
       *request.peer, wire::kFailed,
       wire::Failed{request.transfer.partner, static_cast<uint64_t>(failure.error)});
@@ -327,12 +311,12 @@ void Transfers::fail(SendRequest& request, const Failure& failure) noexcept {
 void Transfers::follow(RecvRequest& request, Step step) noexcept {
   if (step == Step::kAgain || step == Step::kMoved) {
     if (request.transfer.polled) return;
-    list(receiving_, request);
+    receiving_.add(request);
     // This thread may leave MPI while another one sleeps.
     if (context_.process.threaded()) context_.channel.progress.wake();
     return;
   }
-  unlist(receiving_, request);
+  receiving_.remove(request);
   if (step == Step::kOther) return replace(request);
   if (step != Step::kWait)
     end(request, step == Step::kDone ? Failure{} : request.transfer.half->failure);

@@ -7,13 +7,48 @@
 // arrives within the call that sends it.
 #pragma once
 
-#include <vector>
+#include <utility>
 
 #include "pml/outbox.hpp"
 #include "pml/protocol.hpp"
 #include "pml/request_pool.hpp"
 
 namespace tern::pml {
+
+/// Requests whose halves are asked in progress, in any order. Nothing is allocated.
+template <class Request>
+class Polled {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  void add(Request& request) noexcept {
+    auto& transfer = request.transfer;
+    if (std::exchange(transfer.polled, true)) return;
+    transfer.previous_polled = nullptr;
+    transfer.next_polled = first_;
+    if (first_ != nullptr) first_->transfer.previous_polled = &request;
+    first_ = &request;
+  }
+  void remove(Request& request) noexcept {
+    auto& transfer = request.transfer;
+    if (!std::exchange(transfer.polled, false)) return;
+    Request *const before = transfer.previous_polled, *const behind = transfer.next_polled;
+    (before == nullptr ? first_ : before->transfer.next_polled) = behind;
+    if (behind != nullptr) behind->transfer.previous_polled = before;
+    if (next_ == &request) next_ = behind;
+  }
+  /// Visits all requests; the visitor may add and remove any of them.
+  template <class Visit>
+  void for_each(const Visit& visit) noexcept {
+    for (Request* one = first_; one != nullptr; one = next_) {
+      next_ = one->transfer.next_polled;
+      visit(*one);
+    }
+  }
+
+ private:
+  Request* first_ = nullptr;
+  Request* next_ = nullptr;  // of for_each()
+};
 
 class Transfers {
  public:
@@ -63,12 +98,12 @@ class Transfers {
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   void end(RecvRequest& request, const Failure& failure) noexcept;
   template <class Request>
-  int advance(std::vector<Request*>& polled) noexcept;
+  int advance(Polled<Request>& polled) noexcept;
 
   Context context_;
   ProtocolTable table_ = protocols();
-  std::vector<RecvRequest*> receiving_;  // whose halves are asked in progress
-  std::vector<SendRequest*> sending_;
+  Polled<RecvRequest> receiving_;
+  Polled<SendRequest> sending_;
 };
 
 }  // namespace tern::pml

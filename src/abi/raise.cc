@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string>
 
@@ -78,9 +79,14 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code) noexcept {
   if (call.part != api::Part::kNone && call.at != nullptr)
     api::excuse(static_cast<core::Communicator&>(*call.at), call.part, code);
   const LastError last = take_last_error();
-  const std::string reason =
-      last.text.empty() ? api::class_sentence(api::class_of(code)) : last.text;
-  const std::string text = strf("%s: %s (%s)", call.name, reason.c_str(), class_name(code).c_str());
+  std::string text;
+  try {
+    const std::string reason =
+        last.text.empty() ? api::class_sentence(api::class_of(code)) : last.text;
+    text = strf("%s: %s (%s)", call.name, reason.c_str(), class_name(code).c_str());
+  } catch (const std::bad_alloc&) {  // short: it needs no memory
+    text = "out of memory";
+  }
   return api::deliver(call.process, listener(call, last.object), code, text);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "api/process.hpp"
@@ -214,7 +215,14 @@ std::string class_sentence(int mpi_class) {
   return text != nullptr ? text : "unknown error class";
 }
 
-void remember_error(int code, const std::string& text) noexcept { last_raised = {code, text}; }
+void remember_error(int code, const std::string& text) noexcept {
+  last_raised.code = code;
+  try {
+    last_raised.text = text;
+  } catch (const std::bad_alloc&) {
+    last_raised.text.clear();
+  }
+}
 
 std::string remembered_error(int code) noexcept {
   return last_raised.code == code ? last_raised.text : std::string();

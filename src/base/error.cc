@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <new>
 
 #include "base/log.hpp"
 #include "mpix.h"
@@ -28,6 +29,16 @@ std::string vstrf(const char* format, va_list arguments) {
   std::string text(static_cast<size_t>(length), '\0');
   std::vsnprintf(text.data(), text.size() + 1, format, arguments);
   return text;
+}
+
+// Without memory there is no text.
+void remember(const char* format, va_list arguments, void* object) noexcept {
+  last_error.object = object;
+  try {
+    last_error.text = vstrf(format, arguments);
+  } catch (const std::bad_alloc&) {
+    last_error.text.clear();
+  }
 }
 
 struct ClassName {
@@ -117,20 +128,17 @@ std::string strf(const char* format, ...) {
 int fail(int mpi_class, const char* format, ...) noexcept {
   va_list arguments;
   va_start(arguments, format);
-  last_error = {vstrf(format, arguments), nullptr};
+  remember(format, arguments, nullptr);
   va_end(arguments);
   return mpi_class;
 }
 
-int fail(const Error& error) noexcept {
-  last_error = {error.what(), nullptr};
-  return error.mpi_class();
-}
+int fail(const Error& error) noexcept { return fail(error.mpi_class(), "%s", error.what()); }
 
 int fail_on(void* object, int mpi_class, const char* format, ...) noexcept {
   va_list arguments;
   va_start(arguments, format);
-  last_error = {vstrf(format, arguments), object};
+  remember(format, arguments, object);
   va_end(arguments);
   return mpi_class;
 }

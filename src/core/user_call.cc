@@ -4,7 +4,9 @@
 
 #include <unwind.h>
 
+#include <cstddef>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/error.hpp"
@@ -15,7 +17,11 @@
 namespace tern::core {
 namespace {
 
-thread_local std::exception_ptr kept;
+// No object with a destructor: the C library needs memory to note that of a thread.
+constinit thread_local struct {
+  bool is_there = false;
+  alignas(std::exception_ptr) std::byte place[sizeof(std::exception_ptr)] = {};
+} kept;
 
 }  // namespace
 
@@ -33,12 +39,19 @@ int keep_exception(const char* function) noexcept {
              function);
     std::terminate();
   }
-  if (kept == nullptr) kept = std::current_exception();
+  if (!kept.is_there) new (kept.place) std::exception_ptr(std::current_exception());
+  kept.is_there = true;
   return fail(MPI_ERR_OTHER, "%s threw a C++ exception", function);
 }
 
-bool exception_kept() noexcept { return kept != nullptr; }
+bool exception_kept() noexcept { return kept.is_there; }
 
-void throw_kept_exception() { std::rethrow_exception(std::exchange(kept, nullptr)); }
+void throw_kept_exception() {
+  auto* const place = std::launder(reinterpret_cast<std::exception_ptr*>(kept.place));
+  const std::exception_ptr thrown = std::move(*place);
+  place->~exception_ptr();
+  kept.is_there = false;
+  std::rethrow_exception(thrown);
+}
 
 }  // namespace tern::core
