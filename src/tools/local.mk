@@ -28,9 +28,7 @@ mpirun_sources += \
   src/tools/mpirun/output_files.cc src/tools/mpirun/output_files.hpp \
   src/tools/mpirun/parameters.cc src/tools/mpirun/parameters.hpp \
   src/tools/mpirun/placement.cc src/tools/mpirun/placement.hpp \
-  src/tools/mpirun/pmix_door.cc src/tools/mpirun/pmix_door.hpp \
   src/tools/mpirun/pmix_server.cc src/tools/mpirun/pmix_server.hpp \
-  src/tools/mpirun/relay.cc src/tools/mpirun/relay.hpp \
   src/tools/mpirun/room.cc src/tools/mpirun/room.hpp \
   src/tools/mpirun/sink.cc src/tools/mpirun/sink.hpp \
   src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \

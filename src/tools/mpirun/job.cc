@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 
 #include "base/error.hpp"
 #include "base/process_id.hpp"
@@ -28,14 +27,6 @@ extern "C" char** environ;
 
 namespace tern::mpirun {
 namespace {
-
-std::string make_id() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return strf("tern-%d-%llx", ::getpid(),
-              static_cast<unsigned long long>(now.tv_sec) * 1'000'000'000ULL +
-                  static_cast<unsigned long long>(now.tv_nsec));
-}
 
 // Two pipes and a process a rank: 1,024 descriptors would do for 300 ranks. Returns the old limit.
 rlimit raise_open_files() {
@@ -67,7 +58,7 @@ Job::Job(Loop& loop, const Options& options, Places places, const sigset_t& mask
       mask_(mask),
       open_files_(raise_open_files()),
       host_(topo::host_name()),
-      id_(make_id()),
+      id_(strf("tern-%d-%s", ::getpid(), random_name().c_str())),
       size_(options.ranks()),
       universe_(std::max(size_, topo::allowed_cpu_count())),
       guard_(size_),
@@ -78,7 +69,7 @@ Job::Job(Loop& loop, const Options& options, Places places, const sigset_t& mask
                                                      id_, keeper_.inherited.get(), proc_domain()})),
       hang_(loop, shared_,
             {[this] { return ranks_now(); }, [this](const std::string& line) { say(line); }}),
-      door_(loop,
+      pmix_(loop,
             {id_, host_, size_, universe_, static_cast<int>(options.apps.size()), event_fd_.get()},
             shared_, guard_),
       environment_(environ, id_, size_, universe_),
@@ -99,8 +90,8 @@ Job::~Job() { reap(); }
 
 void Job::set_environment() {
   for (const std::string& name : options_.unset) environment_.unset(name);
-  door_.tell(environment_);
-  door_.on_trouble = [this](const std::string& text) { say(text); };
+  pmix_.tell(environment_);
+  pmix_.on_trouble = [this](const std::string& text) { say(text); };
   environment_.set(boot::kBootVariable, std::to_string(memory_fd_.get()));
   environment_.set(boot::kBootPidVariable, std::to_string(::getpid()));
   for (const auto& [name, value] : options_.environment) environment_.set(name, value);

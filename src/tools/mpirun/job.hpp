@@ -28,7 +28,7 @@
 #include "tools/mpirun/options.hpp"
 #include "tools/mpirun/output_files.hpp"
 #include "tools/mpirun/placement.hpp"
-#include "tools/mpirun/pmix_door.hpp"
+#include "tools/mpirun/pmix_server.hpp"
 #include "tools/mpirun/sink.hpp"
 #include "tools/mpirun/streams.hpp"
 
@@ -119,7 +119,7 @@ class Job {
   RankSocket keeper_;
   boot::SharedJob shared_;
   Hang hang_;
-  PmixDoor door_;
+  PmixServer pmix_;
   Environment environment_;
   Sink stdout_, stderr_;
   Streams streams_;
