@@ -22,7 +22,7 @@ mpirun_sources += \
   src/tools/mpirun/lines.cc src/tools/mpirun/lines.hpp \
   src/tools/mpirun/loop.cc src/tools/mpirun/loop.hpp \
   src/tools/mpirun/not_started.cc src/tools/mpirun/not_started.hpp \
-  src/tools/mpirun/option_elsewhere.cc src/tools/mpirun/option_parser.hpp \
+  src/tools/mpirun/option_elsewhere.cc src/tools/mpirun/option_parser.cc src/tools/mpirun/option_parser.hpp \
   src/tools/mpirun/option_table.cc src/tools/mpirun/option_values.cc \
   src/tools/mpirun/options.cc src/tools/mpirun/options.hpp \
   src/tools/mpirun/output_files.cc src/tools/mpirun/output_files.hpp \

@@ -15,7 +15,7 @@
 #include "tools/mpirun/elsewhere.hpp"
 #include "tools/mpirun/job.hpp"
 #include "tools/mpirun/loop.hpp"
-#include "tools/mpirun/options.hpp"
+#include "tools/mpirun/option_parser.hpp"
 #include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/placement.hpp"
 #include "tools/mpirun/room.hpp"

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "boot/pmix_library.hpp"
 #include "boot/pmix_value.hpp"
+#include "boot/boot.hpp"
 #include "boot/ways.hpp"
 #include "tests/unit/live_bytes.hpp"
 

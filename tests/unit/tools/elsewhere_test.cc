@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who starts a job, and mpirun's options in other launchers' words.
+#include "tools/mpirun/option_parser.hpp"
 #include "tools/mpirun/elsewhere.hpp"
 
 #include <gtest/gtest.h>

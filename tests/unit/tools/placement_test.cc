@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many ranks there are, and which cores they take where other jobs hold some.
+#include "tools/mpirun/option_parser.hpp"
 #include "tools/mpirun/placement.hpp"
 
 #include <gtest/gtest.h>
