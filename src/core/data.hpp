@@ -10,7 +10,7 @@
 
 namespace tern::core {
 
-/// `count` elements of `type` at `address`, and where that is.
+/// `count` elements of `type` at `address`, with their memory kind.
 struct Data {
   void* address = nullptr;
   MPI_Count count = 0;
@@ -24,14 +24,14 @@ struct Data {
     return static_cast<std::byte*>(address) + type->true_lb();
   }
   [[nodiscard]] bool on_device() const noexcept { return cuda::on_device(kind); }
-  /// Finds out the kind where it is not known yet.
+  /// Finds out an unknown kind.
   void ask() noexcept {
     if (kind == cuda::MemoryKind::kUnknown)
       kind = count == 0 ? cuda::MemoryKind::kHost : cuda::kind_of(first());
   }
 };
 
-/// The same, of a kind that is known.
+/// The same, with a known kind.
 [[nodiscard]] inline Data with_kind(Data data) noexcept {
   data.ask();
   return data;

@@ -80,7 +80,7 @@ PairSizes pair_sizes(const Datatype& type) noexcept {
   return {type.size() - 4, 4};
 }
 
-/// Basic elements in the first `bytes` of one element of `type`; -1 where they end inside a basic
+/// Basic elements in the first `bytes` of an element of `type`; -1: the bytes end inside a basic
 /// element.
 MPI_Count elements_in_one(const Datatype& type, MPI_Count bytes) noexcept {
   const std::vector<Ref<Datatype>>& types = type.recipe().types;
@@ -100,7 +100,7 @@ MPI_Count elements_in_one(const Datatype& type, MPI_Count bytes) noexcept {
   return elements;
 }
 
-/// The packed bytes of the first `elements` basic elements of one element of `type`.
+/// The packed bytes of the first `elements` basic elements of an element of `type`.
 MPI_Count bytes_of_one(const Datatype& type, MPI_Count elements) noexcept {
   const std::vector<Ref<Datatype>>& types = type.recipe().types;
   const std::vector<MPI_Count>& repeats = type.recipe().repeats;

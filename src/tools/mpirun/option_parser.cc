@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading mpirun's options.
-// Users of other launchers type one dash or two, "--name value" or "--name=value": all are taken.
+// As in other launchers: a dash or two, "--name value" or "--name=value".
 #include "tools/mpirun/option_parser.hpp"
 
 #include <algorithm>
@@ -114,8 +114,7 @@ void OptionParser::app_section(const std::string& text, const std::string& place
   }
 }
 
-// Each line is a section, read as if it stood on the command line; a backslash joins it to the
-// next.
+// Each line is a section of the command line; a backslash joins a line to the next.
 void OptionParser::app_file(const char* path) {
   if (!place_.empty()) refuse("an app file cannot name another one");
   std::vector<std::string> lines;
@@ -166,7 +165,7 @@ std::size_t OptionParser::take_option(const std::vector<std::string>& words, std
   return at;
 }
 
-// Scripts repeat such options (--mca A 1 --mca B 2): one sentence for each name.
+// Scripts repeat options (--mca A 1 --mca B 2): a single sentence for each name.
 void OptionParser::note_without_effect(const WithoutEffect& row) const {
   const std::string text = at_place(strf("%s has no effect here: %s", option_.c_str(), row.why));
   std::vector<std::string>& said = options.remarks;

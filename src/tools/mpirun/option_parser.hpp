@@ -19,8 +19,7 @@ namespace tern::mpirun {
 // The text of --help, made from the same table as the parser.
 [[nodiscard]] std::string help_text();
 
-// An option of another launcher that changes no result: taken with its values, and said to have no
-// effect.
+// An option of another launcher without influence on results: taken with its values, with a remark.
 struct WithoutEffect {
   const char* names;  // as in OptionRow
   int values;

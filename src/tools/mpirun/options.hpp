@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user typed after mpirun, understood.
+// The user's words after mpirun, understood.
 // See: man1/mpirun, tests/unit/tools/options_test.cc.
 #pragma once
 

@@ -173,8 +173,8 @@ std::string join_ranks(int ranks) {
   return list;
 }
 
-void register_job(const PmixFacts& facts, const pmix_proc_t& job, const std::string& directory) {
-  const std::string everybody = join_ranks(facts.ranks);
+void register_job(const JobFacts& facts, const pmix_proc_t& job, const std::string& directory) {
+  const std::string everybody = join_ranks(facts.size);
   char* nodes = nullptr;
   char* procs = nullptr;
   check(pmix().generate_regex(facts.host.c_str(), &nodes), "coding the host");
@@ -182,17 +182,17 @@ void register_job(const PmixFacts& facts, const pmix_proc_t& job, const std::str
   Attributes list;
   list.coded(PMIX_NODE_MAP, nodes);
   list.coded(PMIX_PROC_MAP, procs);
-  list.text(PMIX_JOBID, facts.job_id);
+  list.text(PMIX_JOBID, facts.id);
   list.text(PMIX_NSDIR, directory);
   list.text(PMIX_LOCAL_PEERS, everybody);
   list.number(PMIX_UNIV_SIZE, facts.universe_size);
-  list.number(PMIX_JOB_SIZE, facts.ranks);
+  list.number(PMIX_JOB_SIZE, facts.size);
   list.number(PMIX_MAX_PROCS, facts.universe_size);
-  list.number(PMIX_LOCAL_SIZE, facts.ranks);
-  list.number(PMIX_NODE_SIZE, facts.ranks);
+  list.number(PMIX_LOCAL_SIZE, facts.size);
+  list.number(PMIX_NODE_SIZE, facts.size);
   list.number(PMIX_NUM_NODES, 1);
   list.number(PMIX_JOB_NUM_APPS, facts.apps);
-  for (int rank = 0; rank < facts.ranks; ++rank) {
+  for (int rank = 0; rank < facts.size; ++rank) {
     Attributes& one = list.nested(PMIX_PROC_INFO_ARRAY);
     one.rank(PMIX_RANK, rank);  // first: leaving it out hangs the clients
     one.rank(PMIX_GLOBAL_RANK, rank);
@@ -202,7 +202,7 @@ void register_job(const PmixFacts& facts, const pmix_proc_t& job, const std::str
     one.number(PMIX_NODEID, 0);
     one.text(PMIX_HOSTNAME, facts.host);
   }
-  check(pmix().server_register_nspace(job.nspace, facts.ranks, list.data(), list.size(), nullptr,
+  check(pmix().server_register_nspace(job.nspace, facts.size, list.data(), list.size(), nullptr,
                                       nullptr),
         "registering the job");
 }
@@ -308,10 +308,10 @@ std::string random_name() {
               static_cast<unsigned long long>(random[1]));
 }
 
-PmixServer::PmixServer(Loop& loop, PmixFacts facts, boot::SharedJob& shared, Guard& guard)
+PmixServer::PmixServer(Loop& loop, const JobFacts& facts, Meeting& meeting, Guard& guard)
     : loop_(loop),
-      facts_(std::move(facts)),
-      shared_(shared),
+      facts_(facts),
+      meeting_(meeting),
       guard_(guard),
       listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   const sockaddr_in address = loopback(0);
@@ -368,7 +368,7 @@ void PmixServer::start() {
                 strf("mpirun cannot make the directory %s for its PMIx server: %s; ranks that need "
                      "PMIx cannot start (TMPDIR names another place)",
                      directory.c_str(), std::strerror(errno)));
-  the_upcalls = {&loop_, &shared_, facts_.ranks, facts_.event_fd};
+  the_upcalls = {&loop_, &meeting_.shared, facts_.size, meeting_.event.get()};
   // Job data in the server's memory: the shared-memory store would put files into the directory.
   ::setenv("PMIX_MCA_gds", "hash", 1);
   static pmix_server_module_t module = make_module();
@@ -377,9 +377,9 @@ void PmixServer::start() {
   list.text(PMIX_SYSTEM_TMPDIR, directory);
   check(pmix().server_init(&module, list.data(), list.size()), "its start");
   pmix_proc_t proc{};
-  facts_.job_id.copy(proc.nspace, PMIX_MAX_NSLEN);
+  facts_.id.copy(proc.nspace, PMIX_MAX_NSLEN);
   register_job(facts_, proc, directory);
-  for (int rank = 0; rank < facts_.ranks; ++rank) {
+  for (int rank = 0; rank < facts_.size; ++rank) {
     proc.rank = static_cast<pmix_rank_t>(rank);
     check(pmix().server_register_client(&proc, ::getuid(), ::getgid(), nullptr, nullptr, nullptr),
           "registering a rank");

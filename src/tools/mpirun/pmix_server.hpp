@@ -13,28 +13,19 @@
 #include <string>
 
 #include "base/fd.hpp"
-#include "boot/shared_job.hpp"
 #include "tools/mpirun/environment.hpp"
 #include "tools/mpirun/guard.hpp"
 #include "tools/mpirun/loop.hpp"
+#include "tools/mpirun/meeting.hpp"
 
 namespace tern::mpirun {
-
-struct PmixFacts {
-  std::string job_id;
-  std::string host;
-  int ranks = 1;
-  int universe_size = 1;
-  int apps = 1;
-  int event_fd = -1;  // written to after an abort
-};
 
 // 32 hexadecimal digits that no other user can guess.
 std::string random_name();
 
 class PmixServer {
  public:
-  PmixServer(Loop& loop, PmixFacts facts, boot::SharedJob& shared, Guard& guard);
+  PmixServer(Loop& loop, const JobFacts& facts, Meeting& meeting, Guard& guard);
   PmixServer(const PmixServer&) = delete;
   PmixServer& operator=(const PmixServer&) = delete;
   ~PmixServer();
@@ -51,8 +42,8 @@ class PmixServer {
   void hand_over(Fd client);
 
   Loop& loop_;
-  PmixFacts facts_;
-  boot::SharedJob& shared_;
+  const JobFacts& facts_;
+  Meeting& meeting_;
   Guard& guard_;
   Fd listener_;
   int port_ = 0;          // of listener_, on 127.0.0.1; 0: no client can connect

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "boot/boot.hpp"
 #include "boot/pmix_library.hpp"
 #include "boot/pmix_value.hpp"
-#include "boot/boot.hpp"
 #include "boot/ways.hpp"
 #include "tests/unit/live_bytes.hpp"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who starts a job, and mpirun's options in other launchers' words.
-#include "tools/mpirun/option_parser.hpp"
 #include "tools/mpirun/elsewhere.hpp"
 
 #include <gtest/gtest.h>
@@ -12,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "tools/mpirun/dry_run.hpp"
+#include "tools/mpirun/option_parser.hpp"
 
 namespace tern::mpirun {
 namespace {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many ranks there are, and which cores they take where other jobs hold some.
-#include "tools/mpirun/option_parser.hpp"
 #include "tools/mpirun/placement.hpp"
 
 #include <gtest/gtest.h>
@@ -9,6 +8,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "tools/mpirun/option_parser.hpp"
 
 namespace tern::mpirun {
 namespace {
