@@ -12,11 +12,11 @@ namespace {
 
 constexpr size_t kMostOpened = 16384;
 
-/// The events that this process has named: a name that came back is one of them, or a lie.
+/// The events with a name from this process: a name from a peer may be wrong.
 class Named {
  public:
   static Named& instance() noexcept {
-    static Named& all = *new Named;  // outlives whatever static object ends MPI
+    static Named& all = *new Named;  // outlives all static objects
     return all;
   }
   void add(CUevent event) {

@@ -21,24 +21,24 @@ struct EventName {
 };
 static_assert(sizeof(EventName) == 80);
 
-/// A device's events: its own, and those of other processes that it has opened.
+/// A device's events: own events, and opened events of other processes.
 class Events {
  public:
   explicit Events(const Driver& driver) noexcept : driver_(driver) {}
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
   ~Events();
-  /// One for the caller's use alone; null with *error. The context is current.
+  /// An event for the caller alone; null with *error. The context is current.
   CUevent acquire(EventName* name, CUresult* error) noexcept;
   void release(CUevent event, const EventName& name) noexcept;
-  /// Null with *error where it is not to be had; stays open, as there are only as many as a peer's
-  /// pieces under way at once. The context is current.
+  /// Null with *error after a refusal. The event stays open: a peer has no more events than pieces
+  /// under way. The context is current.
   CUevent open(const EventName& name, CUresult* error) noexcept;
   /// The context is current, and nothing waits any more.
   void destroy() noexcept;
-  /// They went with their context.
+  /// The events ended with their context.
   void forget() noexcept;
-  /// The same of one event that acquire() gave.
+  /// The same of a single event from acquire().
   static void forget(CUevent event) noexcept;
   [[nodiscard]] bool empty() const noexcept { return idle_.empty() && opened_.empty(); }
 
