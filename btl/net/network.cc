@@ -132,7 +132,7 @@ void Network::refuse(const char* why) noexcept {
 
 bool is_wanted(const core::Process& process, const char* transport) noexcept {
   if (process.boot == nullptr || process.world_size < 2) return false;
-  return process.node_size < process.world_size || process.params.names_transport(transport);
+  return process.node.ranks < process.world_size || process.params.names_transport(transport);
 }
 
 }  // namespace tern::btl::net

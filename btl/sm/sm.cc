@@ -25,7 +25,7 @@ Shape shape_for(const core::Process& process) {
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_pool_bytes) / kBlockBytes);
   // A peer with more channels writes to one of the own from several.
   const uint32_t channels = process.channel_count();
-  const auto rings = static_cast<uint32_t>(process.node_size) * (kMostChannels / channels);
+  const auto rings = static_cast<uint32_t>(process.node.ranks) * (kMostChannels / channels);
   return {channels, rings, lines, blocks};
 }
 
@@ -66,7 +66,7 @@ Sm::Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
               static_cast<size_t>(process.params.sm_fragments),
               process.explain,
               false,
-              process.oversubscribed || process.params.progress == "thread" ||
+              process.node.oversubscribed || process.params.progress == "thread" ||
                   process.params.longest_sleep == Doorbell::kUntilRung || !heeds_remote_fences()},
       slabs_(*this, channel, shared_.fenced) {}
 
@@ -221,7 +221,7 @@ extern const Transport kTransport{
     .name = "sm",
     .reaches = "ranks of the same host",
     .make = [](core::Process& process, Sink& sink, AddressBook& book) -> std::unique_ptr<Btl> {
-      if (process.node_size < 2) return nullptr;
+      if (process.node.ranks < 2) return nullptr;
       return std::make_unique<Sm>(process, sink, book);
     },
     .try_here = try_here};

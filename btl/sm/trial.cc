@@ -147,8 +147,8 @@ void be_rank(Meeting& meeting, int rank, pid_t launcher) {
   core::Process process;
   process.boot = &boot;
   process.world_rank = rank;
-  process.world_size = process.node_size = 2;
-  process.oversubscribed = true;
+  process.world_size = process.node.ranks = 2;
+  process.node.oversubscribed = true;
   Taker taker;
   AddressBook book(process);
   Sm sm(process, taker, book);

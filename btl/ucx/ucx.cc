@@ -128,7 +128,7 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
     return nullptr;
   }
   auto context = std::make_shared<Context>(*opened, static_cast<size_t>(process.world_size),
-                                           static_cast<size_t>(process.node_size),
+                                           static_cast<size_t>(process.node.ranks),
                                            process.channel_count() > 1);
   return std::make_unique<Ucx>(process, sink, book, std::move(context), 0);
 }

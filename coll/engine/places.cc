@@ -41,7 +41,7 @@ void Places::ask_parts(core::Process& process) {
 const Levels* Places::of(const core::Communicator& communicator) {
   core::Process& process = communicator.process();
   if (communicator.inter()) return nullptr;
-  const bool several = host_of_ != nullptr && process.node_size < process.world_size;
+  const bool several = host_of_ != nullptr && process.node.ranks < process.world_size;
   if (words_.empty() && !several) return nullptr;
   if (!asked_ && part_of_ != nullptr) ask_parts(process);
   Names names;

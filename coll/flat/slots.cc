@@ -112,7 +112,7 @@ Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
       slabs_(*channel_.slabs),
       size_(size),
       fenced_(slabs_.fenced()),
-      crowded_(communicator.process().oversubscribed),
+      crowded_(communicator.process().node.oversubscribed),
       rank_(communicator.rank()),
       slab_(slabs_.claim(size)),
       peers_(static_cast<size_t>(communicator.size())) {
@@ -139,7 +139,7 @@ Slab::~Slab() {
 
 uint32_t Slab::introduction() const noexcept {
   if (slab_ == core::Slabs::kNone) return slab_;
-  const int node = communicator_->process().numa + 1;
+  const int node = communicator_->process().node.numa + 1;
   return node > 0 && node < kMostNodes ? slab_ | static_cast<uint32_t>(node) << kNodeShift : slab_;
 }
 

@@ -114,7 +114,7 @@ int GpuTeams::sharers(const cuda::Device& device, const std::vector<Facts>& all)
   if (device.attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) == 0) return 1;
   const auto here = std::count_if(all.begin(), all.end(),
                                   [&](const Facts& one) { return one.device == device.uuid; });
-  return std::max(static_cast<int>(here), executions_.process().node_size);
+  return std::max(static_cast<int>(here), executions_.process().node.ranks);
 }
 
 // As many on each rank as the one with the fewest got.

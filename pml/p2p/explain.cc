@@ -85,7 +85,8 @@ void Peers::explain_contact(const PeerState& peer) const noexcept {
   const bool one_copy = limits_.pull != Limits::kNever && endpoint.one_sided();
   std::string large =
       strf("in fragments of %s (two copies)", bytes_in_words(endpoint.fragment_bytes()).c_str());
-  if (one_copy && static_cast<int64_t>(limits_.pull) > peer.eager_limit && !process_.oversubscribed)
+  if (one_copy && static_cast<int64_t>(limits_.pull) > peer.eager_limit &&
+      !process_.node.oversubscribed)
     large +=
         strf(" while alone and below %s, else by one copy", bytes_in_words(limits_.pull).c_str());
   else if (one_copy)

@@ -33,7 +33,7 @@ bool is_sparse(const Buffer& buffer) noexcept {
 bool prefers_pipeline(const Context& context, size_t bytes) noexcept {
   if (context.limits.pull == Limits::kNever) return true;
   return bytes < context.limits.pull && context.requests.receiving() == 1 &&
-         !context.process.oversubscribed;
+         !context.process.node.oversubscribed;
 }
 
 // Mappings of devices, secret memory: what a program can read and write, but the kernel does not
@@ -56,7 +56,7 @@ bool Stage::open(const Context& context, const Buffer& buffer, size_t bytes) noe
   constexpr size_t kMostStaged = 32 << 20;
   if (buffer.type->contiguous()) return true;
   if (is_sparse(buffer)) return false;
-  if (context.process.oversubscribed || bytes < context.limits.pull || bytes > kMostStaged)
+  if (context.process.node.oversubscribed || bytes < context.limits.pull || bytes > kMostStaged)
     return false;
   memory_.reset(new (std::nothrow) std::byte[bytes]);
   return memory_ != nullptr;

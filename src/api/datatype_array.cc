@@ -58,8 +58,8 @@ int give_parameterised(int combiner, int precision, int range, MPI_Datatype name
                        MPI_Datatype* made) noexcept {
   return guarded([&] {
     core::Process& process = *the_process;
-    const std::lock_guard<std::mutex> guard(process.parameterised_mutex);
-    Datatype*& type = process.parameterised_types[{combiner, precision, range}];
+    const std::lock_guard<std::mutex> guard(process.parameterised.mutex);
+    Datatype*& type = process.parameterised.all[{combiner, precision, range}];
     if (type != nullptr) {
       *made = reinterpret_cast<MPI_Datatype>(type->handle());
       return;

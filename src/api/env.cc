@@ -78,7 +78,7 @@ int init(int*, char***) noexcept { return start_world(MPI_THREAD_SINGLE); }
 
 int init_thread(int*, char***, int required, int* provided) noexcept {
   const int code = start_world(required);
-  if (code == MPI_SUCCESS) *provided = constant_of(the_process->thread_level);
+  if (code == MPI_SUCCESS) *provided = constant_of(the_process->threads.level);
   return code;
 }
 
@@ -104,7 +104,7 @@ int finalize() noexcept {
 }
 
 int query_thread(int* provided) noexcept {
-  *provided = constant_of(the_process->thread_level);
+  *provided = constant_of(the_process->threads.level);
   return MPI_SUCCESS;
 }
 

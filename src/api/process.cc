@@ -75,8 +75,8 @@ void Instance::explain_launcher() const {
 
 void Instance::count_cores() {
   const boot::Job& job = boot_->job();
-  process.node_size = static_cast<int>(job.local_ranks.size());
-  process.oversubscribed = process.node_size > shared_cpus(job.server_pid);
+  process.node.ranks = static_cast<int>(job.local_ranks.size());
+  process.node.oversubscribed = process.node.ranks > shared_cpus(job.server_pid);
 }
 
 void Instance::enter_job(core::ThreadLevel level) {
@@ -94,9 +94,9 @@ void Instance::enter_job(core::ThreadLevel level) {
   process.abort_job = abort_job;
   process.world_rank = boot_->rank();
   process.world_size = boot_->size();
-  process.thread_level = level;
-  process.wants_progress_thread = process.params.progress == "thread";
-  process.wants_proxy = false;
+  process.threads.level = level;
+  process.threads.wants_progress = process.params.progress == "thread";
+  process.threads.wants_proxy = false;
   core::threads_share_objects = process.threaded();
   set_log_rank(process.world_rank);
   if (process.params.backtrace != 0) install_crash_report();
@@ -131,7 +131,7 @@ void Instance::forget_world() {
 // Below MPI_THREAD_MULTIPLE the caller is the only thread in MPI.
 void Instance::raise_level(core::ThreadLevel level) noexcept {
   const bool had_threads = process.threaded();
-  process.thread_level = level;
+  process.threads.level = level;
   if (had_threads || !process.threaded()) return;
   core::threads_share_objects = true;
   runtime_->admit_threads();
@@ -141,7 +141,7 @@ void Instance::start_proxy() {
   const std::lock_guard<std::mutex> guard(progress_mutex_);
   if (process.proxy != nullptr) return;
   const bool had_threads = process.threaded();
-  process.wants_proxy = true;
+  process.threads.wants_proxy = true;
   if (!had_threads) {
     core::threads_share_objects = true;
     runtime_->admit_threads();
@@ -157,9 +157,9 @@ void Instance::start_proxy() {
 // Where no thread can be had, calls move messages as before.
 void Instance::start_progress() noexcept {
   const std::lock_guard<std::mutex> guard(progress_mutex_);
-  if (process.params.progress != "auto" || process.wants_progress_thread) return;
+  if (process.params.progress != "auto" || process.threads.wants_progress) return;
   const bool had_threads = process.threaded();
-  process.wants_progress_thread = true;
+  process.threads.wants_progress = true;
   if (!had_threads) {
     core::threads_share_objects = true;
     runtime_->admit_threads();
@@ -190,7 +190,7 @@ void Instance::start(core::ThreadLevel level, User user) {
       enter_job(level);
     else if (users_ == 0)
       come_back();
-    if (level > process.thread_level) raise_level(level);
+    if (level > process.threads.level) raise_level(level);
     const bool first = users_++ == 0;
     the_process = &process;
     if (user == User::kSession && !world_ended) boot_->tell_session();

@@ -34,7 +34,7 @@ constexpr int64_t kYieldsCrowdedUs = 100;
 
 /// TERN_CHANNELS, or as many as threads can use.
 uint32_t channels_for(const core::Process& process) noexcept {
-  if (process.thread_level != core::ThreadLevel::kMultiple) return 1;
+  if (process.threads.level != core::ThreadLevel::kMultiple) return 1;
   constexpr uint32_t kLeast = 4, kMost = 8;
   const auto wanted = static_cast<uint32_t>(process.params.channels);
   if (wanted != 0) return std::bit_floor(wanted);
@@ -59,7 +59,7 @@ size_t resource_of(topo::Part::Kind kind) noexcept {
 /// Few ranks on a host need no domains.
 int numa_here(const core::Process& process) {
   constexpr int kMany = 64;
-  if (process.node_size <= kMany) return kNowhere;
+  if (process.node.ranks <= kMany) return kNowhere;
   if (!topo::machine_is_made_up()) return topo::allowed_numa();
   const Place place = place_here(process.boot->job().local_index);
   return place[resource_of(topo::Part::Kind::kNuma)];
@@ -87,7 +87,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->pml = pmls_.back().get();
     channel->slabs = pmls_.back()->transports().slabs();
   }
-  process.numa = numa_here(process);
+  process.node.numa = numa_here(process);
   publish_place(process);  // before the connection info, which says that all is there
   btl::ConnectionInfo info = pmls_.front()->transports().own_info();
   for (auto& pml : pmls_) pml->transports().list_addresses(info);
@@ -117,9 +117,9 @@ void Runtime::open_bell_pipe() {
 
 void Runtime::start_thread() {
   Doorbell* doorbell = pmls_.front()->transports().doorbell();  // null: no peer can ring
-  if (!process_.wants_progress_thread || doorbell == nullptr) return;
+  if (!process_.threads.wants_progress || doorbell == nullptr) return;
   thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
-  process_.has_progress_thread = true;
+  process_.threads.has_progress = true;
 }
 
 void Runtime::start_proxy() {
@@ -130,7 +130,7 @@ void Runtime::start_proxy() {
 
 void Runtime::end_threads() noexcept {
   thread_.reset();
-  process_.has_progress_thread = false;
+  process_.threads.has_progress = false;
   if (proxy_ != nullptr) proxy_->end_thread();
 }
 
@@ -155,14 +155,14 @@ int64_t Runtime::longest_sleep() const noexcept {
 }
 
 void Runtime::configure_waiting() {
-  const bool crowded = process_.oversubscribed;
+  const bool crowded = process_.node.oversubscribed;
   uint32_t spins = crowded ? kSpinsCrowded : kSpinsAlone;
   if (process_.params.spin != 0) {
     constexpr uint32_t kPollsPerMicrosecond = 20;
     spins = static_cast<uint32_t>(process_.params.spin) * kPollsPerMicrosecond;
   }
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  process_.waits.most = std::max(1, cores / process_.node_size);
+  process_.waits.most = std::max(1, cores / process_.node.ranks);
   for (auto& channel : process_.channels()) {
     channel->progress.configure(pmls_.front()->transports().doorbell(), spins,
                                 crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded());
@@ -224,7 +224,7 @@ void Runtime::see_off() noexcept {
 
 void Runtime::rest() noexcept {
   thread_.reset();
-  process_.has_progress_thread = false;
+  process_.threads.has_progress = false;
   pmls_.front()->transports().set_gone(true);
 }
 

@@ -172,7 +172,7 @@ int session_get_info(core::Session& session, MPI_Info* info_used) noexcept {
   return guarded([&] {
     auto made = core::Ref<core::Info>::adopt(new core::Info);
     made->merge(*session.info);
-    made->set("thread_level", name_of(any_process().thread_level));
+    made->set("thread_level", name_of(any_process().threads.level));
     made->set("mpi_memory_alloc_kinds", session.memory_kinds);
     give_info(std::move(made), info_used);
   });

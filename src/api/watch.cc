@@ -22,7 +22,7 @@ constexpr int64_t kPollsHold = 200000000;  // a rank that only polls may leave M
 /// Threads of the program; those outside MPI may bring what the others wait for.
 size_t count_threads(const core::Process& process) {
   const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
-  size_t own = process.has_progress_thread ? 1 : 0;
+  size_t own = process.threads.has_progress ? 1 : 0;
   if (process.proxy != nullptr && !process.proxy->waits()) ++own;
   own += static_cast<size_t>(keeper_threads());
   return static_cast<size_t>(std::distance(tasks, end)) - own;
@@ -99,7 +99,7 @@ std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const
     for (const auto& channel : process_.channels()) channel->pml->describe_open(&all[0]);
   }
   const size_t threads =
-      process_.thread_level == core::ThreadLevel::kMultiple ? count_threads(process_) : all.size();
+      process_.threads.level == core::ThreadLevel::kMultiple ? count_threads(process_) : all.size();
   if (threads > all.size())  // it names no rank: this one goes on
     all.push_back(
         {"", strf("%zu of its threads do not wait in MPI", threads - all.size()), {}, true, 0});

@@ -8,10 +8,7 @@
 #include <exception>
 #include <string>
 
-#define TERN_PRINTF(fmt_index, first_arg) __attribute__((format(printf, fmt_index, first_arg)))
-#define TERN_COLD __attribute__((cold, noinline))
-#define TERN_LIKELY(x) __builtin_expect(!!(x), 1)
-#define TERN_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#include "base/compiler.hpp"
 
 namespace tern {
 

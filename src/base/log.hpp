@@ -3,7 +3,7 @@
 // Threads: any. The rank is set once per process by the C API (ranks as threads keep "-").
 #pragma once
 
-#include "base/error.hpp"
+#include "base/compiler.hpp"
 
 namespace tern {
 

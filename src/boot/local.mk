@@ -11,6 +11,7 @@ boot_sources += \
   src/boot/pmix_library.cc src/boot/pmix_library.hpp \
   src/boot/pmix_value.cc src/boot/pmix_value.hpp \
   src/boot/process_set.cc src/boot/process_set.hpp \
+  src/boot/questions.cc src/boot/questions.hpp \
   src/boot/rank_tree.cc src/boot/rank_tree.hpp \
   src/boot/provided_boot.cc src/boot/provided.hpp \
   src/boot/shared_job.cc src/boot/shared_job.hpp \

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/process_id.hpp"
 #include "base/shared_file.hpp"
+#include "boot/boot.hpp"
 #include "boot/rank_tree.hpp"
 #include "boot/shared_job.hpp"
 #include "boot/ways.hpp"
@@ -110,16 +111,16 @@ class MpirunBoot final : public Boot {
     end_job(shared_, event_fd_.get(), rank(), code, text);
   }
 
-  FutexWord question() const noexcept override { return shared_.question(); }
+  FutexWord question() const noexcept override { return shared_.questions.question(); }
   void answer(std::uint32_t question, std::string_view reports) noexcept override {
-    shared_.answer(rank(), question, reports);
+    shared_.questions.answer(rank(), question, reports);
   }
-  std::size_t answer_room() const noexcept override { return SharedJob::kAnswerRoom; }
+  std::size_t answer_room() const noexcept override { return Questions::kAnswerRoom; }
   void tell_waiting(std::int64_t since_ns, std::int64_t until_ns) noexcept override {
-    shared_.set_waiting(rank(), since_ns, until_ns);
+    shared_.questions.set_waiting(rank(), since_ns, until_ns);
   }
   void tell_call_address(const void* name) noexcept override {
-    shared_.set_call_address(rank(), reinterpret_cast<std::uint64_t>(name));
+    shared_.questions.set_call_address(rank(), reinterpret_cast<std::uint64_t>(name));
   }
   bool is_watched() const noexcept override { return true; }
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "boot/boot.hpp"
 #include "boot/nodes.hpp"
 #include "boot/pmix_client.hpp"
 #include "boot/pmix_library.hpp"

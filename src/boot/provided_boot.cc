@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/signals.hpp"
+#include "boot/boot.hpp"
 #include "boot/calls.hpp"
 #include "boot/nodes.hpp"
 #include "boot/provided.hpp"

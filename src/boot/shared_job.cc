@@ -11,7 +11,6 @@
 #include <cstring>
 #include <new>
 
-#include "base/clock.hpp"
 #include "base/ended.hpp"
 #include "base/error.hpp"
 #include "mpi.h"
@@ -19,7 +18,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x35746f6f424e5254;  // "TRNBoot5"
+constexpr std::uint64_t kMagic = 0x36746f6f424e5254;  // "TRNBoot6"
 constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse: costs nothing until written
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
@@ -41,9 +40,8 @@ struct SharedJob::Header {
   char id[64];
   alignas(64) std::atomic<std::uint32_t> arrived;
   std::atomic<std::uint32_t> generation;
-  std::atomic<std::uint32_t> question;
   std::atomic<std::uint32_t> infos;     // put so far
-  std::atomic<std::uint32_t> sessions;  // nonzero: there was one
+  std::atomic<std::uint32_t> sessions;  // nonzero: a rank has opened a session
   alignas(64) std::atomic<std::uint32_t> heap_next;
   std::atomic<std::uint32_t> abort_claimed;
   std::atomic<std::uint32_t> abort_ready;
@@ -58,20 +56,10 @@ struct alignas(64) SharedJob::Slot {
   std::atomic<std::uint32_t> newest_record;  // offset; 0: none
   std::int32_t app;
   std::atomic<std::uint32_t> fences;  // entered and left: odd inside
-  std::atomic<std::int64_t> waiting_since;
-  std::atomic<std::int64_t> waiting_until;
-  std::atomic<std::uint64_t> call_address;
-  std::atomic<std::int32_t> owner;    // the process that entered as this rank; 0: none yet
+  std::atomic<std::int32_t> owner;    // the process of this rank; 0: none yet
   std::atomic<std::int32_t> entry;    // of the connection info; 0: none yet
   std::atomic<std::int32_t> awaited;  // the rank after it; 0: none
   std::atomic<std::int32_t> programs;
-};
-
-// At the end of the memory, a page a rank: costs nothing until written.
-struct SharedJob::Answer {
-  std::atomic<std::uint32_t> question;
-  std::uint32_t bytes;
-  char text[kAnswerRoom];
 };
 
 // Followed by the key and the value.
@@ -84,14 +72,21 @@ struct SharedJob::Record {
 std::size_t SharedJob::bytes_for(int size) {
   const auto ranks = static_cast<std::size_t>(size);
   return sizeof(Header) + ranks * sizeof(Slot) + kHeapBase + ranks * kHeapPerRank +
-         ranks * sizeof(Answer);
+         Questions::bytes_for(size);
 }
 
-std::size_t SharedJob::heap_end() const noexcept { return map_.size() - size_ * sizeof(Answer); }
+std::size_t SharedJob::heap_end() const noexcept {
+  return map_.size() - Questions::bytes_for(static_cast<int>(size_));
+}
+
+void SharedJob::set_size(std::uint32_t size) noexcept {
+  size_ = size;
+  questions = Questions(map_.data() + heap_end(), static_cast<int>(size));
+}
 
 SharedJob SharedJob::create(int fd, const Facts& facts) {
   SharedJob job(Mapping::shared(fd, bytes_for(facts.size)));
-  job.size_ = static_cast<std::uint32_t>(facts.size);
+  job.set_size(static_cast<std::uint32_t>(facts.size));
   auto* header = new (job.map_.data()) Header{};
   header->size = job.size_;
   header->universe_size = facts.universe_size;
@@ -117,7 +112,7 @@ SharedJob SharedJob::attach(int fd) {
   if (header.magic != kMagic || size == 0 || size > INT32_MAX / sizeof(Slot) ||
       job.map_.size() != bytes_for(static_cast<int>(size)))
     return {};
-  job.size_ = size;
+  job.set_size(size);
   return job;
 }
 
@@ -218,7 +213,7 @@ const SharedJob::Record* SharedJob::record_at(std::uint32_t offset) const noexce
 bool SharedJob::get(int rank, std::string_view key, std::string* value) const {
   std::uint32_t offset = slot(rank).newest_record.load(std::memory_order_acquire);
   while (const Record* shared = record_at(offset)) {
-    const Record record = *shared;  // one reading: it is checked and used, never read again
+    const Record record = *shared;  // a copy: checked and used, never read again
     const std::size_t room = heap_end() - offset - sizeof(Record);
     if (record.key_bytes > room || record.value_bytes > room - record.key_bytes) return false;
     const auto* text = reinterpret_cast<const char*>(shared + 1);
@@ -258,49 +253,6 @@ void SharedJob::end_fence(int rank) noexcept {
 
 bool SharedJob::fence_waits() const noexcept { return header().arrived.load() != 0; }
 bool SharedJob::in_fence(int rank) const noexcept { return slot(rank).fences.load() % 2 == 1; }
-
-SharedJob::Answer& SharedJob::answer_of(int rank) const noexcept {
-  TERN_ASSERT(rank >= 0 && static_cast<std::uint32_t>(rank) < size_);
-  return reinterpret_cast<Answer*>(map_.data() + heap_end())[rank];
-}
-
-void SharedJob::ask() noexcept {
-  header().question.fetch_add(1);
-  futex_wake_all(header().question);
-}
-FutexWord SharedJob::question() const noexcept {
-  return {&header().question, header().question.load(std::memory_order_relaxed)};
-}
-
-void SharedJob::answer(int rank, std::uint32_t question, std::string_view text) noexcept {
-  Answer& mine = answer_of(rank);
-  mine.bytes = static_cast<std::uint32_t>(std::min(text.size(), kAnswerRoom));
-  text.copy(mine.text, mine.bytes);
-  mine.question.store(question, std::memory_order_release);
-}
-
-bool SharedJob::answered(int rank, std::string* text) const {
-  const Answer& its = answer_of(rank);
-  if (its.question.load(std::memory_order_acquire) != question().value) return false;
-  const std::uint32_t bytes = its.bytes;
-  text->assign(its.text, std::min<std::size_t>(bytes, kAnswerRoom));
-  return true;
-}
-
-void SharedJob::set_waiting(int rank, std::int64_t since_ns, std::int64_t until_ns) noexcept {
-  slot(rank).waiting_until.store(until_ns, std::memory_order_relaxed);
-  slot(rank).waiting_since.store(since_ns, std::memory_order_relaxed);
-}
-std::int64_t SharedJob::waiting_since(int rank) const noexcept {
-  const bool stale = slot(rank).waiting_until.load(std::memory_order_relaxed) < now_ns();
-  return stale ? 0 : slot(rank).waiting_since.load(std::memory_order_relaxed);
-}
-void SharedJob::set_call_address(int rank, std::uint64_t address) noexcept {
-  slot(rank).call_address.store(address, std::memory_order_relaxed);
-}
-std::uint64_t SharedJob::call_address(int rank) const noexcept {
-  return slot(rank).call_address.load(std::memory_order_relaxed);
-}
 
 void SharedJob::record_abort(int rank, int code, std::string_view text) noexcept {
   Header& h = header();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that mpirun's ranks on one machine share: connection infos, keys, fence, abort.
 // Why: a PMIx client costs a rank 10 ms; this costs two system calls.
-// Layout: header, one slot per rank, a heap of key records that only grows. Everything read from it
-// is checked: a rank that scribbles here may break its own job, never run code in another rank.
-// Lifetime: mpirun creates it; a rank inherits the descriptor, maps it and closes the descriptor.
-// Threads: every function but create() may be called by many processes at once.
+// Layout: header, one slot per rank, a heap of key records that only grows, the questions.
+// Everything read from it is checked: a rank that scribbles here may break its own job, never run
+// code in another rank. Lifetime: mpirun creates it; a rank inherits the descriptor, maps it and
+// closes the descriptor. Threads: every function but create() may be called by many processes at
+// once.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 
 #include "base/fd.hpp"
 #include "boot/boot.hpp"
+#include "boot/questions.hpp"
 
 namespace tern::boot {
 
@@ -38,6 +40,8 @@ class SharedJob {
     int keeper_fd = -1;        // inherited: a socket to mpirun's keeper (base/keeper.hpp)
     std::uint32_t domain = 0;  // mpirun's proc_domain(); 0: the same for all ranks
   };
+
+  Questions questions;
 
   SharedJob() = default;
   static SharedJob create(int fd, const Facts& facts);
@@ -93,22 +97,6 @@ class SharedJob {
   // Whether the rank waits in a fence now.
   [[nodiscard]] bool in_fence(int rank) const noexcept;
 
-  // "What do you wait for?": mpirun asks, ranks that wait answer in their part of the memory.
-  static constexpr std::size_t kAnswerRoom = 4080;
-  void ask() noexcept;
-  // The word of questions, and the number of the last question.
-  [[nodiscard]] FutexWord question() const noexcept;
-  void answer(int rank, std::uint32_t question, std::string_view text) noexcept;
-  // False where the rank has not answered the last question.
-  [[nodiscard]] bool answered(int rank, std::string* text) const;
-  // Since when the rank waits without progress (now_ns()); 0: it does not, or has not said so
-  // again.
-  void set_waiting(int rank, std::int64_t since_ns, std::int64_t until_ns) noexcept;
-  [[nodiscard]] std::int64_t waiting_since(int rank) const noexcept;
-  // Where in its own memory the rank keeps the name of its main thread's last MPI call.
-  void set_call_address(int rank, std::uint64_t address) noexcept;
-  [[nodiscard]] std::uint64_t call_address(int rank) const noexcept;
-
   // The first abort of the job wins; others are told nothing.
   void record_abort(int rank, int code, std::string_view text) noexcept;
   struct Abort {
@@ -122,12 +110,11 @@ class SharedJob {
   struct Header;
   struct Slot;
   struct Record;
-  struct Answer;
   explicit SharedJob(Mapping map) noexcept : map_(std::move(map)) {}
   [[nodiscard]] Header& header() const noexcept;
   [[nodiscard]] Slot& slot(int rank) const noexcept;
-  [[nodiscard]] Answer& answer_of(int rank) const noexcept;
   [[nodiscard]] std::size_t heap_end() const noexcept;
+  void set_size(std::uint32_t size) noexcept;
   [[nodiscard]] const Record* record_at(std::uint32_t offset) const noexcept;
 
   Mapping map_;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "boot/boot.hpp"
 #include "boot/ways.hpp"
 #include "mpi.h"
 

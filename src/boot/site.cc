@@ -8,6 +8,7 @@
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/process_id.hpp"
+#include "boot/boot.hpp"
 #include "boot/calls.hpp"
 #include "boot/ways.hpp"
 #include "mpi.h"

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <memory>
-
-#include "boot/boot.hpp"
+#include <string>
 
 namespace tern::boot {
 
+class Boot;
 struct PmixLibrary;
 
 std::unique_ptr<Boot> make_mpirun_boot();

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "cuda/device.hpp"
 #include "cuda/loaded.hpp"
 
 namespace tern::core {

@@ -6,8 +6,11 @@
 // Threads: any. See: tests/gpu/mpi/several_allocations.cc.
 #pragma once
 
-#include "core/device_copy.hpp"
+#include "core/data.hpp"
 
+namespace tern::cuda {
+class Job;
+}
 namespace tern::core {
 
 /// Orders the job behind what the application has written to the data, which begins in `first`.

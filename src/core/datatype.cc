@@ -3,6 +3,7 @@
 #include "core/datatype.hpp"
 
 #include <cstring>
+#include <vector>
 
 #include "core/datatype_copy.hpp"
 #include "core/datatype_recipe.hpp"
@@ -68,6 +69,53 @@ class PieceList {
   bool full_ = false;
 };
 
+struct PairSizes {
+  MPI_Count value, index;
+};
+
+/// The two halves of a pair type; {0, 0} for any other.
+PairSizes pair_sizes(const Datatype& type) noexcept {
+  if (type.number() < Number::kFloatInt || type.number() > Number::kDoubleDouble) return {0, 0};
+  if (type.number() >= Number::kFloatFloat) return {type.size() / 2, type.size() / 2};
+  return {type.size() - 4, 4};
+}
+
+/// Basic elements in the first `bytes` of an element of `type`; -1: the bytes end inside a basic
+/// element.
+MPI_Count elements_in_one(const Datatype& type, MPI_Count bytes) noexcept {
+  const std::vector<Ref<Datatype>>& types = type.recipe().types;
+  const std::vector<MPI_Count>& repeats = type.recipe().repeats;
+  if (types.empty()) return pair_sizes(type).value == bytes ? 1 : -1;
+  if (repeats.empty()) return types[0]->elements_in(bytes);
+  MPI_Count elements = 0;
+  for (size_t i = 0; i < types.size() && bytes > 0; ++i) {
+    const MPI_Count part = repeats[i] * types[i]->size();
+    if (bytes < part) {
+      const MPI_Count last = types[i]->elements_in(bytes);
+      return last < 0 ? -1 : elements + last;
+    }
+    elements += repeats[i] * types[i]->elements();
+    bytes -= part;
+  }
+  return elements;
+}
+
+/// The packed bytes of the first `elements` basic elements of an element of `type`.
+MPI_Count bytes_of_one(const Datatype& type, MPI_Count elements) noexcept {
+  const std::vector<Ref<Datatype>>& types = type.recipe().types;
+  const std::vector<MPI_Count>& repeats = type.recipe().repeats;
+  if (types.empty()) return elements == 1 ? pair_sizes(type).value : 0;
+  if (repeats.empty()) return types[0]->bytes_of(elements);
+  MPI_Count bytes = 0;
+  for (size_t i = 0; i < types.size() && elements > 0; ++i) {
+    const MPI_Count part = repeats[i] * types[i]->elements();
+    if (elements < part) return bytes + types[i]->bytes_of(elements);
+    bytes += repeats[i] * types[i]->size();
+    elements -= part;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Datatype::~Datatype() = default;
@@ -115,14 +163,14 @@ MPI_Count Datatype::elements_in(MPI_Count bytes) const noexcept {
   const MPI_Count whole = bytes / size_;
   const MPI_Count rest = bytes % size_;
   if (rest == 0) return whole * elements_;
-  const MPI_Count more = recipe_->elements_in(*this, rest);
+  const MPI_Count more = elements_in_one(*this, rest);
   return more < 0 ? -1 : whole * elements_ + more;
 }
 
 MPI_Count Datatype::bytes_of(MPI_Count elements) const noexcept {
   if (elements_ == 0) return 0;
   const MPI_Count rest = elements % elements_;
-  return elements / elements_ * size_ + (rest == 0 ? 0 : recipe_->bytes_of(*this, rest));
+  return elements / elements_ * size_ + (rest == 0 ? 0 : bytes_of_one(*this, rest));
 }
 
 }  // namespace tern::core

@@ -146,12 +146,12 @@ void make_predefined_types(Process& process) {
 }
 
 void free_predefined_types(Process& process) noexcept {
-  for (const auto& [key, type] : process.parameterised_types) {
+  for (const auto& [key, type] : process.parameterised.all) {
     if (type == nullptr) continue;  // its creation failed
     process.handles.erase(*type);
     type->release();
   }
-  process.parameterised_types.clear();
+  process.parameterised.all.clear();
   for (const PredefinedRow& row : kRows) {
     Datatype& type = predefined_type(process, row.constant);
     process.handles.erase(type);

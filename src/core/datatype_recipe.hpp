@@ -24,12 +24,6 @@ struct Recipe {
   std::vector<Ref<Datatype>> types;
   std::vector<MPI_Count>
       repeats;  // of each of `types`, in packing order; empty: one type fills the whole
-
-  /// Basic elements in the first `bytes` of one element of `type`; -1 where they end inside a basic
-  /// element.
-  [[nodiscard]] MPI_Count elements_in(const Datatype& type, MPI_Count bytes) const noexcept;
-  /// The packed bytes of the first `elements` basic elements of one element of `type`.
-  [[nodiscard]] MPI_Count bytes_of(const Datatype& type, MPI_Count elements) const noexcept;
 };
 
 }  // namespace tern::core

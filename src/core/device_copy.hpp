@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/datatype.hpp"
+#include "core/data.hpp"
 #include "cuda/device.hpp"
 #include "mpi.h"
 
@@ -18,33 +18,6 @@ namespace tern::core {
 
 class Op;
 class Process;
-
-/// `count` elements of `type` at `address`, and where that is.
-struct Data {
-  void* address = nullptr;
-  MPI_Count count = 0;
-  Datatype* type = nullptr;
-  cuda::MemoryKind kind = cuda::MemoryKind::kUnknown;
-  [[nodiscard]] size_t bytes() const noexcept {
-    return static_cast<size_t>(count) * static_cast<size_t>(type->size());
-  }
-  /// Where the first byte may lie; absolute types count from 0.
-  [[nodiscard]] std::byte* first() const noexcept {
-    return static_cast<std::byte*>(address) + type->true_lb();
-  }
-  [[nodiscard]] bool on_device() const noexcept { return cuda::on_device(kind); }
-  /// Finds out the kind where it is not known yet.
-  void ask() noexcept {
-    if (kind == cuda::MemoryKind::kUnknown)
-      kind = count == 0 ? cuda::MemoryKind::kHost : cuda::kind_of(first());
-  }
-};
-
-/// The same, of a kind that is known.
-[[nodiscard]] inline Data with_kind(Data data) noexcept {
-  data.ask();
-  return data;
-}
 
 /// A job on the device whose memory `address` is, ordered behind what the application has written
 /// to that allocation; not valid, with *code and fail() text, where it cannot be used.

@@ -51,17 +51,23 @@ class Process {
 
   int world_rank = 0;  // in the namespace that launched this process
   int world_size = 1;
-  int node_size = 1;            // ranks of that namespace on this host, this one included
-  bool oversubscribed = false;  // more ranks than cores here: no thread spins
-  int numa = -1;  // the NUMA node of this process; -1: unknown, or few ranks on this host
-  ThreadLevel thread_level = ThreadLevel::kSingle;
+  /// Where this process runs.
+  struct Node {
+    int ranks = 1;                // of the own namespace on this host, this one included
+    bool oversubscribed = false;  // more ranks than cores here: no thread spins
+    int numa = -1;  // the NUMA node of this process; -1: unknown, or few ranks on this host
+  } node;
+
+  struct Threads {
+    ThreadLevel level = ThreadLevel::kSingle;
+    bool wants_progress = false;
+    bool wants_proxy = false;  // there is, or will be, a thread for enqueued operations
+    std::atomic<bool> has_progress{false};
+  } threads;
   /// Several threads may be inside MPI: the channels' locks count.
   [[nodiscard]] bool threaded() const noexcept {
-    return thread_level == ThreadLevel::kMultiple || wants_progress_thread || wants_proxy;
+    return threads.level == ThreadLevel::kMultiple || threads.wants_progress || threads.wants_proxy;
   }
-  bool wants_progress_thread = false;
-  bool wants_proxy = false;  // there is, or will be, a thread for enqueued operations
-  std::atomic<bool> has_progress_thread{false};
   bool checks = true;  // argument checks of the C API
 
   Communicator* world = nullptr;
@@ -73,9 +79,11 @@ class Process {
   void (*abort_job)(Process* process, int code, const char* text) noexcept = nullptr;
 
   /// The types of MPI_Type_create_f90_*: the same call gives the same type.
-  /// By combiner, precision and range; each holds one reference until the process ends.
-  std::map<std::array<int, 3>, Datatype*> parameterised_types;
-  std::mutex parameterised_mutex;  // of parameterised_types, over look-up and creation
+  struct ParameterisedTypes {
+    /// By combiner, precision and range; each holds one reference until the process ends.
+    std::map<std::array<int, 3>, Datatype*> all;
+    std::mutex mutex;  // over look-up and creation
+  } parameterised;
 
   cuda::Gpus gpus;  // empty until a buffer lies on one
 
@@ -85,14 +93,14 @@ class Process {
     using Count = std::atomic<uint64_t>;
     Count mapped{0}, copied{0}, by_messages{0};
     Count by_target{0};  // of the copied ones: the target did them, which polled
+    /// That the kernel does not copy between windows here.
+    std::atomic<bool> refusal_said{false};
     static void add_to(Count& count) noexcept {
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
   } window_operations;
   /// A communicator of this rank was interrupted: peers may answer what has ended here.
   std::atomic<bool> has_interrupted{false};
-  /// That the kernel does not copy between windows here.
-  std::atomic<bool> refused_copies_said{false};
 
   Progress::Shared waits;
 

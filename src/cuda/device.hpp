@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "cuda/driver.hpp"
-#include "cuda/event.hpp"
+#include "cuda/event_pool.hpp"
 #include "cuda/late_writes.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/residency.hpp"

@@ -3,6 +3,7 @@ cuda_sources += src/cuda/copy.cc
 cuda_sources += src/cuda/device.cc
 cuda_sources += src/cuda/driver.cc
 cuda_sources += src/cuda/event.cc
+cuda_sources += src/cuda/event_pool.cc
 cuda_sources += src/cuda/exportable.cc
 cuda_sources += src/cuda/job.cc
 cuda_sources += src/cuda/late_writes.cc

@@ -358,7 +358,7 @@ class Creation {
 
   /// Once in a process: where one window's memory is refused, most are.
   void warn_of_refusal() const {
-    if (refusal_.empty() || parent_.process().refused_copies_said.exchange(true)) return;
+    if (refusal_.empty() || parent_.process().window_operations.refusal_said.exchange(true)) return;
     parent_.process().explain.warn(
         "fallback", {{"what", "messages to windows"}, {"why", refusal_}},
         strf("windows of the program's own memory are reached by messages, which the target must "

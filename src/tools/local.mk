@@ -21,16 +21,16 @@ mpirun_sources += \
   src/tools/mpirun/job.cc src/tools/mpirun/job_end.cc src/tools/mpirun/job.hpp \
   src/tools/mpirun/lines.cc src/tools/mpirun/lines.hpp \
   src/tools/mpirun/loop.cc src/tools/mpirun/loop.hpp \
+  src/tools/mpirun/meeting.cc src/tools/mpirun/meeting.hpp \
   src/tools/mpirun/not_started.cc src/tools/mpirun/not_started.hpp \
-  src/tools/mpirun/option_elsewhere.cc src/tools/mpirun/option_parser.hpp \
+  src/tools/mpirun/option_elsewhere.cc src/tools/mpirun/option_parser.cc src/tools/mpirun/option_parser.hpp \
   src/tools/mpirun/option_table.cc src/tools/mpirun/option_values.cc \
   src/tools/mpirun/options.cc src/tools/mpirun/options.hpp \
   src/tools/mpirun/output_files.cc src/tools/mpirun/output_files.hpp \
+  src/tools/mpirun/outputs.cc src/tools/mpirun/outputs.hpp \
   src/tools/mpirun/parameters.cc src/tools/mpirun/parameters.hpp \
   src/tools/mpirun/placement.cc src/tools/mpirun/placement.hpp \
-  src/tools/mpirun/pmix_door.cc src/tools/mpirun/pmix_door.hpp \
   src/tools/mpirun/pmix_server.cc src/tools/mpirun/pmix_server.hpp \
-  src/tools/mpirun/relay.cc src/tools/mpirun/relay.hpp \
   src/tools/mpirun/room.cc src/tools/mpirun/room.hpp \
   src/tools/mpirun/sink.cc src/tools/mpirun/sink.hpp \
   src/tools/mpirun/spawn.cc src/tools/mpirun/spawn.hpp \
@@ -41,7 +41,7 @@ mpirun_sources += \
   src/tools/mpirun/wait_graph.cc src/tools/mpirun/wait_graph.hpp \
   src/base/ended.cc src/base/error.cc src/base/fd.cc src/base/futex.cc src/base/keeper.cc src/base/last_words.cc src/base/log.cc \
   src/base/mail.cc src/base/params.cc src/base/process_id.cc src/base/wait_report.cc \
-  src/boot/pmix_library.cc src/boot/process_set.cc src/boot/shared_job.cc \
+  src/boot/pmix_library.cc src/boot/process_set.cc src/boot/questions.cc src/boot/shared_job.cc \
   src/topo/core_hold.cc src/topo/cpus.cc src/topo/hwloc_library.cc src/topo/machine.cc
 nodist_libmpirun_la_SOURCES = gen/coll/algorithm_words.cc
 

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "tests/fuzz/bytes.hpp"
-#include "tools/mpirun/options.hpp"
+#include "tools/mpirun/option_parser.hpp"
 
 namespace tern::fuzz {
 

@@ -119,6 +119,39 @@ sys.exit(let_in != 0 or len(ports) < 2)
 END_OF_PYTHON
 }
 
+# libpmix waits for the first bytes of each connection: a silent one would keep all others out.
+listening_ports() { # of mpirun
+  python3 - "$job" <<'END_OF_PYTHON'
+import os, sys
+own = '/proc/%s/fd/' % sys.argv[1]
+sockets = {os.readlink(own + name)[8:-1] for name in os.listdir(own) if os.readlink(own + name).startswith('socket:')}
+for fields in map(str.split, open('/proc/net/tcp')):
+    if fields[3] == '0A' and fields[9] in sockets:
+        print(int(fields[1].split(':')[1], 16))
+END_OF_PYTHON
+}
+is_there() { # is_there PATTERN: within 10 seconds
+  local i
+  for ((i = 0; i < 200; i++)); do compgen -G "$1" >/dev/null && return; sleep 0.05; done
+  false
+}
+silence_keeps_nobody_out() {
+  local ports stranger answer=0
+  rm -f ready
+  TERN_BOOT=pmix "$MPIRUN" -n 2 sh -c '[ $PMIX_RANK = 0 ] || while [ ! -e go ]; do sleep 0.05; done; exec ./wait' &
+  job=$!
+  is_there "tmp/tern-mpirun.*" || return 1
+  ports=$(listening_ports)
+  [ "$(wc -w <<<"$ports")" = 2 ] || return 1
+  setpriv --reuid=65534 --regid=65534 --clear-groups bash -c 'for port; do exec {fd}<>/dev/tcp/127.0.0.1/$port; done; exec sleep 30' bash $ports &
+  stranger=$!
+  sleep 0.5
+  touch go
+  is_there ready || answer=1
+  kill $stranger
+  return $answer
+}
+
 check "a job runs" start A=b
 check "no other user opens its descriptors, memory and environment" cannot_open_anything
 check "no other user signals it" cannot_signal
@@ -132,5 +165,7 @@ check "no other user opens anything of it" cannot_open_anything
 check "the server's folder is closed and cannot be guessed" folders_are_closed
 check "its PMIx door looks at addresses, too" cannot_borrow_a_port
 check "no secret in its command lines" no_secret_in_command_lines
+stop
+check "another user's silent connections keep no rank out" silence_keeps_nobody_out
 stop
 totals

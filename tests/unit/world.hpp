@@ -71,9 +71,9 @@ class World {
       process.boot = boot.get();
       process.world_rank = boot->rank();
       process.world_size = boot->size();
-      process.node_size = static_cast<int>(boot->local_ranks().size());
-      process.oversubscribed = true;  // threads of a test share few cores
-      process.thread_level = level_;
+      process.node.ranks = static_cast<int>(boot->local_ranks().size());
+      process.node.oversubscribed = true;  // threads of a test share few cores
+      process.threads.level = level_;
       {
         api::Runtime rooms(process);
         rooms.meet_all();

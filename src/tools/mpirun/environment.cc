@@ -33,15 +33,14 @@ bool is_stranger(const char* entry) {
 
 }  // namespace
 
-Environment::Environment(const char* const* inherited, const std::string& job_id, int ranks,
-                         int universe_size) {
+Environment::Environment(const char* const* inherited, const JobFacts& facts) {
   for (; *inherited != nullptr; ++inherited)
     if (!is_stranger(*inherited)) common_.emplace_back(*inherited);
-  const std::string size = std::to_string(ranks);
-  set("PMIX_NAMESPACE", job_id);
+  const std::string size = std::to_string(facts.size);
+  set("PMIX_NAMESPACE", facts.id);
   set("OMPI_COMM_WORLD_SIZE", size);
   set("OMPI_COMM_WORLD_LOCAL_SIZE", size);
-  set("OMPI_UNIVERSE_SIZE", std::to_string(universe_size));
+  set("OMPI_UNIVERSE_SIZE", std::to_string(facts.universe_size));
   set("MPI_LOCALNRANKS", size);
 }
 

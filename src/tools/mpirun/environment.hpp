@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/mpirun/meeting.hpp"
 #include "tools/mpirun/options.hpp"
 
 namespace tern::mpirun {
@@ -13,8 +14,7 @@ namespace tern::mpirun {
 class Environment {
  public:
   // What all ranks of a job have.
-  Environment(const char* const* inherited, const std::string& job_id, int ranks,
-              int universe_size);
+  Environment(const char* const* inherited, const JobFacts& facts);
 
   void set(const std::string& name, const std::string& value);
   void unset(const std::string& name);

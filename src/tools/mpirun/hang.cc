@@ -62,8 +62,8 @@ Hang::Hang(Loop& loop, boot::SharedJob& shared, Job job)
 void Hang::report(const std::string& reason, const std::function<void()>& then) {
   before_.clear();
   for (int rank = 0; rank < static_cast<int>(job_.ranks().size()); ++rank)
-    before_.push_back({shared_.waiting_since(rank), shared_.in_fence(rank)});
-  shared_.ask();
+    before_.push_back({shared_.questions.waiting_since(rank), shared_.in_fence(rank)});
+  shared_.questions.ask();
   collect(rounds_of_asking(), reason, then);
 }
 
@@ -71,7 +71,7 @@ bool Hang::is_steady(int rank) const {
   if (static_cast<std::size_t>(rank) >= before_.size()) return false;
   const Before& before = before_[static_cast<std::size_t>(rank)];
   if (shared_.in_fence(rank)) return before.in_fence;
-  return before.waiting_since != 0 && before.waiting_since == shared_.waiting_since(rank);
+  return before.waiting_since != 0 && before.waiting_since == shared_.questions.waiting_since(rank);
 }
 
 bool Hang::all_answered() const {
@@ -79,7 +79,7 @@ bool Hang::all_answered() const {
   std::string text;
   for (std::size_t i = 0; i < ranks.size(); ++i)
     if (!ranks[i].ended && !shared_.in_fence(static_cast<int>(i)) &&
-        !shared_.answered(static_cast<int>(i), &text))
+        !shared_.questions.answered(static_cast<int>(i), &text))
       return false;
   return true;
 }
@@ -95,7 +95,7 @@ void Hang::collect(int rounds, const std::string& reason, const std::function<vo
 
 // Read from the rank's own memory: nothing was written down for it before.
 std::string Hang::last_call(int rank, pid_t pid) const {
-  std::uint64_t address = shared_.call_address(rank);
+  std::uint64_t address = shared_.questions.call_address(rank);
   char name[64] = {};
   if (address == 0 || !read_memory(pid, address, &address, sizeof address) || address == 0 ||
       !read_memory(pid, address, name, sizeof name - 1))
@@ -125,7 +125,7 @@ std::string Hang::line_of(int rank, const Rank& known, WaitNode* node) const {
   }
   if (shared_.in_fence(rank)) return fence_of(rank, job_.ranks(), node);
   std::string text;
-  if (shared_.answered(rank, &text)) node->reports = decode_wait_reports(text);
+  if (shared_.questions.answered(rank, &text)) node->reports = decode_wait_reports(text);
   if (node->reports.empty()) {
     const std::string call = last_call(rank, known.pid);
     const char* told = call.empty() ? "outside MPI" : "outside MPI; its last call there was ";
@@ -169,7 +169,7 @@ void Hang::look() {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const int rank = static_cast<int>(i);
     if (ranks[i].ended || shared_.in_fence(rank)) continue;
-    const std::int64_t since = shared_.waiting_since(rank);
+    const std::int64_t since = shared_.questions.waiting_since(rank);
     all_wait &= since > 0;
     newest = std::max(newest, since);
   }

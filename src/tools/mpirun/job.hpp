@@ -3,7 +3,7 @@
 // code.
 // Rules: the first failure decides the exit code (128 + signal where one killed a rank). A rank
 // that fails before MPI_Finalize takes the others with it: SIGTERM, half a second later SIGKILL.
-// What has not ended five seconds after that is named and left behind. Ranks are reaped only when
+// Ranks that survive five more seconds are named and left behind. Ranks are reaped only when
 // all have ended, so that their process groups keep their numbers until then.
 // Threads: the loop's.
 #pragma once
@@ -11,26 +11,22 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include <array>
 #include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/fd.hpp"
-#include "base/keeper.hpp"
-#include "boot/shared_job.hpp"
 #include "tools/mpirun/environment.hpp"
 #include "tools/mpirun/feed.hpp"
 #include "tools/mpirun/guard.hpp"
 #include "tools/mpirun/hang.hpp"
 #include "tools/mpirun/loop.hpp"
+#include "tools/mpirun/meeting.hpp"
 #include "tools/mpirun/options.hpp"
-#include "tools/mpirun/output_files.hpp"
+#include "tools/mpirun/outputs.hpp"
 #include "tools/mpirun/placement.hpp"
-#include "tools/mpirun/pmix_door.hpp"
-#include "tools/mpirun/sink.hpp"
-#include "tools/mpirun/streams.hpp"
+#include "tools/mpirun/pmix_server.hpp"
 
 namespace tern::mpirun {
 
@@ -43,7 +39,7 @@ class Job {
   ~Job();
 
   void start();
-  [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
+  [[nodiscard]] int exit_code() const noexcept { return verdict_.exit_code(); }
 
   // The user's question: who waits for whom?
   void tell_waiting(const std::string& reason) { hang_.report(reason, {}); }
@@ -55,9 +51,7 @@ class Job {
   void send_all(int signal) noexcept;
   void continue_all();
 
-  void say(const std::string& text);
-  // What is no error; silent with --quiet.
-  void remark(const std::string& text);
+  Outputs outputs;
 
  private:
   struct Rank {
@@ -68,21 +62,30 @@ class Job {
     bool ended = false;
   };
 
-  // Hands descriptors from rank to rank (base/keeper.hpp).
-  struct RankSocket {
-    RankSocket();
-    Keeper keeper;
-    Fd inherited;  // the ranks' end
+  // From mpirun's start, for the ranks.
+  struct Original {
+    sigset_t signal_mask;
+    rlimit open_files;
+  };
+
+  // The first failure decides.
+  class Verdict {
+   public:
+    void decide(int exit_code) noexcept {
+      if (!decided_) exit_code_ = exit_code;
+      decided_ = true;
+    }
+    [[nodiscard]] bool decided() const noexcept { return decided_; }
+    [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
 
    private:
-    explicit RankSocket(std::array<int, 2> ends);
+    int exit_code_ = 0;
+    bool decided_ = false;
   };
 
   [[nodiscard]] bool wants_placement() const;
   void watch(Rank& rank);
   void start_rank(int number, int app_index, const std::string& path);
-  void connect_outputs(Rank& rank, Fd* output, Fd* error);
-  [[nodiscard]] Fd connect_output(const Rank& rank, Sink& shown, const char* name);
   [[nodiscard]] Fd connect_input(const Rank& rank);
   void set_environment();
   void ranks_started();
@@ -107,30 +110,19 @@ class Job {
 
   Loop& loop_;
   const Options& options_;
-  sigset_t mask_;
-  rlimit open_files_;  // as mpirun found it
-  std::string host_;
-  std::string id_;
-  int size_;
-  int universe_;  // MPI_UNIVERSE_SIZE: the larger of ranks and allowed processors
+  Original original_;
+  JobFacts facts_;
   Guard guard_;
-  Fd memory_fd_;
-  Fd event_fd_;
-  RankSocket keeper_;
-  boot::SharedJob shared_;
+  Meeting meeting_;
   Hang hang_;
-  PmixDoor door_;
+  PmixServer pmix_;
   Environment environment_;
-  Sink stdout_, stderr_;
-  Streams streams_;
-  std::vector<std::unique_ptr<OutputFile>> files_;
   std::unique_ptr<Feed> feed_;  // where ranks cannot have mpirun's stdin itself
   Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
   int silent_ends_ = 0;  // ranks that ended with 0 after MPI_Init and before MPI_Finalize
-  int exit_code_ = 0;
-  bool failed_ = false;  // exit_code_ is decided
+  Verdict verdict_;
   bool ending_ = false;  // ranks end because we told them to
   bool interrupted_ = false;
   bool looks_for_awaited_ = false;

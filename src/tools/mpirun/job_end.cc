@@ -27,7 +27,7 @@ constexpr double kTracerRound = 0.1;    // between looks whether a tracer has le
 }  // namespace
 
 std::string Job::name_of(const Rank& rank) const {
-  return strf("rank %d on host %s (pid %d, %s)", rank.number, host_.c_str(), rank.pid,
+  return strf("rank %d on host %s (pid %d, %s)", rank.number, facts_.host.c_str(), rank.pid,
               rank.app->command[0].c_str());
 }
 
@@ -47,7 +47,7 @@ void Job::on_exit(Rank& rank) {
   rank.pidfd.reset();
   rank.ended = true;
   --running_;
-  streams_.drain(rank.number);  // its last words come before ours
+  outputs.streams.drain(rank.number);  // its last words come before ours
   on_event();
   judge(rank, how);
   if (running_ == 0) all_ended();
@@ -62,7 +62,7 @@ void Job::look_again(Rank& rank) {
 
 void Job::judge(const Rank& rank, const siginfo_t& how) {
   if (ending_) return;
-  const boot::RankState state = shared_.state(rank.number);
+  const boot::RankState state = meeting_.shared.state(rank.number);
   if (how.si_code != CLD_EXITED) {
     fail(128 + how.si_status,
          strf("%s was killed by signal %d (%s%s%s). %s", name_of(rank).c_str(), how.si_status,
@@ -70,10 +70,9 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
               how.si_code == CLD_DUMPED ? ", core dumped" : "", fate_of(running_).c_str()));
   } else if (how.si_status != 0 && state == boot::RankState::kFinalised) {
     // It has done its part in MPI: the others may end in peace.
-    if (!failed_) exit_code_ = how.si_status;
-    failed_ = true;
-    say(strf("%s ended with exit code %d after MPI_Finalize.", name_of(rank).c_str(),
-             how.si_status));
+    verdict_.decide(how.si_status);
+    outputs.say(strf("%s ended with exit code %d after MPI_Finalize.", name_of(rank).c_str(),
+                     how.si_status));
   } else if (how.si_status != 0) {
     fail(how.si_status,
          strf("%s ended with exit code %d%s. %s", name_of(rank).c_str(), how.si_status,
@@ -99,7 +98,7 @@ void Job::look_for_awaited_ends() {
     for (const auto& rank : ranks_)
       if (const Rank* const absent = ended_that_keeps(*rank); absent != nullptr)
         return fail(1, strf("rank %d has ended %s, where rank %d waits for it. %s", absent->number,
-                            shared_.state(absent->number) == boot::RankState::kStarted
+                            meeting_.shared.state(absent->number) == boot::RankState::kStarted
                                 ? "and never called MPI_Init"
                                 : "and runs no further MPI program",
                             rank->number, fate_of(running_).c_str()));
@@ -110,8 +109,8 @@ void Job::look_for_awaited_ends() {
 // The ended rank that `waiting` waits for; null: none.
 const Job::Rank* Job::ended_that_keeps(const Rank& waiting) const {
   if (waiting.ended) return nullptr;
-  const int awaited = shared_.awaited(waiting.number);
-  const bool for_all = shared_.in_fence(waiting.number) && shared_.fence_waits();
+  const int awaited = meeting_.shared.awaited(waiting.number);
+  const bool for_all = meeting_.shared.in_fence(waiting.number) && meeting_.shared.fence_waits();
   for (const auto& rank : ranks_)
     if (rank->ended && (for_all || rank->number == awaited)) return rank.get();
   return nullptr;
@@ -122,7 +121,7 @@ void Job::judge_silent_end(const Rank& rank) {
   ++silent_ends_;
   if (running_ == 0) return;  // all_ended() speaks
   if (silent_ends_ == 1)
-    remark(
+    outputs.remark(
         strf("%s ended with exit code 0, but without MPI_Finalize. Ranks that still run in two "
              "seconds will be ended, as they may wait for it.",
              name_of(rank).c_str()));
@@ -135,8 +134,9 @@ void Job::judge_silent_end(const Rank& rank) {
 
 // Every rank has ended by itself, and some of them in the middle of MPI.
 void Job::judge_silent_ends() {
-  if (silent_ends_ == 0 || failed_) return;
-  const std::string who = size_ == 1 ? "the rank" : strf("%d of %d ranks", silent_ends_, size_);
+  if (silent_ends_ == 0 || verdict_.decided()) return;
+  const std::string who =
+      facts_.size == 1 ? "the rank" : strf("%d of %d ranks", silent_ends_, facts_.size);
   fail(1,
        strf("%s ended with exit code 0, but without MPI_Finalize, which every program that has "
             "called MPI_Init calls before it ends: it may have stopped half-way (exit, a missing "
@@ -146,8 +146,8 @@ void Job::judge_silent_ends() {
 
 void Job::on_event() {
   std::uint64_t count = 0;
-  [[maybe_unused]] const auto got = ::read(event_fd_.get(), &count, sizeof count);
-  const boot::SharedJob::Abort abort = shared_.abort();
+  [[maybe_unused]] const auto got = ::read(meeting_.event.get(), &count, sizeof count);
+  const boot::SharedJob::Abort abort = meeting_.shared.abort();
   if (abort.rank < 0 || abort.rank >= static_cast<int>(ranks_.size()) || ending_) return;
   const int code = (abort.code & 0xff) != 0 ? abort.code & 0xff : 1;
   const int others = running_ - (ranks_[static_cast<std::size_t>(abort.rank)]->ended ? 0 : 1);
@@ -157,10 +157,9 @@ void Job::on_event() {
 }
 
 void Job::fail(int exit_code, const std::string& text) {
-  say(text);
+  outputs.say(text);
   if (being_debugged()) tell_debugger_aborting(text);
-  if (!failed_) exit_code_ = exit_code;
-  failed_ = true;
+  verdict_.decide(exit_code);
   end_ranks(SIGTERM, kPatience);
 }
 
@@ -170,7 +169,7 @@ void Job::on_timeout() {
     if (running_ == 0 || ending_) return;
     fail(124, strf("the job still ran after %g seconds (--timeout): %d of %d ranks. They are being "
                    "ended.",
-                   options_.timeout_s, running_, size_));
+                   options_.timeout_s, running_, facts_.size));
   });
 }
 
@@ -195,16 +194,15 @@ void Job::leave_behind() {
   left_behind_ = true;
   for (const auto& rank : ranks_)
     if (!rank->ended)
-      say(strf("%s does not end though it was killed: it is %s. mpirun leaves it behind.",
-               name_of(*rank).c_str(), why_not_ended(rank->pid).c_str()));
-  streams_.close_all();
+      outputs.say(strf("%s does not end though it was killed: it is %s. mpirun leaves it behind.",
+                       name_of(*rank).c_str(), why_not_ended(rank->pid).c_str()));
+  outputs.streams.close_all();
   loop_.after(kDrainPatience, [this] { loop_.stop(); });
   maybe_stop();
 }
 
 void Job::interrupt(int signal) {
-  if (!failed_) exit_code_ = 128 + signal;
-  failed_ = true;
+  verdict_.decide(128 + signal);
   if (interrupted_) return send_all(SIGKILL);
   interrupted_ = true;
   const bool own = signal == SIGPIPE || signal == SIGXCPU;  // means nothing to ranks
@@ -214,14 +212,13 @@ void Job::interrupt(int signal) {
 void Job::all_ended() {
   judge_silent_ends();
   send_all(SIGKILL);  // what the ranks have started and left behind
-  if (!streams_.all_closed()) loop_.after(kDrainPatience, [this] { streams_.close_all(); });
+  if (!outputs.streams.all_closed())
+    loop_.after(kDrainPatience, [this] { outputs.streams.close_all(); });
   maybe_stop();
 }
 
 void Job::maybe_stop() {
-  if ((running_ == 0 || left_behind_) && streams_.all_closed() && stdout_.empty() &&
-      stderr_.empty())
-    loop_.stop();
+  if ((running_ == 0 || left_behind_) && outputs.all_written()) loop_.stop();
 }
 
 void Job::reap() {

@@ -15,7 +15,7 @@
 #include "tools/mpirun/elsewhere.hpp"
 #include "tools/mpirun/job.hpp"
 #include "tools/mpirun/loop.hpp"
-#include "tools/mpirun/options.hpp"
+#include "tools/mpirun/option_parser.hpp"
 #include "tools/mpirun/parameters.hpp"
 #include "tools/mpirun/placement.hpp"
 #include "tools/mpirun/room.hpp"
@@ -48,7 +48,7 @@ void on_signal(Job& job, int fd) {
   if (signal == SIGQUIT) return job.tell_waiting("SIGQUIT");
   if (signal == SIGCONT) return job.continue_all();
   if (signal == SIGXCPU)
-    job.say("mpirun has used all CPU time that ulimit -t allows; the job ends");
+    job.outputs.say("mpirun has used all CPU time that ulimit -t allows; the job ends");
   if (signal != SIGTSTP) return job.interrupt(signal);
   job.send_all(SIGSTOP);
   ::raise(SIGSTOP);
@@ -70,7 +70,7 @@ int run(const Options& options, Places places) {
   Job job(loop, options, std::move(places), mask);
   const Fd signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC));
   loop.watch(signal_fd.get(), EPOLLIN, [&] { on_signal(job, signal_fd.get()); });
-  for (const std::string& complaint : parameter_complaints(options)) job.say(complaint);
+  for (const std::string& complaint : parameter_complaints(options)) job.outputs.say(complaint);
   job.start();
   loop.run();
   return job.exit_code();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser of options and the table that it reads.
+// Errors: parse_options() throws tern::Error with a sentence that names the word, its value and the
+// nearest one.
 // Why a table of our own: people type "-np 4" and "-genv NAME VALUE"; libraries for command lines
 // read the first as "-n p 4" and know no option of two words.
 #pragma once
@@ -11,8 +13,13 @@
 
 namespace tern::mpirun {
 
-// An option of another launcher that changes no result: taken with its values, and said to have no
-// effect.
+// `words` is argv without argv[0].
+[[nodiscard]] Options parse_options(const std::vector<std::string>& words);
+
+// The text of --help, made from the same table as the parser.
+[[nodiscard]] std::string help_text();
+
+// An option of another launcher without influence on results: taken with its values, with a remark.
 struct WithoutEffect {
   const char* names;  // as in OptionRow
   int values;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user typed after mpirun, understood.
-// Errors: parse_options() throws tern::Error with a sentence that names the word, its value and the
-// nearest one.
+// The user's words after mpirun, understood.
 // See: man1/mpirun, tests/unit/tools/options_test.cc.
 #pragma once
 
@@ -77,11 +75,5 @@ struct Options {
 [[nodiscard]] std::vector<boot::ProcessSet> process_sets_of(const Options& options);
 
 inline constexpr int kMostRanks = 65536;
-
-// `words` is argv without argv[0].
-[[nodiscard]] Options parse_options(const std::vector<std::string>& words);
-
-// The text of --help, made from the same table as the parser.
-[[nodiscard]] std::string help_text();
 
 }  // namespace tern::mpirun

@@ -2,8 +2,20 @@
 // libpmix as a server for one host.
 #include "tools/mpirun/pmix_server.hpp"
 
+#include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pmix_version.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -20,7 +32,7 @@ namespace {
 
 const boot::PmixLibrary& pmix() { return boot::pmix_library(); }
 
-// What the upcalls work on: libpmix hands them no pointer of ours. Its thread outlives the server.
+// For the upcalls, to which libpmix hands no pointer of mpirun. Its thread outlives the server.
 struct Upcalls {
   Loop* loop;
   boot::SharedJob* shared;
@@ -29,6 +41,10 @@ struct Upcalls {
 };
 Upcalls the_upcalls;
 std::mutex the_upcalls_mutex;
+
+// Clients that libpmix has not accepted yet.
+std::vector<Fd> the_clients;
+std::mutex the_clients_mutex;
 
 void check(pmix_status_t status, const char* what) {
   if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return;
@@ -119,11 +135,11 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char te
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-// All ranks are on this host: what was collected here is everything.
+// All ranks are on this host: `data` is from all of them.
 pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t, char* data,
                        size_t bytes, pmix_modex_cbfunc_t done, void* done_data) {
   auto copy = std::make_shared<std::string>(data != nullptr ? std::string(data, bytes) : "");
-  std::free(data);  // the upcall's to release
+  std::free(data);  // the upcall releases the data
   const std::lock_guard lock(the_upcalls_mutex);
   if (the_upcalls.ranks == 0) return PMIX_ERR_NOT_AVAILABLE;
   the_upcalls.loop->post([copy, done, done_data] {
@@ -157,8 +173,8 @@ std::string join_ranks(int ranks) {
   return list;
 }
 
-void register_job(const PmixFacts& facts, const pmix_proc_t& job, const std::string& directory) {
-  const std::string everybody = join_ranks(facts.ranks);
+void register_job(const JobFacts& facts, const pmix_proc_t& job, const std::string& directory) {
+  const std::string everybody = join_ranks(facts.size);
   char* nodes = nullptr;
   char* procs = nullptr;
   check(pmix().generate_regex(facts.host.c_str(), &nodes), "coding the host");
@@ -166,17 +182,17 @@ void register_job(const PmixFacts& facts, const pmix_proc_t& job, const std::str
   Attributes list;
   list.coded(PMIX_NODE_MAP, nodes);
   list.coded(PMIX_PROC_MAP, procs);
-  list.text(PMIX_JOBID, facts.job_id);
+  list.text(PMIX_JOBID, facts.id);
   list.text(PMIX_NSDIR, directory);
   list.text(PMIX_LOCAL_PEERS, everybody);
   list.number(PMIX_UNIV_SIZE, facts.universe_size);
-  list.number(PMIX_JOB_SIZE, facts.ranks);
+  list.number(PMIX_JOB_SIZE, facts.size);
   list.number(PMIX_MAX_PROCS, facts.universe_size);
-  list.number(PMIX_LOCAL_SIZE, facts.ranks);
-  list.number(PMIX_NODE_SIZE, facts.ranks);
+  list.number(PMIX_LOCAL_SIZE, facts.size);
+  list.number(PMIX_NODE_SIZE, facts.size);
   list.number(PMIX_NUM_NODES, 1);
   list.number(PMIX_JOB_NUM_APPS, facts.apps);
-  for (int rank = 0; rank < facts.ranks; ++rank) {
+  for (int rank = 0; rank < facts.size; ++rank) {
     Attributes& one = list.nested(PMIX_PROC_INFO_ARRAY);
     one.rank(PMIX_RANK, rank);  // first: leaving it out hangs the clients
     one.rank(PMIX_GLOBAL_RANK, rank);
@@ -186,7 +202,7 @@ void register_job(const PmixFacts& facts, const pmix_proc_t& job, const std::str
     one.number(PMIX_NODEID, 0);
     one.text(PMIX_HOSTNAME, facts.host);
   }
-  check(pmix().server_register_nspace(job.nspace, facts.ranks, list.data(), list.size(), nullptr,
+  check(pmix().server_register_nspace(job.nspace, facts.size, list.data(), list.size(), nullptr,
                                       nullptr),
         "registering the job");
 }
@@ -203,11 +219,156 @@ int port_from(char** environment) {
   return port;
 }
 
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+const sockaddr* generic(const sockaddr_in& address) {
+  return reinterpret_cast<const sockaddr*>(&address);
+}
+
+sockaddr_in name_of(int fd, int (*function)(int, sockaddr*, socklen_t*)) {
+  sockaddr_in address{};
+  socklen_t bytes = sizeof address;
+  function(fd, reinterpret_cast<sockaddr*>(&address), &bytes);
+  return address;
+}
+
+// The user who owns the socket at `from` that is connected to `to`; -1: unknown, or in another
+// state.
+long owner_of(const sockaddr_in& from, const sockaddr_in& to, int state) {
+  struct {
+    nlmsghdr head{};
+    inet_diag_req_v2 body{};
+  } question;
+  question.head.nlmsg_len = sizeof question;
+  question.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  question.head.nlmsg_flags = NLM_F_REQUEST;
+  question.body.sdiag_family = AF_INET;
+  question.body.sdiag_protocol = IPPROTO_TCP;
+  question.body.id = {from.sin_port,        to.sin_port, {from.sin_addr.s_addr},
+                      {to.sin_addr.s_addr}, 0,           {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
+  struct {
+    nlmsghdr head{};
+    inet_diag_msg body{};
+    char attributes[1024];
+  } answer;
+  const Fd kernel(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (!kernel.valid() || ::send(kernel.get(), &question, sizeof question, 0) < 0 ||
+      ::recv(kernel.get(), &answer, sizeof answer, 0) < 0 ||
+      answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY || answer.body.idiag_state != state)
+    return -1;
+  return answer.body.idiag_uid;
+}
+
+// libpmix believes the user that a client names, and waits for ever for a client that says nothing.
+// Where the kernel tells no owner even of mpirun's own listener, the secret name of the job must
+// do.
+bool is_from_other_user(int client, int listener) {
+  const sockaddr_in own = name_of(client, ::getsockname), peer = name_of(client, ::getpeername);
+  const long user = ::getuid();
+  return owner_of(peer, own, TCP_ESTABLISHED) != user &&
+         owner_of(name_of(listener, ::getsockname), {}, TCP_LISTEN) == user;
+}
+
+// A name that cannot be guessed, for a directory of this user alone.
+std::string directory_name() {
+  const char* base = std::getenv("TMPDIR");
+  if (base == nullptr || *base != '/' || std::strlen(base) > 160) base = "/tmp";
+  return strf("%s/tern-mpirun.%s", base, random_name().c_str());
+}
+
+// For libpmix, which takes this function instead of libc's. Connections to libpmix's own port serve
+// as a signal only: they are replaced by clients, or closed where no client waits.
+int accept_client(int fd, sockaddr* address, socklen_t* bytes) {
+  const Fd woken(::accept4(fd, address, bytes, SOCK_CLOEXEC));
+  if (!woken.valid()) return -1;
+  const std::lock_guard lock(the_clients_mutex);
+  if (the_clients.empty()) {
+    errno = EAGAIN;
+    return -1;
+  }
+  const int client = the_clients.front().release();
+  the_clients.erase(the_clients.begin());
+  return client;
+}
+
 }  // namespace
 
-PmixServer::PmixServer(Loop& loop, const PmixFacts& facts, boot::SharedJob& shared,
-                       const std::string& directory) {
-  the_upcalls = {&loop, &shared, facts.ranks, facts.event_fd};
+std::string random_name() {
+  std::uint64_t random[2] = {};
+  if (::getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
+    throw Error(MPI_ERR_OTHER,
+                strf("mpirun gets no random numbers from the kernel: %s", std::strerror(errno)));
+  return strf("%016llx%016llx", static_cast<unsigned long long>(random[0]),
+              static_cast<unsigned long long>(random[1]));
+}
+
+PmixServer::PmixServer(Loop& loop, const JobFacts& facts, Meeting& meeting, Guard& guard)
+    : loop_(loop),
+      facts_(facts),
+      meeting_(meeting),
+      guard_(guard),
+      listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+  const sockaddr_in address = loopback(0);
+  // Without a port only foreign MPI libraries fail to start, with a message of their own.
+  if (!listener_.valid() || ::bind(listener_.get(), generic(address), sizeof address) != 0 ||
+      ::listen(listener_.get(), SOMAXCONN) != 0)
+    return;
+  port_ = ntohs(name_of(listener_.get(), ::getsockname).sin_port);
+  loop_.watch(listener_.get(), EPOLLIN, [this] { on_client(); });
+}
+
+void PmixServer::tell(Environment& environment) const {
+  if (port_ == 0) return;
+  const std::string uri = strf("mpirun.%d;tcp4://127.0.0.1:%d", ::getpid(), port_);
+  for (const char* name : {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
+                           "PMIX_SERVER_URI2", "PMIX_SERVER_URI21"})
+    environment.set(name, uri);
+  environment.set("PMIX_SECURITY_MODE", "native");
+  environment.set("PMIX_BFROP_BUFFER_TYPE", "PMIX_BFROP_BUFFER_NON_DESC");
+  environment.set("PMIX_GDS_MODULE", "hash");
+  environment.set("PMIX_HOSTNAME", facts_.host);
+  environment.set("PMIX_VERSION", strf("%ld.%ld.%ld", PMIX_VERSION_MAJOR, PMIX_VERSION_MINOR,
+                                       PMIX_VERSION_RELEASE));
+}
+
+void PmixServer::on_client() {
+  Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!client.valid() || is_from_other_user(client.get(), listener_.get())) return;
+  try {
+    if (libpmix_port_ == 0) start();
+    hand_over(std::move(client));
+  } catch (const Error& error) {
+    if (on_trouble) on_trouble(error.what());
+  }
+}
+
+// libpmix offers no way to be given a connection. So an empty one wakes its listening thread, and
+// accept_client() puts the client in its place.
+void PmixServer::hand_over(Fd client) {
+  const sockaddr_in address = loopback(libpmix_port_);
+  const Fd empty(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const std::lock_guard lock(the_clients_mutex);
+  if (!empty.valid() || ::connect(empty.get(), generic(address), sizeof address) != 0)
+    throw Error(MPI_ERR_OTHER,
+                strf("mpirun cannot reach its own PMIx server: %s", std::strerror(errno)));
+  the_clients.push_back(std::move(client));
+}
+
+void PmixServer::start() {
+  const std::string directory = directory_name();
+  guard_.set_directory(directory);  // before it is made: mpirun may be killed at any moment
+  if (::mkdir(directory.c_str(), 0700) != 0)
+    throw Error(MPI_ERR_OTHER,
+                strf("mpirun cannot make the directory %s for its PMIx server: %s; ranks that need "
+                     "PMIx cannot start (TMPDIR names another place)",
+                     directory.c_str(), std::strerror(errno)));
+  the_upcalls = {&loop_, &meeting_.shared, facts_.size, meeting_.event.get()};
   // Job data in the server's memory: the shared-memory store would put files into the directory.
   ::setenv("PMIX_MCA_gds", "hash", 1);
   static pmix_server_module_t module = make_module();
@@ -216,24 +377,29 @@ PmixServer::PmixServer(Loop& loop, const PmixFacts& facts, boot::SharedJob& shar
   list.text(PMIX_SYSTEM_TMPDIR, directory);
   check(pmix().server_init(&module, list.data(), list.size()), "its start");
   pmix_proc_t proc{};
-  facts.job_id.copy(proc.nspace, PMIX_MAX_NSLEN);
-  register_job(facts, proc, directory);
-  for (int rank = 0; rank < facts.ranks; ++rank) {
+  facts_.id.copy(proc.nspace, PMIX_MAX_NSLEN);
+  register_job(facts_, proc, directory);
+  for (int rank = 0; rank < facts_.size; ++rank) {
     proc.rank = static_cast<pmix_rank_t>(rank);
     check(pmix().server_register_client(&proc, ::getuid(), ::getgid(), nullptr, nullptr, nullptr),
           "registering a rank");
   }
   char** environment = nullptr;
   check(pmix().server_setup_fork(&proc, &environment), "asking for its address");
-  port_ = port_from(environment);
-  if (port_ == 0) throw Error(MPI_ERR_OTHER, "the PMIx server of mpirun names no TCP port");
+  libpmix_port_ = port_from(environment);
+  if (libpmix_port_ == 0) throw Error(MPI_ERR_OTHER, "the PMIx server of mpirun names no TCP port");
 }
 
-// No PMIx_server_finalize: after clients that died it may wait for ever for a lock that libpmix's
-// own thread took along (4.2.2). mpirun is about to end; the server's folder goes with the guard.
+// No PMIx_server_finalize: after the death of a client libpmix 4.2.2 may wait for ever for a lock
+// of its own thread. mpirun is about to end; the guard removes the server's folder.
 PmixServer::~PmixServer() {
   const std::lock_guard lock(the_upcalls_mutex);
   the_upcalls = {};
 }
 
 }  // namespace tern::mpirun
+
+extern "C" __attribute__((visibility("default"))) int accept(int fd, sockaddr* address,
+                                                             socklen_t* bytes) {
+  return tern::mpirun::accept_client(fd, address, bytes);
+}

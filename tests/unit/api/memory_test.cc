@@ -33,8 +33,8 @@ class Rank {
     process.boot = boot_.get();
     process.world_rank = boot_->rank();
     process.world_size = boot_->size();
-    process.node_size = static_cast<int>(boot_->local_ranks().size());
-    process.oversubscribed = true;
+    process.node.ranks = static_cast<int>(boot_->local_ranks().size());
+    process.node.oversubscribed = true;
     rooms_ = std::make_unique<Runtime>(process);
   }
   ~Rank() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "boot/boot.hpp"
 #include "boot/pmix_library.hpp"
 #include "boot/pmix_value.hpp"
 #include "boot/ways.hpp"

@@ -166,8 +166,8 @@ class Behaviour : public testing::TestWithParam<Row> {
     const std::unique_ptr<boot::Boot> boot = job.boot(rank);
     process.boot = boot.get();
     process.world_rank = rank;
-    process.world_size = process.node_size = GetParam().ranks;
-    process.oversubscribed = true;
+    process.world_size = process.node.ranks = GetParam().ranks;
+    process.node.oversubscribed = true;
     process.params.transport = GetParam().name;
     AddressBook book(process);
     const auto btl = make(GetParam().name, process, collector, book);

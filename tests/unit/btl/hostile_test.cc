@@ -18,7 +18,7 @@ class Damaged : public testing::Test {
  protected:
   Damaged() {
     process_.boot = &boot_;
-    process_.world_size = process_.node_size = 2;
+    process_.world_size = process_.node.ranks = 2;
     struct stat status {};
     EXPECT_EQ(::fstat(peer_.fd().get(), &status), 0);
     address_ = peer_.address(status.st_ino);

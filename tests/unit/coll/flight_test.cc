@@ -119,7 +119,7 @@ TEST(FlightSleep, ALateRankRingsAtOnce) {
   using std::chrono::milliseconds;
   std::barrier all(2);
   test::World(2).run([&](Process& process) {
-    process.oversubscribed = false;  // else ranks ask to be rung at once
+    process.node.oversubscribed = false;  // else ranks ask to be rung at once
     core::Channel& channel = process.channel(0);
     Trials warm;
     add(warm, process, flat(Collective::kAllreduce), 1000, 0, *process.world);

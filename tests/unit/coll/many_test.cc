@@ -96,7 +96,7 @@ TEST(ManyRanks, SharedMemoryIsChosen) {
 // Two nodes; the second begins at rank 50.
 TEST(ManyRanks, DomainsFollowNodes) {
   test::World(70).run([](Process& process) {
-    process.numa = process.world_rank < 50 ? 2 : 0;
+    process.node.numa = process.world_rank < 50 ? 2 : 0;
     const core::Ref<core::Communicator> comm = derived(process, 1);
     Trial(process, row(Collective::kAllreduce, "flat_two_level"), 3, 0, *comm).run();
     const Domains& domains = state_of(*comm).slabs[0]->lane().domains();

@@ -145,7 +145,7 @@ TEST_P(Protocol, LayoutsArriveWhole) {
         const std::vector<uint8_t> nothing(sent.size(), 0);
         for (const int every : {12, 20, 400})
           for (const int at_receiver : {12, 28, 300}) {
-            process.oversubscribed = oversubscribed;
+            process.node.oversubscribed = oversubscribed;
             if (process.world_rank == 0) {
               Layout from(process, blocks, every, sent);
               ASSERT_EQ(pml.send(from.buffer(), with(process, 1, 1), Mode::kStandard), 0);

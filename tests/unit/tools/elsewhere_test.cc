@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "tools/mpirun/dry_run.hpp"
+#include "tools/mpirun/option_parser.hpp"
 
 namespace tern::mpirun {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What users type after mpirun: taken, or refused by a sentence that helps.
-#include "tools/mpirun/options.hpp"
+#include "tools/mpirun/option_parser.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

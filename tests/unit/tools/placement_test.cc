@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "tools/mpirun/option_parser.hpp"
 
 namespace tern::mpirun {
 namespace {

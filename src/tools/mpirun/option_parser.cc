@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading mpirun's options.
+// As in other launchers: a dash or two, "--name value" or "--name=value".
+#include "tools/mpirun/option_parser.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/params.hpp"
+#include "mpi.h"
+
+namespace tern::mpirun {
+namespace {
+
+std::vector<std::string> shown_names() {
+  std::vector<std::string> known;
+  for (const OptionRow& row : option_table()) {
+    if (row.shown == nullptr) continue;
+    for (const char* names = row.names; *names != '\0';) {
+      const std::size_t length = std::strcspn(names, " ");
+      known.emplace_back(names, length);
+      names += length + (names[length] == ' ' ? 1 : 0);
+    }
+  }
+  return known;
+}
+
+std::string unknown_option(const std::string& typed, const std::string& name) {
+  if (const char* answer = answer_to_elsewhere(name)) return strf("%s %s", typed.c_str(), answer);
+  const std::string nearest = nearest_name(name, shown_names());
+  if (nearest.empty()) return strf("unknown option %s; mpirun --help lists them", typed.c_str());
+  return strf("unknown option %s; did you mean %s%s?", typed.c_str(),
+              nearest.size() > 5 ? "--" : "-", nearest.c_str());
+}
+
+const OptionRow* find_row(const std::string& name) {
+  for (const OptionRow& row : option_table())
+    if (names_contain(row.names, name)) return &row;
+  return nullptr;
+}
+
+// The section [begin, end) of `words` has options at most.
+std::string no_program(const std::vector<std::string>& words, std::size_t begin, std::size_t end) {
+  if (begin == 0 && end == words.size()) return "no program to start; mpirun -n 4 ./program";
+  const auto sections = [](auto first, auto last) { return std::count(first, last, ":") + 1; };
+  std::string typed;
+  for (std::size_t i = begin; i < end; ++i) typed += (i == begin ? "" : " ") + words[i];
+  return strf(
+      "section %d of %d (%s) names no program: each section between ':' needs its own, as in "
+      "mpirun -n 1 ./server : -n 3 ./client",
+      static_cast<int>(sections(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(begin))),
+      static_cast<int>(sections(words.begin(), words.end())),
+      typed.empty() ? "nothing" : strf("\"%s\"", typed.c_str()).c_str());
+}
+
+}  // namespace
+
+bool names_contain(const char* names, const std::string& name) noexcept {
+  const std::size_t length = name.size();
+  for (const char* at = names; (at = std::strstr(at, name.c_str())) != nullptr; ++at) {
+    if (length == 0) return false;
+    if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
+  }
+  return false;
+}
+
+std::string OptionParser::at_place(const std::string& text) const {
+  return place_.empty() ? text : place_ + ": " + text;
+}
+
+void OptionParser::refuse(const std::string& why) const {
+  throw Error(MPI_ERR_ARG, at_place(strf("%s: %s", option_.c_str(), why.c_str())));
+}
+
+int OptionParser::number(const char* text, const char* of_what, int least, int most) const {
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0' || value < least || value > most)
+    refuse(strf("\"%s\" is not a number of %s from %d to %d", text, of_what, least, most));
+  return static_cast<int>(value);
+}
+
+double OptionParser::seconds(const char* text) const {
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !std::isfinite(value) || value <= 0)
+    refuse(strf("\"%s\" is not a positive number of seconds", text));
+  return value;
+}
+
+void OptionParser::variable(const std::string& name, const std::string& value) {
+  if (name.empty() || name.find('=') != std::string::npos)
+    refuse(strf("a variable needs a name, and \"%s\" cannot be one", name.c_str()));
+  app.environment.emplace_back(name, value);
+}
+
+void OptionParser::inherited_variable(const std::string& name) const {
+  if (std::getenv(name.c_str()) == nullptr)
+    refuse(strf("%s is not set here; set it, or give the value: -x %s=VALUE", name.c_str(),
+                name.c_str()));
+}
+
+void OptionParser::app_section(const std::string& text, const std::string& place) const {
+  OptionParser one(options);
+  try {
+    const auto words = split_words(text);
+    if (!words.empty()) one.parse(words, place);
+  } catch (const Error& error) {
+    const bool named = std::strncmp(error.what(), place.c_str(), place.size()) == 0;
+    throw Error(MPI_ERR_ARG, named ? error.what() : place + ": " + error.what());
+  }
+}
+
+// Each line is a section of the command line; a backslash joins a line to the next.
+void OptionParser::app_file(const char* path) {
+  if (!place_.empty()) refuse("an app file cannot name another one");
+  std::vector<std::string> lines;
+  try {
+    lines = read_lines(path);
+  } catch (const Error& error) {
+    refuse(error.what());
+  }
+  read_app_file_ = true;
+  std::string section;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    section += lines[i];
+    const bool goes_on = !section.empty() && section.back() == '\\';
+    if (goes_on) section.back() = ' ';
+    if (goes_on && i + 1 < lines.size()) continue;
+    app_section(section, strf("%s:%zu", path, i + 1));
+    section.clear();
+  }
+  if (options.apps.empty()) refuse(strf("%s names no program", path));
+}
+
+std::size_t OptionParser::take_option(const std::vector<std::string>& words, std::size_t at) {
+  option_ = words[at++];
+  std::string name = option_.substr(option_.compare(0, 2, "--") == 0 ? 2 : 1);
+  std::vector<const char*> values;
+  std::string attached;
+  const std::size_t equals = name.find('=');
+  if (equals != std::string::npos) {
+    attached = name.substr(equals + 1);
+    name.resize(equals);
+    option_.resize(option_.find('='));
+    values.push_back(attached.c_str());
+  }
+  const OptionRow* row = find_row(name);
+  const WithoutEffect* ignored = row == nullptr ? option_without_effect(name) : nullptr;
+  if (row == nullptr && ignored == nullptr)
+    throw Error(MPI_ERR_ARG, at_place(unknown_option(option_, name)));
+  const int needed = row != nullptr ? row->values : ignored->values;
+  while (static_cast<int>(values.size()) < needed && at < words.size() && words[at] != ":")
+    values.push_back(words[at++].c_str());
+  if (static_cast<int>(values.size()) != needed)
+    refuse(strf("takes %d value%s%s", needed, needed == 1 ? "" : "s",
+                row != nullptr ? "; mpirun --help shows it" : ""));
+  if (row != nullptr)
+    row->act(*this, values.data());
+  else
+    note_without_effect(*ignored);
+  return at;
+}
+
+// Scripts repeat options (--mca A 1 --mca B 2): a single sentence for each name.
+void OptionParser::note_without_effect(const WithoutEffect& row) const {
+  const std::string text = at_place(strf("%s has no effect here: %s", option_.c_str(), row.why));
+  std::vector<std::string>& said = options.remarks;
+  if (std::find(said.begin(), said.end(), text) == said.end()) said.push_back(text);
+}
+
+// The section is words [begin, at).
+void OptionParser::end_section(const std::vector<std::string>& words, std::size_t begin,
+                               std::size_t at) {
+  if (read_app_file_ && !app.command.empty())
+    throw Error(MPI_ERR_ARG, strf("\"%s\" stands behind an app file, which names the programs; put "
+                                  "a ':' between them for one more",
+                                  app.command[0].c_str()));
+  if (app.command.empty() && !read_app_file_ && !options.help && !options.version)
+    throw Error(MPI_ERR_ARG, at_place(no_program(words, begin, at)));
+  if (!app.command.empty()) options.apps.push_back(std::move(app));
+  app = {};
+  read_app_file_ = false;
+}
+
+void OptionParser::parse(const std::vector<std::string>& words, const std::string& place) {
+  place_ = place;
+  std::size_t begin = 0, at = 0;
+  while (at < words.size()) {
+    if (words[at] == ":") {
+      end_section(words, begin, at++);
+      begin = at;
+    } else if (words[at] == "--") {
+      ++at;
+      while (at < words.size() && words[at] != ":") app.command.push_back(words[at++]);
+    } else if (words[at].size() > 1 && words[at][0] == '-') {
+      at = take_option(words, at);
+    } else {
+      while (at < words.size() && words[at] != ":") app.command.push_back(words[at++]);
+    }
+  }
+  end_section(words, begin, at);
+}
+
+Options parse_options(const std::vector<std::string>& words) {
+  Options options;
+  OptionParser(options).parse(words);
+  if (options.ranks() > kMostRanks)
+    throw Error(MPI_ERR_ARG, strf("%d ranks are more than mpirun starts on one machine (%d)",
+                                  options.ranks(), kMostRanks));
+  return options;
+}
+
+std::string help_text() {
+  std::string text =
+      "Usage: mpirun [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...\n"
+      "Starts the ranks of an MPI program and ends when they have ended. One dash or two are the "
+      "same.\n";
+  for (const OptionRow& row : option_table()) {
+    if (row.shown == nullptr) continue;
+    text += row.names[0] == '\0' ? strf("\n%s\n", row.shown)
+                                 : strf("  %-28s %s\n", row.shown, row.meaning);
+  }
+  return text +
+         "\nThe exit code is that of the first rank that failed (128 + its signal).\n"
+         "See man mpirun.\n";
+}
+
+}  // namespace tern::mpirun
