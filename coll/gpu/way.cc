@@ -114,19 +114,19 @@ std::string Way::in_words(const std::string& asker) const {
 }
 
 bool prefers_kernels(const GpuTeam& team, const Params& params, size_t bytes) noexcept {
-  if (params.gpu_engine != "auto") return params.gpu_engine == "kernel";
+  if (params.gpu_engine != GpuEngine::kAuto) return params.gpu_engine == GpuEngine::kKernel;
   return team.shares() || bytes <= kMostByKernel;
 }
 
 // What is large kernels read from where it is (coll/flat/on_device.hpp).
 bool takes_ordinary(const Params& params, const Operation& operation, size_t bytes) noexcept {
-  if (params.gpu_engine == "host") return false;
-  return params.gpu_engine != "auto" || (!operation.irregular && bytes <= kMostByKernel);
+  if (params.gpu_engine == GpuEngine::kHost) return false;
+  return params.gpu_engine != GpuEngine::kAuto || (!operation.irregular && bytes <= kMostByKernel);
 }
 
 AskedWire asked_wire(const Params& params, const Forced* hints) noexcept {
   if (hints != nullptr && hints->wire != Wire::kAuto) return {hints->wire, AskedWire::kHint};
-  const Wire wire = find_wire(params.gpu_wire).value_or(Wire::kAuto);
+  const Wire wire = params.gpu_wire;
   return {wire, wire == Wire::kAuto ? AskedWire::kNothing : AskedWire::kParameter};
 }
 
@@ -149,8 +149,8 @@ const char* why_no_wire(const GpuTeam& team, const Params& params, const AskedWi
                         Wire wire, const char* no_multimem) noexcept {
   if (asked.wire != Wire::kAuto && asked.wire != wire) return kAsked;
   if (wire == Wire::kMultimem) return no_multimem;
-  if (params.gpu_engine == "host") return "TERN_GPU_ENGINE is host";
-  if (params.gpu_engine == "stream") return "TERN_GPU_ENGINE is stream";
+  if (params.gpu_engine == GpuEngine::kHost) return "TERN_GPU_ENGINE is host";
+  if (params.gpu_engine == GpuEngine::kStream) return "TERN_GPU_ENGINE is stream";
   if (team.parts() == 0) return team.no_parts();
   return wire != Wire::kLl128 || team.no_lines().empty() ? nullptr : team.no_lines().c_str();
 }
@@ -187,7 +187,7 @@ Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
     if (push.denied == nullptr && push.no_lines != kAsked) way.no_lines = push.no_lines;
     return way;
   }
-  if (params.gpu_engine == "kernel") return way;
+  if (params.gpu_engine == GpuEngine::kKernel) return way;
   return by_stream(team, std::move(way));
 }
 
@@ -195,11 +195,11 @@ Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
 Way way_of_others(GpuTeam& team, const Params& params, const Placed& placed,
                   const Operation& operation, size_t bytes, const AskedWire& asked) {
   Way way;
-  if (params.gpu_engine == "host") {
+  if (params.gpu_engine == GpuEngine::kHost) {
     way.why = "TERN_GPU_ENGINE is host";
     return way;
   }
-  if (params.gpu_engine == "stream") {
+  if (params.gpu_engine == GpuEngine::kStream) {
     way.why = "TERN_GPU_ENGINE is stream";
     return by_stream(team, std::move(way));
   }
