@@ -10,7 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 
 # The list: of g++ 12 -O2 on x86-64. Bounds are 3 % higher for that compiler, since its releases change a few instructions
-# and 20 more in a send must fail. Other compilers have 25 %.
+# and 20 more in a send must fail. Other compilers have 25 %: clang++ 14
+# takes 17 % more for a send, 13 % for a receive, 7 % for a put, and less for allreduces of two ranks.
 # A change of the library with a reason to cost more, or less, writes the printed counts here.
 list="
 send 344
@@ -38,7 +39,11 @@ printf '#include <valgrind/callgrind.h>\nint main(void) { return 0; }\n' >"$work
 
 # -x of mpirun: rank 1 polls instead of sleeping, so rank 0 rings no doorbell.
 "$MPIRUN" -x TERN_SPIN=1s -n 1 valgrind -q --tool=callgrind --callgrind-out-file="$work/out" "$work/costs" : \
-  -n 1 "$work/costs" 2>"$work/errors" || { cat "$work/errors"; exit 1; }
+  -n 1 "$work/costs" 2>"$work/errors" || {
+  ! grep -q 'corrupted debuginfo' "$work/errors" || { echo "valgrind cannot read debug information of this compiler"; exit 77; }
+  cat "$work/errors"
+  exit 1
+}
 # "NAME COUNT", the least of each name.
 sed -s -n 's/^desc: Trigger: Client Request: //p; s/^summary: //p' "$work"/out.* | paste -d' ' - - |
   sort -k1,1 -k2,2n | awk '!seen[$1]++' >"$work/counts"
