@@ -87,7 +87,7 @@ EXTRA_DIST += coll/gpu/verdicts.py coll/gpu/verdicts.txt
 BUILT_SOURCES += gen/gpu_verdicts.inc
 CLEANFILES += gen/gpu_verdicts.inc
 gen/gpu_verdicts.inc: $(srcdir)/coll/gpu/verdicts.py $(srcdir)/coll/gpu/verdicts.txt $(srcdir)/coll/gpu/engine.hpp \
-  $(srcdir)/coll/select/wire.hpp
+  $(srcdir)/src/base/wire.hpp
 	$(AM_V_GEN)$(MKDIR_P) gen && $(PYTHON) $(srcdir)/coll/gpu/verdicts.py --record $(srcdir)/coll/gpu/verdicts.txt --out $@
 
 algorithms_generated = gen/coll/emitters.hpp gen/coll/algorithms.cc gen/coll/algorithm_words.cc

@@ -163,7 +163,7 @@ void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Place
   const auto passes = static_cast<unsigned long long>(run.passes());
   if (!team.is_news({&placed, kind_of(way), std::bit_width(chunk * passes)})) return;
   std::string words = in_words(way);
-  if (way.taken() == Wire::kLl128 && !team.nvlink_source().empty())
+  if (push_index(way.taken()) >= 0 && facts_of(way.taken()).lines && !team.nvlink_source().empty())
     words += "; source of the links: " + team.nvlink_source();
   if (const cuda::Kernels* kernels = team.device().kernels();
       kernels != nullptr && !kernels->image_in_words().empty())

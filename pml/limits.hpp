@@ -36,12 +36,12 @@ struct Limits {
         put(static_cast<size_t>(process.params.net_put)),
         pull(static_cast<size_t>(process.params.sm_pull_limit)),
         both_ends(static_cast<size_t>(process.params.sm_both_limit)) {
-    const auto& way = process.params.sm_single_copy;
-    if (way == "pipeline")
+    const SingleCopy way = process.params.sm_single_copy;
+    if (way == SingleCopy::kPipeline)
       pull = both_ends = kNever;
-    else if (way == "pull")
+    else if (way == SingleCopy::kPull)
       both_ends = kNever;
-    else if (way == "both")
+    else if (way == SingleCopy::kBoth)
       pull = both_ends = 0;
   }
 };

@@ -26,8 +26,8 @@ Fd take_by_pidfd(int pid, int descriptor) noexcept {
 
 }  // namespace
 
-DescriptorWays descriptor_ways(const std::string& word) noexcept {
-  return {word != "socket", word != "pidfd"};
+DescriptorWays descriptor_ways(DescriptorWay asked) noexcept {
+  return {asked != DescriptorWay::kSocket, asked != DescriptorWay::kPidfd};
 }
 
 Owner owner_of(const MemoryHandle& handle) noexcept {

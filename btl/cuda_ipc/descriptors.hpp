@@ -17,6 +17,7 @@
 #include <unordered_set>
 
 #include "base/fd.hpp"
+#include "base/params.hpp"
 #include "btl/cuda_ipc/letters.hpp"
 #include "btl/device.hpp"
 
@@ -26,7 +27,7 @@ namespace tern::btl::cuda_ipc {
 struct DescriptorWays {
   bool pidfd = true, socket = true;
 };
-[[nodiscard]] DescriptorWays descriptor_ways(const std::string& word) noexcept;
+[[nodiscard]] DescriptorWays descriptor_ways(DescriptorWay asked) noexcept;
 
 /// A process that shares memory.
 struct Owner {

@@ -56,7 +56,7 @@ Doorbell& SmSlabs::bell(core::Peer& peer) { return sm_.attached(peer).segment.he
 
 bool SmSlabs::can_get(core::Peer& peer) {
   const Attached& there = sm_.attached(peer);
-  if (sm_.process().params.sm_single_copy == "pipeline") return false;
+  if (sm_.process().params.sm_single_copy == SingleCopy::kPipeline) return false;
   if (there.address.is_own_process()) return true;
   const auto* word = reinterpret_cast<const void*>(there.address.base);
   return cma_probe(there.address.pid_here(), word, there.segment.head().magic) == 0;

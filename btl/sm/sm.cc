@@ -66,7 +66,7 @@ Sm::Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
               static_cast<size_t>(process.params.sm_fragments),
               process.explain,
               false,
-              process.node.oversubscribed || process.params.progress == "thread" ||
+              process.node.oversubscribed || process.params.progress == ProgressBy::kThread ||
                   process.params.longest_sleep == Doorbell::kUntilRung || !heeds_remote_fences()},
       slabs_(*this, channel, shared_.fenced) {}
 

@@ -52,7 +52,7 @@ Where OnDevice::meet() {
 
 // Able: the other ranks can be told where the data is, and all of it is there.
 bool OnDevice::prepare(Post* mine) {
-  mine->leader = process_.params.cuda_reduce == "leader" ? 1 : 0;
+  mine->leader = process_.params.cuda_reduce == SharedReduction::kLeader ? 1 : 0;
   return (moves() ? prepare_moves(mine) : prepare_reduction(mine)) && job_.finish();
 }
 

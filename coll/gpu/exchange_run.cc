@@ -19,8 +19,8 @@ constexpr MPI_Count kLeastPart = 2048;  // bytes; with less, fewer blocks of thr
 const char* ExchangeRun::why_not(const GpuTeam& team, const Params& params,
                                  const Operation& operation) noexcept {
   if (operation.communicator->inter()) return "it is between two groups";
-  if (params.gpu_engine == "host") return "TERN_GPU_ENGINE is host";
-  if (params.gpu_engine == "stream")
+  if (params.gpu_engine == GpuEngine::kHost) return "TERN_GPU_ENGINE is host";
+  if (params.gpu_engine == GpuEngine::kStream)
     return "TERN_GPU_ENGINE is stream, and only kernels move blocks whose sizes two ranks know";
   if (team.parts() == 0) return team.no_parts();
   return nullptr;

@@ -15,8 +15,7 @@
 //   kernel_data    [from][set][message][part]
 //   credit  [to][set]
 //   kernel_credit  [to][set][part]
-//   ll      of kernels of one hop: counters of passes [part], slots [set][from][part] (ll.cuh)
-//   lines   the same for LL128, where the team has it (ll128.cuh)
+//   push    for each wire of PushRun: counters of passes [part], slots [set][from][part]
 //   local   memory of the rank's own: what is put aside, stages and mirrors
 //   inbox   [from][set]: regions
 //   kernel_inbox   [from][set][part]
@@ -26,9 +25,11 @@
 // of its threads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "coll/gpu/push_wires.hpp"
 #include "cuda/kernels/arguments.hpp"
 #include "cuda/types.hpp"
 
@@ -51,7 +52,7 @@ struct ScratchLayout {
 
   int ranks = 0;
   size_t bytes = 0;
-  bool lines = false;  // there are slots for LL128
+  bool lines = false;  // wires of PushWire::lines have slots
 
   static constexpr size_t up(size_t bytes) noexcept {
     return (bytes + kGrain - 1) / kGrain * kGrain;
@@ -86,24 +87,17 @@ struct ScratchLayout {
             kKernelMessages * kParts,
             kParts};
   }
-  [[nodiscard]] size_t ll_counters() const noexcept { return up(words_end()); }
-  [[nodiscard]] size_t ll_words() const noexcept { return ll_counters() + kGrain; }
+  [[nodiscard]] size_t push_counters(Wire wire) const noexcept {
+    return begin_of_push(push_index(wire));
+  }
+  [[nodiscard]] size_t push_words(Wire wire) const noexcept {
+    return words_behind(push_counters(wire), facts_of(wire));
+  }
   /// Vectors of 16 bytes of data that a slot holds.
-  [[nodiscard]] size_t ll_room() const noexcept {
-    const size_t most = (bytes - ll_words()) / kLlShare / (pairs() * kParts * kLlVector);
-    return most < kLlRoom ? most : kLlRoom;
+  [[nodiscard]] size_t push_room(Wire wire) const noexcept {
+    return units_of(facts_of(wire), push_words(wire)) * facts_of(wire).vectors;
   }
-  [[nodiscard]] size_t lines_counters() const noexcept {
-    return up(ll_words() + pairs() * kParts * ll_room() * kLlVector);
-  }
-  [[nodiscard]] size_t lines_words() const noexcept {
-    return lines_counters() + (lines ? kGrain : 0);
-  }
-  /// Vectors of 16 bytes of data that a slot of LL128 holds.
-  [[nodiscard]] size_t lines_room() const noexcept { return warps_of_lines() * kWarpVectors; }
-  [[nodiscard]] size_t local() const noexcept {
-    return up(lines_words() + pairs() * kParts * warps_of_lines() * kWarpLines);
-  }
+  [[nodiscard]] size_t local() const noexcept { return begin_of_push(kPushes); }
   [[nodiscard]] size_t local_bytes() const noexcept {
     return (bytes - local()) / 4 / kGrain * kGrain;
   }
@@ -123,21 +117,32 @@ struct ScratchLayout {
   }
   /// Whether anything useful fits.
   [[nodiscard]] bool serves() const noexcept {
-    return bytes > ll_words() && bytes > local() && ll_room() > 0 && (!lines || lines_room() > 0) &&
-           region() >= kLeastRegion && lane_local_bytes() >= kLeastRegion;
+    for (const PushWire& one : kPushFacts)
+      if (has(one) && push_room(one.wire) == 0) return false;
+    return bytes > local() && region() >= kLeastRegion && lane_local_bytes() >= kLeastRegion;
   }
 
  private:
-  static constexpr size_t kLlShare = 8;  // of the scratch, slots of LL are at most one part in
-  static constexpr size_t kLlRoom = 512, kLlVector = 32;
-  // What a warp moves at once: bytes of four lines, and vectors in them. A slot holds enough of it
-  // for 1 MiB of 8 ranks in two hops; of the scratch, all are at most one part in 8.
-  static constexpr size_t kWarpLines = 512, kWarpVectors = 30, kWarpsOfLines = 36, kLinesShare = 8;
+  static constexpr size_t kPushShare = 8;  // of the scratch, a wire's slots are at most one part in
   static constexpr size_t kKernelShare = 4;  // of the inboxes, theirs is one part in
-  [[nodiscard]] size_t warps_of_lines() const noexcept {
-    if (!lines || bytes < lines_words()) return 0;
-    const size_t most = (bytes - lines_words()) / kLinesShare / (pairs() * kParts * kWarpLines);
-    return most < kWarpsOfLines ? most : kWarpsOfLines;
+  [[nodiscard]] bool has(const PushWire& wire) const noexcept { return !wire.lines || lines; }
+  [[nodiscard]] size_t words_behind(size_t counters, const PushWire& wire) const noexcept {
+    return counters + (has(wire) ? kGrain : 0);
+  }
+  /// After the slots of earlier wires.
+  [[nodiscard]] size_t begin_of_push(int index) const noexcept {
+    size_t begin = up(words_end());
+    for (int i = 0; i < index; ++i) {
+      const PushWire& wire = kPushFacts[static_cast<size_t>(i)];
+      const size_t words = words_behind(begin, wire);
+      begin = up(words + pairs() * kParts * units_of(wire, words) * wire.bytes);
+    }
+    return begin;
+  }
+  /// `words`: push_words().
+  [[nodiscard]] size_t units_of(const PushWire& wire, size_t words) const noexcept {
+    if (!has(wire) || bytes < words) return 0;
+    return std::min((bytes - words) / kPushShare / (pairs() * kParts * wire.bytes), wire.most);
   }
   [[nodiscard]] size_t inboxes() const noexcept { return bytes - local() - local_bytes(); }
   [[nodiscard]] static size_t at(int rank, int set) noexcept {

@@ -106,7 +106,7 @@ LineFacts line_facts(cuda::Device& device, topo::NvLinks* links) {
   LineFacts facts;
   facts.capability = static_cast<uint64_t>(device.capability());
   if (const cuda::Kernels* const kernels = device.kernels(); kernels != nullptr)
-    facts.blocks = static_cast<uint64_t>(kernels->most_waiting_lines());
+    facts.blocks = static_cast<uint64_t>(kernels->most_waiting());
   facts.device = device.uuid;
   if (links == nullptr || facts.blocks == 0) return facts;
   facts.address = address_of(device);

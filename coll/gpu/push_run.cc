@@ -139,9 +139,7 @@ int PushRun::blocks() const noexcept {
 }
 
 /// Vectors in a slot.
-size_t PushRun::room() const noexcept {
-  return wire_ == kLines ? team_.layout().lines_room() : team_.layout().ll_room();
-}
+size_t PushRun::room() const noexcept { return team_.layout().push_room(wire_); }
 
 MPI_Count PushRun::chunk() const noexcept {
   auto most = static_cast<MPI_Count>(room() * kVector) * blocks();
@@ -163,9 +161,7 @@ int PushRun::run() {
     arguments_.call = team_.note({&placed_, 0, 0}, call.captured());
     job_.mark();
     cuda::Kernels& kernels = *team_.device().kernels();
-    job_.note("cuLaunchKernel", wire_ == kLines
-                                    ? kernels.push_lines(job_.stream(), arguments_, blocks())
-                                    : kernels.push(job_.stream(), arguments_, blocks()));
+    job_.note("cuLaunchKernel", kernels.push(job_.stream(), wire_, arguments_, blocks()));
   }
   for (int32_t block = 0; out_.packed && block < out_.blocks && !job_.failed(); ++block)
     move(out_, block, false);
@@ -199,8 +195,8 @@ void PushRun::describe() noexcept {
   for (int rank = 0; rank < team_.ranks(); ++rank)
     a.bases[rank] = reinterpret_cast<const char*>(team_.at(rank, 0));
   a.reports = team_.reports();
-  a.words = at(wire_ == kLines ? layout.lines_words() : layout.ll_words());
-  a.counters = at(wire_ == kLines ? layout.lines_counters() : layout.ll_counters());
+  a.words = at(layout.push_words(wire_));
+  a.counters = at(layout.push_counters(wire_));
   a.abort_word = at(ScratchLayout::abort());
   a.room = at(room());
   a.refresh = kRefresh;

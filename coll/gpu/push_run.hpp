@@ -19,7 +19,6 @@ namespace tern::coll {
 
 class PushRun {
  public:
-  enum Wire : uint8_t { kWords, kLines };
   /// `patience`: as of KernelRun.
   PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
           uint64_t patience, Wire wire) noexcept;

@@ -161,11 +161,11 @@ bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, in
 }
 
 std::string GpuTeams::why_no_multicast(const GpuTeam& team, const Params& params) {
-  if (params.gpu_multicast == "off") return "TERN_GPU_MULTICAST is off";
-  if (params.gpu_wire != "auto" && params.gpu_wire != "multimem")
-    return "TERN_GPU_WIRE asks for " + params.gpu_wire;
-  if (params.gpu_engine == "host" || params.gpu_engine == "stream")
-    return "TERN_GPU_ENGINE is " + params.gpu_engine;
+  if (params.gpu_multicast == GpuMulticast::kOff) return "TERN_GPU_MULTICAST is off";
+  if (params.gpu_wire != Wire::kAuto && params.gpu_wire != Wire::kMultimem)
+    return std::string("TERN_GPU_WIRE asks for ") + name_of(params.gpu_wire);
+  if (params.gpu_engine == GpuEngine::kHost || params.gpu_engine == GpuEngine::kStream)
+    return "TERN_GPU_ENGINE is " + params.get("TERN_GPU_ENGINE");
   if (team.ranks() < 2) return "it has one rank";
   if (team.shares()) return "ranks share a GPU";
   return Multicast::why_not(team.device());

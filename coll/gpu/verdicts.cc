@@ -3,8 +3,8 @@
 
 #include <iterator>
 
+#include "base/wire.hpp"
 #include "coll/gpu/engine.hpp"
-#include "coll/select/wire.hpp"
 
 namespace tern::coll {
 namespace {

@@ -6,15 +6,17 @@ import re
 import sys
 from pathlib import Path
 
-COLL = Path(__file__).resolve().parents[1]
-TABLES = {"gpu/engine.hpp": "kEngineNames", "select/wire.hpp": "kWireNames"}
+TOP = Path(__file__).resolve().parents[2]
+TABLES = {"coll/gpu/engine.hpp": "kEngineNames", "src/base/wire.hpp": "kWireNames"}
 
 
 def names():
     found = []
     for file, table in TABLES.items():
-        words = re.search(rf"{table}\[\] = {{(.*?)}}", (COLL / file).read_text(), re.S)[1]
+        text = (TOP / file).read_text()
+        words = re.search(rf"{table}\[\] = {{(.*?)}}", text, re.S)[1]
         found += re.findall(r'"(\w+)"', words)[1:]  # the first stands for none
+        found += re.findall(r"ROW\(k\w+, (\w+),", text)
     return found
 
 

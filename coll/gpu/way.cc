@@ -11,57 +11,58 @@
 namespace tern::coll {
 namespace {
 
-// Bytes of a vector or block that kernels move, and that words of LL and lines of LL128 do, in one
-// hop and in two: a model's numbers, not measured ones.
-constexpr size_t kMostByKernel = 1 << 20, kMostByLl = 32 << 10, kMostInTwoHops = 256 << 10;
-constexpr size_t kMostByLines = 256 << 10, kMostByLinesInTwoHops = 1 << 20;
+// Bytes of a vector or block that kernels move: a model's number, not a measured one.
+constexpr size_t kMostByKernel = 1 << 20;
 // Ranks from which on a switch saves a third of what a ring's links carry.
 constexpr int kLeastToMulticast = 3;
 
 /// Instead of a reason: "... asks for ...".
 constexpr char kAsked[] = "a wire is asked for";
 
-const char* why_no_ll(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
-                      const Operation& operation, size_t bytes) noexcept {
-  if (asked.wire == Wire::kSimple) return kAsked;
-  const bool two = PushRun::is_two_hops(placed);
-  if (asked.wire != Wire::kLl && bytes > (two ? kMostInTwoHops : kMostByLl))
-    return two ? "more than 256 KiB" : "more than 32 KiB";
-  return PushRun::why_not(team, placed, operation);
+/// A wire before the requested wire in the table may replace it.
+bool excludes(const AskedWire& asked, const PushWire& wire) noexcept {
+  return asked.wire == Wire::kSimple ||
+         (push_index(asked.wire) >= 0 && push_index(asked.wire) < push_index(wire.wire));
 }
 
-/// Of what words of LL do not do, or where lines are asked for.
-const char* why_no_lines(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
-                         const Operation& operation, size_t bytes) noexcept {
-  if (asked.wire == Wire::kSimple || asked.wire == Wire::kLl) return kAsked;
-  if (operation.collective == Collective::kBarrier) return "a barrier has no data";
-  const bool two = PushRun::is_two_hops(placed);
-  if (asked.wire != Wire::kLl128 && bytes > (two ? kMostByLinesInTwoHops : kMostByLines))
-    return two ? "more than 1 MiB" : "more than 256 KiB";
-  if (const char* why = PushRun::why_not(team, placed, operation); why != nullptr) return why;
-  return team.no_lines().empty() ? nullptr : team.no_lines().c_str();
+const PushLimit& limit_of(const PushWire& wire, bool two_hops) noexcept {
+  return two_hops ? wire.two : wire.one;
 }
 
-/// By words or lines; kNone where by neither, with the reasons.
+/// The team's reason against the wire, or null.
+const char* why_not_of(const GpuTeam& team, const PushWire& wire) noexcept {
+  return wire.lines && !team.no_lines().empty() ? team.no_lines().c_str() : nullptr;
+}
+
+const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushWire& wire,
+                        const Placed& placed, const Operation& operation, size_t bytes) noexcept {
+  if (excludes(asked, wire)) return kAsked;
+  if (operation.collective == Collective::kBarrier && wire.no_barrier != nullptr)
+    return wire.no_barrier;
+  const PushLimit& limit = limit_of(wire, PushRun::is_two_hops(placed));
+  if (asked.wire != wire.wire && bytes > limit.bytes) return limit.beyond;
+  const char* const why = PushRun::why_not(team, placed, operation);
+  return why != nullptr ? why : why_not_of(team, wire);
+}
+
+/// The requested wire, else the first without a reason against it; kNone with all reasons.
 Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
             const Operation& operation, size_t bytes) {
-  const bool two = PushRun::is_two_hops(placed), lines = asked.wire == Wire::kLl128;
   Way way;
-  way.no_lines = why_no_lines(team, asked, placed, operation, bytes);
-  if (lines) way.denied = way.no_lines;
-  if (!lines || way.denied != nullptr) way.why = why_no_ll(team, asked, placed, operation, bytes);
-  if (way.why != nullptr && way.no_lines != nullptr) return way;
+  const PushWire* taken = nullptr;
+  for (size_t i = 0; i < kPushFacts.size(); ++i) {
+    const PushWire& wire = kPushFacts[i];
+    const char* const why = why_no_push(team, asked, wire, placed, operation, bytes);
+    way.no_push[i] = why;
+    if (why == nullptr && (taken == nullptr || wire.wire == asked.wire)) taken = &wire;
+    if (i > 0 && wire.wire == asked.wire) way.denied = why;
+  }
+  way.why = way.no_push[0];
+  if (taken == nullptr) return way;
   way.engine = Way::kPush;
-  way.wire =
-      way.why == nullptr && !(lines && way.denied == nullptr) ? PushRun::kWords : PushRun::kLines;
-  way.no_lines = nullptr;
-  if (way.taken() == asked.wire)
-    way.why = kAsked;
-  else if (way.wire == PushRun::kLines)
-    way.why =
-        two ? "two hops of at most 1 MiB over NVLink" : "one hop of at most 256 KiB over NVLink";
-  else
-    way.why = two ? "two hops of at most 256 KiB" : "one hop of at most 32 KiB";
+  way.wire = taken->wire;
+  way.why =
+      taken->wire == asked.wire ? kAsked : limit_of(*taken, PushRun::is_two_hops(placed)).within;
   return way;
 }
 
@@ -74,7 +75,7 @@ Programs::Stored* program_for(GpuTeam& team, const Placed& placed, const Operati
 
 /// Why switches are not taken where nothing asks for them; null: they are.
 const char* why_no_gain(const GpuTeam& team, const Operation& operation, size_t bytes) noexcept {
-  const size_t small = splits(operation.collective) ? kMostByLinesInTwoHops : kMostByLines;
+  const size_t small = limit_of(kPushFacts.back(), splits(operation.collective)).bytes;
   if (!reduces(operation.collective)) return "what is only moved engines that copy do as fast";
   if (bytes <= small) return "it is small";
   return team.ranks() < kLeastToMulticast ? "two ranks send each other what they have" : nullptr;
@@ -92,7 +93,7 @@ Wire Way::taken() const noexcept {
   if (engine == kMulticast) return Wire::kMultimem;
   if (engine == kKernel || engine == kExchange) return Wire::kSimple;
   if (engine != kPush) return Wire::kAuto;
-  return wire == PushRun::kLines ? Wire::kLl128 : Wire::kLl;
+  return wire;
 }
 
 std::string reason_in_words(const char* why, const AskedWire& asked, const std::string& asker) {
@@ -101,10 +102,12 @@ std::string reason_in_words(const char* why, const AskedWire& asked, const std::
 
 std::string Way::in_words(const std::string& asker) const {
   std::string words = why != nullptr ? reason_in_words(why, asked, asker) : failure;
-  if (engine == kKernel) words = "no words of LL: " + words;
-  // What stands against both is said once.
-  if (no_lines != nullptr && (why == nullptr || std::strcmp(why, no_lines) != 0))
-    words += "; no lines of LL128: " + reason_in_words(no_lines, asked, asker);
+  if (engine == kKernel) words = strf("no %s: %s", kPushFacts[0].name, words.c_str());
+  // No reason twice.
+  for (int i = 1; i < kPushes && engine != kPush; ++i)
+    if (no_push[i] != nullptr && (why == nullptr || std::strcmp(why, no_push[i]) != 0))
+      words += strf("; no %s: %s", kPushFacts[static_cast<size_t>(i)].name,
+                    reason_in_words(no_push[i], asked, asker).c_str());
   if (denied != nullptr) {
     const std::string demand = asker + " asks for " + name_of(asked.wire) + ", but: ";
     words = denied == why ? demand + words : words + "; " + demand + denied;
@@ -114,19 +117,19 @@ std::string Way::in_words(const std::string& asker) const {
 }
 
 bool prefers_kernels(const GpuTeam& team, const Params& params, size_t bytes) noexcept {
-  if (params.gpu_engine != "auto") return params.gpu_engine == "kernel";
+  if (params.gpu_engine != GpuEngine::kAuto) return params.gpu_engine == GpuEngine::kKernel;
   return team.shares() || bytes <= kMostByKernel;
 }
 
 // What is large kernels read from where it is (coll/flat/on_device.hpp).
 bool takes_ordinary(const Params& params, const Operation& operation, size_t bytes) noexcept {
-  if (params.gpu_engine == "host") return false;
-  return params.gpu_engine != "auto" || (!operation.irregular && bytes <= kMostByKernel);
+  if (params.gpu_engine == GpuEngine::kHost) return false;
+  return params.gpu_engine != GpuEngine::kAuto || (!operation.irregular && bytes <= kMostByKernel);
 }
 
 AskedWire asked_wire(const Params& params, const Forced* hints) noexcept {
   if (hints != nullptr && hints->wire != Wire::kAuto) return {hints->wire, AskedWire::kHint};
-  const Wire wire = find_wire(params.gpu_wire).value_or(Wire::kAuto);
+  const Wire wire = params.gpu_wire;
   return {wire, wire == Wire::kAuto ? AskedWire::kNothing : AskedWire::kParameter};
 }
 
@@ -149,18 +152,18 @@ const char* why_no_wire(const GpuTeam& team, const Params& params, const AskedWi
                         Wire wire, const char* no_multimem) noexcept {
   if (asked.wire != Wire::kAuto && asked.wire != wire) return kAsked;
   if (wire == Wire::kMultimem) return no_multimem;
-  if (params.gpu_engine == "host") return "TERN_GPU_ENGINE is host";
-  if (params.gpu_engine == "stream") return "TERN_GPU_ENGINE is stream";
+  if (params.gpu_engine == GpuEngine::kHost) return "TERN_GPU_ENGINE is host";
+  if (params.gpu_engine == GpuEngine::kStream) return "TERN_GPU_ENGINE is stream";
   if (team.parts() == 0) return team.no_parts();
-  return wire != Wire::kLl128 || team.no_lines().empty() ? nullptr : team.no_lines().c_str();
+  return push_index(wire) < 0 ? nullptr : why_not_of(team, facts_of(wire));
 }
 
 Wires model_wires(const GpuTeam& team, const AskedWire& asked, const Operation& operation,
                   const Question& question, const char* no_multimem) noexcept {
   Wires wires;
-  if (question.kernels && team.no_lines().empty() && asked.wire != Wire::kSimple &&
-      asked.wire != Wire::kLl)
-    wires.add(Wire::kLl128);
+  for (const PushWire& wire : kPushFacts)
+    if (question.kernels && why_not_of(team, wire) == nullptr && !excludes(asked, wire))
+      wires.add(wire.wire);
   if (no_multimem == nullptr &&
       (asked.wire == Wire::kMultimem || why_no_gain(team, operation, question.bytes) == nullptr))
     wires.add(Wire::kMultimem);
@@ -184,10 +187,11 @@ Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
   if (way.program != nullptr) {
     way.engine = Way::kKernel;
     way.why = push.why;
-    if (push.denied == nullptr && push.no_lines != kAsked) way.no_lines = push.no_lines;
+    for (int i = 1; i < kPushes && push.denied == nullptr; ++i)
+      if (push.no_push[i] != kAsked) way.no_push[i] = push.no_push[i];
     return way;
   }
-  if (params.gpu_engine == "kernel") return way;
+  if (params.gpu_engine == GpuEngine::kKernel) return way;
   return by_stream(team, std::move(way));
 }
 
@@ -195,11 +199,11 @@ Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
 Way way_of_others(GpuTeam& team, const Params& params, const Placed& placed,
                   const Operation& operation, size_t bytes, const AskedWire& asked) {
   Way way;
-  if (params.gpu_engine == "host") {
+  if (params.gpu_engine == GpuEngine::kHost) {
     way.why = "TERN_GPU_ENGINE is host";
     return way;
   }
-  if (params.gpu_engine == "stream") {
+  if (params.gpu_engine == GpuEngine::kStream) {
     way.why = "TERN_GPU_ENGINE is stream";
     return by_stream(team, std::move(way));
   }

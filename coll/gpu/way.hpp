@@ -31,10 +31,10 @@ struct AskedWire {
 struct Way {
   using enum Engine;
   Engine engine = kNone;
-  PushRun::Wire wire = PushRun::kWords;         // kPush
+  Wire wire = Wire::kLl;                        // kPush
   Programs::Stored* program = nullptr;          // kKernel
   const char* why = nullptr;                    // kNone: why no engine does it
-  const char* no_lines = nullptr;               // kKernel: why no lines of LL128, either
+  const char* no_push[kPushes] = {};            // kKernel: the reasons against kPushWires
   AskedWire asked;                              // where it is not taken:
   const char* denied = nullptr;                 // why not
   Choice choice{nullptr, Choice::Why::kModel};  // of the row
@@ -60,7 +60,7 @@ struct Way {
 [[nodiscard]] const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
                                             const Operation& operation, size_t bytes,
                                             bool any_order, bool any_size) noexcept;
-/// Why a wire is not taken, before the row is known, whatever a table says; null: it can be.
+/// The reason against a wire before the row is known, whatever a table says, or null.
 /// `no_multimem`: why_not_multicast().
 [[nodiscard]] const char* why_no_wire(const GpuTeam& team, const Params& params,
                                       const AskedWire& asked, Wire wire,

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 
+#include "base/wire.hpp"
 #include "coll/schedule/collective.hpp"
 #include "coll/schedule/levels.hpp"
-#include "coll/select/wire.hpp"
 
 namespace tern::coll {
 

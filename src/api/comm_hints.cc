@@ -6,9 +6,9 @@
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
 #include "api/memory_kinds.hpp"
+#include "base/wire.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/coll.hpp"
-#include "coll/select/wire.hpp"
 #include "core/session.hpp"
 #include "stream/comm_stream.hpp"
 
@@ -54,10 +54,9 @@ void take_wire(const core::Info& info, core::Info* wanted, int* code) {
   constexpr const char* kKey = "tern_gpu_wire";
   const auto value = info.get(kKey);
   if (!value) return;
-  if (coll::find_wire(*value)) return wanted->set(kKey, *value);
+  if (find_wire(*value)) return wanted->set(kKey, *value);
   std::string names;
-  for (const char* name : coll::kWireNames)
-    names += (names.empty() ? "" : ", ") + std::string(name);
+  for (const char* name : kWireNames) names += (names.empty() ? "" : ", ") + std::string(name);
   *code = fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", kKey, value->c_str(),
                names.c_str());
 }

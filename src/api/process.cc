@@ -51,7 +51,7 @@ Instance& instance() noexcept {
 /// What exists before MPI_Init: parameters, and the objects that need no job.
 Instance::Instance() : tag_ub(INT_MAX) {
   process.params = load_params(environ, &complaints_);
-  process.checks = process.params.check != "0";
+  process.checks = process.params.checks_arguments();
   core::make_predefined_error_handlers(process);
   core::make_predefined_infos(process);
   core::make_predefined_types(process);
@@ -95,7 +95,7 @@ void Instance::enter_job(core::ThreadLevel level) {
   process.world_rank = boot_->rank();
   process.world_size = boot_->size();
   process.threads.level = level;
-  process.threads.wants_progress = process.params.progress == "thread";
+  process.threads.wants_progress = process.params.progress == ProgressBy::kThread;
   process.threads.wants_proxy = false;
   core::threads_share_objects = process.threaded();
   set_log_rank(process.world_rank);
@@ -157,7 +157,7 @@ void Instance::start_proxy() {
 // Where no thread can be had, calls move messages as before.
 void Instance::start_progress() noexcept {
   const std::lock_guard<std::mutex> guard(progress_mutex_);
-  if (process.params.progress != "auto" || process.threads.wants_progress) return;
+  if (process.params.progress != ProgressBy::kAuto || process.threads.wants_progress) return;
   const bool had_threads = process.threaded();
   process.threads.wants_progress = true;
   if (!had_threads) {

@@ -54,7 +54,7 @@ bool make_islands(Communicator& comm, const std::shared_ptr<CommStream>& whole,
                   const std::vector<int>& islands) {
   Communicator& shadow = whole->shadow();
   const stream::IslandMap map(islands, shadow.rank());
-  if (!map.serves() || comm.process().params.gpu_engine == "host") return false;
+  if (!map.serves() || comm.process().params.gpu_engine == GpuEngine::kHost) return false;
   cuda::Device& device = whole->gpu()->device();
   Boards boards;
   if (!make_boards(shadow, device, whole->chunk(), &boards)) return false;

@@ -117,6 +117,14 @@ void assign(std::string& field, const ParamRow& row, const std::string& text) {
   }
   field = text;
 }
+template <class Value>
+requires std::is_enum_v<Value>
+void assign(Value& field, const ParamRow& row, const std::string& text) {
+  const std::vector<std::string> words = split(row.range.words, '|');
+  const auto found = std::find(words.begin(), words.end(), text);
+  if (found == words.end()) out_of_range(row, text);
+  field = static_cast<Value>(found - words.begin());
+}
 void assign(int64_t& field, const ParamRow& row, const std::string& text) {
   const std::string kind = row.kind;
   const int64_t value = kind == "Size"      ? parse_size(text, row.name)
@@ -127,21 +135,25 @@ void assign(int64_t& field, const ParamRow& row, const std::string& text) {
   field = value;
 }
 
-std::string to_text(const std::string& field) { return field; }
-std::string to_text(const char* field) { return field; }
+std::string to_text(const std::string& field, const ParamRange& /*range*/) { return field; }
 template <std::integral Number>
-std::string to_text(Number field) {
+std::string to_text(Number field, const ParamRange& /*range*/) {
   return std::to_string(field);
+}
+template <class Value>
+requires std::is_enum_v<Value> std::string to_text(Value field, const ParamRange& range) {
+  return split(range.words, '|')[static_cast<size_t>(field)];
 }
 
 /// As set() reads it back.
 template <class Value>
-std::string shown(const Value& field, const char* /*kind*/) {
-  return to_text(field);
+std::string shown(const Value& field, const char* /*kind*/, const ParamRange& range) {
+  return to_text(field, range);
 }
-std::string shown(int64_t field, const char* kind) {
-  if (std::strcmp(kind, "Seconds") != 0) return to_text(field);
-  return field % 1000000 == 0 ? to_text(field / 1000000) : to_text(field / 1000) + "ms";
+std::string shown(int64_t field, const char* kind, const ParamRange& range) {
+  if (std::strcmp(kind, "Seconds") != 0) return to_text(field, range);
+  return field % 1000000 == 0 ? to_text(field / 1000000, range)
+                              : to_text(field / 1000, range) + "ms";
 }
 
 size_t edit_distance(const std::string& a, const std::string& b) {
@@ -220,17 +232,19 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 }
 
 std::vector<ParamRow> Params::rows() {
-#define TERN_ROW(field, name, kind, standard, range, sharing, meaning) \
-  ParamRow{name, #kind, shown(decltype(Params::field)(standard), #kind), range, sharing, meaning},
+#define TERN_ROW(field, name, kind, standard, range, sharing, meaning)             \
+  ParamRow{name,  #kind,   shown(decltype(Params::field)(standard), #kind, range), \
+           range, sharing, meaning},
   return {TERN_PARAMS(TERN_ROW)};
 #undef TERN_ROW
 }
 
 void Params::set(const std::string& name, const std::string& value) {
-#define TERN_SET(field, name_, kind, standard, range, sharing, meaning)                       \
-  if (name == name_) {                                                                        \
-    assign(field, ParamRow{name_, #kind, to_text(standard), range, sharing, meaning}, value); \
-    return;                                                                                   \
+#define TERN_SET(field, name_, kind, standard, range, sharing, meaning)                      \
+  if (name == name_) {                                                                       \
+    assign(field, ParamRow{name_, #kind, to_text(standard, range), range, sharing, meaning}, \
+           value);                                                                           \
+    return;                                                                                  \
   }
   TERN_PARAMS(TERN_SET)
 #undef TERN_SET
@@ -239,7 +253,7 @@ void Params::set(const std::string& name, const std::string& value) {
 
 std::string Params::get(const std::string& name) const {
 #define TERN_GET(field, name_, kind, standard, range, sharing, meaning) \
-  if (name == name_) return shown(field, #kind);
+  if (name == name_) return shown(field, #kind, range);
   TERN_PARAMS(TERN_GET)
 #undef TERN_GET
   throw Error(MPI_ERR_ARG, unknown_name(name));
@@ -251,8 +265,8 @@ bool ParamRow::is_number() const noexcept {
 
 std::string ParamRow::range_in_words() const {
   if (is_number())
-    return strf("between %s and %s", shown(range.least, kind).c_str(),
-                shown(range.most, kind).c_str());
+    return strf("between %s and %s", shown(range.least, kind, range).c_str(),
+                shown(range.most, kind, range).c_str());
   if (range.words == nullptr) return {};
   std::string text = std::strcmp(kind, "Words") == 0 ? "some (with commas) of " : "one of ";
   for (const std::string& word : split(range.words, '|'))
@@ -295,10 +309,11 @@ std::string counted(const ParamSharing& sharing, const std::string& value,
 // NOLINTNEXTLINE(readability-function-size): statements of rows
 uint32_t Params::shared_hash() const {
   uint32_t hash = 0;
-#define TERN_HASH(field, name, kind, standard, range, sharing, meaning)               \
-  if constexpr ((sharing).shared)                                                     \
-    if (const std::string text = counted(sharing, to_text(field), to_text(standard)); \
-        !text.empty())                                                                \
+#define TERN_HASH(field, name, kind, standard, range, sharing, meaning)        \
+  if constexpr ((sharing).shared)                                              \
+    if (const std::string text =                                               \
+            counted(sharing, to_text(field, range), to_text(standard, range)); \
+        !text.empty())                                                         \
       hash = mixed(mixed(hash, name), text);
   TERN_PARAMS(TERN_HASH)
 #undef TERN_HASH
@@ -312,7 +327,8 @@ std::string Params::shared_in_words() const {
     if (!text.empty()) here += (here.empty() ? "" : ", ") + strf("%s=%s", name, text.c_str());
   };
 #define TERN_SAY(field, name, kind, standard, range, sharing, meaning) \
-  if constexpr ((sharing).shared) say(name, counted(sharing, to_text(field), to_text(standard)));
+  if constexpr ((sharing).shared)                                      \
+    say(name, counted(sharing, to_text(field, range), to_text(standard, range)));
   TERN_PARAMS(TERN_SAY)
 #undef TERN_SAY
   return all + (here.empty() ? "; none is set on this rank" : "; on this rank " + here);

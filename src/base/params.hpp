@@ -7,22 +7,35 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/wire.hpp"
+
 namespace tern {
+
+// Parameters of kind Word: a value for each word of one_of(), in its order.
+enum class SingleCopy : uint8_t { kAuto, kPipeline, kPull, kBoth };
+enum class SharedReduction : uint8_t { kSlices, kLeader };
+enum class DescriptorWay : uint8_t { kAuto, kPidfd, kSocket };
+enum class GpuEngine : uint8_t { kAuto, kStream, kKernel, kHost };
+enum class GpuMulticast : uint8_t { kAuto, kOff };
+enum class ProgressBy : uint8_t { kAuto, kCalls, kThread };
+enum class WindowAccess : uint8_t { kAuto, kCopied, kMessages };
+enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 
 // X(field, name, kind, default, range, sharing, meaning)
 // kinds: Size (bytes; units k, m, g), Time (microseconds; units us, ms, s), Seconds (units ms, s,
-// min; kept in microseconds), Count, Switch (0 or 1), Text (anything), Word (one of), Words (some
-// of, with commas). In one_of() a "*" at the end of a word stands for anything; algorithm_of() has
-// the names of a collective's algorithms. Sharing: own(), where each rank may have its own value;
-// shared(), where all ranks must have the same, or one would not send what others expect;
-// shared_words(), where only these words must be the same.
+// min; kept in microseconds), Count, Switch (0 or 1), Text (anything), Word (one of; an enum's
+// value, or text), Words (some of, with commas). In one_of() a "*" at the end of a word stands for
+// anything; algorithm_of() has the names of a collective's algorithms. Sharing: own(), where each
+// rank may have its own value; shared(), where all ranks must have the same, or one would not send
+// what others expect; shared_words(), where only these words must be the same.
 // clang-format off
 #define TERN_PARAMS(X)                                                                             \
   X(check, "TERN_CHECK", Words, "1",                                                               \
-    one_of("0|1|types|collective|rma|leaks|all"), shared_words("types|collective|rma"),                    \
+    one_of("0|1|types|collective|rma|leaks|all"), shared_words("types|collective|rma"),            \
     "0: no argument checks; 1: arguments; types: also the types and counts of messages; "          \
     "collective: also that all ranks call the same collective with the same root, count, type and "\
     "operation; rma: also that accesses to windows do not conflict; leaks: also what is not freed at MPI_Finalize")                                    \
@@ -65,7 +78,7 @@ namespace tern {
     "shared memory: bytes of one fragment of a large message that is copied twice")                \
   X(sm_fragments, "TERN_SM_FRAGMENTS", Count, 8, between(2, 128), own(),                           \
     "shared memory: fragments in flight; more would leave the cache")                              \
-  X(sm_single_copy, "TERN_SM_SINGLE_COPY", Word, "auto",                                           \
+  X(sm_single_copy, "TERN_SM_SINGLE_COPY", Word, SingleCopy::kAuto,                                \
     one_of("auto|pipeline|pull|both"), own(),                                                      \
     "large messages: auto, pipeline (two copies), pull (receiver reads), both (both ends copy)")   \
   X(sm_pull_limit, "TERN_SM_PULL_LIMIT", Size, 61440, between(0, 1073741824), own(),               \
@@ -83,7 +96,8 @@ namespace tern {
     "device memory that goes through the host: chunks of one message at once")                     \
   X(cuda_stage, "TERN_CUDA_STAGE", Size, 268435456, between(0, 1099511627776), own(),              \
     "device data with holes or no handle: bytes that a block of the device is made for")           \
-  X(cuda_reduce, "TERN_CUDA_REDUCE", Word, "slices", one_of("slices|leader"), own(),               \
+  X(cuda_reduce, "TERN_CUDA_REDUCE", Word, SharedReduction::kSlices,                               \
+    one_of("slices|leader"), own(),                                                                \
     "ranks that share a GPU: each reduces a slice of device memory, or rank 0 reduces all")        \
   X(cuda_outputs, "TERN_CUDA_OUTPUTS", Size, 1099511627776, between(0, 1099511627776), own(),      \
     "allreduce of device memory that ranks map: from so many bytes of a rank's slice on a kernel " \
@@ -91,22 +105,23 @@ namespace tern {
   X(cuda_ipc_cache, "TERN_CUDA_IPC_CACHE", Size, 1099511627776, between(0, 1099511627776), own(),  \
     "bytes of other ranks' device memory that stay mapped for the next message, by default all: "  \
     "a mapping takes addresses, no memory, and ends when the memory is freed")                     \
-  X(cuda_ipc_descriptors, "TERN_CUDA_IPC_DESCRIPTORS", Word, "auto",                               \
+  X(cuda_ipc_descriptors, "TERN_CUDA_IPC_DESCRIPTORS", Word, DescriptorWay::kAuto,                 \
     one_of("auto|pidfd|socket"), own(),                                                            \
     "descriptors of other ranks' device memory: auto, pidfd (taken; needs the right to trace), "   \
     "socket (sent on request)")                                                                    \
   X(gpu_scratch, "TERN_GPU_SCRATCH", Size, 33554432, between(1048576, 1099511627776), shared(),    \
     "collectives that are put into streams: bytes of device memory that each rank of a "           \
     "communicator gives for what is under way")                                                    \
-  X(gpu_engine, "TERN_GPU_ENGINE", Word, "auto", one_of("auto|stream|kernel|host"), shared(),      \
+  X(gpu_engine, "TERN_GPU_ENGINE", Word, GpuEngine::kAuto,                                         \
+    one_of("auto|stream|kernel|host"), shared(),                                                  \
     "collectives that devices do alone: auto, stream (copies and operations on words), kernel (one "\
     "kernel, which waits for those of other ranks), host (none: the host takes part in each step)") \
-  X(gpu_wire, "TERN_GPU_WIRE", Word, "auto", one_of("auto|simple|ll|ll128|multimem"), shared(),    \
-    "what kernels of collectives write to other ranks: auto, simple (data, then a word that says "  \
-    "so), ll (words of data and flag, where the algorithm is of one hop), ll128 (lines of both, "   \
-    "over NVLink), multimem (to all at once, where a switch of NVLink reduces)")                    \
-  X(gpu_multicast, "TERN_GPU_MULTICAST", Word, "auto", one_of("auto|off"), shared(),               \
-    "collectives that devices do alone: auto (a switch of NVLink reduces what is large, where it "  \
+  X(gpu_wire, "TERN_GPU_WIRE", Word, Wire::kAuto, one_of(kWireWords), shared(),                    \
+    "what kernels of collectives write to other ranks: auto, simple (data, then a word that says " \
+    "so)" TERN_PUSH_WIRES(TERN_WIRE_MEANING) ", multimem (to all at once, where a switch of NVLink " \
+    "reduces)")                                                                                    \
+  X(gpu_multicast, "TERN_GPU_MULTICAST", Word, GpuMulticast::kAuto, one_of("auto|off"), shared(),  \
+    "collectives that devices do alone: auto (a switch of NVLink reduces what is large, where it " \
     "can), off")                                                                                   \
   X(gpu_patience, "TERN_GPU_PATIENCE", Seconds, 30000000, between(0, 86400000000), own(),          \
     "collectives that are put into streams: after so long a stream that waits for another rank's " \
@@ -159,17 +174,17 @@ namespace tern {
   X(channels, "TERN_CHANNELS", Count, 0, between(0, 8), own(),                                     \
     "with MPI_THREAD_MULTIPLE: how many communicators threads use side by side (1, 2, 4 or 8); "   \
     "0 chooses by cores")                                                                          \
-  X(progress, "TERN_PROGRESS", Word, "auto", one_of("auto|calls|thread"), own(),                   \
+  X(progress, "TERN_PROGRESS", Word, ProgressBy::kAuto, one_of("auto|calls|thread"), own(),        \
     "who moves messages: the calls of MPI alone, or a thread too, while the program computes; "    \
     "auto: a thread from the first window on that others reach by messages")                       \
-  X(rma, "TERN_RMA", Word, "auto", one_of("auto|copied|messages"), shared(),                       \
+  X(rma, "TERN_RMA", Word, WindowAccess::kAuto, one_of("auto|copied|messages"), shared(),          \
     "how ranks of one host reach each other's windows: auto (shared memory where the window has "  \
     "it, else copied), copied (by the kernel where it permits that, else by messages), messages; " \
     "all but MPI_Win_allocate_shared's")                                                           \
   X(boot, "TERN_BOOT", Word, "auto", one_of("auto|mpirun|pmix|provided|singleton"), own(),         \
     "how ranks find each other: auto, mpirun, pmix, provided (by MPIX_Boot_provide, which auto "   \
     "prefers), singleton")                                                                         \
-  X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, "mpi_errors_are_fatal",                   \
+  X(initial_errhandler, "TERN_INITIAL_ERRHANDLER", Word, InitialHandler::kFatal,                   \
     one_of("mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return"), own(),                      \
     "set by mpirun -initial-errhandler: the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at " \
     "first, and of calls without an object")                                                       \
@@ -214,18 +229,22 @@ struct ParamRow {
   [[nodiscard]] std::string sharing_in_words() const;
 };
 
+/// Of kind Word: the enum of its default, or text.
+template <class Standard>
+using WordField = std::conditional_t<std::is_enum_v<Standard>, Standard, std::string>;
+
 class Params {
  public:
-#define TERN_FIELD_Size int64_t
-#define TERN_FIELD_Time int64_t
-#define TERN_FIELD_Seconds int64_t
-#define TERN_FIELD_Count int64_t
-#define TERN_FIELD_Switch int64_t
-#define TERN_FIELD_Text std::string
-#define TERN_FIELD_Word std::string
-#define TERN_FIELD_Words std::string
+#define TERN_FIELD_Size(standard) int64_t
+#define TERN_FIELD_Time(standard) int64_t
+#define TERN_FIELD_Seconds(standard) int64_t
+#define TERN_FIELD_Count(standard) int64_t
+#define TERN_FIELD_Switch(standard) int64_t
+#define TERN_FIELD_Text(standard) std::string
+#define TERN_FIELD_Word(standard) WordField<decltype(standard)>
+#define TERN_FIELD_Words(standard) std::string
 #define TERN_FIELD(field, name, kind, standard, range, sharing, meaning) \
-  TERN_FIELD_##kind field = standard;
+  TERN_FIELD_##kind(standard) field = standard;
   TERN_PARAMS(TERN_FIELD)
 #undef TERN_FIELD
 #undef TERN_FIELD_Size
@@ -257,6 +276,10 @@ class Params {
   [[nodiscard]] std::string get(const std::string& name) const;
   /// Where the present value comes from: "default", "environment", "FILE:LINE".
   [[nodiscard]] std::string source(const std::string& name) const;
+  /// Whether TERN_CHECK asks for checks of arguments.
+  [[nodiscard]] bool checks_arguments() const { return check != "0"; }
+  /// Whether TERN_EXPLAIN asks for sentences, not for JSON.
+  [[nodiscard]] bool explains_in_words() const { return explain == "1"; }
   /// Whether TERN_CHECK names this word (or all).
   [[nodiscard]] bool checks(const char* word) const;
   /// Whether TERN_TRANSPORT names it; whether it may be used, since it does or says "auto".

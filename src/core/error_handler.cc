@@ -51,10 +51,11 @@ void make_predefined_error_handlers(Process& process) {
 }
 
 ErrorHandler* initial_error_handler(Process& process) noexcept {
-  const std::string& name = process.params.initial_errhandler;
-  return process.handles.find<ErrorHandler>(name == "mpi_errors_return"  ? MPI_ERRORS_RETURN
-                                            : name == "mpi_errors_abort" ? MPI_ERRORS_ABORT
-                                                                         : MPI_ERRORS_ARE_FATAL);
+  const InitialHandler first = process.params.initial_errhandler;
+  return process.handles.find<ErrorHandler>(first == InitialHandler::kReturn ? MPI_ERRORS_RETURN
+                                            : first == InitialHandler::kAbort
+                                                ? MPI_ERRORS_ABORT
+                                                : MPI_ERRORS_ARE_FATAL);
 }
 
 ErrorHandler& predefined_error_handler(Process& process, MPI_Errhandler constant) noexcept {

@@ -126,6 +126,12 @@ void Kernels::find_all(CUdevice device) {
 #define TERN_FIND(name) all = all && find("tern_" #name, processors, &name##_);
   TERN_KERNELS(TERN_FIND)
 #undef TERN_FIND
+  constexpr const char* kPushNames[] = {
+#define TERN_PUSH_NAME(value, word, kernel, meaning) "tern_" #kernel,
+      TERN_PUSH_WIRES(TERN_PUSH_NAME)
+#undef TERN_PUSH_NAME
+  };
+  for (size_t i = 0; i < push_.size() && all; ++i) all = find(kPushNames[i], processors, &push_[i]);
   for (size_t i = 0; i < reduce_.size() && all; ++i)
     all = find(name_of(static_cast<ReduceKernel>(i)), processors, &reduce_[i]);
 }
@@ -208,12 +214,10 @@ CUresult Kernels::interpret(CUstream stream, const InterpretArguments& arguments
   return launch(interpret_, stream, blocks, &arguments, sizeof(InterpretShared));
 }
 
-CUresult Kernels::push(CUstream stream, const PushArguments& arguments, int blocks) noexcept {
-  return launch(push_, stream, blocks, &arguments, sizeof(PushShared));
-}
-
-CUresult Kernels::push_lines(CUstream stream, const PushArguments& arguments, int blocks) noexcept {
-  return launch(push_lines_, stream, blocks, &arguments, sizeof(PushShared));
+CUresult Kernels::push(CUstream stream, Wire wire, const PushArguments& arguments,
+                       int blocks) noexcept {
+  return launch(push_[static_cast<size_t>(push_index(wire))], stream, blocks, &arguments,
+                sizeof(PushShared));
 }
 
 CUresult Kernels::multicast(CUstream stream, const MulticastArguments& arguments,

@@ -11,10 +11,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 
 #include "base/number.hpp"
+#include "base/wire.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/kernels/image.hpp"
 #include "cuda/kernels/layout.hpp"
@@ -22,8 +24,8 @@
 #include "cuda/layout_images.hpp"
 
 // Kernels beside the reductions: tern_NAME of a .cu file, and the member NAME_ that is launched.
-#define TERN_KERNELS(ROW) \
-  ROW(pack) ROW(mail) ROW(interpret) ROW(push) ROW(push_lines) ROW(multicast) ROW(exchange)
+// TERN_PUSH_WIRES has the kernels of push().
+#define TERN_KERNELS(ROW) ROW(pack) ROW(mail) ROW(interpret) ROW(multicast) ROW(exchange)
 
 namespace tern::cuda {
 
@@ -68,20 +70,18 @@ class Kernels {
 
   /// Runs a program by so many blocks of threads, which wait for those of other devices.
   CUresult interpret(CUstream stream, const InterpretArguments& arguments, int blocks) noexcept;
-  CUresult push(CUstream stream, const PushArguments& arguments, int blocks) noexcept;
-  CUresult push_lines(CUstream stream, const PushArguments& arguments, int blocks) noexcept;
+  /// `wire`: one of kPushWires.
+  CUresult push(CUstream stream, Wire wire, const PushArguments& arguments, int blocks) noexcept;
   /// Only where the device has multicast memory.
   CUresult multicast(CUstream stream, const MulticastArguments& arguments, int blocks) noexcept;
   CUresult exchange(CUstream stream, const ExchangeArguments& arguments, int blocks) noexcept;
   /// How many blocks of kernels that wait are resident together, of whichever of these: a
   /// multiprocessor without room for one more holds as many as it can of the largest.
   [[nodiscard]] int most_waiting() const noexcept {
-    return static_cast<int>(
-        std::min({interpret_.most_blocks, push_.most_blocks, push_lines_.most_blocks,
-                  multicast_.most_blocks, exchange_.most_blocks}));
-  }
-  [[nodiscard]] int most_waiting_lines() const noexcept {
-    return static_cast<int>(push_lines_.most_blocks);
+    unsigned most =
+        std::min({interpret_.most_blocks, multicast_.most_blocks, exchange_.most_blocks});
+    for (const Kernel& one : push_) most = std::min(most, one.most_blocks);
+    return static_cast<int>(most);
   }
   [[nodiscard]] int most_waiting_multicast() const noexcept {
     return static_cast<int>(multicast_.most_blocks);
@@ -109,6 +109,7 @@ class Kernels {
 #define TERN_MEMBER(name) Kernel name##_;
   TERN_KERNELS(TERN_MEMBER)
 #undef TERN_MEMBER
+  std::array<Kernel, std::size(kPushWires)> push_;
   LayoutImages images_;
 };
 

@@ -138,8 +138,8 @@ class Creation {
   void find_locals() {
     Communicator& own = window_->targets.communicator();
     const core::Slabs* const slabs = own.channel().slabs;
-    const bool alone =
-        own.process().params.rma == "messages" && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
+    const bool alone = own.process().params.rma == WindowAccess::kMessages &&
+                       wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
     for (int rank = 0; rank < own.size(); ++rank)
       if (rank == own.rank() || (!alone && slabs != nullptr && slabs->reaches(own.peer(rank))))
         locals_.push_back(rank);
@@ -166,13 +166,13 @@ class Creation {
     return wanted_.flavor == MPI_WIN_FLAVOR_ALLOCATE || wanted_.flavor == MPI_WIN_FLAVOR_SHARED;
   }
 
-  [[nodiscard]] bool says(const char* way) const {
+  [[nodiscard]] bool says(WindowAccess way) const {
     return window_->targets.process().params.rma == way && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
   }
 
   /// Whether memory of this host is to be copied by the kernel, if it permits that.
   [[nodiscard]] bool asks_for_copies() const {
-    return locals_.size() > 1 && (!allocates() || says("copied"));
+    return locals_.size() > 1 && (!allocates() || says(WindowAccess::kCopied));
   }
 
   void try_copying(Landed* mine) const {
@@ -342,7 +342,8 @@ class Creation {
     const int ranks = window_->targets.size(), copied = copies_ ? reached() - 1 : 0;
     const int mapped = reached() - copied, rest = ranks - reached();
     std::string why;
-    if (rest > 0) why = says("messages") ? "TERN_RMA says so" : "the others are on other hosts";
+    if (rest > 0)
+      why = says(WindowAccess::kMessages) ? "TERN_RMA says so" : "the others are on other hosts";
     if (rest > 0 && !refusal_.empty()) why = refusal_;
     if (rest > 0 && !no_copies_.empty()) why = no_copies_;
     explain.say("window",

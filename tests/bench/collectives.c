@@ -2,7 +2,8 @@
 // Collectives by size, blocking, nonblocking (i...) and persistent (..._init: made once, started
 // many times): time of one call, back to back, slowest rank. Size is what one rank contributes to
 // one other: the whole vector of allreduce, reduce and bcast, one block of the others. The root
-// moves on with each call, so that it cannot run ahead of the rest.
+// moves on with each call, so that it cannot run ahead of the rest. NAME_first: the first call on a
+// duplicate of MPI_COMM_WORLD (persistent: making the request, too).
 #include "bench.h"
 
 enum { kMostRanks = 1024 };
@@ -10,6 +11,7 @@ typedef enum { kBlocking, kNonblocking, kPersistent } Form;
 
 typedef struct {
   const Bench* bench;
+  MPI_Comm comm;
   char *out, *in;
   int count;    // bytes, or doubles where values are reduced
   int* counts;  // the same for each rank
@@ -20,10 +22,10 @@ typedef struct {
 } Collective;
 
 #define CALL(name) static void name(void* state, int root, MPI_Request* request)
-#define UNPACK                           \
-  Collective* c = state;                 \
-  const int n = c->count;                \
-  const MPI_Comm world = MPI_COMM_WORLD; \
+#define UNPACK                    \
+  Collective* c = state;          \
+  const int n = c->count;         \
+  const MPI_Comm world = c->comm; \
   (void)root, (void)request, (void)n, (void)c
 
 CALL(barrier) {
@@ -165,6 +167,13 @@ static void repeat(void* state, long iterations) {
   }
 }
 
+// A call, and what makes its request, with root 0.
+static void once(void* state, long iterations) {
+  Collective* c = state;
+  if (c->form == kPersistent) c->call(c, 0, &c->requests[0]);
+  repeat(c, iterations);
+}
+
 // ---- check: one call with root 0 --------------------------------------------------------------
 
 static void fill(const Collective* c, const Operation* op, size_t size) {
@@ -206,6 +215,26 @@ static void expect(const Collective* c, const Operation* op, size_t size) {
                    r * 1000 + (op->result == kExchanged ? bench->rank : 0), op->name);
 }
 
+// ---- time -------------------------------------------------------------------------------------
+
+// The lower quartile over communicators, as of batches.
+static void measure_first(Collective* c, const Operation* op, size_t size) {
+  enum { kCommunicators = 8 };
+  double times[kCommunicators];
+  char name[64];
+  for (int i = 0; i < kCommunicators; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &c->comm);
+    MPI_Barrier(MPI_COMM_WORLD);
+    times[i] = bench_batch(c->bench, once, c, 1);
+    if (c->form == kPersistent) MPI_Request_free(&c->requests[0]);
+    MPI_Comm_free(&c->comm);
+  }
+  c->comm = MPI_COMM_WORLD;
+  qsort(times, kCommunicators, sizeof *times, bench_by_value);
+  snprintf(name, sizeof name, "%s_first", op->name);
+  bench_report(c->bench, name, size, times[kCommunicators / 4] * 1e6, "us");
+}
+
 static void measure(Collective* c, const Operation* op, size_t size) {
   c->call = op->call;
   c->form = op->form;
@@ -220,6 +249,7 @@ static void measure(Collective* c, const Operation* op, size_t size) {
   const double seconds = bench_time(c->bench, repeat, c);
   bench_report(c->bench, op->name, size, seconds * 1e6, "us");
   for (int r = 0; r < c->roots && c->form == kPersistent; ++r) MPI_Request_free(&c->requests[r]);
+  measure_first(c, op, size);
 }
 
 int main(int argc, char** argv) {
@@ -227,6 +257,7 @@ int main(int argc, char** argv) {
   if (bench.ranks > kMostRanks) bench_fail(&bench, "collectives: too many ranks", 0);
   const size_t room = bench.max * (size_t)bench.ranks;
   Collective c = {.bench = &bench,
+                  .comm = MPI_COMM_WORLD,
                   .out = bench_buffer(&bench, room).base,
                   .in = bench_buffer(&bench, room).base,
                   .counts = calloc((size_t)bench.ranks, sizeof(int))};

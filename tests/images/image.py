@@ -24,8 +24,9 @@ def code(file):
 
 def looked_up():
     rows = re.search(r"#define TERN_KERNELS\(ROW\)(.*?)\n\n", (KERNELS / "kernels.hpp").read_text(), re.S)[1]
+    pushes = (KERNELS.parent / "base/wire.hpp").read_text()
     suffixes = re.search(r"#define TERN_REDUCE_KERNELS\(X\)(.*?)\n\n", (KERNELS / "kernels/arguments.hpp").read_text(), re.S)[1]
-    return re.findall(r"ROW\((\w+)\)", rows) + ["reduce_" + one for one in re.findall(r"X\((\w+),", suffixes)]
+    return re.findall(r"ROW\((\w+)\)", rows) + re.findall(r"ROW\(k\w+, \w+, (\w+),", pushes) + ["reduce_" + one for one in re.findall(r"X\((\w+),", suffixes)]
 
 
 def missing(file):

@@ -73,7 +73,7 @@ void Job::set_environment() {
 // Programs that read stderr compare it: the placement is said to a person, or on request.
 bool Job::wants_placement() const {
   return options_.report_bindings || ::isatty(STDERR_FILENO) == 1 ||
-         parameters_of(options_).explain == "1";
+         parameters_of(options_).explains_in_words();
 }
 
 void Job::start() {

@@ -35,7 +35,7 @@ MPI_Comm Stopwatch::communicator_for(const Way& way) {
   const std::string key = std::string("tern_") + coll::name_of(way.row->collective);
   mpi_.Info_create(&info);
   mpi_.Info_set(info, key.c_str(), way.row->name);
-  if (way.wire != coll::Wire::kAuto) mpi_.Info_set(info, "tern_gpu_wire", coll::name_of(way.wire));
+  if (way.wire != Wire::kAuto) mpi_.Info_set(info, "tern_gpu_wire", name_of(way.wire));
   mpi_.Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
   mpi_.Info_free(&info);
   if (gpu_ == nullptr) return comm;
@@ -119,9 +119,9 @@ const std::vector<Way>& Stopwatch::prepare(const std::vector<Way>& ways) {
   ways_.clear();
   for (const Way& way : ways) {
     MPI_Comm comm = communicator_for(way);
-    const bool named = way.wire != coll::Wire::kAuto;
+    const bool named = way.wire != Wire::kAuto;
     if (named) (void)time_of(way.row->collective, kLeastBytes, comm, 1);
-    if (named && wire_of(comm) != coll::name_of(way.wire)) {
+    if (named && wire_of(comm) != name_of(way.wire)) {
       end(&comm);
       continue;
     }
@@ -159,10 +159,10 @@ std::vector<double> Stopwatch::times_on_gpu(size_t bytes) {
     MPI_Comm comm = communicator_for(way);
     (void)time_of(collective, bytes, comm, 1);
     const std::string taken = wire_of(comm);
-    const bool named = way.wire != coll::Wire::kAuto;
+    const bool named = way.wire != Wire::kAuto;
     if (!named) by_itself = taken;
     double best = std::numeric_limits<double>::infinity();
-    if (!named || (taken == coll::name_of(way.wire) && taken != by_itself)) {
+    if (!named || (taken == name_of(way.wire) && taken != by_itself)) {
       best = time_of(collective, bytes, comm, 2);
       const int calls = calls_of(best);
       for (int round = 0; round < kRounds; ++round)

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/wire.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/select/model.hpp"
-#include "coll/select/wire.hpp"
 #include "tools/tern_coll/gpu.hpp"
 #include "tools/tern_coll/mpi_library.hpp"
 
@@ -19,7 +19,7 @@ namespace tern::coll_tool {
 /// A way to do a collective. `wire`: between GPUs; kAuto: as the library has it without being told.
 struct Way {
   const coll::Algorithm* row;
-  coll::Wire wire = coll::Wire::kAuto;
+  Wire wire = Wire::kAuto;
   bool operator==(const Way&) const = default;
 };
 

@@ -32,7 +32,7 @@ std::string size_in_words(size_t bytes) {
   return bytes != 0 && bytes % 1024 == 0 ? strf("%zuk", bytes >> 10) : strf("%zu", bytes);
 }
 
-std::string wire_in_words(const Way& way) { return strf("wire %s", coll::name_of(way.wire)); }
+std::string wire_in_words(const Way& way) { return strf("wire %s", name_of(way.wire)); }
 
 /// Lines of one collective: neighbouring sizes with the same answer are one.
 class Lines {
@@ -50,7 +50,7 @@ class Lines {
   /// `end`: of what the last size stands for. Wires are limited by size; rows serve all that
   /// follow.
   [[nodiscard]] std::string text(size_t end) {
-    const std::string to = way_.wire == coll::Wire::kAuto ? "" : size_in_words(end);
+    const std::string to = way_.wire == Wire::kAuto ? "" : size_in_words(end);
     if (way_.row != nullptr) flush(from_.empty() && to.empty() ? "any" : from_ + ".." + to);
     return text_;
   }
@@ -58,7 +58,7 @@ class Lines {
  private:
   void flush(const std::string& range) {
     text_ += strf("%s %-14s %-19s %s\n", head_.c_str(), range.c_str(), way_.row->name,
-                  way_.wire == coll::Wire::kAuto ? where_ : wire_in_words(way_).c_str());
+                  way_.wire == Wire::kAuto ? where_ : wire_in_words(way_).c_str());
   }
   std::string head_, from_, text_;
   const char* where_;
@@ -74,8 +74,8 @@ std::vector<Way> able(const Options& options, coll::Collective collective, int r
         (options.device             ? runs_on_devices(*row, ranks)
          : coll::has_schedule(*row) ? coll::serves(*row, ranks, levels)
                                     : levels == nullptr))
-      for (int wire = 0; wire < (options.device ? coll::kWires : 1); ++wire)
-        ways.push_back({row, static_cast<coll::Wire>(wire)});
+      for (int wire = 0; wire < (options.device ? kWires : 1); ++wire)
+        ways.push_back({row, static_cast<Wire>(wire)});
   return ways;
 }
 
@@ -100,7 +100,7 @@ std::string measured(Stopwatch& watch, const std::vector<Way>& ways, size_t size
       strf("# %s %s:", coll::name_of(ways[0].row->collective), size_in_words(size).c_str());
   for (size_t i = 0; i < ways.size(); ++i) {
     if (std::isinf(times[i])) continue;
-    const bool named = ways[i].wire != coll::Wire::kAuto;
+    const bool named = ways[i].wire != Wire::kAuto;
     text += strf(" %s%s %.1f us,", ways[i].row->name,
                  named ? (" " + wire_in_words(ways[i])).c_str() : "", times[i]);
   }

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/wire.hpp"
 #include "coll/engine/operation.hpp"
-#include "coll/select/wire.hpp"
 #include "tests/gpu/kernels/ranks.hpp"
 
 namespace tern::kernels_test {

@@ -90,9 +90,8 @@ void Call::put_operation(Rank& rank) {
   switch (shape_.column) {
     case Column::kLl:
     case Column::kLl128:
-      code = coll::PushRun(
-                 team, *placed(number, &why), operation, job, patience,
-                 shape_.column == Column::kLl ? coll::PushRun::kWords : coll::PushRun::kLines)
+      code = coll::PushRun(team, *placed(number, &why), operation, job, patience,
+                           shape_.column == Column::kLl ? Wire::kLl : Wire::kLl128)
                  .run();
       break;
     case Column::kSimple: {

@@ -154,7 +154,7 @@ void Ranks::share_blocks() {
   int parts = coll::ScratchLayout::kParts;
   for (Rank& rank : all_) {
     const cuda::Kernels& kernels = *rank.device->kernels();
-    parts = std::min({parts, kernels.most_waiting() / here, kernels.most_waiting_lines() / here});
+    parts = std::min(parts, kernels.most_waiting() / here);
   }
   if (parts == 0)
     throw Error(MPI_ERR_OTHER,

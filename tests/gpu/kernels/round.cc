@@ -148,8 +148,8 @@ int64_t Rounds::draw_count(Random* random, const Shape& shape, Ranks& ranks) con
   const auto most = static_cast<int64_t>(options_.bytes / element) / blocks;
   // Bytes of a slot, and of a pass of all blocks of threads.
   size_t room = layout.kernel_part(layout.kernel_region());
-  if (shape.column == Column::kLl) room = layout.ll_room() * 16;
-  if (shape.column == Column::kLl128) room = layout.lines_room() * 16;
+  if (shape.column == Column::kLl) room = layout.push_room(Wire::kLl) * 16;
+  if (shape.column == Column::kLl128) room = layout.push_room(Wire::kLl128) * 16;
   const size_t parts = random->once_in(2) ? 1 : static_cast<size_t>(team.parts());
   const size_t times = random->once_in(2) ? 1 : static_cast<size_t>(ranks.count());
   const auto border = static_cast<int64_t>(room * parts * times / element);

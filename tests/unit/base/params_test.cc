@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -95,6 +96,64 @@ TEST(Params, WordsAreOneOrSomeOfThoseInTheTable) {
         error.what(),
         "TERN_SM_SINGLE_COPY is \"triple\", but it must be one of auto, pipeline, pull, both");
   }
+}
+
+/// All words of a parameter, with the values that they stand for.
+template <class Value>
+void expect_words(const std::string& name, Value Params::*field,
+                  const std::vector<std::pair<const char*, Value>>& all) {
+  Params params;
+  std::string words;
+  for (const auto& [word, value] : all) {
+    params.set(name, word);
+    EXPECT_EQ(params.*field, value) << name << " " << word;
+    EXPECT_EQ(params.get(name), word);
+    words += (words.empty() ? "" : "|") + std::string(word);
+  }
+  for (const ParamRow& row : Params::rows())
+    if (row.name == name) {
+      EXPECT_EQ(row.range.words, words);
+    }
+}
+
+TEST(Params, AWordOfAnEnumIsTheValueOfItsPlace) {
+  expect_words<SingleCopy>("TERN_SM_SINGLE_COPY", &Params::sm_single_copy,
+                           {{"auto", SingleCopy::kAuto},
+                            {"pipeline", SingleCopy::kPipeline},
+                            {"pull", SingleCopy::kPull},
+                            {"both", SingleCopy::kBoth}});
+  expect_words<SharedReduction>(
+      "TERN_CUDA_REDUCE", &Params::cuda_reduce,
+      {{"slices", SharedReduction::kSlices}, {"leader", SharedReduction::kLeader}});
+  expect_words<DescriptorWay>("TERN_CUDA_IPC_DESCRIPTORS", &Params::cuda_ipc_descriptors,
+                              {{"auto", DescriptorWay::kAuto},
+                               {"pidfd", DescriptorWay::kPidfd},
+                               {"socket", DescriptorWay::kSocket}});
+  expect_words<GpuEngine>("TERN_GPU_ENGINE", &Params::gpu_engine,
+                          {{"auto", GpuEngine::kAuto},
+                           {"stream", GpuEngine::kStream},
+                           {"kernel", GpuEngine::kKernel},
+                           {"host", GpuEngine::kHost}});
+  expect_words<Wire>("TERN_GPU_WIRE", &Params::gpu_wire,
+                     {{"auto", Wire::kAuto},
+                      {"simple", Wire::kSimple},
+                      {"ll", Wire::kLl},
+                      {"ll128", Wire::kLl128},
+                      {"multimem", Wire::kMultimem}});
+  expect_words<GpuMulticast>("TERN_GPU_MULTICAST", &Params::gpu_multicast,
+                             {{"auto", GpuMulticast::kAuto}, {"off", GpuMulticast::kOff}});
+  expect_words<ProgressBy>("TERN_PROGRESS", &Params::progress,
+                           {{"auto", ProgressBy::kAuto},
+                            {"calls", ProgressBy::kCalls},
+                            {"thread", ProgressBy::kThread}});
+  expect_words<WindowAccess>("TERN_RMA", &Params::rma,
+                             {{"auto", WindowAccess::kAuto},
+                              {"copied", WindowAccess::kCopied},
+                              {"messages", WindowAccess::kMessages}});
+  expect_words<InitialHandler>("TERN_INITIAL_ERRHANDLER", &Params::initial_errhandler,
+                               {{"mpi_errors_are_fatal", InitialHandler::kFatal},
+                                {"mpi_errors_abort", InitialHandler::kAbort},
+                                {"mpi_errors_return", InitialHandler::kReturn}});
 }
 
 /// Two values that the row takes; at least one is not its default.

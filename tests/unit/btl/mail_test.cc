@@ -41,7 +41,7 @@ class MailTest : public ::testing::Test {
 
   Ledger ledger_;
   Outbox outbox_{ledger_};
-  Descriptors mine_{descriptor_ways("socket")};
+  Descriptors mine_{descriptor_ways(DescriptorWay::kSocket)};
   std::string why_;
 };
 
@@ -134,7 +134,7 @@ TEST_F(MailTest, WrongLettersAreDroppedWithTheirDescriptors) {
 
 TEST(Descriptors, AreTakenFromAProcessThatAllowsIt) {
   const Fd memory = make_memfd("memory", 4096);
-  Descriptors mine{descriptor_ways("pidfd")};
+  Descriptors mine{descriptor_ways(DescriptorWay::kPidfd)};
   std::string why;
   const Fd taken = mine.take({{1, ::getpid(), true}, memory.get(), 0, 0, 0}, &why);
   EXPECT_EQ(inode_of(taken.get()), inode_of(memory.get())) << why;

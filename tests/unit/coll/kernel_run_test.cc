@@ -65,7 +65,7 @@ TEST_P(KernelRuns, EveryRowAgreesWithASerialReference) {
   });
 }
 
-void use(Process& process, const char* engine) { process.params.gpu_engine = engine; }
+void use(Process& process, GpuEngine engine) { process.params.gpu_engine = engine; }
 
 /// An allreduce of any type by both engines: the same bits. Where a row takes parts of the vector
 /// in different orders (ring), as long as both do it in one pass.
@@ -83,7 +83,7 @@ void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype han
         static_cast<unsigned char>((i * 7 + static_cast<size_t>(process.world_rank) * 13) % 60);
   const Buffer in(ints), out(ints);
   for (int engine = 0; engine < 2; ++engine) {
-    use(process, engine == 0 ? "stream" : "kernel");
+    use(process, engine == 0 ? GpuEngine::kStream : GpuEngine::kKernel);
     in.put(gpu, values);
     out.put(gpu, nothing);
     gpu.wait();
@@ -124,12 +124,14 @@ TEST_P(KernelRuns, BothEnginesMakeTheSameBits) {
       for (const int64_t count : {1, 17, 101}) {
         compare(process, gpu, "ring", kind.type, kind.op, count);
         compare(process, gpu, "recursive_doubling", kind.type, kind.op, 40 * count);
-        process.params.gpu_wire = count == 17 ? "simple" : count == 101 ? "ll128" : "ll";
+        process.params.gpu_wire = count == 17    ? Wire::kSimple
+                                  : count == 101 ? Wire::kLl128
+                                                 : Wire::kLl;
         compare(process, gpu, "one_shot", kind.type, kind.op, count);
         compare(process, gpu, "one_shot", kind.type, kind.op, 40 * count);
         compare(process, gpu, "two_shot", kind.type, kind.op, count);
         compare(process, gpu, "two_shot", kind.type, kind.op, 40 * count);
-        process.params.gpu_wire = "auto";
+        process.params.gpu_wire = Wire::kAuto;
       }
   });
 }
@@ -172,7 +174,7 @@ TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
     for (int i = 0; i < (process.world_size > 2 ? kReplays / 5 : kReplays); ++i) {
       (i % 10 == 0 ? second : first).launch(gpu);
       if (i % 50 == 1) {
-        use(process, i % 100 == 1 ? "stream" : "kernel");
+        use(process, i % 100 == 1 ? GpuEngine::kStream : GpuEngine::kKernel);
         row(kAlltoall, i % 100 == 1 ? "pairwise" : "linear");
         swapped.start();
         to_one.start();
@@ -288,7 +290,7 @@ TEST_F(OneKernelRun, AWireIsTakenWhereAParameterAsksForIt) {
 TEST_F(OneKernelRun, ALineBringsKernelsForSizesBeyondTheirs) {
   with_ways([](Process& process, Ways& ways) {
     constexpr size_t kBeyond = (1 << 20) + 4;
-    process.params.gpu_engine = "auto";
+    process.params.gpu_engine = GpuEngine::kAuto;
     ways.asked = {Wire::kSimple, AskedWire::kParameter};
     EXPECT_EQ(ways.wire(kAllreduce, "ring", kBeyond), "copies");
     ways.expect_words("someone asks for simple, but: more than 1 MiB");
@@ -303,7 +305,7 @@ TEST_F(OneKernelRun, ALineBringsKernelsForSizesBeyondTheirs) {
     EXPECT_EQ(ways.wire(kAllreduce, "two_shot", kBeyond), "ll128");
     EXPECT_EQ(ways.wire(kAllreduce, "ring", 4), "simple");
     ways.asked.wire = Wire::kLl;
-    process.params.gpu_engine = "stream";
+    process.params.gpu_engine = GpuEngine::kStream;
     EXPECT_EQ(ways.wire(kAllreduce, "two_shot", 4), "copies");
     ways.expect_words("someone asks for ll, but: TERN_GPU_ENGINE is stream");
   });

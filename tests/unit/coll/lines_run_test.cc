@@ -82,7 +82,7 @@ TEST_P(LinesRuns, AGraphReplaysAThousandTimesAmongCallsOfOtherWires) {
     for (int i = 0; i < 1000; ++i) {
       graph.launch(gpu);
       if (i % 100 != 1) continue;
-      process.params.gpu_wire = i % 200 == 1 ? "ll" : "ll128";
+      process.params.gpu_wire = i % 200 == 1 ? Wire::kLl : Wire::kLl128;
       force(process, kAllreduce, "one_shot");
       words.start();
       force(process, kAllreduce, "ring");

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/wire.hpp"
 #include "coll/gpu/engine.hpp"
 #include "coll/gpu/verdicts.hpp"
-#include "coll/select/wire.hpp"
 
 namespace tern::coll {
 namespace {

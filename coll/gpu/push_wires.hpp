@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// PushWire: the facts of each wire of PushRun: sizes, slots in the scratch, requirements.
+// Why: the choice (way.cc), the scratch (layout.hpp) and the sentences of TERN_EXPLAIN read a
+// single table. A new wire is a row here. See: base/wire.hpp, cuda/kernels/push.cu.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <iterator>
+
+#include "base/wire.hpp"
+
+namespace tern::coll {
+
+/// The largest vector or block for which a call takes a wire without a request: numbers of a model,
+/// not measured.
+struct PushLimit {
+  size_t bytes;
+  const char* beyond;  // the reason against larger data, and for data within the limit
+  const char* within;
+};
+
+struct PushWire {
+  Wire wire;
+  const char* name;        // in sentences
+  PushLimit one, two;      // hops
+  size_t vectors, bytes;   // of a unit: 16-byte vectors of data, and bytes in a slot
+  size_t most;             // units in a slot; all slots of a wire take at most 1/8 of the scratch
+  bool lines;              // requires untorn lines of 128 bytes (lines.hpp)
+  const char* no_barrier;  // the reason against barriers; null: serves barriers
+};
+
+inline constexpr std::array kPushFacts = {
+    PushWire{Wire::kLl,
+             "words of LL",
+             {32 << 10, "more than 32 KiB", "one hop of at most 32 KiB"},
+             {256 << 10, "more than 256 KiB", "two hops of at most 256 KiB"},
+             1,
+             32,
+             512,
+             false,
+             nullptr},
+    // 36 units: 1 MiB of 8 ranks in two hops.
+    PushWire{Wire::kLl128,
+             "lines of LL128",
+             {256 << 10, "more than 256 KiB", "one hop of at most 256 KiB over NVLink"},
+             {1 << 20, "more than 1 MiB", "two hops of at most 1 MiB over NVLink"},
+             30,
+             512,
+             36,
+             true,
+             "a barrier has no data"},
+};
+inline constexpr int kPushes = static_cast<int>(kPushFacts.size());
+
+static_assert(
+    [] {
+      bool alike = kPushFacts.size() == std::size(kPushWires);
+      for (size_t i = 0; alike && i < kPushFacts.size(); ++i)
+        alike = kPushFacts[i].wire == kPushWires[i];
+      return alike;
+    }(),
+    "the rows are those of TERN_PUSH_WIRES, in its order");
+
+/// `wire`: in kPushWires.
+[[nodiscard]] constexpr const PushWire& facts_of(Wire wire) noexcept {
+  return kPushFacts[static_cast<size_t>(push_index(wire))];
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A wire that writes as LL does.
+#include "cuda/kernels/push.cuh"
+
+namespace tern::cuda {
+namespace {
+
+struct DummyWire : LlWire<EveryFlag> {};
+
+}  // namespace
+
+TERN_KERNEL(tern_dummy, PushArguments, 256, together) {
+  TERN_SHARED(PushShared, shared);
+  Pusher<DummyWire>(arguments, *shared).run();
+}
+
+}  // namespace tern::cuda
