@@ -34,7 +34,8 @@ PeerAddress address_from(const std::string& bytes) {
 // poll, it is left out.
 bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
   if (!fabric.sleeps_well()) return false;
-  return !fabric.is_fast() || process.node.oversubscribed || process.params.progress == ProgressBy::kThread;
+  return !fabric.is_fast() || process.node.oversubscribed ||
+         process.params.progress == ProgressBy::kThread;
 }
 
 }  // namespace
