@@ -2,7 +2,6 @@
 btl_sources += btl/address_book.cc
 btl_sources += btl/connection_info.cc
 btl_sources += btl/table.cc
-btl_sources += btl/trial.cc
 btl_sources += btl/self/self.cc
 btl_sources += btl/self/trial.cc
 btl_sources += btl/sm/cma.cc

@@ -33,6 +33,13 @@ std::span<const Transport* const> transports() noexcept {
   static constexpr const Transport* kTable[] = {TERN_TRANSPORTS(TERN_ROW)};
   return kTable;
 }
+
+std::vector<Trial> try_transports() {
+  std::vector<Trial> trials;
+  for (const Transport* transport : transports())
+    for (Trial& trial : transport->try_here()) trials.push_back(std::move(trial));
+  return trials;
+}
 #undef TERN_DECLARED
 #undef TERN_ROW
 

@@ -32,4 +32,7 @@ void put_before_others(const Transport& transport) noexcept;
 /// Those of this build, in the order in which they are asked for a peer.
 [[nodiscard]] std::span<const Transport* const> transports() noexcept;
 
+/// Tries all transports of this build, in this order.
+[[nodiscard]] std::vector<Trial> try_transports();
+
 }  // namespace tern::btl

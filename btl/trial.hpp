@@ -18,7 +18,4 @@ struct Trial {
   std::string cure;     // empty where it works
 };
 
-/// Tries all transports of this build, in the order of the table.
-[[nodiscard]] std::vector<Trial> try_transports();
-
 }  // namespace tern::btl

@@ -171,6 +171,10 @@ void Coll::go_through(BlockingCall& call) {
                   flat_bytes(call.question) < kLeastOnDevice) &&
       shared_.run_in_slots(call))
     return;
+  if (call.shared == nullptr) {  // all other executors need shared memory
+    call.code = run_schedule(call);
+    return;
+  }
   for (const Executor& one : Executors::kAll)
     if (one.why_not(*this, call) == nullptr && one.run(*this, call)) return;
 }

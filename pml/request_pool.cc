@@ -83,8 +83,13 @@ RequestPool::~RequestPool() {
 }
 
 template <class Request>
-Request* RequestPool::acquire(ObjectPool<Request>& pool) noexcept {
-  if (Request* const used = pool.acquire(); TERN_LIKELY(used != nullptr)) return used;
+inline Request* RequestPool::acquire(ObjectPool<Request>& pool) noexcept {
+  Request* const used = pool.acquire();
+  return TERN_LIKELY(used != nullptr) ? used : add(pool);
+}
+
+template <class Request>
+Request* RequestPool::add(ObjectPool<Request>& pool) noexcept {
   try {
     Request* const made = pool.add(std::make_unique<Request>(owner_));
     process_.handles.insert(*made);

@@ -77,6 +77,8 @@ class RequestPool {
   template <class Request>
   [[nodiscard]] Request* acquire(ObjectPool<Request>& pool) noexcept;
   template <class Request>
+  [[nodiscard]] TERN_COLD Request* add(ObjectPool<Request>& pool) noexcept;
+  template <class Request>
   void recycle(Request& request, ObjectPool<Request>& pool) noexcept;
 
   P2p& owner_;

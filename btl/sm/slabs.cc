@@ -9,14 +9,15 @@
 
 #include "base/error.hpp"
 #include "btl/sm/cma.hpp"
-#include "btl/sm/sm.hpp"
 #include "core/peer.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
 
 namespace tern::btl::sm {
 
-bool SmSlabs::reaches(const core::Peer& peer) const noexcept { return sm_.reaches(peer); }
+bool SmSlabs::reaches(const core::Peer& peer) const noexcept {
+  return segments_.reaches_segment(peer);
+}
 
 uint32_t SmSlabs::claim(Size size) {
   Free& free = free_[static_cast<size_t>(size)];
@@ -36,11 +37,11 @@ void SmSlabs::release(Size size, uint32_t slab) noexcept {
 }
 
 std::byte* SmSlabs::own(Size size, uint32_t slab) noexcept {
-  return sm_.segment().slab(size, slab);
+  return segments_.segment().slab(size, slab);
 }
 
 std::byte* SmSlabs::of(core::Peer& peer, Size size, uint32_t slab) {
-  const Segment& segment = sm_.attached(peer).segment;
+  const Segment& segment = segments_.attached(peer).segment;
   const uint32_t count = segment.shape().all_slabs(size);
   if (slab >= count)
     throw Error(MPI_ERR_INTERN,
@@ -50,20 +51,24 @@ std::byte* SmSlabs::of(core::Peer& peer, Size size, uint32_t slab) {
   return segment.slab(size, slab);
 }
 
-bool SmSlabs::has_died(core::Peer& peer) noexcept { return sm_.attached(peer).has_died(peer.rank); }
+bool SmSlabs::has_died(core::Peer& peer) noexcept {
+  return segments_.attached(peer).has_died(peer.rank);
+}
 
-Doorbell& SmSlabs::bell(core::Peer& peer) { return sm_.attached(peer).segment.head().doorbell; }
+Doorbell& SmSlabs::bell(core::Peer& peer) {
+  return segments_.attached(peer).segment.head().doorbell;
+}
 
 bool SmSlabs::can_get(core::Peer& peer) {
-  const Attached& there = sm_.attached(peer);
-  if (sm_.process().params.sm_single_copy == SingleCopy::kPipeline) return false;
+  const Attached& there = segments_.attached(peer);
+  if (process_.params.sm_single_copy == SingleCopy::kPipeline) return false;
   if (there.address.is_own_process()) return true;
   const auto* word = reinterpret_cast<const void*>(there.address.base);
   return cma_probe(there.address.pid_here(), word, there.segment.head().magic) == 0;
 }
 
 int SmSlabs::get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexcept {
-  const SmAddress& address = sm_.attached(peer).address;
+  const SmAddress& address = segments_.attached(peer).address;
   if (address.is_own_process()) {
     std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
     return 0;
@@ -83,7 +88,7 @@ bool SmSlabs::is_readable(const void* address, size_t bytes) noexcept {
   const int error = cma_get(::getpid(), &local, 1, remote.data(), remote.size());
   if (error == 0) return true;
   if (!std::exchange(refusal_said_, true))
-    sm_.process().explain.warn(
+    process_.explain.warn(
         "fallback", {{"what", "two copies"}, {"why", std::strerror(error)}},
         strf(
             "%zu bytes of a collective take two copies: the kernel lets no other process read them "

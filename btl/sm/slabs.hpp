@@ -6,18 +6,30 @@
 #include <array>
 #include <vector>
 
+#include "btl/sm/endpoint.hpp"
 #include "btl/sm/segment.hpp"
 #include "core/slabs.hpp"
 
 namespace tern::btl::sm {
 
-class Sm;
+/// The segments of the host's ranks. Sm implements it.
+class HostSegments {
+ public:
+  [[nodiscard]] virtual bool reaches_segment(const core::Peer& peer) const noexcept = 0;
+  [[nodiscard]] virtual const Segment& segment() const noexcept = 0;
+  /// A rank of this host; attached at the first call. Throws Error.
+  virtual Attached& attached(const core::Peer& peer) = 0;
+
+ protected:
+  ~HostSegments() = default;
+};
 
 class SmSlabs final : public core::Slabs {
  public:
   /// Of the own segment, those of this channel.
-  SmSlabs(Sm& sm, uint32_t channel, bool fenced) noexcept
-      : sm_(sm), channel_(channel), fenced_(fenced) {}
+  SmSlabs(const core::Process& process, HostSegments& segments, uint32_t channel,
+          bool fenced) noexcept
+      : process_(process), segments_(segments), channel_(channel), fenced_(fenced) {}
 
   bool reaches(const core::Peer& peer) const noexcept override;
   uint32_t claim(Size size) override;
@@ -37,7 +49,8 @@ class SmSlabs final : public core::Slabs {
     std::vector<uint32_t> returned;  // room for all that were
   };
 
-  Sm& sm_;
+  const core::Process& process_;
+  HostSegments& segments_;
   const uint32_t channel_;
   const bool fenced_;
   std::array<Free, 2> free_;

@@ -68,7 +68,7 @@ Sm::Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
               false,
               process.node.oversubscribed || process.params.progress == ProgressBy::kThread ||
                   process.params.longest_sleep == Doorbell::kUntilRung || !heeds_remote_fences()},
-      slabs_(*this, channel, shared_.fenced) {}
+      slabs_(process, *this, channel, shared_.fenced) {}
 
 Sm::~Sm() = default;
 

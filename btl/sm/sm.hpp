@@ -16,7 +16,7 @@
 
 namespace tern::btl::sm {
 
-class Sm final : public Btl {
+class Sm final : public Btl, HostSegments {
  public:
   /// Channel 0's.
   Sm(core::Process& process, Sink& sink, AddressBook& book);
@@ -35,12 +35,12 @@ class Sm final : public Btl {
     segment_->head().gone = gone ? SegmentHead::kLeft : 0;
   }
 
-  [[nodiscard]] const Segment& segment() const noexcept { return *segment_; }
-  [[nodiscard]] const core::Process& process() const noexcept { return process_; }
-  /// A rank of this host; attached at the first call. Throws Error.
-  Attached& attached(const core::Peer& peer);
-
  private:
+  [[nodiscard]] bool reaches_segment(const core::Peer& peer) const noexcept override {
+    return reaches(peer);
+  }
+  [[nodiscard]] const Segment& segment() const noexcept override { return *segment_; }
+  Attached& attached(const core::Peer& peer) override;
   Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
      std::shared_ptr<Segment> segment);
   [[nodiscard]] SmAddress address_of(const core::Peer& peer) const;

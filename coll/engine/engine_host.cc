@@ -10,7 +10,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "coll/engine/executions.hpp"
 
 namespace tern::coll {
 namespace {
@@ -46,7 +45,12 @@ uint32_t sequence_of(CallNumber persistent) noexcept {
   return kSequences + persistent.value % kSequences;
 }
 
-Execution::Execution(Executions& owner) noexcept
+ExecutionOwner::ExecutionOwner(core::Channel& channel, Refusals& refusals) noexcept
+    : channel_(channel),
+      refusals_(refusals),
+      byte_(&core::predefined_type(channel.process, MPI_BYTE)) {}
+
+Execution::Execution(ExecutionOwner& owner) noexcept
     : owner_(owner), bound_(owner.process(), owner.byte_type()), operation_(bound_.operation()) {
   channel = &owner.channel();
 }

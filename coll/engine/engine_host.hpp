@@ -20,11 +20,34 @@
 #include "coll/engine/operation.hpp"
 #include "coll/engine/refusal.hpp"
 #include "core/device_copy.hpp"
+#include "core/process.hpp"
 #include "core/request.hpp"
+#include "pml/pml.hpp"
 
 namespace tern::coll {
 
-class Executions;
+class Execution;
+
+/// What an execution needs of its channel. Executions implements it.
+class ExecutionOwner {
+ public:
+  [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
+  [[nodiscard]] core::Process& process() const noexcept { return channel_.process; }
+  [[nodiscard]] pml::Pml& pml() const noexcept { return *channel_.pml; }
+  [[nodiscard]] core::Datatype* byte_type() const noexcept { return byte_; }
+  [[nodiscard]] Refusals& refusals() const noexcept { return refusals_; }
+  /// Launches a bound one.
+  virtual void go(Execution& execution) noexcept = 0;
+  virtual void release(Execution& execution) noexcept = 0;
+
+ protected:
+  ExecutionOwner(core::Channel& channel, Refusals& refusals) noexcept;
+  ~ExecutionOwner() = default;
+
+  core::Channel& channel_;
+  Refusals& refusals_;
+  core::Datatype* byte_;
+};
 
 /// For the tags of the next collective that may send, or of a persistent one. Few bits: what sends
 /// nothing takes none.
@@ -33,7 +56,7 @@ class Executions;
 
 class Execution final : public core::Request {
  public:
-  explicit Execution(Executions& owner) noexcept;
+  explicit Execution(ExecutionOwner& owner) noexcept;
 
   /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution
   /// ends; `own` is it where no cache has it.
@@ -125,7 +148,7 @@ class Execution final : public core::Request {
   void note(int code) noexcept;
   [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
 
-  Executions& owner_;
+  ExecutionOwner& owner_;
   Bound bound_;
   const Schedule* schedule_ = nullptr;  // of bound_, as the operation is
   const Operation& operation_;

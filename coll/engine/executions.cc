@@ -8,9 +8,7 @@
 namespace tern::coll {
 
 Executions::Executions(core::Channel& channel, Refusals& refusals) noexcept
-    : channel_(channel),
-      refusals_(refusals),
-      byte_(&core::predefined_type(channel.process, MPI_BYTE)) {}
+    : ExecutionOwner(channel, refusals) {}
 
 Executions::~Executions() {
   for (const auto& execution : pool_.all())

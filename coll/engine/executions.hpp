@@ -17,18 +17,13 @@
 
 namespace tern::coll {
 
-class Executions {
+class Executions final : public ExecutionOwner {
  public:
   Executions(core::Channel& channel, Refusals& refusals) noexcept;
   Executions(const Executions&) = delete;
   Executions& operator=(const Executions&) = delete;
   ~Executions();
 
-  [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
-  [[nodiscard]] core::Process& process() const noexcept { return channel_.process; }
-  [[nodiscard]] pml::Pml& pml() const noexcept { return *channel_.pml; }
-  [[nodiscard]] core::Datatype* byte_type() const noexcept { return byte_; }
-  [[nodiscard]] Refusals& refusals() const noexcept { return refusals_; }
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
   /// From now on several threads may call.
   void admit_threads() noexcept { pool_.set_threaded(true); }
@@ -36,11 +31,10 @@ class Executions {
   /// With the communicator's own schedule where there is one. Throws std::bad_alloc.
   [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
                                  const Levels* levels, std::shared_ptr<CachedSchedule> own);
-  /// Launches a bound one.
-  void go(Execution& execution) noexcept;
+  void go(Execution& execution) noexcept override;
   /// Launches, waits, releases. An error class with fail() text.
   [[nodiscard]] int complete(Execution* execution) noexcept;
-  void release(Execution& execution) noexcept;
+  void release(Execution& execution) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return running_.empty(); }
   /// Of all that are under way; adds the steps that began or ended.
   void advance(int* events) noexcept;
@@ -65,9 +59,6 @@ class Executions {
   [[nodiscard]] Execution* bound_exchange(core::Communicator& communicator, const void* mine,
                                           void* all, size_t bytes, const char* name);
 
-  core::Channel& channel_;
-  Refusals& refusals_;
-  core::Datatype* byte_;
   ScheduleCache cache_;
   pml::ObjectPool<Execution> pool_;
   std::vector<Execution*> running_;  // has room for all of the pool

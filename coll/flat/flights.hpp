@@ -27,7 +27,7 @@ class ScheduleMaker {
   ~ScheduleMaker() = default;
 };
 
-class Flights {
+class Flights final : public QueueOwner {
  public:
   Flights(Executions& executions, ScheduleMaker& schedules) noexcept
       : executions_(executions), schedules_(schedules) {}
@@ -35,7 +35,7 @@ class Flights {
   Flights& operator=(const Flights&) = delete;
   ~Flights();
 
-  [[nodiscard]] Executions& executions() const noexcept { return executions_; }
+  [[nodiscard]] Executions& executions() const noexcept override { return executions_; }
   [[nodiscard]] ScheduleMaker& schedules() const noexcept { return schedules_; }
   [[nodiscard]] Refusals& refusals() const noexcept { return executions_.refusals(); }
   /// From now on several threads may call.
@@ -48,22 +48,20 @@ class Flights {
                                                       const Lane& lane);
   /// Polls the queue until it is empty.
   void list(FlatQueue& queue) noexcept;
-  void unlist(const FlatQueue& queue) noexcept;
+  void unlist(const FlatQueue& queue) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return flights_.empty(); }
   void poll(int* events) noexcept;
   /// The calls of a communicator end with this error; the others learn the reason.
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept;
 
-  /// A slab, or one without a number. Throws std::bad_alloc.
   [[nodiscard]] std::unique_ptr<Slab> make_slab(core::Communicator& communicator, Slab::Size size,
-                                                const Lane* flight);
+                                                const Lane* flight) override;
   /// One that was made serves nothing: a rank has none.
   void drop_slab() noexcept { --slabs_in_use_; }
   /// The same, of a queue, which says so.
-  TERN_COLD void lacks_slabs(const core::Communicator& communicator);
-  /// The slab of a communicator that is gone.
-  void retire(std::unique_ptr<Slab> slab) noexcept;
+  TERN_COLD void lacks_slabs(const core::Communicator& communicator) override;
+  void retire(std::unique_ptr<Slab> slab) noexcept override;
   /// No peer reads a slab any more whose communicator is gone.
   [[nodiscard]] bool all_read() noexcept {
     sweep(retired_.size());

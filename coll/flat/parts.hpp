@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "coll/engine/operation.hpp"
-#include "coll/flat/flat.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/flat/view.hpp"
+#include "coll/flat/where.hpp"
 
 namespace tern::coll {
 

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "coll/flat/flights.hpp"
+#include "coll/engine/executions.hpp"
 #include "core/peer.hpp"
 
 namespace tern::coll {
@@ -41,18 +41,15 @@ void FlatQueue::Calls::add(FlatCall& call) noexcept {
   last = &call;
 }
 
-FlatQueue::FlatQueue(Flights& flights, core::Communicator& communicator, const Lane& lane) noexcept
-    : flights_(flights),
-      channel_(communicator.channel()),
-      communicator_(communicator),
-      lane_(lane) {}
+FlatQueue::FlatQueue(QueueOwner& owner, core::Communicator& communicator, const Lane& lane) noexcept
+    : owner_(owner), channel_(communicator.channel()), communicator_(communicator), lane_(lane) {}
 
 FlatQueue::~FlatQueue() {
   const bool ended = channel_.coll == nullptr;  // before this queue
-  if (!ended) flights_.unlist(*this);
+  if (!ended) owner_.unlist(*this);
   if (slab_ == nullptr) return;
   if (!ended)
-    flights_.retire(std::move(slab_));
+    owner_.retire(std::move(slab_));
   else
     slab_->forget();
 }
@@ -81,14 +78,14 @@ void FlatQueue::meet() noexcept {
     const bool small = lane_.end() <= core::Slabs::kSmallBytes;
     const bool large = lane_.room() == kLargeFlightLane.room();
     slab_ =
-        flights_.make_slab(communicator_, small ? Slab::Size::kSmall : Slab::Size::kLarge, &lane_);
+        owner_.make_slab(communicator_, small ? Slab::Size::kSmall : Slab::Size::kLarge, &lane_);
     mine_ = slab_->introduction();
     if (large && mine_ != core::Slabs::kNone && !slab_->can_get()) mine_ |= kCannotGet;
     if (mine_ != core::Slabs::kNone) mine_ |= size_of(lane_);
     const FlatCall& first = *calls_.first;
-    meeting_ = flights_.executions().begin_exchange(communicator_, &mine_, all_.data(),
-                                                    name_of(first.operation_.collective),
-                                                    first.number_, first.sequence_);
+    meeting_ = owner_.executions().begin_exchange(communicator_, &mine_, all_.data(),
+                                                  name_of(first.operation_.collective),
+                                                  first.number_, first.sequence_);
   } catch (const std::exception&) {
     refuse_first(MPI_ERR_NO_MEM, "no memory for what the ranks share");
     state_ = State::kSchedules;
@@ -99,7 +96,7 @@ void FlatQueue::meet() noexcept {
 // All wait for this rank's slab.
 void FlatQueue::refuse_first(int code, const std::string& why) noexcept {
   (void)fail(code, "%s", why.c_str());
-  flights_.refusals().refuse_call(communicator_, calls_.first->number_, code);
+  owner_.executions().refusals().refuse_call(communicator_, calls_.first->number_, code);
   (void)take_last_error();
   calls_.first->take_error(code, why);
 }
@@ -116,7 +113,7 @@ void FlatQueue::sort() noexcept {
 void FlatQueue::meet_slabs() noexcept {
   if (std::find(all_.begin(), all_.end(), core::Slabs::kNone) != all_.end()) {
     slab_.reset();
-    return flights_.lacks_slabs(communicator_);
+    return owner_.lacks_slabs(communicator_);
   }
   gets_ = true;
   for (size_t rank = 0; rank < all_.size(); ++rank) {

@@ -36,6 +36,7 @@
 namespace tern::coll {
 
 class Execution;
+class Executions;
 class Flights;
 class FlatQueue;
 
@@ -116,9 +117,26 @@ class FlatCall final : public core::Request {
   std::string text_;
 };
 
+/// What a queue needs of its channel. Flights implements it.
+class QueueOwner {
+ public:
+  [[nodiscard]] virtual Executions& executions() const noexcept = 0;
+  /// A slab, or one without a number. Throws std::bad_alloc.
+  [[nodiscard]] virtual std::unique_ptr<Slab> make_slab(core::Communicator& communicator,
+                                                        Slab::Size size, const Lane* flight) = 0;
+  /// The slab of a communicator that is gone.
+  virtual void retire(std::unique_ptr<Slab> slab) noexcept = 0;
+  /// A slab that was made serves nothing, since a rank has none.
+  TERN_COLD virtual void lacks_slabs(const core::Communicator& communicator) = 0;
+  virtual void unlist(const FlatQueue& queue) noexcept = 0;
+
+ protected:
+  ~QueueOwner() = default;
+};
+
 class FlatQueue {
  public:
-  FlatQueue(Flights& flights, core::Communicator& communicator, const Lane& lane) noexcept;
+  FlatQueue(QueueOwner& owner, core::Communicator& communicator, const Lane& lane) noexcept;
   FlatQueue(const FlatQueue&) = delete;
   FlatQueue& operator=(const FlatQueue&) = delete;
   ~FlatQueue();
@@ -163,7 +181,7 @@ class FlatQueue {
   /// True where one of them was not asked yet.
   bool ask_the_late() noexcept;
 
-  Flights& flights_;
+  QueueOwner& owner_;
   core::Channel& channel_;
   core::Communicator& communicator_;
   const Lane lane_;

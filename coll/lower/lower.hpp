@@ -21,15 +21,12 @@
 // coll/verify/verify_lowered.cc (the proof).
 #pragma once
 
-#include <functional>
 #include <vector>
 
+#include "coll/lower/mapped.hpp"
 #include "coll/schedule/schedule.hpp"
 
 namespace tern::coll {
-
-/// Which messages become puts. Alike on all ranks.
-using Mapped = std::function<bool(int32_t from, int32_t to)>;
 
 /// Null where schedules of this form can be lowered, else the reason why not: neighbourhoods and
 /// two groups, whose ranks do not all know the others' schedules.

@@ -5,7 +5,8 @@
 
 #include <vector>
 
-#include "coll/lower/lower.hpp"
+#include "coll/lower/mapped.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace tern::coll::lowering {
 

@@ -11,20 +11,13 @@
 // tests/unit/coll/verify_test.cc.
 #pragma once
 
-#include <string>
 #include <vector>
 
-#include "coll/lower/lower.hpp"
+#include "coll/lower/mapped.hpp"
 #include "coll/schedule/schedule.hpp"
+#include "coll/verify/proof.hpp"
 
 namespace tern::coll {
-
-struct Proof {
-  std::string fault;     // empty: proved. Else the first fault, with rank, lane and step
-  int64_t messages = 0;  // sends, signals, puts and gets of all ranks
-  int32_t steps = 0;     // the most that one rank has
-  [[nodiscard]] bool holds() const noexcept { return fault.empty(); }
-};
 
 /// `schedules[r]` is rank r's. `in_place`: as under MPI_IN_PLACE. `commutative`: operands may
 /// change places.

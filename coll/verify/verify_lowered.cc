@@ -11,6 +11,8 @@
 
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/lower/lower.hpp"
+#include "coll/verify/verify.hpp"
 #include "coll/verify/verify_run.hpp"
 
 namespace tern::coll {

@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "coll/schedule/schedule.hpp"
+#include "coll/verify/proof.hpp"
 #include "coll/verify/symbol.hpp"
-#include "coll/verify/verify.hpp"
 
 namespace tern::coll {
 

@@ -37,6 +37,11 @@ Matcher::Matcher(core::Channel& channel, const Limits& limits, Outbox& outbox,
       eager_(eager),
       transfers_(transfers) {}
 
+int Matcher::cannot_post(RecvRequest& request) noexcept {
+  if (!request.persistent()) request.release();
+  return fail(MPI_ERR_NO_MEM, "no memory to post a receive");
+}
+
 int Matcher::start(RecvRequest& request) noexcept {
   Message* message = unexpected_.find(request.key);
   if (message != nullptr) {
@@ -48,8 +53,7 @@ int Matcher::start(RecvRequest& request) noexcept {
   try {
     posted_.post(request);
   } catch (const std::bad_alloc&) {
-    if (!request.persistent()) request.release();
-    return fail(MPI_ERR_NO_MEM, "no memory to post a receive");
+    return cannot_post(request);
   }
   requests_.begin(request);
   return MPI_SUCCESS;

@@ -65,6 +65,7 @@ class Matcher {
   void add_up(const core::Communicator* of, Statistics* sums) const noexcept;
 
  private:
+  [[nodiscard]] TERN_COLD int cannot_post(RecvRequest& request) noexcept;
   void keep(PeerState& peer, const Key& key, const btl::Header& header, const std::byte* payload,
             size_t bytes, const wire::Signature* signature) noexcept;
   void count_kept(PeerState& peer, size_t more, size_t less) noexcept;

@@ -164,9 +164,8 @@ int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
   if (const int code = require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   RecvRequest* const made = requests_.make_recv(buffer, from);
   if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
-  if (const int code = matcher_.start(*made); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   *request = made;
-  return MPI_SUCCESS;
+  return matcher_.start(*made);
 }
 
 int P2p::irecv(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {

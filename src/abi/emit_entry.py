@@ -70,6 +70,8 @@ class Entry:
     def __init__(self, function, large):
         self.f, self.large, self.out = function, large, []
         self.rooted = any(p.kind == 'root' for p in function.params)
+        self.widens = not large and any(
+            p.wide and p.array and p.direction == 'in' and WIDE[p.kind][0] == 'int' for p in function.params)
         self.moves_data = any(p.kind in ('buffer', 'inplace') for p in function.params)
         self.object = next((p for p in function.params
                             if p.kind in HEARS and not p.array and p.direction != 'out'), None)
@@ -81,7 +83,10 @@ class Entry:
         self.out.append('  ' + text)
 
     def refuse(self, condition, answer):
-        self.line(f'if ({condition}) [[unlikely]] return {answer};')
+        self.line(f'if ({condition}) [[unlikely]] return {self.refusal(answer)};')
+
+    def refusal(self, answer):
+        return answer if self.widens else f'raise(call, {answer})'
 
     # -- when an argument counts at all
 
@@ -223,7 +228,7 @@ class Entry:
         if found:
             self.line('if (TERN_LIKELY(call.process->checks)) {')
             for condition, answer in found:
-                self.line(f'  if ({condition}) [[unlikely]] return {answer};')
+                self.line(f'  if ({condition}) [[unlikely]] return {self.refusal(answer)};')
             self.line('}')
 
     def checks_of(self, p):
@@ -318,9 +323,8 @@ class Entry:
             self.local_outs()
             self.line(f'const int code = {call};')
             self.narrow()
-            self.line('return code;')
-        else:
-            self.line(f'return {call};')
+            call = 'code'
+        self.line(f'return {call};' if self.widens else f'return call.end({call});')
 
     def text(self):
         suffix = '_c' if self.large else ''
@@ -334,14 +338,16 @@ class Entry:
         else:
             process = '&api::any_process()' if self.f.anytime else 'api::the_process'
             self.line(f'Call call{{{name}, {process}}};')
-            self.line('return call.run([&]() __attribute__((always_inline)) {')
+            if self.widens:
+                self.line('return call.run([&]() __attribute__((always_inline)) {')
             if not self.f.anytime:
                 self.refuse('call.process == nullptr', 'not_running()')
             self.resolve_all()
             self.widen()
             self.checks()
             self.call_body()
-            self.line('});')
+            if self.widens:
+                self.line('});')
         head = self.f.prototype(self.large, 'P', suffix)
         return f'{head} {{\n' + '\n'.join(self.out) + '\n}\n'
 

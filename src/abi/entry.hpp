@@ -45,8 +45,9 @@ struct Call {
   }
   /// The way out: raises what the body returned.
   [[nodiscard]] int end(int code) const;
-  /// Checks and the body. All their objects end before an error handler runs: C++ exceptions and
-  /// longjmp out of a handler pass through the entry point's frame without clean-ups.
+  /// Checks and a body, where the entry point makes objects with destructors: these end before an
+  /// error handler runs. C++ exceptions and longjmp out of a handler pass through the entry point's
+  /// frame without clean-ups.
   template <class Body>
   [[nodiscard, gnu::always_inline]] int run(Body&& body) const {
     return end(body());

@@ -30,8 +30,8 @@ check "memory" measures 4 3 memory
 check "packing" measures 24 1 pack --max 16384
 check "sending layouts" measures 24 2 pack --max 16384
 check "communicators" measures 6 3 communicators
-check "collectives, 2 ranks" measures 96 2 collectives --max 65536
-check "collectives, 3 ranks" measures 96 3 collectives --max 65536
+check "collectives, 2 ranks" measures 192 2 collectives --max 65536
+check "collectives, 3 ranks" measures 192 3 collectives --max 65536
 check "buckets" measures 15 3 buckets --max 65536
 check "overlap of collectives" measures 18 2 overlap_collectives --max 65536
 check "pairs, an even number of ranks" measures 2 4 pairs

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/params.hpp"
+#include "btl/transport.hpp"
 #include "mpi.h"
 #include "tern_config.h"
 #include "tools/tern_info/facts.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trials of the transports: each has a verdict, and a cure where it does not work.
-#include "btl/trial.hpp"
+#include "btl/transport.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
