@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/info.hpp"

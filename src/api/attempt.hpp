@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// attempt: guarded() for set-up code that both throws and returns an error class.
+// guarded: for set-up code with exceptions. attempt: for set-up code with exceptions and codes.
 #pragma once
 
-#include "api/process.hpp"
+#include <new>
+
+#include "api/errors.hpp"
+#include "base/error.hpp"
 
 namespace tern::api {
+
+/// Runs set-up code for a body: an exception becomes the body's error code.
+template <class Work>
+[[nodiscard]] int guarded(Work&& work) noexcept {
+  try {
+    work();
+    return 0;
+  } catch (const Error& error) {
+    return fail(error);
+  } catch (const std::bad_alloc&) {
+    return fail_no_memory();
+  }
+}
 
 /// Usage: `return attempt([&] { ... return code; });`
 template <class Work>

@@ -3,6 +3,7 @@
 // windows.
 // See: MPI-5.0 section 7.7 and, for the deprecated names, chapter 16.
 #include "core/attribute.hpp"
+#include "api/attempt.hpp"
 
 #include "api/bodies.hpp"
 #include "api/process.hpp"
@@ -82,7 +83,7 @@ int delete_attribute(Owner& owner, int keyval) noexcept {
 /// The address of a predefined attribute's value; *known is false where `keyval` has another
 /// attribute.
 int* predefined(int keyval, bool* known) noexcept {
-  Instance& own = instance();
+  PredefinedAttributes& own = instance().attributes;
   *known = true;
   switch (keyval) {
     case MPI_TAG_UB:
@@ -98,7 +99,7 @@ int* predefined(int keyval, bool* known) noexcept {
     case MPI_UNIVERSE_SIZE:
       return own.universe_size > 0 ? &own.universe_size : nullptr;
     case MPI_LASTUSEDCODE:
-      own.last_used_code = own.error_codes.last();
+      own.last_used_code = instance().error_codes.last();
       return &own.last_used_code;
     default:
       *known = false;

@@ -4,11 +4,12 @@
 
 #include "api/attempt.hpp"
 #include "api/errors.hpp"
+#include "api/membership.hpp"
 #include "boot/provided.hpp"
 
 namespace tern::api {
 
-void Instance::provide(const MPIX_Boot& given) {
+void Membership::provide(const MPIX_Boot& given) {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (users_ != 0)
     throw Error(MPI_ERR_OTHER,
@@ -25,7 +26,7 @@ void Instance::provide(const MPIX_Boot& given) {
 int boot_provide(const char* name, const MPIX_Boot* boot) noexcept {
   const int code = attempt([&] {
     if (boot == nullptr) return fail(MPI_ERR_ARG, "boot is a null pointer");
-    instance().provide(*boot);
+    membership().provide(*boot);
     return MPI_SUCCESS;
   });
   if (code != MPI_SUCCESS)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The body of MPIX_Boot_provide.
-// Threads: any; the Instance's lock.
+// Threads: any; the Membership's lock.
 #pragma once
 
 #include "mpix.h"

@@ -25,19 +25,19 @@ using BufferLock = std::lock_guard<std::mutex>;
 
 /// Lock held.
 std::shared_ptr<SendBuffer> buffer_of(Owner owner) noexcept {
-  const auto& all = instance().send_buffers;
+  const auto& all = instance().send_buffers.by_owner;
   const auto found = all.find(owner);
   return found == all.end() ? nullptr : found->second;
 }
 
 std::shared_ptr<SendBuffer> find_buffer(Owner owner) noexcept {
-  const BufferLock lock(instance().send_buffers_mutex);
+  const BufferLock lock(instance().send_buffers.mutex);
   return buffer_of(owner);
 }
 
 void forget(Owner owner) noexcept {
-  const BufferLock lock(instance().send_buffers_mutex);
-  instance().send_buffers.erase(owner);
+  const BufferLock lock(instance().send_buffers.mutex);
+  instance().send_buffers.by_owner.erase(owner);
 }
 
 int attach(Owner owner, void* address, MPI_Count size) noexcept {
@@ -45,12 +45,12 @@ int attach(Owner owner, void* address, MPI_Count size) noexcept {
     if (address == nullptr && size != 0)
       return fail(MPI_ERR_BUFFER, "the buffer is a null pointer, but its size is %lld",
                   static_cast<long long>(size));
-    const BufferLock lock(instance().send_buffers_mutex);
+    const BufferLock lock(instance().send_buffers.mutex);
     if (const auto old = buffer_of(owner); old != nullptr)
       return fail(MPI_ERR_BUFFER, "a buffer of %zu bytes is attached already; detach it first",
                   old->bytes());
     const bool automatic = address == MPI_BUFFER_AUTOMATIC;
-    instance().send_buffers[owner] =
+    instance().send_buffers.by_owner[owner] =
         std::make_shared<SendBuffer>(address, automatic ? 0 : static_cast<size_t>(size));
     return MPI_SUCCESS;
   });
@@ -61,9 +61,9 @@ int detach(Owner owner, void* buffer_addr, MPI_Count* size) noexcept {
   if (found == nullptr) return fail(MPI_ERR_BUFFER, "no buffer is attached");
   for (bool empty = false; !empty;) {  // other threads may send meanwhile
     found->flush();
-    const BufferLock lock(instance().send_buffers_mutex);
+    const BufferLock lock(instance().send_buffers.mutex);
     empty = found->empty();
-    if (empty) instance().send_buffers.erase(owner);
+    if (empty) instance().send_buffers.by_owner.erase(owner);
   }
   *static_cast<void**>(buffer_addr) = found->address();
   *size = static_cast<MPI_Count>(found->bytes());
@@ -79,7 +79,7 @@ int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
   return attempt([&] {
     auto whole = core::Ref<CompoundRequest>::adopt(new CompoundRequest(of));
     const core::ChannelLock channel(of->channel().progress);
-    const BufferLock lock(instance().send_buffers_mutex);
+    const BufferLock lock(instance().send_buffers.mutex);
     if (const auto found = buffer_of(owner); found != nullptr) found->add_to(*whole);
     *request = reinterpret_cast<MPI_Request>(whole->handle());
     whole.leak()->run();
@@ -100,7 +100,7 @@ std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noex
 void make_room(SendBuffer& buffer, size_t bytes, core::Progress& progress) noexcept {
   constexpr std::chrono::milliseconds kPatience{20};  // a few time slices of a busy receiver
   const auto has_room = [&] {
-    const BufferLock lock(instance().send_buffers_mutex);
+    const BufferLock lock(instance().send_buffers.mutex);
     return buffer.has_room(bytes);
   };
   const auto until = std::chrono::steady_clock::now() + kPatience;
@@ -113,7 +113,7 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   return attempt([&] {
     core::Progress& progress = to.communicator->channel().progress;
     const core::ChannelLock channel(progress);
-    std::unique_lock<std::mutex> lock(instance().send_buffers_mutex);
+    std::unique_lock<std::mutex> lock(instance().send_buffers.mutex);
     auto buffer = serving(*to.communicator);
     if (buffer != nullptr && TERN_UNLIKELY(!buffer->has_room(data.bytes()))) {
       lock.unlock();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What communicators tell of themselves, and their end: MPI-5.0 sections 7.4.1, 7.4.3 and 7.8.
+// What communicators tell of themselves: MPI-5.0 sections 7.4.1 and 7.8.
 #include "api/comm.hpp"
-#include "api/send_buffer.hpp"
-#include "api/streams.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,8 +9,6 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/group.hpp"
-#include "coll/coll.hpp"
-#include "core/attribute.hpp"
 #include "pml/pml.hpp"
 
 namespace tern::api {
@@ -121,44 +117,6 @@ int comm_get_name(Communicator* comm, char* comm_name, int* resultlen) noexcept 
   *resultlen =
       comm == nullptr ? core::copy_name("MPI_COMM_NULL", comm_name) : comm->name.copy(comm_name);
   return MPI_SUCCESS;
-}
-
-int comm_free(MPI_Comm* comm) noexcept {
-  core::Process& process = *the_process;
-  auto* found = process.handles.find<Communicator>(*comm);
-  if (found->predefined())
-    return fail(MPI_ERR_COMM, "%s cannot be freed; only communicators that the program made can",
-                found->name.text().c_str());
-  const int code = found->attributes.delete_all(found->handle());
-  if (code != MPI_SUCCESS) return code;
-  end_send_buffer(found);
-  end_stream(*found);
-  found->channel().coll->refusals().freeing(*found);
-  *comm = MPI_COMM_NULL;
-  process.handles.erase(*found);
-  const core::ChannelLock lock(found->channel().progress);
-  found->freed = true;
-  if (found->pending == 0) found->end();  // else the last operation does
-  return MPI_SUCCESS;
-}
-
-int comm_disconnect(MPI_Comm* comm) noexcept {
-  auto* found = the_process->handles.find<Communicator>(*comm);
-  if (found->predefined())
-    return fail(MPI_ERR_COMM,
-                "%s cannot be disconnected; only communicators that the program made can",
-                found->name.text().c_str());
-  {
-    core::Progress& progress = found->channel().progress;
-    const core::ChannelLock lock(progress);
-    progress.wait([found] { return found->pending == found->kept; },
-                  [found](WaitReport* report) {
-                    report->words +=
-                        strf("the end of %d operations on %s", found->pending - found->kept,
-                             found->name.or_words("the communicator").c_str());
-                  });
-  }
-  return comm_free(comm);
 }
 
 }  // namespace tern::api

@@ -11,6 +11,7 @@
 #include "api/comm_exchange.hpp"
 #include "api/excuse.hpp"
 #include "api/intercomm.hpp"
+#include "api/process.hpp"
 #include "api/streams.hpp"
 #include "core/attribute.hpp"
 #include "core/request.hpp"

@@ -6,6 +6,7 @@
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
 #include "api/memory_kinds.hpp"
+#include "api/process.hpp"
 #include "base/wire.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/coll.hpp"

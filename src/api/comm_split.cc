@@ -14,7 +14,9 @@
 #include "api/excuse.hpp"
 #include "api/hardware.hpp"
 #include "api/intercomm.hpp"
+#include "api/process.hpp"
 #include "boot/boot.hpp"
+#include "core/slabs.hpp"
 
 namespace tern::api {
 

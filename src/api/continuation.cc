@@ -8,6 +8,7 @@
 
 #include "api/attempt.hpp"
 #include "api/errors.hpp"
+#include "api/process.hpp"
 #include "api/requests.hpp"
 #include "core/info.hpp"
 #include "core/user_call.hpp"

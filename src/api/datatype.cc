@@ -2,6 +2,7 @@
 // MPI-5.0 chapter 5, datatypes: commit, free, sizes and bounds, names, counts of a status,
 // addresses.
 #include "core/datatype.hpp"
+#include "api/attempt.hpp"
 
 #include <algorithm>
 #include <cstring>

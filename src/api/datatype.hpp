@@ -3,6 +3,7 @@
 // ones.
 #pragma once
 
+#include "api/attempt.hpp"
 #include "api/process.hpp"
 #include "core/datatype_build.hpp"
 

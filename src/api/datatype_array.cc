@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI-5.0 section 5.1: datatypes of parts of arrays, types by size, Fortran's parameterised types,
 // pairs.
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/datatype.hpp"
 

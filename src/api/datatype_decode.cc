@@ -2,6 +2,7 @@
 // MPI-5.0 section 5.1.13: how a datatype was made.
 #include <algorithm>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/datatype.hpp"
 

@@ -11,8 +11,10 @@
 
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
+#include "api/membership.hpp"
 #include "api/memory_kinds.hpp"
 #include "api/process.hpp"
+#include "base/log.hpp"
 #include "core/communicator.hpp"
 #include "core/info.hpp"
 #include "tern_config.h"
@@ -41,10 +43,10 @@ int constant_of(ThreadLevel level) noexcept {
 
 /// TERN_CHECK and the rest have been read: what was asked for is granted.
 int start_world(int required) noexcept {
-  Instance& own = instance();
-  if (own.world_started)
+  WorldState& world = instance().world;
+  if (world.started)
     return fail(MPI_ERR_OTHER, "MPI was initialised before%s; it can be done once only",
-                own.world_ended ? " and finalised" : "");
+                world.ended ? " and finalised" : "");
   const ThreadLevel* granted = nullptr;
   for (const LevelName& row : kLevels)
     if (row.constant == required) granted = &row.level;
@@ -53,10 +55,10 @@ int start_world(int required) noexcept {
                 "required is %d, but must be MPI_THREAD_SINGLE, FUNNELED, SERIALIZED "
                 "or MULTIPLE",
                 required);
-  const int code = guarded([&] { own.start(*granted, Instance::User::kWorld); });
+  const int code = guarded([&] { membership().start(*granted, Membership::User::kWorld); });
   if (code != MPI_SUCCESS) return code;
-  own.main_thread = std::this_thread::get_id();
-  own.world_started = true;
+  world.main_thread = std::this_thread::get_id();
+  world.started = true;
   return MPI_SUCCESS;
 }
 
@@ -83,7 +85,7 @@ int init_thread(int*, char***, int required, int* provided) noexcept {
 }
 
 int initialized(int* flag) noexcept {
-  *flag = instance().world_started ? 1 : 0;
+  *flag = instance().world.started ? 1 : 0;
   return MPI_SUCCESS;
 }
 
@@ -93,13 +95,13 @@ int finalized(int* flag) noexcept {
 }
 
 int finalize() noexcept {
-  Instance& own = instance();
-  if (!own.world_started || own.world_ended)
-    return fail(MPI_ERR_OTHER, own.world_ended ? "MPI was finalised before"
-                                               : "MPI was not initialised by MPI_Init");
-  return guarded([&own] {
-    own.end_world();
-    own.stop(Instance::User::kWorld);
+  WorldState& world = instance().world;
+  if (!world.started || world.ended)
+    return fail(MPI_ERR_OTHER,
+                world.ended ? "MPI was finalised before" : "MPI was not initialised by MPI_Init");
+  return guarded([] {
+    membership().end_world();
+    membership().stop(Membership::User::kWorld);
   });
 }
 
@@ -109,7 +111,7 @@ int query_thread(int* provided) noexcept {
 }
 
 int is_thread_main(int* flag) noexcept {
-  *flag = instance().main_thread == std::this_thread::get_id() ? 1 : 0;
+  *flag = instance().world.main_thread == std::this_thread::get_id() ? 1 : 0;
   return MPI_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/communicator.hpp"

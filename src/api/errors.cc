@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes: the user's tables, the standard's sentences, and the end of a job.
+// Error codes: the standard's sentences, the delivery of errors, and the end of a job.
 #include "api/errors.hpp"
 
 #include <cstdio>
@@ -9,9 +9,12 @@
 
 #include "api/process.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
 #include "core/communicator.hpp"
 #include "core/error_handler.hpp"
 #include "core/session.hpp"
+#include "mpix.h"
 #include "rma/window.hpp"
 
 namespace tern::api {
@@ -142,68 +145,6 @@ const char* sentence(int mpi_class) noexcept {
 
 }  // namespace
 
-int ErrorCodes::add(int mpi_class) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const int code = ++last_;
-  entries_[code] = {mpi_class == 0 ? code : mpi_class, {}};
-  return code;
-}
-
-int ErrorCodes::add_class() { return add(0); }
-int ErrorCodes::add_code(int mpi_class) { return add(mpi_class); }
-
-bool ErrorCodes::set_text(int code, std::string text) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const auto found = entries_.find(code);
-  if (found == entries_.end()) return false;
-  found->second.text = std::move(text);
-  return true;
-}
-
-bool ErrorCodes::remove(int code) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  if (entries_.erase(code) == 0) return false;
-  last_ = entries_.empty() ? MPI_ERR_LASTCODE : entries_.rbegin()->first;
-  return true;
-}
-
-bool ErrorCodes::remove_text(int code) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const auto found = entries_.find(code);
-  if (found == entries_.end() || found->second.text.empty()) return false;
-  found->second.text.clear();
-  return true;
-}
-
-bool ErrorCodes::added(int code) const {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  return entries_.count(code) != 0;
-}
-
-bool ErrorCodes::has_codes(int mpi_class) const {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  for (const auto& [code, entry] : entries_)
-    if (entry.mpi_class == mpi_class && code != mpi_class) return true;
-  return false;
-}
-
-int ErrorCodes::class_of(int code) const {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const auto found = entries_.find(code);
-  return found == entries_.end() ? code : found->second.mpi_class;
-}
-
-std::string ErrorCodes::text(int code) const {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const auto found = entries_.find(code);
-  return found == entries_.end() ? std::string() : found->second.text;
-}
-
-int ErrorCodes::last() const {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  return last_;
-}
-
 int class_of(int code) noexcept {
   return standard_class(code) ? code : instance().error_codes.class_of(code);
 }
@@ -264,6 +205,13 @@ core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* objec
   abort_job(process, code, text.c_str());
 }
 
+void raise_if_fatal(core::Communicator& communicator, int code, const std::string& text) {
+  if (!ends_the_job(&communicator)) return;
+  const char* const name = error_class_name(code);
+  (void)deliver(&communicator.process(), &communicator, code,
+                text + " (" + (name != nullptr ? name : "error") + ")");
+}
+
 int deliver_later(const core::ErrorHandler::UserCall& call) noexcept {
   later = call;
   return kDelivered;
@@ -293,6 +241,6 @@ void abort_job(core::Process* process, int code, const char* text) noexcept {
   std::_Exit(code == 0 || (code & 0xff) != 0 ? code & 0xff : 1);
 }
 
-bool was_finalized() noexcept { return instance().world_ended; }
+bool was_finalized() noexcept { return instance().world.ended; }
 
 }  // namespace tern::api

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes and what is said about them: classes and codes of the user, the last sentence of a
-// thread.
-// Threads: any; the last error is the calling thread's, the tables have a lock.
+// Error codes and their sentences, the last error of a thread, the way to an error handler.
+// Threads: any; the last error is the calling thread's.
 // See: MPI-5.0 section 9.4 and 9.5; src/abi/raise.cc (uses it).
 #pragma once
 
-#include <map>
-#include <mutex>
 #include <string>
 
 #include "core/error_handler.hpp"
@@ -14,35 +11,6 @@
 #include "mpi.h"
 
 namespace tern::api {
-
-/// The error classes and codes that the user has added.
-class ErrorCodes {
- public:
-  int add_class();
-  /// `mpi_class` may be the standard's or the user's.
-  int add_code(int mpi_class);
-  /// False where the user has not added it.
-  bool set_text(int code, std::string text);
-  bool remove(int code);
-  bool remove_text(int code);
-  [[nodiscard]] bool added(int code) const;
-  /// Whether a code of it still exists.
-  [[nodiscard]] bool has_codes(int mpi_class) const;
-  [[nodiscard]] int class_of(int code) const;
-  [[nodiscard]] std::string text(int code) const;
-  /// MPI_LASTUSEDCODE.
-  [[nodiscard]] int last() const;
-
- private:
-  struct Entry {
-    int mpi_class;
-    std::string text;
-  };
-  int add(int mpi_class);
-  mutable std::mutex mutex_;
-  std::map<int, Entry> entries_;
-  int last_ = MPI_ERR_LASTCODE;
-};
 
 /// The class of a code: itself for the standard's, what MPI_Add_error_code said for the user's.
 [[nodiscard]] int class_of(int code) noexcept;
@@ -61,6 +29,9 @@ void remember_error(int code, const std::string& text) noexcept;
 /// call of the user's function, for the entry point.
 [[nodiscard]] core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* object,
                                                    int code, const std::string& text) noexcept;
+/// Of an enqueued operation: ends the job if the communicator's handler does, else returns. The
+/// proxy's thread.
+void raise_if_fatal(core::Communicator& communicator, int code, const std::string& text);
 /// MPI_X_call_errhandler: the body returns kDelivered, the entry point calls the user's function
 /// and returns MPI_SUCCESS.
 constexpr int kDelivered = -1;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "api/process.hpp"
+#include "api/attempt.hpp"
 #include "coll/schedule/collective.hpp"
 #include "core/communicator.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
+#include "api/process.hpp"
 #include "api/requests.hpp"
 #include "core/user_call.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The group functions of MPI-5.0 section 7.3.
 #include "core/group.hpp"
+#include "api/process.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -10,6 +10,7 @@
 
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
+#include "api/process.hpp"
 #include "boot/boot.hpp"
 #include "core/info.hpp"
 #include "topo/cpus.hpp"

@@ -9,6 +9,8 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
+#include "api/membership.hpp"
+#include "api/process.hpp"
 #include "base/digest.hpp"
 
 namespace tern::api {
@@ -202,7 +204,7 @@ int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group
   int code = check_leader(remote_leader, "remote_leader", remote->size());
   if (code == MPI_SUCCESS) code = check_disjoint(own, *remote, MPI_ERR_GROUP);
   if (code != MPI_SUCCESS) return code;
-  instance().await(*remote);
+  membership().await(*remote);
   const uint64_t digest = digest_sides(world, own, own_leader, *remote, remote_leader, tag);
   const auto id =
       core::derive_context(world.id(), Derivation::kMeet, world.next_creation(digest), digest);

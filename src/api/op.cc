@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI-5.0 section 6.9: operations of the user, and the local reduction.
 #include "core/op.hpp"
+#include "api/attempt.hpp"
 
 #include "api/bodies.hpp"
 #include "api/process.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "api/attempt.hpp"
 #include "api/partitioned.hpp"
 #include "api/process.hpp"
 #include "core/communicator.hpp"
@@ -18,14 +19,14 @@ constexpr int kMostPortions = 4096;
 using Listed = std::vector<PartitionedRequest*>;
 
 Listed& listed_in(const core::Channel& channel) noexcept {
-  return instance().partitioned[channel.number];
+  return instance().partitioned.running[channel.number];
 }
 
 /// Tags below those of users, in turn; a row of them for each operation.
 int32_t take_tags(int count) noexcept {
   constexpr uint32_t kTags = 1U << 30;
   const auto needed = static_cast<uint32_t>(count);
-  std::atomic<uint32_t>& next = instance().partitioned_tags;
+  std::atomic<uint32_t>& next = instance().partitioned.tags;
   uint32_t first = next.load(std::memory_order_relaxed), from = 0;
   do {
     from = first + needed > kTags ? 0 : first;
@@ -109,7 +110,7 @@ int PartitionedRequest::poll(void* self) noexcept {
 }
 
 void PartitionedRequest::abandon_all() noexcept {
-  for (Listed& all : instance().partitioned) {
+  for (Listed& all : instance().partitioned.running) {
     if (all.empty()) continue;
     all.front()->channel->progress.remove(&all);
     for (PartitionedRequest* one : std::exchange(all, {})) one->release();

@@ -3,6 +3,7 @@
 // See: MPI-5.0 chapter 3.
 #include <vector>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/request.hpp"

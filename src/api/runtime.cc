@@ -7,9 +7,9 @@
 #include <cstring>
 #include <thread>
 
+#include "api/errors.hpp"
 #include "api/hardware.hpp"
 #include "api/progress_thread.hpp"
-#include "api/streams.hpp"
 #include "api/watch.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"

@@ -76,7 +76,7 @@ bool SendBuffer::empty() noexcept {
 }
 
 bool SendBuffer::sent() noexcept {
-  const std::lock_guard<std::mutex> guard(instance().send_buffers_mutex);
+  const std::lock_guard<std::mutex> guard(instance().send_buffers.mutex);
   return empty();
 }
 
@@ -89,7 +89,7 @@ void SendBuffer::flush() noexcept {
     return sent();
   };
   progress.wait(done, [this](WaitReport* report) {
-    const std::lock_guard<std::mutex> guard(instance().send_buffers_mutex);
+    const std::lock_guard<std::mutex> guard(instance().send_buffers.mutex);
     report->words += "buffered messages to be received: ";
     if (!slots_.empty()) slots_.front().request->describe(report);
   });

@@ -5,6 +5,8 @@
 // the world inside, so that its members agree on its id without a message. See: MPI-5.0
 // section 11.3.
 #include "core/session.hpp"
+#include "api/membership.hpp"
+#include "api/process.hpp"
 
 #include <strings.h>
 
@@ -107,7 +109,7 @@ int check_stringtag(const char* stringtag) noexcept {
 core::Ref<core::Communicator> from_group(const core::Group& group, const char* stringtag,
                                          core::Derivation why) {
   core::Communicator& world = *the_process->world;
-  instance().await(group);
+  membership().await(group);
   const uint64_t members = core::digest_members(world, group, 0) ^ digest_text(stringtag);
   const uint64_t counted = members + static_cast<uint64_t>(why);  // each reason counts for itself
   const auto id = core::derive_context(world.id(), why, world.next_creation(counted), members);
@@ -130,7 +132,7 @@ int session_init(core::Info* info, core::ErrorHandler& errhandler, MPI_Session* 
     if (info != nullptr) made->info->merge(*info);
     const auto kinds = made->info->get("mpi_memory_alloc_kinds");
     made->memory_kinds = supported_kinds(kinds.value_or(any_process().params.memory_alloc_kinds));
-    instance().start(level, Instance::User::kSession);
+    membership().start(level, Membership::User::kSession);
     any_process().handles.insert(*made);
     *session = reinterpret_cast<MPI_Session>(made.leak()->handle());
   });
@@ -142,7 +144,7 @@ int session_finalize(MPI_Session* session) noexcept {
   end_send_buffer(&object);
   any_process().handles.erase(object);
   object.release();
-  return guarded([] { instance().stop(Instance::User::kSession); });
+  return guarded([] { membership().stop(Membership::User::kSession); });
 }
 
 int session_get_num_psets(core::Session&, core::Info*, int* npset_names) noexcept {

@@ -15,8 +15,9 @@
 #include "api/bodies.hpp"
 #include "api/coll.hpp"
 #include "api/comm.hpp"
-#include "api/errors.hpp"
 #include "api/excuse.hpp"
+#include "api/membership.hpp"
+#include "api/process.hpp"
 #include "api/requests.hpp"
 #include "base/log.hpp"
 #include "coll/coll.hpp"
@@ -145,16 +146,6 @@ Communicator* derive_shadow(Communicator& of, core::Ref<core::Group> members, ui
   return made.leak();
 }
 
-void raise_if_fatal(Communicator& communicator, int code, const std::string& text) {
-  const core::ErrorHandler* const handler = communicator.error_handler.get();
-  using Action = core::ErrorHandler::Action;
-  const Action action = handler == nullptr ? Action::kFatal : handler->action();
-  if (action == Action::kReturn || action == Action::kUser) return;
-  const char* const name = error_class_name(code);
-  (void)deliver(&communicator.process(), &communicator, code,
-                text + " (" + (name != nullptr ? name : "error") + ")");
-}
-
 bool takes_twin(const Communicator& parent) noexcept {
   const CommStream* const state = stream::of(parent);
   return state != nullptr && coll::StreamCollectives::first_duplicate(state->shadow());
@@ -247,7 +238,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     code = guarded([&] {
       if (with == nullptr || !with->on_gpu()) return;
       comm.process().gpus.expect_enqueues();
-      instance().start_proxy();
+      membership().start_proxy();
       stream::prepare_types(comm.process(), with->device());
       const int failed = comm.process().proxy->make_board(with->device(), chunk, &board);
       if (failed != MPI_SUCCESS) throw Error(failed, take_last_error().text);

@@ -5,17 +5,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "core/communicator.hpp"
 #include "stream/comm_stream.hpp"
 
 namespace tern::api {
-
-/// Of an operation that was enqueued: ends the program where the handler of the communicator does;
-/// else returns. The proxy's thread.
-void raise_if_fatal(core::Communicator& communicator, int code, const std::string& text);
 
 /// A duplicate is about to be made, on all ranks: whether it gets the twin of its parent's team.
 [[nodiscard]] bool takes_twin(const core::Communicator& parent) noexcept;

@@ -73,17 +73,17 @@ MPI_T_enum enum_of(const ParamRow& row) {
 }
 
 int t_init_thread(int required, int* provided) noexcept {
-  ++tool_users();
+  ++instance().tool.users;
   give_value(provided, required);
   return MPI_SUCCESS;
 }
 
 int t_finalize() noexcept {
   if (!tool_ready()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (--tool_users() > 0) return MPI_SUCCESS;
+  if (--instance().tool.users > 0) return MPI_SUCCESS;
   forget_events();
-  const std::lock_guard<std::mutex> lock(instance().tool_mutex);
-  instance().tool_sessions.clear();
+  const std::lock_guard<std::mutex> lock(instance().tool.mutex);
+  instance().tool.sessions.clear();
   return MPI_SUCCESS;
 }
 

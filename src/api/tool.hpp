@@ -4,7 +4,6 @@
 // See: MPI-5.0 chapter 15; base/params.hpp (control variables), pml::Statistics (figures).
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,8 +15,7 @@
 
 namespace tern::api {
 
-[[nodiscard]] inline std::atomic<int>& tool_users() noexcept { return instance().tool_users; }
-[[nodiscard]] inline bool tool_ready() noexcept { return tool_users().load() > 0; }
+[[nodiscard]] inline bool tool_ready() noexcept { return instance().tool.users.load() > 0; }
 
 /// The interface's way to give strings: *length is the room, then the length with the end; null
 /// asks only.

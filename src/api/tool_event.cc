@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/tool.hpp"
 #include "base/clock.hpp"
@@ -83,13 +84,13 @@ class ToolRegistration {
 namespace {
 
 std::vector<std::shared_ptr<ToolRegistration>>& registrations() noexcept {
-  return instance().tool_registrations;
+  return instance().tool.registrations;
 }
 
 /// Of the list; a callback that changes it holds the lock already.
 class RegistrationsLock {
  public:
-  RegistrationsLock() noexcept : lock_(instance().registrations_mutex, std::defer_lock) {
+  RegistrationsLock() noexcept : lock_(instance().tool.registrations_mutex, std::defer_lock) {
     if (current == nullptr) lock_.lock();
   }
 
@@ -128,7 +129,7 @@ ToolRegistration* find_registration(MPI_T_event_registration word) noexcept {
 /// Both locks that a call about a registration needs: arrivals read the list, too.
 struct ToolLock {
   RegistrationsLock registrations;
-  std::lock_guard<std::mutex> tool{instance().tool_mutex};
+  std::lock_guard<std::mutex> tool{instance().tool.mutex};
 };
 
 template <class Act>

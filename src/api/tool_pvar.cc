@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/tool.hpp"
 
@@ -73,12 +74,12 @@ namespace {
 /// Sessions and handles are looked up before they are used: garbage is recognised.
 struct Access {
   Access(MPI_T_pvar_session session_word, MPI_T_pvar_handle handle_word) noexcept
-      : lock(instance().tool_mutex) {
+      : lock(instance().tool.mutex) {
     if (!tool_ready()) {
       code = MPI_T_ERR_NOT_INITIALIZED;
       return;
     }
-    for (const auto& one : instance().tool_sessions)
+    for (const auto& one : instance().tool.sessions)
       if (reinterpret_cast<const void*>(session_word) == one.get()) session = one.get();
     code = session == nullptr ? MPI_T_ERR_INVALID_SESSION : MPI_T_ERR_INVALID_HANDLE;
     if (session == nullptr) return;
@@ -212,8 +213,8 @@ int t_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, i
 int t_pvar_session_create(MPI_T_pvar_session* pe_session) noexcept {
   const int code = check_out(pe_session);
   if (code != MPI_SUCCESS) return code;
-  const std::lock_guard<std::mutex> lock(instance().tool_mutex);
-  auto& all = instance().tool_sessions;
+  const std::lock_guard<std::mutex> lock(instance().tool.mutex);
+  auto& all = instance().tool.sessions;
   if (guarded([&] { all.push_back(std::make_shared<ToolSession>()); }) != MPI_SUCCESS)
     return MPI_T_ERR_OUT_OF_SESSIONS;
   *pe_session = reinterpret_cast<MPI_T_pvar_session>(all.back().get());
@@ -225,7 +226,7 @@ int t_pvar_session_free(MPI_T_pvar_session* pe_session) noexcept {
   if (code != MPI_SUCCESS) return code;
   const Access access(*pe_session, MPI_T_PVAR_HANDLE_NULL);
   if (access.session == nullptr) return access.code;
-  std::erase_if(instance().tool_sessions,
+  std::erase_if(instance().tool.sessions,
                 [&](const auto& one) { return one.get() == access.session; });
   *pe_session = MPI_T_PVAR_SESSION_NULL;
   return MPI_SUCCESS;

@@ -7,6 +7,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/group.hpp"
+#include "api/process.hpp"
 #include "cuda/memory.hpp"
 
 namespace tern::api {

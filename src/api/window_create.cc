@@ -5,6 +5,8 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
+#include "api/membership.hpp"
+#include "api/process.hpp"
 #include "api/window.hpp"
 
 namespace tern::api {
@@ -31,7 +33,7 @@ int make(core::Communicator& comm, Wanted wanted, const core::Info* info, core::
   (*made)->error_handler = core::Ref<core::ErrorHandler>(
       &core::predefined_error_handler(any_process(), MPI_ERRORS_ARE_FATAL));
   code = set_hints(**made, info);
-  if ((*made)->accesses.messages != nullptr) instance().start_progress();
+  if ((*made)->accesses.messages != nullptr) membership().start_progress();
   return code;
 }
 

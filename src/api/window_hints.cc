@@ -7,6 +7,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/memory_kinds.hpp"
+#include "api/process.hpp"
 #include "api/window.hpp"
 
 namespace tern::api {
