@@ -7,7 +7,6 @@
 #include "core/communicator.hpp"
 #include "pml/pml.hpp"
 #include "stream/comm_stream.hpp"
-#include "stream/islands.hpp"
 
 namespace tern::api {
 
@@ -27,8 +26,8 @@ int comm_interrupt(core::Communicator& comm) noexcept {
     };
     interrupt(*state);
     if (state->islands() != nullptr) {
-      interrupt(state->islands()->here());
-      interrupt(state->islands()->across());
+      interrupt(*state->islands()->here);
+      interrupt(*state->islands()->across);
     }
   }
   channel.progress.poll();

@@ -39,7 +39,7 @@ int type_commit(MPI_Datatype* datatype) noexcept {
   if (type == nullptr) return no_type("datatype", *datatype);
   type->commit();
   if (TERN_UNLIKELY(the_process != nullptr && the_process->proxy != nullptr))
-    the_process->proxy->prepare(*type);
+    the_process->proxy->boards.prepare(*type);
   return MPI_SUCCESS;
 }
 

@@ -8,7 +8,6 @@
 #include "coll/coll.hpp"
 #include "core/group.hpp"
 #include "mpi.h"
-#include "stream/islands.hpp"
 #include "stream/proxy.hpp"
 
 namespace tern::api {
@@ -24,13 +23,14 @@ bool make_boards(Communicator& comm, cuda::Device& device, size_t chunk, Boards*
   stream::Proxy& proxy = *comm.process().proxy;
   int64_t made = 0;
   for (stream::Board& board : *boards) {
-    if (proxy.make_board(device, chunk, &board) != MPI_SUCCESS) break;
+    if (proxy.boards.make(device, chunk, &board) != MPI_SUCCESS) break;
     ++made;
   }
   size_t least = 0;
   if (agree_on_least(comm, made, &least) == MPI_SUCCESS && least == boards->size()) return true;
   (void)take_last_error();
-  for (size_t i = 0; i < static_cast<size_t>(made); ++i) proxy.give_back(device, (*boards)[i]);
+  for (size_t i = 0; i < static_cast<size_t>(made); ++i)
+    proxy.boards.give_back(device, (*boards)[i]);
   return false;
 }
 
@@ -45,7 +45,7 @@ std::shared_ptr<CommStream> make_part(Communicator& comm, const CommStream& whol
   if (device != nullptr && shadow.channel().coll->streams().prepare(shadow, device) != MPI_SUCCESS)
     (void)take_last_error();  // without a team
   return std::make_shared<CommStream>(comm, shadow, core::Ref<stream::Stream>(whole.stream()),
-                                      whole.chunk(), board);
+                                      whole.chunk(), board, comm.process().proxy);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ bool make_islands(Communicator& comm, const std::shared_ptr<CommStream>& whole,
   } catch (const std::bad_alloc&) {  // the others learn it below
   }
   size_t all_have = 0;
-  const bool serves = across != nullptr && here->takes_all_kinds();
+  const bool serves = across != nullptr && here->team() != nullptr && here->team()->reduces();
   const int code = agree_on_least(shadow, serves ? 1 : 0, &all_have);
   if (code != MPI_SUCCESS) (void)take_last_error();
   if (code != MPI_SUCCESS || all_have == 0) {

@@ -25,7 +25,6 @@
 #include "core/op.hpp"
 #include "mpix.h"
 #include "stream/collective.hpp"
-#include "stream/islands.hpp"
 #include "stream/message.hpp"
 #include "stream/proxy.hpp"
 
@@ -82,8 +81,8 @@ int find_stream(Communicator& comm, CommStream** found) noexcept {
 
 std::shared_ptr<CommStream> attach(Communicator& comm, Communicator& shadow, Stream* with,
                                    size_t chunk, const stream::Board& board) {
-  const auto state =
-      std::make_shared<CommStream>(comm, shadow, core::Ref<Stream>(with), chunk, board);
+  const auto state = std::make_shared<CommStream>(comm, shadow, core::Ref<Stream>(with), chunk,
+                                                  board, comm.process().proxy);
   comm.stream = std::make_unique<stream::Attached>(state);
   if (state->gpu() != nullptr) comm.process().proxy->add(state);
   return state;
@@ -92,11 +91,11 @@ std::shared_ptr<CommStream> attach(Communicator& comm, Communicator& shadow, Str
 void explain(const Communicator& comm, const CommStream& state) {
   if (comm.rank() != 0) return;
   const char* const engine = state.gpu() == nullptr    ? "none"
-                             : state.between_devices() ? "streams"
+                             : state.team() != nullptr ? "streams"
                                                        : "proxy";
   std::string text =
       "enqueued operations are done when their call returns: rank 0 gave no stream of a GPU";
-  if (state.between_devices())
+  if (state.team() != nullptr)
     text =
         "enqueued collectives go between the devices alone, through scratch that all of them have "
         "mapped and tried (TERN_GPU_SCRATCH); messages are done by the host";
@@ -159,7 +158,7 @@ int copy_stream(const Communicator& parent, Communicator& made, bool with_twin) 
     const int code =
         state->take_spare(&board)
             ? MPI_SUCCESS
-            : parent.process().proxy->make_board(state->gpu()->device(), state->chunk(), &board);
+            : parent.process().proxy->boards.make(state->gpu()->device(), state->chunk(), &board);
     if (code != MPI_SUCCESS) return code;
   }
   Communicator& shadow = *derive_shadow(made, core::Ref<core::Group>(&made.group()), 0);
@@ -175,12 +174,9 @@ int copy_stream(const Communicator& parent, Communicator& made, bool with_twin) 
 void end_stream(Communicator& communicator) noexcept {
   CommStream* const state = stream::of(communicator);
   if (state == nullptr) return;
-  if (state->earlier_error() != MPI_SUCCESS)
+  if (state->earlier_error().take() != MPI_SUCCESS)
     log_line("freed with an error that no call has told: %s", take_last_error().text.c_str());
-  if (state->gpu() != nullptr) state->put_end();
-  if (state->islands() == nullptr) return;
-  state->islands()->here().put_end();
-  state->islands()->across().put_end();
+  state->put_end();
 }
 
 int info_set_hex(core::Info& info, const char* key, const void* value, int value_size) noexcept {
@@ -240,9 +236,9 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       comm.process().gpus.expect_enqueues();
       membership().start_proxy();
       stream::prepare_types(comm.process(), with->device());
-      const int failed = comm.process().proxy->make_board(with->device(), chunk, &board);
+      const int failed = comm.process().proxy->boards.make(with->device(), chunk, &board);
       if (failed != MPI_SUCCESS) throw Error(failed, take_last_error().text);
-      if (comm.process().proxy->make_board(with->device(), chunk, &spare) != MPI_SUCCESS)
+      if (comm.process().proxy->boards.make(with->device(), chunk, &spare) != MPI_SUCCESS)
         (void)take_last_error();  // a duplicate makes its own
     });
     if (code != MPI_SUCCESS) {
@@ -252,7 +248,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     code = agree_on_least(comm, static_cast<int64_t>(chunk), &chunk);
     if (code != MPI_SUCCESS) {
       for (const stream::Board& one : {board, spare})
-        if (one.mail.here != nullptr) comm.process().proxy->give_back(with->device(), one);
+        if (one.mail.here != nullptr) comm.process().proxy->boards.give_back(with->device(), one);
       return code;
     }
     const auto id =
@@ -309,7 +305,7 @@ int send_enqueue(const void* buf, MPI_Count count, core::Datatype& datatype, int
                  Communicator& comm) noexcept {
   CommStream* state = nullptr;
   if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
-  if (dest == MPI_PROC_NULL) return state->earlier_error();
+  if (dest == MPI_PROC_NULL) return state->earlier_error().take();
   return stream::enqueue_send(*state, message_of(buf, count, datatype, dest, tag),
                               "MPIX_Send_enqueue");
 }
@@ -320,7 +316,7 @@ int recv_enqueue(void* buf, MPI_Count count, core::Datatype& datatype, int sourc
   if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
   if (source == MPI_PROC_NULL) {
     core::fill_status(status, {MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0}, false);
-    return state->earlier_error();
+    return state->earlier_error().take();
   }
   return stream::enqueue_recv(*state, message_of(buf, count, datatype, source, tag), status,
                               "MPIX_Recv_enqueue");

@@ -49,4 +49,23 @@ class Call {
   virtual void failed(int /*code*/) noexcept {}
 };
 
+/// The host's operation of one pass.
+struct Pass {
+  Call* call;
+  int number;
+  std::vector<core::Request*> requests;
+
+  /// As Call::begin(), without exceptions.
+  [[nodiscard]] int begin(std::byte* half) noexcept;
+  /// All requests are complete.
+  [[nodiscard]] bool done() const noexcept;
+  /// Takes the outcomes of the complete requests. An error class with fail() text.
+  [[nodiscard]] int collect(core::Outcome* first) noexcept;
+  /// Names the first request that is not complete.
+  void describe(WaitReport* report) const;
+};
+
+/// Without a stream: the call is over on return. `chunk`: bytes of a half.
+[[nodiscard]] int run_now(core::Progress& progress, Call& call, size_t chunk) noexcept;
+
 }  // namespace tern::stream

@@ -8,7 +8,6 @@
 #include "coll/coll.hpp"
 #include "coll/engine/pairs.hpp"
 #include "mpi.h"
-#include "stream/islands.hpp"
 
 namespace tern::stream {
 namespace {
@@ -63,31 +62,79 @@ void tell(CommStream& on, int code, std::optional<coll::CallKind> aliased) noexc
   }
 }
 
+/// The devices do the collective alone, where they can: *taken. An error class with fail() text.
+int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* taken) noexcept {
+  Calls* const calls = on.calls();
+  if (calls == nullptr) return MPI_SUCCESS;
+  coll::GpuTeam* const team = on.team();
+  if (team == nullptr && on.is_part()) return MPI_SUCCESS;  // it is between islands
+  if (calls->broken()) {
+    *taken = true;  // the others are told
+    return Calls::fail_broken();
+  }
+  core::Communicator& shadow = on.shadow();
+  coll::Operation on_shadow = operation;
+  on_shadow.communicator = &shadow;
+  const auto lock = calls->stop_calls();
+  std::string why_not;
+  const uint32_t before = team == nullptr ? 0 : team->calls();
+  cuda::Stream stream;
+  stream.handle = on.stream()->queue();
+  stream.stage = {calls->board().halves[0], calls->board().bytes[0]};
+  const int code = shadow.channel().coll->streams().enqueue(on_shadow, stream, taken, &why_not);
+  if (TERN_UNLIKELY(stream.staged) && team->is_captured(stream.handle))
+    calls->keep_board();  // the graph may outlive the communicator
+  // The stream may pass a call although a later part of the call failed.
+  if (team != nullptr && team->calls() != before)
+    calls->backlog().count_outstanding(on.stream()->device(), 1);
+  else if (*taken && code == MPI_SUCCESS && team->is_captured(stream.handle))
+    calls->backlog().count_captured(1);
+  core::Process& process = shadow.process();
+  if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken && shadow.rank() == 0)
+    process.gpus.tell_choice(process.explain,
+                             strf("%s is enqueued for the host to do: %s",
+                                  coll::name_of(operation.collective), why_not.c_str()));
+  return code;
+}
+
+/// An error where ranks told that some data of the islands is wrong. No lock is held.
+int fail_if_forsaken(const Islands& islands) noexcept {
+  {
+    core::Progress& progress = islands.here->shadow().channel().progress;
+    const core::ChannelLock lock(progress);
+    progress.poll();  // the messages come before the wrong data
+  }
+  const coll::GpuTeam& team = *islands.here->team();
+  return team.forsaken() ? fail(MPI_ERR_OTHER, "%s", team.why_forsaken().c_str()) : MPI_SUCCESS;
+}
+
 }  // namespace
 
 void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased) noexcept {
   tell(on, code, aliased);
-  if (on.islands() != nullptr && !aliased) on.islands()->refuse(code);
+  if (on.islands() == nullptr || aliased) return;
+  tell(*on.islands()->here, code, std::nullopt);
+  tell(*on.islands()->across, code, std::nullopt);
 }
 
-// The engine of streams is asked first: what it says is alike on all ranks, and it takes something
-// only where all of them have a GPU's stream. What then fails on this rank alone the others hear
-// of.
+// The devices' team is asked first: its answer is alike on all ranks, and it takes a collective
+// only where all ranks have a GPU's stream. The other ranks hear of a later failure on this rank.
 int enqueue(CommStream& on, const coll::Operation& operation, const char* name) noexcept {
-  int code = on.earlier_error();
+  const Islands* const islands = on.islands();
+  int code = on.earlier_error().take();
   if (code != MPI_SUCCESS) {
-    if (on.islands() != nullptr) refuse(on, code, std::nullopt);
+    if (islands != nullptr) refuse(on, code, std::nullopt);
     return code;
   }
-  if (on.islands() != nullptr) code = on.islands()->fail_if_forsaken();
+  if (islands != nullptr) code = fail_if_forsaken(*islands);
   bool taken = code != MPI_SUCCESS;
-  if (!taken) code = on.enqueue_between_streams(operation, &taken);
+  if (!taken) code = enqueue_on_devices(on, operation, &taken);
   if (code != MPI_SUCCESS && !taken) return code;
   try {
-    if (!taken && on.islands() != nullptr && Islands::takes(operation)) {
+    if (!taken && islands != nullptr && goes_by_islands(operation)) {
       code = on.shadow().channel().coll->streams().fail_if_over(on.shadow());
       if (code == MPI_SUCCESS) {
-        code = on.islands()->enqueue(operation, name);
+        code = enqueue_by_islands(*islands, operation, name);
         if (code != MPI_SUCCESS) tell(on, code, std::nullopt);  // the parts have been told
         return code;
       }

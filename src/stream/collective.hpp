@@ -23,6 +23,12 @@ namespace tern::stream {
 /// this class: the others hear of it when the stream comes there. Nothing in a capture.
 void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased) noexcept;
 
+/// By the devices alone within islands, and by the host between islands. Alike on all ranks.
+[[nodiscard]] bool goes_by_islands(const coll::Operation& operation) noexcept;
+/// An error class with fail() text; throws std::bad_alloc. The parts know an error already.
+[[nodiscard]] int enqueue_by_islands(const Islands& islands, const coll::Operation& operation,
+                                     const char* name);
+
 /// Of one form each; throw Error where the arguments cannot be served.
 [[nodiscard]] std::unique_ptr<Call> make_vector_call(CommStream& on,
                                                      const coll::Operation& operation,

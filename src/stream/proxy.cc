@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proxy: the thread, and the pinned memory of boards.
 #include "stream/proxy.hpp"
 
 #include <pthread.h>
@@ -18,23 +17,13 @@
 namespace tern::stream {
 namespace {
 
-constexpr size_t kPage = 4096, kWords = 256, kLine = 64;  // bytes; a board's words lie apart
 constexpr timespec kNap{0, 50'000};
-constexpr int64_t kYieldNs = 200'000;     // since the last event, before it naps
-constexpr int64_t kLongNs = 100'000'000;  // then the launcher may ask what it waits for
+constexpr int64_t kYieldNs = 200'000;     // from the last event to the first nap
+constexpr int64_t kLongNs = 100'000'000;  // afterwards the launcher may ask for a report
 
 }  // namespace
 
-struct GraphHold {
-  std::shared_ptr<Proxy::Released> released;
-  CommStream* of;
-  uint32_t number;
-  GraphHold* next;
-};
-
-Proxy::Proxy(core::Process& process, Raise raise)
-    : process_(process), raise_(raise), released_(std::make_shared<Released>()) {
-  released_->proxy = this;
+Proxy::Proxy(core::Process& process, EarlierError::Raise of) : Backlog(of), process_(process) {
   const SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
   ::pthread_setname_np(thread_.native_handle(), "tern-proxy");
@@ -53,116 +42,9 @@ void Proxy::end_thread() noexcept {
 Proxy::~Proxy() {
   end_thread();
   (void)end_released();
-  {
-    const std::lock_guard<std::mutex> guard(released_->mutex);
-    released_->proxy = nullptr;
-    GraphHold* hold = released_->first.exchange(nullptr);
-    while (hold != nullptr) delete std::exchange(hold, hold->next);
-  }
   mine_.clear();
   for (const auto& one : std::exchange(all_, {})) one->end_board();
-  for (const Page& page : pages_) {
-    if (page.device->gone()) continue;
-    const cuda::Current current(*page.device);
-    (void)page.device->driver.cuMemFreeHost(page.here);
-  }
 }
-
-// -- pinned memory
-
-bool Proxy::add_page(cuda::Device& device, std::string* why) {
-  const cuda::Driver& driver = device.driver;
-  const cuda::Current current(device);
-  void* here = nullptr;
-  CUdeviceptr at = 0;
-  CUresult result =
-      driver.cuMemHostAlloc(&here, kPage, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
-  if (result != CUDA_SUCCESS) {
-    *why = cuda::words_of("cuMemHostAlloc", result);
-    return false;
-  }
-  result = driver.cuMemHostGetDevicePointer_v2(&at, here, 0);
-  if (result != CUDA_SUCCESS) {
-    *why = cuda::words_of("cuMemHostGetDevicePointer", result);
-    (void)driver.cuMemFreeHost(here);
-    return false;
-  }
-  const std::lock_guard<std::mutex> guard(mutex_);
-  pages_.push_back({&device, static_cast<std::byte*>(here), at});
-  for (size_t begin = 0; begin < kPage; begin += kWords) {
-    Words words{&device, {}};
-    Word* const each[] = {&words.board.mail, &words.board.done[0], &words.board.done[1]};
-    size_t offset = begin;
-    for (Word* word : each) {
-      word->here = new (static_cast<std::byte*>(here) + offset) std::atomic<uint32_t>(0);
-      word->at = at + offset;
-      offset += kLine;
-    }
-    idle_.push_back(words);
-  }
-  return true;
-}
-
-int Proxy::make_board(cuda::Device& device, size_t chunk, Board* board) noexcept {
-  try {
-    std::string why;
-    const auto find = [&] {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      const auto found = std::find_if(idle_.begin(), idle_.end(),
-                                      [&](const Words& one) { return one.device == &device; });
-      if (found == idle_.end()) return false;
-      *board = found->board;
-      idle_.erase(found);
-      return true;
-    };
-    if (!find() && (!add_page(device, &why) || !find()))
-      return fail(MPI_ERR_NO_MEM, "no pinned memory for the words of a stream: %s", why.c_str());
-    const cuda::Current current(device);
-    for (size_t i = 0; i < board->halves.size(); ++i) {
-      board->bytes[i] = chunk;
-      CUresult error = CUDA_SUCCESS;
-      board->halves[i] = device.acquire(cuda::Device::Store::kPinned, &board->bytes[i], &error);
-      if (board->halves[i] != nullptr) continue;
-      give_back(device, *board);
-      return fail(MPI_ERR_NO_MEM, "no pinned memory of %zu bytes for a stream: %s", chunk,
-                  cuda::words_of("cuMemHostAlloc", error).c_str());
-    }
-    return MPI_SUCCESS;
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for a stream");
-  }
-}
-
-void Proxy::give_back(cuda::Device& device, const Board& board) noexcept {
-  for (size_t i = 0; i < board.halves.size(); ++i)
-    if (board.halves[i] != nullptr && !device.gone())
-      device.release(cuda::Device::Store::kPinned, board.halves[i], board.bytes[i]);
-  Words words{&device, board};
-  words.board.halves = {};
-  const std::lock_guard<std::mutex> guard(mutex_);
-  try {
-    idle_.push_back(words);
-  } catch (const std::bad_alloc&) {  // they stay where they are until MPI ends
-  }
-}
-
-void Proxy::prepare(const core::Datatype& type) noexcept {
-  std::vector<cuda::Device*> devices;
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    try {
-      for (const Page& page : pages_)
-        if (std::find(devices.begin(), devices.end(), page.device) == devices.end())
-          devices.push_back(page.device);
-    } catch (const std::bad_alloc&) {
-      return;
-    }
-  }
-  for (cuda::Device* device : devices)
-    if (!device->gone()) prepare_type(*device, type);
-}
-
-// -- who is looked at
 
 void Proxy::add(std::shared_ptr<CommStream> one) {
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -170,46 +52,11 @@ void Proxy::add(std::shared_ptr<CommStream> one) {
   changed_ = true;
 }
 
-void Proxy::count_outstanding(cuda::Device& device, int more) noexcept {
-  device.count_waiting(more);
-  if (outstanding_.fetch_add(more) != 0 || more < 0) return;
-  const std::lock_guard<std::mutex> guard(mutex_);
-  woken_.notify_one();
-}
-
-void Proxy::count_captured(int more) noexcept {
-  if (captured_.fetch_add(more) != 0 || more < 0) return;
-  const std::lock_guard<std::mutex> guard(mutex_);
-  woken_.notify_one();
-}
-
-GraphHold* Proxy::make_hold(CommStream& of, uint32_t number) noexcept {
-  return new (std::nothrow) GraphHold{released_, &of, number, nullptr};
-}
-
-void Proxy::drop_hold(GraphHold* hold) noexcept { delete hold; }
-
-void Proxy::end_hold(void* given) noexcept {
-  auto* const hold = static_cast<GraphHold*>(given);
-  const std::shared_ptr<Released> released = hold->released;
-  const std::lock_guard<std::mutex> guard(released->mutex);
-  if (released->proxy == nullptr) {
-    delete hold;
-    return;
-  }
-  hold->next = released->first.load();
-  released->first.store(hold, std::memory_order_release);
-}
-
 bool Proxy::end_released() noexcept {
-  if (TERN_LIKELY(released_->first.load(std::memory_order_relaxed) == nullptr)) return false;
-  GraphHold* hold = nullptr;
-  {
-    const std::lock_guard<std::mutex> guard(released_->mutex);
-    hold = released_->first.exchange(nullptr);
-  }
+  GraphHold* hold = take_released();
+  if (TERN_LIKELY(hold == nullptr)) return false;
   while (hold != nullptr) {
-    hold->of->leave_graph(hold->number);
+    hold->of->leave(hold->number);
     delete std::exchange(hold, hold->next);
   }
   return true;
@@ -230,7 +77,7 @@ void Proxy::finish() noexcept {
 // -- the thread
 
 void Proxy::update() noexcept {
-  std::vector<std::shared_ptr<CommStream>> before;  // ends outside the lock, which its last needs
+  std::vector<std::shared_ptr<CommStream>> before;  // ends outside the lock
   const std::lock_guard<std::mutex> guard(mutex_);
   try {
     if (!changed_.exchange(false)) return;
@@ -263,14 +110,12 @@ int Proxy::look() noexcept {
 }
 
 bool Proxy::has_work() const noexcept {
-  return std::any_of(mine_.begin(), mine_.end(), [](const auto& one) {
-    return one->has_mail() || one->has_ended_flight() || one->has_passed_device_calls() ||
-           one->has_lost_island();
-  });
+  return std::any_of(mine_.begin(), mine_.end(), [](const auto& one) { return one->has_work(); });
 }
 
 bool Proxy::is_under_way() const noexcept {
-  return std::any_of(mine_.begin(), mine_.end(), [](const auto& one) { return one->under_way(); });
+  return std::any_of(mine_.begin(), mine_.end(),
+                     [](const auto& one) { return one->calls()->under_way(); });
 }
 
 void Proxy::run() noexcept {
@@ -293,14 +138,14 @@ void Proxy::run() noexcept {
 void Proxy::wait_in_mpi() noexcept {
   core::Channel* channel = &process_.channel(0);
   for (const auto& one : mine_)
-    if (one->under_way()) channel = &one->communicator().channel();
+    if (one->calls()->under_way()) channel = &one->communicator().channel();
   core::Progress& progress = channel->progress;
   core::current_call.call = "enqueued operations";
   const core::ChannelLock lock(progress);
   waits_ = true;
   progress.stay_awake(1);
   const auto over = [this] {
-    for (const auto& one : mine_) one->watch_device();
+    for (const auto& one : mine_) one->device_calls().watch();
     return ends_.load() || changed_.load() || has_work() ||
            (outstanding_.load() == 0 && !is_under_way());
   };
@@ -324,9 +169,9 @@ void Proxy::wait_for_streams(int64_t idle_since_ns) noexcept {
 
 void Proxy::describe(WaitReport* report) const {
   for (const auto& one : mine_)
-    if (one->under_way()) return one->describe(report);
+    if (one->calls()->under_way()) return one->calls()->describe(report);
   for (const auto& one : mine_)
-    if (one->describe_device(report)) return;
+    if (one->device_calls().describe(report)) return;
   report->words +=
       strf("a stream to come to the first of %d enqueued operations", outstanding_.load());
 }

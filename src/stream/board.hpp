@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Board: the pinned memory by which a stream and the proxy take turns. Boards: all of a process.
+// Words: `mail` holds the number of the call whose next pass the stream has reached. The proxy
+// reads and resets `mail`. The proxy sets `done` of a half; the stream waits for `done` and resets
+// `done`. No value depends on a count of executions, so a graph may replay its calls at any time.
+// Lifetime: of the process's Backlog. Threads: any; no lock is held in a call of the driver.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "stream/track.hpp"
+
+namespace tern::stream {
+
+struct Board {
+  Word mail;
+  std::array<Word, 2> done;
+  std::array<std::byte*, 2> halves{};
+  std::array<size_t, 2> bytes{};  // of each half
+
+  /// Passes use the halves in turns.
+  [[nodiscard]] std::byte* half(int pass) const noexcept {
+    return halves[static_cast<size_t>(pass) % 2];
+  }
+  [[nodiscard]] const Word& done_of(int pass) const noexcept {
+    return done[static_cast<size_t>(pass) % 2];
+  }
+};
+
+class Boards {
+ public:
+  Boards() = default;
+  Boards(const Boards&) = delete;
+  Boards& operator=(const Boards&) = delete;
+  ~Boards();
+
+  /// Allocates words and halves of `chunk` bytes. May call the driver: not while streams may wait.
+  /// An error class with fail() text.
+  [[nodiscard]] int make(cuda::Device& device, size_t chunk, Board* board) noexcept;
+  /// Makes the board free for the next communicator, without a call of the driver.
+  void give_back(cuda::Device& device, const Board& board) noexcept;
+  /// Uploads the pack program of a committed type to each device with a board.
+  void prepare(const core::Datatype& type) noexcept;
+
+ private:
+  /// Pinned memory that holds words, until MPI ends.
+  struct Page {
+    cuda::Device* device;
+    std::byte* here;
+    CUdeviceptr at;
+  };
+  struct Words {
+    cuda::Device* device;
+    Board board;  // without halves
+  };
+  [[nodiscard]] bool add_page(cuda::Device& device, std::string* why);
+
+  std::mutex mutex_;  // of the members below
+  std::vector<Words> idle_;
+  std::vector<Page> pages_;
+};
+
+}  // namespace tern::stream

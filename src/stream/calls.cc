@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls: the caller's part (put).
+#include "stream/calls.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/error.hpp"
+#include "mpix.h"
+
+namespace tern::stream {
+
+Calls::~Calls() {
+  if (!keeps_board_) backlog_.boards.give_back(stream_.device(), board_);
+}
+
+// A driver may report the end of a graph late, and a program may keep a graph.
+void Calls::end_board() noexcept {
+  backlog_.boards.give_back(stream_.device(), board_);
+  keeps_board_ = true;
+  const auto is_held = [this](uint32_t number) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return entries_[number - 1].captured && entries_[number - 1].call != nullptr;
+  };
+  for (uint32_t number = 1; number <= entries_.size(); ++number)
+    if (is_held(number)) leave(number);
+}
+
+int Calls::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
+  const std::lock_guard<std::mutex> guard(enqueuing_);
+  *admitted = broken();
+  if (broken()) return fail_broken();
+  const Capture capture = [&] {
+    const cuda::Current current(stream_.device());
+    return capture_of(stream_);
+  }();
+  *admitted = capture.unknown;
+  if (capture.unknown)
+    return fail(MPIX_ERR_STREAM, "the driver does not say whether the stream is captured");
+  if (capture.broken)
+    return fail(MPIX_ERR_STREAM,
+                "the capture of the stream was invalidated: nothing can be recorded "
+                "in it any more");
+  if (const int code = call->admit(capture); code != MPI_SUCCESS) return code;
+  *admitted = true;
+  try {
+    const uint32_t number = enter(call, capture.active);
+    bool told = capture.active;
+    if (capture.active) backlog_.give_to_graph(stream_, capture, *this, number);
+    const int code = put_into_stream(*call, number, &told);
+    if (code != MPI_SUCCESS && !told) leave(number);
+    return code;
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory to enqueue an operation");
+  }
+}
+
+// Without such a call in the stream, the board stays until MPI ends.
+void Calls::put_end() noexcept {
+  class End final : public Call {
+   public:
+    End() noexcept : Call("MPI_Comm_free") {}
+    int begin(int, std::byte*, std::vector<core::Request*>*) override { return MPI_SUCCESS; }
+  };
+  const std::lock_guard<std::mutex> guard(enqueuing_);
+  bool told = false;
+  try {
+    const cuda::Current current(stream_.device());
+    if (!broken() && !capture_of(stream_).active) {
+      const auto end = std::make_shared<End>();
+      const uint32_t number = enter(end, false);
+      if (put_into_stream(*end, number, &told) != MPI_SUCCESS && !told) leave(number);
+    }
+  } catch (const std::bad_alloc&) {
+    told = false;
+  }
+  if (!told) keeps_board_ = true;
+}
+
+uint32_t Calls::enter(std::shared_ptr<Call> call, bool captured) {
+  uint32_t number = 0;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (free_.empty()) {
+      free_.reserve(entries_.size() + 1);
+      entries_.emplace_back();
+      free_.push_back(static_cast<uint32_t>(entries_.size()));
+    }
+    number = free_.back();
+    free_.pop_back();
+    Entry& entry = entries_[number - 1];
+    entry = {};
+    entry.call = std::move(call);
+    entry.captured = captured;
+    ++alive_;
+  }
+  {
+    const core::ChannelLock lock(communicator_.channel().progress);
+    ++communicator_.pending;
+  }
+  if (captured)
+    backlog_.count_captured(1);
+  else
+    backlog_.count_outstanding(stream_.device(), 1);
+  return number;
+}
+
+// The communicator may end here, and close() is called then.
+void Calls::leave(uint32_t number) noexcept {
+  std::shared_ptr<Call> ended;
+  bool captured = false;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    Entry& entry = entries_[number - 1];
+    ended = std::exchange(last_, std::move(entry.call));
+    captured = entry.captured;
+    free_.push_back(number);  // there is room: enter()
+  }
+  if (captured)
+    backlog_.count_captured(-1);
+  else
+    backlog_.count_outstanding(stream_.device(), -1);
+  {
+    const core::ChannelLock lock(communicator_.channel().progress);
+    ended.reset();  // it may hold the last of a request, which ends under that lock
+    communicator_.operation_ended();
+  }
+  const std::lock_guard<std::mutex> guard(mutex_);
+  --alive_;
+}
+
+// Where passes overlap, the stream brings in the data of the next pass before the wait for this
+// pass. Incomplete data makes the proxy's part fail.
+int Calls::put_into_stream(Call& call, uint32_t number, bool* told) noexcept {
+  Track track(stream_);
+  const auto tell = [&](int pass) {
+    call.copy_in(track, pass, board_.half(pass));
+    if (TERN_UNLIKELY(track.failed())) poison(number);
+    track.wait(board_.mail, 0);
+    track.write(board_.mail, number);
+  };
+  const auto hear = [&](int pass) {
+    const Word& done = board_.done_of(pass);
+    track.wait(done, 1);
+    track.write(done, 0);
+    call.copy_out(track, pass, board_.half(pass));
+  };
+  tell(0);
+  for (int pass = 1; pass < call.passes; ++pass) {
+    if (call.overlaps) tell(pass);
+    hear(pass - 1);
+    if (!call.overlaps) tell(pass);
+  }
+  hear(call.passes - 1);
+  track.flush();
+  if (TERN_UNLIKELY(track.lacks_words()))
+    lack_words(call, number, track.words() / 2, told);
+  else
+    *told = true;
+  if (TERN_LIKELY(!track.failed())) return MPI_SUCCESS;
+  return fail(MPIX_ERR_STREAM, "%s cannot be put into the stream: %s", call.name,
+              track.failure().c_str());
+}
+
+void Calls::poison(uint32_t number) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  entries_[number - 1].poison = MPIX_ERR_STREAM;
+}
+
+// `pairs`: of a wait and a write in the stream, in the order of put_into_stream(). The call of a
+// graph ends with the graph.
+void Calls::lack_words(const Call& call, uint32_t number, int pairs, bool* told) noexcept {
+  if (pairs == 0) return;
+  broken_.store(true, std::memory_order_release);
+  if (*told) return;
+  *told = true;
+  bool over = false;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    Entry& entry = entries_[number - 1];
+    entry.cut = call.overlaps ? std::min(call.passes, pairs / 2 + 1) : (pairs + 1) / 2;
+    entry.heard = pairs - entry.cut;
+    over = entry.ended == entry.cut;
+  }
+  if (over) leave(number);
+}
+
+int Calls::fail_broken() noexcept {
+  return fail(MPIX_ERR_STREAM,
+              "an earlier operation was put into the stream in part only; "
+              "MPIX_Stream_comm_create makes a communicator that takes others");
+}
+
+}  // namespace tern::stream

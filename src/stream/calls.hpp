@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls: the numbered calls of a communicator in its stream, and the board of the communicator.
+// Order: the calls of one communicator share halves and words, in the order of the stream. A
+// number is used again after its call; a captured call keeps its number
+// until the end of the graph.
+// Lifetime: of a CommStream with a GPU's stream. Threads: the caller's part by any thread, the
+// proxy's part by the proxy. See: src/stream/README.md.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/communicator.hpp"
+#include "stream/backlog.hpp"
+#include "stream/board.hpp"
+#include "stream/call.hpp"
+#include "stream/earlier_error.hpp"
+#include "stream/stream.hpp"
+
+namespace tern::stream {
+
+class Calls {
+ public:
+  Calls(core::Communicator& communicator, const Stream& stream, const Board& board,
+        Backlog& backlog, EarlierError& error)
+      : communicator_(communicator),
+        stream_(stream),
+        board_(board),
+        backlog_(backlog),
+        error_(error) {}
+  Calls(const Calls&) = delete;
+  Calls& operator=(const Calls&) = delete;
+  ~Calls();
+
+  /// Puts a call into the stream. *admitted: the failure came after admit(), on this rank alone.
+  /// An error class with fail() text.
+  [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
+  /// Puts the last call: once the stream has passed it, the board is free.
+  void put_end() noexcept;
+  /// Words are missing in the stream, and no further call is put there.
+  [[nodiscard]] bool broken() const noexcept { return broken_.load(std::memory_order_acquire); }
+  [[nodiscard]] static int fail_broken() noexcept;
+
+  /// For work of the devices alone between two calls: the lock keeps other calls away, and the
+  /// first half is free during the work.
+  [[nodiscard]] std::unique_lock<std::mutex> stop_calls() {
+    return std::unique_lock<std::mutex>(enqueuing_);
+  }
+  [[nodiscard]] const Board& board() const noexcept { return board_; }
+  [[nodiscard]] Backlog& backlog() const noexcept { return backlog_; }
+  /// The stream, or a graph, may use the board until MPI ends. Under stop_calls().
+  void keep_board() noexcept { keeps_board_ = true; }
+
+  // The proxy's part:
+  [[nodiscard]] bool has_mail() const noexcept {
+    return board_.mail.here->load(std::memory_order_acquire) != 0;
+  }
+  /// Ends passes with complete requests. Returns the number of these passes.
+  [[nodiscard]] int advance() noexcept;
+  /// The number of the call whose next pass the stream has reached, or 0.
+  [[nodiscard]] uint32_t mail() noexcept;
+  /// Begins the next pass of a call.
+  void take(uint32_t number) noexcept;
+  [[nodiscard]] bool under_way() const noexcept { return !flights_.empty(); }
+  [[nodiscard]] bool has_ended_flight() const noexcept;
+  /// The count of passes begun or ended.
+  [[nodiscard]] uint64_t moves() const noexcept { return moves_; }
+  [[nodiscard]] bool none_alive() noexcept;
+  /// The call is over. The communicator may end here.
+  void leave(uint32_t number) noexcept;
+  /// MPI ends: captured calls end before their graphs.
+  void end_board() noexcept;
+  void describe(WaitReport* report) const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<Call> call;  // shared with put(): the call may end before put() returns
+    int next = 0;                // the next pass
+    int ended = 0;               // passes of this execution
+    int code = 0;                // of this execution
+    bool captured = false;
+    // Guarded by mutex_:
+    int cut = 0;     // passes in the stream, where a failure left others out
+    int heard = 0;   // of these passes, the number with a wait in the stream
+    int poison = 0;  // error class: the stream brings incomplete data
+  };
+  /// A pass that the proxy has begun.
+  struct Flight {
+    uint32_t number;
+    Pass pass;
+  };
+  [[nodiscard]] uint32_t enter(std::shared_ptr<Call> call, bool captured);
+  [[nodiscard]] int put_into_stream(Call& call, uint32_t number, bool* told) noexcept;
+  void poison(uint32_t number) noexcept;
+  void lack_words(const Call& call, uint32_t number, int pairs, bool* told) noexcept;
+  [[nodiscard]] bool end(Flight& flight) noexcept;
+  void finish(const Flight& flight, int code) noexcept;
+
+  core::Communicator& communicator_;
+  const Stream& stream_;
+  const Board board_;
+  Backlog& backlog_;
+  EarlierError& error_;
+  std::atomic<bool> broken_{false};
+  bool keeps_board_ = false;   // the board stays until MPI ends
+  std::mutex enqueuing_;       // the parts of one call stand together in the stream
+  std::mutex mutex_;           // of the members below; never held in a call of the driver
+  std::deque<Entry> entries_;  // of numbers from 1 on
+  std::vector<uint32_t> free_;
+  std::shared_ptr<Call> last_;  // has ended: its last copy may be under way
+  size_t alive_ = 0;
+  // The proxy's own:
+  uint64_t moves_ = 0;
+  std::vector<Flight> flights_;
+};
+
+}  // namespace tern::stream

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls: the proxy's part.
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "mpix.h"
+#include "stream/calls.hpp"
+
+namespace tern::stream {
+namespace {
+
+/// Orders memory between processor and devices: on some machines a fence for other processors does
+/// not reach devices.
+void system_fence() noexcept {
+#if defined(__aarch64__)
+  asm volatile("dmb sy" ::: "memory");
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+}  // namespace
+
+int Calls::advance() noexcept {
+  int ended = 0;
+  for (size_t i = 0; i < flights_.size();) {
+    if (!end(flights_[i])) {
+      ++i;
+      continue;
+    }
+    flights_.erase(flights_.begin() + static_cast<ptrdiff_t>(i));
+    ++ended;
+  }
+  moves_ += static_cast<uint64_t>(ended);
+  return ended;
+}
+
+uint32_t Calls::mail() noexcept {
+  const uint32_t number = board_.mail.here->load(std::memory_order_acquire);
+  if (number == 0) return 0;
+  system_fence();
+  ++moves_;
+  return number;
+}
+
+void Calls::take(uint32_t number) noexcept {
+  Entry* entry = nullptr;
+  int poison = 0;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (number <= entries_.size()) entry = &entries_[number - 1];
+    if (entry != nullptr) poison = entry->poison;
+  }
+  board_.mail.here->store(0, std::memory_order_release);
+  if (entry == nullptr || entry->call == nullptr) return;
+  Call& call = *entry->call;
+  const int pass = entry->next;
+  entry->next = pass + 1 == call.passes ? 0 : pass + 1;
+  if (pass == 0) entry->code = MPI_SUCCESS;
+  Flight flight{number, {&call, pass, {}}};
+  if (entry->code == MPI_SUCCESS) entry->code = poison;  // the call has returned the text
+  if (TERN_UNLIKELY(broken() && entry->captured && entry->code == MPI_SUCCESS)) {
+    entry->code = MPIX_ERR_STREAM;  // a word of the cut call may be left
+    error_.keep(call, entry->code, "its graph came after an operation that was put there in part");
+  }
+  int code = entry->code;  // of an earlier pass, with its text kept
+  if (code == MPI_SUCCESS) {
+    code = flight.pass.begin(board_.half(pass));
+    if (code != MPI_SUCCESS) {
+      error_.keep(call, code, take_last_error().text);
+      entry->code = code;
+    }
+  }
+  if (code != MPI_SUCCESS && flight.pass.requests.empty()) return finish(flight, code);
+  if (flight.pass.requests.empty()) {
+    core::Outcome none;
+    code = call.end(pass, board_.half(pass), none);
+    return finish(flight, code);
+  }
+  flights_.push_back(std::move(flight));
+}
+
+bool Calls::end(Flight& flight) noexcept {
+  Pass& pass = flight.pass;
+  if (!pass.done()) return false;
+  core::Outcome first;
+  int code = pass.collect(&first);
+  Entry* entry = nullptr;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    entry = &entries_[flight.number - 1];
+  }
+  const bool failed_before = entry->code != MPI_SUCCESS;
+  if (code == MPI_SUCCESS && !failed_before)
+    code = pass.call->end(pass.number, board_.half(pass.number), first);
+  if (code != MPI_SUCCESS && !failed_before) {
+    error_.keep(*pass.call, code, take_last_error().text);
+    entry->code = code;
+  }
+  finish(flight, failed_before ? entry->code : code);
+  return true;
+}
+
+void Calls::finish(const Flight& flight, int code) noexcept {
+  Call& call = *flight.pass.call;
+  if (code != MPI_SUCCESS) call.failed(code);
+  bool over = false, waits = true;  // overlapping passes end in any order
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    Entry& entry = entries_[flight.number - 1];
+    const bool last = ++entry.ended == (entry.cut == 0 ? call.passes : entry.cut);
+    if (last) entry.ended = 0;
+    waits = entry.cut == 0 || flight.pass.number < entry.heard;
+    over = last && !entry.captured;
+  }
+  system_fence();
+  if (waits) board_.done_of(flight.pass.number).here->store(1, std::memory_order_release);
+  if (over) leave(flight.number);
+}
+
+bool Calls::none_alive() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return alive_ == 0;
+}
+
+bool Calls::has_ended_flight() const noexcept {
+  return std::any_of(flights_.begin(), flights_.end(),
+                     [](const Flight& one) { return one.pass.done(); });
+}
+
+void Calls::describe(WaitReport* report) const {
+  for (const Flight& flight : flights_) {
+    if (flight.pass.done()) continue;
+    report->words += strf("%s, which the stream has come to: ", flight.pass.call->name);
+    return flight.pass.describe(report);
+  }
+}
+
+}  // namespace tern::stream
