@@ -125,18 +125,18 @@ int CommStream::enqueue_between_streams(const coll::Operation& operation, bool* 
   on_shadow.communicator = &shadow_;
   const std::lock_guard<std::mutex> guard(enqueuing_);
   std::string why_not;
-  const uint32_t before = team_ == nullptr ? 0 : team_->calls();
+  const uint32_t before = team_ == nullptr ? 0 : team_->calls.count();
   cuda::Stream stream;
   stream.handle = gpu()->queue();
   stream.stage = {board_.halves[0], board_.bytes[0]};  // not in use while the stream is here
   const int code = shadow_.channel().coll->streams().enqueue(on_shadow, stream, taken, &why_not);
   core::Process& process = communicator_.process();
-  if (TERN_UNLIKELY(stream.staged) && team_->is_captured(gpu()->queue()))
+  if (TERN_UNLIKELY(stream.staged) && team_->calls.is_captured(gpu()->queue()))
     keeps_board_ = true;  // the graph may outlive the communicator
   // The stream may pass a call of which only what stands behind it failed.
-  if (team_ != nullptr && team_->calls() != before)
+  if (team_ != nullptr && team_->calls.count() != before)
     proxy_->count_outstanding(gpu()->device(), 1);
-  else if (*taken && code == MPI_SUCCESS && team_->is_captured(gpu()->queue()))
+  else if (*taken && code == MPI_SUCCESS && team_->calls.is_captured(gpu()->queue()))
     proxy_->count_captured(1);
   if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken && shadow_.rank() == 0)
     process.gpus.tell_choice(process.explain,

@@ -66,7 +66,7 @@ class CommStream {
 
   /// Moves and reductions.
   [[nodiscard]] bool takes_all_kinds() const noexcept {
-    return team_ != nullptr && team_->reduces();
+    return team_ != nullptr && team_->kernels.on_all_ranks();
   }
 
   /// Puts an operation into the stream, or does it. An error class with fail() text: its own, or

@@ -137,7 +137,7 @@ void CommStream::tell_of_part(int code, const std::string& text) noexcept {
 void CommStream::lose_island(const coll::GpuTeam& team) noexcept {
   std::string why;
   try {
-    why = team.why_given_up();
+    why = team.waits.why_given_up();
   } catch (const std::bad_alloc&) {  // told without a reason
   }
   forsake(why);
